@@ -65,7 +65,7 @@ fn files_that_are_no_cases_are_recognised_in_a_few_lines() {
         ("a.geo", geo.as_str(), "a.geo is no case file: it is a geometry"),
         ("a.vtu", &vtu, "a.vtu is no case file: it is a VTK file"),
         ("a", &vtu, "a is no case file: it is an XML file"),
-        ("a.pqr", "ATOM 1 N ION 1 0 0 0 1 1\n", "it is a molecule's atoms"),
+        ("a.pdb", "ATOM 1 N ION 1 0 0 0 1 1\n", "pdb2pqr"),
         ("results.json", "{}", "it holds data or results"),
     ] {
         place.write(name, text);

@@ -5,6 +5,7 @@
 
 mod accuracy;
 mod atomic_results;
+mod batch;
 mod case_file;
 mod exit_codes;
 mod fastcap;
@@ -17,6 +18,7 @@ mod gds_writer;
 mod layouts;
 mod matrix;
 mod mesh_commands;
+mod molecules;
 mod nets;
 mod planes;
 mod probes;

@@ -113,6 +113,39 @@ fn json_alone_is_on_stdout_and_equals_the_file() {
 }
 
 #[test]
+fn molecules_have_every_key_of_theirs() {
+    let place = Workplace::new("folder_molecule");
+    place.write("ion.pqr", "ATOM 1 NA ION 1 0 0 0 1 2\n");
+    let liquid = "[diffusion]\ntemperature = 300\nviscosity = 1e-3\n";
+    place.write("ion.toml", format!("format = 1\n[[molecule]]\npqr = \"ion.pqr\"\n{liquid}"));
+    let results = place.solve("ion.toml");
+    let energy = "energy_j energy_kcal_per_mol energy_kj_per_mol energy_kt";
+    for (pointer, names) in [
+        (
+            "/solvation",
+            "charges coulomb energy_error_j energy_error_kcal_per_mol energy_error_kj_per_mol energy_error_kt energy_j energy_kcal_per_mol energy_kj_per_mol energy_kt molecules temperature_k total",
+        ),
+        ("/solvation/coulomb", energy),
+        ("/solvation/total", energy),
+        (
+            "/solvation/molecules/0",
+            "atoms charge_e coulomb energy_kcal_per_mol energy_kj_per_mol energy_kt least_distance_m name total",
+        ),
+        (
+            "/hydrodynamics",
+            "capacity capacity_error diffusion_m2_per_s friction_kg_per_s hydrodynamic_radius_m viscosity",
+        ),
+        (
+            "/hydrodynamics/viscosity",
+            "intrinsic_conductivity intrinsic_viscosity prefactor viscometric_radius_m volume_m3",
+        ),
+    ] {
+        let names: Vec<_> = names.split(' ').collect();
+        assert_eq!(keys(results.pointer(pointer).unwrap()), names, "{pointer}");
+    }
+}
+
+#[test]
 fn results_json_has_every_key_of_its_schema() {
     let place = Workplace::small("folder_schema");
     for method in ["dense", "fmm"] {

@@ -40,6 +40,15 @@ KEYS = {
 }
 
 
+ENERGY = "energy_j energy_kj_per_mol energy_kcal_per_mol energy_kt"
+
+# The keys of what there need not be.
+OPTIONAL_KEYS = {
+    "solvation": f"charges {ENERGY} energy_error_j energy_error_kj_per_mol energy_error_kcal_per_mol energy_error_kt temperature_k coulomb total molecules",
+    "hydrodynamics": "capacity capacity_error hydrodynamic_radius_m diffusion_m2_per_s friction_kg_per_s viscosity",
+}
+
+
 class Mismatch(Exception):
     """Something in a folder contradicts something else."""
 
@@ -88,6 +97,9 @@ def check_json(results):
     for place, keys in KEYS.items():
         found = results[place] if place else results
         check(set(found) == set(keys.split()), f"keys of {place or 'results.json'}: {sorted(found)}")
+    for place, keys in OPTIONAL_KEYS.items():
+        found = results[place]
+        check(found is None or set(found) == set(keys.split()), f"keys of {place}: {found}")
     maxwell = np.array(results["capacitance"]["maxwell_farad"])
     if maxwell.size == 0:
         return maxwell
@@ -163,6 +175,29 @@ def check_formats(folder, stem, names, maxwell):
         check(np.allclose(total, np.diag(matrix), rtol=1e-12), f"{circuit.name}: not the diagonal")
 
 
+def check_map(folder, name):
+    """An OpenDX map is the potential of the VTK image next to it, with z fastest."""
+    lines = (folder / f"{name}.dx").read_text(encoding="utf-8").splitlines()
+    words = [line.split() for line in lines if not line.startswith("#")]
+    counts = [int(word) for word in words[0][-3:]]
+    check(words[0][:5] == "object 1 class gridpositions counts".split(), f"{name}.dx: begins with {lines[1]!r}")
+    values = np.array([float(word) for line in words[7 : 7 - (-np.prod(counts) // 3)] for word in line])
+    image = pyvista.read(folder / f"{name}.vti")
+    check(list(image.dimensions) == counts, f"{name}.dx: counts")
+    volt = np.asarray(image.point_data["potential [V]"]).reshape(counts[::-1]).transpose().ravel()
+    thermal = 1.380649e-23 * 298.15 / 1.602176634e-19
+    check(np.allclose(values * thermal, volt, rtol=1e-5, atol=1e-9), f"{name}.dx: not the potential of {name}.vti")
+
+
+def check_residues(folder, solvation):
+    """What the residues add to the energies is the energies."""
+    with open(folder / "residues.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for column, part in (("solvation energy [kcal/mol]", solvation), ("Coulomb energy [kcal/mol]", solvation["coulomb"])):
+        total, expected = sum(float(row[column]) for row in rows), part["energy_kcal_per_mol"]
+        check(np.isclose(total, expected, rtol=1e-9), f"residues.csv: {column}")
+
+
 def check_folder(folder):
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     maxwell = check_json(results)
@@ -198,6 +233,11 @@ def check_folder(folder):
         shares = film["participation"]
         check(len(shares) == len(results["capacitance"]["conductors"]) and all(0 < share < 1 for share in shares), f"shares of the film {film['name']}")
     check_formats(folder, "maxwell", results["capacitance"]["conductors"], maxwell)
+    for name in results["files"]:
+        if name.endswith(".dx"):
+            check_map(folder, name.removesuffix(".dx"))
+    if "residues.csv" in results["files"] and len(results["solvation"]["molecules"]) > 0:
+        check_residues(folder, results["solvation"])
     if "surface.vtu" not in results["files"]:
         return "no surface"
     worst = check_surface(folder / "surface.vtu", results, maxwell)

@@ -4,6 +4,7 @@ mod case;
 mod commands;
 mod files;
 mod machine;
+mod molecules;
 mod paths;
 mod report;
 mod surfaces;

@@ -47,7 +47,8 @@ pub struct Description {
     pub field: [f64; 3],
     /// Where potential and field are wanted.
     pub probes: Vec<Probe>,
-    /// The liquid for which a diffusion constant is wanted, if it is.
+    /// The liquid for which a diffusion constant is wanted, if it is: that of all conductors as one
+    /// body or, where there are molecules and no conductors, of all of these.
     pub diffusion: Option<Diffusion>,
     /// Whether forces and torques are wanted.
     pub forces: bool,
@@ -340,6 +341,11 @@ impl Description {
         !(self.dielectrics.is_empty() && self.surfaces.is_empty())
     }
 
+    /// Whether there are only conductors or only dielectrics, as far as they are listed.
+    fn has_body_alone(&self) -> bool {
+        self.dielectrics.is_empty() || self.conductors.is_empty()
+    }
+
     /// Groups that are interfaces unless they are metal.
     pub fn interfaces(&self) -> impl Iterator<Item = &String> {
         let bounding = self.dielectrics.iter().flat_map(|dielectric| &dielectric.groups);
@@ -387,7 +393,9 @@ impl Description {
         if !self.probes.is_empty() && !self.has_state() {
             faults.push(Fault::NothingToProbe);
         }
-        if self.diffusion.is_some() && self.has_media() {
+        let are_molecules = self.dielectrics.iter().all(|body| !body.atoms.is_empty());
+        let is_one_body = self.surfaces.is_empty() && are_molecules;
+        if self.diffusion.is_some() && !(is_one_body && self.has_body_alone()) {
             faults.push(Fault::DiffusionOfMedia);
         }
         if self.has_salt() {

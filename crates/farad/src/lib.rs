@@ -35,6 +35,7 @@
 //! ```
 
 mod accuracy;
+pub mod atoms;
 mod bars;
 mod checks;
 mod conductors;
@@ -47,6 +48,7 @@ mod films;
 mod forces;
 mod fringes;
 mod goal;
+mod hydrodynamics;
 mod layers;
 pub mod layout;
 mod marking;
@@ -89,6 +91,7 @@ pub use fault::{ChargeFault, Error, Fault, Misplaced, Note, PlaneFault, StackFau
 pub use films::{Film, FilmFault, FilmShare, Place, Toward};
 pub use forces::{Balance, Force};
 pub use goal::Of;
+pub use hydrodynamics::{Hydrodynamics, Viscosity};
 pub use media::{Media, SURROUNDINGS, Summary as Medium};
 pub use mesh;
 pub use mesh::mirror::Plane;
@@ -97,8 +100,8 @@ pub use problem::Problem;
 pub use reduction::{Listed, Reduced, Reducer, Reduction, ReductionFault};
 pub use sensitivity::{Derivative, Parameter, Sensitivity, SensitivityFault};
 pub use solution::{
-    COULOMB_ENERGY, ConductorState, Energies, Hydrodynamics, Matrices, Molecule, Polarisability,
-    Quantity, SOLVATION_ENERGY, Solution, Solvation, State, TOTAL_ENERGY, distinct_entries, mutual,
+    COULOMB_ENERGY, ConductorState, Energies, Matrices, Molecule, Polarisability, Quantity,
+    SOLVATION_ENERGY, Solution, Solvation, State, TOTAL_ENERGY, distinct_entries, mutual,
 };
 pub use solver::Solver;
 pub use sources::Source;

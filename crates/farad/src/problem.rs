@@ -242,6 +242,10 @@ impl Problem {
         let nearest = surfaces.map_or_else(Vec::new, |surfaces| {
             near_surface::find(&mesh, &surfaces, carries_charge, &sources)
         });
+        let is_both = !regions.is_empty() && !assignment.names.is_empty();
+        if description.diffusion.is_some() && is_both {
+            return Err(vec![Fault::DiffusionOfMedia]);
+        }
         let conductors = conductors::describe(&mesh, whole, &areas, assignment);
         let has_sources = description.has_sources() || description.polarisability;
         if conductors.names.is_empty() && !has_sources {

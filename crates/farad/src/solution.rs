@@ -5,6 +5,7 @@ use crate::checks::{self, Warning};
 use crate::fault::Error;
 use crate::films::{self, FilmShare};
 use crate::forces::{Balance, Force};
+use crate::hydrodynamics::Hydrodynamics;
 use crate::probes::Probed;
 use crate::problem::Problem;
 use crate::reduction::{Reduced, Reducer};
@@ -120,11 +121,6 @@ impl Solution {
         let (maxwell, bars) = (self.matrices().maxwell_farad, self.matrix_bars());
         let bars = bars.as_ref().map(|bars| bars.maxwell_farad.as_slice());
         self.reducers.iter().map(|reducer| reducer.apply(&maxwell, bars)).collect()
-    }
-
-    /// The bar of [`Hydrodynamics::capacity`], unless none were wanted.
-    pub fn capacity_bar(&self) -> Option<f64> {
-        Some(self.bars()?.maxwell.iter().flatten().sum())
     }
 
     /// The bars of all its numbers, unless none were wanted.
@@ -243,6 +239,8 @@ pub struct ConductorState {
 pub struct Solvation {
     /// Potential of all surface charge at each point charge, in volt.
     pub reaction_v: Vec<f64>,
+    /// Potential of the other point charges at each, in volt.
+    pub coulomb_v: Vec<f64>,
     /// Of all together.
     pub energies: Energies,
     /// Each molecule's part.
@@ -289,16 +287,6 @@ pub struct Polarisability {
     /// Over 4 pi eps0, in the cube of the problem's unit: column k is the moment in a field along
     /// axis k.
     pub over_4pi_eps0: [[f64; 3]; 3],
-}
-
-/// Hydrodynamic properties of a body whose surface is all conductors.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Hydrodynamics {
-    /// C/(4 pi eps0) of all conductors at one potential, in the problem's unit; also the
-    /// hydrodynamic radius.
-    pub capacity: f64,
-    /// m^2/s.
-    pub diffusion: f64,
 }
 
 /// The capacitance matrix in the forms that are reported, rows as they were computed: one row for

@@ -11,6 +11,7 @@ use crate::descent::Known;
 use crate::edges;
 use crate::fault::Error;
 use crate::fringes;
+use crate::hydrodynamics;
 use crate::missing;
 use crate::near_surface;
 use crate::problem::Problem;
@@ -204,6 +205,7 @@ impl Solver {
         let polarisability = solution.polarisability.as_ref().map(|found| &found.over_4pi_eps0);
         let tolerance = options.tolerance;
         solution.bars = bars.map(|bars| bars.with_solver(reaction_j, polarisability, tolerance));
+        solution.hydrodynamics = hydrodynamics::find(problem, &solution, options, progress)?;
         if !self.refines {
             solution.find_derivatives(problem, progress)?;
         }
@@ -292,14 +294,11 @@ fn found(
         warnings.extend(near_surface::judge(problem, &solvation.reaction_v));
     }
     warnings.extend(state.as_ref().and_then(|state| checks::balance(state.balance?)));
-    let hydrodynamics = description
-        .diffusion
-        .map(|liquid| state::hydrodynamics(&liquid, description.unit, &answer.maxwell));
     Ok(Solution {
         unit: description.unit,
         relative_permittivity: description.relative_permittivity,
         density: options.density,
-        hydrodynamics,
+        hydrodynamics: None,
         answer,
         state,
         polarisability,

@@ -3,16 +3,14 @@
 
 use std::time::Instant;
 
-use crate::description::{Dielectric, Diffusion, Setting, axis_name};
+use crate::description::{Dielectric, Setting, axis_name};
 use crate::forces;
 use crate::planes::Seen;
 use crate::probes;
 use crate::problem::Problem;
-use crate::solution::{
-    ConductorState, Energies, Hydrodynamics, Molecule, Polarisability, Solvation, State,
-};
+use crate::solution::{ConductorState, Energies, Molecule, Polarisability, Solvation, State};
 use crate::sources::Source;
-use crate::units::{self, LengthUnit};
+use crate::units;
 
 /// The name of the solve for point charges and the external field.
 const SOURCES: &str = "sources";
@@ -347,6 +345,7 @@ pub(crate) fn solvation(
             .filter_map(molecule)
             .collect(),
         reaction_v,
+        coulomb_v,
     })
 }
 
@@ -412,17 +411,4 @@ fn moment(
 ) -> [f64; 3] {
     let all = Seen::new(charges, images, 0);
     bem::neutral_dipole_moment(&images.mesh(mesh), &all, tolerance)
-}
-
-/// Hydrodynamic radius and diffusion constant by what the conductors' capacitance says, C/(4 pi
-/// eps) being a length.
-pub(crate) fn hydrodynamics(
-    diffusion: &Diffusion,
-    unit: LengthUnit,
-    over_4pi_eps: &[Vec<f64>],
-) -> Hydrodynamics {
-    let capacity: f64 = over_4pi_eps.iter().flatten().sum();
-    let metres = capacity * unit.metres();
-    let diffusion = units::diffusion(metres, diffusion.temperature, diffusion.viscosity);
-    Hydrodynamics { capacity, diffusion }
 }

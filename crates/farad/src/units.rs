@@ -119,7 +119,12 @@ pub fn kilocalorie_per_mole(joule: f64) -> f64 {
 /// Diffusion constant in m^2/s of a body of this hydrodynamic radius in metres, by Stokes and
 /// Einstein: k T / (6 pi eta R), with kelvin and pascal seconds.
 pub fn diffusion(radius: f64, temperature: f64, viscosity: f64) -> f64 {
-    BOLTZMANN * temperature / (6.0 * PI * viscosity * radius)
+    BOLTZMANN * temperature / friction(radius, viscosity)
+}
+
+/// Friction coefficient in kg/s of a body of this hydrodynamic radius in metres, by Stokes.
+pub fn friction(radius: f64, viscosity: f64) -> f64 {
+    6.0 * PI * viscosity * radius
 }
 
 /// The shortest text that reads back to the same number.

@@ -40,6 +40,36 @@ pub fn joined(parts: Vec<(String, Mesh)>) -> Mesh {
     Mesh { patches, ..all }
 }
 
+/// Adds a surface to a mesh as one group of that name, whatever groups it had, without joining
+/// vertices. All triangles get the higher order of both.
+pub fn with_group(mut mesh: Mesh, name: &str, part: Mesh) -> Mesh {
+    let order = mesh.order().max(part.order());
+    if order > 1 {
+        let raised = |mesh: &Mesh| match &mesh.patches {
+            Some(own) if own.order == order => own.clone(),
+            Some(own) => own.elevated(order),
+            None => Patches::straight(mesh, order),
+        };
+        let mut all = raised(&mesh);
+        all.nodes.extend(raised(&part).nodes);
+        mesh.patches = Some(all);
+    }
+    if mesh.memberships.is_empty() {
+        mesh.memberships.push(Vec::new());
+    }
+    let group = mesh.groups.len() as u32;
+    let tag = mesh.groups.iter().map(|group| group.tag).max().unwrap_or(0).saturating_add(1);
+    mesh.groups.push(PhysicalGroup { tag, name: Some(name.to_owned()) });
+    let set = mesh.memberships.len() as u32;
+    mesh.memberships.push(vec![group]);
+    let first = mesh.vertices.len() as u32;
+    let count = part.triangles.len();
+    mesh.vertices.extend(part.vertices);
+    mesh.triangles.extend(part.triangles.iter().map(|corners| corners.map(|v| v + first)));
+    mesh.membership.extend(std::iter::repeat_n(set, count));
+    mesh
+}
+
 /// Adds a group of a surface called `of`, under a name that is not taken.
 fn added(mesh: &mut Mesh, name: String, of: &str) -> u32 {
     let taken = |name: &str| mesh.groups.iter().any(|group| group.label() == name);
@@ -56,6 +86,23 @@ fn added(mesh: &mut Mesh, name: String, of: &str) -> u32 {
 mod tests {
     use super::*;
     use crate::generate::{Resolution, Sphere, SphereBase, TwoSpheres};
+
+    #[test]
+    fn a_surface_is_added_as_one_group() {
+        let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(72));
+        let two = TwoSpheres { radius: 1.0, distance: 3.0, base, resolution }.build().unwrap();
+        let curved = Sphere { radius: 1.0, base, resolution }.build_curved(2).unwrap();
+        let alone = with_group(Mesh::default(), "a", two.clone());
+        alone.validate().unwrap();
+        let all = with_group(alone, "b", curved.clone());
+        all.validate().unwrap();
+        assert_eq!((names(&all), all.order()), (vec!["a".to_owned(), "b".to_owned()], 2));
+        let count = two.triangles.len();
+        assert_eq!((all.groups_of(0), all.groups_of(count)), (&[0][..], &[1][..]));
+        let (last, own) = (all.triangles.len() - 1, curved.triangles.len() - 1);
+        assert_eq!(all.point(last, [1.0 / 3.0; 3]), curved.point(own, [1.0 / 3.0; 3]));
+        assert_eq!(all.corners(0), two.corners(0));
+    }
 
     fn names(mesh: &Mesh) -> Vec<String> {
         mesh.groups.iter().map(PhysicalGroup::label).collect()

@@ -49,6 +49,27 @@ pub(super) fn of_layout(
     text(&model.description, model.title.as_deref(), (&head, source, mesh, &unit), overrides)
 }
 
+/// The text of a case for the solvation energy of a PQR file's atoms in water.
+pub(super) fn of_molecule(source: &Path) -> Result<String, Failure> {
+    let file = source.file_name().unwrap_or_default().to_string_lossy();
+    if file.chars().any(char::is_control) {
+        return Err(unnameable(&file));
+    }
+    let head = printable(&source.to_string_lossy());
+    let file = string(&file);
+    Ok(format!("# The molecule of {head}.\nformat = 1\n\n[[molecule]]\npqr = {file}\n"))
+}
+
+fn unnameable(file: &str) -> Failure {
+    Failure::with_help(
+        Exit::BadInput,
+        format!(
+            "a case file cannot name {file:?}: it has a line break or another control character"
+        ),
+        "give the file another name, or choose one with --output",
+    )
+}
+
 /// A case with a first line, the file that it is of, the mesh's path, and the line of its unit.
 fn text(
     description: &Description,
@@ -57,13 +78,7 @@ fn text(
     overrides: &Overrides,
 ) -> Result<String, Failure> {
     if mesh.chars().any(char::is_control) {
-        return Err(Failure::with_help(
-            Exit::BadInput,
-            format!(
-                "a case file cannot name {mesh:?}: it has a line break or another control character"
-            ),
-            "give the file another name, or choose one with --output",
-        ));
+        return Err(unnameable(mesh));
     }
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     let mut text = format!("# {head}\n");

@@ -91,6 +91,11 @@ impl<'d> Section<'d> {
         self.entry(name).is_some()
     }
 
+    /// Where a key is, if it is there.
+    pub(crate) fn place(&self, name: &str) -> Option<Range<usize>> {
+        self.entry(name).map(|(span, _)| span)
+    }
+
     /// Adds a defect that the schema alone cannot find.
     pub(crate) fn report(&self, defect: Defect) {
         self.defects.push(defect);

@@ -6,13 +6,22 @@ use farad::{
     Atom, ChargeFault, Description, Error, Fault, Misplaced, Note, PlaneFault, StackFault,
 };
 use mesh::{conductors, mirror, regions};
+use surface::Kind;
 
 use super::diagnostics::{Defect, MOST_SHOWN, Sort, nearest, quoted};
 use super::places::{Entry, Places};
-use super::{Case, reduce};
+use super::{Case, Molecule, reduce};
+use crate::molecules;
 use crate::report::units;
 use crate::surfaces::fastcap_model;
 use crate::terminal::exit::{Exit, Failure};
+
+/// What to do about atoms that the surface made of them does not enclose.
+const MADE: &str = "check their radii, which are in angstrom; small atoms on their own need more triangles (`density`)";
+
+/// What to do about molecules through each other.
+const MERGE: &str = "one molecule has one surface: merge the PQR files (`cat a.pqr b.pqr > both.pqr`), or move the molecules apart; \
+                     a surface \"vdw\" takes less room than \"ses\", and that less than \"sas\"";
 
 /// Atoms at fault that are named.
 const NAMED: usize = 5;
@@ -42,6 +51,9 @@ pub(super) fn failure(case: &Case, error: Error) -> Failure {
             );
         }
     };
+    if let Some(failure) = faults.iter().find_map(|fault| of_molecules(case, fault)) {
+        return failure;
+    }
     if let Some(failure) = faults.iter().find_map(|fault| of_mesh(case, fault)) {
         return failure;
     }
@@ -63,7 +75,7 @@ pub(super) fn failure(case: &Case, error: Error) -> Failure {
 
 /// The failure for what is a matter of the mesh alone.
 fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
-    let file = case.mesh.display();
+    let file = case.surfaces();
     let regardless = if case.is_list() {
         "solve it as it is with --lenient"
     } else {
@@ -113,13 +125,79 @@ fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
     Some(Failure::with_help(Exit::BadInput, message + &panels(case, fault), help))
 }
 
+/// The failure for surfaces of molecules that go through each other or through others.
+fn of_molecules(case: &Case, fault: &Fault) -> Option<Failure> {
+    let Fault::Crossing { first: [(_, a), (_, b)], .. } = fault else { return None };
+    let place = |name: &str| {
+        let of =
+            |molecule: &&Molecule| case.description.dielectrics[molecule.dielectric].name == *name;
+        let molecule = case.molecules.iter().find(of)?;
+        Some(case.places.dielectrics[molecule.dielectric].name.clone())
+    };
+    let message = format!("the surfaces of \"{a}\" and \"{b}\" go through each other");
+    let defect = match (place(a), place(b)) {
+        (Some(a), Some(b)) => {
+            let (first, second) = if a.start < b.start { (a, b) } else { (b, a) };
+            Defect::new(Sort::Value, second, message).label("and here").first(first).help(MERGE)
+        }
+        (Some(place), None) | (None, Some(place)) => Defect::new(Sort::Value, place, message)
+            .help("move them apart, or leave one of them out"),
+        (None, None) => return None,
+    };
+    Some(case.failure(vec![defect]))
+}
+
+impl Case {
+    /// Refuses molecules of which one has atoms inside of the other's.
+    pub(super) fn check_overlaps(&self) -> Result<(), Failure> {
+        for (k, second) in self.molecules.iter().enumerate() {
+            for first in &self.molecules[..k] {
+                let [a, b] = [first.dielectric, second.dielectric];
+                let sphere = |molecule: &Molecule| {
+                    let is_larger = molecule.options.kind == Kind::SolventAccessible;
+                    let margin = if is_larger { molecule.options.probe } else { 0.0 };
+                    (&self.atoms[molecule.dielectric][..], margin)
+                };
+                let found = farad::atoms::overlap(sphere(first), sphere(second));
+                let Some((i, j)) = found else { continue };
+                let named = |of: usize, atom: usize| {
+                    let name = &self.description.dielectrics[of].name;
+                    format!(
+                        "\"{name}\" ({})",
+                        molecules::named(std::iter::once(&self.atoms[of][atom]))
+                    )
+                };
+                let message = format!(
+                    "atoms of {} and of {} overlap: the surfaces go through each other",
+                    named(a, i),
+                    named(b, j)
+                );
+                let places = [a, b].map(|of| self.places.dielectrics[of].name.clone());
+                let [first, second] = places;
+                let defect = Defect::new(Sort::Value, second, message).label("and here");
+                return Err(self.failure(vec![defect.first(first).help(MERGE)]));
+            }
+        }
+        Ok(())
+    }
+
+    /// The failure for a molecule whose name a group of the mesh's file has.
+    pub(super) fn group_is_there(&self, dielectric: usize) -> Failure {
+        let name = &self.description.dielectrics[dielectric].name;
+        let message = format!("{} has a group \"{name}\" already", self.surfaces());
+        let place = self.places.dielectrics[dielectric].name.clone();
+        let help =
+            "the surface of a molecule is a group of its name: choose another one with `name`";
+        self.failure(vec![Defect::new(Sort::Value, place, message).help(help)])
+    }
+}
+
 /// Where the panels of the triangles stand that a fault names, in files of FastCap.
 fn panels(case: &Case, fault: &Fault) -> String {
     let triangles = fault.triangles();
-    if triangles.is_empty() || !farad::fastcap::is_name(&case.mesh) {
-        return String::new();
-    }
-    let Ok(model) = fastcap_model(&case.mesh, case.description.lenient) else {
+    let list = case.mesh.as_deref().filter(|mesh| farad::fastcap::is_name(mesh));
+    let (Some(list), false) = (list, triangles.is_empty()) else { return String::new() };
+    let Ok(model) = fastcap_model(list, case.description.lenient) else {
         return String::new();
     };
     let place = |&t: &usize| Some(format!("triangle {t} is of {}", model.place_of(t)?));
@@ -184,7 +262,12 @@ pub(super) fn defect(
         Fault::Film { film, .. } => at(&places.films[*film], message),
         Fault::Atoms { dielectric, atoms, why, .. } => {
             let all = &description.dielectrics[*dielectric].atoms;
-            of_atoms(&places.dielectrics[*dielectric], all, atoms, *why, &message)
+            let entry = &places.dielectrics[*dielectric];
+            let defect = of_atoms(entry, all, atoms, *why, &message);
+            match why {
+                Misplaced::Outside | Misplaced::Close if entry.is_made => defect.help(MADE),
+                _ => defect,
+            }
         }
         Fault::NoSpace { dielectric, problem, .. } => {
             let entry = &places.dielectrics[*dielectric];
@@ -262,8 +345,8 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
             )
         }
         Fault::DiffusionOfMedia => {
-            let message = "[diffusion] is about a body alone, taken as a conductor: a case with dielectrics does not tell \
-                           its capacity";
+            let message = "[diffusion] is about a body alone, taken as a conductor: conductors without dielectrics, or molecules \
+                           without conductors";
             at(&places.diffusion, message.to_owned()).help(
                 "give the body's surface a case of its own, without [[dielectric]] and [[surface]]: all of a mesh is a \
                  conductor then",
@@ -370,8 +453,9 @@ fn of_atoms(entry: &Entry, all: &[Atom], atoms: &[usize], why: Misplaced, messag
 
 /// A note on the surfaces, for people who run the program.
 pub(crate) fn told(case: &Case, note: &Note) -> String {
-    let file = case.mesh.display();
+    let file = case.surfaces();
     match note {
+        Note::ThroughItself { .. } if case.mesh.is_none() => note.to_string(),
         Note::ThroughItself { .. } => {
             format!("{note}, and `farad mesh check {file}` writes them to a VTK file")
         }

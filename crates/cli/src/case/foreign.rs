@@ -26,10 +26,9 @@ const ENDINGS: [(&[&str], &str, &str); 7] = [
         "convert it to a Gmsh mesh (.msh), OFF, PLY or STL, and write a case file that names that; see docs/case-file.md",
     ),
     (
-        &["pqr", "pdb", "cif", "xyzr", "xyz"],
-        "it is a molecule's atoms",
-        "write a case file with the mesh of the molecule's surface and a [[dielectric]] whose charges are a PQR file; see \
-         cases/molecule.toml",
+        &["pdb", "ent", "cif", "mmcif", "xyzr", "xyz"],
+        "it has a molecule's atoms without charges",
+        "make a PQR file of it, by `pdb2pqr --ff=PARSE protein.pdb protein.pqr` for instance, and give that",
     ),
     (
         &["oas", "oasis"],

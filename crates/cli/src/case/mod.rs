@@ -10,6 +10,8 @@ mod file_names;
 mod film;
 mod foreign;
 mod goal;
+mod map;
+pub(crate) mod molecule;
 mod places;
 mod plane;
 mod probe;
@@ -27,13 +29,15 @@ pub(crate) mod sweep;
 use std::path::{Path, PathBuf};
 
 use bem::SolveOptions;
-use farad::{Description, Goal, LengthUnit, Of, Problem};
+use farad::{Description, Goal, LengthUnit, Of, Problem, pqr};
 
 pub(crate) use diagnostics::{Defect, Sort, quoted};
 pub(crate) use faults::told;
 pub(crate) use goal::{of as goal_of, parse_of};
+pub(crate) use map::file as potential_map;
+pub(crate) use molecule::Molecule;
 use places::Places;
-pub(crate) use probe::{file as probe_file, picture as probe_picture};
+pub(crate) use probe::{file as probe_file, map as probe_map, picture as probe_picture};
 
 use crate::terminal::exit::Failure;
 
@@ -41,8 +45,13 @@ use crate::terminal::exit::Failure;
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) title: String,
-    /// The mesh's file, relative to the current directory or absolute.
-    pub(crate) mesh: PathBuf,
+    /// The mesh's file, relative to the current directory or absolute; with molecules there need be
+    /// none.
+    pub(crate) mesh: Option<PathBuf>,
+    /// Molecules whose surfaces are made of their atoms.
+    pub(crate) molecules: Vec<Molecule>,
+    /// The atoms of each dielectric, as the PQR files have them.
+    pub(crate) atoms: Vec<Vec<pqr::Atom>>,
     /// The file that says what the layers of a GDSII layout are.
     pub(crate) stack: Option<PathBuf>,
     /// Its flat triangles become curved; edges sharper than this angle in degrees stay sharp.
@@ -58,6 +67,12 @@ pub(crate) struct Case {
     pub(crate) vtk_excitations: usize,
     /// Further forms of matrices that are written.
     pub(crate) formats: Vec<Format>,
+    /// Kelvin, as `[medium]` has it.
+    pub(crate) temperature: Option<f64>,
+    /// Programs for which scripts are written that show molecules.
+    pub(crate) viewers: Vec<Viewer>,
+    /// Spacing in angstrom of the map of potentials around all atoms, if one is wanted.
+    pub(crate) map_spacing: Option<f64>,
     /// Couplings below this share of their nets' diagonals are left out of SPICE files.
     pub(crate) spice_threshold: f64,
     /// What `farad sweep` varies; other commands ignore it.
@@ -151,6 +166,30 @@ impl Format {
     }
 }
 
+/// A program that shows molecules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Viewer {
+    /// UCSF ChimeraX
+    #[value(name = "chimerax")]
+    ChimeraX,
+    /// PyMOL
+    #[value(name = "pymol")]
+    PyMol,
+    /// VMD
+    #[value(name = "vmd")]
+    Vmd,
+}
+
+impl Viewer {
+    fn name(self) -> &'static str {
+        match self {
+            Self::ChimeraX => "chimerax",
+            Self::PyMol => "pymol",
+            Self::Vmd => "vmd",
+        }
+    }
+}
+
 /// What the command line sets over the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
@@ -163,6 +202,8 @@ pub(crate) struct Overrides {
     /// Instead of the file's, unless empty.
     pub(crate) formats: Vec<Format>,
     /// Instead of the file's, unless empty.
+    pub(crate) viewers: Vec<Viewer>,
+    /// Instead of the file's, unless empty.
     pub(crate) nets: Vec<String>,
     /// Whether faults of the geometry are notes, where the case does not say so.
     pub(crate) lenient: bool,
@@ -170,6 +211,8 @@ pub(crate) struct Overrides {
     pub(crate) stack: Option<PathBuf>,
     /// The unit of a FastCap file.
     pub(crate) unit: Option<LengthUnit>,
+    /// The PQR file of the case's only molecule, instead of the one that it names.
+    pub(crate) pqr: Option<PathBuf>,
 }
 
 /// The text that the case came from, for messages that point into it.
@@ -188,6 +231,20 @@ impl Case {
     /// The file that the case was read from.
     pub(crate) fn path(&self) -> &Path {
         &self.source.path
+    }
+
+    /// Whether there are molecules with atoms.
+    pub(crate) fn has_atoms(&self) -> bool {
+        self.atoms.iter().any(|atoms| !atoms.is_empty())
+    }
+
+    /// What messages call the surfaces: the mesh's file, or those of molecules.
+    pub(crate) fn surfaces(&self) -> String {
+        match (&self.mesh, &self.molecules[..]) {
+            (Some(mesh), _) => mesh.display().to_string(),
+            (None, [one]) => format!("the surface of {}", one.file.display()),
+            (None, _) => "the surfaces of the molecules".to_owned(),
+        }
     }
 
     /// Whether it was made of a FastCap file, and is in no file itself.

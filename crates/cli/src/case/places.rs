@@ -66,6 +66,8 @@ pub(crate) struct Entry {
     pub(super) file: Option<Located<PathBuf>>,
     /// The line of that file that each atom is from.
     pub(super) lines: Vec<usize>,
+    /// Whether the program makes it: the surface of these atoms, a probe.
+    pub(super) is_made: bool,
 }
 
 impl Places {

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use farad::{Probe, ProbePoints};
 
-use super::VtkMode;
 use super::diagnostics::{Defect, Located, Sort};
 use super::document::Section;
 use super::file_names;
 use super::places::Entry;
 use super::read::existing;
+use super::{Case, VtkMode};
 use crate::files;
 use crate::terminal::exit::{Exit, Failure};
 
@@ -26,6 +26,14 @@ pub(crate) fn file(probe: &Probe) -> String {
 pub(crate) fn picture(probe: &Probe, vtk: VtkMode) -> Option<String> {
     let wanted = vtk != VtkMode::None && !is_grid(probe);
     wanted.then(|| format!("probe_{}.vtu", probe.name))
+}
+
+/// The OpenDX file of a grid, of which programs that show molecules read those in space; `None`
+/// for other probes, and without molecules.
+pub(crate) fn map(probe: &Probe, case: &Case) -> Option<String> {
+    let ProbePoints::Grid { counts, .. } = &probe.place else { return None };
+    let wanted = case.has_atoms() && counts.iter().all(|count| *count > 1);
+    wanted.then(|| format!("probe_{}.dx", probe.name))
 }
 
 fn is_grid(probe: &Probe) -> bool {

@@ -3,30 +3,59 @@
 use std::path::Path;
 
 use farad::{Note, Problem};
-use mesh::files::Reading;
+use mesh::join::with_group;
 use mesh::{Mesh, lift};
 
-use crate::case::{Case, told};
+use crate::case::{Case, Molecule, told};
+use crate::molecules;
 use crate::report::units;
 use crate::surfaces;
 use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
 
+/// The mesh of `case`: what `file` has, and the surfaces of molecules.
+pub(crate) fn read(case: &Case, file: Option<&Path>, output: &Output) -> Result<Mesh, Failure> {
+    let mut mesh = match file {
+        Some(file) => of_file(case, file, output)?,
+        None => Mesh::default(),
+    };
+    case.check_overlaps()?;
+    let unit = case.description.unit;
+    for Molecule { dielectric, file, options } in &case.molecules {
+        interrupt::check()?;
+        let name = &case.description.dielectrics[*dielectric].name;
+        if mesh.groups.iter().any(|group| group.label() == *name) {
+            return Err(case.group_is_there(*dielectric));
+        }
+        let made = molecules::surface(file, &case.atoms[*dielectric], options)?;
+        molecules::tell(name, &made.info, output);
+        mesh = with_group(mesh, name, molecules::in_unit(made.mesh, unit));
+    }
+    Ok(mesh)
+}
+
 /// Reads a mesh for `case`, and smooths it if the case asks for that.
-pub(crate) fn read(case: &Case, file: &Path, output: &Output) -> Result<(Mesh, Reading), Failure> {
+fn of_file(case: &Case, file: &Path, output: &Output) -> Result<Mesh, Failure> {
     // A sweep may vary the mesh.
     let stack = case.stack.as_deref().filter(|_| farad::layout::gds::is_name(file));
     let lenient = case.description.lenient;
     let (mesh, reading) = surfaces::read_with_notes(file, stack, lenient, output)?;
-    let Some(angle) = case.smooth else { return Ok((mesh, reading)) };
+    tracing::info!(
+        vertices = mesh.vertices.len(),
+        triangles = mesh.triangles.len(),
+        "read {} ({})",
+        file.display(),
+        reading.format
+    );
+    let Some(angle) = case.smooth else { return Ok(mesh) };
     if mesh.patches.is_some() {
         let name = file.display();
         output.note(&format!("{name}: its triangles are curved, [mesh] smooth has no effect"));
-        return Ok((mesh, reading));
+        return Ok(mesh);
     }
     let Some(normals) = &reading.normals else {
-        return Ok((lift::smooth(&mesh, angle), reading));
+        return Ok(lift::smooth(&mesh, angle));
     };
     let (lifted, unfit) = lift::smooth_by(&mesh, angle, normals);
     if unfit > 0 {
@@ -38,20 +67,12 @@ pub(crate) fn read(case: &Case, file: &Path, output: &Output) -> Result<(Mesh, R
             if unfit == 1 { "its vertex" } else { "their vertices" },
         ));
     }
-    Ok((lifted, reading))
+    Ok(lifted)
 }
 
 /// Reads the mesh of `case`, checks it, and finds its conductors.
 pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
-    let file = &case.mesh;
-    let (mesh, reading) = read(case, file, output)?;
-    tracing::info!(
-        vertices = mesh.vertices.len(),
-        triangles = mesh.triangles.len(),
-        "read {} ({})",
-        file.display(),
-        reading.format
-    );
+    let mesh = read(case, case.mesh.as_deref(), output)?;
     interrupt::check()?;
     let problem = prepare(case, mesh)?;
     tell(case, &problem, output);
@@ -61,7 +82,7 @@ pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
 /// Shows the notes on the surfaces of `case`.
 pub(crate) fn tell(case: &Case, problem: &Problem, output: &Output) {
     // In FastCap's files and in layouts, conductors of several pieces are the rule.
-    let is_list = surfaces::has_nets(&case.mesh);
+    let is_list = case.mesh.as_deref().is_some_and(surfaces::has_nets);
     let is_usual = |note: &Note| is_list && matches!(note, Note::Separate(_));
     for note in problem.notes().iter().filter(|note| !is_usual(note)) {
         output.note(&told(case, note));

@@ -9,20 +9,20 @@ use toml::de::DeTable;
 use bem::SolveOptions;
 use farad::{
     Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Fault, ProbePoints,
-    SURROUNDINGS, Setting, pqr,
+    SURROUNDINGS, Setting,
 };
-use mesh::files::{self as formats, Error};
 
 use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::places::{self, Entry, Places};
 use super::{
-    Case, Format, Overrides, SourceText, VtkMode, described, faults, film, foreign, goal, plane,
-    probe, reduce, salt, sensitivity, stack, surface, sweep,
+    Case, Format, Overrides, SourceText, Viewer, VtkMode, described, faults, film, foreign, goal,
+    map, molecule, plane, probe, reduce, salt, sensitivity, stack, surface, sweep,
 };
 use crate::files;
+use crate::molecules;
 use crate::report::units::LengthUnit;
-use crate::surfaces::{check_stack, fastcap_model, has_nets, is_layout, layout, unreadable};
+use crate::surfaces::{check_stack, fastcap_model, has_nets, is_layout, layout};
 use crate::terminal::exit::{Exit, Failure};
 
 /// No case file is this long. A mesh passed by mistake is, and should not be read whole.
@@ -55,40 +55,40 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
         let model = layout(path, overrides.stack.as_deref(), overrides.lenient)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         described::of_layout(&model, path, &file, overrides)?
+    } else if molecules::is_pqr(path) {
+        described::of_molecule(path)?
     } else {
         read_text(path)?
     };
     let mut case = parse(path, &text, overrides)?;
-    check_stack(&case.mesh, case.stack.as_deref())?;
+    if let Some(mesh) = &case.mesh {
+        check_stack(mesh, case.stack.as_deref())?;
+    }
     read_files(&mut case)?;
     Ok(case)
 }
 
 /// Reads the atoms and points that the case names files of.
 fn read_files(case: &mut Case) -> Result<(), Failure> {
-    let Case { description, places, .. } = case;
+    let Case { description, places, molecules, atoms, .. } = case;
     for (dielectric, entry) in description.dielectrics.iter_mut().zip(&mut places.dielectrics) {
-        let Some(file) = &entry.file else { continue };
-        let atoms = atoms(&file.value).map_err(unreadable)?;
-        entry.lines = atoms.iter().map(|atom| atom.line).collect();
-        dielectric.atoms =
-            atoms.iter().map(|atom| Atom::from_pqr(atom, description.unit)).collect();
+        let read = match &entry.file {
+            Some(file) => molecules::atoms(&file.value)?,
+            None => Vec::new(),
+        };
+        entry.lines = read.iter().map(|atom| atom.line).collect();
+        dielectric.atoms = read.iter().map(|atom| Atom::from_pqr(atom, description.unit)).collect();
+        atoms.push(read);
+    }
+    for molecule in molecules {
+        molecules::check_radii(&molecule.file, &atoms[molecule.dielectric])?;
     }
     for (probe, entry) in description.probes.iter_mut().zip(&places.probes) {
         if let Some(file) = &entry.file {
             probe.place = ProbePoints::Points(probe::points(&file.value)?);
         }
     }
-    Ok(())
-}
-
-/// The atoms of a PQR file. Its name must end in .pqr: error messages quote the content, which must
-/// not reveal just any file that a case names.
-fn atoms(path: &Path) -> Result<Vec<pqr::Atom>, Error> {
-    if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pqr")) {
-        return Err(Error::Ending { path: path.to_path_buf(), ending: "pqr", what: "atoms" });
-    }
-    pqr::parse(&formats::load(path)?).map_err(formats::in_file(path))
+    map::add(case)
 }
 
 fn read_text(path: &Path) -> Result<String, Failure> {
@@ -156,22 +156,36 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let format = top.integer("format");
     let title = top.text("title").map_or_else(|| stem.to_string(), |title| title.value);
     let mesh_section = top.section("mesh");
-    let mesh = mesh_section.text("file").and_then(|file| existing(top, base, "mesh", file));
+    // Molecules need no mesh.
+    let needs_mesh = !top.has("molecule") || mesh_section.has("file");
+    let mesh = needs_mesh.then(|| mesh_section.text("file")).flatten();
+    let mesh = mesh.and_then(|file| existing(top, base, "mesh", file));
     let of_layout =
         mesh_section.text("stack").and_then(|file| existing(top, base, "stack file", file));
     let of_layout = overrides.stack.clone().or(of_layout.map(|file| file.value));
-    let unit = mesh_section.choice("unit").and_then(|unit| LengthUnit::from_name(&unit.value));
+    let unit = (needs_mesh || mesh_section.has("unit")).then(|| mesh_section.choice("unit"));
+    let unit = match unit {
+        Some(unit) => unit.and_then(|unit| LengthUnit::from_name(&unit.value)),
+        None => Some(LengthUnit::Angstrom),
+    };
+    if !needs_mesh {
+        molecule::check_mesh(&mesh_section);
+    }
     let ignore = mesh_section.names("ignore").unwrap_or_default();
     let smooth = mesh_section.number("smooth").map(|angle| angle.value);
     let lenient = mesh_section.boolean("lenient").unwrap_or(false) || overrides.lenient;
     let (conductors, of_conductors) = read_conductors(top, &ignore).into_iter().unzip();
     let (ignore, of_ignore) = places::split(ignore);
     let medium = top.section("medium");
-    let permittivity = medium.number("relative_permittivity").map_or(1.0, |number| number.value);
+    let surroundings = if top.has("molecule") { molecule::WATER } else { 1.0 };
+    let permittivity = medium.number("relative_permittivity");
+    let permittivity = permittivity.map_or(surroundings, |number| number.value);
     let mut solution = salt::Solution::new(&medium, unit);
     let kappa = solution.kappa(&medium, permittivity);
-    let (dielectrics, of_dielectrics) =
-        read_dielectrics(top, base, &mut solution).into_iter().unzip();
+    let mut dielectrics = read_dielectrics(top, base, &mut solution);
+    let (molecules, more) = molecule::read(top, base, &dielectrics, overrides.pqr.as_deref());
+    dielectrics.extend(more);
+    let (dielectrics, of_dielectrics) = dielectrics.into_iter().unzip();
     let (surfaces, of_surfaces) = surface::read(top).into_iter().unzip();
     let (planes, of_planes) = places::split(plane::read(top));
     let options = read_solver(top, overrides);
@@ -196,6 +210,9 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         false => (overrides.nets.clone(), Vec::new()),
     };
     let formats = read_formats(&output, overrides);
+    let viewers = read_viewers(&output, overrides);
+    let map_spacing = output.number("dx").map(|number| number.value);
+    let map_spacing = map_spacing.or((!viewers.is_empty()).then_some(map::SPACING));
     if let (Some(format), false) = (formats.first(), nets.is_empty()) {
         let listed = output.choices("formats").into_iter().flatten().next();
         let place = listed.map(|word| word.span).or_else(|| of_nets.first().cloned());
@@ -252,7 +269,8 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     // Atoms are read later.
     let has_atoms = places.dielectrics.iter().any(|entry| entry.file.is_some());
     for fault in description.faults() {
-        if !(has_atoms && fault == Fault::NothingToProbe) {
+        let waits = matches!(fault, Fault::NothingToProbe | Fault::DiffusionOfMedia);
+        if !(has_atoms && waits) {
             top.report(faults::defect(&description, &places, &fault, true));
         }
     }
@@ -262,10 +280,15 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let names: Vec<&str> = description.dielectrics.iter().map(|d| d.name.as_str()).collect();
     let sweeps = sweep::read(top, base, &names);
     format.and(unit)?;
+    if needs_mesh && mesh.is_none() {
+        return None;
+    }
     let directory = base.join(directory);
     Some(Case {
         title,
-        mesh: mesh?.value,
+        mesh: mesh.map(|file| file.value),
+        molecules,
+        atoms: Vec::new(),
         stack: of_layout,
         smooth,
         description,
@@ -275,6 +298,9 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         vtk,
         vtk_excitations: vtk_excitations.unwrap_or(64),
         formats,
+        temperature: solution.temperature,
+        viewers,
+        map_spacing,
         spice_threshold,
         sweeps,
         places,
@@ -294,6 +320,16 @@ fn read_formats(output: &Section<'_>, overrides: &Overrides) -> Vec<Format> {
     };
     let is_wanted = |format: &Format| all.contains(format);
     Format::value_variants().iter().copied().filter(is_wanted).collect()
+}
+
+/// The viewers that the command line names, or else the file; each once.
+fn read_viewers(output: &Section<'_>, overrides: &Overrides) -> Vec<Viewer> {
+    let listed = output.choices("viewers").unwrap_or_default();
+    let is_wanted = |viewer: &Viewer| match overrides.viewers.is_empty() {
+        true => listed.iter().any(|word| word.value == viewer.name()),
+        false => overrides.viewers.contains(viewer),
+    };
+    Viewer::value_variants().iter().copied().filter(is_wanted).collect()
 }
 
 /// The path of what the case calls `kind`, if there is a file.

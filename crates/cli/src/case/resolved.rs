@@ -9,7 +9,7 @@ use farad::{
 };
 
 use super::schema::OF_LAYERS;
-use super::{Case, goal, plane, stack};
+use super::{Case, goal, molecule, plane, stack};
 use crate::paths;
 use crate::report::results::{density_name, method_name};
 use crate::report::units::shortest as number;
@@ -47,21 +47,26 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
     ]);
     document.table(
         "[mesh]",
-        [
-            ("file", string(&paths::relative(folder, &case.mesh))),
-            ("unit", string(description.unit.name())),
-            ("ignore", list(&description.ignore)),
-        ]
-        .into_iter()
-        .chain(case.stack.iter().map(|stack| ("stack", string(&paths::relative(folder, stack)))))
-        .chain(description.lenient.then(|| ("lenient", "true".to_owned())))
-        .chain(case.smooth.map(|angle| ("smooth", number(angle)))),
+        case.mesh
+            .iter()
+            .map(|mesh| ("file", string(&paths::relative(folder, mesh))))
+            .chain([("unit", string(description.unit.name()))])
+            .chain(case.mesh.iter().map(|_| ("ignore", list(&description.ignore))))
+            .chain(
+                case.stack.iter().map(|stack| ("stack", string(&paths::relative(folder, stack)))),
+            )
+            .chain(description.lenient.then(|| ("lenient", "true".to_owned())))
+            .chain(case.smooth.map(|angle| ("smooth", number(angle)))),
     );
     let permittivity = ("relative_permittivity", number(description.relative_permittivity));
+    let temperature = case.temperature.map(|kelvin| ("temperature", number(kelvin)));
     let kappa = |kappa: f64| (kappa > 0.0).then(|| ("kappa", number(kappa)));
     // In layers it is that of one of them.
     if case.description.stack.is_none() {
-        document.table("[medium]", [permittivity].into_iter().chain(kappa(description.kappa)));
+        document.table(
+            "[medium]",
+            [permittivity].into_iter().chain(kappa(description.kappa)).chain(temperature),
+        );
     }
     media(&mut document, case, folder);
     conductors(&mut document, problem);
@@ -91,6 +96,7 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
     if let Some(tolerance) = options.fmm_tolerance {
         document.table("[fmm]", [("tolerance", number(tolerance))]);
     }
+    let viewers: Vec<String> = case.viewers.iter().map(|v| v.name().to_owned()).collect();
     let formats: Vec<String> = case.formats.iter().map(|f| f.name().to_owned()).collect();
     document.table(
         "[output]",
@@ -102,7 +108,10 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
             ("polarisability", description.polarisability.to_string()),
             ("formats", list(&formats)),
             ("spice_threshold", number(case.spice_threshold)),
-        ],
+        ]
+        .into_iter()
+        .chain((!case.viewers.is_empty()).then(|| ("viewers", list(&viewers))))
+        .chain(case.map_spacing.map(|spacing| ("dx", number(spacing)))),
     );
     reductions(&mut document, description);
     sensitivities(&mut document, description);
@@ -160,7 +169,9 @@ fn films(document: &mut Document, description: &Description) {
 
 fn media(document: &mut Document, case: &Case, folder: &Path) {
     let Case { description, places, .. } = case;
-    for (dielectric, entry) in description.dielectrics.iter().zip(&places.dielectrics) {
+    let is_molecule = |index| case.molecules.iter().any(|molecule| molecule.dielectric == index);
+    let dielectrics = description.dielectrics.iter().zip(&places.dielectrics).enumerate();
+    for (_, (dielectric, entry)) in dielectrics.filter(|(index, _)| !is_molecule(*index)) {
         let file = entry.file.as_ref();
         let charges = file.map(|file| ("charges", string(&paths::relative(folder, &file.value))));
         let body = [
@@ -170,6 +181,10 @@ fn media(document: &mut Document, case: &Case, folder: &Path) {
         ];
         let kappa = (dielectric.kappa > 0.0).then(|| ("kappa", number(dielectric.kappa)));
         document.table("[[dielectric]]", body.into_iter().chain(kappa).chain(charges));
+    }
+    for molecule in &case.molecules {
+        let dielectric = &description.dielectrics[molecule.dielectric];
+        document.table("[[molecule]]", molecule::table(molecule, dielectric, folder));
     }
     for SurfaceMedia { groups, sides: [front, back] } in &description.surfaces {
         document.table(
@@ -258,7 +273,8 @@ fn sources(document: &mut Document, description: &Description) {
 }
 
 fn probes(document: &mut Document, case: &Case, folder: &Path) {
-    for (probe, entry) in case.description.probes.iter().zip(&case.places.probes) {
+    let probes = case.description.probes.iter().zip(&case.places.probes);
+    for (probe, entry) in probes.filter(|(_, entry)| !entry.is_made) {
         let mut entries = vec![("name", string(&probe.name))];
         match &probe.place {
             ProbePoints::Points(_) => entries.extend(

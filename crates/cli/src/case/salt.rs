@@ -10,7 +10,7 @@ use super::document::Section;
 /// What a medium's keys are read with: the unit of the case, and the temperature of `[medium]`.
 pub(super) struct Solution {
     unit: Option<LengthUnit>,
-    temperature: Option<f64>,
+    pub(super) temperature: Option<f64>,
     /// The key that gave the first medium its ions.
     pub(super) place: Range<usize>,
 }

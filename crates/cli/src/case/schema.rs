@@ -53,12 +53,13 @@ pub(crate) struct Key {
 pub(crate) const FORMAT: i64 = 1;
 
 /// The tables, in the order of the documentation.
-pub(crate) const TABLES: [&str; 19] = [
+pub(crate) const TABLES: [&str; 20] = [
     "mesh",
     "medium",
     "stack",
     "layer",
     "dielectric",
+    "molecule",
     "surface",
     "conductor",
     "plane",
@@ -76,9 +77,10 @@ pub(crate) const TABLES: [&str; 19] = [
 ];
 
 /// Those of them that are arrays of tables.
-const ARRAYS: [&str; 11] = [
+const ARRAYS: [&str; 12] = [
     "layer",
     "dielectric",
+    "molecule",
     "surface",
     "conductor",
     "plane",
@@ -104,7 +106,14 @@ pub(crate) const METHODS: [&str; 3] = ["auto", "fmm", "dense"];
 pub(crate) const DENSITIES: [&str; 2] = ["constant", "linear"];
 /// Values of `formats`.
 pub(crate) const FORMATS: [&str; 4] = ["matrix_market", "spice", "palace", "q3d"];
+/// Values of `viewers`.
+pub(crate) const VIEWERS: [&str; 3] = ["chimerax", "pymol", "vmd"];
 pub(crate) const VTK_MODES: [&str; 3] = ["compressed", "plain", "none"];
+
+/// Kinds of molecular surfaces.
+pub(crate) const SURFACES: [&str; 4] = ["ses", "gaussian", "vdw", "sas"];
+/// What becomes of their cavities.
+pub(crate) const CAVITIES: [&str; 2] = ["keep", "drop"];
 
 /// Tolerances that the FMM and the solver are built and tested for: lowest and highest.
 pub(crate) const TOLERANCES: (f64, f64) = (1e-12, 0.1);
@@ -130,7 +139,7 @@ const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 const SCREENING: ValueKind = ValueKind::Number { low: 0.0, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 93] = [
+pub(crate) const KEYS: [Key; 104] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -155,6 +164,20 @@ pub(crate) const KEYS: [Key; 93] = [
     key("dielectric", "ionic_strength", SCREENING, Absent::Default("0.0")),
     key("dielectric", "group", ValueKind::Names, Absent::Error),
     key("dielectric", "charges", ValueKind::Path, Absent::Default("none")),
+    key("molecule", "pqr", ValueKind::Path, Absent::Error),
+    key("molecule", "name", ValueKind::Text, Absent::Default("the file's name without `.pqr`")),
+    key("molecule", "relative_permittivity", PERMITTIVITY, Absent::Default("4.0")),
+    key("molecule", "surface", ValueKind::Choice(&SURFACES), Absent::Default("ses")),
+    key("molecule", "probe", ValueKind::Number { low: 0.0, high: 1e6 }, Absent::Default("1.4")),
+    key("molecule", "density", POSITIVE, Absent::Default("4.0")),
+    key(
+        "molecule",
+        "elements",
+        ValueKind::Integer { low: 20, high: 1 << 30 },
+        Absent::Default("-"),
+    ),
+    key("molecule", "order", ValueKind::Integer { low: 1, high: 2 }, Absent::Default("1")),
+    key("molecule", "cavities", ValueKind::Choice(&CAVITIES), Absent::Default("keep")),
     key("surface", "group", ValueKind::Names, Absent::Error),
     key("surface", "front", PERMITTIVITY, Absent::Error),
     key("surface", "back", PERMITTIVITY, Absent::Default("that of `front`")),
@@ -221,6 +244,8 @@ pub(crate) const KEYS: [Key; 93] = [
     key("output", "forces", ValueKind::Bool, Absent::Default("false")),
     key("output", "polarisability", ValueKind::Bool, Absent::Default("false")),
     key("output", "formats", ValueKind::Choices(&FORMATS), Absent::Default("[]")),
+    key("output", "viewers", ValueKind::Choices(&VIEWERS), Absent::Default("[]")),
+    key("output", "dx", ValueKind::Number { low: 0.01, high: 100.0 }, Absent::Default("none")),
     key(
         "output",
         "spice_threshold",

@@ -90,9 +90,24 @@ impl Solving {
         verbose: bool,
         overrides: Overrides,
     ) -> Result<(Case, Output), Failure> {
+        let output = self.set_up(verbose)?;
+        Ok((self.load(case, overrides)?, output))
+    }
+
+    /// Sets threads and output up, once.
+    pub(super) fn set_up(&self, verbose: bool) -> Result<Output, Failure> {
         self.on.resolve()?;
         // Before anything that uses them: a list file is read with its mesh.
         let note = backend::use_threads(self.threads)?;
+        let output = Output { quiet: self.quiet, json: self.json, verbose };
+        if let Some(note) = note {
+            output.note(&note);
+        }
+        Ok(output)
+    }
+
+    /// Loads a case with these options over its own.
+    pub(super) fn load(&self, case: &Path, overrides: Overrides) -> Result<Case, Failure> {
         let overrides = Overrides {
             tolerance: self.tolerance,
             method: self.method,
@@ -104,11 +119,7 @@ impl Solving {
         if let Some(limit) = self.memory_limit.or_else(machine::available_memory) {
             case.description.check_memory(limit).map_err(|error| case.failed(error))?;
         }
-        let output = Output { quiet: self.quiet, json: self.json, verbose };
-        if let Some(note) = note {
-            output.note(&note);
-        }
-        Ok((case, output))
+        Ok(case)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The commands, one a file.
 
 mod arguments;
+mod batch;
 mod completions;
 pub(crate) mod fastercap;
 mod fgt;
@@ -36,6 +37,8 @@ enum Command {
     Study(study::Args),
     /// Solve a case for every combination of what its [[sweep]] tables vary
     Sweep(sweep::Args),
+    /// Solve one case for each of many molecules, with a table of all
+    Batch(batch::Args),
     /// Turn a FastCap list file into a case and a mesh
     Import(import::Args),
     /// FasterCap's command line and text, for programs that call FasterCap
@@ -76,6 +79,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Solve(args) => solve::run(&args, cli.verbose > 0),
         Command::Study(args) => study::run(&args, cli.verbose > 0),
         Command::Sweep(args) => sweep::run(&args, cli.verbose > 0),
+        Command::Batch(args) => batch::run(&args, cli.verbose > 0),
         Command::Import(args) => import::run(&args),
         // The program reads these before everything else (`fastercap::asked`).
         Command::FasterCap(_) | Command::FastCap(_) => Ok(()),

@@ -8,9 +8,9 @@ use farad::{Attained, Ended, Level, Of, Problem, Solution, Solver};
 
 use super::arguments::{Solving, parse_accuracy, parse_positive};
 use crate::case::problem;
-use crate::case::{Case, Format, Overrides, parse_of};
+use crate::case::{Case, Format, Overrides, Viewer, parse_of};
 use crate::machine::backend::Backend;
-use crate::report::results::{self, Folder, Refinement, Run};
+use crate::report::results::{self, Document, Folder, Refinement, Run};
 use crate::report::units::{self, prefix};
 use crate::report::warnings::{self, Warning};
 use crate::terminal::exit::{Exit, Failure};
@@ -21,8 +21,8 @@ use crate::terminal::progress::Bars;
 /// Arguments of `farad solve`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The case file (see docs/case-file.md), a FastCap list file (.lst), or a layout: .pex25d, or
-    /// .gds with its --stack
+    /// The case file (see docs/case-file.md), a molecule's PQR file, a FastCap list file (.lst), or
+    /// a layout: .pex25d, or .gds with its --stack
     case: PathBuf,
     /// Folder for the results [default: the case's output.directory, else CASE.out next to the
     /// case]
@@ -49,6 +49,10 @@ pub(crate) struct Args {
     /// Write the matrix in this form, too; may be repeated; over the case's output.formats
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Vec<Format>,
+    /// Write a script for this program, with what it opens to show molecules and potentials; may be
+    /// repeated; over the case's output.viewers
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    viewer: Vec<Viewer>,
     #[command(flatten)]
     solving: Solving,
 }
@@ -61,6 +65,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         accuracy_of: args.accuracy_of.clone(),
         max_seconds: args.max_time,
         formats: args.format.clone(),
+        viewers: args.viewer.clone(),
         nets: args.nets.clone(),
         ..Overrides::default()
     };
@@ -73,29 +78,52 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             "add --accuracy 1e-3, say, or solver.accuracy to the case",
         ));
     }
-    let reading = Instant::now();
-    let opening = args.solving.on.open_early(&case);
-    let problem = problem::load(&case, &output)?;
-    let read_seconds = reading.elapsed().as_secs_f64();
     let path = args.output.as_deref().unwrap_or(&case.directory);
-    let names = results::file_names(&case);
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     if args.dry_run {
+        let opening = args.solving.on.open_early(&case);
+        let problem = problem::load(&case, &output)?;
+        drop(opening);
+        let names = results::file_names(&case);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         Folder::check(path, &names, args.solving.overwrite)?;
         return output.data(&dry_run(&case, &problem, path));
     }
-    let folder = Folder::open(path, &names, args.solving.overwrite)?;
+    complete(&case, &args.solving, &output, (path, started), |run, document| {
+        if args.solving.json {
+            return output.data(&document.text());
+        }
+        let (solution, matrices) = (run.solution, run.solution.matrices());
+        output.text(&results::table(run, &matrices, &results::reduced(solution), document))
+    })
+}
+
+/// Solves a case and writes all of its results to a folder; `told` is called with them. Results
+/// that are not to be trusted are a failure all the same.
+pub(super) fn complete(
+    case: &Case,
+    solving: &Solving,
+    output: &Output,
+    (path, started): (&Path, Instant),
+    told: impl FnOnce(&Run<'_>, &Document) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let reading = Instant::now();
+    let opening = solving.on.open_early(case);
+    let problem = problem::load(case, output)?;
+    let read_seconds = reading.elapsed().as_secs_f64();
+    let names = results::file_names(case);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let folder = Folder::open(path, &names, solving.overwrite)?;
     // What it keeps is freed at the end: results need not wait for that.
     let mut solver = Solver::default();
     let (problem, solution, refinement) = match &case.goal {
         None => {
-            let solution = solve(&mut solver, &case, &problem, &args.solving, &output)?;
+            let solution = solve(&mut solver, case, &problem, solving, output)?;
             (problem, solution, None)
         }
         Some(goal) => {
-            let options = args.solving.options(&case)?;
-            let mut each = |level: &Level, _: &Solution| output.note(&told(level));
-            let bars = Bars::new(&output);
+            let options = solving.options(case)?;
+            let mut each = |level: &Level, _: &Solution| output.note(&self::told(level));
+            let bars = Bars::new(output);
             let attained = farad::solve_to(problem, goal, &options, &bars, &mut each);
             let Attained { problem, solution, levels, ended } =
                 attained.map_err(|error| case.failed(error))?;
@@ -105,10 +133,10 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     drop(opening);
     interrupt::check()?;
 
-    let requested = args.solving.on.backend;
+    let requested = solving.on.backend;
     let used = solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan);
     let run = Run {
-        case: &case,
+        case,
         problem: &problem,
         solution: &solution,
         requested,
@@ -121,11 +149,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let matrices = solution.matrices();
     let reduced = results::reduced(&solution);
     let document = results::write(&run, &matrices, &reduced, folder)?;
-    if args.solving.json {
-        output.data(&document.text())?;
-    } else {
-        output.text(&results::table(&run, &matrices, &reduced, &document))?;
-    }
+    told(&run, &document)?;
     if !solution.converged() {
         return Err(not_converged(&run));
     }
@@ -286,11 +310,13 @@ fn not_converged(run: &Run<'_>) -> Failure {
             solve.relative_residual
         );
     }
+    let look = run.case.mesh.as_ref().map_or_else(String::new, |mesh| {
+        format!(", or look at the mesh with `farad mesh info {}`", mesh.display())
+    });
     let help = format!(
         "the partial results in {} are marked not_converged; raise solver.max_iterations or \
-         solver.restart, ask for less with --tolerance, or look at the mesh with `farad mesh info {}`",
+         solver.restart, ask for less with --tolerance{look}",
         run.folder.display(),
-        run.case.mesh.display(),
     );
     Failure::with_help(Exit::NotConverged, message, help)
 }

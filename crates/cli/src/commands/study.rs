@@ -226,7 +226,7 @@ impl Meshes {
             } else {
                 let (mesh, notes) = refined(problem.given_mesh(), args.spheres)?;
                 for note in notes.iter().filter(|_| level == 1) {
-                    output.note(&format!("{}: {note}", case.mesh.display()));
+                    output.note(&format!("{}: {note}", case.surfaces()));
                 }
                 mesh
             };
@@ -272,10 +272,13 @@ fn not_converged(case: &Case, problem: &Problem) -> Failure {
     Failure::with_help(
         Exit::NotConverged,
         format!("the solver did not converge on the mesh of {} triangles", units::count(triangles)),
-        format!(
-            "meshes before it are reported; `farad mesh refine {}` makes this mesh, and `farad solve` on it says how far it came",
-            case.mesh.display()
-        ),
+        match &case.mesh {
+            Some(mesh) => format!(
+                "meshes before it are reported; `farad mesh refine {}` makes this mesh, and `farad solve` on it says how far it came",
+                mesh.display()
+            ),
+            None => "meshes before it are reported; ask for less with --tolerance".to_owned(),
+        },
     )
 }
 

@@ -1,25 +1,17 @@
 //! `farad surface`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
-use farad::pqr;
-use mesh::files as formats;
-use surface::{Atom, Cavities, Error, Kind, Options, Resolution};
+use surface::{Cavities, Kind, Options, Resolution};
 
 use super::arguments::{parse_count, parse_positive};
 use super::mesh::convert::Target;
+use crate::molecules;
 use crate::report::text_table::aligned_table;
 use crate::report::units;
-use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
-
-/// Atoms without radius that are named one by one.
-const NAMED: usize = 10;
-
-/// What makes a PQR file of others.
-const MAKE_PQR: &str = "a PQR file has a charge and a radius for each atom; PDB2PQR makes one: \
-                        pdb2pqr --ff=PARSE protein.pdb protein.pqr";
 
 /// Arguments of `farad surface`.
 #[derive(Debug, clap::Args)]
@@ -74,17 +66,11 @@ enum CavitiesArg {
 /// Makes the surface, writes it and says what it has.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.check()?;
-    let atoms = read(&args.atoms)?;
-    let lines: Vec<usize> = atoms.iter().map(|atom| atom.line).collect();
-    let without: Vec<&pqr::Atom> = atoms.iter().filter(|atom| atom.radius == 0.0).collect();
-    if !without.is_empty() {
-        let named = without.iter().take(NAMED).map(|atom| {
-            format!("{} of {} {} on line {}", atom.name, atom.residue, atom.number, atom.line)
-        });
-        let more = without.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let named = named.collect::<Vec<_>>().join(", ");
-        Output::default().note(&format!("atoms of radius 0 are skipped: {named}{more}"));
+    let atoms = molecules::atoms(&args.atoms)?;
+    let mut without = atoms.iter().filter(|atom| atom.radius == 0.0).peekable();
+    if without.peek().is_some() {
+        let named = molecules::named(without);
+        Output::default().note(&format!("atoms of radius 0 are skipped: {named}"));
     }
     let options = Options {
         kind: match args.kind {
@@ -106,50 +92,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         min_cavity: args.min_cavity,
         ..Options::default()
     };
-    let spheres: Vec<Atom> =
-        atoms.iter().map(|atom| Atom { centre: atom.position, radius: atom.radius }).collect();
-    let made = surface::molecular(&spheres, &options).map_err(|error| failure(error, &lines))?;
+    let made = molecules::surface(&args.atoms, &atoms, &options)?;
     args.target.write(&made.mesh)?;
     Output::default().text(&describe(&made.info))
-}
-
-/// The atoms of a PQR file; files of coordinates alone are refused with what makes one of them.
-fn read(path: &Path) -> Result<Vec<pqr::Atom>, Failure> {
-    let ends_in = |endings: &[&str]| {
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        endings.iter().any(|known| ending.eq_ignore_ascii_case(known))
-    };
-    if !ends_in(&["pqr"]) {
-        let what = if ends_in(&["pdb", "ent"]) {
-            " is a PDB file, which has no radii"
-        } else if ends_in(&["cif", "mmcif"]) {
-            " is an mmCIF file, which has no radii"
-        } else {
-            " does not end in .pqr"
-        };
-        let message = format!("{}{what}", path.display());
-        return Err(Failure::with_help(Exit::BadInput, message, MAKE_PQR));
-    }
-    let wrong = |error: formats::Error| Failure::with_help(Exit::BadInput, error, MAKE_PQR);
-    let content = crate::files::bytes(path)?;
-    pqr::parse(&content).map_err(formats::in_file(path)).map_err(wrong)
-}
-
-/// An error of the library, with the line of the file that it is about.
-fn failure(error: Error, lines: &[usize]) -> Failure {
-    let exit = match error {
-        Error::Option { .. } => Exit::Usage,
-        Error::TooMany { .. } => Exit::Memory,
-        _ => Exit::BadInput,
-    };
-    let line = match error {
-        Error::NotFinite { atom, .. } | Error::NegativeRadius { atom, .. } => lines.get(atom),
-        _ => None,
-    };
-    match line {
-        Some(line) => Failure::new(exit, format!("line {line}: {error}")),
-        None => Failure::new(exit, error),
-    }
 }
 
 /// The table of parts, and what was left out.

@@ -167,7 +167,7 @@ struct Sweeping<'a> {
     started: Instant,
     folder: Folder,
     /// The meshes, each file read once.
-    read: HashMap<PathBuf, Mesh>,
+    read: HashMap<Option<PathBuf>, Mesh>,
     solver: Solver,
     solved: usize,
     rows: Vec<Option<Row>>,
@@ -267,11 +267,11 @@ impl Sweeping<'_> {
             Values::Of(_) => None,
         };
         let file = case.sweeps.iter().zip(choice).filter_map(file_of).next_back();
-        let file = file.unwrap_or_else(|| case.mesh.clone());
+        let file = file.or_else(|| case.mesh.clone());
         let read = match self.read.entry(file) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let (mesh, _) = problem::read(case, new.key(), self.output)?;
+                let mesh = problem::read(case, new.key().as_deref(), self.output)?;
                 new.insert(mesh)
             }
         };

@@ -87,7 +87,11 @@ impl Args {
     /// Opens the GPU, if one may be used for this case, while the mesh is read: that takes some
     /// tenths of a second.
     pub(crate) fn open_early(self, case: &Case) -> Opening {
-        let is_large = || std::fs::metadata(&case.mesh).is_ok_and(|file| file.len() >= LARGE_MESH);
+        let size = |file| std::fs::metadata(file).map_or(0, |found| found.len());
+        // An atom is of some twenty triangles, as many bytes of a mesh as ten of its own line.
+        let of_molecules = case.molecules.iter().map(|molecule| 10 * size(&molecule.file));
+        let read = case.mesh.as_ref().map_or(0, size);
+        let is_large = || read + of_molecules.sum::<u64>() >= LARGE_MESH;
         let wanted = self.backend == Backend::Auto && is_large();
         let (interfaces, planes) =
             (!case.description.dielectrics.is_empty(), !case.description.planes.is_empty());

@@ -59,21 +59,25 @@ pub(super) fn reaction(
     out: &mut impl Write,
     problem: &Problem,
     solvation: &Solvation,
+    temperature: f64,
 ) -> io::Result<()> {
     let description = &problem.description();
     let unit = description.unit.name();
     writeln!(
         out,
         "molecule,atom,x [{unit}],y [{unit}],z [{unit}],charge [e],reaction potential [V],\
-         reaction potential [kcal/(mol e)]"
+         reaction potential [kcal/(mol e)],reaction potential [kT/e],Coulomb potential [V]"
     )?;
-    for (source, volt) in problem.sources().iter().zip(&solvation.reaction_v) {
+    let potentials = solvation.reaction_v.iter().zip(&solvation.coulomb_v);
+    for (source, (volt, coulomb)) in problem.sources().iter().zip(potentials) {
         let molecule = source.molecule.map(|index| description.dielectrics[index].name.as_str());
         let [x, y, z] = source.position;
         let charge = source.elementary();
         let kilocalorie = units::kilocalorie_per_mole(volt * ELEMENTARY_CHARGE);
         let (molecule, atom) = (csv_name(molecule.unwrap_or_default()), csv_name(&source.atom));
-        writeln!(out, "{molecule},{atom},{x:e},{y:e},{z:e},{charge:e},{volt:e},{kilocalorie:e}")?;
+        let thermal = units::thermal(volt * ELEMENTARY_CHARGE, temperature);
+        write!(out, "{molecule},{atom},{x:e},{y:e},{z:e},{charge:e},{volt:e},{kilocalorie:e}")?;
+        writeln!(out, ",{thermal:e},{coulomb:e}")?;
     }
     Ok(())
 }

@@ -167,9 +167,13 @@ struct Solvation {
     energy_j: f64,
     energy_kj_per_mol: f64,
     energy_kcal_per_mol: f64,
+    energy_kt: f64,
     energy_error_j: Option<f64>,
     energy_error_kj_per_mol: Option<f64>,
     energy_error_kcal_per_mol: Option<f64>,
+    energy_error_kt: Option<f64>,
+    /// That of kT.
+    temperature_k: f64,
     coulomb: Energy,
     total: Energy,
     molecules: Vec<Molecule>,
@@ -180,6 +184,7 @@ struct Energy {
     energy_j: f64,
     energy_kj_per_mol: f64,
     energy_kcal_per_mol: f64,
+    energy_kt: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -214,6 +219,19 @@ struct Hydrodynamics {
     capacity_error: Option<f64>,
     hydrodynamic_radius_m: f64,
     diffusion_m2_per_s: f64,
+    friction_kg_per_s: f64,
+    /// Null where the polarisability is not known, or the body not closed.
+    viscosity: Option<Viscosity>,
+}
+
+/// What a body adds to the viscosity of a dilute suspension.
+#[derive(Clone, Debug, Serialize)]
+struct Viscosity {
+    volume_m3: f64,
+    intrinsic_conductivity: f64,
+    prefactor: f64,
+    intrinsic_viscosity: f64,
+    viscometric_radius_m: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -223,6 +241,7 @@ struct Molecule {
     charge_e: f64,
     energy_kj_per_mol: f64,
     energy_kcal_per_mol: f64,
+    energy_kt: f64,
     coulomb: Energy,
     total: Energy,
     least_distance_m: Option<f64>,
@@ -338,12 +357,7 @@ impl Document {
                 run.case.description.probes.iter().zip(&state.probes).map(probed).collect()
             }),
             polarisability: run.solution.polarisability.map(|found| polarisability(run, found)),
-            hydrodynamics: run.solution.hydrodynamics.map(|found| Hydrodynamics {
-                capacity: found.capacity,
-                capacity_error: run.solution.capacity_bar(),
-                hydrodynamic_radius_m: found.capacity * run.case.description.unit.metres(),
-                diffusion_m2_per_s: found.diffusion,
-            }),
+            hydrodynamics: run.solution.hydrodynamics.map(|found| hydrodynamics(run, found)),
             solves: answer.solves.iter().map(|solve| solved(run, solve)).collect(),
             solver: Solver {
                 method: super::method_name(answer.method),
@@ -496,40 +510,47 @@ fn charged(
     conductors.iter().enumerate().map(charge).collect()
 }
 
-fn energy(energy_j: f64) -> Energy {
+fn energy(energy_j: f64, temperature: f64) -> Energy {
     Energy {
         energy_j,
         energy_kj_per_mol: units::kilojoule_per_mole(energy_j),
         energy_kcal_per_mol: units::kilocalorie_per_mole(energy_j),
+        energy_kt: units::thermal(energy_j, temperature),
     }
 }
 
 fn solvation(run: &Run<'_>, found: &farad::Solvation) -> Solvation {
     let Energies { coulomb_j, reaction_j } = found.energies;
     let bar = run.solution.bars().and_then(|bars| bars.reaction_j);
+    let temperature_k = units::temperature(run.case);
     Solvation {
         energy_error_j: bar,
         energy_error_kj_per_mol: bar.map(units::kilojoule_per_mole),
         energy_error_kcal_per_mol: bar.map(units::kilocalorie_per_mole),
+        energy_error_kt: bar.map(|bar| units::thermal(bar, temperature_k)),
+        temperature_k,
         charges: found.reaction_v.len(),
         energy_j: reaction_j,
         energy_kj_per_mol: units::kilojoule_per_mole(reaction_j),
         energy_kcal_per_mol: units::kilocalorie_per_mole(reaction_j),
-        coulomb: energy(coulomb_j),
-        total: energy(found.energies.total_j()),
+        energy_kt: units::thermal(reaction_j, temperature_k),
+        coulomb: energy(coulomb_j, temperature_k),
+        total: energy(found.energies.total_j(), temperature_k),
         molecules: found.molecules.iter().map(|found| molecule(run, found)).collect(),
     }
 }
 
 fn molecule(run: &Run<'_>, found: &farad::Molecule) -> Molecule {
+    let temperature = units::temperature(run.case);
     Molecule {
         name: found.name.clone(),
         atoms: found.atoms,
         charge_e: found.charge_e,
         energy_kj_per_mol: units::kilojoule_per_mole(found.energies.reaction_j),
         energy_kcal_per_mol: units::kilocalorie_per_mole(found.energies.reaction_j),
-        coulomb: energy(found.energies.coulomb_j),
-        total: energy(found.energies.total_j()),
+        energy_kt: units::thermal(found.energies.reaction_j, temperature),
+        coulomb: energy(found.energies.coulomb_j, temperature),
+        total: energy(found.energies.total_j(), temperature),
         least_distance_m: found.least_distance.map(|d| d * run.case.description.unit.metres()),
     }
 }
@@ -561,6 +582,25 @@ fn polarisability(run: &Run<'_>, found: farad::Polarisability) -> Polarisability
         over_4pi_eps0: found.over_4pi_eps0,
         c_m2_per_v: found.over_4pi_eps0.map(|row| row.map(|a| a * to_si)),
         over_4pi_eps0_error: run.solution.bars().and_then(|bars| bars.polarisability),
+    }
+}
+
+fn hydrodynamics(run: &Run<'_>, found: farad::Hydrodynamics) -> Hydrodynamics {
+    let metres = run.case.description.unit.metres();
+    let viscosity = |found: farad::Viscosity| Viscosity {
+        volume_m3: found.volume * metres.powi(3),
+        intrinsic_conductivity: found.intrinsic_conductivity,
+        prefactor: found.prefactor,
+        intrinsic_viscosity: found.intrinsic_viscosity,
+        viscometric_radius_m: found.viscometric_radius * metres,
+    };
+    Hydrodynamics {
+        capacity: found.capacity,
+        capacity_error: found.capacity_bar,
+        hydrodynamic_radius_m: found.capacity * metres,
+        diffusion_m2_per_s: found.diffusion,
+        friction_kg_per_s: found.friction,
+        viscosity: found.viscosity.map(viscosity),
     }
 }
 

@@ -6,22 +6,25 @@ mod folder;
 mod formats;
 mod json;
 mod lock;
+mod molecular;
+mod opendx;
 mod probe;
 mod surface;
 mod table;
+mod viewers;
 
 use std::path::Path;
 use std::time::Instant;
 
 use farad::{Derivative, Ended, Goal, Level, Matrices, Parameter, Problem, Reduced, Solution};
 
-pub(crate) use folder::Folder;
+pub(crate) use folder::{Folder, INDEX};
 pub(crate) use json::Document;
 pub(crate) use probe::{tagged, write_all as write_probes};
 pub(crate) use surface::write as write_surface;
 pub(crate) use table::text as table;
 
-use crate::case::{Case, VtkMode, probe_file, probe_picture};
+use crate::case::{Case, VtkMode, probe_file, probe_map, probe_picture};
 use crate::machine::backend::Backend;
 use crate::report::units;
 use crate::terminal::exit::Failure;
@@ -107,6 +110,7 @@ pub(crate) fn file_names(case: &Case) -> Vec<String> {
     if case.description.has_charges() {
         names.push(REACTION);
     }
+    let of_molecules = molecular::file_names(case);
     if case.vtk != VtkMode::None {
         names.push(SURFACE);
     }
@@ -118,7 +122,9 @@ pub(crate) fn file_names(case: &Case) -> Vec<String> {
     let sensitivities = case.description.sensitivities.iter();
     let sensitivities = sensitivities.flat_map(|of| sensitivity_files(&of.name, &of.by));
     let formats = formats::all_names(case);
-    names.chain(reduced).chain(sensitivities).chain(formats).chain(probe_files(case)).collect()
+    let of_molecules = of_molecules.into_iter().map(str::to_owned);
+    let names = names.chain(of_molecules).chain(reduced).chain(sensitivities);
+    names.chain(formats).chain(probe_files(case)).collect()
 }
 
 /// The file of a reduction's matrix.
@@ -162,7 +168,8 @@ fn participation(derivative: &Derivative, maxwell_farad: &[Vec<f64>]) -> Option<
 pub(crate) fn probe_files(case: &Case) -> Vec<String> {
     let probes = || case.description.probes.iter();
     let pictures = probes().filter_map(|probe| probe_picture(probe, case.vtk));
-    probes().map(probe_file).chain(pictures).collect()
+    let maps = probes().filter_map(|probe| probe_map(probe, case));
+    probes().map(probe_file).chain(pictures).chain(maps).collect()
 }
 
 /// Writes all files and returns what results.json holds.
@@ -224,7 +231,9 @@ pub(crate) fn write(
     let state = run.solution.state.as_ref();
     probe::write_all(&mut folder, run.case, run.solution, "")?;
     if let Some(solvation) = state.and_then(|state| state.solvation.as_ref()) {
-        folder.stage(REACTION, |out| csv::reaction(out, run.problem, solvation))?;
+        let temperature = units::temperature(run.case);
+        folder.stage(REACTION, |out| csv::reaction(out, run.problem, solvation, temperature))?;
+        molecular::write_all(&mut folder, run, solvation)?;
     }
     let resolved = run.case.resolved(folder.path(), run.problem);
     folder.stage(RESOLVED, |out| std::io::Write::write_all(out, resolved.as_bytes()))?;
@@ -260,6 +269,11 @@ impl Status {
             Self::AccuracyNotReached => "accuracy_not_reached",
         }
     }
+}
+
+/// How far the results of a run are to be trusted, in the word of results.json.
+pub(crate) fn status_name(run: &Run<'_>) -> &'static str {
+    status(run).name()
 }
 
 fn status(run: &Run<'_>) -> Status {

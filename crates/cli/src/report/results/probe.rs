@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use farad::{Probe, ProbeBars, ProbePoints, Probed, Solution};
 
-use super::Folder;
-use crate::case::{Case, VtkMode, probe_file, probe_picture};
+use super::{Folder, opendx};
+use crate::case::{Case, VtkMode, probe_file, probe_map, probe_picture};
 use crate::report::vtk;
 use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
@@ -33,6 +33,11 @@ pub(crate) fn write_all(
         let file = tagged(&probe_file(probe), tag);
         folder.stage(&file, |out| write(out, case, &values))?;
         names.push(file);
+        if let Some(map) = probe_map(probe, case) {
+            let file = tagged(&map, tag);
+            folder.stage(&file, |out| opendx::write(out, case, &probe.place, found))?;
+            names.push(file);
+        }
         if let Some(picture) = probe_picture(probe, case.vtk) {
             let file = tagged(&picture, tag);
             folder.stage(&file, |out| write_picture(out, case, &values))?;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::Run;
 use crate::case::VtkMode;
-use crate::report::units::EPSILON_0;
+use crate::report::units::{self, ELEMENTARY_CHARGE, EPSILON_0};
 use crate::report::vtk;
 
 /// Writes the surface of `run`: coordinates in the case's unit, everything else in the SI units
@@ -58,6 +58,12 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
         }
         if let Some(potential) = &state.potential {
             data.push(vtk::array("potential [V]", potential.clone()));
+            if run.case.has_atoms() {
+                let temperature = units::temperature(run.case);
+                let thermal = |volt: &f64| units::thermal(volt * ELEMENTARY_CHARGE, temperature);
+                let values: Vec<f64> = potential.iter().map(thermal).collect();
+                data.push(vtk::array("potential [kT/e]", values));
+            }
         }
     }
     let mesh = &run.problem.mesh();

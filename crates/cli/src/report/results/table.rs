@@ -311,6 +311,7 @@ fn state(run: &Run<'_>) -> String {
 fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
     let kilocalories = |joule: f64| significant(units::kilocalorie_per_mole(joule));
     let all = &solvation.energies;
+    let temperature = units::temperature(run.case);
     let row = |name: &str, joule: f64, bar: Option<f64>| {
         let number = |of: fn(f64) -> f64| with_bar(of(joule), bar.map(of));
         let joules = match bar {
@@ -318,12 +319,15 @@ fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
             None => format!("{joule:.6e}"),
         };
         let per_mole = [units::kilocalorie_per_mole, units::kilojoule_per_mole].map(number);
-        [vec![name.to_owned()], per_mole.to_vec(), vec![joules]].concat()
+        let thermal = |joule: f64| units::thermal(joule, temperature);
+        let thermal = with_bar(thermal(joule), bar.map(thermal));
+        [vec![name.to_owned()], per_mole.to_vec(), vec![thermal, joules]].concat()
     };
     let bar = run.solution.bars().and_then(|bars| bars.reaction_j);
     let of = units::counted(solvation.reaction_v.len(), "charge");
     let corner = format!("energy of {of}");
-    let header = [corner.as_str(), "kcal/mol", "kJ/mol", "J"].map(str::to_owned).to_vec();
+    let kt = format!("kT at {temperature} K");
+    let header = [corner.as_str(), "kcal/mol", "kJ/mol", &kt, "J"].map(str::to_owned).to_vec();
     let mut text = format!(
         "\n{}",
         aligned_table(
@@ -422,9 +426,19 @@ fn bodies(run: &Run<'_>) -> String {
         let _ = writeln!(
             text,
             "\nCapacity and hydrodynamic radius  {} {unit}; diffusion constant {:.5e} m^2/s",
-            with_bar(found.capacity, run.solution.capacity_bar()),
+            with_bar(found.capacity, found.capacity_bar),
             found.diffusion,
         );
+        if let Some(viscosity) = &found.viscosity {
+            let _ = writeln!(
+                text,
+                "Intrinsic viscosity {} per volume fraction, of a volume of {} {}; viscometric radius {} {unit}",
+                significant(viscosity.intrinsic_viscosity),
+                significant(viscosity.volume),
+                run.case.description.unit.cubed(),
+                significant(viscosity.viscometric_radius),
+            );
+        }
     }
     text
 }

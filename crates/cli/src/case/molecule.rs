@@ -1,0 +1,190 @@
+//! `[[molecule]]`: atoms of a PQR file, whose surface the program makes.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use farad::{Dielectric, SURROUNDINGS};
+use mesh::conductors::UNGROUPED;
+use surface::{Cavities, Kind, Options, Resolution};
+
+use super::diagnostics::{Defect, Located, Sort};
+use super::document::Section;
+use super::file_names;
+use super::places::Entry;
+use super::read::existing;
+use super::resolved::string;
+use super::schema::{CAVITIES, SURFACES};
+use crate::molecules;
+use crate::paths;
+use crate::report::units::shortest as number;
+
+/// Relative permittivity of water at 25 degrees Celsius, as in APBS's examples: that of the
+/// surroundings of molecules where a case names none.
+pub(super) const WATER: f64 = 78.54;
+
+/// Relative permittivity of a molecule where a case names none.
+const INSIDE: f64 = 4.0;
+
+/// Triangles per square angstrom where a case does not say how many.
+const DENSITY: f64 = 4.0;
+
+/// Kinds in the order of their names.
+const KINDS: [Kind; 4] =
+    [Kind::SolventExcluded, Kind::Gaussian, Kind::VanDerWaals, Kind::SolventAccessible];
+
+/// A molecule whose surface is made of its atoms; what is inside is a dielectric of the case.
+#[derive(Clone, Debug)]
+pub(crate) struct Molecule {
+    /// The index of that dielectric.
+    pub(crate) dielectric: usize,
+    /// Its atoms.
+    pub(crate) file: PathBuf,
+    /// How the surface is made.
+    pub(crate) options: Options,
+}
+
+/// What the sections are of: molecules, and the dielectrics that come after those of the case.
+pub(super) type Found = (Vec<Molecule>, Vec<(Dielectric, Entry)>);
+
+/// Reads every `[[molecule]]`; `before` are the dielectrics of the case. `instead` is a file that
+/// takes the place of the one that the only molecule names.
+pub(super) fn read(
+    top: &Section<'_>,
+    base: &Path,
+    before: &[(Dielectric, Entry)],
+    instead: Option<&Path>,
+) -> Found {
+    let (mut molecules, mut dielectrics) = (Vec::new(), Vec::<(Dielectric, Entry)>::new());
+    let sections = top.sections("molecule");
+    if let (Some(_), count) = (instead, sections.len())
+        && count != 1
+    {
+        let message = format!("a template has one [[molecule]], this case has {count}");
+        let span = sections.get(1).map_or(0..0, Section::span);
+        let help = "each of the files given takes the place of the one that it names";
+        top.report(Defect::new(Sort::Value, span, message).help(help));
+    }
+    for section in sections {
+        let file = match instead {
+            Some(path) => {
+                let span = section.has("pqr").then(|| section.text("pqr")).flatten();
+                let span = span.map_or(section.span(), |pqr| pqr.span);
+                Some(Located { value: path.to_owned(), span })
+            }
+            None => section.text("pqr").and_then(|file| existing(top, base, "PQR file", file)),
+        };
+        let options = read_options(&section);
+        let relative_permittivity =
+            section.number("relative_permittivity").map_or(INSIDE, |number| number.value);
+        let named = section.text("name");
+        let Some(file) = file else { continue };
+        if let Some((message, help)) = molecules::no_pqr(&file.value) {
+            top.report(Defect::new(Sort::Value, file.span.clone(), message).help(help));
+        }
+        let of_file = || Located { value: stem(&file.value), span: file.span.clone() };
+        let name = match (named, instead) {
+            (Some(name), None) => name,
+            _ => of_file(),
+        };
+        let mut all = before.iter().chain(&dielectrics);
+        let first = all.find(|(known, _)| known.name == name.value).map(|(_, entry)| &entry.name);
+        check_name(top, &name, first);
+        molecules.push(Molecule {
+            dielectric: before.len() + dielectrics.len(),
+            file: file.value.clone(),
+            options,
+        });
+        let (atoms, groups) = (Vec::new(), vec![name.value.clone()]);
+        let name_of = name.value.clone();
+        let dielectric =
+            Dielectric { name: name_of, relative_permittivity, kappa: 0.0, groups, atoms };
+        let places = vec![name.span.clone()];
+        let entry = Entry {
+            name: name.span,
+            groups: places,
+            file: Some(file),
+            is_made: true,
+            ..Entry::default()
+        };
+        dielectrics.push((dielectric, entry));
+    }
+    (molecules, dielectrics)
+}
+
+/// Refuses keys of `[mesh]` that are of a mesh's file where there is none.
+pub(super) fn check_mesh(section: &Section<'_>) {
+    for key in ["ignore", "stack", "smooth"] {
+        if let Some(span) = section.place(key) {
+            let message = format!("{key} is of a mesh's file, and [mesh] names none");
+            section.report(Defect::new(Sort::Value, span, message).help("leave it out"));
+        }
+    }
+}
+
+/// The name of a file without its ending, of characters that names may have.
+pub(crate) fn stem(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    stem.chars().map(|c| if plain(c) { c } else { '_' }).collect()
+}
+
+/// It becomes the name of a dielectric and of a group of the mesh.
+fn check_name(top: &Section<'_>, name: &Located<String>, first: Option<&Range<usize>>) {
+    if [SURROUNDINGS, UNGROUPED].contains(&name.value.as_str()) {
+        let message = format!("\"{}\" is not a name that a molecule may have", name.value);
+        top.report(Defect::new(Sort::Value, name.span.clone(), message));
+    }
+    file_names::check(top, ["molecule", "molecules or dielectrics"], name, first);
+}
+
+fn read_options(section: &Section<'_>) -> Options {
+    let usual = Options::default();
+    let (density, elements) = (section.number("density"), section.integer("elements"));
+    if let (Some(density), Some(elements)) = (&density, &elements) {
+        let message = "the number of triangles is given by density and by elements";
+        let defect = Defect::new(Sort::Value, elements.span.clone(), message);
+        section.report(defect.label("and here").first(density.span.clone()));
+    }
+    let elements = elements.and_then(|number| usize::try_from(number.value).ok());
+    let word = |found: Option<Located<String>>, words: &[&str]| {
+        found.and_then(|word| words.iter().position(|known| *known == word.value)).unwrap_or(0)
+    };
+    let order = section.integer("order").and_then(|number| usize::try_from(number.value).ok());
+    Options {
+        kind: KINDS[word(section.choice("surface"), &SURFACES)],
+        probe: section.number("probe").map_or(usual.probe, |number| number.value),
+        resolution: match elements {
+            Some(elements) => Resolution::Elements(elements),
+            None => Resolution::Density(density.map_or(DENSITY, |number| number.value)),
+        },
+        order: order.unwrap_or(usual.order),
+        cavities: match word(section.choice("cavities"), &CAVITIES) {
+            0 => Cavities::Keep,
+            _ => Cavities::Drop,
+        },
+        ..usual
+    }
+}
+
+/// The table of a molecule in a case file that lies in `folder`.
+pub(super) fn table(
+    molecule: &Molecule,
+    dielectric: &Dielectric,
+    folder: &Path,
+) -> Vec<(&'static str, String)> {
+    let Molecule { file, options, .. } = molecule;
+    let kind = KINDS.iter().position(|kind| *kind == options.kind).unwrap_or(0);
+    vec![
+        ("pqr", string(&paths::relative(folder, file))),
+        ("name", string(&dielectric.name)),
+        ("relative_permittivity", number(dielectric.relative_permittivity)),
+        ("surface", string(SURFACES[kind])),
+        ("probe", number(options.probe)),
+        match options.resolution {
+            Resolution::Density(density) => ("density", number(density)),
+            Resolution::Elements(elements) => ("elements", elements.to_string()),
+        },
+        ("order", options.order.to_string()),
+        ("cavities", string(CAVITIES[usize::from(options.cavities == Cavities::Drop)])),
+    ]
+}

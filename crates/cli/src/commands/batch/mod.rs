@@ -1,0 +1,323 @@
+//! `farad batch`: one case for each of many molecules, and a table of all.
+
+mod difference;
+mod inputs;
+mod rows;
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use self::difference::{Difference, Found};
+use self::inputs::Inputs;
+use self::rows::{COMPLETE, FAILED, PENDING, Row};
+use super::arguments::Solving;
+use super::solve::complete;
+use crate::case::{Case, Overrides, Viewer};
+use crate::paths;
+use crate::report::results::{self, Folder};
+use crate::report::units::{counted, duration, with_bar};
+use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::output::Output;
+
+const CSV: &str = "batch.csv";
+const DIFFERENCES: &str = "differences.csv";
+
+/// Name and version of what the batch's results.json looks like.
+const SCHEMA: &str = "farad-batch/1";
+
+/// Arguments of `farad batch`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// PQR files; folders of them; text files with a path on each line; and at most one template, a
+    /// case file with one [[molecule]], whose pqr each of the files takes the place of
+    #[arg(required = true)]
+    inputs: Vec<PathBuf>,
+    /// Folder for the table, and for a folder of each molecule's results [default: TEMPLATE.batch
+    /// next to the template, else farad.batch]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// The molecule that all energies are compared with, by its file's name without .pqr
+    #[arg(long, value_name = "NAME")]
+    reference: Option<String>,
+    /// A sum of energies, such as "binding = complex - a - b", with names of files without .pqr;
+    /// may be repeated
+    #[arg(long, value_name = "NAME = A - B", allow_hyphen_values = true)]
+    difference: Vec<String>,
+    /// Solve again what is done already
+    #[arg(long)]
+    again: bool,
+    /// Write a script for this program into each molecule's folder; may be repeated
+    #[arg(long, value_enum, value_name = "PROGRAM")]
+    viewer: Vec<Viewer>,
+    #[command(flatten)]
+    solving: Solving,
+}
+
+/// What the batch's results.json holds.
+#[derive(Clone, Debug, Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    /// "complete", or "incomplete" if there is anything that is not.
+    status: &'static str,
+    program: String,
+    template: Option<String>,
+    reference: Option<&'a str>,
+    files: Vec<String>,
+    molecules: &'a [Row],
+    /// What is done of earlier batches in the folder, and no part of this one.
+    others: Vec<&'a Row>,
+    differences: Vec<Found>,
+    /// How many were solved by this run; the others were done already.
+    solved: usize,
+    seconds: f64,
+}
+
+/// What an earlier run has left.
+#[derive(Deserialize)]
+struct Earlier {
+    schema: String,
+    molecules: Vec<Row>,
+    others: Vec<Row>,
+}
+
+/// Solves for every molecule that is not done.
+pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
+    let output = args.solving.set_up(verbose)?;
+    let Inputs { template, molecules } = inputs::find(&args.inputs)?;
+    let path = match (&args.output, &template) {
+        (Some(path), _) => path.clone(),
+        (None, Some(template)) => template.with_extension("batch"),
+        (None, None) => PathBuf::from("farad.batch"),
+    };
+    let names: Vec<&str> = molecules.iter().map(|(name, _)| name.as_str()).collect();
+    let reference = args.reference.as_deref().map(|name| row_of(name, &names)).transpose()?;
+    let differences = args.difference.iter().map(|text| difference::parse(text, &names));
+    let differences = differences.collect::<Result<Vec<_>, _>>()?;
+    let pending = |(name, pqr): &(String, PathBuf)| Row::pending(name, paths::relative(&path, pqr));
+    let mut batch = Batch {
+        args,
+        output: &output,
+        template: template.as_deref(),
+        earlier: earlier(&path),
+        rows: molecules.iter().map(pending).collect(),
+        path,
+        reference,
+        differences,
+        started: Instant::now(),
+        solved: 0,
+    };
+    // Its folder, before there is one of a molecule in it.
+    batch.write()?;
+    let mut first: Option<Exit> = None;
+    for (index, (_, pqr)) in molecules.iter().enumerate() {
+        if let Err(failure) = batch.solve(index, pqr) {
+            if failure.exit == Exit::Interrupted {
+                return Err(interrupted(&batch.path));
+            }
+            first = first.or(Some(failure.exit));
+        }
+        batch.write()?;
+    }
+    batch.finish(first)
+}
+
+fn row_of(name: &str, names: &[&str]) -> Result<usize, Failure> {
+    names.iter().position(|known| *known == name).ok_or_else(|| {
+        let message = format!("--reference {name}: no molecule is called that");
+        let help = format!("there are {}", crate::case::quoted(names.iter().copied()));
+        Failure::with_help(Exit::Usage, message, help)
+    })
+}
+
+fn interrupted(path: &Path) -> Failure {
+    let message = "interrupted; what was done is written";
+    let help =
+        format!("the same command goes on where it stopped: {} has what is done", path.display());
+    Failure::with_help(Exit::Interrupted, message, help)
+}
+
+/// The rows that an earlier run has left in a folder.
+fn earlier(path: &Path) -> Vec<Row> {
+    let text = std::fs::read_to_string(path.join(results::INDEX)).unwrap_or_default();
+    let found: Option<Earlier> = serde_json::from_str(&text).ok();
+    let found = found.filter(|found| found.schema == SCHEMA);
+    found.map_or_else(Vec::new, |found| [found.molecules, found.others].concat())
+}
+
+/// A batch under way.
+struct Batch<'a> {
+    args: &'a Args,
+    output: &'a Output,
+    template: Option<&'a Path>,
+    path: PathBuf,
+    earlier: Vec<Row>,
+    rows: Vec<Row>,
+    reference: Option<usize>,
+    differences: Vec<Difference>,
+    started: Instant,
+    solved: usize,
+}
+
+impl Batch<'_> {
+    /// Solves for a molecule, unless that is done.
+    fn solve(&mut self, index: usize, pqr: &Path) -> Result<(), Failure> {
+        let (started, of) = (Instant::now(), self.rows.len());
+        let (args, output, folder) =
+            (self.args, self.output, self.path.join(&self.rows[index].name));
+        let mut row = self.rows[index].clone();
+        let solved = self.case(pqr, &row.name).and_then(|case| {
+            let fingerprint = fingerprint(&case);
+            let is_done = |known: &&Row| {
+                known.name == row.name
+                    && known.status == COMPLETE
+                    && known.fingerprint.as_ref() == Some(&fingerprint)
+                    && folder.join(results::INDEX).is_file()
+            };
+            if let Some(known) = self.earlier.iter().find(is_done).filter(|_| !args.again) {
+                row = Row { pqr: row.pqr.clone(), ..known.clone() };
+                return Ok(false);
+            }
+            row.fingerprint = Some(fingerprint);
+            let quiet = Output { json: true, ..*output };
+            complete(&case, &args.solving, &quiet, (&folder, started), |run, _| {
+                row.take(run, results::status_name(run));
+                Ok(())
+            })?;
+            Ok(true)
+        });
+        let number = format!("{} of {of}: {}", index + 1, row.name);
+        let seconds = started.elapsed().as_secs_f64();
+        match &solved {
+            Ok(true) => {
+                self.solved += 1;
+                row.seconds = Some(seconds);
+                let energy = row.solvation_kcal_per_mol.unwrap_or(f64::NAN);
+                let energy = with_bar(energy, row.solvation_error_kcal_per_mol);
+                output.note(&format!("{number}: {energy} kcal/mol, {}", duration(seconds)));
+            }
+            Ok(false) => output.note(&format!("{number}: done already")),
+            Err(failure) => {
+                row.seconds = Some(seconds);
+                let message = told(failure);
+                output.note(&format!("{number}: {message}"));
+                row.message = Some(message);
+                if row.status == PENDING {
+                    row.status = FAILED.to_owned();
+                }
+            }
+        }
+        self.rows[index] = row;
+        solved.map(|_| ())
+    }
+
+    /// The case of a molecule.
+    fn case(&self, pqr: &Path, name: &str) -> Result<Case, Failure> {
+        let overrides = Overrides { viewers: self.args.viewer.clone(), ..Overrides::default() };
+        let mut case = match self.template {
+            None => self.args.solving.load(pqr, overrides)?,
+            Some(template) => {
+                let overrides = Overrides { pqr: Some(pqr.to_owned()), ..overrides };
+                self.args.solving.load(template, overrides)?
+            }
+        };
+        case.title = name.to_owned();
+        Ok(case)
+    }
+
+    /// Writes the table as it is now.
+    fn write(&self) -> Result<String, Failure> {
+        let names: &[&str] = if self.differences.is_empty() { &[CSV] } else { &[CSV, DIFFERENCES] };
+        let mut folder = Folder::open(&self.path, names, self.args.solving.overwrite)?;
+        let table = rows::csv(&self.rows, self.reference);
+        folder.stage(CSV, |out| out.write_all(table.as_bytes()))?;
+        let differences = self.found();
+        if !differences.is_empty() {
+            let table = rows::csv_of_differences(&differences);
+            folder.stage(DIFFERENCES, |out| out.write_all(table.as_bytes()))?;
+        }
+        let is_other = |known: &&Row| {
+            known.status == COMPLETE && self.rows.iter().all(|row| row.name != known.name)
+        };
+        let is_complete = self.rows.iter().all(|row| row.status == COMPLETE);
+        let document = Document {
+            schema: SCHEMA,
+            status: if is_complete { "complete" } else { "incomplete" },
+            program: format!("farad {}", env!("CARGO_PKG_VERSION")),
+            template: self.template.map(|template| paths::relative(&self.path, template)),
+            reference: self.reference.map(|row| self.rows[row].name.as_str()),
+            files: folder.names(),
+            molecules: &self.rows,
+            others: self.earlier.iter().filter(is_other).collect(),
+            differences,
+            solved: self.solved,
+            seconds: self.started.elapsed().as_secs_f64(),
+        };
+        let json = crate::report::json::text(&document);
+        folder.commit(&json)?;
+        Ok(json)
+    }
+
+    fn found(&self) -> Vec<Found> {
+        self.differences.iter().map(|difference| difference.of(&self.rows)).collect()
+    }
+
+    /// Shows the table, and fails if anything in it is not complete.
+    fn finish(&self, first: Option<Exit>) -> Result<(), Failure> {
+        if self.args.solving.json {
+            self.output.data(&self.write()?)?;
+        } else {
+            let mut text = rows::text(&self.rows, self.reference);
+            text += &rows::text_of_differences(&self.found());
+            text += &format!(
+                "\n{}, {} solved now, {}\nResults in {}: {CSV}, results.json, and a folder for each molecule\n",
+                counted(self.rows.len(), "molecule"),
+                self.solved,
+                duration(self.started.elapsed().as_secs_f64()),
+                self.path.display(),
+            );
+            self.output.text(&text)?;
+        }
+        let Some(exit) = first else { return Ok(()) };
+        let failed: Vec<String> = self
+            .rows
+            .iter()
+            .filter(|row| row.status != COMPLETE)
+            .map(|row| format!("{}: {}", row.name, row.message.as_deref().unwrap_or(&row.status)))
+            .collect();
+        Err(Failure::with_help(
+            exit,
+            format!(
+                "{} of {} have no results to be trusted:\n{}",
+                failed.len(),
+                counted(self.rows.len(), "molecule"),
+                failed.join("\n")
+            ),
+            "the same command tries these again, and leaves the others as they are",
+        ))
+    }
+}
+
+/// What went wrong, in a few lines: of several errors in a case file each.
+fn told(failure: &Failure) -> String {
+    let Some(report) = &failure.report else { return failure.to_string() };
+    let related = report.related().into_iter().flatten().map(ToString::to_string);
+    std::iter::once(report.to_string()).chain(related).collect::<Vec<_>>().join("; ")
+}
+
+/// A number for all that the results of a case follow from.
+fn fingerprint(case: &Case) -> String {
+    let mut hasher = DefaultHasher::new();
+    env!("CARGO_PKG_VERSION").hash(&mut hasher);
+    let surfaces: Vec<_> = case.molecules.iter().map(|molecule| molecule.options).collect();
+    let wanted = (&case.formats, &case.viewers, case.map_spacing, case.vtk, case.smooth);
+    format!("{:?} {:?} {:?}", case.description, case.options, case.goal).hash(&mut hasher);
+    format!("{surfaces:?} {wanted:?} {:?}", case.atoms).hash(&mut hasher);
+    if let Some(mesh) = &case.mesh {
+        std::fs::read(mesh).unwrap_or_default().hash(&mut hasher);
+    }
+    format!("{:016x}", hasher.finish())
+}

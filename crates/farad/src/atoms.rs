@@ -1,0 +1,106 @@
+//! Which atoms of PQR files lie in which, as spheres.
+
+use std::collections::HashMap;
+
+use mesh::vector::{dot, sub};
+
+use crate::pqr::Atom;
+
+/// Atoms of radius 0 that lie in no other one, by their indices: the surface of the others need not
+/// enclose them. Hydrogens of radius 0 lie in the atoms that they are bound to.
+pub fn uncovered(atoms: &[Atom]) -> Vec<usize> {
+    let spheres = Spheres::new(atoms, 0.0, 0.0);
+    let is_alone = |(_, atom): &(usize, &Atom)| {
+        atom.radius == 0.0 && spheres.meeting(atom.position, 0.0).is_none()
+    };
+    atoms.iter().enumerate().filter(is_alone).map(|(index, _)| index).collect()
+}
+
+/// The first atom of `b` that meets one of `a`, radii of both being larger by margins: index in
+/// `a`, and in `b`. Molecules of which that is so cannot have surfaces of their own.
+pub fn overlap(a: (&[Atom], f64), b: (&[Atom], f64)) -> Option<(usize, usize)> {
+    let (atoms, margin) = b;
+    let largest = atoms.iter().map(|atom| atom.radius + margin).fold(0.0, f64::max);
+    let spheres = Spheres::new(a.0, a.1, largest);
+    atoms
+        .iter()
+        .enumerate()
+        .find_map(|(k, atom)| Some((spheres.meeting(atom.position, atom.radius + margin)?, k)))
+}
+
+/// Atoms with larger radii in cubes, so large that spheres which meet are in neighbouring ones.
+struct Spheres<'a> {
+    atoms: &'a [Atom],
+    margin: f64,
+    side: f64,
+    cubes: HashMap<[i64; 3], Vec<usize>>,
+}
+
+impl<'a> Spheres<'a> {
+    /// The atoms of a radius above 0; spheres of up to `largest` will be compared with them.
+    fn new(atoms: &'a [Atom], margin: f64, largest: f64) -> Self {
+        let radii = atoms.iter().map(|atom| atom.radius + margin);
+        let side = largest + radii.fold(f64::MIN_POSITIVE, f64::max);
+        let mut found = Self { atoms, margin, side, cubes: HashMap::new() };
+        for (index, atom) in atoms.iter().enumerate().filter(|(_, atom)| atom.radius > 0.0) {
+            found.cubes.entry(found.cube(atom.position)).or_default().push(index);
+        }
+        found
+    }
+
+    fn cube(&self, position: [f64; 3]) -> [i64; 3] {
+        position.map(|x| (x / self.side).floor() as i64)
+    }
+
+    /// An atom that a sphere meets.
+    fn meeting(&self, centre: [f64; 3], radius: f64) -> Option<usize> {
+        let [i, j, k] = self.cube(centre);
+        let near = (-1..=1).flat_map(|a| (-1..=1).map(move |b| (a, b)));
+        let near = near.flat_map(|(a, b)| (-1..=1).map(move |c| [i + a, j + b, k + c]));
+        let members = near.filter_map(|cube| self.cubes.get(&cube)).flatten();
+        members.copied().find(|&index| {
+            let atom = &self.atoms[index];
+            let away = sub(atom.position, centre);
+            dot(away, away) <= (atom.radius + self.margin + radius).powi(2)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn atoms(all: &[([f64; 3], f64)]) -> Vec<Atom> {
+        let text: String = all
+            .iter()
+            .enumerate()
+            .map(|(k, ([x, y, z], r))| format!("ATOM {k} A{k} RES 1 {x} {y} {z} 1.0 {r}\n"))
+            .collect();
+        crate::pqr::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn atoms_without_radius_belong_into_others() {
+        // One radius of ten keeps all in few cubes; the other cubes are as far as possible.
+        let all = atoms(&[
+            ([0.0; 3], 1.0),
+            ([0.99, 0.0, 0.0], 0.0),
+            ([-0.99, 0.0, 0.0], 0.0),
+            ([0.0, 1.01, 0.0], 0.0),
+            ([40.0, 0.0, 0.0], 10.0),
+            ([31.0, 0.0, 0.0], 0.0),
+            ([29.0, 0.0, 0.0], 0.0),
+        ]);
+        assert_eq!(uncovered(&all), [3, 6]);
+    }
+
+    #[test]
+    fn molecules_overlap_where_their_spheres_do() {
+        let a = atoms(&[([0.0; 3], 1.0), ([5.0, 0.0, 0.0], 1.5)]);
+        let with = |b: &[([f64; 3], f64)], margin: f64| overlap((&a, margin), (&atoms(b), margin));
+        assert_eq!(with(&[([10.0, 0.0, 0.0], 3.49)], 0.0), None);
+        assert_eq!(with(&[([10.0, 0.0, 0.0], 3.49)], 0.01), Some((1, 0)));
+        assert_eq!(with(&[([20.0, 0.0, 0.0], 1.0), ([6.2, 0.0, 0.0], 0.0)], 0.0), Some((1, 1)));
+        assert_eq!(with(&[([0.0, -30.0, 0.0], 29.5)], 0.0), Some((0, 0)));
+    }
+}

@@ -1,0 +1,228 @@
+//! Hydrodynamic properties of bodies by what their surfaces are as conductors: capacitance and
+//! polarisability (docs/math.md, "Hydrodynamics").
+
+use mesh::Mesh;
+use mesh::orient::enclosures;
+use mesh::topology::Topology;
+
+use crate::description::{Conductor, Description, Diffusion};
+use crate::fault::Error;
+use crate::problem::Problem;
+use crate::solution::{Polarisability, Solution};
+use crate::solver::Solver;
+use crate::units;
+
+/// Sweeps of Jacobi's method; three numbers need fewer.
+const SWEEPS: usize = 30;
+
+/// Hydrodynamic properties of a body whose surface is all conductors, or that of molecules taken as
+/// one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hydrodynamics {
+    /// C/(4 pi eps0) of the body, in the problem's unit; also the hydrodynamic radius.
+    pub capacity: f64,
+    /// Its bar; `None` unless wanted.
+    pub capacity_bar: Option<f64>,
+    /// m^2/s.
+    pub diffusion: f64,
+    /// Friction coefficient in kg/s.
+    pub friction: f64,
+    /// What the polarisability tells, where it is known and the body is closed.
+    pub viscosity: Option<Viscosity>,
+}
+
+/// What a body adds to the viscosity of a dilute suspension.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Viscosity {
+    /// In the cube of the problem's unit, without cavities.
+    pub volume: f64,
+    /// Mean polarisability of the body as a conductor over the volume: 3 for a sphere.
+    pub intrinsic_conductivity: f64,
+    /// What that is multiplied with.
+    pub prefactor: f64,
+    /// Per volume fraction: 5/2 for a sphere.
+    pub intrinsic_viscosity: f64,
+    /// Radius of the sphere of the same intrinsic viscosity times volume, in the problem's unit.
+    pub viscometric_radius: f64,
+}
+
+/// The properties that the description asks for. Molecules are solved for as conductors of one
+/// potential.
+pub(crate) fn find(
+    problem: &Problem,
+    solution: &Solution,
+    options: &bem::SolveOptions,
+    progress: &dyn bem::Progress,
+) -> Result<Option<Hydrodynamics>, Error> {
+    let description = &problem.description;
+    let Some(liquid) = description.diffusion else { return Ok(None) };
+    if description.dielectrics.is_empty() {
+        let polarisability = solution.polarisability.as_ref();
+        return Ok(Some(properties(problem, solution, polarisability, &liquid)));
+    }
+    let groups = description.dielectrics.iter().flat_map(|d| d.groups.clone()).collect();
+    let body = Conductor { name: "body".to_owned(), groups, setting: None };
+    let alone = Description {
+        unit: description.unit,
+        planes: description.planes.clone(),
+        ignore: description.ignore.clone(),
+        conductors: vec![body],
+        lenient: true,
+        diffusion: Some(liquid),
+        polarisability: true,
+        surface_values: false,
+        error_bars: description.error_bars,
+        ..Description::default()
+    };
+    let alone = Problem::new(alone, problem.given_mesh().clone())?;
+    let found = Solver::default().solve(&alone, options, progress)?;
+    Ok(found.hydrodynamics)
+}
+
+/// The properties of a problem's conductors.
+fn properties(
+    problem: &Problem,
+    solution: &Solution,
+    polarisability: Option<&Polarisability>,
+    liquid: &Diffusion,
+) -> Hydrodynamics {
+    let unit = problem.description.unit;
+    // C/(4 pi eps) of the solver is a length that does not depend on the medium.
+    let capacity: f64 = solution.answer.maxwell.iter().flatten().sum();
+    let diffusion =
+        units::diffusion(capacity * unit.metres(), liquid.temperature, liquid.viscosity);
+    let capacity_bar = solution.bars().map(|bars| bars.maxwell.iter().flatten().sum());
+    let is_whole = problem.conductors.of_triangle.iter().all(Option::is_some);
+    let volume = volume(problem.symmetry.whole(&problem.mesh)).filter(|_| is_whole);
+    let viscosity = polarisability.zip(volume).map(|(found, volume)| viscosity(found, volume));
+    let friction = units::friction(capacity * unit.metres(), liquid.viscosity);
+    Hydrodynamics { capacity, capacity_bar, diffusion, friction, viscosity }
+}
+
+/// The volume inside bodies and outside of the cavities in them; `None` unless all is closed.
+fn volume(mesh: &Mesh) -> Option<f64> {
+    let topology = Topology::of(mesh);
+    if !topology.components.iter().all(|part| part.closed) {
+        return None;
+    }
+    let within = enclosures(mesh, &topology);
+    let depth = |part: usize| {
+        let parent = |part: &usize| within[*part].parent.map(|parent| parent as usize);
+        std::iter::successors(parent(&part), parent).take(within.len()).count()
+    };
+    let signed = |(part, found): (usize, &mesh::topology::Part)| {
+        let sign = if depth(part).is_multiple_of(2) { 1.0 } else { -1.0 };
+        sign * found.signed_volume.abs()
+    };
+    Some(topology.components.iter().enumerate().map(signed).sum())
+}
+
+/// Intrinsic viscosity of a body by its polarisability as a conductor (\[Mansfield2008\]).
+fn viscosity(found: &Polarisability, volume: f64) -> Viscosity {
+    let whole = 4.0 * std::f64::consts::PI;
+    let axes = eigenvalues(found.over_4pi_eps0).map(|value| whole * value);
+    let mean = axes.iter().sum::<f64>() / 3.0;
+    let prefactor = prefactor(axes);
+    let intrinsic_conductivity = mean / volume;
+    Viscosity {
+        volume,
+        intrinsic_conductivity,
+        prefactor,
+        intrinsic_viscosity: prefactor * intrinsic_conductivity,
+        viscometric_radius: (3.0 * prefactor * mean / (10.0 * std::f64::consts::PI)).cbrt(),
+    }
+}
+
+/// The approximant of \[Mansfield2008\] for intrinsic viscosity over intrinsic conductivity, in the
+/// logarithms of ratios of the polarisabilities along the axes. Exact for spheres, 1.5 % elsewhere.
+fn prefactor(mut axes: [f64; 3]) -> f64 {
+    axes.sort_by(f64::total_cmp);
+    let (x, y) = ((axes[1] / axes[0]).ln(), (axes[2] / axes[1]).ln());
+    let sum = |terms: [(f64, f64); 4]| -> f64 {
+        terms.iter().map(|(factor, rate)| factor * (-rate * x).exp()).sum()
+    };
+    let delta = sum([(4.8, 0.0), (0.66, 1.04), (-1.247, 2.012), (0.787, 2.315)]);
+    let b = sum([(0.68, 0.0), (-7.399, 1.063), (1.048, 0.895), (0.136, 4.993)]);
+    let b_below = sum([(1.925, 0.0), (-8.611, 1.344), (1.652, 2.029), (-0.120, 1.075)]);
+    let c = sum([(13.43, 0.0), (16.17, 0.489), (0.51, 0.879), (-5.86, 2.447)]);
+    let a = sum([(16.23, 0.0), (-15.92, 0.462), (14.83, 1.989), (-3.74, 4.60)]);
+    let m = sum([(2.786, 0.0), (0.293, 0.556), (-0.11, 2.034), (0.012, 3.024)]);
+    let power = y.powf(m);
+    let above = delta * a + c * y + b * y * y + 4.0 * power;
+    above / (6.0 * a + 6.0 * c * y / delta + b_below * y * y + 5.0 * power)
+}
+
+/// Eigenvalues of the symmetric part of a matrix, by Jacobi's method.
+fn eigenvalues(matrix: [[f64; 3]; 3]) -> [f64; 3] {
+    let mut a: [[f64; 3]; 3] =
+        std::array::from_fn(|i| std::array::from_fn(|j| 0.5 * (matrix[i][j] + matrix[j][i])));
+    for (p, q) in [(0, 1), (0, 2), (1, 2)].into_iter().cycle().take(3 * SWEEPS) {
+        if a[p][q] == 0.0 {
+            continue;
+        }
+        let ratio = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
+        let tangent = ratio.signum() / (ratio.abs() + ratio.hypot(1.0));
+        let cosine = 1.0 / tangent.hypot(1.0);
+        let sine = tangent * cosine;
+        for row in &mut a {
+            (row[p], row[q]) = (cosine * row[p] - sine * row[q], sine * row[p] + cosine * row[q]);
+        }
+        let (above, below) = (a[p], a[q]);
+        a[p] = std::array::from_fn(|k| cosine * above[k] - sine * below[k]);
+        a[q] = std::array::from_fn(|k| sine * above[k] + cosine * below[k]);
+    }
+    [a[0][0], a[1][1], a[2][2]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    #[test]
+    fn eigenvalues_are_those_of_a_turned_diagonal() {
+        // Turned by 30 degrees about z, then by 45 about x.
+        let turn = |a: [[f64; 3]; 3], b: [[f64; 3]; 3]| -> [[f64; 3]; 3] {
+            std::array::from_fn(|i| {
+                std::array::from_fn(|j| (0..3).map(|k| a[i][k] * b[k][j]).sum())
+            })
+        };
+        let (c, s, h) = (0.75f64.sqrt(), 0.5, 0.5f64.sqrt());
+        let r = turn(
+            [[1.0, 0.0, 0.0], [0.0, h, -h], [0.0, h, h]],
+            [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]],
+        );
+        let transposed = std::array::from_fn(|i| std::array::from_fn(|j| r[j][i]));
+        let diagonal = [[1.0, 0.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 2.0]];
+        let mut found = eigenvalues(turn(turn(r, diagonal), transposed));
+        found.sort_by(f64::total_cmp);
+        for (found, expected) in found.into_iter().zip([1.0, 2.0, 5.0]) {
+            assert_relative_eq!(found, expected, max_relative = 1e-12);
+        }
+    }
+
+    /// Spheroids twice as long as wide: 2.908 by H. A. Scheraga, J. Chem. Phys. 23 (1955) 1526, and
+    /// polarisabilities over the volume of one over their depolarisation factors.
+    #[test]
+    fn spheroids_have_their_viscosity() {
+        let eccentricity = 0.75f64.sqrt();
+        let logarithm = ((1.0 + eccentricity) / (1.0 - eccentricity)).ln();
+        let along = 0.25 / 0.75 * (logarithm / (2.0 * eccentricity) - 1.0);
+        let axes = [along, (1.0 - along) / 2.0, (1.0 - along) / 2.0].map(|factor| 1.0 / factor);
+        let found = prefactor(axes) * axes.iter().sum::<f64>() / 3.0;
+        assert_relative_eq!(found, 2.908, max_relative = 5e-3);
+    }
+
+    /// Spheres by Einstein: 5/2 = 5/6 * 3. For needles the prefactor tends to 4/5, by the powers.
+    #[test]
+    fn the_prefactor_has_its_limits() {
+        assert_relative_eq!(prefactor([2.0; 3]), 5.0 / 6.0, max_relative = 1e-12);
+        assert_relative_eq!(prefactor([1.0, 1.0, 1e40]), 0.8, max_relative = 1e-2);
+        let sphere =
+            Polarisability { over_4pi_eps0: [[8.0, 0.0, 0.0], [0.0, 8.0, 0.0], [0.0, 0.0, 8.0]] };
+        let found = viscosity(&sphere, 4.0 / 3.0 * std::f64::consts::PI * 8.0);
+        assert_relative_eq!(found.intrinsic_conductivity, 3.0, max_relative = 1e-12);
+        assert_relative_eq!(found.intrinsic_viscosity, 2.5, max_relative = 1e-12);
+        assert_relative_eq!(found.viscometric_radius, 2.0, max_relative = 1e-12);
+    }
+}

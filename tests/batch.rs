@@ -1,0 +1,97 @@
+//! `farad batch`.
+
+use crate::support::{Ended, Workplace};
+use serde_json::Value;
+
+fn ion(x: f64, radius: f64) -> String {
+    format!("ATOM 1 NA ION 1 {x} 0.0 0.0 1.0 {radius}\n")
+}
+
+fn rows(place: &Workplace, folder: &str) -> Vec<Value> {
+    place.json(&format!("{folder}/results.json"))["molecules"].as_array().unwrap().clone()
+}
+
+#[test]
+fn molecules_are_solved_in_turn_and_once() {
+    let place = Workplace::new("batch");
+    place.write("ions/small.pqr", ion(0.0, 2.0));
+    place.write("ions/large.pqr", ion(0.0, 4.0));
+    place.write("ions/notes.txt", "none");
+    place.write("broken.pqr", "ATOM 1 N ALA 1 0 0 0 1.0\n");
+    place.write("template.toml", "format = 1\n[[molecule]]\npqr = \"anything.pqr\"\norder = 2\n");
+    let command = "batch template.toml ions broken.pqr --reference large --difference";
+    let run = || {
+        let mut command = place.command(command);
+        Ended::from(command.arg("change = small - large").output().unwrap())
+    };
+    let ended = run();
+    // The broken one does not stop the others, and its failure is the command's.
+    ended.fails(3, &["1 of 3 molecules", "broken", "line 1"]);
+    for part in ["solvation - large", "change = small - large", "failed"] {
+        assert!(ended.stdout.contains(part), "no {part} in\n{}", ended.stdout);
+    }
+    let found = rows(&place, "template.batch");
+    let of = |row: &Value, key: &str| row[key].as_f64().unwrap();
+    let names: Vec<&str> = found.iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["large", "small", "broken"]);
+    let status: Vec<&str> = found.iter().map(|row| row["status"].as_str().unwrap()).collect();
+    assert_eq!(status, ["complete", "complete", "failed"]);
+    // Twice the radius, half the energy, by Born.
+    let key = "solvation_kcal_per_mol";
+    assert!((of(&found[1], key) / of(&found[0], key) / 2.0 - 1.0).abs() < 3e-3);
+    let document = place.json("template.batch/results.json");
+    assert_eq!((&document["status"], &document["solved"]), (&"incomplete".into(), &2.into()));
+    let change = of(&document["differences"][0], key);
+    assert!((change - (of(&found[1], key) - of(&found[0], key))).abs() < 1e-9);
+    assert!(place.path("template.batch/small/surface.vtu").exists());
+    let table = place.read("template.batch/batch.csv");
+    assert_eq!(table.lines().count(), 4, "{table}");
+    assert!(place.read("template.batch/differences.csv").contains("small - large"));
+
+    // What is complete stays; what failed, what is new and what changed is solved.
+    place.write("broken.pqr", ion(0.0, 3.0));
+    place.write("ions/small.pqr", ion(0.0, 1.0));
+    assert_eq!(run().code, 0);
+    let again = rows(&place, "template.batch");
+    assert_eq!(place.json("template.batch/results.json")["solved"], 2);
+    assert_eq!(again[0], found[0]);
+    assert!((of(&again[1], key) / of(&found[1], key) / 2.0 - 1.0).abs() < 3e-3);
+    assert_eq!(run().code, 0);
+    assert_eq!(place.json("template.batch/results.json")["solved"], 0);
+    assert_eq!(rows(&place, "template.batch"), again);
+
+    // So does what another batch in the same folder leaves out.
+    place.must("batch template.toml broken.pqr");
+    assert_eq!(rows(&place, "template.batch").len(), 1);
+    assert_eq!(run().code, 0);
+    assert_eq!(place.json("template.batch/results.json")["solved"], 0);
+}
+
+#[test]
+fn lists_stand_for_their_files_and_wrong_ones_are_told() {
+    let place = Workplace::new("batch_lists");
+    place.write("a/ion.pqr", ion(0.0, 2.0));
+    place.write("b/ion.pqr", ion(0.0, 3.0));
+    place.write("list", "# two of one name\na/ion.pqr\nb/ion.pqr\n");
+    place.must("batch list --quiet");
+    let names: Vec<Value> =
+        rows(&place, "farad.batch").iter().map(|row| row["name"].clone()).collect();
+    assert_eq!(names, ["ion", "ion_2"]);
+    place.write("wrong", "a/ion.pqr\na/ion.pdb\n");
+    place.farad("batch wrong").fails(3, &["wrong: line 2"]);
+    place.write("a.pdb", "ATOM\n");
+    // Hydrodynamic properties are in the table where the template asks for them.
+    let liquid = "[diffusion]\ntemperature = 300\nviscosity = 1e-3\n";
+    place.write("liquid.toml", format!("format = 1\n[[molecule]]\nelements = 300\n{liquid}"));
+    place.must("batch liquid.toml a/ion.pqr --quiet");
+    let radius = rows(&place, "liquid.batch")[0]["hydrodynamic_radius_m"].as_f64().unwrap();
+    assert!((radius / 2e-10 - 1.0).abs() < 2e-2, "{radius}");
+    assert!(place.read("liquid.batch/batch.csv").contains(",hydrodynamic radius [m],"));
+    place.farad("batch a.pdb").fails(3, &["PDB file", "pdb2pqr"]);
+    place.farad("batch a/ion.pqr --reference nobody").fails(2, &["nobody", "\"ion\""]);
+    place.farad("batch a/ion.pqr --difference x=y").fails(2, &["no molecule is called \"y\""]);
+    // A template of two molecules has no place for the file.
+    let one = "[[molecule]]\npqr = \"a/ion.pqr\"\n";
+    place.write("two.toml", format!("format = 1\n{one}{one}"));
+    place.farad("batch two.toml a/ion.pqr").fails(3, &["a template has one [[molecule]]"]);
+}
