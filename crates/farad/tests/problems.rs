@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
+use farad::bem::Density;
 use farad::mesh::Mesh;
 use farad::mesh::generate::{
     ConcentricSpheres, Resolution, Sphere, SphereBase, TwoSpheres, with_volumes,
@@ -307,7 +308,7 @@ fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
         probes: vec![Probe { name: "p".to_owned(), place }],
         ..Description::default()
     };
-    let options = Options { density: farad::bem::Density::Linear, ..Options::default() };
+    let options = Options { density: Density::Linear, ..Options::default() };
     let problem = Problem::new(description, sphere()).unwrap();
     let solution = problem.solve(&options, &Quiet).unwrap();
     assert!(solution.converged() && solution.warnings.is_empty(), "{:?}", solution.warnings);
@@ -343,7 +344,7 @@ fn energies_among_few_ions_are_those_without() {
     let energies = |kappa: f64| {
         let description = Description { kappa, ..description.clone() };
         let problem = Problem::new(description, two_spheres(2.5)).unwrap();
-        let options = Options { density: farad::bem::Density::Linear, ..Options::default() };
+        let options = Options { density: Density::Linear, ..Options::default() };
         let solution = problem.solve(&options, &Quiet).unwrap();
         assert!(solution.converged());
         solution.state.unwrap().solvation.unwrap().energies
