@@ -71,6 +71,36 @@ fn molecules_may_be_among_ions() {
     assert!((solvation(&again) / solvation(&found) - 1.0).abs() < 1e-9);
 }
 
+/// Ions are kept away by a layer that the program makes, and energies go to a limit as surfaces are
+/// made anew.
+#[test]
+fn ions_are_kept_away_by_a_stern_layer() {
+    let place = Workplace::new("molecule_stern");
+    place.write("ion.pqr", ION);
+    let medium = "[medium]\nkappa = 1.0\n";
+    let layer = "[[molecule]]\npqr = \"ion.pqr\"\nelements = 320\nstern = 1.5\n";
+    case(&place, "ion.toml", &format!("{layer}order = 2\n{medium}"));
+    let found = place.solve("ion.toml");
+    let expected = born(2.0, 4.0, 78.54) - BORN / 78.54 / (1.0 + 3.5);
+    assert!((solvation(&found) / expected - 1.0).abs() < 3e-3, "{found} {expected}");
+    assert_eq!(found["media"][2]["name"], "ion stern layer");
+    let again = place.solve("ion.out/case.resolved.toml");
+    assert!((solvation(&again) / solvation(&found) - 1.0).abs() < 1e-9);
+
+    case(&place, "flat.toml", &format!("{layer}{medium}"));
+    place.must("study flat.toml --quiet");
+    let study = place.json("flat.study/results.json");
+    assert_eq!((&study["refinement"], &study["status"]), (&"remade".into(), &"complete".into()));
+    let energy = &study["entries"][0];
+    let limit = energy["extrapolated"].as_f64().unwrap();
+    assert!((limit / expected - 1.0).abs() < 3e-3, "{energy} {expected}");
+
+    // It may not lie within the surface.
+    let thin = format!("[[molecule]]\npqr = \"ion.pqr\"\nstern = 1.0\n{medium}");
+    case(&place, "thin.toml", &thin);
+    place.farad("solve thin.toml").fails(3, &["stern layer of 1.0 angstrom", "thin.toml:4"]);
+}
+
 /// Ions far from each other, and beside a conductor that a mesh brings.
 #[test]
 fn several_molecules_and_a_mesh_are_one_case() {

@@ -156,6 +156,7 @@ impl Case {
                 let sphere = |molecule: &Molecule| {
                     let is_larger = molecule.options.kind == Kind::SolventAccessible;
                     let margin = if is_larger { molecule.options.probe } else { 0.0 };
+                    let margin = molecule.stern.map_or(margin, |stern| stern.thickness.max(margin));
                     (&self.atoms[molecule.dielectric][..], margin)
                 };
                 let found = farad::atoms::overlap(sphere(first), sphere(second));

@@ -41,7 +41,52 @@ pub(crate) struct Molecule {
     pub(crate) file: PathBuf,
     /// How the surface is made.
     pub(crate) options: Options,
+    /// A layer around it that ions do not enter.
+    pub(crate) stern: Option<Stern>,
 }
+
+/// A layer of the surrounding medium without its ions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stern {
+    /// The index of the dielectric that it is.
+    pub(crate) dielectric: usize,
+    /// Angstrom beyond the atoms' radii.
+    pub(crate) thickness: f64,
+}
+
+impl Molecule {
+    /// How the outer surface of the layer without ions is made: potentials are smooth there.
+    pub(crate) fn around(&self, stern: Stern) -> Options {
+        Options {
+            kind: Kind::SolventAccessible,
+            probe: stern.thickness,
+            resolution: match self.options.resolution {
+                Resolution::Density(density) => Resolution::Density(OF_STERN * density),
+                Resolution::Elements(count) => {
+                    Resolution::Elements(((OF_STERN * count as f64) as usize).max(LEAST))
+                }
+            },
+            cavities: Cavities::Drop,
+            ..self.options
+        }
+    }
+
+    /// The same with so many times as many triangles.
+    pub(crate) fn finer(&self, times: usize) -> Self {
+        let mut finer = self.clone();
+        finer.options.resolution = match self.options.resolution {
+            Resolution::Density(density) => Resolution::Density(density * times as f64),
+            Resolution::Elements(count) => Resolution::Elements(count.saturating_mul(times)),
+        };
+        finer
+    }
+}
+
+/// Triangles of the outer surface of a layer without ions, as a share of those of the molecule's.
+const OF_STERN: f64 = 0.25;
+
+/// The least of them.
+const LEAST: usize = 80;
 
 /// What the sections are of: molecules, and the dielectrics that come after those of the case.
 pub(super) type Found = (Vec<Molecule>, Vec<(Dielectric, Entry)>);
@@ -52,7 +97,7 @@ pub(super) fn read(
     top: &Section<'_>,
     base: &Path,
     before: &[(Dielectric, Entry)],
-    instead: Option<&Path>,
+    (instead, surroundings): (Option<&Path>, f64),
 ) -> Found {
     let (mut molecules, mut dielectrics) = (Vec::new(), Vec::<(Dielectric, Entry)>::new());
     let sections = top.sections("molecule");
@@ -89,11 +134,10 @@ pub(super) fn read(
         let mut all = before.iter().chain(&dielectrics);
         let first = all.find(|(known, _)| known.name == name.value).map(|(_, entry)| &entry.name);
         check_name(top, &name, first);
-        molecules.push(Molecule {
-            dielectric: before.len() + dielectrics.len(),
-            file: file.value.clone(),
-            options,
-        });
+        let index = before.len() + dielectrics.len();
+        let stern = read_stern(&section, &options)
+            .map(|thickness| Stern { dielectric: index + 1, thickness });
+        molecules.push(Molecule { dielectric: index, file: file.value.clone(), options, stern });
         let (atoms, groups) = (Vec::new(), vec![name.value.clone()]);
         let name_of = name.value.clone();
         let dielectric =
@@ -106,7 +150,12 @@ pub(super) fn read(
             is_made: true,
             ..Entry::default()
         };
+        let of_layer = Entry { file: None, ..entry.clone() };
         dielectrics.push((dielectric, entry));
+        if stern.is_some() {
+            let layer = format!("{} stern layer", name.value);
+            dielectrics.push((Dielectric::new(&layer, surroundings), of_layer));
+        }
     }
     (molecules, dielectrics)
 }
@@ -166,15 +215,40 @@ fn read_options(section: &Section<'_>) -> Options {
     }
 }
 
+/// The thickness of the layer that ions do not enter.
+fn read_stern(section: &Section<'_>, options: &Options) -> Option<f64> {
+    let stern = section.number("stern").filter(|stern| stern.value > 0.0)?;
+    // Surfaces of other kinds are within the atoms' spheres, or about them.
+    let least = match options.kind {
+        Kind::SolventExcluded | Kind::SolventAccessible => options.probe,
+        Kind::Gaussian | Kind::VanDerWaals => 0.0,
+    };
+    let is_within = match options.kind {
+        Kind::SolventAccessible => stern.value <= least,
+        _ => stern.value < least,
+    };
+    if is_within {
+        let (found, probe) = (number(stern.value), number(least));
+        let message = format!(
+            "a stern layer of {found} angstrom may lie within the surface, which is up to {probe} angstrom from the atoms"
+        );
+        let defect = Defect::new(Sort::Value, stern.span, message);
+        section.report(defect.help("give one that is thicker than the probe"));
+        return None;
+    }
+    Some(stern.value)
+}
+
 /// The table of a molecule in a case file that lies in `folder`.
 pub(super) fn table(
     molecule: &Molecule,
     dielectric: &Dielectric,
     folder: &Path,
 ) -> Vec<(&'static str, String)> {
-    let Molecule { file, options, .. } = molecule;
+    let Molecule { file, options, stern, .. } = molecule;
+    let stern = stern.map(|stern| ("stern", number(stern.thickness)));
     let kind = KINDS.iter().position(|kind| *kind == options.kind).unwrap_or(0);
-    vec![
+    let table = vec![
         ("pqr", string(&paths::relative(folder, file))),
         ("name", string(&dielectric.name)),
         ("relative_permittivity", number(dielectric.relative_permittivity)),
@@ -186,5 +260,6 @@ pub(super) fn table(
         },
         ("order", options.order.to_string()),
         ("cavities", string(CAVITIES[usize::from(options.cavities == Cavities::Drop)])),
-    ]
+    ];
+    table.into_iter().chain(stern).collect()
 }

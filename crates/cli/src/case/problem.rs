@@ -6,7 +6,7 @@ use farad::{Note, Problem};
 use mesh::join::with_group;
 use mesh::{Mesh, lift};
 
-use crate::case::{Case, Molecule, told};
+use crate::case::{Case, told};
 use crate::molecules;
 use crate::report::units;
 use crate::surfaces;
@@ -16,21 +16,35 @@ use crate::terminal::output::Output;
 
 /// The mesh of `case`: what `file` has, and the surfaces of molecules.
 pub(crate) fn read(case: &Case, file: Option<&Path>, output: &Output) -> Result<Mesh, Failure> {
+    with_molecules(case, file, 1, output)
+}
+
+/// The same with so many times as many triangles of molecules.
+pub(crate) fn with_molecules(
+    case: &Case,
+    file: Option<&Path>,
+    times: usize,
+    output: &Output,
+) -> Result<Mesh, Failure> {
     let mut mesh = match file {
         Some(file) => of_file(case, file, output)?,
         None => Mesh::default(),
     };
     case.check_overlaps()?;
     let unit = case.description.unit;
-    for Molecule { dielectric, file, options } in &case.molecules {
-        interrupt::check()?;
-        let name = &case.description.dielectrics[*dielectric].name;
-        if mesh.groups.iter().any(|group| group.label() == *name) {
-            return Err(case.group_is_there(*dielectric));
+    for molecule in case.molecules.iter().map(|molecule| molecule.finer(times)) {
+        let layer = molecule.stern.map(|stern| (stern.dielectric, molecule.around(stern)));
+        for (of, options) in [(molecule.dielectric, molecule.options)].into_iter().chain(layer) {
+            interrupt::check()?;
+            let name = &case.description.dielectrics[of].name;
+            if mesh.groups.iter().any(|group| group.label() == *name) {
+                return Err(case.group_is_there(of));
+            }
+            let atoms = &case.atoms[molecule.dielectric];
+            let made = molecules::surface(&molecule.file, atoms, &options)?;
+            molecules::tell(name, &made.info, output);
+            mesh = with_group(mesh, name, molecules::in_unit(made.mesh, unit));
         }
-        let made = molecules::surface(file, &case.atoms[*dielectric], options)?;
-        molecules::tell(name, &made.info, output);
-        mesh = with_group(mesh, name, molecules::in_unit(made.mesh, unit));
     }
     Ok(mesh)
 }

@@ -9,7 +9,7 @@ use farad::{
 };
 
 use super::schema::OF_LAYERS;
-use super::{Case, goal, molecule, plane, stack};
+use super::{Case, Molecule, goal, molecule, plane, stack};
 use crate::paths;
 use crate::report::results::{density_name, method_name};
 use crate::report::units::shortest as number;
@@ -169,7 +169,11 @@ fn films(document: &mut Document, description: &Description) {
 
 fn media(document: &mut Document, case: &Case, folder: &Path) {
     let Case { description, places, .. } = case;
-    let is_molecule = |index| case.molecules.iter().any(|molecule| molecule.dielectric == index);
+    let made = |molecule: &Molecule| {
+        let stern = molecule.stern.map(|stern| stern.dielectric);
+        [Some(molecule.dielectric), stern]
+    };
+    let is_molecule = |index| case.molecules.iter().any(|of| made(of).contains(&Some(index)));
     let dielectrics = description.dielectrics.iter().zip(&places.dielectrics).enumerate();
     for (_, (dielectric, entry)) in dielectrics.filter(|(index, _)| !is_molecule(*index)) {
         let file = entry.file.as_ref();

@@ -139,7 +139,7 @@ const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 const SCREENING: ValueKind = ValueKind::Number { low: 0.0, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 104] = [
+pub(crate) const KEYS: [Key; 105] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -177,6 +177,7 @@ pub(crate) const KEYS: [Key; 104] = [
         Absent::Default("-"),
     ),
     key("molecule", "order", ValueKind::Integer { low: 1, high: 2 }, Absent::Default("1")),
+    key("molecule", "stern", ValueKind::Number { low: 0.0, high: 1e6 }, Absent::Default("none")),
     key("molecule", "cavities", ValueKind::Choice(&CAVITIES), Absent::Default("keep")),
     key("surface", "group", ValueKind::Names, Absent::Error),
     key("surface", "front", PERMITTIVITY, Absent::Error),

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// The case file (see docs/case-file.md), or a FastCap list file (.lst)
     case: PathBuf,
     /// Meshes to solve on, the case's own and its refinements; each has four times as many
-    /// triangles as the one before
+    /// triangles as the one before. Surfaces of molecules are made anew
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(3..=10))]
     levels: u32,
     /// Put new vertices of components that are spheres onto the sphere; all else is refined flat
@@ -69,7 +69,7 @@ struct Document {
     program: String,
     case: String,
     files: Vec<String>,
-    /// "flat", "curved", "spheres" or "graded".
+    /// "flat", "curved", "spheres", "graded" or, of molecules' surfaces, "remade".
     refinement: &'static str,
     meshes: Vec<MeshResult>,
     /// The mesh that failed, and why; those before it are reported.
@@ -130,9 +130,10 @@ impl From<farad::Entry> for Entry {
 
 impl Args {
     /// How meshes like this one are refined.
-    fn refinement(&self, mesh: &mesh::Mesh) -> &'static str {
+    fn refinement(&self, mesh: &mesh::Mesh, is_made: bool) -> &'static str {
         match (self.graded, self.spheres, mesh.order()) {
             (true, ..) => "graded",
+            _ if is_made => "remade",
             (_, _, 2..) => "curved",
             (_, true, _) => "spheres",
             _ => "flat",
@@ -172,7 +173,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         program: format!("farad {}", env!("CARGO_PKG_VERSION")),
         case: crate::paths::relative(&path, case.path()),
         files: Vec::new(),
-        refinement: args.refinement(problem.mesh()),
+        refinement: args.refinement(problem.mesh(), case.mesh.is_none()),
         meshes: levels,
         failed,
         entries,
@@ -223,6 +224,8 @@ impl Meshes {
             let mesh = if args.graded {
                 let graded = problem.refined_toward_edges();
                 graded.map_err(|error| Failure::new(Exit::BadInput, error))?
+            } else if case.mesh.is_none() {
+                problem::with_molecules(case, None, 1 << (2 * level), output)?
             } else {
                 let (mesh, notes) = refined(problem.given_mesh(), args.spheres)?;
                 for note in notes.iter().filter(|_| level == 1) {
