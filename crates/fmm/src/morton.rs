@@ -49,6 +49,12 @@ impl Keys {
     }
 }
 
+/// The Morton key of a place among the boxes of a level.
+pub(crate) fn of_place(place: [u32; 3]) -> u64 {
+    let [x, y, z] = place.map(|i| spread(u64::from(i)));
+    x | y << 1 | z << 2
+}
+
 /// Puts two zero bits between the 21 low bits.
 fn spread(x: u64) -> u64 {
     let x = (x | x << 32) & 0x001f_0000_0000_ffff;

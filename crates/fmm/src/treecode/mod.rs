@@ -1,0 +1,113 @@
+//! The treecode: multipole expansions are evaluated at the targets themselves, near boxes are
+//! summed directly, and there are no local expansions (docs/math.md, "Treecode"). For targets that
+//! are few, or far fewer than the sources.
+//!
+//! It is an FMM whose lists have no translations ([`Geometry`]'s), with [`FarRows`] of boxes and
+//! targets in their place. Boxes that are far from all targets are not split.
+
+mod m2p;
+mod rows;
+
+pub(crate) use m2p::{M2pJob, Tables};
+pub(crate) use rows::{BANDS, FarRows};
+
+use std::ops::Range;
+
+use crate::geometry::{Geometry, OrderedPoints, Points};
+use crate::lists::Lists;
+use crate::morton::{self, MAX_DEPTH, Sample};
+use crate::plan::Info;
+use crate::screened::Screening;
+use crate::tree::{Cell, MortonOrder, Root, Tree, divides};
+use crate::truncation::{self, PointSets};
+use crate::{Options, Precision, tuning};
+use rows::Traversal;
+
+/// Targets of a leaf: with more of them, boxes of targets are far from fewer boxes of sources.
+const TARGETS: usize = 32;
+
+/// Sources of a box that is split even if it is far from all targets: its moments are the work of
+/// one thread.
+const WHOLE: usize = 4096;
+
+/// Chooses leaf size and root cube, and sorts the points.
+pub(crate) fn order(points: Points<'_>, options: &Options, precision: Precision) -> OrderedPoints {
+    let Points { sources, targets } = points;
+    let occupancy = tuning::treecode_occupancy(options, precision);
+    let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
+    let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
+    let mut root = Root::around(&all);
+    if options.leaf_size.is_none() {
+        let sample = Sample::new(&root, sources);
+        root = root.enlarged(tuning::enlargement(&sample, occupancy));
+    }
+    // Splitting boxes of targets may split leaves of sources.
+    let enough = if targets.is_none() { leaf_size.min(TARGETS) } else { 0 };
+    let source_order = MortonOrder::of_leaves(&root, sources, enough);
+    let target_order = targets.map(|points| MortonOrder::new(&root, points));
+    OrderedPoints { root, source_order, target_order, leaf_size, direct: 0 }
+}
+
+/// Tree, near and far boxes, and truncation numbers, with their counts in `info`.
+pub(crate) fn geometry(
+    points: Points<'_>,
+    ordered: OrderedPoints,
+    options: &Options,
+    precision: Precision,
+    info: &mut Info,
+) -> Geometry {
+    let OrderedPoints { root, mut source_order, mut target_order, leaf_size, .. } = ordered;
+    let target_keys = &target_order.as_ref().unwrap_or(&source_order).keys;
+    // Where targets are as many as boxes, hardly any is far from all.
+    let few = target_keys.len() * 8 < source_order.keys.len();
+    let needed =
+        |cell: &Cell| !few || cell.sources.len() > WHOLE || has_near_target(target_keys, cell);
+    let leaf_sizes = [leaf_size, leaf_size.min(TARGETS)];
+    let tree = Tree::where_needed(&source_order, target_order.as_ref(), leaf_sizes, needed);
+    let whole = |index: usize| {
+        let cell = &tree.cells[index];
+        let split = usize::from(cell.level) < MAX_DEPTH
+            && divides(&cell.sources, &source_order.keys, leaf_size);
+        cell.is_leaf() && split
+    };
+    let sources = (&source_order, points.sources);
+    let targets = target_order.as_ref().zip(points.targets).unwrap_or(sources);
+    let direct = tuning::direct_sources(options, precision);
+    let (near, near_pairs, mut far) = Traversal::new(&root, &tree, targets, &whole, direct).run();
+    let lists = Lists { near, near_pairs, ..Lists::default() };
+    let screening = Screening::new(options.kernel, root.side);
+    let sets = PointSets { root: &root, screening, tree: &tree, sources, targets };
+    let numbers = truncation::choose_for_treecode(&sets, &lists, &mut far, options);
+    for order in std::iter::once(&mut source_order).chain(&mut target_order) {
+        order.keys = Vec::new();
+    }
+    info.leaf_size = leaf_size;
+    info.m2p_count = far
+        .jobs
+        .iter()
+        .flatten()
+        .map(|(row, targets)| (targets.len() * far.range(*row as usize).len()) as u64)
+        .sum();
+    let far = Some(far);
+    let geometry =
+        Geometry { root, screening, tree, lists, far, numbers, source_order, target_order };
+    geometry.describe(info);
+    geometry
+}
+
+/// Whether a target is in this box or one next to it: others are far from it, by their own
+/// distance.
+fn has_near_target(keys: &[u64], cell: &Cell) -> bool {
+    let last = (1u32 << cell.level) - 1;
+    let shift = 3 * (MAX_DEPTH - usize::from(cell.level));
+    let axis = |i: usize| -> Range<u32> {
+        cell.place[i].saturating_sub(1)..(cell.place[i] + 1).min(last) + 1
+    };
+    let mut places =
+        axis(2).flat_map(|z| axis(1).flat_map(move |y| axis(0).map(move |x| [x, y, z])));
+    places.any(|place| {
+        let first = morton::of_place(place) << shift;
+        let slot = keys.partition_point(|&key| key < first);
+        keys.get(slot).is_some_and(|key| key >> shift == first >> shift)
+    })
+}

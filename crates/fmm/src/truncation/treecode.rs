@@ -1,0 +1,366 @@
+//! The truncation numbers of a treecode: of each level and band of distances, from the errors of
+//! multipole expansions measured on the plan's own boxes and targets (docs/math.md, "Treecode").
+//!
+//! In a source's point times t the kernel is a power series without the target's, whose terms are
+//! Legendre polynomials of the angle between the two: a few operations a term, and so no sample is
+//! dear. Derivatives along an axis at the target, at the source and along both go along, as dual
+//! numbers.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::measure::PointSets;
+use super::norms::Norms;
+use super::optimise::{Goal, Statistics, cheapest};
+use super::sampling::{self, Point, mix};
+use super::{Class, P_MAX, TruncationNumbers, largest, margin};
+use crate::Options;
+use crate::screened::{DEAF, HALF_DIAGONAL, Screening, regular, singular};
+use crate::tree::{Cell, side};
+use crate::treecode::{BANDS, FarRows};
+use crate::{Truncation, lists::Lists};
+
+/// Pairs of a box and a target that are sampled for each class, each with as many points of the box
+/// as [`sampling::draw_in_cell`] draws.
+const PAIRS: usize = 48;
+
+/// Pairs of boxes of one class that are remembered of each job.
+const REMEMBERED: usize = 8;
+
+/// As that of M2L, per number of samples.
+const DOUBT: f64 = 96.0;
+
+/// What is known of a level's boxes at one band of distances.
+#[derive(Clone, Debug, Default)]
+struct Candidates {
+    /// Evaluations: boxes times targets.
+    count: f64,
+    /// Pairs of points.
+    weight: f64,
+    /// Boxes of targets and of sources, each with its pairs of points.
+    pairs: Vec<([u32; 2], f64)>,
+}
+
+/// Chooses the truncation number of every entry of `far`, and those of the multipole expansions.
+pub(crate) fn choose_for_treecode(
+    points: &PointSets<'_>,
+    near: &Lists,
+    far: &mut FarRows,
+    options: &Options,
+) -> TruncationNumbers {
+    let tree = points.tree;
+    let candidates = collect(points, far);
+    let p_max = largest(options);
+    let classes: Vec<_> = candidates.into_iter().collect();
+    let chosen: BTreeMap<Class, usize> = if let (Some(p), true) =
+        (options.truncation_number, options.truncation != Truncation::Measured)
+    {
+        classes.iter().map(|((level, band), _)| (class(*level, *band), p)).collect()
+    } else {
+        let measured: Vec<Measured> = classes
+            .par_iter()
+            .map(|((level, band), candidates)| {
+                measure(points, candidates, u64::from(*level) << 8 | u64::from(*band), p_max)
+            })
+            .collect();
+        let statistics = statistics(points, near, &classes, measured, options);
+        let goal = Goal::new(options, margin(options));
+        let cost = |p: usize| (p * p + 8) as f64;
+        if options.truncation == Truncation::Measured {
+            cheapest(&statistics, goal.budget, cost, |_, s| s.least(goal.own2)..=s.last())
+        } else {
+            let error = |p: usize| -> f64 {
+                statistics.values().map(|statistics| statistics.error2(p)).sum()
+            };
+            let p = (1..p_max).find(|&p| error(p) <= goal.budget).unwrap_or(p_max);
+            statistics.keys().map(|class| (*class, p)).collect()
+        }
+    };
+    // A derivative of a truncated expansion has a term less.
+    let more = usize::from(options.gradient);
+    let mut orders = vec![[0; BANDS]; tree.levels.len()];
+    for ((level, band), _) in &classes {
+        let p = chosen.get(&class(*level, *band)).map_or(0, |&p| (p + more).min(P_MAX));
+        let deaf = points.screening.at(*level) > DEAF;
+        orders[usize::from(*level)][usize::from(*band)] = if deaf { 0 } else { p as u8 };
+    }
+    let order = |level: usize, band: u8| orders[level][usize::from(band)];
+    far.assign(tree, order);
+    let mut numbers = TruncationNumbers::of_multipoles(
+        tree.levels.len(),
+        classes.iter().map(|((level, band), _)| {
+            let level = usize::from(*level);
+            (level, usize::from(order(level, *band)))
+        }),
+    );
+    let count: f64 = classes.iter().map(|(_, candidates)| candidates.count).sum();
+    let terms = classes.iter().map(|((level, band), candidates)| {
+        candidates.count * f64::from(order(usize::from(*level), *band))
+    });
+    numbers.mean = terms.sum::<f64>() / count.max(1.0);
+    numbers
+}
+
+/// The class that a level and a band stand for.
+fn class(level: u8, band: u8) -> Class {
+    Class::new(level, 0, [i32::from(band), 0, 0])
+}
+
+/// Counts, weights and some pairs of boxes of every level and band.
+fn collect(points: &PointSets<'_>, far: &FarRows) -> BTreeMap<(u8, u8), Candidates> {
+    const ROWS: usize = 256;
+    let tree = points.tree;
+    let rows: Vec<usize> = (0..far.cells.len()).collect();
+    let parts: Vec<_> = rows
+        .par_chunks(ROWS)
+        .map(|rows| {
+            let mut classes = BTreeMap::<(u8, u8), Candidates>::new();
+            for &row in rows {
+                let targets = tree.cells[far.cells[row] as usize].targets.len() as f64;
+                for i in far.range(row) {
+                    let source = &tree.cells[far.entries[i] as usize];
+                    let of = classes.entry((source.level, far.orders[i])).or_default();
+                    let weight = targets * source.sources.len() as f64;
+                    of.count += targets;
+                    of.weight += weight;
+                    let pair = ([far.cells[row], far.entries[i]], weight);
+                    // Each of so many places keeps one pair of those that come by.
+                    if of.pairs.len() < REMEMBERED {
+                        of.pairs.push(pair);
+                    } else {
+                        let draw = mix(u64::from(pair.0[0]), u64::from(pair.0[1]));
+                        let place = &mut of.pairs[draw as usize % REMEMBERED];
+                        place.1 += weight;
+                        if (draw >> 8) as f64 % place.1 < weight {
+                            place.0 = pair.0;
+                        }
+                    }
+                }
+            }
+            classes
+        })
+        .collect();
+    let mut classes = BTreeMap::<(u8, u8), Candidates>::new();
+    for (key, found) in parts.into_iter().flatten() {
+        let of = classes.entry(key).or_default();
+        of.count += found.count;
+        of.weight += found.weight;
+        of.pairs.extend(found.pairs);
+    }
+    classes
+}
+
+/// Mean squares of one class, in units of the root's side.
+struct Measured {
+    /// Of the kernel, its gradient and its second derivatives.
+    norms: Norms,
+    /// The least squared distance of box and target.
+    closest2: f64,
+    /// Of the errors for each truncation number: of the kernel, of its derivatives along an axis at
+    /// the target, at the source, and at both.
+    error2: Vec<[f64; 4]>,
+}
+
+fn measure(points: &PointSets<'_>, of: &Candidates, salt: u64, p_max: usize) -> Measured {
+    let PointSets { root, screening, tree, sources, targets } = *points;
+    let mut measured = Measured {
+        norms: Norms::default(),
+        closest2: f64::INFINITY,
+        error2: vec![[0.0; 4]; p_max + 1],
+    };
+    let mut samples = 0.0;
+    let weight = of.pairs.iter().map(|pair| pair.1).sum();
+    let pairs = sampling::resample(&of.pairs, weight, PAIRS);
+    for (i, [target, source]) in pairs.into_iter().enumerate() {
+        let (target, source) = (&tree.cells[target as usize], &tree.cells[source as usize]);
+        let seed = mix(i as u64, salt);
+        let drawn = sampling::draw_in_cell(root, source, sources, &source.sources, seed);
+        let slot = target.targets.start as usize + (seed >> 20) as usize % target.targets.len();
+        let x = relative(points, source, &targets.1[targets.0.index[slot] as usize]);
+        let unit = side(source.level);
+        measured.closest2 = measured.closest2.min(unit * unit * dot(&x, &x));
+        for (draw, (y, weight)) in drawn.into_iter().enumerate() {
+            samples += 1.0;
+            let d: Point = std::array::from_fn(|k| x[k] - y[k]);
+            measured.norms.add(screening, weight, unit * unit * dot(&d, &d));
+            // Axes in turn, the two independent of one another.
+            let turn = i + draw;
+            let axes = [turn % 3, turn / 3 % 3];
+            let kappa = screening.at(source.level);
+            let errors = errors(kappa, &x, &y, axes, p_max);
+            for (sum, error) in measured.error2.iter_mut().zip(errors) {
+                for (component, sum) in sum.iter_mut().enumerate() {
+                    // From the box's unit of length to the root's.
+                    let units = unit.powi(1 + (component & 1) as i32 + (component >> 1) as i32);
+                    *sum += weight * (error[component] / units).powi(2);
+                }
+            }
+        }
+    }
+    let samples = f64::max(samples, 1.0);
+    let doubt = (1.0 + DOUBT / samples) / samples;
+    measured.norms = measured.norms.times(1.0 / samples);
+    measured.error2.iter_mut().flatten().for_each(|sum| *sum *= doubt);
+    measured
+}
+
+/// A point in sides of a box, from its centre.
+fn relative(points: &PointSets<'_>, cell: &Cell, x: &Point) -> Point {
+    let (centre, scale) = (points.root.centre(cell), 1.0 / (points.root.side * side(cell.level)));
+    std::array::from_fn(|i| (x[i] - centre[i]) * scale)
+}
+
+/// Squared errors of all classes relative to the whole sum, and of each class alone.
+fn statistics(
+    points: &PointSets<'_>,
+    near: &Lists,
+    classes: &[((u8, u8), Candidates)],
+    measured: Vec<Measured>,
+    options: &Options,
+) -> BTreeMap<Class, Statistics> {
+    let mut far = Norms::default();
+    let (mut closest2, mut far_pairs) = (f64::INFINITY, 0.0);
+    for ((_, candidates), measured) in classes.iter().zip(&measured) {
+        far.join(&measured.norms.times(candidates.weight));
+        closest2 = f64::min(closest2, measured.closest2);
+        far_pairs += candidates.weight;
+    }
+    let mut all = far;
+    all.add_near(points, near);
+    let of = |(((level, band), candidates), measured): (&((u8, u8), Candidates), Measured)| {
+        let alone = alone(&all, &far, &measured.norms, points.screening, (closest2, far_pairs));
+        let relative = |norms: &Norms, error2: &[f64; 4]| norms.relative(error2, 1.0, options);
+        let statistics = Statistics {
+            count: candidates.count,
+            error2: measured.error2.iter().map(|e| candidates.weight * relative(&all, e)).collect(),
+            own2: measured.error2.iter().map(|e| relative(&alone, e)).collect(),
+        };
+        (class(*level, *band), statistics)
+    };
+    classes.iter().zip(measured).map(of).collect()
+}
+
+/// What a pair of charges makes that interact by one class alone: as
+/// [`Measures::alone`](super::norms::Measures::alone).
+fn alone(
+    all: &Norms,
+    far: &Norms,
+    own: &Norms,
+    screening: Screening,
+    (closest2, far_pairs): (f64, f64),
+) -> Norms {
+    let mut norms = *own;
+    if screening.is_some() {
+        norms = Norms::default();
+        norms.add(screening, 1.0, closest2);
+    }
+    norms.completed(all, far, screening, far_pairs)
+}
+
+fn dot(a: &Point, b: &Point) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// A number with its derivatives along an axis of the target's point, along one of the source's,
+/// and along both.
+type Dual = [f64; 4];
+
+fn product(a: &Dual, b: &Dual) -> Dual {
+    [
+        a[0] * b[0],
+        a[1] * b[0] + a[0] * b[1],
+        a[2] * b[0] + a[0] * b[2],
+        a[3] * b[0] + a[1] * b[2] + a[2] * b[1] + a[0] * b[3],
+    ]
+}
+
+/// What the expansion at `x` of a source at `y`, in sides of a box about the origin, lacks with
+/// truncation numbers 0 to `p_max`; `kappa` times the side.
+///
+/// Without screening term n is `|y|^n P(n)(cos) / |x|^(n+1)`, which has the recurrence of Legendre
+/// polynomials in `a = x.y / |x|^2` and `b = |y|^2 / |x|^2`; with screening it has the factors
+/// `i^(n)(kappa |y|) k^(n)(kappa |x|)` (module `screened`).
+fn errors(kappa: f64, x: &Point, y: &Point, [u, v]: [usize; 2], p_max: usize) -> Vec<Dual> {
+    let (x2, y2, xy) = (dot(x, x), dot(y, y), dot(x, y));
+    let same = if u == v { 1.0 } else { 0.0 };
+    let over_x2: Dual = [1.0 / x2, -2.0 * x[u] / (x2 * x2), 0.0, 0.0];
+    let a = product(&[xy, y[u], x[v], same], &over_x2);
+    let b = product(&[y2, 0.0, 2.0 * y[v], 0.0], &over_x2);
+    let inverse = 1.0 / x2.sqrt();
+    let (mut term, mut before) = ([inverse, -x[u] * inverse / x2, 0.0, 0.0], [0.0; 4]);
+    let d: Point = std::array::from_fn(|i| x[i] - y[i]);
+    let [potential, first, second] = Screening { root: kappa }.slopes(dot(&d, &d).sqrt());
+    let along = if u == v { first } else { 0.0 };
+    let mut rest = [potential, -first * d[u], first * d[v], along - second * d[u] * d[v]];
+    let (r, rho) = (x2.sqrt(), y2.sqrt());
+    let screened = (kappa > 0.0).then(|| {
+        // In units of what they are at the corners.
+        let corner = HALF_DIAGONAL * kappa;
+        let inside = regular(p_max + 1, kappa * rho, (-corner).exp());
+        (inside, singular(p_max + 1, kappa * r, corner))
+    });
+    let mut all = Vec::with_capacity(p_max + 1);
+    all.push(rest);
+    for n in 0..p_max {
+        let mut whole = term;
+        if let Some((inside, outside)) = &screened {
+            // Their derivatives: t i^(n+1) / (2n+3) and -t k^(n-1) / (2n-1), times kappa and the
+            // derivative of the distance.
+            let k2 = kappa * kappa;
+            let of_inside = k2 * y[v] * inside[n + 1] / (2 * n + 3) as f64;
+            let below = match n {
+                0 => -kappa * x[u] * inverse * outside[0],
+                _ => -k2 * x[u] * outside[n - 1] / (2 * n - 1) as f64,
+            };
+            whole = product(&whole, &[inside[n], 0.0, of_inside, 0.0]);
+            whole = product(&whole, &[outside[n], below, 0.0, 0.0]);
+        }
+        for i in 0..4 {
+            rest[i] -= whole[i];
+        }
+        all.push(rest);
+        let (n, next) = (n as f64, term);
+        let (first, second) = (product(&a, &term), product(&b, &before));
+        let scale = [(2.0 * n + 1.0) / (n + 1.0), n / (n + 1.0)];
+        term = std::array::from_fn(|i| scale[0] * first[i] - scale[1] * second[i]);
+        before = next;
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_fall_like_the_ratio_of_distances_and_derivatives_agree_with_differences() {
+        const P: usize = 40;
+        let (x, y) = ([1.1, -0.9, 0.7], [0.3, 0.1, -0.35]);
+        for kappa in [0.0, 0.3, 4.0] {
+            for axes in [[0, 0], [0, 1], [2, 1]] {
+                let found = errors(kappa, &x, &y, axes, P);
+                // 0.47 / 1.58 is 0.3; rounding is about 1e-16.
+                assert!(found[P].iter().all(|e| e.abs() < 1e-13), "{kappa} {:?}", found[P]);
+                let h = 1e-4;
+                let at = |of_x: f64, of_y: f64, p: usize| {
+                    let (mut x, mut y) = (x, y);
+                    x[axes[0]] += of_x;
+                    y[axes[1]] += of_y;
+                    errors(kappa, &x, &y, axes, P)[p][0]
+                };
+                for p in 0..8 {
+                    let of_x = (at(h, 0.0, p) - at(-h, 0.0, p)) / (2.0 * h);
+                    let of_y = (at(0.0, h, p) - at(0.0, -h, p)) / (2.0 * h);
+                    let both = at(h, h, p) - at(h, -h, p) - at(-h, h, p) + at(-h, -h, p);
+                    for (i, expected) in [of_x, of_y, both / (4.0 * h * h)].into_iter().enumerate()
+                    {
+                        // Differences leave h^2 / 6 of a third derivative, and rounding over h^2.
+                        let error = (found[p][i + 1] - expected).abs();
+                        assert!(error < 1e-6, "{kappa} {axes:?} {p} {i}: {error:e}");
+                    }
+                }
+            }
+        }
+    }
+}
