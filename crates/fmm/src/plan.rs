@@ -368,6 +368,7 @@ fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Kernel;
     use crate::samples::{ChargeKind, Distribution, Random};
 
     /// Potentials and gradients of charges and dipoles, two densities.
@@ -404,20 +405,27 @@ mod tests {
             (Precision::Double, 1e-3, 1e-9),
             (Precision::Double, 1e-9, 1e-12),
         ];
-        for (precision, tolerance, rounding) in cases {
-            let options = Options {
-                tolerance,
-                precision: Some(precision),
-                gradient: true,
-                dipoles: true,
-                ..Options::default()
-            };
-            let expected = sums(&points, &options, Level::SCALAR);
-            let norm: f64 = expected.iter().map(|v| v * v).sum();
-            for level in Level::available() {
-                let found = sums(&points, &options, level);
-                let error: f64 = found.iter().zip(&expected).map(|(a, b)| (a - b) * (a - b)).sum();
-                assert!((error / norm).sqrt() < rounding, "{level:?} {precision:?}");
+        let sums_of = [(Mode::Fmm, 0.0), (Mode::Treecode, 0.0), (Mode::Treecode, 3.0)];
+        for (i, (precision, tolerance, rounding)) in cases.into_iter().enumerate() {
+            for (mode, kappa) in sums_of {
+                let options = Options {
+                    kernel: Kernel::Yukawa { kappa },
+                    mode,
+                    tolerance,
+                    precision: Some(precision),
+                    gradient: true,
+                    dipoles: true,
+                    ..Options::default()
+                };
+                let expected = sums(&points, &options, Level::SCALAR);
+                let norm: f64 = expected.iter().map(|v| v * v).sum();
+                for level in Level::available() {
+                    let found = sums(&points, &options, level);
+                    let error: f64 =
+                        found.iter().zip(&expected).map(|(a, b)| (a - b) * (a - b)).sum();
+                    let error = (error / norm).sqrt();
+                    assert!(error < rounding, "{level:?} {precision:?} {mode:?} {kappa} {i}");
+                }
             }
         }
     }

@@ -93,7 +93,7 @@ fn every_tolerance_holds_at_few_and_at_many_targets() {
     for (i, distribution) in Distribution::ALL.into_iter().enumerate() {
         let sources = distribution.points(6000, &mut Random::new(31));
         let few: Vec<[f64; 3]> = distribution.points(40, &mut Random::new(32));
-        let many: Vec<[f64; 3]> = distribution.points(1500, &mut Random::new(33));
+        let many: Vec<[f64; 3]> = distribution.points(600, &mut Random::new(33));
         for exponent in 2..=10 {
             let tolerance = 10f64.powi(-exponent);
             for (j, kappa) in [0.0, 0.7, 25.0].into_iter().enumerate() {
