@@ -11,8 +11,6 @@ mod rows;
 pub(crate) use m2p::{M2pJob, Tables};
 pub(crate) use rows::{BANDS, FarRows};
 
-use std::ops::Range;
-
 use crate::geometry::{Geometry, OrderedPoints, Points};
 use crate::lists::Lists;
 use crate::morton::{self, MAX_DEPTH, Sample};
@@ -41,10 +39,22 @@ pub(crate) fn order(points: Points<'_>, options: &Options, precision: Precision)
         let sample = Sample::new(&root, sources);
         root = root.enlarged(tuning::enlargement(&sample, occupancy));
     }
-    // Splitting boxes of targets may split leaves of sources.
-    let enough = if targets.is_none() { leaf_size.min(TARGETS) } else { 0 };
-    let source_order = MortonOrder::of_leaves(&root, sources, enough);
-    let target_order = targets.map(|points| MortonOrder::new(&root, points));
+    let Some(targets) = targets else {
+        // Splitting boxes of targets may split leaves of sources.
+        let source_order = MortonOrder::of_leaves(&root, sources, leaf_size.min(TARGETS));
+        return OrderedPoints { root, source_order, target_order: None, leaf_size, direct: 0 };
+    };
+    let target_order = MortonOrder::new(&root, targets);
+    let source_order = if are_few(targets.len(), sources.len()) {
+        // Boxes that will not be split need no order.
+        let MortonOrder { mut keys, mut index } = MortonOrder::of_leaves(&root, sources, WHOLE);
+        let needed = |level: usize, place: u64| has_near_target(&target_order.keys, level, place);
+        morton::refine(&root, sources, (&mut keys, &mut index), WHOLE, &needed);
+        MortonOrder { keys, index }
+    } else {
+        MortonOrder::new(&root, sources)
+    };
+    let target_order = Some(target_order);
     OrderedPoints { root, source_order, target_order, leaf_size, direct: 0 }
 }
 
@@ -58,10 +68,12 @@ pub(crate) fn geometry(
 ) -> Geometry {
     let OrderedPoints { root, mut source_order, mut target_order, leaf_size, .. } = ordered;
     let target_keys = &target_order.as_ref().unwrap_or(&source_order).keys;
-    // Where targets are as many as boxes, hardly any is far from all.
-    let few = target_keys.len() * 8 < source_order.keys.len();
-    let needed =
-        |cell: &Cell| !few || cell.sources.len() > WHOLE || has_near_target(target_keys, cell);
+    let few = are_few(target_keys.len(), source_order.keys.len());
+    let needed = |cell: &Cell| {
+        let place = || morton::of_place(cell.place);
+        let near = || has_near_target(target_keys, usize::from(cell.level), place());
+        !few || cell.sources.len() > WHOLE || near()
+    };
     let leaf_sizes = [leaf_size, leaf_size.min(TARGETS)];
     let tree = Tree::where_needed(&source_order, target_order.as_ref(), leaf_sizes, needed);
     let whole = |index: usize| {
@@ -95,16 +107,20 @@ pub(crate) fn geometry(
     geometry
 }
 
+/// Whether boxes may be far from all targets; where these are as many as boxes, hardly any is.
+fn are_few(targets: usize, sources: usize) -> bool {
+    8 * targets < sources
+}
+
 /// Whether a target is in this box or one next to it: others are far from it, by their own
-/// distance.
-fn has_near_target(keys: &[u64], cell: &Cell) -> bool {
-    let last = (1u32 << cell.level) - 1;
-    let shift = 3 * (MAX_DEPTH - usize::from(cell.level));
-    let axis = |i: usize| -> Range<u32> {
-        cell.place[i].saturating_sub(1)..(cell.place[i] + 1).min(last) + 1
-    };
+/// distance. `place`: the key of the box's place in its level.
+fn has_near_target(keys: &[u64], level: usize, place: u64) -> bool {
+    let last = (1u32 << level) - 1;
+    let shift = 3 * (MAX_DEPTH - level);
+    let [x, y, z] = morton::place_of(place);
+    let around = |i: u32| i.saturating_sub(1)..(i + 1).min(last) + 1;
     let mut places =
-        axis(2).flat_map(|z| axis(1).flat_map(move |y| axis(0).map(move |x| [x, y, z])));
+        around(z).flat_map(|z| around(y).flat_map(move |y| around(x).map(move |x| [x, y, z])));
     places.any(|place| {
         let first = morton::of_place(place) << shift;
         let slot = keys.partition_point(|&key| key < first);

@@ -27,8 +27,8 @@ pub(crate) struct FarRows {
     begins: Vec<u32>,
     /// Source boxes, in each row those with most terms first.
     pub(crate) entries: Vec<u32>,
-    /// Truncation number of each entry; before they are chosen, the band of its distance.
-    pub(crate) orders: Vec<u8>,
+    /// Truncation number of each entry; before they are chosen, its [`class`].
+    pub(crate) orders: Vec<u16>,
     /// For each level the jobs: a row and a run of its targets.
     pub(crate) jobs: Vec<Vec<(u32, Range<u32>)>>,
 }
@@ -41,21 +41,17 @@ impl FarRows {
 
     pub(crate) fn bytes(&self) -> usize {
         let jobs: usize = self.jobs.iter().map(Vec::len).sum();
-        8 * self.cells.len() + 5 * self.entries.len() + jobs * size_of::<(u32, Range<u32>)>()
+        8 * self.cells.len() + 6 * self.entries.len() + jobs * size_of::<(u32, Range<u32>)>()
     }
 
-    /// Gives each entry the truncation number `order(level of the source box, band)`; entries whose
-    /// number is 0 are dropped.
-    pub(crate) fn assign(&mut self, tree: &Tree, order: impl Fn(usize, u8) -> u8 + Sync) {
+    /// Gives each entry the truncation number of its class; entries whose number is 0 are dropped.
+    pub(crate) fn assign(&mut self, tree: &Tree, of_classes: &[u16]) {
         let rows: Vec<usize> = (0..self.cells.len()).collect();
-        let sorted: Vec<Vec<(u8, u32)>> = rows
+        let sorted: Vec<Vec<(u16, u32)>> = rows
             .into_par_iter()
             .with_min_len(16)
             .map(|row| {
-                let of = |i: usize| {
-                    let level = tree.cells[self.entries[i] as usize].level;
-                    order(usize::from(level), self.orders[i])
-                };
+                let of = |i: usize| of_classes[usize::from(self.orders[i])];
                 // Sorted by counts: where each number begins, the largest first.
                 let mut begins = [0u32; P_MAX + 2];
                 for i in self.range(row) {
@@ -148,7 +144,7 @@ struct Found {
     near: Rows,
     near_pairs: u64,
     far: Rows,
-    bands: Vec<u8>,
+    classes: Vec<u16>,
     /// For each box what is left to its children.
     begins: Vec<u32>,
     left: Vec<u32>,
@@ -199,7 +195,7 @@ impl<'a> Traversal<'a> {
             for found in &found {
                 append(&mut near.cells, &mut near.begins, &mut near.entries, &found.near);
                 append(&mut far.cells, &mut far.begins, &mut far.entries, &found.far);
-                far.orders.extend_from_slice(&found.bands);
+                far.orders.extend_from_slice(&found.classes);
                 near_pairs += found.near_pairs;
             }
             (above, begin_above) = (found, level.start);
@@ -236,7 +232,7 @@ impl<'a> Traversal<'a> {
                     continue;
                 }
                 found.far.entries.push(s);
-                found.bands.push(band(distance));
+                found.classes.push(class(source.level, band(distance)) as u16);
             } else if !source.is_leaf() && (target.is_leaf() || source.level < target.level) {
                 stack.extend(source.children().map(|child| child as u32));
             } else if target.is_leaf() {
@@ -279,8 +275,13 @@ fn append(cells: &mut Vec<u32>, begins: &mut Vec<u32>, entries: &mut Vec<u32>, p
     entries.extend_from_slice(&part.entries);
 }
 
+/// Number of the class of boxes of a level in a band of distances.
+pub(crate) fn class(level: u8, band: usize) -> usize {
+    usize::from(level) * BANDS + band
+}
+
 /// The band of a distance.
-fn band(distance: f64) -> u8 {
+fn band(distance: f64) -> usize {
     let bands = 4.0 * (distance.max(FAR) / FAR).log2();
-    bands.min((BANDS - 1) as f64) as u8
+    bands.min((BANDS - 1) as f64) as usize
 }

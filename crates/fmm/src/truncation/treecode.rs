@@ -50,19 +50,20 @@ pub(crate) fn choose_for_treecode(
     options: &Options,
 ) -> TruncationNumbers {
     let tree = points.tree;
-    let candidates = collect(points, far);
     let p_max = largest(options);
-    let classes: Vec<_> = candidates.into_iter().collect();
+    let classes: Vec<(usize, Candidates)> = collect(points, far)
+        .into_iter()
+        .enumerate()
+        .filter(|(_, candidates)| candidates.count > 0.0)
+        .collect();
     let chosen: BTreeMap<Class, usize> = if let (Some(p), true) =
         (options.truncation_number, options.truncation != Truncation::Measured)
     {
-        classes.iter().map(|((level, band), _)| (class(*level, *band), p)).collect()
+        classes.iter().map(|(class, _)| (key(*class), p)).collect()
     } else {
         let measured: Vec<Measured> = classes
             .par_iter()
-            .map(|((level, band), candidates)| {
-                measure(points, candidates, u64::from(*level) << 8 | u64::from(*band), p_max)
-            })
+            .map(|(class, candidates)| measure(points, candidates, *class as u64, p_max))
             .collect();
         let statistics = statistics(points, near, &classes, measured, options);
         let goal = Goal::new(options, margin(options));
@@ -70,83 +71,73 @@ pub(crate) fn choose_for_treecode(
         if options.truncation == Truncation::Measured {
             cheapest(&statistics, goal.budget, cost, |_, s| s.least(goal.own2)..=s.last())
         } else {
-            let error = |p: usize| -> f64 {
-                statistics.values().map(|statistics| statistics.error2(p)).sum()
-            };
+            let error = |p: usize| -> f64 { statistics.values().map(|s| s.error2(p)).sum() };
             let p = (1..p_max).find(|&p| error(p) <= goal.budget).unwrap_or(p_max);
             statistics.keys().map(|class| (*class, p)).collect()
         }
     };
     // A derivative of a truncated expansion has a term less.
     let more = usize::from(options.gradient);
-    let mut orders = vec![[0; BANDS]; tree.levels.len()];
-    for ((level, band), _) in &classes {
-        let p = chosen.get(&class(*level, *band)).map_or(0, |&p| (p + more).min(P_MAX));
-        let deaf = points.screening.at(*level) > DEAF;
-        orders[usize::from(*level)][usize::from(*band)] = if deaf { 0 } else { p as u8 };
+    let mut orders = vec![0; tree.levels.len() * BANDS];
+    let (mut terms, mut count) = (0.0, 0.0);
+    for (class, candidates) in &classes {
+        if points.screening.at((class / BANDS) as u8) <= DEAF {
+            let p = chosen.get(&key(*class)).map_or(0, |&p| (p + more).min(P_MAX));
+            orders[*class] = p as u16;
+            terms += candidates.count * p as f64;
+            count += candidates.count;
+        }
     }
-    let order = |level: usize, band: u8| orders[level][usize::from(band)];
-    far.assign(tree, order);
-    let mut numbers = TruncationNumbers::of_multipoles(
-        tree.levels.len(),
-        classes.iter().map(|((level, band), _)| {
-            let level = usize::from(*level);
-            (level, usize::from(order(level, *band)))
-        }),
-    );
-    let count: f64 = classes.iter().map(|(_, candidates)| candidates.count).sum();
-    let terms = classes.iter().map(|((level, band), candidates)| {
-        candidates.count * f64::from(order(usize::from(*level), *band))
-    });
-    numbers.mean = terms.sum::<f64>() / count.max(1.0);
+    far.assign(tree, &orders);
+    let of_classes = orders.iter().enumerate().map(|(class, &p)| (class / BANDS, usize::from(p)));
+    let mut numbers = TruncationNumbers::of_multipoles(tree.levels.len(), of_classes);
+    numbers.mean = terms / f64::max(count, 1.0);
     numbers
 }
 
-/// The class that a level and a band stand for.
-fn class(level: u8, band: u8) -> Class {
-    Class::new(level, 0, [i32::from(band), 0, 0])
+/// What [`cheapest`] knows a class by.
+fn key(class: usize) -> Class {
+    Class::new((class / BANDS) as u8, 0, [(class % BANDS) as i32, 0, 0])
 }
 
-/// Counts, weights and some pairs of boxes of every level and band.
-fn collect(points: &PointSets<'_>, far: &FarRows) -> BTreeMap<(u8, u8), Candidates> {
+/// Counts, weights and some pairs of boxes of every class.
+fn collect(points: &PointSets<'_>, far: &FarRows) -> Vec<Candidates> {
     const ROWS: usize = 256;
     let tree = points.tree;
+    let none = || vec![Candidates::default(); tree.levels.len() * BANDS];
     let rows: Vec<usize> = (0..far.cells.len()).collect();
-    let parts: Vec<_> = rows
-        .par_chunks(ROWS)
-        .map(|rows| {
-            let mut classes = BTreeMap::<(u8, u8), Candidates>::new();
-            for &row in rows {
-                let targets = tree.cells[far.cells[row] as usize].targets.len() as f64;
-                for i in far.range(row) {
-                    let source = &tree.cells[far.entries[i] as usize];
-                    let of = classes.entry((source.level, far.orders[i])).or_default();
-                    let weight = targets * source.sources.len() as f64;
-                    of.count += targets;
-                    of.weight += weight;
-                    let pair = ([far.cells[row], far.entries[i]], weight);
-                    // Each of so many places keeps one pair of those that come by.
-                    if of.pairs.len() < REMEMBERED {
-                        of.pairs.push(pair);
-                    } else {
-                        let draw = mix(u64::from(pair.0[0]), u64::from(pair.0[1]));
-                        let place = &mut of.pairs[draw as usize % REMEMBERED];
-                        place.1 += weight;
-                        if (draw >> 8) as f64 % place.1 < weight {
-                            place.0 = pair.0;
-                        }
-                    }
+    let of_rows = |rows: &[usize]| {
+        let mut classes = none();
+        for &row in rows {
+            let targets = tree.cells[far.cells[row] as usize].targets.len() as f64;
+            for i in far.range(row) {
+                let source = &tree.cells[far.entries[i] as usize];
+                let of = &mut classes[usize::from(far.orders[i])];
+                let weight = targets * source.sources.len() as f64;
+                of.count += targets;
+                of.weight += weight;
+                let pair = ([far.cells[row], far.entries[i]], weight);
+                if of.pairs.len() < REMEMBERED {
+                    of.pairs.push(pair);
+                    continue;
+                }
+                // Each place keeps one pair of those that come by, in proportion to their weights.
+                let draw = mix(u64::from(pair.0[0]), u64::from(pair.0[1]));
+                let place = &mut of.pairs[draw as usize % REMEMBERED];
+                place.1 += weight;
+                if (draw >> 11) as f64 / (1u64 << 53) as f64 * place.1 < weight {
+                    place.0 = pair.0;
                 }
             }
-            classes
-        })
-        .collect();
-    let mut classes = BTreeMap::<(u8, u8), Candidates>::new();
-    for (key, found) in parts.into_iter().flatten() {
-        let of = classes.entry(key).or_default();
-        of.count += found.count;
-        of.weight += found.weight;
-        of.pairs.extend(found.pairs);
+        }
+        classes
+    };
+    let parts: Vec<_> = rows.par_chunks(ROWS).map(of_rows).collect();
+    let mut classes = none();
+    for (of, found) in parts.into_iter().flat_map(|part| part.into_iter().enumerate()) {
+        classes[of].count += found.count;
+        classes[of].weight += found.weight;
+        classes[of].pairs.extend(found.pairs);
     }
     classes
 }
@@ -215,7 +206,7 @@ fn relative(points: &PointSets<'_>, cell: &Cell, x: &Point) -> Point {
 fn statistics(
     points: &PointSets<'_>,
     near: &Lists,
-    classes: &[((u8, u8), Candidates)],
+    classes: &[(usize, Candidates)],
     measured: Vec<Measured>,
     options: &Options,
 ) -> BTreeMap<Class, Statistics> {
@@ -228,7 +219,7 @@ fn statistics(
     }
     let mut all = far;
     all.add_near(points, near);
-    let of = |(((level, band), candidates), measured): (&((u8, u8), Candidates), Measured)| {
+    let of = |((class, candidates), measured): (&(usize, Candidates), Measured)| {
         let alone = alone(&all, &far, &measured.norms, points.screening, (closest2, far_pairs));
         let relative = |norms: &Norms, error2: &[f64; 4]| norms.relative(error2, 1.0, options);
         let statistics = Statistics {
@@ -236,7 +227,7 @@ fn statistics(
             error2: measured.error2.iter().map(|e| candidates.weight * relative(&all, e)).collect(),
             own2: measured.error2.iter().map(|e| relative(&alone, e)).collect(),
         };
-        (class(*level, *band), statistics)
+        (key(*class), statistics)
     };
     classes.iter().zip(measured).map(of).collect()
 }
