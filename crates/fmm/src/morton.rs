@@ -458,8 +458,7 @@ mod tests {
                 assert!(of_place([x, y, z]) == place && place >> (3 * level) == 0);
                 x % 2 == 1
             });
-            let levels = whole.0.iter().zip(&keys).filter(|(a, b)| a == b).count();
-            assert!((1000..29_000).contains(&levels), "{distribution:?} {levels}");
+            assert!(index != whole.1);
             refine(&root, &points, (&mut keys, &mut index), 700, &|_, _| true);
             assert!((keys, index) == whole, "{distribution:?}");
         }

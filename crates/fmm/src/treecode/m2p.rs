@@ -223,7 +223,8 @@ impl<T: Real> M2pJob<'_, T> {
         let of_density = if gradient { 4 } else { 1 };
         let components = self.k * of_density;
         let step = components_stored(components);
-        let p = usize::from(self.rows.orders[entries.start]);
+        let orders = &self.rows.orders[entries.clone()];
+        let p = usize::from(orders[0]);
         let cells = &self.rows.entries[entries];
         let here = root.centre(&tree.cells[self.rows.cells[self.row] as usize]);
         let zero = [V::zero(); B];
@@ -246,12 +247,14 @@ impl<T: Real> M2pJob<'_, T> {
         }
         for density in 0..self.k {
             for b in 0..B {
-                let lanes = cells.len().min((b + 1) * V::LANES).max(b * V::LANES);
-                let cells = &cells[(b * V::LANES).min(lanes)..lanes];
+                let begin = cells.len().min(b * V::LANES);
+                let own = begin..cells.len().min(begin + V::LANES);
+                let (cells, orders) = (&cells[own.clone()], &orders[own]);
                 for at in (0..p * p).step_by(V::LANES) {
                     let mut block = [V::zero(); MAX_LANES];
-                    for (row, &cell) in block.iter_mut().zip(cells) {
-                        *row = self.coefficients_of::<V>(cell, density, at);
+                    for (row, (&cell, &p)) in block.iter_mut().zip(cells.iter().zip(orders)) {
+                        let p = usize::from(p) - self.rows.for_gradients;
+                        *row = self.coefficients_of::<V>(cell, p, density, at);
                     }
                     V::transpose(&mut block[..V::LANES]);
                     for (i, &column) in block[..V::LANES.min(p * p - at)].iter().enumerate() {
@@ -316,20 +319,26 @@ impl<T: Real> M2pJob<'_, T> {
         }
     }
 
-    /// Coefficients `at ..` of one box, zeros past its truncation number.
+    /// Coefficients `at ..` of one box, zeros from truncation number `p` on: the sums do not depend
+    /// on what shares a tile.
     #[inline(always)]
-    fn coefficients_of<V: Simd<Scalar = T>>(&self, cell: u32, density: usize, at: usize) -> V {
-        let Geometry { tree, numbers, .. } = self.geometry;
+    fn coefficients_of<V: Simd<Scalar = T>>(
+        &self,
+        cell: u32,
+        p: usize,
+        density: usize,
+        at: usize,
+    ) -> V {
+        let tree = &self.geometry.tree;
         let cell = cell as usize;
         let level = usize::from(tree.cells[cell].level);
         let stored = self.multipoles.level(level);
         let begin = density * stored.step + (cell - tree.levels[level].start) * stored.stride;
-        let own = numbers.multipole[level] * numbers.multipole[level];
-        if at + V::LANES <= own {
+        if at + V::LANES <= p * p {
             return V::load(&stored.values[begin + at..]);
         }
         let mut lanes = [T::default(); MAX_LANES];
-        for i in at..own {
+        for i in at..p * p {
             lanes[i - at] = stored.values[begin + i];
         }
         V::load(&lanes)

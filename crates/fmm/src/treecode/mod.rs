@@ -9,7 +9,7 @@ mod m2p;
 mod rows;
 
 pub(crate) use m2p::{M2pJob, Tables};
-pub(crate) use rows::{BANDS, FarRows};
+pub(crate) use rows::{BANDS, FarRows, begin_of};
 
 use crate::geometry::{Geometry, OrderedPoints, Points};
 use crate::lists::Lists;

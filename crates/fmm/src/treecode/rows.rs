@@ -6,15 +6,15 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::lists::Rows;
-use crate::tree::{MortonOrder, Root, Tree, side};
+use crate::tree::{Cell, MortonOrder, Root, Tree, side};
 use crate::truncation::P_MAX;
 
 /// Distance from a box's centre, in sides of the box, from which on targets are far from it: its
 /// corners are at 0.87.
 pub(crate) const FAR: f64 = 1.5;
 
-/// Distances of far targets, by factors of `2^(1/4)` from [`FAR`] on.
-pub(crate) const BANDS: usize = 24;
+/// Distances of far targets, by factors of `2^(1/8)` from [`FAR`] on.
+pub(crate) const BANDS: usize = 48;
 
 /// Targets of one M2P job.
 const JOB_TARGETS: usize = 256;
@@ -29,6 +29,8 @@ pub(crate) struct FarRows {
     pub(crate) entries: Vec<u32>,
     /// Truncation number of each entry; before they are chosen, its [`class`].
     pub(crate) orders: Vec<u16>,
+    /// How many of these terms are derivatives' alone.
+    pub(crate) for_gradients: usize,
     /// For each level the jobs: a row and a run of its targets.
     pub(crate) jobs: Vec<Vec<(u32, Range<u32>)>>,
 }
@@ -111,7 +113,7 @@ fn bounds(root: &Root, tree: &Tree, order: &MortonOrder, targets: &[[f64; 3]]) -
         let low = std::array::from_fn(|i| f64::min(low[i], l[i]));
         [low, std::array::from_fn(|i| f64::max(high[i], h[i]))]
     };
-    let of_leaf = |cell: &crate::tree::Cell| {
+    let of_leaf = |cell: &Cell| {
         let own = if cell.is_leaf() { cell.targets.clone() } else { 0..0 };
         order.index[own.start as usize..own.end as usize].iter().fold(NONE, |bounds, &i| {
             let x = targets[i as usize];
@@ -125,6 +127,15 @@ fn bounds(root: &Root, tree: &Tree, order: &MortonOrder, targets: &[[f64; 3]]) -
         all[parent] = join(all[parent], &all[index]);
     }
     all
+}
+
+/// Distance of the nearest target within `bounds` from the centre of box `source`, in sides of the
+/// latter.
+fn distance([low, high]: &Bounds, source: &Cell) -> f64 {
+    let centre = source.centre();
+    let beyond = |i: usize| (low[i] - centre[i]).max(centre[i] - high[i]).max(0.0);
+    let r2: f64 = (0..3).map(|i| beyond(i) * beyond(i)).sum();
+    r2.sqrt() / side(source.level)
 }
 
 /// What a traversal knows.
@@ -221,7 +232,7 @@ impl<'a> Traversal<'a> {
                 continue;
             }
             let whole = (self.whole)(s as usize);
-            let distance = self.distance(index, s as usize);
+            let distance = distance(&self.bounds[index], source);
             if whole || distance >= FAR {
                 let [first, more] = self.direct;
                 let cheap = source.sources.len() as f64 <= first + more * (count - 1) as f64;
@@ -254,17 +265,6 @@ impl<'a> Traversal<'a> {
             found.near.begins.push(found.near.entries.len() as u32);
         }
     }
-
-    /// Distance of the nearest target that box `target` may have from the centre of box `source`,
-    /// in sides of the latter.
-    fn distance(&self, target: usize, source: usize) -> f64 {
-        let [low, high] = &self.bounds[target];
-        let source = &self.tree.cells[source];
-        let centre = source.centre();
-        let beyond = |i: usize| (low[i] - centre[i]).max(centre[i] - high[i]).max(0.0);
-        let r2: f64 = (0..3).map(|i| beyond(i) * beyond(i)).sum();
-        r2.sqrt() / side(source.level)
-    }
 }
 
 /// Appends rows; those of the parts begin without a zero.
@@ -282,6 +282,11 @@ pub(crate) fn class(level: u8, band: usize) -> usize {
 
 /// The band of a distance.
 fn band(distance: f64) -> usize {
-    let bands = 4.0 * (distance.max(FAR) / FAR).log2();
+    let bands = 8.0 * (distance.max(FAR) / FAR).log2();
     bands.min((BANDS - 1) as f64) as usize
+}
+
+/// The least distance of a band.
+pub(crate) fn begin_of(band: usize) -> f64 {
+    FAR * (band as f64 / 8.0).exp2()
 }

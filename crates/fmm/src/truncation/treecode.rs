@@ -13,17 +13,23 @@ use rayon::prelude::*;
 use super::measure::PointSets;
 use super::norms::Norms;
 use super::optimise::{Goal, Statistics, cheapest};
-use super::sampling::{self, Point, mix};
+use super::sampling::{self, Point, Pool, mix};
 use super::{Class, P_MAX, TruncationNumbers, largest, margin};
 use crate::Options;
 use crate::screened::{DEAF, HALF_DIAGONAL, Screening, regular, singular};
 use crate::tree::{Cell, side};
-use crate::treecode::{BANDS, FarRows};
+use crate::treecode::{BANDS, FarRows, begin_of};
 use crate::{Truncation, lists::Lists};
 
-/// Pairs of a box and a target that are sampled for each class, each with as many points of the box
-/// as [`sampling::draw_in_cell`] draws.
+/// Most pairs of a box and a target that are sampled for a class, each with as many points of the
+/// box as [`sampling::draw_in_cell`] draws, and as many of its level.
 const PAIRS: usize = 48;
+
+/// Evaluations of a class for each of its pairs.
+const EVALUATIONS_PER_PAIR: f64 = 16.0;
+
+/// Far over near edge of a band.
+const BAND_RATIO: f64 = 1.090_507_732_665_257_7;
 
 /// Pairs of boxes of one class that are remembered of each job.
 const REMEMBERED: usize = 8;
@@ -61,9 +67,20 @@ pub(crate) fn choose_for_treecode(
     {
         classes.iter().map(|(class, _)| (key(*class), p)).collect()
     } else {
+        let levels: Vec<usize> = classes.iter().map(|(class, _)| class / BANDS).collect();
+        let draw = |level: usize| {
+            let none = !levels.contains(&level);
+            let of = |cell: &Cell| cell.sources.clone();
+            if none {
+                Vec::new()
+            } else {
+                sampling::draw(points.root, tree, level, points.sources, of)
+            }
+        };
+        let pools: Vec<Pool> = (0..tree.levels.len()).into_par_iter().map(draw).collect();
         let measured: Vec<Measured> = classes
             .par_iter()
-            .map(|(class, candidates)| measure(points, candidates, *class as u64, p_max))
+            .map(|(class, of)| measure(points, of, &pools[class / BANDS], *class, p_max))
             .collect();
         let statistics = statistics(points, near, &classes, measured, options);
         let goal = Goal::new(options, margin(options));
@@ -76,13 +93,14 @@ pub(crate) fn choose_for_treecode(
             statistics.keys().map(|class| (*class, p)).collect()
         }
     };
-    // A derivative of a truncated expansion has a term less.
+    // A derivative at the target raises degrees by one.
     let more = usize::from(options.gradient);
+    far.for_gradients = more;
     let mut orders = vec![0; tree.levels.len() * BANDS];
     let (mut terms, mut count) = (0.0, 0.0);
     for (class, candidates) in &classes {
         if points.screening.at((class / BANDS) as u8) <= DEAF {
-            let p = chosen.get(&key(*class)).map_or(0, |&p| (p + more).min(P_MAX));
+            let p = chosen.get(&key(*class)).map_or(0, |&p| p.min(P_MAX - more) + more);
             orders[*class] = p as u16;
             terms += candidates.count * p as f64;
             count += candidates.count;
@@ -153,47 +171,61 @@ struct Measured {
     error2: Vec<[f64; 4]>,
 }
 
-fn measure(points: &PointSets<'_>, of: &Candidates, salt: u64, p_max: usize) -> Measured {
-    let PointSets { root, screening, tree, sources, targets } = *points;
-    let mut measured = Measured {
-        norms: Norms::default(),
-        closest2: f64::INFINITY,
-        error2: vec![[0.0; 4]; p_max + 1],
-    };
-    let mut samples = 0.0;
+/// Measures a class on points of its very boxes, which show on which side of a box its points
+/// crowd, and on `pool`, points of the whole level, which resolve the corners best; the larger
+/// error of the two counts.
+fn measure(
+    points: &PointSets<'_>,
+    of: &Candidates,
+    pool: &Pool,
+    class: usize,
+    p_max: usize,
+) -> Measured {
+    let PointSets { root, screening, tree, sources, targets, .. } = *points;
+    let count = ((of.count / EVALUATIONS_PER_PAIR) as usize).clamp(PAIRS / 4, PAIRS);
     let weight = of.pairs.iter().map(|pair| pair.1).sum();
-    let pairs = sampling::resample(&of.pairs, weight, PAIRS);
+    let pairs = sampling::resample(&of.pairs, weight, count);
+    let unit = side((class / BANDS) as u8);
+    let kappa = screening.at((class / BANDS) as u8);
+    let (mut norms, mut closest2, mut samples) = (Norms::default(), f64::INFINITY, 0.0);
+    let mut error2 = vec![[[0.0; 4]; 2]; p_max + 1];
     for (i, [target, source]) in pairs.into_iter().enumerate() {
         let (target, source) = (&tree.cells[target as usize], &tree.cells[source as usize]);
-        let seed = mix(i as u64, salt);
+        let seed = mix(i as u64, class as u64);
         let drawn = sampling::draw_in_cell(root, source, sources, &source.sources, seed);
         let slot = target.targets.start as usize + (seed >> 20) as usize % target.targets.len();
         let x = relative(points, source, &targets.1[targets.0.index[slot] as usize]);
-        let unit = side(source.level);
-        measured.closest2 = measured.closest2.min(unit * unit * dot(&x, &x));
+        // Errors are those of the near edge of the band: to its far edge they fall by far more than
+        // the few samples tell.
+        let r = dot(&x, &x).sqrt();
+        let near = f64::max(begin_of(class % BANDS), r / BAND_RATIO).min(r) / r;
+        let x = x.map(|x| near * x);
+        closest2 = f64::min(closest2, unit * unit * dot(&x, &x));
         for (draw, (y, weight)) in drawn.into_iter().enumerate() {
             samples += 1.0;
             let d: Point = std::array::from_fn(|k| x[k] - y[k]);
-            measured.norms.add(screening, weight, unit * unit * dot(&d, &d));
+            norms.add(screening, weight, unit * unit * dot(&d, &d));
+            let of_level = pool[mix(seed, draw as u64) as usize % pool.len()];
             // Axes in turn, the two independent of one another.
             let turn = i + draw;
             let axes = [turn % 3, turn / 3 % 3];
-            let kappa = screening.at(source.level);
-            let errors = errors(kappa, &x, &y, axes, p_max);
-            for (sum, error) in measured.error2.iter_mut().zip(errors) {
-                for (component, sum) in sum.iter_mut().enumerate() {
-                    // From the box's unit of length to the root's.
-                    let units = unit.powi(1 + (component & 1) as i32 + (component >> 1) as i32);
-                    *sum += weight * (error[component] / units).powi(2);
+            for (which, (y, weight)) in [(y, weight), of_level].into_iter().enumerate() {
+                let errors = errors(kappa, &x, &y, axes, p_max);
+                for (sums, error) in error2.iter_mut().zip(errors) {
+                    for (component, sum) in sums[which].iter_mut().enumerate() {
+                        // From the box's unit of length to the root's.
+                        let units = unit.powi(1 + (component & 1) as i32 + (component >> 1) as i32);
+                        *sum += weight * (error[component] / units).powi(2);
+                    }
                 }
             }
         }
     }
     let samples = f64::max(samples, 1.0);
     let doubt = (1.0 + DOUBT / samples) / samples;
-    measured.norms = measured.norms.times(1.0 / samples);
-    measured.error2.iter_mut().flatten().for_each(|sum| *sum *= doubt);
-    measured
+    let larger = |[a, b]: [[f64; 4]; 2]| std::array::from_fn(|i| doubt * f64::max(a[i], b[i]));
+    let error2 = error2.into_iter().map(larger).collect();
+    Measured { norms: norms.times(1.0 / samples), closest2, error2 }
 }
 
 /// A point in sides of a box, from its centre.
