@@ -142,8 +142,8 @@ fn distance([low, high]: &Bounds, source: &Cell) -> f64 {
 pub(crate) struct Traversal<'a> {
     tree: &'a Tree,
     bounds: Vec<Bounds>,
-    /// Boxes that are far from every target that is not near one of their ancestors' and therefore
-    /// were not split.
+    /// Boxes that were not split because each target is far from them, though not all of a box of
+    /// targets need be.
     whole: &'a (dyn Fn(usize) -> bool + Sync),
     /// Pairs of points up to which a leaf is summed directly, at one target and for each more.
     direct: [f64; 2],
@@ -233,7 +233,7 @@ impl<'a> Traversal<'a> {
             }
             let whole = (self.whole)(s as usize);
             let distance = distance(&self.bounds[index], source);
-            if whole || distance >= FAR {
+            if distance >= FAR || (whole && target.is_leaf()) {
                 let [first, more] = self.direct;
                 let cheap = source.sources.len() as f64 <= first + more * (count - 1) as f64;
                 if cheap && source.is_leaf() && !whole {

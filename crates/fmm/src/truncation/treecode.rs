@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::measure::PointSets;
 use super::norms::Norms;
 use super::optimise::{Goal, Statistics, cheapest};
-use super::sampling::{self, Point, Pool, mix};
+use super::sampling::{self, Point, mix};
 use super::{Class, P_MAX, TruncationNumbers, largest, margin};
 use crate::Options;
 use crate::screened::{DEAF, HALF_DIAGONAL, Screening, regular, singular};
@@ -21,18 +21,17 @@ use crate::tree::{Cell, side};
 use crate::treecode::{BANDS, FarRows, begin_of};
 use crate::{Truncation, lists::Lists};
 
-/// Most pairs of a box and a target that are sampled for a class, each with as many points of the
-/// box as [`sampling::draw_in_cell`] draws, and as many of its level.
+/// Pairs of a box and a target that are sampled for a class, each with four points of the box.
 const PAIRS: usize = 48;
 
-/// Evaluations of a class for each of its pairs.
-const EVALUATIONS_PER_PAIR: f64 = 16.0;
+/// Targets of a box among which the nearest to a source is looked for.
+const LOOKED_AT: usize = 64;
 
 /// Far over near edge of a band.
 const BAND_RATIO: f64 = 1.090_507_732_665_257_7;
 
 /// Pairs of boxes of one class that are remembered of each job.
-const REMEMBERED: usize = 8;
+const REMEMBERED: usize = 64;
 
 /// As that of M2L, per number of samples.
 const DOUBT: f64 = 96.0;
@@ -67,20 +66,9 @@ pub(crate) fn choose_for_treecode(
     {
         classes.iter().map(|(class, _)| (key(*class), p)).collect()
     } else {
-        let levels: Vec<usize> = classes.iter().map(|(class, _)| class / BANDS).collect();
-        let draw = |level: usize| {
-            let none = !levels.contains(&level);
-            let of = |cell: &Cell| cell.sources.clone();
-            if none {
-                Vec::new()
-            } else {
-                sampling::draw(points.root, tree, level, points.sources, of)
-            }
-        };
-        let pools: Vec<Pool> = (0..tree.levels.len()).into_par_iter().map(draw).collect();
         let measured: Vec<Measured> = classes
             .par_iter()
-            .map(|(class, of)| measure(points, of, &pools[class / BANDS], *class, p_max))
+            .map(|(class, candidates)| measure(points, candidates, *class, p_max))
             .collect();
         let statistics = statistics(points, near, &classes, measured, options);
         let goal = Goal::new(options, margin(options));
@@ -171,51 +159,64 @@ struct Measured {
     error2: Vec<[f64; 4]>,
 }
 
-/// Measures a class on points of its very boxes, which show on which side of a box its points
-/// crowd, and on `pool`, points of the whole level, which resolve the corners best; the larger
-/// error of the two counts.
-fn measure(
-    points: &PointSets<'_>,
-    of: &Candidates,
-    pool: &Pool,
-    class: usize,
-    p_max: usize,
-) -> Measured {
-    let PointSets { root, screening, tree, sources, targets, .. } = *points;
-    let count = ((of.count / EVALUATIONS_PER_PAIR) as usize).clamp(PAIRS / 4, PAIRS);
+/// Measures a class.
+fn measure(points: &PointSets<'_>, of: &Candidates, class: usize, p_max: usize) -> Measured {
+    let PointSets { screening, tree, targets, .. } = *points;
     let weight = of.pairs.iter().map(|pair| pair.1).sum();
-    let pairs = sampling::resample(&of.pairs, weight, count);
     let unit = side((class / BANDS) as u8);
     let kappa = screening.at((class / BANDS) as u8);
-    let (mut norms, mut closest2, mut samples) = (Norms::default(), f64::INFINITY, 0.0);
-    let mut error2 = vec![[[0.0; 4]; 2]; p_max + 1];
-    for (i, [target, source]) in pairs.into_iter().enumerate() {
+    // Of each pair of boxes the nearest target, whose error may be most of all, and one that stands
+    // for the others.
+    let mut candidates = Vec::with_capacity(2 * DRAWN_FROM);
+    for (i, [target, source]) in
+        sampling::resample(&of.pairs, weight, DRAWN_FROM).into_iter().enumerate()
+    {
         let (target, source) = (&tree.cells[target as usize], &tree.cells[source as usize]);
-        let seed = mix(i as u64, class as u64);
-        let drawn = sampling::draw_in_cell(root, source, sources, &source.sources, seed);
-        let slot = target.targets.start as usize + (seed >> 20) as usize % target.targets.len();
-        let x = relative(points, source, &targets.1[targets.0.index[slot] as usize]);
-        // Errors are those of the near edge of the band: to its far edge they fall by far more than
-        // the few samples tell.
-        let r = dot(&x, &x).sqrt();
-        let near = f64::max(begin_of(class % BANDS), r / BAND_RATIO).min(r) / r;
-        let x = x.map(|x| near * x);
-        closest2 = f64::min(closest2, unit * unit * dot(&x, &x));
-        for (draw, (y, weight)) in drawn.into_iter().enumerate() {
-            samples += 1.0;
-            let d: Point = std::array::from_fn(|k| x[k] - y[k]);
-            norms.add(screening, weight, unit * unit * dot(&d, &d));
-            let of_level = pool[mix(seed, draw as u64) as usize % pool.len()];
-            // Axes in turn, the two independent of one another.
-            let turn = i + draw;
-            let axes = [turn % 3, turn / 3 % 3];
-            for (which, (y, weight)) in [(y, weight), of_level].into_iter().enumerate() {
-                let errors = errors(kappa, &x, &y, axes, p_max);
-                for (sums, error) in error2.iter_mut().zip(errors) {
-                    for (component, sum) in sums[which].iter_mut().enumerate() {
+        let place =
+            |slot: usize| relative(points, source, &targets.1[targets.0.index[slot] as usize]);
+        let count = target.targets.len();
+        let slots = target.targets.start as usize..target.targets.end as usize;
+        let some = slots.clone().step_by(count.div_ceil(LOOKED_AT)).map(place);
+        let nearest = some.min_by(|a, b| dot(a, a).total_cmp(&dot(b, b)));
+        let other = place(slots.start + (mix(i as u64, class as u64) >> 20) as usize % count);
+        let share = 1.0 / count as f64;
+        candidates.extend(nearest.map(|x| (source, x, share)));
+        if count > 1 {
+            candidates.push((source, other, 1.0 - share));
+        }
+    }
+    // Large errors are those of few of them, which a corner of the box points to: they are drawn
+    // with probabilities that grow with its part of the distance.
+    let near =
+        |x: &Point| 0.25 * x.iter().map(|c| c.abs()).sum::<f64>().powi(2) / dot(x, x).powi(2);
+    let parts: Vec<f64> = candidates.iter().map(|(_, x, _)| near(x)).collect();
+    let shares: Vec<f64> = candidates.iter().map(|of| of.2).collect();
+    let (mut norms, mut closest2, mut samples) = (Norms::default(), f64::INFINITY, 0.0);
+    let mut error2 = vec![[0.0; 4]; p_max + 1];
+    for i in 0..PAIRS / POWERS.len() {
+        let drawn = pick(&parts, &shares, mix(i as u64, class as u64));
+        for (which, (candidate, share)) in drawn.into_iter().enumerate() {
+            let (source, x, _) = &candidates[candidate];
+            let i = POWERS.len() * i + which;
+            let seed = mix(i as u64, !(class as u64));
+            // Errors are those of the near edge of the band: to its far edge they fall by far more
+            // than the few samples tell.
+            let r = dot(x, x).sqrt();
+            let near = f64::max(begin_of(class % BANDS), r / BAND_RATIO).min(r) / r;
+            let x = x.map(|x| near * x);
+            closest2 = f64::min(closest2, unit * unit * dot(&x, &x));
+            for (draw, (y, weight)) in draw(points, source, &x, seed).into_iter().enumerate() {
+                samples += share;
+                let d: Point = std::array::from_fn(|k| x[k] - y[k]);
+                norms.add(screening, share * weight, unit * unit * dot(&d, &d));
+                // Axes in turn, the two independent of one another.
+                let turn = i + draw;
+                let axes = [turn % 3, turn / 3 % 3];
+                for (sums, error) in error2.iter_mut().zip(errors(kappa, &x, &y, axes, p_max)) {
+                    for (component, sum) in sums.iter_mut().enumerate() {
                         // From the box's unit of length to the root's.
                         let units = unit.powi(1 + (component & 1) as i32 + (component >> 1) as i32);
-                        *sum += weight * (error[component] / units).powi(2);
+                        *sum += share * weight * (error[component] / units).powi(2);
                     }
                 }
             }
@@ -223,9 +224,66 @@ fn measure(
     }
     let samples = f64::max(samples, 1.0);
     let doubt = (1.0 + DOUBT / samples) / samples;
-    let larger = |[a, b]: [[f64; 4]; 2]| std::array::from_fn(|i| doubt * f64::max(a[i], b[i]));
-    let error2 = error2.into_iter().map(larger).collect();
+    error2.iter_mut().flatten().for_each(|sum| *sum *= doubt);
+    // Few samples may happen to agree at a low truncation number: more terms never count as worse.
+    for p in (0..p_max).rev() {
+        for i in 0..4 {
+            error2[p][i] = f64::max(error2[p][i], error2[p + 1][i]);
+        }
+    }
     Measured { norms: norms.times(1.0 / samples), closest2, error2 }
+}
+
+/// Powers that samples are drawn by, one for each.
+const POWERS: [i32; 4] = [0, 3, 10, 30];
+
+/// Points of a box, and pairs of boxes of a class, among which samples are drawn.
+const DRAWN_FROM: usize = 256;
+
+/// Points of a box, and the inverse of the probability of each relative to a uniform draw.
+///
+/// Large errors are those of the few points that lie toward the target, in a corner of the box, if
+/// one is there: they are drawn with probabilities that grow as their distance from it falls.
+fn draw(points: &PointSets<'_>, source: &Cell, x: &Point, seed: u64) -> [(Point, f64); 4] {
+    let (order, all) = points.sources;
+    let range = source.sources.start as usize..source.sources.end as usize;
+    let count = range.len().min(DRAWN_FROM);
+    let first = seed as usize % range.len();
+    let at = |i: usize| {
+        let slot = range.start + (first + i * range.len() / count) % range.len();
+        relative(points, source, &all[order.index[slot] as usize])
+    };
+    let inverses: Vec<f64> = (0..count)
+        .map(|i| {
+            let y = at(i);
+            let d: Point = std::array::from_fn(|k| x[k] - y[k]);
+            1.0 / dot(&d, &d)
+        })
+        .collect();
+    pick(&inverses, &vec![1.0; count], seed).map(|(i, weight)| (at(i), weight))
+}
+
+/// One item for each of [`POWERS`], drawn with probabilities that go with that power of its value
+/// and with its share; with each what it counts for: its mean over draws is that over all shares.
+fn pick(values: &[f64], shares: &[f64], seed: u64) -> [(usize, f64); 4] {
+    let most = values.iter().fold(f64::MIN_POSITIVE, |most, value| most.max(*value));
+    let of = |i: usize| POWERS.map(|power| shares[i] * (values[i] / most).powi(power));
+    let mut sums = [f64::MIN_POSITIVE; 4];
+    for i in 0..values.len() {
+        sums.iter_mut().zip(of(i)).for_each(|(sum, value)| *sum += value);
+    }
+    std::array::from_fn(|which| {
+        let goal = (mix(seed, which as u64) % 4096) as f64 / 4096.0 * sums[which];
+        let mut cumulative = 0.0;
+        let reached = |&i: &usize| {
+            cumulative += of(i)[which];
+            cumulative > goal
+        };
+        let i = (0..values.len()).find(reached).unwrap_or(values.len() - 1);
+        let probability: f64 = of(i).iter().zip(sums).map(|(value, sum)| value / sum).sum();
+        let uniform = shares[i] / shares.iter().sum::<f64>();
+        (i, POWERS.len() as f64 * uniform / probability)
+    })
 }
 
 /// A point in sides of a box, from its centre.
