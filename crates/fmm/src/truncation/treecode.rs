@@ -25,7 +25,7 @@ use crate::{Truncation, lists::Lists};
 const PAIRS: usize = 48;
 
 /// Targets of a box among which the nearest to a source is looked for.
-const LOOKED_AT: usize = 64;
+const LOOKED_AT: usize = 32;
 
 /// Far over near edge of a band.
 const BAND_RATIO: f64 = 1.090_507_732_665_257_7;
@@ -238,7 +238,7 @@ fn measure(points: &PointSets<'_>, of: &Candidates, class: usize, p_max: usize) 
 const POWERS: [i32; 4] = [0, 3, 10, 30];
 
 /// Points of a box, and pairs of boxes of a class, among which samples are drawn.
-const DRAWN_FROM: usize = 256;
+const DRAWN_FROM: usize = 128;
 
 /// Points of a box, and the inverse of the probability of each relative to a uniform draw.
 ///
@@ -267,22 +267,23 @@ fn draw(points: &PointSets<'_>, source: &Cell, x: &Point, seed: u64) -> [(Point,
 /// and with its share; with each what it counts for: its mean over draws is that over all shares.
 fn pick(values: &[f64], shares: &[f64], seed: u64) -> [(usize, f64); 4] {
     let most = values.iter().fold(f64::MIN_POSITIVE, |most, value| most.max(*value));
-    let of = |i: usize| POWERS.map(|power| shares[i] * (values[i] / most).powi(power));
+    let of = |(value, share): (&f64, &f64)| POWERS.map(|power| share * (value / most).powi(power));
+    let chances: Vec<[f64; 4]> = values.iter().zip(shares).map(of).collect();
     let mut sums = [f64::MIN_POSITIVE; 4];
-    for i in 0..values.len() {
-        sums.iter_mut().zip(of(i)).for_each(|(sum, value)| *sum += value);
+    for chances in &chances {
+        sums.iter_mut().zip(chances).for_each(|(sum, chance)| *sum += chance);
     }
+    let all: f64 = shares.iter().sum();
     std::array::from_fn(|which| {
         let goal = (mix(seed, which as u64) % 4096) as f64 / 4096.0 * sums[which];
         let mut cumulative = 0.0;
-        let reached = |&i: &usize| {
-            cumulative += of(i)[which];
+        let reached = |chances: &[f64; 4]| {
+            cumulative += chances[which];
             cumulative > goal
         };
-        let i = (0..values.len()).find(reached).unwrap_or(values.len() - 1);
-        let probability: f64 = of(i).iter().zip(sums).map(|(value, sum)| value / sum).sum();
-        let uniform = shares[i] / shares.iter().sum::<f64>();
-        (i, POWERS.len() as f64 * uniform / probability)
+        let i = chances.iter().position(reached).unwrap_or(chances.len() - 1);
+        let probability: f64 = chances[i].iter().zip(sums).map(|(chance, sum)| chance / sum).sum();
+        (i, POWERS.len() as f64 * shares[i] / all / probability)
     })
 }
 
