@@ -61,8 +61,7 @@ impl AllPairs {
             points.iter().flatten().fold(0.0, |most: f64, x| most.max(x.abs()))
         };
         let extent = most(sources).max(most(targets.unwrap_or(&[])));
-        let scale =
-            EXTENTS.contains(&extent).then(|| (-extent.log2().ceil()).exp2()).unwrap_or_default();
+        let scale = if EXTENTS.contains(&extent) { (-extent.log2().ceil()).exp2() } else { 0.0 };
         let length = sources.len().next_multiple_of(f64::MAX_LANES);
         let axes = std::array::from_fn(|i| {
             let mut axis: Vec<f64> = sources.iter().map(|x| x[i] * scale).collect();

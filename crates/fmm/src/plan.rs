@@ -109,7 +109,7 @@ enum Engine {
     Single(Box<engine::Engine<f32>>),
     Double(Box<engine::Engine<f64>>),
     Gpu(Box<gpu::Engine>),
-    Direct(AllPairs),
+    Direct(Box<AllPairs>),
 }
 
 impl Plan {
@@ -217,7 +217,7 @@ impl Plan {
             info.p2p_pairs = sources.len() as u64 * m as u64;
             let all = AllPairs::new(options.kernel, simd, sources, targets);
             info.memory_bytes = all.bytes() as u64;
-            Engine::Direct(all)
+            Engine::Direct(Box::new(all))
         } else {
             let precision = tuning::precision(options);
             info.precision = Some(precision);

@@ -338,8 +338,9 @@ impl<T: Real> M2pJob<'_, T> {
             return V::load(&stored.values[begin + at..]);
         }
         let mut lanes = [T::default(); MAX_LANES];
-        for i in at..p * p {
-            lanes[i - at] = stored.values[begin + i];
+        if at < p * p {
+            let own = &stored.values[begin + at..begin + p * p];
+            lanes[..own.len()].copy_from_slice(own);
         }
         V::load(&lanes)
     }
