@@ -185,16 +185,16 @@ fn one_source_one_target_and_none() {
     let outside = [[7.0, 0.5, 0.5]];
     let options = Options { tolerance: 1e-6, ..Options::default() };
     let none: [[f64; 3]; 0] = [];
-    let cases: [(&[[f64; 3]], &[[f64; 3]]); 7] = [
-        (&one, &inside),
-        (&one, &one),
-        (&one, &cloud),
-        (&cloud, &inside),
-        (&cloud, &outside),
-        (&none, &inside),
-        (&cloud, &none),
+    let cases: [[&[[f64; 3]]; 2]; 7] = [
+        [&one, &inside],
+        [&one, &one],
+        [&one, &cloud],
+        [&cloud, &inside],
+        [&cloud, &outside],
+        [&none, &inside],
+        [&cloud, &none],
     ];
-    for (i, (sources, targets)) in cases.into_iter().enumerate() {
+    for (i, [sources, targets]) in cases.into_iter().enumerate() {
         assert_below(&format!("case {i}"), errors(sources, Some(targets), false, &options), 1e-6);
     }
 }
