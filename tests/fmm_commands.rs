@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use crate::support::{Ended, Workplace, keys};
 
-const FIELDS: &str = "apply_s backend depth distribution fallback first_apply_s gpu gradient_l2_error leaf_size m2l_count m2l_per_box mean_p_prime n near_precision not_finite p p2p_pairs \
-    peak_memory_bytes plan_memory_bytes potential_l2_error precision relative_l2_error setup_s simd stages threads tolerance warnings \
+const FIELDS: &str = "apply_s backend depth distribution fallback first_apply_s gpu gradient_l2_error leaf_size m2l_count m2l_per_box m2p_count mean_p_prime mode n near_precision not_finite p p2p_pairs \
+    peak_memory_bytes plan_memory_bytes potential_l2_error precision relative_l2_error setup_s simd stages targets threads tolerance warnings \
     working_memory_bytes";
 
 fn object(ended: &Ended) -> Value {
     let value: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(keys(&value), FIELDS.split_whitespace().collect::<Vec<_>>());
-    assert_eq!(keys(&value["stages"]), ["l2l", "l2p", "m2l", "m2m", "p2m", "p2p"]);
+    assert_eq!(keys(&value["stages"]), ["l2l", "l2p", "m2l", "m2m", "m2p", "p2m", "p2p"]);
     value
 }
 
@@ -35,6 +35,22 @@ fn bench_reports_one_object_and_meets_the_tolerance() {
         let error = report["relative_l2_error"].as_f64().unwrap();
         assert!(error <= tolerance, "{distribution}: {error}");
     }
+    for (targets, mode, chosen) in [
+        (4, "auto", "direct"),
+        (900, "auto", "treecode"),
+        (4, "treecode", "treecode"),
+        (900, "direct", "direct"),
+        (900, "fmm", "fmm"),
+    ] {
+        let report = object(&place.must(&format!(
+            "fmm bench --n 4e4 --targets {targets} --distribution cube --tolerance 1e-3 --mode {mode} --json"
+        )));
+        assert_eq!((&report["mode"], &report["targets"]), (&chosen.into(), &targets.into()));
+        assert_eq!(report["m2p_count"].as_u64() > Some(0), chosen == "treecode");
+    }
+    place
+        .farad("fmm bench --n 9 --distribution cube --tolerance 1e-3 --mode fmm --direct")
+        .fails(2, &["--mode", "--direct"]);
     let text = place.must("fmm bench --n 1e2 --distribution cube --tolerance 1e-3").stdout;
     assert!(text.contains("100 points (cube)"), "{text}");
     for n in ["0", "1.5", "-3", "many"] {
@@ -213,8 +229,10 @@ fn eval_says_what_is_wrong_with_its_sums() {
         let files = "fmm eval points.npy charges.npy --targets far.npy";
         place.farad(&format!("{files} --tolerance 1e-4 -o far-out.npy --overwrite {more}"))
     };
-    eval("").fails(4, &["far-out.npy is written", "times the tolerance", "--direct"]);
+    eval("--mode fmm").fails(4, &["far-out.npy is written", "times the tolerance", "--direct"]);
     assert_eq!(eval("--direct").code, 0);
+    // So few pairs are summed directly anyway.
+    assert_eq!(eval("").code, 0);
 }
 
 #[test]
@@ -228,12 +246,14 @@ fn eval_keeps_digits_of_clusters_far_apart() {
     place.write("points.npy", npy("<f8", false, "(600, 3)", &doubles(points.as_flattened())));
     place.write("charges.npy", npy("<f8", false, "(600,)", &doubles(&charges)));
     for tolerance in ["1e-6", "1e-8", "1e-11"] {
-        let report = object(&place.must(&format!(
-            "fmm eval points.npy charges.npy --gradient --tolerance {tolerance} -o out.npy --overwrite --json"
-        )));
-        // What doubles of the input allow.
-        let error = report["relative_l2_error"].as_f64().unwrap();
-        assert!(error < 1e-11, "{tolerance}: {error:e}");
+        for mode in ["fmm", "treecode", "auto"] {
+            let report = object(&place.must(&format!(
+                "fmm eval points.npy charges.npy --gradient --tolerance {tolerance} --mode {mode} -o out.npy --overwrite --json"
+            )));
+            // What doubles of the input allow.
+            let error = report["relative_l2_error"].as_f64().unwrap();
+            assert!(error < 1e-11, "{mode} {tolerance}: {error:e}");
+        }
     }
 }
 

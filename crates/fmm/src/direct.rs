@@ -43,7 +43,7 @@ pub fn sum(
 }
 
 /// Potential and gradient at one target.
-fn at(
+pub(crate) fn at(
     screening: Screening,
     x: &[f64; 3],
     sources: &[[f64; 3]],

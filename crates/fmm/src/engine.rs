@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::close::{CloseRows, UnresolvedPair, find_close};
 use crate::disjoint::DisjointSlice;
 use crate::geometry::{Geometry, Points};
-use crate::harmonics::{Gradient, Harmonics};
+use crate::harmonics::{Gradient, Harmonics, ScreenedGradient};
 use crate::p2p::{NearPairs, NearSums};
 use crate::parent_child::JOB_CELLS;
 use crate::particles::{Particles, Strengths};
@@ -21,6 +21,7 @@ use crate::simd::{Level, Real, dispatch};
 use crate::sums::Sums;
 use crate::translations::{Translations, timed};
 use crate::tree::{Cell, MortonOrder};
+use crate::treecode::{self, FarRows, M2pJob};
 use crate::{Precision, l2p, p2m};
 
 /// Densities that go through the stages together: their expansions are in memory at the same time.
@@ -42,6 +43,8 @@ pub(crate) struct Engine<T> {
     harmonics: Harmonics<T>,
     gradient: Gradient<T>,
     screened: Option<ScreenedTables<T>>,
+    /// Of a treecode's gradients.
+    derivatives: Option<ScreenedGradient>,
     translations: Translations<T>,
     strengths: Strengths<T>,
     /// Potentials in Morton order, in units of the root's side, shape (k, m).
@@ -90,6 +93,7 @@ impl<T: Real> Engine<T> {
             harmonics: Harmonics::new(p),
             gradient: Gradient::new(p),
             screened: ScreenedTables::new(geometry.screening, &geometry.numbers),
+            derivatives: geometry.far.is_some().then(|| ScreenedGradient::new(p)),
             translations: Translations::new(simd, &geometry),
             strengths: Strengths::default(),
             potential: Vec::new(),
@@ -147,6 +151,7 @@ impl<T: Real> Engine<T> {
         timed(&mut seconds.p2m, || self.p2m(k));
         self.translations.run(&self.geometry, k, seconds);
         timed(&mut seconds.l2p, || self.l2p(k));
+        timed(&mut seconds.m2p, || self.m2p(k));
         timed(&mut seconds.p2p, || self.p2p());
         self.scatter(potentials);
     }
@@ -163,8 +168,10 @@ impl<T: Real> Engine<T> {
             }
             let cells = &tree.cells[tree.levels[level].clone()];
             let multipoles = &levels[level];
-            cells.par_chunks(JOB_CELLS).enumerate().for_each(|(i, cells)| {
-                let first = i * JOB_CELLS;
+            // A treecode's boxes may hold many more sources than others.
+            let job_cells = if self.geometry.far.is_some() { 16 } else { JOB_CELLS };
+            cells.par_chunks(job_cells).enumerate().for_each(|(i, cells)| {
+                let first = i * job_cells;
                 let job = p2m::P2mJob {
                     tables,
                     p,
@@ -192,6 +199,25 @@ impl<T: Real> Engine<T> {
             let job = l2p::L2pJob { tables, geometry, locals, particles, cells, k, sums };
             dispatch(*simd, job);
         });
+    }
+
+    fn m2p(&mut self, k: usize) {
+        let Self { simd, geometry, harmonics, derivatives, screened, translations, .. } = self;
+        let (Some(rows), Some(gradient)) = (&geometry.far, derivatives) else { return };
+        let screened = screened.as_ref();
+        let tables = treecode::Tables { harmonics, gradient, screened };
+        let multipoles = &translations.multipoles;
+        let particles = self.targets.as_ref().unwrap_or(&self.sources);
+        let sums = Sums::new(&mut self.potential, &mut self.gradients, self.places.len());
+        let sums = &sums;
+        for jobs in &rows.jobs {
+            jobs.par_iter().for_each(|(row, targets)| {
+                let (row, targets) = (*row as usize, targets.start as usize..targets.end as usize);
+                let job =
+                    M2pJob { tables, geometry, rows, row, targets, multipoles, particles, k, sums };
+                dispatch(*simd, job);
+            });
+        }
     }
 
     fn p2p(&mut self) {
@@ -249,6 +275,7 @@ impl<T: Real> Engine<T> {
             + self.targets.as_ref().map_or(0, Particles::bytes)
             + self.translations.bytes()
             + pairs
+            + self.geometry.far.as_ref().map_or(0, FarRows::bytes)
             + 4 * lists.near.entries.len()
             + self
                 .close

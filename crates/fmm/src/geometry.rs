@@ -7,6 +7,7 @@ use crate::plan::Info;
 use crate::screened::Screening;
 use crate::simd::Level;
 use crate::tree::{MortonOrder, Root, Tree};
+use crate::treecode::FarRows;
 use crate::truncation::{self, PointSets, TruncationNumbers};
 use crate::{Options, Precision, tuning};
 
@@ -37,6 +38,8 @@ pub(crate) struct Geometry {
     pub screening: Screening,
     pub tree: Tree,
     pub lists: Lists,
+    /// Of a treecode what is evaluated instead of translated.
+    pub far: Option<FarRows>,
     pub numbers: TruncationNumbers,
     /// Without keys, as that of targets.
     pub source_order: MortonOrder,
@@ -93,13 +96,15 @@ impl Geometry {
             order.keys = Vec::new();
         }
         info.leaf_size = leaf_size;
-        let geometry = Self { root, screening, tree, lists, numbers, source_order, target_order };
+        let far = None;
+        let geometry =
+            Self { root, screening, tree, lists, far, numbers, source_order, target_order };
         geometry.describe(info);
         geometry
     }
 
     /// Fills the counts of `info`.
-    fn describe(&self, info: &mut Info) {
+    pub(crate) fn describe(&self, info: &mut Info) {
         let target_blocks = &self.lists.target_blocks;
         info.truncation_number = self.numbers.max();
         info.mean_truncation_number = self.numbers.mean;

@@ -4,6 +4,7 @@
 //! No factor 1/(4 pi); a source that coincides with a target contributes nothing.
 //! Geometry is processed once ([`Plan::new`]), charges many times ([`Plan::apply`]).
 
+mod all_pairs;
 mod close;
 mod coaxial;
 pub mod direct;
@@ -39,6 +40,7 @@ mod sums;
 mod translate;
 mod translations;
 mod tree;
+mod treecode;
 mod truncation;
 mod tuning;
 mod vectors;

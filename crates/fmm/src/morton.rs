@@ -49,6 +49,69 @@ impl Keys {
     }
 }
 
+/// Sorts wholly what [`sorted`] left unsorted with `enough`, in the boxes that are `needed`: those
+/// with at most so many points, by level and key of their place.
+pub(crate) fn refine(
+    root: &Root,
+    points: &[[f64; 3]],
+    (keys, index): (&mut [u64], &mut [u32]),
+    enough: usize,
+    needed: &(impl Fn(usize, u64) -> bool + Sync),
+) {
+    let of = Keys::new(root);
+    refine_box(&of, points, (keys, index), enough, (0, 0), needed);
+}
+
+fn refine_box(
+    of: &Keys,
+    points: &[[f64; 3]],
+    (keys, index): (&mut [u64], &mut [u32]),
+    enough: usize,
+    (level, place): (usize, u64),
+    needed: &(impl Fn(usize, u64) -> bool + Sync),
+) {
+    if keys.len() < 2 || level == MAX_DEPTH {
+        return;
+    }
+    if keys.len() <= enough {
+        if needed(level, place) {
+            let mut items: Vec<(u64, u32)> =
+                index.iter().map(|&i| (of.of(&points[i as usize]), i)).collect();
+            items.sort_unstable();
+            for ((key, slot), item) in keys.iter_mut().zip(index).zip(items) {
+                (*key, *slot) = item;
+            }
+        }
+        return;
+    }
+    let shift = 3 * (MAX_DEPTH - level - 1);
+    let mut parts = Vec::with_capacity(8);
+    let (mut keys, mut index) = (keys, index);
+    for octant in 0..8 {
+        let count = keys.partition_point(|key| key >> shift & 7 <= octant);
+        let (own, rest) = keys.split_at_mut(count);
+        let (own_index, rest_index) = index.split_at_mut(count);
+        parts.push((own, own_index, (level + 1, place << 3 | octant)));
+        (keys, index) = (rest, rest_index);
+    }
+    parts.into_par_iter().for_each(|(keys, index, child)| {
+        refine_box(of, points, (keys, index), enough, child, needed);
+    });
+}
+
+/// The Morton key of a place among the boxes of a level.
+pub(crate) fn of_place(place: [u32; 3]) -> u64 {
+    let [x, y, z] = place.map(|i| spread(u64::from(i)));
+    x | y << 1 | z << 2
+}
+
+/// The place of a key of [`of_place`].
+pub(crate) fn place_of(key: u64) -> [u32; 3] {
+    std::array::from_fn(|axis| {
+        (0..MAX_DEPTH).fold(0, |place, bit| place | ((key >> (3 * bit + axis) & 1) as u32) << bit)
+    })
+}
+
 /// Puts two zero bits between the 21 low bits.
 fn spread(x: u64) -> u64 {
     let x = (x | x << 32) & 0x001f_0000_0000_ffff;
@@ -380,6 +443,24 @@ mod tests {
                 let (found, index) = sorted(&root, &points, 0);
                 assert!(found.iter().copied().zip(index).eq(expected), "{distribution:?} {n}");
             }
+        }
+    }
+
+    #[test]
+    fn what_was_left_unsorted_is_sorted_where_it_is_needed() {
+        for distribution in Distribution::ALL {
+            let points = distribution.points(30_000, &mut Random::new(4));
+            let root = Root::around(&[&points]);
+            let whole = sorted(&root, &points, 0);
+            let (mut keys, mut index) = sorted(&root, &points, 700);
+            refine(&root, &points, (&mut keys, &mut index), 700, &|level, place| {
+                let [x, y, z] = place_of(place);
+                assert!(of_place([x, y, z]) == place && place >> (3 * level) == 0);
+                x % 2 == 1
+            });
+            assert!(index != whole.1);
+            refine(&root, &points, (&mut keys, &mut index), 700, &|_, _| true);
+            assert!((keys, index) == whole, "{distribution:?}");
         }
     }
 

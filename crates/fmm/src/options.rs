@@ -30,8 +30,14 @@ pub enum Mode {
     /// Multipole and local expansions, O(N).
     #[default]
     Fmm,
+    /// Multipole expansions evaluated at the targets: for targets far fewer than the sources. On a
+    /// CPU.
+    Treecode,
     /// All pairs.
     Direct,
+    /// What takes the least time to plan and to apply once, by the cost model;
+    /// [`Info`](crate::Info) says which. On a GPU [`Mode::Fmm`].
+    Auto,
 }
 
 /// Where the sum is computed.

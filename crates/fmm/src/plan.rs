@@ -4,11 +4,12 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use crate::all_pairs::AllPairs;
 use crate::geometry::{Geometry, OrderedPoints, Points};
 use crate::p2p::NearSums;
 use crate::simd::{self, Level};
 use crate::{
-    Backend, Error, GpuInfo, Kernel, Mode, Options, Precision, Span, direct, engine, gpu, tuning,
+    Backend, Error, GpuInfo, Mode, Options, Precision, Span, direct, engine, gpu, treecode, tuning,
 };
 
 /// Source strengths of one `apply`: k densities over n sources, in the caller's order.
@@ -37,7 +38,7 @@ pub struct Info {
     pub precision: Option<Precision>,
     /// Floating-point format of near pairs, but for those too close for it.
     pub near_precision: Option<Precision>,
-    /// How the sum is done.
+    /// How the sum is done: never `Auto`.
     pub mode: Mode,
     /// Where it is computed: never `Auto`.
     pub backend: Backend,
@@ -57,6 +58,8 @@ pub struct Info {
     pub m2l_count: u64,
     /// M2L translations per target box that receives any.
     pub m2l_per_box: f64,
+    /// Multipole expansions that a treecode evaluates, each at one target.
+    pub m2p_count: u64,
     /// Source-target pairs that P2P sums.
     pub p2p_pairs: u64,
     /// Seconds that `Plan::new` took.
@@ -79,6 +82,8 @@ pub struct StageSeconds {
     pub l2l: f64,
     /// Locals to particles.
     pub l2p: f64,
+    /// Multipoles at particles.
+    pub m2p: f64,
     /// Near pairs.
     pub p2p: f64,
     /// On a GPU: the whole sum with input and output in its memory.
@@ -104,7 +109,7 @@ enum Engine {
     Single(Box<engine::Engine<f32>>),
     Double(Box<engine::Engine<f64>>),
     Gpu(Box<gpu::Engine>),
-    Direct { kernel: Kernel, sources: Vec<[f64; 3]>, targets: Option<Vec<[f64; 3]>> },
+    Direct(Box<AllPairs>),
 }
 
 impl Plan {
@@ -122,7 +127,8 @@ impl Plan {
             Backend::Cpu => false,
             Backend::Cuda | Backend::Hybrid => true,
             Backend::Auto => {
-                let on_gpu = options.mode == Mode::Fmm && options.kernel.kappa() == 0.0;
+                let on_gpu =
+                    matches!(options.mode, Mode::Fmm | Mode::Auto) && options.kernel.kappa() == 0.0;
                 on_gpu && gpu::pays(sources, targets)
             }
         };
@@ -134,6 +140,16 @@ impl Plan {
                 allowed: "Cpu or Auto for screened sums",
             });
         }
+        if gpu && options.mode == Mode::Treecode {
+            options.check()?;
+            return Err(Error::Option {
+                option: "backend",
+                value: format!("{:?}", options.backend),
+                allowed: "Cpu or Auto for a treecode",
+            });
+        }
+        let fmm = Options { mode: Mode::Fmm, ..options.clone() };
+        let options = if gpu && options.mode == Mode::Auto { &fmm } else { options };
         if !gpu {
             return Self::at_level(sources, targets, options, simd::check()?);
         }
@@ -193,20 +209,26 @@ impl Plan {
         check_points("source", sources)?;
         check_points("target", targets.unwrap_or(&[]))?;
         let m = targets.map_or(sources.len(), <[_]>::len);
-        let mut info = Info { mode: options.mode, ..Info::default() };
-        let engine = if options.mode == Mode::Direct {
+        let mode = tuning::mode(options, sources.len(), m);
+        let mut info = Info { mode, ..Info::default() };
+        let engine = if mode == Mode::Direct {
             info.precision = Some(Precision::Double);
             info.near_precision = Some(Precision::Double);
             info.p2p_pairs = sources.len() as u64 * m as u64;
-            info.memory_bytes = 24 * (sources.len() + targets.map_or(0, <[_]>::len)) as u64;
-            let (sources, targets) = (sources.to_vec(), targets.map(<[_]>::to_vec));
-            Engine::Direct { kernel: options.kernel, sources, targets }
+            let all = AllPairs::new(options.kernel, simd, sources, targets);
+            info.memory_bytes = all.bytes() as u64;
+            Engine::Direct(Box::new(all))
         } else {
             let precision = tuning::precision(options);
             info.precision = Some(precision);
             let points = Points { sources, targets };
-            let ordered = OrderedPoints::new(points, options, precision);
-            let geometry = Geometry::new(points, ordered, options, precision, simd, &mut info);
+            let geometry = if mode == Mode::Treecode {
+                let ordered = treecode::order(points, options, precision);
+                treecode::geometry(points, ordered, options, precision, &mut info)
+            } else {
+                let ordered = OrderedPoints::new(points, options, precision);
+                Geometry::new(points, ordered, options, precision, simd, &mut info)
+            };
             let near_sums = NearSums::new(options, precision);
             info.near_precision = Some(near_sums.precision);
             match precision {
@@ -255,10 +277,9 @@ impl Plan {
             Engine::Single(engine) => engine.apply(k, densities, potentials),
             Engine::Double(engine) => engine.apply(k, densities, potentials),
             Engine::Gpu(engine) => engine.apply(k, densities, potentials)?,
-            Engine::Direct { kernel, sources, targets } => {
+            Engine::Direct(all) => {
                 let started = Instant::now();
-                let targets = targets.as_deref().unwrap_or(sources);
-                direct::sum(*kernel, sources, targets, densities, &mut potentials)?;
+                all.apply(k, densities, &mut potentials)?;
                 let seconds = started.elapsed().as_secs_f64();
                 StageSeconds { p2p: seconds, total: seconds, ..StageSeconds::default() }
             }
@@ -347,6 +368,7 @@ fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Kernel;
     use crate::samples::{ChargeKind, Distribution, Random};
 
     /// Potentials and gradients of charges and dipoles, two densities.
@@ -383,20 +405,27 @@ mod tests {
             (Precision::Double, 1e-3, 1e-9),
             (Precision::Double, 1e-9, 1e-12),
         ];
-        for (precision, tolerance, rounding) in cases {
-            let options = Options {
-                tolerance,
-                precision: Some(precision),
-                gradient: true,
-                dipoles: true,
-                ..Options::default()
-            };
-            let expected = sums(&points, &options, Level::SCALAR);
-            let norm: f64 = expected.iter().map(|v| v * v).sum();
-            for level in Level::available() {
-                let found = sums(&points, &options, level);
-                let error: f64 = found.iter().zip(&expected).map(|(a, b)| (a - b) * (a - b)).sum();
-                assert!((error / norm).sqrt() < rounding, "{level:?} {precision:?}");
+        let sums_of = [(Mode::Fmm, 0.0), (Mode::Treecode, 0.0), (Mode::Treecode, 3.0)];
+        for (i, (precision, tolerance, rounding)) in cases.into_iter().enumerate() {
+            for (mode, kappa) in sums_of {
+                let options = Options {
+                    kernel: Kernel::Yukawa { kappa },
+                    mode,
+                    tolerance,
+                    precision: Some(precision),
+                    gradient: true,
+                    dipoles: true,
+                    ..Options::default()
+                };
+                let expected = sums(&points, &options, Level::SCALAR);
+                let norm: f64 = expected.iter().map(|v| v * v).sum();
+                for level in Level::available() {
+                    let found = sums(&points, &options, level);
+                    let error: f64 =
+                        found.iter().zip(&expected).map(|(a, b)| (a - b) * (a - b)).sum();
+                    let error = (error / norm).sqrt();
+                    assert!(error < rounding, "{level:?} {precision:?} {mode:?} {kappa} {i}");
+                }
             }
         }
     }

@@ -41,6 +41,11 @@ impl<T: Real> Radial<T> {
         Self { series, ratios, square, corner }
     }
 
+    /// What the function of degree `n` is at the corners, times `exp(-kappa h)`.
+    pub(crate) fn corner(&self, n: usize) -> f64 {
+        self.corner[n]
+    }
+
     /// The factor of `entry`, between functions in units of what they are at the corners.
     pub(crate) fn scaled(&self, entry: &Entry) -> f64 {
         let units = self.corner[entry.degrees[1]] / self.corner[entry.degrees[0]];
@@ -101,9 +106,9 @@ fn series<T: Real>(n: usize, kappa: f64, corner: f64) -> Vec<T> {
 }
 
 /// Hands harmonics on, times radial functions.
-struct Scaled<'a, V, W, const B: usize> {
-    factors: &'a [[V; B]],
-    visitor: &'a mut W,
+pub(crate) struct Scaled<'a, V, W, const B: usize> {
+    pub(crate) factors: &'a [[V; B]],
+    pub(crate) visitor: &'a mut W,
 }
 
 impl<V: Simd, W: Visit<V, B>, const B: usize> Visit<V, B> for Scaled<'_, V, W, B> {

@@ -52,12 +52,16 @@ impl<T: Real> Translations<T> {
                 _ => l2l::children(tree, level),
             })
             .collect();
-        let between = |kind| Tables::new(&octants(kind), octant_uses(levels, numbers), *screening);
+        let between = |kind, stored: &[usize]| {
+            // A treecode has no local expansions.
+            let levels = if stored.iter().any(|&p| p > 0) { levels } else { 0 };
+            Tables::new(&octants(kind), octant_uses(levels, numbers), *screening)
+        };
         let mut translations = Self {
             simd,
             m2l: Tables::new(&lists.vectors, far_uses(lists), *screening),
-            m2m: between(Kind::M2m),
-            l2l: between(Kind::L2l),
+            m2m: between(Kind::M2m, &numbers.multipole),
+            l2l: between(Kind::L2l, &numbers.local),
             upward,
             downward,
             multipoles: Expansions::new(tree, &numbers.multipole),

@@ -134,6 +134,17 @@ impl Tree {
         targets: Option<&MortonOrder>,
         leaf_size: usize,
     ) -> Self {
+        Self::where_needed(sources, targets, [leaf_size; 2], |_| true)
+    }
+
+    /// As [`Self::new`], with a leaf size of sources and one of targets; boxes with more sources
+    /// than that are split where `needed`.
+    pub(crate) fn where_needed(
+        sources: &MortonOrder,
+        targets: Option<&MortonOrder>,
+        leaf_sizes: [usize; 2],
+        needed: impl Fn(&Cell) -> bool + Sync,
+    ) -> Self {
         let target_keys = targets.map_or(&sources.keys[..], |t| &t.keys);
         let source_keys = &sources.keys[..];
         let mut cells = vec![Cell {
@@ -150,8 +161,9 @@ impl Tree {
         for level in 0..MAX_DEPTH {
             let current = levels[level].clone();
             let begin = cells.len();
-            let full = |r: &Range<u32>, keys: &[u64]| {
-                r.len() > leaf_size && keys[r.start as usize] != keys[r.end as usize - 1]
+            let full = |cell: &Cell| {
+                divides(&cell.targets, target_keys, leaf_sizes[1])
+                    || (divides(&cell.sources, source_keys, leaf_sizes[0]) && needed(cell))
             };
             let split: Vec<Vec<Cell>> = cells[current.clone()]
                 .par_chunks(JOB_CELLS)
@@ -159,7 +171,7 @@ impl Tree {
                 .map(|(job, some)| {
                     let mut split = Vec::with_capacity(8 * some.len());
                     for (i, cell) in some.iter().enumerate() {
-                        if full(&cell.sources, source_keys) || full(&cell.targets, target_keys) {
+                        if full(cell) {
                             let parent = (current.start + job * JOB_CELLS + i) as u32;
                             children(cell, parent, source_keys, target_keys, &mut split);
                         }
@@ -189,6 +201,11 @@ impl Tree {
     pub(crate) fn depth(&self) -> usize {
         self.levels.len() - 1
     }
+}
+
+/// Whether points with these `keys` are more than a leaf may hold, and splitting parts them.
+pub(crate) fn divides(points: &Range<u32>, keys: &[u64], leaf_size: usize) -> bool {
+    points.len() > leaf_size && keys[points.start as usize] != keys[points.end as usize - 1]
 }
 
 /// Appends the occupied octants of a box.

@@ -2,7 +2,7 @@
 
 use crate::morton::{MAX_DEPTH, Sample};
 use crate::truncation::expected;
-use crate::{Options, Precision, Stencil};
+use crate::{Mode, Options, Precision, Stencil};
 
 /// Single precision reaches this relative error with a margin of three: rounding alone leaves 3e-7
 /// to 6e-7.
@@ -76,6 +76,61 @@ pub(crate) fn direct_pairs(options: &Options, precision: Precision) -> u64 {
     }
     let p = expected::largest(options);
     (rotated_cost(p as f64) / cost_of_pair(options, precision)) as u64
+}
+
+/// Points in a leaf of a treecode, whose targets are few: a source costs its share of the moments
+/// whatever the size of its leaf, and fewer boxes take less time to make.
+pub(crate) fn treecode_occupancy(options: &Options, precision: Precision) -> f64 {
+    1.5 * occupancy(options, precision)
+}
+
+/// Sources of a leaf up to which they are summed directly rather than by an evaluation of their
+/// expansion, at one target, and how many more at each further one that shares the lanes; none
+/// where pairs are less exact than expansions.
+pub(crate) fn direct_sources(options: &Options, precision: Precision) -> [f64; 2] {
+    if near_precision(options, precision) != precision {
+        return [0.0; 2];
+    }
+    let p = expected::mean(options.tolerance).max(2.0);
+    let lanes = if precision == Precision::Single { 16.0 } else { 8.0 };
+    // A pair takes about twice what a coefficient does.
+    [0.5 * p * p / lanes; 2]
+}
+
+/// How a sum over `n` sources at `m` targets is done: what takes the least time to plan and to
+/// apply once. Nanoseconds of wall time, fitted to sums over 1e5 and 1e6 points in a cube at 10 to
+/// 1e5 targets on two cores with AVX-512 (docs/performance.md, "Few targets"); ratios count.
+pub(crate) fn mode(options: &Options, n: usize, m: usize) -> Mode {
+    if options.mode != Mode::Auto {
+        return options.mode;
+    }
+    let precision = precision(options);
+    let (n, m, k) = (n as f64, m as f64, options.densities.max(1) as f64);
+    let p = expected::mean(options.tolerance).max(2.0);
+    let of = |asked: bool, factor: f64| if asked { factor } else { 1.0 };
+    let screened = options.kernel.kappa() > 0.0;
+    let double = of(precision == Precision::Double, 2.0);
+    let direct =
+        0.66 * n * m * k * of(screened, 2.6) * of(options.gradient || options.dipoles, 2.7);
+
+    // Boxes that a target is far from; what is read of each is shared by targets that lie together.
+    let occupancy = treecode_occupancy(options, precision);
+    let levels = (n / occupancy).max(1.0).log(8.0);
+    let shared = 0.3 + 1.0 / (1.0 + 2.0 * occupancy * m / n.max(1.0));
+    let of_box = double * p * p * shared * (0.5 + 0.5 * k) * of(options.gradient, 2.2);
+    let treecode = 200.0 * n + m * (4000.0 + 75.0 * levels * of_box * of(screened, 1.3));
+
+    let depth = (n / self::occupancy(options, precision)).max(1.0).log(8.0).ceil() as i32;
+    let boxes: f64 = (2..=depth).map(|level| 8f64.powi(level).min(m)).sum();
+    let translations = 80.0 * boxes * k;
+    let fmm = 260.0 * n + 500.0 * m + 0.142 * double * rotated_cost(p) * translations;
+    if direct <= treecode.min(fmm) {
+        Mode::Direct
+    } else if treecode < fmm {
+        Mode::Treecode
+    } else {
+        Mode::Fmm
+    }
 }
 
 /// Multiply-adds of a translation by rotations, gathering and scattering counted as such.

@@ -67,7 +67,7 @@ impl Engine {
         });
         let occupancy = match options.mode {
             Mode::Fmm if hybrid => tuning::hybrid_occupancy(options, precision),
-            Mode::Fmm => tuning::occupancy(options, precision),
+            Mode::Fmm | Mode::Treecode | Mode::Auto => tuning::occupancy(options, precision),
             Mode::Direct => DIRECT_OCCUPANCY,
         };
         let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
@@ -291,6 +291,7 @@ fn stage_seconds(timeline: &[Span], device: f64, total: f64) -> StageSeconds {
         m2l: of("M2L"),
         l2l: of("L2L"),
         l2p: of("L2P"),
+        m2p: 0.0,
         p2p: of("P2P"),
         device,
         total,

@@ -27,7 +27,7 @@ use crate::sums::Sums;
 use crate::{Options, Precision, tuning};
 
 use derivatives::General;
-pub(crate) use distances::{displacements, square, squares};
+pub(crate) use distances::{displacements, screen, square, squares};
 use potentials::{charges, charges_of_eight, charges_of_four};
 
 /// How near pairs are summed.

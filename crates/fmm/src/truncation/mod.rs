@@ -19,6 +19,7 @@ mod optimise;
 mod sampling;
 mod screened;
 mod series;
+mod treecode;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +27,7 @@ pub(crate) use class::Class;
 pub(crate) use measure::PointSets;
 pub(crate) use norms::ENCOUNTER;
 pub(crate) use optimise::{Goal, Method, Rule, Statistics, optimise};
+pub(crate) use treecode::choose_for_treecode;
 
 use crate::lists::Lists;
 use crate::simd::Level;
@@ -80,15 +82,18 @@ impl TruncationNumbers {
             all_pairs += pairs;
         }
         numbers.mean /= f64::max(all_pairs, 1.0);
-        for level in 1..levels {
-            for stored in [&mut numbers.multipole, &mut numbers.local] {
-                let above = stored[level - 1];
-                if above > 0 {
-                    let inherited = (CHILD_FRACTION * above as f64).ceil() as usize + CHILD_MORE;
-                    stored[level] = stored[level].max(inherited.min(above));
-                }
-            }
+        inherit(&mut numbers.multipole);
+        inherit(&mut numbers.local);
+        numbers
+    }
+
+    /// Those of multipole expansions that are evaluated themselves; `evaluated`: levels and p'.
+    fn of_multipoles(levels: usize, evaluated: impl Iterator<Item = (usize, usize)>) -> Self {
+        let mut numbers = Self { multipole: vec![0; levels], local: vec![0; levels], mean: 0.0 };
+        for (level, p) in evaluated {
+            numbers.multipole[level] = numbers.multipole[level].max(p);
         }
+        inherit(&mut numbers.multipole);
         numbers
     }
 
@@ -101,6 +106,17 @@ impl TruncationNumbers {
     fn common(&self, class: &Class) -> usize {
         let [source, target] = class.levels();
         self.multipole[source].min(self.local[target])
+    }
+}
+
+/// Raises the truncation numbers of levels to what those above need of them.
+fn inherit(stored: &mut [usize]) {
+    for level in 1..stored.len() {
+        let above = stored[level - 1];
+        if above > 0 {
+            let inherited = (CHILD_FRACTION * above as f64).ceil() as usize + CHILD_MORE;
+            stored[level] = stored[level].max(inherited.min(above));
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::tree::{MortonOrder, side};
 /// Sums over all pairs of points, in units of the root's side: what charges +1 and -1 at random
 /// give for the sum of squares ([`Screening::squares`]).
 #[derive(Clone, Copy, Debug, Default)]
-struct Norms {
+pub(super) struct Norms {
     /// Potentials.
     potential: f64,
     /// Gradients; with a third of it on both sides, potentials of dipoles of random directions.
@@ -26,7 +26,7 @@ struct Norms {
 }
 
 impl Norms {
-    fn add(&mut self, screening: Screening, weight: f64, r2: f64) {
+    pub(super) fn add(&mut self, screening: Screening, weight: f64, r2: f64) {
         let [potential, gradient, second] = screening.squares(r2);
         self.potential += weight * potential;
         self.gradient += weight * gradient;
@@ -35,7 +35,7 @@ impl Norms {
 
     /// Adds the near pairs, estimated from a sample of targets. Close encounters are rare, so the
     /// estimate tends to be too small, which only tightens the truncation.
-    fn add_near(&mut self, points: &PointSets<'_>, lists: &Lists) {
+    pub(super) fn add_near(&mut self, points: &PointSets<'_>, lists: &Lists) {
         let leaves = lists.near.cells.len();
         let picked = LEAVES.min(leaves);
         let (near, targets) = (0..picked)
@@ -55,6 +55,64 @@ impl Norms {
             self.gradient += near.gradient * scale;
             self.second += near.second * scale;
         }
+    }
+
+    /// All of them times `factor`.
+    pub(super) fn times(&self, factor: f64) -> Self {
+        let Self { potential, gradient, second } = *self;
+        Self { potential: factor * potential, gradient: factor * gradient, second: factor * second }
+    }
+
+    /// Adds those of other pairs.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.potential += other.potential;
+        self.gradient += other.gradient;
+        self.second += other.second;
+    }
+
+    /// Of pairs of one class alone, what those of `all` make besides: [`Measures::alone`].
+    pub(super) fn completed(
+        mut self,
+        all: &Self,
+        far: &Self,
+        screening: Screening,
+        far_pairs: f64,
+    ) -> Self {
+        let more = |all: f64, far: f64| all / far.max(f64::MIN_POSITIVE);
+        self.gradient *= more(all.gradient, far.gradient);
+        self.second *= more(all.second, far.second);
+        if screening.is_some() {
+            let whole = |norm: f64, own: f64| f64::max(own, norm / far_pairs.max(1.0));
+            self.potential = whole(all.potential, self.potential);
+            self.gradient = whole(all.gradient, self.gradient);
+            self.second = whole(all.second, self.second);
+        }
+        self
+    }
+
+    /// The largest of the squared relative errors in the quantities that `options` ask for, for
+    /// squared errors of 1/r and of its derivatives (as [`Errors`](super::series::Errors) lists
+    /// them) with lengths in units of `unit`. A derivative in one direction has a third of the
+    /// gradient's square.
+    pub(super) fn relative(&self, error2: &[f64; 4], unit: f64, options: &Options) -> f64 {
+        let Options { gradient, dipoles, .. } = *options;
+        self.relative_of(error2, unit, [gradient, dipoles])
+    }
+
+    fn relative_of(&self, error2: &[f64; 4], unit: f64, [gradient, dipoles]: [bool; 2]) -> f64 {
+        let unit2 = unit * unit;
+        // Sums that are screened so strongly that they vanish have no errors either.
+        let over = |error2: f64, norm: f64| error2 / norm.max(f64::MIN_POSITIVE);
+        let mut worst = over(error2[0], unit2 * self.potential);
+        for (asked, of) in [(gradient, error2[1]), (dipoles, error2[2])] {
+            if asked {
+                worst = worst.max(over(3.0 * of, unit2 * unit2 * self.gradient));
+            }
+        }
+        if gradient && dipoles {
+            worst = worst.max(over(9.0 * error2[3], unit2 * unit2 * unit2 * self.second));
+        }
+        worst
     }
 }
 
@@ -146,34 +204,12 @@ impl Measures {
         let mut norms = Norms::default();
         let d2 = if self.screening.is_some() { self.closest2 } else { d2 };
         norms.add(self.screening, 1.0, d2);
-        let more = |all: f64, far: f64| all / far.max(f64::MIN_POSITIVE);
-        norms.gradient *= more(self.norms.gradient, self.far.gradient);
-        norms.second *= more(self.norms.second, self.far.second);
-        if self.screening.is_some() {
-            let all = |norm: f64, own: f64| f64::max(own, norm / self.far_pairs.max(1.0));
-            norms.potential = all(self.norms.potential, norms.potential);
-            norms.gradient = all(self.norms.gradient, norms.gradient);
-            norms.second = all(self.norms.second, norms.second);
-        }
+        let norms = norms.completed(&self.norms, &self.far, self.screening, self.far_pairs);
         Self { norms, ..*self }
     }
 
-    /// The largest of the squared relative errors, for squared errors of 1/r and of its derivatives
-    /// (as [`Errors`] lists them) with lengths in units of `unit`. A derivative in one direction
-    /// has a third of the gradient's square.
+    /// As [`Norms::relative`].
     pub(super) fn relative(&self, error2: &[f64; 4], unit: f64) -> f64 {
-        let unit2 = unit * unit;
-        // Sums that are screened so strongly that they vanish have no errors either.
-        let over = |error2: f64, norm: f64| error2 / norm.max(f64::MIN_POSITIVE);
-        let mut worst = over(error2[0], unit2 * self.norms.potential);
-        for (asked, of) in [(self.gradient, error2[1]), (self.dipoles, error2[2])] {
-            if asked {
-                worst = worst.max(over(3.0 * of, unit2 * unit2 * self.norms.gradient));
-            }
-        }
-        if self.gradient && self.dipoles {
-            worst = worst.max(over(9.0 * error2[3], unit2 * unit2 * unit2 * self.norms.second));
-        }
-        worst
+        self.norms.relative_of(error2, unit, [self.gradient, self.dipoles])
     }
 }

@@ -48,17 +48,17 @@ pub(crate) struct Statistics {
 
 impl Statistics {
     /// The largest truncation number that is of use.
-    fn last(&self) -> usize {
+    pub(super) fn last(&self) -> usize {
         self.error2.len() - 1
     }
 
     /// What the class adds to the squared relative error with truncation number `p`.
-    fn error2(&self, p: usize) -> f64 {
+    pub(super) fn error2(&self, p: usize) -> f64 {
         self.error2[p.min(self.last())]
     }
 
     /// The least truncation number with which the error of the class alone is at most `own2`.
-    fn least(&self, own2: f64) -> usize {
+    pub(super) fn least(&self, own2: f64) -> usize {
         (1..self.last()).find(|&p| self.own2[p] <= own2).unwrap_or(self.last())
     }
 }
@@ -150,7 +150,7 @@ fn error(classes: &BTreeMap<Class, Statistics>, of: impl Fn(&Class) -> usize) ->
 
 /// The cheapest truncation numbers in `range` whose summed squared error is at most `budget`, or
 /// the most exact ones there are.
-fn cheapest(
+pub(super) fn cheapest(
     classes: &BTreeMap<Class, Statistics>,
     budget: f64,
     cost: impl Fn(usize) -> f64,

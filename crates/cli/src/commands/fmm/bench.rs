@@ -18,6 +18,9 @@ pub(crate) struct Args {
     /// Number of points, sources and targets at once
     #[arg(long, value_name = "N", value_parser = parse_count)]
     n: NonZeroUsize,
+    /// Number of targets, of the same distribution [default: the points themselves]
+    #[arg(long, value_name = "M", value_parser = parse_count)]
+    targets: Option<NonZeroUsize>,
     /// How the points are spread: uniform in the unit cube, uniform on the unit sphere, Plummer's
     /// star cluster, or on both faces of a thin plate with spacings graded 1:1000 toward the edges
     #[arg(long, value_parser = distributions())]
@@ -59,18 +62,20 @@ fn distributions() -> impl TypedValueParser<Value = Distribution> {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     sum::prepare(&args.sum)?;
     let (n, k) = (args.n.get(), args.densities.get());
-    sum::check_memory(&args.sum, n, k, args.dipoles)?;
+    sum::check_memory(&args.sum, n + args.targets.map_or(0, NonZeroUsize::get), k, args.dipoles)?;
     let mut random = Random::new(args.seed);
     let points = args.distribution.points(n, &mut random);
     let shift = if args.charges == Charges::Mixed { 0.5 } else { 0.0 };
     let charges: Vec<f64> = (0..k * n).map(|_| random.uniform() - shift).collect();
     let dipoles: Option<Vec<f64>> =
         args.dipoles.then(|| (0..3 * k * n).map(|_| random.uniform() - 0.5).collect());
+    let targets = args.targets.map(|m| args.distribution.points(m.get(), &mut random));
     let input = Input {
         sources: &points,
-        targets: None,
+        targets: targets.as_deref(),
         densities: Densities { charges: Some(&charges), dipoles: dipoles.as_deref() },
         count: k,
+        mode: sum::Mode::Fmm,
     };
     let mut report = sum::run(&args.sum, &input)?.report;
     report.distribution = Some(args.distribution.name());

@@ -70,6 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             dipoles: dipoles.as_ref().map(|dipoles| &dipoles.data[..]),
         },
         count: if several { charges.shape[0] } else { 1 },
+        mode: sum::Mode::Auto,
     };
     let sums = sum::run(&args.sum, &input)?;
 

@@ -39,8 +39,11 @@ pub(super) struct Args {
     precision: Precision,
     #[command(flatten)]
     on: backend::Args,
-    /// Sum all pairs instead
-    #[arg(long)]
+    /// How to sum [default: bench fmm, eval auto]
+    #[arg(long, value_enum)]
+    mode: Option<Mode>,
+    /// Sum all pairs: --mode direct
+    #[arg(long, conflicts_with = "mode")]
     direct: bool,
     /// Most points that a leaf may hold [default: by the cost model]
     #[arg(long, value_name = "L", value_parser = parse_count)]
@@ -73,6 +76,18 @@ enum Precision {
     Double,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Mode {
+    /// What takes the least time for so many sources and targets
+    Auto,
+    /// Fast multipole method
+    Fmm,
+    /// Treecode: for targets far fewer than sources, on processors
+    Treecode,
+    /// All pairs, in double precision on processors
+    Direct,
+}
+
 /// The input of a sum; shapes as in [`Densities`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Input<'a> {
@@ -81,6 +96,8 @@ pub(super) struct Input<'a> {
     pub(super) densities: Densities<'a>,
     /// Number of densities k.
     pub(super) count: usize,
+    /// Where `--mode` says nothing.
+    pub(super) mode: Mode,
 }
 
 /// The sums, shapes (k, m) and (k, m, 3), with a report.
@@ -95,6 +112,9 @@ pub(super) struct Sums {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Report {
     n: usize,
+    targets: usize,
+    /// How the sum was done: never `auto`.
+    mode: &'static str,
     /// `None` for points from a file.
     pub(super) distribution: Option<&'static str>,
     tolerance: f64,
@@ -124,6 +144,8 @@ pub(super) struct Report {
     timeline: Vec<StageSpan>,
     m2l_count: u64,
     m2l_per_box: f64,
+    /// Of a treecode: evaluations of one box at one target.
+    m2p_count: u64,
     p2p_pairs: u64,
     /// Of the potential; with gradients the larger of the two errors. Of several densities the
     /// worst; NaN (null) where a sum is no finite number.
@@ -180,12 +202,13 @@ struct Stages {
     m2l: f64,
     l2l: f64,
     l2p: f64,
+    m2p: f64,
     p2p: f64,
 }
 
 impl From<StageSeconds> for Stages {
-    fn from(StageSeconds { p2m, m2m, m2l, l2l, l2p, p2p, .. }: StageSeconds) -> Self {
-        Self { p2m, m2m, m2l, l2l, l2p, p2p }
+    fn from(StageSeconds { p2m, m2m, m2l, l2l, l2p, m2p, p2p, .. }: StageSeconds) -> Self {
+        Self { p2m, m2m, m2l, l2l, l2p, m2p, p2p }
     }
 }
 
@@ -249,7 +272,13 @@ fn options(args: &Args, input: &Input<'_>) -> Result<Options, Failure> {
         densities: input.count,
         gradient: args.gradient,
         dipoles: input.densities.dipoles.is_some(),
-        mode: if args.direct { fmm::Mode::Direct } else { fmm::Mode::Fmm },
+        mode: match args.mode.unwrap_or(input.mode) {
+            _ if args.direct => fmm::Mode::Direct,
+            Mode::Auto => fmm::Mode::Auto,
+            Mode::Fmm => fmm::Mode::Fmm,
+            Mode::Treecode => fmm::Mode::Treecode,
+            Mode::Direct => fmm::Mode::Direct,
+        },
         leaf_size: args.leaf_size.map(NonZeroUsize::get),
         backend: args.on.resolve()?,
         gpu: args.on.gpu,
@@ -280,7 +309,8 @@ pub(super) fn run(args: &Args, input: &Input<'_>) -> Result<Sums, Failure> {
     // Before the direct sums, which are no part of what is measured.
     let memory = memory.after((size_of_val(&potential[..]) + size_of_val(&gradient[..])) as u64);
     let errors = Errors::of(args, input, targets, &potential, &gradient)?;
-    let report = Report::of(&plan, input.sources.len(), args.tolerance, runs, &memory, &errors);
+    let sizes = [input.sources.len(), targets.len()];
+    let report = Report::of(&plan, sizes, args.tolerance, runs, &memory, &errors);
     Ok(Sums { potential, gradient, report })
 }
 
@@ -434,10 +464,10 @@ fn relative_l2(values: &[f64], exact: &[f64]) -> f64 {
 }
 
 impl Report {
-    /// The report of the `runs` of a plan for so many sources.
+    /// The report of the `runs` of a plan for so many sources and targets.
     fn of(
         plan: &Plan,
-        points: usize,
+        [points, targets]: [usize; 2],
         tolerance: f64,
         mut runs: Vec<StageSeconds>,
         memory: &MemoryTaken,
@@ -450,6 +480,12 @@ impl Report {
         let relative_l2_error = worse(errors.potential, errors.gradient.unwrap_or(0.0));
         Self {
             n: points,
+            targets,
+            mode: match info.mode {
+                fmm::Mode::Fmm | fmm::Mode::Auto => "fmm",
+                fmm::Mode::Treecode => "treecode",
+                fmm::Mode::Direct => "direct",
+            },
             distribution: None,
             tolerance,
             precision: name_of(info.precision),
@@ -478,6 +514,7 @@ impl Report {
             timeline: plan.timeline().iter().map(StageSpan::from).collect(),
             m2l_count: info.m2l_count,
             m2l_per_box: info.m2l_per_box,
+            m2p_count: info.m2p_count,
             p2p_pairs: info.p2p_pairs,
             relative_l2_error,
             potential_l2_error: errors.potential,
@@ -512,7 +549,17 @@ impl Report {
 
     /// The same for people.
     pub(super) fn text(&self) -> String {
-        let Stages { p2m, m2m, m2l, l2l, l2p, p2p } = self.stages;
+        let Stages { p2m, m2m, m2l, l2l, l2p, m2p, p2p } = self.stages;
+        let targets = if self.targets == self.n {
+            String::new()
+        } else {
+            format!(" at {} targets", units::count(self.targets as u64))
+        };
+        let (evaluated, evaluation) = if self.mode == "treecode" {
+            (format!(", {} M2P", units::count(self.m2p_count)), format!(", M2P {m2p:.4}"))
+        } else {
+            Default::default()
+        };
         let points = self.distribution.map_or_else(String::new, |name| format!(" ({name})"));
         let memory = self.peak_memory_bytes.map_or("not known".to_owned(), units::bytes);
         let near = if self.near_precision == self.precision {
@@ -539,16 +586,17 @@ impl Report {
         });
         let warnings: String = self.warnings.iter().map(|w| format!("\n  warning  {w}")).collect();
         format!(
-            "{} points{points}, {} precision{near}, {} with {} threads\n\
+            "{} points{points}{targets}, {}, {} precision{near}, {} with {} threads\n\
              \x20 tree     depth {}, leaves of at most {}\n\
              \x20 orders   p = {}, mean p' = {:.2}\n\
-             \x20 pairs    {} M2L ({:.1} per box), {} P2P\n\
+             \x20 pairs    {} M2L ({:.1} per box){evaluated}, {} P2P\n\
              \x20 setup    {}\n\
              \x20 apply    {} ({per_second:.2e} points/s{first})\n\
-             \x20          P2M {p2m:.4}, M2M {m2m:.4}, M2L {m2l:.4}, L2L {l2l:.4}, L2P {l2p:.4}, P2P {p2p:.4} s\n\
+             \x20          P2M {p2m:.4}, M2M {m2m:.4}, M2L {m2l:.4}, L2L {l2l:.4}, L2P {l2p:.4}{evaluation}, P2P {p2p:.4} s\n\
              \x20 error    {:.2e} relative L2 against direct sums (asked for {:.1e}){of_gradient}\n\
              \x20 memory   {memory} at the peak{gpu}{warnings}",
             units::count(self.n as u64),
+            self.mode,
             self.precision,
             self.backend,
             self.threads,

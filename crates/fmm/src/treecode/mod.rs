@@ -1,0 +1,164 @@
+//! The treecode: multipole expansions are evaluated at the targets themselves, near boxes are
+//! summed directly, and there are no local expansions (docs/math.md, "Treecode"). For targets that
+//! are few, or far fewer than the sources.
+//!
+//! It is an FMM whose lists have no translations ([`Geometry`]'s), with [`FarRows`] of boxes and
+//! targets in their place. Boxes that are far from all targets are not split.
+
+mod m2p;
+mod rows;
+
+pub(crate) use m2p::{M2pJob, Tables};
+pub(crate) use rows::{BANDS, FarRows, begin_of};
+
+use crate::geometry::{Geometry, OrderedPoints, Points};
+use crate::lists::Lists;
+use crate::morton::{self, MAX_DEPTH, Sample};
+use crate::plan::Info;
+use crate::screened::Screening;
+use crate::tree::{Cell, MortonOrder, Root, Tree, divides};
+use crate::truncation::{self, PointSets};
+use crate::{Options, Precision, tuning};
+use rows::Traversal;
+
+/// Targets of a leaf: with more of them, boxes of targets are far from fewer boxes of sources.
+const TARGETS: usize = 32;
+
+/// Sources of a box that is split even if it is far from all targets: its moments are the work of
+/// one thread.
+const WHOLE: usize = 4096;
+
+/// Chooses leaf size and root cube, and sorts the points.
+pub(crate) fn order(points: Points<'_>, options: &Options, precision: Precision) -> OrderedPoints {
+    let Points { sources, targets } = points;
+    let occupancy = tuning::treecode_occupancy(options, precision);
+    let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
+    let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
+    let mut root = Root::around(&all);
+    if options.leaf_size.is_none() {
+        let sample = Sample::new(&root, sources);
+        root = root.enlarged(tuning::enlargement(&sample, occupancy));
+    }
+    let Some(targets) = targets else {
+        // Splitting boxes of targets may split leaves of sources.
+        let source_order = MortonOrder::of_leaves(&root, sources, leaf_size.min(TARGETS));
+        return OrderedPoints { root, source_order, target_order: None, leaf_size, direct: 0 };
+    };
+    let target_order = MortonOrder::new(&root, targets);
+    let source_order = if are_few(targets.len(), sources.len()) {
+        // Boxes that will not be split need no order.
+        let MortonOrder { mut keys, mut index } = MortonOrder::of_leaves(&root, sources, WHOLE);
+        let needed = |level: usize, place: u64| has_near_target(&target_order.keys, level, place);
+        morton::refine(&root, sources, (&mut keys, &mut index), WHOLE, &needed);
+        MortonOrder { keys, index }
+    } else {
+        MortonOrder::new(&root, sources)
+    };
+    let target_order = Some(target_order);
+    OrderedPoints { root, source_order, target_order, leaf_size, direct: 0 }
+}
+
+/// Tree, near and far boxes, and truncation numbers, with their counts in `info`.
+pub(crate) fn geometry(
+    points: Points<'_>,
+    ordered: OrderedPoints,
+    options: &Options,
+    precision: Precision,
+    info: &mut Info,
+) -> Geometry {
+    let OrderedPoints { root, mut source_order, mut target_order, leaf_size, .. } = ordered;
+    let target_keys = &target_order.as_ref().unwrap_or(&source_order).keys;
+    let few = are_few(target_keys.len(), source_order.keys.len());
+    let needed = |cell: &Cell| {
+        let place = || morton::of_place(cell.place);
+        let near = || has_near_target(target_keys, usize::from(cell.level), place());
+        !few || cell.sources.len() > WHOLE || near()
+    };
+    let leaf_sizes = [leaf_size, leaf_size.min(TARGETS)];
+    let tree = Tree::where_needed(&source_order, target_order.as_ref(), leaf_sizes, needed);
+    let whole = |index: usize| {
+        let cell = &tree.cells[index];
+        let split = usize::from(cell.level) < MAX_DEPTH
+            && divides(&cell.sources, &source_order.keys, leaf_size);
+        cell.is_leaf() && split
+    };
+    let sources = (&source_order, points.sources);
+    let targets = target_order.as_ref().zip(points.targets).unwrap_or(sources);
+    let direct = tuning::direct_sources(options, precision);
+    let (near, near_pairs, mut far) = Traversal::new(&root, &tree, targets, &whole, direct).run();
+    let lists = Lists { near, near_pairs, ..Lists::default() };
+    let screening = Screening::new(options.kernel, root.side);
+    let sets = PointSets { root: &root, screening, tree: &tree, sources, targets };
+    let numbers = truncation::choose_for_treecode(&sets, &lists, &mut far, options);
+    for order in std::iter::once(&mut source_order).chain(&mut target_order) {
+        order.keys = Vec::new();
+    }
+    info.leaf_size = leaf_size;
+    info.m2p_count = far
+        .jobs
+        .iter()
+        .flatten()
+        .map(|(row, targets)| (targets.len() * far.range(*row as usize).len()) as u64)
+        .sum();
+    let far = Some(far);
+    let geometry =
+        Geometry { root, screening, tree, lists, far, numbers, source_order, target_order };
+    geometry.describe(info);
+    geometry
+}
+
+/// Whether boxes may be far from all targets; where these are as many as boxes, hardly any is.
+fn are_few(targets: usize, sources: usize) -> bool {
+    8 * targets < sources
+}
+
+/// Whether a target is in this box or one next to it: others are far from it, by their own
+/// distance. `place`: the key of the box's place in its level.
+fn has_near_target(keys: &[u64], level: usize, place: u64) -> bool {
+    let last = (1u32 << level) - 1;
+    let shift = 3 * (MAX_DEPTH - level);
+    let [x, y, z] = morton::place_of(place);
+    let around = |i: u32| i.saturating_sub(1)..(i + 1).min(last) + 1;
+    let mut places =
+        around(z).flat_map(|z| around(y).flat_map(move |y| around(x).map(move |x| [x, y, z])));
+    places.any(|place| {
+        let first = morton::of_place(place) << shift;
+        let slot = keys.partition_point(|&key| key < first);
+        keys.get(slot).is_some_and(|key| key >> shift == first >> shift)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{Distribution, Random};
+
+    #[test]
+    fn every_pair_of_points_is_settled_once() {
+        for distribution in Distribution::ALL {
+            let sources = distribution.points(20_000, &mut Random::new(1));
+            for (count, far) in [(1, 0.0), (30, 0.0), (30, 2.0), (4000, 0.3)] {
+                let mut targets = distribution.points(count, &mut Random::new(2));
+                targets.iter_mut().for_each(|x: &mut [f64; 3]| x[0] += far);
+                for targets in [Some(&targets[..]), None] {
+                    let options = Options { tolerance: 1e-3, ..Options::default() };
+                    let points = Points { sources: &sources, targets };
+                    let mut info = Info::default();
+                    let ordered = order(points, &options, Precision::Single);
+                    let geometry =
+                        geometry(points, ordered, &options, Precision::Single, &mut info);
+                    let Geometry { tree, far, .. } = geometry;
+                    let rows = far.unwrap();
+                    let pairs = |(row, targets): &(u32, std::ops::Range<u32>)| {
+                        let of = |i: usize| tree.cells[rows.entries[i] as usize].sources.len();
+                        let sources: usize = rows.range(*row as usize).map(of).sum();
+                        (sources * targets.len()) as u64
+                    };
+                    let far: u64 = rows.jobs.iter().flatten().map(pairs).sum();
+                    let m = targets.map_or(sources.len(), <[_]>::len);
+                    assert_eq!(info.p2p_pairs + far, (sources.len() * m) as u64);
+                }
+            }
+        }
+    }
+}
