@@ -40,17 +40,13 @@ impl Screened {
             false => fmm::Kernel::Laplace,
         };
         let backend = if kappa > 0.0 { fmm::Backend::Auto } else { self.options.backend };
-        let mode = match sources.len() as f64 * (targets.len() as f64) < OF_DIRECT {
-            true => fmm::Mode::Direct,
-            false => fmm::Mode::Fmm,
-        };
         let options = fmm::Options {
             kernel,
-            mode,
+            mode: fmm::Mode::Auto,
             tolerance: self.tolerance,
             gradient: with_gradient,
             dipoles: true,
-            backend: if mode == fmm::Mode::Direct { fmm::Backend::Cpu } else { backend },
+            backend,
             gpu: self.options.gpu,
             ..fmm::Options::default()
         };
@@ -284,6 +280,3 @@ impl Screened {
 
 /// Points at which fast sums are compared with direct ones.
 const SAMPLES: usize = 300;
-
-/// Pairs that are summed one by one.
-const OF_DIRECT: f64 = 2e8;
