@@ -121,19 +121,8 @@ impl Plan {
         let gpu = match options.backend {
             Backend::Cpu => false,
             Backend::Cuda | Backend::Hybrid => true,
-            Backend::Auto => {
-                let on_gpu = options.mode == Mode::Fmm && options.kernel.kappa() == 0.0;
-                on_gpu && gpu::pays(sources, targets)
-            }
+            Backend::Auto => options.mode == Mode::Fmm && gpu::pays(sources, targets),
         };
-        if gpu && options.kernel.kappa() > 0.0 {
-            options.check()?;
-            return Err(Error::Option {
-                option: "backend",
-                value: format!("{:?}", options.backend),
-                allowed: "Cpu or Auto for screened sums",
-            });
-        }
         if !gpu {
             return Self::at_level(sources, targets, options, simd::check()?);
         }
