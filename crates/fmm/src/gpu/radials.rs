@@ -55,8 +55,14 @@ impl Stack {
         let terms = of.series().each_ref().map(|terms| terms.len() as u32);
         self.values.extend(of.series().iter().flatten());
         let ratios = self.values.len() as u64;
-        self.values.extend(of.ratios().as_flattened());
         let begin = self.derivatives.len();
+        if terms[0] == 0 {
+            // Boxes that feel nothing: kappa's powers may be beyond single precision.
+            self.values.resize(self.values.len() + 2 * (p - 1), 0.0);
+            let derivatives = begin as u64;
+            return Radial { series, ratios, derivatives, terms, ..Radial::default() };
+        }
+        self.values.extend(of.ratios().as_flattened());
         let ends = std::array::from_fn(|axis| {
             let entry = |e: &crate::harmonics::Entry| (e.row as u32, e.column as u32, of.scaled(e));
             self.derivatives.extend(gradient.within(p, axis).map(entry));
