@@ -19,9 +19,9 @@
 // Scalars between rows: rows begin in different banks, on 16 bytes.
 #define PITCH (32 + WIDE)
 
-// charges: [n] or null; dipoles: [3][n]; derivatives: three lists, the end of each in ends; radials:
-// of each level, which then has derivatives of its own. Shared memory of a warp: a column, the
-// strengths, radial functions, the sums.
+// charges: [n] or null; dipoles: [3][n]; derivatives: three lists, the end of each in ends;
+// radials: of each level, which then has derivatives of its own. Shared memory of a warp: a column,
+// the strengths, radial functions, the sums.
 extern "C" __global__ void p2m(const Cell* cells, u32 count, const Level* levels, const Point* sources,
                                const REAL* charges, const REAL* dipoles, u64 n, const REAL* diagonal, const REAL* columns,
                                u32 table_p, const Derivative* derivatives, u32 end_x, u32 end_y, u32 end_z,

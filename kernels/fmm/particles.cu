@@ -69,9 +69,8 @@ extern "C" __global__ void particles_gather(const double* from, const u32* index
 }
 
 // Sums of one density to the caller's order, scale and units. itself: what single precision counted
-// of each target with itself is taken off, the targets being the sources with the given charges, and
-// kappa, if any, that of the Yukawa kernel.
-// potential, gradient: null if not asked for.
+// of each target with itself is taken off, the targets being the sources with the given charges.
+// kappa: that of the Yukawa kernel, or 0. potential, gradient: null if not asked for.
 extern "C" __global__ void particles_scatter(const u32* index, u32 m, double side, const Point* targets, u32 itself,
                                              const REAL* charges, const u64* largest, const REAL* potential,
                                              const REAL* gradient, double kappa, double* potential_out,

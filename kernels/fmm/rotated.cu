@@ -1,5 +1,6 @@
-// Dense matrices of screened translations, M2M, M2L and L2L, multiplied out of rotations and coaxial
-// translations (docs/math.md, "Screened sums"), in double precision. Oracle: the same on the CPU.
+// Dense matrices of screened translations, M2M, M2L and L2L, multiplied out of rotations and
+// coaxial translations (docs/math.md, "Screened sums"), in double precision. Oracle: the same on
+// the CPU.
 #include "shared/harmonics.cuh"
 
 struct Rotated {

@@ -12,7 +12,8 @@ __device__ __forceinline__ float decay(float kappa, float r) {
 }
 __device__ __forceinline__ double decay(double kappa, double r) { return exp(-kappa * r); }
 
-// What screening makes of the expansions of one level, as crates/fmm/src/gpu/radials.rs declares it.
+// What screening makes of the expansions of one level, as crates/fmm/src/gpu/radials.rs declares
+// it.
 struct __align__(16) Radial {
     u64 series;       // address of two power series, one after the other, lowest power first
     u64 ratios;       // address of two factors for each degree but the first

@@ -222,8 +222,8 @@ impl DevicePlan {
         self.target_points.as_ref().unwrap_or(&self.source_points)
     }
 
-    /// kappa times the root's side, as kernels take it: no power of it that they form overflows, and
-    /// nothing is felt at any distance above rounding.
+    /// kappa times the root's side, as kernels take it: no power of it that they form overflows,
+    /// and nothing is felt at any distance above rounding.
     pub(super) fn kappa(&self) -> f64 {
         self.screening.root.min(1e15)
     }
