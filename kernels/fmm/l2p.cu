@@ -3,13 +3,15 @@
 //
 // One warp a leaf, one target a lane. Shared memory has, column after column, what each step needs:
 // both coefficients and the two factors of the recursion, and the coefficients of the three
-// derivatives, which are expansions too.
+// derivatives, which are expansions too; with screening also the radial functions at each target.
 #include "shared/cell.cuh"
 #include "shared/harmonics.cuh"
 #include "shared/levels.cuh"
+#include "shared/screening.cuh"
 
-#ifndef GRADIENT
-#error macro GRADIENT (0 or 1) is missing
+// Whether gradients are asked for; whether the kernel is that of Yukawa.
+#if !defined(GRADIENT) || !defined(SCREENED)
+#error macros GRADIENT and SCREENED (0 or 1) are needed
 #endif
 
 // A step: cosine, sine, factors.
@@ -31,10 +33,12 @@ __device__ __forceinline__ u32 step_of(u32 place, u32 p, bool& is_sine) {
     return m * p - m * (m - 1) / 2 + n - m;
 }
 
-// Adds to potential [m] and gradient [3][m].
+// Adds to potential [m] and gradient [3][m]. radials: of each level, which then has derivatives of
+// its own.
 extern "C" __global__ void l2p(const Cell* cells, u32 count, const Level* levels, const Point* targets,
                                const REAL* diagonal, const REAL* columns, u32 table_p, const Derivative* derivatives,
-                               u32 end_x, u32 end_y, u32 end_z, REAL* potential, REAL* gradient, u64 m_targets) {
+                               u32 end_x, u32 end_y, u32 end_z, const Radial* radials, REAL* potential, REAL* gradient,
+                               u64 m_targets) {
     extern __shared__ __align__(16) unsigned char memory[];
     u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     u32 i = blockIdx.x * warps + warp;
@@ -43,6 +47,10 @@ extern "C" __global__ void l2p(const Cell* cells, u32 count, const Level* levels
 #if GRADIENT
     Slope* slopes = (Slope*)((Step*)memory + (u64)warps * most) + (u64)warp * most;
 #endif
+#if SCREENED
+    // Behind what all warps have of steps and slopes.
+    REAL* functions = (REAL*)memory + (4 + 6 * GRADIENT) * ((u64)warps * most) + (u64)warp * 32 * table_p + lane;
+#endif
     if (i >= count) return;
     Cell cell = cells[i];
     Level level = levels[cell.level];
@@ -50,6 +58,9 @@ extern "C" __global__ void l2p(const Cell* cells, u32 count, const Level* levels
     u32 p = level.p;
     Recursion table = {diagonal, columns, table_p};
     const REAL* from = expansion(level, i);
+#if SCREENED
+    Radial radial = radials[cell.level];
+#endif
     for (u32 k = lane; k < p * p; k += 32) {
         bool is_sine;
         u32 step = step_of(k, p, is_sine);
@@ -72,7 +83,12 @@ extern "C" __global__ void l2p(const Cell* cells, u32 count, const Level* levels
     for (u32 k = lane; k < p * (p + 1) / 2; k += 32)
         for (u32 c = 0; c < 6; c++) slopes[k].v[c] = 0;
     __syncwarp();
+#if SCREENED
+    derivatives = (const Derivative*)radial.derivatives;
+    u32 begins[4] = {0, radial.ends[0], radial.ends[1], radial.ends[2]};
+#else
     u32 begins[4] = {0, end_x, end_y, end_z};
+#endif
     for (u32 k = 0; k < 3; k++)
         for (u32 e = begins[k] + lane; e < begins[k + 1]; e += 32) {
             Derivative d = derivatives[e];
@@ -89,6 +105,9 @@ extern "C" __global__ void l2p(const Cell* cells, u32 count, const Level* levels
         REAL x = point.x * scale, y = point.y * scale, z = point.z * scale;
         REAL r2 = z * z + (y * y + x * x);
         REAL sum = 0;
+#if SCREENED
+        radial_functions(radial, p, r2, functions, 32);
+#endif
 #if GRADIENT
         REAL gx = 0, gy = 0, gz = 0;
         const Slope* slope = slopes;
@@ -101,12 +120,18 @@ extern "C" __global__ void l2p(const Cell* cells, u32 count, const Level* levels
 #pragma unroll 4
             for (u32 n = m; n < p; n++) {
                 Step e = *step++;
-                sum = fused(e.s, s1, fused(e.c, c1, sum));
+#if SCREENED
+                REAL function = functions[32 * n];
+                REAL hc = c1 * function, hs = s1 * function;
+#else
+                REAL hc = c1, hs = s1;
+#endif
+                sum = fused(e.s, hs, fused(e.c, hc, sum));
 #if GRADIENT
                 const REAL* v = (slope++)->v;
-                gx = fused(v[1], s1, fused(v[0], c1, gx));
-                gy = fused(v[3], s1, fused(v[2], c1, gy));
-                gz = fused(v[5], s1, fused(v[4], c1, gz));
+                gx = fused(v[1], hs, fused(v[0], hc, gx));
+                gy = fused(v[3], hs, fused(v[2], hc, gy));
+                gz = fused(v[5], hs, fused(v[4], hc, gz));
 #endif
                 REAL a = e.a * z, b = e.b * r2;
                 REAL c0 = a * c1 - b * c2, s0 = a * s1 - b * s2;

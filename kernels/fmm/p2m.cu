@@ -6,9 +6,11 @@
 #include "shared/cell.cuh"
 #include "shared/harmonics.cuh"
 #include "shared/levels.cuh"
+#include "shared/screening.cuh"
 
-#ifndef DIPOLES
-#error macro DIPOLES (0 or 1) is missing
+// Whether there are dipoles; whether the kernel is that of Yukawa.
+#if !defined(DIPOLES) || !defined(SCREENED)
+#error macros DIPOLES and SCREENED (0 or 1) are needed
 #endif
 
 // Moments with charges (first) and with the components of dipoles.
@@ -17,18 +19,20 @@
 // Scalars between rows: rows begin in different banks, on 16 bytes.
 #define PITCH (32 + WIDE)
 
-// charges: [n] or null; dipoles: [3][n]; derivatives: three lists, the end of each in ends. Shared
-// memory of a warp: a column, the strengths, the sums.
+// charges: [n] or null; dipoles: [3][n]; derivatives: three lists, the end of each in ends;
+// radials: of each level, which then has derivatives of its own. Shared memory of a warp: a column,
+// the strengths, radial functions, the sums.
 extern "C" __global__ void p2m(const Cell* cells, u32 count, const Level* levels, const Point* sources,
                                const REAL* charges, const REAL* dipoles, u64 n, const REAL* diagonal, const REAL* columns,
-                               u32 table_p, const Derivative* derivatives, u32 end_x, u32 end_y, u32 end_z) {
+                               u32 table_p, const Derivative* derivatives, u32 end_x, u32 end_y, u32 end_z,
+                               const Radial* radials) {
     extern __shared__ __align__(16) unsigned char memory[];
     u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
     u32 i = blockIdx.x * warps + warp;
-    u32 size = (2 * table_p + SUMS) * PITCH + SUMS * ((table_p * table_p + 3) & ~3u);
+    u32 size = ((2 + SCREENED) * table_p + SUMS) * PITCH + SUMS * ((table_p * table_p + 3) & ~3u);
     REAL* rows = (REAL*)memory + (u64)warp * size;
     REAL* weights = rows + 2 * table_p * PITCH;
-    REAL* sums = weights + SUMS * PITCH;
+    REAL* sums = weights + (SUMS + SCREENED * table_p) * PITCH;
     if (i >= count) return;
     Cell cell = cells[i];
     Level level = levels[cell.level];
@@ -36,6 +40,10 @@ extern "C" __global__ void p2m(const Cell* cells, u32 count, const Level* levels
     u32 p = level.p;
     Recursion table = {diagonal, columns, table_p};
     REAL scale = (REAL)(1.0 / side_of(cell.level));
+#if SCREENED
+    Radial radial = radials[cell.level];
+    REAL* functions = weights + SUMS * PITCH + lane;
+#endif
     for (u32 k = lane; k < SUMS * p * p; k += 32) sums[k] = 0;
     for (u32 begin = cell.source_begin; begin < cell.source_end; begin += 32) {
         bool valid = begin + lane < cell.source_end;
@@ -49,6 +57,9 @@ extern "C" __global__ void p2m(const Cell* cells, u32 count, const Level* levels
         weights[lane] = charge;
         for (u32 k = 0; k < 3; k++) weights[(1 + k) * PITCH + lane] = valid ? dipoles[k * n + source] * scale : (REAL)0;
 #endif
+#if SCREENED
+        radial_functions(radial, p, r2, functions, PITCH);
+#endif
         for (u32 m = 0; m < p; m++) {
             raise_order(table, m, x, y, c, s);
 #if !DIPOLES
@@ -61,8 +72,14 @@ extern "C" __global__ void p2m(const Cell* cells, u32 count, const Level* levels
             REAL* sines = cosines + height * PITCH;
 #pragma unroll 2
             for (u32 row = 0; row < height; row++) {
+#if SCREENED
+                REAL function = functions[(m + row) * PITCH];
+                cosines[row * PITCH] = c1 * function;
+                sines[row * PITCH] = s1 * function;
+#else
                 cosines[row * PITCH] = c1;
                 sines[row * PITCH] = s1;
+#endif
                 REAL a = 0, b = 0;
                 if (row + 1 < height) {
                     a = factors[2 * row] * z;
@@ -100,7 +117,12 @@ extern "C" __global__ void p2m(const Cell* cells, u32 count, const Level* levels
     }
     REAL* out = expansion(level, i);
 #if DIPOLES
+#if SCREENED
+    derivatives = (const Derivative*)radial.derivatives;
+    u32 begins[4] = {0, radial.ends[0], radial.ends[1], radial.ends[2]};
+#else
     u32 begins[4] = {0, end_x, end_y, end_z};
+#endif
     for (u32 k = 0; k < 3; k++)
         for (u32 e = begins[k] + lane; e < begins[k + 1]; e += 32) {
             Derivative d = derivatives[e];

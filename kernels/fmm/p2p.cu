@@ -11,11 +11,15 @@
 // dipoles, whose field at the threshold would drown the rest, they are left out instead. In double
 // precision such pairs are much rarer, and left out likewise.
 #include "shared/near.cuh"
+#include "shared/screening.cuh"
 
 // How many densities; whether there are charges and dipoles and gradients are asked for; whether
-// all pairs of points are summed: most leaves are apart then.
+// all pairs of points are summed: most leaves are apart then; whether the kernel is that of Yukawa.
 #if !defined(DENSITIES) || !defined(CHARGES) || !defined(DIPOLES) || !defined(GRADIENT) || !defined(ALL_PAIRS)
 #error macros DENSITIES, CHARGES, DIPOLES, GRADIENT and ALL_PAIRS are needed
+#endif
+#ifndef SCREENED
+#error macro SCREENED (0 or 1) is missing
 #endif
 
 #define STRENGTHS (DENSITIES * (CHARGES + 3 * DIPOLES))
@@ -36,7 +40,7 @@
 #endif
 #define UNROLL (SUMS == 1 ? 4 : PRECISION == 64 ? 1 : 2)
 #define STAGED (SUMS == 1 && STRENGTHS == 1 ? 64 : 32)
-#define BLOCKS (PRECISION == 32 && !DIPOLES && SUMS > 1 && (DENSITIES == 2 || GRADIENT) && SUMS <= 4 ? 4 : 1)
+#define BLOCKS (PRECISION == 32 && !DIPOLES && (SUMS > 1 ? (DENSITIES == 2 || GRADIENT) && SUMS <= 4 : SCREENED) ? 4 : 1)
 
 // Strengths of k densities in Morton order: charges [k][n], dipoles [k][3][n].
 struct Strengths {
@@ -52,9 +56,13 @@ __device__ __forceinline__ REAL strength(const Strengths& s, u32 i, u32 source) 
     return s.dipoles[(3 * density + part - CHARGES) * s.n + source];
 }
 
-// 1/distance to a source of the targets' own leaf, or one that may be as close.
-__device__ __forceinline__ REAL clamped_inverse(REAL r2, REAL threshold) {
-#if DIPOLES && PRECISION == 32
+// 1/distance to a source of the targets' own leaf, or one that may be as close; r2 becomes the
+// squared distance that the pair counts with.
+__device__ __forceinline__ REAL clamped_inverse(REAL& r2, REAL threshold) {
+#if SCREENED && !DIPOLES && PRECISION == 32
+    r2 = max(r2, threshold);
+    return inverse_root(r2);
+#elif DIPOLES && PRECISION == 32
     return r2 > threshold ? inverse_root(r2) : (REAL)0;
 #else
     return inverse_distance(r2, threshold);
@@ -67,33 +75,45 @@ __device__ __forceinline__ constexpr bool clamps() {
     return KIND == SAME || (KIND == OTHER && (DIPOLES || PRECISION == 64));
 }
 
-// Adds one source's share: d = target minus source, inv = 1/|d|, q: strengths.
-__device__ __forceinline__ void add(REAL dx, REAL dy, REAL dz, REAL inv, const REAL* q, REAL (*sums)[1 + 3 * GRADIENT]) {
+// Adds one source's share: d = target minus source, inv = 1/|d|, q: strengths; with screening also
+// r2 = |d|^2. With t = kappa r then 1/r becomes exp(-t) / r, 1/r^3 also gets a factor 1 + t, and
+// 3/r^5 instead of its 3 a factor 3 + 3t + t^2.
+__device__ __forceinline__ void add(REAL dx, REAL dy, REAL dz, REAL r2, REAL inv, REAL kappa, const REAL* q,
+                                    REAL (*sums)[1 + 3 * GRADIENT]) {
+    REAL r = r2 * inv;
+    REAL first = SCREENED ? inv * decay(kappa, r) : inv;
 #if DIPOLES || GRADIENT
-    REAL inv2 = inv * inv, inv3 = inv2 * inv;
+    REAL inv2 = inv * inv, inv3 = inv2 * first;
+    REAL slope = SCREENED ? fused(kappa, r, (REAL)1) : (REAL)1;
+#endif
+#if GRADIENT
+    REAL along_r = inv3 * slope;
+#if DIPOLES
+    REAL curve = SCREENED ? fused(slope, slope + 1, (REAL)1) : (REAL)3;
+#endif
 #endif
 #pragma unroll
     for (int k = 0; k < DENSITIES; k++) {
         const REAL* own = q + k * (CHARGES + 3 * DIPOLES);
         REAL* sum = sums[k];
 #if CHARGES
-        sum[0] = fused(own[0], inv, sum[0]);
+        sum[0] = fused(own[0], first, sum[0]);
 #endif
 #if DIPOLES
         const REAL* d = own + CHARGES;
         REAL along = fused(d[2], dz, fused(d[1], dy, d[0] * dx)) * inv3;
-        sum[0] += along;
+        sum[0] = SCREENED ? fused(along, slope, sum[0]) : sum[0] + along;
 #endif
 #if GRADIENT
         REAL factor = 0;
 #if CHARGES
-        factor = own[0] * inv3;
+        factor = own[0] * along_r;
 #endif
 #if DIPOLES
-        factor = fused(3 * along, inv2, factor);
-        sum[1] = fused(d[0], inv3, sum[1]);
-        sum[2] = fused(d[1], inv3, sum[2]);
-        sum[3] = fused(d[2], inv3, sum[3]);
+        factor = fused(curve * along, inv2, factor);
+        sum[1] = fused(d[0], along_r, sum[1]);
+        sum[2] = fused(d[1], along_r, sum[2]);
+        sum[3] = fused(d[2], along_r, sum[3]);
 #endif
         sum[1] = fused(-factor, dx, sum[1]);
         sum[2] = fused(-factor, dy, sum[2]);
@@ -110,7 +130,8 @@ struct Stage {
 // The staged sources at T rows of targets; squares: those of the targets' places.
 template <int T, Kind KIND>
 __device__ __forceinline__ void sum_stage(const Stage& stage, u32 count, REAL threshold, const REAL* x, const REAL* y,
-                                          const REAL* z, const REAL* squares, REAL (*sums)[DENSITIES][1 + 3 * GRADIENT]) {
+                                          const REAL* z, const REAL* squares, REAL kappa,
+                                          REAL (*sums)[DENSITIES][1 + 3 * GRADIENT]) {
     REAL softening = (REAL)SOFTENING * threshold;
     for (u32 j = (threadIdx.x & 31) / GROUP; j < count; j += UNROLL * WAYS) {
 #pragma unroll
@@ -124,12 +145,13 @@ __device__ __forceinline__ void sum_stage(const Stage& stage, u32 count, REAL th
             for (int t = 0; t < T; t++) {
                 if constexpr (KIND == APART) {
                     REAL r2 = fused(s.x, x[t], fused(s.y, y[t], fused(s.z, z[t], s.w + squares[t])));
-                    add(0, 0, 0, inverse_root(r2), own, sums[t]);
+                    add(0, 0, 0, r2, inverse_root(r2), kappa, own, sums[t]);
                 } else {
                     REAL dx = x[t] - s.x, dy = y[t] - s.y, dz = z[t] - s.z;
                     REAL first = clamps<KIND>() ? dx * dx : fused(dx, dx, softening);
                     REAL r2 = fused(dz, dz, fused(dy, dy, first));
-                    add(dx, dy, dz, clamps<KIND>() ? clamped_inverse(r2, threshold) : inverse_root(r2), own, sums[t]);
+                    REAL inv = clamps<KIND>() ? clamped_inverse(r2, threshold) : inverse_root(r2);
+                    add(dx, dy, dz, r2, inv, kappa, own, sums[t]);
                 }
             }
         }
@@ -169,7 +191,7 @@ __device__ __forceinline__ void fill_stage(Stage& stage, const Leaf& leaf, u32 b
 template <int T>
 __device__ __forceinline__ void sum_rows(const Near& near, const Item& item, u32 cell, u32 first, u32 count,
                                          const Point* sources, const Point* targets, const Strengths& strengths,
-                                         REAL* potential, REAL* gradient, u64 m, Stage& stage) {
+                                         REAL kappa, REAL* potential, REAL* gradient, u64 m, Stage& stage) {
     u32 lane = threadIdx.x & 31, own = lane % GROUP;
     REAL x[T], y[T], z[T], squares[T], sums[T][DENSITIES][1 + 3 * GRADIENT];
 #pragma unroll
@@ -194,11 +216,11 @@ __device__ __forceinline__ void sum_rows(const Near& near, const Item& item, u32
                 fill_stage(stage, leaf, begin, here, sources, strengths);
                 u32 whole = (here + UNROLL * WAYS - 1) / (UNROLL * WAYS) * (UNROLL * WAYS);
                 if (leaf.kind == SAME)
-                    sum_stage<T, SAME>(stage, whole, leaf.threshold, x, y, z, squares, sums);
+                    sum_stage<T, SAME>(stage, whole, leaf.threshold, x, y, z, squares, kappa, sums);
                 else if (!EXPANDED || leaf.kind == OTHER)
-                    sum_stage<T, OTHER>(stage, whole, leaf.threshold, x, y, z, squares, sums);
+                    sum_stage<T, OTHER>(stage, whole, leaf.threshold, x, y, z, squares, kappa, sums);
                 else
-                    sum_stage<T, EXPANDED ? APART : OTHER>(stage, whole, leaf.threshold, x, y, z, squares, sums);
+                    sum_stage<T, EXPANDED ? APART : OTHER>(stage, whole, leaf.threshold, x, y, z, squares, kappa, sums);
             }
         }
     }
@@ -221,7 +243,7 @@ __device__ __forceinline__ void sum_rows(const Near& near, const Item& item, u32
 extern "C" __global__ void __launch_bounds__(WARPS * 32, BLOCKS)
     p2p(const Cell* cells, const double* centres, const u32* entries, const Item* items, const u32* item_cells, u32 count,
         double side, const Point* sources, const Point* targets, const REAL* charges, const REAL* dipoles, u64 n,
-        REAL* potential, REAL* gradient, u64 m) {
+        REAL* potential, REAL* gradient, u64 m, double kappa) {
     __shared__ Stage stages[WARPS];
     u32 warp = threadIdx.x >> 5;
     u32 i = blockIdx.x * WARPS + warp;
@@ -237,7 +259,8 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, BLOCKS)
         switch ((left + GROUP - 1) / GROUP) {
 #define CASE(T)                                                                                                        \
     case T:                                                                                                            \
-        sum_rows<T>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);        \
+        sum_rows<T>(near, item, cell, first, left, sources, targets, strengths, (REAL)kappa, potential, gradient, m,   \
+                    stage);                                                                                            \
         break;
             CASE(1)
             CASE(2)
@@ -261,7 +284,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, BLOCKS)
 // Puts the close pairs right; squares: what the loop took the root of. Coincident points contribute
 // nothing.
 extern "C" __global__ void p2p_close(const UnresolvedPair* pairs, u32 count, const float* squares, const REAL* charges,
-                                     const REAL* dipoles, u64 n, REAL* potential, REAL* gradient, u64 m) {
+                                     const REAL* dipoles, u64 n, REAL* potential, REAL* gradient, u64 m, double kappa) {
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
     UnresolvedPair pair = pairs[i];
@@ -272,9 +295,10 @@ extern "C" __global__ void p2p_close(const UnresolvedPair* pairs, u32 count, con
         for (int c = 0; c < 1 + 3 * GRADIENT; c++) sums[k][c] = off[k][c] = 0;
     REAL dx = pair.exact[0], dy = pair.exact[1], dz = pair.exact[2];
     REAL r2 = fused(dz, dz, fused(dy, dy, dx * dx));
-    if (r2 > 0) add(dx, dy, dz, 1 / sqrt(r2), q, sums);
+    if (r2 > 0) add(dx, dy, dz, r2, 1 / sqrt(r2), (REAL)kappa, q, sums);
 #if !DIPOLES && PRECISION == 32
-    add(pair.used[0], pair.used[1], pair.used[2], inverse_root((REAL)squares[i]), q, off);
+    REAL used = squares[i];
+    add(pair.used[0], pair.used[1], pair.used[2], used, inverse_root(used), (REAL)kappa, q, off);
 #endif
     for (int k = 0; k < DENSITIES; k++) {
         atomicAdd(&potential[k * m + pair.target], sums[k][0] - off[k][0]);

@@ -1,6 +1,7 @@
 // Points relative to their leaves, and strengths and sums between the caller's order and Morton
 // order. CPU twin: crates/fmm/src/particles.rs.
 #include "shared/cell.cuh"
+#include "shared/screening.cuh"
 
 // Squared distance below which single precision counts a pair as if it were that far apart; in
 // double precision it is not used.
@@ -69,10 +70,11 @@ extern "C" __global__ void particles_gather(const double* from, const u32* index
 
 // Sums of one density to the caller's order, scale and units. itself: what single precision counted
 // of each target with itself is taken off, the targets being the sources with the given charges.
-// potential, gradient: null if not asked for.
+// kappa: that of the Yukawa kernel, or 0. potential, gradient: null if not asked for.
 extern "C" __global__ void particles_scatter(const u32* index, u32 m, double side, const Point* targets, u32 itself,
                                              const REAL* charges, const u64* largest, const REAL* potential,
-                                             const REAL* gradient, double* potential_out, double* gradient_out) {
+                                             const REAL* gradient, double kappa, double* potential_out,
+                                             double* gradient_out) {
     u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
     if (i >= m) return;
     u64 at = index[i];
@@ -80,7 +82,10 @@ extern "C" __global__ void particles_scatter(const u32* index, u32 m, double sid
     if (potential_out) {
         REAL own = 0;
 #if PRECISION == 32
-        if (itself) own = charges[i] * inverse_root(targets[i].w);
+        if (itself) {
+            REAL r2 = targets[i].w, inv = inverse_root(r2);
+            own = charges[i] * (kappa > 0 ? inv * decay((REAL)kappa, r2 * inv) : inv);
+        }
 #endif
         potential_out[at] = ((double)potential[i] - (double)own) / side * scale;
     }

@@ -127,19 +127,9 @@ impl Plan {
             Backend::Cpu => false,
             Backend::Cuda | Backend::Hybrid => true,
             Backend::Auto => {
-                let on_gpu =
-                    matches!(options.mode, Mode::Fmm | Mode::Auto) && options.kernel.kappa() == 0.0;
-                on_gpu && gpu::pays(sources, targets)
+                matches!(options.mode, Mode::Fmm | Mode::Auto) && gpu::pays(sources, targets)
             }
         };
-        if gpu && options.kernel.kappa() > 0.0 {
-            options.check()?;
-            return Err(Error::Option {
-                option: "backend",
-                value: format!("{:?}", options.backend),
-                allowed: "Cpu or Auto for screened sums",
-            });
-        }
         if gpu && options.mode == Mode::Treecode {
             options.check()?;
             return Err(Error::Option {

@@ -53,6 +53,16 @@ impl<T: Real> Radial<T> {
         screening * units * entry.factor
     }
 
+    /// Coefficients of the two power series in the squared distance over that of the corners.
+    pub(crate) fn series(&self) -> &[Vec<T>; 2] {
+        &self.series
+    }
+
+    /// For n = 1 .. p what degree n - 1 has of degree n, and of degree n + 1 over `u^2`.
+    pub(crate) fn ratios(&self) -> &[[T; 2]] {
+        &self.ratios
+    }
+
     /// The functions at `u2`, squared distances from the centre in units of the side; `values` has
     /// room for p.
     #[inline(always)]

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use fmm::samples::{ChargeKind, Distribution, Random};
-use fmm::{Backend, Densities, Error, Kernel, Options, Plan, Potentials, Precision, direct};
+use fmm::{Densities, Error, Kernel, Options, Plan, Potentials, Precision, direct};
 
 /// Relative L2 error.
 fn error(found: &[f64], exact: &[f64]) -> f64 {
@@ -143,8 +143,4 @@ fn kappa_is_checked() {
         let refused = Plan::new(&[[0.0; 3]], None, &options);
         assert!(matches!(refused, Err(Error::Option { option: "kernel", .. })), "{kappa}");
     }
-    let kernel = Kernel::Yukawa { kappa: 1.0 };
-    let options = Options { kernel, backend: Backend::Cuda, ..Options::default() };
-    let refused = Plan::new(&[[0.0; 3]], None, &options);
-    assert!(matches!(refused, Err(Error::Option { option: "backend", .. })));
 }

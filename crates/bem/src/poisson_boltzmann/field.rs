@@ -39,14 +39,13 @@ impl Screened {
             true => fmm::Kernel::Yukawa { kappa },
             false => fmm::Kernel::Laplace,
         };
-        let backend = if kappa > 0.0 { fmm::Backend::Auto } else { self.options.backend };
         let options = fmm::Options {
             kernel,
             mode: fmm::Mode::Auto,
             tolerance: self.tolerance,
             gradient: with_gradient,
             dipoles: true,
-            backend,
+            backend: self.options.backend,
             gpu: self.options.gpu,
             ..fmm::Options::default()
         };

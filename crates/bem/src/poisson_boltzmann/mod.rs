@@ -126,12 +126,11 @@ pub fn poisson_boltzmann(
     let sum = |boundary: &Arc<Boundary>| -> Result<Sum, Error> {
         let kappa = regions.media[boundary.region].kappa;
         let kernel = fmm::Kernel::Yukawa { kappa };
-        let backend = if kappa > 0.0 { fmm::Backend::Auto } else { options.backend };
         let own = fmm::Options {
             kernel: if kappa > 0.0 { kernel } else { fmm::Kernel::Laplace },
             gradient: true,
             dipoles: true,
-            backend,
+            backend: options.backend,
             gpu: options.gpu,
             ..fmm::Options::default()
         };

@@ -6,10 +6,12 @@ use super::expansions::Expansions;
 use super::kernels::{Harmonics, Kernel, NEAR_WARPS, NearItems, close, count, particles};
 use super::lists::Lists;
 use super::points::Points;
+use super::radials::Radials;
 use super::reals::{Derivative, Point, Reals, precision_macro, scalar};
 use super::tree::{self, MortonOrder, Tree};
 use super::{GpuInfo, far_matrices, tables, tuning};
 use crate::plan::Info;
+use crate::screened::Screening;
 use crate::truncation::{TruncationNumbers, expected};
 use crate::{Mode, Options, Precision};
 
@@ -29,6 +31,7 @@ pub(super) struct DevicePlan {
     pub(super) near_stream: Stream,
     pub(super) precision: Precision,
     pub(super) side: f64,
+    pub(super) screening: Screening,
     pub(super) sources: usize,
     pub(super) targets: usize,
     /// Whether the targets are the sources.
@@ -47,6 +50,8 @@ pub(super) struct DevicePlan {
     pub(super) squares: Buffer<f32>,
     pub(super) close_count: usize,
     pub(super) tables: Tables,
+    /// None without screening.
+    pub(super) radials: Option<Radials>,
     pub(super) largest: Kernel<particles::Largest>,
     pub(super) gather: Kernel<particles::Gather>,
     pub(super) scatter: Kernel<particles::Scatter>,
@@ -84,9 +89,24 @@ pub(super) fn estimate(
     let p = expected::stored(options.tolerance).max(3.0);
     let of_boxes = boxes * (96 + (2.0 * p * p) as u64 * scalar + 160 * 40 + 28 * 16);
     // Matrices of M2L: a uniform tree has 316 vectors, others more, up to the limit.
-    let of_matrices =
-        if options.mode == Mode::Fmm { (316.0 * p.powi(4)) as u64 * scalar } else { 0 };
+    let of_level = if options.mode == Mode::Fmm { (316.0 * p.powi(4)) as u64 * scalar } else { 0 };
+    // With screening each level has its own.
+    let screened = options.kernel.kappa() > 0.0;
+    let levels = (n.max(m) as f64 / occupancy).max(8.0).log(4.0).ceil() as u64;
+    let of_matrices = if screened { levels * of_level } else { of_level };
     of_points + of_boxes + of_matrices.min(far_matrices::limit(device)) + (64 << 20)
+}
+
+/// Entries of derivatives as kernels read them: two 32-bit numbers and a factor, aligned as the
+/// factor is.
+pub(super) fn derivative_bytes(precision: Precision, entries: &[(u32, u32, f64)]) -> Vec<u8> {
+    let of = |&(row, column, factor): &(u32, u32, f64)| {
+        let mut bytes = row.to_ne_bytes().to_vec();
+        bytes.extend(column.to_ne_bytes());
+        bytes.extend(tables::reals(precision, [factor]));
+        bytes
+    };
+    entries.iter().flat_map(of).collect()
 }
 
 /// Coordinates relative to leaves.
@@ -122,16 +142,7 @@ impl Tables {
     ) -> Result<Self, cuda::Error> {
         let (diagonal, columns) = tables::recursion(p);
         let (entries, ends) = tables::derivatives(p);
-        // Two 32-bit numbers and a factor, aligned as the factor is.
-        let derivatives: Vec<u8> = entries
-            .iter()
-            .flat_map(|&(row, column, factor)| {
-                let mut bytes = row.to_ne_bytes().to_vec();
-                bytes.extend(column.to_ne_bytes());
-                bytes.extend(tables::reals(precision, [factor]));
-                bytes
-            })
-            .collect();
+        let derivatives = derivative_bytes(precision, &entries);
         Ok(Self {
             p,
             diagonal: Reals::upload(device, precision, &tables::reals(precision, diagonal))?,
@@ -156,12 +167,12 @@ impl Tables {
 }
 
 impl DevicePlan {
-    /// Of points with their tree, lists and expansions, whose truncation numbers are `p` at most.
+    /// Of points with their tree, lists and expansions, whose truncation numbers are `numbers`.
     pub(super) fn new(
         device: &Device,
         precision: Precision,
-        direct: bool,
-        p: usize,
+        (direct, screening): (bool, Screening),
+        numbers: &TruncationNumbers,
         points: Points,
         (tree, lists, expansions): (Tree, Lists, Expansions),
     ) -> Result<Self, cuda::Error> {
@@ -176,11 +187,13 @@ impl DevicePlan {
             near_stream: device.new_stream()?,
             precision,
             side: points.root.side,
+            screening,
             sources,
             targets,
             itself: target_order.is_none(),
             direct,
-            tables: Tables::new(device, precision, p.max(1))?,
+            tables: Tables::new(device, precision, numbers.max().max(1))?,
+            radials: Radials::new(device, precision, screening, numbers)?,
             largest: Kernel::with(device, &macros)?,
             gather: Kernel::with(device, &macros)?,
             scatter: Kernel::with(device, &macros)?,
@@ -207,6 +220,12 @@ impl DevicePlan {
 
     pub(super) fn target_points(&self) -> &Reals<Point> {
         self.target_points.as_ref().unwrap_or(&self.source_points)
+    }
+
+    /// kappa times the root's side, as kernels take it: no power of it that they form overflows,
+    /// and nothing is felt at any distance above rounding.
+    pub(super) fn kappa(&self) -> f64 {
+        self.screening.root.min(1e15)
     }
 
     /// What P2P and the search for close pairs go through.
@@ -288,7 +307,8 @@ impl DevicePlan {
             + self.lists.near.bytes()
             + self.lists.entries.bytes()
             + self.lists.items.bytes()
-            + self.close.bytes();
+            + self.close.bytes()
+            + self.radials.as_ref().map_or(0, Radials::bytes);
         info.memory_bytes = points + lists + self.tree.cells.bytes() + self.expansions.bytes();
         info.gpu = Some(GpuInfo {
             name: self.device.info().name.clone(),

@@ -17,9 +17,10 @@ use super::lists::Lists;
 use super::points::Points;
 use super::stages::{Apply, Buffers, Kernels, Recorded, Signature, Stage};
 use super::tree::Tree;
-use super::{far_matrices, truncation, tuning};
+use super::{far_matrices, on_host, truncation, tuning};
 use crate::geometry;
 use crate::plan::{Densities, Info, Potentials, StageSeconds};
+use crate::screened::Screening;
 use crate::{Backend, Error, Mode, Options, Precision, Stencil};
 
 /// Points of a leaf where all pairs are summed: leaves only keep coordinates relative there.
@@ -79,21 +80,33 @@ impl Engine {
         device.stream().synchronize()?;
         let tree_seconds = started.elapsed().as_secs_f64();
 
+        let screening = Screening::new(options.kernel, points.root.side);
+        let callers = geometry::Points { sources, targets };
         let (host, numbers, expansions) = if hybrid {
-            let on_host = geometry::Points { sources, targets };
-            let host = Host::new(&device, on_host, &points, leaf_size, options, precision)?;
+            let host = Host::new(&device, callers, &points, leaf_size, options, precision)?;
             let numbers = host.numbers().clone();
             let stride = |p: usize| Host::stride(precision, p);
             let expansions = Expansions::untranslated(&device, precision, &tree, &numbers, stride)?;
             (Some(host), numbers, expansions)
         } else {
-            let chosen = truncation::choose(&device, &tree, &lists, &points, options)?;
+            let chosen = match far {
+                Some(stencil)
+                    if screening.is_some() && truncation::is_measured(&lists, options) =>
+                {
+                    let lists = (&lists, stencil);
+                    on_host::choose(callers, &points, leaf_size, lists, options, precision)?
+                }
+                _ => truncation::choose(&device, &tree, &lists, &points, options)?,
+            };
             let limit = far_matrices::limit(&device);
-            let expansions = Expansions::new(&device, precision, &tree, &lists, &chosen, limit)?;
+            let on_device = (&tree, &lists);
+            let expansions =
+                Expansions::new(&device, precision, screening, on_device, &chosen, limit)?;
             (None, chosen.numbers, expansions)
         };
         let made = (tree, lists, expansions);
-        let plan = DevicePlan::new(&device, precision, far.is_none(), numbers.max(), points, made)?;
+        let kind = (far.is_none(), screening);
+        let plan = DevicePlan::new(&device, precision, kind, &numbers, points, made)?;
         device.stream().synchronize()?;
         plan.describe(&numbers, leaf_size, tree_seconds, info);
         Ok(Self {

@@ -2,14 +2,15 @@
 
 use cuda::{Buffer, Device, Error, Grid, Plain, Stream};
 
+use super::family_matrices::{FamilyMatrices, Octants};
 use super::far_matrices::FarMatrices;
 use super::kernels::{Kernel, count, translate, tree as tree_kernels};
 use super::lists::Lists;
 use super::reals::{precision_macro, scalar};
-use super::tables;
 use super::tree::Tree;
 use super::truncation::Chosen;
 use crate::Precision;
+use crate::screened::Screening;
 use crate::truncation::TruncationNumbers;
 
 /// Where the expansions of a level are, as `kernels/shared/levels.cuh` declares it.
@@ -223,32 +224,33 @@ impl Work {
     }
 
     /// M2M or L2L of all levels: eight batches per level. `of`: levels of an octant's children and
-    /// of their parents in that order, to the levels of input and result; `matrix`: where the
-    /// matrix of an octant is.
+    /// of their parents in that order, to the levels of input and result; `matrices`: where those
+    /// of a parents' level are.
     fn families(
         &mut self,
         stored: &Stored,
         spans: &[Span],
         of: impl Fn(Level, Level) -> [Level; 2],
-        matrix: impl Fn(usize) -> u64,
-        lda: usize,
+        matrices: impl Fn(usize) -> Octants,
     ) -> Vec<Launch> {
         let mut launches = Vec::new();
-        for (levels, spans) in stored.levels.windows(2).zip(spans.chunks_exact(8)) {
+        let of_levels = stored.levels.windows(2).zip(spans.chunks_exact(8));
+        for (level, (levels, spans)) in of_levels.enumerate() {
             let [from, to] = of(levels[1], levels[0]);
             if from.p == 0 || to.p == 0 {
                 continue;
             }
+            let matrices = matrices(level);
             let mut launch = self.launch();
             for (octant, &(first_pair, pairs)) in spans.iter().enumerate() {
                 if pairs == 0 {
                     continue;
                 }
                 let batch = Batch {
-                    matrix: matrix(octant),
+                    matrix: matrices.address(octant),
                     rows: to.p * to.p,
                     columns: from.p * from.p,
-                    lda: count(lda),
+                    lda: count(matrices.lda),
                     first_pair: count(first_pair),
                     pairs: count(pairs),
                     ..Batch::between(from, to)
@@ -280,7 +282,7 @@ pub(super) struct Expansions {
     pub(super) m2l_products: f64,
     far_matrices: FarMatrices,
     /// Kept for the kernels that read them.
-    family_matrices: Buffer<u8>,
+    family_matrices: FamilyMatrices,
 }
 
 impl Expansions {
@@ -292,8 +294,8 @@ impl Expansions {
     pub(super) fn new(
         device: &Device,
         precision: Precision,
-        tree: &Tree,
-        lists: &Lists,
+        screening: Screening,
+        (tree, lists): (&Tree, &Lists),
         chosen: &Chosen,
         limit: u64,
     ) -> Result<Self, Error> {
@@ -301,7 +303,7 @@ impl Expansions {
         // Whole 16-byte words, so that translations load and add them at once.
         let stride = |p: usize| (p * p).next_multiple_of(4);
         let mut all = Self::untranslated(device, precision, tree, stored, stride)?;
-        all.far_matrices = FarMatrices::new(device, precision, lists, numbers, limit)?;
+        all.far_matrices = FarMatrices::new(device, precision, screening, lists, numbers, limit)?;
         let mut work = Work { tiling: all.tiling, batches: Vec::new(), tiles: Vec::new() };
         let expansions = [&all.multipoles, &all.locals];
         all.across = work.across(lists, numbers, &all.far_matrices, expansions);
@@ -309,26 +311,14 @@ impl Expansions {
             .map(|(p, begins)| p.pow(4) as f64 * f64::from(begins[1] - begins[0]))
             .sum();
 
-        let p = stored.max();
-        let mut matrices = Vec::new();
-        for octant in 0..if p > 0 { 8 } else { 0 } {
-            for matrix in tables::families(p, octant) {
-                matrices.extend(tables::reals(precision, matrix));
-            }
-        }
-        all.family_matrices = device.upload(&matrices)?;
+        all.family_matrices = FamilyMatrices::new(device, precision, screening, stored)?;
         let (families, spans) = families(device, tree)?;
         all.families = families;
-        let (first, size) = (all.family_matrices.address(), matrices.len() / 16);
-        let lda = tables::padded_rows(p);
-        // Of each octant M2M's, then L2L's.
-        let matrix = |octant: usize, of: usize| first + ((2 * octant + of) * size) as u64;
-        let (up, down) = (|octant| matrix(octant, 0), |octant| matrix(octant, 1));
-        all.upward =
-            work.families(&all.multipoles, &spans, |child, parent| [child, parent], up, lda);
+        let matrices = &all.family_matrices;
+        let (up, down) = (|level| matrices.of(level)[0], |level| matrices.of(level)[1]);
+        all.upward = work.families(&all.multipoles, &spans, |child, parent| [child, parent], up);
         all.upward.reverse();
-        all.downward =
-            work.families(&all.locals, &spans, |child, parent| [parent, child], down, lda);
+        all.downward = work.families(&all.locals, &spans, |child, parent| [parent, child], down);
         all.batches = device.upload(&work.batches)?;
         all.tiles = device.upload(&work.tiles)?;
         all.translate.allow_shared(all.tiling.shared(all.tiling.rows))?;
@@ -356,8 +346,8 @@ impl Expansions {
             translate: Kernel::with(device, &[precision_macro(precision)])?,
             tiling: Tiling::new(precision),
             m2l_products: 0.0,
-            far_matrices: FarMatrices::none(device, precision)?,
-            family_matrices: device.buffer(0)?,
+            far_matrices: FarMatrices::none(device)?,
+            family_matrices: FamilyMatrices::none(device)?,
         })
     }
 
@@ -396,7 +386,7 @@ impl Expansions {
 
     /// Bytes on the device.
     pub(super) fn bytes(&self) -> u64 {
-        let matrices = self.far_matrices.values.bytes() + self.family_matrices.bytes();
+        let matrices = self.far_matrices.bytes() + self.family_matrices.bytes();
         self.multipoles.values.bytes()
             + self.locals.values.bytes()
             + self.batches.bytes()

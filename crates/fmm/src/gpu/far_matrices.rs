@@ -1,5 +1,5 @@
 //! The dense matrices of M2L, one for each translation vector whatever the level (docs/math.md,
-//! "Dense translations").
+//! "Dense translations"); with screening one for each vector and level.
 //!
 //! An adaptive tree at a high accuracy has hundreds of vectors, each for few pairs, and matrices of
 //! a hundred megabytes. Those that do not fit in a share of the device's memory are made again for
@@ -12,8 +12,11 @@ use cuda::{Buffer, Device, Error, Grid, Plain, Stream};
 use super::kernels::{Kernel, m2l};
 use super::lists::{Batch, Lists};
 use super::reals::{precision_macro, scalar};
+use super::rotated_matrices::{RotatedMatrices, Wanted};
 use super::tables;
 use crate::Precision;
+use crate::screened::Screening;
+use crate::translate::Kind;
 
 /// Blocks that fill one matrix.
 const FILL_BLOCKS: u32 = 8;
@@ -46,15 +49,32 @@ pub(super) struct Matrix {
 /// Some vectors, and the largest truncation number of them.
 type Made = (usize, usize, usize);
 
+/// What tells the matrix of a batch from others: its scale ([`Screening::scale`]) and its vector.
+type Key = (usize, i32, [i32; 3]);
+
+fn key(screening: Screening, batch: &Batch) -> Key {
+    (screening.scale(batch.target_level()), batch.finer_source, batch.offset)
+}
+
 /// The matrices, or the place where they are made.
 #[derive(Debug)]
 pub(super) struct FarMatrices {
-    pub(super) values: Buffer<u8>,
-    vectors: Buffer<Vector>,
-    roots: Buffer<f64>,
-    fill: Kernel<m2l::Fill>,
+    values: Buffer<u8>,
+    screening: Screening,
+    maker: Maker,
     groups: Vec<Made>,
-    matrices: BTreeMap<(i32, [i32; 3]), Matrix>,
+    matrices: BTreeMap<Key, Matrix>,
+}
+
+/// How matrices are made.
+#[derive(Debug)]
+enum Maker {
+    /// There are none.
+    Nothing,
+    /// By closed forms.
+    Closed { vectors: Buffer<Vector>, roots: Buffer<f64>, fill: Kernel<m2l::Fill> },
+    /// With screening.
+    Rotated(RotatedMatrices),
 }
 
 /// Bytes of the matrix of truncation number p.
@@ -68,12 +88,11 @@ pub(super) fn limit(device: &Device) -> u64 {
 }
 
 impl FarMatrices {
-    pub(super) fn none(device: &Device, precision: Precision) -> Result<Self, Error> {
+    pub(super) fn none(device: &Device) -> Result<Self, Error> {
         Ok(Self {
             values: device.buffer(0)?,
-            vectors: device.buffer(0)?,
-            roots: device.buffer(0)?,
-            fill: Kernel::with(device, &[precision_macro(precision)])?,
+            screening: Screening::default(),
+            maker: Maker::Nothing,
             groups: Vec::new(),
             matrices: BTreeMap::new(),
         })
@@ -83,36 +102,34 @@ impl FarMatrices {
     pub(super) fn new(
         device: &Device,
         precision: Precision,
+        screening: Screening,
         lists: &Lists,
         numbers: &[usize],
         limit: u64,
     ) -> Result<Self, Error> {
         // Levels share the matrices of equal vectors, made for the largest truncation number.
-        let mut truncation = BTreeMap::<(i32, [i32; 3]), usize>::new();
+        let mut truncation = BTreeMap::<Key, usize>::new();
         for (batch, &p) in lists.batches.iter().zip(numbers) {
-            let of = truncation.entry((batch.finer_source, batch.offset)).or_default();
+            let of = truncation.entry(key(screening, batch)).or_default();
             *of = p.max(*of);
         }
         let Some(&p_max) = truncation.values().max() else {
-            return Self::none(device, precision);
+            return Self::none(device);
         };
         let limit = limit.max(bytes(precision, p_max));
-        let mut vectors = Vec::with_capacity(truncation.len());
         let mut matrices = BTreeMap::new();
         let mut groups: Vec<Made> = vec![(0, 0, 0)];
         let (mut used, mut most) = (0, 0);
-        for (&(finer_source, offset), &p) in &truncation {
+        for (number, (&key, &p)) in truncation.iter().enumerate() {
             let needed = bytes(precision, p);
             if used + needed > limit {
-                groups.push((vectors.len(), 0, 0));
+                groups.push((number, 0, 0));
                 used = 0;
             }
             let group = groups.len() - 1;
             let (lda, made) = (tables::padded_rows(p), &mut groups[group]);
             (made.1, made.2) = (made.1 + 1, p.max(made.2));
-            let matrix = used;
-            vectors.push(Vector { offset, finer_source, p: p as u32, lda: lda as u32, matrix });
-            matrices.insert((finer_source, offset), Matrix { address: matrix, lda, group });
+            matrices.insert(key, Matrix { address: used, lda, group });
             used += needed;
             most = used.max(most);
         }
@@ -121,18 +138,32 @@ impl FarMatrices {
             return Err(Error::OutOfMemory { needed: most, free });
         }
         let values = device.buffer::<u8>(most as usize)?;
-        vectors.iter_mut().for_each(|v| v.matrix += values.address());
         matrices.values_mut().for_each(|m| m.address += values.address());
-        let fill = Kernel::with(device, &[precision_macro(precision)])?;
-        fill.allow_shared(tables::fill_shared(p_max))?;
-        let all = Self {
-            values,
-            vectors: device.upload(&vectors)?,
-            roots: device.upload(&tables::root_factorials(4 * p_max))?,
-            fill,
-            groups,
-            matrices,
+        let maker = if screening.is_some() {
+            let wanted = truncation.iter().zip(matrices.values()).map(
+                |((&(level, finer_source, offset), &p), &Matrix { address, lda, .. })| {
+                    let kind = Kind::M2l { finer_target: -finer_source as i8 };
+                    Wanted { kind, offset, level, p, address, lda }
+                },
+            );
+            let wanted: Vec<Wanted> = wanted.collect();
+            Maker::Rotated(RotatedMatrices::new(device, precision, screening, &wanted)?)
+        } else {
+            let vectors = truncation.iter().zip(matrices.values()).map(
+                |((&(_, finer_source, offset), &p), m)| {
+                    let (p, lda) = (p as u32, m.lda as u32);
+                    Vector { offset, finer_source, p, lda, matrix: m.address }
+                },
+            );
+            let fill = Kernel::with(device, &[precision_macro(precision)])?;
+            fill.allow_shared(tables::fill_shared(p_max))?;
+            Maker::Closed {
+                vectors: device.upload(&vectors.collect::<Vec<_>>())?,
+                roots: device.upload(&tables::root_factorials(4 * p_max))?,
+                fill,
+            }
         };
+        let all = Self { values, screening, maker, groups, matrices };
         if let [only] = all.groups[..] {
             all.make(device.stream(), only)?;
         }
@@ -141,7 +172,7 @@ impl FarMatrices {
 
     /// The matrix of a batch.
     pub(super) fn of(&self, batch: &Batch) -> Matrix {
-        self.matrices.get(&(batch.finer_source, batch.offset)).copied().unwrap_or_default()
+        self.matrices.get(&key(self.screening, batch)).copied().unwrap_or_default()
     }
 
     /// What is to be made before a group's translations; nothing if all matrices are there.
@@ -151,10 +182,22 @@ impl FarMatrices {
 
     /// Makes some matrices in the place of others.
     pub(super) fn make(&self, stream: &Stream, (first, count, p): Made) -> Result<(), Error> {
-        let shared = tables::fill_shared(p);
-        let grid = Grid { blocks: [count as u32, FILL_BLOCKS], threads: 256, shared };
-        let of_group =
-            m2l::Fill { vectors: self.vectors.pointer_to(first), roots: self.roots.pointer() };
-        self.fill.launch(stream, grid, of_group)
+        match &self.maker {
+            Maker::Nothing => Ok(()),
+            Maker::Rotated(rotated) => rotated.make(stream, first, count),
+            Maker::Closed { vectors, roots, fill } => {
+                let shared = tables::fill_shared(p);
+                let grid = Grid { blocks: [count as u32, FILL_BLOCKS], threads: 256, shared };
+                let of_group =
+                    m2l::Fill { vectors: vectors.pointer_to(first), roots: roots.pointer() };
+                fill.launch(stream, grid, of_group)
+            }
+        }
+    }
+
+    /// Bytes on the device.
+    pub(super) fn bytes(&self) -> u64 {
+        let of_tables = if let Maker::Rotated(rotated) = &self.maker { rotated.bytes() } else { 0 };
+        self.values.bytes() + of_tables
     }
 }

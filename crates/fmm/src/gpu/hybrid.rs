@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use cuda::{Buffer, Device, Pinned};
 
-use super::{points, tree};
-use crate::geometry::{Geometry, OrderedPoints, Points};
+use super::{on_host, points};
+use crate::geometry::{Geometry, Points};
 use crate::lists::Rows;
 use crate::plan::StageSeconds;
 use crate::simd::{self, Real};
@@ -46,19 +46,7 @@ impl Host {
         options: &Options,
         precision: Precision,
     ) -> Result<Self, Error> {
-        let download = |order: &tree::MortonOrder| -> Result<MortonOrder, cuda::Error> {
-            Ok(MortonOrder { keys: order.keys.to_vec()?, index: order.index.to_vec()? })
-        };
-        let ordered = OrderedPoints {
-            root: on_device.root,
-            source_order: download(&on_device.sources.1)?,
-            target_order: on_device.targets.as_ref().map(|t| download(&t.1)).transpose()?,
-            leaf_size,
-            // The GPU sums the pairs that its own lists leave.
-            direct: 0,
-        };
-        let (simd, mut info) = (simd::check()?, crate::Info::default());
-        let geometry = Geometry::new(points, ordered, options, precision, simd, &mut info);
+        let (simd, geometry) = on_host::geometry(points, on_device, leaf_size, options, precision)?;
         Ok(match precision {
             Precision::Single => Self::Single(Box::new(Staged::new(device, simd, geometry)?)),
             Precision::Double => Self::Double(Box::new(Staged::new(device, simd, geometry)?)),

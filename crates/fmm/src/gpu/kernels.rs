@@ -9,7 +9,9 @@ use super::device_plan::UnresolvedPair;
 use super::expansions::{Batch, Level, Tile};
 use super::far_matrices::Vector;
 use super::lists::Item;
+use super::radials::Radial;
 use super::reals::{Derivative, Point, Real};
+use super::rotated_matrices::Rotated;
 use super::tree::Cell;
 
 /// Headers that kernels include.
@@ -18,7 +20,8 @@ const HEADERS: &[(&str, &str)] = cuda::kernel_headers![
     "shared/cell.cuh",
     "shared/harmonics.cuh",
     "shared/levels.cuh",
-    "shared/near.cuh"
+    "shared/near.cuh",
+    "shared/screening.cuh"
 ];
 
 /// A kernel ready to be started.
@@ -308,6 +311,7 @@ pub(super) mod particles {
             largest: Pointer<u64>,
             potential: Pointer<Real>,
             gradient: Pointer<Real>,
+            kappa: f64,
             potential_out: Pointer<f64>,
             gradient_out: Pointer<f64>,
         }
@@ -367,6 +371,20 @@ pub(super) mod m2l {
             WHOLE_COLUMNS: usize = crate::gpu::tables::WHOLE_COLUMNS;
         }
         struct Fill = "m2l_fill" { vectors: Pointer<Vector>, roots: Pointer<f64> }
+    }
+}
+
+/// Matrices of screened translations.
+pub(super) mod rotated {
+    use super::*;
+
+    cuda::kernels! {
+        "fmm/rotated.cu", HEADERS;
+        constants {
+            WHOLE_COLUMNS: usize = crate::gpu::tables::WHOLE_COLUMNS;
+            P_MAX: usize = crate::truncation::P_MAX;
+        }
+        struct Fill = "rotated_fill" { matrices: Pointer<Rotated> }
     }
 }
 
@@ -432,6 +450,7 @@ pub(super) mod p2m {
             dipoles: Pointer<Real>,
             n: u64,
             tables: Harmonics,
+            radials: Pointer<Radial>,
         }
     }
 }
@@ -448,6 +467,7 @@ pub(super) mod l2p {
             levels: Pointer<Level>,
             targets: Pointer<Point>,
             tables: Harmonics,
+            radials: Pointer<Radial>,
             potential: Pointer<Real>,
             gradient: Pointer<Real>,
             m_targets: u64,
@@ -520,12 +540,13 @@ pub(super) mod p2p {
             CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;
             CLOSE_DOUBLE: f64 = crate::near::CLOSE_DOUBLE;
         }
-        struct P2p = "p2p" { near: NearItems, sums: NearSums }
+        struct P2p = "p2p" { near: NearItems, sums: NearSums, kappa: f64 }
         struct Close = "p2p_close" {
             pairs: Pointer<UnresolvedPair>,
             count: u32,
             squares: Pointer<f32>,
             sums: NearSums,
+            kappa: f64,
         }
     }
 }

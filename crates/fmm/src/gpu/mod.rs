@@ -2,19 +2,23 @@
 //! (docs/performance.md, "GPU").
 //!
 //! Boxes, lists and acceptance are those of the CPU; translations are dense products instead of
-//! rotations, truncation numbers are measured on the device, and leaves are larger. Each kernel
-//! file under `kernels/` is one stage.
+//! rotations, truncation numbers are measured on the device (with screening by the CPU), and leaves
+//! are larger. Each kernel file under `kernels/` is one stage.
 
 mod device_plan;
 mod engine;
 mod expansions;
+mod family_matrices;
 mod far_matrices;
 mod hybrid;
 mod kernels;
 mod lists;
+mod on_host;
 mod points;
 mod primitives;
+mod radials;
 mod reals;
+mod rotated_matrices;
 mod stages;
 mod tables;
 #[cfg(test)]

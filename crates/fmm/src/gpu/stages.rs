@@ -146,15 +146,18 @@ impl DevicePlan {
         let scalar = scalar(self.precision);
         let precision = precision_macro(self.precision);
         let p = self.tables.p;
+        let screened = usize::from(self.screening.is_some());
         let sums = if s.dipoles { 4 } else { 1 };
         let pitch = 32 + 16 / scalar;
         let squares = (p * p).next_multiple_of(4);
-        let p2m_block = Block::new(((2 * p + sums) * pitch + sums * squares) * scalar);
-        let p2m = Kernel::with(device, &[precision, ("DIPOLES", usize::from(s.dipoles))])?;
+        let p2m_block = Block::new((((2 + screened) * p + sums) * pitch + sums * squares) * scalar);
+        let macros = [precision, ("DIPOLES", usize::from(s.dipoles)), ("SCREENED", screened)];
+        let p2m = Kernel::with(device, &macros)?;
         p2m.allow_shared(p2m_block.shared)?;
         let values = if s.gradient { 10 } else { 4 };
-        let l2p_block = Block::new(values * p * (p + 1) / 2 * scalar);
-        let l2p = Kernel::with(device, &[precision, ("GRADIENT", usize::from(s.gradient))])?;
+        let l2p_block = Block::new((values * p * (p + 1) / 2 + screened * 32 * p) * scalar);
+        let macros = [precision, ("GRADIENT", usize::from(s.gradient)), ("SCREENED", screened)];
+        let l2p = Kernel::with(device, &macros)?;
         l2p.allow_shared(l2p_block.shared)?;
         let mut p2p = Vec::new();
         let mut left = s.densities;
@@ -167,6 +170,7 @@ impl DevicePlan {
                 ("DIPOLES", usize::from(s.dipoles)),
                 ("GRADIENT", usize::from(s.gradient)),
                 ("ALL_PAIRS", usize::from(self.direct)),
+                ("SCREENED", screened),
             ];
             p2p.push((group, Kernel::with(device, &macros)?, Kernel::with(device, &macros)?));
             left -= group;
@@ -330,6 +334,7 @@ impl Apply<'_> {
             dipoles: of(buffers.dipoles.as_ref(), 3 * k * n),
             n: n as u64,
             tables: plan.tables.arguments(),
+            radials: plan.radials.as_ref().map_or(Pointer::null(), |r| r.multipole.pointer()),
         };
         kernels.p2m.launch(stream, kernels.p2m_block.grid(boxes), leaves)
     }
@@ -343,6 +348,7 @@ impl Apply<'_> {
             levels: plan.expansions.locals.device_levels.pointer(),
             targets: plan.target_points().pointer(),
             tables: plan.tables.arguments(),
+            radials: plan.radials.as_ref().map_or(Pointer::null(), |r| r.local.pointer()),
             potential: buffers.potential.pointer_to(k * m),
             gradient: of(buffers.gradient.as_ref(), 3 * k * m),
             m_targets: m as u64,
@@ -363,12 +369,14 @@ impl Apply<'_> {
                 gradient: of(buffers.gradient.as_ref(), 3 * first * m),
                 m: m as u64,
             };
-            p2p.launch(stream, plan.near_grid(), p2p::P2p { near: plan.near_items(), sums })?;
+            let (near, kappa) = (plan.near_items(), plan.kappa());
+            p2p.launch(stream, plan.near_grid(), p2p::P2p { near, sums, kappa })?;
             let pairs = p2p::Close {
                 pairs: plan.close.pointer(),
                 count: count(plan.close_count),
                 squares: plan.squares.pointer(),
                 sums,
+                kappa,
             };
             close.launch(stream, Grid::covering(plan.close_count, 256), pairs)?;
             first += group;
@@ -396,6 +404,7 @@ impl Apply<'_> {
                 largest: buffers.largest.pointer_to(2 * k),
                 potential: buffers.potential.pointer_to(k * m),
                 gradient: of(buffers.gradient.as_ref(), 3 * k * m),
+                kappa: plan.kappa(),
                 potential_out: out(&buffers.potential_out, k * m),
                 gradient_out: out(&buffers.gradient_out, 3 * k * m),
             };

@@ -69,7 +69,26 @@ pub(super) struct Chosen {
     pub(super) numbers: TruncationNumbers,
 }
 
-/// Chooses p' of every batch.
+impl Chosen {
+    /// Those of the batches, in a tree of so many levels.
+    pub(super) fn new(levels: usize, lists: &Lists, batches: Vec<usize>) -> Self {
+        let translations = lists.batches.iter().zip(&batches).zip(lists.begins.windows(2)).map(
+            |((batch, &p), begins)| {
+                let levels = [batch.source_level as usize, batch.target_level()];
+                (levels, p, f64::from(begins[1] - begins[0]))
+            },
+        );
+        let numbers = TruncationNumbers::new(levels, translations);
+        Self { batches, numbers }
+    }
+}
+
+/// Whether errors are to be measured to choose p'.
+pub(super) fn is_measured(lists: &Lists, options: &Options) -> bool {
+    Rule::given(options).is_none() && !lists.batches.is_empty()
+}
+
+/// Chooses p' of every batch, without screening.
 pub(super) fn choose(
     device: &Device,
     tree: &Tree,
@@ -88,14 +107,7 @@ pub(super) fn choose(
             lists.batches.iter().map(|batch| chosen[&batch.class()]).collect()
         }
     };
-    let translations = lists.batches.iter().zip(&batches).zip(lists.begins.windows(2)).map(
-        |((batch, &p), begins)| {
-            let levels = [batch.source_level as usize, batch.target_level()];
-            (levels, p, f64::from(begins[1] - begins[0]))
-        },
-    );
-    let numbers = TruncationNumbers::new(tree.depth() + 1, translations);
-    Ok(Chosen { batches, numbers })
+    Ok(Chosen::new(tree.depth() + 1, lists, batches))
 }
 
 /// Errors of all classes, for truncation numbers up to `degrees`.

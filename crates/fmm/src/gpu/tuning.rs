@@ -14,9 +14,21 @@ fn costs(precision: Precision) -> (f64, f64) {
     }
 }
 
+/// Time of a near pair with its exponential, together with one without.
+fn screened_pair(options: &Options, precision: Precision) -> f64 {
+    match precision {
+        _ if options.kernel.kappa() == 0.0 => 1.0,
+        // A second operation of the special-function unit.
+        Precision::Single => 1.6,
+        // Some 25 more multiply-adds.
+        Precision::Double => 2.5,
+    }
+}
+
 /// Points in a leaf for which P2P and M2L cost the same. Warps want at least a few dozen.
 pub(super) fn occupancy(options: &Options, precision: Precision) -> f64 {
     let (pair, product) = costs(precision);
+    let pair = pair * screened_pair(options, precision);
     let translation = expected::dense(options).powi(4) * product;
     let dipoles = if options.dipoles { 1.5 } else { 1.0 };
     let gradient = if options.gradient { 1.7 } else { 1.0 };
@@ -30,7 +42,7 @@ const CPU_RATE: f64 = 5e9;
 
 /// Points in a leaf for which P2P on the GPU takes as long as M2L on the CPU's threads.
 pub(super) fn hybrid_occupancy(options: &Options, precision: Precision) -> f64 {
-    let (pair, _) = costs(precision);
+    let pair = costs(precision).0 * screened_pair(options, precision);
     let p = expected::stored(options.tolerance).max(3.0);
     let rate = if precision == Precision::Single { CPU_RATE } else { 0.5 * CPU_RATE };
     let threads = rayon::current_num_threads() as f64;

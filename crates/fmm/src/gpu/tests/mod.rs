@@ -3,6 +3,7 @@
 
 mod geometry;
 mod plans;
+mod screened;
 mod sums;
 mod translations;
 

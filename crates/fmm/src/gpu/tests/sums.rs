@@ -28,7 +28,7 @@ pub(super) fn against_direct(
     let (mut exact, mut exact_gradient) = (vec![0.0; k * m], vec![0.0; 3 * k * m]);
     let mut outputs =
         Potentials { potential: Some(&mut exact), gradient: Some(&mut exact_gradient) };
-    direct::sum(crate::Kernel::Laplace, sources, places, densities, &mut outputs).unwrap();
+    direct::sum(options.kernel, sources, places, densities, &mut outputs).unwrap();
     // Twice: the stages alone come before the recorded graph, and must leave nothing behind.
     for _ in 0..2 {
         let mut potential = vec![f64::NAN; k * m];

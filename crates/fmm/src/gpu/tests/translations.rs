@@ -12,6 +12,7 @@ use super::super::truncation::{self, Chosen};
 use super::super::{tables, tree};
 use super::{gpu, relative, trees, uneven};
 use crate::samples::{Distribution, Random};
+use crate::screened::Screening;
 use crate::tree as cpu;
 use crate::truncation::TruncationNumbers;
 use crate::{Precision, Stencil};
@@ -62,8 +63,9 @@ fn tiles_of_translations_are_products() {
             let (multipole, local) = (vec![p; levels], vec![p; levels]);
             let stored = TruncationNumbers { multipole, local, mean: 0.0 };
             let chosen = Chosen { batches, numbers: stored };
+            let (none, lists_of) = (Screening::default(), (&tree, &lists));
             let expansions =
-                Expansions::new(&device, precision, &tree, &lists, &chosen, u64::MAX).unwrap();
+                Expansions::new(&device, precision, none, lists_of, &chosen, u64::MAX).unwrap();
             let stride = (p * p).next_multiple_of(4);
             let mut random = Random::new(1);
             let values: Vec<f64> =
@@ -100,7 +102,7 @@ fn tiles_of_translations_are_products() {
             assert!(error < rounding, "p {p} {precision:?}: {error:e}");
 
             // The same where there is room for one matrix at a time.
-            let few = Expansions::new(&device, precision, &tree, &lists, &chosen, 1).unwrap();
+            let few = Expansions::new(&device, precision, none, lists_of, &chosen, 1).unwrap();
             assert!(few.bytes() < expansions.bytes());
             few.multipoles.values.write(&bytes).unwrap();
             for _ in 0..2 {
@@ -114,7 +116,7 @@ fn tiles_of_translations_are_products() {
     }
 }
 
-fn numbers(precision: Precision, bytes: &[u8]) -> Vec<f64> {
+pub(super) fn numbers(precision: Precision, bytes: &[u8]) -> Vec<f64> {
     match precision {
         Precision::Single => {
             bytes.as_chunks::<4>().0.iter().map(|b| f64::from(f32::from_ne_bytes(*b))).collect()

@@ -1,0 +1,111 @@
+//! What screened expansions of leaves need on the device besides harmonics: radial functions and
+//! derivatives of each level (module `radial` of the CPU).
+
+use cuda::{Buffer, Device, Error, Plain};
+
+use super::device_plan::derivative_bytes;
+use super::reals::{OfReals, Real, scalar};
+use super::tables;
+use crate::Precision;
+use crate::harmonics::ScreenedGradient;
+use crate::radial::{self, ScreenedTables};
+use crate::screened::Screening;
+use crate::truncation::TruncationNumbers;
+
+/// Those of one level, as `kernels/shared/screening.cuh` declares it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Radial {
+    series: u64,
+    ratios: u64,
+    derivatives: u64,
+    terms: [u32; 2],
+    ends: [u32; 3],
+    unused: u32,
+}
+
+// SAFETY: three 64-bit and six 32-bit numbers, 48 bytes.
+unsafe impl Plain for Radial {}
+cuda::elements! { Radial: "Radial" }
+
+/// Those of all levels.
+#[derive(Debug)]
+pub(super) struct Radials {
+    pub(super) multipole: Buffer<Radial>,
+    pub(super) local: Buffer<Radial>,
+    /// Kept for the kernels that read them.
+    values: Buffer<u8>,
+    derivatives: Buffer<u8>,
+}
+
+/// What levels need, one after the other.
+#[derive(Default)]
+struct Stack {
+    values: Vec<f64>,
+    derivatives: Vec<(u32, u32, f64)>,
+}
+
+impl Stack {
+    /// Adds a level; addresses are counted from the beginning, in numbers and in entries.
+    fn push(&mut self, p: usize, of: &radial::Radial<f64>, gradient: &ScreenedGradient) -> Radial {
+        if p == 0 {
+            return Radial::default();
+        }
+        let series = self.values.len() as u64;
+        let terms = of.series().each_ref().map(|terms| terms.len() as u32);
+        self.values.extend(of.series().iter().flatten());
+        let ratios = self.values.len() as u64;
+        let begin = self.derivatives.len();
+        if terms[0] == 0 {
+            // Boxes that feel nothing: kappa's powers may be beyond single precision.
+            self.values.resize(self.values.len() + 2 * (p - 1), 0.0);
+            let derivatives = begin as u64;
+            return Radial { series, ratios, derivatives, terms, ..Radial::default() };
+        }
+        self.values.extend(of.ratios().as_flattened());
+        let ends = std::array::from_fn(|axis| {
+            let entry = |e: &crate::harmonics::Entry| (e.row as u32, e.column as u32, of.scaled(e));
+            self.derivatives.extend(gradient.within(p, axis).map(entry));
+            (self.derivatives.len() - begin) as u32
+        });
+        Radial { series, ratios, derivatives: begin as u64, terms, ends, unused: 0 }
+    }
+}
+
+impl Radials {
+    /// Those of a plan; none without screening.
+    pub(super) fn new(
+        device: &Device,
+        precision: Precision,
+        screening: Screening,
+        numbers: &TruncationNumbers,
+    ) -> Result<Option<Self>, Error> {
+        let Some(tables) = ScreenedTables::<f64>::new(screening, numbers) else {
+            return Ok(None);
+        };
+        let mut stack = Stack::default();
+        let mut levels = |numbers: &[usize], radials: &[radial::Radial<f64>]| -> Vec<Radial> {
+            let of = |(&p, radial)| stack.push(p, radial, &tables.gradient);
+            numbers.iter().zip(radials).map(of).collect()
+        };
+        let mut multipole = levels(&numbers.multipole, &tables.multipole);
+        let mut local = levels(&numbers.local, &tables.local);
+        let values = device.upload(&tables::reals(precision, stack.values))?;
+        let derivatives = device.upload(&derivative_bytes(precision, &stack.derivatives))?;
+        let number = scalar(precision);
+        let entry = super::reals::Derivative::size(number) as u64;
+        let number = Real::size(number) as u64;
+        for level in multipole.iter_mut().chain(&mut local) {
+            level.series = values.address() + number * level.series;
+            level.ratios = values.address() + number * level.ratios;
+            level.derivatives = derivatives.address() + entry * level.derivatives;
+        }
+        let (multipole, local) = (device.upload(&multipole)?, device.upload(&local)?);
+        Ok(Some(Self { multipole, local, values, derivatives }))
+    }
+
+    /// Bytes on the device.
+    pub(super) fn bytes(&self) -> u64 {
+        self.multipole.bytes() + self.local.bytes() + self.values.bytes() + self.derivatives.bytes()
+    }
+}
