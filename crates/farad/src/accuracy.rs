@@ -144,6 +144,12 @@ fn refine_to(
             goal.accuracy
         )));
     }
+    if problem.description.has_salt() {
+        return Err(Error::Accuracy(
+            "an accuracy needs error bars, which there are none of with ions (kappa, ionic_strength); farad study shows how far energies are from their limit"
+                .to_owned(),
+        ));
+    }
     let (mut levels, mut stretch): (Vec<Level>, f64) = (Vec::new(), 1.0);
     let mut known: Vec<Number> = Vec::new();
     let mut current = problem;

@@ -25,6 +25,9 @@ pub struct Description {
     /// without ions. With ions anywhere the linearised Poisson-Boltzmann equation is solved, for
     /// charges in dielectrics alone.
     pub kappa: f64,
+    /// Whether `kappa`, and that of dielectrics, is of a given ionic strength, and changes where a
+    /// permittivity does.
+    pub by_ionic_strength: bool,
     /// Groups whose triangles are left out.
     pub ignore: Vec<String>,
     /// Empty = found in the mesh: its groups, or its components.
@@ -78,6 +81,7 @@ impl Default for Description {
             unit: LengthUnit::Metre,
             relative_permittivity: 1.0,
             kappa: 0.0,
+            by_ionic_strength: false,
             ignore: Vec::new(),
             conductors: Vec::new(),
             dielectrics: Vec::new(),
@@ -142,6 +146,8 @@ pub struct Dielectric {
     pub relative_permittivity: f64,
     /// Of ions in it, as [`Description::kappa`]; 0 without.
     pub kappa: f64,
+    /// Whether it is a part of the surrounding medium, and has its permittivity.
+    pub is_of_medium: bool,
     /// Groups of the closed surface that bounds it.
     pub groups: Vec<String>,
     /// Atoms in it, which make it a molecule.
@@ -153,7 +159,7 @@ impl Dielectric {
     pub fn new(name: &str, relative_permittivity: f64) -> Self {
         let groups = vec![name.to_owned()];
         let (name, atoms) = (name.to_owned(), Vec::new());
-        Self { name, relative_permittivity, kappa: 0.0, groups, atoms }
+        Self { name, relative_permittivity, kappa: 0.0, is_of_medium: false, groups, atoms }
     }
 }
 
@@ -329,6 +335,26 @@ impl Description {
     /// Whether there are point charges.
     pub fn has_charges(&self) -> bool {
         !self.charges.is_empty() || self.dielectrics.iter().any(|d| !d.atoms.is_empty())
+    }
+
+    /// Gives a dielectric, or the surrounding medium for `None`, another permittivity. Ions of a
+    /// given strength screen as it lets them: kappa^2 goes with its inverse.
+    pub(crate) fn set_permittivity(&mut self, dielectric: Option<usize>, value: f64) {
+        let keeps = !self.by_ionic_strength;
+        let set = |relative_permittivity: &mut f64, kappa: &mut f64| {
+            if !keeps {
+                *kappa *= (*relative_permittivity / value).sqrt();
+            }
+            *relative_permittivity = value;
+        };
+        match dielectric.and_then(|index| self.dielectrics.get_mut(index)) {
+            Some(body) => set(&mut body.relative_permittivity, &mut body.kappa),
+            None => {
+                set(&mut self.relative_permittivity, &mut self.kappa);
+                let parts = self.dielectrics.iter_mut().filter(|body| body.is_of_medium);
+                parts.for_each(|body| set(&mut body.relative_permittivity, &mut body.kappa));
+            }
+        }
     }
 
     /// Whether there are ions in any medium.

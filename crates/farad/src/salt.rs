@@ -5,7 +5,10 @@ use std::time::Instant;
 
 use bem::checks::ratio;
 use bem::{Cells, FixedCharge, Medium, Progress, Screened, Solve, SolveOptions};
+use mesh::locate::Locator;
 use mesh::regions;
+use mesh::vector::{add, cross, norm, scale, sub};
+use rayon::prelude::*;
 
 use crate::checks::{self, Measured, Warning};
 use crate::fault::Error;
@@ -18,6 +21,9 @@ use crate::units;
 
 /// Fluxes that differ more than this from charges are told.
 const MOST_OF_FLUX: f64 = 0.03;
+
+/// Points are at least this far from surfaces, relative to the triangles there.
+const LEAST_DISTANCE: f64 = 1e-3;
 
 /// Solves for the potential of a problem's charges.
 ///
@@ -99,6 +105,35 @@ fn regions_of(problem: &Problem, points: &[[f64; 3]]) -> Vec<u32> {
     points.iter().map(|x| region(regions::around(bodies, *x))).collect()
 }
 
+/// The same points, but those on surfaces or next to them a little off, in their regions: integrals
+/// over panels have no rule there.
+fn off_surfaces(
+    problem: &Problem,
+    surfaces: &Option<Locator>,
+    (points, regions): (&[[f64; 3]], &[u32]),
+) -> Vec<[f64; 3]> {
+    let (Some(surfaces), Some(media)) = (surfaces, &problem.media) else { return points.to_vec() };
+    let moved = |(x, here): (&[f64; 3], &u32)| {
+        let near = surfaces.nearest(*x)?;
+        let triangle = near.triangle as usize;
+        let least = LEAST_DISTANCE * problem.areas[triangle].sqrt();
+        if near.distance >= least {
+            return None;
+        }
+        let sides = media.sides[triangle].map(|side| region(side) == *here);
+        let along = match sides {
+            [true, false] => least,
+            [false, true] => -least,
+            _ => return None,
+        };
+        let [a, b, c] = problem.mesh.corners(triangle);
+        let normal = cross(sub(b, a), sub(c, a));
+        Some(add(*x, scale(along / norm(normal), normal)))
+    };
+    let all = points.par_iter().zip(regions);
+    all.map(|of| moved(of).unwrap_or(*of.0)).collect()
+}
+
 fn charges(problem: &Problem) -> Vec<FixedCharge> {
     let places: Vec<[f64; 3]> = problem.sources.iter().map(|source| source.position).collect();
     let regions = regions_of(problem, &places);
@@ -137,10 +172,20 @@ fn state(
         let reaction_v = reaction_v.map(|(((r, s), c), q)| r + s - c + cloud(q)).collect();
         Some(state::solvation(problem, reaction_v, &sources)?)
     };
+    let has_probes = !problem.description.probes.is_empty();
+    let surfaces = has_probes.then(|| Locator::new(&problem.mesh));
     let probe = |probe: &crate::Probe| -> Result<Probed, bem::Error> {
         let points = probe.place.points();
-        let values = screened.values(&points, &regions_of(problem, &points), charges, true)?;
-        let potential = values.reaction.iter().zip(&values.source).map(|(r, s)| r + s).collect();
+        let regions = regions_of(problem, &points);
+        let places = off_surfaces(problem, &surfaces, (&points, &regions));
+        let values = screened.values(&places, &regions, charges, true)?;
+        let all = values.reaction.iter().zip(&values.source).zip(&values.gradient);
+        let moved = points.iter().zip(&places);
+        let potential = all.zip(moved).map(|(((r, s), g), (x, place))| {
+            let back: f64 = (0..3).map(|k| g[k] * (x[k] - place[k])).sum();
+            r + s + back
+        });
+        let potential = potential.collect();
         let per_metre = -1.0 / problem.description.unit.metres();
         let field = values.gradient.iter().map(|g| g.map(|g| g * per_metre)).collect();
         Ok(Probed { points, potential, field })

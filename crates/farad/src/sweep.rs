@@ -69,11 +69,9 @@ impl Change {
     /// if all of it moves.
     pub fn describe(&self, index: usize, description: &mut Description) {
         if let Self::Permittivity { dielectric, values } = self {
-            let named = |d: &&mut Dielectric| Some(&d.name) == dielectric.as_ref();
-            match description.dielectrics.iter_mut().find(named) {
-                Some(dielectric) => dielectric.relative_permittivity = values[index],
-                None => description.relative_permittivity = values[index],
-            }
+            let named = |d: &Dielectric| Some(&d.name) == dielectric.as_ref();
+            let found = description.dielectrics.iter().position(named);
+            description.set_permittivity(found, values[index]);
         } else if let Some((groups, motion)) = self.motion(index) {
             let moves = |group: &String| groups.contains(group);
             let whole = |d: &&mut Dielectric| d.groups.iter().all(moves);

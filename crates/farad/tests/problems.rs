@@ -298,7 +298,14 @@ fn the_diffusion_constant_is_that_of_stokes_and_einstein() {
 #[test]
 fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
     let (inside, outside, kappa) = (2.0, 80.0, 0.3);
-    let place = ProbePoints::Points(vec![[0.0, 0.0, 3.0], [0.5, 0.0, 0.0]]);
+    let mesh = sphere();
+    let top = mesh.vertices.iter().map(|x| x[2]).fold(0.0, f64::max);
+    // Two in the middle of a triangle and next to it.
+    let [a, b, c] = mesh.corners(0);
+    let middle: [f64; 3] = std::array::from_fn(|k| (a[k] + b[k] + c[k]) / 3.0);
+    let on = [1.0 + 1e-12, 1.0 - 1e-12].map(|far| middle.map(|x| x * far));
+    let places = vec![[0.0, 0.0, 3.0], [0.5, 0.0, 0.0], on[0], on[1], [0.0, 0.0, top]];
+    let place = ProbePoints::Points(places);
     let description = Description {
         unit: LengthUnit::Angstrom,
         relative_permittivity: outside,
@@ -309,7 +316,7 @@ fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
         ..Description::default()
     };
     let options = Options { density: Density::Linear, ..Options::default() };
-    let problem = Problem::new(description, sphere()).unwrap();
+    let problem = Problem::new(description, mesh).unwrap();
     let solution = problem.solve(&options, &Quiet).unwrap();
     assert!(solution.converged() && solution.warnings.is_empty(), "{:?}", solution.warnings);
     let state = solution.state.unwrap();
@@ -323,6 +330,14 @@ fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
     close(probed.potential[0], beyond, 5e-3);
     close(probed.field[0][2] * 1e-10, beyond * (kappa + 1.0 / 3.0), 1e-2);
     close(probed.potential[1], at_surface + per_charge / inside, 5e-3);
+    // On the surface, to either side of it, and at a vertex.
+    for (k, eps) in [(2, outside), (3, inside)] {
+        let normal = at_surface * (kappa + 1.0) * outside / eps;
+        let size = probed.field[k].iter().map(|e| e * e).sum::<f64>().sqrt();
+        close(size * 1e-10, normal, 5e-2);
+        close(probed.potential[k], at_surface, 1e-2);
+    }
+    close(probed.potential[4], at_surface, 2e-2);
     // Bound charge on the surface makes the difference between the media.
     let bound: f64 = state.charge.iter().sum();
     close(bound, ELEMENTARY_CHARGE * (1.0 / outside - 1.0 / inside), 5e-3);

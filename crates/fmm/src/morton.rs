@@ -70,7 +70,7 @@ fn refine_box(
     (level, place): (usize, u64),
     needed: &(impl Fn(usize, u64) -> bool + Sync),
 ) {
-    if keys.len() < 2 || level == MAX_DEPTH {
+    if keys.is_empty() || level == MAX_DEPTH {
         return;
     }
     if keys.len() <= enough {

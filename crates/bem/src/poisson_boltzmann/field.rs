@@ -1,18 +1,21 @@
 //! Potentials and fields of layers at points, and of charges on surfaces.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::close::{Scratch, Source, Target};
-use super::correction::differences;
-use super::kernel::Term;
+use super::correction::{between, differences};
+use super::kernel::{Entries, Term};
+use super::nodes::{Degree, Stencil};
 use super::operator::{self, Sum};
 use super::regions::{Boundary, Layers};
 use super::{FixedCharge, Screened};
 use crate::Error;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::triangle::Vec3;
+use crate::quadrature::TriangleNode;
 
 /// Values at points.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -122,15 +125,8 @@ impl Screened {
     /// Normal derivatives of close charges on flat panels are means, as those of layers are: the
     /// potential of dipoles on the panel where the charge is.
     fn add_means(&self, region: usize, places: &[[f64; 3]], charges: &[f64], rows: &mut [f64]) {
-        let (kappa, none) = (self.regions.media[region].kappa, 0.0);
-        let dipoles = Term {
-            kappa,
-            single: none,
-            double: 1.0,
-            adjoint: none,
-            hypersingular: none,
-            transposed: none,
-        };
+        let kappa = self.regions.media[region].kappa;
+        let dipoles = Term { kappa, ..Term::dipoles(1.0) };
         let reach = self.reach();
         let search = Neighbours::new(self.panels.centroids(), &reach);
         let room = || (Vec::new(), Scratch::default());
@@ -218,6 +214,27 @@ impl Screened {
         Ok(values)
     }
 
+    /// The densities on a panel: those of the solve, or linear ones from corner to corner.
+    fn densities_on(&self, panel: usize, recovered: Option<&Recovered>) -> OnPanel {
+        match recovered.filter(|_| self.nodes.degree == Degree::Constant) {
+            Some(recovered) => {
+                let stencil = Degree::Linear.stencil();
+                let corners = recovered.at_corners(panel);
+                let flux = self.fluxes[panel];
+                let at = |node: &TriangleNode| {
+                    let each = node.barycentric.iter().zip(&corners);
+                    [each.map(|(share, u)| share * u).sum(), flux]
+                };
+                OnPanel { stencil, values: stencil.nodes.iter().map(at).collect() }
+            }
+            None => {
+                let of = |node: usize| [self.potentials[node], self.fluxes[node]];
+                let stencil = self.nodes.degree.stencil();
+                OnPanel { stencil, values: self.nodes.of_panel(panel).map(of).collect() }
+            }
+        }
+    }
+
     /// Potentials of the layers around a region at points of it; gradients are added.
     fn of_layers(
         &self,
@@ -234,6 +251,7 @@ impl Screened {
         operator::apply(&mut plan, &layers, &mut potential, far.as_flattened_mut())?;
         let reach = self.reach();
         let search = Neighbours::new(self.panels.centroids(), &reach);
+        let recovered = with_gradient.then(|| Recovered::new(self));
         let room = || (Vec::new(), Vec::new(), Scratch::default());
         let correct = |(near, terms, scratch): &mut (Vec<u32>, Vec<_>, Scratch), k: usize| {
             near.clear();
@@ -246,18 +264,28 @@ impl Screened {
                 if terms.is_empty() {
                     continue;
                 }
-                let source = Source::new(&self.nodes.patches[j], self.nodes.degree.stencil());
+                let panel = self.densities_on(j, recovered.as_ref());
+                let source = Source::new(&self.nodes.patches[j], panel.stencil);
                 for axis in 0..if with_gradient { 3 } else { 1 } {
                     let normal = Vec3::from_fn(|k, _| f64::from(u8::from(k == axis)));
                     let target = Target { place, normal, own: None };
-                    let how = (&terms[..], self.closeness.accuracy);
-                    let found = differences(&self.nodes, &source, j, &target, how, scratch);
-                    for (entry, node) in found.iter().zip(self.nodes.of_panel(j)) {
-                        let (u, flux) = (self.potentials[node], self.fluxes[node]);
+                    let accuracy = self.closeness.accuracy;
+                    let exact = source.entries(&target, terms, accuracy, scratch);
+                    let mut add = |entry: &Entries, [u, flux]: [f64; 2]| {
                         if axis == 0 {
                             potential += entry.single * flux + entry.double * u;
                         }
                         gradient[axis] += entry.adjoint * flux + entry.hypersingular * u;
+                    };
+                    exact.iter().zip(&panel.values).for_each(|(entry, of)| add(entry, *of));
+                    for node in self.nodes.of_panel(j) {
+                        let at = (
+                            self.nodes.place(node),
+                            self.nodes.normals[node],
+                            self.nodes.weights[node],
+                        );
+                        let of = [-self.potentials[node], -self.fluxes[node]];
+                        add(&between(terms, &target, at), of);
                     }
                 }
             }
@@ -274,6 +302,50 @@ impl Screened {
             }
         }
         Ok(potential)
+    }
+}
+
+/// Potential and flux at the points of a stencil.
+struct OnPanel {
+    stencil: &'static Stencil,
+    values: Vec<[f64; 2]>,
+}
+
+/// Potentials at the corners of panels, means over the panels around: potentials are continuous,
+/// and steps between constants would have fields of their own near edges.
+struct Recovered {
+    /// The vertex of each corner, shape (panels, 3).
+    vertices: Vec<[u32; 3]>,
+    means: Vec<f64>,
+}
+
+impl Recovered {
+    fn new(screened: &Screened) -> Self {
+        let mut numbers: HashMap<[u64; 3], u32> = HashMap::new();
+        let mut number = |x: &Vec3| {
+            let next = numbers.len() as u32;
+            // -0 + 0 is 0.
+            *numbers.entry([0, 1, 2].map(|k| (x[k] + 0.0).to_bits())).or_insert(next)
+        };
+        let corners = screened.panels.all_vertices()[..screened.panels.len()].iter();
+        let vertices: Vec<[u32; 3]> = corners.map(|v| [0, 1, 2].map(|k| number(&v[k]))).collect();
+        let mut sums = vec![(0.0, 0.0); numbers.len()];
+        for (panel, corners) in vertices.iter().enumerate() {
+            let own = screened.nodes.of_panel(panel);
+            let weight = |node: usize| screened.nodes.weights[node];
+            let area: f64 = own.clone().map(weight).sum();
+            let sum: f64 = own.map(|node| weight(node) * screened.potentials[node]).sum();
+            for &corner in corners {
+                let (total, areas) = &mut sums[corner as usize];
+                *total += sum;
+                *areas += area;
+            }
+        }
+        Self { vertices, means: sums.into_iter().map(|(sum, area)| sum / area).collect() }
+    }
+
+    fn at_corners(&self, panel: usize) -> [f64; 3] {
+        self.vertices[panel].map(|vertex| self.means[vertex as usize])
     }
 }
 

@@ -4,6 +4,7 @@
 //! One point a panel leaves an error of the order of the panel's size over the reach of exact
 //! integrals. What misses is the same for the kernels of both sides, whose difference is smooth.
 
+use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
 use rayon::prelude::*;
@@ -11,19 +12,19 @@ use rayon::prelude::*;
 use super::correction::between;
 use super::kernel::Term;
 use super::nodes::{Degree, Nodes};
-use super::operator::{Sum, apply};
-use super::regions::{Boundary, Layers, Regions};
+use super::operator::apply;
+use super::regions::{Layers, Regions};
 use crate::Error;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
 
-/// What constant layers of dipoles along the panels' normals miss at each point; empty where rules
-/// are good enough.
+/// What constant layers of dipoles along the panels' normals miss at each point, each closed
+/// surface seen from itself alone; empty where rules are good enough.
 pub(super) fn defects(
     (panels, nodes, regions): (&Panels, &Nodes, &Regions),
-    sums: &mut [Sum],
     reach: f64,
-    unscreened: impl Fn(&Boundary) -> Result<fmm::Plan, Error>,
+    plan: impl Fn(&[[f64; 3]]) -> Result<fmm::Plan, Error>,
 ) -> Result<Vec<f64>, Error> {
     if nodes.degree != Degree::Constant {
         return Ok(Vec::new());
@@ -31,55 +32,95 @@ pub(super) fn defects(
     let mut defects = vec![0.0; nodes.len()];
     let reach: Vec<f64> = (0..nodes.len()).map(|i| reach * panels.radius(i)).collect();
     let search = Neighbours::new(panels.centroids(), &reach);
-    for Sum { boundary, plans } in sums {
-        let region = boundary.region;
-        let own = |node: u32| regions.sides[node as usize][1] as usize == region;
-        if !boundary.nodes.iter().any(|&node| own(node)) {
-            continue;
+    for surface in surfaces(panels, nodes, regions) {
+        for (node, defect) in surface.defects(panels, &search, &plan)? {
+            defects[node] = defect;
         }
-        let ones = vec![1.0; nodes.len()];
-        let Layers { dipoles, charges } =
-            regions.layers(nodes, boundary, &ones, &vec![0.0; nodes.len()]);
-        let layers = Layers { dipoles, charges };
-        let mut found = vec![0.0; boundary.nodes.len()];
-        if regions.media[region].kappa > 0.0 {
-            apply(&mut unscreened(boundary)?, &layers, &mut found, &mut [])?;
-        } else {
-            plans.product(None, 1, |plan| apply(plan, &layers, &mut found, &mut []))?;
+    }
+    Ok(defects)
+}
+
+/// The boundary of a region as far as it hangs together.
+struct Closed<'a> {
+    nodes: &'a Nodes,
+    /// Its points, and whether the region is behind each, in increasing order.
+    members: Vec<(u32, bool)>,
+    /// Whether the region is within.
+    is_outer: bool,
+}
+
+/// Those that are closed, of the regions behind panels.
+fn surfaces<'a>(panels: &Panels, nodes: &'a Nodes, regions: &Regions) -> Vec<Closed<'a>> {
+    let (parts, _) = panels.parts();
+    let mut found: BTreeMap<(u32, u32), Vec<(u32, bool)>> = BTreeMap::new();
+    for (panel, (part, [front, behind])) in parts.iter().zip(&regions.sides).enumerate() {
+        found.entry((*part, *behind)).or_default().push((panel as u32, true));
+        found.entry((*part, *front)).or_default().push((panel as u32, false));
+    }
+    let closed = |members: Vec<(u32, bool)>| {
+        let (mut area, mut vector, mut volume) = (0.0, Vec3::zeros(), 0.0);
+        for &(node, is_behind) in &members {
+            let node = node as usize;
+            let outward = nodes.normals[node] * sign(is_behind) * nodes.weights[node];
+            area += nodes.weights[node];
+            vector += outward;
+            volume += outward.dot(&nodes.place(node));
         }
-        let half = if regions.is_unbounded(nodes, boundary) { 2.0 * PI } else { -2.0 * PI };
-        let of_node = |near: &mut Vec<u32>, (&node, sum): (&u32, &f64)| {
-            if !own(node) {
+        let is_closed = vector.norm() <= OPEN * area && members.iter().any(|(_, behind)| *behind);
+        is_closed.then_some(Closed { nodes, members, is_outer: volume > 0.0 })
+    };
+    found.into_values().filter_map(closed).collect()
+}
+
+/// 1 where normals point out of the region.
+fn sign(is_behind: bool) -> f64 {
+    if is_behind { 1.0 } else { -1.0 }
+}
+
+impl Closed<'_> {
+    /// What is missing at the points that the region is behind.
+    fn defects(
+        &self,
+        panels: &Panels,
+        search: &Neighbours<'_>,
+        plan: &impl Fn(&[[f64; 3]]) -> Result<fmm::Plan, Error>,
+    ) -> Result<Vec<(usize, f64)>, Error> {
+        let nodes = self.nodes;
+        let place = |&(node, _): &(u32, bool)| nodes.places[node as usize];
+        let places: Vec<[f64; 3]> = self.members.iter().map(place).collect();
+        let dipole = |&(node, is_behind): &(u32, bool)| -> [f64; 3] {
+            let node = node as usize;
+            (nodes.normals[node] * (sign(is_behind) * nodes.weights[node])).into()
+        };
+        let dipoles = self.members.iter().flat_map(dipole).collect();
+        let layers = Layers { charges: vec![0.0; places.len()], dipoles };
+        let mut found = vec![0.0; places.len()];
+        apply(&mut plan(&places)?, &layers, &mut found, &mut [])?;
+        let exact = if self.is_outer { -2.0 * PI } else { 2.0 * PI };
+        let of_member = |near: &mut Vec<u32>, (&(node, is_behind), sum): (&(u32, bool), &f64)| {
+            if !is_behind {
                 return None;
             }
             near.clear();
             let x = node as usize;
             search.walk().of(x, near);
-            // The sums are of dipoles against the normals.
-            let mut layer = -sum;
-            for &j in near.iter() {
-                let j = j as usize;
-                let sign = regions.sign(j, region);
-                if sign == 0.0 || j == x {
+            let mut layer = *sum;
+            for &j in near.iter().filter(|j| **j != node) {
+                let Ok(at) = self.members.binary_search_by_key(&j, |member| member.0) else {
                     continue;
-                }
-                let unit = Term {
-                    kappa: 0.0,
-                    single: 0.0,
-                    double: sign,
-                    adjoint: 0.0,
-                    hypersingular: 0.0,
-                    transposed: 0.0,
                 };
-                let at = (nodes.place(j), nodes.normals[j], nodes.weights[j]);
-                let by_point = between(&[unit], &nodes.target(x, None), at).double;
-                layer += sign * panels.panel(j).solid_angle_at(&nodes.place(x)) - by_point;
+                let (j, double) = (j as usize, sign(self.members[at].1));
+                let by_point = (nodes.place(j), nodes.normals[j], nodes.weights[j]);
+                let by_point = between(&[Term::dipoles(double)], &nodes.target(x, None), by_point);
+                let exact = double * panels.panel(j).solid_angle_at(&nodes.place(x));
+                layer += exact - by_point.double;
             }
-            Some((x, half - layer))
+            Some((x, exact - layer))
         };
-        let missing: Vec<(usize, f64)> =
-            boundary.nodes.par_iter().zip(&found).map_init(Vec::new, of_node).flatten().collect();
-        missing.into_iter().for_each(|(node, defect)| defects[node] = defect);
+        let members = self.members.par_iter().zip(&found);
+        Ok(members.map_init(Vec::new, of_member).flatten().collect())
     }
-    Ok(defects)
 }
+
+/// Normals of a closed surface add up to nothing: to no more than this share of its area.
+const OPEN: f64 = 1e-9;

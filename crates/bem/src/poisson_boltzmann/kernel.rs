@@ -16,6 +16,21 @@ pub(super) struct Term {
     pub(super) transposed: f64,
 }
 
+impl Term {
+    /// A layer of dipoles alone, without screening, counted so many times.
+    pub(super) fn dipoles(times: f64) -> Self {
+        let none = 0.0;
+        Self {
+            kappa: none,
+            single: none,
+            double: times,
+            adjoint: none,
+            hypersingular: none,
+            transposed: none,
+        }
+    }
+}
+
 /// Sums over regions of what a density of normal fluxes and one of potentials add at a point: to
 /// potentials (V, K) and to normal derivatives (K', T).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -154,13 +154,13 @@ pub fn poisson_boltzmann(
     let started = Instant::now();
     let closeness = Closeness { reach: REACH, accuracy: 0.1 * options.tolerance.max(1e-10) };
     let correction = Correction::new(&panels, &nodes, &regions, closeness, progress)?;
-    let unscreened = |boundary: &Boundary| {
+    let unscreened = |places: &[[f64; 3]]| {
         let backend = options.backend;
         let own = fmm::Options { dipoles: true, backend, tolerance, ..fmm::Options::default() };
-        Ok(fmm::Plan::new(&boundary.places, None, &fmm::Options { gpu: options.gpu, ..own })?)
+        Ok(fmm::Plan::new(places, None, &fmm::Options { gpu: options.gpu, ..own })?)
     };
     let of = (&panels, &nodes, &regions);
-    let defects = gauss::defects(of, &mut sums, closeness.reach, unscreened)?;
+    let defects = gauss::defects(of, closeness.reach, unscreened)?;
     let mut inverses = PointInverses::new(&nodes, &regions, &correction);
     timings.near_field = started.elapsed().as_secs_f64();
     tracing::debug!(

@@ -141,7 +141,7 @@ pub(super) fn read(
         let (atoms, groups) = (Vec::new(), vec![name.value.clone()]);
         let name_of = name.value.clone();
         let dielectric =
-            Dielectric { name: name_of, relative_permittivity, kappa: 0.0, groups, atoms };
+            Dielectric { atoms, groups, ..Dielectric::new(&name_of, relative_permittivity) };
         let places = vec![name.span.clone()];
         let entry = Entry {
             name: name.span,
@@ -154,7 +154,8 @@ pub(super) fn read(
         dielectrics.push((dielectric, entry));
         if stern.is_some() {
             let layer = format!("{} stern layer", name.value);
-            dielectrics.push((Dielectric::new(&layer, surroundings), of_layer));
+            let layer = Dielectric { is_of_medium: true, ..Dielectric::new(&layer, surroundings) };
+            dielectrics.push((layer, of_layer));
         }
     }
     (molecules, dielectrics)

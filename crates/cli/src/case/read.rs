@@ -230,6 +230,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         unit: unit.unwrap_or(LengthUnit::Metre),
         relative_permittivity: permittivity,
         kappa,
+        by_ionic_strength: solution.by_strength,
         ignore,
         conductors,
         dielectrics,
@@ -382,8 +383,8 @@ fn read_dielectrics(
         let (groups, places) = places::split(groups);
         let entry = Entry { name: name.span, groups: places, file, ..Entry::default() };
         let (name, relative_permittivity) = (name.value, permittivity.value);
-        let atoms = Vec::new();
-        dielectrics.push((Dielectric { name, relative_permittivity, kappa, groups, atoms }, entry));
+        let body = Dielectric::new(&name, relative_permittivity);
+        dielectrics.push((Dielectric { kappa, groups, ..body }, entry));
     }
     dielectrics
 }

@@ -11,6 +11,10 @@ use super::document::Section;
 pub(super) struct Solution {
     unit: Option<LengthUnit>,
     pub(super) temperature: Option<f64>,
+    /// Whether a temperature is given, if only a wrong one.
+    has_temperature: bool,
+    /// Whether a medium's ions are given by their strength.
+    pub(super) by_strength: bool,
     /// The key that gave the first medium its ions.
     pub(super) place: Range<usize>,
 }
@@ -18,7 +22,8 @@ pub(super) struct Solution {
 impl Solution {
     pub(super) fn new(medium: &Section<'_>, unit: Option<LengthUnit>) -> Self {
         let temperature = medium.number("temperature").map(|number| number.value);
-        Self { unit, temperature, place: 0..0 }
+        let has_temperature = medium.has("temperature");
+        Self { unit, temperature, has_temperature, by_strength: false, place: 0..0 }
     }
 
     /// Inverse screening length of a table's medium of that permittivity, per unit of length.
@@ -34,7 +39,11 @@ impl Solution {
         let kappa = match (given, ions) {
             (Some(kappa), _) => kappa.value,
             (None, Some(ions)) if ions.value > 0.0 => {
+                self.by_strength = true;
                 let Some(temperature) = self.temperature else {
+                    if self.has_temperature {
+                        return 0.0;
+                    }
                     let message = "ionic_strength needs a temperature".to_owned();
                     let defect = Defect::new(Sort::Missing, ions.span, message);
                     table.report(defect.help(

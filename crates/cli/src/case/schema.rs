@@ -136,7 +136,7 @@ const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Inverse screening lengths and ionic strengths.
-const SCREENING: ValueKind = ValueKind::Number { low: 0.0, high: LARGEST };
+const SCREENING: ValueKind = ValueKind::Number { low: 0.0, high: 1e15 };
 
 /// Every key.
 pub(crate) const KEYS: [Key; 105] = [

@@ -197,7 +197,9 @@ impl Batch<'_> {
                 row.seconds = Some(seconds);
                 let energy = row.solvation_kcal_per_mol.unwrap_or(f64::NAN);
                 let energy = with_bar(energy, row.solvation_error_kcal_per_mol);
-                output.note(&format!("{number}: {energy} kcal/mol, {}", duration(seconds)));
+                let warned = if row.message.is_some() { ", with a warning" } else { "" };
+                let seconds = duration(seconds);
+                output.note(&format!("{number}: {energy} kcal/mol, {seconds}{warned}"));
             }
             Ok(false) => output.note(&format!("{number}: done already")),
             Err(failure) => {

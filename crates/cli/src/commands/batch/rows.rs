@@ -37,7 +37,7 @@ pub(super) struct Row {
     pub(super) diffusion_m2_per_s: Option<f64>,
     pub(super) intrinsic_viscosity: Option<f64>,
     pub(super) seconds: Option<f64>,
-    /// Why there is no result, or none to be trusted.
+    /// Why there is no result, or none to be trusted; else the first warning.
     pub(super) message: Option<String>,
     /// What the results were made from.
     pub(super) fingerprint: Option<String>,
@@ -75,6 +75,7 @@ impl Row {
         let bar = run.solution.bars().and_then(|bars| bars.reaction_j);
         let kilocalories = units::kilocalorie_per_mole;
         self.status = status.to_owned();
+        self.message = run.solution.warnings.first().map(|warning| warning.message.clone());
         self.atoms = Some(molecules.iter().map(|molecule| molecule.atoms).sum());
         self.charge_e = Some(molecules.iter().map(|molecule| molecule.charge_e).sum());
         self.triangles = Some(run.problem.mesh().triangles.len());
