@@ -213,8 +213,9 @@ fn state(
 
 fn answer(screened: &Screened, options: &SolveOptions) -> bem::Capacitance {
     let info = &screened.info;
+    let is_dense = options.method == bem::Method::Dense;
     bem::Capacitance {
-        method: bem::Method::Fmm,
+        method: if is_dense { bem::Method::Dense } else { bem::Method::Fmm },
         maxwell: Vec::new(),
         replaced: Vec::new(),
         unresolved: Vec::new(),
@@ -227,7 +228,7 @@ fn answer(screened: &Screened, options: &SolveOptions) -> bem::Capacitance {
             history: info.history.clone(),
         }],
         tolerance: options.tolerance,
-        fmm_tolerance: Some(screened.fmm_tolerance),
+        fmm_tolerance: (!is_dense).then_some(screened.fmm_tolerance),
         fmm_error_sampled: screened.fmm_error,
         fmm_error_potential: None,
         fmm: screened.fmm.clone(),

@@ -24,7 +24,7 @@ use mesh::Mesh;
 use crate::geometry::panels::Panels;
 use crate::solve::gmres::{self, GmresInfo, GmresParams, Metric};
 use crate::solve::schedule::PlanSchedule;
-use crate::{Density, Error, Progress, SolveOptions, Stage, Timings};
+use crate::{Density, Error, Method, Progress, SolveOptions, Stage, Timings};
 use correction::{Closeness, Correction};
 use nodes::{Degree, Nodes};
 use operator::{Equations, PointInverses, Sum};
@@ -90,7 +90,8 @@ const OF_TOLERANCE: f64 = 0.3;
 
 /// Solves for the potential of `charges` in `cells`, whose interfaces are the triangles of `mesh`.
 ///
-/// Densities are constant on flat triangles if `options.density` is constant, and linear on them
+/// Sums are over all pairs, without expansions, where `options.method` is dense. Densities are
+/// constant on flat triangles if `options.density` is constant, and linear on them
 /// and on curved ones of order 2, quadratic on those of higher order. A solve that does not
 /// converge is no error here: [`Screened::info`] says so.
 ///
@@ -122,11 +123,13 @@ pub fn poisson_boltzmann(
     let nodes = Nodes::new(&panels, degree);
     let boundaries: Vec<Arc<Boundary>> =
         regions.boundaries(&nodes).into_iter().map(Arc::new).collect();
+    let is_dense = options.method == Method::Dense;
     let tolerance = options.fmm_tolerance.unwrap_or(OF_TOLERANCE * options.tolerance);
     let sum = |boundary: &Arc<Boundary>| -> Result<Sum, Error> {
         let kappa = regions.media[boundary.region].kappa;
         let kernel = fmm::Kernel::Yukawa { kappa };
         let own = fmm::Options {
+            mode: if is_dense { fmm::Mode::Direct } else { fmm::Mode::Fmm },
             kernel: if kappa > 0.0 { kernel } else { fmm::Kernel::Laplace },
             gradient: true,
             dipoles: true,
@@ -140,7 +143,7 @@ pub fn poisson_boltzmann(
             Ok(fmm::Plan::new(&of.places, None, &options)?)
         };
         let tight = make(tolerance)?;
-        let plans = match options.relax {
+        let plans = match options.relax && !is_dense {
             true => PlanSchedule::new(tight, tolerance, make),
             false => PlanSchedule::fixed(tight),
         };
@@ -232,8 +235,10 @@ pub fn poisson_boltzmann(
     screened.fluxes.copy_from_slice(&solution[screened.nodes.len()..]);
     solution.truncate(screened.nodes.len());
     screened.potentials = solution;
-    screened.fmm = fmm;
-    screened.fmm_error = screened.sampled_error(&mut sums)?;
+    if !is_dense {
+        screened.fmm = fmm;
+        screened.fmm_error = screened.sampled_error(&mut sums)?;
+    }
     screened.timings.fmm_check = checking.elapsed().as_secs_f64();
     screened.timings.matvec_mean = matvec_mean;
     screened.timings.solve = started.elapsed().as_secs_f64() - screened.timings.fmm_check;
