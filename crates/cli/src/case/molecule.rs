@@ -122,6 +122,7 @@ pub(super) fn read(
         let relative_permittivity =
             section.number("relative_permittivity").map_or(INSIDE, |number| number.value);
         let named = section.text("name");
+        let thickness = read_stern(&section, &options);
         let Some(file) = file else { continue };
         if let Some((message, help)) = molecules::no_pqr(&file.value) {
             top.report(Defect::new(Sort::Value, file.span.clone(), message).help(help));
@@ -135,8 +136,7 @@ pub(super) fn read(
         let first = all.find(|(known, _)| known.name == name.value).map(|(_, entry)| &entry.name);
         check_name(top, &name, first);
         let index = before.len() + dielectrics.len();
-        let stern = read_stern(&section, &options)
-            .map(|thickness| Stern { dielectric: index + 1, thickness });
+        let stern = thickness.map(|thickness| Stern { dielectric: index + 1, thickness });
         molecules.push(Molecule { dielectric: index, file: file.value.clone(), options, stern });
         let (atoms, groups) = (Vec::new(), vec![name.value.clone()]);
         let name_of = name.value.clone();
