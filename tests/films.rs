@@ -32,7 +32,13 @@ fn films_are_in_all_results_and_in_the_resolved_case() {
     assert!((share(2) / share(1) / 8.0 - 1.0).abs() < 0.05);
     assert!((0..3).all(|k| 0.0 < bar(k) && bar(k) < 0.2 * share(k)));
     place.must("solve plate.out/case.resolved.toml --overwrite");
-    assert_eq!(place.json("plate.out/results.json")["films"], results["films"]);
+    // Parallel sums have no order.
+    let again = place.json("plate.out/results.json");
+    for (k, film) in again["films"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(film["name"], films[k]["name"]);
+        let found = film["participation"][0].as_f64().unwrap();
+        assert!((found / share(k) - 1.0).abs() < 1e-9, "{film} {}", films[k]);
+    }
 }
 
 #[test]

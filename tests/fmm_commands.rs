@@ -177,7 +177,7 @@ fn eval_takes_charges_of_any_size() {
         let scaled: Vec<f64> = charges.iter().map(|q| q * size).collect();
         place.write("charges.npy", npy("<f8", false, "(500,)", &doubles(&scaled)));
         let report = object(&place.must(
-            "fmm eval points.npy charges.npy --tolerance 1e-4 -o out.npy --overwrite --json",
+            "fmm eval points.npy charges.npy --tolerance 1e-4 --mode fmm -o out.npy --overwrite --json",
         ));
         assert_eq!(report["precision"], "single");
         let error = report["relative_l2_error"].as_f64().unwrap();

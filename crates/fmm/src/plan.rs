@@ -138,12 +138,12 @@ impl Plan {
                 allowed: "Cpu or Auto for a treecode",
             });
         }
-        let fmm = Options { mode: Mode::Fmm, ..options.clone() };
-        let options = if gpu && options.mode == Mode::Auto { &fmm } else { options };
         if !gpu {
             return Self::at_level(sources, targets, options, simd::check()?);
         }
-        match Self::on_gpu(sources, targets, options) {
+        let fmm = Options { mode: Mode::Fmm, ..options.clone() };
+        let for_gpu = if options.mode == Mode::Auto { &fmm } else { options };
+        match Self::on_gpu(sources, targets, for_gpu) {
             Err(Error::Gpu(error)) if options.backend == Backend::Auto => {
                 let mut plan = Self::at_level(sources, targets, options, simd::check()?)?;
                 plan.info.fallback = Some(error.to_string());
