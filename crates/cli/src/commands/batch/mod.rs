@@ -33,7 +33,7 @@ const SCHEMA: &str = "farad-batch/1";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// PQR files; folders of them; text files with a path on each line; and at most one template, a
-    /// case file with one [[molecule]], whose pqr each of the files takes the place of
+    /// case file with one molecule, whose pqr each of the files takes the place of
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
     /// Folder for the table, and for a folder of each molecule's results [default: TEMPLATE.batch
