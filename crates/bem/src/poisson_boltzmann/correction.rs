@@ -67,8 +67,7 @@ pub(super) fn differences(
 ) -> [Entries; MOST] {
     let mut entries = source.entries(target, terms, accuracy, scratch);
     for (entry, node) in entries.iter_mut().zip(nodes.of_panel(panel)) {
-        let at = (nodes.place(node), nodes.normals[node], nodes.weights[node]);
-        entry.add(-1.0, &between(terms, target, at));
+        entry.add(-1.0, &between(terms, target, nodes.source(node)));
     }
     entries
 }

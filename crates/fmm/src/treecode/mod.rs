@@ -11,12 +11,12 @@ mod rows;
 pub(crate) use m2p::{M2pJob, Tables};
 pub(crate) use rows::{BANDS, FarRows, begin_of};
 
-use crate::geometry::{Geometry, OrderedPoints, Points};
+use crate::geometry::{Geometry, OrderedPoints, Points, root_and_leaf_size};
 use crate::lists::Lists;
-use crate::morton::{self, MAX_DEPTH, Sample};
+use crate::morton::{self, MAX_DEPTH};
 use crate::plan::Info;
 use crate::screened::Screening;
-use crate::tree::{Cell, MortonOrder, Root, Tree, divides};
+use crate::tree::{Cell, MortonOrder, Tree, divides};
 use crate::truncation::{self, PointSets};
 use crate::{Options, Precision, tuning};
 use rows::Traversal;
@@ -32,13 +32,7 @@ const WHOLE: usize = 4096;
 pub(crate) fn order(points: Points<'_>, options: &Options, precision: Precision) -> OrderedPoints {
     let Points { sources, targets } = points;
     let occupancy = tuning::treecode_occupancy(options, precision);
-    let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
-    let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
-    let mut root = Root::around(&all);
-    if options.leaf_size.is_none() {
-        let sample = Sample::new(&root, sources);
-        root = root.enlarged(tuning::enlargement(&sample, occupancy));
-    }
+    let (root, leaf_size) = root_and_leaf_size(points, options, occupancy);
     let Some(targets) = targets else {
         // Splitting boxes of targets may split leaves of sources.
         let source_order = MortonOrder::of_leaves(&root, sources, leaf_size.min(TARGETS));
