@@ -30,6 +30,7 @@ VARIANTS = {
     | {"DENSITIES": [1, 2, 4], "GRADIENT ALL_PAIRS": [(0, 0), (1, 0), (0, 1)], "CHARGES DIPOLES": [(1, 0), (0, 1), (1, 1)], "SCREENED": [0, 1]},
     "p2m.cu": BOTH | {"DIPOLES": [0, 1], "SCREENED": [0, 1]},
     "l2p.cu": BOTH | {"GRADIENT": [0, 1], "SCREENED": [0, 1]},
+    "m2p.cu": BOTH | {"GRADIENT": [0, 1], "SCREENED": [0, 1]},
     "translate.cu": BOTH,
     "m2l.cu": BOTH,
     "rotated.cu": BOTH,

@@ -2,7 +2,7 @@
 
 use crate::truncation::expected;
 use crate::tuning::rotated_cost;
-use crate::{Options, Precision};
+use crate::{Backend, Mode, Options, Precision};
 
 /// Seconds of one near pair and of one multiply-add of a dense translation, as measured on one H200
 /// (docs/performance.md, "GPU"); only the ratio matters here, and it is about the same on other
@@ -34,6 +34,32 @@ pub(super) fn occupancy(options: &Options, precision: Precision) -> f64 {
     let gradient = if options.gradient { 1.7 } else { 1.0 };
     let shared = 0.4 + 0.6 / options.densities.max(1) as f64;
     (136.0 * translation / (27.0 * pair * dipoles * gradient * shared)).sqrt().clamp(48.0, 512.0)
+}
+
+/// Points in a leaf of a treecode: of sources; targets are few, and a warp of near pairs has lanes
+/// for sixteen of a leaf.
+pub(super) fn treecode_occupancy(options: &Options, precision: Precision) -> f64 {
+    let p = expected::mean(options.tolerance).max(2.0);
+    let double = if precision == Precision::Double { 1.5 } else { 1.0 };
+    (8.0 * p * f64::sqrt(double / screened_pair(options, precision))).clamp(32.0, 256.0)
+}
+
+/// Sources of a far leaf up to which they are summed directly, at one target and for each more: a
+/// pair takes about three times what a coefficient does, and the lanes for sixteen targets.
+pub(super) fn direct_sources(options: &Options) -> [f64; 2] {
+    let p = expected::mean(options.tolerance).max(2.0);
+    [p * p / 64.0; 2]
+}
+
+/// How a sum over `n` sources at `m` targets is done on a GPU: what takes the least time to plan and
+/// to apply once. In a hybrid sum the CPU translates.
+pub(crate) fn mode(options: &Options, n: usize, m: usize) -> Mode {
+    match options.mode {
+        Mode::Auto if options.backend == Backend::Hybrid => Mode::Fmm,
+        Mode::Auto if 8 * m < n => Mode::Treecode,
+        Mode::Auto => Mode::Fmm,
+        mode => mode,
+    }
 }
 
 /// Multiply-adds of a translation by rotations that one of 16 CPU cores does in a second, in single
