@@ -19,8 +19,9 @@
 #error macros GRADIENT and SCREENED (0 or 1) are needed
 #endif
 
-// Targets of a lane at a time: radial functions are in memory for one.
-#define ROWS (SCREENED ? 1 : 2)
+// Targets of a lane at a time at most, which share coefficients: radial functions are in memory for
+// one.
+#define ROWS (SCREENED ? 1 : GRADIENT || PRECISION == 64 ? 2 : 4)
 
 // What a warp takes.
 struct __align__(16) Evaluation {
@@ -30,13 +31,18 @@ struct __align__(16) Evaluation {
     unsigned short boxes, targets;
 };
 
+// Coefficients of cosine and sine, or the two factors of a step.
+struct __align__(2 * PRECISION / 8) Pair {
+    REAL c, s;
+};
+
 // A lane's box as seen from the box of the targets.
 struct Box {
     REAL x, y, z;  // centre of the targets' box minus its own
     REAL scale;    // one over its side
     REAL kappa;    // times its side
     u32 lane;
-    const REAL* coefficients;  // of harmonic k at k * pitch
+    const Pair* coefficients;  // of a step of the walk at step * pitch
     const REAL* corners;       // what its radial functions are at its corners
     REAL* functions;           // room for radial functions, 32 apart, and their slopes behind all
     u32 pitch, p;
@@ -78,12 +84,10 @@ struct Sums {
 // Adds one order; x, y, z: inverted places, r2: their squares, inverse: their lengths, c and s: E,
 // and what it was for the order before.
 template <int T, bool SINES>
-__device__ __forceinline__ void add_order(const Box& box, const Recursion& table, u32 m, const REAL* z, const REAL* r2,
-                                          const REAL* inverse, const REAL* c, const REAL* s, const REAL* c_before,
-                                          const REAL* s_before, Sums<T>& sums) {
-    const REAL* factors = column(table, m);
-    const REAL* cosines = box.coefficients + cosine(m, m) * box.pitch;
-    const REAL* sines = box.coefficients + (SINES ? sine(m, m) : 0) * box.pitch;
+__device__ __forceinline__ void add_order(const Box& box, const Recursion& table, u32 m, const Pair*& coefficients,
+                                          const REAL* z, const REAL* r2, const REAL* inverse, const REAL* c,
+                                          const REAL* s, const REAL* c_before, const REAL* s_before, Sums<T>& sums) {
+    const Pair* factors = (const Pair*)column(table, m);
     REAL q[T], q_before[T], a[T], b[T];
 #if GRADIENT
     REAL d[T], d_before[T], az[T], bz[T], ar[T], br[T];
@@ -96,14 +100,13 @@ __device__ __forceinline__ void add_order(const Box& box, const Recursion& table
         d[i] = d_before[i] = az[i] = bz[i] = ar[i] = br[i] = 0;
 #endif
     }
-#pragma unroll 2
+#pragma unroll 4
     for (u32 n = m; n < box.p; n++) {
-        REAL mc = *cosines, ms = SINES ? *sines : (REAL)0;
-        cosines += (2 * n + 2) * box.pitch;
-        sines += (2 * n + 1) * box.pitch;
-        bool last = n + 1 == box.p;
-        REAL f = last ? (REAL)0 : factors[0], g = last ? (REAL)0 : factors[1];
-        factors += 2;
+        REAL mc = coefficients->c, ms = coefficients->s;
+        coefficients += box.pitch;
+        Pair step = {0, 0};
+        if (n + 1 < box.p) step = *factors++;
+        REAL f = step.c, g = step.s;
 #if SCREENED
         REAL function = box.functions[32 * n];
 #if GRADIENT
@@ -201,7 +204,8 @@ __device__ __forceinline__ void evaluate(const Box& box, const Recursion& table,
         sums.radial[i] = sums.x[i] = sums.y[i] = sums.z[i] = 0;
 #endif
     }
-    add_order<T, false>(box, table, 0, z, r2, inverse, c, s, c_before, s_before, sums);
+    const Pair* coefficients = box.coefficients;
+    add_order<T, false>(box, table, 0, coefficients, z, r2, inverse, c, s, c_before, s_before, sums);
     for (u32 m = 1; m < box.p; m++) {
 #pragma unroll
         for (int i = 0; i < T; i++) {
@@ -209,7 +213,7 @@ __device__ __forceinline__ void evaluate(const Box& box, const Recursion& table,
             s_before[i] = s[i];
             raise_order(table, m, x[i], y[i], c[i], s[i]);
         }
-        add_order<T, true>(box, table, m, z, r2, inverse, c, s, c_before, s_before, sums);
+        add_order<T, true>(box, table, m, coefficients, z, r2, inverse, c, s, c_before, s_before, sums);
     }
     // Lanes behind the last box have that one once more.
     REAL scale = own < of.boxes ? box.scale : (REAL)0;
@@ -236,8 +240,8 @@ __device__ __forceinline__ void evaluate(const Box& box, const Recursion& table,
     }
 }
 
-// boxes: each with its truncation number; pitch: scalars between two harmonics, odd, at least the
-// boxes of a warp; targets: [m][3]; corners: [levels][table_p], with screening. Adds to potential
+// boxes: each with its truncation number; pitch: from step to step of the walk, odd, at least
+// the boxes of a warp; targets: [m][3]; corners: [levels][table_p], with screening. Adds to potential
 // [m] and gradient [3][m]. Shared memory: the targets' places, radial functions, coefficients.
 extern "C" __global__ void __launch_bounds__(32)
     m2p(const Evaluation* evaluations, const uint2* boxes, u32 pitch, const Cell* cells, const double* centres,
@@ -248,18 +252,23 @@ extern "C" __global__ void __launch_bounds__(32)
     u32 lane = threadIdx.x, width = 1;
     while (width < of.boxes) width *= 2;
     uint2 entry = boxes[of.entry + min(lane % width, (u32)of.boxes - 1)];
-    u32 terms = entry.y, level_of_box = cells[entry.x].level;
-    u32 p = __shfl_sync(~0u, terms, 0);
+    u32 level_of_box = cells[entry.x].level;
+    u32 p = __shfl_sync(~0u, entry.y, 0);
     REAL* points = (REAL*)memory;
     REAL* functions = points + 3 * TARGETS;
     REAL* coefficients = functions + SCREENED * (1 + GRADIENT) * 32 * p;
-    u64 address = (u64)expansion(levels[level_of_box], entry.x);
-    for (u32 b = 0; b < of.boxes; b++) {
-        const REAL* from = (const REAL*)__shfl_sync(~0u, address, b);
-        u32 there = __shfl_sync(~0u, terms, b);
-        for (u32 k = lane; k < p * p; k += 32) {
-            bool valid = k < there * there;
-            copy_async(coefficients + k * pitch + b, from + (valid ? k : 0), valid);
+    __shared__ const REAL* from[32];
+    __shared__ u32 there[32];
+    from[lane] = expansion(levels[level_of_box], entry.x);
+    there[lane] = entry.y * entry.y;
+    __syncwarp();
+    for (u32 k = lane; k < p * p; k += 32) {
+        bool is_sine;
+        REAL* to = coefficients + 2 * step_of(k, p, is_sine) * pitch + is_sine;
+#pragma unroll 4
+        for (u32 b = 0; b < of.boxes; b++) {
+            bool valid = k < there[b];
+            copy_async(to + 2 * b, from[b] + (valid ? k : 0), valid);
         }
     }
     const double* centre = centres + 3 * (u64)of.cell;
@@ -274,7 +283,7 @@ extern "C" __global__ void __launch_bounds__(32)
     box.scale = (REAL)(1 / side_of(level_of_box));
     box.kappa = (REAL)(kappa * side_of(level_of_box));
     box.lane = lane;
-    box.coefficients = coefficients + min(lane % width, (u32)of.boxes - 1);
+    box.coefficients = (const Pair*)coefficients + min(lane % width, (u32)of.boxes - 1);
     box.corners = corners + (u64)level_of_box * table_p;
     box.functions = functions + lane;
     box.pitch = pitch;
@@ -284,9 +293,11 @@ extern "C" __global__ void __launch_bounds__(32)
     __syncwarp();
     Recursion table = {diagonal, columns, table_p};
     u32 ways = 32 / width, done = 0;
-    if (ROWS > 1)
-        for (; done + ways < of.targets; done += ROWS * ways)
-            evaluate<ROWS>(box, table, points, of, done, width, potential, gradient, m_targets);
+    // As many as leave no more than half of their places empty.
+    for (; ROWS > 2 && done + 2 * ways < of.targets; done += 4 * ways)
+        evaluate<ROWS>(box, table, points, of, done, width, potential, gradient, m_targets);
+    for (; ROWS > 1 && done + ways < of.targets; done += 2 * ways)
+        evaluate<ROWS < 2 ? 1 : 2>(box, table, points, of, done, width, potential, gradient, m_targets);
     for (; done < of.targets; done += ways)
         evaluate<1>(box, table, points, of, done, width, potential, gradient, m_targets);
 }

@@ -26,9 +26,6 @@ use crate::screened::Screening;
 use crate::treecode::TARGETS;
 use crate::{Backend, Error, Mode, Options, Precision, Stencil};
 
-/// Points of a leaf where all pairs are summed: leaves only keep coordinates relative there.
-const DIRECT_OCCUPANCY: f64 = 256.0;
-
 /// Everything that `apply` needs.
 #[derive(Debug)]
 pub(crate) struct Engine {
@@ -73,10 +70,12 @@ impl Engine {
             Mode::Fmm if hybrid => tuning::hybrid_occupancy(options, precision),
             Mode::Treecode => tuning::treecode_occupancy(options, precision),
             Mode::Fmm | Mode::Auto => tuning::occupancy(options, precision),
-            Mode::Direct => DIRECT_OCCUPANCY,
+            Mode::Direct => tuning::direct_occupancy(n, m),
         };
         let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
-        let fitted = options.leaf_size.is_none().then_some(occupancy);
+        // A treecode's leaves need not be of one size.
+        let fits = options.leaf_size.is_none() && options.mode != Mode::Treecode;
+        let fitted = fits.then_some(occupancy);
         let points = Points::new(&device, source_coordinates, target_coordinates, fitted)?;
         let target_order = points.targets.as_ref().map(|(_, order)| order);
         let of_treecode = options.mode == Mode::Treecode;

@@ -5,6 +5,7 @@
 //! short: the CPU's traversal takes less time than its result would take to make there.
 
 use cuda::{Buffer, Device, Error, Grid, Plain, Stream};
+use rayon::prelude::*;
 
 use super::kernels::m2p::{self, TARGETS};
 use super::kernels::{Kernel, count};
@@ -72,8 +73,8 @@ fn boxes_of(p: usize, precision: Precision, screened: bool) -> usize {
     [32, 16, 8, 4, 2].into_iter().find(fits).unwrap_or(1)
 }
 
-/// Scalars between two harmonics of the boxes of an evaluation: odd, so that neighbours are in
-/// different banks whichever way they are read.
+/// From one step of the walk through harmonics to the next, for the boxes of an evaluation: odd, so
+/// that neighbours are in different banks whichever way they are read.
 fn pitch(boxes: usize) -> usize {
     boxes | 1
 }
@@ -81,7 +82,7 @@ fn pitch(boxes: usize) -> usize {
 /// Bytes of shared memory of an evaluation.
 fn shared(p: usize, boxes: usize, precision: Precision, [screened, gradient]: [bool; 2]) -> u32 {
     let functions = usize::from(screened) * (1 + usize::from(gradient)) * 32 * p;
-    ((3 * TARGETS + functions + p * p * pitch(boxes)) * scalar(precision)) as u32
+    ((3 * TARGETS + functions + p * (p + 1) * pitch(boxes)) * scalar(precision)) as u32
 }
 
 /// The CPU's twin of the device's boxes.
@@ -103,7 +104,10 @@ fn twin(tree: &tree::Tree) -> Result<Tree, Error> {
 
 /// An order without keys.
 fn order(on_device: &tree::MortonOrder) -> Result<MortonOrder, Error> {
-    Ok(MortonOrder { keys: Vec::new(), index: on_device.index.to_vec()? })
+    // All threads touch its memory first: that takes longer than the copy.
+    let mut index: Vec<u32> = (0..on_device.index.len()).into_par_iter().map(|_| 0).collect();
+    on_device.index.read(0, &mut index)?;
+    Ok(MortonOrder { keys: Vec::new(), index })
 }
 
 /// What the CPU decides.
