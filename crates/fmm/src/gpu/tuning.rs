@@ -1,5 +1,6 @@
 //! Leaf size on the device (docs/math.md, "Cost model").
 
+use crate::treecode::TARGETS;
 use crate::truncation::expected;
 use crate::tuning::{precision, rotated_cost};
 use crate::{Backend, Mode, Options, Precision};
@@ -75,23 +76,27 @@ pub(crate) fn mode(options: &Options, n: usize, m: usize) -> Mode {
     let of = |asked: bool, factor: f64| if asked { factor } else { 1.0 };
     let (double, screened) = (precision == Precision::Double, options.kernel.kappa() > 0.0);
     let derivatives = options.gradient || options.dipoles;
-    let pair = of(double, 2.4) * of(screened, 1.4) * of(derivatives, 1.7) * (0.6 + 0.4 * k);
-    let direct = 2.0 + 5e-6 * n + 7.7e-10 * n * m * pair;
-    let exact = double || options.tolerance >= DIRECT_TOLERANCE;
-
-    // Of matrices, and of one translation.
-    let dense = (expected::dense(options) / 9.6).powi(4);
-    // Boxes with targets, each of which the CPU lists the far boxes of.
     let with_targets = |occupancy: f64| {
         let boxes = (n / occupancy).max(1.0);
         boxes * (1.0 - (-m / boxes).exp())
     };
+    let pair = of(double, 2.4) * of(screened, 1.4) * of(derivatives, 1.7) * (0.6 + 0.4 * k);
+    // A warp has lanes for sixteen targets of a leaf.
+    let lanes = m + 14.0 * with_targets(direct_occupancy(n as usize, m as usize));
+    let direct = 2.0 + 5e-6 * n + 5.5e-10 * n * lanes * pair;
+    let exact = double || options.tolerance >= DIRECT_TOLERANCE;
+
+    // Of matrices, and of one translation.
+    let dense = (expected::dense(options) / 9.6).powi(4);
+    // Of each box with targets the CPU lists the far boxes.
+    let leaves = with_targets(0.8 * treecode_occupancy(options, precision));
+    let listed = if m > 0.75 * TARGETS as f64 * leaves { 8.0 * leaves } else { leaves };
     let p = expected::mean(options.tolerance).max(2.0);
     let of_target = 0.4 * p * p * of(double, 1.25) * of(screened, 1.7) * of(options.gradient, 2.0);
     let treecode = (2.0 + 4.0 * dense * of(double, 1.5)) * of(screened, 1.6)
         + 6e-6 * n
-        + 2.5e-3 * with_targets(0.8 * treecode_occupancy(options, precision))
-        + m * (5e-5 + 1e-6 * k * of_target);
+        + 2.5e-3 * listed
+        + m * (2e-5 + 1e-6 * k * of_target);
 
     let fmm = (10.0 + 12.0 * dense * of(double, 3.0)) * of(screened, 1.5)
         + 5e-6 * n
