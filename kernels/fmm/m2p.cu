@@ -225,7 +225,7 @@ __device__ __forceinline__ void evaluate(const Box& box, const Recursion& table,
         REAL value = group_sum(sums.value[i] * inverse[i] * scale, width);
         if (writes) atomicAdd(&potential[target], value);
 #if GRADIENT
-        // E(x, y) Q(z) goes on from the sphere in some way; its slope along the radius is taken off.
+        // Off the sphere E(x, y) Q(z) is anything: its slope along the radius is taken off.
         REAL off = fused(nx[i], sums.x[i], fused(ny[i], sums.y[i], nz[i] * sums.z[i])) + sums.radial[i];
         REAL unit = r2[i] * scale * scale;
         REAL gx = group_sum((sums.x[i] - nx[i] * off) * unit, width);
@@ -241,8 +241,8 @@ __device__ __forceinline__ void evaluate(const Box& box, const Recursion& table,
 }
 
 // boxes: each with its truncation number; pitch: from step to step of the walk, odd, at least
-// the boxes of a warp; targets: [m][3]; corners: [levels][table_p], with screening. Adds to potential
-// [m] and gradient [3][m]. Shared memory: the targets' places, radial functions, coefficients.
+// the boxes of a warp; targets: [m][3]; corners: [levels][table_p], with screening. Adds to
+// potential [m] and gradient [3][m]. Shared memory: the targets' places, radial functions, coefficients.
 extern "C" __global__ void __launch_bounds__(32)
     m2p(const Evaluation* evaluations, const uint2* boxes, u32 pitch, const Cell* cells, const double* centres,
         double side, const Level* levels, const double* targets, const REAL* diagonal, const REAL* columns, u32 table_p,

@@ -45,8 +45,8 @@ pub(super) fn direct_occupancy(n: usize, m: usize) -> f64 {
     (16.0 * n / m.max(1.0)).min(n / 64.0).clamp(256.0, 16_384.0)
 }
 
-/// Half of what a leaf of a treecode may hold. Targets are few: few and large boxes save moments and
-/// time to plan, until near pairs take longer than evaluations.
+/// Half of what a leaf of a treecode may hold. Targets are few: few and large boxes save moments
+/// and time to plan, until near pairs take longer than evaluations.
 pub(super) fn treecode_occupancy(options: &Options, precision: Precision) -> f64 {
     300.0 / screened_pair(options, precision).sqrt()
 }
@@ -61,8 +61,8 @@ pub(super) fn direct_sources(options: &Options) -> [f64; 2] {
 /// From this tolerance on `Auto` sums all pairs in single precision: 1e7 sources leave up to 2e-6.
 const DIRECT_TOLERANCE: f64 = 5e-6;
 
-/// How a sum over `n` sources at `m` targets is done on a GPU: what takes the least time to plan and
-/// to apply once. Milliseconds, fitted to sums over 1e5 to 1e7 points at 10 to 1e5 targets on one
+/// How a sum over `n` sources at `m` targets is done on a GPU: what takes the least time to plan
+/// and to apply once. Milliseconds, fitted to sums over 1e5 to 1e7 points at 10 to 1e5 targets on one
 /// H200 (docs/performance.md, "Few targets"); ratios count. In a hybrid sum the CPU translates.
 pub(crate) fn mode(options: &Options, n: usize, m: usize) -> Mode {
     if options.mode != Mode::Auto {
