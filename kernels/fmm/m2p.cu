@@ -240,9 +240,9 @@ __device__ __forceinline__ void evaluate(const Box& box, const Recursion& table,
     }
 }
 
-// boxes: each with its truncation number; pitch: from step to step of the walk, odd, at least
-// the boxes of a warp; targets: [m][3]; corners: [levels][table_p], with screening. Adds to
-// potential [m] and gradient [3][m]. Shared memory: the targets' places, radial functions, coefficients.
+// boxes: each with its truncation number; pitch: from step to step of the walk, odd, at least the
+// boxes of a warp; targets: [m][3]; corners: [levels][table_p], with screening. Adds to potential
+// [m] and gradient [3][m]. Shared memory: the targets' places, radial functions, coefficients.
 extern "C" __global__ void __launch_bounds__(32)
     m2p(const Evaluation* evaluations, const uint2* boxes, u32 pitch, const Cell* cells, const double* centres,
         double side, const Level* levels, const double* targets, const REAL* diagonal, const REAL* columns, u32 table_p,

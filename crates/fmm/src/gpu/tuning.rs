@@ -62,8 +62,8 @@ pub(super) fn direct_sources(options: &Options) -> [f64; 2] {
 const DIRECT_TOLERANCE: f64 = 5e-6;
 
 /// How a sum over `n` sources at `m` targets is done on a GPU: what takes the least time to plan
-/// and to apply once. Milliseconds, fitted to sums over 1e5 to 1e7 points at 10 to 1e5 targets on one
-/// H200 (docs/performance.md, "Few targets"); ratios count. In a hybrid sum the CPU translates.
+/// and to apply once. Milliseconds, fitted to sums over 1e5 to 1e7 points at 10 to 1e5 targets on
+/// one H200 (docs/performance.md, "Few targets"); ratios count. In a hybrid sum the CPU translates.
 pub(crate) fn mode(options: &Options, n: usize, m: usize) -> Mode {
     if options.mode != Mode::Auto {
         return options.mode;
@@ -88,9 +88,9 @@ pub(crate) fn mode(options: &Options, n: usize, m: usize) -> Mode {
 
     // Of matrices, and of one translation.
     let dense = (expected::dense(options) / 9.6).powi(4);
-    // Of each box with targets the CPU lists the far boxes.
+    // Of each box with targets the CPU lists the far boxes; with too many targets it is split.
     let leaves = with_targets(0.8 * treecode_occupancy(options, precision));
-    let listed = if m > 0.75 * TARGETS as f64 * leaves { 8.0 * leaves } else { leaves };
+    let listed = if m > TARGETS as f64 * leaves { 8.0 * leaves } else { leaves };
     let p = expected::mean(options.tolerance).max(2.0);
     let of_target = 0.4 * p * p * of(double, 1.25) * of(screened, 1.7) * of(options.gradient, 2.0);
     let treecode = (2.0 + 4.0 * dense * of(double, 1.5)) * of(screened, 1.6)
