@@ -38,8 +38,9 @@ pub(crate) trait Field: Sync {
         values.extend(points.iter().map(|x| self.value(*x)));
     }
 
-    /// Whether the surface is known not to come within `radius` of `centre`.
-    fn is_far(&self, centre: Vector, radius: f64) -> bool;
+    /// Whether all points within `radius` of `centre` are inside, or none is; `None` if that is not
+    /// known.
+    fn side(&self, centre: Vector, radius: f64) -> Option<bool>;
 
     /// The point of the surface next to `x`, about, which is close to the surface; `None` if it is
     /// not found.

@@ -134,7 +134,7 @@ impl Field for Gaussian {
         (sum.logarithm / slope).clamp(-self.mean, self.mean)
     }
 
-    fn is_far(&self, centre: Vector, radius: f64) -> bool {
+    fn side(&self, centre: Vector, radius: f64) -> Option<bool> {
         let (mut least, mut most) = (0.0, 0.0);
         for &i in self.near(centre) {
             let ball = &self.balls[i as usize];
@@ -147,7 +147,7 @@ impl Field for Gaussian {
             most += term((distance - radius).max(0.0));
         }
         // What is left out is far below the difference.
-        least > 1.0 || most < 0.999
+        if least > 1.0 { Some(true) } else { (most < 0.999).then_some(false) }
     }
 
     fn foot(&self, x: Vector) -> Option<Foot> {
@@ -240,8 +240,8 @@ mod tests {
             let x = [4.0 * (1.3 * t).sin(), 4.0 * (2.1 * t).cos(), 4.0 * (0.7 * t).sin()];
             let near = [0.9, 0.4, -0.3].map(|s| s * (3.0 * t).sin());
             let other = add(x, near);
-            if field.is_far(x, norm(near)) {
-                assert_eq!(field.value(x) > 0.0, field.value(other) > 0.0);
+            if let Some(inside) = field.side(x, norm(near)) {
+                assert_eq!([field.value(x) > 0.0, field.value(other) > 0.0], [inside; 2]);
             }
         }
     }

@@ -7,11 +7,11 @@
 //! "Molecular surfaces"). The point of A next to a point x inside a ball is on the sphere in which
 //! x is deepest, or else on an arc of a circle in which two spheres intersect.
 
-use crate::arcs::{Arc, TOUCHING, arcs};
+use crate::arcs::{Arc, Nearest, TOUCHING, arcs};
 use crate::balls::Ball;
 use crate::cells::{Cells, Place};
 use crate::field::{self, Feature, Field, Foot};
-use mesh::vector::{Vector, add, norm, scale, sub};
+use mesh::vector::{Vector, add, dot, norm, scale, sub};
 
 /// Points are on the surface if they are this near, relative to the mean radius.
 const ON: f64 = 1e-9;
@@ -60,8 +60,12 @@ impl Offset {
 
     /// The ball in which a point is deepest, with the depth.
     fn deepest(&self, cell: usize, x: Vector) -> (f64, usize) {
+        let off = self.cells.off_centre(x);
         let mut best = (f64::MIN, usize::MAX);
-        for &i in self.cells.balls(cell) {
+        for &(i, at_centre) in self.cells.balls(cell) {
+            if f64::from(at_centre) + off < best.0 {
+                break;
+            }
             let ball = &self.balls[i as usize];
             let depth = ball.radius - norm(sub(x, ball.centre));
             if depth > best.0 {
@@ -71,12 +75,22 @@ impl Offset {
         best
     }
 
+    fn sphere(&self, ball: usize) -> Feature {
+        let Ball { centre, radius } = self.balls[ball];
+        Feature::Sphere { centre, radius }
+    }
+
     /// Whether no ball covers a point of a sphere.
     fn is_accessible(&self, point: Vector) -> bool {
         self.cells.cell(point).is_none_or(|cell| match self.cells.place(cell) {
             Place::Outside => true,
             Place::Deep => false,
-            Place::Near => self.deepest(cell, point).0 <= self.touching,
+            Place::Near => self.cells.balls(cell).iter().all(|&(i, _)| {
+                let ball = &self.balls[i as usize];
+                let covered = ball.radius - self.touching;
+                let from = sub(point, ball.centre);
+                covered <= 0.0 || dot(from, from) >= covered * covered
+            }),
         })
     }
 
@@ -88,18 +102,10 @@ impl Offset {
         if length > 0.0 {
             let point = add(centre, scale(radius / length, from));
             if self.is_accessible(point) {
-                let feature = Feature::Sphere { centre, radius };
-                return Some(Centre { distance: depth, point, feature });
+                return Some(Centre { distance: depth, point, feature: self.sphere(ball) });
             }
         }
-        let mut best: Option<(crate::arcs::Nearest, usize)> = None;
-        for &i in self.cells.arcs(cell) {
-            let nearest = self.arcs[i as usize].nearest(x);
-            if best.is_none_or(|(best, _)| nearest.distance < best.distance) {
-                best = Some((nearest, i as usize));
-            }
-        }
-        best.map(|(nearest, i)| {
+        self.nearest_arc(cell, x).map(|(nearest, i)| {
             let Arc { centre, axis, radius, .. } = self.arcs[i];
             let feature = if nearest.is_end {
                 Feature::Point(nearest.point)
@@ -108,6 +114,22 @@ impl Offset {
             };
             Centre { distance: nearest.distance, point: nearest.point, feature }
         })
+    }
+
+    /// The arc next to a point, and its point.
+    fn nearest_arc(&self, cell: usize, x: Vector) -> Option<(Nearest, usize)> {
+        let off = self.cells.off_centre(x);
+        let mut best: Option<(Nearest, usize)> = None;
+        for &(i, at_centre) in self.cells.arcs(cell) {
+            if best.is_some_and(|(best, _)| f64::from(at_centre) - off > best.distance) {
+                break;
+            }
+            let nearest = self.arcs[i as usize].nearest(x);
+            if best.is_none_or(|(best, _)| nearest.distance < best.distance) {
+                best = Some((nearest, i as usize));
+            }
+        }
+        best
     }
 
     /// The point where the surface of a ball is next to `x`, and the normal.
@@ -140,8 +162,7 @@ impl Offset {
         // Next to a circle, and on it at last.
         let cell = self.cells.cell(at)?;
         let (_, ball) = self.deepest(cell, at);
-        let nearest = self.cells.arcs(cell).iter().map(|&i| self.arcs[i as usize].nearest(at));
-        let nearest = nearest.min_by(|a, b| a.distance.total_cmp(&b.distance))?;
+        let (nearest, _) = self.nearest_arc(cell, at)?;
         let foot = self.on_ball(ball, nearest.point)?;
         Some(Foot { point: nearest.point, ..foot })
     }
@@ -167,21 +188,19 @@ impl Field for Offset {
         }
     }
 
-    fn is_far(&self, centre: Vector, radius: f64) -> bool {
-        let Some(cell) = self.cells.cell(centre) else {
-            // The grid has a margin around the balls.
-            return false;
-        };
+    fn side(&self, centre: Vector, radius: f64) -> Option<bool> {
+        // The grid has a margin around the balls.
+        let cell = self.cells.cell(centre)?;
         let slack = radius + self.cells.half_diagonal();
         let depth = self.cells.depth(cell);
         match self.cells.place(cell) {
-            Place::Outside => self.cells.is_clear(slack),
-            Place::Deep => depth - slack > self.level,
+            Place::Outside => self.cells.is_clear(slack).then_some(false),
+            _ if depth + slack < 0.0 => Some(false),
+            Place::Deep => (depth - slack > self.level).then_some(true),
             Place::Near => {
+                // Values are at most the distance to the surface.
                 let value = self.value(centre);
-                depth - slack > self.level
-                    || depth + slack < 0.0
-                    || (value.abs() > radius && value.abs() < self.band)
+                (value.abs() > radius).then_some(value > 0.0)
             }
         }
     }
@@ -205,6 +224,12 @@ impl Field for Offset {
                 at = self.on_ball(ball, at)?.point;
                 continue;
             }
+            // A sphere that is deepest at the point found on it has it as before.
+            if let Some(foot) = found
+                && foot.feature == self.sphere(ball)
+            {
+                return Some(foot);
+            }
             let centre = self.centre(cell, at, depth, ball)?;
             if (centre.distance - self.level).abs() <= 0.5 * self.resolution() {
                 let normal = match found {
@@ -219,7 +244,12 @@ impl Field for Offset {
             }
             let inward = scale(1.0 / centre.distance, sub(at, centre.point));
             at = add(centre.point, scale(self.level, inward));
-            found = Some(Foot { point: at, normal: scale(-1.0, inward), feature: centre.feature });
+            let foot = Foot { point: at, normal: scale(-1.0, inward), feature: centre.feature };
+            // On the way to it the point of A that is nearest stays so.
+            if centre.distance > self.level {
+                return Some(foot);
+            }
+            found = Some(foot);
         }
         None
     }
@@ -272,7 +302,6 @@ impl Field for Offset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mesh::vector::dot;
 
     fn ball(centre: Vector, radius: f64) -> Ball {
         Ball { centre, radius }
