@@ -24,6 +24,8 @@ pub(crate) struct Arc {
     pub cosine: f64,
     /// Its two ends.
     pub ends: [Vector; 2],
+    /// The first arc of the same circle.
+    pub first: u32,
 }
 
 /// The point of an arc next to some point.
@@ -31,8 +33,8 @@ pub(crate) struct Arc {
 pub(crate) struct Nearest {
     pub distance: f64,
     pub point: Vector,
-    /// Whether it is an end of the arc.
-    pub is_end: bool,
+    /// Which end of the arc it is, if it is one.
+    pub end: Option<u8>,
 }
 
 impl Arc {
@@ -47,12 +49,12 @@ impl Arc {
             return Nearest {
                 distance: ((out - self.radius).powi(2) + height * height).sqrt(),
                 point: add(self.centre, scale(self.radius, direction)),
-                is_end: false,
+                end: None,
             };
         }
         let [a, b] = self.ends.map(|end| norm(sub(x, end)));
-        let (distance, point) = if a <= b { (a, self.ends[0]) } else { (b, self.ends[1]) };
-        Nearest { distance, point, is_end: true }
+        let (distance, end) = if a <= b { (a, 0) } else { (b, 1) };
+        Nearest { distance, point: self.ends[usize::from(end)], end: Some(end) }
     }
 
     /// Half the sides of a box around the whole circle.
@@ -75,7 +77,15 @@ pub(crate) fn arcs(balls: &[Ball]) -> Vec<Arc> {
         found
     };
     let all: Vec<Vec<Arc>> = (0..balls.len()).into_par_iter().map(of).collect();
-    all.concat()
+    let mut all = all.concat();
+    for n in 0..all.len() {
+        let is_same = n > 0 && {
+            let (last, this) = (&all[n - 1], &all[n]);
+            (last.centre, last.axis) == (this.centre, this.axis)
+        };
+        all[n].first = if is_same { all[n - 1].first } else { n as u32 };
+    }
+    all
 }
 
 /// The arcs of one pair, with the neighbours of its first ball.
@@ -127,6 +137,7 @@ fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>)
             middle: at(start + half),
             cosine: if full { -2.0 } else { half.min(PI).cos() },
             ends: [end_at(start), end_at(end)],
+            first: 0,
         });
     };
     blocked.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]));
@@ -176,7 +187,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!((found[0].radius - 0.75f64.sqrt()).abs() < 1e-15 && found[0].cosine == -2.0);
         let nearest = found[0].nearest([0.5, 2.0, 0.0]);
-        assert!((nearest.distance - (2.0 - 0.75f64.sqrt())).abs() < 1e-15 && !nearest.is_end);
+        assert!((nearest.distance - (2.0 - 0.75f64.sqrt())).abs() < 1e-15 && nearest.end.is_none());
     }
 
     #[test]
@@ -190,7 +201,7 @@ mod tests {
             let off = |end: &Vector| norm(sub([end[0], end[1], end[2].abs()], top));
             assert!(arc.ends.iter().all(|end| off(end) < 1e-9));
             let below = arc.nearest([0.5, height / 3.0, 0.4]);
-            assert!(below.is_end && (below.distance - (top[2] - 0.4)).abs() < 1e-9);
+            assert!(below.end.is_some() && (below.distance - (top[2] - 0.4)).abs() < 1e-9);
         }
     }
 

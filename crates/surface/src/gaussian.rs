@@ -168,6 +168,10 @@ impl Field for Gaussian {
         None
     }
 
+    fn distance(&self, _feature: Feature, _x: Vector) -> Option<(f64, Vector)> {
+        None
+    }
+
     fn meet(&self, _features: &[Feature], _x: Vector) -> Option<Vector> {
         None
     }
@@ -186,13 +190,9 @@ impl Field for Gaussian {
         self.mean
     }
 
-    fn level(&self) -> f64 {
-        0.0
-    }
-
     /// The length of the second fundamental form: the second derivatives along the surface over the
     /// gradient.
-    fn curvature(&self, x: Vector) -> f64 {
+    fn curvature(&self, _feature: Feature, x: Vector) -> f64 {
         let Some(sum) = self.sum(x, true) else {
             return 0.0;
         };
@@ -225,7 +225,7 @@ mod tests {
         let field = Gaussian::new(vec![Ball { centre: [0.3, 0.2, 0.1], radius: 1.7 }], 2.3);
         let foot = field.foot([1.5, 1.0, 0.5]).unwrap();
         assert!((norm(sub(foot.point, [0.3, 0.2, 0.1])) - 1.7).abs() < 1e-9);
-        assert!((field.curvature(foot.point) - 1.0 / 1.7).abs() < 1e-9);
+        assert!((field.curvature(Feature::Smooth, foot.point) - 1.0 / 1.7).abs() < 1e-9);
         let step = add(foot.point, scale(-1e-4, foot.normal));
         assert!((field.value(step) - 1e-4).abs() < 1e-7);
     }

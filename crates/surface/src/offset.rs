@@ -75,11 +75,6 @@ impl Offset {
         best
     }
 
-    fn sphere(&self, ball: usize) -> Feature {
-        let Ball { centre, radius } = self.balls[ball];
-        Feature::Sphere { centre, radius }
-    }
-
     /// Whether no ball covers a point of a sphere.
     fn is_accessible(&self, point: Vector) -> bool {
         self.cells.cell(point).is_none_or(|cell| match self.cells.place(cell) {
@@ -102,15 +97,17 @@ impl Offset {
         if length > 0.0 {
             let point = add(centre, scale(radius / length, from));
             if self.is_accessible(point) {
-                return Some(Centre { distance: depth, point, feature: self.sphere(ball) });
+                return Some(Centre {
+                    distance: depth,
+                    point,
+                    feature: Feature::Sphere(ball as u32),
+                });
             }
         }
         self.nearest_arc(cell, x).map(|(nearest, i)| {
-            let Arc { centre, axis, radius, .. } = self.arcs[i];
-            let feature = if nearest.is_end {
-                Feature::Point(nearest.point)
-            } else {
-                Feature::Circle { centre, axis, radius }
+            let feature = match nearest.end {
+                Some(end) => Feature::Point(i as u32, end),
+                None => Feature::Circle(self.arcs[i].first),
             };
             Centre { distance: nearest.distance, point: nearest.point, feature }
         })
@@ -140,7 +137,7 @@ impl Offset {
         (length > 0.0).then(|| {
             let normal = scale(1.0 / length, from);
             let point = add(centre, scale(radius - self.level, normal));
-            Foot { point, normal, feature: Feature::Sphere { centre, radius } }
+            Foot { point, normal, feature: Feature::Sphere(ball as u32) }
         })
     }
 
@@ -226,7 +223,7 @@ impl Field for Offset {
             }
             // A sphere that is deepest at the point found on it has it as before.
             if let Some(foot) = found
-                && foot.feature == self.sphere(ball)
+                && foot.feature == Feature::Sphere(ball as u32)
             {
                 return Some(foot);
             }
@@ -254,8 +251,33 @@ impl Field for Offset {
         None
     }
 
+    fn distance(&self, feature: Feature, x: Vector) -> Option<(f64, Vector)> {
+        let along = |from: Vector| {
+            let length = norm(from);
+            (length > 0.0).then(|| (length, scale(1.0 / length, from)))
+        };
+        match feature {
+            Feature::Sphere(ball) => {
+                let Ball { centre, radius } = self.balls[ball as usize];
+                let (length, out) = along(sub(x, centre))?;
+                Some((radius - length, scale(-1.0, out)))
+            }
+            Feature::Circle(arc) => {
+                let Arc { centre, axis, radius, .. } = self.arcs[arc as usize];
+                let from = sub(x, centre);
+                let flat = sub(from, scale(dot(from, axis), axis));
+                let (_, out) = along(flat)?;
+                along(sub(from, scale(radius, out)))
+            }
+            Feature::Point(arc, end) => {
+                along(sub(x, self.arcs[arc as usize].ends[usize::from(end)]))
+            }
+            Feature::Smooth => None,
+        }
+    }
+
     fn meet(&self, features: &[Feature], x: Vector) -> Option<Vector> {
-        let at = field::meet(features, self.level, x, self.resolution())?;
+        let at = field::meet(self, features, self.level, x)?;
         // Of a union the circles are on the surface; others must not come before it.
         self.is_on(at).then_some(at)
     }
@@ -290,8 +312,32 @@ impl Field for Offset {
         self.mean - self.level
     }
 
-    fn level(&self) -> f64 {
-        self.level
+    fn curvature(&self, feature: Feature, x: Vector) -> f64 {
+        match feature {
+            Feature::Sphere(ball) => 1.0 / (self.balls[ball as usize].radius - self.level),
+            Feature::Circle(arc) => {
+                let Arc { centre, axis, radius, .. } = self.arcs[arc as usize];
+                let from = sub(x, centre);
+                let flat = norm(sub(from, scale(dot(from, axis), axis)));
+                // The normal's part away from the axis, over the distance from it.
+                let across = ((radius - flat) / self.level).abs() / flat;
+                across.max(1.0 / self.level)
+            }
+            Feature::Point(..) => 1.0 / self.level,
+            Feature::Smooth => 0.0,
+        }
+    }
+
+    /// The curvature of the circle in which two spheres meet.
+    fn bending(&self, pair: [Feature; 2]) -> f64 {
+        let [Feature::Sphere(a), Feature::Sphere(b)] = pair else {
+            return 0.0;
+        };
+        let [a, b] = [a, b].map(|ball| self.balls[ball as usize]);
+        let (r, s) = (a.radius, b.radius);
+        let distance = norm(sub(b.centre, a.centre));
+        let along = 0.5 * (distance + (r - s) * (r + s) / distance);
+        1.0 / ((r - along) * (r + along)).max(0.0).sqrt()
     }
 
     fn resolution(&self) -> f64 {

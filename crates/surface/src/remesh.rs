@@ -2,8 +2,9 @@
 //! vertices moved over the surface.
 
 use crate::connectivity::{next, previous};
-use crate::field::{Feature, Field};
-use crate::shape::{Shape, Tag, quality};
+use crate::field::Field;
+use crate::independent::{Claims, Gain};
+use crate::shape::{Shape, Tag, quality, turns};
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 use rayon::prelude::*;
 
@@ -33,29 +34,24 @@ const GRADINGS: usize = 8;
 /// Sine of the angle that collapses may leave (17 degrees), if the old ones are better.
 const LEFT: f64 = 0.3;
 
+/// Rounds of turned edges, each next to those of the last one.
+const TURNS: usize = 12;
+
+/// Quality that triangles may get worse to where vertices are moved.
+const ENOUGH: f64 = 0.5;
+
 /// Rounds of all changes.
 const ROUNDS: usize = 6;
-
-/// The curvature of the circle in which two spheres meet; 0 of other creases.
-fn bending(pair: [Feature; 2]) -> f64 {
-    let [Feature::Sphere { centre: a, radius: r }, Feature::Sphere { centre: b, radius: s }] = pair
-    else {
-        return 0.0;
-    };
-    let distance = norm(sub(b, a));
-    let along = 0.5 * (distance + (r - s) * (r + s) / distance);
-    1.0 / ((r - along) * (r + along)).max(0.0).sqrt()
-}
 
 impl<F: Field> Shape<'_, F> {
     /// Makes the wanted lengths: `side`, less where the surface is strongly curved.
     pub fn set_sizes(&mut self, side: f64) {
         let size = |v: usize| {
             let curvature = match self.tags[v] {
-                Tag::Smooth(feature) => self.curvature(feature, self.places[v]),
+                Tag::Smooth(feature) => self.field.curvature(feature, self.places[v]),
                 Tag::Crease(pair) => {
-                    let of = |feature| self.curvature(feature, self.places[v]);
-                    of(pair[0]).max(of(pair[1])).max(bending(pair))
+                    let of = |feature| self.field.curvature(feature, self.places[v]);
+                    of(pair[0]).max(of(pair[1])).max(self.field.bending(pair))
                 }
                 Tag::Corner => 0.0,
             };
@@ -80,23 +76,6 @@ impl<F: Field> Shape<'_, F> {
                 break;
             }
             self.sizes = sizes;
-        }
-    }
-
-    /// The greatest curvature of the surface at a point of a feature.
-    fn curvature(&self, feature: Feature, x: Vector) -> f64 {
-        let level = self.field.level();
-        match feature {
-            Feature::Sphere { radius, .. } => 1.0 / (radius - level),
-            Feature::Point(_) => 1.0 / level,
-            Feature::Circle { centre, axis, radius } => {
-                let from = sub(x, centre);
-                let flat = norm(sub(from, scale(dot(from, axis), axis)));
-                // The normal's part away from the axis, over the distance from it.
-                let across = ((radius - flat) / level).abs() / flat;
-                across.max(1.0 / level)
-            }
-            Feature::Smooth => self.field.curvature(x),
         }
     }
 
@@ -212,22 +191,45 @@ impl<F: Field> Shape<'_, F> {
         self.checked_collapse(h)
     }
 
-    /// Turns edges while that makes triangles better.
+    /// The qualities of all triangles.
+    fn qualities(&self) -> Vec<f64> {
+        (0..self.mesh.triangles.len() as u32)
+            .into_par_iter()
+            .map(|t| if self.mesh.is_alive(3 * t) { self.quality(t) } else { 0.0 })
+            .collect()
+    }
+
+    /// Turns edges while that makes triangles better: all that gain and do not share a triangle
+    /// with a better one, then those next to them.
     pub fn flip_all(&mut self) {
-        for _ in 0..4 {
-            let offered: Vec<u32> = (0..self.mesh.half_edges())
-                .into_par_iter()
-                .filter(|&h| self.mesh.is_alive(h) && h < self.mesh.twin(h) && self.gains(h))
-                .collect();
-            let mut turned = 0;
-            for h in offered {
-                if self.try_flip(h) {
-                    turned += 1;
+        let mut qualities = self.qualities();
+        let claims = Claims::new(qualities.len());
+        let gain = |shape: &Self, h: u32, qualities: &[f64]| -> Option<Gain> {
+            let is_first = shape.mesh.is_alive(h) && h < shape.mesh.twin(h);
+            let gain = is_first.then(|| shape.gain(h, qualities)).flatten()?;
+            Some((gain as f32, h))
+        };
+        let all = 0..self.mesh.half_edges();
+        let mut gains: Vec<Gain> =
+            all.into_par_iter().filter_map(|h| gain(self, h, &qualities)).collect();
+        for _ in 0..TURNS {
+            let (chosen, mut next_to) = claims.choose(gains, |h| [h / 3, self.mesh.twin(h) / 3]);
+            for h in chosen {
+                // Others may have left too few triangles at its ends.
+                if self.mesh.can_flip(h) && self.checked_flip(h) {
+                    for t in [h / 3, self.mesh.twin(h) / 3] {
+                        qualities[t as usize] = self.quality(t);
+                        let sides = [3 * t, 3 * t + 1, 3 * t + 2];
+                        next_to.extend(sides.map(|side| side.min(self.mesh.twin(side))));
+                    }
                 }
             }
-            if turned * 500 < self.mesh.half_edges() {
+            if next_to.is_empty() {
                 break;
             }
+            next_to.par_sort_unstable();
+            next_to.dedup();
+            gains = next_to.par_iter().filter_map(|&h| gain(self, h, &qualities)).collect();
         }
     }
 
@@ -240,10 +242,69 @@ impl<F: Field> Shape<'_, F> {
                     self.mesh.is_used(v).then(|| self.pulled(v, self.middle_of_ring(v)?)).flatten()
                 })
                 .collect();
+            if self.guard.is_none() {
+                self.move_all(moves);
+                continue;
+            }
             for (v, new) in (0..).zip(moves) {
                 if let Some(new) = new {
-                    self.try_move(v, new, 0.5);
+                    self.try_move(v, new, ENOUGH);
                 }
+            }
+        }
+    }
+
+    /// Moves vertices at once, and then back those around which triangles got worse, until none
+    /// has.
+    fn move_all(&mut self, mut moves: Vec<Option<(Vector, Vector, Tag)>>) {
+        let before = self.qualities();
+        let all = (&mut self.places, &mut self.normals, &mut self.tags, &mut moves);
+        all.into_par_iter().for_each(|(place, normal, tag, new)| {
+            if let Some(new) = new {
+                // What is there before is kept instead.
+                let old = (*place, *normal, *tag);
+                (*place, *normal, *tag) = *new;
+                *new = old;
+            }
+        });
+        let after = |shape: &Self, t: u32, moves: &[Option<(Vector, Vector, Tag)>]| {
+            let old = |v: u32| moves[v as usize].map_or(shape.places[v as usize], |old| old.0);
+            let corners = shape.mesh.triangles[t as usize];
+            // Where no normals of the surface say how a triangle faces its own must not turn.
+            let turns = !corners.iter().any(|&v| shape.is_smooth(v))
+                && turns(corners.map(old), shape.corners(t));
+            if turns { 0.0 } else { shape.quality(t) }
+        };
+        let mut now: Vec<f64> = (0..self.mesh.triangles.len() as u32)
+            .into_par_iter()
+            .map(|t| if self.mesh.is_alive(3 * t) { after(self, t, &moves) } else { 0.0 })
+            .collect();
+        let worst = |shape: &Self, v: u32, qualities: &[f64]| {
+            shape.mesh.around(v).map(|h| qualities[h as usize / 3]).fold(1.0, f64::min)
+        };
+        let mut looked_at: Vec<u32> = (0..self.mesh.vertices()).collect();
+        loop {
+            let got_worse = |&v: &u32| {
+                moves[v as usize].is_some() && {
+                    let left = worst(self, v, &now);
+                    left <= 0.0 || left < ENOUGH && left < worst(self, v, &before)
+                }
+            };
+            let back: Vec<u32> = looked_at.par_iter().copied().filter(got_worse).collect();
+            if back.is_empty() {
+                break;
+            }
+            looked_at.clear();
+            for &v in &back {
+                if let Some(old) = moves[v as usize].take() {
+                    self.put(v, old);
+                    looked_at.extend(self.mesh.around(v).map(|h| self.mesh.to(h)));
+                }
+            }
+            looked_at.par_sort_unstable();
+            looked_at.dedup();
+            for h in back.iter().flat_map(|&v| self.mesh.around(v)) {
+                now[h as usize / 3] = after(self, h / 3, &moves);
             }
         }
     }

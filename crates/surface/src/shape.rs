@@ -48,17 +48,26 @@ pub(crate) struct Shape<'a, F> {
 
 /// Sine of a triangle's smallest angle.
 pub(crate) fn quality([a, b, c]: [Vector; 3]) -> f64 {
-    let (u, v, w) = (sub(b, a), sub(c, b), sub(a, c));
-    let area = norm(cross(u, w));
-    let mut squares = [dot(u, u), dot(v, v), dot(w, w)];
-    squares.sort_unstable_by(f64::total_cmp);
-    let sides = (squares[1] * squares[2]).sqrt();
-    if sides > 0.0 { area / sides } else { 0.0 }
+    quality_over(area_normal([a, b, c]), [a, b, c])
+}
+
+/// The same with the triangle's normal.
+fn quality_over(normal: Vector, [a, b, c]: [Vector; 3]) -> f64 {
+    let [u, v, w] = [sub(b, a), sub(c, b), sub(a, c)].map(|side| dot(side, side));
+    // Of the two longest sides.
+    let sides = (u * v).max(v * w).max(w * u);
+    if sides > 0.0 { (dot(normal, normal) / sides).sqrt() } else { 0.0 }
 }
 
 /// The normal of a triangle, not of unit length.
 pub(crate) fn area_normal([a, b, c]: [Vector; 3]) -> Vector {
     cross(sub(b, a), sub(c, a))
+}
+
+/// Whether a triangle that is no sliver turns away from how it faced.
+pub(crate) fn turns(before: [Vector; 3], after: [Vector; 3]) -> bool {
+    let [old, new] = [before, after].map(area_normal);
+    quality_over(old, before) > SLIVER && dot(new, old) < TURNING * norm(new) * norm(old)
 }
 
 impl<F: Field> Shape<'_, F> {
@@ -82,7 +91,10 @@ impl<F: Field> Shape<'_, F> {
     /// Whether a triangle faces the way that the surface does at its smooth corners, which may be
     /// elsewhere than they are.
     pub fn faces(&self, corners: [u32; 3], places: [Vector; 3]) -> bool {
-        let normal = area_normal(places);
+        self.faces_with(corners, area_normal(places))
+    }
+
+    fn faces_with(&self, corners: [u32; 3], normal: Vector) -> bool {
         let length = norm(normal);
         length > 0.0
             && corners.iter().all(|&v| {
@@ -92,9 +104,13 @@ impl<F: Field> Shape<'_, F> {
 
     /// The quality of a triangle, 0 if it faces the wrong way.
     pub fn quality(&self, triangle: u32) -> f64 {
-        let corners = self.corners(triangle);
-        let faces = self.faces(self.mesh.triangles[triangle as usize], corners);
-        if faces { quality(corners) } else { 0.0 }
+        self.quality_at(self.mesh.triangles[triangle as usize], self.corners(triangle))
+    }
+
+    /// The same of any triangle.
+    fn quality_at(&self, corners: [u32; 3], places: [Vector; 3]) -> f64 {
+        let normal = area_normal(places);
+        if self.faces_with(corners, normal) { quality_over(normal, places) } else { 0.0 }
     }
 
     /// The worst quality of the triangles around a vertex.
@@ -121,9 +137,8 @@ impl<F: Field> Shape<'_, F> {
             // Exact normals say more than those of triangles, where there are any.
             let corners = self.mesh.triangles[h as usize / 3];
             let before = [self.places[v as usize], b, c];
-            if !corners.iter().any(|&v| self.is_smooth(v)) && quality(before) > SLIVER {
-                let old = area_normal(before);
-                if dot(normal, old) < TURNING * length * norm(old) {
+            if !corners.iter().any(|&v| self.is_smooth(v)) {
+                if turns(before, new) {
                     return None;
                 }
             }
@@ -223,36 +238,36 @@ impl<F: Field> Shape<'_, F> {
     }
 
     /// The worst quality of the two triangles that an edge would have after its flip; `None` if it
-    /// cannot be turned.
-    pub fn flipped_quality(&self, h: u32) -> Option<f64> {
-        if !self.mesh.can_flip(h) {
+    /// cannot be turned, or if that is not better than `least`.
+    pub fn flipped_quality(&self, h: u32, least: f64) -> Option<f64> {
+        if self.mesh.is_creased(h) {
             return None;
         }
         let twin = self.mesh.twin(h);
         let (a, b) = (self.mesh.from(h), self.mesh.to(h));
         let (c, d) = (self.mesh.opposite(h), self.mesh.opposite(twin));
         let [pa, pb, pc, pd] = [a, b, c, d].map(|v| self.places[v as usize]);
-        if !self.faces([c, a, d], [pc, pa, pd]) || !self.faces([d, b, c], [pd, pb, pc]) {
+        let [s, t] = [area_normal([pc, pa, pd]), area_normal([pd, pb, pc])];
+        let after = quality_over(s, [pc, pa, pd]).min(quality_over(t, [pd, pb, pc]));
+        if after <= least || !self.faces_with([c, a, d], s) || !self.faces_with([d, b, c], t) {
             return None;
         }
-        let [s, t] = [area_normal([pc, pa, pd]), area_normal([pd, pb, pc])];
         // No fold between the two, nor against what they replace.
         let old = add(area_normal([pa, pb, pc]), area_normal([pb, pa, pd]));
         let was_wrong = self.quality(h / 3).min(self.quality(twin / 3)) < SLIVER;
         let sound = dot(s, t) > -0.2 * norm(s) * norm(t)
             && (was_wrong || dot(s, old) > 0.0 && dot(t, old) > 0.0);
-        sound.then(|| quality([pc, pa, pd]).min(quality([pd, pb, pc])))
+        (sound && self.mesh.can_flip(h)).then_some(after)
     }
 
-    /// Whether an edge's two triangles are better when it is turned.
-    pub fn gains(&self, h: u32) -> bool {
-        let now = self.quality(h / 3).min(self.quality(self.mesh.twin(h) / 3));
-        now < EQUAL && self.flipped_quality(h).is_some_and(|flipped| flipped > 1.01 * now)
-    }
-
-    /// Turns an edge if that makes its two triangles better.
-    pub fn try_flip(&mut self, h: u32) -> bool {
-        self.gains(h) && self.checked_flip(h)
+    /// How much better an edge's two triangles are when it is turned, if they are, with the
+    /// qualities of all triangles.
+    pub fn gain(&self, h: u32, qualities: &[f64]) -> Option<f64> {
+        let now = qualities[h as usize / 3].min(qualities[self.mesh.twin(h) as usize / 3]);
+        if now >= EQUAL {
+            return None;
+        }
+        self.flipped_quality(h, 1.01 * now).map(|flipped| flipped - now)
     }
 
     /// Whether the start of a half-edge may be moved into its end without loss of creases.
