@@ -69,9 +69,11 @@ pub(crate) fn arcs(balls: &[Ball]) -> Vec<Arc> {
     let of = |i: usize| {
         let (mut found, mut around) = (Vec::new(), Vec::new());
         near.of(i, &mut around);
-        for &j in &around {
-            if j as usize > i {
-                of_pair(balls, i as u32, j, &around, &mut found);
+        // What covers one circle is likely to cover the next one, too, and is asked first.
+        let mut asked = around.clone();
+        for &j in around.iter().filter(|&&j| j as usize > i) {
+            if let Some(at) = of_pair(balls, i as u32, j, &asked, &mut found) {
+                asked.swap(0, at);
             }
         }
         found
@@ -88,8 +90,9 @@ pub(crate) fn arcs(balls: &[Ball]) -> Vec<Arc> {
     all
 }
 
-/// The arcs of one pair, with the neighbours of its first ball.
-fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>) {
+/// The arcs of one pair, with the neighbours of its first ball; gives the place of the neighbour
+/// that covers the whole circle, if one does.
+fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>) -> Option<usize> {
     let (a, b) = (balls[i as usize], balls[j as usize]);
     let apart = sub(b.centre, a.centre);
     let distance = norm(apart);
@@ -97,14 +100,15 @@ fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>)
     let square = (a.radius - along) * (a.radius + along);
     let smallest = TOUCHING * a.radius.min(b.radius);
     if square.is_nan() || square <= smallest * smallest {
-        return;
+        return None;
     }
     let radius = square.sqrt();
     let axis = scale(1.0 / distance, apart);
     let centre = add(a.centre, scale(along, axis));
     let [u, v] = frame(axis);
-    let mut blocked: Vec<[f64; 2]> = Vec::new();
-    for &k in around.iter().filter(|&&k| k != j) {
+    // Directions in the circle's plane, and the part of them that is covered, by half its chord.
+    let mut cuts: Vec<[f64; 4]> = Vec::new();
+    for (at, &k) in around.iter().enumerate().filter(|(_, k)| **k != j) {
         let ball = balls[k as usize];
         let to = sub(ball.centre, centre);
         let covers = ball.radius * (1.0 - TOUCHING);
@@ -113,18 +117,23 @@ fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>)
             continue;
         }
         let (x, y) = (dot(to, u), dot(to, v));
-        let reach = x.hypot(y);
+        let reach = x * x + y * y;
         let level = (square + (radius - covers) * (radius + covers)) / (2.0 * radius);
-        if level >= reach {
-            continue;
+        if level * level < reach {
+            cuts.push([x, y, reach, level]);
+        } else if level < 0.0 {
+            return Some(at);
         }
-        if level <= -reach {
-            return;
-        }
-        let (middle, half) = (y.atan2(x), (level / reach).acos());
-        let start = (middle - half).rem_euclid(TAU);
-        blocked.push([start, start + 2.0 * half]);
     }
+    if are_covered(&cuts, radius) {
+        return None;
+    }
+    let interval = |[x, y, reach, level]: [f64; 4]| {
+        let (middle, half) = (y.atan2(x), (level / reach.sqrt()).acos());
+        let start = (middle - half).rem_euclid(TAU);
+        [start, start + 2.0 * half]
+    };
+    let mut blocked: Vec<[f64; 2]> = cuts.into_iter().map(interval).collect();
     let at = |angle: f64| add(scale(angle.cos(), u), scale(angle.sin(), v));
     let mut push = |start: f64, end: f64| {
         let full = end - start >= TAU;
@@ -142,7 +151,8 @@ fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>)
     };
     blocked.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]));
     let Some(first) = blocked.first().map(|interval| interval[0]) else {
-        return push(0.0, TAU);
+        push(0.0, TAU);
+        return None;
     };
     // Intervals may reach beyond a whole turn, over those at the start.
     let last = blocked.iter().fold(first, |last, interval| last.max(interval[1]));
@@ -156,6 +166,22 @@ fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>)
     if first + TAU > reached {
         push(reached, first + TAU);
     }
+    None
+}
+
+/// Whether cuts cover a whole circle together: the ends of each are well within another one.
+fn are_covered(cuts: &[[f64; 4]], radius: f64) -> bool {
+    let margin = TOUCHING * radius * radius;
+    let covered = |[p, q]: [f64; 2]| {
+        cuts.iter().any(|[x, y, _, level]| radius * (p * x + q * y - level) > margin)
+    };
+    !cuts.is_empty()
+        && cuts.iter().all(|&[x, y, reach, level]| {
+            let cosine = level / reach;
+            let sine = ((reach - level * level).max(0.0)).sqrt() / reach;
+            covered([cosine * x - sine * y, cosine * y + sine * x])
+                && covered([cosine * x + sine * y, cosine * y - sine * x])
+        })
 }
 
 /// Two unit vectors that are perpendicular to a unit vector and to each other.

@@ -2,7 +2,7 @@
 
 use crate::arcs::Arc;
 use crate::balls::Ball;
-use mesh::vector::{Vector, norm, sub};
+use mesh::vector::{Vector, dot, norm, sub};
 use rayon::prelude::*;
 
 /// Most cells of a grid.
@@ -121,6 +121,12 @@ impl Cells {
                 cells.visit(arc.centre, arc_reach(arc), z, |cell, centre| {
                     let deep = depth[z][cell];
                     if !near(deep) || deep < -0.5 * diagonal {
+                        return;
+                    }
+                    // No point of the circle is nearer than this.
+                    let from = sub(centre, arc.centre);
+                    let most = longest.min(best[cell] + diagonal * 1.0001) + arc.radius;
+                    if dot(from, from) > most * most {
                         return;
                     }
                     let distance = arc.nearest(centre).distance;

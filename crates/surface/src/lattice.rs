@@ -57,8 +57,8 @@ struct Lattice {
     origin: Vector,
     /// Half the lattice constant: nodes have coordinates that are all even or all odd.
     half: f64,
-    /// Nodes along the first two directions, for numbers of nodes.
-    count: [i64; 2],
+    /// Blocks along the first two directions, with one more, for numbers of nodes.
+    blocks: [i64; 2],
 }
 
 /// A side of a tetrahedron that the surface goes through.
@@ -92,8 +92,8 @@ pub(crate) fn first_mesh(
         return Err(Error::TooMany { expected: all, limit: MOST_BLOCKS });
     }
     let blocks = blocks.map(|n| n as i64);
-    let [nx, ny] = [0, 1].map(|k| 2 * BLOCK * blocks[k] + 8);
-    let lattice = Lattice { origin, half: 0.5 * constant, count: [nx, ny] };
+    let numbered = [blocks[0] + 1, blocks[1] + 1];
+    let lattice = Lattice { origin, half: 0.5 * constant, blocks: numbered };
     let first_node = |block: i64| {
         let at = [block % blocks[0], block / blocks[0] % blocks[1], block / blocks[0] / blocks[1]];
         at.map(|b| (2 * BLOCK * b) as i32)
@@ -179,12 +179,19 @@ impl Lattice {
         std::array::from_fn(|k| self.origin[k] + f64::from(node[k]) * self.half)
     }
 
-    /// A number for the side between two nodes, whichever way around.
+    /// A number for the side between two nodes, whichever way around: by blocks, so that what is
+    /// close is so in memory, too.
     fn key(&self, a: [i32; 3], b: [i32; 3]) -> u64 {
         let reversed = |v: &[i32; 3]| [v[2], v[1], v[0]];
         let (low, high) = if reversed(&a) < reversed(&b) { (a, b) } else { (b, a) };
-        let [x, y, z] = low.map(|x| i64::from(x) + 2);
-        let node = x + self.count[0] * (y + self.count[1] * z);
+        let [block, node] = [0, 1].map(|k| {
+            let [x, y, z] = low.map(|x| {
+                let x = i64::from(x) + 2;
+                [x / (2 * BLOCK), x % (2 * BLOCK)][k]
+            });
+            let [nx, ny] = if k == 0 { self.blocks } else { [2 * BLOCK; 2] };
+            x + nx * (y + ny * z)
+        });
         let step: [i32; 3] = std::array::from_fn(|k| high[k] - low[k]);
         let direction = match step {
             [2, 0, 0] => 0,
@@ -192,7 +199,7 @@ impl Lattice {
             [0, 0, 2] => 2,
             [x, y, _] => 3 + u64::from(x > 0) + 2 * u64::from(y > 0),
         };
-        node as u64 * 8 + direction
+        (block * (2 * BLOCK).pow(3) + node) as u64 * 8 + direction
     }
 
     /// The side of the surface that all nodes of a cube's tetrahedra are on, if it is known.

@@ -20,11 +20,11 @@ const ON: f64 = 1e-9;
 const CELL: f64 = 0.25;
 
 /// Width of the band around the surface in which values are distances, relative to the same.
-const BAND: f64 = 0.5;
+const BAND: f64 = 0.35;
 
-/// Width of what is known around the balls, relative to the details: blocks of the lattice have
-/// smaller radii.
-const MARGIN: f64 = 1.7;
+/// Width of what is known around the balls, relative to the details: about the radius of the least
+/// cubes of the lattice.
+const MARGIN: f64 = 1.1;
 
 /// Steps to a point of the surface.
 const STEPS: usize = 12;

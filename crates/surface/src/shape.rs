@@ -5,6 +5,7 @@ use crate::connectivity::{Connectivity, next, previous};
 use crate::field::{Feature, Field, Foot};
 use crate::guard::Guard;
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
+use rayon::prelude::*;
 
 /// Cosine of the largest angle between a triangle's normal and those of the surface at its corners.
 const FACING: f64 = 0.2;
@@ -31,6 +32,9 @@ pub(crate) enum Tag {
     /// Nothing.
     Corner,
 }
+
+/// Where a vertex is or goes: its place, normal and tag.
+pub(crate) type Place = (Vector, Vector, Tag);
 
 /// A surface that changes.
 pub(crate) struct Shape<'a, F> {
@@ -109,7 +113,11 @@ impl<F: Field> Shape<'_, F> {
 
     /// The same of any triangle.
     fn quality_at(&self, corners: [u32; 3], places: [Vector; 3]) -> f64 {
-        let normal = area_normal(places);
+        self.quality_with(corners, places, area_normal(places))
+    }
+
+    /// The same with the triangle's normal.
+    pub fn quality_with(&self, corners: [u32; 3], places: [Vector; 3], normal: Vector) -> f64 {
         if self.faces_with(corners, normal) { quality_over(normal, places) } else { 0.0 }
     }
 
@@ -159,7 +167,7 @@ impl<F: Field> Shape<'_, F> {
 
     /// The point of the surface that a vertex gets to if it is pulled to `to`, with its normal and
     /// tag; it stays on its crease.
-    pub fn pulled(&self, v: u32, to: Vector) -> Option<(Vector, Vector, Tag)> {
+    pub fn pulled(&self, v: u32, to: Vector) -> Option<Place> {
         let at = self.places[v as usize];
         let reach = 2.0 * norm(sub(to, at)) + self.field.resolution();
         let near = |point: Vector| norm(sub(point, to)) <= reach;
@@ -176,20 +184,34 @@ impl<F: Field> Shape<'_, F> {
         }
     }
 
+    /// Leaves removed triangles and vertices out, if there are many, and numbers vertices as
+    /// triangles have them, so that neighbours are close in memory. Changes that are checked keep
+    /// the numbers.
+    pub fn compact(&mut self) {
+        if self.guard.is_some() || !self.mesh.is_sparse() {
+            return;
+        }
+        let kept = self.mesh.renumber();
+        let of = |all: &[Vector]| kept.par_iter().map(|&v| all[v as usize]).collect();
+        (self.places, self.normals) = (of(&self.places), of(&self.normals));
+        self.tags = kept.par_iter().map(|&v| self.tags[v as usize]).collect();
+        self.sizes = kept.par_iter().map(|&v| self.sizes[v as usize]).collect();
+    }
+
     /// Puts a vertex at a place.
-    pub fn put(&mut self, v: u32, (place, normal, tag): (Vector, Vector, Tag)) {
+    pub fn put(&mut self, v: u32, (place, normal, tag): Place) {
         self.places[v as usize] = place;
         self.normals[v as usize] = normal;
         self.tags[v as usize] = tag;
     }
 
     /// What a vertex in the middle of an edge would be: on the crease if the edge is.
-    pub fn middle(&self, h: u32) -> Option<(Vector, Vector, Tag)> {
+    pub fn middle(&self, h: u32) -> Option<Place> {
         self.point_on(h, 0.5)
     }
 
     /// What a vertex on an edge would be, at a share of its length.
-    pub fn point_on(&self, h: u32, share: f64) -> Option<(Vector, Vector, Tag)> {
+    pub fn point_on(&self, h: u32, share: f64) -> Option<Place> {
         let ends = [self.mesh.from(h), self.mesh.to(h)];
         let [a, b] = ends.map(|v| self.places[v as usize]);
         let between = add(a, scale(share, sub(b, a)));
@@ -227,7 +249,7 @@ impl<F: Field> Shape<'_, F> {
     }
 
     /// Puts a new vertex into an edge.
-    pub fn split(&mut self, h: u32, (place, normal, tag): (Vector, Vector, Tag)) -> u32 {
+    pub fn split(&mut self, h: u32, (place, normal, tag): Place) -> u32 {
         let size = self.wanted(h);
         let v = self.mesh.split(h);
         self.places.push(place);
