@@ -24,6 +24,8 @@ pub(crate) struct Arc {
     pub cosine: f64,
     /// Its two ends.
     pub ends: [Vector; 2],
+    /// The first arc of the same circle.
+    pub first: u32,
 }
 
 /// The point of an arc next to some point.
@@ -31,8 +33,8 @@ pub(crate) struct Arc {
 pub(crate) struct Nearest {
     pub distance: f64,
     pub point: Vector,
-    /// Whether it is an end of the arc.
-    pub is_end: bool,
+    /// Which end of the arc it is, if it is one.
+    pub end: Option<u8>,
 }
 
 impl Arc {
@@ -47,12 +49,12 @@ impl Arc {
             return Nearest {
                 distance: ((out - self.radius).powi(2) + height * height).sqrt(),
                 point: add(self.centre, scale(self.radius, direction)),
-                is_end: false,
+                end: None,
             };
         }
         let [a, b] = self.ends.map(|end| norm(sub(x, end)));
-        let (distance, point) = if a <= b { (a, self.ends[0]) } else { (b, self.ends[1]) };
-        Nearest { distance, point, is_end: true }
+        let (distance, end) = if a <= b { (a, 0) } else { (b, 1) };
+        Nearest { distance, point: self.ends[usize::from(end)], end: Some(end) }
     }
 
     /// Half the sides of a box around the whole circle.
@@ -67,19 +69,30 @@ pub(crate) fn arcs(balls: &[Ball]) -> Vec<Arc> {
     let of = |i: usize| {
         let (mut found, mut around) = (Vec::new(), Vec::new());
         near.of(i, &mut around);
-        for &j in &around {
-            if j as usize > i {
-                of_pair(balls, i as u32, j, &around, &mut found);
+        // What covers one circle is likely to cover the next one, too, and is asked first.
+        let mut asked = around.clone();
+        for &j in around.iter().filter(|&&j| j as usize > i) {
+            if let Some(at) = of_pair(balls, i as u32, j, &asked, &mut found) {
+                asked.swap(0, at);
             }
         }
         found
     };
     let all: Vec<Vec<Arc>> = (0..balls.len()).into_par_iter().map(of).collect();
-    all.concat()
+    let mut all = all.concat();
+    for n in 0..all.len() {
+        let is_same = n > 0 && {
+            let (last, this) = (&all[n - 1], &all[n]);
+            (last.centre, last.axis) == (this.centre, this.axis)
+        };
+        all[n].first = if is_same { all[n - 1].first } else { n as u32 };
+    }
+    all
 }
 
-/// The arcs of one pair, with the neighbours of its first ball.
-fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>) {
+/// The arcs of one pair, with the neighbours of its first ball; gives the place of the neighbour
+/// that covers the whole circle, if one does.
+fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>) -> Option<usize> {
     let (a, b) = (balls[i as usize], balls[j as usize]);
     let apart = sub(b.centre, a.centre);
     let distance = norm(apart);
@@ -87,14 +100,15 @@ fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>)
     let square = (a.radius - along) * (a.radius + along);
     let smallest = TOUCHING * a.radius.min(b.radius);
     if square.is_nan() || square <= smallest * smallest {
-        return;
+        return None;
     }
     let radius = square.sqrt();
     let axis = scale(1.0 / distance, apart);
     let centre = add(a.centre, scale(along, axis));
     let [u, v] = frame(axis);
-    let mut blocked: Vec<[f64; 2]> = Vec::new();
-    for &k in around.iter().filter(|&&k| k != j) {
+    // Directions in the circle's plane, and the part of them that is covered, by half its chord.
+    let mut cuts: Vec<[f64; 4]> = Vec::new();
+    for (at, &k) in around.iter().enumerate().filter(|(_, k)| **k != j) {
         let ball = balls[k as usize];
         let to = sub(ball.centre, centre);
         let covers = ball.radius * (1.0 - TOUCHING);
@@ -103,18 +117,23 @@ fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>)
             continue;
         }
         let (x, y) = (dot(to, u), dot(to, v));
-        let reach = x.hypot(y);
+        let reach = x * x + y * y;
         let level = (square + (radius - covers) * (radius + covers)) / (2.0 * radius);
-        if level >= reach {
-            continue;
+        if level * level < reach {
+            cuts.push([x, y, reach, level]);
+        } else if level < 0.0 {
+            return Some(at);
         }
-        if level <= -reach {
-            return;
-        }
-        let (middle, half) = (y.atan2(x), (level / reach).acos());
-        let start = (middle - half).rem_euclid(TAU);
-        blocked.push([start, start + 2.0 * half]);
     }
+    if are_covered(&cuts, radius) {
+        return None;
+    }
+    let interval = |[x, y, reach, level]: [f64; 4]| {
+        let (middle, half) = (y.atan2(x), (level / reach.sqrt()).acos());
+        let start = (middle - half).rem_euclid(TAU);
+        [start, start + 2.0 * half]
+    };
+    let mut blocked: Vec<[f64; 2]> = cuts.into_iter().map(interval).collect();
     let at = |angle: f64| add(scale(angle.cos(), u), scale(angle.sin(), v));
     let mut push = |start: f64, end: f64| {
         let full = end - start >= TAU;
@@ -127,11 +146,13 @@ fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>)
             middle: at(start + half),
             cosine: if full { -2.0 } else { half.min(PI).cos() },
             ends: [end_at(start), end_at(end)],
+            first: 0,
         });
     };
     blocked.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]));
     let Some(first) = blocked.first().map(|interval| interval[0]) else {
-        return push(0.0, TAU);
+        push(0.0, TAU);
+        return None;
     };
     // Intervals may reach beyond a whole turn, over those at the start.
     let last = blocked.iter().fold(first, |last, interval| last.max(interval[1]));
@@ -145,6 +166,22 @@ fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>)
     if first + TAU > reached {
         push(reached, first + TAU);
     }
+    None
+}
+
+/// Whether cuts cover a whole circle together: the ends of each are well within another one.
+fn are_covered(cuts: &[[f64; 4]], radius: f64) -> bool {
+    let margin = TOUCHING * radius * radius;
+    let covered = |[p, q]: [f64; 2]| {
+        cuts.iter().any(|[x, y, _, level]| radius * (p * x + q * y - level) > margin)
+    };
+    !cuts.is_empty()
+        && cuts.iter().all(|&[x, y, reach, level]| {
+            let cosine = level / reach;
+            let sine = ((reach - level * level).max(0.0)).sqrt() / reach;
+            covered([cosine * x - sine * y, cosine * y + sine * x])
+                && covered([cosine * x + sine * y, cosine * y - sine * x])
+        })
 }
 
 /// Two unit vectors that are perpendicular to a unit vector and to each other.
@@ -176,7 +213,7 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert!((found[0].radius - 0.75f64.sqrt()).abs() < 1e-15 && found[0].cosine == -2.0);
         let nearest = found[0].nearest([0.5, 2.0, 0.0]);
-        assert!((nearest.distance - (2.0 - 0.75f64.sqrt())).abs() < 1e-15 && !nearest.is_end);
+        assert!((nearest.distance - (2.0 - 0.75f64.sqrt())).abs() < 1e-15 && nearest.end.is_none());
     }
 
     #[test]
@@ -190,7 +227,7 @@ mod tests {
             let off = |end: &Vector| norm(sub([end[0], end[1], end[2].abs()], top));
             assert!(arc.ends.iter().all(|end| off(end) < 1e-9));
             let below = arc.nearest([0.5, height / 3.0, 0.4]);
-            assert!(below.is_end && (below.distance - (top[2] - 0.4)).abs() < 1e-9);
+            assert!(below.end.is_some() && (below.distance - (top[2] - 0.4)).abs() < 1e-9);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::error::Error;
 use crate::options::Atom;
-use mesh::vector::{Vector, norm, sub};
+use mesh::vector::{Vector, dot, norm, sub};
 use std::collections::HashMap;
 
 /// Largest coordinate and radius: cubes of them stay exact enough to compare.
@@ -102,7 +102,8 @@ impl<'a> Neighbours<'a> {
         let overlaps = |j: u32| {
             let other = self.balls[j as usize];
             let reach = ball.radius + other.radius;
-            j as usize != i && norm(sub(other.centre, ball.centre)) <= reach
+            let apart = sub(other.centre, ball.centre);
+            j as usize != i && dot(apart, apart) <= reach * reach
         };
         if ball.radius > 0.5 * self.side {
             found.extend((0..self.balls.len() as u32).filter(|&j| overlaps(j)));
@@ -116,8 +117,14 @@ impl<'a> Neighbours<'a> {
             }
             found.extend(self.large.iter().copied().filter(|&j| overlaps(j)));
         }
-        let distance = |j: &u32| norm(sub(self.balls[*j as usize].centre, ball.centre));
-        found.sort_unstable_by(|a, b| distance(a).total_cmp(&distance(b)).then(a.cmp(b)));
+        let distance = |j: &u32| {
+            let apart = sub(self.balls[*j as usize].centre, ball.centre);
+            dot(apart, apart)
+        };
+        let mut sorted: Vec<(f64, u32)> = found.iter().map(|j| (distance(j), *j)).collect();
+        sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        found.clear();
+        found.extend(sorted.into_iter().map(|(_, j)| j));
     }
 }
 
@@ -171,8 +178,8 @@ mod tests {
             found.sort_unstable();
             let all: Vec<u32> = (0..set.len())
                 .filter(|&j| {
-                    let gap = norm(sub(set[i].centre, set[j].centre));
-                    j != i && gap <= set[i].radius + set[j].radius
+                    let gap = sub(set[i].centre, set[j].centre);
+                    j != i && dot(gap, gap) <= (set[i].radius + set[j].radius).powi(2)
                 })
                 .map(|j| j as u32)
                 .collect();

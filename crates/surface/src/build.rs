@@ -16,7 +16,7 @@ use crate::lattice::{FirstMesh, first_mesh};
 use crate::offset::Offset;
 use crate::options::{Atom, Kind, Options, Resolution};
 use crate::parts::{Filled, Part, group, parts};
-use crate::shape::{Shape, Tag, quality};
+use crate::shape::{Shape, Tag, area_normal, quality};
 
 /// Lattice constants relative to the details of the surface, at most, and to the triangles' sides.
 const DETAIL: f64 = 0.35;
@@ -135,12 +135,9 @@ fn of_field<F: Field>(field: &F, options: &Options) -> Result<Surface, Error> {
         Resolution::Elements(elements) => elements as f64,
     };
     // The area by a first mesh.
-    let first = first_shape(field, AREA_DETAIL * field.detail(), 0.0, false)?.0;
-    let twice_area = |t: &[u32; 3]| {
-        let [a, b, c] = t.map(|v| first.places[v as usize]);
-        norm(cross(sub(b, a), sub(c, a)))
-    };
-    let area = 0.5 * first.mesh.triangles.iter().map(twice_area).sum::<f64>();
+    let first = first_mesh(field, AREA_DETAIL * field.detail(), 0.0)?;
+    let twice_area = |t: &[u32; 3]| norm(area_normal(t.map(|v| first.vertices[v as usize])));
+    let area = 0.5 * first.triangles.iter().map(twice_area).sum::<f64>();
     drop(first);
     let mut side = side_of(elements / area);
     let mut best: Option<(f64, Surface)> = None;
@@ -212,8 +209,10 @@ fn first_shape<F: Field>(
     let feet: Vec<_> = first
         .vertices
         .par_iter()
-        .map(|&x| {
-            field.foot(x).map_or((x, [0.0; 3], Tag::Corner), |foot| {
+        .zip(&first.feet)
+        .map(|(&x, &foot)| {
+            let foot = if relaxed { field.foot(x) } else { foot };
+            foot.map_or((x, [0.0; 3], Tag::Corner), |foot| {
                 let place = if relaxed { x } else { foot.point };
                 (place, foot.normal, Tag::Smooth(foot.feature))
             })
@@ -248,7 +247,6 @@ fn drop_unresolved(first: &mut FirstMesh, least: f64) -> usize {
     if unresolved > 0 {
         let mut kept = component_of.iter().map(|&c| is_kept(c));
         mesh.triangles.retain(|_| kept.next().unwrap_or(true));
-        mesh.drop_unused();
     }
     first.vertices = mesh.vertices;
     first.triangles = mesh.triangles;
@@ -358,7 +356,7 @@ impl<F: Field> Shape<'_, F> {
         if dot(normal, normal) > 0.5 {
             return normal;
         }
-        let around = self.mesh.around(v).map(|h| crate::shape::area_normal(self.corners(h / 3)));
+        let around = self.mesh.around(v).map(|h| area_normal(self.corners(h / 3)));
         let sum = around.fold([0.0; 3], add);
         let length = norm(sum).max(f64::MIN_POSITIVE);
         sum.map(|x| x / length)

@@ -2,7 +2,7 @@
 
 use crate::arcs::Arc;
 use crate::balls::Ball;
-use mesh::vector::{Vector, norm, sub};
+use mesh::vector::{Vector, dot, norm, sub};
 use rayon::prelude::*;
 
 /// Most cells of a grid.
@@ -32,14 +32,18 @@ pub(crate) struct Cells {
     arcs: Lists,
 }
 
-/// A list for each cell.
+/// What may be nearest to the points of a cell, with what it is at the cell's centre: a depth,
+/// rounded up, or a distance, rounded down.
+pub(crate) type Member = (u32, f32);
+
+/// A list for each cell, nearest first.
 struct Lists {
     starts: Vec<u32>,
-    members: Vec<u32>,
+    members: Vec<Member>,
 }
 
 impl Lists {
-    fn of(&self, cell: usize) -> &[u32] {
+    fn of(&self, cell: usize) -> &[Member] {
         &self.members[self.starts[cell] as usize..self.starts[cell + 1] as usize]
     }
 }
@@ -89,18 +93,21 @@ impl Cells {
         let depth: Vec<Vec<f64>> = (0..count[2]).into_par_iter().map(depths).collect();
         let near = |depth: f64| (range[0]..=range[1]).contains(&depth);
         let ball_lists = |z: usize| {
-            let mut pairs: Vec<(u32, u32)> = Vec::new();
+            let mut found: Vec<(u32, Member)> = Vec::new();
             for &i in &by_layer[z] {
                 let ball = &balls[i as usize];
                 cells.visit(ball.centre, ball_reach(ball), z, |cell, centre| {
                     let best = depth[z][cell];
                     let own = ball.radius - norm(sub(centre, ball.centre));
                     if near(best) && own >= best - diagonal * 1.0001 {
-                        pairs.push((cell as u32, i));
+                        found.push((cell as u32, (i, (own as f32).next_up())));
                     }
                 });
             }
-            pairs
+            found.sort_unstable_by(|(c, (i, a)), (d, (j, b))| {
+                c.cmp(d).then(b.total_cmp(a)).then(i.cmp(j))
+            });
+            found
         };
         let ball_pairs: Vec<_> = (0..count[2]).into_par_iter().map(ball_lists).collect();
         let longest = range[1] + diagonal;
@@ -116,6 +123,12 @@ impl Cells {
                     if !near(deep) || deep < -0.5 * diagonal {
                         return;
                     }
+                    // No point of the circle is nearer than this.
+                    let from = sub(centre, arc.centre);
+                    let most = longest.min(best[cell] + diagonal * 1.0001) + arc.radius;
+                    if dot(from, from) > most * most {
+                        return;
+                    }
                     let distance = arc.nearest(centre).distance;
                     if distance <= longest && distance <= best[cell] + diagonal * 1.0001 {
                         best[cell] = best[cell].min(distance);
@@ -126,7 +139,13 @@ impl Cells {
             found.retain(|(cell, _, distance)| {
                 *distance <= best[*cell as usize] + diagonal * 1.0001
             });
-            found.into_iter().map(|(cell, i, _)| (cell, i)).collect::<Vec<_>>()
+            let rounded =
+                |(cell, i, distance): (u32, u32, f64)| (cell, (i, (distance as f32).next_down()));
+            let mut found: Vec<(u32, Member)> = found.into_iter().map(rounded).collect();
+            found.sort_unstable_by(|(c, (i, a)), (d, (j, b))| {
+                c.cmp(d).then(a.total_cmp(b)).then(i.cmp(j))
+            });
+            found
         };
         let arc_pairs: Vec<_> = (0..count[2]).into_par_iter().map(arc_lists).collect();
         cells.balls = lists(layer, &ball_pairs);
@@ -208,34 +227,35 @@ impl Cells {
         0.5 * self.side * 3f64.sqrt()
     }
 
+    /// Distance of a point from the centre of its cell.
+    pub fn off_centre(&self, x: Vector) -> f64 {
+        let square = |k: usize| {
+            let index = (x[k] - self.low[k]) / self.side;
+            (index - index.floor() - 0.5).powi(2)
+        };
+        self.side * (square(0) + square(1) + square(2)).sqrt()
+    }
+
     /// Balls in which points of a cell may be deepest.
-    pub fn balls(&self, cell: usize) -> &[u32] {
+    pub fn balls(&self, cell: usize) -> &[Member] {
         self.balls.of(cell)
     }
 
     /// Arcs that may be nearest to points of a cell.
-    pub fn arcs(&self, cell: usize) -> &[u32] {
+    pub fn arcs(&self, cell: usize) -> &[Member] {
         self.arcs.of(cell)
     }
 }
 
-/// Sorts pairs of cell and member, layer by layer.
-fn lists(layer: usize, pairs: &[Vec<(u32, u32)>]) -> Lists {
-    let mut starts = vec![0u32; layer * pairs.len() + 1];
-    for (z, pairs) in pairs.iter().enumerate() {
-        pairs.iter().for_each(|(cell, _)| starts[z * layer + *cell as usize + 1] += 1);
+/// Puts sorted members of cells together, layer by layer.
+fn lists(layer: usize, found: &[Vec<(u32, Member)>]) -> Lists {
+    let mut starts = vec![0u32; layer * found.len() + 1];
+    for (z, found) in found.iter().enumerate() {
+        found.iter().for_each(|(cell, _)| starts[z * layer + *cell as usize + 1] += 1);
     }
     for cell in 1..starts.len() {
         starts[cell] += starts[cell - 1];
     }
-    let mut members = vec![0; pairs.iter().map(Vec::len).sum()];
-    let mut next = starts.clone();
-    for (z, pairs) in pairs.iter().enumerate() {
-        for &(cell, member) in pairs {
-            let at = &mut next[z * layer + cell as usize];
-            members[*at as usize] = member;
-            *at += 1;
-        }
-    }
+    let members = found.iter().flatten().map(|(_, member)| *member).collect();
     Lists { starts, members }
 }

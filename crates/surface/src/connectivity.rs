@@ -19,6 +19,8 @@ pub(crate) struct Connectivity {
     outgoing: Vec<u32>,
     /// Whether a half-edge lies on a crease.
     creased: Vec<bool>,
+    /// Number of removed triangles.
+    removed: usize,
 }
 
 /// The next half-edge of a triangle.
@@ -67,7 +69,7 @@ impl Connectivity {
             }
         }
         let creased = vec![false; twins.len()];
-        let found = Self { triangles, twins, outgoing, creased };
+        let found = Self { triangles, twins, outgoing, creased, removed: 0 };
         // One fan of triangles around each vertex.
         let fans: usize = (0..vertices as u32)
             .into_par_iter()
@@ -283,11 +285,50 @@ impl Connectivity {
         self.pair(vd, dw);
         self.triangles[h as usize / 3] = [NONE; 3];
         self.triangles[twin as usize / 3] = [NONE; 3];
+        self.removed += 2;
         self.outgoing[v as usize] = NONE;
         // wc is the outer half-edge from c to w, cv that from v (now w) to c; vd from d, dw from w.
         self.outgoing[w as usize] = cv;
         self.outgoing[c as usize] = wc;
         self.outgoing[d as usize] = vd;
+    }
+
+    /// Whether a good part of the triangles has been removed.
+    pub fn is_sparse(&self) -> bool {
+        5 * self.removed > self.triangles.len()
+    }
+
+    /// Leaves removed triangles and vertices out for good, and gives the old numbers of the
+    /// vertices, which are in the order of the triangles now.
+    pub fn renumber(&mut self) -> Vec<u32> {
+        let alive: Vec<u32> = (0..self.triangles.len() as u32)
+            .into_par_iter()
+            .filter(|&t| self.is_alive(3 * t))
+            .collect();
+        let mut new = vec![NONE; self.triangles.len()];
+        alive.iter().zip(0..).for_each(|(&t, n)| new[t as usize] = n);
+        let mut number = vec![NONE; self.outgoing.len()];
+        let mut kept = Vec::new();
+        for &v in alive.iter().flat_map(|&t| &self.triangles[t as usize]) {
+            if number[v as usize] == NONE {
+                number[v as usize] = kept.len() as u32;
+                kept.push(v);
+            }
+        }
+        let half_edge = |h: u32| 3 * new[h as usize / 3] + h % 3;
+        let sides = |t: u32| [3 * t, 3 * t + 1, 3 * t + 2];
+        let twins: Vec<[u32; 3]> =
+            alive.par_iter().map(|&t| sides(t).map(|h| half_edge(self.twin(h)))).collect();
+        let creased: Vec<[bool; 3]> =
+            alive.par_iter().map(|&t| sides(t).map(|h| self.is_creased(h))).collect();
+        self.outgoing = kept.par_iter().map(|&v| half_edge(self.outgoing[v as usize])).collect();
+        self.triangles = alive
+            .par_iter()
+            .map(|&t| self.triangles[t as usize].map(|v| number[v as usize]))
+            .collect();
+        (self.twins, self.creased) = (twins.into_flattened(), creased.into_flattened());
+        self.removed = 0;
+        kept
     }
 
     /// Leaves removed triangles and vertices out, and gives the old numbers of the vertices.
@@ -368,6 +409,16 @@ mod tests {
             assert_eq!(check(&c), count);
         }
         assert!(done.iter().all(|n| *n > 50), "{done:?}");
+        let sides = |c: &Connectivity| {
+            let alive = (0..c.half_edges()).filter(|&h| c.is_alive(h));
+            alive.map(|h| ([c.from(h), c.to(h)], c.is_creased(h))).collect::<Vec<_>>()
+        };
+        let before = sides(&c);
+        let kept = c.renumber();
+        assert_eq!(check(&c), c.triangles.len());
+        let old = |v: u32| kept[v as usize];
+        let after: Vec<_> = sides(&c).into_iter().map(|(side, k)| (side.map(old), k)).collect();
+        assert_eq!(before, after);
     }
 
     #[test]

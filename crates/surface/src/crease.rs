@@ -163,7 +163,9 @@ impl<F: Field> Shape<'_, F> {
             let [a, b] = ends.map(|v| self.places[v as usize]);
             let middle = scale(0.5, add(a, b));
             let normals = ends.iter().find_map(|&v| match self.tags[v as usize] {
-                Tag::Crease([f, g]) => Some([f.normal(middle)?, g.normal(middle)?]),
+                Tag::Crease([f, g]) => {
+                    Some([self.field.normal(f, middle)?, self.field.normal(g, middle)?])
+                }
                 _ => None,
             });
             match normals {

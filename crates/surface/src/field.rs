@@ -1,16 +1,17 @@
 //! What meshing asks of a surface: where it is, and its normal.
 
-use mesh::vector::{Vector, add, dot, norm, scale, sub};
+use mesh::vector::{Vector, add, dot, scale, sub};
 
-/// Smooth pieces of a surface, as level sets of functions that exist beyond them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Smooth pieces of a surface, as level sets of functions that exist beyond them, with numbers that
+/// the field gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feature {
     /// At a distance from a sphere, inwards.
-    Sphere { centre: Vector, radius: f64 },
+    Sphere(u32),
     /// At a distance from a circle.
-    Circle { centre: Vector, axis: Vector, radius: f64 },
-    /// At a distance from a point.
-    Point(Vector),
+    Circle(u32),
+    /// At a distance from one of the two ends of an arc.
+    Point(u32, u8),
     /// A smooth surface.
     Smooth,
 }
@@ -38,12 +39,21 @@ pub(crate) trait Field: Sync {
         values.extend(points.iter().map(|x| self.value(*x)));
     }
 
-    /// Whether the surface is known not to come within `radius` of `centre`.
-    fn is_far(&self, centre: Vector, radius: f64) -> bool;
+    /// Whether all points within `radius` of `centre` are inside, or none is; `None` if that is not
+    /// known.
+    fn side(&self, centre: Vector, radius: f64) -> Option<bool>;
 
     /// The point of the surface next to `x`, about, which is close to the surface; `None` if it is
     /// not found.
     fn foot(&self, x: Vector) -> Option<Foot>;
+
+    /// Distance from the skeleton that makes a feature (positive inside the solid), and its gradient.
+    fn distance(&self, feature: Feature, x: Vector) -> Option<(f64, Vector)>;
+
+    /// The outward normal of a feature's level set through a point.
+    fn normal(&self, feature: Feature, x: Vector) -> Option<Vector> {
+        self.distance(feature, x).map(|(_, gradient)| scale(-1.0, gradient))
+    }
 
     /// Where the level sets of two or three features meet, next to `x`.
     fn meet(&self, features: &[Feature], x: Vector) -> Option<Vector>;
@@ -59,11 +69,11 @@ pub(crate) trait Field: Sync {
     /// A length that details of the surface have: a typical radius of curvature.
     fn detail(&self) -> f64;
 
-    /// Distance from the features at which the surface lies.
-    fn level(&self) -> f64;
+    /// Greatest curvature of the surface at a point of a feature.
+    fn curvature(&self, feature: Feature, x: Vector) -> f64;
 
-    /// Greatest curvature at a point of a smooth surface without features.
-    fn curvature(&self, _x: Vector) -> f64 {
+    /// Curvature of the crease in which two features meet, as far as it is known.
+    fn bending(&self, _pair: [Feature; 2]) -> f64 {
         0.0
     }
 
@@ -76,51 +86,27 @@ pub(crate) trait Field: Sync {
     }
 }
 
-impl Feature {
-    /// Distance from the skeleton (positive inside the solid) and its gradient.
-    fn distance(&self, x: Vector) -> Option<(f64, Vector)> {
-        let along = |from: Vector| {
-            let length = norm(from);
-            (length > 0.0).then(|| (length, scale(1.0 / length, from)))
-        };
-        match *self {
-            Self::Sphere { centre, radius } => {
-                let (length, out) = along(sub(x, centre))?;
-                Some((radius - length, scale(-1.0, out)))
-            }
-            Self::Circle { centre, axis, radius } => {
-                let from = sub(x, centre);
-                let flat = sub(from, scale(dot(from, axis), axis));
-                let (_, out) = along(flat)?;
-                along(sub(from, scale(radius, out)))
-            }
-            Self::Point(point) => along(sub(x, point)),
-            Self::Smooth => None,
-        }
-    }
-
-    /// The outward normal of the level set through a point.
-    pub fn normal(&self, x: Vector) -> Option<Vector> {
-        self.distance(x).map(|(_, gradient)| scale(-1.0, gradient))
-    }
-}
-
 /// Steps of Newton's method.
 const STEPS: usize = 30;
 
 /// Newton's method for a point at a distance `level` from all of two or three features; steps are
 /// the shortest that fulfil the linear equations.
-pub(crate) fn meet(features: &[Feature], level: f64, x: Vector, resolution: f64) -> Option<Vector> {
+pub(crate) fn meet(
+    field: &impl Field,
+    features: &[Feature],
+    level: f64,
+    x: Vector,
+) -> Option<Vector> {
     let mut at = x;
     for _ in 0..STEPS {
         let mut rows = [[0.0; 3]; 3];
         let mut off = [0.0; 3];
         for (k, feature) in features.iter().enumerate() {
-            let (distance, gradient) = feature.distance(at)?;
+            let (distance, gradient) = field.distance(*feature, at)?;
             (off[k], rows[k]) = (distance - level, gradient);
         }
         let worst = off.iter().fold(0.0, |worst: f64, x| worst.max(x.abs()));
-        if worst <= 0.25 * resolution {
+        if worst <= 0.25 * field.resolution() {
             return Some(at);
         }
         let step = match features.len() {

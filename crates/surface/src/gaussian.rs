@@ -134,7 +134,7 @@ impl Field for Gaussian {
         (sum.logarithm / slope).clamp(-self.mean, self.mean)
     }
 
-    fn is_far(&self, centre: Vector, radius: f64) -> bool {
+    fn side(&self, centre: Vector, radius: f64) -> Option<bool> {
         let (mut least, mut most) = (0.0, 0.0);
         for &i in self.near(centre) {
             let ball = &self.balls[i as usize];
@@ -147,7 +147,7 @@ impl Field for Gaussian {
             most += term((distance - radius).max(0.0));
         }
         // What is left out is far below the difference.
-        least > 1.0 || most < 0.999
+        if least > 1.0 { Some(true) } else { (most < 0.999).then_some(false) }
     }
 
     fn foot(&self, x: Vector) -> Option<Foot> {
@@ -165,6 +165,10 @@ impl Field for Gaussian {
             }
             at = add(at, scale(step, normal));
         }
+        None
+    }
+
+    fn distance(&self, _feature: Feature, _x: Vector) -> Option<(f64, Vector)> {
         None
     }
 
@@ -186,13 +190,9 @@ impl Field for Gaussian {
         self.mean
     }
 
-    fn level(&self) -> f64 {
-        0.0
-    }
-
     /// The length of the second fundamental form: the second derivatives along the surface over the
     /// gradient.
-    fn curvature(&self, x: Vector) -> f64 {
+    fn curvature(&self, _feature: Feature, x: Vector) -> f64 {
         let Some(sum) = self.sum(x, true) else {
             return 0.0;
         };
@@ -225,7 +225,7 @@ mod tests {
         let field = Gaussian::new(vec![Ball { centre: [0.3, 0.2, 0.1], radius: 1.7 }], 2.3);
         let foot = field.foot([1.5, 1.0, 0.5]).unwrap();
         assert!((norm(sub(foot.point, [0.3, 0.2, 0.1])) - 1.7).abs() < 1e-9);
-        assert!((field.curvature(foot.point) - 1.0 / 1.7).abs() < 1e-9);
+        assert!((field.curvature(Feature::Smooth, foot.point) - 1.0 / 1.7).abs() < 1e-9);
         let step = add(foot.point, scale(-1e-4, foot.normal));
         assert!((field.value(step) - 1e-4).abs() < 1e-7);
     }
@@ -240,8 +240,8 @@ mod tests {
             let x = [4.0 * (1.3 * t).sin(), 4.0 * (2.1 * t).cos(), 4.0 * (0.7 * t).sin()];
             let near = [0.9, 0.4, -0.3].map(|s| s * (3.0 * t).sin());
             let other = add(x, near);
-            if field.is_far(x, norm(near)) {
-                assert_eq!(field.value(x) > 0.0, field.value(other) > 0.0);
+            if let Some(inside) = field.side(x, norm(near)) {
+                assert_eq!([field.value(x) > 0.0, field.value(other) > 0.0], [inside; 2]);
             }
         }
     }

@@ -108,7 +108,7 @@ impl<F: Field> Shape<'_, F> {
         for h in 3 * t..3 * t + 3 {
             let twin = self.mesh.twin(h);
             let two = triangle(h).min(triangle(twin));
-            offer(self.flipped_quality(h), two, Change::Flip(h));
+            offer(self.flipped_quality(h, 0.0), two, Change::Flip(h));
             for side in [h, twin] {
                 let v = self.mesh.from(side);
                 if force || self.keeps_creases(side) {

@@ -6,29 +6,34 @@
 //! lattices), and all tetrahedra are alike.
 
 use crate::error::Error;
-use crate::field::Field;
+use crate::field::{Field, Foot};
 use crate::shape::quality;
-use mesh::vector::{Vector, add, cross, dot, scale, sub};
+use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 use rayon::prelude::*;
 
-/// Cells of the lattice along the side of a block.
-const BLOCK: i64 = 4;
+/// Cells of the lattice along the side of a block, of the cubes that it is taken apart into at
+/// first, and of the least ones.
+const BLOCK: i64 = 8;
+const CUBE: i32 = 4;
+const LEAST: i32 = 2;
 
 /// Most blocks that are looked at.
-const MOST_BLOCKS: f64 = 4e8;
+const MOST_BLOCKS: f64 = 5e7;
 
 /// Most triangles of the first mesh.
 const MOST_TRIANGLES: f64 = 4e7;
 
 /// Triangles in a block that the surface goes through: about 13 on the square of the constant.
-const PER_BLOCK: f64 = 200.0;
+const PER_BLOCK: f64 = 800.0;
 
-/// Halvings of an interval at most, and when it is short enough relative to the lattice.
+/// Halvings of an interval at most.
 const HALVINGS: usize = 60;
-const SHORT: f64 = 1e-3;
 
 /// How far a point may move off its side when it is put on the surface, in lattice constants.
-const MOVED: f64 = 0.05;
+const MOVED: f64 = 0.02;
+
+/// And how far aside of the surface's normal.
+const ASIDE: f64 = 1e-3;
 
 /// Shares of a side that vertices which are moved along it stay away from its ends, parts of the
 /// way to the middle that they go at once, and rounds after which they go all of it.
@@ -39,6 +44,8 @@ const RELAXATIONS: usize = 40;
 /// Vertices on the surface, and triangles.
 pub(crate) struct FirstMesh {
     pub vertices: Vec<Vector>,
+    /// The vertices as points of the surface, where that is found next to them.
+    pub feet: Vec<Option<Foot>>,
     /// The sides of tetrahedra that the vertices are on: wherever on them they are, no triangles
     /// cross.
     pub sides: Vec<[Vector; 2]>,
@@ -50,8 +57,8 @@ struct Lattice {
     origin: Vector,
     /// Half the lattice constant: nodes have coordinates that are all even or all odd.
     half: f64,
-    /// Nodes along the first two directions, for numbers of nodes.
-    count: [i64; 2],
+    /// Blocks along the first two directions, with one more, for numbers of nodes.
+    blocks: [i64; 2],
 }
 
 /// A side of a tetrahedron that the surface goes through.
@@ -85,29 +92,30 @@ pub(crate) fn first_mesh(
         return Err(Error::TooMany { expected: all, limit: MOST_BLOCKS });
     }
     let blocks = blocks.map(|n| n as i64);
-    let [nx, ny] = [0, 1].map(|k| 2 * BLOCK * blocks[k] + 8);
-    let lattice = Lattice { origin, half: 0.5 * constant, count: [nx, ny] };
-    let radius = 0.5 * side * 3f64.sqrt() + constant;
-    let is_active = |&block: &i64| {
+    let numbered = [blocks[0] + 1, blocks[1] + 1];
+    let lattice = Lattice { origin, half: 0.5 * constant, blocks: numbered };
+    let first_node = |block: i64| {
         let at = [block % blocks[0], block / blocks[0] % blocks[1], block / blocks[0] / blocks[1]];
-        let centre = std::array::from_fn(|k| origin[k] + (at[k] as f64 + 0.5) * side);
-        !field.is_far(centre, radius)
+        at.map(|b| (2 * BLOCK * b) as i32)
+    };
+    let is_active = |&block: &i64| {
+        let first = first_node(block);
+        cubes([0; 3], BLOCK as i32, CUBE).any(|low| lattice.side(field, first, low, CUBE).is_none())
     };
     let active: Vec<i64> = (0..all as i64).into_par_iter().filter(is_active).collect();
     let expected = active.len() as f64 * PER_BLOCK;
     if expected > MOST_TRIANGLES {
         return Err(Error::TooMany { expected, limit: MOST_TRIANGLES });
     }
-    let part = |&block: &i64| {
-        let at = [block % blocks[0], block / blocks[0] % blocks[1], block / blocks[0] / blocks[1]];
-        lattice.block(field, at.map(|b| 2 * BLOCK * b))
-    };
+    let part = |&block: &i64| lattice.block(field, first_node(block));
     let parts: Vec<Part> =
         active.par_iter().map(part).filter(|part| !part.triangles.is_empty()).collect();
     let mut cuts: Vec<Cut> = parts.iter().flat_map(|part| part.cuts.iter().copied()).collect();
     cuts.par_sort_unstable_by_key(|cut| cut.key);
     cuts.dedup_by_key(|cut| cut.key);
-    let vertices = cuts.par_iter().map(|cut| lattice.root(field, cut)).collect();
+    let roots: Vec<(Vector, Option<Foot>)> =
+        cuts.par_iter().map(|cut| lattice.root(field, cut)).collect();
+    let (vertices, feet) = roots.into_iter().unzip();
     let sides = cuts.iter().map(|cut| [cut.inner, cut.outer].map(|n| lattice.point(n))).collect();
     let number = |part: &Part| -> Vec<[u32; 3]> {
         let find = |cut: &Cut| cuts.partition_point(|other| other.key < cut.key) as u32;
@@ -115,7 +123,16 @@ pub(crate) fn first_mesh(
         part.triangles.iter().map(|t| t.map(|v| numbers[v as usize])).collect()
     };
     let triangles: Vec<_> = parts.par_iter().map(number).collect();
-    Ok(FirstMesh { vertices, sides, triangles: triangles.concat() })
+    Ok(FirstMesh { vertices, feet, sides, triangles: triangles.concat() })
+}
+
+/// The low corners of the cubes of a size that a larger one is made of.
+fn cubes(low: [i32; 3], size: i32, parts: i32) -> impl Iterator<Item = [i32; 3]> {
+    let count = size / parts;
+    (0..count * count * count).map(move |n| {
+        let at = [n % count, n / count % count, n / count / count];
+        std::array::from_fn(|k| low[k] + parts * at[k])
+    })
 }
 
 impl FirstMesh {
@@ -162,12 +179,19 @@ impl Lattice {
         std::array::from_fn(|k| self.origin[k] + f64::from(node[k]) * self.half)
     }
 
-    /// A number for the side between two nodes, whichever way around.
+    /// A number for the side between two nodes, whichever way around: by blocks, so that what is
+    /// close is so in memory, too.
     fn key(&self, a: [i32; 3], b: [i32; 3]) -> u64 {
         let reversed = |v: &[i32; 3]| [v[2], v[1], v[0]];
         let (low, high) = if reversed(&a) < reversed(&b) { (a, b) } else { (b, a) };
-        let [x, y, z] = low.map(|x| i64::from(x) + 2);
-        let node = x + self.count[0] * (y + self.count[1] * z);
+        let [block, node] = [0, 1].map(|k| {
+            let [x, y, z] = low.map(|x| {
+                let x = i64::from(x) + 2;
+                [x / (2 * BLOCK), x % (2 * BLOCK)][k]
+            });
+            let [nx, ny] = if k == 0 { self.blocks } else { [2 * BLOCK; 2] };
+            x + nx * (y + ny * z)
+        });
         let step: [i32; 3] = std::array::from_fn(|k| high[k] - low[k]);
         let direction = match step {
             [2, 0, 0] => 0,
@@ -175,40 +199,82 @@ impl Lattice {
             [0, 0, 2] => 2,
             [x, y, _] => 3 + u64::from(x > 0) + 2 * u64::from(y > 0),
         };
-        node as u64 * 8 + direction
+        (block * (2 * BLOCK).pow(3) + node) as u64 * 8 + direction
+    }
+
+    /// The side of the surface that all nodes of a cube's tetrahedra are on, if it is known.
+    fn side(&self, field: &impl Field, first: [i32; 3], low: [i32; 3], size: i32) -> Option<bool> {
+        let centre = self.point(std::array::from_fn(|k| first[k] + 2 * low[k] + size));
+        field.side(centre, f64::from(size + 1) * self.half * 3f64.sqrt())
     }
 
     /// The triangles of the tetrahedra at the even nodes of a block.
-    fn block(&self, field: &impl Field, first: [i64; 3]) -> Part {
-        let first = first.map(|x| x as i32);
+    fn block(&self, field: &impl Field, first: [i32; 3]) -> Part {
         // Even nodes from 0 to 2 BLOCK, odd ones from -1 to 2 BLOCK + 1.
         let [evens, odds] = [BLOCK as i32 + 1, BLOCK as i32 + 2];
-        let nodes = |count: i32, start: i32| {
-            (0..count * count * count).map(move |n| {
-                let at = [n % count, n / count % count, n / count / count];
-                std::array::from_fn(|k| first[k] + start + 2 * at[k])
-            })
-        };
-        let points: Vec<Vector> =
-            nodes(evens, 0).chain(nodes(odds, -1)).map(|node| self.point(node)).collect();
-        let mut values = Vec::with_capacity(points.len());
-        field.values(&points, &mut values);
-        let mut part = Part { cuts: Vec::new(), triangles: Vec::new() };
-        if values.iter().all(|v| *v > 0.0) || !values.iter().any(|v| *v > 0.0) {
-            return part;
-        }
-        let value = |node: [i32; 3]| {
-            let [x, y, z] = std::array::from_fn(|k| node[k] - first[k]);
+        let index = |[x, y, z]: [i32; 3]| {
             let index = if x & 1 == 0 {
                 x / 2 + evens * (y / 2 + evens * (z / 2))
             } else {
                 let [x, y, z] = [x, y, z].map(|x| (x + 1) / 2);
                 evens * evens * evens + x + odds * (y + odds * z)
             };
-            values[index as usize]
+            index as usize
         };
+        let nodes = |low: [i32; 3], size: i32| {
+            let of = |count: i32, start: i32| {
+                (0..count * count * count).map(move |n| {
+                    let at = [n % count, n / count % count, n / count / count];
+                    std::array::from_fn(|k| 2 * low[k] + start + 2 * at[k])
+                })
+            };
+            of(size + 1, 0).chain(of(size + 2, -1))
+        };
+        // Cubes that the surface may go through; of others the sign is enough.
+        let (mut near, mut far) = (Vec::new(), Vec::new());
+        for cube in cubes([0; 3], BLOCK as i32, CUBE) {
+            match self.side(field, first, cube, CUBE) {
+                Some(inside) => far.push((cube, CUBE, inside)),
+                None => {
+                    for part in cubes(cube, CUBE, LEAST) {
+                        match self.side(field, first, part, LEAST) {
+                            Some(inside) => far.push((part, LEAST, inside)),
+                            None => near.push(part),
+                        }
+                    }
+                }
+            }
+        }
+        let mut part = Part { cuts: Vec::new(), triangles: Vec::new() };
+        let mut values = vec![f64::NAN; (evens.pow(3) + odds.pow(3)) as usize];
+        let (mut asked, mut points) = (Vec::new(), Vec::new());
+        for node in near.iter().flat_map(|&cube| nodes(cube, LEAST)) {
+            let value = &mut values[index(node)];
+            if value.is_nan() {
+                *value = 0.0;
+                asked.push(index(node));
+                points.push(self.point(std::array::from_fn(|k| first[k] + node[k])));
+            }
+        }
+        let mut found = Vec::with_capacity(points.len());
+        field.values(&points, &mut found);
+        asked.iter().zip(&found).for_each(|(&n, &value)| values[n] = value);
+        if found.iter().all(|v| *v > 0.0) || !found.iter().any(|v| *v > 0.0) {
+            return part;
+        }
+        for (cube, size, inside) in far {
+            for node in nodes(cube, size) {
+                let value = &mut values[index(node)];
+                if value.is_nan() {
+                    *value = if inside { f64::INFINITY } else { f64::NEG_INFINITY };
+                }
+            }
+        }
+        let value = |node: [i32; 3]| values[index(std::array::from_fn(|k| node[k] - first[k]))];
         let mut corners: Vec<[Cut; 3]> = Vec::new();
-        for node in nodes(evens - 1, 0) {
+        let cells = near.iter().flat_map(|&cube| cubes(cube, LEAST, 1));
+        for cell in cells {
+            let node: [i32; 3] = std::array::from_fn(|k| first[k] + 2 * cell[k]);
             for k in 0..3 {
                 let (u, v) = ((k + 1) % 3, (k + 2) % 3);
                 let mut end = node;
@@ -282,13 +348,14 @@ impl Lattice {
         }
     }
 
-    /// The point of the surface on a side: an interval with different signs at its ends is made
-    /// shorter by the regula falsi (Illinois variant), then its point is put on the surface.
-    fn root(&self, field: &impl Field, cut: &Cut) -> Vector {
+    /// The point of the surface on a side, or next to it: an interval with different signs at its
+    /// ends is made shorter by the regula falsi (Illinois variant), until the surface is close.
+    fn root(&self, field: &impl Field, cut: &Cut) -> (Vector, Option<Foot>) {
         let (a, b) = (self.point(cut.inner), self.point(cut.outer));
         let at = |t: f64| add(a, scale(t, sub(b, a)));
         let [mut low, mut high] = [0.0, 1.0];
-        let [mut inside, mut outside] = cut.values;
+        let known = |value: f64, x: Vector| if value.is_finite() { value } else { field.value(x) };
+        let (mut inside, mut outside) = (known(cut.values[0], a), known(cut.values[1], b));
         let mut t = 0.5;
         for step in 0..HALVINGS {
             let fast = step % 4 != 3 && inside - outside > 0.0;
@@ -297,7 +364,17 @@ impl Lattice {
             } else {
                 0.5 * (low + high)
             };
-            let value = field.value(at(t));
+            let point = at(t);
+            // Along the normal alone: the foot of a point beside a crease may be on the crease.
+            let near = |foot: &Foot| {
+                let moved = sub(foot.point, point);
+                norm(moved) < 2.0 * MOVED * self.half
+                    && norm(cross(moved, foot.normal)) < ASIDE * self.half
+            };
+            if let Some(foot) = field.foot(point).filter(near) {
+                return (foot.point, Some(foot));
+            }
+            let value = field.value(point);
             if value > 0.0 {
                 (low, inside) = (t, value);
                 outside *= 0.5;
@@ -305,21 +382,7 @@ impl Lattice {
                 (high, outside) = (t, value);
                 inside *= 0.5;
             }
-            let point = at(t);
-            if field.is_on(point) {
-                return point;
-            }
-            if value.abs() < SHORT * self.half || high - low < SHORT {
-                let foot = field.foot(point);
-                let near = |x: Vector| {
-                    let moved = sub(x, point);
-                    dot(moved, moved).sqrt() < 2.0 * MOVED * self.half
-                };
-                if let Some(foot) = foot.filter(|foot| near(foot.point)) {
-                    return foot.point;
-                }
-            }
         }
-        at(t)
+        (at(t), field.foot(at(t)))
     }
 }

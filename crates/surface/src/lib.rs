@@ -30,6 +30,7 @@ mod field;
 mod gaussian;
 mod guard;
 mod improve;
+mod independent;
 mod lattice;
 mod measure;
 mod offset;

@@ -7,11 +7,11 @@
 //! "Molecular surfaces"). The point of A next to a point x inside a ball is on the sphere in which
 //! x is deepest, or else on an arc of a circle in which two spheres intersect.
 
-use crate::arcs::{Arc, TOUCHING, arcs};
+use crate::arcs::{Arc, Nearest, TOUCHING, arcs};
 use crate::balls::Ball;
 use crate::cells::{Cells, Place};
 use crate::field::{self, Feature, Field, Foot};
-use mesh::vector::{Vector, add, norm, scale, sub};
+use mesh::vector::{Vector, add, dot, norm, scale, sub};
 
 /// Points are on the surface if they are this near, relative to the mean radius.
 const ON: f64 = 1e-9;
@@ -20,11 +20,11 @@ const ON: f64 = 1e-9;
 const CELL: f64 = 0.25;
 
 /// Width of the band around the surface in which values are distances, relative to the same.
-const BAND: f64 = 0.5;
+const BAND: f64 = 0.35;
 
-/// Width of what is known around the balls, relative to the details: blocks of the lattice have
-/// smaller radii.
-const MARGIN: f64 = 1.7;
+/// Width of what is known around the balls, relative to the details: about the radius of the least
+/// cubes of the lattice.
+const MARGIN: f64 = 1.1;
 
 /// Steps to a point of the surface.
 const STEPS: usize = 12;
@@ -60,8 +60,12 @@ impl Offset {
 
     /// The ball in which a point is deepest, with the depth.
     fn deepest(&self, cell: usize, x: Vector) -> (f64, usize) {
+        let off = self.cells.off_centre(x);
         let mut best = (f64::MIN, usize::MAX);
-        for &i in self.cells.balls(cell) {
+        for &(i, at_centre) in self.cells.balls(cell) {
+            if f64::from(at_centre) + off < best.0 {
+                break;
+            }
             let ball = &self.balls[i as usize];
             let depth = ball.radius - norm(sub(x, ball.centre));
             if depth > best.0 {
@@ -76,7 +80,12 @@ impl Offset {
         self.cells.cell(point).is_none_or(|cell| match self.cells.place(cell) {
             Place::Outside => true,
             Place::Deep => false,
-            Place::Near => self.deepest(cell, point).0 <= self.touching,
+            Place::Near => self.cells.balls(cell).iter().all(|&(i, _)| {
+                let ball = &self.balls[i as usize];
+                let covered = ball.radius - self.touching;
+                let from = sub(point, ball.centre);
+                covered <= 0.0 || dot(from, from) >= covered * covered
+            }),
         })
     }
 
@@ -88,26 +97,36 @@ impl Offset {
         if length > 0.0 {
             let point = add(centre, scale(radius / length, from));
             if self.is_accessible(point) {
-                let feature = Feature::Sphere { centre, radius };
-                return Some(Centre { distance: depth, point, feature });
+                return Some(Centre {
+                    distance: depth,
+                    point,
+                    feature: Feature::Sphere(ball as u32),
+                });
             }
         }
-        let mut best: Option<(crate::arcs::Nearest, usize)> = None;
-        for &i in self.cells.arcs(cell) {
+        self.nearest_arc(cell, x).map(|(nearest, i)| {
+            let feature = match nearest.end {
+                Some(end) => Feature::Point(i as u32, end),
+                None => Feature::Circle(self.arcs[i].first),
+            };
+            Centre { distance: nearest.distance, point: nearest.point, feature }
+        })
+    }
+
+    /// The arc next to a point, and its point.
+    fn nearest_arc(&self, cell: usize, x: Vector) -> Option<(Nearest, usize)> {
+        let off = self.cells.off_centre(x);
+        let mut best: Option<(Nearest, usize)> = None;
+        for &(i, at_centre) in self.cells.arcs(cell) {
+            if best.is_some_and(|(best, _)| f64::from(at_centre) - off > best.distance) {
+                break;
+            }
             let nearest = self.arcs[i as usize].nearest(x);
             if best.is_none_or(|(best, _)| nearest.distance < best.distance) {
                 best = Some((nearest, i as usize));
             }
         }
-        best.map(|(nearest, i)| {
-            let Arc { centre, axis, radius, .. } = self.arcs[i];
-            let feature = if nearest.is_end {
-                Feature::Point(nearest.point)
-            } else {
-                Feature::Circle { centre, axis, radius }
-            };
-            Centre { distance: nearest.distance, point: nearest.point, feature }
-        })
+        best
     }
 
     /// The point where the surface of a ball is next to `x`, and the normal.
@@ -118,7 +137,7 @@ impl Offset {
         (length > 0.0).then(|| {
             let normal = scale(1.0 / length, from);
             let point = add(centre, scale(radius - self.level, normal));
-            Foot { point, normal, feature: Feature::Sphere { centre, radius } }
+            Foot { point, normal, feature: Feature::Sphere(ball as u32) }
         })
     }
 
@@ -140,8 +159,7 @@ impl Offset {
         // Next to a circle, and on it at last.
         let cell = self.cells.cell(at)?;
         let (_, ball) = self.deepest(cell, at);
-        let nearest = self.cells.arcs(cell).iter().map(|&i| self.arcs[i as usize].nearest(at));
-        let nearest = nearest.min_by(|a, b| a.distance.total_cmp(&b.distance))?;
+        let (nearest, _) = self.nearest_arc(cell, at)?;
         let foot = self.on_ball(ball, nearest.point)?;
         Some(Foot { point: nearest.point, ..foot })
     }
@@ -167,21 +185,19 @@ impl Field for Offset {
         }
     }
 
-    fn is_far(&self, centre: Vector, radius: f64) -> bool {
-        let Some(cell) = self.cells.cell(centre) else {
-            // The grid has a margin around the balls.
-            return false;
-        };
+    fn side(&self, centre: Vector, radius: f64) -> Option<bool> {
+        // The grid has a margin around the balls.
+        let cell = self.cells.cell(centre)?;
         let slack = radius + self.cells.half_diagonal();
         let depth = self.cells.depth(cell);
         match self.cells.place(cell) {
-            Place::Outside => self.cells.is_clear(slack),
-            Place::Deep => depth - slack > self.level,
+            Place::Outside => self.cells.is_clear(slack).then_some(false),
+            _ if depth + slack < 0.0 => Some(false),
+            Place::Deep => (depth - slack > self.level).then_some(true),
             Place::Near => {
+                // Values are at most the distance to the surface.
                 let value = self.value(centre);
-                depth - slack > self.level
-                    || depth + slack < 0.0
-                    || (value.abs() > radius && value.abs() < self.band)
+                (value.abs() > radius).then_some(value > 0.0)
             }
         }
     }
@@ -205,6 +221,12 @@ impl Field for Offset {
                 at = self.on_ball(ball, at)?.point;
                 continue;
             }
+            // A sphere that is deepest at the point found on it has it as before.
+            if let Some(foot) = found
+                && foot.feature == Feature::Sphere(ball as u32)
+            {
+                return Some(foot);
+            }
             let centre = self.centre(cell, at, depth, ball)?;
             if (centre.distance - self.level).abs() <= 0.5 * self.resolution() {
                 let normal = match found {
@@ -219,13 +241,43 @@ impl Field for Offset {
             }
             let inward = scale(1.0 / centre.distance, sub(at, centre.point));
             at = add(centre.point, scale(self.level, inward));
-            found = Some(Foot { point: at, normal: scale(-1.0, inward), feature: centre.feature });
+            let foot = Foot { point: at, normal: scale(-1.0, inward), feature: centre.feature };
+            // On the way to it the point of A that is nearest stays so.
+            if centre.distance > self.level {
+                return Some(foot);
+            }
+            found = Some(foot);
         }
         None
     }
 
+    fn distance(&self, feature: Feature, x: Vector) -> Option<(f64, Vector)> {
+        let along = |from: Vector| {
+            let length = norm(from);
+            (length > 0.0).then(|| (length, scale(1.0 / length, from)))
+        };
+        match feature {
+            Feature::Sphere(ball) => {
+                let Ball { centre, radius } = self.balls[ball as usize];
+                let (length, out) = along(sub(x, centre))?;
+                Some((radius - length, scale(-1.0, out)))
+            }
+            Feature::Circle(arc) => {
+                let Arc { centre, axis, radius, .. } = self.arcs[arc as usize];
+                let from = sub(x, centre);
+                let flat = sub(from, scale(dot(from, axis), axis));
+                let (_, out) = along(flat)?;
+                along(sub(from, scale(radius, out)))
+            }
+            Feature::Point(arc, end) => {
+                along(sub(x, self.arcs[arc as usize].ends[usize::from(end)]))
+            }
+            Feature::Smooth => None,
+        }
+    }
+
     fn meet(&self, features: &[Feature], x: Vector) -> Option<Vector> {
-        let at = field::meet(features, self.level, x, self.resolution())?;
+        let at = field::meet(self, features, self.level, x)?;
         // Of a union the circles are on the surface; others must not come before it.
         self.is_on(at).then_some(at)
     }
@@ -260,8 +312,32 @@ impl Field for Offset {
         self.mean - self.level
     }
 
-    fn level(&self) -> f64 {
-        self.level
+    fn curvature(&self, feature: Feature, x: Vector) -> f64 {
+        match feature {
+            Feature::Sphere(ball) => 1.0 / (self.balls[ball as usize].radius - self.level),
+            Feature::Circle(arc) => {
+                let Arc { centre, axis, radius, .. } = self.arcs[arc as usize];
+                let from = sub(x, centre);
+                let flat = norm(sub(from, scale(dot(from, axis), axis)));
+                // The normal's part away from the axis, over the distance from it.
+                let across = ((radius - flat) / self.level).abs() / flat;
+                across.max(1.0 / self.level)
+            }
+            Feature::Point(..) => 1.0 / self.level,
+            Feature::Smooth => 0.0,
+        }
+    }
+
+    /// The curvature of the circle in which two spheres meet.
+    fn bending(&self, pair: [Feature; 2]) -> f64 {
+        let [Feature::Sphere(a), Feature::Sphere(b)] = pair else {
+            return 0.0;
+        };
+        let [a, b] = [a, b].map(|ball| self.balls[ball as usize]);
+        let (r, s) = (a.radius, b.radius);
+        let distance = norm(sub(b.centre, a.centre));
+        let along = 0.5 * (distance + (r - s) * (r + s) / distance);
+        1.0 / ((r - along) * (r + along)).max(0.0).sqrt()
     }
 
     fn resolution(&self) -> f64 {
@@ -272,7 +348,6 @@ impl Field for Offset {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mesh::vector::dot;
 
     fn ball(centre: Vector, radius: f64) -> Ball {
         Ball { centre, radius }

@@ -1,10 +1,11 @@
 //! Triangles of the wanted size and of good shape: edges are split, collapsed and turned, and
 //! vertices moved over the surface.
 
-use crate::connectivity::{next, previous};
-use crate::field::{Feature, Field};
-use crate::shape::{Shape, Tag, quality};
-use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::connectivity::{NONE, next, previous};
+use crate::field::Field;
+use crate::independent::{Claims, Gain};
+use crate::shape::{Place, Shape, Tag, area_normal, quality, turns};
+use mesh::vector::{Vector, add, dot, norm, scale, sub};
 use rayon::prelude::*;
 
 /// Edges longer than this times the wanted length are split, shorter ones collapsed.
@@ -33,29 +34,33 @@ const GRADINGS: usize = 8;
 /// Sine of the angle that collapses may leave (17 degrees), if the old ones are better.
 const LEFT: f64 = 0.3;
 
+/// Rounds of split edges, each next to those of the last one.
+const SPLITS: usize = 6;
+
+/// Rounds of turned edges, each next to those of the last one.
+const TURNS: usize = 12;
+
+/// Vertices that are pulled by less than this, relative to the wanted length, stay where they are.
+const STILL: f64 = 0.01;
+
+/// Quality that triangles may get worse to where vertices are moved.
+const ENOUGH: f64 = 0.5;
+
 /// Rounds of all changes.
 const ROUNDS: usize = 6;
 
-/// The curvature of the circle in which two spheres meet; 0 of other creases.
-fn bending(pair: [Feature; 2]) -> f64 {
-    let [Feature::Sphere { centre: a, radius: r }, Feature::Sphere { centre: b, radius: s }] = pair
-    else {
-        return 0.0;
-    };
-    let distance = norm(sub(b, a));
-    let along = 0.5 * (distance + (r - s) * (r + s) / distance);
-    1.0 / ((r - along) * (r + along)).max(0.0).sqrt()
-}
+/// A weight, and the middle of a triangle times that.
+type Pull = (f64, Vector);
 
 impl<F: Field> Shape<'_, F> {
     /// Makes the wanted lengths: `side`, less where the surface is strongly curved.
     pub fn set_sizes(&mut self, side: f64) {
         let size = |v: usize| {
             let curvature = match self.tags[v] {
-                Tag::Smooth(feature) => self.curvature(feature, self.places[v]),
+                Tag::Smooth(feature) => self.field.curvature(feature, self.places[v]),
                 Tag::Crease(pair) => {
-                    let of = |feature| self.curvature(feature, self.places[v]);
-                    of(pair[0]).max(of(pair[1])).max(bending(pair))
+                    let of = |feature| self.field.curvature(feature, self.places[v]);
+                    of(pair[0]).max(of(pair[1])).max(self.field.bending(pair))
                 }
                 Tag::Corner => 0.0,
             };
@@ -83,27 +88,11 @@ impl<F: Field> Shape<'_, F> {
         }
     }
 
-    /// The greatest curvature of the surface at a point of a feature.
-    fn curvature(&self, feature: Feature, x: Vector) -> f64 {
-        let level = self.field.level();
-        match feature {
-            Feature::Sphere { radius, .. } => 1.0 / (radius - level),
-            Feature::Point(_) => 1.0 / level,
-            Feature::Circle { centre, axis, radius } => {
-                let from = sub(x, centre);
-                let flat = norm(sub(from, scale(dot(from, axis), axis)));
-                // The normal's part away from the axis, over the distance from it.
-                let across = ((radius - flat) / level).abs() / flat;
-                across.max(1.0 / level)
-            }
-            Feature::Smooth => self.field.curvature(x),
-        }
-    }
-
     /// Removes what a first mesh has of tiny edges, and finds the places that it is too coarse for:
     /// triangles that do not face as the surface does at their corners close a thin neck or gap.
     /// Their vertices stay where they are.
     pub fn tidy(&mut self) {
+        self.compact();
         self.collapse_tiny();
         self.improve(WRONG);
         self.freeze();
@@ -145,6 +134,7 @@ impl<F: Field> Shape<'_, F> {
     /// Some rounds.
     pub fn rounds(&mut self, rounds: usize) {
         for round in 0..rounds {
+            self.compact();
             self.split_long();
             self.collapse_short(SHORT);
             self.flip_all();
@@ -153,45 +143,73 @@ impl<F: Field> Shape<'_, F> {
         self.flip_all();
     }
 
+    /// Edges for which `is_wanted` says so, of their lengths and wanted lengths.
+    fn edges(&self, is_wanted: impl Fn(f64, f64) -> bool + Sync) -> Vec<u32> {
+        let of_triangle = |t: u32| {
+            let corners = self.mesh.triangles[t as usize];
+            let is_one = |k: usize| {
+                let (a, b) = (corners[k] as usize, corners[(k + 1) % 3] as usize);
+                let length = norm(sub(self.places[b], self.places[a]));
+                is_wanted(length, 0.5 * (self.sizes[a] + self.sizes[b]))
+            };
+            let is_alive = self.mesh.is_alive(3 * t);
+            let side = |k: u32| {
+                let h = 3 * t + k;
+                (is_alive && h < self.mesh.twin(h) && is_one(k as usize)).then_some(h)
+            };
+            [side(0), side(1), side(2)].into_iter().flatten()
+        };
+        let all = (0..self.mesh.triangles.len() as u32).into_par_iter();
+        all.flat_map_iter(of_triangle).collect()
+    }
+
+    /// Splits long edges, longest first: those of both triangles alone, or shapes go bad.
     fn split_long(&mut self) {
-        for _ in 0..4 {
-            let long: Vec<(u32, (Vector, Vector, Tag))> = (0..self.mesh.half_edges())
-                .into_par_iter()
-                .filter(|&h| self.mesh.is_alive(h) && h < self.mesh.twin(h))
-                .filter(|&h| self.length(h) > LONG * self.wanted(h))
-                .filter_map(|h| Some((h, self.middle(h)?)))
-                .collect();
-            if long.is_empty() {
-                break;
-            }
-            let before = self.mesh.half_edges();
-            for (h, middle) in long {
-                // Longest edges of both triangles alone, or shapes go bad.
+        let mut edges = self.edges(|length, wanted| length > LONG * wanted);
+        for _ in 0..SPLITS {
+            let is_longest = |&h: &u32| {
                 let longest = |h: u32| self.length(next(h)).max(self.length(previous(h)));
+                self.length(h) > 0.9 * longest(h).max(longest(self.mesh.twin(h)))
+            };
+            let gains: Vec<Gain> = edges
+                .par_iter()
+                .filter(|&&h| self.length(h) > LONG * self.wanted(h))
+                .filter(|h| is_longest(h))
+                .map(|&h| (self.length(h) as f32, h))
+                .collect();
+            let claims = Claims::new(self.mesh.triangles.len());
+            let (chosen, mut next_to) = claims.choose(gains, |h| [h / 3, self.mesh.twin(h) / 3]);
+            let splits: Vec<(u32, Place)> = chosen
+                .into_par_iter()
+                .filter_map(|h| Some((h, self.middle(h)?)))
+                .filter(|(h, middle)| self.split_fits(*h, middle.0))
+                .collect();
+            for (h, middle) in splits {
                 let twin = self.mesh.twin(h);
-                if self.length(h) > 0.9 * longest(h).max(longest(twin))
-                    && self.split_fits(h, middle.0)
-                {
-                    self.checked_split(h, middle);
+                if self.checked_split(h, middle).is_some() {
+                    let last = self.mesh.triangles.len() as u32;
+                    for t in [h / 3, twin / 3, last - 2, last - 1] {
+                        let sides = [3 * t, 3 * t + 1, 3 * t + 2];
+                        next_to.extend(sides.map(|side| side.min(self.mesh.twin(side))));
+                    }
                 }
             }
-            if self.mesh.half_edges() == before {
+            if next_to.is_empty() {
                 break;
             }
+            next_to.par_sort_unstable();
+            next_to.dedup();
+            edges = next_to;
         }
     }
 
     /// Collapses edges shorter than a share of the wanted length.
     pub fn collapse_short(&mut self, share: f64) {
-        for h in 0..self.mesh.half_edges() {
-            if !self.mesh.is_alive(h) || h > self.mesh.twin(h) {
-                continue;
-            }
-            let wanted = self.wanted(h);
-            if self.length(h) < share * wanted {
-                let twin = self.mesh.twin(h);
-                if !self.try_collapse(h, LONG * wanted) {
-                    self.try_collapse(twin, LONG * wanted);
+        for h in self.edges(|length, wanted| length < share * wanted) {
+            if self.mesh.is_alive(h) && self.length(h) < share * self.wanted(h) {
+                let (twin, longest) = (self.mesh.twin(h), LONG * self.wanted(h));
+                if !self.try_collapse(h, longest) {
+                    self.try_collapse(twin, longest);
                 }
             }
         }
@@ -212,44 +230,139 @@ impl<F: Field> Shape<'_, F> {
         self.checked_collapse(h)
     }
 
-    /// Turns edges while that makes triangles better.
+    /// The qualities of all triangles.
+    fn qualities(&self) -> Vec<f64> {
+        (0..self.mesh.triangles.len() as u32)
+            .into_par_iter()
+            .map(|t| if self.mesh.is_alive(3 * t) { self.quality(t) } else { 0.0 })
+            .collect()
+    }
+
+    /// Turns edges while that makes triangles better: all that gain and do not share a triangle
+    /// with a better one, then those next to them.
     pub fn flip_all(&mut self) {
-        for _ in 0..4 {
-            let offered: Vec<u32> = (0..self.mesh.half_edges())
-                .into_par_iter()
-                .filter(|&h| self.mesh.is_alive(h) && h < self.mesh.twin(h) && self.gains(h))
-                .collect();
-            let mut turned = 0;
-            for h in offered {
-                if self.try_flip(h) {
-                    turned += 1;
+        let mut qualities = self.qualities();
+        let claims = Claims::new(qualities.len());
+        let gain = |shape: &Self, h: u32, qualities: &[f64]| -> Option<Gain> {
+            let is_first = shape.mesh.is_alive(h) && h < shape.mesh.twin(h);
+            let gain = is_first.then(|| shape.gain(h, qualities)).flatten()?;
+            Some((gain as f32, h))
+        };
+        let all = 0..self.mesh.half_edges();
+        let mut gains: Vec<Gain> =
+            all.into_par_iter().filter_map(|h| gain(self, h, &qualities)).collect();
+        for _ in 0..TURNS {
+            let (chosen, mut next_to) = claims.choose(gains, |h| [h / 3, self.mesh.twin(h) / 3]);
+            for h in chosen {
+                // Others may have left too few triangles at its ends.
+                if self.mesh.can_flip(h) && self.checked_flip(h) {
+                    for t in [h / 3, self.mesh.twin(h) / 3] {
+                        qualities[t as usize] = self.quality(t);
+                        let sides = [3 * t, 3 * t + 1, 3 * t + 2];
+                        next_to.extend(sides.map(|side| side.min(self.mesh.twin(side))));
+                    }
                 }
             }
-            if turned * 500 < self.mesh.half_edges() {
+            if next_to.is_empty() {
                 break;
             }
+            next_to.par_sort_unstable();
+            next_to.dedup();
+            gains = next_to.par_iter().filter_map(|&h| gain(self, h, &qualities)).collect();
         }
     }
 
     /// Moves vertices to the middle of their neighbours, as far as triangles do not get worse.
     pub fn smooth(&mut self, times: usize) {
         for _ in 0..times {
-            let moves: Vec<Option<(Vector, Vector, Tag)>> = (0..self.mesh.vertices())
+            let (pulls, qualities): (Vec<Pull>, Vec<f64>) = (0..self.mesh.triangles.len() as u32)
                 .into_par_iter()
-                .map(|v| {
-                    self.mesh.is_used(v).then(|| self.pulled(v, self.middle_of_ring(v)?)).flatten()
-                })
+                .map(|t| if self.mesh.is_alive(3 * t) { self.pull(t) } else { Default::default() })
+                .unzip();
+            let moved = |v: u32| {
+                let to = self.middle_of_ring(v, &pulls)?;
+                let way = sub(to, self.places[v as usize]);
+                let least = STILL * self.sizes[v as usize];
+                (dot(way, way) > least * least).then(|| self.pulled(v, to)).flatten()
+            };
+            let moves: Vec<Option<Place>> = (0..self.mesh.vertices())
+                .into_par_iter()
+                .map(|v| if self.mesh.is_used(v) { moved(v) } else { None })
                 .collect();
+            if self.guard.is_none() {
+                self.move_all(moves, &qualities);
+                continue;
+            }
             for (v, new) in (0..).zip(moves) {
                 if let Some(new) = new {
-                    self.try_move(v, new, 0.5);
+                    self.try_move(v, new, ENOUGH);
                 }
             }
         }
     }
 
+    /// Moves vertices at once, and then back those around which triangles got worse than before,
+    /// until none has.
+    fn move_all(&mut self, mut moves: Vec<Option<Place>>, before: &[f64]) {
+        let all = (&mut self.places, &mut self.normals, &mut self.tags, &mut moves);
+        all.into_par_iter().for_each(|(place, normal, tag, new)| {
+            if let Some(new) = new {
+                // What was there is kept instead.
+                let old = (*place, *normal, *tag);
+                (*place, *normal, *tag) = *new;
+                *new = old;
+            }
+        });
+        let after = |shape: &Self, t: u32, moves: &[Option<Place>]| {
+            let old = |v: u32| moves[v as usize].map_or(shape.places[v as usize], |old| old.0);
+            let corners = shape.mesh.triangles[t as usize];
+            // Where no normals of the surface say how a triangle faces its own must not turn.
+            let turns = !corners.iter().any(|&v| shape.is_smooth(v))
+                && turns(corners.map(old), shape.corners(t));
+            if turns { 0.0 } else { shape.quality(t) }
+        };
+        let moved = |t: u32| {
+            let corners = self.mesh.triangles[t as usize];
+            if corners[0] == NONE || corners.iter().all(|&v| moves[v as usize].is_none()) {
+                return before[t as usize];
+            }
+            after(self, t, &moves)
+        };
+        let mut now: Vec<f64> =
+            (0..self.mesh.triangles.len() as u32).into_par_iter().map(moved).collect();
+        let worst = |shape: &Self, v: u32, qualities: &[f64]| {
+            shape.mesh.around(v).map(|h| qualities[h as usize / 3]).fold(1.0, f64::min)
+        };
+        let mut looked_at: Vec<u32> = (&self.mesh.triangles, &now)
+            .into_par_iter()
+            .filter(|(corners, now)| corners[0] != NONE && **now < ENOUGH)
+            .flat_map_iter(|(corners, _)| corners.iter().copied())
+            .collect();
+        while !looked_at.is_empty() {
+            looked_at.par_sort_unstable();
+            looked_at.dedup();
+            let got_worse = |&v: &u32| {
+                moves[v as usize].is_some() && {
+                    let left = worst(self, v, &now);
+                    left <= 0.0 || left < ENOUGH && left < worst(self, v, before)
+                }
+            };
+            let back: Vec<u32> = looked_at.par_iter().copied().filter(got_worse).collect();
+            looked_at.clear();
+            for &v in &back {
+                if let Some(old) = moves[v as usize].take() {
+                    self.put(v, old);
+                    looked_at.extend(self.mesh.around(v).map(|h| self.mesh.to(h)));
+                }
+            }
+            for h in back.iter().flat_map(|&v| self.mesh.around(v)) {
+                now[h as usize / 3] = after(self, h / 3, &moves);
+            }
+        }
+    }
+
     /// Moves a vertex unless its worst triangle gets worse and worse than `enough`.
-    fn try_move(&mut self, v: u32, new: (Vector, Vector, Tag), enough: f64) -> bool {
+    fn try_move(&mut self, v: u32, new: Place, enough: f64) -> bool {
         let old = (self.places[v as usize], self.normals[v as usize], self.tags[v as usize]);
         let now = self.ring_quality(v);
         let Some(moved) = self.moved_quality(v, new.0, |_| false) else {
@@ -268,9 +381,20 @@ impl<F: Field> Shape<'_, F> {
         true
     }
 
+    /// How a triangle pulls its corners, the more the larger it is than wanted, and its quality.
+    fn pull(&self, t: u32) -> (Pull, f64) {
+        let corners = self.mesh.triangles[t as usize];
+        let [a, b, c] = self.corners(t);
+        let size: f64 = corners.iter().map(|&v| self.sizes[v as usize]).sum();
+        let normal = area_normal([a, b, c]);
+        let weight = norm(normal) / (size * size);
+        let pull = (weight, scale(weight / 3.0, add(add(a, b), c)));
+        (pull, self.quality_with(corners, [a, b, c], normal))
+    }
+
     /// Where a vertex is pulled to: the middle of the triangles around it, or of its neighbours
     /// along a crease.
-    fn middle_of_ring(&self, v: u32) -> Option<Vector> {
+    fn middle_of_ring(&self, v: u32, pulls: &[Pull]) -> Option<Vector> {
         let at = self.places[v as usize];
         match self.tags[v as usize] {
             Tag::Corner => None,
@@ -286,11 +410,8 @@ impl<F: Field> Shape<'_, F> {
             Tag::Smooth(_) => {
                 let (mut sum, mut weights) = ([0.0; 3], 0.0);
                 for h in self.mesh.around(v) {
-                    let [a, b, c] = self.corners(h / 3);
-                    // Triangles that are larger than wanted pull.
-                    let size = self.sizes[self.mesh.to(h) as usize];
-                    let weight = norm(cross(sub(b, a), sub(c, a))) / (size * size);
-                    sum = add(sum, scale(weight / 3.0, add(add(a, b), c)));
+                    let (weight, middle) = pulls[h as usize / 3];
+                    sum = add(sum, middle);
                     weights += weight;
                 }
                 let pull = sub(scale(1.0 / weights, sum), at);

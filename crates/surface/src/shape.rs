@@ -5,6 +5,7 @@ use crate::connectivity::{Connectivity, next, previous};
 use crate::field::{Feature, Field, Foot};
 use crate::guard::Guard;
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
+use rayon::prelude::*;
 
 /// Cosine of the largest angle between a triangle's normal and those of the surface at its corners.
 const FACING: f64 = 0.2;
@@ -32,6 +33,9 @@ pub(crate) enum Tag {
     Corner,
 }
 
+/// Where a vertex is or goes: its place, normal and tag.
+pub(crate) type Place = (Vector, Vector, Tag);
+
 /// A surface that changes.
 pub(crate) struct Shape<'a, F> {
     pub field: &'a F,
@@ -48,17 +52,26 @@ pub(crate) struct Shape<'a, F> {
 
 /// Sine of a triangle's smallest angle.
 pub(crate) fn quality([a, b, c]: [Vector; 3]) -> f64 {
-    let (u, v, w) = (sub(b, a), sub(c, b), sub(a, c));
-    let area = norm(cross(u, w));
-    let mut squares = [dot(u, u), dot(v, v), dot(w, w)];
-    squares.sort_unstable_by(f64::total_cmp);
-    let sides = (squares[1] * squares[2]).sqrt();
-    if sides > 0.0 { area / sides } else { 0.0 }
+    quality_over(area_normal([a, b, c]), [a, b, c])
+}
+
+/// The same with the triangle's normal.
+fn quality_over(normal: Vector, [a, b, c]: [Vector; 3]) -> f64 {
+    let [u, v, w] = [sub(b, a), sub(c, b), sub(a, c)].map(|side| dot(side, side));
+    // Of the two longest sides.
+    let sides = (u * v).max(v * w).max(w * u);
+    if sides > 0.0 { (dot(normal, normal) / sides).sqrt() } else { 0.0 }
 }
 
 /// The normal of a triangle, not of unit length.
 pub(crate) fn area_normal([a, b, c]: [Vector; 3]) -> Vector {
     cross(sub(b, a), sub(c, a))
+}
+
+/// Whether a triangle that is no sliver turns away from how it faced.
+pub(crate) fn turns(before: [Vector; 3], after: [Vector; 3]) -> bool {
+    let [old, new] = [before, after].map(area_normal);
+    quality_over(old, before) > SLIVER && dot(new, old) < TURNING * norm(new) * norm(old)
 }
 
 impl<F: Field> Shape<'_, F> {
@@ -82,7 +95,10 @@ impl<F: Field> Shape<'_, F> {
     /// Whether a triangle faces the way that the surface does at its smooth corners, which may be
     /// elsewhere than they are.
     pub fn faces(&self, corners: [u32; 3], places: [Vector; 3]) -> bool {
-        let normal = area_normal(places);
+        self.faces_with(corners, area_normal(places))
+    }
+
+    fn faces_with(&self, corners: [u32; 3], normal: Vector) -> bool {
         let length = norm(normal);
         length > 0.0
             && corners.iter().all(|&v| {
@@ -92,9 +108,17 @@ impl<F: Field> Shape<'_, F> {
 
     /// The quality of a triangle, 0 if it faces the wrong way.
     pub fn quality(&self, triangle: u32) -> f64 {
-        let corners = self.corners(triangle);
-        let faces = self.faces(self.mesh.triangles[triangle as usize], corners);
-        if faces { quality(corners) } else { 0.0 }
+        self.quality_at(self.mesh.triangles[triangle as usize], self.corners(triangle))
+    }
+
+    /// The same of any triangle.
+    fn quality_at(&self, corners: [u32; 3], places: [Vector; 3]) -> f64 {
+        self.quality_with(corners, places, area_normal(places))
+    }
+
+    /// The same with the triangle's normal.
+    pub fn quality_with(&self, corners: [u32; 3], places: [Vector; 3], normal: Vector) -> f64 {
+        if self.faces_with(corners, normal) { quality_over(normal, places) } else { 0.0 }
     }
 
     /// The worst quality of the triangles around a vertex.
@@ -121,9 +145,8 @@ impl<F: Field> Shape<'_, F> {
             // Exact normals say more than those of triangles, where there are any.
             let corners = self.mesh.triangles[h as usize / 3];
             let before = [self.places[v as usize], b, c];
-            if !corners.iter().any(|&v| self.is_smooth(v)) && quality(before) > SLIVER {
-                let old = area_normal(before);
-                if dot(normal, old) < TURNING * length * norm(old) {
+            if !corners.iter().any(|&v| self.is_smooth(v)) {
+                if turns(before, new) {
                     return None;
                 }
             }
@@ -144,7 +167,7 @@ impl<F: Field> Shape<'_, F> {
 
     /// The point of the surface that a vertex gets to if it is pulled to `to`, with its normal and
     /// tag; it stays on its crease.
-    pub fn pulled(&self, v: u32, to: Vector) -> Option<(Vector, Vector, Tag)> {
+    pub fn pulled(&self, v: u32, to: Vector) -> Option<Place> {
         let at = self.places[v as usize];
         let reach = 2.0 * norm(sub(to, at)) + self.field.resolution();
         let near = |point: Vector| norm(sub(point, to)) <= reach;
@@ -161,20 +184,34 @@ impl<F: Field> Shape<'_, F> {
         }
     }
 
+    /// Leaves removed triangles and vertices out, if there are many, and numbers vertices as
+    /// triangles have them, so that neighbours are close in memory. Changes that are checked keep
+    /// the numbers.
+    pub fn compact(&mut self) {
+        if self.guard.is_some() || !self.mesh.is_sparse() {
+            return;
+        }
+        let kept = self.mesh.renumber();
+        let of = |all: &[Vector]| kept.par_iter().map(|&v| all[v as usize]).collect();
+        (self.places, self.normals) = (of(&self.places), of(&self.normals));
+        self.tags = kept.par_iter().map(|&v| self.tags[v as usize]).collect();
+        self.sizes = kept.par_iter().map(|&v| self.sizes[v as usize]).collect();
+    }
+
     /// Puts a vertex at a place.
-    pub fn put(&mut self, v: u32, (place, normal, tag): (Vector, Vector, Tag)) {
+    pub fn put(&mut self, v: u32, (place, normal, tag): Place) {
         self.places[v as usize] = place;
         self.normals[v as usize] = normal;
         self.tags[v as usize] = tag;
     }
 
     /// What a vertex in the middle of an edge would be: on the crease if the edge is.
-    pub fn middle(&self, h: u32) -> Option<(Vector, Vector, Tag)> {
+    pub fn middle(&self, h: u32) -> Option<Place> {
         self.point_on(h, 0.5)
     }
 
     /// What a vertex on an edge would be, at a share of its length.
-    pub fn point_on(&self, h: u32, share: f64) -> Option<(Vector, Vector, Tag)> {
+    pub fn point_on(&self, h: u32, share: f64) -> Option<Place> {
         let ends = [self.mesh.from(h), self.mesh.to(h)];
         let [a, b] = ends.map(|v| self.places[v as usize]);
         let between = add(a, scale(share, sub(b, a)));
@@ -212,7 +249,7 @@ impl<F: Field> Shape<'_, F> {
     }
 
     /// Puts a new vertex into an edge.
-    pub fn split(&mut self, h: u32, (place, normal, tag): (Vector, Vector, Tag)) -> u32 {
+    pub fn split(&mut self, h: u32, (place, normal, tag): Place) -> u32 {
         let size = self.wanted(h);
         let v = self.mesh.split(h);
         self.places.push(place);
@@ -223,36 +260,36 @@ impl<F: Field> Shape<'_, F> {
     }
 
     /// The worst quality of the two triangles that an edge would have after its flip; `None` if it
-    /// cannot be turned.
-    pub fn flipped_quality(&self, h: u32) -> Option<f64> {
-        if !self.mesh.can_flip(h) {
+    /// cannot be turned, or if that is not better than `least`.
+    pub fn flipped_quality(&self, h: u32, least: f64) -> Option<f64> {
+        if self.mesh.is_creased(h) {
             return None;
         }
         let twin = self.mesh.twin(h);
         let (a, b) = (self.mesh.from(h), self.mesh.to(h));
         let (c, d) = (self.mesh.opposite(h), self.mesh.opposite(twin));
         let [pa, pb, pc, pd] = [a, b, c, d].map(|v| self.places[v as usize]);
-        if !self.faces([c, a, d], [pc, pa, pd]) || !self.faces([d, b, c], [pd, pb, pc]) {
+        let [s, t] = [area_normal([pc, pa, pd]), area_normal([pd, pb, pc])];
+        let after = quality_over(s, [pc, pa, pd]).min(quality_over(t, [pd, pb, pc]));
+        if after <= least || !self.faces_with([c, a, d], s) || !self.faces_with([d, b, c], t) {
             return None;
         }
-        let [s, t] = [area_normal([pc, pa, pd]), area_normal([pd, pb, pc])];
         // No fold between the two, nor against what they replace.
         let old = add(area_normal([pa, pb, pc]), area_normal([pb, pa, pd]));
         let was_wrong = self.quality(h / 3).min(self.quality(twin / 3)) < SLIVER;
         let sound = dot(s, t) > -0.2 * norm(s) * norm(t)
             && (was_wrong || dot(s, old) > 0.0 && dot(t, old) > 0.0);
-        sound.then(|| quality([pc, pa, pd]).min(quality([pd, pb, pc])))
+        (sound && self.mesh.can_flip(h)).then_some(after)
     }
 
-    /// Whether an edge's two triangles are better when it is turned.
-    pub fn gains(&self, h: u32) -> bool {
-        let now = self.quality(h / 3).min(self.quality(self.mesh.twin(h) / 3));
-        now < EQUAL && self.flipped_quality(h).is_some_and(|flipped| flipped > 1.01 * now)
-    }
-
-    /// Turns an edge if that makes its two triangles better.
-    pub fn try_flip(&mut self, h: u32) -> bool {
-        self.gains(h) && self.checked_flip(h)
+    /// How much better an edge's two triangles are when it is turned, if they are, with the
+    /// qualities of all triangles.
+    pub fn gain(&self, h: u32, qualities: &[f64]) -> Option<f64> {
+        let now = qualities[h as usize / 3].min(qualities[self.mesh.twin(h) as usize / 3]);
+        if now >= EQUAL {
+            return None;
+        }
+        self.flipped_quality(h, 1.01 * now).map(|flipped| flipped - now)
     }
 
     /// Whether the start of a half-edge may be moved into its end without loss of creases.
