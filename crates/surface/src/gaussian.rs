@@ -5,6 +5,7 @@
 use crate::balls::Ball;
 use crate::field::{Feature, Field, Foot};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
+use simd::{Elementary, MAX_LANES, Simd, Task};
 
 /// Terms below this are left out.
 const NEGLIGIBLE: f64 = 1e-13;
@@ -21,18 +22,172 @@ const STEPS: usize = 40;
 /// Blocks of the lattice have smaller radii than this, relative to the mean radius.
 const REACH: f64 = 1.7;
 
+/// Side of the cells that sums go over, relative to the reach of terms.
+const OF_REACH: f64 = 0.5;
+
+/// 0, 1, 2, ...
+const COUNTED: [f64; MAX_LANES] = {
+    let mut counted = [0.0; MAX_LANES];
+    let mut i = 0;
+    while i < MAX_LANES {
+        counted[i] = i as f64;
+        i += 1;
+    }
+    counted
+};
+
+/// The terms at a point, their gradients and second derivatives, summed by vectors.
+struct Terms<'a> {
+    decay: f64,
+    balls: &'a Sorted,
+    x: Vector,
+    with_second: bool,
+}
+
+impl Task<f64> for Terms<'_> {
+    /// The sum, its gradient, and second derivatives xx, xy, xz, yy, yz, zz, if they are wanted.
+    type Output = (f64, Vector, [f64; 6]);
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) -> Self::Output {
+        let Terms { decay, balls, x: point, with_second } = self;
+        let Sorted { centres, rates, reach, .. } = balls;
+        let x = point.map(V::splat);
+        let counted = V::load(&COUNTED);
+        let (mut total, mut gradient, mut second) = (V::zero(), [V::zero(); 3], [V::zero(); 6]);
+        for i in balls.span(0, point[0], *reach) {
+            let across = balls.gap(0, point[0], i).powi(2);
+            for j in balls.span(1, point[1], *reach) {
+                let rest = reach * reach - across - balls.gap(1, point[1], j).powi(2);
+                if rest < 0.0 {
+                    continue;
+                }
+                let cells = balls.span(2, point[2], rest.sqrt());
+                if cells.is_empty() {
+                    continue;
+                }
+                let row = (i * balls.count[1] + j) * balls.count[2];
+                let mut at = balls.starts[row + cells.start] as usize;
+                let end = balls.starts[row + cells.end] as usize;
+                while at < end {
+                    let mut from = [V::zero(); 3];
+                    let mut square = V::zero();
+                    for k in 0..3 {
+                        from[k] = x[k].sub(V::load(&centres[k][at..]));
+                        square = from[k].mul_add(from[k], square);
+                    }
+                    let rate = V::load(&rates[at..]);
+                    let term = square.neg_mul_add(rate, V::splat(decay)).exp();
+                    // Lanes past the end are other cells'.
+                    let left = V::splat((end - at) as f64);
+                    let term = left.where_above(counted, term, V::zero());
+                    let factor = rate.mul(V::splat(-2.0));
+                    let slope = factor.mul(term);
+                    total = total.add(term);
+                    for k in 0..3 {
+                        gradient[k] = slope.mul_add(from[k], gradient[k]);
+                    }
+                    if with_second {
+                        let steep = slope.mul(factor);
+                        let mut place = 0;
+                        for k in 0..3 {
+                            let own = steep.mul(from[k]);
+                            for l in k..3 {
+                                second[place] = own.mul_add(from[l], second[place]);
+                                if k == l {
+                                    second[place] = second[place].add(slope);
+                                }
+                                place += 1;
+                            }
+                        }
+                    }
+                    at += V::LANES;
+                }
+            }
+        }
+        let mut sums = ([0.0; 3], [0.0; 6]);
+        for k in 0..3 {
+            sums.0[k] = gradient[k].quick_sum();
+        }
+        for k in 0..6 {
+            sums.1[k] = second[k].quick_sum();
+        }
+        (total.quick_sum(), sums.0, sums.1)
+    }
+}
+
 /// The field of a sum of Gaussian functions.
 pub(crate) struct Gaussian {
     balls: Vec<Ball>,
     decay: f64,
     mean: f64,
-    /// Distance over radius from which on terms are left out.
-    cutoff: f64,
     low: Vector,
     side: f64,
     count: [usize; 3],
     starts: Vec<u32>,
     members: Vec<u32>,
+    sorted: Sorted,
+}
+
+/// The balls by cells of another grid, columns of which along the last axis are in one piece: what
+/// sums go over.
+struct Sorted {
+    low: Vector,
+    side: f64,
+    count: [usize; 3],
+    /// Where the balls of each cell begin.
+    starts: Vec<u32>,
+    /// Coordinates of the centres and decay / radius^2, each with [`MAX_LANES`] zeros at the end.
+    centres: [Vec<f64>; 3],
+    rates: Vec<f64>,
+    /// Within which terms matter.
+    reach: f64,
+}
+
+impl Sorted {
+    fn new(balls: &[Ball], decay: f64, cutoff: f64) -> Self {
+        let end = |k: usize, sign: f64| {
+            sign * balls.iter().map(|ball| sign * ball.centre[k]).fold(f64::MIN, f64::max)
+        };
+        let low: Vector = std::array::from_fn(|k| end(k, -1.0));
+        let extent: Vector = std::array::from_fn(|k| end(k, 1.0) - low[k]);
+        let reach = cutoff * balls.iter().map(|ball| ball.radius).fold(0.0, f64::max);
+        let mut side = OF_REACH * reach;
+        while extent.iter().map(|x| (x / side).floor() + 1.0).product::<f64>() > MOST {
+            side *= 1.2;
+        }
+        let count = extent.map(|x| (x / side) as usize + 1);
+        let cell = |ball: &Ball| {
+            let at = |k: usize| (((ball.centre[k] - low[k]) / side) as usize).min(count[k] - 1);
+            (at(0) * count[1] + at(1)) * count[2] + at(2)
+        };
+        let mut order: Vec<(usize, usize)> =
+            balls.iter().enumerate().map(|(i, ball)| (cell(ball), i)).collect();
+        order.sort_unstable();
+        let mut starts = vec![0u32; count.iter().product::<usize>() + 1];
+        order.iter().for_each(|(cell, _)| starts[cell + 1] += 1);
+        (1..starts.len()).for_each(|cell| starts[cell] += starts[cell - 1]);
+        let padded = |of: &dyn Fn(&Ball) -> f64| {
+            let own = order.iter().map(|&(_, i)| of(&balls[i]));
+            own.chain(std::iter::repeat_n(0.0, MAX_LANES)).collect()
+        };
+        let centres = std::array::from_fn(|k| padded(&|ball| ball.centre[k]));
+        let rates = padded(&|ball| decay / (ball.radius * ball.radius));
+        Self { low, side, count, starts, centres, rates, reach }
+    }
+
+    /// Cells along an axis that may have balls within `reach` of a coordinate.
+    fn span(&self, k: usize, x: f64, reach: f64) -> std::ops::Range<usize> {
+        let at = |x: f64| ((x - self.low[k]) / self.side).max(-1.0) + 1.0;
+        let [begin, end] = [at(x - reach), at(x + reach)].map(|x| x as usize);
+        begin.saturating_sub(1)..end.min(self.count[k])
+    }
+
+    /// Distance along an axis from a coordinate to a layer of cells.
+    fn gap(&self, k: usize, x: f64, cell: usize) -> f64 {
+        let low = self.low[k] + cell as f64 * self.side;
+        (low - x).max(x - low - self.side).max(0.0)
+    }
 }
 
 /// The sum at a point, its gradient and second derivatives, over the sum.
@@ -45,6 +200,7 @@ struct Sum {
 impl Gaussian {
     pub fn new(balls: Vec<Ball>, decay: f64) -> Self {
         let mean = balls.iter().map(|ball| ball.radius).sum::<f64>() / balls.len() as f64;
+        // Distance over radius from which on terms are left out.
         let cutoff = (1.0 - NEGLIGIBLE.ln() / decay).sqrt();
         let reach = |ball: &Ball| cutoff * ball.radius + REACH * mean;
         let end = |k: usize, sign: f64| {
@@ -81,7 +237,8 @@ impl Gaussian {
             members[next[cell as usize] as usize] = i;
             next[cell as usize] += 1;
         }
-        Self { balls, decay, mean, cutoff, low, side, count, starts, members }
+        let sorted = Sorted::new(&balls, decay, cutoff);
+        Self { balls, decay, mean, low, side, count, starts, members, sorted }
     }
 
     /// The balls that matter at a point, and elsewhere within the reach of a block.
@@ -98,25 +255,9 @@ impl Gaussian {
     }
 
     fn sum(&self, x: Vector, with_second: bool) -> Option<Sum> {
-        let (mut total, mut gradient, mut second) = (0.0, [0.0; 3], [[0.0; 3]; 3]);
-        for &i in self.near(x) {
-            let Ball { centre, radius } = self.balls[i as usize];
-            let from = sub(x, centre);
-            let share = dot(from, from) / (radius * radius);
-            if share > self.cutoff * self.cutoff {
-                continue;
-            }
-            let term = (self.decay * (1.0 - share)).exp();
-            let factor = -2.0 * self.decay / (radius * radius);
-            total += term;
-            gradient = add(gradient, scale(factor * term, from));
-            if with_second {
-                for k in 0..3 {
-                    second[k] = add(second[k], scale(factor * factor * term * from[k], from));
-                    second[k][k] += factor * term;
-                }
-            }
-        }
+        let terms = Terms { decay: self.decay, balls: &self.sorted, x, with_second };
+        let (total, gradient, [xx, xy, xz, yy, yz, zz]) = simd::run(terms);
+        let second = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
         (total > 0.0).then(|| Sum {
             logarithm: total.ln(),
             gradient: scale(1.0 / total, gradient),
@@ -228,6 +369,41 @@ mod tests {
         assert!((field.curvature(Feature::Smooth, foot.point) - 1.0 / 1.7).abs() < 1e-9);
         let step = add(foot.point, scale(-1e-4, foot.normal));
         assert!((field.value(step) - 1e-4).abs() < 1e-7);
+    }
+
+    #[test]
+    fn every_level_sums_the_terms() {
+        let at = |k: usize| {
+            let t = k as f64;
+            [9.0 * (1.7 * t).sin(), 7.0 * (2.3 * t).cos(), 5.0 * (0.9 * t).sin()]
+        };
+        let balls: Vec<Ball> =
+            (0..150).map(|k| Ball { centre: at(k), radius: 1.0 + 0.01 * k as f64 }).collect();
+        let field = Gaussian::new(balls.clone(), 2.3);
+        for k in 0..200 {
+            let x = scale(1.4, at(1000 + k));
+            let (mut total, mut gradient, mut second) = (0.0, [0.0; 3], [0.0; 6]);
+            for Ball { centre, radius } in &balls {
+                let (from, rate) = (sub(x, *centre), 2.3 / (radius * radius));
+                let term = (2.3 - rate * dot(from, from)).exp();
+                total += term;
+                gradient = add(gradient, scale(-2.0 * rate * term, from));
+                let pairs = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)];
+                for (sum, (i, j)) in second.iter_mut().zip(pairs) {
+                    *sum += 4.0 * rate * rate * term * from[i] * from[j];
+                    *sum -= if i == j { 2.0 * rate * term } else { 0.0 };
+                }
+            }
+            for level in simd::Level::available() {
+                let terms = Terms { decay: 2.3, balls: &field.sorted, x, with_second: true };
+                let found = simd::dispatch(level, terms);
+                assert!((found.0 - total).abs() <= 1e-12 * total + 1e-11, "{level:?}");
+                let close = |a: &[f64], b: &[f64]| {
+                    a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-12 * b.abs() + 3e-11)
+                };
+                assert!(close(&found.1, &gradient) && close(&found.2, &second), "{level:?}");
+            }
+        }
     }
 
     #[test]
