@@ -145,10 +145,8 @@ impl<F: Field> Shape<'_, F> {
             // Exact normals say more than those of triangles, where there are any.
             let corners = self.mesh.triangles[h as usize / 3];
             let before = [self.places[v as usize], b, c];
-            if !corners.iter().any(|&v| self.is_smooth(v)) {
-                if turns(before, new) {
-                    return None;
-                }
+            if !corners.iter().any(|&v| self.is_smooth(v)) && turns(before, new) {
+                return None;
             }
             let agrees = ends.iter().all(|&v| {
                 !self.is_smooth(v) || dot(normal, self.normals[v as usize]) > FACING * length
