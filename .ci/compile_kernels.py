@@ -18,6 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ARCHITECTURES = ["sm_80", "sm_90", "sm_120"]
 BOTH = {"PRECISION": [32, 64]}
+# Of sums of Gaussians: nodes of a block by dimensions, and some of the windows, with terms of their polynomials.
+BLOCKS = [(1, 32), (2, 16), (3, 8)]
+WINDOWS = [(5, 8, 9), (16, 16, 20)]
 # Macros that the program chooses at run time, for each file, with the values that it gives them, those in one key together.
 VARIANTS = {
     "sort.cu": [["KEY=unsigned long long", "VALUE=unsigned"], ["KEY=unsigned", "VALUE=unsigned long long"]],
@@ -27,6 +30,7 @@ VARIANTS = {
     | {"DENSITIES": [1, 2, 4], "GRADIENT ALL_PAIRS": [(0, 0), (1, 0), (0, 1)], "CHARGES DIPOLES": [(1, 0), (0, 1), (1, 1)], "SCREENED": [0, 1]},
     "p2m.cu": BOTH | {"DIPOLES": [0, 1], "SCREENED": [0, 1]},
     "l2p.cu": BOTH | {"GRADIENT": [0, 1], "SCREENED": [0, 1]},
+    "m2p.cu": BOTH | {"GRADIENT": [0, 1], "SCREENED": [0, 1]},
     "translate.cu": BOTH,
     "m2l.cu": BOTH,
     "rotated.cu": BOTH,
@@ -34,6 +38,11 @@ VARIANTS = {
     "interfaces.cu": {"VALUE": ["float", "double"]},
     "sparse.cu": {"VALUE": ["float", "double"], "GENERAL": [0, 1]},
     "preconditioner.cu": {"VALUE": ["float", "double"], "LEAST MOST LOCAL_WARPS POINTS_OF_PANEL": [(0, 30, 4, 1), (30, 60, 1, 3)]},
+    "points.cu": BOTH,
+    "pairs.cu": BOTH | {"DIMENSIONS": [1, 2, 3], "GRADIENT": [0, 1], "ROUGH": [0, 1], "DENSITIES": [1, 4]},
+    "spread.cu": BOTH | {"DIMENSIONS BLOCK": BLOCKS, "WIDTH PADDED TERMS": WINDOWS},
+    "convolve.cu": BOTH | {"DIMENSIONS BLOCK": BLOCKS},
+    "interpolate.cu": BOTH | {"DIMENSIONS BLOCK": BLOCKS, "WIDTH PADDED TERMS": WINDOWS, "GRADIENT SLOPE_TERMS": [(0, 9), (1, 9)]},
     "truncation.cu": {"P_MAX THREADS": [(24, 64), (44, 64), (60, 32)]},
 }
 

@@ -68,6 +68,29 @@ fn molecules_are_solved_in_turn_and_once() {
 }
 
 #[test]
+fn coarser_surfaces_give_bars_to_energies_in_salt() {
+    let place = Workplace::new("batch_bars");
+    place.write("ion.pqr", ion(0.0, 2.0));
+    let water = "[medium]\nrelative_permittivity = 80\nkappa = 0.125\n";
+    let molecule = "[[molecule]]\nrelative_permittivity = 4\ndensity = 4\n";
+    place.write("salt.toml", format!("format = 1\n{water}{molecule}"));
+    place.must("batch salt.toml ion.pqr --quiet");
+    let of = |key: &str| rows(&place, "salt.batch")[0][key].clone();
+    let key = "solvation_error_kcal_per_mol";
+    assert!(of(key).is_null());
+    // What was solved without bars is solved again.
+    place.must("batch salt.toml ion.pqr --bars --quiet");
+    let (energy, bar) = (of("solvation_kcal_per_mol").as_f64(), of(key).as_f64());
+    // Born's, with the ions kept off at the ball's radius.
+    let coulomb = 332.063_713_3;
+    let kappa = 0.125;
+    let exact = coulomb / (2.0 * 2.0) * (1.0 / (80.0 * (1.0 + 2.0 * kappa)) - 0.25);
+    let error = (energy.unwrap() - exact).abs();
+    let bar = bar.unwrap();
+    assert!(error < bar && bar < 3.0 * error, "{energy:?} with {bar}, off by {error}");
+}
+
+#[test]
 fn lists_stand_for_their_files_and_wrong_ones_are_told() {
     let place = Workplace::new("batch_lists");
     place.write("a/ion.pqr", ion(0.0, 2.0));

@@ -43,7 +43,7 @@ fn bench_reports_one_object_and_meets_the_tolerance() {
         (900, "fmm", "fmm"),
     ] {
         let report = object(&place.must(&format!(
-            "fmm bench --n 4e4 --targets {targets} --distribution cube --tolerance 1e-3 --mode {mode} --json"
+            "fmm bench --n 4e4 --targets {targets} --distribution cube --tolerance 1e-3 --backend cpu --mode {mode} --json"
         )));
         assert_eq!((&report["mode"], &report["targets"]), (&chosen.into(), &targets.into()));
         assert_eq!(report["m2p_count"].as_u64() > Some(0), chosen == "treecode");

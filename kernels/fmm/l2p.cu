@@ -24,15 +24,6 @@ struct Slope {
     REAL v[6];
 };
 
-// Which step, and whether the sine part, a place of an expansion belongs to.
-__device__ __forceinline__ u32 step_of(u32 place, u32 p, bool& is_sine) {
-    u32 n = (u32)sqrtf((float)place + 0.5f);
-    u32 rest = place - n * n;
-    is_sine = rest < n;
-    u32 m = is_sine ? rest + 1 : rest - n;
-    return m * p - m * (m - 1) / 2 + n - m;
-}
-
 // Adds to potential [m] and gradient [3][m]. radials: of each level, which then has derivatives of
 // its own.
 extern "C" __global__ void l2p(const Cell* cells, u32 count, const Level* levels, const Point* targets,

@@ -35,15 +35,15 @@ extern "C" __global__ void tree_root(Cell* cells, double* centres, u32 sources, 
 
 // Children of cells first .. first + count. counts: [count + 1], their numbers, and 0 in the end.
 extern "C" __global__ void tree_count(const Cell* cells, u32 first, u32 count, const u64* source_keys,
-                                      const u64* target_keys, u32 leaf_size, u32* counts) {
+                                      const u64* target_keys, u32 source_leaf, u32 target_leaf, u32* counts) {
     u32 i = blockIdx.x * THREADS + threadIdx.x;
     if (i > count) return;
     u32 children = 0;
     if (i < count) {
         Cell cell = cells[first + i];
         u32 shift = 3 * (MAX_DEPTH - 1 - cell.level);
-        if (cell.level < MAX_DEPTH && (full(source_keys, cell.source_begin, cell.source_end, leaf_size) ||
-                                       full(target_keys, cell.target_begin, cell.target_end, leaf_size))) {
+        if (cell.level < MAX_DEPTH && (full(source_keys, cell.source_begin, cell.source_end, source_leaf) ||
+                                       full(target_keys, cell.target_begin, cell.target_end, target_leaf))) {
             u32 s = cell.source_begin, t = cell.target_begin;
             for (u32 octant = 0; octant < 8; octant++) {
                 u32 s_end = upper(source_keys, s, cell.source_end, shift, octant);

@@ -32,6 +32,16 @@ __device__ __forceinline__ const REAL* column(const Recursion& t, u32 m) {
 __device__ __forceinline__ u32 sine(u32 n, u32 m) { return n * n + m - 1; }
 __device__ __forceinline__ u32 cosine(u32 n, u32 m) { return n * n + n + m; }
 
+// Which step of a walk through columns of truncation number p a place of an expansion belongs to,
+// and whether as its sine part.
+__device__ __forceinline__ u32 step_of(u32 place, u32 p, bool& is_sine) {
+    u32 n = (u32)sqrtf((float)place + 0.5f);
+    u32 rest = place - n * n;
+    is_sine = rest < n;
+    u32 m = is_sine ? rest + 1 : rest - n;
+    return m * p - m * (m - 1) / 2 + n - m;
+}
+
 // One entry of a derivative: d(harmonic row)/d(axis) takes `factor` times harmonic `column`.
 struct Derivative {
     u32 row, column;

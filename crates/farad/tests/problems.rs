@@ -342,9 +342,9 @@ fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
     assert!((probed.potential[3] - of_facet).abs() < 5e-3 * per_charge / inside);
     // Fields next to facets are good to some percent: densities are not continuous.
     close(outside * normal(2), inside * normal(3), 0.1);
-    close(normal(2) * 1e-10, at_surface * (kappa + 1.0), 0.2);
+    close(normal(2) * 1e-10, at_surface * (kappa + 1.0), 0.06);
     // At a vertex, outside of the sphere.
-    close(probed.potential[4], at_surface, 0.1);
+    close(probed.potential[4], at_surface, 0.05);
     // Bound charge on the surface makes the difference between the media.
     let bound: f64 = state.charge.iter().sum();
     close(bound, ELEMENTARY_CHARGE * (1.0 / outside - 1.0 / inside), 5e-3);

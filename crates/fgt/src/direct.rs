@@ -5,7 +5,7 @@ use simd::{Level, MAX_LANES, dispatch};
 
 use crate::input::{check_bandwidths, check_charges, check_points, count_densities, padded};
 use crate::pairs::{AddPairs, Sources, Targets};
-use crate::{Bandwidths, Error, Sums};
+use crate::{Bandwidths, Error, Options, Sums, gpu};
 
 /// Targets of one job.
 const JOB: usize = 64;
@@ -102,6 +102,19 @@ impl AllPairs {
         }
         sums.clear();
         sums.add(&all, k, self.dimensions, None, 1.0);
+    }
+
+    /// The same sums by a GPU.
+    pub(crate) fn on_gpu(
+        &self,
+        device: cuda::Device,
+        options: &Options,
+    ) -> Result<gpu::Engine, cuda::Error> {
+        let unpadded = |axes: &[Vec<f64>; 3]| {
+            axes.each_ref().map(|axis| axis[..axis.len() - MAX_LANES].to_vec())
+        };
+        let points = [unpadded(&self.sources), unpadded(&self.targets)];
+        gpu::Engine::all_pairs(device, self.dimensions, &points, &self.exponents, options)
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -73,6 +73,9 @@ pub enum Error {
     /// `apply` was asked for gradients that the plan was not made for.
     #[error("this plan was made without gradients; set Options::gradient before Plan::new")]
     NotPlanned,
+    /// The GPU is missing, or failed.
+    #[error(transparent)]
+    Gpu(#[from] cuda::Error),
     /// More points than 32-bit indices can address.
     #[error("{count} {what}s are more than the {limit} that one plan can hold")]
     TooMany {

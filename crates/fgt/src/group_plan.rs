@@ -9,7 +9,7 @@ use crate::choice::{Choice, choose};
 use crate::grid_plan::GridPlan;
 use crate::lists::{Reach, Rows, runs};
 use crate::node_blocks::Layout;
-use crate::tuning::Costs;
+use crate::tuning::{Costs, Processor, Work};
 use crate::window::{Shape, Window};
 use crate::{Mode, Options};
 
@@ -62,8 +62,7 @@ pub(crate) struct Whole<'a> {
     pub(crate) diameter: f64,
     /// Whether the targets are the sources.
     pub(crate) same: bool,
-    /// Lanes of a vector of doubles.
-    pub(crate) lanes: usize,
+    pub(crate) processor: Processor,
     pub(crate) options: &'a Options,
 }
 
@@ -105,15 +104,15 @@ impl GroupPlan {
             ((decay * bandwidth).sqrt() / spacing).ceil().min(most as f64) as usize + 1
         };
         let rough = rough(options.tolerance);
-        let costs = Costs::new(
-            whole.lanes,
-            &layout,
-            &window,
-            nodes(largest),
-            options,
-            group.channels.len(),
+        let work = Work {
+            layout: &layout,
+            window: &window,
+            reach: nodes(largest),
+            channels: group.channels.len(),
             rough,
-        );
+            options,
+        };
+        let costs = Costs::new(whole.processor, work);
         let mode = if box_side > wanted { Mode::Pairs } else { options.mode };
         let choice = match mode {
             Mode::Grid => Some(Choice::all(&sources, &targets)),

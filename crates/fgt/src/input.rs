@@ -63,6 +63,17 @@ pub enum Targets<'a, const D: usize> {
     Grid(&'a Grid<D>),
 }
 
+impl<const D: usize> Targets<'_, D> {
+    /// Number of targets, where those of [`Targets::Sources`] are `sources`.
+    pub(crate) fn len(&self, sources: &[[f64; D]]) -> usize {
+        match self {
+            Self::Sources => sources.len(),
+            Self::Points(points) => points.len(),
+            Self::Grid(grid) => grid.len(),
+        }
+    }
+}
+
 /// Where one `apply` writes its sums: k densities at m targets, in the caller's order; what was
 /// there is overwritten.
 #[derive(Debug, Default)]

@@ -17,6 +17,19 @@ pub enum Mode {
     Direct,
 }
 
+/// Where the sum is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// CPU cores.
+    #[default]
+    Cpu,
+    /// A GPU; plans are made by CPU cores.
+    Cuda,
+    /// A GPU where there is one and the sum is large, CPU cores otherwise; [`Info`](crate::Info)
+    /// says which and why.
+    Auto,
+}
+
 /// Choices for one [`Plan`](crate::Plan); `Default` asks for 1e-6 and leaves the rest to the cost
 /// model.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,13 +42,24 @@ pub struct Options {
     pub mode: Mode,
     /// Whether `apply` may be asked for gradients.
     pub gradient: bool,
+    /// Where the sum is computed.
+    pub backend: Backend,
+    /// Which GPU.
+    pub gpu: usize,
     /// Densities that one `apply` will usually carry; tunes the cost model.
     pub densities: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tolerance: 1e-6, mode: Mode::default(), gradient: false, densities: 1 }
+        Self {
+            tolerance: 1e-6,
+            mode: Mode::default(),
+            gradient: false,
+            backend: Backend::default(),
+            gpu: 0,
+            densities: 1,
+        }
     }
 }
 

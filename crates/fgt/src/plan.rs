@@ -11,7 +11,8 @@ use crate::engine::Request;
 use crate::group_plan::{GroupPlan, Whole, rough};
 use crate::input::{check_bandwidths, check_charges, check_points, count_densities, padded};
 use crate::scratch::Scratch;
-use crate::{Bandwidths, Error, Mode, Options, Sums, Targets};
+use crate::tuning::Processor;
+use crate::{Backend, Bandwidths, Error, Mode, Options, Sums, Targets, gpu};
 
 /// Interpolation between bandwidths may err by this share of the tolerance.
 const OF_BANDWIDTHS: f64 = 0.05;
@@ -31,10 +32,25 @@ pub struct Info {
     pub nodes: u64,
     /// Source-target pairs that are summed one by one.
     pub pairs: u64,
+    /// Where the sum is computed: never `Auto`.
+    pub backend: Backend,
+    /// The GPU's name.
+    pub gpu: Option<String>,
+    /// Why [`Backend::Auto`] took the CPU, if not because the sum is small.
+    pub fallback: Option<String>,
     /// Seconds that `Plan::new` took.
     pub setup_seconds: f64,
     /// Bytes that the plan holds, and the nodes of the largest grid during `apply`.
     pub memory_bytes: u64,
+}
+
+/// Wall seconds of one `apply`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seconds {
+    /// On a GPU: with charges and sums in its memory.
+    pub device: f64,
+    /// The whole, copies included.
+    pub total: f64,
 }
 
 /// A sum over sources in `D` dimensions (1, 2 or 3) whose geometry has been processed.
@@ -52,6 +68,7 @@ pub struct Plan<const D: usize> {
 enum Engine {
     Groups(Vec<GroupPlan>),
     Direct(AllPairs),
+    Gpu(gpu::Engine),
 }
 
 struct Lanes;
@@ -70,23 +87,55 @@ impl<const D: usize> Plan<D> {
     ///
     /// # Errors
     /// [`Error::NotFinite`], [`Error::TooLarge`], [`Error::TooMany`], [`Error::Bandwidth`],
-    /// [`Error::Length`] of bandwidths, [`Error::Option`], [`Error::Simd`].
+    /// [`Error::Length`] of bandwidths, [`Error::Option`], [`Error::Simd`], [`Error::Gpu`].
     pub fn new(
         sources: &[[f64; D]],
         bandwidths: Bandwidths<'_>,
         targets: Targets<'_, D>,
         options: &Options,
     ) -> Result<Self, Error> {
-        Self::at_level(sources, bandwidths, targets, options, simd::check()?)
+        let level = simd::check()?;
+        let plan = |on| Self::with(sources, bandwidths, targets, options, level, on);
+        let asked = match options.backend {
+            Backend::Cpu => false,
+            Backend::Cuda => true,
+            Backend::Auto => sources.len().max(targets.len(sources)) >= gpu::WORTH_IT,
+        };
+        if !asked {
+            return plan(None);
+        }
+        let on_gpu = cuda::Device::open(options.gpu).map_err(Error::from);
+        match on_gpu.and_then(|device| plan(Some((device, gpu::precision(options))))) {
+            Err(Error::Gpu(error)) if options.backend == Backend::Auto => {
+                let mut plan = plan(None)?;
+                plan.info.fallback = Some(error.to_string());
+                Ok(plan)
+            }
+            other => other,
+        }
     }
 
     /// As [`Plan::new`], with an instruction set that the processor has.
+    #[cfg(test)]
     pub(crate) fn at_level(
         sources: &[[f64; D]],
         bandwidths: Bandwidths<'_>,
         targets: Targets<'_, D>,
         options: &Options,
         level: Level,
+    ) -> Result<Self, Error> {
+        Self::with(sources, bandwidths, targets, options, level, None)
+    }
+
+    /// As [`Plan::new`], with an instruction set that the processor has and, where one is given, on
+    /// a GPU in a format.
+    pub(crate) fn with(
+        sources: &[[f64; D]],
+        bandwidths: Bandwidths<'_>,
+        targets: Targets<'_, D>,
+        options: &Options,
+        level: Level,
+        on_gpu: Option<(cuda::Device, gpu::Precision)>,
     ) -> Result<Self, Error> {
         let started = Instant::now();
         options.check()?;
@@ -109,7 +158,10 @@ impl<const D: usize> Plan<D> {
             let all = AllPairs::new(&from, &bandwidths, &to, D);
             info.pairs = from.len() as u64 * to.len() as u64;
             info.memory_bytes = all.bytes() as u64;
-            Engine::Direct(all)
+            match &on_gpu {
+                Some((device, _)) => Engine::Gpu(all.on_gpu(device.clone(), options)?),
+                None => Engine::Direct(all),
+            }
         } else {
             let (extent, diameter) = bounds(&from, &to);
             let whole = Whole {
@@ -119,7 +171,10 @@ impl<const D: usize> Plan<D> {
                 dimensions: D,
                 extent,
                 diameter,
-                lanes: dispatch(level, Lanes),
+                processor: match &on_gpu {
+                    Some((_, precision)) => Processor::Gpu(*precision),
+                    None => Processor::Core { lanes: dispatch(level, Lanes) },
+                },
                 same: on_itself,
                 options,
             };
@@ -141,8 +196,22 @@ impl<const D: usize> Plan<D> {
                     info.nodes += (grid.blocks() * grid.layout.nodes()) as u64;
                 }
             }
-            Engine::Groups(plans)
+            match on_gpu {
+                Some((device, precision)) => {
+                    let counts = [from.len(), to.len()];
+                    let rough = rough(options.tolerance);
+                    let engine =
+                        gpu::Engine::new(device, precision, D, counts, &plans, options, rough)?;
+                    Engine::Gpu(engine)
+                }
+                None => Engine::Groups(plans),
+            }
         };
+        if let Engine::Gpu(engine) = &engine {
+            info.backend = Backend::Cuda;
+            info.gpu = Some(engine.name().to_owned());
+            info.memory_bytes = engine.bytes();
+        }
         info.setup_seconds = started.elapsed().as_secs_f64();
         let request = Request {
             level,
@@ -154,18 +223,21 @@ impl<const D: usize> Plan<D> {
         Ok(Self { engine, sources: from.len(), targets: to.len(), request, info, scratch })
     }
 
-    /// Sums k densities of `charges`, shape (k, n).
+    /// Sums k densities of `charges`, shape (k, n), and says how long that took.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Charge`], [`Error::NotPlanned`].
-    pub fn apply(&self, charges: &[f64], mut sums: Sums<'_>) -> Result<(), Error> {
+    /// [`Error::Length`], [`Error::Charge`], [`Error::NotPlanned`], [`Error::Gpu`].
+    pub fn apply(&self, charges: &[f64], mut sums: Sums<'_>) -> Result<Seconds, Error> {
+        let started = Instant::now();
         let gradient = sums.gradients.is_some();
         if gradient && !self.request.gradient {
             return Err(Error::NotPlanned);
         }
         let k = count_densities::<D>(self.sources, self.targets, charges, &sums)?;
         check_charges(charges, self.sources)?;
+        let mut device = 0.0;
         match &self.engine {
+            Engine::Gpu(engine) => device = engine.apply(charges, k, &mut sums)?,
             Engine::Direct(all) => all.apply(self.request.level, charges, k, &mut sums),
             Engine::Groups(groups) => {
                 sums.clear();
@@ -177,7 +249,7 @@ impl<const D: usize> Plan<D> {
                 }
             }
         }
-        Ok(())
+        Ok(Seconds { device, total: started.elapsed().as_secs_f64() })
     }
 
     /// What the plan resolved to.

@@ -143,6 +143,12 @@ impl Window {
         evaluate::<V, P>(&self.slopes, t)
     }
 
+    /// Coefficients of the polynomials for values and for slopes, highest power first, (terms,
+    /// padded).
+    pub(crate) fn coefficients(&self) -> [&[f64]; 2] {
+        [&self.values, &self.slopes]
+    }
+
     /// Fourier transform of the window at angular frequency `theta` per node spacing.
     pub(crate) fn transform(&self, theta: f64) -> f64 {
         self.shape.transform(theta)

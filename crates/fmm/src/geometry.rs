@@ -50,18 +50,29 @@ pub(crate) struct Geometry {
 /// Target boxes of one M2L block: their local expansions stay in a cache of this size.
 const BLOCK_BYTES: usize = 384 << 10;
 
+/// The root cube, and the most points that a leaf may hold: those given, or such that leaves hold
+/// about `occupancy`.
+pub(crate) fn root_and_leaf_size(
+    points: Points<'_>,
+    options: &Options,
+    occupancy: f64,
+) -> (Root, usize) {
+    let Points { sources, targets } = points;
+    let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
+    let root = Root::around(&all);
+    if let Some(leaf_size) = options.leaf_size {
+        return (root, leaf_size);
+    }
+    let sample = Sample::new(&root, sources);
+    (root.enlarged(tuning::enlargement(&sample, occupancy)), (2.0 * occupancy) as usize)
+}
+
 impl OrderedPoints {
     /// Chooses leaf size and root cube, and sorts the points.
     pub(crate) fn new(points: Points<'_>, options: &Options, precision: Precision) -> Self {
         let Points { sources, targets } = points;
         let occupancy = tuning::occupancy(options, precision);
-        let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
-        let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
-        let mut root = Root::around(&all);
-        if options.leaf_size.is_none() {
-            let sample = Sample::new(&root, sources);
-            root = root.enlarged(tuning::enlargement(&sample, occupancy));
-        }
+        let (root, leaf_size) = root_and_leaf_size(points, options, occupancy);
         // A leaf of one set may be a box to split for the other.
         let enough = if targets.is_none() { leaf_size } else { 0 };
         let source_order = MortonOrder::of_leaves(&root, sources, enough);

@@ -30,13 +30,12 @@ pub enum Mode {
     /// Multipole and local expansions, O(N).
     #[default]
     Fmm,
-    /// Multipole expansions evaluated at the targets: for targets far fewer than the sources. On a
-    /// CPU.
+    /// Multipole expansions evaluated at the targets: for targets far fewer than the sources.
     Treecode,
     /// All pairs.
     Direct,
-    /// What takes the least time to plan and to apply once, by the cost model;
-    /// [`Info`](crate::Info) says which. On a GPU [`Mode::Fmm`].
+    /// What takes the least time to plan and to apply once, by the cost model of processor or GPU;
+    /// [`Info`](crate::Info) says which. With [`Backend::Hybrid`] that is [`Mode::Fmm`].
     Auto,
 }
 
@@ -46,7 +45,8 @@ pub enum Backend {
     /// CPU cores.
     #[default]
     Cpu,
-    /// A GPU for the points, CPU cores for the translations meanwhile.
+    /// A GPU for the points, CPU cores for the translations meanwhile; other modes than
+    /// [`Mode::Fmm`] are summed by the GPU alone.
     Hybrid,
     /// A GPU, all of it.
     Cuda,

@@ -126,24 +126,14 @@ impl Plan {
         let gpu = match options.backend {
             Backend::Cpu => false,
             Backend::Cuda | Backend::Hybrid => true,
-            Backend::Auto => {
-                matches!(options.mode, Mode::Fmm | Mode::Auto) && gpu::pays(sources, targets)
-            }
+            Backend::Auto => options.mode != Mode::Direct && gpu::pays(sources, targets),
         };
-        if gpu && options.mode == Mode::Treecode {
-            options.check()?;
-            return Err(Error::Option {
-                option: "backend",
-                value: format!("{:?}", options.backend),
-                allowed: "Cpu or Auto for a treecode",
-            });
-        }
         if !gpu {
             return Self::at_level(sources, targets, options, simd::check()?);
         }
-        let fmm = Options { mode: Mode::Fmm, ..options.clone() };
-        let for_gpu = if options.mode == Mode::Auto { &fmm } else { options };
-        match Self::on_gpu(sources, targets, for_gpu) {
+        let m = targets.map_or(sources.len(), <[_]>::len);
+        let mode = gpu::mode(options, sources.len(), m);
+        match Self::on_gpu(sources, targets, &Options { mode, ..options.clone() }) {
             Err(Error::Gpu(error)) if options.backend == Backend::Auto => {
                 let mut plan = Self::at_level(sources, targets, options, simd::check()?)?;
                 plan.info.fallback = Some(error.to_string());

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use fmm::samples::{ChargeKind, Distribution, Random};
-use fmm::{Backend, Densities, Error, Kernel, Mode, Options, Plan, Potentials, Precision, direct};
+use fmm::{Backend, Densities, Kernel, Mode, Options, Plan, Potentials, Precision, direct};
 
 /// Strengths of two densities.
 struct Strengths {
@@ -226,12 +226,9 @@ fn the_mode_is_chosen_by_the_sizes_and_told() {
 }
 
 #[test]
-fn a_treecode_is_refused_on_a_gpu() {
-    let options = Options { mode: Mode::Treecode, backend: Backend::Cuda, ..Options::default() };
-    let refused = Plan::new(&[[0.0; 3]], None, &options);
-    assert!(matches!(refused, Err(Error::Option { option: "backend", .. })));
-    // `Auto` takes the CPU.
-    let options = Options { backend: Backend::Auto, ..options };
+fn small_treecodes_stay_on_the_cpu() {
+    let options = Options { mode: Mode::Treecode, backend: Backend::Auto, ..Options::default() };
     let plan = Plan::new(&[[0.0; 3]], None, &options).unwrap();
     assert_eq!((plan.info().mode, plan.info().backend), (Mode::Treecode, Backend::Cpu));
+    assert_eq!(plan.info().fallback, None);
 }

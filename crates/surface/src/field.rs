@@ -47,7 +47,8 @@ pub(crate) trait Field: Sync {
     /// not found.
     fn foot(&self, x: Vector) -> Option<Foot>;
 
-    /// Distance from the skeleton that makes a feature (positive inside the solid), and its gradient.
+    /// Distance from the skeleton that makes a feature (positive inside the solid), and its
+    /// gradient.
     fn distance(&self, feature: Feature, x: Vector) -> Option<(f64, Vector)>;
 
     /// The outward normal of a feature's level set through a point.

@@ -25,24 +25,37 @@ pub(super) struct Closeness {
     pub(super) accuracy: f64,
 }
 
-/// Kernels between points of close panels, in blocks of panel and panel.
+/// Kernels between points of close panels, in blocks of panel and panel. They stay as tasks have
+/// made them: there are gigabytes of them where there are millions of panels.
 #[derive(Debug)]
 pub(super) struct Correction {
     points: usize,
-    /// Where the blocks of a panel begin.
-    starts: Vec<usize>,
-    /// The other panel of each block.
-    sources: Vec<u32>,
-    /// Shape (blocks, points of the panel, points of the other, kernels). In single precision: they
-    /// are differences, smaller than what they correct.
-    blocks: Vec<[f32; 4]>,
+    /// Of each task.
+    close: Vec<Close>,
+    /// Of each task, shape (blocks, points of the panel, points of the other, kernels). In single
+    /// precision: they are differences, smaller than what they correct.
+    blocks: Vec<Vec<[f32; 4]>>,
 }
 
-/// The blocks of some panels.
-#[derive(Default)]
-struct Part {
-    counts: Vec<usize>,
+/// The panels that are close to those of a task, each of which is a block.
+#[derive(Debug)]
+struct Close {
+    /// Where the blocks of each panel begin, and the end.
+    starts: Vec<u32>,
+    /// The other panel of each block.
     sources: Vec<u32>,
+}
+
+impl Close {
+    /// Blocks of a panel, by its number in the task.
+    fn of(&self, panel: usize) -> std::ops::Range<usize> {
+        self.starts[panel] as usize..self.starts[panel + 1] as usize
+    }
+}
+
+/// What a task makes.
+struct Part {
+    close: Close,
     blocks: Vec<[f32; 4]>,
     /// Shape of `blocks`.
     transposed: Vec<f32>,
@@ -67,8 +80,7 @@ pub(super) fn differences(
 ) -> [Entries; MOST] {
     let mut entries = source.entries(target, terms, accuracy, scratch);
     for (entry, node) in entries.iter_mut().zip(nodes.of_panel(panel)) {
-        let at = (nodes.place(node), nodes.normals[node], nodes.weights[node]);
-        entry.add(-1.0, &between(terms, target, at));
+        entry.add(-1.0, &between(terms, target, nodes.source(node)));
     }
     entries
 }
@@ -89,14 +101,14 @@ impl Correction {
         let search = Neighbours::new(panels.centroids(), &reach);
         let done = std::sync::atomic::AtomicU64::new(0);
         let of_task = |task: usize| {
-            let (mut part, mut near) = (Part::default(), Vec::new());
+            let (mut close, mut near) = (Close { starts: vec![0], sources: vec![] }, Vec::new());
+            let (mut blocks, mut transposed) = (Vec::new(), Vec::new());
             let (mut terms, mut scratch) = (Vec::new(), Scratch::default());
             let mut walk = search.walk();
             let range = task * TASK..((task + 1) * TASK).min(n);
             for i in range.clone() {
                 near.clear();
                 walk.of(i, &mut near);
-                let before = part.sources.len();
                 for &j in &near {
                     let j = j as usize;
                     regions.terms(i, j, &mut terms);
@@ -111,73 +123,63 @@ impl Correction {
                         let of = |e: &Entries| {
                             [e.single, e.double, e.adjoint, e.hypersingular].map(|v| v as f32)
                         };
-                        part.blocks.extend(found[..q].iter().map(of));
-                        part.transposed.extend(found[..q].iter().map(|e| e.transposed as f32));
+                        blocks.extend(found[..q].iter().map(of));
+                        transposed.extend(found[..q].iter().map(|e| e.transposed as f32));
                     }
-                    part.sources.push(j as u32);
+                    close.sources.push(j as u32);
                 }
-                part.counts.push(part.sources.len() - before);
+                close.starts.push(close.sources.len() as u32);
             }
             let all = range.len() as u64;
             let so_far = done.fetch_add(all, std::sync::atomic::Ordering::Relaxed) + all;
             match progress.advance(Stage::NearField, so_far, n as u64) {
-                true => Ok(part),
+                true => {
+                    blocks.shrink_to_fit();
+                    Ok(Part { close, blocks, transposed })
+                }
                 false => Err(Error::Interrupted),
             }
         };
         let parts: Vec<Part> =
             (0..n.div_ceil(TASK)).into_par_iter().map(of_task).collect::<Result<_, Error>>()?;
-        let mut correction = Self {
-            points: nodes.degree.points(),
-            starts: vec![0],
-            sources: Vec::with_capacity(parts.iter().map(|part| part.sources.len()).sum()),
-            blocks: Vec::with_capacity(parts.iter().map(|part| part.blocks.len()).sum()),
-        };
-        let (mut at, mut transposed) = (0, Vec::with_capacity(correction.blocks.capacity()));
+        let (mut close, mut blocks, mut transposed) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts {
-            for count in part.counts {
-                at += count;
-                correction.starts.push(at);
-            }
-            correction.sources.extend(part.sources);
-            correction.blocks.extend(part.blocks);
-            transposed.extend(part.transposed);
+            close.push(part.close);
+            blocks.push(part.blocks);
+            transposed.push(part.transposed);
         }
+        let mut correction = Self { points: q, close, blocks };
         correction.transpose_on_flat(nodes, &transposed);
         Ok(correction)
     }
 
     /// Along edges of a polyhedron normal derivatives are not what they are in the middle of its
     /// sides: the transposed layer of dipoles has their means, and with it Gauss's law.
-    fn transpose_on_flat(&mut self, nodes: &Nodes, transposed: &[f32]) {
+    fn transpose_on_flat(&mut self, nodes: &Nodes, transposed: &[Vec<f32>]) {
         let q = self.points;
         let flat: Vec<bool> = nodes.patches.iter().map(Patch::is_straight).collect();
-        let (starts, sources) = (&self.starts, &self.sources);
+        let close = &self.close;
         // Panels are close to each other, and each one's others in order.
         let of = |panel: usize, other: usize| {
-            let own = &sources[starts[panel]..starts[panel + 1]];
-            own.binary_search(&(other as u32)).ok().map(|at| starts[panel] + at)
+            let of_task = &close[panel / TASK];
+            let own = of_task.of(panel % TASK);
+            let found = of_task.sources[own.clone()].binary_search(&(other as u32)).ok()?;
+            Some((&transposed[panel / TASK], own.start + found))
         };
-        let mut rest = &mut self.blocks[..];
-        let mut of_panels = Vec::with_capacity(flat.len());
-        for panel in 0..flat.len() {
-            let count = q * q * (starts[panel + 1] - starts[panel]);
-            let (own, more) = std::mem::take(&mut rest).split_at_mut(count);
-            of_panels.push(own);
-            rest = more;
-        }
-        of_panels.into_par_iter().enumerate().for_each(|(i, blocks)| {
-            let others = &sources[starts[i]..starts[i + 1]];
-            for (block, &j) in blocks.chunks_exact_mut(q * q).zip(others) {
-                let j = j as usize;
-                let Some(back) = of(j, i).filter(|_| i != j && flat[i] && flat[j]) else {
-                    continue;
-                };
-                for (own, x) in nodes.of_panel(i).enumerate() {
-                    for (other, y) in nodes.of_panel(j).enumerate() {
-                        let ratio = (nodes.weights[y] / nodes.weights[x]) as f32;
-                        let of_back = transposed[(back * q + other) * q + own];
-                        block[own * q + other][2] = ratio * of_back;
+        self.blocks.par_iter_mut().enumerate().for_each(|(task, blocks)| {
+            for own in 0..close[task].starts.len() - 1 {
+                let i = task * TASK + own;
+                for at in close[task].of(own) {
+                    let j = close[task].sources[at] as usize;
+                    let back = of(j, i).filter(|_| i != j && flat[i] && flat[j]);
+                    let Some((transposed, back)) = back else { continue };
+                    let block = &mut blocks[at * q * q..(at + 1) * q * q];
+                    for (own, x) in nodes.of_panel(i).enumerate() {
+                        for (other, y) in nodes.of_panel(j).enumerate() {
+                            let ratio = (nodes.weights[y] / nodes.weights[x]) as f32;
+                            let of_back = transposed[(back * q + other) * q + own];
+                            block[own * q + other][2] = ratio * of_back;
+                        }
                     }
                 }
             }
@@ -186,7 +188,7 @@ impl Correction {
 
     /// Blocks of panel and panel.
     pub(super) fn len(&self) -> usize {
-        self.sources.len()
+        self.close.iter().map(|close| close.sources.len()).sum()
     }
 
     /// What it adds to the rows of a panel's points: to potentials, to normal derivatives.
@@ -198,9 +200,10 @@ impl Correction {
     ) -> [[f64; MOST]; 2] {
         let q = self.points;
         let mut rows = [[0.0; MOST]; 2];
-        for block in self.starts[panel]..self.starts[panel + 1] {
-            let other = self.sources[block] as usize * q;
-            let of_block = self.blocks[block * q * q..(block + 1) * q * q].chunks_exact(q);
+        let (close, blocks) = (&self.close[panel / TASK], &self.blocks[panel / TASK]);
+        for block in close.of(panel % TASK) {
+            let other = close.sources[block] as usize * q;
+            let of_block = blocks[block * q * q..(block + 1) * q * q].chunks_exact(q);
             for (own, entries) in of_block.enumerate() {
                 for (k, [single, double, adjoint, hypersingular]) in entries.iter().enumerate() {
                     let (u, flux) = (potentials[other + k], fluxes[other + k]);
@@ -214,9 +217,10 @@ impl Correction {
 
     /// The block of a panel and itself, shape (points, points).
     pub(super) fn own(&self, panel: usize) -> &[[f32; 4]] {
-        let (from, to) = (self.starts[panel], self.starts[panel + 1]);
+        let (close, blocks) = (&self.close[panel / TASK], &self.blocks[panel / TASK]);
         let q = self.points * self.points;
-        let at = self.sources[from..to].iter().position(|&j| j as usize == panel);
-        at.map_or(&[], |at| &self.blocks[(from + at) * q..(from + at + 1) * q])
+        let mut own = close.of(panel % TASK);
+        let at = own.find(|&block| close.sources[block] as usize == panel);
+        at.map_or(&[], |at| &blocks[at * q..(at + 1) * q])
     }
 }

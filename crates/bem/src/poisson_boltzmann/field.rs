@@ -37,15 +37,10 @@ impl Screened {
         targets: &[[f64; 3]],
         with_gradient: bool,
     ) -> Result<fmm::Plan, Error> {
-        let kappa = self.regions.media[region].kappa;
-        let kernel = match kappa > 0.0 {
-            true => fmm::Kernel::Yukawa { kappa },
-            false => fmm::Kernel::Laplace,
-        };
         let options = fmm::Options {
-            kernel,
+            kernel: self.regions.media[region].kernel(),
             mode: fmm::Mode::Auto,
-            tolerance: self.tolerance,
+            tolerance: self.fmm_tolerance,
             gradient: with_gradient,
             dipoles: true,
             backend: self.options.backend,
@@ -66,11 +61,7 @@ impl Screened {
             let step = count.div_ceil(SAMPLES).max(1);
             let some = |of: &[[f64; 3]]| of.iter().copied().step_by(step).collect::<Vec<_>>();
             let targets = some(&boundary.places);
-            let kappa = self.regions.media[boundary.region].kappa;
-            let kernel = match kappa > 0.0 {
-                true => fmm::Kernel::Yukawa { kappa },
-                false => fmm::Kernel::Laplace,
-            };
+            let kernel = self.regions.media[boundary.region].kernel();
             let (mode, dipoles) = (fmm::Mode::Direct, true);
             let options = fmm::Options { kernel, mode, dipoles, ..fmm::Options::default() };
             let mut plan = fmm::Plan::new(&boundary.places, Some(&targets), &options)?;
@@ -279,13 +270,8 @@ impl Screened {
                     };
                     exact.iter().zip(&panel.values).for_each(|(entry, of)| add(entry, *of));
                     for node in self.nodes.of_panel(j) {
-                        let at = (
-                            self.nodes.place(node),
-                            self.nodes.normals[node],
-                            self.nodes.weights[node],
-                        );
                         let of = [-self.potentials[node], -self.fluxes[node]];
-                        add(&between(terms, &target, at), of);
+                        add(&between(terms, &target, self.nodes.source(node)), of);
                     }
                 }
             }

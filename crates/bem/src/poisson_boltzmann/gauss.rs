@@ -110,8 +110,8 @@ impl Closed<'_> {
                     continue;
                 };
                 let (j, double) = (j as usize, sign(self.members[at].1));
-                let by_point = (nodes.place(j), nodes.normals[j], nodes.weights[j]);
-                let by_point = between(&[Term::dipoles(double)], &nodes.target(x, None), by_point);
+                let dipoles = [Term::dipoles(double)];
+                let by_point = between(&dipoles, &nodes.target(x, None), nodes.source(j));
                 let exact = double * panels.panel(j).solid_angle_at(&nodes.place(x));
                 layer += exact - by_point.double;
             }

@@ -60,8 +60,6 @@ pub struct Screened {
     regions: Regions,
     boundaries: Vec<Arc<Boundary>>,
     closeness: Closeness,
-    /// Of fast sums.
-    tolerance: f64,
     options: SolveOptions,
     /// At all points, in scaled coordinates.
     potentials: Vec<f64>,
@@ -125,33 +123,10 @@ pub fn poisson_boltzmann(
         regions.boundaries(&nodes).into_iter().map(Arc::new).collect();
     let is_dense = options.method == Method::Dense;
     let tolerance = options.fmm_tolerance.unwrap_or(OF_TOLERANCE * options.tolerance);
-    let sum = |boundary: &Arc<Boundary>| -> Result<Sum, Error> {
-        let kappa = regions.media[boundary.region].kappa;
-        let kernel = fmm::Kernel::Yukawa { kappa };
-        let own = fmm::Options {
-            mode: if is_dense { fmm::Mode::Direct } else { fmm::Mode::Fmm },
-            kernel: if kappa > 0.0 { kernel } else { fmm::Kernel::Laplace },
-            gradient: true,
-            dipoles: true,
-            backend: options.backend,
-            gpu: options.gpu,
-            ..fmm::Options::default()
-        };
-        let of = Arc::clone(boundary);
-        let make = move |tolerance: f64| {
-            let options = fmm::Options { tolerance, ..own.clone() };
-            Ok(fmm::Plan::new(&of.places, None, &options)?)
-        };
-        let tight = make(tolerance)?;
-        let plans = match options.relax && !is_dense {
-            true => PlanSchedule::new(tight, tolerance, make),
-            false => PlanSchedule::fixed(tight),
-        };
-        Ok(Sum { boundary: Arc::clone(boundary), plans })
-    };
     if !progress.advance(Stage::Plan, 0, 0) {
         return Err(Error::Interrupted);
     }
+    let sum = |boundary| sum(boundary, &regions, tolerance, options);
     let mut sums: Vec<Sum> = boundaries.iter().map(sum).collect::<Result<_, Error>>()?;
     timings.plan = started.elapsed().as_secs_f64();
     let started = Instant::now();
@@ -192,7 +167,6 @@ pub fn poisson_boltzmann(
         regions,
         boundaries,
         closeness,
-        tolerance,
         options: options.clone(),
     };
     let right = screened.right_hand_side(charges)?;
@@ -243,6 +217,36 @@ pub fn poisson_boltzmann(
     screened.timings.matvec_mean = matvec_mean;
     screened.timings.solve = started.elapsed().as_secs_f64() - screened.timings.fmm_check;
     Ok(screened)
+}
+
+/// The fast sums of one region, or sums over all pairs.
+fn sum(
+    boundary: &Arc<Boundary>,
+    regions: &Regions,
+    tolerance: f64,
+    options: &SolveOptions,
+) -> Result<Sum, Error> {
+    let is_dense = options.method == Method::Dense;
+    let own = fmm::Options {
+        mode: if is_dense { fmm::Mode::Direct } else { fmm::Mode::Fmm },
+        kernel: regions.media[boundary.region].kernel(),
+        gradient: true,
+        dipoles: true,
+        backend: options.backend,
+        gpu: options.gpu,
+        ..fmm::Options::default()
+    };
+    let of = Arc::clone(boundary);
+    let make = move |tolerance: f64| {
+        let options = fmm::Options { tolerance, ..own.clone() };
+        Ok(fmm::Plan::new(&of.places, None, &options)?)
+    };
+    let tight = make(tolerance)?;
+    let plans = match options.relax && !is_dense {
+        true => PlanSchedule::new(tight, tolerance, make),
+        false => PlanSchedule::fixed(tight),
+    };
+    Ok(Sum { boundary: Arc::clone(boundary), plans })
 }
 
 impl Screened {

@@ -129,6 +129,11 @@ impl Nodes {
         Target { place: self.place(node), normal: self.normals[node], own }
     }
 
+    /// A point as one of those that a panel's sum is over: place, unit normal, area.
+    pub(super) fn source(&self, node: usize) -> (Vec3, Vec3, f64) {
+        (self.place(node), self.normals[node], self.weights[node])
+    }
+
     pub(super) fn place(&self, node: usize) -> Vec3 {
         Vec3::from(self.places[node])
     }

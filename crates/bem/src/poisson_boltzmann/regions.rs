@@ -15,6 +15,16 @@ pub struct Medium {
     pub kappa: f64,
 }
 
+impl Medium {
+    /// What a charge's potential in it is made of.
+    pub(super) fn kernel(&self) -> fmm::Kernel {
+        match self.kappa > 0.0 {
+            true => fmm::Kernel::Yukawa { kappa: self.kappa },
+            false => fmm::Kernel::Laplace,
+        }
+    }
+}
+
 /// Regions, each of one medium, and which of them is on either side of each panel.
 #[derive(Debug)]
 pub(super) struct Regions {

@@ -72,13 +72,15 @@ impl Molecule {
     }
 
     /// The same with so many times as many triangles.
-    pub(crate) fn finer(&self, times: usize) -> Self {
-        let mut finer = self.clone();
-        finer.options.resolution = match self.options.resolution {
-            Resolution::Density(density) => Resolution::Density(density * times as f64),
-            Resolution::Elements(count) => Resolution::Elements(count.saturating_mul(times)),
+    pub(crate) fn refined(&self, times: f64) -> Self {
+        let mut refined = self.clone();
+        refined.options.resolution = match self.options.resolution {
+            Resolution::Density(density) => Resolution::Density(density * times),
+            Resolution::Elements(count) => {
+                Resolution::Elements(((count as f64 * times) as usize).max(LEAST))
+            }
         };
-        finer
+        refined
     }
 }
 

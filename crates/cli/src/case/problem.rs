@@ -16,14 +16,14 @@ use crate::terminal::output::Output;
 
 /// The mesh of `case`: what `file` has, and the surfaces of molecules.
 pub(crate) fn read(case: &Case, file: Option<&Path>, output: &Output) -> Result<Mesh, Failure> {
-    with_molecules(case, file, 1, output)
+    with_molecules(case, file, 1.0, output)
 }
 
 /// The same with so many times as many triangles of molecules.
 pub(crate) fn with_molecules(
     case: &Case,
     file: Option<&Path>,
-    times: usize,
+    times: f64,
     output: &Output,
 ) -> Result<Mesh, Failure> {
     let mut mesh = match file {
@@ -32,7 +32,7 @@ pub(crate) fn with_molecules(
     };
     case.check_overlaps()?;
     let unit = case.description.unit;
-    for molecule in case.molecules.iter().map(|molecule| molecule.finer(times)) {
+    for molecule in case.molecules.iter().map(|molecule| molecule.refined(times)) {
         let layer = molecule.stern.map(|stern| (stern.dielectric, molecule.around(stern)));
         for (of, options) in [(molecule.dielectric, molecule.options)].into_iter().chain(layer) {
             interrupt::check()?;

@@ -225,7 +225,7 @@ impl Meshes {
                 let graded = problem.refined_toward_edges();
                 graded.map_err(|error| Failure::new(Exit::BadInput, error))?
             } else if case.mesh.is_none() {
-                problem::with_molecules(case, None, 1 << (2 * level), output)?
+                problem::with_molecules(case, None, 4f64.powi(level as i32), output)?
             } else {
                 let (mesh, notes) = refined(problem.given_mesh(), args.spheres)?;
                 for note in notes.iter().filter(|_| level == 1) {

@@ -138,6 +138,8 @@ impl From<fgt::Error> for Failure {
     fn from(error: fgt::Error) -> Self {
         let exit = match error {
             fgt::Error::Option { .. } | fgt::Error::Simd(_) => Exit::Usage,
+            fgt::Error::Gpu(fgt::GpuError::OutOfMemory { .. }) => Exit::Memory,
+            fgt::Error::Gpu(_) => Exit::NoGpu,
             _ => Exit::BadInput,
         };
         Self::new(exit, error)

@@ -1,14 +1,15 @@
 //! What a plan keeps on the device: points, tree, lists, expansions, close pairs and tables.
 
-use cuda::{Buffer, Device, Grid, Plain, Stream};
+use cuda::{Buffer, Device, Grid, Plain, Pointer, Stream};
 
 use super::expansions::Expansions;
 use super::kernels::{Harmonics, Kernel, NEAR_WARPS, NearItems, close, count, particles};
 use super::lists::Lists;
 use super::points::Points;
 use super::radials::Radials;
-use super::reals::{Derivative, Point, Reals, precision_macro, scalar};
+use super::reals::{Derivative, Point, Real, Reals, precision_macro, scalar};
 use super::tree::{self, MortonOrder, Tree};
+use super::treecode::Treecode;
 use super::{GpuInfo, far_matrices, tables, tuning};
 use crate::plan::Info;
 use crate::screened::Screening;
@@ -41,6 +42,8 @@ pub(super) struct DevicePlan {
     pub(super) tree: Tree,
     pub(super) lists: Lists,
     pub(super) expansions: Expansions,
+    /// What is evaluated instead of translated.
+    pub(super) treecode: Option<Treecode>,
     pub(super) source_order: MortonOrder,
     pub(super) target_order: Option<MortonOrder>,
     pub(super) source_points: Reals<Point>,
@@ -77,7 +80,12 @@ pub(super) fn estimate(
     options: &Options,
 ) -> u64 {
     let scalar = scalar(precision) as u64;
-    let occupancy = tuning::occupancy(options, precision);
+    let of_treecode = options.mode == Mode::Treecode;
+    let occupancy = if of_treecode {
+        tuning::treecode_occupancy(options, precision)
+    } else {
+        tuning::occupancy(options, precision)
+    };
     let points = (n + m) as u64;
     // Coordinates, keys and indices with their copies for sorting, relative coordinates, strengths
     // and sums.
@@ -152,11 +160,19 @@ impl Tables {
         })
     }
 
+    pub(super) fn diagonal(&self) -> Pointer<Real> {
+        self.diagonal.pointer()
+    }
+
+    pub(super) fn columns(&self) -> Pointer<Real> {
+        self.columns.pointer()
+    }
+
     pub(super) fn arguments(&self) -> Harmonics {
         let [end_x, end_y, end_z] = self.ends;
         Harmonics {
-            diagonal: self.diagonal.pointer(),
-            columns: self.columns.pointer(),
+            diagonal: self.diagonal(),
+            columns: self.columns(),
             table_p: count(self.p),
             derivatives: self.derivatives.pointer(),
             end_x,
@@ -167,14 +183,15 @@ impl Tables {
 }
 
 impl DevicePlan {
-    /// Of points with their tree, lists and expansions, whose truncation numbers are `numbers`.
+    /// Of points with their tree, lists, expansions and what a treecode evaluates; truncation
+    /// numbers are `numbers`.
     pub(super) fn new(
         device: &Device,
         precision: Precision,
         (direct, screening): (bool, Screening),
         numbers: &TruncationNumbers,
         points: Points,
-        (tree, lists, expansions): (Tree, Lists, Expansions),
+        (tree, lists, expansions, treecode): (Tree, Lists, Expansions, Option<Treecode>),
     ) -> Result<Self, cuda::Error> {
         let macros = [precision_macro(precision)];
         let place = |of_targets| relative(device, precision, &tree, &points, of_targets);
@@ -203,6 +220,7 @@ impl DevicePlan {
             tree,
             lists,
             expansions,
+            treecode,
             source_points,
             target_points,
             source_order,
@@ -308,7 +326,8 @@ impl DevicePlan {
             + self.lists.entries.bytes()
             + self.lists.items.bytes()
             + self.close.bytes()
-            + self.radials.as_ref().map_or(0, Radials::bytes);
+            + self.radials.as_ref().map_or(0, Radials::bytes)
+            + self.treecode.as_ref().map_or(0, Treecode::bytes);
         info.memory_bytes = points + lists + self.tree.cells.bytes() + self.expansions.bytes();
         info.gpu = Some(GpuInfo {
             name: self.device.info().name.clone(),

@@ -17,14 +17,14 @@ use super::lists::Lists;
 use super::points::Points;
 use super::stages::{Apply, Buffers, Kernels, Recorded, Signature, Stage};
 use super::tree::Tree;
+use super::treecode::{self, Treecode};
+use super::truncation::Chosen;
 use super::{far_matrices, on_host, truncation, tuning};
 use crate::geometry;
 use crate::plan::{Densities, Info, Potentials, StageSeconds};
 use crate::screened::Screening;
+use crate::treecode::TARGETS;
 use crate::{Backend, Error, Mode, Options, Precision, Stencil};
-
-/// Points of a leaf where all pairs are summed: leaves only keep coordinates relative there.
-const DIRECT_OCCUPANCY: f64 = 256.0;
 
 /// Everything that `apply` needs.
 #[derive(Debug)]
@@ -68,20 +68,32 @@ impl Engine {
         });
         let occupancy = match options.mode {
             Mode::Fmm if hybrid => tuning::hybrid_occupancy(options, precision),
-            Mode::Fmm | Mode::Treecode | Mode::Auto => tuning::occupancy(options, precision),
-            Mode::Direct => DIRECT_OCCUPANCY,
+            Mode::Treecode => tuning::treecode_occupancy(options, precision),
+            Mode::Fmm | Mode::Auto => tuning::occupancy(options, precision),
+            Mode::Direct => tuning::direct_occupancy(n, m),
         };
         let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
-        let fitted = options.leaf_size.is_none().then_some(occupancy);
+        // A treecode's leaves need not be of one size.
+        let fits = options.leaf_size.is_none() && options.mode != Mode::Treecode;
+        let fitted = fits.then_some(occupancy);
         let points = Points::new(&device, source_coordinates, target_coordinates, fitted)?;
         let target_order = points.targets.as_ref().map(|(_, order)| order);
-        let tree = Tree::new(&device, &points.root, &points.sources.1, target_order, leaf_size)?;
-        let lists = Lists::new(&device, &tree, far)?;
+        let of_treecode = options.mode == Mode::Treecode;
+        let target_leaf = if of_treecode { leaf_size.min(TARGETS) } else { leaf_size };
+        let leaf_sizes = [leaf_size, target_leaf];
+        let tree = Tree::new(&device, &points.root, &points.sources.1, target_order, leaf_sizes)?;
+        let screening = Screening::new(options.kernel, points.root.side);
+        let callers = geometry::Points { sources, targets };
+        let of_boxes = || treecode::choose(callers, &points, &tree, screening, options);
+        let chosen_boxes = of_treecode.then(of_boxes).transpose()?;
+        let lists = match &chosen_boxes {
+            Some(chosen) => Lists::of_rows(&device, &tree, &chosen.lists.near)?,
+            None => Lists::new(&device, &tree, far)?,
+        };
         device.stream().synchronize()?;
         let tree_seconds = started.elapsed().as_secs_f64();
 
-        let screening = Screening::new(options.kernel, points.root.side);
-        let callers = geometry::Points { sources, targets };
+        let mut evaluated = None;
         let (host, numbers, expansions) = if hybrid {
             let host = Host::new(&device, callers, &points, leaf_size, options, precision)?;
             let numbers = host.numbers().clone();
@@ -89,8 +101,13 @@ impl Engine {
             let expansions = Expansions::untranslated(&device, precision, &tree, &numbers, stride)?;
             (Some(host), numbers, expansions)
         } else {
-            let chosen = match far {
-                Some(stencil)
+            let chosen = match (&chosen_boxes, far) {
+                (Some(chosen), _) => {
+                    let made = Treecode::new(&device, precision, screening, callers, chosen)?;
+                    (evaluated, info.m2p_count) = (Some(made.0), made.1);
+                    Chosen { batches: Vec::new(), numbers: chosen.numbers.clone() }
+                }
+                (None, Some(stencil))
                     if screening.is_some() && truncation::is_measured(&lists, options) =>
                 {
                     let lists = (&lists, stencil);
@@ -104,8 +121,8 @@ impl Engine {
                 Expansions::new(&device, precision, screening, on_device, &chosen, limit)?;
             (None, chosen.numbers, expansions)
         };
-        let made = (tree, lists, expansions);
-        let kind = (far.is_none(), screening);
+        let made = (tree, lists, expansions, evaluated);
+        let kind = (options.mode == Mode::Direct, screening);
         let plan = DevicePlan::new(&device, precision, kind, &numbers, points, made)?;
         device.stream().synchronize()?;
         plan.describe(&numbers, leaf_size, tree_seconds, info);

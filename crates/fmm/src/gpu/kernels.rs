@@ -13,6 +13,7 @@ use super::radials::Radial;
 use super::reals::{Derivative, Point, Real};
 use super::rotated_matrices::Rotated;
 use super::tree::Cell;
+use super::treecode::Evaluation;
 
 /// Headers that kernels include.
 const HEADERS: &[(&str, &str)] = cuda::kernel_headers![
@@ -158,7 +159,8 @@ pub(super) mod tree {
             count: u32,
             source_keys: Pointer<u64>,
             target_keys: Pointer<u64>,
-            leaf_size: u32,
+            source_leaf: u32,
+            target_leaf: u32,
             counts: Pointer<u32>,
         }
         struct Split = "tree_split" {
@@ -468,6 +470,37 @@ pub(super) mod l2p {
             targets: Pointer<Point>,
             tables: Harmonics,
             radials: Pointer<Radial>,
+            potential: Pointer<Real>,
+            gradient: Pointer<Real>,
+            m_targets: u64,
+        }
+    }
+}
+
+/// Multipole expansions at targets far from them.
+pub(super) mod m2p {
+    use super::*;
+
+    cuda::kernels! {
+        "fmm/m2p.cu", HEADERS;
+        constants {
+            /// Targets of a warp at most.
+            TARGETS: usize = 32;
+        }
+        struct M2p = "m2p" {
+            evaluations: Pointer<Evaluation>,
+            boxes: Pointer<u64>,
+            pitch: u32,
+            cells: Pointer<Cell>,
+            centres: Pointer<f64>,
+            side: f64,
+            levels: Pointer<Level>,
+            targets: Pointer<f64>,
+            diagonal: Pointer<Real>,
+            columns: Pointer<Real>,
+            table_p: u32,
+            kappa: f64,
+            corners: Pointer<Real>,
             potential: Pointer<Real>,
             gradient: Pointer<Real>,
             m_targets: u64,

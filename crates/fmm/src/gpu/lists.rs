@@ -8,7 +8,7 @@ use super::kernels::{Kernel, count};
 use super::primitives::{Scan, Sort};
 use super::tree::{Tree, grown};
 use crate::Stencil;
-use crate::lists::acceptance;
+use crate::lists::{Rows, acceptance};
 use crate::truncation::Class;
 
 /// Slots of the table of distinct batches; filled to one half at most in practice (300 to 1,200
@@ -112,6 +112,32 @@ impl Lists {
             far,
             near,
             near_count,
+            entries,
+            items,
+            item_cells,
+            pairs,
+        })
+    }
+
+    /// Near leaves alone, of rows that the CPU found.
+    pub(super) fn of_rows(device: &Device, tree: &Tree, rows: &Rows) -> Result<Self, Error> {
+        let mut begins = vec![0; tree.len() + 1];
+        for (&cell, ends) in rows.cells.iter().zip(rows.begins.windows(2)) {
+            begins[cell as usize] = ends[1] - ends[0];
+        }
+        let mut end = 0;
+        for begin in &mut begins {
+            (*begin, end) = (end, end + *begin);
+        }
+        let (begins, entries) = (device.upload(&begins)?, device.upload(&rows.entries)?);
+        let Items { items, item_cells, pairs } = items(device, tree, &begins, &entries)?;
+        Ok(Self {
+            batches: Vec::new(),
+            begins: vec![0],
+            device_begins: device.buffer(0)?,
+            far: device.buffer(0)?,
+            near: device.buffer(0)?,
+            near_count: 0,
             entries,
             items,
             item_cells,

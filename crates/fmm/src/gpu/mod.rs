@@ -24,12 +24,14 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod treecode;
 mod truncation;
 mod tuning;
 
 pub use cuda::{DeviceInfo, Error};
 pub(crate) use engine::Engine;
 pub use hybrid::Span;
+pub(crate) use tuning::mode;
 
 /// What a plan on a GPU has to report with the rest.
 #[derive(Clone, Debug, Default, PartialEq)]

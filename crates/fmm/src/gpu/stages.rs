@@ -3,8 +3,9 @@
 use cuda::{Buffer, Graph, Grid, Pointer, Stream};
 
 use super::device_plan::DevicePlan;
-use super::kernels::{Kernel, NearSums, count, l2p, p2m, p2p, particles};
-use super::reals::{OfReals, Reals, precision_macro, scalar};
+use super::kernels::{Kernel, NearSums, count, l2p, m2p, p2m, p2p, particles};
+use super::reals::{OfReals, Real, Reals, precision_macro, scalar};
+use super::treecode;
 use crate::Error;
 use crate::plan::{Densities, Potentials, StageSeconds};
 
@@ -55,6 +56,8 @@ pub(super) struct Kernels {
     p2m_block: Block,
     l2p: Kernel<l2p::L2p>,
     l2p_block: Block,
+    /// Of a treecode.
+    pub(super) m2p: Option<Kernel<m2p::M2p>>,
     /// Densities of each pass of P2P, P2P and its close pairs.
     p2p: Vec<(usize, Kernel<p2p::P2p>, Kernel<p2p::Close>)>,
 }
@@ -90,6 +93,7 @@ pub(super) enum Stage {
     M2l,
     L2l,
     L2p(usize),
+    M2p(usize),
     P2p,
     Scatter,
 }
@@ -104,6 +108,11 @@ impl Buffers {
             }
         }
         Ok(())
+    }
+
+    /// Where potential and gradient of one density are summed, at `m` targets.
+    pub(super) fn sums_of(&self, k: usize, m: usize) -> [Pointer<Real>; 2] {
+        [self.potential.pointer_to(k * m), of(self.gradient.as_ref(), 3 * k * m)]
     }
 
     /// Brings the sums back; waits for them.
@@ -159,6 +168,9 @@ impl DevicePlan {
         let macros = [precision, ("GRADIENT", usize::from(s.gradient)), ("SCREENED", screened)];
         let l2p = Kernel::with(device, &macros)?;
         l2p.allow_shared(l2p_block.shared)?;
+        let kinds = [self.screening.is_some(), s.gradient];
+        let of_treecode = |t| treecode::kernel(device, self.precision, t, kinds);
+        let m2p = self.treecode.as_ref().map(of_treecode).transpose()?;
         let mut p2p = Vec::new();
         let mut left = s.densities;
         while left > 0 {
@@ -175,7 +187,18 @@ impl DevicePlan {
             p2p.push((group, Kernel::with(device, &macros)?, Kernel::with(device, &macros)?));
             left -= group;
         }
-        Ok(Kernels { p2m, p2m_block, l2p, l2p_block, p2p })
+        Ok(Kernels { p2m, p2m_block, l2p, l2p_block, m2p, p2p })
+    }
+
+    /// The stages of one density that go through expansions.
+    fn far_stages(&self, k: usize) -> Vec<Stage> {
+        if self.direct {
+            Vec::new()
+        } else if self.treecode.is_some() {
+            vec![Stage::P2m(k), Stage::M2m, Stage::M2p(k)]
+        } else {
+            vec![Stage::P2m(k), Stage::M2m, Stage::M2l, Stage::L2l, Stage::L2p(k)]
+        }
     }
 
     /// Times each stage alone, which also makes every buffer's pages, then records all of them.
@@ -201,13 +224,14 @@ impl DevicePlan {
                 Stage::M2l => stages.m2l += seconds,
                 Stage::L2l => stages.l2l += seconds,
                 Stage::L2p(_) => stages.l2p += seconds,
+                Stage::M2p(_) => stages.m2p += seconds,
                 Stage::P2p => stages.p2p += seconds,
                 Stage::Gather | Stage::Scatter => {}
             }
             Ok(())
         };
         // Once to load the kernels, then with the clock.
-        let mut expansions = vec![Stage::P2m(0), Stage::M2m, Stage::M2l, Stage::L2l, Stage::L2p(0)];
+        let expansions = self.far_stages(0);
         run(Stage::Gather, stream)?;
         for &stage in expansions.iter().chain(&[Stage::P2p]) {
             run(stage, stream)?;
@@ -219,11 +243,8 @@ impl DevicePlan {
         run(Stage::Scatter, stream)?;
         stream.synchronize()?;
 
-        expansions.clear();
-        for k in 0..signature.densities {
-            let stages = [Stage::P2m(k), Stage::M2m, Stage::M2l, Stage::L2l, Stage::L2p(k)];
-            expansions.extend(stages);
-        }
+        let expansions: Vec<Stage> =
+            (0..signature.densities).flat_map(|k| self.far_stages(k)).collect();
         let (fork, join) = (self.device.event()?, self.device.event()?);
         let graph = Graph::record(stream, || -> Result<(), cuda::Error> {
             run(Stage::Gather, stream)?;
@@ -269,6 +290,7 @@ impl Apply<'_> {
             }
             Stage::L2l => expansions.l2l(stream),
             Stage::L2p(k) => self.l2p(stream, k),
+            Stage::M2p(k) => self.m2p(stream, k),
             Stage::P2p => self.p2p(stream),
             Stage::Scatter => self.scatter(stream),
         }
@@ -342,6 +364,7 @@ impl Apply<'_> {
     fn l2p(&self, stream: &Stream, k: usize) -> Result<(), cuda::Error> {
         let Self { plan, kernels, buffers, .. } = self;
         let (m, boxes) = (plan.targets, plan.tree.len());
+        let [potential, gradient] = buffers.sums_of(k, m);
         let leaves = l2p::L2p {
             cells: plan.tree.cells.pointer(),
             count: count(boxes),
@@ -349,8 +372,8 @@ impl Apply<'_> {
             targets: plan.target_points().pointer(),
             tables: plan.tables.arguments(),
             radials: plan.radials.as_ref().map_or(Pointer::null(), |r| r.local.pointer()),
-            potential: buffers.potential.pointer_to(k * m),
-            gradient: of(buffers.gradient.as_ref(), 3 * k * m),
+            potential,
+            gradient,
             m_targets: m as u64,
         };
         kernels.l2p.launch(stream, kernels.l2p_block.grid(boxes), leaves)

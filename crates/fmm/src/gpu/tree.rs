@@ -153,20 +153,21 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Splits boxes until none holds more than `leaf_size` sources or targets. With `targets` none,
-    /// they are the sources.
+    /// Splits boxes until none holds more sources or targets than a leaf may, in that order. With
+    /// `targets` none, they are the sources.
     pub(super) fn new(
         device: &Device,
         root: &Root,
         sources: &MortonOrder,
         targets: Option<&MortonOrder>,
-        leaf_size: usize,
+        leaf_sizes: [usize; 2],
     ) -> Result<Self, Error> {
         let (count_children, split) = (Kernel::new(device)?, Kernel::new(device)?);
         let scan = Scan::new(device)?;
         let (n, target_order) = (sources.keys.len(), targets.unwrap_or(sources));
         let m = target_order.keys.len();
-        let mut capacity = 1024 + 4 * (n + m) / leaf_size.max(1);
+        let [source_leaf, target_leaf] = leaf_sizes.map(count);
+        let mut capacity = 1024 + 4 * n / leaf_sizes[0].max(1) + 4 * m / leaf_sizes[1].max(1);
         let mut cells = device.buffer::<Cell>(capacity)?;
         let mut centres = device.buffer::<f64>(3 * capacity)?;
         let [x, y, z] = root.corner;
@@ -191,7 +192,8 @@ impl Tree {
                 count: count(here),
                 source_keys,
                 target_keys,
-                leaf_size: count(leaf_size),
+                source_leaf,
+                target_leaf,
                 counts: places.pointer(),
             };
             let grid = Grid::covering(here + 1, tree::THREADS);

@@ -11,18 +11,18 @@ mod rows;
 pub(crate) use m2p::{M2pJob, Tables};
 pub(crate) use rows::{BANDS, FarRows, begin_of};
 
-use crate::geometry::{Geometry, OrderedPoints, Points};
+use crate::geometry::{Geometry, OrderedPoints, Points, root_and_leaf_size};
 use crate::lists::Lists;
-use crate::morton::{self, MAX_DEPTH, Sample};
+use crate::morton::{self, MAX_DEPTH};
 use crate::plan::Info;
 use crate::screened::Screening;
-use crate::tree::{Cell, MortonOrder, Root, Tree, divides};
-use crate::truncation::{self, PointSets};
+use crate::tree::{Cell, MortonOrder, Tree, divides};
+use crate::truncation::{self, PointSets, TruncationNumbers};
 use crate::{Options, Precision, tuning};
 use rows::Traversal;
 
 /// Targets of a leaf: with more of them, boxes of targets are far from fewer boxes of sources.
-const TARGETS: usize = 32;
+pub(crate) const TARGETS: usize = 32;
 
 /// Sources of a box that is split even if it is far from all targets: its moments are the work of
 /// one thread.
@@ -32,13 +32,7 @@ const WHOLE: usize = 4096;
 pub(crate) fn order(points: Points<'_>, options: &Options, precision: Precision) -> OrderedPoints {
     let Points { sources, targets } = points;
     let occupancy = tuning::treecode_occupancy(options, precision);
-    let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
-    let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
-    let mut root = Root::around(&all);
-    if options.leaf_size.is_none() {
-        let sample = Sample::new(&root, sources);
-        root = root.enlarged(tuning::enlargement(&sample, occupancy));
-    }
+    let (root, leaf_size) = root_and_leaf_size(points, options, occupancy);
     let Some(targets) = targets else {
         // Splitting boxes of targets may split leaves of sources.
         let source_order = MortonOrder::of_leaves(&root, sources, leaf_size.min(TARGETS));
@@ -85,26 +79,33 @@ pub(crate) fn geometry(
     let sources = (&source_order, points.sources);
     let targets = target_order.as_ref().zip(points.targets).unwrap_or(sources);
     let direct = tuning::direct_sources(options, precision);
-    let (near, near_pairs, mut far) = Traversal::new(&root, &tree, targets, &whole, direct).run();
-    let lists = Lists { near, near_pairs, ..Lists::default() };
     let screening = Screening::new(options.kernel, root.side);
     let sets = PointSets { root: &root, screening, tree: &tree, sources, targets };
-    let numbers = truncation::choose_for_treecode(&sets, &lists, &mut far, options);
+    let (lists, far, numbers) = settle(&sets, &whole, direct, options);
     for order in std::iter::once(&mut source_order).chain(&mut target_order) {
         order.keys = Vec::new();
     }
     info.leaf_size = leaf_size;
-    info.m2p_count = far
-        .jobs
-        .iter()
-        .flatten()
-        .map(|(row, targets)| (targets.len() * far.range(*row as usize).len()) as u64)
-        .sum();
+    info.m2p_count = far.evaluations();
     let far = Some(far);
     let geometry =
         Geometry { root, screening, tree, lists, far, numbers, source_order, target_order };
     geometry.describe(info);
     geometry
+}
+
+/// Near and far boxes of a tree, and truncation numbers; `whole` and `direct` as of [`Traversal`].
+pub(crate) fn settle(
+    points: &PointSets<'_>,
+    whole: &(dyn Fn(usize) -> bool + Sync),
+    direct: [f64; 2],
+    options: &Options,
+) -> (Lists, FarRows, TruncationNumbers) {
+    let PointSets { root, tree, targets, .. } = *points;
+    let (near, near_pairs, mut far) = Traversal::new(root, tree, targets, whole, direct).run();
+    let lists = Lists { near, near_pairs, ..Lists::default() };
+    let numbers = truncation::choose_for_treecode(points, &lists, &mut far, options);
+    (lists, far, numbers)
 }
 
 /// Whether boxes may be far from all targets; where these are as many as boxes, hardly any is.

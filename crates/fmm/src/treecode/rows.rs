@@ -41,6 +41,12 @@ impl FarRows {
         self.begins[row] as usize..self.begins[row + 1] as usize
     }
 
+    /// Evaluations of one box at one target.
+    pub(crate) fn evaluations(&self) -> u64 {
+        let jobs = self.jobs.iter().flatten();
+        jobs.map(|(row, targets)| (targets.len() * self.range(*row as usize).len()) as u64).sum()
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         let jobs: usize = self.jobs.iter().map(Vec::len).sum();
         8 * self.cells.len() + 6 * self.entries.len() + jobs * size_of::<(u32, Range<u32>)>()

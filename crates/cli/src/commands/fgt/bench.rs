@@ -50,6 +50,8 @@ pub(crate) struct Args {
     /// How each part of the sum is done
     #[arg(long, value_enum, default_value_t)]
     mode: ModeName,
+    #[command(flatten)]
+    on: backend::Args,
     /// Threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     threads: Option<NonZeroUsize>,
@@ -121,6 +123,11 @@ struct Report {
     densities: usize,
     simd: &'static str,
     threads: usize,
+    backend: &'static str,
+    /// Its name.
+    gpu: Option<String>,
+    /// Why there is none, where one was looked for.
+    fallback: Option<String>,
     /// Groups of bandwidths, those with a grid, and bandwidths on grids.
     groups: usize,
     grids: usize,
@@ -133,6 +140,8 @@ struct Report {
     /// The median over the repetitions.
     apply_s: f64,
     first_apply_s: f64,
+    /// On a GPU the median with charges and sums in its memory.
+    device_s: f64,
     /// All pairs in double precision, from the time of those at the sampled targets.
     direct_s: f64,
     /// Gaussians that all pairs would have, per second of `apply`.
@@ -156,10 +165,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let point = (k as u64).checked_mul(8 * values).and_then(|bytes| bytes.checked_add(24 + 120));
     let all = m.and_then(|m| n.checked_add(m)).and_then(|all| point?.checked_mul(all as u64));
     memory::check("the sum", all, None, "ask for fewer points or densities")?;
+    let on = resolve(args.on)?;
     let report = match args.dimensions {
-        1 => measure::<1>(args),
-        2 => measure::<2>(args),
-        _ => measure::<3>(args),
+        1 => measure::<1>(args, on),
+        2 => measure::<2>(args, on),
+        _ => measure::<3>(args, on),
     }?;
     let output = Output { json: args.json, ..Output::default() };
     if output.json {
@@ -170,8 +180,22 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     report.judge()
 }
 
+/// The library's name for the backend.
+fn resolve(on: backend::Args) -> Result<fgt::Backend, Failure> {
+    match on.resolve()? {
+        fmm::Backend::Cpu => Ok(fgt::Backend::Cpu),
+        fmm::Backend::Cuda => Ok(fgt::Backend::Cuda),
+        fmm::Backend::Auto => Ok(fgt::Backend::Auto),
+        fmm::Backend::Hybrid => Err(Failure::with_help(
+            Exit::Usage,
+            "sums of Gaussians run on cores or on a GPU, not on both at once",
+            "use --backend cuda or --backend cpu",
+        )),
+    }
+}
+
 /// Plans, sums and compares.
-fn measure<const D: usize>(args: &Args) -> Result<Report, Failure> {
+fn measure<const D: usize>(args: &Args, on: fgt::Backend) -> Result<Report, Failure> {
     let (n, k) = (args.points.get(), args.densities.get());
     let random = &mut Random::new(args.seed);
     let points: Vec<[f64; D]> = args.distribution.points(n, random);
@@ -187,6 +211,8 @@ fn measure<const D: usize>(args: &Args) -> Result<Report, Failure> {
         tolerance: args.tolerance,
         mode: args.mode.into(),
         gradient: args.gradients,
+        backend: on,
+        gpu: args.on.gpu,
         densities: k,
     };
     let plan = Plan::new(&points, bandwidths, targets, &options)?;
@@ -197,20 +223,23 @@ fn measure<const D: usize>(args: &Args) -> Result<Report, Failure> {
     let (mut values, mut gradients) =
         (vec![0.0; k * m], vec![0.0; if args.gradients { k * m * D } else { 0 }]);
     let mut charges = Vec::new();
-    let mut times = Vec::with_capacity(args.repeat.get());
+    let (mut times, mut on_device) = (Vec::new(), Vec::new());
     for _ in 0..args.repeat.get() {
         // New ones for each: nothing is left from the last time.
         charges = mixed_charges(k * n, random);
-        let started = Instant::now();
         let out = args.gradients.then_some(&mut gradients[..]);
-        plan.apply(&charges, Sums { values: Some(&mut values), gradients: out })?;
-        times.push(started.elapsed().as_secs_f64());
+        let seconds = plan.apply(&charges, Sums { values: Some(&mut values), gradients: out })?;
+        times.push(seconds.total);
+        on_device.push(seconds.device);
         interrupt::check()?;
     }
     let peak_memory_bytes = machine::peak_memory();
     let first_apply_s = times[0];
-    times.sort_by(f64::total_cmp);
-    let apply_s = times[(times.len() - 1) / 2];
+    let median = |mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[(times.len() - 1) / 2]
+    };
+    let (apply_s, device_s) = (median(times), median(on_device));
 
     let chosen: Vec<usize> = match m <= args.samples.get() {
         true => (0..m).collect(),
@@ -267,6 +296,12 @@ fn measure<const D: usize>(args: &Args) -> Result<Report, Failure> {
         densities: k,
         simd: simd::Level::chosen().name(),
         threads: machine::threads(),
+        backend: match info.backend {
+            fgt::Backend::Cuda => "cuda",
+            fgt::Backend::Cpu | fgt::Backend::Auto => "cpu",
+        },
+        gpu: info.gpu.clone(),
+        fallback: info.fallback.clone(),
         groups: info.groups,
         grids: info.grids,
         channels: info.channels,
@@ -276,6 +311,7 @@ fn measure<const D: usize>(args: &Args) -> Result<Report, Failure> {
         setup_s: info.setup_seconds,
         apply_s,
         first_apply_s,
+        device_s,
         direct_s,
         operations_per_second: k as f64 * n as f64 * m as f64 / apply_s,
         error,
@@ -319,13 +355,17 @@ impl Report {
             .gradient_error
             .map_or_else(String::new, |error| format!(", of gradients {error:.2e}"));
         let per_second = self.targets as f64 / self.apply_s;
+        let gpu = self.gpu.as_ref().map_or_else(String::new, |name| {
+            let seconds = units::duration(self.device_s);
+            format!("\n  gpu      {name}: {seconds} with data in its memory")
+        });
         let first = if self.first_apply_s > self.apply_s {
             format!("; the first {}", units::duration(self.first_apply_s))
         } else {
             String::new()
         };
         format!(
-            "{} sources ({}), {} targets, {} dimensions, {} with {} threads\n\
+            "{} sources ({}), {} targets, {} dimensions, {}, {} with {} threads\n\
              \x20 groups   {} of bandwidths, {} with grids, {} channels\n\
              \x20 grid     {} nodes, windows of {}\n\
              \x20 pairs    {} one by one\n\
@@ -333,11 +373,12 @@ impl Report {
              \x20 apply    {} ({per_second:.2e} targets/s, {:.2e} op/s{first})\n\
              \x20 direct   {} for all pairs, {:.0} times as long\n\
              \x20 error    {:.2e} against direct sums (asked for {:.1e}){slopes}\n\
-             \x20 memory   {memory} at the peak",
+             \x20 memory   {memory} at the peak{gpu}",
             units::count(self.points as u64),
             self.distribution,
             units::count(self.targets as u64),
             self.dimensions,
+            self.backend,
             self.simd,
             self.threads,
             self.groups,

@@ -82,7 +82,7 @@ pub(super) enum Mode {
     Auto,
     /// Fast multipole method
     Fmm,
-    /// Treecode: for targets far fewer than sources, on processors
+    /// Treecode: for targets far fewer than sources
     Treecode,
     /// All pairs, in double precision on processors
     Direct,

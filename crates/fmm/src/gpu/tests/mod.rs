@@ -6,6 +6,7 @@ mod plans;
 mod screened;
 mod sums;
 mod translations;
+mod treecode;
 
 use cuda::Device;
 
@@ -52,7 +53,8 @@ fn trees(
         assert_eq!(boxes, prefixes.len(), "level {level}");
     }
     let found_targets = buffers.get(1).map(|b| tree::MortonOrder::new(device, &root, b).unwrap());
-    let found = tree::Tree::new(device, &root, &found, found_targets.as_ref(), leaf_size).unwrap();
+    let found =
+        tree::Tree::new(device, &root, &found, found_targets.as_ref(), [leaf_size; 2]).unwrap();
     (expected, found)
 }
 

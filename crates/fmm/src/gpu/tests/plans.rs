@@ -1,5 +1,6 @@
 //! What plans choose and refuse.
 
+use super::super::mode;
 use super::sums::against_direct;
 use super::{gpu, uneven};
 use crate::samples::{ChargeKind, Distribution, Random};
@@ -98,6 +99,24 @@ fn other_truncation_rules_and_small_plans() {
 }
 
 #[test]
+fn the_mode_is_chosen_by_the_sizes() {
+    let options =
+        Options { mode: Mode::Auto, backend: Backend::Cuda, tolerance: 1e-5, ..Options::default() };
+    let at = |n: f64, m: f64| mode(&options, n as usize, m as usize);
+    assert_eq!(at(1e5, 1e3), Mode::Direct);
+    assert_eq!(at(1e6, 1e3), Mode::Direct);
+    assert_eq!(at(1e6, 4e4), Mode::Treecode);
+    assert_eq!(at(1e6, 1e6), Mode::Fmm);
+    // Rounding of all pairs in single precision would be too much.
+    let exact = Options { tolerance: 3e-6, ..options.clone() };
+    assert_eq!(mode(&exact, 1_000_000, 1000), Mode::Treecode);
+    let hybrid = Options { backend: Backend::Hybrid, ..options.clone() };
+    assert_eq!(mode(&hybrid, 1_000_000, 1000), Mode::Fmm);
+    let given = Options { mode: Mode::Treecode, ..options };
+    assert_eq!(mode(&given, 1000, 1000), Mode::Treecode);
+}
+
+#[test]
 fn direct_mode_and_auto() {
     let points = Distribution::Cube.points(300, &mut Random::new(8));
     // Small sums stay on the CPU, with or without a GPU, and give no reason.
@@ -115,5 +134,9 @@ fn direct_mode_and_auto() {
         let options = Options { backend: Backend::Cuda, mode: Mode::Direct, ..Options::default() };
         let [error, _] = against_direct(&points, None, &options, ChargeKind::Mixed, 1);
         assert!(error < 1e-6, "{error:e}");
+        // Few targets: large leaves.
+        let options = Options { precision: Some(Precision::Single), ..options };
+        let [error, _] = against_direct(&many, Some(&points), &options, ChargeKind::Mixed, 1);
+        assert!(error < 3e-6, "{error:e}");
     }
 }
