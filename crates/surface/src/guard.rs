@@ -7,7 +7,7 @@ use mesh::intersect::meet;
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
 
 /// Sides of the grid's cells relative to the wanted side of triangles.
-const CELL: f64 = 0.6;
+const CELL: f64 = 1.5;
 
 /// Cosine of the least angle between triangles on both sides of an edge (less than that and they
 /// lie on each other), and how much it may shrink where it is less already.
@@ -67,19 +67,23 @@ impl Guard {
     }
 }
 
-fn boxes_meet(s: &[Vector; 3], t: &[Vector; 3]) -> bool {
+/// The low and the high end of a triangle's box.
+fn bounds([a, b, c]: &[Vector; 3]) -> [Vector; 2] {
+    [
+        std::array::from_fn(|k| a[k].min(b[k]).min(c[k])),
+        std::array::from_fn(|k| a[k].max(b[k]).max(c[k])),
+    ]
+}
+
+fn boxes_meet([low, high]: &[Vector; 2], t: &[Vector; 3]) -> bool {
     (0..3).all(|k| {
-        let low = |t: &[Vector; 3]| t[0][k].min(t[1][k]).min(t[2][k]);
-        let high = |t: &[Vector; 3]| t[0][k].max(t[1][k]).max(t[2][k]);
-        low(s) <= high(t) && low(t) <= high(s)
+        (t[0][k] >= low[k] || t[1][k] >= low[k] || t[2][k] >= low[k])
+            && (t[0][k] <= high[k] || t[1][k] <= high[k] || t[2][k] <= high[k])
     })
 }
 
 /// Whether two triangles cross, or share a side and lie on each other.
 fn collide(s: [Vector; 3], t: [Vector; 3]) -> bool {
-    if !boxes_meet(&s, &t) {
-        return false;
-    }
     let shared = s.iter().filter(|corner| t.contains(corner)).count();
     if shared < 2 {
         return meet(s, t).is_some();
@@ -139,17 +143,23 @@ impl<F: Field> Shape<'_, F> {
             return false;
         }
         for (k, s) in new.iter().enumerate() {
-            if new[..k].iter().any(|t| collide(*s, *t)) {
+            let around = bounds(s);
+            if new[..k].iter().any(|t| boxes_meet(&around, t) && collide(*s, *t)) {
                 return false;
             }
-            let mut free = true;
+            // Triangles are in the lists of several cells, and compared once.
+            let mut near: Vec<u32> = Vec::with_capacity(32);
             guard.reached(*s, |list| {
-                free = free
-                    && guard.lists[list]
-                        .iter()
-                        .all(|&t| old.contains(&t) || !collide(*s, self.corners(t)));
+                for &t in &guard.lists[list] {
+                    if boxes_meet(&around, &self.corners(t))
+                        && !near.contains(&t)
+                        && !old.contains(&t)
+                    {
+                        near.push(t);
+                    }
+                }
             });
-            if !free {
+            if near.into_iter().any(|t| collide(*s, self.corners(t))) {
                 return false;
             }
         }
