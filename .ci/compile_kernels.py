@@ -39,7 +39,8 @@ VARIANTS = {
     "sparse.cu": {"VALUE": ["float", "double"], "GENERAL": [0, 1]},
     "preconditioner.cu": {"VALUE": ["float", "double"], "LEAST MOST LOCAL_WARPS POINTS_OF_PANEL": [(0, 30, 4, 1), (30, 60, 1, 3)]},
     "points.cu": BOTH,
-    "pairs.cu": BOTH | {"DIMENSIONS": [1, 2, 3], "GRADIENT": [0, 1], "ROUGH": [0, 1], "DENSITIES": [1, 4]},
+    "pairs.cu": BOTH
+    | {"DIMENSIONS GRADIENT ROUGH DENSITIES": [(1, 0, 0, 1), (1, 1, 1, 4), (2, 0, 1, 4), (2, 1, 0, 1), (3, 0, 0, 4), (3, 0, 1, 1), (3, 1, 0, 1), (3, 1, 1, 4)]},
     "spread.cu": BOTH | {"DIMENSIONS BLOCK": BLOCKS, "WIDTH PADDED TERMS": WINDOWS},
     "convolve.cu": BOTH | {"DIMENSIONS BLOCK": BLOCKS},
     "interpolate.cu": BOTH | {"DIMENSIONS BLOCK": BLOCKS, "WIDTH PADDED TERMS": WINDOWS, "GRADIENT SLOPE_TERMS": [(0, 9), (1, 9)]},
