@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use simd::{Elementary, MAX_LANES, Simd, Task};
+use simd::{COUNTED, Elementary, Simd, Task};
 
-/// Sources as the loops read them, in one order; every array has [`MAX_LANES`] more numbers than
-/// there are sources.
+/// Sources as the loops read them, in one order; every array has [`simd::MAX_LANES`] more numbers
+/// than there are sources.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources<'a> {
     pub(crate) axes: [&'a [f64]; 3],
@@ -229,17 +229,6 @@ fn add_lanes<V: Simd<Scalar = f64>>(
         sums[target * columns + column] += factor * lanes[lane];
     }
 }
-
-/// 0, 1, 2, ...
-const COUNTED: [f64; MAX_LANES] = {
-    let mut counted = [0.0; MAX_LANES];
-    let mut i = 0;
-    while i < MAX_LANES {
-        counted[i] = i as f64;
-        i += 1;
-    }
-    counted
-};
 
 /// One density at one target, sources in lanes.
 #[inline(always)]

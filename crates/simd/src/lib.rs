@@ -105,6 +105,18 @@ pub trait Real:
 /// Lanes of the widest vector of any type.
 pub const MAX_LANES: usize = f32::MAX_LANES;
 
+/// Numbers of lanes, 0, 1, 2, ..., as doubles: what tells the lanes of a last vector that
+/// count from those past the end.
+pub const COUNTED: [f64; MAX_LANES] = {
+    let mut counted = [0.0; MAX_LANES];
+    let mut i = 0;
+    while i < MAX_LANES {
+        counted[i] = i as f64;
+        i += 1;
+    }
+    counted
+};
+
 /// A vector of `LANES` scalars.
 ///
 /// # Safety

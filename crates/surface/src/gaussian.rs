@@ -5,7 +5,7 @@
 use crate::balls::Ball;
 use crate::field::{Feature, Field, Foot};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
-use simd::{Elementary, MAX_LANES, Simd, Task};
+use simd::{COUNTED, Elementary, MAX_LANES, Simd, Task};
 
 /// Terms below this are left out.
 const NEGLIGIBLE: f64 = 1e-13;
@@ -24,17 +24,6 @@ const REACH: f64 = 1.7;
 
 /// Side of the cells that sums go over, relative to the reach of terms.
 const OF_REACH: f64 = 0.5;
-
-/// 0, 1, 2, ...
-const COUNTED: [f64; MAX_LANES] = {
-    let mut counted = [0.0; MAX_LANES];
-    let mut i = 0;
-    while i < MAX_LANES {
-        counted[i] = i as f64;
-        i += 1;
-    }
-    counted
-};
 
 /// The terms at a point, their gradients and second derivatives, summed by vectors.
 struct Terms<'a> {
