@@ -7,11 +7,17 @@ use crate::field::{Feature, Field, Foot};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
 use simd::{COUNTED, Elementary, MAX_LANES, Simd, Task};
 
-/// Terms below this are left out.
+/// Terms below this are left out, of sums that place points and of those that lead there.
 const NEGLIGIBLE: f64 = 1e-13;
+const ROUGH: f64 = 1e-6;
 
 /// Points are on the surface if they are this near, relative to the mean radius.
 const ON: f64 = 1e-9;
+
+/// Steps by rough sums end at this one, and those by the others at one that leaves less than
+/// [`ON`], relative to the mean radius: the next one is about the square.
+const NEXT_TO: f64 = 1e-5;
+const LAST: f64 = 1e-5;
 
 /// Most cells of the grid.
 const MOST: f64 = 1e7;
@@ -19,11 +25,8 @@ const MOST: f64 = 1e7;
 /// Steps of Newton's method.
 const STEPS: usize = 40;
 
-/// Blocks of the lattice have smaller radii than this, relative to the mean radius.
-const REACH: f64 = 1.7;
-
 /// Side of the cells that sums go over, relative to the reach of terms.
-const OF_REACH: f64 = 0.5;
+const OF_REACH: f64 = 1.0;
 
 /// The terms at a point, their gradients and second derivatives, summed by vectors.
 struct Terms<'a> {
@@ -40,60 +43,35 @@ impl Task<f64> for Terms<'_> {
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) -> Self::Output {
         let Terms { decay, balls, x: point, with_second } = self;
-        let Sorted { centres, rates, reach, .. } = balls;
         let x = point.map(V::splat);
-        let counted = V::load(&COUNTED);
         let (mut total, mut gradient, mut second) = (V::zero(), [V::zero(); 3], [V::zero(); 6]);
-        for i in balls.span(0, point[0], *reach) {
-            let across = balls.gap(0, point[0], i).powi(2);
-            for j in balls.span(1, point[1], *reach) {
-                let rest = reach * reach - across - balls.gap(1, point[1], j).powi(2);
-                if rest < 0.0 {
-                    continue;
-                }
-                let cells = balls.span(2, point[2], rest.sqrt());
-                if cells.is_empty() {
-                    continue;
-                }
-                let row = (i * balls.count[1] + j) * balls.count[2];
-                let mut at = balls.starts[row + cells.start] as usize;
-                let end = balls.starts[row + cells.end] as usize;
-                while at < end {
-                    let mut from = [V::zero(); 3];
-                    let mut square = V::zero();
-                    for k in 0..3 {
-                        from[k] = x[k].sub(V::load(&centres[k][at..]));
-                        square = from[k].mul_add(from[k], square);
-                    }
-                    let rate = V::load(&rates[at..]);
-                    let term = square.neg_mul_add(rate, V::splat(decay)).exp();
-                    // Lanes past the end are other cells'.
-                    let left = V::splat((end - at) as f64);
-                    let term = left.where_above(counted, term, V::zero());
-                    let factor = rate.mul(V::splat(-2.0));
-                    let slope = factor.mul(term);
-                    total = total.add(term);
-                    for k in 0..3 {
-                        gradient[k] = slope.mul_add(from[k], gradient[k]);
-                    }
-                    if with_second {
-                        let steep = slope.mul(factor);
-                        let mut place = 0;
-                        for k in 0..3 {
-                            let own = steep.mul(from[k]);
-                            for l in k..3 {
-                                second[place] = own.mul_add(from[l], second[place]);
-                                if k == l {
-                                    second[place] = second[place].add(slope);
-                                }
-                                place += 1;
-                            }
+        balls.for_vectors_near::<V>(point, balls.reach, |at, counts| {
+            let from: [V; 3] = std::array::from_fn(|k| x[k].sub(V::load(&balls.centres[k][at..])));
+            let rate = V::load(&balls.rates[at..]);
+            let exponent = square(from).neg_mul_add(rate, V::splat(decay));
+            let term = if balls.is_rough { exponent.rough_exp() } else { exponent.exp() };
+            let term = counts(term);
+            let factor = rate.mul(V::splat(-2.0));
+            let slope = factor.mul(term);
+            total = total.add(term);
+            for k in 0..3 {
+                gradient[k] = slope.mul_add(from[k], gradient[k]);
+            }
+            if with_second {
+                let steep = slope.mul(factor);
+                let mut place = 0;
+                for k in 0..3 {
+                    let own = steep.mul(from[k]);
+                    for l in k..3 {
+                        second[place] = own.mul_add(from[l], second[place]);
+                        if k == l {
+                            second[place] = second[place].add(slope);
                         }
+                        place += 1;
                     }
-                    at += V::LANES;
                 }
             }
-        }
+        });
         let mut sums = ([0.0; 3], [0.0; 6]);
         for k in 0..3 {
             sums.0[k] = gradient[k].quick_sum();
@@ -105,21 +83,44 @@ impl Task<f64> for Terms<'_> {
     }
 }
 
-/// The field of a sum of Gaussian functions.
-pub(crate) struct Gaussian {
-    balls: Vec<Ball>,
+/// Between what the sum is at all points within a radius of another one.
+struct Between<'a> {
     decay: f64,
-    mean: f64,
-    low: Vector,
-    side: f64,
-    count: [usize; 3],
-    starts: Vec<u32>,
-    members: Vec<u32>,
-    sorted: Sorted,
+    balls: &'a Sorted,
+    centre: Vector,
+    radius: f64,
 }
 
-/// The balls by cells of another grid, columns of which along the last axis are in one piece: what
-/// sums go over.
+impl Task<f64> for Between<'_> {
+    type Output = [f64; 2];
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) -> [f64; 2] {
+        let Between { decay, balls, centre, radius } = self;
+        let x = centre.map(V::splat);
+        let mut bounds = [V::zero(); 2];
+        balls.for_vectors_near::<V>(centre, balls.reach + radius, |at, counts| {
+            let from = std::array::from_fn(|k| x[k].sub(V::load(&balls.centres[k][at..])));
+            let distance = square(from).sqrt();
+            let rate = V::load(&balls.rates[at..]);
+            let ends =
+                [distance.add(V::splat(radius)), distance.sub(V::splat(radius)).max(V::zero())];
+            for (bound, distance) in bounds.iter_mut().zip(ends) {
+                let exponent = distance.mul(distance).neg_mul_add(rate, V::splat(decay));
+                *bound = bound.add(counts(exponent.rough_exp()));
+            }
+        });
+        bounds.map(V::quick_sum)
+    }
+}
+
+#[inline(always)]
+fn square<V: Simd>([x, y, z]: [V; 3]) -> V {
+    z.mul_add(z, y.mul_add(y, x.mul(x)))
+}
+
+/// The balls by cells of a grid, columns of which along the last axis are in one piece: what sums
+/// go over.
 struct Sorted {
     low: Vector,
     side: f64,
@@ -131,16 +132,18 @@ struct Sorted {
     rates: Vec<f64>,
     /// Within which terms matter.
     reach: f64,
+    is_rough: bool,
 }
 
 impl Sorted {
-    fn new(balls: &[Ball], decay: f64, cutoff: f64) -> Self {
+    fn new(balls: &[Ball], decay: f64, negligible: f64) -> Self {
         let end = |k: usize, sign: f64| {
             sign * balls.iter().map(|ball| sign * ball.centre[k]).fold(f64::MIN, f64::max)
         };
         let low: Vector = std::array::from_fn(|k| end(k, -1.0));
         let extent: Vector = std::array::from_fn(|k| end(k, 1.0) - low[k]);
-        let reach = cutoff * balls.iter().map(|ball| ball.radius).fold(0.0, f64::max);
+        let largest = balls.iter().map(|ball| ball.radius).fold(0.0, f64::max);
+        let reach = largest * (1.0 - negligible.ln() / decay).sqrt();
         let mut side = OF_REACH * reach;
         while extent.iter().map(|x| (x / side).floor() + 1.0).product::<f64>() > MOST {
             side *= 1.2;
@@ -156,13 +159,35 @@ impl Sorted {
         let mut starts = vec![0u32; count.iter().product::<usize>() + 1];
         order.iter().for_each(|(cell, _)| starts[cell + 1] += 1);
         (1..starts.len()).for_each(|cell| starts[cell] += starts[cell - 1]);
-        let padded = |of: &dyn Fn(&Ball) -> f64| {
-            let own = order.iter().map(|&(_, i)| of(&balls[i]));
-            own.chain(std::iter::repeat_n(0.0, MAX_LANES)).collect()
-        };
-        let centres = std::array::from_fn(|k| padded(&|ball| ball.centre[k]));
-        let rates = padded(&|ball| decay / (ball.radius * ball.radius));
-        Self { low, side, count, starts, centres, rates, reach }
+        let order: Vec<usize> = order.into_iter().map(|(_, i)| i).collect();
+        let centres = std::array::from_fn(|k| padded(&order, |i| balls[i].centre[k]));
+        let rates = padded(&order, |i| decay / (balls[i].radius * balls[i].radius));
+        let is_rough = negligible > NEGLIGIBLE;
+        Self { low, side, count, starts, centres, rates, reach, is_rough }
+    }
+
+    /// The balls that matter within `radius` of a point, in one cell.
+    fn near(&self, decay: f64, negligible: f64, centre: Vector, radius: f64) -> Self {
+        /// Side of a cell that nothing is outside of.
+        const EVERYWHERE: f64 = 1e100;
+        let mut found = Vec::new();
+        self.for_runs_near(centre, self.reach + radius, |first, end| {
+            found.extend((first..end).filter(|&i| {
+                let from: Vector = std::array::from_fn(|k| centre[k] - self.centres[k][i]);
+                let reach = ((decay - negligible.ln()) / self.rates[i]).sqrt() + radius;
+                dot(from, from) <= reach * reach
+            }));
+        });
+        Self {
+            low: [-0.5 * EVERYWHERE; 3],
+            side: EVERYWHERE,
+            count: [1; 3],
+            starts: vec![0, found.len() as u32],
+            centres: std::array::from_fn(|k| padded(&found, |i| self.centres[k][i])),
+            rates: padded(&found, |i| self.rates[i]),
+            reach: self.reach,
+            is_rough: self.is_rough,
+        }
     }
 
     /// Cells along an axis that may have balls within `reach` of a coordinate.
@@ -177,6 +202,62 @@ impl Sorted {
         let low = self.low[k] + cell as f64 * self.side;
         (low - x).max(x - low - self.side).max(0.0)
     }
+
+    /// Calls `with` for vectors of balls, by the place of the first, that have all those within
+    /// `reach` of a point; its second argument leaves zeros in lanes that are other cells'.
+    #[inline(always)]
+    fn for_vectors_near<V: Simd<Scalar = f64>>(
+        &self,
+        point: Vector,
+        reach: f64,
+        mut with: impl FnMut(usize, &dyn Fn(V) -> V),
+    ) {
+        let counted = V::load(&COUNTED);
+        self.for_runs_near(point, reach, |mut at, end| {
+            while at < end {
+                let left = V::splat((end - at) as f64);
+                with(at, &|x| left.where_above(counted, x, V::zero()));
+                at += V::LANES;
+            }
+        });
+    }
+
+    /// Calls `with` for runs of balls, by their first and their end, that have all those within
+    /// `reach` of a point.
+    #[inline(always)]
+    fn for_runs_near(&self, point: Vector, reach: f64, mut with: impl FnMut(usize, usize)) {
+        for i in self.span(0, point[0], reach) {
+            let across = self.gap(0, point[0], i).powi(2);
+            for j in self.span(1, point[1], reach) {
+                let rest = reach * reach - across - self.gap(1, point[1], j).powi(2);
+                if rest < 0.0 {
+                    continue;
+                }
+                let cells = self.span(2, point[2], rest.sqrt());
+                if cells.is_empty() {
+                    continue;
+                }
+                let row = (i * self.count[1] + j) * self.count[2];
+                let [first, end] = [cells.start, cells.end].map(|cell| self.starts[row + cell]);
+                with(first as usize, end as usize);
+            }
+        }
+    }
+}
+
+/// Numbers by a list of places, and zeros behind them.
+fn padded(places: &[usize], of: impl Fn(usize) -> f64) -> Vec<f64> {
+    let own = places.iter().map(|&i| of(i));
+    own.chain(std::iter::repeat_n(0.0, MAX_LANES)).collect()
+}
+
+/// The field of a sum of Gaussian functions.
+pub(crate) struct Gaussian {
+    balls: Vec<Ball>,
+    decay: f64,
+    mean: f64,
+    precise: Sorted,
+    rough: Sorted,
 }
 
 /// The sum at a point, its gradient and second derivatives, over the sum.
@@ -189,62 +270,20 @@ struct Sum {
 impl Gaussian {
     pub fn new(balls: Vec<Ball>, decay: f64) -> Self {
         let mean = balls.iter().map(|ball| ball.radius).sum::<f64>() / balls.len() as f64;
-        // Distance over radius from which on terms are left out.
-        let cutoff = (1.0 - NEGLIGIBLE.ln() / decay).sqrt();
-        let reach = |ball: &Ball| cutoff * ball.radius + REACH * mean;
-        let end = |k: usize, sign: f64| {
-            let of = |ball: &Ball| sign * ball.centre[k] + reach(ball);
-            sign * balls.iter().map(of).fold(f64::MIN, f64::max)
+        let [precise, rough] = [NEGLIGIBLE, ROUGH].map(|least| Sorted::new(&balls, decay, least));
+        Self { balls, decay, mean, precise, rough }
+    }
+
+    fn value_by(&self, balls: &Sorted, x: Vector) -> f64 {
+        let Some(sum) = self.sum(balls, x, false) else {
+            return -self.mean;
         };
-        let low: Vector = std::array::from_fn(|k| end(k, -1.0));
-        let extent: Vector = std::array::from_fn(|k| end(k, 1.0) - low[k]);
-        let mut side = mean;
-        while extent.iter().map(|x| (x / side).ceil()).product::<f64>() > MOST {
-            side *= 1.2;
-        }
-        let count = extent.map(|x| (x / side).ceil().max(1.0) as usize);
-        let mut pairs: Vec<(u32, u32)> = Vec::new();
-        for (i, ball) in balls.iter().enumerate() {
-            let span: [[usize; 2]; 3] = std::array::from_fn(|k| {
-                let at = |sign: f64| (ball.centre[k] + sign * reach(ball) - low[k]) / side;
-                [at(-1.0).max(0.0) as usize, (at(1.0) as usize).min(count[k] - 1)]
-            });
-            for z in span[2][0]..=span[2][1] {
-                for y in span[1][0]..=span[1][1] {
-                    for x in span[0][0]..=span[0][1] {
-                        pairs.push(((x + count[0] * (y + count[1] * z)) as u32, i as u32));
-                    }
-                }
-            }
-        }
-        let mut starts = vec![0u32; count.iter().product::<usize>() + 1];
-        pairs.iter().for_each(|(cell, _)| starts[*cell as usize + 1] += 1);
-        (1..starts.len()).for_each(|cell| starts[cell] += starts[cell - 1]);
-        let mut next = starts.clone();
-        let mut members = vec![0; pairs.len()];
-        for (cell, i) in pairs {
-            members[next[cell as usize] as usize] = i;
-            next[cell as usize] += 1;
-        }
-        let sorted = Sorted::new(&balls, decay, cutoff);
-        Self { balls, decay, mean, low, side, count, starts, members, sorted }
+        let slope = norm(sum.gradient).max(1e-3 / self.mean);
+        (sum.logarithm / slope).clamp(-self.mean, self.mean)
     }
 
-    /// The balls that matter at a point, and elsewhere within the reach of a block.
-    fn near(&self, x: Vector) -> &[u32] {
-        let mut cell = 0;
-        for k in (0..3).rev() {
-            let index = (x[k] - self.low[k]) / self.side;
-            if !(index >= 0.0 && index < self.count[k] as f64) {
-                return &[];
-            }
-            cell = cell * self.count[k] + index as usize;
-        }
-        &self.members[self.starts[cell] as usize..self.starts[cell + 1] as usize]
-    }
-
-    fn sum(&self, x: Vector, with_second: bool) -> Option<Sum> {
-        let terms = Terms { decay: self.decay, balls: &self.sorted, x, with_second };
+    fn sum(&self, balls: &Sorted, x: Vector, with_second: bool) -> Option<Sum> {
+        let terms = Terms { decay: self.decay, balls, x, with_second };
         let (total, gradient, [xx, xy, xz, yy, yz, zz]) = simd::run(terms);
         let second = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
         (total > 0.0).then(|| Sum {
@@ -257,43 +296,47 @@ impl Gaussian {
 
 impl Field for Gaussian {
     fn value(&self, x: Vector) -> f64 {
-        let Some(sum) = self.sum(x, false) else {
-            return -self.mean;
+        self.value_by(&self.rough, x)
+    }
+
+    /// By the balls that matter to any of the points: lattices ask for points next to each other.
+    fn values(&self, points: &[Vector], values: &mut Vec<f64>) {
+        let end = |k: usize, sign: f64| {
+            sign * points.iter().map(|x| sign * x[k]).fold(f64::MIN, f64::max)
         };
-        let slope = norm(sum.gradient).max(1e-3 / self.mean);
-        (sum.logarithm / slope).clamp(-self.mean, self.mean)
+        let [low, high]: [Vector; 2] = [-1.0, 1.0].map(|sign| [0, 1, 2].map(|k| end(k, sign)));
+        let (centre, radius) = (scale(0.5, add(low, high)), 0.5 * norm(sub(high, low)));
+        let balls = self.rough.near(self.decay, ROUGH, centre, radius);
+        values.clear();
+        values.extend(points.iter().map(|x| self.value_by(&balls, *x)));
     }
 
     fn side(&self, centre: Vector, radius: f64) -> Option<bool> {
-        let (mut least, mut most) = (0.0, 0.0);
-        for &i in self.near(centre) {
-            let ball = &self.balls[i as usize];
-            let distance = norm(sub(centre, ball.centre));
-            let term = |distance: f64| {
-                let share = distance / ball.radius;
-                (self.decay * (1.0 - share * share)).exp()
-            };
-            least += term(distance + radius);
-            most += term((distance - radius).max(0.0));
-        }
+        let Self { decay, rough, .. } = self;
+        let [least, most] = simd::run(Between { decay: *decay, balls: rough, centre, radius });
         // What is left out is far below the difference.
         if least > 1.0 { Some(true) } else { (most < 0.999).then_some(false) }
     }
 
     fn foot(&self, x: Vector) -> Option<Foot> {
         let mut at = x;
+        let mut balls = &self.rough;
+        let mut last = NEXT_TO;
         for _ in 0..STEPS {
-            let sum = self.sum(at, false)?;
+            let sum = self.sum(balls, at, false)?;
             let slope = norm(sum.gradient);
             if slope.is_nan() || slope <= 0.0 {
                 return None;
             }
             let normal = scale(-1.0 / slope, sum.gradient);
             let step = (sum.logarithm / slope).clamp(-self.mean, self.mean);
-            if step.abs() <= 0.1 * self.resolution() {
-                return Some(Foot { point: at, normal, feature: Feature::Smooth });
-            }
             at = add(at, scale(step, normal));
+            if step.abs() <= last * self.mean {
+                if std::ptr::eq(balls, &self.precise) {
+                    return Some(Foot { point: at, normal, feature: Feature::Smooth });
+                }
+                (balls, last) = (&self.precise, LAST);
+            }
         }
         None
     }
@@ -323,7 +366,7 @@ impl Field for Gaussian {
     /// The length of the second fundamental form: the second derivatives along the surface over the
     /// gradient.
     fn curvature(&self, _feature: Feature, x: Vector) -> f64 {
-        let Some(sum) = self.sum(x, true) else {
+        let Some(sum) = self.sum(&self.rough, x, true) else {
             return 0.0;
         };
         let slope = norm(sum.gradient);
@@ -384,7 +427,7 @@ mod tests {
                 }
             }
             for level in simd::Level::available() {
-                let terms = Terms { decay: 2.3, balls: &field.sorted, x, with_second: true };
+                let terms = Terms { decay: 2.3, balls: &field.precise, x, with_second: true };
                 let found = simd::dispatch(level, terms);
                 assert!((found.0 - total).abs() <= 1e-12 * total + 1e-11, "{level:?}");
                 let close = |a: &[f64], b: &[f64]| {

@@ -177,12 +177,19 @@ fn ten_thousand_atoms() {
         .iter()
         .map(|atom| Atom { centre: atom.position, radius: atom.radius })
         .collect();
-    for resolution in [Resolution::Density(4.0), Resolution::Elements(500_000)] {
+    let runs = [
+        (Kind::SolventExcluded, Resolution::Density(4.0)),
+        (Kind::SolventExcluded, Resolution::Elements(500_000)),
+        (Kind::Gaussian, Resolution::Density(4.0)),
+        (Kind::Gaussian, Resolution::Elements(500_000)),
+    ];
+    for (kind, resolution) in runs {
         let start = Instant::now();
-        let surface = molecular(&atoms, &Options { resolution, ..Options::default() }).unwrap();
+        let options = Options { kind, resolution, ..Options::default() };
+        let surface = molecular(&atoms, &options).unwrap();
         let (triangles, info) = (surface.mesh.triangles.len(), surface.info);
         println!(
-            "{triangles} triangles, {:.1} s, least angle {:.1}, {} parts, {} attempts",
+            "{kind:?}, {triangles} triangles, {:.1} s, least angle {:.1}, {} parts, {} attempts",
             start.elapsed().as_secs_f64(),
             info.min_angle(),
             info.parts.len(),
