@@ -1,0 +1,138 @@
+//! Messages between ranks that work on one problem.
+//!
+//! A rank is a thread of this process ([`threads`]) or a process that MPI started. Whatever it is,
+//! its end of the group is a [`Communicator`], and a program for ranks is written once for both.
+//!
+//! *Collective* calls are made by all ranks of a group, in the same order.
+
+mod error;
+mod threads;
+
+use std::fmt::Debug;
+
+use bytemuck::Pod;
+
+pub use error::Error;
+pub use threads::{Thread, run, threads};
+
+/// What [`Communicator::all_reduce`] makes of the numbers of all ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Their sum.
+    Sum,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+}
+
+impl Operation {
+    /// The operation on two numbers.
+    pub fn of(self, a: f64, b: f64) -> f64 {
+        match self {
+            Self::Sum => a + b,
+            Self::Min => a.min(b),
+            Self::Max => a.max(b),
+        }
+    }
+}
+
+/// One rank's end of a group of ranks.
+pub trait Communicator: Debug + Send + Sync {
+    /// This rank, from 0.
+    fn rank(&self) -> usize;
+
+    /// Ranks of the group.
+    fn size(&self) -> usize;
+
+    /// Sends `messages[r]` to each rank r, and returns what each sent here. Collective.
+    ///
+    /// # Errors
+    /// [`Error`] if a rank has ended or messages cannot be passed.
+    fn exchange(&self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Error>;
+
+    /// Sends `message` to all ranks, and returns what each sent. Collective.
+    ///
+    /// # Errors
+    /// As [`Self::exchange`].
+    fn all_gather(&self, message: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
+
+    /// Brings the numbers of all ranks together, place by place: all get the same ones. Collective.
+    ///
+    /// # Errors
+    /// As [`Self::exchange`].
+    fn all_reduce(&self, values: &mut [f64], operation: Operation) -> Result<(), Error>;
+
+    /// Starts to send messages to some ranks and to receive from some, given as rank and length in
+    /// bytes; ranks that expect nothing of each other need not call. Messages between two ranks
+    /// arrive in the order of these calls.
+    ///
+    /// # Errors
+    /// As [`Self::exchange`].
+    fn start<'a>(
+        &'a self,
+        sends: Vec<(usize, Vec<u8>)>,
+        receives: &[(usize, usize)],
+    ) -> Result<Box<dyn Pending + 'a>, Error>;
+}
+
+/// Messages on their way.
+pub trait Pending {
+    /// Waits until all have gone and come, and returns those received, in the order in which they
+    /// were asked for.
+    ///
+    /// # Errors
+    /// As [`Communicator::exchange`].
+    fn wait(self: Box<Self>) -> Result<Vec<Vec<u8>>, Error>;
+}
+
+/// Sends arrays of numbers; `messages[r]` goes to rank r. Collective.
+///
+/// # Errors
+/// As [`Communicator::exchange`].
+pub fn exchange<T: Pod>(
+    group: &dyn Communicator,
+    messages: &[Vec<T>],
+) -> Result<Vec<Vec<T>>, Error> {
+    let messages = messages.iter().map(|message| bytes(message)).collect();
+    Ok(group.exchange(messages)?.iter().map(|message| values(message)).collect())
+}
+
+/// The arrays of all ranks. Collective.
+///
+/// # Errors
+/// As [`Communicator::exchange`].
+pub fn all_gather<T: Pod>(group: &dyn Communicator, own: &[T]) -> Result<Vec<Vec<T>>, Error> {
+    let all = group.all_gather(bytemuck::cast_slice(own))?;
+    Ok(all.iter().map(|message| values(message)).collect())
+}
+
+/// Ends in an error on all ranks if any rank has one: with that of the first such rank. Collective.
+///
+/// # Errors
+/// [`Error::Elsewhere`] with rank and message; as [`Communicator::exchange`].
+pub fn agree(group: &dyn Communicator, own: Result<(), String>) -> Result<(), Error> {
+    let message = match own {
+        Ok(()) => Vec::new(),
+        Err(cause) => [&[1], cause.as_bytes()].concat(),
+    };
+    let all = group.all_gather(&message)?;
+    match all.iter().enumerate().find(|(_, message)| !message.is_empty()) {
+        None => Ok(()),
+        Some((rank, message)) => {
+            let cause = String::from_utf8_lossy(&message[1..]).into_owned();
+            Err(Error::Elsewhere { rank, cause })
+        }
+    }
+}
+
+/// The bytes of an array.
+pub fn bytes<T: Pod>(values: &[T]) -> Vec<u8> {
+    bytemuck::cast_slice(values).to_vec()
+}
+
+/// The array that has these bytes; a rest that is no whole value is left out.
+pub fn values<T: Pod>(bytes: &[u8]) -> Vec<T> {
+    let size = size_of::<T>().max(1);
+    bytes.chunks_exact(size).map(bytemuck::pod_read_unaligned).collect()
+}
