@@ -13,6 +13,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::geometry::{Geometry, Points};
+use crate::lists::Rows;
 use crate::near::{NearLeaf, TargetLeaf, close_sides};
 use crate::p2p::{displacements, square, squares};
 use crate::particles::{Particles, Strengths};
@@ -47,11 +48,11 @@ pub(crate) struct CloseRows<T> {
 /// One set of points: as the loops see them, their order, as the caller gave them.
 type PointSet<'a, T> = (&'a Particles<T>, &'a MortonOrder, &'a [[f64; 3]]);
 
-/// The close pairs of every P2P job whose vector loop works in `N`; `particles`: sources and, if
-/// they are others, targets.
+/// The close pairs of every P2P job over the rows of `near` whose vector loop works in `N`;
+/// `particles`: sources and, if they are others, targets.
 pub(crate) fn find_close<N: Real, T: Real>(
     simd: Level,
-    geometry: &Geometry,
+    (geometry, near): (&Geometry, &Rows),
     points: Points<'_>,
     particles: (&Particles<N>, Option<&Particles<N>>),
     derivatives: bool,
@@ -66,13 +67,14 @@ pub(crate) fn find_close<N: Real, T: Real>(
     let own_targets = !std::ptr::eq(sources.1, targets.1);
     let target_bounds = own_targets.then(|| bounds(tree, targets.0, |cell| &cell.targets));
     let bounds = [target_bounds.as_deref().unwrap_or(&source_bounds), &source_bounds];
-    let rows = geometry.lists.near.cells.len();
+    let rows = near.cells.len();
     (0..rows.div_ceil(P2P_LEAVES))
         .into_par_iter()
         .map(|i| {
             let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
             let stored = PhantomData;
-            let job = CloseJob { geometry, sources, targets, bounds, rows, derivatives, stored };
+            let job =
+                CloseJob { geometry, near, sources, targets, bounds, rows, derivatives, stored };
             dispatch(simd, job)
         })
         .collect()
@@ -108,6 +110,7 @@ fn bounds<T: Real>(
 
 struct CloseJob<'a, N, T> {
     geometry: &'a Geometry,
+    near: &'a Rows,
     sources: PointSet<'a, N>,
     targets: PointSet<'a, N>,
     /// Of targets and sources in every leaf.
@@ -122,7 +125,7 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
 
     #[inline(always)]
     fn run<V: Simd<Scalar = N>>(self) -> CloseRows<T> {
-        let Geometry { root, tree, lists, .. } = self.geometry;
+        let Geometry { root, tree, .. } = self.geometry;
         let (sources, source_order, source_points) = self.sources;
         let (targets, target_order, target_points) = self.targets;
         let same = std::ptr::eq(source_order, target_order);
@@ -132,9 +135,9 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
             pairs: Vec::new(),
         };
         for row in self.rows {
-            let index = lists.near.cells[row];
+            let index = self.near.cells[row];
             let target = &tree.cells[index as usize];
-            let list = lists.near.row(row);
+            let list = self.near.row(row);
             let range = target.targets.start as usize..target.targets.end as usize;
             let leaf = TargetLeaf::new(root, tree, index, close_sides::<N, T>(self.derivatives));
             for &source in list {

@@ -4,19 +4,23 @@
 //! Each parallel job owns a contiguous run of boxes of one level (or of targets), so no two jobs
 //! write the same memory.
 
+use std::convert::Infallible;
 use std::time::Instant;
 
 use rayon::prelude::*;
 
 use crate::close::{CloseRows, UnresolvedPair, find_close};
 use crate::disjoint::DisjointSlice;
+use crate::expansions::Expansions;
 use crate::geometry::{Geometry, Points};
 use crate::harmonics::{Gradient, Harmonics, ScreenedGradient};
+use crate::lists::Rows;
 use crate::p2p::{NearPairs, NearSums};
 use crate::parent_child::JOB_CELLS;
 use crate::particles::{Particles, Strengths};
 use crate::plan::{Densities, Potentials, StageSeconds};
 use crate::radial::ScreenedTables;
+use crate::scale::Scale;
 use crate::simd::{Level, Real, dispatch};
 use crate::sums::Sums;
 use crate::translations::{Translations, timed};
@@ -40,6 +44,8 @@ pub(crate) struct Engine<T> {
     near: Option<SingleNear>,
     /// For each job of P2P, by row of the near list: where its close pairs end, and the pairs.
     close: Vec<CloseRows<T>>,
+    /// Likewise of the halo's rows.
+    close_in_halo: Vec<CloseRows<T>>,
     harmonics: Harmonics<T>,
     gradient: Gradient<T>,
     screened: Option<ScreenedTables<T>>,
@@ -53,6 +59,44 @@ pub(crate) struct Engine<T> {
     gradients: Vec<T>,
     /// For each of the caller's targets its place in Morton order.
     places: Vec<u32>,
+}
+
+/// Which near pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Those of the list of near leaves.
+    Own,
+    /// Those with other ranks' sources.
+    Halo,
+}
+
+/// Densities that go through the stages together.
+pub(crate) struct Few<'a> {
+    pub(crate) count: usize,
+    pub(crate) densities: Densities<'a>,
+}
+
+/// Calls `work` for some of k densities after others, over n sources at m targets.
+pub(crate) fn by_few<E>(
+    k: usize,
+    [n, m]: [usize; 2],
+    densities: Densities<'_>,
+    potentials: &mut Potentials<'_>,
+    mut work: impl FnMut(Few<'_>, Potentials<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    for first in (0..k).step_by(DENSITIES) {
+        let run = first..(first + DENSITIES).min(k);
+        let densities = Densities {
+            charges: densities.charges.map(|q| &q[run.start * n..run.end * n]),
+            dipoles: densities.dipoles.map(|d| &d[3 * run.start * n..3 * run.end * n]),
+        };
+        let potential =
+            potentials.potential.as_deref_mut().map(|p| &mut p[run.start * m..run.end * m]);
+        let gradient =
+            potentials.gradient.as_deref_mut().map(|g| &mut g[3 * run.start * m..3 * run.end * m]);
+        work(Few { count: run.len(), densities }, Potentials { potential, gradient })?;
+    }
+    Ok(())
 }
 
 /// Points, by fine coordinates, and strengths in single precision.
@@ -76,12 +120,17 @@ impl<T: Real> Engine<T> {
             SingleNear { sources, targets, strengths: Strengths::default() }
         });
         let derivatives = near_sums.derivatives;
-        let close = match &near {
-            Some(SingleNear { sources, targets, .. }) => {
-                find_close(simd, &geometry, points, (sources, targets.as_ref()), derivatives)
+        let close_of = |rows: &Rows| {
+            let of = (&geometry, rows);
+            match &near {
+                Some(SingleNear { sources, targets, .. }) => {
+                    find_close(simd, of, points, (sources, targets.as_ref()), derivatives)
+                }
+                None => find_close(simd, of, points, (&sources, targets.as_ref()), derivatives),
             }
-            None => find_close(simd, &geometry, points, (&sources, targets.as_ref()), derivatives),
         };
+        let (close, close_in_halo) =
+            (close_of(&geometry.lists.near), close_of(&geometry.lists.halo));
         let p = geometry.numbers.max().max(1);
         Self {
             simd,
@@ -90,6 +139,7 @@ impl<T: Real> Engine<T> {
             near_sums,
             near,
             close,
+            close_in_halo,
             harmonics: Harmonics::new(p),
             gradient: Gradient::new(p),
             screened: ScreenedTables::new(geometry.screening, &geometry.numbers),
@@ -112,48 +162,69 @@ impl<T: Real> Engine<T> {
     ) -> StageSeconds {
         let started = Instant::now();
         let mut seconds = StageSeconds::default();
-        let (n, m) = (self.geometry.source_order.index.len(), self.places.len());
-        for first in (0..k).step_by(DENSITIES) {
-            let run = first..(first + DENSITIES).min(k);
-            let densities = Densities {
-                charges: densities.charges.map(|q| &q[run.start * n..run.end * n]),
-                dipoles: densities.dipoles.map(|d| &d[3 * run.start * n..3 * run.end * n]),
+        let (n, side) = (self.sources(), self.geometry.root.side);
+        let Ok(()) = by_few(k, [n, self.places.len()], densities, &mut potentials, |few, sums| {
+            let scale = |density| {
+                let (charges, dipoles) = few.densities.of(density, n);
+                Scale::of(charges, dipoles, side)
             };
-            let potential =
-                potentials.potential.as_deref_mut().map(|p| &mut p[run.start * m..run.end * m]);
-            let gradient = potentials
-                .gradient
-                .as_deref_mut()
-                .map(|g| &mut g[3 * run.start * m..3 * run.end * m]);
-            self.apply_few(run.len(), densities, Potentials { potential, gradient }, &mut seconds);
-        }
+            let scales = (0..few.count).map(scale).collect();
+            self.begin(few.densities, scales, sums.gradient.is_some());
+            self.upward(few.count, &mut seconds);
+            self.downward(few.count, &mut seconds);
+            timed(&mut seconds.p2p, || self.p2p(Part::Own));
+            self.scatter(sums);
+            Ok::<(), Infallible>(())
+        });
         seconds.total = started.elapsed().as_secs_f64();
         seconds
     }
 
-    fn apply_few(
-        &mut self,
-        k: usize,
-        densities: Densities<'_>,
-        potentials: Potentials<'_>,
-        seconds: &mut StageSeconds,
-    ) {
+    /// The number of sources.
+    pub(crate) fn sources(&self) -> usize {
+        self.geometry.source_order.index.len()
+    }
+
+    /// Boxes, lists and truncation numbers.
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The strengths of the densities at work, in Morton order.
+    pub(crate) fn strengths(&mut self) -> &mut Strengths<T> {
+        &mut self.strengths
+    }
+
+    /// Their multipole expansions.
+    pub(crate) fn multipoles(&mut self) -> &mut Expansions<T> {
+        &mut self.translations.multipoles
+    }
+
+    /// Takes over the strengths of a few densities, one for each of `scales`, and makes all sums
+    /// zero.
+    pub(crate) fn begin(&mut self, densities: Densities<'_>, scales: Vec<Scale>, gradient: bool) {
         let Geometry { root, source_order, .. } = &self.geometry;
-        let Densities { charges, dipoles } = densities;
-        self.strengths.gather(source_order, k, charges, dipoles, root.side);
-        let m = self.places.len();
+        let (k, m) = (scales.len(), self.places.len());
+        self.strengths.gather(source_order, scales, densities, root.side);
         self.potential.clear();
         self.potential.resize(k * m, T::default());
         self.gradients.clear();
-        self.gradients
-            .resize(if potentials.gradient.is_some() { 3 * k * m } else { 0 }, T::default());
+        self.gradients.resize(if gradient { 3 * k * m } else { 0 }, T::default());
         self.translations.resize(k);
+    }
+
+    /// Makes the multipole expansions of k densities.
+    pub(crate) fn upward(&mut self, k: usize, seconds: &mut StageSeconds) {
         timed(&mut seconds.p2m, || self.p2m(k));
-        self.translations.run(&self.geometry, k, seconds);
+        timed(&mut seconds.m2m, || self.translations.m2m(&self.geometry, k));
+    }
+
+    /// Adds what the multipole expansions of k densities give at the targets.
+    pub(crate) fn downward(&mut self, k: usize, seconds: &mut StageSeconds) {
+        timed(&mut seconds.m2l, || self.translations.m2l(&self.geometry, k));
+        timed(&mut seconds.l2l, || self.translations.l2l(&self.geometry, k));
         timed(&mut seconds.l2p, || self.l2p(k));
         timed(&mut seconds.m2p, || self.m2p(k));
-        timed(&mut seconds.p2p, || self.p2p());
-        self.scatter(potentials);
     }
 
     fn p2m(&mut self, k: usize) {
@@ -220,11 +291,17 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    fn p2p(&mut self) {
+    /// Adds near pairs.
+    pub(crate) fn p2p(&mut self, part: Part) {
         let Self { simd, geometry, sources, targets, strengths, .. } = self;
+        let (rows, close) = match part {
+            Part::Own => (&geometry.lists.near, &self.close),
+            Part::Halo => (&geometry.lists.halo, &self.close_in_halo),
+        };
         let pairs = NearPairs {
             geometry,
-            close: &self.close,
+            rows,
+            close,
             strengths,
             near_sums: self.near_sums,
             sums: &Sums::new(&mut self.potential, &mut self.gradients, self.places.len()),
@@ -240,7 +317,7 @@ impl<T: Real> Engine<T> {
 
     /// Brings the sums into the caller's order and units. Scales and sides are divided by one after
     /// the other: their product, or the square of a side, may be beyond what a number can hold.
-    fn scatter(&self, potentials: Potentials<'_>) {
+    pub(crate) fn scatter(&self, potentials: Potentials<'_>) {
         let places = &self.places;
         let m = places.len();
         let side = self.geometry.root.side;

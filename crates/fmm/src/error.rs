@@ -46,6 +46,21 @@ pub enum Error {
     /// The GPU is missing, or failed.
     #[error(transparent)]
     Gpu(#[from] cuda::Error),
+    /// Another rank has failed, or messages between ranks.
+    #[error(transparent)]
+    Ranks(#[from] comm::Error),
+    /// Ranks that should be given the same were given different things.
+    #[error("ranks differ in their {what}: rank 0 has {first}, rank {rank} has {other}")]
+    RanksDiffer {
+        /// What should be the same.
+        what: &'static str,
+        /// The first rank that differs from rank 0.
+        rank: usize,
+        /// What rank 0 has.
+        first: String,
+        /// What that rank has.
+        other: String,
+    },
     /// More points than 32-bit indices can address.
     #[error("{count} {what}s are more than the {limit} that one plan can hold")]
     TooMany {

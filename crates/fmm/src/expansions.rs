@@ -49,6 +49,23 @@ impl<T: Real> Expansions<T> {
         }
     }
 
+    /// The coefficients of one density of box `slot` of a level.
+    pub(crate) fn of_box(&self, level: usize, density: usize, slot: usize) -> &[T] {
+        &self.levels[level][self.range(level, density, slot)]
+    }
+
+    /// As [`Self::of_box`], to write.
+    pub(crate) fn of_box_mut(&mut self, level: usize, density: usize, slot: usize) -> &mut [T] {
+        let range = self.range(level, density, slot);
+        &mut self.levels[level][range]
+    }
+
+    fn range(&self, level: usize, density: usize, slot: usize) -> Range<usize> {
+        let (p, cells) = self.shapes[level];
+        let begin = (density * cells + slot) * stride::<T>(p);
+        begin..begin + p * p
+    }
+
     /// Makes all coefficients zero.
     pub(crate) fn clear(&mut self) {
         for level in &mut self.levels {

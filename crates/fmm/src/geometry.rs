@@ -50,6 +50,13 @@ pub(crate) struct Geometry {
 /// Target boxes of one M2L block: their local expansions stay in a cache of this size.
 const BLOCK_BYTES: usize = 384 << 10;
 
+/// Target boxes of a block of M2L.
+pub(crate) fn block_size(options: &Options, precision: Precision) -> usize {
+    let scalar = if precision == Precision::Single { 4 } else { 8 };
+    let p = truncation::expected::stored(options.tolerance) as usize + 2;
+    (BLOCK_BYTES / (scalar * p * p)).clamp(64, 4096)
+}
+
 /// The root cube, and the most points that a leaf may hold: those given, or such that leaves hold
 /// about `occupancy`.
 pub(crate) fn root_and_leaf_size(
@@ -94,10 +101,9 @@ impl Geometry {
     ) -> Self {
         let OrderedPoints { root, mut source_order, mut target_order, leaf_size, direct } = ordered;
         let tree = Tree::new(&source_order, target_order.as_ref(), leaf_size);
-        let scalar = if precision == Precision::Single { 4 } else { 8 };
-        let p = truncation::expected::stored(options.tolerance) as usize + 2;
-        let block_size = (BLOCK_BYTES / (scalar * p * p)).clamp(64, 4096);
-        let mut lists = Lists::new(&tree, tuning::stencil(options, precision), direct, block_size);
+        let (stencil, block_size) =
+            (tuning::stencil(options, precision), block_size(options, precision));
+        let mut lists = Lists::new(&tree, stencil, direct, block_size);
         let sources = (&source_order, points.sources);
         let targets = target_order.as_ref().zip(points.targets).unwrap_or(sources);
         let screening = Screening::new(options.kernel, root.side);

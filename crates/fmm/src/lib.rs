@@ -9,6 +9,7 @@ mod close;
 mod coaxial;
 pub mod direct;
 mod disjoint;
+pub mod distributed;
 mod engine;
 mod error;
 mod expansions;

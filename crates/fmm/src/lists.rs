@@ -109,6 +109,8 @@ pub(crate) struct Lists {
     pub vectors: Vec<Vector>,
     /// P2P: the source leaves of each target leaf.
     pub near: Rows,
+    /// Likewise those that are other ranks', taken out of `near`; no rows if there are no others.
+    pub halo: Rows,
     /// Source-target pairs of points that P2P sums.
     pub near_pairs: u64,
 }
@@ -154,8 +156,8 @@ impl Far {
 }
 
 /// What the traversal asks of a box, in little memory.
-#[derive(Clone, Copy)]
-struct BoxKey {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BoxKey {
     /// Twice the place plus one: the centre in half sides of the box.
     centre: [i32; 3],
     sources: u32,
@@ -164,24 +166,87 @@ struct BoxKey {
 }
 
 impl BoxKey {
-    fn of(cell: &Cell) -> Self {
-        Self {
-            centre: cell.place.map(|i| 2 * i as i32 + 1),
-            sources: cell.sources.len() as u32,
-            level: cell.level,
-            leaf: cell.is_leaf(),
-        }
+    pub(crate) fn new(place: [u32; 3], level: u8, sources: u32, leaf: bool) -> Self {
+        Self { centre: place.map(|i| 2 * i as i32 + 1), sources, level, leaf }
+    }
+
+    pub(crate) fn of(cell: &Cell) -> Self {
+        Self::new(cell.place, cell.level, cell.sources.len() as u32, cell.is_leaf())
     }
 }
 
-/// Boxes and the rule that settles pairs of them.
-struct Rule<'a> {
-    tree: &'a Tree,
-    boxes: &'a [BoxKey],
+/// What becomes of a pair of boxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is translated.
+    Far,
+    /// Two leaves are summed directly.
+    Near,
+    /// The source's children take its place.
+    SplitSource,
+    /// The target's children take its place.
+    SplitTarget,
+}
+
+/// The rule that settles pairs of boxes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
     stencil: Stencil,
     acceptance: [i64; MAX_LEVEL_DIFFERENCE as usize + 1],
     /// Pairs of points up to which boxes two levels apart or more are summed directly.
     direct: u64,
+}
+
+impl Rule {
+    pub(crate) fn new(stencil: Stencil, direct: u64) -> Self {
+        Self { stencil, acceptance: acceptance(stencil), direct }
+    }
+
+    /// What becomes of a source and a target that holds `targets` points, and the offset of their
+    /// centres ([`offset`]).
+    #[inline(always)]
+    pub(crate) fn settle(
+        &self,
+        source: &BoxKey,
+        target: &BoxKey,
+        targets: usize,
+    ) -> (Verdict, [i32; 3]) {
+        // As `offset`: one of the two shifts is 0.
+        let finer_source = source.level.saturating_sub(target.level);
+        let finer_target = target.level.saturating_sub(source.level);
+        let difference = u32::from(finer_source | finer_target);
+        let offset: [i32; 3] = std::array::from_fn(|i| {
+            (target.centre[i] << finer_source) - (source.centre[i] << finer_target)
+        });
+        let r2: i64 = offset.iter().map(|&o| i64::from(o) * i64::from(o)).sum();
+        let comparable = self.stencil != Stencil::Full || difference == 0 || {
+            // The full stencil crosses levels only where a leaf ends one side.
+            (finer_target > 0 && source.leaf) || (finer_source > 0 && target.leaf)
+        };
+        let point_pairs = targets as u64 * u64::from(source.sources);
+        let cheap = difference >= 2 && point_pairs <= self.direct;
+        let verdict = if comparable
+            && !cheap
+            && difference <= MAX_LEVEL_DIFFERENCE
+            && r2 >= self.acceptance[difference as usize]
+        {
+            Verdict::Far
+        } else if !source.leaf && (finer_source == 0 || target.leaf) {
+            Verdict::SplitSource
+        } else if !target.leaf {
+            Verdict::SplitTarget
+        } else {
+            Verdict::Near
+        };
+        (verdict, offset)
+    }
+}
+
+/// Boxes whose pairs are settled by a rule.
+struct Traversal<'a> {
+    tree: &'a Tree,
+    boxes: &'a [BoxKey],
+    rule: Rule,
 }
 
 impl Lists {
@@ -189,7 +254,7 @@ impl Lists {
     /// summed directly; a block has up to `block_size` target boxes.
     pub(crate) fn new(tree: &Tree, stencil: Stencil, direct: u64, block_size: usize) -> Self {
         let boxes: Vec<BoxKey> = tree.cells.par_iter().with_min_len(4096).map(BoxKey::of).collect();
-        let rule = Rule { tree, boxes: &boxes, stencil, acceptance: acceptance(stencil), direct };
+        let traversal = Traversal { tree, boxes: &boxes, rule: Rule::new(stencil, direct) };
         let spare = Mutex::new(Vec::<Far>::new());
         let threads = rayon::current_num_threads();
         let mut lists = Self::default();
@@ -220,7 +285,7 @@ impl Lists {
                         let (of, slot) = (&above[parent / size_above], parent % size_above);
                         let inherited = of.begins[slot] as usize..of.begins[slot + 1] as usize;
                         stack.extend_from_slice(&of.left[inherited]);
-                        rule.visit(index, &mut stack, &mut far, &mut found);
+                        traversal.visit(index, &mut stack, &mut far, &mut found);
                     }
                     let (block, keys) = group(tree, cells, &far);
                     if let Ok(mut spare) = spare.lock() {
@@ -257,7 +322,7 @@ impl Lists {
     }
 }
 
-impl Rule<'_> {
+impl Traversal<'_> {
     /// Settles what it can between target box `index` and the boxes on `stack`; the rest is left to
     /// its children.
     fn visit(&self, index: usize, stack: &mut Vec<u32>, far: &mut Far, found: &mut Found) {
@@ -275,36 +340,20 @@ impl Rule<'_> {
             if source.sources == 0 {
                 continue;
             }
-            if source.level == target.level && self.stencil != Stencil::Full {
+            if source.level == target.level && self.rule.stencil != Stencil::Full {
                 self.settle_equal((s, &source), &target, stack, far, found);
                 continue;
             }
-            // As `offset`: one of the two shifts is 0.
-            let finer_source = source.level.saturating_sub(target.level);
-            let finer_target = target.level.saturating_sub(source.level);
-            let difference = u32::from(finer_source | finer_target);
-            let offset: [i32; 3] = std::array::from_fn(|i| {
-                (target.centre[i] << finer_source) - (source.centre[i] << finer_target)
-            });
-            let r2: i64 = offset.iter().map(|&o| i64::from(o) * i64::from(o)).sum();
-            let comparable = self.stencil != Stencil::Full || difference == 0 || {
-                // The full stencil crosses levels only where a leaf ends one side.
-                (finer_target > 0 && source.leaf) || (finer_source > 0 && target.leaf)
-            };
-            let point_pairs = targets as u64 * u64::from(source.sources);
-            let cheap = difference >= 2 && point_pairs <= self.direct;
-            if comparable
-                && !cheap
-                && difference <= MAX_LEVEL_DIFFERENCE
-                && r2 >= self.acceptance[difference as usize]
-            {
-                far.push(i32::from(source.level) - i32::from(target.level), offset, s);
-            } else if !source.leaf && (finer_source == 0 || target.leaf) {
-                stack.extend(self.tree.cells[s as usize].children().map(|c| c as u32));
-            } else if !target.leaf {
-                found.left.push(s);
-            } else {
-                found.near.entries.push(s);
+            let (verdict, offset) = self.rule.settle(&source, &target, targets);
+            match verdict {
+                Verdict::Far => {
+                    far.push(i32::from(source.level) - i32::from(target.level), offset, s);
+                }
+                Verdict::SplitSource => {
+                    stack.extend(self.tree.cells[s as usize].children().map(|c| c as u32));
+                }
+                Verdict::SplitTarget => found.left.push(s),
+                Verdict::Near => found.near.entries.push(s),
             }
         }
         far.ends.push(far.pairs.len() as u32);
@@ -335,7 +384,7 @@ impl Rule<'_> {
         // The target's parent had the source's parent near, so that offsets are small.
         let square = |offset: [i32; 3]| -> i32 { offset.iter().map(|&o| o * o).sum() };
         let offset: [i32; 3] = std::array::from_fn(|i| target.centre[i] - source.centre[i]);
-        if i64::from(square(offset)) >= self.acceptance[0] {
+        if i64::from(square(offset)) >= self.rule.acceptance[0] {
             far.push(0, offset, s);
             return;
         }
@@ -344,7 +393,7 @@ impl Rule<'_> {
             rest.push(s);
             return;
         }
-        let accepted = self.acceptance[1] as i32;
+        let accepted = self.rule.acceptance[1] as i32;
         let (mut taken, mut rest) = ([(0, [0; 3]); 8], [0; 8]);
         let (mut taken_count, mut rest_count) = (0, 0);
         for c in self.tree.cells[s as usize].children().take(8) {

@@ -379,17 +379,26 @@ impl Sample {
 
     /// Draws from the points.
     pub(crate) fn new(root: &Root, points: &[[f64; 3]]) -> Self {
+        Self::of_keys(Self::draw(root, points, 1.0), points.len())
+    }
+
+    /// Keys of points drawn where these are a `share` of all.
+    pub(crate) fn draw(root: &Root, points: &[[f64; 3]], share: f64) -> Vec<u64> {
         let keys = Keys::new(root);
         let n = points.len();
-        let drawn = Self::MOST.min(n);
-        let mut keys: Vec<u64> = (0..drawn)
+        let drawn = ((Self::MOST as f64 * share).ceil() as usize).min(n);
+        (0..drawn)
             .into_par_iter()
             .with_min_len(1024)
             // Neighbours in the caller's order are often neighbours in space: draw at random.
             .map(|i| keys.of(&points[((u128::from(hash(i as u64)) * n as u128) >> 64) as usize]))
-            .collect();
+            .collect()
+    }
+
+    /// From the keys drawn of all `count` points.
+    pub(crate) fn of_keys(mut keys: Vec<u64>, count: usize) -> Self {
         keys.par_sort_unstable();
-        Self { keys, count: n }
+        Self { keys, count }
     }
 
     /// Mean number of other points in the box at `level` of a point: two points drawn at random

@@ -97,10 +97,11 @@ pub struct Options {
     /// What is summed.
     pub kernel: Kernel,
     /// Relative L2 error of the potential (and of the gradient, if planned) for charges of random
-    /// sign, 1e-13 ..= 0.5. Below about 1e-11 strongly clustered points may miss it: truncation
-    /// numbers end at 60. A lone charge, or a few, at the corner of a box may miss it by a fifth,
-    /// with a GPU by more: their error is that of single translations, of which only the mean is
-    /// bounded.
+    /// sign, 1e-13 ..= 0.5. Below about 1e-11 strongly clustered points may miss it, and below
+    /// 1e-8 points that all lie at corners of their boxes, as those of a small lattice may:
+    /// truncation numbers end at 60, on a GPU before that. A lone charge, or a few, at the corner
+    /// of a box may miss it by a fifth, with a GPU by more: their error is that of single
+    /// translations, of which only the mean is bounded.
     pub tolerance: f64,
     /// Floating-point format; `None` takes single precision where the tolerance allows it.
     pub precision: Option<Precision>,

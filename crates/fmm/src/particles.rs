@@ -10,6 +10,7 @@
 
 use rayon::prelude::*;
 
+use crate::Densities;
 use crate::disjoint::DisjointSlice;
 use crate::scale::Scale;
 use crate::simd::{Real, Simd};
@@ -166,22 +167,21 @@ impl<T: Real> Strengths<T> {
         }
     }
 
-    /// Brings caller's densities into Morton order, each by its own scale.
+    /// All arrays: charges, then dipoles axis by axis.
+    pub(crate) fn components(&mut self) -> impl Iterator<Item = &mut Vec<T>> {
+        self.charges.iter_mut().chain(self.dipoles.iter_mut().flatten())
+    }
+
+    /// Brings caller's densities into Morton order, each by its own of `scales`.
     pub(crate) fn gather(
         &mut self,
         order: &MortonOrder,
-        k: usize,
-        charges: Option<&[f64]>,
-        dipoles: Option<&[f64]>,
+        scales: Vec<Scale>,
+        Densities { charges, dipoles }: Densities<'_>,
         side: f64,
     ) {
-        let n = order.index.len();
-        self.scales.clear();
-        self.scales.extend((0..k).map(|density| {
-            let charges = charges.map_or(&[][..], |q| &q[density * n..(density + 1) * n]);
-            let dipoles = dipoles.map_or(&[][..], |d| &d[density * 3 * n..(density + 1) * 3 * n]);
-            Scale::of(charges, dipoles, side)
-        }));
+        let (n, k) = (order.index.len(), scales.len());
+        self.scales = scales;
         self.charges.resize_with(charges.map_or(0, |_| k), Vec::new);
         for (density, to) in self.charges.iter_mut().enumerate() {
             let from = charges.map_or(&[][..], |q| &q[density * n..(density + 1) * n]);

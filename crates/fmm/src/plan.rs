@@ -21,6 +21,15 @@ pub struct Densities<'a> {
     pub dipoles: Option<&'a [f64]>,
 }
 
+impl<'a> Densities<'a> {
+    /// Charges and dipoles of one density over `n` sources, empty where there are none.
+    pub(crate) fn of(&self, density: usize, n: usize) -> (&'a [f64], &'a [f64]) {
+        let charges = self.charges.map_or(&[][..], |q| &q[density * n..(density + 1) * n]);
+        let dipoles = self.dipoles.map_or(&[][..], |d| &d[density * 3 * n..(density + 1) * 3 * n]);
+        (charges, dipoles)
+    }
+}
+
 /// Where one `apply` writes its sums: k densities at m targets, in the caller's order; what was
 /// there is overwritten.
 #[derive(Debug, Default)]
@@ -329,7 +338,7 @@ impl Plan {
 /// Points that 32-bit indices address, with room for padding.
 const MAX_POINTS: usize = u32::MAX as usize - 64;
 
-fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
+pub(crate) fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
     if points.len() > MAX_POINTS {
         return Err(Error::TooMany { what, count: points.len(), limit: MAX_POINTS });
     }

@@ -21,12 +21,18 @@ impl Scale {
     /// Brings the largest strength to between 1 and 2: charges as they are, components of dipoles
     /// in units of `side`.
     pub(crate) fn of(charges: &[f64], dipoles: &[f64], side: f64) -> Self {
-        let charges = exponent(largest(charges));
-        let dipoles = exponent(largest(dipoles)).map(|e| e - exponent(side).unwrap_or(0));
-        Self::by(charges.max(dipoles).unwrap_or(0))
+        Self::by(Self::exponent(charges, dipoles, side).unwrap_or(0))
     }
 
-    fn by(exponent: i32) -> Self {
+    /// The exponent of the largest strength; none if all are zero.
+    pub(crate) fn exponent(charges: &[f64], dipoles: &[f64], side: f64) -> Option<i32> {
+        let charges = exponent(largest(charges));
+        let dipoles = exponent(largest(dipoles)).map(|e| e - exponent(side).unwrap_or(0));
+        charges.max(dipoles)
+    }
+
+    /// Divides by a power of two.
+    pub(crate) fn by(exponent: i32) -> Self {
         let exponent = exponent.clamp(-MOST, MOST);
         let power = |exponent: i32| f64::from_bits(((1023 + exponent) as u64) << 52);
         Self { factor: power(-exponent), inverse: power(exponent) }

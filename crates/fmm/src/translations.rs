@@ -13,7 +13,6 @@ use crate::expansions::Expansions;
 use crate::geometry::Geometry;
 use crate::lists::Lists;
 use crate::parent_child::{ParentChildBatch, ParentChildJob, translate_batches};
-use crate::plan::StageSeconds;
 use crate::simd::{Level, Real};
 use crate::translate::{Kind, Tables, Use, Vector};
 use crate::truncation::TruncationNumbers;
@@ -77,15 +76,8 @@ impl<T: Real> Translations<T> {
         self.locals.resize(k);
     }
 
-    /// Makes the local expansions of k densities from the multipole expansions of the leaves, and
-    /// adds the times of the stages.
-    pub(crate) fn run(&mut self, geometry: &Geometry, k: usize, seconds: &mut StageSeconds) {
-        timed(&mut seconds.m2m, || self.m2m(geometry, k));
-        timed(&mut seconds.m2l, || self.m2l(geometry, k));
-        timed(&mut seconds.l2l, || self.l2l(geometry, k));
-    }
-
-    fn m2m(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize) {
+    /// Makes the multipole expansions of k densities from those of the leaves.
+    pub(crate) fn m2m(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize) {
         let levels = tree.levels.len();
         for (i, batches) in self.upward.iter().enumerate() {
             let level = levels - 2 - i;
@@ -96,7 +88,8 @@ impl<T: Real> Translations<T> {
         }
     }
 
-    fn m2l(&mut self, Geometry { tree, lists, .. }: &Geometry, k: usize) {
+    /// Makes the local expansions of k densities, without what boxes get from their parents.
+    pub(crate) fn m2l(&mut self, Geometry { tree, lists, .. }: &Geometry, k: usize) {
         let Self { simd, m2l, multipoles, locals, .. } = self;
         locals.clear();
         let levels = locals.share();
@@ -116,7 +109,8 @@ impl<T: Real> Translations<T> {
         }
     }
 
-    fn l2l(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize) {
+    /// Adds the parents' local expansions.
+    pub(crate) fn l2l(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize) {
         for (level, batches) in self.downward.iter().enumerate() {
             let (order_in, order_out) = (numbers.local[level], numbers.local[level + 1]);
             let first = tree.levels[level + 1].start;

@@ -58,6 +58,11 @@ pub(crate) struct Root {
 impl Root {
     /// The smallest cube about the points.
     pub(crate) fn around(points: &[&[[f64; 3]]]) -> Self {
+        Self::of_bounds(Self::bounds(points))
+    }
+
+    /// Lowest and highest coordinates; infinite, and the wrong way round, of no points.
+    pub(crate) fn bounds(points: &[&[[f64; 3]]]) -> [[f64; 3]; 2] {
         const EMPTY: [[f64; 3]; 2] = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
         let join = |[low, high]: [[f64; 3]; 2], [l, h]: [[f64; 3]; 2]| {
             // Plain comparisons, which become vector instructions; no coordinate is NaN.
@@ -65,10 +70,14 @@ impl Root {
             [low, std::array::from_fn(|i| if h[i] > high[i] { h[i] } else { high[i] })]
         };
         let of = |points: &[[f64; 3]]| points.iter().fold(EMPTY, |box_, x| join(box_, [*x, *x]));
-        let [low, high] = points
+        points
             .iter()
             .map(|points| points.par_chunks(4096).map(of).reduce(|| EMPTY, join))
-            .fold(EMPTY, join);
+            .fold(EMPTY, join)
+    }
+
+    /// The smallest cube about [`Self::bounds`].
+    pub(crate) fn of_bounds([low, high]: [[f64; 3]; 2]) -> Self {
         if low[0] > high[0] {
             return Self { corner: [0.0; 3], side: 1.0 };
         }
@@ -146,6 +155,19 @@ impl Tree {
         needed: impl Fn(&Cell) -> bool + Sync,
     ) -> Self {
         let target_keys = targets.map_or(&sources.keys[..], |t| &t.keys);
+        Self::split(sources, targets, |cell| {
+            divides(&cell.targets, target_keys, leaf_sizes[1])
+                || (divides(&cell.sources, &sources.keys, leaf_sizes[0]) && needed(cell))
+        })
+    }
+
+    /// Splits the boxes that are `full`.
+    pub(crate) fn split(
+        sources: &MortonOrder,
+        targets: Option<&MortonOrder>,
+        full: impl Fn(&Cell) -> bool + Sync,
+    ) -> Self {
+        let target_keys = targets.map_or(&sources.keys[..], |t| &t.keys);
         let source_keys = &sources.keys[..];
         let mut cells = vec![Cell {
             place: [0; 3],
@@ -161,10 +183,6 @@ impl Tree {
         for level in 0..MAX_DEPTH {
             let current = levels[level].clone();
             let begin = cells.len();
-            let full = |cell: &Cell| {
-                divides(&cell.targets, target_keys, leaf_sizes[1])
-                    || (divides(&cell.sources, source_keys, leaf_sizes[0]) && needed(cell))
-            };
             let split: Vec<Vec<Cell>> = cells[current.clone()]
                 .par_chunks(JOB_CELLS)
                 .enumerate()
@@ -195,6 +213,17 @@ impl Tree {
             levels.push(begin..cells.len());
         }
         Self { cells, levels }
+    }
+
+    /// The box at a place of `level`, if there is one.
+    pub(crate) fn find(&self, level: u8, place: [u32; 3]) -> Option<usize> {
+        let mut index = 0;
+        for finer in (0..level).rev() {
+            let of_child = place.map(|i| i >> finer);
+            let cell = self.cells.get(index).filter(|cell| !cell.is_leaf())?;
+            index = cell.children().find(|&child| self.cells[child].place == of_child)?;
+        }
+        Some(index)
     }
 
     /// Deepest level.

@@ -146,7 +146,7 @@ pub(crate) fn dense_cost(p: f64) -> f64 {
 }
 
 /// Time of one near pair of these sums in units of [`rotated_cost`], for each density.
-fn cost_of_pair(options: &Options, precision: Precision) -> f64 {
+pub(crate) fn cost_of_pair(options: &Options, precision: Precision) -> f64 {
     let dipoles = if options.dipoles { 1.05 } else { 1.0 };
     let gradient = if options.gradient { 1.1 } else { 1.0 };
     // k densities share a distance, which is three quarters of a pair; they share nothing of a

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use fmm::samples::{ChargeKind, Distribution, Random};
-use fmm::{Densities, Options, Plan, Potentials, Precision, Stencil, Truncation, direct};
+use fmm::{Densities, Mode, Options, Plan, Potentials, Precision, Stencil, Truncation, direct};
 
 const DISTRIBUTIONS: [Distribution; 4] =
     [Distribution::Cube, Distribution::Sphere, Distribution::Plummer, Distribution::GradedPlate];
@@ -420,4 +420,32 @@ fn misuse_is_an_error_that_names_what_is_wrong() {
     assert!(matches!(nan, Err(fmm::Error::NotFinite { index: 0, .. })));
     let silly = Plan::new(&points, None, &Options { tolerance: 0.0, ..Options::default() });
     assert!(matches!(silly, Err(fmm::Error::Option { option: "tolerance", .. })));
+}
+
+/// Many points at each of a few places, which are all at corners of their boxes: more terms are
+/// needed than points anywhere else would ask for.
+#[test]
+fn places_at_corners_of_boxes() {
+    let mut random = Random::new(9);
+    let sources: Vec<[f64; 3]> =
+        (0..4000).map(|_| std::array::from_fn(|_| random.below(3) as f64)).collect();
+    let charges = ChargeKind::Mixed.charges(&sources, &mut random);
+    let case = Case {
+        sources: &sources,
+        targets: None,
+        charges: Some(&charges),
+        dipoles: None,
+        densities: 1,
+        gradient: true,
+    };
+    for tolerance in [1e-3, 1e-5, 1e-7] {
+        for mode in [Mode::Fmm, Mode::Treecode] {
+            let options = Options { tolerance, mode, ..Options::default() };
+            let (potential, gradient) = measure(&case, &options);
+            assert!(
+                potential <= tolerance && gradient <= tolerance,
+                "{mode:?} {tolerance:e}: {potential:e} {gradient:e}"
+            );
+        }
+    }
 }

@@ -9,9 +9,8 @@ use cuda::{Buffer, Device, Pinned};
 use super::{on_host, points};
 use crate::geometry::{Geometry, Points};
 use crate::lists::Rows;
-use crate::plan::StageSeconds;
 use crate::simd::{self, Real};
-use crate::translations::Translations;
+use crate::translations::{Translations, timed};
 use crate::tree::MortonOrder;
 use crate::truncation::TruncationNumbers;
 use crate::{Error, Options, Precision};
@@ -151,11 +150,12 @@ impl<T: Real + Bytes> Staged<T> {
         let Self { geometry, translations, multipoles: from, locals: to } = self;
         let mut at = started.elapsed().as_secs_f64();
         let bytes = |range: Range<usize>| range.start * size_of::<T>()..range.end * size_of::<T>();
-        let mut seconds = StageSeconds::default();
+        let [mut m2m, mut m2l, mut l2l] = [0.0; 3];
         translations.multipoles.load(|level, range| T::load(&from[bytes(range)], level));
-        translations.run(geometry, 1, &mut seconds);
+        timed(&mut m2m, || translations.m2m(geometry, 1));
+        timed(&mut m2l, || translations.m2l(geometry, 1));
+        timed(&mut l2l, || translations.l2l(geometry, 1));
         translations.locals.store(|level, range| T::store(level, &mut to[bytes(range)]));
-        let StageSeconds { m2m, m2l, l2l, .. } = seconds;
         for (stage, seconds) in [("M2M", m2m), ("M2L", m2l), ("L2L", l2l)] {
             spans.push(Span { stage, gpu: false, begin: at, end: at + seconds });
             at += seconds;

@@ -20,6 +20,7 @@ use rayon::prelude::*;
 
 use crate::close::{CloseRows, P2P_LEAVES, add_close};
 use crate::geometry::Geometry;
+use crate::lists::Rows;
 use crate::near::{NearLeaf, TargetLeaf, close_sides};
 use crate::particles::{Particles, Strengths};
 use crate::simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
@@ -59,6 +60,8 @@ impl NearSums {
 /// All near pairs of a plan, summed up in `T`.
 pub(crate) struct NearPairs<'a, T> {
     pub(crate) geometry: &'a Geometry,
+    /// Target leaves with their near source leaves.
+    pub(crate) rows: &'a Rows,
     /// For each job its close pairs, if they are kept apart.
     pub(crate) close: &'a [CloseRows<T>],
     /// Of the close pairs.
@@ -78,7 +81,7 @@ impl<T: Real> NearPairs<'_, T> {
         strengths: &Strengths<N>,
     ) {
         let targets = targets.unwrap_or(sources);
-        let rows = self.geometry.lists.near.cells.len();
+        let rows = self.rows.cells.len();
         (0..rows.div_ceil(P2P_LEAVES)).into_par_iter().with_max_len(1).for_each(|i| {
             let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
             let close = self.close.get(i);
@@ -107,17 +110,17 @@ impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
     #[inline(always)]
     fn run<V: Simd<Scalar = N>>(self) {
         let Self { sources, targets, strengths, .. } = self;
-        let NearPairs { geometry, near_sums, sums, .. } = *self.all;
-        let Geometry { root, screening, tree, lists, .. } = geometry;
+        let NearPairs { geometry, rows, near_sums, sums, .. } = *self.all;
+        let Geometry { root, screening, tree, .. } = geometry;
         let NearSums { full, derivatives, .. } = near_sums;
         let close = close_sides::<N, T>(derivatives);
         let (mut begin, mut entry) = (0, 0);
         for (i, row) in self.rows.enumerate() {
-            let index = lists.near.cells[row];
+            let index = rows.cells[row];
             let target = &tree.cells[index as usize];
             let leaf = TargetLeaf::new(root, tree, index, close);
             let range = target.targets.start as usize..target.targets.end as usize;
-            for list in lists.near.row(row).chunks(LEAVES) {
+            for list in rows.row(row).chunks(LEAVES) {
                 let mut near: [NearLeaf<N>; LEAVES] = std::array::from_fn(|_| NearLeaf::default());
                 let near = &mut near[..list.len()];
                 for (near, &source) in near.iter_mut().zip(list) {

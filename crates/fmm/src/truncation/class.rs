@@ -21,6 +21,20 @@ impl Class {
         Self { level, finer_target, offset }
     }
 
+    /// The class as one number, in the order of classes: offsets have 19 bits.
+    pub(super) fn pack(&self) -> [u64; 2] {
+        let [x, y, z] = self.offset.map(|o| o as u64);
+        let levels = u64::from(self.level) << 8 | (i64::from(self.finer_target) + 128) as u64;
+        [levels << 20 | x, y << 32 | z]
+    }
+
+    /// The class of [`Self::pack`]'s numbers.
+    pub(super) fn unpack([first, second]: [u64; 2]) -> Self {
+        let offset = [first & 0xf_ffff, second >> 32, second & 0xffff_ffff].map(|o| o as i32);
+        let finer_target = ((first >> 20 & 0xff) as i64 - 128) as i8;
+        Self { level: (first >> 28) as u8, finer_target, offset }
+    }
+
     /// Levels of source and target.
     pub(super) fn levels(&self) -> [usize; 2] {
         let source = i32::from(self.level) - i32::from(self.finer_target);

@@ -11,7 +11,6 @@ use super::optimise::{Goal, Statistics};
 use super::sampling::{self, Point, Pool, mix};
 use super::series::{Errors, Sample};
 use super::{Class, class_of, screened};
-use crate::Options;
 use crate::lists::{Lists, TargetBlock};
 use crate::screened::Screening;
 use crate::simd::{Level, dispatch};
@@ -54,15 +53,24 @@ pub(crate) struct PointSets<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidates {
     /// Translations.
-    count: f64,
+    pub(super) count: f64,
     /// `sum N_source N_target` over them.
     pub(super) weight: f64,
     /// Pairs of boxes, each with the weight that it stands for.
     pairs: Vec<([u32; 2], f64)>,
 }
 
-/// Counts, weights and candidate pairs of boxes of every class.
-pub(super) fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Candidates> {
+/// Counts, weights and candidate pairs of boxes of every class. `source_counts`: the sources of
+/// each box, if not all are here.
+pub(super) fn collect(
+    tree: &Tree,
+    lists: &Lists,
+    source_counts: Option<&[f64]>,
+) -> BTreeMap<Class, Candidates> {
+    let sources_of = |index: usize| match source_counts {
+        Some(counts) => counts[index],
+        None => tree.cells[index].sources.len() as f64,
+    };
     let of_block = |block: &TargetBlock| {
         let mut classes = BTreeMap::<Class, Candidates>::new();
         for batch in &block.batches {
@@ -71,7 +79,7 @@ pub(super) fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Candidates>
             let base = tree.levels[batch.source_level as usize].start as u32;
             let pairs = &block.pairs[batch.pairs.start as usize..batch.pairs.end as usize];
             let weight_of = |&[s, t]: &[u32; 2]| {
-                tree.cells[(base + s) as usize].sources.len() as f64
+                sources_of((base + s) as usize)
                     * tree.cells[block.cells.start + t as usize].targets.len() as f64
             };
             let step = pairs.len().div_ceil(WEIGHED);
@@ -107,14 +115,15 @@ pub(super) fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Candidates>
 }
 
 /// Measures the errors of every class for every p' up to `p_max`, or until they are so small that
-/// more terms are of no use: from there on they are taken as constant, and not listed.
+/// more terms are of no use: from there on they are taken as constant, and not listed. `classes`
+/// share the goal.
 pub(super) fn measure(
     points: &PointSets<'_>,
-    lists: &Lists,
-    candidates: BTreeMap<Class, Candidates>,
+    candidates: &BTreeMap<Class, Candidates>,
+    measures: Measures,
+    classes: usize,
     p_max: usize,
     goal: Goal,
-    options: &Options,
     simd: Level,
 ) -> BTreeMap<Class, Statistics> {
     let PointSets { root, tree, sources, targets, .. } = points;
@@ -128,14 +137,15 @@ pub(super) fn measure(
     let measurement = Measurement {
         points,
         pools: [&sources_drawn, targets_drawn.as_ref().unwrap_or(&sources_drawn)],
-        measures: Measures::new(points, lists, &candidates, options),
+        measures,
         p_max,
-        negligible: NEGLIGIBLE * goal.budget / candidates.len().max(1) as f64,
+        negligible: NEGLIGIBLE * goal.budget / classes.max(1) as f64,
         own2: goal.own2,
         simd,
     };
-    let classes: Vec<_> = candidates.into_iter().collect();
-    let of = |(class, candidates)| (class, measurement.of(&class, &candidates));
+    let classes: Vec<_> = candidates.iter().collect();
+    let of =
+        |(class, candidates): (&Class, &Candidates)| (*class, measurement.of(class, candidates));
     let measured: Vec<_> = classes.into_par_iter().map(of).collect();
     measured.into_iter().collect()
 }

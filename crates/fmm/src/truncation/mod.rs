@@ -16,6 +16,7 @@ pub(crate) mod expected;
 mod measure;
 mod norms;
 mod optimise;
+mod ranks;
 mod sampling;
 mod screened;
 mod series;
@@ -26,7 +27,10 @@ use std::collections::BTreeMap;
 pub(crate) use class::Class;
 pub(crate) use measure::PointSets;
 pub(crate) use norms::ENCOUNTER;
+use norms::Measures;
+use optimise::error;
 pub(crate) use optimise::{Goal, Method, Rule, Statistics, optimise};
+pub(crate) use ranks::choose_on_ranks;
 pub(crate) use treecode::choose_for_treecode;
 
 use crate::lists::Lists;
@@ -127,24 +131,52 @@ pub(crate) fn choose(
     options: &Options,
     simd: Level,
 ) -> TruncationNumbers {
-    let candidates = measure::collect(points.tree, lists);
+    let candidates = measure::collect(points.tree, lists, None);
     let chosen = match Rule::given(options) {
         Some(rule) => candidates.keys().map(|class| (*class, rule.of(class))).collect(),
         None => {
-            let p_max = largest(options);
-            let goal = Goal::new(options, margin(options));
-            let classes = measure::measure(points, lists, candidates, p_max, goal, options, simd);
-            let hybrid = options.backend == Backend::Hybrid;
-            let method = if hybrid { Method::Hybrid } else { Method::Rotated };
-            optimise(&classes, p_max, goal, options.truncation, method)
+            let measures = Measures::new(points, lists, &candidates, options);
+            let (mut p_max, goal) = (largest(options), Goal::new(options, margin(options)));
+            let count = candidates.len();
+            loop {
+                let classes =
+                    measure::measure(points, &candidates, measures, count, p_max, goal, simd);
+                let chosen = optimise(&classes, p_max, goal, options.truncation, method(options));
+                match more_terms(options, &classes, &chosen, p_max) {
+                    Some(more) => p_max = more,
+                    None => break chosen,
+                }
+            }
         }
     };
     assign(points.tree.levels.len(), lists, &chosen)
 }
 
+/// How the translations of a CPU are computed.
+fn method(options: &Options) -> Method {
+    if options.backend == Backend::Hybrid { Method::Hybrid } else { Method::Rotated }
+}
+
 /// The largest truncation number that is considered.
 pub(crate) fn largest(options: &Options) -> usize {
     options.truncation_number.unwrap_or_else(|| expected::largest(options)).min(P_MAX)
+}
+
+/// Share of the tolerance beyond which an error that is predicted asks for more terms.
+const MISSED: f64 = 0.5;
+
+/// The largest truncation number to try next, if the errors of `chosen` are too large: more points
+/// than elsewhere lie at the corners of their boxes, as those of a lattice may.
+fn more_terms(
+    options: &Options,
+    classes: &BTreeMap<Class, Statistics>,
+    chosen: &BTreeMap<Class, usize>,
+    p_max: usize,
+) -> Option<usize> {
+    // A GPU has room for as many terms as were expected.
+    let free = options.truncation_number.is_none() && method(options) == Method::Rotated;
+    let missed = error(classes, |class| chosen[class]).sqrt() > MISSED * options.tolerance;
+    (free && missed && p_max < P_MAX).then(|| (p_max + p_max / 2).min(P_MAX))
 }
 
 /// The class of translations by `vector` to boxes of `level`.

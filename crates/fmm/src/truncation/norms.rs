@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use comm::{Communicator, Operation};
 use rayon::prelude::*;
 
 use super::Class;
@@ -191,6 +192,26 @@ impl Measures {
         norms.add_near(points, lists);
         let Options { gradient, dipoles, .. } = *options;
         Self { norms, far, screening, closest2, far_pairs, gradient, dipoles }
+    }
+
+    /// Those of the sums of all ranks, from each rank's.
+    pub(super) fn of_all(self, group: &dyn Communicator) -> Result<Self, comm::Error> {
+        let mut sums = [0.0; 7];
+        for (to, norms) in [self.norms, self.far].into_iter().enumerate() {
+            sums[3 * to..3 * to + 3].copy_from_slice(&[
+                norms.potential,
+                norms.gradient,
+                norms.second,
+            ]);
+        }
+        sums[6] = self.far_pairs;
+        group.all_reduce(&mut sums, Operation::Sum)?;
+        let mut closest2 = [self.closest2];
+        group.all_reduce(&mut closest2, Operation::Min)?;
+        let norms =
+            |i: usize| Norms { potential: sums[i], gradient: sums[i + 1], second: sums[i + 2] };
+        let (norms, far, far_pairs) = (norms(0), norms(3), sums[6]);
+        Ok(Self { norms, far, far_pairs, closest2: closest2[0], ..self })
     }
 
     /// For charges whose far pairs are all in boxes with this squared distance. Where points are

@@ -144,7 +144,7 @@ impl Rule {
 }
 
 /// Summed squared error with truncation numbers `of` classes.
-fn error(classes: &BTreeMap<Class, Statistics>, of: impl Fn(&Class) -> usize) -> f64 {
+pub(super) fn error(classes: &BTreeMap<Class, Statistics>, of: impl Fn(&Class) -> usize) -> f64 {
     classes.iter().map(|(class, s)| s.error2(of(class))).sum()
 }
 

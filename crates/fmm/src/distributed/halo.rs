@@ -1,0 +1,290 @@
+//! What ranks send each other in every sum: strengths of near sources and multipole expansions.
+//!
+//! A multipole expansion is made by the rank that holds all of a box's sources. Boxes at the top
+//! hold sources of several ranks: each sends its part to the first of them, which adds them up.
+//! There are two such boxes a level at most for two ranks that are neighbours in Morton order.
+
+use std::ops::Range;
+
+use comm::{Communicator, Pending};
+
+use super::essential::{Essential, MULTIPOLE, PARTICLES, Request, cell_of};
+use super::top::{Code, Top};
+use crate::engine::Engine;
+use crate::simd::Real;
+use crate::tree::Tree;
+use crate::truncation::TruncationNumbers;
+
+/// What goes to and comes from one other rank, in an order that both know.
+#[derive(Clone, Debug)]
+struct Peer<A> {
+    rank: usize,
+    send: Vec<A>,
+    receive: Vec<A>,
+}
+
+/// A box: its level and its place in it.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    level: usize,
+    slot: usize,
+}
+
+/// All messages of a sum.
+#[derive(Debug)]
+pub(super) struct Halo {
+    /// Runs of sources in Morton order.
+    particles: Vec<Peer<Range<usize>>>,
+    /// Whole expansions.
+    multipoles: Vec<Peer<Slot>>,
+    /// Parts of expansions, which are added.
+    parts: Vec<Peer<Slot>>,
+    /// Truncation number of the multipole expansions of each level.
+    numbers: Vec<usize>,
+}
+
+impl Halo {
+    pub(super) fn new(
+        group: &dyn Communicator,
+        top: &Top,
+        essential: &Essential,
+        numbers: &TruncationNumbers,
+    ) -> Self {
+        let (rank, tree) = (group.rank(), &essential.tree);
+        let stored = |slot: &Slot| numbers.multipole[slot.level] > 0;
+        let slot = |code: Code| {
+            let cell = cell_of(tree, code)?;
+            let level = usize::from(tree.cells[cell].level);
+            Some(Slot { level, slot: cell - tree.levels[level].start }).filter(stored)
+        };
+        let both = essential.asked.iter().zip(&essential.requests).enumerate();
+        let others = both.filter(|(other, _)| *other != rank);
+        let mut particles = Vec::new();
+        let mut multipoles = Vec::new();
+        for (rank, (asked, requests)) in others {
+            let runs = |of: &[Request]| runs(tree, of);
+            let slots = |of: &[Request]| -> Vec<Slot> {
+                let whole = of.iter().filter(|[_, what]| what & MULTIPOLE != 0);
+                whole.filter_map(|[code, _]| slot(*code)).collect()
+            };
+            particles.push(Peer { rank, send: runs(asked), receive: runs(requests) });
+            multipoles.push(Peer { rank, send: slots(asked), receive: slots(requests) });
+        }
+        let mut parts: Vec<Peer<Slot>> = (0..group.size())
+            .map(|rank| Peer { rank, send: Vec::new(), receive: Vec::new() })
+            .collect();
+        for of in &top.boxes {
+            let Some([first, last]) = of.ranks.filter(|[first, last]| first < last) else {
+                continue;
+            };
+            if !(first..=last).contains(&rank) {
+                continue;
+            }
+            let Some(slot) = slot(of.code) else { continue };
+            let holders = top.holders(of.code);
+            if rank == first {
+                for holder in holders.into_iter().filter(|&holder| holder != first) {
+                    parts[holder].receive.push(slot);
+                }
+            } else if holders.contains(&rank) {
+                parts[first].send.push(slot);
+            }
+        }
+        particles.retain(Peer::has_any);
+        multipoles.retain(Peer::has_any);
+        parts.retain(Peer::has_any);
+        Self { particles, multipoles, parts, numbers: numbers.multipole.clone() }
+    }
+
+    /// Bytes that this rank sends in the sum of one density of `components` strengths.
+    pub(super) fn bytes<T: Real>(&self, components: usize) -> u64 {
+        let particles = self.particles.iter().flat_map(|peer| &peer.send);
+        let particles: usize = particles.map(|run| components * run.len()).sum();
+        let slots = self.multipoles.iter().chain(&self.parts).flat_map(|peer| &peer.send);
+        let coefficients: usize = slots.map(|slot| self.coefficients(slot)).sum();
+        ((particles + coefficients) * size_of::<T>()) as u64
+    }
+
+    /// Sources of other ranks that come, and multipole expansions.
+    pub(super) fn received(&self) -> [u64; 2] {
+        let particles = self.particles.iter().flat_map(|peer| &peer.receive);
+        let multipoles = self.multipoles.iter().map(|peer| peer.receive.len());
+        [particles.map(Range::len).sum::<usize>() as u64, multipoles.sum::<usize>() as u64]
+    }
+
+    fn coefficients(&self, slot: &Slot) -> usize {
+        self.numbers[slot.level].pow(2)
+    }
+
+    /// Sends the strengths of own sources that others need.
+    pub(super) fn send_particles<'g, T: Real>(
+        &self,
+        group: &'g dyn Communicator,
+        engine: &mut Engine<T>,
+    ) -> Result<Box<dyn Pending + 'g>, comm::Error> {
+        let strengths = engine.strengths();
+        let components: Vec<&[T]> = strengths.components().map(|values| &**values).collect();
+        let width = components.len() * size_of::<T>();
+        let message = |peer: &Peer<Range<usize>>| {
+            let mut bytes = Vec::new();
+            for run in &peer.send {
+                components.iter().for_each(|values| put(&values[run.clone()], &mut bytes));
+            }
+            (peer.rank, bytes)
+        };
+        let length = |peer: &Peer<Range<usize>>| {
+            (peer.rank, peer.receive.iter().map(Range::len).sum::<usize>() * width)
+        };
+        start(group, &self.particles, message, length)
+    }
+
+    /// Takes over the strengths that others sent.
+    pub(super) fn receive_particles<T: Real>(
+        &self,
+        pending: Box<dyn Pending + '_>,
+        engine: &mut Engine<T>,
+    ) -> Result<(), comm::Error> {
+        let messages = pending.wait()?;
+        let receiving = self.particles.iter().filter(|peer| !peer.receive.is_empty());
+        for (peer, message) in receiving.zip(&messages) {
+            let mut bytes = &message[..];
+            for run in &peer.receive {
+                for values in engine.strengths().components() {
+                    take(&mut bytes, &mut values[run.clone()]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes the expansions of boxes that hold sources of several ranks, where others look for
+    /// them.
+    pub(super) fn complete<T: Real>(
+        &self,
+        group: &dyn Communicator,
+        k: usize,
+        engine: &mut Engine<T>,
+    ) -> Result<(), comm::Error> {
+        let messages = self.send_slots(group, &self.parts, k, engine)?.wait()?;
+        let receiving = self.parts.iter().filter(|peer| !peer.receive.is_empty());
+        for (peer, message) in receiving.zip(&messages) {
+            let mut bytes = &message[..];
+            for &Slot { level, slot } in &peer.receive {
+                for density in 0..k {
+                    let own = engine.multipoles().of_box_mut(level, density, slot);
+                    let mut part = vec![T::default(); own.len()];
+                    take(&mut bytes, &mut part);
+                    own.iter_mut().zip(part).for_each(|(own, part)| *own += part);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the multipole expansions that others need.
+    pub(super) fn send_multipoles<'g, T: Real>(
+        &self,
+        group: &'g dyn Communicator,
+        k: usize,
+        engine: &mut Engine<T>,
+    ) -> Result<Box<dyn Pending + 'g>, comm::Error> {
+        self.send_slots(group, &self.multipoles, k, engine)
+    }
+
+    /// Takes over the multipole expansions that others sent.
+    pub(super) fn receive_multipoles<T: Real>(
+        &self,
+        pending: Box<dyn Pending + '_>,
+        k: usize,
+        engine: &mut Engine<T>,
+    ) -> Result<(), comm::Error> {
+        let messages = pending.wait()?;
+        let receiving = self.multipoles.iter().filter(|peer| !peer.receive.is_empty());
+        for (peer, message) in receiving.zip(&messages) {
+            let mut bytes = &message[..];
+            for &Slot { level, slot } in &peer.receive {
+                for density in 0..k {
+                    take(&mut bytes, engine.multipoles().of_box_mut(level, density, slot));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn send_slots<'g, T: Real>(
+        &self,
+        group: &'g dyn Communicator,
+        peers: &[Peer<Slot>],
+        k: usize,
+        engine: &mut Engine<T>,
+    ) -> Result<Box<dyn Pending + 'g>, comm::Error> {
+        let multipoles = engine.multipoles();
+        let message = |peer: &Peer<Slot>| {
+            let mut bytes = Vec::new();
+            for &Slot { level, slot } in &peer.send {
+                for density in 0..k {
+                    put(multipoles.of_box(level, density, slot), &mut bytes);
+                }
+            }
+            (peer.rank, bytes)
+        };
+        let length = |peer: &Peer<Slot>| {
+            let coefficients: usize = peer.receive.iter().map(|slot| self.coefficients(slot)).sum();
+            (peer.rank, k * coefficients * size_of::<T>())
+        };
+        start(group, peers, message, length)
+    }
+}
+
+impl<A> Peer<A> {
+    fn has_any(&self) -> bool {
+        !self.send.is_empty() || !self.receive.is_empty()
+    }
+}
+
+/// The sources of the boxes whose particles are asked for.
+fn runs(tree: &Tree, requests: &[Request]) -> Vec<Range<usize>> {
+    let near = requests.iter().filter(|[_, what]| what & PARTICLES != 0);
+    near.filter_map(|&[code, _]| {
+        let range = &tree.cells[cell_of(tree, code)?].sources;
+        Some(range.start as usize..range.end as usize)
+    })
+    .collect()
+}
+
+/// Starts the messages of `peers`; none goes or comes where there is nothing to send or receive.
+fn start<'g, A>(
+    group: &'g dyn Communicator,
+    peers: &[Peer<A>],
+    message: impl Fn(&Peer<A>) -> (usize, Vec<u8>),
+    length: impl Fn(&Peer<A>) -> (usize, usize),
+) -> Result<Box<dyn Pending + 'g>, comm::Error> {
+    let sends = peers.iter().filter(|peer| !peer.send.is_empty()).map(message).collect();
+    let receives: Vec<(usize, usize)> =
+        peers.iter().filter(|peer| !peer.receive.is_empty()).map(length).collect();
+    group.start(sends, &receives)
+}
+
+/// Appends numbers as bytes.
+fn put<T: Real>(values: &[T], bytes: &mut Vec<u8>) {
+    for value in values.iter().map(|value| value.to_f64()) {
+        if T::IS_SINGLE {
+            bytes.extend_from_slice(&(value as f32).to_ne_bytes());
+        } else {
+            bytes.extend_from_slice(&value.to_ne_bytes());
+        }
+    }
+}
+
+/// Takes numbers from the front of bytes.
+fn take<T: Real>(bytes: &mut &[u8], values: &mut [T]) {
+    for value in values {
+        if T::IS_SINGLE {
+            let Some((own, rest)) = bytes.split_first_chunk() else { return };
+            (*value, *bytes) = (T::of(f64::from(f32::from_ne_bytes(*own))), rest);
+        } else {
+            let Some((own, rest)) = bytes.split_first_chunk() else { return };
+            (*value, *bytes) = (T::of(f64::from_ne_bytes(*own)), rest);
+        }
+    }
+}

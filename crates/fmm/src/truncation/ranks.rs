@@ -1,0 +1,119 @@
+//! Truncation numbers that several ranks agree on.
+//!
+//! Each rank measures the errors of its own translations, on its own targets and their sources. A
+//! class's squared errors add up over ranks, compared with the sum over all ranks' pairs; the
+//! optimum is then the same on all of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use comm::{Communicator, Operation};
+
+use super::norms::Measures;
+use super::{
+    Class, Goal, PointSets, Rule, Statistics, TruncationNumbers, assign, largest, margin, measure,
+    method, more_terms, optimise,
+};
+use crate::Options;
+use crate::lists::Lists;
+use crate::simd::Level;
+
+/// Chooses p' of every batch of `lists`, each rank's own; `source_counts`: the sources of each box,
+/// here or elsewhere. Collective.
+pub(crate) fn choose_on_ranks(
+    group: &dyn Communicator,
+    points: &PointSets<'_>,
+    source_counts: &[f64],
+    lists: &mut Lists,
+    options: &Options,
+    simd: Level,
+) -> Result<TruncationNumbers, comm::Error> {
+    let candidates = measure::collect(points.tree, lists, Some(source_counts));
+    let chosen = match Rule::given(options) {
+        Some(rule) => candidates.keys().map(|class| (*class, rule.of(class))).collect(),
+        None => {
+            let measures = Measures::new(points, lists, &candidates, options).of_all(group)?;
+            let classes = classes_of_all(group, candidates.keys())?;
+            let (mut p_max, goal) = (largest(options), Goal::new(options, margin(options)));
+            let count = classes.len();
+            loop {
+                let own = measure::measure(points, &candidates, measures, count, p_max, goal, simd);
+                let all = statistics_of_all(group, &classes, &own, p_max)?;
+                let chosen = optimise(&all, p_max, goal, options.truncation, method(options));
+                match more_terms(options, &all, &chosen, p_max) {
+                    Some(more) => p_max = more,
+                    None => break chosen,
+                }
+            }
+        }
+    };
+    let numbers = assign(points.tree.levels.len(), lists, &chosen);
+    numbers_of_all(group, numbers, lists)
+}
+
+/// The classes of all ranks.
+fn classes_of_all<'a>(
+    group: &dyn Communicator,
+    own: impl Iterator<Item = &'a Class>,
+) -> Result<BTreeSet<Class>, comm::Error> {
+    let own: Vec<[u64; 2]> = own.map(Class::pack).collect();
+    let all = comm::all_gather(group, &own)?;
+    Ok(all.into_iter().flatten().map(Class::unpack).collect())
+}
+
+/// What all ranks together know of each class.
+fn statistics_of_all(
+    group: &dyn Communicator,
+    classes: &BTreeSet<Class>,
+    own: &BTreeMap<Class, Statistics>,
+    p_max: usize,
+) -> Result<BTreeMap<Class, Statistics>, comm::Error> {
+    let terms = p_max + 1;
+    let mut sums = vec![0.0; classes.len() * (1 + terms)];
+    let mut largest = vec![0.0; classes.len() * terms];
+    let of_class = sums.chunks_mut(1 + terms).zip(largest.chunks_mut(terms));
+    for (class, (sums, largest)) in classes.iter().zip(of_class) {
+        let Some(own) = own.get(class) else { continue };
+        sums[0] = own.count;
+        for p in 0..terms {
+            sums[1 + p] = own.error2(p);
+            largest[p] = own.own2[p.min(own.last())];
+        }
+    }
+    group.all_reduce(&mut sums, Operation::Sum)?;
+    group.all_reduce(&mut largest, Operation::Max)?;
+    let of_class = sums.chunks(1 + terms).zip(largest.chunks(terms));
+    let statistics = of_class.map(|(sums, largest)| Statistics {
+        count: sums[0],
+        error2: sums[1..].to_vec(),
+        own2: largest.to_vec(),
+    });
+    Ok(classes.iter().copied().zip(statistics).collect())
+}
+
+/// What boxes store on all ranks: a multipole expansion made by one is translated by others.
+fn numbers_of_all(
+    group: &dyn Communicator,
+    mut numbers: TruncationNumbers,
+    lists: &Lists,
+) -> Result<TruncationNumbers, comm::Error> {
+    let mut levels = [numbers.multipole.len() as f64];
+    group.all_reduce(&mut levels, Operation::Max)?;
+    let all = levels[0] as usize;
+    let mut largest = vec![0.0; 2 * all];
+    for (i, stored) in [&numbers.multipole, &numbers.local].into_iter().enumerate() {
+        for (largest, &p) in largest[i * all..].iter_mut().zip(stored) {
+            *largest = p as f64;
+        }
+    }
+    group.all_reduce(&mut largest, Operation::Max)?;
+    for (i, stored) in [&mut numbers.multipole, &mut numbers.local].into_iter().enumerate() {
+        for (p, &largest) in stored.iter_mut().zip(&largest[i * all..]) {
+            *p = largest as usize;
+        }
+    }
+    let pairs: f64 = lists.target_blocks.iter().map(|block| block.pairs.len() as f64).sum();
+    let mut mean = [pairs * numbers.mean, pairs];
+    group.all_reduce(&mut mean, Operation::Sum)?;
+    numbers.mean = mean[0] / mean[1].max(1.0);
+    Ok(numbers)
+}
