@@ -5,6 +5,8 @@
 //!
 //! *Collective* calls are made by all ranks of a group, in the same order.
 
+#[cfg(test)]
+mod checks;
 mod error;
 mod threads;
 
@@ -65,7 +67,7 @@ pub trait Communicator: Debug + Send + Sync {
 
     /// Starts to send messages to some ranks and to receive from some, given as rank and length in
     /// bytes; ranks that expect nothing of each other need not call. Messages between two ranks
-    /// arrive in the order of these calls.
+    /// arrive in the order of these calls, in whatever order they are waited for.
     ///
     /// # Errors
     /// As [`Self::exchange`].
@@ -76,7 +78,7 @@ pub trait Communicator: Debug + Send + Sync {
     ) -> Result<Box<dyn Pending + 'a>, Error>;
 }
 
-/// Messages on their way.
+/// Messages on their way. Dropped, they are sent all the same, and what was asked for is discarded.
 pub trait Pending {
     /// Waits until all have gone and come, and returns those received, in the order in which they
     /// were asked for.
