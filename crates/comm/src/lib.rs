@@ -4,16 +4,25 @@
 //! its end of the group is a [`Communicator`], and a program for ranks is written once for both.
 //!
 //! *Collective* calls are made by all ranks of a group, in the same order.
+//!
+//! Processes need the feature `mpi`, which is off by default. With it, `World` is a process's end
+//! of the group that MPI started. To build it takes an MPI library (Open MPI or MPICH), found by
+//! `mpicc`, and libclang, which reads the library's header.
 
-#[cfg(test)]
-mod checks;
+#[cfg(any(test, feature = "mpi"))]
+#[doc(hidden)]
+pub mod checks;
 mod error;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod threads;
 
 use std::fmt::Debug;
 
 use bytemuck::Pod;
 
+#[cfg(feature = "mpi")]
+pub use self::mpi::World;
 pub use error::Error;
 pub use threads::{Thread, run, threads};
 
