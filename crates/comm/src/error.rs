@@ -28,10 +28,12 @@ pub enum Error {
         /// Bytes found.
         found: usize,
     },
-    /// MPI reported an error.
-    #[error("MPI: {cause}")]
+    /// A call to MPI failed.
+    #[error("{call}: {cause}")]
     Mpi {
-        /// What it says.
+        /// The function of MPI.
+        call: &'static str,
+        /// What MPI says.
         cause: String,
     },
 }

@@ -4,14 +4,25 @@
 //! its end of the group is a [`Communicator`], and a program for ranks is written once for both.
 //!
 //! *Collective* calls are made by all ranks of a group, in the same order.
+//!
+//! Processes need the feature `mpi`, which is off by default. With it, `World` is a process's end
+//! of the group that MPI started. To build it takes an MPI library (Open MPI or MPICH), found by
+//! `mpicc`, and libclang, which reads the library's header.
 
+#[cfg(any(test, feature = "mpi"))]
+#[doc(hidden)]
+pub mod checks;
 mod error;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod threads;
 
 use std::fmt::Debug;
 
 use bytemuck::Pod;
 
+#[cfg(feature = "mpi")]
+pub use self::mpi::World;
 pub use error::Error;
 pub use threads::{Thread, run, threads};
 
@@ -65,7 +76,7 @@ pub trait Communicator: Debug + Send + Sync {
 
     /// Starts to send messages to some ranks and to receive from some, given as rank and length in
     /// bytes; ranks that expect nothing of each other need not call. Messages between two ranks
-    /// arrive in the order of these calls.
+    /// arrive in the order of these calls, in whatever order they are waited for.
     ///
     /// # Errors
     /// As [`Self::exchange`].
@@ -76,7 +87,7 @@ pub trait Communicator: Debug + Send + Sync {
     ) -> Result<Box<dyn Pending + 'a>, Error>;
 }
 
-/// Messages on their way.
+/// Messages on their way. Dropped, they are sent all the same, and what was asked for is discarded.
 pub trait Pending {
     /// Waits until all have gone and come, and returns those received, in the order in which they
     /// were asked for.

@@ -1,6 +1,6 @@
 //! Ranks that are threads of one process.
 
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::{Communicator, Error, Operation, Pending};
@@ -28,15 +28,26 @@ struct Group {
 
 #[derive(Debug)]
 struct State {
-    /// Messages by line, sender and receiver.
-    waiting: Vec<VecDeque<Vec<u8>>>,
+    /// Messages by their place in lines, each of a sender and receiver.
+    waiting: HashMap<Place, Vec<u8>>,
+    /// Messages that have been put into each line, and asked for.
+    sent: Vec<u64>,
+    asked: Vec<u64>,
     ended: Vec<bool>,
 }
 
+/// A line, and the messages before it there.
+type Place = (usize, u64);
+
 /// The ends of a group of `size` ranks, one for each thread.
 pub fn threads(size: usize) -> Vec<Thread> {
-    let state =
-        State { waiting: vec![VecDeque::new(); LINES * size * size], ended: vec![false; size] };
+    let lines = LINES * size * size;
+    let state = State {
+        waiting: HashMap::new(),
+        sent: vec![0; lines],
+        asked: vec![0; lines],
+        ended: vec![false; size],
+    };
     let group = Arc::new(Group { size, state: Mutex::new(state), changed: Condvar::new() });
     (0..size).map(|rank| Thread { rank, group: Arc::clone(&group) }).collect()
 }
@@ -69,16 +80,26 @@ impl Thread {
         let mut state = self.state();
         for (to, message) in messages {
             let at = self.line(line, self.rank, to);
-            state.waiting[at].push_back(message);
+            let place = (at, state.sent[at]);
+            state.sent[at] += 1;
+            state.waiting.insert(place, message);
         }
         self.group.changed.notify_all();
     }
 
-    fn receive(&self, line: usize, from: usize) -> Result<Vec<u8>, Error> {
+    /// The place of the next message from a rank.
+    fn ask(&self, line: usize, from: usize) -> Place {
         let at = self.line(line, from, self.rank);
         let mut state = self.state();
+        let place = (at, state.asked[at]);
+        state.asked[at] += 1;
+        place
+    }
+
+    fn receive(&self, from: usize, place: Place) -> Result<Vec<u8>, Error> {
+        let mut state = self.state();
         loop {
-            if let Some(message) = state.waiting[at].pop_front() {
+            if let Some(message) = state.waiting.remove(&place) {
                 return Ok(message);
             }
             if state.ended[from] {
@@ -109,7 +130,8 @@ impl Communicator for Thread {
 
     fn exchange(&self, messages: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Error> {
         self.send(COLLECTIVE, messages.into_iter().enumerate());
-        (0..self.size()).map(|from| self.receive(COLLECTIVE, from)).collect()
+        let receive = |from| self.receive(from, self.ask(COLLECTIVE, from));
+        (0..self.size()).map(receive).collect()
     }
 
     fn all_gather(&self, message: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
@@ -133,19 +155,20 @@ impl Communicator for Thread {
         receives: &[(usize, usize)],
     ) -> Result<Box<dyn Pending + 'a>, Error> {
         self.send(STARTED, sends);
-        Ok(Box::new(Started { rank: self, receives: receives.to_vec() }))
+        let ask = |&(from, expected): &(usize, usize)| (from, expected, self.ask(STARTED, from));
+        Ok(Box::new(Started { rank: self, receives: receives.iter().map(ask).collect() }))
     }
 }
 
 struct Started<'a> {
     rank: &'a Thread,
-    receives: Vec<(usize, usize)>,
+    receives: Vec<(usize, usize, Place)>,
 }
 
 impl Pending for Started<'_> {
     fn wait(self: Box<Self>) -> Result<Vec<Vec<u8>>, Error> {
-        let receive = |&(from, expected): &(usize, usize)| {
-            let message = self.rank.receive(STARTED, from)?;
+        let receive = |&(from, expected, place): &(usize, usize, Place)| {
+            let message = self.rank.receive(from, place)?;
             match message.len() {
                 found if found == expected => Ok(message),
                 found => Err(Error::Length { rank: from, expected, found }),
@@ -158,53 +181,20 @@ impl Pending for Started<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{agree, all_gather, exchange};
+    use crate::checks;
 
     #[test]
-    fn messages_arrive_where_they_are_sent() {
+    fn ranks_have_what_is_asked_of_all() {
         for size in [1, 2, 3, 7] {
-            run(size, |rank| {
-                let own = rank.rank();
-                let messages: Vec<Vec<u64>> =
-                    (0..size).map(|to| vec![(10 * own + to) as u64; own + to]).collect();
-                for (from, message) in exchange(rank, &messages).unwrap().iter().enumerate() {
-                    assert_eq!(*message, vec![(10 * from + own) as u64; from + own]);
-                }
-                let all = all_gather(rank, &vec![own as f64; own]).unwrap();
-                assert!(all.iter().enumerate().all(|(from, all)| *all == vec![from as f64; from]));
-                let mut values = [own as f64, -(own as f64)];
-                rank.all_reduce(&mut values, Operation::Max).unwrap();
-                assert_eq!(values, [(size - 1) as f64, 0.0]);
-            });
+            for (_, check) in checks::ALL {
+                run(size, |rank| check(rank, 300));
+            }
         }
     }
 
     #[test]
-    fn started_messages_wait_for_collective_calls() {
-        run(3, |rank| {
-            let next = (rank.rank() + 1) % 3;
-            let last = (rank.rank() + 2) % 3;
-            let first = rank.start(vec![(next, vec![1; 5])], &[(last, 5)]).unwrap();
-            let second = rank.start(vec![(next, vec![2; 4])], &[(last, 4)]).unwrap();
-            assert_eq!(rank.all_gather(&[7]).unwrap(), vec![vec![7]; 3]);
-            assert_eq!(first.wait().unwrap(), [vec![1; 5]]);
-            assert_eq!(second.wait().unwrap(), [vec![2; 4]]);
-            let wrong = rank.start(vec![(next, vec![0; 2])], &[(last, 3)]).unwrap().wait();
-            assert_eq!(wrong, Err(Error::Length { rank: last, expected: 3, found: 2 }));
-        });
-    }
-
-    #[test]
-    fn ranks_learn_that_another_has_failed_or_ended() {
-        let found = run(3, |rank| {
-            let own = if rank.rank() == 1 { Err("no memory".to_owned()) } else { Ok(()) };
-            let agreed = agree(rank, own);
-            assert_eq!(agreed, Err(Error::Elsewhere { rank: 1, cause: "no memory".to_owned() }));
-            if rank.rank() == 2 {
-                return None;
-            }
-            Some(rank.all_gather(&[]))
-        });
+    fn ranks_learn_that_another_has_ended() {
+        let found = run(3, |rank| (rank.rank() != 2).then(|| rank.all_gather(&[])));
         assert_eq!(
             found,
             [Some(Err(Error::Ended { rank: 2 })), Some(Err(Error::Ended { rank: 2 })), None]
