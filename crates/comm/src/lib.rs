@@ -19,7 +19,7 @@ mod threads;
 
 use std::fmt::Debug;
 
-use bytemuck::Pod;
+pub use bytemuck::Pod;
 
 #[cfg(feature = "mpi")]
 pub use self::mpi::World;

@@ -64,6 +64,26 @@ enum Command {
     Completions(completions::Args),
 }
 
+impl Command {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Solve(_) => "solve",
+            Self::Study(_) => "study",
+            Self::Sweep(_) => "sweep",
+            Self::Batch(_) => "batch",
+            Self::Import(_) => "import",
+            Self::FasterCap(_) => "fastercap",
+            Self::FastCap(_) => "fastcap",
+            Self::Surface(_) => "surface",
+            Self::Mesh(_) => "mesh",
+            Self::Fmm(_) => "fmm",
+            Self::Fgt(_) => "fgt",
+            Self::Info(_) => "info",
+            Self::Completions(_) => "completions",
+        }
+    }
+}
+
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     // An instruction set that is not there is refused before any work.
@@ -74,6 +94,9 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     ) {
         // No option of these says how many.
         crate::machine::backend::use_threads(None)?;
+    }
+    if !matches!(cli.command, Command::Fmm(_) | Command::Info(_) | Command::Completions(_)) {
+        crate::machine::ranks::refuse(cli.command.name())?;
     }
     match cli.command {
         Command::Solve(args) => solve::run(&args, cli.verbose > 0),

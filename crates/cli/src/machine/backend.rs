@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::thread::JoinHandle;
 
 use crate::case::Case;
+use crate::machine::system;
 use crate::terminal::exit::{Exit, Failure};
 
 /// What the user may ask for.
@@ -114,7 +115,18 @@ impl Drop for Opening {
 /// Sets the number of threads: the given one, or that of the environment, but no more than the
 /// machine has. To be called once, before any work. Returns a note for the user.
 pub(crate) fn use_threads(asked: Option<NonZeroUsize>) -> Result<Option<String>, Failure> {
-    let most = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    use_threads_among(1, asked)
+}
+
+/// As [`use_threads`], where so many processes share the machine: each has its part, unless it was
+/// given processors of its own.
+pub(crate) fn use_threads_among(
+    processes: usize,
+    asked: Option<NonZeroUsize>,
+) -> Result<Option<String>, Failure> {
+    let available = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let is_bound = system::processors().is_some_and(|all| available < all);
+    let most = if is_bound { available } else { available.div_ceil(processes) };
     let environment = || std::env::var("RAYON_NUM_THREADS").ok()?.parse::<NonZeroUsize>().ok();
     let wanted = asked.or_else(environment).map_or(most, NonZeroUsize::get);
     let count = wanted.min(most);

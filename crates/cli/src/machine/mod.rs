@@ -3,6 +3,7 @@
 pub(crate) mod backend;
 mod limits;
 pub(crate) mod memory;
+pub(crate) mod ranks;
 pub(crate) mod system;
 
 use std::fs;

@@ -3,6 +3,20 @@
 use std::io;
 use std::path::Path;
 
+/// Processors of the machine, whichever this process may run on.
+#[cfg(target_os = "linux")]
+pub(crate) fn processors() -> Option<usize> {
+    // SAFETY: it takes a number and returns one.
+    let count = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    usize::try_from(count).ok()
+}
+
+/// Processors of the machine: this system does not tell those that this process may run on apart.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn processors() -> Option<usize> {
+    None
+}
+
 /// Exchanges two paths atomically.
 #[cfg(target_os = "linux")]
 pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<()> {

@@ -41,6 +41,12 @@ impl Exit {
         (Self::NoGpu, "no GPU: the backend asked for is not there"),
     ];
 
+    /// The exit of a code.
+    pub(crate) fn of_code(code: u8) -> Self {
+        let all = Self::MEANINGS.iter().map(|(exit, _)| *exit);
+        all.into_iter().find(|exit| *exit as u8 == code).unwrap_or(Self::Io)
+    }
+
     /// The table at the end of `farad --help`.
     pub(crate) fn help() -> String {
         let rows = Self::MEANINGS
@@ -104,6 +110,18 @@ impl Failure {
         }
     }
 
+    /// The same, said to be that of `whom`.
+    pub(crate) fn of(self, whom: &str) -> Self {
+        let report = self.report.map(|report| {
+            let message = format!("{whom}: {report}");
+            match report.help().map(|help| help.to_string()) {
+                Some(help) => miette::miette!(help = help, "{message}"),
+                None => Report::msg(message),
+            }
+        });
+        Self { report, ..self }
+    }
+
     /// The user interrupted the program.
     pub(crate) fn interrupted() -> Self {
         Self::new(Exit::Interrupted, "interrupted; no results were written")
@@ -125,6 +143,11 @@ impl fmt::Display for Failure {
 impl From<fmm::Error> for Failure {
     fn from(error: fmm::Error) -> Self {
         let exit = match error {
+            // The other rank tells why.
+            fmm::Error::Ranks(comm::Error::Elsewhere { .. }) => {
+                return Self { exit: Exit::BadInput, report: None };
+            }
+            fmm::Error::Ranks(_) => Exit::Io,
             fmm::Error::Option { .. } | fmm::Error::Simd(_) => Exit::Usage,
             fmm::Error::Gpu(fmm::GpuError::OutOfMemory { .. }) => Exit::Memory,
             fmm::Error::Gpu(_) => Exit::NoGpu,

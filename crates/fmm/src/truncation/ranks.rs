@@ -111,8 +111,8 @@ fn numbers_of_all(
             *p = largest as usize;
         }
     }
-    let pairs: f64 = lists.target_blocks.iter().map(|block| block.pairs.len() as f64).sum();
-    let mut mean = [pairs * numbers.mean, pairs];
+    let pairs: usize = lists.target_blocks.iter().map(|block| block.pairs.len()).sum();
+    let mut mean = [pairs as f64 * numbers.mean, pairs as f64];
     group.all_reduce(&mut mean, Operation::Sum)?;
     numbers.mean = mean[0] / mean[1].max(1.0);
     Ok(numbers)

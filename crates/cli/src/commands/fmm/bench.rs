@@ -9,6 +9,7 @@ use fmm::samples::{Distribution, Random};
 
 use super::sum::{self, Input};
 use crate::commands::arguments::parse_count;
+use crate::machine::ranks::Ranks;
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
 
@@ -60,16 +61,25 @@ fn distributions() -> impl TypedValueParser<Value = Distribution> {
 
 /// Makes the points, sums, reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    sum::prepare(&args.sum)?;
-    let (n, k) = (args.n.get(), args.densities.get());
-    sum::check_memory(&args.sum, n + args.targets.map_or(0, NonZeroUsize::get), k, args.dipoles)?;
-    let mut random = Random::new(args.seed);
+    let ranks = Ranks::join()?;
+    sum::prepare(&args.sum, &ranks)?;
+    let share = |all: usize| {
+        let (rank, size) = (ranks.rank() as u128, ranks.size() as u128);
+        let end = |rank: u128| (all as u128 * rank / size) as usize;
+        end(rank + 1) - end(rank)
+    };
+    let (n, k) = (share(args.n.get()), args.densities.get());
+    let m = args.targets.map(|targets| share(targets.get()));
+    let here = ranks.on_this_host() * (n + m.unwrap_or(0));
+    ranks.agree(sum::check_memory(&args.sum, here, k, args.dipoles))?;
+    // Each rank has random numbers of its own; the first those of one process.
+    let mut random = Random::new(args.seed.wrapping_add((ranks.rank() as u64) << 32));
     let points = args.distribution.points(n, &mut random);
     let shift = if args.charges == Charges::Mixed { 0.5 } else { 0.0 };
     let charges: Vec<f64> = (0..k * n).map(|_| random.uniform() - shift).collect();
     let dipoles: Option<Vec<f64>> =
         args.dipoles.then(|| (0..3 * k * n).map(|_| random.uniform() - 0.5).collect());
-    let targets = args.targets.map(|m| args.distribution.points(m.get(), &mut random));
+    let targets = m.map(|m| args.distribution.points(m, &mut random));
     let input = Input {
         sources: &points,
         targets: targets.as_deref(),
@@ -77,8 +87,12 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         count: k,
         mode: sum::Mode::Fmm,
     };
-    let mut report = sum::run(&args.sum, &input)?.report;
+    let mut report = sum::run(&args.sum, &input, &ranks)?.report;
     report.distribution = Some(args.distribution.name());
+    ranks.agree(if ranks.is_first() { show(args, &report) } else { Ok(()) })
+}
+
+fn show(args: &Args, report: &sum::Report) -> Result<(), Failure> {
     let output = Output { json: args.sum.json, ..Output::default() };
     if output.json {
         output.data(&report.json())?;

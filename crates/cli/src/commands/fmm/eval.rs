@@ -7,6 +7,7 @@ use fmm::Densities;
 use super::sum::{self, Input, Sums};
 use crate::commands::fmm::npy::{self, Array};
 use crate::files;
+use crate::machine::ranks::Ranks;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
@@ -50,18 +51,16 @@ pub(crate) struct Args {
     sum: sum::Args,
 }
 
-/// Reads, sums, writes, reports.
+/// Reads, sums, writes, reports. The first rank has all points: the sum deals them out.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    sum::prepare(&args.sum)?;
-    files::check_vacant(&args.output, args.overwrite)?;
-    let points = read_points(&args.points)?;
+    let ranks = Ranks::join()?;
+    sum::prepare(&args.sum, &ranks)?;
+    let read = if ranks.is_first() { Arrays::read(args) } else { Ok(Arrays::none(args)) };
+    let Arrays { points, targets, charges, dipoles } = ranks.agree(read)?;
     let points = points.as_chunks().0;
-    let targets = args.targets.as_deref().map(read_points).transpose()?;
     let targets = targets.as_deref().map(|targets| targets.as_chunks().0);
-    let charges = read_charges(&args.charges, points.len())?;
     let several = charges.shape.len() == 2;
-    let dipoles = args.dipoles.as_deref().map(|path| read_dipoles(path, &charges.shape));
-    let dipoles = dipoles.transpose()?;
+    let count = if several { charges.shape[0] as u64 } else { 1 };
     let input = Input {
         sources: points,
         targets,
@@ -69,15 +68,19 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             charges: Some(&charges.data),
             dipoles: dipoles.as_ref().map(|dipoles| &dipoles.data[..]),
         },
-        count: if several { charges.shape[0] } else { 1 },
+        count: ranks.gather(&[count])?[0][0] as usize,
         mode: sum::Mode::Auto,
     };
-    let sums = sum::run(&args.sum, &input)?;
-
+    let sums = sum::run(&args.sum, &input, &ranks)?;
     let mut shape = vec![targets.unwrap_or(points).len()];
     if several {
         shape.insert(0, input.count);
     }
+    ranks.agree(if ranks.is_first() { write(args, sums, shape) } else { Ok(()) })
+}
+
+/// Writes and reports sums of a shape.
+fn write(args: &Args, sums: Sums, mut shape: Vec<usize>) -> Result<(), Failure> {
     let report = sums.report.clone();
     let data = if args.sum.gradient { interleave(sums, &mut shape) } else { sums.potential };
     files::replace(&args.output, |out| npy::write(out, &shape, &data))?;
@@ -89,6 +92,37 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         output.text(&format!("{}\nWrote {} {shape:?}", report.text(), args.output.display()))?;
     }
     report.judge(&format!("{} is written, but do not trust it", args.output.display()))
+}
+
+/// What files hold.
+struct Arrays {
+    /// Three numbers each.
+    points: Vec<f64>,
+    targets: Option<Vec<f64>>,
+    charges: Array,
+    dipoles: Option<Array>,
+}
+
+impl Arrays {
+    fn read(args: &Args) -> Result<Self, Failure> {
+        files::check_vacant(&args.output, args.overwrite)?;
+        let points = read_points(&args.points)?;
+        let targets = args.targets.as_deref().map(read_points).transpose()?;
+        let charges = read_charges(&args.charges, points.len() / 3)?;
+        let dipoles = args.dipoles.as_deref().map(|path| read_dipoles(path, &charges.shape));
+        Ok(Self { points, targets, dipoles: dipoles.transpose()?, charges })
+    }
+
+    /// Those of no points.
+    fn none(args: &Args) -> Self {
+        let none = || Array { shape: vec![0], data: Vec::new() };
+        Self {
+            points: Vec::new(),
+            targets: args.targets.as_ref().map(|_| Vec::new()),
+            charges: none(),
+            dipoles: args.dipoles.as_ref().map(|_| none()),
+        }
+    }
 }
 
 /// Points, three numbers each.

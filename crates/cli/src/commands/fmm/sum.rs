@@ -1,15 +1,17 @@
-//! One timed sum with its error, as `bench` and `eval` report it.
+//! One timed sum with its error, as `bench` and `eval` report it, by one process or by several.
 
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
+use fmm::distributed::{self, RankInfo};
 use fmm::samples::Random;
-use fmm::{Densities, Options, Plan, Potentials, StageSeconds, direct};
+use fmm::{Densities, Info, Options, Potentials, Span, StageSeconds, direct};
 use serde::Serialize;
 
 use crate::commands::arguments::{parse_count, parse_tolerance};
 use crate::machine;
 use crate::machine::backend::Backend;
+use crate::machine::ranks::Ranks;
 use crate::machine::{backend, memory};
 use crate::report::units;
 use crate::terminal::exit::{Exit, Failure};
@@ -88,7 +90,7 @@ pub(super) enum Mode {
     Direct,
 }
 
-/// The input of a sum; shapes as in [`Densities`].
+/// The input of a sum, this rank's; shapes as in [`Densities`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Input<'a> {
     pub(super) sources: &'a [[f64; 3]],
@@ -127,7 +129,11 @@ pub(super) struct Report {
     /// Why `auto` took the CPU although there is enough work for a GPU.
     fallback: Option<String>,
     gpu: Option<OnGpu>,
+    /// Of each rank.
     threads: usize,
+    /// Where several processes share the sum.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<OnRanks>,
     p: usize,
     mean_p_prime: f64,
     leaf_size: usize,
@@ -178,6 +184,23 @@ struct OnGpu {
     memory_bytes: u64,
 }
 
+/// How ranks share a sum; of what they differ in the largest.
+#[derive(Clone, Debug, Serialize)]
+struct OnRanks {
+    count: usize,
+    /// Largest work over the mean, by the cost model.
+    imbalance: f64,
+    /// Sources and targets that one computes with.
+    points: [u64; 2],
+    /// Parts of the octree that are dealt out.
+    grains: usize,
+    /// Other ranks' sources and multipole expansions that one gets.
+    halo_sources: u64,
+    halo_multipoles: u64,
+    /// Sent by one in the sum of one density.
+    bytes_sent: u64,
+}
+
 /// When a stage ran, in seconds from the start of the sum.
 #[derive(Clone, Debug, Serialize)]
 struct StageSpan {
@@ -187,8 +210,8 @@ struct StageSpan {
     end: f64,
 }
 
-impl From<&fmm::Span> for StageSpan {
-    fn from(span: &fmm::Span) -> Self {
+impl From<&Span> for StageSpan {
+    fn from(span: &Span) -> Self {
         let on = if span.gpu { "gpu" } else { "cpu" };
         Self { stage: span.stage, on, begin: span.begin, end: span.end }
     }
@@ -213,10 +236,12 @@ impl From<StageSeconds> for Stages {
 }
 
 /// Checks that the backend is there and starts the threads, before any work.
-pub(super) fn prepare(args: &Args) -> Result<(), Failure> {
-    args.on.resolve()?;
-    if let Some(note) = backend::use_threads(args.threads)? {
-        Output::default().note(&note);
+pub(super) fn prepare(args: &Args, ranks: &Ranks) -> Result<(), Failure> {
+    ranks.agree(args.on.resolve())?;
+    let note = backend::use_threads_among(ranks.on_this_host(), args.threads);
+    match ranks.agree(note)? {
+        Some(note) if ranks.is_first() => Output::default().note(&note),
+        _ => {}
     }
     Ok(())
 }
@@ -286,12 +311,75 @@ fn options(args: &Args, input: &Input<'_>) -> Result<Options, Failure> {
     })
 }
 
-/// Plans, sums `args.repeat` times, and measures the error.
-pub(super) fn run(args: &Args, input: &Input<'_>) -> Result<Sums, Failure> {
-    let options = options(args, input)?;
+/// A plan for this process, or for all ranks.
+enum Plan<'a> {
+    Alone(Box<fmm::Plan>),
+    OnRanks(Box<distributed::Plan<'a>>),
+}
+
+impl<'a> Plan<'a> {
+    fn new(
+        ranks: &'a Ranks,
+        sources: &[[f64; 3]],
+        targets: Option<&[[f64; 3]]>,
+        options: &Options,
+    ) -> Result<Self, fmm::Error> {
+        match ranks.group() {
+            None => Ok(Self::Alone(Box::new(fmm::Plan::new(sources, targets, options)?))),
+            Some(group) => {
+                let plan = distributed::Plan::new(group, sources, targets, options)?;
+                Ok(Self::OnRanks(Box::new(plan)))
+            }
+        }
+    }
+
+    fn apply(
+        &mut self,
+        densities: Densities<'_>,
+        potentials: Potentials<'_>,
+    ) -> Result<(), fmm::Error> {
+        match self {
+            Self::Alone(plan) => plan.apply(densities, potentials),
+            Self::OnRanks(plan) => plan.apply(densities, potentials),
+        }
+    }
+
+    fn info(&self) -> &Info {
+        match self {
+            Self::Alone(plan) => plan.info(),
+            Self::OnRanks(plan) => plan.info(),
+        }
+    }
+
+    fn rank_info(&self) -> Option<&RankInfo> {
+        match self {
+            Self::Alone(_) => None,
+            Self::OnRanks(plan) => Some(plan.rank_info()),
+        }
+    }
+
+    fn stages(&self) -> &StageSeconds {
+        match self {
+            Self::Alone(plan) => plan.stages(),
+            Self::OnRanks(plan) => plan.stages(),
+        }
+    }
+
+    fn timeline(&self) -> &[Span] {
+        match self {
+            Self::Alone(plan) => plan.timeline(),
+            Self::OnRanks(plan) => plan.timeline(),
+        }
+    }
+}
+
+/// Plans, sums `args.repeat` times, and measures the error. Collective.
+pub(super) fn run(args: &Args, input: &Input<'_>, ranks: &Ranks) -> Result<Sums, Failure> {
+    let options = ranks.agree(options(args, input))?;
     let memory = Memory::before();
-    let mut plan = Plan::new(input.sources, input.targets, &options)?;
-    interrupt::check()?;
+    let plan = Plan::new(ranks, input.sources, input.targets, &options);
+    let mut plan = ranks.agree(plan.map_err(Failure::from))?;
+    ranks.agree(interrupt::check())?;
 
     let targets = input.targets.unwrap_or(input.sources);
     let mut potential = vec![0.0; input.count * targets.len()];
@@ -302,16 +390,84 @@ pub(super) fn run(args: &Args, input: &Input<'_>) -> Result<Sums, Failure> {
             potential: Some(&mut potential),
             gradient: args.gradient.then_some(&mut gradient[..]),
         };
-        plan.apply(input.densities, outputs)?;
-        runs.push(*plan.stages());
-        interrupt::check()?;
+        ranks.agree(plan.apply(input.densities, outputs).map_err(Failure::from))?;
+        runs.push(slowest(plan.stages(), ranks)?);
+        ranks.agree(interrupt::check())?;
     }
     // Before the direct sums, which are no part of what is measured.
     let memory = memory.after((size_of_val(&potential[..]) + size_of_val(&gradient[..])) as u64);
-    let errors = Errors::of(args, input, targets, &potential, &gradient)?;
-    let sizes = [input.sources.len(), targets.len()];
-    let report = Report::of(&plan, sizes, args.tolerance, runs, &memory, &errors);
+    let errors = Errors::of(args, input, targets, (&potential, &gradient), ranks)?;
+    let mut sizes = [input.sources.len() as f64, targets.len() as f64];
+    ranks.sum(&mut sizes)?;
+    let of_plan = OfPlan {
+        info: of_all(plan.info(), ranks)?,
+        on_ranks: plan.rank_info().map(|info| OnRanks::of(info, ranks)).transpose()?,
+        timeline: plan.timeline().iter().map(StageSpan::from).collect(),
+    };
+    let memory = memory.largest(ranks)?;
+    let sizes = sizes.map(|size| size as usize);
+    let report = Report::of(of_plan, sizes, args.tolerance, runs, &memory, &errors);
     Ok(Sums { potential, gradient, report })
+}
+
+/// What a plan has to report.
+struct OfPlan {
+    info: Info,
+    on_ranks: Option<OnRanks>,
+    timeline: Vec<StageSpan>,
+}
+
+/// The times of the slowest rank, stage by stage. Collective.
+fn slowest(own: &StageSeconds, ranks: &Ranks) -> Result<StageSeconds, Failure> {
+    let StageSeconds { p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total } = *own;
+    let mut seconds = [p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total];
+    ranks.max(&mut seconds)?;
+    let [p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total] = seconds;
+    Ok(StageSeconds { p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total })
+}
+
+/// What the plans of all ranks resolved to together. Collective.
+fn of_all(own: &Info, ranks: &Ranks) -> Result<Info, Failure> {
+    let receivers = |count: f64, each: f64| if each > 0.0 { count / each } else { 0.0 };
+    let m2l = own.m2l_count as f64;
+    let counts = [own.p2p_pairs, own.m2p_count, own.memory_bytes].map(|count| count as f64);
+    let mut sums = [m2l, receivers(m2l, own.m2l_per_box), counts[0], counts[1], counts[2]];
+    let mut most = [own.depth as f64, own.setup_seconds, own.truncation_number as f64];
+    ranks.sum(&mut sums)?;
+    ranks.max(&mut most)?;
+    let [m2l, receivers, p2p_pairs, m2p_count, memory_bytes] = sums;
+    Ok(Info {
+        m2l_count: m2l as u64,
+        m2l_per_box: m2l / receivers.max(1.0),
+        p2p_pairs: p2p_pairs as u64,
+        m2p_count: m2p_count as u64,
+        memory_bytes: memory_bytes as u64,
+        depth: most[0] as usize,
+        setup_seconds: most[1],
+        truncation_number: most[2] as usize,
+        ..own.clone()
+    })
+}
+
+impl OnRanks {
+    /// Of all ranks. Collective.
+    fn of(own: &RankInfo, ranks: &Ranks) -> Result<Self, Failure> {
+        let RankInfo { points, halo_sources, halo_multipoles, bytes_sent, .. } = *own;
+        let mut most =
+            [points[0], points[1], halo_sources, halo_multipoles, bytes_sent].map(|n| n as f64);
+        ranks.max(&mut most)?;
+        let [sources, targets, halo_sources, halo_multipoles, bytes_sent] =
+            most.map(|most| most as u64);
+        Ok(Self {
+            count: own.ranks,
+            imbalance: own.imbalance,
+            points: [sources, targets],
+            grains: own.grains,
+            halo_sources,
+            halo_multipoles,
+            bytes_sent,
+        })
+    }
 }
 
 /// The warnings for sums of this error.
@@ -368,6 +524,17 @@ impl Memory {
     }
 }
 
+impl MemoryTaken {
+    /// That of the rank that took most. Collective.
+    fn largest(self, ranks: &Ranks) -> Result<Self, Failure> {
+        let number = |bytes: Option<u64>| bytes.map_or(-1.0, |bytes| bytes as f64);
+        let mut most = [number(self.working), number(self.peak)];
+        ranks.max(&mut most)?;
+        let [working, peak] = most.map(|most| (most >= 0.0).then_some(most as u64));
+        Ok(Self { working, peak })
+    }
+}
+
 /// Bytes; `None` where the system does not say.
 struct MemoryTaken {
     /// The most that plan and sums held.
@@ -387,37 +554,50 @@ struct Errors {
 }
 
 impl Errors {
+    /// Collective: each rank sums over its own sources, at the targets that all have drawn.
     fn of(
         args: &Args,
         input: &Input<'_>,
         targets: &[[f64; 3]],
-        potential: &[f64],
-        gradient: &[f64],
+        (potential, gradient): (&[f64], &[f64]),
+        ranks: &Ranks,
     ) -> Result<Self, Failure> {
-        let chosen = sample(targets.len(), args.samples.get());
+        let mut all = [targets.len() as f64];
+        ranks.sum(&mut all)?;
+        let share = args.samples.get() as f64 * targets.len() as f64 / f64::max(all[0], 1.0);
+        let chosen = sample(targets.len(), share.ceil() as usize);
         let places: Vec<[f64; 3]> = chosen.iter().map(|&target| targets[target]).collect();
-        let mut exact = vec![0.0; input.count * chosen.len()];
-        let mut exact_gradient = vec![0.0; if gradient.is_empty() { 0 } else { 3 * exact.len() }];
+        let places = ranks.gather(&places)?.concat();
+        let mut exact = vec![0.0; input.count * places.len()];
+        let mut exact_gradient = vec![0.0; if args.gradient { 3 * exact.len() } else { 0 }];
         let mut outputs = Potentials {
             potential: Some(&mut exact),
-            gradient: (!gradient.is_empty()).then_some(&mut exact_gradient[..]),
+            gradient: args.gradient.then_some(&mut exact_gradient[..]),
         };
         let kernel = fmm::Kernel::Yukawa { kappa: args.kappa };
-        direct::sum(kernel, input.sources, &places, input.densities, &mut outputs)?;
+        let summed = direct::sum(kernel, input.sources, &places, input.densities, &mut outputs);
+        ranks.agree(summed.map_err(Failure::from))?;
+        ranks.sum(&mut exact)?;
+        ranks.sum(&mut exact_gradient)?;
 
-        let worst = |values: &[f64], exact: &[f64], width: usize| -> f64 {
-            let rows = values.chunks_exact((width * targets.len()).max(1));
-            let exact = exact.chunks_exact((width * chosen.len()).max(1));
-            let errors = rows.zip(exact).map(|(row, exact)| {
+        let worst = |values: &[f64], exact: &[f64], width: usize| -> Result<f64, Failure> {
+            let mut worst = 0.0;
+            for (density, exact) in exact.chunks_exact((width * places.len()).max(1)).enumerate() {
+                let row = &values[density * width * targets.len()..];
                 let picked = chosen.iter().flat_map(|&t| &row[width * t..width * (t + 1)]);
-                relative_l2(&picked.copied().collect::<Vec<f64>>(), exact)
-            });
-            errors.fold(0.0, worse)
+                let picked: Vec<f64> = picked.copied().collect();
+                worst = worse(worst, relative_l2(&ranks.gather(&picked)?.concat(), exact));
+            }
+            Ok(worst)
         };
+        let of_gradient = args.gradient.then(|| worst(gradient, &exact_gradient, 3));
+        let mut not_finite =
+            [potential.iter().chain(gradient).filter(|v| !v.is_finite()).count() as f64];
+        ranks.sum(&mut not_finite)?;
         Ok(Self {
-            potential: worst(potential, &exact, 1),
-            gradient: (!gradient.is_empty()).then(|| worst(gradient, &exact_gradient, 3)),
-            not_finite: potential.iter().chain(gradient).filter(|v| !v.is_finite()).count(),
+            potential: worst(potential, &exact, 1)?,
+            gradient: of_gradient.transpose()?,
+            not_finite: not_finite[0] as usize,
         })
     }
 }
@@ -466,7 +646,7 @@ fn relative_l2(values: &[f64], exact: &[f64]) -> f64 {
 impl Report {
     /// The report of the `runs` of a plan for so many sources and targets.
     fn of(
-        plan: &Plan,
+        OfPlan { info, on_ranks, timeline }: OfPlan,
         [points, targets]: [usize; 2],
         tolerance: f64,
         mut runs: Vec<StageSeconds>,
@@ -476,7 +656,6 @@ impl Report {
         let first_apply_s = runs[0].total;
         runs.sort_by(|a, b| a.total.total_cmp(&b.total));
         let median = runs[(runs.len() - 1) / 2];
-        let info = plan.info();
         let relative_l2_error = worse(errors.potential, errors.gradient.unwrap_or(0.0));
         Self {
             n: points,
@@ -490,7 +669,7 @@ impl Report {
             tolerance,
             precision: name_of(info.precision),
             near_precision: name_of(info.near_precision),
-            backend: Backend::of_plan(info).name(),
+            backend: Backend::of_plan(&info).name(),
             simd: simd::Level::chosen().name(),
             fallback: info.fallback.clone(),
             gpu: info.gpu.as_ref().map(|gpu| OnGpu {
@@ -503,6 +682,7 @@ impl Report {
                 memory_bytes: info.memory_bytes,
             }),
             threads: machine::threads(),
+            ranks: on_ranks,
             p: info.truncation_number,
             mean_p_prime: info.mean_truncation_number,
             leaf_size: info.leaf_size,
@@ -511,7 +691,7 @@ impl Report {
             apply_s: median.total,
             first_apply_s,
             stages: median.into(),
-            timeline: plan.timeline().iter().map(StageSpan::from).collect(),
+            timeline,
             m2l_count: info.m2l_count,
             m2l_per_box: info.m2l_per_box,
             m2p_count: info.m2p_count,
@@ -584,6 +764,17 @@ impl Report {
                 units::duration(gpu.tree_s)
             )
         });
+        let ranks = self.ranks.as_ref().map_or_else(String::new, |ranks| {
+            format!(
+                "\n  ranks    {}, the busiest {:.2} times the mean; most of one: {} sources and {} expansions of others, \
+                 {} sent for each density",
+                ranks.count,
+                ranks.imbalance,
+                units::count(ranks.halo_sources),
+                units::count(ranks.halo_multipoles),
+                units::bytes(ranks.bytes_sent),
+            )
+        });
         let warnings: String = self.warnings.iter().map(|w| format!("\n  warning  {w}")).collect();
         format!(
             "{} points{points}{targets}, {}, {} precision{near}, {} with {} threads\n\
@@ -594,7 +785,7 @@ impl Report {
              \x20 apply    {} ({per_second:.2e} points/s{first})\n\
              \x20          P2M {p2m:.4}, M2M {m2m:.4}, M2L {m2l:.4}, L2L {l2l:.4}, L2P {l2p:.4}{evaluation}, P2P {p2p:.4} s\n\
              \x20 error    {:.2e} relative L2 against direct sums (asked for {:.1e}){of_gradient}\n\
-             \x20 memory   {memory} at the peak{gpu}{warnings}",
+             \x20 memory   {memory} at the peak{gpu}{ranks}{warnings}",
             units::count(self.n as u64),
             self.mode,
             self.precision,

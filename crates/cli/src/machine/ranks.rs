@@ -1,0 +1,185 @@
+//! Ranks: processes of this program that a launcher like `mpirun` started together.
+
+use std::fmt::Display;
+
+use comm::{Communicator, Operation};
+
+use crate::terminal::exit::{Exit, Failure};
+
+#[cfg(feature = "mpi")]
+type World = comm::World;
+/// Without MPI there are no ranks, and none of this type is ever made.
+#[cfg(not(feature = "mpi"))]
+type World = comm::Thread;
+
+/// Names of the environment variables by which launchers tell a process how many they started, and
+/// which of them it is: Open MPI; MPICH, Intel MPI and others with a process manager; MVAPICH.
+const LAUNCHERS: [[&str; 2]; 3] = [
+    ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"],
+    ["PMI_SIZE", "PMI_RANK"],
+    ["MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"],
+];
+
+/// How many processes a launcher started together, and which of them this is; none if this one was
+/// started alone.
+fn launched() -> Option<[usize; 2]> {
+    let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
+    let of = |[size, rank]: [&str; 2]| Some([number(size)?, number(rank)?]);
+    LAUNCHERS.into_iter().find_map(of).filter(|[size, _]| *size > 1)
+}
+
+/// Refuses to run a command that is for one process in several: all would write the same files.
+pub(crate) fn refuse(command: &str) -> Result<(), Failure> {
+    match launched() {
+        None => Ok(()),
+        Some([size, rank]) => Err(once(
+            rank,
+            Failure::with_help(
+                Exit::Usage,
+                format!(
+                    "{size} processes of farad {command} were started together, but it runs in one"
+                ),
+                "start one with mpirun -n 1; farad fmm bench and farad fmm eval run in several",
+            ),
+        )),
+    }
+}
+
+/// A failure of all ranks, shown by the first.
+fn once(rank: usize, failure: Failure) -> Failure {
+    if rank == 0 { failure } else { Failure { report: None, ..failure } }
+}
+
+/// All processes that were started together, or this one alone.
+#[derive(Debug)]
+pub(crate) struct Ranks {
+    world: Option<World>,
+}
+
+impl Ranks {
+    /// Meets the others, if there are any.
+    pub(crate) fn join() -> Result<Self, Failure> {
+        match launched() {
+            None => Ok(Self { world: None }),
+            Some(launched) => Self::meet(launched),
+        }
+    }
+
+    #[cfg(feature = "mpi")]
+    fn meet([_, rank]: [usize; 2]) -> Result<Self, Failure> {
+        let world = World::start().map_err(|error| once(rank, Failure::new(Exit::Usage, error)))?;
+        let ranks = Self { world: Some(world) };
+        // Programs that differ would wait for each other's messages.
+        let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
+        let versions = ranks.gather(version.as_bytes())?;
+        let other = versions.iter().position(|other| *other != versions[0]);
+        ranks.agree(match other {
+            Some(rank) if rank == ranks.rank() => Err(Failure::new(
+                Exit::Usage,
+                format!("this is {version}, rank 0 is {}", String::from_utf8_lossy(&versions[0])),
+            )),
+            _ => Ok(()),
+        })?;
+        Ok(ranks)
+    }
+
+    #[cfg(not(feature = "mpi"))]
+    fn meet([size, rank]: [usize; 2]) -> Result<Self, Failure> {
+        Err(once(
+            rank,
+            Failure::with_help(
+                Exit::Usage,
+                format!(
+                    "{size} processes were started together, but this farad is built without MPI"
+                ),
+                "build it with cargo build --release --features mpi, or start one process",
+            ),
+        ))
+    }
+
+    /// The group, if there are others.
+    pub(crate) fn group(&self) -> Option<&dyn Communicator> {
+        self.world.as_ref().map(|world| world as &dyn Communicator)
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.world.as_ref().map_or(0, Communicator::rank)
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.world.as_ref().map_or(1, Communicator::size)
+    }
+
+    /// Whether this one reads, writes and reports.
+    pub(crate) fn is_first(&self) -> bool {
+        self.rank() == 0
+    }
+
+    /// Ranks that share this machine.
+    pub(crate) fn on_this_host(&self) -> usize {
+        #[cfg(feature = "mpi")]
+        return self.world.as_ref().map_or(1, World::local_size);
+        #[cfg(not(feature = "mpi"))]
+        1
+    }
+
+    /// What to call this rank.
+    fn name(&self) -> String {
+        #[cfg(feature = "mpi")]
+        if let Some(world) = &self.world {
+            return format!("rank {} on {}", self.rank(), world.host());
+        }
+        format!("rank {}", self.rank())
+    }
+
+    /// A rank's own result, unless one failed: then all end with the exit code of the first that
+    /// did, which alone tells why. Collective.
+    pub(crate) fn agree<T>(&self, own: Result<T, Failure>) -> Result<T, Failure> {
+        let Some(group) = self.group() else { return own };
+        // What a rank only knows from another is no cause.
+        let code = match &own {
+            Ok(_) => [Exit::Success as u8, 0],
+            Err(failure) => [failure.exit as u8, u8::from(failure.report.is_some())],
+        };
+        let codes = group.all_gather(&code).map_err(|error| self.lost(error))?;
+        let cause = codes.iter().position(|code| code[1] == 1);
+        let failed = || codes.iter().position(|code| code[0] != Exit::Success as u8);
+        let Some(first) = cause.or_else(failed) else { return own };
+        match own {
+            Err(failure) if first == self.rank() => Err(failure.of(&self.name())),
+            _ => Err(Failure { exit: Exit::of_code(codes[first][0]), report: None }),
+        }
+    }
+
+    /// The sums of numbers of all ranks, place by place. Collective.
+    pub(crate) fn sum(&self, values: &mut [f64]) -> Result<(), Failure> {
+        self.reduce(values, Operation::Sum)
+    }
+
+    /// The largest of the numbers of all ranks, place by place. Collective.
+    pub(crate) fn max(&self, values: &mut [f64]) -> Result<(), Failure> {
+        self.reduce(values, Operation::Max)
+    }
+
+    fn reduce(&self, values: &mut [f64], operation: Operation) -> Result<(), Failure> {
+        let reduce = |group: &dyn Communicator| group.all_reduce(values, operation);
+        self.group().map_or(Ok(()), reduce).map_err(|error| self.lost(error))
+    }
+
+    /// The arrays of all ranks. Collective.
+    pub(crate) fn gather<T: comm::Pod>(&self, own: &[T]) -> Result<Vec<Vec<T>>, Failure> {
+        let Some(group) = self.group() else { return Ok(vec![own.to_vec()]) };
+        comm::all_gather(group, own).map_err(|error| self.lost(error))
+    }
+
+    /// Messages do not pass any more: others may wait for this one forever, so all are ended.
+    fn lost(&self, error: impl Display) -> Failure {
+        let failure = Failure::new(Exit::Io, error).of(&self.name());
+        #[cfg(feature = "mpi")]
+        if let Some(world) = &self.world {
+            crate::terminal::output::failure(&failure);
+            world.abort(Exit::Io as i32);
+        }
+        failure
+    }
+}
