@@ -222,7 +222,7 @@ fn dropped_messages_reach_the_others(group: &dyn Communicator, longest: usize) {
 fn a_wrong_length_is_an_error(group: &dyn Communicator, longest: usize) {
     let (own, size) = (group.rank(), group.size());
     let (next, last) = ((own + 1) % size, (own + size - 1) % size);
-    let lengths = [0, 1, 2, 3, longest / 2 - 1, longest - 1, longest];
+    let lengths = [0, 1, longest / 2 - 1, longest - 1, longest];
     for found in lengths {
         for expected in lengths {
             let start = |length, expected| {
