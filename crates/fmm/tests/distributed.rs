@@ -1,124 +1,21 @@
-//! Sums over the points of several ranks, against direct double-precision sums and one rank's.
+//! Sums over the points of several ranks that are threads, against direct double-precision sums and
+//! one rank's.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use comm::Communicator;
+mod ranks;
+
+use comm::{Communicator, Thread};
 use fmm::distributed::{Plan, RankInfo};
 use fmm::samples::{ChargeKind, Distribution, Random};
-use fmm::{Densities, Error, Kernel, Options, Potentials, Stencil, Truncation, direct};
+use fmm::{Densities, Error, Kernel, Options, Potentials, Stencil, Truncation};
+
+use ranks::{Case, Spread, own_sums, with_tolerance};
 
 const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
 
-/// How points are spread over ranks at first.
-#[derive(Clone, Copy, Debug)]
-enum Spread {
-    /// One after the other.
-    Cyclic,
-    /// In runs of very different lengths.
-    Runs,
-    /// All on the last rank.
-    Last,
-}
-
-impl Spread {
-    fn of(self, i: usize, n: usize, ranks: usize) -> usize {
-        match self {
-            Self::Cyclic => i % ranks,
-            Self::Runs => ((i as f64 / n as f64).powi(3) * ranks as f64) as usize,
-            Self::Last => ranks - 1,
-        }
-    }
-}
-
-/// A sum for all ranks together; shapes (k, n), (k, n, 3).
-#[derive(Clone, Debug, Default)]
-struct Case {
-    sources: Vec<[f64; 3]>,
-    targets: Option<Vec<[f64; 3]>>,
-    charges: Option<Vec<f64>>,
-    dipoles: Option<Vec<f64>>,
-    densities: usize,
-    gradient: bool,
-}
-
-impl Case {
-    fn charges(sources: Vec<[f64; 3]>, seed: u64) -> Self {
-        let charges = Some(ChargeKind::Mixed.charges(&sources, &mut Random::new(seed)));
-        Self { sources, charges, densities: 1, ..Self::default() }
-    }
-
-    fn targets(&self) -> &[[f64; 3]] {
-        self.targets.as_deref().unwrap_or(&self.sources)
-    }
-}
-
-/// The rows of (k, n, width) of some points.
-fn pick(values: &[f64], some: &[usize], k: usize, width: usize) -> Vec<f64> {
-    let n = values.len() / (k * width);
-    let of_density = |density| {
-        some.iter().flat_map(move |i| {
-            let begin = (density * n + i) * width;
-            values[begin..begin + width].iter().copied()
-        })
-    };
-    (0..k).flat_map(of_density).collect()
-}
-
-/// Potentials and gradients at all targets, by so many ranks.
-fn sums(
-    case: &Case,
-    options: &Options,
-    ranks: usize,
-    spread: Spread,
-) -> (Vec<f64>, Vec<f64>, Vec<RankInfo>) {
-    let (n, m, k) = (case.sources.len(), case.targets().len(), case.densities);
-    let options = Options {
-        gradient: case.gradient,
-        dipoles: case.dipoles.is_some(),
-        densities: k,
-        ..options.clone()
-    };
-    let own = |rank: usize, count: usize| -> Vec<usize> {
-        (0..count).filter(|&i| spread.of(i, count, ranks) == rank).collect()
-    };
-    let results = comm::run(ranks, |group| {
-        let (own_sources, own_targets) = (own(group.rank(), n), own(group.rank(), m));
-        let points =
-            |of: &[[f64; 3]], own: &[usize]| own.iter().map(|&i| of[i]).collect::<Vec<_>>();
-        let sources = points(&case.sources, &own_sources);
-        let targets = case.targets.as_ref().map(|targets| points(targets, &own_targets));
-        let mut plan = Plan::new(group, &sources, targets.as_deref(), &options).unwrap();
-        let charges = case.charges.as_ref().map(|q| pick(q, &own_sources, k, 1));
-        let dipoles = case.dipoles.as_ref().map(|d| pick(d, &own_sources, k, 3));
-        let mut potential = vec![f64::NAN; k * own_targets.len()];
-        let mut gradient = vec![f64::NAN; 3 * k * own_targets.len()];
-        // Twice: the second apply must not remember the first.
-        for _ in 0..2 {
-            plan.apply(
-                Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() },
-                Potentials {
-                    potential: Some(&mut potential),
-                    gradient: case.gradient.then_some(&mut gradient[..]),
-                },
-            )
-            .unwrap();
-        }
-        (own_targets, potential, gradient, plan.rank_info().clone())
-    });
-    let (mut potential, mut gradient) = (vec![f64::NAN; k * m], vec![0.0; 3 * k * m]);
-    let mut infos = Vec::new();
-    for (own, of_potential, of_gradient, info) in results {
-        for density in 0..k {
-            for (slot, &i) in own.iter().enumerate() {
-                let from = density * own.len() + slot;
-                potential[density * m + i] = of_potential[from];
-                gradient[3 * (density * m + i)..][..3]
-                    .copy_from_slice(&of_gradient[3 * from..3 * from + 3]);
-            }
-        }
-        infos.push(info);
-    }
-    (potential, gradient, infos)
+fn assert_within(case: &Case, options: &Options, ranks: usize, spread: Spread) -> Vec<RankInfo> {
+    comm::run(ranks, |group| ranks::assert_within(group, case, options, spread))
 }
 
 /// Relative L2 error.
@@ -126,30 +23,6 @@ fn error(found: &[f64], exact: &[f64]) -> f64 {
     let difference: f64 = found.iter().zip(exact).map(|(a, b)| (a - b) * (a - b)).sum();
     let norm: f64 = exact.iter().map(|b| b * b).sum();
     if norm == 0.0 { difference.sqrt() } else { (difference / norm).sqrt() }
-}
-
-/// Asserts that the sums of so many ranks are within the tolerance at up to 800 targets.
-fn assert_within(case: &Case, options: &Options, ranks: usize, spread: Spread) -> Vec<RankInfo> {
-    let (m, k) = (case.targets().len(), case.densities);
-    let (potential, gradient, infos) = sums(case, options, ranks, spread);
-    let some: Vec<usize> = (0..m).step_by(m.div_ceil(800).max(1)).collect();
-    let at: Vec<[f64; 3]> = some.iter().map(|&i| case.targets()[i]).collect();
-    let (mut exact, mut slopes) = (vec![0.0; k * at.len()], vec![0.0; 3 * k * at.len()]);
-    let mut to = Potentials { potential: Some(&mut exact), gradient: Some(&mut slopes) };
-    let densities =
-        Densities { charges: case.charges.as_deref(), dipoles: case.dipoles.as_deref() };
-    direct::sum(options.kernel, &case.sources, &at, densities, &mut to).unwrap();
-    let found = error(&pick(&potential, &some, k, 1), &exact);
-    assert!(found <= options.tolerance, "{ranks} ranks, {spread:?}: {found:e}");
-    if case.gradient {
-        let found = error(&pick(&gradient, &some, k, 3), &slopes);
-        assert!(found <= options.tolerance, "{ranks} ranks, {spread:?}: gradient {found:e}");
-    }
-    infos
-}
-
-fn with_tolerance(tolerance: f64) -> Options {
-    Options { tolerance, ..Options::default() }
 }
 
 #[test]
@@ -170,25 +43,13 @@ fn every_distribution_meets_its_tolerance_on_any_number_of_ranks() {
     }
 }
 
-/// The sums of one rank by the plan for one.
-fn alone(case: &Case, options: &Options) -> (Vec<f64>, Vec<f64>) {
-    let (m, k) = (case.targets().len(), case.densities);
-    let options = Options {
-        gradient: case.gradient,
-        dipoles: case.dipoles.is_some(),
-        densities: k,
-        ..options.clone()
-    };
-    let mut plan = fmm::Plan::new(&case.sources, case.targets.as_deref(), &options).unwrap();
-    let (mut potential, mut gradient) = (vec![0.0; k * m], vec![0.0; 3 * k * m]);
-    let potentials = Potentials {
-        potential: Some(&mut potential),
-        gradient: case.gradient.then_some(&mut gradient[..]),
-    };
-    let densities =
-        Densities { charges: case.charges.as_deref(), dipoles: case.dipoles.as_deref() };
-    plan.apply(densities, potentials).unwrap();
-    (potential, gradient)
+/// The potentials by the plan for one process.
+fn alone(case: &Case, options: &Options) -> Vec<f64> {
+    let mut plan = fmm::Plan::new(&case.sources, case.targets.as_deref(), options).unwrap();
+    let mut potential = vec![0.0; case.targets().len()];
+    let potentials = Potentials { potential: Some(&mut potential), gradient: None };
+    plan.apply(Densities { charges: case.charges.as_deref(), dipoles: None }, potentials).unwrap();
+    potential
 }
 
 /// With few terms truncation errors are large, so that sums agree only if every pair of boxes is
@@ -211,9 +72,15 @@ fn boxes_and_their_pairs_are_those_of_one_rank() {
                 // points are summed directly, which a plan for one would do otherwise.
                 ..with_tolerance(1e-6)
             };
-            let (expected, _) = alone(&case, &options);
+            let expected = alone(&case, &options);
             for ranks in RANKS {
-                let (found, _, _) = sums(&case, &options, ranks, Spread::Runs);
+                let mut found = vec![f64::NAN; expected.len()];
+                let sums = |group: &Thread| own_sums(group, &case, &options, Spread::Runs);
+                for own in comm::run(ranks, sums) {
+                    for (&i, &value) in own.targets.iter().zip(&own.potential) {
+                        found[i] = value;
+                    }
+                }
                 let error = error(&found, &expected);
                 assert!(error < 1e-7, "{distribution:?} {stencil:?} {ranks}: {error:e}");
             }
