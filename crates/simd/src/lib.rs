@@ -65,7 +65,7 @@ pub fn dispatch<T: Real, K: Task<T>>(level: Level, task: K) -> K::Output {
 
 /// The types of lanes.
 pub trait Real:
-    Copy
+    bytemuck::Pod
     + Send
     + Sync
     + Default

@@ -267,24 +267,12 @@ fn start<'g, A>(
 
 /// Appends numbers as bytes.
 fn put<T: Real>(values: &[T], bytes: &mut Vec<u8>) {
-    for value in values.iter().map(|value| value.to_f64()) {
-        if T::IS_SINGLE {
-            bytes.extend_from_slice(&(value as f32).to_ne_bytes());
-        } else {
-            bytes.extend_from_slice(&value.to_ne_bytes());
-        }
-    }
+    bytes.extend_from_slice(bytemuck::cast_slice(values));
 }
 
-/// Takes numbers from the front of bytes.
+/// Takes numbers from the front of bytes, whose length has been checked.
 fn take<T: Real>(bytes: &mut &[u8], values: &mut [T]) {
-    for value in values {
-        if T::IS_SINGLE {
-            let Some((own, rest)) = bytes.split_first_chunk() else { return };
-            (*value, *bytes) = (T::of(f64::from(f32::from_ne_bytes(*own))), rest);
-        } else {
-            let Some((own, rest)) = bytes.split_first_chunk() else { return };
-            (*value, *bytes) = (T::of(f64::from_ne_bytes(*own)), rest);
-        }
-    }
+    let (own, rest) = bytes.split_at(size_of_val(values).min(bytes.len()));
+    bytemuck::cast_slice_mut(values)[..own.len()].copy_from_slice(own);
+    *bytes = rest;
 }

@@ -39,10 +39,10 @@ use scout::Scout;
 use top::{Top, code};
 
 /// Ratio of the largest share of the work to the mean from which on points are dealt out anew.
-const IMBALANCE: f64 = 1.05;
+const IMBALANCE: f64 = 1.1;
 
 /// Times that points are dealt out anew, at most.
-const TRIES: usize = 3;
+const TRIES: usize = 2;
 
 /// What a plan on several ranks resolved to, beyond [`Info`]; the same on all ranks but for what is
 /// said to be this one's.
@@ -133,19 +133,20 @@ impl<'a> Plan<'a> {
             }
         };
         let Dealt { sources, targets, own, essential, mut lists } = dealt;
-        let OwnPoints { target_order, target_points, .. } = own;
+        let OwnTargets { order: target_order, points: target_points } = own;
+        let own_sources = sources.received();
+        let target_points = target_points.as_deref().unwrap_or(&essential.points[..own_sources]);
         let screening = Screening::new(options.kernel, root.side);
         let sets = PointSets {
             root: &root,
             screening,
             tree: &essential.tree,
             sources: (&essential.order, &essential.points),
-            targets: (&target_order, &target_points),
+            targets: (&target_order, target_points),
         };
         let counts = &essential.source_counts;
         let numbers = choose_on_ranks(group, &sets, counts, &mut lists, options, simd)?;
         let halo = Halo::new(group, &top, &essential, &numbers);
-        let own_sources = sources.received();
         split_near(&essential, own_sources, &mut lists);
         let near_sums = NearSums::new(options, precision);
         let mut info = Info {
@@ -156,7 +157,7 @@ impl<'a> Plan<'a> {
             leaf_size,
             ..Info::default()
         };
-        let Essential { tree, order, points, .. } = essential;
+        let Essential { tree, order, ref points, .. } = essential;
         let geometry = Geometry {
             root,
             screening,
@@ -170,7 +171,7 @@ impl<'a> Plan<'a> {
         geometry.describe(&mut info);
         let [halo_sources, halo_multipoles] = halo.received();
         let components = if options.dipoles { 4 } else { 1 };
-        let at = Points { sources: &points, targets: Some(&target_points) };
+        let at = Points { sources: points, targets: Some(target_points) };
         let (engine, bytes_sent) = match precision {
             Precision::Single => {
                 let engine = engine::Engine::new(simd, geometry, at, near_sums);
@@ -232,10 +233,7 @@ impl<'a> Plan<'a> {
         let (group, route) = (self.group, &self.sources);
         let others = self.engine.sources() - route.received();
         let bring = |values: Option<&[f64]>, width: usize| {
-            let bring = |values: &[f64]| {
-                let own = route.forward(group, values, [k, width])?;
-                Ok::<_, comm::Error>(with_others(own, k, width * route.received(), width * others))
-            };
+            let bring = |values| route.forward(group, values, [k, width], width * others);
             values.map(bring).transpose()
         };
         let charges = bring(densities.charges, 1)?;
@@ -383,19 +381,6 @@ impl Job<'_> {
     }
 }
 
-/// Arrays of k rows, each with zeros after it.
-fn with_others(own: Vec<f64>, k: usize, length: usize, more: usize) -> Vec<f64> {
-    if more == 0 {
-        return own;
-    }
-    let mut all = vec![0.0; k * (length + more)];
-    for density in 0..k {
-        let begin = density * (length + more);
-        all[begin..begin + length].copy_from_slice(&own[density * length..(density + 1) * length]);
-    }
-    all
-}
-
 /// Scales that are right for the strengths of all ranks.
 fn scales(
     group: &dyn Communicator,
@@ -488,16 +473,17 @@ struct Callers<'a> {
 }
 
 /// The targets that a rank computes at.
-struct OwnPoints {
-    target_order: MortonOrder,
-    target_points: Vec<[f64; 3]>,
+struct OwnTargets {
+    order: MortonOrder,
+    /// None: its sources.
+    points: Option<Vec<[f64; 3]>>,
 }
 
 /// Points dealt out, and what each rank does with its own.
 struct Dealt {
     sources: Route,
     targets: Option<Route>,
-    own: OwnPoints,
+    own: OwnTargets,
     essential: Essential,
     lists: Lists,
 }
@@ -532,12 +518,10 @@ impl Dealt {
                 || divides(&cell.sources, &source_order.keys, leaf_size)
         });
         let scout = Scout::new(group, top, &tree, Rule::new(stencil, 0))?;
-        let target_order = other_order.unwrap_or_else(|| source_order.clone());
-        let target_points = target_points.unwrap_or_else(|| source_points.clone());
         let essential = Essential::new(group, &tree, (&source_order, source_points), scout)?;
         let block_size = crate::geometry::block_size(options, precision);
         let lists = Lists::new(&essential.tree, stencil, 0, block_size);
-        let own = OwnPoints { target_order, target_points };
+        let own = OwnTargets { order: other_order.unwrap_or(source_order), points: target_points };
         Ok(Self { sources, targets, own, essential, lists })
     }
 

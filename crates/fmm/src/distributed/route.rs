@@ -5,6 +5,8 @@ use std::ops::Range;
 use comm::Communicator;
 use rayon::prelude::*;
 
+use crate::disjoint::DisjointSlice;
+
 /// Which points went where: a rank's own are ordered by the rank that they came from.
 #[derive(Debug)]
 pub(super) struct Route {
@@ -52,36 +54,31 @@ impl Route {
         group: &dyn Communicator,
         points: &[[f64; 3]],
     ) -> Result<Vec<[f64; 3]>, comm::Error> {
-        let messages: Vec<Vec<[f64; 3]>> = self
-            .sent
-            .iter()
-            .map(|sent| sent.iter().map(|&i| points[i as usize]).collect())
-            .collect();
-        Ok(comm::exchange(group, &messages)?.concat())
+        let all = self.forward(group, points.as_flattened(), [1, 3], 0)?;
+        Ok(all.as_chunks().0.to_vec())
     }
 
     /// Brings an array of shape (k, n, width) to the ranks that have the points, n of each rank as
-    /// [`Self::received`]. Collective.
+    /// [`Self::received`]; `more` zeros follow each row of it. Collective.
     pub(super) fn forward(
         &self,
         group: &dyn Communicator,
         values: &[f64],
         [k, width]: [usize; 2],
+        more: usize,
     ) -> Result<Vec<f64>, comm::Error> {
-        let n = self.sent();
-        let messages: Vec<Vec<f64>> = self
-            .sent
-            .iter()
-            .map(|sent| gather(values, sent.iter().map(|&i| i as usize), n, [k, width]))
-            .collect();
-        let messages = comm::exchange(group, &messages)?;
-        let n = self.received();
-        let mut all = vec![0.0; k * n * width];
-        for (own, message) in self.received.iter().zip(&messages) {
-            let rows = message.chunks_exact((own.len() * width).max(1));
-            for (density, row) in rows.take(k).enumerate() {
-                let begin = (density * n + own.start) * width;
-                all[begin..begin + row.len()].copy_from_slice(row);
+        let (sent, length) = (self.sent() * width, self.received() * width);
+        let mut all = vec![0.0; k * (length + more)];
+        for density in 0..k {
+            let from = &values[density * sent..(density + 1) * sent];
+            let message = |of: &Vec<u32>| {
+                pack(of.len() * width, |i| from[of[i / width] as usize * width + i % width])
+            };
+            let arrived = group.exchange(self.sent.iter().map(message).collect())?;
+            let row = &mut all[density * (length + more)..][..length];
+            for (own, message) in self.received.iter().zip(&arrived) {
+                let row = &mut row[own.start * width..own.end * width];
+                row.par_chunks_mut(RUN).zip(message.par_chunks(RUN * SIZE)).for_each(unpack);
             }
         }
         Ok(all)
@@ -95,38 +92,50 @@ impl Route {
         [k, width]: [usize; 2],
         to: &mut [f64],
     ) -> Result<(), comm::Error> {
-        let n = self.received();
-        let messages: Vec<Vec<f64>> =
-            self.received.iter().map(|own| gather(values, own.clone(), n, [k, width])).collect();
-        let messages = comm::exchange(group, &messages)?;
-        let n = self.sent();
-        for (sent, message) in self.sent.iter().zip(&messages) {
-            let mut from = message.chunks_exact(width);
-            for density in 0..k {
-                for (&i, from) in sent.iter().zip(&mut from) {
-                    let begin = (density * n + i as usize) * width;
-                    to[begin..begin + width].copy_from_slice(from);
-                }
+        let (sent, length) = (self.sent() * width, self.received() * width);
+        for density in 0..k {
+            let from = &values[density * length..(density + 1) * length];
+            let message = |own: &Range<usize>| {
+                let from = &from[own.start * width..own.end * width];
+                pack(from.len(), |i| from[i])
+            };
+            let arrived = group.exchange(self.received.iter().map(message).collect())?;
+            let to = DisjointSlice::new(&mut to[density * sent..(density + 1) * sent]);
+            for (points, message) in self.sent.iter().zip(&arrived) {
+                let messages = message.par_chunks(RUN * width * SIZE);
+                points.par_chunks(RUN).zip(messages).for_each(|(points, message)| {
+                    for (&i, message) in points.iter().zip(message.chunks(width * SIZE)) {
+                        let begin = i as usize * width;
+                        // SAFETY: a point was sent to one rank, once.
+                        unpack((unsafe { to.slice(begin..begin + width) }, message));
+                    }
+                });
             }
         }
         Ok(())
     }
 }
 
-/// The values of some of n points, density by density.
-fn gather(
-    values: &[f64],
-    points: impl ExactSizeIterator<Item = usize> + Clone + Sync,
-    n: usize,
-    [k, width]: [usize; 2],
-) -> Vec<f64> {
-    let mut gathered = vec![0.0; k * points.len() * width];
-    let rows = gathered.par_chunks_mut((points.len() * width).max(1));
-    rows.enumerate().for_each(|(density, row)| {
-        for (to, i) in row.chunks_exact_mut(width).zip(points.clone()) {
-            let begin = (density * n + i) * width;
-            to.copy_from_slice(&values[begin..begin + width]);
+/// Bytes of a number.
+const SIZE: usize = size_of::<f64>();
+
+/// Numbers, or points, that one job moves.
+const RUN: usize = 1 << 14;
+
+/// A message of numbers.
+fn pack(length: usize, value: impl Fn(usize) -> f64 + Sync) -> Vec<u8> {
+    let mut message = vec![0; length * SIZE];
+    message.par_chunks_mut(RUN * SIZE).enumerate().for_each(|(run, bytes)| {
+        for (i, bytes) in (run * RUN..).zip(bytes.chunks_exact_mut(SIZE)) {
+            bytes.copy_from_slice(&value(i).to_ne_bytes());
         }
     });
-    gathered
+    message
+}
+
+/// Takes numbers out of a message.
+fn unpack((numbers, message): (&mut [f64], &[u8])) {
+    for (number, bytes) in numbers.iter_mut().zip(message.as_chunks().0) {
+        *number = f64::from_ne_bytes(*bytes);
+    }
 }
