@@ -9,9 +9,6 @@
 //! of the group that MPI started. To build it takes an MPI library (Open MPI or MPICH), found by
 //! `mpicc`, and libclang, which reads the library's header.
 
-#[cfg(any(test, feature = "mpi"))]
-#[doc(hidden)]
-pub mod checks;
 mod error;
 #[cfg(feature = "mpi")]
 mod mpi;

@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)] // mpirun shows them
 
+mod checks;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use comm::{Communicator, Error, World, all_gather, checks};
+use comm::{Communicator, Error, World, all_gather};
 
 /// Bytes of a piece of a message, and of the longest messages: in many small pieces, in pieces too
 /// long for MPI to send before they are asked for, and in one.

@@ -7,7 +7,7 @@ mod ranks;
 
 use comm::{Communicator, Thread};
 use fmm::distributed::{Plan, RankInfo};
-use fmm::samples::{ChargeKind, Distribution, Random};
+use fmm::samples::{Distribution, Random};
 use fmm::{Densities, Error, Kernel, Options, Potentials, Stencil, Truncation};
 
 use ranks::{Case, Spread, own_sums, with_tolerance};
@@ -90,20 +90,7 @@ fn boxes_and_their_pairs_are_those_of_one_rank() {
 
 #[test]
 fn dipoles_gradients_densities_targets_and_screening() {
-    let mut random = Random::new(5);
-    let sources = Distribution::Sphere.points(3000, &mut random);
-    let targets = Distribution::Plummer.points(2000, &mut random);
-    let k = 3;
-    let charges = (0..k).flat_map(|_| ChargeKind::Mixed.charges(&sources, &mut random)).collect();
-    let dipoles = (0..3 * k * sources.len()).map(|_| 0.1 * (random.uniform() - 0.5)).collect();
-    let all = Case {
-        sources,
-        targets: Some(targets),
-        charges: Some(charges),
-        dipoles: Some(dipoles),
-        densities: k,
-        gradient: true,
-    };
+    let all = Case::of_everything(3);
     let without_charges = Case { charges: None, ..all.clone() };
     let on_themselves = Case { targets: None, ..all.clone() };
     for (i, case) in [all, without_charges, on_themselves].into_iter().enumerate() {
@@ -139,6 +126,25 @@ fn few_points_and_coincident_ones() {
             // Places at corners of boxes need more terms than there are beyond this tolerance.
             for tolerance in [1e-3, 1e-7] {
                 assert_within(&case, &with_tolerance(tolerance), ranks, Spread::Cyclic);
+            }
+        }
+    }
+}
+
+/// The boxes of a rank without targets are deeper than those that other ranks know of them.
+#[test]
+fn many_sources_and_few_targets_or_the_reverse() {
+    let mut random = Random::new(11);
+    let many = Distribution::Plummer.points(3000, &mut random);
+    for count in [1, 2, 30] {
+        let few = Distribution::Cube.points(count, &mut random);
+        for (sources, targets) in [(&many, &few), (&few, &many)] {
+            let case = Case { targets: Some(targets.clone()), ..Case::charges(sources.clone(), 2) };
+            for ranks in RANKS {
+                for leaf_size in [None, Some(7)] {
+                    let options = Options { leaf_size, ..with_tolerance(1e-6) };
+                    assert_within(&case, &options, ranks, Spread::Last);
+                }
             }
         }
     }

@@ -8,7 +8,7 @@ mod ranks;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use comm::{Communicator, World};
-use fmm::samples::{ChargeKind, Distribution, Random};
+use fmm::samples::{Distribution, Random};
 use fmm::{Kernel, Options};
 
 use ranks::{Case, Spread, assert_within, own_sums, with_tolerance};
@@ -44,20 +44,8 @@ fn charges(world: &World) {
 
 /// Dipoles, gradients, several densities and targets of their own, with and without screening.
 fn everything(world: &World) {
-    let mut random = Random::new(5);
-    let sources = Distribution::Sphere.points(2000, &mut random);
-    let targets = Distribution::Plummer.points(1500, &mut random);
-    let k = 10;
-    let charges = (0..k).flat_map(|_| ChargeKind::Mixed.charges(&sources, &mut random)).collect();
-    let dipoles = (0..3 * k * sources.len()).map(|_| 0.1 * (random.uniform() - 0.5)).collect();
-    let case = Case {
-        sources,
-        targets: Some(targets),
-        charges: Some(charges),
-        dipoles: Some(dipoles),
-        densities: k,
-        gradient: true,
-    };
+    // More densities than go together.
+    let case = Case::of_everything(10);
     for kappa in [0.0, 3.0] {
         let options = Options { kernel: Kernel::Yukawa { kappa }, ..with_tolerance(1e-5) };
         assert_within(world, &case, &options, Spread::Runs);

@@ -166,18 +166,12 @@ impl Halo {
         engine: &mut Engine<T>,
     ) -> Result<(), comm::Error> {
         let messages = self.send_slots(group, &self.parts, k, engine)?.wait()?;
-        let receiving = self.parts.iter().filter(|peer| !peer.receive.is_empty());
-        for (peer, message) in receiving.zip(&messages) {
-            let mut bytes = &message[..];
-            for &Slot { level, slot } in &peer.receive {
-                for density in 0..k {
-                    let own = engine.multipoles().of_box_mut(level, density, slot);
-                    let mut part = vec![T::default(); own.len()];
-                    take(&mut bytes, &mut part);
-                    own.iter_mut().zip(part).for_each(|(own, part)| *own += part);
-                }
-            }
-        }
+        let mut part = Vec::new();
+        receive_slots(&self.parts, &messages, k, engine, |bytes, own| {
+            part.resize(own.len(), T::default());
+            take(bytes, &mut part);
+            own.iter_mut().zip(&part).for_each(|(own, &part)| *own += part);
+        });
         Ok(())
     }
 
@@ -199,15 +193,7 @@ impl Halo {
         engine: &mut Engine<T>,
     ) -> Result<(), comm::Error> {
         let messages = pending.wait()?;
-        let receiving = self.multipoles.iter().filter(|peer| !peer.receive.is_empty());
-        for (peer, message) in receiving.zip(&messages) {
-            let mut bytes = &message[..];
-            for &Slot { level, slot } in &peer.receive {
-                for density in 0..k {
-                    take(&mut bytes, engine.multipoles().of_box_mut(level, density, slot));
-                }
-            }
-        }
+        receive_slots(&self.multipoles, &messages, k, engine, take);
         Ok(())
     }
 
@@ -263,6 +249,25 @@ fn start<'g, A>(
     let receives: Vec<(usize, usize)> =
         peers.iter().filter(|peer| !peer.receive.is_empty()).map(length).collect();
     group.start(sends, &receives)
+}
+
+/// Takes over expansions of k densities from the messages of `peers`.
+fn receive_slots<T: Real>(
+    peers: &[Peer<Slot>],
+    messages: &[Vec<u8>],
+    k: usize,
+    engine: &mut Engine<T>,
+    mut take_over: impl FnMut(&mut &[u8], &mut [T]),
+) {
+    let receiving = peers.iter().filter(|peer| !peer.receive.is_empty());
+    for (peer, message) in receiving.zip(messages) {
+        let mut bytes = &message[..];
+        for &Slot { level, slot } in &peer.receive {
+            for density in 0..k {
+                take_over(&mut bytes, engine.multipoles().of_box_mut(level, density, slot));
+            }
+        }
+    }
 }
 
 /// Appends numbers as bytes.

@@ -10,8 +10,8 @@ use comm::{Communicator, Operation};
 
 use super::norms::Measures;
 use super::{
-    Class, Goal, PointSets, Rule, Statistics, TruncationNumbers, assign, largest, margin, measure,
-    method, more_terms, optimise,
+    Class, Goal, PointSets, Rule, Statistics, TruncationNumbers, assign, inherit, largest, margin,
+    measure, method, more_terms, optimise,
 };
 use crate::Options;
 use crate::lists::Lists;
@@ -106,10 +106,14 @@ fn numbers_of_all(
         }
     }
     group.all_reduce(&mut largest, Operation::Max)?;
-    for (i, stored) in [&mut numbers.multipole, &mut numbers.local].into_iter().enumerate() {
-        for (p, &largest) in stored.iter_mut().zip(&largest[i * all..]) {
-            *p = largest as usize;
-        }
+    let mut largest: Vec<usize> = largest.into_iter().map(|p| p as usize).collect();
+    let of_own = numbers.multipole.len();
+    for (stored, largest) in
+        [&mut numbers.multipole, &mut numbers.local].into_iter().zip(largest.chunks_mut(all))
+    {
+        // The boxes of a rank may be deeper than those of any rank that translates them.
+        inherit(largest);
+        stored.copy_from_slice(&largest[..of_own]);
     }
     let pairs: usize = lists.target_blocks.iter().map(|block| block.pairs.len()).sum();
     let mut mean = [pairs as f64 * numbers.mean, pairs as f64];

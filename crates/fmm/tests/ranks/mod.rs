@@ -3,7 +3,7 @@
 
 use comm::{Communicator, Operation};
 use fmm::distributed::{Plan, RankInfo};
-use fmm::samples::{ChargeKind, Random};
+use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Options, Potentials, direct};
 
 /// How points are spread over ranks at first.
@@ -42,6 +42,24 @@ impl Case {
     pub fn charges(sources: Vec<[f64; 3]>, seed: u64) -> Self {
         let charges = Some(ChargeKind::Mixed.charges(&sources, &mut Random::new(seed)));
         Self { sources, charges, densities: 1, ..Self::default() }
+    }
+
+    /// Dipoles and gradients, k densities, and targets of their own.
+    pub fn of_everything(k: usize) -> Self {
+        let mut random = Random::new(5);
+        let sources = Distribution::Sphere.points(2000, &mut random);
+        let targets = Distribution::Plummer.points(1500, &mut random);
+        let charges = (0..k).flat_map(|_| ChargeKind::Mixed.charges(&sources, &mut random));
+        let charges = charges.collect();
+        let moments = (0..3 * k * sources.len()).map(|_| 0.1 * (random.uniform() - 0.5)).collect();
+        Self {
+            sources,
+            targets: Some(targets),
+            charges: Some(charges),
+            dipoles: Some(moments),
+            densities: k,
+            gradient: true,
+        }
     }
 
     pub fn targets(&self) -> &[[f64; 3]] {

@@ -1,8 +1,6 @@
-//! What is asked of every [`Communicator`]. For tests: the checks panic.
+//! What is asked of every [`Communicator`].
 
-#![allow(clippy::unwrap_used)]
-
-use crate::{Communicator, Error, Operation, agree, all_gather, exchange};
+use comm::{Communicator, Error, Operation, agree, all_gather, exchange};
 
 /// A check, called by all ranks with the bytes of the longest messages, which are at least 8.
 pub type Check = fn(&dyn Communicator, usize);
@@ -190,7 +188,7 @@ fn ranks_wait_in_any_order(group: &dyn Communicator, longest: usize) {
     let start = |byte| group.start(vec![(next, vec![byte; longest])], &[(last, longest)]).unwrap();
     for even in [true, false] {
         let (first, second) = (start(1), start(2));
-        let wait = |byte, pending: Box<dyn crate::Pending + '_>| {
+        let wait = |byte, pending: Box<dyn comm::Pending + '_>| {
             assert_eq!(pending.wait().unwrap(), [vec![byte; longest]]);
         };
         if own.is_multiple_of(2) == even {
