@@ -26,6 +26,7 @@ VARIANTS = {
     "sort.cu": [["KEY=unsigned long long", "VALUE=unsigned"], ["KEY=unsigned", "VALUE=unsigned long long"]],
     "particles.cu": BOTH,
     "close.cu": BOTH,
+    "exchange.cu": BOTH,
     "p2p.cu": BOTH
     | {"DENSITIES": [1, 2, 4], "GRADIENT ALL_PAIRS": [(0, 0), (1, 0), (0, 1)], "CHARGES DIPOLES": [(1, 0), (0, 1), (1, 1)], "SCREENED": [0, 1]},
     "p2m.cu": BOTH | {"DIPOLES": [0, 1], "SCREENED": [0, 1]},

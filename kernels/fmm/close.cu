@@ -40,7 +40,7 @@ extern "C" __global__ void close_find(const Cell* cells, const double* centres, 
                         Point s = stages[warp][j];
                         REAL dx = p.x - s.x, dy = p.y - s.y, dz = p.z - s.z;
                         REAL r2 = fused(dz, dz, fused(dy, dy, dx * dx));
-                        if (!(r2 <= leaf.threshold) || !valid || (itself && target == begin + j)) continue;
+                        if (!(r2 <= leaf.threshold) || !valid || (itself && target_index[target] == source_index[begin + j])) continue;
                         u32 place = atomicAdd(found, 1);
                         if (place >= capacity) continue;
                         const double* a = target_points + 3 * (u64)target_index[target];

@@ -69,10 +69,11 @@ extern "C" __global__ void particles_gather(const double* from, const u32* index
 }
 
 // Sums of one density to the caller's order, scale and units. itself: what single precision counted
-// of each target with itself is taken off, the targets being the sources with the given charges.
+// of each target with itself is taken off, the targets being sources with the given charges; slots:
+// which one each target is, null if they are in the same order.
 // kappa: that of the Yukawa kernel, or 0. potential, gradient: null if not asked for.
 extern "C" __global__ void particles_scatter(const u32* index, u32 m, double side, const Point* targets, u32 itself,
-                                             const REAL* charges, const u64* largest, const REAL* potential,
+                                             const u32* slots, const REAL* charges, const u64* largest, const REAL* potential,
                                              const REAL* gradient, double kappa, double* potential_out,
                                              double* gradient_out) {
     u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
@@ -84,7 +85,7 @@ extern "C" __global__ void particles_scatter(const u32* index, u32 m, double sid
 #if PRECISION == 32
         if (itself) {
             REAL r2 = targets[i].w, inv = inverse_root(r2);
-            own = charges[i] * (kappa > 0 ? inv * decay((REAL)kappa, r2 * inv) : inv);
+            own = charges[slots ? slots[i] : i] * (kappa > 0 ? inv * decay((REAL)kappa, r2 * inv) : inv);
         }
 #endif
         potential_out[at] = ((double)potential[i] - (double)own) / side * scale;

@@ -132,15 +132,15 @@ impl Plan {
         targets: Option<&[[f64; 3]]>,
         options: &Options,
     ) -> Result<Self, Error> {
+        let m = targets.map_or(sources.len(), <[_]>::len);
         let gpu = match options.backend {
             Backend::Cpu => false,
             Backend::Cuda | Backend::Hybrid => true,
-            Backend::Auto => options.mode != Mode::Direct && gpu::pays(sources, targets),
+            Backend::Auto => options.mode != Mode::Direct && gpu::pays(sources.len(), m),
         };
         if !gpu {
             return Self::at_level(sources, targets, options, simd::check()?);
         }
-        let m = targets.map_or(sources.len(), <[_]>::len);
         let mode = gpu::mode(options, sources.len(), m);
         match Self::on_gpu(sources, targets, &Options { mode, ..options.clone() }) {
             Err(Error::Gpu(error)) if options.backend == Backend::Auto => {

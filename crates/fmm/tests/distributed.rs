@@ -8,7 +8,7 @@ mod ranks;
 use comm::{Communicator, Thread};
 use fmm::distributed::{Plan, RankInfo};
 use fmm::samples::{Distribution, Random};
-use fmm::{Densities, Error, Kernel, Options, Potentials, Stencil, Truncation};
+use fmm::{Backend, Densities, Error, Kernel, Options, Potentials, Stencil, Truncation};
 
 use ranks::{Case, Spread, own_sums, with_tolerance};
 
@@ -16,6 +16,13 @@ const RANKS: [usize; 5] = [1, 2, 3, 4, 7];
 
 fn assert_within(case: &Case, options: &Options, ranks: usize, spread: Spread) -> Vec<RankInfo> {
     comm::run(ranks, |group| ranks::assert_within(group, case, options, spread))
+}
+
+/// Where sums are tested: on cores, and on a GPU that all ranks share, if there is one. Elsewhere
+/// that is skipped with a printed reason, unless FARAD_REQUIRE_GPU=1.
+fn backends(test: &str) -> Vec<Backend> {
+    let gpu = cuda::testing::device_for(test, || cuda::Device::open(0)).unwrap();
+    [Backend::Cpu].into_iter().chain(gpu.map(|_| Backend::Cuda)).collect()
 }
 
 /// Relative L2 error.
@@ -27,17 +34,23 @@ fn error(found: &[f64], exact: &[f64]) -> f64 {
 
 #[test]
 fn every_distribution_meets_its_tolerance_on_any_number_of_ranks() {
-    for (i, distribution) in Distribution::ALL.into_iter().enumerate() {
-        let points = distribution.points(5000, &mut Random::new(20 + i as u64));
-        let case = Case::charges(points, 7);
-        for ranks in RANKS {
-            for (tolerance, spread) in
-                [(1e-3, Spread::Cyclic), (1e-6, Spread::Runs), (1e-9, Spread::Last)]
-            {
-                let infos = assert_within(&case, &with_tolerance(tolerance), ranks, spread);
-                let sources: u64 = infos.iter().map(|info| info.points[0]).sum();
-                assert_eq!(sources, 5000);
-                assert!(infos.iter().all(|info| info.imbalance < 1.6), "{infos:?}");
+    for backend in backends("every_distribution") {
+        for (i, distribution) in Distribution::ALL.into_iter().enumerate() {
+            let points = distribution.points(5000, &mut Random::new(20 + i as u64));
+            let case = Case::charges(points, 7);
+            for ranks in RANKS {
+                for (tolerance, spread) in
+                    [(1e-3, Spread::Cyclic), (1e-6, Spread::Runs), (1e-9, Spread::Last)]
+                {
+                    let options = Options { backend, ..with_tolerance(tolerance) };
+                    let infos = assert_within(&case, &options, ranks, spread);
+                    let sources: u64 = infos.iter().map(|info| info.points[0]).sum();
+                    assert_eq!(sources, 5000);
+                    // The large leaves of a GPU cannot be dealt out evenly.
+                    let even =
+                        backend == Backend::Cuda || infos.iter().all(|info| info.imbalance < 1.6);
+                    assert!(even, "{infos:?}");
+                }
             }
         }
     }
@@ -93,13 +106,15 @@ fn dipoles_gradients_densities_targets_and_screening() {
     let all = Case::of_everything(3);
     let without_charges = Case { charges: None, ..all.clone() };
     let on_themselves = Case { targets: None, ..all.clone() };
-    for (i, case) in [all, without_charges, on_themselves].into_iter().enumerate() {
-        for (j, kappa) in [0.0, 3.0].into_iter().enumerate() {
-            for (l, tolerance) in [1e-4, 1e-7].into_iter().enumerate() {
-                let kernel = Kernel::Yukawa { kappa };
-                let options = Options { kernel, ..with_tolerance(tolerance) };
-                let spread = [Spread::Cyclic, Spread::Runs, Spread::Last][(i + j) % 3];
-                assert_within(&case, &options, [2, 3, 7][(i + j + l) % 3], spread);
+    for backend in backends("dipoles_gradients_densities_targets_and_screening") {
+        for (i, case) in [&all, &without_charges, &on_themselves].into_iter().enumerate() {
+            for (j, kappa) in [0.0, 3.0].into_iter().enumerate() {
+                for (l, tolerance) in [1e-4, 1e-7].into_iter().enumerate() {
+                    let kernel = Kernel::Yukawa { kappa };
+                    let options = Options { kernel, backend, ..with_tolerance(tolerance) };
+                    let spread = [Spread::Cyclic, Spread::Runs, Spread::Last][(i + j) % 3];
+                    assert_within(case, &options, [2, 3, 7][(i + j + l) % 3], spread);
+                }
             }
         }
     }
@@ -122,10 +137,13 @@ fn few_points_and_coincident_ones() {
         .collect();
     for points in [Vec::new(), vec![[1.0; 3]], some, one_place, places, cluster] {
         let case = Case { gradient: true, ..Case::charges(points, 2) };
-        for ranks in RANKS {
-            // Places at corners of boxes need more terms than there are beyond this tolerance.
-            for tolerance in [1e-3, 1e-7] {
-                assert_within(&case, &with_tolerance(tolerance), ranks, Spread::Cyclic);
+        for backend in backends("few_points_and_coincident_ones") {
+            for ranks in RANKS {
+                // Places at corners of boxes need more terms than there are beyond this tolerance.
+                for tolerance in [1e-3, 1e-7] {
+                    let options = Options { backend, ..with_tolerance(tolerance) };
+                    assert_within(&case, &options, ranks, Spread::Cyclic);
+                }
             }
         }
     }
@@ -140,10 +158,12 @@ fn many_sources_and_few_targets_or_the_reverse() {
         let few = Distribution::Cube.points(count, &mut random);
         for (sources, targets) in [(&many, &few), (&few, &many)] {
             let case = Case { targets: Some(targets.clone()), ..Case::charges(sources.clone(), 2) };
-            for ranks in RANKS {
-                for leaf_size in [None, Some(7)] {
-                    let options = Options { leaf_size, ..with_tolerance(1e-6) };
-                    assert_within(&case, &options, ranks, Spread::Last);
+            for backend in backends("many_sources_and_few_targets_or_the_reverse") {
+                for ranks in RANKS {
+                    for leaf_size in [None, Some(7)] {
+                        let options = Options { leaf_size, backend, ..with_tolerance(1e-6) };
+                        assert_within(&case, &options, ranks, Spread::Last);
+                    }
                 }
             }
         }

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::thread::JoinHandle;
 
 use crate::case::Case;
+use crate::machine::ranks::Ranks;
 use crate::machine::system;
 use crate::terminal::exit::{Exit, Failure};
 
@@ -54,7 +55,44 @@ impl Backend {
     }
 }
 
+/// How many GPUs take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gpus {
+    All,
+    Count(NonZeroUsize),
+}
+
+impl Gpus {
+    /// How many that is here.
+    pub(crate) fn count(self) -> Result<usize, Failure> {
+        let missing = |why: String| {
+            Failure::with_help(Exit::NoGpu, why, "use --backend cpu, or fewer with --gpus")
+        };
+        let there = fmm::gpus().map_err(|error| missing(format!("no GPU for --gpus: {error}")))?;
+        match self {
+            Self::Count(count) if count.get() > there.len() => {
+                Err(missing(format!("--gpus {count} of {}", there.len())))
+            }
+            Self::Count(count) => Ok(count.get()),
+            Self::All if there.is_empty() => Err(missing("no GPU for --gpus all".to_owned())),
+            Self::All => Ok(there.len()),
+        }
+    }
+}
+
 impl Args {
+    /// Those of a rank: it takes a GPU of its own, as long as there are so many.
+    pub(crate) fn of_rank(self, ranks: &Ranks<'_>) -> Self {
+        let [rank, here] = ranks.here();
+        let count = if here > 1 { fmm::gpus().map_or(0, |all| all.len()) } else { 0 };
+        let gpu = if count > 0 { (self.gpu + rank) % count } else { self.gpu };
+        let backend = match self.backend {
+            Backend::Auto if ranks.are_threads() => Backend::Cuda,
+            backend => backend,
+        };
+        Self { backend, gpu }
+    }
+
     /// The library's name for the backend; a GPU that the user chose must exist.
     pub(crate) fn resolve(self) -> Result<fmm::Backend, Failure> {
         match self.backend {

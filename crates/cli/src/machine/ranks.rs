@@ -1,16 +1,11 @@
-//! Ranks: processes of this program that a launcher like `mpirun` started together.
+//! Ranks: processes of this program that a launcher like `mpirun` started together, or threads of
+//! one, each with a GPU.
 
 use std::fmt::Display;
 
 use comm::{Communicator, Operation};
 
 use crate::terminal::exit::{Exit, Failure};
-
-#[cfg(feature = "mpi")]
-type World = comm::World;
-/// Without MPI there are no ranks, and none of this type is ever made.
-#[cfg(not(feature = "mpi"))]
-type World = comm::Thread;
 
 /// Names of the environment variables by which launchers tell a process how many they started, and
 /// which of them it is: Open MPI; MPICH, Intel MPI and others with a process manager; MVAPICH.
@@ -50,25 +45,62 @@ fn once(rank: usize, failure: Failure) -> Failure {
     if rank == 0 { failure } else { Failure { report: None, ..failure } }
 }
 
-/// All processes that were started together, or this one alone.
+/// All processes that were started together, threads of this one, or this one alone.
 #[derive(Debug)]
-pub(crate) struct Ranks {
-    world: Option<World>,
+pub(crate) struct Ranks<'a> {
+    members: Members<'a>,
 }
 
-impl Ranks {
+#[derive(Debug)]
+enum Members<'a> {
+    Alone,
+    #[cfg(feature = "mpi")]
+    Processes(comm::World),
+    /// One for each GPU.
+    Threads(&'a comm::Thread),
+}
+
+impl<'a> Ranks<'a> {
+    /// Runs `work` on all processes that were started together, or on `threads` of this one, and
+    /// returns what it makes of the first.
+    pub(crate) fn run<R: Send>(
+        threads: Option<usize>,
+        work: impl Fn(&Ranks<'_>) -> Result<R, Failure> + Sync,
+    ) -> Result<R, Failure> {
+        let ranks = Ranks::join()?;
+        let Some(threads) = threads else { return work(&ranks) };
+        if ranks.size() > 1 {
+            return ranks.agree(Err(Failure::with_help(
+                Exit::Usage,
+                "--gpus is for one process, and several were started together",
+                "start one without mpirun, or leave --gpus out: each process takes a GPU",
+            )));
+        }
+        let all = comm::run(threads, |thread| work(&Ranks { members: Members::Threads(thread) }));
+        let mut first = None;
+        for result in all {
+            match result {
+                // The one that tells why.
+                Err(failure) if failure.report.is_some() => return Err(failure),
+                result => first = first.or(Some(result)),
+            }
+        }
+        first.unwrap_or_else(|| Err(Failure::new(Exit::Usage, "no GPU was asked for")))
+    }
+
     /// Meets the others, if there are any.
-    pub(crate) fn join() -> Result<Self, Failure> {
+    fn join() -> Result<Self, Failure> {
         match launched() {
-            None => Ok(Self { world: None }),
+            None => Ok(Self { members: Members::Alone }),
             Some(launched) => Self::meet(launched),
         }
     }
 
     #[cfg(feature = "mpi")]
     fn meet([_, rank]: [usize; 2]) -> Result<Self, Failure> {
-        let world = World::start().map_err(|error| once(rank, Failure::new(Exit::Usage, error)))?;
-        let ranks = Self { world: Some(world) };
+        let world = comm::World::start();
+        let world = world.map_err(|error| once(rank, Failure::new(Exit::Usage, error)))?;
+        let ranks = Self { members: Members::Processes(world) };
         // Programs that differ would wait for each other's messages.
         let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
         let versions = ranks.gather(version.as_bytes())?;
@@ -99,15 +131,20 @@ impl Ranks {
 
     /// The group, if there are others.
     pub(crate) fn group(&self) -> Option<&dyn Communicator> {
-        self.world.as_ref().map(|world| world as &dyn Communicator)
+        match &self.members {
+            Members::Alone => None,
+            #[cfg(feature = "mpi")]
+            Members::Processes(world) => Some(world),
+            Members::Threads(thread) => Some(*thread),
+        }
     }
 
     pub(crate) fn rank(&self) -> usize {
-        self.world.as_ref().map_or(0, Communicator::rank)
+        self.group().map_or(0, Communicator::rank)
     }
 
     pub(crate) fn size(&self) -> usize {
-        self.world.as_ref().map_or(1, Communicator::size)
+        self.group().map_or(1, Communicator::size)
     }
 
     /// Whether this one reads, writes and reports.
@@ -115,21 +152,39 @@ impl Ranks {
         self.rank() == 0
     }
 
-    /// Ranks that share this machine.
-    pub(crate) fn on_this_host(&self) -> usize {
-        #[cfg(feature = "mpi")]
-        return self.world.as_ref().map_or(1, World::local_size);
-        #[cfg(not(feature = "mpi"))]
-        1
+    /// Whether they are threads of this process.
+    pub(crate) fn are_threads(&self) -> bool {
+        matches!(self.members, Members::Threads(_))
+    }
+
+    /// This one's number among those that share this machine, and how many do.
+    pub(crate) fn here(&self) -> [usize; 2] {
+        match &self.members {
+            Members::Alone => [0, 1],
+            #[cfg(feature = "mpi")]
+            Members::Processes(world) => [world.local_rank(), world.local_size()],
+            Members::Threads(thread) => [thread.rank(), thread.size()],
+        }
     }
 
     /// What to call this rank.
     fn name(&self) -> String {
-        #[cfg(feature = "mpi")]
-        if let Some(world) = &self.world {
-            return format!("rank {} on {}", self.rank(), world.host());
+        match &self.members {
+            Members::Alone => "this process".to_owned(),
+            #[cfg(feature = "mpi")]
+            Members::Processes(world) => format!("rank {} on {}", self.rank(), world.host()),
+            Members::Threads(thread) => format!("GPU {}", thread.rank()),
         }
-        format!("rank {}", self.rank())
+    }
+
+    /// How messages pass between ranks.
+    pub(crate) fn messages(&self) -> &'static str {
+        match &self.members {
+            Members::Alone => "none",
+            #[cfg(feature = "mpi")]
+            Members::Processes(_) => "MPI",
+            Members::Threads(_) => "threads",
+        }
     }
 
     /// A rank's own result, unless one failed: then all end with the exit code of the first that
@@ -176,7 +231,7 @@ impl Ranks {
     fn lost(&self, error: impl Display) -> Failure {
         let failure = Failure::new(Exit::Io, error).of(&self.name());
         #[cfg(feature = "mpi")]
-        if let Some(world) = &self.world {
+        if let Members::Processes(world) = &self.members {
             crate::terminal::output::failure(&failure);
             world.abort(Exit::Io as i32);
         }

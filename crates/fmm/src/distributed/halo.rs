@@ -11,6 +11,8 @@ use comm::{Communicator, Pending};
 use super::essential::{Essential, MULTIPOLE, PARTICLES, Request, cell_of};
 use super::top::{Code, Top};
 use crate::engine::Engine;
+use crate::expansions::Expansions;
+use crate::gpu;
 use crate::simd::Real;
 use crate::tree::Tree;
 use crate::truncation::TruncationNumbers;
@@ -96,13 +98,14 @@ impl Halo {
         Self { particles, multipoles, parts, numbers: numbers.multipole.clone() }
     }
 
-    /// Bytes that this rank sends in the sum of one density of `components` strengths.
-    pub(super) fn bytes<T: Real>(&self, components: usize) -> u64 {
+    /// Bytes that this rank sends in the sum of one density; those of a source's strengths, and of
+    /// a coefficient.
+    pub(super) fn bytes(&self, [strengths, coefficient]: [usize; 2]) -> u64 {
         let particles = self.particles.iter().flat_map(|peer| &peer.send);
-        let particles: usize = particles.map(|run| components * run.len()).sum();
+        let particles: usize = particles.map(|run| strengths * run.len()).sum();
         let slots = self.multipoles.iter().chain(&self.parts).flat_map(|peer| &peer.send);
         let coefficients: usize = slots.map(|slot| self.coefficients(slot)).sum();
-        ((particles + coefficients) * size_of::<T>()) as u64
+        (particles + coefficients * coefficient) as u64
     }
 
     /// Sources of other ranks that come, and multipole expansions.
@@ -163,11 +166,11 @@ impl Halo {
         &self,
         group: &dyn Communicator,
         k: usize,
-        engine: &mut Engine<T>,
+        multipoles: &mut Expansions<T>,
     ) -> Result<(), comm::Error> {
-        let messages = self.send_slots(group, &self.parts, k, engine)?.wait()?;
+        let messages = self.send_slots(group, &self.parts, k, multipoles)?.wait()?;
         let mut part = Vec::new();
-        receive_slots(&self.parts, &messages, k, engine, |bytes, own| {
+        receive_slots(&self.parts, &messages, k, multipoles, |bytes, own| {
             part.resize(own.len(), T::default());
             take(bytes, &mut part);
             own.iter_mut().zip(&part).for_each(|(own, &part)| *own += part);
@@ -180,9 +183,9 @@ impl Halo {
         &self,
         group: &'g dyn Communicator,
         k: usize,
-        engine: &mut Engine<T>,
+        multipoles: &mut Expansions<T>,
     ) -> Result<Box<dyn Pending + 'g>, comm::Error> {
-        self.send_slots(group, &self.multipoles, k, engine)
+        self.send_slots(group, &self.multipoles, k, multipoles)
     }
 
     /// Takes over the multipole expansions that others sent.
@@ -190,10 +193,10 @@ impl Halo {
         &self,
         pending: Box<dyn Pending + '_>,
         k: usize,
-        engine: &mut Engine<T>,
+        multipoles: &mut Expansions<T>,
     ) -> Result<(), comm::Error> {
         let messages = pending.wait()?;
-        receive_slots(&self.multipoles, &messages, k, engine, take);
+        receive_slots(&self.multipoles, &messages, k, multipoles, take);
         Ok(())
     }
 
@@ -202,9 +205,8 @@ impl Halo {
         group: &'g dyn Communicator,
         peers: &[Peer<Slot>],
         k: usize,
-        engine: &mut Engine<T>,
+        multipoles: &mut Expansions<T>,
     ) -> Result<Box<dyn Pending + 'g>, comm::Error> {
-        let multipoles = engine.multipoles();
         let message = |peer: &Peer<Slot>| {
             let mut bytes = Vec::new();
             for &Slot { level, slot } in &peer.send {
@@ -214,11 +216,99 @@ impl Halo {
             }
             (peer.rank, bytes)
         };
-        let length = |peer: &Peer<Slot>| {
-            let coefficients: usize = peer.receive.iter().map(|slot| self.coefficients(slot)).sum();
-            (peer.rank, k * coefficients * size_of::<T>())
+        start(group, peers, message, |peer| (peer.rank, k * self.length(peer, size_of::<T>())))
+    }
+
+    /// Bytes of the expansions that come from a rank, of one density.
+    fn length(&self, peer: &Peer<Slot>, scalar: usize) -> usize {
+        scalar * peer.receive.iter().map(|slot| self.coefficients(slot)).sum::<usize>()
+    }
+
+    /// The parts of expansions and the whole ones that go to other ranks and come from them, by
+    /// boxes of `tree`.
+    pub(super) fn exchanged(&self, tree: &Tree) -> [Vec<gpu::Peer>; 2] {
+        let boxes = |of: &[Slot]| {
+            of.iter().map(|of| (tree.levels[of.level].start + of.slot) as u32).collect()
         };
-        start(group, peers, message, length)
+        [&self.parts, &self.multipoles].map(|peers| {
+            let peer = |of: &Peer<Slot>| gpu::Peer {
+                rank: of.rank,
+                send: boxes(&of.send),
+                receive: boxes(&of.receive),
+            };
+            peers.iter().map(peer).collect()
+        })
+    }
+
+    /// Starts the messages of parts of expansions, which a GPU has packed; `scalar`: bytes of a
+    /// number.
+    pub(super) fn start_parts<'g>(
+        &self,
+        group: &'g dyn Communicator,
+        sends: Vec<(usize, Vec<u8>)>,
+        scalar: usize,
+    ) -> Result<Box<dyn Pending + 'g>, comm::Error> {
+        self.start_packed(group, &self.parts, sends, scalar)
+    }
+
+    /// Likewise of whole expansions.
+    pub(super) fn start_multipoles<'g>(
+        &self,
+        group: &'g dyn Communicator,
+        sends: Vec<(usize, Vec<u8>)>,
+        scalar: usize,
+    ) -> Result<Box<dyn Pending + 'g>, comm::Error> {
+        self.start_packed(group, &self.multipoles, sends, scalar)
+    }
+
+    fn start_packed<'g>(
+        &self,
+        group: &'g dyn Communicator,
+        peers: &[Peer<Slot>],
+        sends: Vec<(usize, Vec<u8>)>,
+        scalar: usize,
+    ) -> Result<Box<dyn Pending + 'g>, comm::Error> {
+        let receiving = peers.iter().filter(|peer| !peer.receive.is_empty());
+        let receives: Vec<_> =
+            receiving.map(|peer| (peer.rank, self.length(peer, scalar))).collect();
+        group.start(sends, &receives)
+    }
+
+    /// Brings the strengths of near sources to the other ranks' places in `values`, shape (k, n,
+    /// width); `index`: the place of each source in Morton order. Collective.
+    pub(super) fn bring(
+        &self,
+        group: &dyn Communicator,
+        index: &[u32],
+        values: &mut [f64],
+        [k, width]: [usize; 2],
+    ) -> Result<(), comm::Error> {
+        let n = index.len();
+        // The values of some sources, one density after the other.
+        let each = |runs: &[Range<usize>], work: &mut dyn FnMut(Range<usize>)| {
+            for density in 0..k {
+                for &place in runs.iter().flat_map(|run| &index[run.clone()]) {
+                    let begin = (density * n + place as usize) * width;
+                    work(begin..begin + width);
+                }
+            }
+        };
+        let message = |peer: &Peer<Range<usize>>| {
+            let mut bytes = Vec::new();
+            each(&peer.send, &mut |range| put(&values[range], &mut bytes));
+            (peer.rank, bytes)
+        };
+        let length = |peer: &Peer<Range<usize>>| {
+            let sources: usize = peer.receive.iter().map(Range::len).sum();
+            (peer.rank, k * sources * width * size_of::<f64>())
+        };
+        let messages = start(group, &self.particles, message, length)?.wait()?;
+        let receiving = self.particles.iter().filter(|peer| !peer.receive.is_empty());
+        for (peer, message) in receiving.zip(&messages) {
+            let mut bytes = &message[..];
+            each(&peer.receive, &mut |range| take(&mut bytes, &mut values[range]));
+        }
+        Ok(())
     }
 }
 
@@ -256,7 +346,7 @@ fn receive_slots<T: Real>(
     peers: &[Peer<Slot>],
     messages: &[Vec<u8>],
     k: usize,
-    engine: &mut Engine<T>,
+    multipoles: &mut Expansions<T>,
     mut take_over: impl FnMut(&mut &[u8], &mut [T]),
 ) {
     let receiving = peers.iter().filter(|peer| !peer.receive.is_empty());
@@ -264,7 +354,7 @@ fn receive_slots<T: Real>(
         let mut bytes = &message[..];
         for &Slot { level, slot } in &peer.receive {
             for density in 0..k {
-                take_over(&mut bytes, engine.multipoles().of_box_mut(level, density, slot));
+                take_over(&mut bytes, multipoles.of_box_mut(level, density, slot));
             }
         }
     }

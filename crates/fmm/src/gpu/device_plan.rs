@@ -25,6 +25,15 @@ pub(crate) struct UnresolvedPair([u32; 8]);
 unsafe impl Plain for UnresolvedPair {}
 cuda::elements! { UnresolvedPair: "UnresolvedPair" }
 
+/// What only a rank's part of a larger sum has.
+#[derive(Debug)]
+pub(super) struct Share {
+    /// The boxes, with this rank's sources alone: others come as expansions.
+    pub(super) own_cells: Buffer<tree::Cell>,
+    /// Which source each target is, if it is one.
+    pub(super) slots: Option<Buffer<u32>>,
+}
+
 /// What stays on the device.
 #[derive(Debug)]
 pub(super) struct DevicePlan {
@@ -35,8 +44,10 @@ pub(super) struct DevicePlan {
     pub(super) screening: Screening,
     pub(super) sources: usize,
     pub(super) targets: usize,
-    /// Whether the targets are the sources.
+    /// Whether the targets are the sources, or those of them that are this rank's.
     pub(super) itself: bool,
+    /// Where this is one rank's among several.
+    pub(super) share: Option<Share>,
     /// Whether all pairs are summed.
     pub(super) direct: bool,
     pub(super) tree: Tree,
@@ -184,7 +195,7 @@ impl Tables {
 
 impl DevicePlan {
     /// Of points with their tree, lists, expansions and what a treecode evaluates; truncation
-    /// numbers are `numbers`.
+    /// numbers are `numbers`, `share` is there on ranks.
     pub(super) fn new(
         device: &Device,
         precision: Precision,
@@ -192,6 +203,7 @@ impl DevicePlan {
         numbers: &TruncationNumbers,
         points: Points,
         (tree, lists, expansions, treecode): (Tree, Lists, Expansions, Option<Treecode>),
+        share: Option<Share>,
     ) -> Result<Self, cuda::Error> {
         let macros = [precision_macro(precision)];
         let place = |of_targets| relative(device, precision, &tree, &points, of_targets);
@@ -207,7 +219,8 @@ impl DevicePlan {
             screening,
             sources,
             targets,
-            itself: target_order.is_none(),
+            itself: share.as_ref().map_or(target_order.is_none(), |share| share.slots.is_some()),
+            share,
             direct,
             tables: Tables::new(device, precision, numbers.max().max(1))?,
             radials: Radials::new(device, precision, screening, numbers)?,
@@ -234,6 +247,17 @@ impl DevicePlan {
 
     pub(super) fn target_order(&self) -> &MortonOrder {
         self.target_order.as_ref().unwrap_or(&self.source_order)
+    }
+
+    /// The boxes with the sources that P2M expands.
+    pub(super) fn expanded_cells(&self) -> &Buffer<tree::Cell> {
+        self.share.as_ref().map_or(&self.tree.cells, |share| &share.own_cells)
+    }
+
+    /// Which source each target is; null if they are in the same order.
+    pub(super) fn slots(&self) -> Pointer<u32> {
+        let slots = self.share.as_ref().and_then(|share| share.slots.as_ref());
+        slots.map_or(Pointer::null(), Buffer::pointer)
     }
 
     pub(super) fn target_points(&self) -> &Reals<Point> {

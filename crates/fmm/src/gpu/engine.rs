@@ -123,7 +123,7 @@ impl Engine {
         };
         let made = (tree, lists, expansions, evaluated);
         let kind = (options.mode == Mode::Direct, screening);
-        let plan = DevicePlan::new(&device, precision, kind, &numbers, points, made)?;
+        let plan = DevicePlan::new(&device, precision, kind, &numbers, points, made, None)?;
         device.stream().synchronize()?;
         plan.describe(&numbers, leaf_size, tree_seconds, info);
         Ok(Self {
@@ -266,6 +266,7 @@ impl Engine {
         origin.record(stream)?;
         // The device's clock starts here.
         let offset = started.elapsed().as_secs_f64();
+        run(Stage::Largest, stream)?;
         run(Stage::Gather, stream)?;
         gathered.record(stream)?;
         plan.near_stream.wait(&gathered)?;
@@ -306,12 +307,13 @@ impl Engine {
             span("P2M", &marks[0], &marks[1])?;
             span("L2P", &marks[2], &marks[3])?;
         }
-        Ok(stage_seconds(timeline, device, started.elapsed().as_secs_f64()))
+        let total = started.elapsed().as_secs_f64();
+        Ok(StageSeconds { device, total, ..stage_seconds(timeline) })
     }
 }
 
 /// Sums of a timeline by stage.
-fn stage_seconds(timeline: &[Span], device: f64, total: f64) -> StageSeconds {
+pub(crate) fn stage_seconds(timeline: &[Span]) -> StageSeconds {
     let of = |stage: &str| -> f64 {
         timeline.iter().filter(|s| s.stage == stage).map(|s| s.end - s.begin).sum()
     };
@@ -323,8 +325,7 @@ fn stage_seconds(timeline: &[Span], device: f64, total: f64) -> StageSeconds {
         l2p: of("L2P"),
         m2p: 0.0,
         p2p: of("P2P"),
-        device,
-        total,
+        ..StageSeconds::default()
     }
 }
 

@@ -309,6 +309,7 @@ pub(super) mod particles {
             side: f64,
             targets: Pointer<Point>,
             itself: bool,
+            slots: Pointer<u32>,
             charges: Pointer<Real>,
             largest: Pointer<u64>,
             potential: Pointer<Real>,
@@ -316,6 +317,35 @@ pub(super) mod particles {
             kappa: f64,
             potential_out: Pointer<f64>,
             gradient_out: Pointer<f64>,
+        }
+    }
+}
+
+/// Multipole expansions between ranks.
+pub(super) mod exchange {
+    use super::*;
+
+    cuda::kernels! {
+        "fmm/exchange.cu", HEADERS;
+        constants {
+            THREADS: u32 = 256;
+        }
+        struct Pack = "exchange_pack" {
+            cells: Pointer<Cell>,
+            levels: Pointer<Level>,
+            boxes: Pointer<u32>,
+            places: Pointer<u64>,
+            count: u32,
+            packed: Pointer<Real>,
+        }
+        struct Unpack = "exchange_unpack" {
+            cells: Pointer<Cell>,
+            levels: Pointer<Level>,
+            boxes: Pointer<u32>,
+            places: Pointer<u64>,
+            count: u32,
+            packed: Pointer<Real>,
+            added: bool,
         }
     }
 }

@@ -17,6 +17,7 @@ mod on_host;
 mod points;
 mod primitives;
 mod radials;
+mod ranks;
 mod reals;
 mod rotated_matrices;
 mod stages;
@@ -29,9 +30,11 @@ mod truncation;
 mod tuning;
 
 pub use cuda::{DeviceInfo, Error};
-pub(crate) use engine::Engine;
+pub(crate) use engine::{Engine, stage_seconds};
 pub use hybrid::Span;
-pub(crate) use tuning::mode;
+pub(crate) use ranks::{Part, Peer, RankEngine};
+pub(crate) use stages::Signature;
+pub(crate) use tuning::{costs_of, mode, occupancy};
 
 /// What a plan on a GPU has to report with the rest.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -53,9 +56,9 @@ pub struct GpuInfo {
 /// Points below which a GPU's start and copies cost more than it saves.
 const WORTH_IT: usize = 20_000;
 
-/// Whether a sum is large enough for a GPU.
-pub(crate) fn pays(sources: &[[f64; 3]], targets: Option<&[[f64; 3]]>) -> bool {
-    sources.len().max(targets.map_or(0, <[_]>::len)) >= WORTH_IT
+/// Whether a sum over `n` sources at `m` targets is large enough for a GPU.
+pub(crate) fn pays(n: usize, m: usize) -> bool {
+    n.max(m) >= WORTH_IT
 }
 
 /// The GPUs of this machine.

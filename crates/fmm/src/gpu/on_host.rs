@@ -49,10 +49,17 @@ pub(super) fn choose(
     // translations that are exact alone must not decide what all boxes store.
     let options = Options { stencil: Some(stencil), backend: Backend::Hybrid, ..options.clone() };
     let (_, geometry) = geometry(points, on_device, leaf_size, &options, precision)?;
+    let batches = batches(&geometry.lists, geometry.numbers.max(), lists);
+    Ok(Chosen::new(geometry.tree.levels.len(), lists, batches))
+}
+
+/// The truncation numbers of the device's batches: those of the CPU's over the same boxes; `most`:
+/// the largest.
+pub(super) fn batches(on_host: &crate::lists::Lists, most: usize, lists: &Lists) -> Vec<usize> {
     let mut numbers = BTreeMap::<Class, usize>::new();
-    for block in &geometry.lists.target_blocks {
+    for block in &on_host.target_blocks {
         for batch in &block.batches {
-            let vector = &geometry.lists.vectors[batch.vector as usize];
+            let vector = &on_host.vectors[batch.vector as usize];
             let finer_target = match vector.kind {
                 Kind::M2l { finer_target } => finer_target,
                 Kind::M2m | Kind::L2l => 0,
@@ -62,8 +69,6 @@ pub(super) fn choose(
         }
     }
     // The lists are the same, so that every class is there.
-    let most = geometry.numbers.max();
     let of = |batch: &super::lists::Batch| numbers.get(&batch.class()).copied().unwrap_or(most);
-    let batches = lists.batches.iter().map(of).collect();
-    Ok(Chosen::new(geometry.tree.levels.len(), lists, batches))
+    lists.batches.iter().map(of).collect()
 }

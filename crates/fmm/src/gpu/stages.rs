@@ -17,12 +17,12 @@ const SHARED: usize = 48 << 10;
 
 /// What decides which kernels an `apply` starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Signature {
-    pub(super) densities: usize,
-    pub(super) charges: bool,
-    pub(super) dipoles: bool,
-    pub(super) potential: bool,
-    pub(super) gradient: bool,
+pub(crate) struct Signature {
+    pub densities: usize,
+    pub charges: bool,
+    pub dipoles: bool,
+    pub potential: bool,
+    pub gradient: bool,
 }
 
 /// Buffers and graph of one signature.
@@ -87,6 +87,7 @@ impl Block {
 /// Stages of one density, and what belongs to all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
+    Largest,
     Gather,
     P2m(usize),
     M2m,
@@ -226,12 +227,13 @@ impl DevicePlan {
                 Stage::L2p(_) => stages.l2p += seconds,
                 Stage::M2p(_) => stages.m2p += seconds,
                 Stage::P2p => stages.p2p += seconds,
-                Stage::Gather | Stage::Scatter => {}
+                Stage::Largest | Stage::Gather | Stage::Scatter => {}
             }
             Ok(())
         };
         // Once to load the kernels, then with the clock.
         let expansions = self.far_stages(0);
+        run(Stage::Largest, stream)?;
         run(Stage::Gather, stream)?;
         for &stage in expansions.iter().chain(&[Stage::P2p]) {
             run(stage, stream)?;
@@ -247,6 +249,7 @@ impl DevicePlan {
             (0..signature.densities).flat_map(|k| self.far_stages(k)).collect();
         let (fork, join) = (self.device.event()?, self.device.event()?);
         let graph = Graph::record(stream, || -> Result<(), cuda::Error> {
+            run(Stage::Largest, stream)?;
             run(Stage::Gather, stream)?;
             fork.record(stream)?;
             self.near_stream.wait(&fork)?;
@@ -276,11 +279,22 @@ pub(super) struct Apply<'a> {
     pub(super) buffers: &'a Buffers,
 }
 
+/// Strengths as they came, and where they go.
+#[derive(Clone, Copy, Debug)]
+struct Input<'a> {
+    from: Option<&'a Buffer<f64>>,
+    to: Option<&'a Reals>,
+    /// Components of a source, and their unit.
+    width: usize,
+    unit: f64,
+}
+
 impl Apply<'_> {
     /// Puts one stage on `stream`.
     pub(super) fn stage(&self, stage: Stage, stream: &Stream) -> Result<(), cuda::Error> {
         let expansions = &self.plan.expansions;
         match stage {
+            Stage::Largest => self.largest(stream),
             Stage::Gather => self.gather(stream),
             Stage::P2m(k) => self.p2m(stream, k),
             Stage::M2m => expansions.m2m(stream),
@@ -296,21 +310,22 @@ impl Apply<'_> {
         }
     }
 
-    /// Strengths in Morton order and in the plan's format, each density by its own scale; sums
-    /// begin with zero.
-    fn gather(&self, stream: &Stream) -> Result<(), cuda::Error> {
+    /// Charges and dipoles.
+    fn inputs(&self) -> [Input<'_>; 2] {
+        let Self { plan, buffers, .. } = self;
+        let (charges, dipoles) = (buffers.charges.as_ref(), buffers.dipoles.as_ref());
+        [
+            Input { from: buffers.charges_in.as_ref(), to: charges, width: 1, unit: 1.0 },
+            Input { from: buffers.dipoles_in.as_ref(), to: dipoles, width: 3, unit: plan.side },
+        ]
+    }
+
+    /// The largest strengths of each density, by which it is scaled.
+    fn largest(&self, stream: &Stream) -> Result<(), cuda::Error> {
         let Self { plan, buffers, .. } = self;
         let n = plan.sources;
-        buffers.potential.bytes.zero_on(stream)?;
-        if let Some(gradient) = &buffers.gradient {
-            gradient.bytes.zero_on(stream)?;
-        }
         buffers.largest.zero_on(stream)?;
-        let inputs = [
-            (&buffers.charges_in, &buffers.charges, 1, 1.0),
-            (&buffers.dipoles_in, &buffers.dipoles, 3, plan.side),
-        ];
-        for (kind, &(from, _, width, _)) in inputs.iter().enumerate() {
+        for (kind, Input { from, width, .. }) in self.inputs().into_iter().enumerate() {
             let Some(from) = from else { continue };
             // Eight values per thread: few threads then meet at the one number.
             let grid = Grid::covering((width * n).div_ceil(8), particles::THREADS);
@@ -323,7 +338,19 @@ impl Apply<'_> {
                 plan.largest.launch(stream, grid, of_density)?;
             }
         }
-        for (from, to, width, unit) in inputs {
+        Ok(())
+    }
+
+    /// Strengths in Morton order and in the plan's format, each density by its own scale; sums
+    /// begin with zero.
+    fn gather(&self, stream: &Stream) -> Result<(), cuda::Error> {
+        let Self { plan, buffers, .. } = self;
+        let n = plan.sources;
+        buffers.potential.bytes.zero_on(stream)?;
+        if let Some(gradient) = &buffers.gradient {
+            gradient.bytes.zero_on(stream)?;
+        }
+        for Input { from, to, width, unit } in self.inputs() {
             let Some(from) = from else { continue };
             for k in 0..self.signature.densities {
                 let strengths = particles::Gather {
@@ -334,7 +361,7 @@ impl Apply<'_> {
                     unit,
                     largest: buffers.largest.pointer_to(2 * k),
                     side: plan.side,
-                    to: of(to.as_ref(), k * width * n),
+                    to: of(to, k * width * n),
                 };
                 plan.gather.launch(stream, Grid::covering(n, particles::THREADS), strengths)?;
             }
@@ -348,7 +375,7 @@ impl Apply<'_> {
         let multipoles = &plan.expansions.multipoles;
         multipoles.values.zero_on(stream)?;
         let leaves = p2m::P2m {
-            cells: plan.tree.cells.pointer(),
+            cells: plan.expanded_cells().pointer(),
             count: count(boxes),
             levels: multipoles.device_levels.pointer(),
             sources: plan.source_points.pointer(),
@@ -423,6 +450,7 @@ impl Apply<'_> {
                 // With dipoles close pairs are left out, a target with itself among them; its
                 // gradient is zero in any case.
                 itself: plan.itself && s.charges && !s.dipoles,
+                slots: plan.slots(),
                 charges: of(buffers.charges.as_ref(), k * n),
                 largest: buffers.largest.pointer_to(2 * k),
                 potential: buffers.potential.pointer_to(k * m),

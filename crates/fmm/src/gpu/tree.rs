@@ -1,12 +1,14 @@
 //! Root cube, Morton order and octree, made on the device. CPU twin: module `tree`, whose boxes
 //! these are, one for one.
 
+use std::ops::Range;
+
 use cuda::{Buffer, Device, Error, Grid, Plain};
 
 use super::kernels::{Kernel, count, morton, tree};
 use super::primitives::{Scan, Sort};
 use crate::morton::MAX_DEPTH;
-use crate::tree::Root;
+use crate::tree::{self as cpu, Root};
 
 /// A box, as `kernels/shared/cell.cuh` declares it.
 #[repr(C)]
@@ -225,6 +227,35 @@ impl Tree {
             levels.push(next + total);
         }
         Ok(Self { cells, centres, levels })
+    }
+
+    /// An octree that the CPU made, in `root`; also its boxes.
+    pub(super) fn of_host(
+        device: &Device,
+        root: &Root,
+        tree: &cpu::Tree,
+    ) -> Result<(Self, Vec<Cell>), Error> {
+        let range = |range: &Range<u32>| [range.start, range.end];
+        let cell = |cell: &cpu::Cell| Cell {
+            place: cell.place,
+            level: u32::from(cell.level),
+            first_child: cell.first_child,
+            child_count: u32::from(cell.child_count),
+            parent: cell.parent,
+            sources: range(&cell.sources),
+            targets: range(&cell.targets),
+            unused: 0,
+        };
+        let cells: Vec<Cell> = tree.cells.iter().map(cell).collect();
+        let centre = |cell: &cpu::Cell| root.centre(cell);
+        let centres: Vec<[f64; 3]> = tree.cells.iter().map(centre).collect();
+        let ends = tree.levels.iter().map(|level| level.end);
+        let on_device = Self {
+            cells: device.upload(&cells)?,
+            centres: device.upload(centres.as_flattened())?,
+            levels: std::iter::once(0).chain(ends).collect(),
+        };
+        Ok((on_device, cells))
     }
 
     /// Number of boxes.

@@ -16,7 +16,7 @@ use super::tables;
 use super::tree::Tree;
 use crate::Options;
 use crate::truncation::{
-    self, Class, Goal, Method, P_MAX, Rule, Statistics, TruncationNumbers, optimise,
+    self, Class, Goal, Method, P_MAX, Rule, Statistics, TruncationNumbers, more_terms, optimise,
 };
 
 /// Draws for each batch, at least and at most, and for all together: a level of a full tree has
@@ -100,10 +100,16 @@ pub(super) fn choose(
         Some(rule) => lists.batches.iter().map(|batch| rule.of(&batch.class())).collect(),
         None if lists.batches.is_empty() => Vec::new(),
         None => {
-            let p_max = truncation::largest(options);
-            let classes = measure(device, tree, lists, points, options, p_max)?;
+            let mut p_max = truncation::largest(options);
             let goal = Goal::new(options, margin(options.tolerance));
-            let chosen = optimise(&classes, p_max, goal, options.truncation, Method::Dense);
+            let chosen = loop {
+                let classes = measure(device, tree, lists, points, options, p_max)?;
+                let chosen = optimise(&classes, p_max, goal, options.truncation, Method::Dense);
+                match more_terms(options, &classes, &chosen, p_max) {
+                    Some(more) => p_max = more,
+                    None => break chosen,
+                }
+            };
             lists.batches.iter().map(|batch| chosen[&batch.class()]).collect()
         }
     };

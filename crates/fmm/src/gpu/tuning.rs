@@ -26,15 +26,21 @@ fn screened_pair(options: &Options, precision: Precision) -> f64 {
     }
 }
 
-/// Points in a leaf for which P2P and M2L cost the same. Warps want at least a few dozen.
-pub(super) fn occupancy(options: &Options, precision: Precision) -> f64 {
+/// Seconds of one near pair of these sums, for each density, and of one translation.
+pub(crate) fn costs_of(options: &Options, precision: Precision) -> [f64; 2] {
     let (pair, product) = costs(precision);
     let pair = pair * screened_pair(options, precision);
     let translation = expected::dense(options).powi(4) * product;
     let dipoles = if options.dipoles { 1.5 } else { 1.0 };
     let gradient = if options.gradient { 1.7 } else { 1.0 };
     let shared = 0.4 + 0.6 / options.densities.max(1) as f64;
-    (136.0 * translation / (27.0 * pair * dipoles * gradient * shared)).sqrt().clamp(48.0, 512.0)
+    [pair * dipoles * gradient * shared, translation]
+}
+
+/// Points in a leaf for which P2P and M2L cost the same. Warps want at least a few dozen.
+pub(crate) fn occupancy(options: &Options, precision: Precision) -> f64 {
+    let [pair, translation] = costs_of(options, precision);
+    (136.0 * translation / (27.0 * pair)).sqrt().clamp(48.0, 512.0)
 }
 
 /// Points in a leaf where all pairs are summed: leaves only keep coordinates relative there. With

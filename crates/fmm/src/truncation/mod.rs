@@ -152,9 +152,13 @@ pub(crate) fn choose(
     assign(points.tree.levels.len(), lists, &chosen)
 }
 
-/// How the translations of a CPU are computed.
+/// How translations are computed.
 fn method(options: &Options) -> Method {
-    if options.backend == Backend::Hybrid { Method::Hybrid } else { Method::Rotated }
+    match options.backend {
+        Backend::Hybrid => Method::Hybrid,
+        Backend::Cuda => Method::Dense,
+        Backend::Cpu | Backend::Auto => Method::Rotated,
+    }
 }
 
 /// The largest truncation number that is considered.
@@ -167,14 +171,14 @@ const MISSED: f64 = 0.5;
 
 /// The largest truncation number to try next, if the errors of `chosen` are too large: more points
 /// than elsewhere lie at the corners of their boxes, as those of a lattice may.
-fn more_terms(
+pub(crate) fn more_terms(
     options: &Options,
     classes: &BTreeMap<Class, Statistics>,
     chosen: &BTreeMap<Class, usize>,
     p_max: usize,
 ) -> Option<usize> {
-    // A GPU has room for as many terms as were expected.
-    let free = options.truncation_number.is_none() && method(options) == Method::Rotated;
+    // Hybrid sums have room for as many terms as were expected.
+    let free = options.truncation_number.is_none() && method(options) != Method::Hybrid;
     let missed = error(classes, |class| chosen[class]).sqrt() > MISSED * options.tolerance;
     (free && missed && p_max < P_MAX).then(|| (p_max + p_max / 2).min(P_MAX))
 }

@@ -9,6 +9,7 @@ use fmm::samples::{Distribution, Random};
 
 use super::sum::{self, Input};
 use crate::commands::arguments::parse_count;
+use crate::machine::backend::Gpus;
 use crate::machine::ranks::Ranks;
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
@@ -61,8 +62,13 @@ fn distributions() -> impl TypedValueParser<Value = Distribution> {
 
 /// Makes the points, sums, reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let ranks = Ranks::join()?;
-    sum::prepare(&args.sum, &ranks)?;
+    let gpus = args.sum.gpus.map(Gpus::count).transpose()?;
+    Ranks::run(gpus, |ranks| on_rank(args, ranks))
+}
+
+/// One rank's share.
+fn on_rank(args: &Args, ranks: &Ranks<'_>) -> Result<(), Failure> {
+    sum::prepare(&args.sum, ranks)?;
     let share = |all: usize| {
         let (rank, size) = (ranks.rank() as u128, ranks.size() as u128);
         let end = |rank: u128| (all as u128 * rank / size) as usize;
@@ -70,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let (n, k) = (share(args.n.get()), args.densities.get());
     let m = args.targets.map(|targets| share(targets.get()));
-    let here = ranks.on_this_host() * (n + m.unwrap_or(0));
+    let here = ranks.here()[1] * (n + m.unwrap_or(0));
     ranks.agree(sum::check_memory(&args.sum, here, k, args.dipoles))?;
     // Each rank has random numbers of its own; the first those of one process.
     let mut random = Random::new(args.seed.wrapping_add((ranks.rank() as u64) << 32));
@@ -87,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         count: k,
         mode: sum::Mode::Fmm,
     };
-    let mut report = sum::run(&args.sum, &input, &ranks)?.report;
+    let mut report = sum::run(&args.sum, &input, ranks)?.report;
     report.distribution = Some(args.distribution.name());
     ranks.agree(if ranks.is_first() { show(args, &report) } else { Ok(()) })
 }

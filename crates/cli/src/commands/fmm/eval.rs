@@ -7,6 +7,7 @@ use fmm::Densities;
 use super::sum::{self, Input, Sums};
 use crate::commands::fmm::npy::{self, Array};
 use crate::files;
+use crate::machine::backend::Gpus;
 use crate::machine::ranks::Ranks;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
@@ -53,8 +54,13 @@ pub(crate) struct Args {
 
 /// Reads, sums, writes, reports. The first rank has all points: the sum deals them out.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let ranks = Ranks::join()?;
-    sum::prepare(&args.sum, &ranks)?;
+    let gpus = args.sum.gpus.map(Gpus::count).transpose()?;
+    Ranks::run(gpus, |ranks| on_rank(args, ranks))
+}
+
+/// One rank's share.
+fn on_rank(args: &Args, ranks: &Ranks<'_>) -> Result<(), Failure> {
+    sum::prepare(&args.sum, ranks)?;
     let read = if ranks.is_first() { Arrays::read(args) } else { Ok(Arrays::none(args)) };
     let Arrays { points, targets, charges, dipoles } = ranks.agree(read)?;
     let points = points.as_chunks().0;
@@ -71,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         count: ranks.gather(&[count])?[0][0] as usize,
         mode: sum::Mode::Auto,
     };
-    let sums = sum::run(&args.sum, &input, &ranks)?;
+    let sums = sum::run(&args.sum, &input, ranks)?;
     let mut shape = vec![targets.unwrap_or(points).len()];
     if several {
         shape.insert(0, input.count);

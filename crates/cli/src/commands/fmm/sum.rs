@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::commands::arguments::{parse_count, parse_tolerance};
 use crate::machine;
-use crate::machine::backend::Backend;
+use crate::machine::backend::{Backend, Gpus};
 use crate::machine::ranks::Ranks;
 use crate::machine::{backend, memory};
 use crate::report::units;
@@ -41,6 +41,9 @@ pub(super) struct Args {
     precision: Precision,
     #[command(flatten)]
     on: backend::Args,
+    /// How many GPUs share the sum, or "all" of this machine's
+    #[arg(long, value_name = "N", value_parser = parse_gpus, conflicts_with = "gpu")]
+    pub(super) gpus: Option<Gpus>,
     /// How to sum [default: bench fmm, eval auto]
     #[arg(long, value_enum)]
     mode: Option<Mode>,
@@ -188,6 +191,8 @@ struct OnGpu {
 #[derive(Clone, Debug, Serialize)]
 struct OnRanks {
     count: usize,
+    /// How messages pass: "MPI" or "threads", through the memory of the host.
+    messages: &'static str,
     /// Largest work over the mean, by the cost model.
     imbalance: f64,
     /// Sources and targets that one computes with.
@@ -236,9 +241,15 @@ impl From<StageSeconds> for Stages {
 }
 
 /// Checks that the backend is there and starts the threads, before any work.
-pub(super) fn prepare(args: &Args, ranks: &Ranks) -> Result<(), Failure> {
-    ranks.agree(args.on.resolve())?;
-    let note = backend::use_threads_among(ranks.on_this_host(), args.threads);
+pub(super) fn prepare(args: &Args, ranks: &Ranks<'_>) -> Result<(), Failure> {
+    ranks.agree(args.on.of_rank(ranks).resolve())?;
+    let [_, here] = ranks.here();
+    // Ranks that are threads have all cores in common.
+    let note = match ranks.are_threads() {
+        true if !ranks.is_first() => Ok(None),
+        true => backend::use_threads(args.threads),
+        false => backend::use_threads_among(here, args.threads),
+    };
     match ranks.agree(note)? {
         Some(note) if ranks.is_first() => Output::default().note(&note),
         _ => {}
@@ -277,6 +288,13 @@ pub(super) fn check_memory(
     memory::check(&what, all, None, "ask for fewer points or densities")
 }
 
+fn parse_gpus(text: &str) -> Result<Gpus, String> {
+    match text {
+        "all" => Ok(Gpus::All),
+        text => parse_count(text).map(Gpus::Count),
+    }
+}
+
 fn parse_kappa(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(kappa) if (0.0..f64::INFINITY).contains(&kappa) => Ok(kappa),
@@ -285,7 +303,8 @@ fn parse_kappa(text: &str) -> Result<f64, String> {
 }
 
 /// The options of a plan.
-fn options(args: &Args, input: &Input<'_>) -> Result<Options, Failure> {
+fn options(args: &Args, input: &Input<'_>, ranks: &Ranks<'_>) -> Result<Options, Failure> {
+    let on = args.on.of_rank(ranks);
     Ok(Options {
         kernel: fmm::Kernel::Yukawa { kappa: args.kappa },
         tolerance: args.tolerance,
@@ -305,8 +324,8 @@ fn options(args: &Args, input: &Input<'_>) -> Result<Options, Failure> {
             Mode::Direct => fmm::Mode::Direct,
         },
         leaf_size: args.leaf_size.map(NonZeroUsize::get),
-        backend: args.on.resolve()?,
-        gpu: args.on.gpu,
+        backend: on.resolve()?,
+        gpu: on.gpu,
         ..Options::default()
     })
 }
@@ -319,7 +338,7 @@ enum Plan<'a> {
 
 impl<'a> Plan<'a> {
     fn new(
-        ranks: &'a Ranks,
+        ranks: &'a Ranks<'_>,
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
         options: &Options,
@@ -374,8 +393,8 @@ impl<'a> Plan<'a> {
 }
 
 /// Plans, sums `args.repeat` times, and measures the error. Collective.
-pub(super) fn run(args: &Args, input: &Input<'_>, ranks: &Ranks) -> Result<Sums, Failure> {
-    let options = ranks.agree(options(args, input))?;
+pub(super) fn run(args: &Args, input: &Input<'_>, ranks: &Ranks<'_>) -> Result<Sums, Failure> {
+    let options = ranks.agree(options(args, input, ranks))?;
     let memory = Memory::before();
     let plan = Plan::new(ranks, input.sources, input.targets, &options);
     let mut plan = ranks.agree(plan.map_err(Failure::from))?;
@@ -418,7 +437,7 @@ struct OfPlan {
 }
 
 /// The times of the slowest rank, stage by stage. Collective.
-fn slowest(own: &StageSeconds, ranks: &Ranks) -> Result<StageSeconds, Failure> {
+fn slowest(own: &StageSeconds, ranks: &Ranks<'_>) -> Result<StageSeconds, Failure> {
     let StageSeconds { p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total } = *own;
     let mut seconds = [p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total];
     ranks.max(&mut seconds)?;
@@ -427,7 +446,7 @@ fn slowest(own: &StageSeconds, ranks: &Ranks) -> Result<StageSeconds, Failure> {
 }
 
 /// What the plans of all ranks resolved to together. Collective.
-fn of_all(own: &Info, ranks: &Ranks) -> Result<Info, Failure> {
+fn of_all(own: &Info, ranks: &Ranks<'_>) -> Result<Info, Failure> {
     let receivers = |count: f64, each: f64| if each > 0.0 { count / each } else { 0.0 };
     let m2l = own.m2l_count as f64;
     let counts = [own.p2p_pairs, own.m2p_count, own.memory_bytes].map(|count| count as f64);
@@ -451,7 +470,7 @@ fn of_all(own: &Info, ranks: &Ranks) -> Result<Info, Failure> {
 
 impl OnRanks {
     /// Of all ranks. Collective.
-    fn of(own: &RankInfo, ranks: &Ranks) -> Result<Self, Failure> {
+    fn of(own: &RankInfo, ranks: &Ranks<'_>) -> Result<Self, Failure> {
         let RankInfo { points, halo_sources, halo_multipoles, bytes_sent, .. } = *own;
         let mut most =
             [points[0], points[1], halo_sources, halo_multipoles, bytes_sent].map(|n| n as f64);
@@ -460,6 +479,7 @@ impl OnRanks {
             most.map(|most| most as u64);
         Ok(Self {
             count: own.ranks,
+            messages: ranks.messages(),
             imbalance: own.imbalance,
             points: [sources, targets],
             grains: own.grains,
@@ -526,7 +546,7 @@ impl Memory {
 
 impl MemoryTaken {
     /// That of the rank that took most. Collective.
-    fn largest(self, ranks: &Ranks) -> Result<Self, Failure> {
+    fn largest(self, ranks: &Ranks<'_>) -> Result<Self, Failure> {
         let number = |bytes: Option<u64>| bytes.map_or(-1.0, |bytes| bytes as f64);
         let mut most = [number(self.working), number(self.peak)];
         ranks.max(&mut most)?;
@@ -560,7 +580,7 @@ impl Errors {
         input: &Input<'_>,
         targets: &[[f64; 3]],
         (potential, gradient): (&[f64], &[f64]),
-        ranks: &Ranks,
+        ranks: &Ranks<'_>,
     ) -> Result<Self, Failure> {
         let mut all = [targets.len() as f64];
         ranks.sum(&mut all)?;
@@ -766,9 +786,10 @@ impl Report {
         });
         let ranks = self.ranks.as_ref().map_or_else(String::new, |ranks| {
             format!(
-                "\n  ranks    {}, the busiest {:.2} times the mean; most of one: {} sources and {} expansions of others, \
-                 {} sent for each density",
+                "\n  ranks    {}, messages by {} through the host's memory; the busiest {:.2} times the mean\n\
+                 \x20          most of one: {} sources and {} expansions of others, {} sent for each density",
                 ranks.count,
+                ranks.messages,
                 ranks.imbalance,
                 units::count(ranks.halo_sources),
                 units::count(ranks.halo_multipoles),

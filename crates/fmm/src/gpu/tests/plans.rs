@@ -140,3 +140,26 @@ fn direct_mode_and_auto() {
         assert!(error < 3e-6, "{error:e}");
     }
 }
+
+/// Many points at each of a few places, which are all at corners of their boxes: more terms are
+/// needed than points anywhere else would ask for.
+#[test]
+fn places_at_corners_of_boxes() {
+    if gpu("places_at_corners_of_boxes").is_none() {
+        return;
+    }
+    let mut random = Random::new(9);
+    let points: Vec<[f64; 3]> =
+        (0..4000).map(|_| std::array::from_fn(|_| random.below(3) as f64)).collect();
+    for tolerance in [1e-3, 1e-5, 1e-7] {
+        let options = Options {
+            tolerance,
+            gradient: true,
+            backend: Backend::Cuda,
+            mode: Mode::Fmm,
+            ..Options::default()
+        };
+        let errors = against_direct(&points, None, &options, ChargeKind::Mixed, 1);
+        assert!(errors.iter().all(|&error| error <= tolerance), "{tolerance:e}: {errors:?}");
+    }
+}

@@ -1,0 +1,393 @@
+//! One rank's part of a sum on a GPU of its own: the local essential tree on the device, its
+//! stages, and the expansions that go to other ranks and come from them.
+//!
+//! The caller puts messages between the stages (module `distributed`). P2P runs on a stream of its
+//! own meanwhile.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use cuda::{Buffer, Device, Event};
+
+use super::device_plan::{DevicePlan, Share, estimate};
+use super::expansions::Expansions;
+use super::hybrid::Span;
+use super::kernels::{Kernel, count, exchange};
+use super::lists::Lists;
+use super::points::Points;
+use super::reals::{Reals, precision_macro, scalar};
+use super::stages::{Apply, Buffers, Kernels, Signature, Stage};
+use super::tree::{MortonOrder, Tree};
+use super::truncation::Chosen;
+use super::{far_matrices, on_host};
+use crate::plan::{Densities, Info, Potentials};
+use crate::screened::Screening;
+use crate::tree::{self as cpu, Root};
+use crate::truncation::TruncationNumbers;
+use crate::{Error, Mode, Options, Precision, Stencil, lists};
+
+/// A rank's part as the CPU has found it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    pub root: Root,
+    /// The local essential tree, with its lists of translations and the numbers that all agreed on.
+    pub tree: &'a cpu::Tree,
+    pub lists: &'a lists::Lists,
+    pub numbers: &'a TruncationNumbers,
+    /// The sources of the tree; `own` of them, which come first, are this rank's.
+    pub sources: (&'a cpu::MortonOrder, &'a [[f64; 3]]),
+    pub own: usize,
+    pub targets: (&'a cpu::MortonOrder, &'a [[f64; 3]]),
+    /// Whether the targets are the own sources.
+    pub itself: bool,
+}
+
+/// Boxes whose expansions go to one rank, and come from it.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    pub rank: usize,
+    pub send: Vec<u32>,
+    pub receive: Vec<u32>,
+}
+
+/// A rank's plan on its GPU.
+#[derive(Debug)]
+pub(crate) struct RankEngine {
+    prepared: HashMap<Signature, (Kernels, Buffers)>,
+    /// Parts of expansions, which are added up, and whole ones.
+    parts: Exchange,
+    multipoles: Exchange,
+    plan: DevicePlan,
+}
+
+impl RankEngine {
+    /// `parts`: expansions that are added up, `multipoles`: whole ones, of `numbers`' lengths.
+    ///
+    /// # Errors
+    /// Those of the GPU; [`cuda::Error::OutOfMemory`] before anything is allocated.
+    pub(crate) fn new(
+        part: &Part<'_>,
+        [parts, multipoles]: [&[Peer]; 2],
+        options: &Options,
+        precision: Precision,
+        info: &mut Info,
+    ) -> Result<Self, Error> {
+        let device = Device::open(options.gpu)?;
+        let [n, m] = [part.sources, part.targets].map(|(order, _)| order.index.len());
+        let options = Options { mode: Mode::Fmm, ..options.clone() };
+        let needed = estimate(&device, n, m, precision, &options);
+        let free = device.free_memory()?;
+        if needed > free {
+            return Err(cuda::Error::OutOfMemory { needed, free }.into());
+        }
+        let upload = |(order, points): (&cpu::MortonOrder, &[[f64; 3]])| {
+            let order =
+                MortonOrder { keys: device.buffer(0)?, index: device.upload(&order.index)? };
+            Ok::<_, cuda::Error>((device.upload(points.as_flattened())?, order))
+        };
+        let started = Instant::now();
+        let points = Points {
+            root: part.root,
+            sources: upload(part.sources)?,
+            targets: Some(upload(part.targets)?),
+        };
+        let (tree, mut cells) = Tree::of_host(&device, &part.root, part.tree)?;
+        let stencil = options.stencil.unwrap_or(Stencil::Reduced);
+        let lists = Lists::new(&device, &tree, Some(stencil))?;
+        device.stream().synchronize()?;
+        let tree_seconds = started.elapsed().as_secs_f64();
+        let share = Share {
+            own_cells: {
+                for cell in cells.iter_mut().filter(|cell| !part.holds(cell.sources)) {
+                    cell.sources = [0; 2];
+                }
+                device.upload(&cells)?
+            },
+            slots: part.itself.then(|| device.upload(&part.slots())).transpose()?,
+        };
+        let batches = on_host::batches(part.lists, part.numbers.max(), &lists);
+        let chosen = Chosen { batches, numbers: part.numbers.clone() };
+        let screening = Screening::new(options.kernel, part.root.side);
+        let limit = far_matrices::limit(&device);
+        let expansions =
+            Expansions::new(&device, precision, screening, (&tree, &lists), &chosen, limit)?;
+        let made = (tree, lists, expansions, None);
+        let kind = (false, screening);
+        let share = Some(share);
+        let plan = DevicePlan::new(&device, precision, kind, part.numbers, points, made, share)?;
+        let exchange = |peers| Exchange::new(&plan, part, peers);
+        let (parts, multipoles) = (exchange(parts)?, exchange(multipoles)?);
+        device.stream().synchronize()?;
+        plan.describe(part.numbers, info.leaf_size, tree_seconds, info);
+        Ok(Self { prepared: HashMap::new(), parts, multipoles, plan })
+    }
+
+    /// Sources of the tree.
+    pub(crate) fn sources(&self) -> usize {
+        self.plan.sources
+    }
+
+    /// Makes room for such an `apply`.
+    ///
+    /// # Errors
+    /// Those of the GPU.
+    pub(crate) fn prepare(&mut self, signature: Signature) -> Result<(), Error> {
+        if !self.prepared.contains_key(&signature) {
+            let made = (self.plan.kernels(signature)?, self.plan.buffers(signature)?);
+            self.prepared.insert(signature, made);
+        }
+        Ok(())
+    }
+
+    /// Starts an `apply` of strengths of all sources of the tree: P2P is under way when it returns.
+    /// `exponents`: of the largest strength of each density on all ranks.
+    ///
+    /// # Errors
+    /// Those of the GPU; [`Error::NotPlanned`] if this was not prepared.
+    pub(crate) fn begin(
+        &self,
+        signature: Signature,
+        densities: Densities<'_>,
+        exponents: &[Option<i32>],
+        started: Instant,
+    ) -> Result<Running<'_>, Error> {
+        let Some((kernels, buffers)) = self.prepared.get(&signature) else {
+            return Err(Error::NotPlanned { what: "densities" });
+        };
+        let plan = &self.plan;
+        let event = || plan.device.event();
+        buffers.write(densities)?;
+        let largest: Vec<u64> = exponents.iter().flat_map(|&e| [bits(e), 0]).collect();
+        buffers.largest.write(&largest)?;
+        let apply = Apply { plan, signature, kernels, buffers };
+        let (origin, near) = (event()?, [event()?, event()?]);
+        let stream = plan.device.stream();
+        origin.record(stream)?;
+        let offset = started.elapsed().as_secs_f64();
+        apply.stage(Stage::Gather, stream)?;
+        let gathered = event()?;
+        gathered.record(stream)?;
+        plan.near_stream.wait(&gathered)?;
+        near[0].record(&plan.near_stream)?;
+        apply.stage(Stage::P2p, &plan.near_stream)?;
+        near[1].record(&plan.near_stream)?;
+        Ok(Running { engine: self, apply, origin, offset, near, marks: Vec::new() })
+    }
+}
+
+/// The bits of a charge with such an exponent, as far as strengths are scaled; of none zero.
+fn bits(exponent: Option<i32>) -> u64 {
+    exponent.map_or(0, |exponent| ((1023 + exponent.clamp(-1000, 1000)) as u64) << 52)
+}
+
+impl Part<'_> {
+    /// Whether a box's sources, if it has any, are this rank's.
+    fn holds(&self, [begin, end]: [u32; 2]) -> bool {
+        let first = self.sources.0.index.get(begin as usize);
+        begin == end || first.is_some_and(|&first| (first as usize) < self.own)
+    }
+
+    /// Which of the sources each target is.
+    fn slots(&self) -> Vec<u32> {
+        let mut slots = vec![0; self.own];
+        for (slot, &source) in (0..).zip(&self.sources.0.index) {
+            if let Some(of) = slots.get_mut(source as usize) {
+                *of = slot;
+            }
+        }
+        self.targets.0.index.iter().map(|&target| slots[target as usize]).collect()
+    }
+}
+
+/// An `apply` under way.
+#[derive(Debug)]
+pub(crate) struct Running<'a> {
+    engine: &'a RankEngine,
+    apply: Apply<'a>,
+    /// When the device began, and seconds from the start of `apply` to that.
+    origin: Event,
+    offset: f64,
+    near: [Event; 2],
+    marks: Vec<(&'static str, [Event; 2])>,
+}
+
+/// Messages to or from other ranks.
+pub(crate) type Messages = Vec<(usize, Vec<u8>)>;
+
+impl Running<'_> {
+    /// Makes the multipole expansions of density `k` from own sources, and takes out the parts of
+    /// those that others add up.
+    ///
+    /// # Errors
+    /// Those of the GPU.
+    pub(crate) fn upward(&mut self, k: usize) -> Result<Messages, Error> {
+        self.timed("P2M", Stage::P2m(k))?;
+        self.timed("M2M", Stage::M2m)?;
+        Ok(self.engine.parts.pack(&self.engine.plan)?)
+    }
+
+    /// Adds the parts that others sent, in the order of their ranks, and takes out the expansions
+    /// that others need.
+    ///
+    /// # Errors
+    /// Those of the GPU.
+    pub(crate) fn complete(&mut self, messages: &[Vec<u8>]) -> Result<Messages, Error> {
+        self.engine.parts.unpack(&self.engine.plan, messages, true)?;
+        Ok(self.engine.multipoles.pack(&self.engine.plan)?)
+    }
+
+    /// Takes over the expansions that others sent, and adds what all give at the targets.
+    ///
+    /// # Errors
+    /// Those of the GPU.
+    pub(crate) fn downward(&mut self, k: usize, messages: &[Vec<u8>]) -> Result<(), Error> {
+        self.engine.multipoles.unpack(&self.engine.plan, messages, false)?;
+        self.timed("M2L", Stage::M2l)?;
+        self.timed("L2L", Stage::L2l)?;
+        self.timed("L2P", Stage::L2p(k))
+    }
+
+    /// Brings the sums back: when its parts ran, and seconds from the device's begin to its end.
+    ///
+    /// # Errors
+    /// Those of the GPU.
+    pub(crate) fn finish(self, potentials: Potentials<'_>) -> Result<(Vec<Span>, f64), Error> {
+        let Self { engine, apply, origin, offset, near, marks } = self;
+        let plan = &engine.plan;
+        let stream = plan.device.stream();
+        stream.wait(&near[1])?;
+        apply.stage(Stage::Scatter, stream)?;
+        let end = plan.device.event()?;
+        end.record(stream)?;
+        apply.buffers.read(potentials)?;
+        let mut spans = Vec::new();
+        for (stage, [begin, end]) in std::iter::once(("P2P", near)).chain(marks) {
+            let [begin, end] = [origin.seconds_to(&begin)?, origin.seconds_to(&end)?];
+            spans.push(Span { stage, gpu: true, begin: offset + begin, end: offset + end });
+        }
+        Ok((spans, origin.seconds_to(&end)?))
+    }
+
+    fn timed(&mut self, name: &'static str, stage: Stage) -> Result<(), Error> {
+        let device = &self.engine.plan.device;
+        let marks = [device.event()?, device.event()?];
+        marks[0].record(device.stream())?;
+        self.apply.stage(stage, device.stream())?;
+        marks[1].record(device.stream())?;
+        self.marks.push((name, marks));
+        Ok(())
+    }
+}
+
+/// Expansions that go to other ranks and come from them, packed.
+#[derive(Debug)]
+struct Exchange {
+    send: Packed,
+    receive: Packed,
+    pack: Kernel<exchange::Pack>,
+    unpack: Kernel<exchange::Unpack>,
+}
+
+/// Expansions of boxes, one after the other, rank by rank.
+#[derive(Debug)]
+struct Packed {
+    /// Rank, its first box and boxes, its first number and numbers.
+    ranks: Vec<(usize, [usize; 2], [usize; 2])>,
+    boxes: Buffer<u32>,
+    /// Where the expansion of each begins.
+    places: Buffer<u64>,
+    values: Reals,
+    /// Bytes of a number.
+    scalar: usize,
+}
+
+impl Exchange {
+    fn new(plan: &DevicePlan, part: &Part<'_>, peers: &[Peer]) -> Result<Self, cuda::Error> {
+        let macros = [precision_macro(plan.precision)];
+        let packed = |of: fn(&Peer) -> &[u32]| Packed::new(plan, part, peers, of);
+        Ok(Self {
+            send: packed(|peer| &peer.send)?,
+            receive: packed(|peer| &peer.receive)?,
+            pack: Kernel::with(&plan.device, &macros)?,
+            unpack: Kernel::with(&plan.device, &macros)?,
+        })
+    }
+
+    /// The expansions for other ranks.
+    fn pack(&self, plan: &DevicePlan) -> Result<Messages, cuda::Error> {
+        let Packed { ranks, boxes, places, values, scalar } = &self.send;
+        if boxes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let of_boxes = exchange::Pack {
+            cells: plan.tree.cells.pointer(),
+            levels: plan.expansions.multipoles.device_levels.pointer(),
+            boxes: boxes.pointer(),
+            places: places.pointer(),
+            count: count(boxes.len()),
+            packed: values.pointer(),
+        };
+        let grid = cuda::Grid::covering(32 * boxes.len(), exchange::THREADS);
+        self.pack.launch(plan.device.stream(), grid, of_boxes)?;
+        let bytes = values.bytes.to_vec()?;
+        let message = |&(rank, _, [first, numbers]): &(usize, _, [usize; 2])| {
+            (rank, bytes[first * scalar..(first + numbers) * scalar].to_vec())
+        };
+        Ok(ranks.iter().map(message).collect())
+    }
+
+    /// Takes over the expansions of other ranks, in their order, or adds them.
+    fn unpack(
+        &self,
+        plan: &DevicePlan,
+        messages: &[Vec<u8>],
+        added: bool,
+    ) -> Result<(), cuda::Error> {
+        let Packed { ranks, boxes, places, values, .. } = &self.receive;
+        values.bytes.write(&messages.concat())?;
+        // Several ranks may add to one box: one after the other.
+        for &(_, [first, here], _) in ranks {
+            let of_boxes = exchange::Unpack {
+                cells: plan.tree.cells.pointer(),
+                levels: plan.expansions.multipoles.device_levels.pointer(),
+                boxes: boxes.pointer_to(first),
+                places: places.pointer_to(first),
+                count: count(here),
+                packed: values.pointer(),
+                added,
+            };
+            let grid = cuda::Grid::covering(32 * here, exchange::THREADS);
+            self.unpack.launch(plan.device.stream(), grid, of_boxes)?;
+        }
+        Ok(())
+    }
+}
+
+impl Packed {
+    /// Of those peers that have any.
+    fn new(
+        plan: &DevicePlan,
+        part: &Part<'_>,
+        peers: &[Peer],
+        of: fn(&Peer) -> &[u32],
+    ) -> Result<Self, cuda::Error> {
+        let (mut ranks, mut boxes, mut places, mut end) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        for peer in peers.iter().filter(|peer| !of(peer).is_empty()) {
+            let (first_box, first) = (boxes.len(), end);
+            for &cell in of(peer) {
+                boxes.push(cell);
+                places.push(end as u64);
+                let level = usize::from(part.tree.cells[cell as usize].level);
+                end += part.numbers.multipole[level].pow(2);
+            }
+            ranks.push((peer.rank, [first_box, boxes.len() - first_box], [first, end - first]));
+        }
+        Ok(Self {
+            ranks,
+            boxes: plan.device.upload(&boxes)?,
+            places: plan.device.upload(&places)?,
+            values: Reals::new(&plan.device, plan.precision, end)?,
+            scalar: scalar(plan.precision),
+        })
+    }
+}
