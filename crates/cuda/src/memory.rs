@@ -146,17 +146,27 @@ impl<T: Plain> Buffer<T> {
     /// # Panics
     /// When there are more values than elements.
     pub fn write(&self, values: &[T]) -> Result<(), Error> {
-        assert!(values.len() <= self.len, "a buffer of {} for {}", self.len, values.len());
+        self.write_at(0, values)
+    }
+
+    /// Likewise to the elements from `first` on.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    ///
+    /// # Panics
+    /// When the buffer ends before.
+    pub fn write_at(&self, first: usize, values: &[T]) -> Result<(), Error> {
+        let (count, len) = (values.len(), self.len);
+        assert!(within(first, count, len), "a buffer of {len} for {count} from {first} on");
         if values.is_empty() {
             return Ok(());
         }
         self.stream.context.bind()?;
+        let to = self.raw + (first * size_of::<T>()) as u64;
         // SAFETY: the length was checked; the copy is waited for before `values` is given back.
         unsafe {
-            check(
-                "copying to the GPU",
-                result::memcpy_htod_async(self.raw, values, self.stream.raw),
-            )?;
+            check("copying to the GPU", result::memcpy_htod_async(to, values, self.stream.raw))?;
         }
         self.stream.synchronize()
     }

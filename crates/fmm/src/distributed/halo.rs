@@ -274,28 +274,29 @@ impl Halo {
         group.start(sends, &receives)
     }
 
-    /// Brings the strengths of near sources to the other ranks' places in `values`, shape (k, n,
-    /// width); `index`: the place of each source in Morton order. Collective.
+    /// The strengths of other ranks' near sources, shape (k, n, width), in the order in which they
+    /// follow own ones; `values` are those of own ones, `index`: the place of each source in Morton
+    /// order. Collective.
     pub(super) fn bring(
         &self,
         group: &dyn Communicator,
-        index: &[u32],
-        values: &mut [f64],
+        (index, own): (&[u32], usize),
+        values: &[f64],
         [k, width]: [usize; 2],
-    ) -> Result<(), comm::Error> {
-        let n = index.len();
-        // The values of some sources, one density after the other.
-        let each = |runs: &[Range<usize>], work: &mut dyn FnMut(Range<usize>)| {
+    ) -> Result<Vec<f64>, comm::Error> {
+        let others = index.len() - own;
+        // The places of some sources' values among `n`, one density after the other.
+        let each = |runs: &[Range<usize>], [first, n]: [usize; 2], work: &mut dyn FnMut(_)| {
             for density in 0..k {
                 for &place in runs.iter().flat_map(|run| &index[run.clone()]) {
-                    let begin = (density * n + place as usize) * width;
+                    let begin = (density * n + place as usize - first) * width;
                     work(begin..begin + width);
                 }
             }
         };
         let message = |peer: &Peer<Range<usize>>| {
             let mut bytes = Vec::new();
-            each(&peer.send, &mut |range| put(&values[range], &mut bytes));
+            each(&peer.send, [0, own], &mut |range: Range<usize>| put(&values[range], &mut bytes));
             (peer.rank, bytes)
         };
         let length = |peer: &Peer<Range<usize>>| {
@@ -304,11 +305,13 @@ impl Halo {
         };
         let messages = start(group, &self.particles, message, length)?.wait()?;
         let receiving = self.particles.iter().filter(|peer| !peer.receive.is_empty());
+        let mut of_others = vec![0.0; k * others * width];
         for (peer, message) in receiving.zip(&messages) {
             let mut bytes = &message[..];
-            each(&peer.receive, &mut |range| take(&mut bytes, &mut values[range]));
+            let mut put = |range: Range<usize>| take(&mut bytes, &mut of_others[range]);
+            each(&peer.receive, [own, others], &mut put);
         }
-        Ok(())
+        Ok(of_others)
     }
 }
 

@@ -47,6 +47,12 @@ const IMBALANCE: f64 = 1.1;
 /// Times that points are dealt out anew, at most.
 const TRIES: usize = 2;
 
+/// Spans of a timeline in which strengths go to the ranks that hold their points, and sums come
+/// back.
+pub const STRENGTHS: &str = "strengths to their ranks";
+/// See [`STRENGTHS`].
+pub const SUMS: &str = "sums back";
+
 /// What a plan on several ranks resolved to, beyond [`Info`]; the same on all ranks but for what is
 /// said to be this one's.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -268,46 +274,65 @@ impl<'a> Plan<'a> {
         let asked = [potentials.potential.is_some(), potentials.gradient.is_some()];
         let given = [densities.charges.is_some(), densities.dipoles.is_some()];
         same(self.group, "densities", &format!("{k} densities, {given:?}, {asked:?}"))?;
-        let (group, route) = (self.group, &self.sources);
-        let others = self.engine.sources() - route.received();
+        let mut spans = Vec::new();
         let bring = |values: Option<&[f64]>, width: usize| {
-            let bring = |values| route.forward(group, values, [k, width], width * others);
+            let bring = |values| self.sources.forward(self.group, values, [k, width]);
             values.map(bring).transpose()
         };
-        let mut charges = bring(densities.charges, 1)?;
-        let mut dipoles = bring(densities.dipoles, 3)?;
+        let charges = bring(densities.charges, 1)?;
+        let dipoles = bring(densities.dipoles, 3)?;
+        let end = started.elapsed().as_secs_f64();
+        spans.push(Span { stage: STRENGTHS, gpu: false, begin: 0.0, end });
         let m = self.rank_info.points[1] as usize;
         let mut potential = asked[0].then(|| vec![0.0; k * m]);
         let mut gradient = asked[1].then(|| vec![0.0; 3 * k * m]);
+        let densities = Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() };
         let sums =
             Potentials { potential: potential.as_deref_mut(), gradient: gradient.as_deref_mut() };
-        let halo = &self.halo;
-        let (timeline, seconds) = (Vec::new(), StageSeconds::default());
-        (self.timeline, self.stages) = if let Engine::Gpu(engine, index) = &mut self.engine {
-            let precision = self.info.precision.unwrap_or(Precision::Double);
-            let side = self.side;
-            let mut job = on_gpu::Job { group, halo, precision, side, started, timeline, seconds };
-            job.run(engine, index, k, [charges.as_deref_mut(), dipoles.as_deref_mut()], sums)?;
-            (job.timeline, job.seconds)
-        } else {
-            let densities = Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() };
-            let mut job = on_cores::Job { group, halo, started, timeline, seconds };
-            match &mut self.engine {
-                Engine::Single(engine) => job.run(engine, k, m, densities, sums)?,
-                Engine::Double(engine) => job.run(engine, k, m, densities, sums)?,
-                Engine::Gpu(..) => {}
-            }
-            (job.timeline, job.seconds)
-        };
+        self.sum(k, densities, sums, started)?;
+        let begin = started.elapsed().as_secs_f64();
         let back = self.targets.as_ref().unwrap_or(&self.sources);
         let of_potential = potentials.potential.as_deref_mut().zip(potential.as_deref());
         let of_gradient = potentials.gradient.as_deref_mut().zip(gradient.as_deref());
         for (sums, width) in [(of_potential, 1), (of_gradient, 3)] {
             if let Some((to, sums)) = sums {
-                back.back(group, sums, [k, width], to)?;
+                back.back(self.group, sums, [k, width], to)?;
             }
         }
-        self.stages.total = started.elapsed().as_secs_f64();
+        let end = started.elapsed().as_secs_f64();
+        spans.push(Span { stage: SUMS, gpu: false, begin, end });
+        self.timeline.extend(spans);
+        self.stages.total = end;
+        Ok(())
+    }
+
+    /// Sums k densities of this rank's sources, shape (k, n), and of all others' at its targets,
+    /// both in the order in which it holds them.
+    fn sum(
+        &mut self,
+        k: usize,
+        densities: Densities<'_>,
+        sums: Potentials<'_>,
+        started: Instant,
+    ) -> Result<(), Error> {
+        let (group, halo, m) = (self.group, &self.halo, self.rank_info.points[1] as usize);
+        let own = self.sources.received();
+        let (timeline, seconds) = (Vec::new(), StageSeconds::default());
+        (self.timeline, self.stages) = if let Engine::Gpu(engine, index) = &mut self.engine {
+            let precision = self.info.precision.unwrap_or(Precision::Double);
+            let side = self.side;
+            let mut job = on_gpu::Job { group, halo, precision, side, started, timeline, seconds };
+            job.run(engine, (index, own), k, densities, sums)?;
+            (job.timeline, job.seconds)
+        } else {
+            let mut job = on_cores::Job { group, halo, started, timeline, seconds };
+            match &mut self.engine {
+                Engine::Single(engine) => job.run(engine, [k, own, m], densities, sums)?,
+                Engine::Double(engine) => job.run(engine, [k, own, m], densities, sums)?,
+                Engine::Gpu(..) => {}
+            }
+            (job.timeline, job.seconds)
+        };
         Ok(())
     }
 
@@ -351,16 +376,6 @@ impl<'a> Plan<'a> {
     /// When stages and messages of the last `apply` were under way on this rank.
     pub fn timeline(&self) -> &[Span] {
         &self.timeline
-    }
-}
-
-impl Engine {
-    fn sources(&self) -> usize {
-        match self {
-            Self::Single(engine) => engine.sources(),
-            Self::Double(engine) => engine.sources(),
-            Self::Gpu(engine, _) => engine.sources(),
-        }
     }
 }
 

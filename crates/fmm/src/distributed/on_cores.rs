@@ -32,16 +32,22 @@ impl Job<'_> {
         self.timeline.push(Span { stage, gpu: false, begin, end });
     }
 
-    /// Sums k densities over the sources of the tree at `m` targets.
+    /// Sums k densities of the first `own` sources of the tree, which are this rank's, and of
+    /// all others' at `m` targets.
     pub(super) fn run<T: Real>(
         &mut self,
         engine: &mut Engine<T>,
-        k: usize,
-        m: usize,
+        [k, own, m]: [usize; 3],
         densities: Densities<'_>,
         mut sums: Potentials<'_>,
     ) -> Result<(), comm::Error> {
         let (group, halo, n) = (self.group, self.halo, engine.sources());
+        // Others' strengths are zero as long as multipole expansions are made.
+        let all = |values: Option<&[f64]>, width: usize| {
+            values.map(|values| with_zeros(values, k, [width * own, width * n]))
+        };
+        let (charges, dipoles) = (all(densities.charges, 1), all(densities.dipoles, 3));
+        let densities = Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() };
         by_few(k, [n, m], densities, &mut sums, |few, sums| {
             let k = few.count;
             let side = engine.geometry().root.side;
@@ -75,4 +81,13 @@ impl Job<'_> {
             Ok(())
         })
     }
+}
+
+/// k rows of some length made longer.
+fn with_zeros(rows: &[f64], k: usize, [from, to]: [usize; 2]) -> Vec<f64> {
+    let mut all = vec![0.0; k * to];
+    for (all, row) in all.chunks_mut(to.max(1)).zip(rows.chunks(from.max(1))) {
+        all[..from].copy_from_slice(row);
+    }
+    all
 }

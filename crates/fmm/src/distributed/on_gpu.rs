@@ -36,36 +36,38 @@ impl Job<'_> {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Sums k densities over the sources of the tree, whose places in Morton order are `index`;
-    /// strengths of other ranks' sources are yet to come.
+    /// Sums k densities of the first `own` sources of the tree, which are this rank's, and of all
+    /// others'; `index`: the place of each source in Morton order.
     pub(super) fn run(
         &mut self,
         engine: &mut RankEngine,
-        index: &[u32],
+        (index, own): (&[u32], usize),
         k: usize,
-        [mut charges, mut dipoles]: [Option<&mut [f64]>; 2],
+        densities: Densities<'_>,
         sums: Potentials<'_>,
     ) -> Result<(), Error> {
-        let (group, halo, n) = (self.group, self.halo, index.len());
+        let (group, halo) = (self.group, self.halo);
         let signature = Signature {
             densities: k,
-            charges: charges.is_some(),
-            dipoles: dipoles.is_some(),
+            charges: densities.charges.is_some(),
+            dipoles: densities.dipoles.is_some(),
             potential: sums.potential.is_some(),
             gradient: sums.gradient.is_some(),
         };
         agreed(group, engine.prepare(signature))?;
         let begin = self.now();
-        for (values, width) in [(&mut charges, 1), (&mut dipoles, 3)] {
-            if let Some(values) = values {
-                halo.bring(group, index, values, [k, width])?;
-            }
-        }
+        let bring = |values: Option<&[f64]>, width: usize| {
+            let bring = |values| halo.bring(group, (index, own), values, [k, width]);
+            values.map(bring).transpose()
+        };
+        let (charges, dipoles) = (bring(densities.charges, 1)?, bring(densities.dipoles, 3)?);
         self.span("sources of other ranks", begin);
-        let densities = Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() };
-        let exponents = exponents(group, &densities, [k, n], self.side)?;
-        let mut running =
-            agreed(group, engine.begin(signature, densities, &exponents, self.started))?;
+        let of_others = Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() };
+        let exponents = exponents(group, &densities, [k, own], self.side)?;
+        let mut running = agreed(
+            group,
+            engine.begin(signature, [densities, of_others], &exponents, self.started),
+        )?;
         let scalar = scalar(self.precision);
         for density in 0..k {
             let begin = self.now();

@@ -54,28 +54,27 @@ impl Route {
         group: &dyn Communicator,
         points: &[[f64; 3]],
     ) -> Result<Vec<[f64; 3]>, comm::Error> {
-        let all = self.forward(group, points.as_flattened(), [1, 3], 0)?;
+        let all = self.forward(group, points.as_flattened(), [1, 3])?;
         Ok(all.as_chunks().0.to_vec())
     }
 
     /// Brings an array of shape (k, n, width) to the ranks that have the points, n of each rank as
-    /// [`Self::received`]; `more` zeros follow each row of it. Collective.
+    /// [`Self::received`]. Collective.
     pub(super) fn forward(
         &self,
         group: &dyn Communicator,
         values: &[f64],
         [k, width]: [usize; 2],
-        more: usize,
     ) -> Result<Vec<f64>, comm::Error> {
         let (sent, length) = (self.sent() * width, self.received() * width);
-        let mut all = vec![0.0; k * (length + more)];
+        let mut all = vec![0.0; k * length];
         for density in 0..k {
             let from = &values[density * sent..(density + 1) * sent];
             let message = |of: &Vec<u32>| {
                 pack(of.len() * width, |i| from[of[i / width] as usize * width + i % width])
             };
             let arrived = group.exchange(self.sent.iter().map(message).collect())?;
-            let row = &mut all[density * (length + more)..][..length];
+            let row = &mut all[density * length..(density + 1) * length];
             for (own, message) in self.received.iter().zip(&arrived) {
                 let row = &mut row[own.start * width..own.end * width];
                 row.par_chunks_mut(RUN).zip(message.par_chunks(RUN * SIZE)).for_each(unpack);

@@ -122,11 +122,6 @@ impl RankEngine {
         Ok(Self { prepared: HashMap::new(), parts, multipoles, plan })
     }
 
-    /// Sources of the tree.
-    pub(crate) fn sources(&self) -> usize {
-        self.plan.sources
-    }
-
     /// Makes room for such an `apply`.
     ///
     /// # Errors
@@ -139,7 +134,8 @@ impl RankEngine {
         Ok(())
     }
 
-    /// Starts an `apply` of strengths of all sources of the tree: P2P is under way when it returns.
+    /// Starts an `apply` of strengths of this rank's sources, then of others': P2P is under way
+    /// when it returns.
     /// `exponents`: of the largest strength of each density on all ranks.
     ///
     /// # Errors
@@ -147,7 +143,7 @@ impl RankEngine {
     pub(crate) fn begin(
         &self,
         signature: Signature,
-        densities: Densities<'_>,
+        densities: [Densities<'_>; 2],
         exponents: &[Option<i32>],
         started: Instant,
     ) -> Result<Running<'_>, Error> {
@@ -156,7 +152,16 @@ impl RankEngine {
         };
         let plan = &self.plan;
         let event = || plan.device.event();
-        buffers.write(densities)?;
+        let k = signature.densities;
+        let inputs = [
+            (&buffers.charges_in, densities.map(|of| of.charges), 1),
+            (&buffers.dipoles_in, densities.map(|of| of.dipoles), 3),
+        ];
+        for (to, from, width) in inputs {
+            if let (Some(to), [Some(own), Some(others)]) = (to, from) {
+                write_rows(to, [own, others], [k, width * plan.sources])?;
+            }
+        }
         let largest: Vec<u64> = exponents.iter().flat_map(|&e| [bits(e), 0]).collect();
         buffers.largest.write(&largest)?;
         let apply = Apply { plan, signature, kernels, buffers };
@@ -173,6 +178,20 @@ impl RankEngine {
         near[1].record(&plan.near_stream)?;
         Ok(Running { engine: self, apply, origin, offset, near, marks: Vec::new() })
     }
+}
+
+/// Writes k rows of `length` values, each of one of `own` and one of `others`.
+fn write_rows(
+    to: &Buffer<f64>,
+    [own, others]: [&[f64]; 2],
+    [k, length]: [usize; 2],
+) -> Result<(), cuda::Error> {
+    let (first, rest) = (own.len() / k.max(1), others.len() / k.max(1));
+    for row in 0..k {
+        to.write_at(row * length, &own[row * first..(row + 1) * first])?;
+        to.write_at(row * length + first, &others[row * rest..(row + 1) * rest])?;
+    }
+    Ok(())
 }
 
 /// The bits of a charge with such an exponent, as far as strengths are scaled; of none zero.

@@ -204,6 +204,9 @@ struct OnRanks {
     halo_multipoles: u64,
     /// Sent by one in the sum of one density.
     bytes_sent: u64,
+    /// Seconds that bring strengths to the ranks that hold the points, and sums back, of the last
+    /// sum.
+    routes_s: f64,
 }
 
 /// When a stage ran, in seconds from the start of the sum.
@@ -418,9 +421,10 @@ pub(super) fn run(args: &Args, input: &Input<'_>, ranks: &Ranks<'_>) -> Result<S
     let errors = Errors::of(args, input, targets, (&potential, &gradient), ranks)?;
     let mut sizes = [input.sources.len() as f64, targets.len() as f64];
     ranks.sum(&mut sizes)?;
+    let of_ranks = |info| OnRanks::of(info, plan.timeline(), ranks);
     let of_plan = OfPlan {
         info: of_all(plan.info(), ranks)?,
-        on_ranks: plan.rank_info().map(|info| OnRanks::of(info, ranks)).transpose()?,
+        on_ranks: plan.rank_info().map(of_ranks).transpose()?,
         timeline: plan.timeline().iter().map(StageSpan::from).collect(),
     };
     let memory = memory.largest(ranks)?;
@@ -470,8 +474,13 @@ fn of_all(own: &Info, ranks: &Ranks<'_>) -> Result<Info, Failure> {
 
 impl OnRanks {
     /// Of all ranks. Collective.
-    fn of(own: &RankInfo, ranks: &Ranks<'_>) -> Result<Self, Failure> {
+    fn of(own: &RankInfo, timeline: &[Span], ranks: &Ranks<'_>) -> Result<Self, Failure> {
         let RankInfo { points, halo_sources, halo_multipoles, bytes_sent, .. } = *own;
+        let routes =
+            |span: &&Span| [distributed::STRENGTHS, distributed::SUMS].contains(&span.stage);
+        let mut routes_s =
+            [timeline.iter().filter(routes).map(|span| span.end - span.begin).sum::<f64>()];
+        ranks.max(&mut routes_s)?;
         let mut most =
             [points[0], points[1], halo_sources, halo_multipoles, bytes_sent].map(|n| n as f64);
         ranks.max(&mut most)?;
@@ -486,6 +495,7 @@ impl OnRanks {
             halo_sources,
             halo_multipoles,
             bytes_sent,
+            routes_s: routes_s[0],
         })
     }
 }
@@ -787,13 +797,15 @@ impl Report {
         let ranks = self.ranks.as_ref().map_or_else(String::new, |ranks| {
             format!(
                 "\n  ranks    {}, messages by {} through the host's memory; the busiest {:.2} times the mean\n\
-                 \x20          most of one: {} sources and {} expansions of others, {} sent for each density",
+                 \x20          most of one: {} sources and {} expansions of others, {} sent for each density\n\
+                 \x20          strengths to their ranks and sums back {}",
                 ranks.count,
                 ranks.messages,
                 ranks.imbalance,
                 units::count(ranks.halo_sources),
                 units::count(ranks.halo_multipoles),
                 units::bytes(ranks.bytes_sent),
+                units::duration(ranks.routes_s),
             )
         });
         let warnings: String = self.warnings.iter().map(|w| format!("\n  warning  {w}")).collect();
