@@ -135,12 +135,16 @@ fn few_points_and_coincident_ones() {
             std::array::from_fn(|_| 0.3 + size * random.uniform())
         })
         .collect();
-    for points in [Vec::new(), vec![[1.0; 3]], some, one_place, places, cluster] {
+    // What 150 coincident points add to each other is taken off again by a GPU in single precision,
+    // which leaves rounding errors of 2e-3.
+    let all = [(Vec::new(), 1e-3), (vec![[1.0; 3]], 1e-3), (some, 1e-3), (one_place, 1e-3)];
+    for (points, on_gpu) in all.into_iter().chain([(places, 1e-7), (cluster, 1e-3)]) {
         let case = Case { gradient: true, ..Case::charges(points, 2) };
         for backend in backends("few_points_and_coincident_ones") {
             for ranks in RANKS {
+                let loose = if backend == Backend::Cuda { on_gpu } else { 1e-3 };
                 // Places at corners of boxes need more terms than there are beyond this tolerance.
-                for tolerance in [1e-3, 1e-7] {
+                for tolerance in [loose, 1e-7] {
                     let options = Options { backend, ..with_tolerance(tolerance) };
                     assert_within(&case, &options, ranks, Spread::Cyclic);
                 }

@@ -90,8 +90,18 @@ pub struct Plan<'a> {
     rank_info: RankInfo,
     /// Of the root cube.
     side: f64,
+    held: Held,
     stages: StageSeconds,
     timeline: Vec<Span>,
+}
+
+/// Strengths and sums in the order in which a rank holds its points.
+#[derive(Clone, Debug, Default)]
+struct Held {
+    charges: Vec<f64>,
+    dipoles: Vec<f64>,
+    potential: Vec<f64>,
+    gradient: Vec<f64>,
 }
 
 #[derive(Debug)]
@@ -248,6 +258,7 @@ impl<'a> Plan<'a> {
             info,
             rank_info,
             side: root.side,
+            held: Held::default(),
             stages: StageSeconds::default(),
             timeline: Vec::new(),
         })
@@ -274,31 +285,40 @@ impl<'a> Plan<'a> {
         let asked = [potentials.potential.is_some(), potentials.gradient.is_some()];
         let given = [densities.charges.is_some(), densities.dipoles.is_some()];
         same(self.group, "densities", &format!("{k} densities, {given:?}, {asked:?}"))?;
-        let mut spans = Vec::new();
-        let bring = |values: Option<&[f64]>, width: usize| {
-            let bring = |values| self.sources.forward(self.group, values, [k, width]);
-            values.map(bring).transpose()
-        };
-        let charges = bring(densities.charges, 1)?;
-        let dipoles = bring(densities.dipoles, 3)?;
+        let mut held = std::mem::take(&mut self.held);
+        let inputs =
+            [(densities.charges, 1, &mut held.charges), (densities.dipoles, 3, &mut held.dipoles)];
+        for (values, width, to) in inputs {
+            if let Some(values) = values {
+                self.sources.forward(self.group, values, [k, width], to)?;
+            }
+        }
         let end = started.elapsed().as_secs_f64();
-        spans.push(Span { stage: STRENGTHS, gpu: false, begin: 0.0, end });
+        let mut spans = vec![Span { stage: STRENGTHS, gpu: false, begin: 0.0, end }];
         let m = self.rank_info.points[1] as usize;
-        let mut potential = asked[0].then(|| vec![0.0; k * m]);
-        let mut gradient = asked[1].then(|| vec![0.0; 3 * k * m]);
-        let densities = Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() };
-        let sums =
-            Potentials { potential: potential.as_deref_mut(), gradient: gradient.as_deref_mut() };
+        held.potential.resize(if asked[0] { k * m } else { 0 }, 0.0);
+        held.gradient.resize(if asked[1] { 3 * k * m } else { 0 }, 0.0);
+        let densities = Densities {
+            charges: given[0].then_some(&held.charges[..]),
+            dipoles: given[1].then_some(&held.dipoles[..]),
+        };
+        let sums = Potentials {
+            potential: asked[0].then_some(&mut held.potential[..]),
+            gradient: asked[1].then_some(&mut held.gradient[..]),
+        };
         self.sum(k, densities, sums, started)?;
         let begin = started.elapsed().as_secs_f64();
         let back = self.targets.as_ref().unwrap_or(&self.sources);
-        let of_potential = potentials.potential.as_deref_mut().zip(potential.as_deref());
-        let of_gradient = potentials.gradient.as_deref_mut().zip(gradient.as_deref());
-        for (sums, width) in [(of_potential, 1), (of_gradient, 3)] {
-            if let Some((to, sums)) = sums {
+        let outputs = [
+            (potentials.potential.as_deref_mut(), 1, &held.potential),
+            (potentials.gradient.as_deref_mut(), 3, &held.gradient),
+        ];
+        for (to, width, sums) in outputs {
+            if let Some(to) = to {
                 back.back(self.group, sums, [k, width], to)?;
             }
         }
+        self.held = held;
         let end = started.elapsed().as_secs_f64();
         spans.push(Span { stage: SUMS, gpu: false, begin, end });
         self.timeline.extend(spans);

@@ -54,33 +54,48 @@ impl Route {
         group: &dyn Communicator,
         points: &[[f64; 3]],
     ) -> Result<Vec<[f64; 3]>, comm::Error> {
-        let all = self.forward(group, points.as_flattened(), [1, 3])?;
+        let mut all = Vec::new();
+        self.forward(group, points.as_flattened(), [1, 3], &mut all)?;
         Ok(all.as_chunks().0.to_vec())
     }
 
-    /// Brings an array of shape (k, n, width) to the ranks that have the points, n of each rank as
-    /// [`Self::received`]. Collective.
+    /// Brings an array of shape (k, n, width) to the ranks that have the points, into one with n of
+    /// each rank as [`Self::received`]. Collective.
     pub(super) fn forward(
         &self,
         group: &dyn Communicator,
         values: &[f64],
         [k, width]: [usize; 2],
-    ) -> Result<Vec<f64>, comm::Error> {
-        let (sent, length) = (self.sent() * width, self.received() * width);
-        let mut all = vec![0.0; k * length];
+        all: &mut Vec<f64>,
+    ) -> Result<(), comm::Error> {
+        let (rank, sent, length) = (group.rank(), self.sent() * width, self.received() * width);
+        // What was there is overwritten; new memory would cost as much as the copy.
+        all.resize(k * length, 0.0);
         for density in 0..k {
             let from = &values[density * sent..(density + 1) * sent];
-            let message = |of: &Vec<u32>| {
-                pack(of.len() * width, |i| from[of[i / width] as usize * width + i % width])
+            let value = |of: &[u32], i: usize| from[of[i / width] as usize * width + i % width];
+            let message = |(to, of): (usize, &Vec<u32>)| {
+                let count = if to == rank { 0 } else { of.len() * width };
+                pack(count, |i| value(of, i))
             };
-            let arrived = group.exchange(self.sent.iter().map(message).collect())?;
+            let messages = self.sent.iter().enumerate().map(message).collect();
+            let arrived = group.exchange(messages)?;
             let row = &mut all[density * length..(density + 1) * length];
-            for (own, message) in self.received.iter().zip(&arrived) {
+            for (from, (own, message)) in self.received.iter().zip(&arrived).enumerate() {
                 let row = &mut row[own.start * width..own.end * width];
-                row.par_chunks_mut(RUN).zip(message.par_chunks(RUN * SIZE)).for_each(unpack);
+                if from == rank {
+                    let of = &self.sent[rank];
+                    row.par_chunks_mut(RUN).enumerate().for_each(|(run, row)| {
+                        for (i, own) in (run * RUN..).zip(row) {
+                            *own = value(of, i);
+                        }
+                    });
+                } else {
+                    row.par_chunks_mut(RUN).zip(message.par_chunks(RUN * SIZE)).for_each(unpack);
+                }
             }
         }
-        Ok(all)
+        Ok(())
     }
 
     /// Brings an array of shape (k, n, width) back to the ranks that called. Collective.
@@ -91,16 +106,29 @@ impl Route {
         [k, width]: [usize; 2],
         to: &mut [f64],
     ) -> Result<(), comm::Error> {
-        let (sent, length) = (self.sent() * width, self.received() * width);
+        let (rank, sent, length) = (group.rank(), self.sent() * width, self.received() * width);
         for density in 0..k {
             let from = &values[density * length..(density + 1) * length];
-            let message = |own: &Range<usize>| {
-                let from = &from[own.start * width..own.end * width];
+            let of = |own: &Range<usize>| &from[own.start * width..own.end * width];
+            let message = |(to, own): (usize, &Range<usize>)| {
+                let from = if to == rank { &[] } else { of(own) };
                 pack(from.len(), |i| from[i])
             };
-            let arrived = group.exchange(self.received.iter().map(message).collect())?;
+            let messages = self.received.iter().enumerate().map(message).collect();
+            let arrived = group.exchange(messages)?;
             let to = DisjointSlice::new(&mut to[density * sent..(density + 1) * sent]);
-            for (points, message) in self.sent.iter().zip(&arrived) {
+            for (from, (points, message)) in self.sent.iter().zip(&arrived).enumerate() {
+                if from == rank {
+                    let own = of(&self.received[rank]).par_chunks(RUN * width);
+                    points.par_chunks(RUN).zip(own).for_each(|(points, own)| {
+                        for (&i, own) in points.iter().zip(own.chunks(width)) {
+                            let begin = i as usize * width;
+                            // SAFETY: a point was sent to one rank, once.
+                            unsafe { to.slice(begin..begin + width) }.copy_from_slice(own);
+                        }
+                    });
+                    continue;
+                }
                 let messages = message.par_chunks(RUN * width * SIZE);
                 points.par_chunks(RUN).zip(messages).for_each(|(points, message)| {
                     for (&i, message) in points.iter().zip(message.chunks(width * SIZE)) {
