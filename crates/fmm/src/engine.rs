@@ -59,6 +59,8 @@ pub(crate) struct Engine<T> {
     gradients: Vec<T>,
     /// For each of the caller's targets its place in Morton order.
     places: Vec<u32>,
+    /// Sources from this one on are others', and their expansions are not made here.
+    others: Option<u32>,
 }
 
 /// Which near pairs.
@@ -149,8 +151,14 @@ impl<T: Real> Engine<T> {
             potential: Vec::new(),
             gradients: Vec::new(),
             places: inverse(&geometry.target_order().index),
+            others: None,
             geometry,
         }
+    }
+
+    /// Leaves alone the expansions of leaves whose sources are not among the first `own`.
+    pub(crate) fn of_rank(self, own: usize) -> Self {
+        Self { others: Some(own as u32), ..self }
     }
 
     /// Sums k densities, a few at a time; the arrays have been checked.
@@ -230,7 +238,11 @@ impl<T: Real> Engine<T> {
     fn p2m(&mut self, k: usize) {
         let Self { simd, harmonics, gradient, screened, sources, strengths, translations, .. } =
             self;
-        let Geometry { tree, numbers, .. } = &self.geometry;
+        let Geometry { tree, numbers, source_order, .. } = &self.geometry;
+        let index = &source_order.index;
+        let is_own = |cell: &Cell| {
+            self.others.is_none_or(|others| index[cell.sources.start as usize] < others)
+        };
         let tables = p2m::Tables { harmonics, gradient, screened: screened.as_ref() };
         let levels = translations.multipoles.share();
         for (level, &p) in numbers.multipole.iter().enumerate() {
@@ -248,6 +260,7 @@ impl<T: Real> Engine<T> {
                     p,
                     level,
                     cells,
+                    is_own: &is_own,
                     first,
                     k,
                     sources,

@@ -12,6 +12,7 @@ mod agreement;
 mod dealt;
 mod essential;
 mod halo;
+mod held;
 mod on_cores;
 mod on_gpu;
 mod route;
@@ -37,6 +38,7 @@ use agreement::{agreed, same};
 use dealt::{Callers, Dealt, OwnTargets, root_and_leaf_size, split_near};
 use essential::Essential;
 use halo::Halo;
+use held::Held;
 use route::Route;
 use top::Top;
 use tuning::Tuning;
@@ -93,15 +95,6 @@ pub struct Plan<'a> {
     held: Held,
     stages: StageSeconds,
     timeline: Vec<Span>,
-}
-
-/// Strengths and sums in the order in which a rank holds its points.
-#[derive(Clone, Debug, Default)]
-struct Held {
-    charges: Vec<f64>,
-    dipoles: Vec<f64>,
-    potential: Vec<f64>,
-    gradient: Vec<f64>,
 }
 
 #[derive(Debug)]
@@ -238,12 +231,12 @@ impl<'a> Plan<'a> {
                 Precision::Single => {
                     let engine = engine::Engine::new(simd, geometry, at, near_sums);
                     info.memory_bytes = engine.bytes() as u64;
-                    Engine::Single(Box::new(engine))
+                    Engine::Single(Box::new(engine.of_rank(own_sources)))
                 }
                 Precision::Double => {
                     let engine = engine::Engine::new(simd, geometry, at, near_sums);
                     info.memory_bytes = engine.bytes() as u64;
-                    Engine::Double(Box::new(engine))
+                    Engine::Double(Box::new(engine.of_rank(own_sources)))
                 }
             }
         };
@@ -286,6 +279,16 @@ impl<'a> Plan<'a> {
         let given = [densities.charges.is_some(), densities.dipoles.is_some()];
         same(self.group, "densities", &format!("{k} densities, {given:?}, {asked:?}"))?;
         let mut held = std::mem::take(&mut self.held);
+        let (n, m) = (self.sources.received(), self.rank_info.points[1] as usize);
+        let given_lengths = given.into_iter().zip([k * n, 3 * k * n]);
+        let asked_lengths = asked.into_iter().zip([k * m, 3 * k * m]);
+        let lengths =
+            given_lengths.chain(asked_lengths).map(|(is, length)| if is { length } else { 0 });
+        let device = match &self.engine {
+            Engine::Gpu(engine, _) => Some(engine.device()),
+            _ => None,
+        };
+        agreed(self.group, held.resize(lengths, device))?;
         let inputs =
             [(densities.charges, 1, &mut held.charges), (densities.dipoles, 3, &mut held.dipoles)];
         for (values, width, to) in inputs {
@@ -295,9 +298,6 @@ impl<'a> Plan<'a> {
         }
         let end = started.elapsed().as_secs_f64();
         let mut spans = vec![Span { stage: STRENGTHS, gpu: false, begin: 0.0, end }];
-        let m = self.rank_info.points[1] as usize;
-        held.potential.resize(if asked[0] { k * m } else { 0 }, 0.0);
-        held.gradient.resize(if asked[1] { 3 * k * m } else { 0 }, 0.0);
         let densities = Densities {
             charges: given[0].then_some(&held.charges[..]),
             dipoles: given[1].then_some(&held.dipoles[..]),

@@ -54,7 +54,7 @@ impl Route {
         group: &dyn Communicator,
         points: &[[f64; 3]],
     ) -> Result<Vec<[f64; 3]>, comm::Error> {
-        let mut all = Vec::new();
+        let mut all = vec![0.0; 3 * self.received()];
         self.forward(group, points.as_flattened(), [1, 3], &mut all)?;
         Ok(all.as_chunks().0.to_vec())
     }
@@ -66,11 +66,9 @@ impl Route {
         group: &dyn Communicator,
         values: &[f64],
         [k, width]: [usize; 2],
-        all: &mut Vec<f64>,
+        all: &mut [f64],
     ) -> Result<(), comm::Error> {
         let (rank, sent, length) = (group.rank(), self.sent() * width, self.received() * width);
-        // What was there is overwritten; new memory would cost as much as the copy.
-        all.resize(k * length, 0.0);
         for density in 0..k {
             let from = &values[density * sent..(density + 1) * sent];
             let value = |of: &[u32], i: usize| from[of[i / width] as usize * width + i % width];

@@ -90,6 +90,32 @@ pub(super) fn estimate(
     precision: Precision,
     options: &Options,
 ) -> u64 {
+    // Keys and indices with their copies.
+    let sorting = 12 + 12;
+    estimate_with(device, [n, m], (n + m, sorting), precision, options)
+}
+
+/// Likewise of a rank's part, whose points the CPU has sorted, with the boxes of the larger set:
+/// they may be the same points.
+pub(super) fn estimate_sorted(
+    device: &Device,
+    n: usize,
+    m: usize,
+    precision: Precision,
+    options: &Options,
+) -> u64 {
+    // Indices, and where a target is among the sources.
+    estimate_with(device, [n, m], (n.max(m), 4 + 4), precision, options)
+}
+
+/// `in_boxes`: points that fill boxes; `order`: bytes of each point's place in order.
+fn estimate_with(
+    device: &Device,
+    [n, m]: [usize; 2],
+    (in_boxes, order): (usize, u64),
+    precision: Precision,
+    options: &Options,
+) -> u64 {
     let scalar = scalar(precision) as u64;
     let of_treecode = options.mode == Mode::Treecode;
     let occupancy = if of_treecode {
@@ -98,13 +124,12 @@ pub(super) fn estimate(
         tuning::occupancy(options, precision)
     };
     let points = (n + m) as u64;
-    // Coordinates, keys and indices with their copies for sorting, relative coordinates, strengths
-    // and sums.
+    // Coordinates, order, relative coordinates, strengths and sums.
     let k = options.densities.max(1) as u64;
     let kinds = 1 + 3 * u64::from(options.gradient) + 3 * u64::from(options.dipoles);
-    let of_points = points * (24 + 2 * 12 + 4 * scalar + k * (1 + kinds) * (8 + scalar));
+    let of_points = points * (24 + order + 4 * scalar + k * (1 + kinds) * (8 + scalar));
     // Boxes with their expansions and lists, 119 M2L and 27 P2P each, twice while they are sorted.
-    let boxes = (1.2 * points as f64 / occupancy) as u64 + 64;
+    let boxes = (1.2 * in_boxes as f64 / occupancy) as u64 + 64;
     let p = expected::stored(options.tolerance).max(3.0);
     let of_boxes = boxes * (96 + (2.0 * p * p) as u64 * scalar + 160 * 40 + 28 * 16);
     // Matrices of M2L: a uniform tree has 316 vectors, others more, up to the limit.

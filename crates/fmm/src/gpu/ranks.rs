@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use cuda::{Buffer, Device, Event};
 
-use super::device_plan::{DevicePlan, Share, estimate};
+use super::device_plan::{DevicePlan, Share, estimate_sorted};
 use super::expansions::Expansions;
 use super::hybrid::Span;
 use super::kernels::{Kernel, count, exchange};
@@ -75,7 +75,7 @@ impl RankEngine {
         let device = Device::open(options.gpu)?;
         let [n, m] = [part.sources, part.targets].map(|(order, _)| order.index.len());
         let options = Options { mode: Mode::Fmm, ..options.clone() };
-        let needed = estimate(&device, n, m, precision, &options);
+        let needed = estimate_sorted(&device, n, m, precision, &options);
         let free = device.free_memory()?;
         if needed > free {
             return Err(cuda::Error::OutOfMemory { needed, free }.into());
@@ -120,6 +120,11 @@ impl RankEngine {
         device.stream().synchronize()?;
         plan.describe(part.numbers, info.leaf_size, tree_seconds, info);
         Ok(Self { prepared: HashMap::new(), parts, multipoles, plan })
+    }
+
+    /// The GPU.
+    pub(crate) fn device(&self) -> &Device {
+        &self.plan.device
     }
 
     /// Makes room for such an `apply`.
