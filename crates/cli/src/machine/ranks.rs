@@ -39,7 +39,7 @@ pub(crate) fn refuse(command: &str) -> Result<(), Failure> {
                 format!(
                     "{size} processes of farad {command} were started together, but it runs in one"
                 ),
-                "start one with mpirun -n 1; farad fmm bench and farad fmm eval run in several",
+                "start one with mpirun -n 1; farad solve, sweep, batch, fmm bench and fmm eval run in several",
             ),
         )),
     }
@@ -57,6 +57,11 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
+    /// This process, whatever others there are.
+    pub(crate) fn alone() -> Self {
+        Self { world: None }
+    }
+
     /// Meets the others, if there are any.
     pub(crate) fn join() -> Result<Self, Failure> {
         match launched() {
@@ -149,6 +154,25 @@ impl Ranks {
             Err(failure) if first == self.rank() => Err(failure.of(&self.name())),
             _ => Err(Failure { exit: Exit::of_code(codes[first][0]), report: None }),
         }
+    }
+
+    /// A failure where a rank's `own` number of what it works on is not that of rank 0.
+    /// Collective.
+    pub(crate) fn check_same(&self, what: &str, own: u64) -> Result<(), Failure> {
+        let all = self.gather(&[own])?;
+        self.agree(if all[0][0] == own {
+            Ok(())
+        } else {
+            let message = format!("{what} here is not that of rank 0");
+            let help = "all ranks must read the same files, with the same options";
+            Err(Failure::with_help(Exit::BadInput, message, help))
+        })
+    }
+
+    /// A text of rank 0, which has one, for all. Collective.
+    pub(crate) fn of_first(&self, own: Option<&str>) -> Result<String, Failure> {
+        let all = self.gather(own.unwrap_or_default().as_bytes())?;
+        Ok(all.first().map_or_else(String::new, |text| String::from_utf8_lossy(text).into_owned()))
     }
 
     /// The sums of numbers of all ranks, place by place. Collective.
