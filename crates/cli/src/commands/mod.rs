@@ -98,7 +98,11 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     // These share their work, or write nothing.
     let is_for_ranks = matches!(
         cli.command,
-        Command::Sweep(_) | Command::Fmm(_) | Command::Info(_) | Command::Completions(_)
+        Command::Sweep(_)
+            | Command::Batch(_)
+            | Command::Fmm(_)
+            | Command::Info(_)
+            | Command::Completions(_)
     );
     if !is_for_ranks {
         crate::machine::ranks::refuse(cli.command.name())?;

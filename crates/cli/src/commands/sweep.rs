@@ -147,7 +147,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     };
     ranks.agree(sweeping.solve_all(own))?;
     let found = ranks.agree(sweeping.collect(&ranks, own))?;
-    ranks.agree(if ranks.is_first() { sweeping.finish(found) } else { Ok(()) })
+    ranks.conclude(|| sweeping.finish(found))
 }
 
 /// The runs that are this rank's, of all in an order in which those of one geometry follow each

@@ -156,6 +156,23 @@ impl Ranks {
         }
     }
 
+    /// The end of the work of all, by the first: where that fails, it is no rank's fault, and all
+    /// have its exit code. Collective.
+    pub(crate) fn conclude(
+        &self,
+        end: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let ended = if self.is_first() { end() } else { Ok(()) };
+        let exit = ended.as_ref().map_or_else(|failure| failure.exit, |()| Exit::Success);
+        let codes = self.gather(&[exit as u8])?;
+        match Exit::of_code(codes[0][0]) {
+            exit if exit != Exit::Success && !self.is_first() => {
+                Err(Failure { exit, report: None })
+            }
+            _ => ended,
+        }
+    }
+
     /// A failure where a rank's `own` number of what it works on is not that of rank 0.
     /// Collective.
     pub(crate) fn check_same(&self, what: &str, own: u64) -> Result<(), Failure> {
