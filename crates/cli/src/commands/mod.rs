@@ -98,7 +98,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     // These share their work, or write nothing.
     let is_for_ranks = matches!(
         cli.command,
-        Command::Sweep(_)
+        Command::Solve(_)
+            | Command::Sweep(_)
             | Command::Batch(_)
             | Command::Fmm(_)
             | Command::Info(_)
