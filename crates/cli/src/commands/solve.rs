@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     };
     let ranks = Ranks::join()?;
     let (case, output) = args.solving.begin_among(&ranks, &args.case, verbose, overrides)?;
-    ranks.agree(check_goal(args, &case, ranks.size()))?;
+    ranks.conclude(|| check_goal(args, &case, ranks.size()))?;
     let path = args.output.as_deref().unwrap_or(&case.directory);
     if args.dry_run {
         return ranks.conclude(|| {
@@ -185,7 +185,7 @@ fn complete_among(
     let problem = ranks.agree(problem::load(case, output))?;
     if ranks.size() > 1 {
         ranks.check_same("the mesh", content(&problem))?;
-        ranks.agree(check_shares(&problem, ranks.size(), output))?;
+        ranks.conclude(|| check_shares(&problem, ranks.size(), output))?;
     }
     let read_seconds = reading.elapsed().as_secs_f64();
     let names = results::file_names(case);

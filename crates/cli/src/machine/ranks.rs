@@ -156,13 +156,13 @@ impl Ranks {
         }
     }
 
-    /// The end of the work of all, by the first: where that fails, it is no rank's fault, and all
-    /// have its exit code. Collective.
+    /// What the first does for all, or finds that all would find: where that fails, it is no rank's
+    /// own fault, and all have its exit code. Collective.
     pub(crate) fn conclude(
         &self,
-        end: impl FnOnce() -> Result<(), Failure>,
+        of_first: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let ended = if self.is_first() { end() } else { Ok(()) };
+        let ended = if self.is_first() { of_first() } else { Ok(()) };
         let exit = ended.as_ref().map_or_else(|failure| failure.exit, |()| Exit::Success);
         let codes = self.gather(&[exit as u8])?;
         match Exit::of_code(codes[0][0]) {
