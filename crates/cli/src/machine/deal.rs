@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn large_items_are_dealt_first() {
-        assert_eq!(largest_first(&[1, 9, 2, 8, 1], 2), [vec![1, 4], vec![0, 2, 3]]);
+        assert_eq!(largest_first(&[1, 9, 2, 8, 1], 2), [vec![0, 1, 4], vec![2, 3]]);
         assert_eq!(largest_first(&[0, 0, 0], 2), [vec![0, 2], vec![1]]);
         assert_eq!(largest_first(&[4], 3), [vec![0], vec![], vec![]]);
     }
