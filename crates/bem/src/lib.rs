@@ -29,6 +29,7 @@ mod space;
 #[cfg(test)]
 mod testing;
 
+pub use comm::Communicator;
 pub use constants::OF_ACTION;
 pub use error::Error;
 pub use geometry::between::Between;
@@ -47,9 +48,9 @@ pub use physics::warm_up::warm_up;
 pub use physics::{
     Body, Charges, ChildCharges, Condition, Electrostatics, ErrorEstimate, Excitation, Force,
     Media, PointCharge, Prepared, Reciprocity, Refined, Replaced, Response, SampledResidual,
-    SeenImages, State, SurfaceCharge, Values, checks, convergence, coulomb_potentials,
-    dipole_moment, electrostatics, force_changes, forces, neutral_dipole_moment, reciprocity,
-    sampled_residual,
+    SeenImages, State, SurfaceCharge, Values, bring_together, checks, convergence,
+    coulomb_potentials, dipole_moment, electrostatics, force_changes, forces,
+    neutral_dipole_moment, own_share, reciprocity, sampled_residual,
 };
 pub use poisson_boltzmann::field::RegionValues;
 pub use poisson_boltzmann::{Cells, FixedCharge, Medium, Screened, poisson_boltzmann};

@@ -20,6 +20,9 @@ pub enum Error {
     /// An accuracy that cannot be reached, or of nothing that is computed.
     #[error("{0}")]
     Accuracy(String),
+    /// Ranks that were to share a solve with ions.
+    #[error("a solve with ions has one excitation, which several processes cannot share")]
+    Ions,
     /// Values at the points of all probes do not fit into memory.
     #[error(
         "values at {points} points of probes need {needed} bytes, more than the {available} available; ask for fewer points"

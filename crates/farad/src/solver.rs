@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
-use bem::{Charges, Electrostatics, Prepared, Progress, SolveOptions};
+use bem::{Charges, Communicator, Electrostatics, Prepared, Progress, SolveOptions};
 
 use crate::bars::Bars;
 use crate::checks::{self, Measured};
@@ -59,6 +59,22 @@ impl Problem {
             Some(media) => media.permittivity.clone(),
             None => vec![[self.description.relative_permittivity; 2]; self.mesh.triangles.len()],
         }
+    }
+
+    fn media_of<'a>(&'a self, permittivity: &'a [[f64; 2]]) -> bem::Media<'a> {
+        bem::Media {
+            conductor: &self.conductors.of_triangle,
+            conductors: self.conductors.names.len(),
+            permittivity,
+            images: &self.symmetry.images,
+            bodies: self.media.as_ref().map_or(&[], |media| &media.regions),
+        }
+    }
+
+    /// How many excitations there are that [`Solver::solve_among`] shares: those of conductors, of
+    /// the sources, of fields along axes.
+    pub fn shared_excitations(&self) -> usize {
+        if self.description.has_salt() { 1 } else { state::excitations(self).len() }
     }
 
     /// A hash of the geometry: panels, conductors, images and bodies.
@@ -123,32 +139,89 @@ impl Solver {
         if description.has_salt() {
             return salt::solve(problem, options, progress);
         }
-        let with_sides = self.refines;
         let permittivity = problem.permittivity();
-        let media = bem::Media {
-            conductor: &problem.conductors.of_triangle,
-            conductors: problem.conductors.names.len(),
-            permittivity: &permittivity,
-            images: &problem.symmetry.images,
-            bodies: problem.media.as_ref().map_or(&[], |media| &media.regions),
-        };
+        let media = problem.media_of(&permittivity);
         let excitations = state::excitations(problem);
         let known = std::mem::take(&mut self.known);
         // The problem may have split triangles itself.
         let n = problem.mesh.triangles.len();
         let fits = |known: &&Known| Charges::from(*known).total.len() == n;
         let start: Vec<Charges<'_>> = known.iter().filter(fits).map(Charges::from).collect();
-        let prepared = self.prepared(problem, media, excitations.len(), options)?;
-        let mut answer = prepared.solve_from(&start, &excitations, progress)?;
+        let mut kept = self.prepared(problem, media, excitations.len(), options)?;
+        let answer = kept.prepared.solve_from(&start, &excitations, progress)?;
+        let solution = self.results(problem, (media, &excitations), answer, &mut kept, progress)?;
+        self.cache = Some(kept);
+        Ok(solution)
+    }
+
+    /// The same by several ranks, all with the same problem and options: each solves for some of
+    /// the excitations ([`Problem::shared_excitations`]). The first has the solution. Collective.
+    ///
+    /// # Errors
+    /// As for [`solve`](Self::solve); on other ranks than the one that has it,
+    /// [`bem::Error::Fmm`] with its message. [`Error::Ions`]: those equations are solved at once.
+    pub fn solve_among(
+        &mut self,
+        group: &dyn Communicator,
+        problem: &Problem,
+        options: &SolveOptions,
+        progress: &dyn Progress,
+    ) -> Result<Option<Solution>, Error> {
+        if problem.description.has_salt() {
+            return Err(Error::Ions);
+        }
+        let permittivity = problem.permittivity();
+        let media = problem.media_of(&permittivity);
+        let excitations = state::excitations(problem);
+        let own = bem::own_share(group, excitations.len());
+        let mut solve = || -> Result<_, Error> {
+            if let Some(limit) = options.memory_limit {
+                problem.description.check_memory(limit)?;
+            }
+            if own.is_empty() && group.rank() > 0 {
+                return Ok(None);
+            }
+            let mut kept = self.prepared(problem, media, excitations.len(), options)?;
+            let answer = kept.prepared.solve_some(&[], &excitations, own.clone(), progress)?;
+            Ok(Some((answer, kept)))
+        };
+        let (own, kept) = match solve() {
+            Ok(found) => {
+                let (answer, kept) = found.unzip();
+                (Ok(answer), kept)
+            }
+            Err(error) => (Err(error), None),
+        };
+        let all = bem::bring_together(group, own)?;
+        let (Some(mut answer), Some(mut kept)) = (all, kept) else { return Ok(None) };
+        kept.prepared.complete(&excitations, &mut answer);
+        let solution = self.results(problem, (media, &excitations), answer, &mut kept, progress)?;
+        self.cache = Some(kept);
+        Ok(Some(solution))
+    }
+
+    /// What follows from the answers to all excitations, and how far to trust it.
+    fn results(
+        &mut self,
+        problem: &Problem,
+        (media, excitations): (bem::Media<'_>, &[bem::Excitation]),
+        mut answer: Electrostatics,
+        kept: &mut GeometryCache,
+        progress: &dyn Progress,
+    ) -> Result<Solution, Error> {
+        let description = &problem.description;
+        let with_sides = self.refines;
+        let GeometryCache { prepared, options, .. } = kept;
+        let options = &*options;
         let started = Instant::now();
-        let mut measured = checks::measure(problem, media, Some(prepared), &excitations, &answer)?;
+        let mut measured = checks::measure(problem, media, Some(prepared), excitations, &answer)?;
         let mut check_seconds = started.elapsed().as_secs_f64();
         let started = Instant::now();
         let mut estimated = None;
         if description.error_bars && answer.responses.iter().all(is_converged) {
             let weights = edges::weights(problem);
             let mut estimate =
-                prepared.error_estimate(&excitations, &answer.responses, &weights, with_sides)?;
+                prepared.error_estimate(excitations, &answer.responses, &weights, with_sides)?;
             let energies = sums(&estimate.of_conductors, &estimate.of_interfaces);
             fringes::add(problem, &mut estimate);
             estimated = Some((Bars::new(problem, estimate, &answer), energies, weights));
@@ -182,10 +255,10 @@ impl Solver {
         }
         let started = Instant::now();
         let has_places = description.forces || !description.probes.is_empty();
-        let missing = match (&estimated, self.cache.as_mut()) {
-            (Some((bars, energies, weights)), Some(kept)) if has_places => {
+        let missing = match &estimated {
+            Some((bars, energies, weights)) if has_places => {
                 let of = (&energies[..], &weights[..], &bars.conductors[..]);
-                missing::find(problem, &mut kept.prepared, &answer, of, progress)?
+                missing::find(problem, prepared, &answer, of, progress)?
             }
             _ => None,
         };
@@ -220,7 +293,7 @@ impl Solver {
         media: bem::Media<'_>,
         excitations: usize,
         options: &SolveOptions,
-    ) -> Result<&mut Prepared, bem::Error> {
+    ) -> Result<GeometryCache, bem::Error> {
         // The memory that is left changes from solve to solve.
         let choices = SolveOptions { memory_limit: None, ..options.clone() };
         let geometry = problem.geometry();
@@ -230,15 +303,12 @@ impl Solver {
         if !known.as_mut().is_some_and(|kept| kept.prepared.set_permittivity(media.permittivity)) {
             known = None;
         }
-        let kept = match known {
-            Some(kept) => kept,
-            None => {
-                self.times += 1;
-                let prepared = Prepared::new(&problem.mesh, media, excitations, options)?;
-                GeometryCache { geometry, excitations, options: choices, prepared }
-            }
-        };
-        Ok(&mut self.cache.insert(kept).prepared)
+        if let Some(kept) = known {
+            return Ok(kept);
+        }
+        self.times += 1;
+        let prepared = Prepared::new(&problem.mesh, media, excitations, options)?;
+        Ok(GeometryCache { geometry, excitations, options: choices, prepared })
     }
 }
 

@@ -106,7 +106,7 @@ impl Fast {
     }
 
     /// Sees to it that the near field is as these excitations need it, with right-hand sides `b`.
-    fn close(
+    pub(super) fn close(
         &mut self,
         system: &System,
         excitations: &[Excitation],

@@ -32,6 +32,7 @@ mod recovery;
 mod rows;
 mod sampled;
 mod seen;
+mod shared;
 mod state;
 pub(crate) mod warm_up;
 
@@ -51,6 +52,7 @@ pub use reciprocal::Replaced;
 pub use reciprocity::{Reciprocity, reciprocity};
 pub use sampled::{SampledResidual, sampled_residual};
 pub use seen::SeenImages;
+pub use shared::{bring_together, own_share};
 pub use state::{Condition, State};
 
 /// Surfaces in piecewise constant media.

@@ -1,5 +1,6 @@
 //! The solver: what belongs to the geometry is made once, media and excitations may change.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use mesh::Mesh;
@@ -252,13 +253,35 @@ impl Prepared {
     ///
     /// # Errors
     /// As for [`solve`](Self::solve).
-    #[tracing::instrument(level = "debug", skip_all, name = "solve")]
     pub fn solve_from(
         &mut self,
         start: &[Charges<'_>],
         excitations: &[Excitation],
         progress: &dyn Progress,
     ) -> Result<Electrostatics, Error> {
+        let mut answer = self.solve_some(start, excitations, 0..excitations.len(), progress)?;
+        self.complete(excitations, &mut answer);
+        Ok(answer)
+    }
+
+    /// The answers to `some` of the excitations, by a near field that serves all: where others
+    /// solve for the rest. [`complete`](Self::complete) is for all answers together.
+    ///
+    /// # Errors
+    /// As for [`solve`](Self::solve); [`Error::Length`] also where `some` are not in the
+    /// excitations.
+    #[tracing::instrument(level = "debug", skip_all, name = "solve")]
+    pub fn solve_some(
+        &mut self,
+        start: &[Charges<'_>],
+        excitations: &[Excitation],
+        some: Range<usize>,
+        progress: &dyn Progress,
+    ) -> Result<Electrostatics, Error> {
+        let (expected, found) = (excitations.len(), some.end);
+        if found > expected || some.start > found {
+            return Err(Error::Length { what: "some", expected, found });
+        }
         if !start.is_empty() && start.len() != excitations.len() {
             let (expected, found) = (excitations.len(), start.len());
             return Err(Error::Length { what: "start", expected, found });
@@ -277,11 +300,11 @@ impl Prepared {
         }
         let mut timings = Timings::default();
         let started = Instant::now();
-        let b: Vec<f64> = excitations
+        let mut b: Vec<f64> = excitations
             .iter()
             .flat_map(|excitation| external::right_hand_side(&self.system, excitation))
             .collect();
-        let columns = excitations.len();
+        let columns = some.len();
         let (system, options) = (&self.system, &self.options);
         let of_right_hand_sides = started.elapsed().as_secs_f64();
         let work = match &mut self.work {
@@ -293,6 +316,16 @@ impl Prepared {
         };
         let started = Instant::now();
         let known_near_field = timings.near_field;
+        if let Work::Fast(fast) = work
+            && columns < excitations.len()
+        {
+            fast.close(system, excitations, &b, progress, &mut timings)?;
+        }
+        let rows = b.len() / excitations.len().max(1);
+        b.truncate(some.end * rows);
+        b.drain(..some.start * rows);
+        let excitations = &excitations[some.clone()];
+        let start = start.get(some).unwrap_or_default();
         let found = match work {
             Work::Dense(dense) => dense.solve(system, b, columns, options.tolerance, progress)?,
             Work::Fast(fast) => {
@@ -316,20 +349,10 @@ impl Prepared {
             timings.matvec_mean = fast.layer.plans().mean_seconds();
         }
         let gauss_defect = found.defect;
-        let mut responses = self.responses(excitations, found);
-        let system = &self.system;
-        let (replaced, unresolved) = reciprocal::replace(
-            &system.rows,
-            &totals(&system.rows),
-            system.panels.triangles(),
-            system.images.copies() as f64,
-            excitations,
-            &mut responses,
-        );
         Ok(Electrostatics {
-            responses,
-            replaced,
-            unresolved,
+            responses: self.responses(excitations, found),
+            replaced: Vec::new(),
+            unresolved: Vec::new(),
             method,
             tolerance: self.options.tolerance,
             fmm_tolerance: fast.map(|fast| fast.tolerance),
@@ -339,6 +362,20 @@ impl Prepared {
             fmm: fast.map(|fast| fast.layer.plans().tight().info().clone()),
             timings,
         })
+    }
+
+    /// Takes entries of the capacitance matrix that their own row does not resolve from the
+    /// transposed ones, in the answers to all excitations.
+    pub fn complete(&self, excitations: &[Excitation], answer: &mut Electrostatics) {
+        let system = &self.system;
+        (answer.replaced, answer.unresolved) = reciprocal::replace(
+            &system.rows,
+            &totals(&system.rows),
+            system.panels.triangles(),
+            system.images.copies() as f64,
+            excitations,
+            &mut answer.responses,
+        );
     }
 
     /// Solves on for one state, whose charges by [`solve`](Self::solve) are `charges`, until each

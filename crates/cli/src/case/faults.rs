@@ -43,6 +43,7 @@ pub(super) fn failure(case: &Case, error: Error) -> Failure {
                 "ask for fewer points, or raise --memory-limit",
             );
         }
+        error @ Error::Ions => return Failure::new(Exit::Usage, error),
         error @ Error::Accuracy(_) => {
             return Failure::with_help(
                 Exit::BadInput,

@@ -26,6 +26,7 @@ mod stack;
 mod surface;
 pub(crate) mod sweep;
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use bem::SolveOptions;
@@ -39,6 +40,7 @@ pub(crate) use molecule::Molecule;
 use places::Places;
 pub(crate) use probe::{file as probe_file, map as probe_map, picture as probe_picture};
 
+use crate::files;
 use crate::terminal::exit::Failure;
 
 /// One case, every default filled in.
@@ -231,6 +233,24 @@ impl Case {
     /// The file that the case was read from.
     pub(crate) fn path(&self) -> &Path {
         &self.source.path
+    }
+
+    /// A number for all that results follow from: the case with what the command line changed, and
+    /// the bytes of the files that it names.
+    pub(crate) fn fingerprint(&self) -> Result<u64, Failure> {
+        let mut hasher = DefaultHasher::new();
+        let Self { description, options, goal, sweeps, atoms, .. } = self;
+        format!("{description:?} {options:?} {goal:?} {sweeps:?} {atoms:?}").hash(&mut hasher);
+        format!("{:?} {:?} {:?}", self.vtk, self.formats, self.viewers).hash(&mut hasher);
+        self.source.text.hash(&mut hasher);
+        let swept = sweeps.iter().flat_map(|sweep| match &sweep.values {
+            sweep::Values::Files(files) => &files[..],
+            sweep::Values::Of(_) => &[],
+        });
+        for file in self.mesh.iter().chain(&self.stack).chain(swept) {
+            files::bytes(file)?.hash(&mut hasher);
+        }
+        Ok(hasher.finish())
     }
 
     /// Whether there are molecules with atoms.

@@ -8,6 +8,7 @@ use farad::LengthUnit;
 use crate::case::{Case, Density, Method, Overrides};
 use crate::machine;
 use crate::machine::backend;
+use crate::machine::ranks::Ranks;
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
 
@@ -46,6 +47,22 @@ pub(super) struct Solving {
     /// Print the content of results.json, and nothing else, to stdout
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// What several processes share, in commands of many solves.
+#[derive(Debug, clap::Args)]
+pub(super) struct Whole {
+    /// What several processes, started by mpirun, share
+    #[arg(long, value_enum, default_value_t)]
+    split: SplitWhole,
+}
+
+/// The only choice there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum SplitWhole {
+    /// Each solves some of the cases
+    #[default]
+    Cases,
 }
 
 /// Options for surfaces as they come, FastCap's files above all.
@@ -94,12 +111,38 @@ impl Solving {
         Ok((self.load(case, overrides)?, output))
     }
 
+    /// The same on all ranks, which then have the same case. Collective.
+    pub(super) fn begin_among(
+        &self,
+        ranks: &Ranks<'_>,
+        case: &Path,
+        verbose: bool,
+        overrides: Overrides,
+    ) -> Result<(Case, Output), Failure> {
+        let output = self.set_up_among(ranks, verbose)?;
+        let case = ranks.agree(self.load(case, overrides))?;
+        if ranks.size() > 1 {
+            let inputs = ranks.agree(case.fingerprint())?;
+            ranks.check_same("the case, or a file that it names,", inputs)?;
+        }
+        Ok((case, output))
+    }
+
     /// Sets threads and output up, once.
     pub(super) fn set_up(&self, verbose: bool) -> Result<Output, Failure> {
-        self.on.resolve()?;
+        self.set_up_among(&Ranks::alone(), verbose)
+    }
+
+    /// The same on all ranks, of which those on one machine share its processors and memory, and
+    /// the first alone tells how it goes. Collective.
+    pub(super) fn set_up_among(&self, ranks: &Ranks<'_>, verbose: bool) -> Result<Output, Failure> {
+        ranks.agree(self.on.resolve())?;
+        let here = ranks.here()[1];
+        machine::share_memory_among(here);
         // Before anything that uses them: a list file is read with its mesh.
-        let note = backend::use_threads(self.threads)?;
-        let output = Output { quiet: self.quiet, json: self.json, verbose };
+        let note = ranks.agree(backend::use_threads_among(here, self.threads))?;
+        let quiet = self.quiet || !ranks.is_first();
+        let output = Output { quiet, json: self.json, verbose };
         if let Some(note) = note {
             output.note(&note);
         }

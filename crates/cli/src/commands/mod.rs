@@ -95,7 +95,17 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         // No option of these says how many.
         crate::machine::backend::use_threads(None)?;
     }
-    if !matches!(cli.command, Command::Fmm(_) | Command::Info(_) | Command::Completions(_)) {
+    // These share their work, or write nothing.
+    let is_for_ranks = matches!(
+        cli.command,
+        Command::Solve(_)
+            | Command::Sweep(_)
+            | Command::Batch(_)
+            | Command::Fmm(_)
+            | Command::Info(_)
+            | Command::Completions(_)
+    );
+    if !is_for_ranks {
         crate::machine::ranks::refuse(cli.command.name())?;
     }
     match cli.command {

@@ -1,6 +1,7 @@
 //! `farad solve`: from a case file to a folder of results.
 
 use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -10,6 +11,7 @@ use super::arguments::{Solving, parse_accuracy, parse_positive};
 use crate::case::problem;
 use crate::case::{Case, Format, Overrides, Viewer, parse_of};
 use crate::machine::backend::Backend;
+use crate::machine::ranks::Ranks;
 use crate::report::results::{self, Document, Folder, Refinement, Run};
 use crate::report::units::{self, prefix};
 use crate::report::warnings::{self, Warning};
@@ -53,8 +55,21 @@ pub(crate) struct Args {
     /// repeated; over the case's output.viewers
     #[arg(long, value_enum, value_name = "PROGRAM")]
     viewer: Vec<Viewer>,
+    /// What several processes, started by mpirun, share
+    #[arg(long, value_enum, default_value_t)]
+    split: Split,
     #[command(flatten)]
     solving: Solving,
+}
+
+/// What ranks share of one solve.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Split {
+    /// The excitations, where there are at least two
+    #[default]
+    Auto,
+    /// Each solves for some of the excitations
+    Excitations,
 }
 
 /// Solves a case.
@@ -69,26 +84,22 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         nets: args.nets.clone(),
         ..Overrides::default()
     };
-    let (case, output) = args.solving.begin_with(&args.case, verbose, overrides)?;
-
-    if args.accuracy_of.is_some() && case.goal.is_none() {
-        return Err(Failure::with_help(
-            Exit::Usage,
-            "--accuracy-of says of what, but no accuracy is asked for",
-            "add --accuracy 1e-3, say, or solver.accuracy to the case",
-        ));
-    }
+    let ranks = Ranks::join()?;
+    let (case, output) = args.solving.begin_among(&ranks, &args.case, verbose, overrides)?;
+    ranks.conclude(|| check_goal(args, &case, ranks.size()))?;
     let path = args.output.as_deref().unwrap_or(&case.directory);
     if args.dry_run {
-        let opening = args.solving.on.open_early(&case);
-        let problem = problem::load(&case, &output)?;
-        drop(opening);
-        let names = results::file_names(&case);
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        Folder::check(path, &names, args.solving.overwrite)?;
-        return output.data(&dry_run(&case, &problem, path));
+        return ranks.conclude(|| {
+            let opening = args.solving.on.open_early(&case);
+            let problem = problem::load(&case, &output)?;
+            drop(opening);
+            let names = results::file_names(&case);
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            Folder::check(path, &names, args.solving.overwrite)?;
+            output.data(&dry_run(&case, &problem, path))
+        });
     }
-    complete(&case, &args.solving, &output, (path, started), |run, document| {
+    complete_among(&ranks, &case, &args.solving, &output, (path, started), |run, document| {
         if args.solving.json {
             return output.data(&document.text());
         }
@@ -97,9 +108,72 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     })
 }
 
+/// Whether there is an accuracy where one is needed, and none where that would be in the way.
+fn check_goal(args: &Args, case: &Case, ranks: usize) -> Result<(), Failure> {
+    if args.accuracy_of.is_some() && case.goal.is_none() {
+        return Err(Failure::with_help(
+            Exit::Usage,
+            "--accuracy-of says of what, but no accuracy is asked for",
+            "add --accuracy 1e-3, say, or solver.accuracy to the case",
+        ));
+    }
+    if ranks > 1 && case.goal.is_some() {
+        return Err(Failure::with_help(
+            Exit::Usage,
+            format!("{ranks} processes cannot share a solve to an accuracy, whose mesh changes"),
+            "start one process, or leave the accuracy out",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether so many ranks have anything to share.
+fn check_shares(problem: &Problem, ranks: usize, output: &Output) -> Result<(), Failure> {
+    let excitations = problem.shared_excitations();
+    if excitations < 2 {
+        return Err(Failure::with_help(
+            Exit::Usage,
+            format!(
+                "{ranks} processes of farad solve share its excitations, and this case has {excitations}"
+            ),
+            "start one process, which uses all cores of a machine; farad sweep and farad batch solve several cases at once",
+        ));
+    }
+    if let Some(idle) = ranks.checked_sub(excitations).filter(|idle| *idle > 0) {
+        output.note(&format!(
+            "{idle} of {ranks} processes have nothing to do: there are {excitations} excitations"
+        ));
+    }
+    Ok(())
+}
+
+/// A number for the mesh of a problem.
+fn content(problem: &Problem) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mesh = problem.mesh();
+    let nodes = mesh.patches.iter().flat_map(|patches| patches.nodes.as_flattened());
+    for x in mesh.vertices.as_flattened().iter().chain(nodes) {
+        x.to_bits().hash(&mut hasher);
+    }
+    mesh.triangles.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// Solves a case and writes all of its results to a folder; `told` is called with them. Results
 /// that are not to be trusted are a failure all the same.
 pub(super) fn complete(
+    case: &Case,
+    solving: &Solving,
+    output: &Output,
+    of: (&Path, Instant),
+    told: impl FnOnce(&Run<'_>, &Document) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    complete_among(&Ranks::alone(), case, solving, output, of, told)
+}
+
+/// The same by all ranks, of which the first writes and tells. Collective.
+fn complete_among(
+    ranks: &Ranks<'_>,
     case: &Case,
     solving: &Solving,
     output: &Output,
@@ -108,60 +182,87 @@ pub(super) fn complete(
 ) -> Result<(), Failure> {
     let reading = Instant::now();
     let opening = solving.on.open_early(case);
-    let problem = problem::load(case, output)?;
+    let problem = ranks.agree(problem::load(case, output))?;
+    if ranks.size() > 1 {
+        ranks.check_same("the mesh", content(&problem))?;
+        ranks.conclude(|| check_shares(&problem, ranks.size(), output))?;
+    }
     let read_seconds = reading.elapsed().as_secs_f64();
     let names = results::file_names(case);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let folder = Folder::open(path, &names, solving.overwrite)?;
+    let folder = ranks.is_first().then(|| Folder::open(path, &names, solving.overwrite));
+    let folder = ranks.agree(folder.transpose())?;
     // What it keeps is freed at the end: results need not wait for that.
     let mut solver = Solver::default();
-    let (problem, solution, refinement) = match &case.goal {
-        None => {
-            let solution = solve(&mut solver, case, &problem, solving, output)?;
-            (problem, solution, None)
-        }
-        Some(goal) => {
-            let options = solving.options(case)?;
-            let mut each = |level: &Level, _: &Solution| output.note(&self::told(level));
-            let bars = Bars::new(output);
-            let attained = farad::solve_to(problem, goal, &options, &bars, &mut each);
-            let Attained { problem, solution, levels, ended } =
-                attained.map_err(|error| case.failed(error))?;
-            (problem, solution, Some(Refinement { goal, levels, ended }))
-        }
-    };
+    let solved = solve_to_goal(ranks, &mut solver, case, problem, solving, output);
+    let solved = ranks.agree(solved)?;
     drop(opening);
-    interrupt::check()?;
-
-    let requested = solving.on.backend;
-    let used = solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan);
-    let run = Run {
-        case,
-        problem: &problem,
-        solution: &solution,
-        requested,
-        used,
-        refinement: refinement.as_ref(),
-        folder: path,
-        started,
-        read_seconds,
-    };
-    let matrices = solution.matrices();
-    let reduced = results::reduced(&solution);
-    let document = results::write(&run, &matrices, &reduced, folder)?;
-    told(&run, &document)?;
-    if !solution.converged() {
-        return Err(not_converged(&run));
-    }
-    if solution.failed_checks() {
-        return Err(checks_failed(&run));
-    }
-    match &refinement {
-        Some(refinement) if refinement.ended != Ended::Reached => {
-            Err(not_reached(refinement, path))
+    ranks.conclude(|| {
+        let (Some((problem, solution, refinement)), Some(folder)) = (&solved, folder) else {
+            return Ok(());
+        };
+        interrupt::check()?;
+        let requested = solving.on.backend;
+        let used = solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan);
+        let run = Run {
+            case,
+            problem,
+            solution,
+            requested,
+            used,
+            refinement: refinement.as_ref(),
+            folder: path,
+            started,
+            read_seconds,
+        };
+        let matrices = solution.matrices();
+        let reduced = results::reduced(solution);
+        let document = results::write(&run, &matrices, &reduced, folder)?;
+        told(&run, &document)?;
+        if !solution.converged() {
+            return Err(not_converged(&run));
         }
-        _ => Ok(()),
+        if solution.failed_checks() {
+            return Err(checks_failed(&run));
+        }
+        match &refinement {
+            Some(refinement) if refinement.ended != Ended::Reached => {
+                Err(not_reached(refinement, path))
+            }
+            _ => Ok(()),
+        }
+    })
+}
+
+/// A problem, perhaps on a finer mesh, with its solution and how it came about.
+type Solved<'a> = (Problem, Solution, Option<Refinement<'a>>);
+
+/// Solves a problem, to an accuracy if the case wants one. The first rank has the solution.
+fn solve_to_goal<'a>(
+    ranks: &Ranks<'_>,
+    solver: &mut Solver,
+    case: &'a Case,
+    problem: Problem,
+    solving: &Solving,
+    output: &Output,
+) -> Result<Option<Solved<'a>>, Failure> {
+    if let Some(group) = ranks.group() {
+        let options = ranks.agree(solving.options(case))?;
+        let solution = solver.solve_among(group, &problem, &options, &Bars::new(output));
+        let solution = solution.map_err(|error| case.failed(error))?;
+        return Ok(solution.map(|solution| (problem, solution, None)));
     }
+    let Some(goal) = &case.goal else {
+        let solution = solve(solver, case, &problem, solving, output)?;
+        return Ok(Some((problem, solution, None)));
+    };
+    let options = solving.options(case)?;
+    let mut each = |level: &Level, _: &Solution| output.note(&told(level));
+    let bars = Bars::new(output);
+    let attained = farad::solve_to(problem, goal, &options, &bars, &mut each);
+    let Attained { problem, solution, levels, ended } =
+        attained.map_err(|error| case.failed(error))?;
+    Ok(Some((problem, solution, Some(Refinement { goal, levels, ended }))))
 }
 
 /// What a mesh gave, in a line.

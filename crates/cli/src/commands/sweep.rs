@@ -9,14 +9,16 @@ use std::time::Instant;
 
 use farad::{Matrices, Problem, Solution, Solver, distinct_entries, entry_name};
 use mesh::Mesh;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::arguments::Solving;
+use super::arguments::{Solving, Whole};
 use super::solve::solve;
 use crate::case::problem;
 use crate::case::sweep::{Sweep, Values};
-use crate::case::{Case, Defect, Sort, VtkMode};
+use crate::case::{Case, Defect, Overrides, Sort, VtkMode};
 use crate::machine::backend::Backend;
+use crate::machine::deal;
+use crate::machine::ranks::Ranks;
 use crate::paths;
 use crate::report::results::{self, Folder, Run};
 use crate::report::text::csv_quoted;
@@ -47,6 +49,8 @@ pub(crate) struct Args {
     /// Folder for the results [default: CASE.sweep next to the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    whole: Whole,
     #[command(flatten)]
     solving: Solving,
 }
@@ -110,17 +114,25 @@ struct Row {
     probes: Vec<String>,
 }
 
-/// Runs every combination.
+/// Runs every combination, each on one of the ranks.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
-    let (case, output) = args.solving.begin(&args.case, verbose)?;
-    let runs = combinations(&case)?;
+    let ranks = Ranks::join()?;
+    let overrides = Overrides::default();
+    let (case, output) = args.solving.begin_among(&ranks, &args.case, verbose, overrides)?;
+    let runs = ranks.agree(combinations(&case))?;
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("sweep"));
-    let folder = open(&path, &case, runs.len(), args.solving.overwrite)?;
+    let folder = open(&ranks, &path, &case, runs.len(), args.solving.overwrite)?;
+    let order = by_geometry(&case, &runs);
+    let own = share(&ranks, &case, &runs, &order);
+    let mut is_own = vec![false; runs.len()];
+    own.iter().for_each(|&run| is_own[run] = true);
     let mut sweeping = Sweeping {
         args,
         case: &case,
         runs: &runs,
+        is_own,
+        is_alone: ranks.size() == 1,
         output: &output,
         path: &path,
         started,
@@ -133,17 +145,47 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         excited: Vec::new(),
         quantities: Vec::new(),
     };
-    for first in by_geometry(&case, &runs) {
-        if sweeping.rows[first].is_none() {
-            interrupt::check()?;
-            sweeping.solve(first)?;
-        }
-    }
-    sweeping.finish()
+    ranks.agree(sweeping.solve_all(own))?;
+    let found = ranks.agree(sweeping.collect(&ranks, own))?;
+    ranks.conclude(|| sweeping.finish(found))
+}
+
+/// The runs that are this rank's, of all in an order in which those of one geometry follow each
+/// other: these stay together, unless others would have none.
+fn share<'a>(
+    ranks: &Ranks<'_>,
+    case: &Case,
+    runs: &[Vec<usize>],
+    order: &'a [usize],
+) -> &'a [usize] {
+    let together = |a: &usize, b: &usize| same_geometry(case, &runs[*a], &runs[*b]);
+    let lengths = || order.chunk_by(together).map(<[usize]>::len);
+    let work: Vec<u64> = match lengths().count() < ranks.size() && !follow_from_one(case) {
+        true => vec![1; order.len()],
+        false => lengths().map(|runs| runs as u64).collect(),
+    };
+    let mut dealt = deal::consecutive(&work, ranks.size()).into_iter();
+    let items = dealt.nth(ranks.rank()).unwrap_or_default();
+    let runs = |items: &[u64]| items.iter().sum::<u64>() as usize;
+    let begin = runs(&work[..items.start]);
+    &order[begin..begin + runs(&work[items])]
+}
+
+/// Whether solves in one medium give those of the same geometry in all others.
+fn follow_from_one(case: &Case) -> bool {
+    let of = &case.description;
+    let is_one_medium = !of.has_media() && of.stack.is_none() && !of.has_state();
+    is_one_medium && !of.polarisability && of.reductions.is_empty()
 }
 
 /// The folder for the files of so many runs.
-fn open(path: &Path, case: &Case, runs: usize, overwrite: bool) -> Result<Folder, Failure> {
+fn open(
+    ranks: &Ranks<'_>,
+    path: &Path,
+    case: &Case,
+    runs: usize,
+    overwrite: bool,
+) -> Result<Folder, Failure> {
     let mut names = vec![CSV.to_owned()];
     if case.vtk != VtkMode::None {
         names.push(PVD.to_owned());
@@ -153,7 +195,87 @@ fn open(path: &Path, case: &Case, runs: usize, overwrite: bool) -> Result<Folder
     let of_run = |run| probes.iter().map(move |name| results::tagged(name, &tag(run)));
     names.extend((1..=runs).flat_map(of_run));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    Folder::open(path, &names, overwrite)
+    Folder::open_among(ranks, path, &names, overwrite)
+}
+
+/// What a rank has found: one message to the first.
+#[derive(Serialize, Deserialize)]
+struct Found {
+    rows: Vec<Sent>,
+    conductors: Option<Vec<String>>,
+    solved: usize,
+    prepared: usize,
+    /// Files that it wrote.
+    staged: Vec<String>,
+}
+
+/// A row on its way, with the bits of its numbers: JSON has no NaN, and may round.
+#[derive(Serialize, Deserialize)]
+struct Sent {
+    run: usize,
+    maxwell_farad: Vec<Vec<u64>>,
+    quantities: Vec<u64>,
+    triangles: usize,
+    warnings: Vec<SentWarning>,
+    surface: Option<String>,
+    probes: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SentWarning {
+    check: String,
+    what: String,
+    numbers: [u64; 2],
+    is_error: bool,
+    message: String,
+}
+
+impl Sent {
+    fn of(run: usize, row: &Row) -> Self {
+        let bits = |values: &Vec<f64>| values.iter().map(|value| value.to_bits()).collect();
+        let warning = |warning: &Warning| SentWarning {
+            check: warning.check.to_string(),
+            what: warning.what.clone(),
+            numbers: [warning.value, warning.promise].map(f64::to_bits),
+            is_error: warning.is_error(),
+            message: warning.message.clone(),
+        };
+        Self {
+            run,
+            maxwell_farad: row.maxwell_farad.iter().map(bits).collect(),
+            quantities: bits(&row.quantities),
+            triangles: row.triangles,
+            warnings: row.warnings.iter().map(warning).collect(),
+            surface: row.surface.clone(),
+            probes: row.probes.clone(),
+        }
+    }
+
+    fn into_row(self, parameters: Vec<Parameter>) -> Row {
+        let values = |bits: Vec<u64>| bits.into_iter().map(f64::from_bits).collect();
+        let warning = |sent: SentWarning| {
+            let [value, promise] = sent.numbers.map(f64::from_bits);
+            let severity = if sent.is_error { "error" } else { "warning" };
+            let (check, what, message) = (sent.check.into(), sent.what, sent.message);
+            Warning { check, what, value, promise, severity, message }
+        };
+        Row {
+            parameters,
+            maxwell_farad: self.maxwell_farad.into_iter().map(values).collect(),
+            quantities: values(self.quantities),
+            triangles: self.triangles,
+            warnings: self.warnings.into_iter().map(warning).collect(),
+            surface: self.surface,
+            probes: self.probes,
+        }
+    }
+}
+
+/// What all ranks did together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Collected {
+    solved: usize,
+    prepared: usize,
 }
 
 /// A sweep under way.
@@ -162,6 +284,10 @@ struct Sweeping<'a> {
     case: &'a Case,
     /// For each run the index of its value in every sweep.
     runs: &'a [Vec<usize>],
+    /// The runs of this rank.
+    is_own: Vec<bool>,
+    /// Whether there are no other ranks.
+    is_alone: bool,
     output: &'a Output,
     path: &'a Path,
     started: Instant,
@@ -178,13 +304,32 @@ struct Sweeping<'a> {
 }
 
 impl Sweeping<'_> {
+    /// Solves runs in turn, but for those that follow from others.
+    fn solve_all(&mut self, own: &[usize]) -> Result<(), Failure> {
+        for &first in own {
+            if self.rows[first].is_none() {
+                interrupt::check()?;
+                self.solve(first)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Solves a run, and with it those that follow from it.
     fn solve(&mut self, first: usize) -> Result<(), Failure> {
         let (runs, whole, output) = (self.runs, self.case, self.output);
         let choice = &runs[first];
+        let is_alone = self.is_alone;
         let failed = |failure: Failure| {
-            output.note(&format!("this was the run with {}", describe(whole, choice)));
-            failure
+            let run = format!("the run with {}", describe(whole, choice));
+            match failure.exit {
+                _ if is_alone => {
+                    output.note(&format!("this was {run}"));
+                    failure
+                }
+                Exit::Interrupted => failure,
+                _ => failure.of(&run),
+            }
         };
         let case = of_run(whole, choice);
         let mesh = self.mesh(choice).map_err(failed)?;
@@ -211,7 +356,8 @@ impl Sweeping<'_> {
         self.quantities =
             quantities.iter().map(|(name, unit, _)| format!("{name} [{unit}]")).collect();
         let same = |run: &usize| *run == first || same_geometry(whole, choice, &runs[*run]);
-        for run in (first..runs.len()).filter(same) {
+        let own: Vec<usize> = (first..runs.len()).filter(|&run| self.is_own[run]).collect();
+        for run in own.into_iter().filter(same) {
             let case = of_run(whole, &runs[run]);
             let matrices = match run == first {
                 true => Some(solution.matrices()),
@@ -288,8 +434,50 @@ impl Sweeping<'_> {
         Ok(mesh)
     }
 
+    /// Brings what all ranks have found to the first. Collective.
+    fn collect(&mut self, ranks: &Ranks<'_>, own: &[usize]) -> Result<Collected, Failure> {
+        if self.is_alone {
+            return Ok(Collected { solved: self.solved, prepared: self.solver.times_prepared() });
+        }
+        let rows = own.iter().filter_map(|&run| Some(Sent::of(run, self.rows[run].as_ref()?)));
+        let found = Found {
+            rows: if ranks.is_first() { Vec::new() } else { rows.collect() },
+            conductors: self.conductors.clone(),
+            solved: self.solved,
+            prepared: self.solver.times_prepared(),
+            staged: self.folder.staged().to_vec(),
+        };
+        let own = serde_json::to_vec(&found);
+        let unread = |error| Failure::new(Exit::Io, format!("a message of a rank: {error}"));
+        let all = ranks.gather(&ranks.agree(own.map_err(unread))?)?;
+        let mut collected = Collected::default();
+        if !ranks.is_first() {
+            return Ok(collected);
+        }
+        for (rank, found) in all.iter().enumerate() {
+            let found: Found = serde_json::from_slice(found).map_err(unread)?;
+            collected.solved += found.solved;
+            collected.prepared += found.prepared;
+            if rank == 0 {
+                continue;
+            }
+            if let (Some(names), Some(row)) = (&found.conductors, found.rows.first())
+                && self.conductors.as_ref().is_some_and(|known| known != names)
+            {
+                return Err(other_conductors(self.case, &self.runs[row.run], names));
+            }
+            self.folder.add_staged(found.staged);
+            for row in found.rows {
+                let run = row.run;
+                let parameters = parameters(self.case, &self.runs[run]);
+                self.rows[run] = Some(row.into_row(parameters));
+            }
+        }
+        Ok(collected)
+    }
+
     /// Writes the files that describe all runs.
-    fn finish(mut self) -> Result<(), Failure> {
+    fn finish(mut self, found: Collected) -> Result<(), Failure> {
         let rows: Vec<Row> = self.rows.into_iter().flatten().collect();
         let failed: Vec<String> = rows
             .iter()
@@ -312,8 +500,8 @@ impl Sweeping<'_> {
             excited: self.excited,
             quantities: self.quantities,
             runs: rows,
-            solved: self.solved,
-            prepared: self.solver.times_prepared(),
+            solved: found.solved,
+            prepared: found.prepared,
             seconds: 0.0,
         };
         self.folder.stage(CSV, |out| out.write_all(csv(&document).as_bytes()))?;

@@ -1,6 +1,7 @@
 //! Facts about the machine that the program runs on. Every function works on every system.
 
 pub(crate) mod backend;
+pub(crate) mod deal;
 mod limits;
 pub(crate) mod memory;
 pub(crate) mod ranks;
@@ -8,6 +9,7 @@ pub(crate) mod system;
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The processor's name, where the system knows it.
 pub(crate) fn processor() -> Option<String> {
@@ -32,14 +34,23 @@ pub(crate) fn restart_peak_memory() -> bool {
     fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
+/// Processes of this program that share the machine's memory.
+static SHARED_AMONG: AtomicUsize = AtomicUsize::new(1);
+
+/// From now on [`available_memory`] is the part of one of so many processes.
+pub(crate) fn share_memory_among(processes: usize) {
+    SHARED_AMONG.store(processes.max(1), Ordering::Relaxed);
+}
+
 /// Bytes of memory available without swapping, within the limits of the process.
 pub(crate) fn available_memory() -> Option<u64> {
+    let processes = SHARED_AMONG.load(Ordering::Relaxed) as u64;
     let all = [
         kibibytes("/proc/meminfo", "MemAvailable:"),
         limits::of_groups(Path::new("/")),
         limits::of_process(),
     ];
-    all.into_iter().flatten().min()
+    Some(all.into_iter().flatten().min()? / processes)
 }
 
 /// The value of a "Key:   123 kB" line.

@@ -34,7 +34,7 @@ pub(crate) fn refuse(command: &str) -> Result<(), Failure> {
                 format!(
                     "{size} processes of farad {command} were started together, but it runs in one"
                 ),
-                "start one with mpirun -n 1; farad fmm bench and farad fmm eval run in several",
+                "start one with mpirun -n 1; farad solve, sweep, batch, fmm bench and fmm eval run in several",
             ),
         )),
     }
@@ -88,8 +88,13 @@ impl<'a> Ranks<'a> {
         first.unwrap_or_else(|| Err(Failure::new(Exit::Usage, "no GPU was asked for")))
     }
 
+    /// This process, whatever others there are.
+    pub(crate) fn alone() -> Self {
+        Self { members: Members::Alone }
+    }
+
     /// Meets the others, if there are any.
-    fn join() -> Result<Self, Failure> {
+    pub(crate) fn join() -> Result<Self, Failure> {
         match launched() {
             None => Ok(Self { members: Members::Alone }),
             Some(launched) => Self::meet(launched),
@@ -204,6 +209,42 @@ impl<'a> Ranks<'a> {
             Err(failure) if first == self.rank() => Err(failure.of(&self.name())),
             _ => Err(Failure { exit: Exit::of_code(codes[first][0]), report: None }),
         }
+    }
+
+    /// What the first does for all, or finds that all would find: where that fails, it is no rank's
+    /// own fault, and all have its exit code. Collective.
+    pub(crate) fn conclude(
+        &self,
+        of_first: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let ended = if self.is_first() { of_first() } else { Ok(()) };
+        let exit = ended.as_ref().map_or_else(|failure| failure.exit, |()| Exit::Success);
+        let codes = self.gather(&[exit as u8])?;
+        match Exit::of_code(codes[0][0]) {
+            exit if exit != Exit::Success && !self.is_first() => {
+                Err(Failure { exit, report: None })
+            }
+            _ => ended,
+        }
+    }
+
+    /// A failure where a rank's `own` number of what it works on is not that of rank 0.
+    /// Collective.
+    pub(crate) fn check_same(&self, what: &str, own: u64) -> Result<(), Failure> {
+        let all = self.gather(&[own])?;
+        self.agree(if all[0][0] == own {
+            Ok(())
+        } else {
+            let message = format!("{what} here is not that of rank 0");
+            let help = "all ranks must read the same files, with the same options";
+            Err(Failure::with_help(Exit::BadInput, message, help))
+        })
+    }
+
+    /// A text of rank 0, which has one, for all. Collective.
+    pub(crate) fn of_first(&self, own: Option<&str>) -> Result<String, Failure> {
+        let all = self.gather(own.unwrap_or_default().as_bytes())?;
+        Ok(all.first().map_or_else(String::new, |text| String::from_utf8_lossy(text).into_owned()))
     }
 
     /// The sums of numbers of all ranks, place by place. Collective.

@@ -1,5 +1,7 @@
 //! What self-checks found wrong, in the program's words. docs/results.md says what a user reads.
 
+use std::borrow::Cow;
+
 use farad::{Remedy, Solution};
 use serde::Serialize;
 
@@ -7,7 +9,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Warning {
     /// Which check, one of a fixed list of words.
-    pub(crate) check: &'static str,
+    pub(crate) check: Cow<'static, str>,
     /// What it is about: entries, conductors, charges.
     pub(crate) what: String,
     /// Relative, as is what was promised.
@@ -37,7 +39,7 @@ pub(crate) fn of(solution: &Solution) -> Vec<Warning> {
             Remedy::Mesh => "; look at the mesh with `farad mesh check`",
         });
         Warning {
-            check: warning.check,
+            check: warning.check.into(),
             what: warning.what.clone(),
             value: warning.value,
             promise: warning.promise,

@@ -3,8 +3,10 @@
 mod bars;
 mod difference;
 mod inputs;
+mod journals;
 mod rows;
 
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -14,10 +16,13 @@ use serde::{Deserialize, Serialize};
 
 use self::difference::{Difference, Found};
 use self::inputs::Inputs;
+use self::journals::Done;
 use self::rows::{COMPLETE, FAILED, PENDING, Row};
-use super::arguments::Solving;
+use super::arguments::{Solving, Whole};
 use super::solve::complete;
 use crate::case::{Case, Overrides, Viewer};
+use crate::machine::deal;
+use crate::machine::ranks::Ranks;
 use crate::paths;
 use crate::report::results::{self, Folder};
 use crate::report::units::{counted, duration, with_bar};
@@ -59,6 +64,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "PROGRAM")]
     viewer: Vec<Viewer>,
     #[command(flatten)]
+    whole: Whole,
+    #[command(flatten)]
     solving: Solving,
 }
 
@@ -89,19 +96,25 @@ struct Earlier {
     others: Vec<Row>,
 }
 
-/// Solves for every molecule that is not done.
+/// Solves for every molecule that is not done, each on one of the ranks.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
-    let output = args.solving.set_up(verbose)?;
-    let Inputs { template, molecules } = inputs::find(&args.inputs)?;
+    let ranks = Ranks::join()?;
+    let output = args.solving.set_up_among(&ranks, verbose)?;
+    let Inputs { template, molecules } = ranks.agree(inputs::find(&args.inputs))?;
+    if ranks.size() > 1 {
+        ranks
+            .check_same("the template, or a molecule,", content(template.as_deref(), &molecules))?;
+    }
     let path = match (&args.output, &template) {
         (Some(path), _) => path.clone(),
         (None, Some(template)) => template.with_extension("batch"),
         (None, None) => PathBuf::from("farad.batch"),
     };
     let names: Vec<&str> = molecules.iter().map(|(name, _)| name.as_str()).collect();
-    let reference = args.reference.as_deref().map(|name| row_of(name, &names)).transpose()?;
+    let reference = args.reference.as_deref().map(|name| row_of(name, &names)).transpose();
+    let reference = ranks.agree(reference)?;
     let differences = args.difference.iter().map(|text| difference::parse(text, &names));
-    let differences = differences.collect::<Result<Vec<_>, _>>()?;
+    let differences = ranks.agree(differences.collect::<Result<Vec<_>, _>>())?;
     let pending = |(name, pqr): &(String, PathBuf)| Row::pending(name, paths::relative(&path, pqr));
     let mut batch = Batch {
         args,
@@ -113,21 +126,34 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         reference,
         differences,
         started: Instant::now(),
-        solved: 0,
+        done: Vec::new(),
     };
-    // Its folder, before there is one of a molecule in it.
-    batch.write()?;
-    let mut first: Option<Exit> = None;
-    for (index, (_, pqr)) in molecules.iter().enumerate() {
-        if let Err(failure) = batch.solve(index, pqr) {
-            if failure.exit == Exit::Interrupted {
-                return Err(interrupted(&batch.path));
-            }
-            first = first.or(Some(failure.exit));
-        }
-        batch.write()?;
+    // Its folder, before there is one of a molecule in it, and once all have read what is there.
+    ranks.agree(Ok(()))?;
+    ranks.agree(if ranks.is_first() { batch.begin(&ranks) } else { Ok(()) })?;
+    ranks.agree(batch.check_shared(&ranks))?;
+    let own = deal::largest_first(&sizes(&molecules), ranks.size()).swap_remove(ranks.rank());
+    let solved = batch.solve_all(&own, &molecules, &ranks);
+    let collected = batch.collect(&ranks)?;
+    let written = if ranks.is_first() { batch.end(collected, &ranks) } else { Ok(()) };
+    ranks.agree(solved.and(written))?;
+    ranks.conclude(|| batch.finish())
+}
+
+/// How large the files of the molecules are, which the work goes with.
+fn sizes(molecules: &[(String, PathBuf)]) -> Vec<u64> {
+    let size = |(_, pqr): &(String, PathBuf)| std::fs::metadata(pqr).map_or(0, |found| found.len());
+    molecules.iter().map(size).collect()
+}
+
+/// A number for the content of all inputs; what cannot be read is told later.
+fn content(template: Option<&Path>, molecules: &[(String, PathBuf)]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let files = template.into_iter().chain(molecules.iter().map(|(_, pqr)| pqr.as_path()));
+    for file in files {
+        crate::files::bytes(file).ok().hash(&mut hasher);
     }
-    batch.finish(first)
+    hasher.finish()
 }
 
 fn row_of(name: &str, names: &[&str]) -> Result<usize, Failure> {
@@ -145,12 +171,16 @@ fn interrupted(path: &Path) -> Failure {
     Failure::with_help(Exit::Interrupted, message, help)
 }
 
-/// The rows that an earlier run has left in a folder.
+/// What earlier runs have completed in a folder, of each name the last.
 fn earlier(path: &Path) -> Vec<Row> {
     let text = std::fs::read_to_string(path.join(results::INDEX)).unwrap_or_default();
     let found: Option<Earlier> = serde_json::from_str(&text).ok();
     let found = found.filter(|found| found.schema == SCHEMA);
-    found.map_or_else(Vec::new, |found| [found.molecules, found.others].concat())
+    let written = found.map_or_else(Vec::new, |found| [found.molecules, found.others].concat());
+    let mut rows: Vec<Row> = journals::read(path).into_iter().chain(written).collect();
+    let mut names = HashSet::new();
+    rows.retain(|row| row.status == COMPLETE && names.insert(row.name.clone()));
+    rows
 }
 
 /// A batch under way.
@@ -164,12 +194,90 @@ struct Batch<'a> {
     reference: Option<usize>,
     differences: Vec<Difference>,
     started: Instant,
-    solved: usize,
+    /// What this rank did; in the end, on the first, all of it.
+    done: Vec<Done>,
 }
 
 impl Batch<'_> {
-    /// Solves for a molecule, unless that is done.
-    fn solve(&mut self, index: usize, pqr: &Path) -> Result<(), Failure> {
+    /// Writes the table before there is anything in it.
+    fn begin(&self, ranks: &Ranks<'_>) -> Result<(), Failure> {
+        self.write()?;
+        // What other ranks had left is in the table now.
+        journals::remove(&self.path);
+        if ranks.size() > 1 { journals::make(&self.path) } else { Ok(()) }
+    }
+
+    /// A failure where the folder that rank 0 made is not seen.
+    fn check_shared(&self, ranks: &Ranks<'_>) -> Result<(), Failure> {
+        if ranks.size() == 1 || journals::are_in(&self.path) {
+            return Ok(());
+        }
+        Err(Failure::with_help(
+            Exit::Io,
+            format!("{} of rank 0 is not seen here", self.path.display()),
+            "choose a folder with --output that all hosts share",
+        ))
+    }
+
+    /// Solves for this rank's molecules in turn. One process writes the table after each, several
+    /// leave their rows in journals.
+    fn solve_all(
+        &mut self,
+        own: &[usize],
+        molecules: &[(String, PathBuf)],
+        ranks: &Ranks<'_>,
+    ) -> Result<(), Failure> {
+        for &index in own {
+            let solved = self.solve(index, &molecules[index].1);
+            let failed = solved.as_ref().err().map(|failure| failure.exit);
+            if failed == Some(Exit::Interrupted) {
+                return Err(interrupted(&self.path));
+            }
+            self.done.push(Done {
+                index,
+                row: self.rows[index].clone(),
+                is_solved: matches!(solved, Ok(true)),
+                failed: failed.map(|exit| exit as u8),
+            });
+            match ranks.size() {
+                1 => drop(self.write()?),
+                _ => journals::write(&self.path, ranks.rank(), &self.done)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What all ranks have done, on each. Collective.
+    fn collect(&self, ranks: &Ranks<'_>) -> Result<Vec<Done>, Failure> {
+        let unread = |error| Failure::new(Exit::Io, format!("a message of a rank: {error}"));
+        let own = ranks.agree(serde_json::to_vec(&self.done).map_err(unread))?;
+        let all = ranks.gather(&own)?;
+        let of_rank = |found: &Vec<u8>| serde_json::from_slice::<Vec<Done>>(found);
+        let all = all.iter().map(of_rank).collect::<Result<Vec<_>, _>>();
+        let mut done = ranks.agree(all.map_err(unread))?.concat();
+        done.sort_by_key(|done| done.index);
+        Ok(done)
+    }
+
+    /// Takes what all ranks have done, and writes it.
+    fn end(&mut self, done: Vec<Done>, ranks: &Ranks<'_>) -> Result<(), Failure> {
+        for Done { index, row, .. } in &done {
+            self.rows[*index] = row.clone();
+        }
+        self.done = done;
+        if ranks.size() > 1 {
+            self.write()?;
+            journals::remove(&self.path);
+        }
+        Ok(())
+    }
+
+    fn solved(&self) -> usize {
+        self.done.iter().filter(|done| done.is_solved).count()
+    }
+
+    /// Solves for a molecule, unless that is done: whether it was solved for now.
+    fn solve(&mut self, index: usize, pqr: &Path) -> Result<bool, Failure> {
         let (started, of) = (Instant::now(), self.rows.len());
         let (args, output, folder) =
             (self.args, self.output, self.path.join(&self.rows[index].name));
@@ -203,7 +311,6 @@ impl Batch<'_> {
         let seconds = started.elapsed().as_secs_f64();
         match &solved {
             Ok(true) => {
-                self.solved += 1;
                 row.seconds = Some(seconds);
                 let energy = row.solvation_kcal_per_mol.unwrap_or(f64::NAN);
                 let energy = with_bar(energy, row.solvation_error_kcal_per_mol);
@@ -222,8 +329,10 @@ impl Batch<'_> {
                 }
             }
         }
-        self.rows[index] = row;
-        solved.map(|_| ())
+        if !solved.as_ref().is_err_and(|failure| failure.exit == Exit::Interrupted) {
+            self.rows[index] = row;
+        }
+        solved
     }
 
     /// The case of a molecule.
@@ -251,8 +360,10 @@ impl Batch<'_> {
             let table = rows::csv_of_differences(&differences);
             folder.stage(DIFFERENCES, |out| out.write_all(table.as_bytes()))?;
         }
+        // A row that is still pending does not take the place of one that was complete.
         let is_other = |known: &&Row| {
-            known.status == COMPLETE && self.rows.iter().all(|row| row.name != known.name)
+            let is_its = |row: &Row| row.name == known.name && row.status != PENDING;
+            known.status == COMPLETE && !self.rows.iter().any(is_its)
         };
         let is_complete = self.rows.iter().all(|row| row.status == COMPLETE);
         let document = Document {
@@ -265,7 +376,7 @@ impl Batch<'_> {
             molecules: &self.rows,
             others: self.earlier.iter().filter(is_other).collect(),
             differences,
-            solved: self.solved,
+            solved: self.solved(),
             seconds: self.started.elapsed().as_secs_f64(),
         };
         let json = crate::report::json::text(&document);
@@ -278,7 +389,7 @@ impl Batch<'_> {
     }
 
     /// Shows the table, and fails if anything in it is not complete.
-    fn finish(&self, first: Option<Exit>) -> Result<(), Failure> {
+    fn finish(&self) -> Result<(), Failure> {
         if self.args.solving.json {
             self.output.data(&self.write()?)?;
         } else {
@@ -287,13 +398,14 @@ impl Batch<'_> {
             text += &format!(
                 "\n{}, {} solved now, {}\nResults in {}: {CSV}, results.json, and a folder for each molecule\n",
                 counted(self.rows.len(), "molecule"),
-                self.solved,
+                self.solved(),
                 duration(self.started.elapsed().as_secs_f64()),
                 self.path.display(),
             );
             self.output.text(&text)?;
         }
-        let Some(exit) = first else { return Ok(()) };
+        let Some(exit) = self.done.iter().find_map(|done| done.failed) else { return Ok(()) };
+        let exit = Exit::of_code(exit);
         let failed: Vec<String> = self
             .rows
             .iter()

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::commit::{self, Staging};
 use super::lock::Lock;
 use crate::files::{self, Temporary};
+use crate::machine::ranks::Ranks;
 use crate::terminal::exit::{Exit, Failure};
 
 /// The start of the schema's name in every results.json of this program.
@@ -24,17 +25,26 @@ pub(crate) const INDEX: &str = "results.json";
 /// behind.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    // In the order in which they go: the files, the folder if it was made for them, the lock.
+    /// `None` where another rank has it, and this one adds files.
+    held: Option<Held>,
+    path: PathBuf,
+    /// Where files are written to.
+    staging: PathBuf,
+    /// Files written, by their final names.
+    staged: Vec<String>,
+}
+
+/// What the one writer of a folder has, in the order in which it goes: the files, the folder if it
+/// was made for them, the lock.
+#[derive(Debug)]
+struct Held {
     staging: Staging,
     created: Option<Temporary>,
     _lock: Lock,
-    path: PathBuf,
-    /// The same without links, which the working folder may change under.
+    /// The path without links, which the working folder may change under.
     real: PathBuf,
     /// Files of the earlier run that lies here.
     previous: Vec<String>,
-    /// Files written, by their final names.
-    staged: Vec<String>,
 }
 
 /// The part of a results.json that identifies the folder's owner.
@@ -72,8 +82,46 @@ impl Folder {
         commit::recover(&real).map_err(cannot("finish what an earlier run has left in"))?;
         let previous = check(path, names, overwrite)?;
         let staging = Staging::new(&real).map_err(cannot("write to the output folder"))?;
-        let path = path.to_owned();
-        Ok(Self { staging, created, _lock: lock, path, real, previous, staged: Vec::new() })
+        let (path, folder) = (path.to_owned(), staging.folder().to_owned());
+        let held = Some(Held { staging, created, _lock: lock, real, previous });
+        Ok(Self { held, path, staging: folder, staged: Vec::new() })
+    }
+
+    /// The folder that rank 0 opens, for all ranks to write files to. Collective.
+    pub(crate) fn open_among(
+        ranks: &Ranks<'_>,
+        path: &Path,
+        names: &[&str],
+        overwrite: bool,
+    ) -> Result<Self, Failure> {
+        let opened = ranks.is_first().then(|| Self::open(path, names, overwrite)).transpose();
+        let opened = ranks.agree(opened)?;
+        let staging = opened.as_ref().map(|folder| folder.held.as_ref().map(Held::staging));
+        let staging = ranks.of_first(staging.flatten().as_deref())?;
+        ranks.agree(opened.map_or_else(|| Self::joined(path, &staging), Ok))
+    }
+
+    /// The folder of another rank, which writes files to this folder in it.
+    fn joined(path: &Path, staging: &str) -> Result<Self, Failure> {
+        let staging = path.join(staging);
+        if !staging.is_dir() {
+            return Err(Failure::with_help(
+                Exit::Io,
+                format!("{} of rank 0 is not seen here", path.display()),
+                "choose a folder with --output that all hosts share",
+            ));
+        }
+        Ok(Self { held: None, path: path.to_owned(), staging, staged: Vec::new() })
+    }
+
+    /// The files that were written so far.
+    pub(crate) fn staged(&self) -> &[String] {
+        &self.staged
+    }
+
+    /// Takes over what other ranks have written.
+    pub(crate) fn add_staged(&mut self, names: impl IntoIterator<Item = String>) {
+        self.staged.extend(names);
     }
 
     /// The checks of [`Folder::open`] alone, for a dry run.
@@ -93,7 +141,7 @@ impl Folder {
         write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<(), Failure> {
         self.staged.push(name.to_owned());
-        files::write_whole(&self.staging.folder().join(name), write)
+        files::write_whole(&self.staging.join(name), write)
             .map_err(|error| Failure::io("write", &self.path.join(name), &error))
     }
 
@@ -102,18 +150,28 @@ impl Folder {
         self.staged.iter().cloned().chain([INDEX.to_owned()]).collect()
     }
 
-    /// Lets the staged files, with `index` as results.json, take the place of the earlier run's.
+    /// Lets the staged files, with `index` as results.json, take the place of the earlier run's;
+    /// where another rank has the folder, that one does.
     pub(crate) fn commit(mut self, index: &str) -> Result<(), Failure> {
         let target = self.path.join(INDEX);
+        let Some(mut held) = self.held.take() else { return Ok(()) };
         self.stage(INDEX, |file| file.write_all(index.as_bytes()))?;
         refuse_special(&self.path, &self.staged)?;
-        self.staging
-            .commit(&self.real, &self.staged, &self.previous)
+        held.staging
+            .commit(&held.real, &self.staged, &held.previous)
             .map_err(|error| Failure::io("write", &target, &error))?;
-        if let Some(created) = &self.created {
+        if let Some(created) = &held.created {
             created.keep();
         }
         Ok(())
+    }
+}
+
+impl Held {
+    /// Where files are written to, in the folder.
+    fn staging(&self) -> String {
+        let folder = self.staging.folder();
+        folder.strip_prefix(&self.real).unwrap_or(folder).to_string_lossy().into_owned()
     }
 }
 

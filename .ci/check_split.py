@@ -1,0 +1,241 @@
+"""Whole solves spread over processes of farad, started by mpirun, against those of one: check_split.py FARAD.
+
+Needs Python alone. mpirun's settings come from the environment (.ci/mpi).
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+FARAD = sys.argv[1]
+TIMEOUT = 120  # seconds of one run: ranks that wait for each other forever fail
+
+# Keys of results.json that tell of times, memory, threads, and how often ranks prepared one geometry.
+OF_THE_RUN = {"seconds", "timings_s", "memory_bytes", "threads", "prepared"}
+
+SWEEP = """format = 1
+[mesh]
+file = "two.msh"
+unit = "mm"
+[[sweep]]
+name = "eps"
+values = [1, 2.5]
+set = "medium.relative_permittivity"
+[[sweep]]
+name = "gap"
+values = [0, 1, 2]
+move = "right"
+along = [1, 0, 0]
+"""
+
+# Runs in which nothing follows from others.
+HELD = """[[conductor]]
+name = "left"
+group = "left"
+potential = 1.0
+[[conductor]]
+name = "right"
+group = "right"
+[[probe]]
+name = "above"
+from = [0, 2, 0]
+to = [0, 3, 0]
+count = 3
+"""
+
+# Four conductors with sources, so five excitations.
+STATE = """format = 1
+[mesh]
+file = "bus.msh"
+unit = "um"
+[[conductor]]
+name = "bar_x1"
+group = "bar_x1"
+potential = 1.0
+[[conductor]]
+name = "bar_x2"
+group = "bar_x2"
+[[conductor]]
+name = "bar_y1"
+group = "bar_y1"
+charge = 1e-15
+[[conductor]]
+name = "bar_y2"
+group = "bar_y2"
+[external]
+field = [0, 0, 1e3]
+"""
+
+
+def started(ranks, folder, arguments):
+    launcher = ["mpirun", "-n", str(ranks)] if ranks else []
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([*launcher, FARAD, *arguments], cwd=folder, **pipes)
+
+
+def run(ranks, folder, *arguments):
+    """Exit code, stdout and stderr of farad on so many ranks, started in a folder; 0 is without mpirun."""
+    process = started(ranks, folder, arguments)
+    output, errors = process.communicate(timeout=TIMEOUT)
+    return process.returncode, output, errors
+
+
+def must(ranks, folder, *arguments):
+    code, output, errors = run(ranks, folder, *arguments)
+    check(code == 0, arguments, "on", ranks, "ranks ends with", code, errors)
+    return output
+
+
+def check(condition, *what):
+    if not condition:
+        sys.exit("check_split: " + " ".join(str(part) for part in what))
+
+
+def same(a, b, tolerance, place=""):
+    """Fails where two documents differ by more than a relative tolerance of numbers with a fraction."""
+    if isinstance(a, dict):
+        check(isinstance(b, dict) and list(a) == list(b), place, "has other keys:", a, b)
+        for key in a.keys() - OF_THE_RUN:
+            same(a[key], b[key], tolerance, f"{place}.{key}")
+    elif isinstance(a, list):
+        check(isinstance(b, list) and len(a) == len(b), place, "has another length:", a, b)
+        for index, (x, y) in enumerate(zip(a, b, strict=True)):
+            same(x, y, tolerance, f"{place}[{index}]")
+    elif isinstance(a, float) and isinstance(b, float):
+        check(abs(a - b) <= tolerance * max(abs(a), abs(b)), place, a, b)
+    else:
+        check(a == b, place, a, b)
+
+
+def files(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def document(folder):
+    return json.loads((folder / "results.json").read_text())
+
+
+def sweeps(folder):
+    """Tables, pictures and counts are those of one process, on any number of ranks."""
+    must(0, folder, "mesh", "generate", "two-spheres", "--distance", "3", "--elements", "144", "-o", "two.msh")
+    for name, text in (("follow", SWEEP), ("held", SWEEP + HELD)):
+        (folder / f"{name}.toml").write_text(text)
+        one = folder / f"{name}.sweep"
+        alone = must(0, folder, "sweep", f"{name}.toml")
+        for ranks in (2, 3, 5):
+            several = folder / f"{name}{ranks}.sweep"
+            output = must(ranks, folder, "sweep", f"{name}.toml", "-o", several.name, "--split", "cases")
+            check(output == alone.replace(one.name, several.name), output)
+            check(files(one) == files(several), files(one), files(several))
+            for file in set(files(one)) - {"results.json"}:
+                check((one / file).read_bytes() == (several / file).read_bytes(), file, "on", ranks, "ranks")
+            same(document(one), document(several), 0.0)
+    print("sweep: 2, 3 and 5 ranks write what one process does")
+
+
+def batches(folder):
+    """So are the table of a batch and the folders of its molecules; what is done is not done again."""
+    for radius in (1, 2, 3):
+        (folder / f"ion{radius}.pqr").write_text(f"ATOM 1 NA ION 1 0.0 0.0 0.0 1.0 {radius}.0\n")
+    names = [f"ion{radius}.pqr" for radius in (1, 2, 3)]
+    batch = ["batch", *names, "--reference", "ion2", "--difference", "change = ion3 - ion1"]
+    must(0, folder, *batch, "-o", "alone")
+    for ranks in (2, 3, 5):
+        several = folder / f"batch{ranks}"
+        must(ranks, folder, *batch, "-o", several.name)
+        check(files(folder / "alone") == files(several), files(several))
+        same(document(folder / "alone"), document(several), 0.0)
+        for name in ("ion1", "ion2", "ion3"):
+            same(document(folder / "alone" / name), document(several / name), 1e-12)
+        must(ranks, folder, *batch, "-o", several.name)
+        check(document(several)["solved"] == 0, ranks, "ranks solved again")
+    (folder / "broken.pqr").write_text("ATOM 1 N ALA 1 0 0 0 1.0\n")
+    code, output, errors = run(2, folder, *batch, "broken.pqr", "-o", "batch2")
+    check(code == 3 and errors.count("1 of 4 molecules") == 1, code, errors)
+    statuses = [row["status"] for row in document(folder / "batch2")["molecules"]]
+    check(statuses == ["complete"] * 3 + ["failed"], statuses)
+    print("batch: 2, 3 and 5 ranks write what one process does, and go on from there")
+
+
+def solves(folder):
+    """So is a solve whose excitations are shared."""
+    must(0, folder, "mesh", "generate", "bus", "--bars", "2", "--elements", "600", "-o", "bus.msh")
+    (folder / "state.toml").write_text(STATE)
+    for method, tolerance in (("dense", 1e-9), ("fmm", 1e-4)):
+        solve = ["solve", "state.toml", "--method", method]
+        must(0, folder, *solve, "-o", f"solve-{method}")
+        one = folder / f"solve-{method}"
+        check(len(document(one)["solves"]) >= 5, document(one)["solves"])
+        for ranks in (2, 3, 7):
+            several = folder / f"solve-{method}-{ranks}"
+            must(ranks, folder, *solve, "-o", several.name, "--split", "excitations")
+            check(files(one) == files(several), files(several))
+            found, expected = document(several), document(one)
+            for key in ("status", "warnings", "files", "backend", "mesh", "charges", "solver"):
+                same(expected[key], found[key], tolerance, key)
+            for key in ("maxwell_farad", "maxwell_farad_error", "mutual_farad"):
+                same(expected["capacitance"][key], found["capacitance"][key], tolerance, key)
+            names = [[solve["excitation"] for solve in of["solves"]] for of in (expected, found)]
+            check(names[0] == names[1], names)
+    print("solve: 2, 3 and 7 ranks find what one process does")
+
+
+def failures(folder):
+    """What is wrong on one rank is told once, ends all with its code, and leaves nothing half written."""
+    must(0, folder, "mesh", "generate", "sphere", "--elements", "72", "-o", "sphere.msh")
+    must(0, folder, "mesh", "generate", "torus", "--elements", "72", "-o", "torus.msh")
+    (folder / "half.msh").write_text((folder / "sphere.msh").read_text()[:400])
+    head = 'format = 1\n[mesh]\nfile = "sphere.msh"\nunit = "mm"\n'
+    # The run of the last rank fails, or does not fit the others.
+    for name, told in (("half", "rank 2 on "), ("torus", "the conductors are torus")):
+        meshes = f'files = ["sphere.msh", "sphere.msh", "{name}.msh"]\n'
+        (folder / f"{name}.toml").write_text(f'{head}[[sweep]]\nname = "mesh"\n{meshes}')
+        code, output, errors = run(3, folder, "sweep", f"{name}.toml")
+        check(code == 3 and errors.count(f"mesh = {name}.msh") == 1 and told in errors, code, output, errors)
+        check(not (folder / f"{name}.sweep").exists(), files(folder / f"{name}.sweep"))
+    (folder / "one.toml").write_text(head)
+    code, output, errors = run(2, folder, "solve", "one.toml")
+    check(code == 2 and errors.count("this case has 1") == 1, code, output, errors)
+    code, output, errors = run(2, folder, "solve", "state.toml", "--accuracy", "1e-2")
+    check(code == 2 and errors.count("solve to an accuracy") == 1, code, output, errors)
+    # Ranks that read different files.
+    for rank in (0, 1):
+        (folder / f"rank{rank}").mkdir()
+        (folder / f"rank{rank}" / "one.toml").write_text(head.replace("sphere", f"../{('sphere', 'torus')[rank]}"))
+    command = 'cd rank$((${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}} % 2)) && exec "$0" solve one.toml'
+    shell = ["mpirun", "-n", "2", "sh", "-c", command, FARAD]
+    done = subprocess.run(shell, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT)
+    check(done.returncode == 3 and done.stderr.count("is not that of rank 0") == 1, done.returncode, done.stderr)
+    print("failures: told once, with the exit codes of one process")
+
+
+def children(parent):
+    """Processes that a process has started."""
+    stats = [path.read_text() for path in pathlib.Path("/proc").glob("[0-9]*/stat") if path.parent.exists()]
+    fields = [(int(stat.split()[0]), stat.rsplit(")", 1)[1].split()) for stat in stats]
+    return [process for process, rest in fields if int(rest[1]) == parent]
+
+
+def interrupts(folder):
+    """SIGTERM to all ranks ends them in good order."""
+    must(0, folder, "mesh", "generate", "bus", "--bars", "3", "--elements", "20000", "-o", "large.msh")
+    (folder / "large.toml").write_text('format = 1\n[mesh]\nfile = "large.msh"\nunit = "um"\n')
+    process = started(3, folder, ["solve", "large.toml", "--method", "fmm", "--tolerance", "1e-8"])
+    while not (folder / "large.out").exists() and process.poll() is None:
+        time.sleep(0.05)
+    for rank in children(process.pid):
+        os.kill(rank, signal.SIGTERM)
+    _, errors = process.communicate(timeout=TIMEOUT)
+    check(process.returncode == 7 and errors.count("interrupted; no results were written") == 1, process.returncode, errors)
+    check(not (folder / "large.out").exists(), files(folder))
+    print("interrupts: all ranks end, and nothing is left")
+
+
+with tempfile.TemporaryDirectory() as name:
+    for part in (sweeps, batches, solves, failures, interrupts):
+        part(pathlib.Path(name))

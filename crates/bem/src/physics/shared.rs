@@ -1,0 +1,232 @@
+//! Excitations that several ranks solve for, each for some of them.
+
+use std::ops::Range;
+
+use comm::Communicator;
+
+use super::{Electrostatics, Response};
+use crate::Error;
+use crate::solve::gmres::StopReason;
+
+/// The excitations, of so many, that a rank solves for: consecutive ones, as evenly as can be.
+pub fn own_share(group: &dyn Communicator, excitations: usize) -> Range<usize> {
+    let (rank, ranks) = (group.rank(), group.size());
+    let (each, more) = (excitations / ranks, excitations % ranks);
+    let begin = rank * each + rank.min(more);
+    begin..begin + each + usize::from(rank < more)
+}
+
+/// Brings the answers of all ranks to their shares together: on rank 0, which must have some, all
+/// of them; on the others none. Those whose share is empty have no answer. Collective.
+///
+/// Of errors and times rank 0 gets the largest.
+///
+/// # Errors
+/// That of the rank itself; on others [`fmm::Error::Ranks`] with it.
+pub fn bring_together<E: From<Error> + ToString>(
+    group: &dyn Communicator,
+    own: Result<Option<Electrostatics>, E>,
+) -> Result<Option<Electrostatics>, E> {
+    let told = own.as_ref().map(|_| ()).map_err(ToString::to_string);
+    let agreed = comm::agree(group, told);
+    let own = own?;
+    agreed.map_err(lost)?;
+    let mut messages = vec![Vec::new(); group.size()];
+    if let (Some(own), Some(first)) = (&own, messages.first_mut())
+        && group.rank() > 0
+    {
+        *first = sent(own);
+    }
+    let all = comm::exchange(group, &messages).map_err(lost)?;
+    let (0, Some(mut whole)) = (group.rank(), own) else { return Ok(None) };
+    for (rank, words) in all.iter().enumerate().filter(|(_, words)| !words.is_empty()) {
+        let mut words = Words(words);
+        take(&mut whole, &mut words).filter(|()| words.0.is_empty()).ok_or_else(|| {
+            let cause = "its answers cannot be read".to_owned();
+            lost(comm::Error::Elsewhere { rank, cause })
+        })?;
+    }
+    Ok(Some(whole))
+}
+
+fn lost(error: comm::Error) -> Error {
+    fmm::Error::from(error).into()
+}
+
+/// Why a solve stopped, by its place in this list.
+const REASONS: [StopReason; 5] = [
+    StopReason::Converged,
+    StopReason::MaxIterations,
+    StopReason::Stagnation,
+    StopReason::Breakdown,
+    StopReason::Nan,
+];
+
+/// Numbers of answers as whole numbers, bit by bit; each array after its length.
+fn sent(answer: &Electrostatics) -> Vec<u64> {
+    let mut words = Vec::new();
+    let timings = &answer.timings;
+    let numbers = [
+        answer.gauss_defect,
+        answer.fmm_tolerance.unwrap_or(f64::NAN),
+        answer.fmm_error_sampled.unwrap_or(f64::NAN),
+        answer.fmm_error_potential.unwrap_or(f64::NAN),
+        timings.plan,
+        timings.near_field,
+        timings.solve,
+        timings.fmm_check,
+        timings.matvec_mean,
+    ];
+    words.extend(numbers.map(f64::to_bits));
+    let array = |words: &mut Vec<u64>, values: &[f64]| {
+        words.push(values.len() as u64);
+        words.extend(values.iter().map(|value| value.to_bits()));
+    };
+    words.push(answer.responses.len() as u64);
+    for response in &answer.responses {
+        array(&mut words, &response.potentials);
+        array(&mut words, &response.charge);
+        array(&mut words, response.at_corners.as_flattened());
+        array(&mut words, &response.free_charge);
+        array(&mut words, &response.conductor_charge);
+        array(&mut words, &response.history);
+        let reason = REASONS.iter().position(|reason| *reason == response.reason);
+        let rest = [response.iterations as u64, response.relative_residual.to_bits()];
+        words.extend([reason.unwrap_or(0) as u64, rest[0], rest[1]]);
+    }
+    words
+}
+
+/// What is still to be read.
+struct Words<'a>(&'a [u64]);
+
+impl Words<'_> {
+    fn word(&mut self) -> Option<u64> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn number(&mut self) -> Option<f64> {
+        self.word().map(f64::from_bits)
+    }
+
+    fn array(&mut self) -> Option<Vec<f64>> {
+        let length = self.word()? as usize;
+        let (values, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(values.iter().map(|bits| f64::from_bits(*bits)).collect())
+    }
+
+    fn response(&mut self) -> Option<Response> {
+        let potentials = self.array()?;
+        let charge = self.array()?;
+        let at_corners = self.array()?.as_chunks().0.to_vec();
+        let [free_charge, conductor_charge, history] =
+            [self.array()?, self.array()?, self.array()?];
+        Some(Response {
+            potentials,
+            charge,
+            at_corners,
+            free_charge,
+            conductor_charge,
+            history,
+            reason: *REASONS.get(self.word()? as usize)?,
+            iterations: self.word()? as usize,
+            relative_residual: self.number()?,
+        })
+    }
+}
+
+/// Adds another rank's answers.
+fn take(whole: &mut Electrostatics, words: &mut Words<'_>) -> Option<()> {
+    let worse = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
+    let known = |value: f64| Some(value).filter(|value| !value.is_nan());
+    let either = |a: Option<f64>, b: Option<f64>, of: fn(f64, f64) -> f64| match (a, b) {
+        (Some(a), Some(b)) => Some(of(a, b)),
+        (a, b) => a.or(b),
+    };
+    whole.gauss_defect = worse(whole.gauss_defect, words.number()?);
+    whole.fmm_tolerance = either(whole.fmm_tolerance, known(words.number()?), f64::min);
+    whole.fmm_error_sampled = either(whole.fmm_error_sampled, known(words.number()?), f64::max);
+    whole.fmm_error_potential = either(whole.fmm_error_potential, known(words.number()?), f64::max);
+    let timings = &mut whole.timings;
+    for time in [
+        &mut timings.plan,
+        &mut timings.near_field,
+        &mut timings.solve,
+        &mut timings.fmm_check,
+        &mut timings.matvec_mean,
+    ] {
+        *time = time.max(words.number()?);
+    }
+    for _ in 0..words.word()? {
+        whole.responses.push(words.response()?);
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Method, Timings};
+
+    fn answer(of: Range<usize>) -> Electrostatics {
+        let response = |k: usize| Response {
+            potentials: vec![k as f64, -0.0],
+            charge: vec![f64::NAN, 1.0 / k as f64, 3.0],
+            at_corners: vec![[k as f64, 1.0, 2.0]; k],
+            free_charge: vec![],
+            conductor_charge: vec![1e-300],
+            iterations: k,
+            reason: REASONS[k % REASONS.len()],
+            relative_residual: 1e-7,
+            history: vec![1.0; k],
+        };
+        Electrostatics {
+            replaced: Vec::new(),
+            unresolved: Vec::new(),
+            method: Method::Dense,
+            tolerance: 1e-6,
+            fmm_tolerance: (of.start > 2).then_some(1e-7),
+            fmm_error_sampled: (of.start < 2).then_some(1e-7),
+            fmm_error_potential: Some(of.start as f64),
+            gauss_defect: 1.0 / (of.start + 1) as f64,
+            fmm: None,
+            timings: Timings { solve: of.start as f64, ..Timings::default() },
+            responses: of.map(response).collect(),
+        }
+    }
+
+    #[test]
+    fn shares_are_even_and_come_together_bit_by_bit() {
+        for ranks in 1..=6 {
+            let found = comm::run(ranks, |group| {
+                let own = own_share(group, 5);
+                assert!(own.len() <= 5_usize.div_ceil(ranks) && own.len() >= 5 / ranks);
+                let own = (!own.is_empty()).then(|| answer(own));
+                bring_together::<Error>(group, Ok(own)).unwrap()
+            });
+            let mut found = found.into_iter();
+            let all = found.next().flatten().unwrap();
+            assert!(found.all(|other| other.is_none()));
+            let expected = answer(0..5);
+            assert_eq!(format!("{:?}", all.responses), format!("{:?}", expected.responses));
+            assert_eq!(all.gauss_defect, 1.0);
+            assert_eq!(all.fmm_error_sampled, Some(1e-7));
+            let last = comm::run(ranks, |group| own_share(group, 5).start.min(4));
+            assert_eq!(all.timings.solve, *last.iter().max().unwrap() as f64);
+        }
+    }
+
+    #[test]
+    fn a_rank_that_fails_fails_all() {
+        let found = comm::run(3, |group| {
+            let own = if group.rank() == 1 { Err(Error::Interrupted) } else { Ok(None) };
+            bring_together(group, own).unwrap_err().to_string()
+        });
+        assert_eq!(found[1], "interrupted");
+        assert_eq!(found[0], found[2]);
+        assert!(found[0].contains("rank 1: interrupted"), "{}", found[0]);
+    }
+}
