@@ -7,13 +7,47 @@ use farad::LengthUnit;
 
 use crate::case::{Case, Density, Method, Overrides};
 use crate::machine;
-use crate::machine::backend;
+use crate::machine::backend::{self, Backend, Gpus};
 use crate::machine::ranks::Ranks;
-use crate::terminal::exit::Failure;
+use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
+/// GPUs that share a command's work.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct Several {
+    /// How many GPUs of this machine share the work, or "all" of them
+    #[arg(long, value_name = "N", value_parser = parse_gpus, conflicts_with = "gpu")]
+    gpus: Option<Gpus>,
+}
+
+impl Several {
+    /// As many ranks as GPUs were asked for: threads of this process, or the processes that were
+    /// started together. Returns what `work` makes of the first.
+    pub(super) fn run<R: Send>(
+        self,
+        on: backend::Args,
+        work: impl Fn(&Ranks<'_>) -> Result<R, Failure> + Sync,
+    ) -> Result<R, Failure> {
+        if self.gpus.is_some() && matches!(on.backend, Backend::Cpu) {
+            return Err(Failure::with_help(
+                Exit::Usage,
+                "--gpus asks for GPUs, --backend cpu for none",
+                "leave one of the two out",
+            ));
+        }
+        Ranks::run(self.gpus.map(Gpus::count).transpose()?, work)
+    }
+}
+
+fn parse_gpus(text: &str) -> Result<Gpus, String> {
+    match text {
+        "all" => Ok(Gpus::All),
+        text => parse_count(text).map(Gpus::Count),
+    }
+}
+
 /// Options of every command that solves cases.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct Solving {
     #[command(flatten)]
     pub(super) on: backend::Args,
@@ -49,10 +83,10 @@ pub(super) struct Solving {
     pub(super) json: bool,
 }
 
-/// What several processes share, in commands of many solves.
-#[derive(Debug, clap::Args)]
+/// What several ranks share, in commands of many solves.
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct Whole {
-    /// What several processes, started by mpirun, share
+    /// What processes that mpirun started, or several GPUs, share
     #[arg(long, value_enum, default_value_t)]
     split: SplitWhole,
 }
@@ -66,7 +100,7 @@ enum SplitWhole {
 }
 
 /// Options for surfaces as they come, FastCap's files above all.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(super) struct Listed {
     /// Solve in spite of faults of the geometry, with warnings that count them: bodies through each
     /// other, conductors that touch, media that contradict each other
@@ -85,6 +119,11 @@ impl Listed {
 }
 
 impl Solving {
+    /// Those of a rank, which has a GPU of its own.
+    pub(super) fn of_rank(&self, ranks: &Ranks<'_>) -> Self {
+        Self { on: self.on.of_rank(ranks), ..self.clone() }
+    }
+
     /// The choices of a case for a solve here and now.
     pub(super) fn options(&self, case: &Case) -> Result<farad::Options, Failure> {
         Ok(farad::Options {
@@ -140,7 +179,7 @@ impl Solving {
         let here = ranks.here()[1];
         machine::share_memory_among(here);
         // Before anything that uses them: a list file is read with its mesh.
-        let note = ranks.agree(backend::use_threads_among(here, self.threads))?;
+        let note = ranks.agree(backend::use_threads_of(ranks, self.threads))?;
         let quiet = self.quiet || !ranks.is_first();
         let output = Output { quiet, json: self.json, verbose };
         if let Some(note) = note {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use farad::{Attained, Ended, Level, Of, Problem, Solution, Solver};
 
-use super::arguments::{Solving, parse_accuracy, parse_positive};
+use super::arguments::{Several, Solving, parse_accuracy, parse_positive};
 use crate::case::problem;
 use crate::case::{Case, Format, Overrides, Viewer, parse_of};
 use crate::machine::backend::Backend;
@@ -21,7 +21,7 @@ use crate::terminal::output::Output;
 use crate::terminal::progress::Bars;
 
 /// Arguments of `farad solve`.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// The case file (see docs/case-file.md), a molecule's PQR file, a FastCap list file (.lst), or
     /// a layout: .pex25d, or .gds with its --stack
@@ -59,6 +59,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t)]
     split: Split,
     #[command(flatten)]
+    several: Several,
+    #[command(flatten)]
     solving: Solving,
 }
 
@@ -74,6 +76,14 @@ enum Split {
 
 /// Solves a case.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
+    args.several.run(args.solving.on, |ranks| {
+        let solving = args.solving.of_rank(ranks);
+        on_rank(&Args { solving, ..args.clone() }, ranks, verbose)
+    })
+}
+
+/// One rank's part.
+fn on_rank(args: &Args, ranks: &Ranks<'_>, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let overrides = Overrides {
         accuracy: args.accuracy,
@@ -84,8 +94,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         nets: args.nets.clone(),
         ..Overrides::default()
     };
-    let ranks = Ranks::join()?;
-    let (case, output) = args.solving.begin_among(&ranks, &args.case, verbose, overrides)?;
+    let (case, output) = args.solving.begin_among(ranks, &args.case, verbose, overrides)?;
     ranks.conclude(|| check_goal(args, &case, ranks.size()))?;
     let path = args.output.as_deref().unwrap_or(&case.directory);
     if args.dry_run {
@@ -99,7 +108,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             output.data(&dry_run(&case, &problem, path))
         });
     }
-    complete_among(&ranks, &case, &args.solving, &output, (path, started), |run, document| {
+    complete_among(ranks, &case, &args.solving, &output, (path, started), |run, document| {
         if args.solving.json {
             return output.data(&document.text());
         }

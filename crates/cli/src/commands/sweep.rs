@@ -11,7 +11,7 @@ use farad::{Matrices, Problem, Solution, Solver, distinct_entries, entry_name};
 use mesh::Mesh;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{Solving, Whole};
+use super::arguments::{Several, Solving, Whole};
 use super::solve::solve;
 use crate::case::problem;
 use crate::case::sweep::{Sweep, Values};
@@ -42,7 +42,7 @@ const MOST_RUNS: usize = 100_000;
 const MOST_SHOWN: usize = 8;
 
 /// Arguments of `farad sweep`.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// A case file with tables named sweep (see docs/case-file.md)
     case: PathBuf,
@@ -51,6 +51,8 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
     #[command(flatten)]
     whole: Whole,
+    #[command(flatten)]
+    several: Several,
     #[command(flatten)]
     solving: Solving,
 }
@@ -116,15 +118,22 @@ struct Row {
 
 /// Runs every combination, each on one of the ranks.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
+    args.several.run(args.solving.on, |ranks| {
+        let solving = args.solving.of_rank(ranks);
+        on_rank(&Args { solving, ..args.clone() }, ranks, verbose)
+    })
+}
+
+/// One rank's part.
+fn on_rank(args: &Args, ranks: &Ranks<'_>, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
-    let ranks = Ranks::join()?;
     let overrides = Overrides::default();
-    let (case, output) = args.solving.begin_among(&ranks, &args.case, verbose, overrides)?;
+    let (case, output) = args.solving.begin_among(ranks, &args.case, verbose, overrides)?;
     let runs = ranks.agree(combinations(&case))?;
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("sweep"));
-    let folder = open(&ranks, &path, &case, runs.len(), args.solving.overwrite)?;
+    let folder = open(ranks, &path, &case, runs.len(), args.solving.overwrite)?;
     let order = by_geometry(&case, &runs);
-    let own = share(&ranks, &case, &runs, &order);
+    let own = share(ranks, &case, &runs, &order);
     let mut is_own = vec![false; runs.len()];
     own.iter().for_each(|&run| is_own[run] = true);
     let mut sweeping = Sweeping {
@@ -146,7 +155,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         quantities: Vec::new(),
     };
     ranks.agree(sweeping.solve_all(own))?;
-    let found = ranks.agree(sweeping.collect(&ranks, own))?;
+    let found = ranks.agree(sweeping.collect(ranks, own))?;
     ranks.conclude(|| sweeping.finish(found))
 }
 

@@ -156,9 +156,22 @@ pub(crate) fn use_threads(asked: Option<NonZeroUsize>) -> Result<Option<String>,
     use_threads_among(1, asked)
 }
 
+/// As [`use_threads`] on a rank. Ranks that are threads have all processors in common: the first
+/// sets them up.
+pub(crate) fn use_threads_of(
+    ranks: &Ranks<'_>,
+    asked: Option<NonZeroUsize>,
+) -> Result<Option<String>, Failure> {
+    match ranks.are_threads() {
+        true if !ranks.is_first() => Ok(None),
+        true => use_threads(asked),
+        false => use_threads_among(ranks.here()[1], asked),
+    }
+}
+
 /// As [`use_threads`], where so many processes share the machine: each has its part, unless it was
 /// given processors of its own.
-pub(crate) fn use_threads_among(
+fn use_threads_among(
     processes: usize,
     asked: Option<NonZeroUsize>,
 ) -> Result<Option<String>, Failure> {

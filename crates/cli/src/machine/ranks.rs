@@ -8,11 +8,13 @@ use comm::{Communicator, Operation};
 use crate::terminal::exit::{Exit, Failure};
 
 /// Names of the environment variables by which launchers tell a process how many they started, and
-/// which of them it is: Open MPI; MPICH, Intel MPI and others with a process manager; MVAPICH.
-const LAUNCHERS: [[&str; 2]; 3] = [
+/// which of them it is: Open MPI; MPICH, Intel MPI and others with a process manager; MVAPICH;
+/// SLURM with PMIx.
+const LAUNCHERS: [[&str; 2]; 4] = [
     ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"],
     ["PMI_SIZE", "PMI_RANK"],
     ["MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"],
+    ["SLURM_STEP_NUM_TASKS", "PMIX_RANK"],
 ];
 
 /// How many processes a launcher started together, and which of them this is; none if this one was
@@ -102,9 +104,24 @@ impl<'a> Ranks<'a> {
     }
 
     #[cfg(feature = "mpi")]
-    fn meet([_, rank]: [usize; 2]) -> Result<Self, Failure> {
+    fn meet([size, rank]: [usize; 2]) -> Result<Self, Failure> {
         let world = comm::World::start();
         let world = world.map_err(|error| once(rank, Failure::new(Exit::Usage, error)))?;
+        // Each would do all of the work, and write the same files.
+        if world.size() != size {
+            let of = world.size();
+            return Err(once(
+                rank,
+                Failure::with_help(
+                    Exit::Usage,
+                    format!(
+                        "{size} processes were started together, but MPI knows of {of} in this one"
+                    ),
+                    "start them with the mpirun of the MPI library that farad was built with, or another \
+                     srun --mpi (srun --mpi=list has them all)",
+                ),
+            ));
+        }
         let ranks = Self { members: Members::Processes(world) };
         // Programs that differ would wait for each other's messages.
         let version = concat!("farad ", env!("CARGO_PKG_VERSION"));

@@ -18,7 +18,7 @@ use self::difference::{Difference, Found};
 use self::inputs::Inputs;
 use self::journals::Done;
 use self::rows::{COMPLETE, FAILED, PENDING, Row};
-use super::arguments::{Solving, Whole};
+use super::arguments::{Several, Solving, Whole};
 use super::solve::complete;
 use crate::case::{Case, Overrides, Viewer};
 use crate::machine::deal;
@@ -36,7 +36,7 @@ const DIFFERENCES: &str = "differences.csv";
 const SCHEMA: &str = "farad-batch/1";
 
 /// Arguments of `farad batch`.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// PQR files; folders of them; text files with a path on each line; and at most one template, a
     /// case file with one molecule, whose pqr each of the files takes the place of
@@ -65,6 +65,8 @@ pub(crate) struct Args {
     viewer: Vec<Viewer>,
     #[command(flatten)]
     whole: Whole,
+    #[command(flatten)]
+    several: Several,
     #[command(flatten)]
     solving: Solving,
 }
@@ -98,8 +100,15 @@ struct Earlier {
 
 /// Solves for every molecule that is not done, each on one of the ranks.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
-    let ranks = Ranks::join()?;
-    let output = args.solving.set_up_among(&ranks, verbose)?;
+    args.several.run(args.solving.on, |ranks| {
+        let solving = args.solving.of_rank(ranks);
+        on_rank(&Args { solving, ..args.clone() }, ranks, verbose)
+    })
+}
+
+/// One rank's part.
+fn on_rank(args: &Args, ranks: &Ranks<'_>, verbose: bool) -> Result<(), Failure> {
+    let output = args.solving.set_up_among(ranks, verbose)?;
     let Inputs { template, molecules } = ranks.agree(inputs::find(&args.inputs))?;
     if ranks.size() > 1 {
         ranks
@@ -130,12 +139,12 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     };
     // Its folder, before there is one of a molecule in it, and once all have read what is there.
     ranks.agree(Ok(()))?;
-    ranks.agree(if ranks.is_first() { batch.begin(&ranks) } else { Ok(()) })?;
-    ranks.agree(batch.check_shared(&ranks))?;
+    ranks.agree(if ranks.is_first() { batch.begin(ranks) } else { Ok(()) })?;
+    ranks.agree(batch.check_shared(ranks))?;
     let own = deal::largest_first(&sizes(&molecules), ranks.size()).swap_remove(ranks.rank());
-    let solved = batch.solve_all(&own, &molecules, &ranks);
-    let collected = batch.collect(&ranks)?;
-    let written = if ranks.is_first() { batch.end(collected, &ranks) } else { Ok(()) };
+    let solved = batch.solve_all(&own, &molecules, ranks);
+    let collected = batch.collect(ranks)?;
+    let written = if ranks.is_first() { batch.end(collected, ranks) } else { Ok(()) };
     ranks.agree(solved.and(written))?;
     ranks.conclude(|| batch.finish())
 }

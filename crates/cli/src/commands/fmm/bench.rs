@@ -9,7 +9,6 @@ use fmm::samples::{Distribution, Random};
 
 use super::sum::{self, Input};
 use crate::commands::arguments::parse_count;
-use crate::machine::backend::Gpus;
 use crate::machine::ranks::Ranks;
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
@@ -62,8 +61,7 @@ fn distributions() -> impl TypedValueParser<Value = Distribution> {
 
 /// Makes the points, sums, reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let gpus = args.sum.gpus.map(Gpus::count).transpose()?;
-    Ranks::run(gpus, |ranks| on_rank(args, ranks))
+    args.sum.several.run(args.sum.on, |ranks| on_rank(args, ranks))
 }
 
 /// One rank's share.

@@ -7,7 +7,6 @@ use fmm::Densities;
 use super::sum::{self, Input, Sums};
 use crate::commands::fmm::npy::{self, Array};
 use crate::files;
-use crate::machine::backend::Gpus;
 use crate::machine::ranks::Ranks;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
@@ -54,8 +53,7 @@ pub(crate) struct Args {
 
 /// Reads, sums, writes, reports. The first rank has all points: the sum deals them out.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let gpus = args.sum.gpus.map(Gpus::count).transpose()?;
-    Ranks::run(gpus, |ranks| on_rank(args, ranks))
+    args.sum.several.run(args.sum.on, |ranks| on_rank(args, ranks))
 }
 
 /// One rank's share.

@@ -8,9 +8,9 @@ use fmm::samples::Random;
 use fmm::{Densities, Info, Options, Potentials, Span, StageSeconds, direct};
 use serde::Serialize;
 
-use crate::commands::arguments::{parse_count, parse_tolerance};
+use crate::commands::arguments::{Several, parse_count, parse_tolerance};
 use crate::machine;
-use crate::machine::backend::{Backend, Gpus};
+use crate::machine::backend::Backend;
 use crate::machine::ranks::Ranks;
 use crate::machine::{backend, memory};
 use crate::report::units;
@@ -40,10 +40,9 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value_t)]
     precision: Precision,
     #[command(flatten)]
-    on: backend::Args,
-    /// How many GPUs share the sum, or "all" of this machine's
-    #[arg(long, value_name = "N", value_parser = parse_gpus, conflicts_with = "gpu")]
-    pub(super) gpus: Option<Gpus>,
+    pub(super) on: backend::Args,
+    #[command(flatten)]
+    pub(super) several: Several,
     /// How to sum [default: bench fmm, eval auto]
     #[arg(long, value_enum)]
     mode: Option<Mode>,
@@ -246,14 +245,7 @@ impl From<StageSeconds> for Stages {
 /// Checks that the backend is there and starts the threads, before any work.
 pub(super) fn prepare(args: &Args, ranks: &Ranks<'_>) -> Result<(), Failure> {
     ranks.agree(args.on.of_rank(ranks).resolve())?;
-    let [_, here] = ranks.here();
-    // Ranks that are threads have all cores in common.
-    let note = match ranks.are_threads() {
-        true if !ranks.is_first() => Ok(None),
-        true => backend::use_threads(args.threads),
-        false => backend::use_threads_among(here, args.threads),
-    };
-    match ranks.agree(note)? {
+    match ranks.agree(backend::use_threads_of(ranks, args.threads))? {
         Some(note) if ranks.is_first() => Output::default().note(&note),
         _ => {}
     }
@@ -289,13 +281,6 @@ pub(super) fn check_memory(
         units::count(densities as u64)
     );
     memory::check(&what, all, None, "ask for fewer points or densities")
-}
-
-fn parse_gpus(text: &str) -> Result<Gpus, String> {
-    match text {
-        "all" => Ok(Gpus::All),
-        text => parse_count(text).map(Gpus::Count),
-    }
 }
 
 fn parse_kappa(text: &str) -> Result<f64, String> {
