@@ -99,7 +99,7 @@ struct Earlier {
 /// Solves for every molecule that is not done, each on one of the ranks.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let ranks = Ranks::join()?;
-    let output = args.solving.set_up_among(&ranks, verbose)?;
+    let output = args.solving.set_up(&ranks, verbose)?;
     let Inputs { template, molecules } = ranks.agree(inputs::find(&args.inputs))?;
     if ranks.size() > 1 {
         ranks
