@@ -85,8 +85,8 @@ def failures(folder):
     check(code == 6 and errors.count("no.npy: No such file") == 1 and "rank 0 on " in errors, code, output, errors)
     code, output, errors = run(2, "fmm", "bench", "--n", "10", "--distribution", "cube", "--tolerance", "1e-3", "--direct")
     check(code == 2 and errors.count("mode = Direct") == 1, code, output, errors)
-    code, output, errors = run(2, "study", str(folder / "case.toml"))
-    check(code == 2 and errors.count("2 processes of farad study") == 1, code, output, errors)
+    code, output, errors = run(2, "mesh", "info", str(folder / "no.msh"))
+    check(code == 2 and errors.count("2 processes of farad mesh") == 1, code, output, errors)
     print("failures: told once, with the exit codes of one process")
 
 

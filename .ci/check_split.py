@@ -185,6 +185,28 @@ def solves(folder):
     print("solve: 2, 3 and 7 ranks find what one process does")
 
 
+def studies(folder):
+    """So is a study, whose solves share their excitations."""
+    for options in ([], ["--graded"]):
+        study = ["study", "held.toml", "--method", "dense", "--overwrite", *options]
+        must(0, folder, *study, "-o", "study")
+        must(3, folder, *study, "-o", "study3")
+        one, several = folder / "study", folder / "study3"
+        check(files(one) == files(several), files(several))
+        found, expected = document(several), document(one)
+        same(expected["meshes"], found["meshes"], 0.0)
+        keys = ("name", "unit", "values", "bars")
+        rows = [[[entry[key] for key in keys] for entry in of["entries"]] for of in (expected, found)]
+        same(*rows, 1e-7)
+    # What was found before a mesh fails is reported.
+    for ranks in (0, 3):
+        code, _, errors = run(ranks, folder, *study, "-o", "study4", "--memory-limit", "0.03")
+        check(code == 5 and errors.count("needs") == 1, code, errors)
+        found = document(folder / "study4")
+        check(found["status"] == "incomplete" and len(found["meshes"]) == 2, found["status"], len(found["meshes"]))
+    print("study: 3 ranks find what one process does")
+
+
 def failures(folder):
     """What is wrong on one rank is told once, ends all with its code, and leaves nothing half written."""
     must(0, folder, "mesh", "generate", "sphere", "--elements", "72", "-o", "sphere.msh")
@@ -237,5 +259,7 @@ def interrupts(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for part in (sweeps, batches, solves, failures, interrupts):
+    for part in (sweeps, batches, solves, studies, failures, interrupts):
+        begun = time.monotonic()
         part(pathlib.Path(name))
+        print(f"  {time.monotonic() - begun:.0f} s")

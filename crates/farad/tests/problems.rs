@@ -391,3 +391,49 @@ fn what_there_can_be_no_ions_with_is_told() {
     let negative = Description { kappa: -0.1, ..salt };
     assert!(matches!(negative.faults()[..], [Fault::Number { .. }]));
 }
+
+#[test]
+fn ranks_that_share_excitations_find_what_one_solve_does() {
+    let charge = elementary([0.0, 1.5, 0.0], 100.0);
+    let description = Description {
+        unit: UNIT,
+        conductors: vec![Conductor::new("inner")],
+        dielectrics: vec![Dielectric::new("outer", 3.0)],
+        charges: vec![charge],
+        field: [0.0, 0.0, 1e-3],
+        polarisability: true,
+        ..Description::default()
+    };
+    let problem = Problem::new(description, shells()).unwrap();
+    assert_eq!(problem.shared_excitations(), 5);
+    for (method, density, tolerance) in [
+        (farad::Method::Dense, Density::Constant, 1e-10),
+        (farad::Method::Fmm, Density::Constant, 1e-5),
+        (farad::Method::Fmm, Density::Linear, 1e-5),
+    ] {
+        let options = Options { method, density, ..Options::default() };
+        let numbers = |solution: &Solution| {
+            let polarisability = solution.polarisability.as_ref().unwrap().over_4pi_eps0;
+            let own = (0..3).map(|k| polarisability[k][k]);
+            let bars = &solution.bars().unwrap().maxwell;
+            let all = solution.matrices().maxwell_farad.concat().into_iter();
+            all.chain(bars.concat()).chain(own).collect::<Vec<f64>>()
+        };
+        let expected = problem.solve(&options, &Quiet).unwrap();
+        for ranks in [2, 7] {
+            let mut found = farad_on(ranks, &problem, &options).into_iter();
+            let first = found.next().flatten().unwrap();
+            assert!(found.all(|other| other.is_none()));
+            assert_eq!(first.warnings.len(), expected.warnings.len());
+            for (found, expected) in numbers(&first).into_iter().zip(numbers(&expected)) {
+                close(found, expected, tolerance);
+            }
+        }
+    }
+}
+
+fn farad_on(ranks: usize, problem: &Problem, options: &Options) -> Vec<Option<Solution>> {
+    comm::run(ranks, |group| {
+        Solver::default().solve_among(group, problem, options, &Quiet).unwrap()
+    })
+}

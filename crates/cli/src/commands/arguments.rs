@@ -134,31 +134,16 @@ impl Solving {
         })
     }
 
-    /// Loads a case with these options over its own, and sets threads and output up.
-    pub(super) fn begin(&self, case: &Path, verbose: bool) -> Result<(Case, Output), Failure> {
-        self.begin_with(case, verbose, Overrides::default())
-    }
-
-    /// The same with further choices over the case's own.
-    pub(super) fn begin_with(
-        &self,
-        case: &Path,
-        verbose: bool,
-        overrides: Overrides,
-    ) -> Result<(Case, Output), Failure> {
-        let output = self.set_up(verbose)?;
-        Ok((self.load(case, overrides)?, output))
-    }
-
-    /// The same on all ranks, which then have the same case. Collective.
-    pub(super) fn begin_among(
+    /// Loads a case with these options and `overrides` over its own, and sets threads and output
+    /// up, on all ranks; these then have the same case. Collective.
+    pub(super) fn begin(
         &self,
         ranks: &Ranks<'_>,
         case: &Path,
         verbose: bool,
         overrides: Overrides,
     ) -> Result<(Case, Output), Failure> {
-        let output = self.set_up_among(ranks, verbose)?;
+        let output = self.set_up(ranks, verbose)?;
         let case = ranks.agree(self.load(case, overrides))?;
         if ranks.size() > 1 {
             let inputs = ranks.agree(case.fingerprint())?;
@@ -167,14 +152,9 @@ impl Solving {
         Ok((case, output))
     }
 
-    /// Sets threads and output up, once.
-    pub(super) fn set_up(&self, verbose: bool) -> Result<Output, Failure> {
-        self.set_up_among(&Ranks::alone(), verbose)
-    }
-
-    /// The same on all ranks, of which those on one machine share its processors and memory, and
+    /// Sets threads and output up, once. Ranks on one machine share its processors and memory, and
     /// the first alone tells how it goes. Collective.
-    pub(super) fn set_up_among(&self, ranks: &Ranks<'_>, verbose: bool) -> Result<Output, Failure> {
+    pub(super) fn set_up(&self, ranks: &Ranks<'_>, verbose: bool) -> Result<Output, Failure> {
         ranks.agree(self.on.resolve())?;
         let here = ranks.here()[1];
         machine::share_memory_among(here);

@@ -99,6 +99,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     let is_for_ranks = matches!(
         cli.command,
         Command::Solve(_)
+            | Command::Study(_)
             | Command::Sweep(_)
             | Command::Batch(_)
             | Command::Fmm(_)

@@ -66,7 +66,7 @@ pub(crate) struct Args {
 
 /// What ranks share of one solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Split {
+pub(super) enum Split {
     /// The excitations, where there are at least two
     #[default]
     Auto,
@@ -94,7 +94,7 @@ fn on_rank(args: &Args, ranks: &Ranks<'_>, verbose: bool) -> Result<(), Failure>
         nets: args.nets.clone(),
         ..Overrides::default()
     };
-    let (case, output) = args.solving.begin_among(ranks, &args.case, verbose, overrides)?;
+    let (case, output) = args.solving.begin(ranks, &args.case, verbose, overrides)?;
     ranks.conclude(|| check_goal(args, &case, ranks.size()))?;
     let path = args.output.as_deref().unwrap_or(&case.directory);
     if args.dry_run {
@@ -137,13 +137,17 @@ fn check_goal(args: &Args, case: &Case, ranks: usize) -> Result<(), Failure> {
 }
 
 /// Whether so many ranks have anything to share.
-fn check_shares(problem: &Problem, ranks: usize, output: &Output) -> Result<(), Failure> {
+pub(super) fn check_shares(
+    (command, problem): (&str, &Problem),
+    ranks: usize,
+    output: &Output,
+) -> Result<(), Failure> {
     let excitations = problem.shared_excitations();
     if excitations < 2 {
         return Err(Failure::with_help(
             Exit::Usage,
             format!(
-                "{ranks} processes of farad solve share its excitations, and this case has {excitations}"
+                "{ranks} processes of farad {command} share its excitations, and this case has {excitations}"
             ),
             "start one process, which uses all cores of a machine; farad sweep and farad batch solve several cases at once",
         ));
@@ -157,7 +161,7 @@ fn check_shares(problem: &Problem, ranks: usize, output: &Output) -> Result<(), 
 }
 
 /// A number for the mesh of a problem.
-fn content(problem: &Problem) -> u64 {
+pub(super) fn content(problem: &Problem) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mesh = problem.mesh();
     let nodes = mesh.patches.iter().flat_map(|patches| patches.nodes.as_flattened());
@@ -194,7 +198,7 @@ fn complete_among(
     let problem = ranks.agree(problem::load(case, output))?;
     if ranks.size() > 1 {
         ranks.check_same("the mesh", content(&problem))?;
-        ranks.conclude(|| check_shares(&problem, ranks.size(), output))?;
+        ranks.conclude(|| check_shares(("solve", &problem), ranks.size(), output))?;
     }
     let read_seconds = reading.elapsed().as_secs_f64();
     let names = results::file_names(case);
@@ -255,15 +259,9 @@ fn solve_to_goal<'a>(
     solving: &Solving,
     output: &Output,
 ) -> Result<Option<Solved<'a>>, Failure> {
-    if let Some(group) = ranks.group() {
-        let options = ranks.agree(solving.options(case))?;
-        let solution = solver.solve_among(group, &problem, &options, &Bars::new(output));
-        let solution = solution.map_err(|error| case.failed(error))?;
+    let Some(goal) = case.goal.as_ref().filter(|_| ranks.size() == 1) else {
+        let solution = solve_among(ranks, solver, case, &problem, solving, output)?;
         return Ok(solution.map(|solution| (problem, solution, None)));
-    }
-    let Some(goal) = &case.goal else {
-        let solution = solve(solver, case, &problem, solving, output)?;
-        return Ok(Some((problem, solution, None)));
     };
     let options = solving.options(case)?;
     let mut each = |level: &Level, _: &Solution| output.note(&told(level));
@@ -335,6 +333,23 @@ pub(super) fn solve(
     let options = solving.options(case)?;
     tracing::info!(?options, "solving");
     solver.solve(problem, &options, &Bars::new(output)).map_err(|error| case.failed(error))
+}
+
+/// The same by all ranks, of which the first has the solution. Collective.
+pub(super) fn solve_among(
+    ranks: &Ranks<'_>,
+    solver: &mut Solver,
+    case: &Case,
+    problem: &Problem,
+    solving: &Solving,
+    output: &Output,
+) -> Result<Option<Solution>, Failure> {
+    let Some(group) = ranks.group() else {
+        return solve(solver, case, problem, solving, output).map(Some);
+    };
+    let options = ranks.agree(solving.options(case))?;
+    let solution = solver.solve_among(group, problem, &options, &Bars::new(output));
+    solution.map_err(|error| case.failed(error))
 }
 
 /// The resolved case and, as comments after it, what a run would work on.

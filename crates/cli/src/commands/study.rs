@@ -2,18 +2,19 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bem::convergence::Range;
 use farad::{FACETS_OVER_GAP, Gap, Problem, Solver, Study, Verdict};
 use serde::Serialize;
 
-use super::arguments::Solving;
+use super::arguments::{Several, Solving};
 use super::mesh::refine::refined;
-use super::solve::solve;
-use crate::case::Case;
+use super::solve::{Split, check_shares, content, solve_among};
 use crate::case::problem;
+use crate::case::{Case, Overrides};
+use crate::machine::ranks::Ranks;
 use crate::report::plot::{self, Curve, Labels};
 use crate::report::results::Folder;
 use crate::report::text::csv_quoted;
@@ -37,7 +38,7 @@ const WIDTH: usize = 79;
 const MOST_CURVES: usize = 6;
 
 /// Arguments of `farad study`.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// The case file (see docs/case-file.md), or a FastCap list file (.lst)
     case: PathBuf,
@@ -55,6 +56,11 @@ pub(crate) struct Args {
     /// Folder for the results [default: CASE.study next to the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// What several processes, started by mpirun, share on each mesh
+    #[arg(long, value_enum, default_value_t)]
+    split: Split,
+    #[command(flatten)]
+    several: Several,
     #[command(flatten)]
     solving: Solving,
 }
@@ -143,21 +149,56 @@ impl Args {
 
 /// Solves the case on every mesh and reports.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
+    args.several.run(args.solving.on, |ranks| {
+        let solving = args.solving.of_rank(ranks);
+        on_rank(&Args { solving, ..args.clone() }, ranks, verbose)
+    })
+}
+
+/// One rank's part.
+fn on_rank(args: &Args, ranks: &Ranks<'_>, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
-    let (case, output) = args.solving.begin(&args.case, verbose)?;
+    let overrides = Overrides::default();
+    let (case, output) = args.solving.begin(ranks, &args.case, verbose, overrides)?;
     let default = || args.case.with_extension("study");
     let path = args.output.clone().unwrap_or_else(default);
-    let mut problem = problem::load(&case, &output)?;
-    let mut folder = Folder::open(&path, &[CSV, SVG], args.solving.overwrite)?;
+    let mut problem = ranks.agree(problem::load(&case, &output))?;
+    if ranks.size() > 1 {
+        ranks.conclude(|| check_shares(("study", &problem), ranks.size(), &output))?;
+    }
+    let open = || Folder::open(&path, &[CSV, SVG], args.solving.overwrite);
+    let folder = ranks.agree(ranks.is_first().then(open).transpose())?;
 
     let mut meshes = Meshes::default();
+    let mut failure = None;
     for level in 0..args.levels {
-        if let Err(failure) = meshes.solve_next(level, &case, &mut problem, args, &output) {
-            interrupt::check()?;
-            meshes.stop(failure, &problem)?;
+        if let Err(found) = meshes.solve_next(level, &case, &mut problem, args, &output, ranks) {
+            failure = Some(found);
             break;
         }
     }
+    // What was found before is reported all the same, by the first.
+    if let Some(failure) = failure.as_ref().filter(|_| !ranks.is_first()) {
+        crate::terminal::output::failure(failure);
+    }
+    ranks.conclude(|| {
+        if let Some(failure) = failure {
+            interrupt::check()?;
+            meshes.stop(failure, &problem)?;
+        }
+        let Some(folder) = folder else { return Ok(()) };
+        report((args, &case, &output), (&path, folder), meshes, &problem, started)
+    })
+}
+
+/// Writes and shows what was found.
+fn report(
+    (args, case, output): (&Args, &Case, &Output),
+    (path, mut folder): (&Path, Folder),
+    meshes: Meshes,
+    problem: &Problem,
+    started: Instant,
+) -> Result<(), Failure> {
     let Meshes { levels, study, failed } = meshes;
     let gap = problem.unresolved_gap();
     let entries = study.entries(gap).into_iter().map(Entry::from).collect();
@@ -171,7 +212,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             (None, false) => "complete",
         },
         program: format!("farad {}", env!("CARGO_PKG_VERSION")),
-        case: crate::paths::relative(&path, case.path()),
+        case: crate::paths::relative(path, case.path()),
         files: Vec::new(),
         refinement: args.refinement(problem.mesh(), case.mesh.is_none()),
         meshes: levels,
@@ -180,7 +221,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         seconds: 0.0,
     };
     folder.stage(CSV, |out| out.write_all(csv(&document).as_bytes()))?;
-    folder.stage(SVG, |out| out.write_all(picture(&case, &document).as_bytes()))?;
+    folder.stage(SVG, |out| out.write_all(picture(case, &document).as_bytes()))?;
     document.files = folder.names();
     document.seconds = started.elapsed().as_secs_f64();
     let json = crate::report::json::text(&document);
@@ -188,7 +229,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     if args.solving.json {
         output.data(&json)?;
     } else {
-        output.text(&text(&case, &document, gap, &path))?;
+        output.text(&text(case, &document, gap, path))?;
     }
     match failure {
         Some(failure) => Err(failure),
@@ -201,6 +242,33 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     }
 }
 
+/// Refines the mesh of `problem`, unless it is the first.
+fn refine_to(
+    level: u32,
+    case: &Case,
+    problem: &mut Problem,
+    args: &Args,
+    output: &Output,
+) -> Result<(), Failure> {
+    if level == 0 {
+        return Ok(());
+    }
+    let mesh = if args.graded {
+        let graded = problem.refined_toward_edges();
+        graded.map_err(|error| Failure::new(Exit::BadInput, error))?
+    } else if case.mesh.is_none() {
+        problem::with_molecules(case, None, 4f64.powi(level as i32), output)?
+    } else {
+        let (mesh, notes) = refined(problem.given_mesh(), args.spheres)?;
+        for note in notes.iter().filter(|_| level == 1) {
+            output.note(&format!("{}: {note}", case.surfaces()));
+        }
+        mesh
+    };
+    *problem = problem::prepare(case, mesh)?;
+    Ok(())
+}
+
 /// The results on the meshes so far.
 #[derive(Default)]
 struct Meshes {
@@ -211,7 +279,7 @@ struct Meshes {
 
 impl Meshes {
     /// Solves on `problem`, which is refined first unless it is the case's own; a solve that does
-    /// not converge is a failure.
+    /// not converge is a failure. The first rank has the results. Collective.
     fn solve_next(
         &mut self,
         level: u32,
@@ -219,30 +287,22 @@ impl Meshes {
         problem: &mut Problem,
         args: &Args,
         output: &Output,
+        ranks: &Ranks<'_>,
     ) -> Result<(), Failure> {
-        if level > 0 {
-            let mesh = if args.graded {
-                let graded = problem.refined_toward_edges();
-                graded.map_err(|error| Failure::new(Exit::BadInput, error))?
-            } else if case.mesh.is_none() {
-                problem::with_molecules(case, None, 4f64.powi(level as i32), output)?
-            } else {
-                let (mesh, notes) = refined(problem.given_mesh(), args.spheres)?;
-                for note in notes.iter().filter(|_| level == 1) {
-                    output.note(&format!("{}: {note}", case.surfaces()));
-                }
-                mesh
-            };
-            *problem = problem::prepare(case, mesh)?;
+        ranks.agree(refine_to(level, case, problem, args, output))?;
+        if ranks.size() > 1 {
+            ranks.check_same("the mesh", content(problem))?;
         }
         let triangles = problem.mesh().triangles.len();
         let count = units::count(triangles as u64);
         output.note(&format!("mesh {} of {}: {count} triangles", level + 1, args.levels));
-        let solution = solve(&mut Solver::default(), case, problem, &args.solving, output)?;
-        if !solution.converged() {
-            return Err(not_converged(case, problem));
-        }
-        interrupt::check()?;
+        let mut solver = Solver::default();
+        let solution = solve_among(ranks, &mut solver, case, problem, &args.solving, output);
+        let found = ranks.agree(solution)?.map(|solution| match solution.converged() {
+            true => interrupt::check().map(|()| solution),
+            false => Err(not_converged(case, problem)),
+        });
+        let Some(solution) = ranks.agree(found.transpose())? else { return Ok(()) };
         let solves = solution.answer.solves.iter();
         self.levels.push(MeshResult {
             triangles,
@@ -413,7 +473,7 @@ fn table(document: &Document, unit: &str) -> String {
     format!("\n{}", narrow_tables(&header, &rows, WIDTH))
 }
 
-fn text(case: &Case, document: &Document, gap: Option<Gap>, path: &std::path::Path) -> String {
+fn text(case: &Case, document: &Document, gap: Option<Gap>, path: &Path) -> String {
     let mut text = format!(
         "{}\nfarad {}, {} meshes, solver tolerance {:.1e}\n",
         case.title,

@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 fn on_rank(args: &Args, ranks: &Ranks<'_>, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let overrides = Overrides::default();
-    let (case, output) = args.solving.begin_among(ranks, &args.case, verbose, overrides)?;
+    let (case, output) = args.solving.begin(ranks, &args.case, verbose, overrides)?;
     let runs = ranks.agree(combinations(&case))?;
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("sweep"));
     let folder = open(ranks, &path, &case, runs.len(), args.solving.overwrite)?;

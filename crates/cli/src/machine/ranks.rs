@@ -36,7 +36,7 @@ pub(crate) fn refuse(command: &str) -> Result<(), Failure> {
                 format!(
                     "{size} processes of farad {command} were started together, but it runs in one"
                 ),
-                "start one with mpirun -n 1; farad solve, sweep, batch, fmm bench and fmm eval run in several",
+                "start one with mpirun -n 1; farad solve, study, sweep, batch, fmm bench and fmm eval run in several",
             ),
         )),
     }

@@ -108,7 +108,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 
 /// One rank's part.
 fn on_rank(args: &Args, ranks: &Ranks<'_>, verbose: bool) -> Result<(), Failure> {
-    let output = args.solving.set_up_among(ranks, verbose)?;
+    let output = args.solving.set_up(ranks, verbose)?;
     let Inputs { template, molecules } = ranks.agree(inputs::find(&args.inputs))?;
     if ranks.size() > 1 {
         ranks
