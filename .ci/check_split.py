@@ -9,10 +9,12 @@ import pathlib
 import signal
 import subprocess
 import sys
+from pathlib import Path
 import tempfile
 import time
 
-FARAD = sys.argv[1]
+# Commands run in folders of their own.
+FARAD = str(Path(sys.argv[1]).resolve())
 TIMEOUT = 120  # seconds of one run: ranks that wait for each other forever fail
 
 # Keys of results.json that tell of times, memory, threads, and how often ranks prepared one geometry.
