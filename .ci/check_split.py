@@ -9,12 +9,11 @@ import pathlib
 import signal
 import subprocess
 import sys
-from pathlib import Path
 import tempfile
 import time
 
 # Commands run in folders of their own.
-FARAD = str(Path(sys.argv[1]).resolve())
+FARAD = str(pathlib.Path(sys.argv[1]).resolve())
 TIMEOUT = 120  # seconds of one run: ranks that wait for each other forever fail
 
 # Keys of results.json that tell of times, memory, threads, and how often ranks prepared one geometry.

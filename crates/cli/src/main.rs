@@ -38,12 +38,17 @@ fn main() -> ExitCode {
     match commands::run(cli) {
         Ok(()) => Exit::Success.into(),
         Err(failure) => {
-            output::failure(&failure);
-            if wants_json() {
-                output::failure_as_json(&failure);
-            }
+            show(&failure);
             failure.exit.into()
         }
+    }
+}
+
+/// Shows a failure, unless another rank does.
+pub(crate) fn show(failure: &Failure) {
+    output::failure(failure);
+    if wants_json() {
+        output::failure_as_json(failure);
     }
 }
 

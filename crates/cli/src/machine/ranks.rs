@@ -2,6 +2,7 @@
 //! one, each with a GPU.
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use comm::{Communicator, Operation};
 
@@ -42,9 +43,17 @@ pub(crate) fn refuse(command: &str) -> Result<(), Failure> {
     }
 }
 
-/// A failure of all ranks, shown by the first.
+/// Time in which the first rank tells why all fail, where they cannot pass messages.
+const TELLING: Duration = Duration::from_millis(500);
+
+/// A failure of all ranks, shown by the first. The others wait a little: a launcher kills all as
+/// soon as one ends.
 fn once(rank: usize, failure: Failure) -> Failure {
-    if rank == 0 { failure } else { Failure { report: None, ..failure } }
+    if rank == 0 {
+        return failure;
+    }
+    std::thread::sleep(TELLING);
+    Failure { report: None, ..failure }
 }
 
 /// All processes that were started together, threads of this one, or this one alone.
@@ -222,10 +231,22 @@ impl<'a> Ranks<'a> {
         let cause = codes.iter().position(|code| code[1] == 1);
         let failed = || codes.iter().position(|code| code[0] != Exit::Success as u8);
         let Some(first) = cause.or_else(failed) else { return own };
-        match own {
-            Err(failure) if first == self.rank() => Err(failure.of(&self.name())),
-            _ => Err(Failure { exit: Exit::of_code(codes[first][0]), report: None }),
+        Err(self.told(match own {
+            Err(failure) if first == self.rank() => failure.of(&self.name()),
+            _ => Failure { exit: Exit::of_code(codes[first][0]), report: None },
+        }))
+    }
+
+    /// Has the rank that knows why all fail tell it before any of them ends: a launcher kills the
+    /// others as soon as one does. Collective.
+    fn told(&self, failure: Failure) -> Failure {
+        let Some(group) = self.group().filter(|_| !self.are_threads()) else { return failure };
+        if failure.report.is_some() {
+            crate::show(&failure);
         }
+        // They end in any case.
+        let _ = group.all_gather(&[]);
+        Failure { report: None, ..failure }
     }
 
     /// What the first does for all, or finds that all would find: where that fails, it is no rank's
@@ -238,10 +259,8 @@ impl<'a> Ranks<'a> {
         let exit = ended.as_ref().map_or_else(|failure| failure.exit, |()| Exit::Success);
         let codes = self.gather(&[exit as u8])?;
         match Exit::of_code(codes[0][0]) {
-            exit if exit != Exit::Success && !self.is_first() => {
-                Err(Failure { exit, report: None })
-            }
-            _ => ended,
+            Exit::Success => ended,
+            exit => Err(self.told(ended.err().unwrap_or(Failure { exit, report: None }))),
         }
     }
 
