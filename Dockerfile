@@ -13,9 +13,9 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         ca-certificates curl gcc libc6-dev libclang-dev libopenmpi-dev openmpi-bin \
     && rm -rf /var/lib/apt/lists/*
+ENV RUSTUP_HOME=/opt/rustup CARGO_HOME=/opt/cargo PATH=/opt/cargo/bin:$PATH
 RUN curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs \
     | sh -s -- -y --no-modify-path --profile minimal --default-toolchain "$RUST"
-ENV PATH=/root/.cargo/bin:$PATH
 WORKDIR /farad
 COPY . .
 # Line numbers in backtraces are most of the program's size.

@@ -32,6 +32,14 @@ struct Slot {
     slot: usize,
 }
 
+/// Which expansions are sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sent {
+    /// Parts, which are added.
+    Parts,
+    Whole,
+}
+
 /// All messages of a sum.
 #[derive(Debug)]
 pub(super) struct Halo {
@@ -240,38 +248,22 @@ impl Halo {
         })
     }
 
-    /// Starts the messages of parts of expansions, which a GPU has packed; `scalar`: bytes of a
-    /// number.
-    pub(super) fn start_parts<'g>(
+    /// Exchanges expansions of one density, which a GPU has packed; `scalar`: bytes of a number.
+    pub(super) fn exchange_packed(
         &self,
-        group: &'g dyn Communicator,
+        group: &dyn Communicator,
+        of: Sent,
         sends: Vec<(usize, Vec<u8>)>,
         scalar: usize,
-    ) -> Result<Box<dyn Pending + 'g>, comm::Error> {
-        self.start_packed(group, &self.parts, sends, scalar)
-    }
-
-    /// Likewise of whole expansions.
-    pub(super) fn start_multipoles<'g>(
-        &self,
-        group: &'g dyn Communicator,
-        sends: Vec<(usize, Vec<u8>)>,
-        scalar: usize,
-    ) -> Result<Box<dyn Pending + 'g>, comm::Error> {
-        self.start_packed(group, &self.multipoles, sends, scalar)
-    }
-
-    fn start_packed<'g>(
-        &self,
-        group: &'g dyn Communicator,
-        peers: &[Peer<Slot>],
-        sends: Vec<(usize, Vec<u8>)>,
-        scalar: usize,
-    ) -> Result<Box<dyn Pending + 'g>, comm::Error> {
+    ) -> Result<Vec<Vec<u8>>, comm::Error> {
+        let peers = match of {
+            Sent::Parts => &self.parts,
+            Sent::Whole => &self.multipoles,
+        };
         let receiving = peers.iter().filter(|peer| !peer.receive.is_empty());
         let receives: Vec<_> =
             receiving.map(|peer| (peer.rank, self.length(peer, scalar))).collect();
-        group.start(sends, &receives)
+        group.start(sends, &receives)?.wait()
     }
 
     /// The strengths of other ranks' near sources, shape (k, n, width), in the order in which they

@@ -49,10 +49,9 @@ const IMBALANCE: f64 = 1.1;
 /// Times that points are dealt out anew, at most.
 const TRIES: usize = 2;
 
-/// Spans of a timeline in which strengths go to the ranks that hold their points, and sums come
-/// back.
+/// The span of a timeline in which strengths go to the ranks that hold their points.
 pub const STRENGTHS: &str = "strengths to their ranks";
-/// See [`STRENGTHS`].
+/// The span in which sums come back from there.
 pub const SUMS: &str = "sums back";
 
 /// What a plan on several ranks resolved to, beyond [`Info`]; the same on all ranks but for what is

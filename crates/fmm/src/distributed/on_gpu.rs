@@ -9,7 +9,7 @@ use std::time::Instant;
 use comm::Communicator;
 
 use super::agreement::agreed;
-use super::halo::Halo;
+use super::halo::{Halo, Sent};
 use super::{exponents, scalar};
 use crate::gpu::{RankEngine, Signature, stage_seconds};
 use crate::plan::{Densities, Potentials, StageSeconds};
@@ -72,11 +72,11 @@ impl Job<'_> {
         for density in 0..k {
             let begin = self.now();
             let parts = agreed(group, running.upward(density))?;
-            let messages = halo.start_parts(group, parts, scalar)?.wait()?;
+            let messages = halo.exchange_packed(group, Sent::Parts, parts, scalar)?;
             self.span("shared multipoles", begin);
             let begin = self.now();
             let multipoles = agreed(group, running.complete(&messages))?;
-            let messages = halo.start_multipoles(group, multipoles, scalar)?.wait()?;
+            let messages = halo.exchange_packed(group, Sent::Whole, multipoles, scalar)?;
             self.span("multipoles of other ranks", begin);
             agreed(group, running.downward(density, &messages))?;
         }

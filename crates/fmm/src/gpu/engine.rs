@@ -323,7 +323,6 @@ pub(crate) fn stage_seconds(timeline: &[Span]) -> StageSeconds {
         m2l: of("M2L"),
         l2l: of("L2L"),
         l2p: of("L2P"),
-        m2p: 0.0,
         p2p: of("P2P"),
         ..StageSeconds::default()
     }
