@@ -15,6 +15,7 @@ mod mpi;
 mod threads;
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 pub use bytemuck::Pod;
 
@@ -83,6 +84,9 @@ pub trait Communicator: Debug + Send + Sync {
         receives: &[(usize, usize)],
     ) -> Result<Box<dyn Pending + 'a>, Error>;
 }
+
+/// An end of a group that everything of this rank may keep.
+pub type Group = Arc<dyn Communicator>;
 
 /// Messages on their way. Dropped, they are sent all the same, and what was asked for is discarded.
 pub trait Pending {

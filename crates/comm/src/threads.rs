@@ -53,10 +53,14 @@ pub fn threads(size: usize) -> Vec<Thread> {
 }
 
 /// Runs `work` on `size` ranks that are threads, and returns what each makes.
-pub fn run<R: Send>(size: usize, work: impl Fn(&Thread) -> R + Sync) -> Vec<R> {
+pub fn run<R: Send>(size: usize, work: impl Fn(&crate::Group) -> R + Sync) -> Vec<R> {
     std::thread::scope(|scope| {
         let work = &work;
-        let ranks = threads(size).into_iter().map(|rank| scope.spawn(move || work(&rank)));
+        let start = |rank: Thread| {
+            let rank: crate::Group = Arc::new(rank);
+            scope.spawn(move || work(&rank))
+        };
+        let ranks = threads(size).into_iter().map(start);
         let ranks: Vec<_> = ranks.collect();
         let end = |rank: std::thread::ScopedJoinHandle<'_, R>| match rank.join() {
             Ok(result) => result,

@@ -5,7 +5,7 @@
 
 mod ranks;
 
-use comm::{Communicator, Thread};
+use comm::Group;
 use fmm::distributed::{Plan, RankInfo};
 use fmm::samples::{Distribution, Random};
 use fmm::{Backend, Densities, Error, Kernel, Options, Potentials, Stencil, Truncation};
@@ -88,7 +88,7 @@ fn boxes_and_their_pairs_are_those_of_one_rank() {
             let expected = alone(&case, &options);
             for ranks in RANKS {
                 let mut found = vec![f64::NAN; expected.len()];
-                let sums = |group: &Thread| own_sums(group, &case, &options, Spread::Runs);
+                let sums = |group: &Group| own_sums(group, &case, &options, Spread::Runs);
                 for own in comm::run(ranks, sums) {
                     for (&i, &value) in own.targets.iter().zip(&own.potential) {
                         found[i] = value;

@@ -6,19 +6,21 @@
 mod ranks;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use comm::{Communicator, World};
+use comm::{Communicator, Group, World};
 use fmm::samples::{Distribution, Random};
 use fmm::{Kernel, Options};
 
 use ranks::{Case, Spread, assert_within, own_sums, with_tolerance};
 
 fn main() {
-    let world = World::start().unwrap();
+    let world = Arc::new(World::start().unwrap());
+    let group: Group = Arc::<World>::clone(&world);
     let all = || {
-        charges(&world);
-        everything(&world);
-        few_points(&world);
+        charges(&group);
+        everything(&group);
+        few_points(&group);
     };
     if catch_unwind(AssertUnwindSafe(all)).is_err() {
         eprintln!("rank {}: check failed", world.rank());
@@ -29,7 +31,7 @@ fn main() {
     }
 }
 
-fn charges(world: &World) {
+fn charges(world: &Group) {
     let spreads = [Spread::Cyclic, Spread::Runs, Spread::Last];
     for (i, distribution) in Distribution::ALL.into_iter().enumerate() {
         let points = distribution.points(6000, &mut Random::new(20 + i as u64));
@@ -43,7 +45,7 @@ fn charges(world: &World) {
 }
 
 /// Dipoles, gradients, several densities and targets of their own, with and without screening.
-fn everything(world: &World) {
+fn everything(world: &Group) {
     // More densities than go together.
     let case = Case::of_everything(10);
     for kappa in [0.0, 3.0] {
@@ -52,7 +54,7 @@ fn everything(world: &World) {
     }
 }
 
-fn few_points(world: &World) {
+fn few_points(world: &Group) {
     for points in [Vec::new(), vec![[1.0; 3]], vec![[0.25, -3.0, 1e6]; 500]] {
         let case = Case { gradient: true, ..Case::charges(points, 2) };
         let own = own_sums(world, &case, &with_tolerance(1e-6), Spread::Cyclic);

@@ -26,7 +26,7 @@ impl Several {
     pub(super) fn run<R: Send>(
         self,
         on: backend::Args,
-        work: impl Fn(&Ranks<'_>) -> Result<R, Failure> + Sync,
+        work: impl Fn(&Ranks) -> Result<R, Failure> + Sync,
     ) -> Result<R, Failure> {
         if self.gpus.is_some() && matches!(on.backend, Backend::Cpu) {
             return Err(Failure::with_help(
@@ -120,7 +120,7 @@ impl Listed {
 
 impl Solving {
     /// Those of a rank, which has a GPU of its own.
-    pub(super) fn of_rank(&self, ranks: &Ranks<'_>) -> Self {
+    pub(super) fn of_rank(&self, ranks: &Ranks) -> Self {
         Self { on: self.on.of_rank(ranks), ..self.clone() }
     }
 
@@ -138,7 +138,7 @@ impl Solving {
     /// up, on all ranks; these then have the same case. Collective.
     pub(super) fn begin(
         &self,
-        ranks: &Ranks<'_>,
+        ranks: &Ranks,
         case: &Path,
         verbose: bool,
         overrides: Overrides,
@@ -154,7 +154,7 @@ impl Solving {
 
     /// Sets threads and output up, once. Ranks on one machine share its processors and memory, and
     /// the first alone tells how it goes. Collective.
-    pub(super) fn set_up(&self, ranks: &Ranks<'_>, verbose: bool) -> Result<Output, Failure> {
+    pub(super) fn set_up(&self, ranks: &Ranks, verbose: bool) -> Result<Output, Failure> {
         ranks.agree(self.on.resolve())?;
         let here = ranks.here()[1];
         machine::share_memory_among(here);

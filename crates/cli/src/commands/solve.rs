@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 }
 
 /// One rank's part.
-fn on_rank(args: &Args, ranks: &Ranks<'_>, verbose: bool) -> Result<(), Failure> {
+fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let overrides = Overrides {
         accuracy: args.accuracy,
@@ -186,7 +186,7 @@ pub(super) fn complete(
 
 /// The same by all ranks, of which the first writes and tells. Collective.
 fn complete_among(
-    ranks: &Ranks<'_>,
+    ranks: &Ranks,
     case: &Case,
     solving: &Solving,
     output: &Output,
@@ -252,7 +252,7 @@ type Solved<'a> = (Problem, Solution, Option<Refinement<'a>>);
 
 /// Solves a problem, to an accuracy if the case wants one. The first rank has the solution.
 fn solve_to_goal<'a>(
-    ranks: &Ranks<'_>,
+    ranks: &Ranks,
     solver: &mut Solver,
     case: &'a Case,
     problem: Problem,
@@ -337,7 +337,7 @@ pub(super) fn solve(
 
 /// The same by all ranks, of which the first has the solution. Collective.
 pub(super) fn solve_among(
-    ranks: &Ranks<'_>,
+    ranks: &Ranks,
     solver: &mut Solver,
     case: &Case,
     problem: &Problem,

@@ -156,7 +156,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 }
 
 /// One rank's part.
-fn on_rank(args: &Args, ranks: &Ranks<'_>, verbose: bool) -> Result<(), Failure> {
+fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let overrides = Overrides::default();
     let (case, output) = args.solving.begin(ranks, &args.case, verbose, overrides)?;
@@ -287,7 +287,7 @@ impl Meshes {
         problem: &mut Problem,
         args: &Args,
         output: &Output,
-        ranks: &Ranks<'_>,
+        ranks: &Ranks,
     ) -> Result<(), Failure> {
         ranks.agree(refine_to(level, case, problem, args, output))?;
         if ranks.size() > 1 {

@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 }
 
 /// One rank's part.
-fn on_rank(args: &Args, ranks: &Ranks<'_>, verbose: bool) -> Result<(), Failure> {
+fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let overrides = Overrides::default();
     let (case, output) = args.solving.begin(ranks, &args.case, verbose, overrides)?;
@@ -161,12 +161,7 @@ fn on_rank(args: &Args, ranks: &Ranks<'_>, verbose: bool) -> Result<(), Failure>
 
 /// The runs that are this rank's, of all in an order in which those of one geometry follow each
 /// other: these stay together, unless others would have none.
-fn share<'a>(
-    ranks: &Ranks<'_>,
-    case: &Case,
-    runs: &[Vec<usize>],
-    order: &'a [usize],
-) -> &'a [usize] {
+fn share<'a>(ranks: &Ranks, case: &Case, runs: &[Vec<usize>], order: &'a [usize]) -> &'a [usize] {
     let together = |a: &usize, b: &usize| same_geometry(case, &runs[*a], &runs[*b]);
     let lengths = || order.chunk_by(together).map(<[usize]>::len);
     let work: Vec<u64> = match lengths().count() < ranks.size() && !follow_from_one(case) {
@@ -189,7 +184,7 @@ fn follow_from_one(case: &Case) -> bool {
 
 /// The folder for the files of so many runs.
 fn open(
-    ranks: &Ranks<'_>,
+    ranks: &Ranks,
     path: &Path,
     case: &Case,
     runs: usize,
@@ -444,7 +439,7 @@ impl Sweeping<'_> {
     }
 
     /// Brings what all ranks have found to the first. Collective.
-    fn collect(&mut self, ranks: &Ranks<'_>, own: &[usize]) -> Result<Collected, Failure> {
+    fn collect(&mut self, ranks: &Ranks, own: &[usize]) -> Result<Collected, Failure> {
         if self.is_alone {
             return Ok(Collected { solved: self.solved, prepared: self.solver.times_prepared() });
         }

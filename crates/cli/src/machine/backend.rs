@@ -82,7 +82,7 @@ impl Gpus {
 
 impl Args {
     /// Those of a rank: it takes a GPU of its own, as long as there are so many.
-    pub(crate) fn of_rank(self, ranks: &Ranks<'_>) -> Self {
+    pub(crate) fn of_rank(self, ranks: &Ranks) -> Self {
         let [rank, here] = ranks.here();
         let count = if here > 1 { fmm::gpus().map_or(0, |all| all.len()) } else { 0 };
         let gpu = if count > 0 { (self.gpu + rank) % count } else { self.gpu };
@@ -159,7 +159,7 @@ pub(crate) fn use_threads(asked: Option<NonZeroUsize>) -> Result<Option<String>,
 /// As [`use_threads`] on a rank. Ranks that are threads have all processors in common: the first
 /// sets them up.
 pub(crate) fn use_threads_of(
-    ranks: &Ranks<'_>,
+    ranks: &Ranks,
     asked: Option<NonZeroUsize>,
 ) -> Result<Option<String>, Failure> {
     match ranks.are_threads() {

@@ -2,9 +2,11 @@
 //! one, each with a GPU.
 
 use std::fmt::Display;
+#[cfg(feature = "mpi")]
+use std::sync::Arc;
 use std::time::Duration;
 
-use comm::{Communicator, Operation};
+use comm::{Group, Operation};
 
 use crate::terminal::exit::{Exit, Failure};
 
@@ -58,25 +60,26 @@ fn once(rank: usize, failure: Failure) -> Failure {
 
 /// All processes that were started together, threads of this one, or this one alone.
 #[derive(Debug)]
-pub(crate) struct Ranks<'a> {
-    members: Members<'a>,
+pub(crate) struct Ranks {
+    group: Option<Group>,
+    members: Members,
 }
 
 #[derive(Debug)]
-enum Members<'a> {
+enum Members {
     Alone,
     #[cfg(feature = "mpi")]
-    Processes(comm::World),
+    Processes(Arc<comm::World>),
     /// One for each GPU.
-    Threads(&'a comm::Thread),
+    Threads,
 }
 
-impl<'a> Ranks<'a> {
+impl Ranks {
     /// Runs `work` on all processes that were started together, or on `threads` of this one, and
     /// returns what it makes of the first.
     pub(crate) fn run<R: Send>(
         threads: Option<usize>,
-        work: impl Fn(&Ranks<'_>) -> Result<R, Failure> + Sync,
+        work: impl Fn(&Ranks) -> Result<R, Failure> + Sync,
     ) -> Result<R, Failure> {
         let ranks = Ranks::join()?;
         let Some(threads) = threads else { return work(&ranks) };
@@ -87,7 +90,9 @@ impl<'a> Ranks<'a> {
                 "start one without mpirun, or leave --gpus out: each process takes a GPU",
             )));
         }
-        let all = comm::run(threads, |thread| work(&Ranks { members: Members::Threads(thread) }));
+        let all = comm::run(threads, |group| {
+            work(&Ranks { group: Some(Group::clone(group)), members: Members::Threads })
+        });
         let mut first = None;
         for result in all {
             match result {
@@ -101,13 +106,13 @@ impl<'a> Ranks<'a> {
 
     /// This process, whatever others there are.
     pub(crate) fn alone() -> Self {
-        Self { members: Members::Alone }
+        Self { group: None, members: Members::Alone }
     }
 
     /// Meets the others, if there are any.
     pub(crate) fn join() -> Result<Self, Failure> {
         match launched() {
-            None => Ok(Self { members: Members::Alone }),
+            None => Ok(Self::alone()),
             Some(launched) => Self::meet(launched),
         }
     }
@@ -116,6 +121,7 @@ impl<'a> Ranks<'a> {
     fn meet([size, rank]: [usize; 2]) -> Result<Self, Failure> {
         let world = comm::World::start();
         let world = world.map_err(|error| once(rank, Failure::new(Exit::Usage, error)))?;
+        let world = Arc::new(world);
         // Each would do all of the work, and write the same files.
         if world.size() != size {
             let of = world.size();
@@ -131,7 +137,8 @@ impl<'a> Ranks<'a> {
                 ),
             ));
         }
-        let ranks = Self { members: Members::Processes(world) };
+        let group: Group = Arc::<comm::World>::clone(&world);
+        let ranks = Self { group: Some(group), members: Members::Processes(world) };
         // Programs that differ would wait for each other's messages.
         let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
         let versions = ranks.gather(version.as_bytes())?;
@@ -161,21 +168,16 @@ impl<'a> Ranks<'a> {
     }
 
     /// The group, if there are others.
-    pub(crate) fn group(&self) -> Option<&dyn Communicator> {
-        match &self.members {
-            Members::Alone => None,
-            #[cfg(feature = "mpi")]
-            Members::Processes(world) => Some(world),
-            Members::Threads(thread) => Some(*thread),
-        }
+    pub(crate) fn group(&self) -> Option<&Group> {
+        self.group.as_ref()
     }
 
     pub(crate) fn rank(&self) -> usize {
-        self.group().map_or(0, Communicator::rank)
+        self.group().map_or(0, |group| group.rank())
     }
 
     pub(crate) fn size(&self) -> usize {
-        self.group().map_or(1, Communicator::size)
+        self.group().map_or(1, |group| group.size())
     }
 
     /// Whether this one reads, writes and reports.
@@ -185,7 +187,7 @@ impl<'a> Ranks<'a> {
 
     /// Whether they are threads of this process.
     pub(crate) fn are_threads(&self) -> bool {
-        matches!(self.members, Members::Threads(_))
+        matches!(self.members, Members::Threads)
     }
 
     /// This one's number among those that share this machine, and how many do.
@@ -194,7 +196,7 @@ impl<'a> Ranks<'a> {
             Members::Alone => [0, 1],
             #[cfg(feature = "mpi")]
             Members::Processes(world) => [world.local_rank(), world.local_size()],
-            Members::Threads(thread) => [thread.rank(), thread.size()],
+            Members::Threads => [self.rank(), self.size()],
         }
     }
 
@@ -204,7 +206,7 @@ impl<'a> Ranks<'a> {
             Members::Alone => "this process".to_owned(),
             #[cfg(feature = "mpi")]
             Members::Processes(world) => format!("rank {} on {}", self.rank(), world.host()),
-            Members::Threads(thread) => format!("GPU {}", thread.rank()),
+            Members::Threads => format!("GPU {}", self.rank()),
         }
     }
 
@@ -214,7 +216,7 @@ impl<'a> Ranks<'a> {
             Members::Alone => "none",
             #[cfg(feature = "mpi")]
             Members::Processes(_) => "MPI",
-            Members::Threads(_) => "threads",
+            Members::Threads => "threads",
         }
     }
 
@@ -294,14 +296,14 @@ impl<'a> Ranks<'a> {
     }
 
     fn reduce(&self, values: &mut [f64], operation: Operation) -> Result<(), Failure> {
-        let reduce = |group: &dyn Communicator| group.all_reduce(values, operation);
+        let reduce = |group: &Group| group.all_reduce(values, operation);
         self.group().map_or(Ok(()), reduce).map_err(|error| self.lost(error))
     }
 
     /// The arrays of all ranks. Collective.
     pub(crate) fn gather<T: comm::Pod>(&self, own: &[T]) -> Result<Vec<Vec<T>>, Failure> {
         let Some(group) = self.group() else { return Ok(vec![own.to_vec()]) };
-        comm::all_gather(group, own).map_err(|error| self.lost(error))
+        comm::all_gather(&**group, own).map_err(|error| self.lost(error))
     }
 
     /// Messages do not pass any more: others may wait for this one forever, so all are ended.

@@ -22,7 +22,7 @@ mod tuning;
 
 use std::time::Instant;
 
-use comm::{Communicator, Operation};
+use comm::{Communicator, Group, Operation};
 
 use crate::geometry::{Geometry, Points};
 use crate::p2p::NearSums;
@@ -78,8 +78,8 @@ pub struct RankInfo {
 
 /// A sum over the points of several ranks whose geometry has been processed; each rank has one.
 #[derive(Debug)]
-pub struct Plan<'a> {
-    group: &'a dyn Communicator,
+pub struct Plan {
+    group: Group,
     engine: Engine,
     sources: Route,
     /// None: the targets are the sources.
@@ -104,7 +104,7 @@ enum Engine {
     Gpu(Box<gpu::RankEngine>, Vec<u32>),
 }
 
-impl<'a> Plan<'a> {
+impl Plan {
     /// Plans the sum over the sources of all ranks at the targets of all; with `None` the targets
     /// are the sources. Any rank may have no points at all. Collective.
     ///
@@ -115,12 +115,14 @@ impl<'a> Plan<'a> {
     /// [`comm::Error::Elsewhere`]; [`Error::Option`] for a hybrid backend, or another mode than the
     /// FMM; [`Error::Ranks`].
     pub fn new(
-        group: &'a dyn Communicator,
+        group: &Group,
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
         options: &Options,
     ) -> Result<Self, Error> {
         let started = Instant::now();
+        let all = group;
+        let group = &**all;
         agreed(group, check(sources, targets, options))?;
         let with_targets = targets.is_some();
         let of_all = Options { gpu: 0, ..options.clone() };
@@ -148,7 +150,7 @@ impl<'a> Plan<'a> {
             leaf_size,
             ..Info::default()
         };
-        let mut plan = Self::of_dealt(group, dealt, (root, &top), info, options, simd)?;
+        let mut plan = Self::of_dealt(all, dealt, (root, &top), info, options, simd)?;
         plan.rank_info.imbalance = imbalance;
         plan.info.setup_seconds = started.elapsed().as_secs_f64();
         Ok(plan)
@@ -157,13 +159,14 @@ impl<'a> Plan<'a> {
     /// From points that are dealt out: truncation numbers, what ranks exchange, and the engine.
     /// Collective.
     fn of_dealt(
-        group: &'a dyn Communicator,
+        all: &Group,
         dealt: Dealt,
         (root, top): (Root, &Top),
         mut info: Info,
         options: &Options,
         simd: Level,
     ) -> Result<Self, Error> {
+        let group = &**all;
         let Dealt { sources, targets, own, essential, mut lists } = dealt;
         let OwnTargets { order: target_order, points: target_points } = own;
         let own_sources = sources.received();
@@ -240,7 +243,7 @@ impl<'a> Plan<'a> {
             }
         };
         Ok(Self {
-            group,
+            group: Group::clone(all),
             engine,
             sources,
             targets,
@@ -269,14 +272,15 @@ impl<'a> Plan<'a> {
         mut potentials: Potentials<'_>,
     ) -> Result<(), Error> {
         let started = Instant::now();
-        let own = agreed(self.group, self.count(&densities, &potentials))?;
+        let group = Group::clone(&self.group);
+        let own = agreed(&*group, self.count(&densities, &potentials))?;
         let mut most = [own as f64];
-        self.group.all_reduce(&mut most, Operation::Max)?;
+        group.all_reduce(&mut most, Operation::Max)?;
         // Arrays of no points do not tell how many densities there are.
         let k = if self.sent().iter().all(|&sent| sent == 0) { most[0] as usize } else { own };
         let asked = [potentials.potential.is_some(), potentials.gradient.is_some()];
         let given = [densities.charges.is_some(), densities.dipoles.is_some()];
-        same(self.group, "densities", &format!("{k} densities, {given:?}, {asked:?}"))?;
+        same(&*group, "densities", &format!("{k} densities, {given:?}, {asked:?}"))?;
         let mut held = std::mem::take(&mut self.held);
         let (n, m) = (self.sources.received(), self.rank_info.points[1] as usize);
         let given_lengths = given.into_iter().zip([k * n, 3 * k * n]);
@@ -287,12 +291,12 @@ impl<'a> Plan<'a> {
             Engine::Gpu(engine, _) => Some(engine.device()),
             _ => None,
         };
-        agreed(self.group, held.resize(lengths, device))?;
+        agreed(&*group, held.resize(lengths, device))?;
         let inputs =
             [(densities.charges, 1, &mut held.charges), (densities.dipoles, 3, &mut held.dipoles)];
         for (values, width, to) in inputs {
             if let Some(values) = values {
-                self.sources.forward(self.group, values, [k, width], to)?;
+                self.sources.forward(&*group, values, [k, width], to)?;
             }
         }
         let end = started.elapsed().as_secs_f64();
@@ -314,7 +318,7 @@ impl<'a> Plan<'a> {
         ];
         for (to, width, sums) in outputs {
             if let Some(to) = to {
-                back.back(self.group, sums, [k, width], to)?;
+                back.back(&*group, sums, [k, width], to)?;
             }
         }
         self.held = held;
@@ -334,7 +338,7 @@ impl<'a> Plan<'a> {
         sums: Potentials<'_>,
         started: Instant,
     ) -> Result<(), Error> {
-        let (group, halo, m) = (self.group, &self.halo, self.rank_info.points[1] as usize);
+        let (group, halo, m) = (&*self.group, &self.halo, self.rank_info.points[1] as usize);
         let own = self.sources.received();
         let (timeline, seconds) = (Vec::new(), StageSeconds::default());
         (self.timeline, self.stages) = if let Engine::Gpu(engine, index) = &mut self.engine {

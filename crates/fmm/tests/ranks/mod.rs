@@ -1,7 +1,7 @@
 //! Sums over the points of several ranks, whatever ranks are: what the tests of threads and of MPI
 //! have in common.
 
-use comm::{Communicator, Operation};
+use comm::{Group, Operation};
 use fmm::distributed::{Plan, RankInfo};
 use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Options, Potentials, direct};
@@ -88,7 +88,7 @@ pub struct Own {
 }
 
 /// The sums of one rank of a group. Collective.
-pub fn own_sums(group: &dyn Communicator, case: &Case, options: &Options, spread: Spread) -> Own {
+pub fn own_sums(group: &Group, case: &Case, options: &Options, spread: Spread) -> Own {
     let (n, m, k) = (case.sources.len(), case.targets().len(), case.densities);
     let options = Options {
         gradient: case.gradient,
@@ -125,12 +125,7 @@ pub fn own_sums(group: &dyn Communicator, case: &Case, options: &Options, spread
 
 /// Asserts that the sums of a group are within the tolerance, at up to about 800 targets.
 /// Collective.
-pub fn assert_within(
-    group: &dyn Communicator,
-    case: &Case,
-    options: &Options,
-    spread: Spread,
-) -> RankInfo {
+pub fn assert_within(group: &Group, case: &Case, options: &Options, spread: Spread) -> RankInfo {
     let (m, k) = (case.targets().len(), case.densities);
     let own = own_sums(group, case, options, spread);
     let every = m.div_ceil(800).max(1);

@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 }
 
 /// One rank's part.
-fn on_rank(args: &Args, ranks: &Ranks<'_>, verbose: bool) -> Result<(), Failure> {
+fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let output = args.solving.set_up(ranks, verbose)?;
     let Inputs { template, molecules } = ranks.agree(inputs::find(&args.inputs))?;
     if ranks.size() > 1 {
@@ -209,7 +209,7 @@ struct Batch<'a> {
 
 impl Batch<'_> {
     /// Writes the table before there is anything in it.
-    fn begin(&self, ranks: &Ranks<'_>) -> Result<(), Failure> {
+    fn begin(&self, ranks: &Ranks) -> Result<(), Failure> {
         self.write()?;
         // What other ranks had left is in the table now.
         journals::remove(&self.path);
@@ -217,7 +217,7 @@ impl Batch<'_> {
     }
 
     /// A failure where the folder that rank 0 made is not seen.
-    fn check_shared(&self, ranks: &Ranks<'_>) -> Result<(), Failure> {
+    fn check_shared(&self, ranks: &Ranks) -> Result<(), Failure> {
         if ranks.size() == 1 || journals::are_in(&self.path) {
             return Ok(());
         }
@@ -234,7 +234,7 @@ impl Batch<'_> {
         &mut self,
         own: &[usize],
         molecules: &[(String, PathBuf)],
-        ranks: &Ranks<'_>,
+        ranks: &Ranks,
     ) -> Result<(), Failure> {
         for &index in own {
             let solved = self.solve(index, &molecules[index].1);
@@ -257,7 +257,7 @@ impl Batch<'_> {
     }
 
     /// What all ranks have done, on each. Collective.
-    fn collect(&self, ranks: &Ranks<'_>) -> Result<Vec<Done>, Failure> {
+    fn collect(&self, ranks: &Ranks) -> Result<Vec<Done>, Failure> {
         let unread = |error| Failure::new(Exit::Io, format!("a message of a rank: {error}"));
         let own = ranks.agree(serde_json::to_vec(&self.done).map_err(unread))?;
         let all = ranks.gather(&own)?;
@@ -269,7 +269,7 @@ impl Batch<'_> {
     }
 
     /// Takes what all ranks have done, and writes it.
-    fn end(&mut self, done: Vec<Done>, ranks: &Ranks<'_>) -> Result<(), Failure> {
+    fn end(&mut self, done: Vec<Done>, ranks: &Ranks) -> Result<(), Failure> {
         for Done { index, row, .. } in &done {
             self.rows[*index] = row.clone();
         }

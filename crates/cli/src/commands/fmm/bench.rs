@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// One rank's share.
-fn on_rank(args: &Args, ranks: &Ranks<'_>) -> Result<(), Failure> {
+fn on_rank(args: &Args, ranks: &Ranks) -> Result<(), Failure> {
     sum::prepare(&args.sum, ranks)?;
     let share = |all: usize| {
         let (rank, size) = (ranks.rank() as u128, ranks.size() as u128);

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// One rank's share.
-fn on_rank(args: &Args, ranks: &Ranks<'_>) -> Result<(), Failure> {
+fn on_rank(args: &Args, ranks: &Ranks) -> Result<(), Failure> {
     sum::prepare(&args.sum, ranks)?;
     let read = if ranks.is_first() { Arrays::read(args) } else { Ok(Arrays::none(args)) };
     let Arrays { points, targets, charges, dipoles } = ranks.agree(read)?;

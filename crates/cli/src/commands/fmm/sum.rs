@@ -243,7 +243,7 @@ impl From<StageSeconds> for Stages {
 }
 
 /// Checks that the backend is there and starts the threads, before any work.
-pub(super) fn prepare(args: &Args, ranks: &Ranks<'_>) -> Result<(), Failure> {
+pub(super) fn prepare(args: &Args, ranks: &Ranks) -> Result<(), Failure> {
     ranks.agree(args.on.of_rank(ranks).resolve())?;
     match ranks.agree(backend::use_threads_of(ranks, args.threads))? {
         Some(note) if ranks.is_first() => Output::default().note(&note),
@@ -291,7 +291,7 @@ fn parse_kappa(text: &str) -> Result<f64, String> {
 }
 
 /// The options of a plan.
-fn options(args: &Args, input: &Input<'_>, ranks: &Ranks<'_>) -> Result<Options, Failure> {
+fn options(args: &Args, input: &Input<'_>, ranks: &Ranks) -> Result<Options, Failure> {
     let on = args.on.of_rank(ranks);
     Ok(Options {
         kernel: fmm::Kernel::Yukawa { kappa: args.kappa },
@@ -319,14 +319,14 @@ fn options(args: &Args, input: &Input<'_>, ranks: &Ranks<'_>) -> Result<Options,
 }
 
 /// A plan for this process, or for all ranks.
-enum Plan<'a> {
+enum Plan {
     Alone(Box<fmm::Plan>),
-    OnRanks(Box<distributed::Plan<'a>>),
+    OnRanks(Box<distributed::Plan>),
 }
 
-impl<'a> Plan<'a> {
+impl Plan {
     fn new(
-        ranks: &'a Ranks<'_>,
+        ranks: &Ranks,
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
         options: &Options,
@@ -381,7 +381,7 @@ impl<'a> Plan<'a> {
 }
 
 /// Plans, sums `args.repeat` times, and measures the error. Collective.
-pub(super) fn run(args: &Args, input: &Input<'_>, ranks: &Ranks<'_>) -> Result<Sums, Failure> {
+pub(super) fn run(args: &Args, input: &Input<'_>, ranks: &Ranks) -> Result<Sums, Failure> {
     let options = ranks.agree(options(args, input, ranks))?;
     let memory = Memory::before();
     let plan = Plan::new(ranks, input.sources, input.targets, &options);
@@ -426,7 +426,7 @@ struct OfPlan {
 }
 
 /// The times of the slowest rank, stage by stage. Collective.
-fn slowest(own: &StageSeconds, ranks: &Ranks<'_>) -> Result<StageSeconds, Failure> {
+fn slowest(own: &StageSeconds, ranks: &Ranks) -> Result<StageSeconds, Failure> {
     let StageSeconds { p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total } = *own;
     let mut seconds = [p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total];
     ranks.max(&mut seconds)?;
@@ -435,7 +435,7 @@ fn slowest(own: &StageSeconds, ranks: &Ranks<'_>) -> Result<StageSeconds, Failur
 }
 
 /// What the plans of all ranks resolved to together. Collective.
-fn of_all(own: &Info, ranks: &Ranks<'_>) -> Result<Info, Failure> {
+fn of_all(own: &Info, ranks: &Ranks) -> Result<Info, Failure> {
     let receivers = |count: f64, each: f64| if each > 0.0 { count / each } else { 0.0 };
     let m2l = own.m2l_count as f64;
     let counts = [own.p2p_pairs, own.m2p_count, own.memory_bytes].map(|count| count as f64);
@@ -459,7 +459,7 @@ fn of_all(own: &Info, ranks: &Ranks<'_>) -> Result<Info, Failure> {
 
 impl OnRanks {
     /// Of all ranks. Collective.
-    fn of(own: &RankInfo, timeline: &[Span], ranks: &Ranks<'_>) -> Result<Self, Failure> {
+    fn of(own: &RankInfo, timeline: &[Span], ranks: &Ranks) -> Result<Self, Failure> {
         let RankInfo { points, halo_sources, halo_multipoles, bytes_sent, .. } = *own;
         let routes =
             |span: &&Span| [distributed::STRENGTHS, distributed::SUMS].contains(&span.stage);
@@ -541,7 +541,7 @@ impl Memory {
 
 impl MemoryTaken {
     /// That of the rank that took most. Collective.
-    fn largest(self, ranks: &Ranks<'_>) -> Result<Self, Failure> {
+    fn largest(self, ranks: &Ranks) -> Result<Self, Failure> {
         let number = |bytes: Option<u64>| bytes.map_or(-1.0, |bytes| bytes as f64);
         let mut most = [number(self.working), number(self.peak)];
         ranks.max(&mut most)?;
@@ -575,7 +575,7 @@ impl Errors {
         input: &Input<'_>,
         targets: &[[f64; 3]],
         (potential, gradient): (&[f64], &[f64]),
-        ranks: &Ranks<'_>,
+        ranks: &Ranks,
     ) -> Result<Self, Failure> {
         let mut all = [targets.len() as f64];
         ranks.sum(&mut all)?;

@@ -89,7 +89,7 @@ impl Folder {
 
     /// The folder that rank 0 opens, for all ranks to write files to. Collective.
     pub(crate) fn open_among(
-        ranks: &Ranks<'_>,
+        ranks: &Ranks,
         path: &Path,
         names: &[&str],
         overwrite: bool,
