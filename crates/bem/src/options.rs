@@ -1,5 +1,9 @@
 //! What may be chosen for a solve, how it is followed, and what is said of it.
 
+use std::sync::Arc;
+
+use comm::Group;
+
 use crate::constants::{MAX_ITERATIONS, RESTART, TOLERANCE};
 use crate::solve::gmres::StopReason;
 use crate::space::Density;
@@ -42,6 +46,24 @@ pub struct SolveOptions {
     pub backend: fmm::Backend,
     /// Which GPU, counted from 0.
     pub gpu: usize,
+    /// Ranks that share every solve; `None` = this process alone.
+    pub ranks: Option<Ranks>,
+}
+
+/// This rank's end of a group that shares solves: each rank has a part of the panels with their
+/// near field, and all have the whole problem and get the whole answer. What solves is called by
+/// all of them, with the same problem and options but for the GPU.
+///
+/// Answers are those of one process to the tolerance, and the same on all ranks. Dense solves are
+/// not shared: each rank makes them.
+#[derive(Clone, Debug)]
+pub struct Ranks(pub Group);
+
+impl PartialEq for Ranks {
+    /// Whether they are the same end of the same group.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl Default for SolveOptions {
@@ -58,6 +80,7 @@ impl Default for SolveOptions {
             memory_limit: None,
             backend: fmm::Backend::default(),
             gpu: 0,
+            ranks: None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
-use bem::{Charges, Communicator, Electrostatics, Prepared, Progress, SolveOptions};
+use bem::{Charges, Electrostatics, Group, Prepared, Progress, SolveOptions};
 
 use crate::bars::Bars;
 use crate::checks::{self, Measured};
@@ -162,7 +162,7 @@ impl Solver {
     /// [`bem::Error::Fmm`] with its message. [`Error::Ions`]: those equations are solved at once.
     pub fn solve_among(
         &mut self,
-        group: &dyn Communicator,
+        group: &Group,
         problem: &Problem,
         options: &SolveOptions,
         progress: &dyn Progress,
@@ -173,7 +173,7 @@ impl Solver {
         let permittivity = problem.permittivity();
         let media = problem.media_of(&permittivity);
         let excitations = state::excitations(problem);
-        let own = bem::own_share(group, excitations.len());
+        let own = bem::own_share(&**group, excitations.len());
         let mut solve = || -> Result<_, Error> {
             if let Some(limit) = options.memory_limit {
                 problem.description.check_memory(limit)?;
@@ -192,7 +192,7 @@ impl Solver {
             }
             Err(error) => (Err(error), None),
         };
-        let all = bem::bring_together(group, own)?;
+        let all = bem::bring_together(&**group, own)?;
         let (Some(mut answer), Some(mut kept)) = (all, kept) else { return Ok(None) };
         kept.prepared.complete(&excitations, &mut answer);
         let solution = self.results(problem, (media, &excitations), answer, &mut kept, progress)?;

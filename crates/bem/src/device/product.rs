@@ -78,7 +78,7 @@ impl DeviceProduct {
         columns: usize,
     ) -> Result<(), Error> {
         plans.product(None, columns, |plan| {
-            self.multiply(plan, x, y, columns)?;
+            self.multiply(plan.alone()?, x, y, columns)?;
             Ok(self.device.stream().synchronize()?)
         })
     }
@@ -130,10 +130,16 @@ impl DeviceProduct {
         };
         self.average.over(n, columns, average)?;
         self.near.multiply_add(x, y, columns)?;
-        if let Some(Sampling { panels, rules, kinds, dofs }) = &self.far {
+        if let Some(sampling) = &self.far {
             let (there, mut rows) = (x.to_vec()?, y.to_vec()?);
             let of_columns = ..columns * n;
-            far::add(panels, *rules, kinds, dofs, &there[of_columns], &mut rows[of_columns]);
+            far::add(
+                sampling.seen_far(),
+                None,
+                &there[of_columns],
+                &mut rows[of_columns],
+                columns,
+            )?;
             y.write(&rows)?;
         }
         Ok(())

@@ -105,7 +105,8 @@ fn near_field_and_preconditioner_match_the_processors() {
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         for (precision, rounding) in [(Precision::Single, 1e-6), (Precision::Double, 1e-10)] {
             let mut host =
-                Near::new(&panels, &selection, &integrals, precision, |_| Ok(()), &Quiet).unwrap();
+                Near::new((&panels, None), &selection, &integrals, precision, |_| Ok(()), &Quiet)
+                    .unwrap();
             let mut there =
                 DeviceNear::new(geometry(), &selection, pairs, precision, |_| Ok(()), &Quiet)
                     .unwrap();
@@ -198,7 +199,8 @@ fn products_and_samples_match_the_processors() {
             }
             None => {
                 let mut near =
-                    Near::new(&panels, &selection, &integrals, double, free, &Quiet).unwrap();
+                    Near::new((&panels, None), &selection, &integrals, double, free, &Quiet)
+                        .unwrap();
                 near.subtract_points(&panels, &integrals, rule);
                 Box::new(Host::new(sampling.clone(), near, None))
             }
@@ -365,7 +367,8 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
         );
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         let (double, free) = (Precision::Double, |_| Ok(()));
-        let mut host = Near::new(&panels, selection, &integrals, double, free, &Quiet).unwrap();
+        let mut host =
+            Near::new((&panels, None), selection, &integrals, double, free, &Quiet).unwrap();
         let mut there =
             DeviceNear::new(geometry(), selection, accuracy.pairs, double, free, &Quiet).unwrap();
         compare_rows(&there, &host, &panels, &kinds, accuracy.solid_angles);
@@ -403,7 +406,8 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
                 Some(_) => Box::new(OnDevice::new(DeviceProduct::new(near, rule).unwrap(), None)),
                 None => {
                     let mut near =
-                        Near::new(&panels, selection, &integrals, double, free, &Quiet).unwrap();
+                        Near::new((&panels, None), selection, &integrals, double, free, &Quiet)
+                            .unwrap();
                     near.subtract_points(&panels, &integrals, rule);
                     Box::new(Host::new(sampling.clone(), near, None))
                 }

@@ -8,5 +8,6 @@ pub(crate) mod images;
 pub(crate) mod neighbours;
 pub(crate) mod panels;
 pub(crate) mod patch;
+pub(crate) mod share;
 pub(crate) mod stack;
 pub(crate) mod triangle;

@@ -361,7 +361,7 @@ impl Panels {
 
     /// Regions of layers that panels are in.
     pub(crate) fn regions(&self) -> usize {
-        if self.region.is_empty() { 1 } else { self.factors.len() / self.total() }
+        if self.weights.is_empty() { 1 } else { (self.weights.len() / self.images.len()).isqrt() }
     }
 
     /// In which of these a panel is.

@@ -23,6 +23,7 @@ use rayon::prelude::*;
 
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
+use crate::geometry::share::Share;
 use crate::quadrature::sums::Rule;
 use crate::{Error, Progress, Stage};
 pub(crate) use block::FullRows;
@@ -124,6 +125,19 @@ pub(crate) fn over_images<E: Entry>(
     sum
 }
 
+/// Pairs of panels of a rank's halo are of use where the distance of their centroids is at most so
+/// many times their radii: to the local inverses of panels next to them.
+const OF_HALO: f64 = 2.0;
+
+/// Whether a rank has any use for a pair of panels that it holds.
+fn is_wanted(share: Option<&Share>, panels: &Panels, i: usize, j: usize) -> bool {
+    share.is_none_or(|share| {
+        let (is_own, radii) = (share.is_own(), panels.radius(i) + panels.radius(j));
+        let apart = || panels.nearest_distance(&panels.centroid(i), &panels.centroid(j));
+        is_own[i] || is_own[j] || apart() <= OF_HALO * radii
+    })
+}
+
 /// Panels of a block. A pair within a block is stored once, one across blocks in both: the more
 /// panels, the fewer of those; the fewer, the better blocks spread over threads.
 pub(crate) const BLOCK: usize = 1024;
@@ -201,12 +215,13 @@ impl Near {
         Self { rows: panels, columns: panels, blocks: Blocks::Double(Vec::new()) }
     }
 
-    /// Exact entries on the pairs of `selection`. `check(entries)` may refuse that many.
+    /// Exact entries on the pairs of `selection`; of panels that a rank holds, on those of its own
+    /// and what their neighbours make of each other. `check(entries)` may refuse that many.
     ///
     /// # Errors
     /// [`Error::Interrupted`], and what `check` says.
     pub(crate) fn new<I: PairIntegrals<Entry = f64>>(
-        panels: &Panels,
+        (panels, share): (&Panels, Option<&Share>),
         selection: &Selection,
         integrals: &I,
         precision: Precision,
@@ -214,18 +229,26 @@ impl Near {
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
         let blocks = match precision {
-            Precision::Single => {
-                Blocks::Single(Self::assemble(panels, selection, integrals, check, progress)?)
-            }
-            Precision::Double => {
-                Blocks::Double(Self::assemble(panels, selection, integrals, check, progress)?)
-            }
+            Precision::Single => Blocks::Single(Self::assemble(
+                (panels, share),
+                selection,
+                integrals,
+                check,
+                progress,
+            )?),
+            Precision::Double => Blocks::Double(Self::assemble(
+                (panels, share),
+                selection,
+                integrals,
+                check,
+                progress,
+            )?),
         };
         Ok(Self { rows: panels.len(), columns: panels.len(), blocks })
     }
 
     fn assemble<V: Value, I: PairIntegrals<Entry = f64>>(
-        panels: &Panels,
+        (panels, share): (&Panels, Option<&Share>),
         selection: &Selection,
         integrals: &I,
         check: impl Fn(usize) -> Result<(), Error> + Sync,
@@ -254,7 +277,7 @@ impl Near {
                     candidates.dedup();
                 }
                 // Each pair once.
-                candidates.retain(|&j| j as usize > i);
+                candidates.retain(|&j| j as usize > i && is_wanted(share, panels, i, j as usize));
                 // Always in the mesh's order, whatever that of the rows.
                 let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
                 pairs.clear();
@@ -347,7 +370,7 @@ impl Near {
 
     /// y += A x for `x` of shape (k, columns) and `y` of shape (k, rows).
     pub(crate) fn multiply_add(&self, x: &[f64], y: &mut [f64]) {
-        for (x, y) in x.chunks_exact(self.columns).zip(y.chunks_exact_mut(self.rows)) {
+        for (x, y) in x.chunks_exact(self.columns.max(1)).zip(y.chunks_exact_mut(self.rows.max(1))) {
             let rows = y.par_chunks_mut(BLOCK);
             with!(&self.blocks, |blocks| {
                 blocks.par_iter().zip(rows).for_each(|(block, y)| block.multiply_add(x, y));
@@ -427,8 +450,10 @@ mod tests {
         let rule = Rule::of_degree(2);
         let selection = Selection { diameters: 1.5, rules: [rule, Rule::of_degree(4)], error: 0.0 };
         for precision in [Precision::Single, Precision::Double] {
-            let build =
-                || Near::new(&panels, &selection, &Numbers, precision, |_| Ok(()), &Quiet).unwrap();
+            let build = || {
+                Near::new((&panels, None), &selection, &Numbers, precision, |_| Ok(()), &Quiet)
+                    .unwrap()
+            };
             let mut near = build();
             assert!(near.blocks() > 1);
             let rows = all_rows(&near);

@@ -65,6 +65,15 @@ impl Needs {
         Self { columns, rows }
     }
 
+    /// Those of some of the panels.
+    pub(crate) fn subset(&self, chosen: &[u32]) -> Self {
+        let of = |i: &u32| *i as usize;
+        Self {
+            columns: chosen.iter().map(|i| self.columns[of(i)]).collect(),
+            rows: chosen.iter().map(|i| self.rows[of(i)]).collect(),
+        }
+    }
+
     /// What an error of the potential of a unit charge on panel `column` counts in another's row.
     pub(crate) fn weight(&self, panels: &Panels, row: usize, column: usize) -> f64 {
         let Induced { density, around } = self.columns[column];

@@ -10,10 +10,11 @@ use rayon::prelude::*;
 use super::accuracy::Accuracy;
 use super::pairs::{LayerPairs, RowKind};
 use super::select::Choice;
-use super::{Entry, PairIntegrals, Precision, Selection, changes, curved, over_images};
+use super::{Entry, PairIntegrals, Precision, Selection, changes, curved, is_wanted, over_images};
 use crate::constants::COARSE_REACH;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
+use crate::geometry::share::Share;
 use crate::integrals::linear_nodes::Block;
 use crate::integrals::linear_pair::{double_layer, single_layer, transposed};
 use crate::integrals::pair::PairQuadrature;
@@ -265,19 +266,23 @@ struct Pair {
 }
 
 impl Slopes {
-    /// For the operator that has these pairs. `check(entries)` may refuse that many.
+    /// The pairs that are looked at, given those of constant densities.
+    pub(crate) fn selection(of_means: &Selection) -> Selection {
+        Selection { diameters: of_means.diameters.max(COARSE_REACH), ..of_means.clone() }
+    }
+
+    /// For the operator that has these pairs, as [`Near::new`](super::Near::new). `check(entries)` may refuse that many.
     ///
     /// # Errors
     /// [`Error::Interrupted`], and what `check` says.
     pub(crate) fn new(
-        pairs: &SlopePairs<'_>,
+        (pairs, share): (&SlopePairs<'_>, Option<&Share>),
         check: impl Fn(usize) -> Result<(), Error> + Sync,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
         let (panels, rule) = (pairs.even.panels, pairs.accuracy.rule);
         let selection = &pairs.accuracy.selection;
-        let selection =
-            Selection { diameters: selection.diameters.max(COARSE_REACH), ..selection.clone() };
+        let selection = Self::selection(selection);
         let n = panels.len();
         let reach = selection.reach(panels);
         let search = Neighbours::new(panels.centroids(), &reach);
@@ -297,7 +302,7 @@ impl Slopes {
                     candidates.dedup();
                 }
                 // Each pair once, in the mesh's order, whatever that of the rows.
-                candidates.retain(|&j| j as usize > i);
+                candidates.retain(|&j| j as usize > i && is_wanted(share, panels, i, j as usize));
                 chosen.clear();
                 let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
                 chosen.extend(candidates.iter().map(ordered));

@@ -3,20 +3,25 @@
 
 use std::sync::Arc;
 
+use comm::Group;
+
 use super::fast_sum::FastSum;
-use super::host::{Host, Sampling};
+use super::host::{Host, Part, Sampling};
+use super::layer::Layer;
 use crate::device::{
     self, DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, OnDevice,
 };
 use crate::geometry::panels::Panels;
+use crate::geometry::share::{self, Share};
 use crate::near::accuracy::Accuracy;
 use crate::near::functions::FunctionPairs;
 use crate::near::pairs::{LayerPairs, RowKind};
 use crate::near::slopes::{SlopePairs, Slopes};
 use crate::near::{self, Near, Needs};
-use crate::precondition::interfaces::Preconditioner;
+use crate::precondition::interfaces::{OfAll, Preconditioner};
 use crate::precondition::mode_inverse::ModeInverse;
 use crate::solve::backend::Backend;
+use crate::solve::schedule::PlanSchedule;
 use crate::space::{Density, Dofs};
 use crate::{Error, Progress};
 
@@ -24,11 +29,13 @@ use crate::{Error, Progress};
 const WORTH_A_GPU: usize = 10_000;
 
 /// Where an operator is computed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) backend: fmm::Backend,
     /// Which GPU, counted from 0.
     pub(crate) gpu: usize,
+    /// Ranks that share the panels.
+    pub(crate) group: Option<Group>,
 }
 
 /// What an operator over some panels needs.
@@ -38,6 +45,8 @@ pub(crate) struct Discretisation {
     /// The smallest gap between panels, in sizes of a panel.
     gap: f64,
     target: Target,
+    /// What this rank has of the panels.
+    part: Option<Part>,
     /// The panels on a GPU, if that is to do the whole solve.
     geometry: Option<DeviceGeometry>,
 }
@@ -52,10 +61,11 @@ pub(crate) struct Close<'a> {
 }
 
 impl Discretisation {
-    /// For a solver's `tolerance`, every quadrature rule raised by `increment` orders.
+    /// For a solver's `tolerance`, every quadrature rule raised by `increment` orders. Collective
+    /// where ranks share the panels.
     ///
     /// # Errors
-    /// The GPU's, where it was asked for.
+    /// The GPU's, where it was asked for; messages that do not pass.
     #[tracing::instrument(level = "debug", skip_all, name = "discretisation")]
     pub(crate) fn new(
         panels: &Arc<Panels>,
@@ -67,31 +77,58 @@ impl Discretisation {
     ) -> Result<Self, Error> {
         let accuracy = Accuracy::new(tolerance, increment);
         let geometry = if matches!(dofs, Dofs::Charges(Density::Constant)) {
-            geometry(panels, kinds, target, accuracy.selection.diameters)?
+            geometry(panels, kinds, &target, accuracy.selection.diameters)?
         } else {
             None
         };
-        let gap = match &geometry {
-            Some(geometry) => geometry.smallest_relative_gap(accuracy.rule)?,
-            None => near::smallest_relative_gap(panels, accuracy.rule),
-        };
-        let accuracy = accuracy.for_gap(gap);
         let rules = [accuracy.rule, dofs.test_rule(accuracy.rule)];
         let sampling = Sampling { panels: Arc::clone(panels), rules, kinds: kinds.into(), dofs };
-        Ok(Self { accuracy, sampling, gap, target, geometry })
+        let part = match &target.group {
+            Some(group) => Some(part(group, &sampling, &accuracy)?),
+            None => None,
+        };
+        let gap = match (&geometry, &part) {
+            (Some(geometry), _) => geometry.smallest_relative_gap(accuracy.rule)?,
+            (None, None) => near::smallest_relative_gap(panels, accuracy.rule),
+            (None, Some(Part { share, held, .. })) => {
+                share.least(near::smallest_relative_gap(&held.panels, accuracy.rule))?
+            }
+        };
+        let accuracy = accuracy.for_gap(gap);
+        Ok(Self { accuracy, sampling, gap, target, part, geometry })
     }
 
     /// The same with rows of other kinds, on processor cores.
     pub(crate) fn with_kinds(&self, kinds: &[RowKind]) -> Self {
         let sampling = Sampling { kinds: kinds.into(), ..self.sampling.clone() };
-        Self { accuracy: self.accuracy.clone(), sampling, geometry: None, ..*self }
+        let part = self.part.as_ref().map(|part| part.with_kinds(kinds));
+        let (accuracy, target) = (self.accuracy.clone(), self.target.clone());
+        Self { accuracy, sampling, gap: self.gap, target, part, geometry: None }
     }
 
     /// The fast sum of products with so many columns at once.
     pub(crate) fn fast_sum(&self, tolerance: f64, columns: usize) -> FastSum {
-        let Target { backend, gpu } = self.target;
-        let sampling = self.sampling.clone();
-        FastSum { sampling, gap: self.gap, tolerance, columns, backend, gpu }
+        let Target { backend, gpu, .. } = self.target;
+        let (sampling, part) = (self.sampling.clone(), self.part.clone());
+        FastSum { sampling, part, gap: self.gap, tolerance, columns, backend, gpu }
+    }
+
+    /// Panels that this process holds, its own among them, and those of images.
+    pub(crate) fn held(&self) -> [usize; 2] {
+        let held = self.part.as_ref().map_or(&self.sampling, |part| &part.held);
+        [held.panels.len(), held.panels.total()]
+    }
+
+    /// The layer without a near field, with these plans.
+    pub(crate) fn bare(&self, plans: PlanSchedule) -> Layer {
+        Layer::new(self.sampling.clone(), plans, self.without_near_field())
+    }
+
+    /// Products without a near field, which takes no memory.
+    pub(crate) fn without_near_field(&self) -> Box<dyn Backend> {
+        let [held, _] = self.held();
+        let of = (self.sampling.clone(), self.part.clone());
+        Box::new(Host::new(of, Near::none(held), None))
     }
 
     /// Keeps the near field off the GPU: the fast sum is not there.
@@ -100,10 +137,11 @@ impl Discretisation {
     }
 
     /// The near field, with a preconditioner where `conductor` is given: that of each panel, `None`
-    /// on interfaces.
+    /// on interfaces. Collective where ranks share the panels.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], what `close.check` says, and the GPU's where it was asked for.
+    /// [`Error::Interrupted`], what `close.check` says, and the GPU's where it was asked for;
+    /// messages that do not pass.
     #[tracing::instrument(level = "debug", skip_all, name = "near field and preconditioner")]
     pub(crate) fn backend(
         &mut self,
@@ -127,30 +165,47 @@ impl Discretisation {
         conductor: Option<&[Option<u32>]>,
     ) -> Result<Box<dyn Backend>, Error> {
         let Accuracy { rule, selection, pairs, solid_angles, precision, .. } = &self.accuracy;
-        let Sampling { panels, kinds, dofs, .. } = &self.sampling;
+        let part = self.part.as_ref();
+        let (share, group) = (part.map(|part| &*part.share), self.target.group.as_ref());
+        let Sampling { panels, kinds, dofs, .. } = part.map_or(&self.sampling, |part| &part.held);
         let (check, progress) = (close.check, close.progress);
         if let Dofs::Functions(functions) = dofs {
             let pairs = FunctionPairs { panels, kinds, functions, accuracy: &self.accuracy };
             let near = Near::of_functions(&pairs, *precision, check, progress)?;
-            return Ok(Box::new(Host::new(self.sampling.clone(), near, None)));
+            return Ok(Box::new(Host::new((self.sampling.clone(), None), near, None)));
         }
+        let needs = match (close.needs, share) {
+            (Some(needs), Some(share)) => Some(&needs.subset(share.held())),
+            (needs, _) => needs,
+        };
         let entries = LayerPairs::new(panels, kinds, *pairs).with_solid_angles(*solid_angles);
-        let exact = entries.with_needs(close.needs);
-        let mut near = Near::new(panels, selection, &exact, *precision, check, progress)?;
-        let preconditioner =
-            conductor.map(|conductor| Box::new(Preconditioner::new(&near, panels, conductor)));
+        let exact = entries.with_needs(needs);
+        let near = Near::new((panels, share), selection, &exact, *precision, check, progress);
+        let mut near = share::agreed(group, near)?;
+        let preconditioner = match (conductor, part) {
+            (None, _) => None,
+            (Some(conductor), None) => Some(Preconditioner::new(&near, panels, conductor, None)?),
+            (Some(conductor), Some(Part { share, .. })) => {
+                let all = OfAll { share, panels: &self.sampling.panels, conductor };
+                let held = share.held_of(conductor);
+                Some(Preconditioner::new(&near, panels, &held, Some(all))?)
+            }
+        };
+        let preconditioner = preconditioner.map(Box::new);
         near.subtract_points(panels, &exact, rule);
         if !matches!(dofs, Dofs::Charges(Density::Linear)) {
-            return Ok(Box::new(Host::new(self.sampling.clone(), near, preconditioner)));
+            let of = (self.sampling.clone(), self.part.clone());
+            return Ok(Box::new(Host::new(of, near, preconditioner)));
         }
         let accuracy = &self.accuracy;
         let pairs = SlopePairs { even: &exact, accuracy, solid_angles: *solid_angles };
         let known = near.entries();
-        let slopes = Slopes::new(&pairs, |entries| check(known + entries), progress)?;
+        let slopes = Slopes::new((&pairs, share), |entries| check(known + entries), progress);
+        let slopes = share::agreed(group, slopes)?;
         let is_conductor = |i: usize| kinds[i] == RowKind::Single;
-        let has_inverse = preconditioner.is_some() && kinds.contains(&RowKind::Single);
+        let has_inverse = preconditioner.is_some() && self.sampling.has(RowKind::Single);
         let inverse = has_inverse.then(|| ModeInverse::new(&pairs, &near, &slopes, &is_conductor));
-        let host = Host::new(self.sampling.clone(), near, preconditioner);
+        let host = Host::new((self.sampling.clone(), self.part.clone()), near, preconditioner);
         Ok(Box::new(host.with_slopes(slopes, inverse)))
     }
 
@@ -176,15 +231,28 @@ impl Discretisation {
     }
 }
 
+/// What this rank has of the panels of all. Collective.
+fn part(group: &Group, sampling: &Sampling, accuracy: &Accuracy) -> Result<Part, Error> {
+    let selection = match sampling.dofs {
+        Dofs::Charges(Density::Linear) => &Slopes::selection(&accuracy.selection),
+        _ => &accuracy.selection,
+    };
+    let panels = &sampling.panels;
+    let share = Share::new(group, panels, &selection.reach(panels))?;
+    let (own, held) = (sampling.subset(share.own()), sampling.subset(share.held()));
+    Ok(Part { share: Arc::new(share), own, held })
+}
+
 /// The panels on the GPU, if that is to do the whole solve.
 fn geometry(
     panels: &Panels,
     kinds: &[RowKind],
-    target: Target,
+    target: &Target,
     diameters: f64,
 ) -> Result<Option<DeviceGeometry>, Error> {
-    // Pairs of curved panels, and those in several layers, are integrated by processors.
-    if panels.are_curved() || panels.regions() > 1 {
+    // Pairs of curved panels, those in several layers, and those of ranks are integrated by
+    // processors.
+    if panels.are_curved() || panels.regions() > 1 || target.group.is_some() {
         return Ok(None);
     }
     let open = || DeviceGeometry::new(&device::open(target.gpu)?, panels, kinds, diameters);
@@ -207,9 +275,7 @@ mod tests {
     use mesh::mirror::Plane;
 
     use super::*;
-    use crate::operator::layer::Layer;
     use crate::solve::gmres::LinearOperator;
-    use crate::solve::schedule::PlanSchedule;
     use crate::space::{FunctionSpace, Test, TestTrial};
     use crate::{Images, Mirror, Quiet};
 
@@ -236,7 +302,7 @@ mod tests {
         };
         let kinds = vec![kind; panels.len()];
         let dofs = Dofs::Functions(Arc::new(functions));
-        let target = Target { backend: fmm::Backend::Cpu, gpu: 0 };
+        let target = Target { backend: fmm::Backend::Cpu, gpu: 0, group: None };
         let mut parts = Discretisation::new(&panels, &kinds, dofs, TOLERANCE, 1, target).unwrap();
         let plan = parts.fast_sum(TOLERANCE, 1).plan(TOLERANCE).unwrap();
         let close = Close { needs: None, check: &|_| Ok(()), progress: &Quiet };

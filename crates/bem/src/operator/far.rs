@@ -2,8 +2,10 @@
 
 use rayon::prelude::*;
 
+use crate::Error;
 use crate::geometry::far::FarImages;
 use crate::geometry::panels::Panels;
+use crate::geometry::share::Share;
 use crate::near::pairs::RowKind;
 use crate::quadrature::sums::Rule;
 use crate::space::Dofs;
@@ -18,8 +20,9 @@ pub(crate) fn coefficients(
     panels: &Panels,
     rule: &'static Rule,
     dofs: &Dofs,
+    share: Option<&Share>,
     x: &[f64],
-) -> Vec<f64> {
+) -> Result<Vec<f64>, Error> {
     let zeros = || vec![0.0; far.moments()];
     let chunk = |mut moments: Vec<f64>, first: usize| {
         let mut charges = vec![0.0; rule.len()];
@@ -37,24 +40,42 @@ pub(crate) fn coefficients(
         a
     };
     let firsts = (0..panels.len()).into_par_iter().step_by(TOGETHER);
-    far.coefficients(&firsts.fold(zeros, chunk).reduce(zeros, both))
+    let mut moments = firsts.fold(zeros, chunk).reduce(zeros, both);
+    if let Some(share) = share {
+        share.sum(&mut moments)?;
+    }
+    Ok(far.coefficients(&moments))
+}
+
+/// Rows, and the panels whose images far away they see.
+#[derive(Clone, Copy)]
+pub(crate) struct SeenFar<'a> {
+    pub(crate) panels: &'a Panels,
+    /// Rules of the sources, and of the targets.
+    pub(crate) rules: [&'static Rule; 2],
+    pub(crate) kinds: &'a [RowKind],
+    pub(crate) dofs: &'a Dofs,
 }
 
 /// Adds to rows of charges what images far away of charges `x` do there, shape (columns, modes,
-/// panels) both.
+/// panels) both. Collective where ranks share the panels.
+///
+/// # Errors
+/// Messages that do not pass.
 pub(crate) fn add(
-    panels: &Panels,
-    rules: [&'static Rule; 2],
-    kinds: &[RowKind],
-    dofs: &Dofs,
+    SeenFar { panels, rules, kinds, dofs }: SeenFar<'_>,
+    share: Option<&Share>,
     x: &[f64],
     y: &mut [f64],
-) {
-    let (Some(far), Dofs::Charges(density)) = (panels.far(), dofs) else { return };
+    columns: usize,
+) -> Result<(), Error> {
+    let (Some(far), Dofs::Charges(density)) = (panels.far(), dofs) else { return Ok(()) };
     let (n, modes) = (panels.len(), density.modes());
     let weights = rules[1].modes();
-    for (x, y) in x.chunks_exact(modes * n).zip(y.chunks_exact_mut(modes * n)) {
-        let coefficients = coefficients(far, panels, rules[0], dofs, x);
+    for column in 0..columns {
+        let of_column = column * modes * n..(column + 1) * modes * n;
+        let (x, y) = (&x[of_column.clone()], &mut y[of_column]);
+        let coefficients = coefficients(far, panels, rules[0], dofs, share, x)?;
         let of_panel = |i: usize| {
             let mut sums = [0.0; crate::quadrature::modes::MODES];
             let (normals, region) = (panels.normals(rules[1], i), panels.region(i));
@@ -73,4 +94,5 @@ pub(crate) fn add(
             (0..modes).for_each(|mode| y[mode * n + i] += sums[mode]);
         }
     }
+    Ok(())
 }

@@ -1,9 +1,10 @@
 //! The fast sum of an operator: its plan, how exact it is, and when it is made more so.
 
-use super::host::Sampling;
+use super::host::{Part, Sampling};
 use super::points::QuadraturePoints;
 use crate::constants::{COINCIDENT, COINCIDENT_POTENTIALS, ROUNDING, SHARE, TIGHTEST};
 use crate::near::pairs::RowKind;
+use crate::solve::plan::Plan;
 use crate::{Error, SolveOptions};
 
 /// An error of the fast sum's potentials of so many tolerances is no solution: there are too few
@@ -23,6 +24,8 @@ pub(crate) struct SampledError {
 #[derive(Clone)]
 pub(crate) struct FastSum {
     pub(crate) sampling: Sampling,
+    /// What this rank has of it, if several share it.
+    pub(crate) part: Option<Part>,
     /// The smallest gap between panels, in sizes of a panel.
     pub(crate) gap: f64,
     /// The solver's.
@@ -36,9 +39,9 @@ impl FastSum {
     /// Its plan for this tolerance.
     ///
     /// # Errors
-    /// Those of [`fmm::Plan::new`].
+    /// Those of [`Plan::new`].
     #[tracing::instrument(level = "debug", skip_all, name = "plan", fields(tolerance))]
-    pub(crate) fn plan(&self, tolerance: f64) -> Result<fmm::Plan, Error> {
+    pub(crate) fn plan(&self, tolerance: f64) -> Result<Plan, Error> {
         let Sampling { panels, rules, .. } = &self.sampling;
         let options = fmm::Options {
             tolerance,
@@ -50,13 +53,16 @@ impl FastSum {
             gpu: self.gpu,
             ..fmm::Options::default()
         };
-        let [sources, targets] = rules.map(|rule| QuadraturePoints::new(panels, rule));
-        let are_same = rules[0].degree() == rules[1].degree();
-        Ok(match sources.with_images() {
-            Some(all) => fmm::Plan::new(&all, Some(&targets.all()), &options)?,
-            None if are_same => fmm::Plan::new(&targets.all(), None, &options)?,
-            None => fmm::Plan::new(&sources.all(), Some(&targets.all()), &options)?,
-        })
+        let (own, group) = match &self.part {
+            Some(Part { share, own, .. }) => (&own.panels, Some(share.group())),
+            None => (panels, None),
+        };
+        let [sources, targets] = rules.map(|rule| QuadraturePoints::new(own, rule));
+        let (points, targets) = (sources.of_all_images(), targets.all());
+        // The same on all ranks, also on those without panels.
+        let has_images = panels.total() > panels.len();
+        let are_same = !has_images && rules[0].degree() == rules[1].degree();
+        Ok(Plan::new(group, &points, (!are_same).then_some(&targets[..]), &options)?)
     }
 
     /// The format of the sum: what close points add the correction takes away again, which needs

@@ -12,16 +12,16 @@
 //! business.
 
 use super::fast_sum::SampledError;
-use super::host::{Host, Sampling};
+use super::host::Sampling;
 use super::points::QuadraturePoints;
 use crate::Error;
 use crate::geometry::triangle::Vec3;
-use crate::near::Near;
 use crate::near::pairs::RowKind;
 use crate::quadrature::TriangleNode;
 use crate::solve::backend::{Backend, Equations, Sampled};
 use crate::solve::gmres::{GmresInfo, GmresParams, LinearOperator};
 use crate::solve::schedule::PlanSchedule;
+use crate::solve::plan::Plan;
 
 /// The operator.
 pub(crate) struct Layer {
@@ -34,19 +34,6 @@ impl Layer {
     /// `plans` are over all [`QuadraturePoints`] of `sampling`, images as sources alone.
     pub(crate) fn new(sampling: Sampling, plans: PlanSchedule, backend: Box<dyn Backend>) -> Self {
         Self { sampling, plans, backend }
-    }
-
-    /// Without a near field.
-    pub(crate) fn bare(sampling: Sampling, plans: PlanSchedule) -> Self {
-        let backend =
-            Box::new(Host::new(sampling.clone(), Near::none(sampling.panels.len()), None));
-        Self::new(sampling, plans, backend)
-    }
-
-    /// Drops the near field, for the memory it takes.
-    pub(crate) fn drop_near_field(&mut self) {
-        let near = Near::none(self.sampling.panels.len());
-        self.backend = Box::new(Host::new(self.sampling.clone(), near, None));
     }
 
     /// The plans, and how long products with them take.
@@ -65,7 +52,7 @@ impl Layer {
     }
 
     /// Takes another plan of true residuals over the same points.
-    pub(crate) fn set_plan(&mut self, plan: fmm::Plan, tolerance: f64) {
+    pub(crate) fn set_plan(&mut self, plan: Plan, tolerance: f64) {
         self.plans.set_tight(plan, tolerance);
     }
 

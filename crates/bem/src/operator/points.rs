@@ -49,14 +49,14 @@ impl<'a> QuadraturePoints<'a> {
         self.of(panel).nth(node).map_or([f64::NAN; 3], |(x, _)| x.into())
     }
 
-    /// The panel that point `index` is on.
-    pub(crate) fn panel(&self, index: usize) -> usize {
-        index / self.rule.len()
-    }
-
     /// All points.
     pub(crate) fn all(&self) -> Vec<[f64; 3]> {
         self.of_panels(self.panels.len())
+    }
+
+    /// All points, then those of the panels' images, if there are any.
+    pub(crate) fn of_all_images(&self) -> Vec<[f64; 3]> {
+        self.of_panels(self.panels.total())
     }
 
     /// All points, then those of the panels' images; none if there are no images, for then all

@@ -339,13 +339,15 @@ impl Surface {
         } else {
             (Dofs::Functions(Arc::new(functions)), 1)
         };
-        let (target, kinds) =
-            (Target { backend: options.backend, gpu: options.gpu }, vec![kind; panels.len()]);
+        let (target, kinds) = (
+            Target { backend: options.backend, gpu: options.gpu, group: None },
+            vec![kind; panels.len()],
+        );
         let mut parts =
             Discretisation::new(panels, &kinds, dofs, options.tolerance, increment, target)?;
         let sum = parts.fast_sum(options.tolerance, options.columns);
         let plan = sum.plan(options.tolerance)?;
-        if plan.device().is_none() {
+        if !plan.is_on_gpu_alone() {
             parts.leave_device();
         }
         let close = Close { needs: None, check: &|_| Ok(()), progress: &Quiet };

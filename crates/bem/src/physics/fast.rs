@@ -3,6 +3,8 @@
 
 use std::time::Instant;
 
+use comm::Group;
+
 use super::Excitation;
 use super::cost;
 use super::external;
@@ -11,6 +13,7 @@ use super::prepared::Found;
 use super::rows::System;
 use super::sampled::chosen;
 use crate::constants::{GROUP, OF_ACTION, SAMPLES, TIGHTENINGS, TIGHTEST, WEAK};
+use crate::geometry::share;
 use crate::near::pairs::RowKind;
 use crate::near::{self, Needs, Sources};
 use crate::operator::discretisation::{Close, Discretisation, Target};
@@ -62,27 +65,29 @@ impl Fast {
         progress: &dyn Progress,
         timings: &mut Timings,
     ) -> Result<Self, Error> {
-        let (n, kinds) = (system.panels.len(), &system.rows.kinds);
-        let target = Target { backend: options.backend, gpu: options.gpu };
+        let kinds = &system.rows.kinds;
+        let group = options.ranks.as_ref().map(|ranks| Group::clone(&ranks.0));
+        let target = Target { backend: options.backend, gpu: options.gpu, group };
         let (tolerance, increment) = (options.tolerance, options.quadrature_increment);
         let dofs = Dofs::Charges(system.density);
         let mut discretisation =
             Discretisation::new(&system.panels, kinds, dofs, tolerance, increment, target)?;
-        let accuracy = &discretisation.accuracy;
+        let (accuracy, held) = (&discretisation.accuracy, discretisation.held());
         let memory = cost::Fast {
-            panels: [n, system.panels.total()],
+            panels: held,
             points: accuracy.rule.len(),
-            entries: n * near::REGULAR_ROW,
+            entries: held[0] * near::REGULAR_ROW,
             precision: accuracy.precision,
             is_symmetric: !kinds.contains(&RowKind::Adjoint),
             gradient: kinds.contains(&RowKind::Adjoint),
             columns,
             limit: options.memory_limit,
         };
-        memory.check(memory.entries)?;
+        let agreed = |own| share::agreed(options.ranks.as_ref().map(|ranks| &ranks.0), own);
+        agreed(memory.check(memory.entries))?;
         let go_on = |done: u64| {
             let on = progress.advance(Stage::Plan, done, 1);
-            if on { Ok(()) } else { Err(Error::Interrupted) }
+            agreed(if on { Ok(()) } else { Err(Error::Interrupted) })
         };
         go_on(0)?;
         let started = Instant::now();
@@ -92,7 +97,7 @@ impl Fast {
         timings.plan = started.elapsed().as_secs_f64();
         go_on(1)?;
         // The near field is where the fast sum is.
-        if first_plan.device().is_none() {
+        if !first_plan.is_on_gpu_alone() {
             discretisation.leave_device();
         }
         let plans = if options.relax {
@@ -101,7 +106,7 @@ impl Fast {
         } else {
             PlanSchedule::fixed(first_plan)
         };
-        let layer = Layer::bare(discretisation.sampling.clone(), plans);
+        let layer = discretisation.bare(plans);
         Ok(Self { discretisation, memory, sum, tolerance, layer, needs: None, sheets: None })
     }
 
@@ -166,7 +171,7 @@ impl Fast {
         // Before the next ones are made.
         self.needs = None;
         self.sheets = None;
-        self.layer.drop_near_field();
+        self.layer.set_backend(self.discretisation.without_near_field());
         let finer = SolveOptions {
             tolerance: (share * options.tolerance).max(TIGHTEST),
             fmm_tolerance: Some(self.tolerance),

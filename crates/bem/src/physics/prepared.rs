@@ -407,7 +407,7 @@ impl Prepared {
         // What is left by whole rows; where the points are to blame, there must be more of them.
         let asked = BY_WHOLE_ROWS * self.options.tolerance;
         let whole_rows = |x: &[f64]| by_action(system, excitation, x, self.options.tolerance);
-        let mut residual = whole_rows(&found.charges);
+        let mut residual = whole_rows(&found.charges)?;
         if residual.relative > asked {
             let x = found.charges;
             fast.make_finer(system, FINER * asked / residual.relative, &self.options, progress)?;
@@ -415,7 +415,7 @@ impl Prepared {
             found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
             known.iter_mut().zip(found.solved).for_each(|(known, solved)| known.go_on(solved));
             found.solved = known;
-            residual = whole_rows(&found.charges);
+            residual = whole_rows(&found.charges)?;
         }
         let response = self.responses(std::slice::from_ref(excitation), found).pop();
         Ok(response.map(|response| Refined { response, residual }))

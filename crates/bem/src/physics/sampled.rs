@@ -16,7 +16,7 @@ use crate::near::accuracy::Accuracy;
 use crate::near::pairs::{LayerPairs, RowKind, Scratch};
 use crate::near::slopes::SlopePairs;
 use crate::near::{Entry, PairIntegrals};
-use crate::operator::far;
+use crate::operator::far::{self, SeenFar};
 use crate::operator::points::QuadraturePoints;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::sums::Rule;
@@ -108,7 +108,7 @@ pub(super) fn of_triangles(
     let x: Vec<Vec<f64>> = solved.iter().map(|(_, charges)| of_modes(charges)).collect();
     let solved: Vec<(&Excitation, &[f64])> =
         solved.iter().zip(&x).map(|((excitation, _), x)| (*excitation, &x[..])).collect();
-    Ok(of_system(system, &solved, RelativeTo::Largest, tolerance))
+    of_system(system, &solved, RelativeTo::Largest, tolerance)
 }
 
 /// The residual of a state with unknowns `x`, relative to what acts on each conductor and
@@ -118,9 +118,9 @@ pub(super) fn by_action(
     excitation: &Excitation,
     x: &[f64],
     tolerance: f64,
-) -> SampledResidual {
-    let found = of_system(system, &[(excitation, x)], RelativeTo::Action, tolerance);
-    found.first().copied().unwrap_or(SampledResidual { conductor: None, relative: 0.0 })
+) -> Result<SampledResidual, Error> {
+    let found = of_system(system, &[(excitation, x)], RelativeTo::Action, tolerance)?;
+    Ok(found.first().copied().unwrap_or(SampledResidual { conductor: None, relative: 0.0 }))
 }
 
 /// The residual that unknowns leave in the equations of each excitation.
@@ -129,7 +129,7 @@ fn of_system(
     solved: &[(&Excitation, &[f64])],
     relative_to: RelativeTo,
     tolerance: f64,
-) -> Vec<SampledResidual> {
+) -> Result<Vec<SampledResidual>, Error> {
     let (panels, rows) = (&system.panels, &system.rows);
     let count = (ENTRIES / panels.total().max(1)).clamp(ROWS[0], ROWS[1]);
     let chosen = chosen(system, count.max(rows.parts().min(PARTS)));
@@ -154,7 +154,7 @@ fn of_system(
     let is_fine = tolerance < FINE || relative_to == RelativeTo::Action;
     let whole = WholeRows::new((panels, system.density), &kinds, &slopes, &chosen, is_fine);
     let columns: Vec<&[f64]> = solved.iter().map(|(_, x)| *x).collect();
-    let products = whole.times(&columns);
+    let products = whole.times(&columns)?;
     let residual = |column: usize| {
         let (excitation, x) = solved[column];
         let right = |i: usize| match rows.conductor[i] {
@@ -173,7 +173,7 @@ fn of_system(
         sized.iter().for_each(|&i| sizes.add(rows.part(i), right(i)));
         worst(system, (excitation, x), [&residuals, &sizes], relative_to)
     };
-    (0..solved.len()).map(residual).collect()
+    Ok((0..solved.len()).map(residual).collect())
 }
 
 /// The part whose residual is largest, where residuals and right-hand sides of each part are known.
@@ -272,7 +272,7 @@ impl<'a> WholeRows<'a> {
     }
 
     /// The rows' products with unknowns of each column.
-    fn times(&self, columns: &[&[f64]]) -> Vec<Vec<f64>> {
+    fn times(&self, columns: &[&[f64]]) -> Result<Vec<Vec<f64>>, Error> {
         let (panels, n, rows) = (self.panels, self.panels.len(), self.chosen.len());
         let modes = columns.first().map_or(0, |x| x.len() / n.max(1));
         let add_panels = |mut sums: Vec<f64>, first: usize| {
@@ -293,12 +293,13 @@ impl<'a> WholeRows<'a> {
         };
         let firsts = (0..panels.total()).into_par_iter().step_by(TOGETHER);
         let sums = firsts.fold(zeros, add_panels).reduce(zeros, both);
-        let completed = |(c, x): (usize, &&[f64])| {
+        let completed = |(c, x): (usize, &&[f64])| -> Result<Vec<f64>, Error> {
             let mut sums = sums[c * rows..(c + 1) * rows].to_vec();
             if panels.far().is_some() {
                 let mut all = vec![0.0; x.len()];
                 let rule = self.points.rule();
-                far::add(panels, [rule; 2], self.kinds, &self.dofs, x, &mut all);
+                let (rules, kinds, dofs) = ([rule; 2], self.kinds, &self.dofs);
+                far::add(SeenFar { panels, rules, kinds, dofs }, None, x, &mut all, 1)?;
                 sums.iter_mut().zip(self.chosen).for_each(|(sum, &i)| *sum += all[i]);
             }
             for ((sum, row), &i) in sums.iter_mut().zip(&self.corrections).zip(self.chosen) {
@@ -308,7 +309,7 @@ impl<'a> WholeRows<'a> {
                 };
                 *sum += row.iter().map(of).sum::<f64>();
             }
-            sums
+            Ok(sums)
         };
         columns.iter().enumerate().map(completed).collect()
     }

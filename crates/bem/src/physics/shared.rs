@@ -202,10 +202,10 @@ mod tests {
     fn shares_are_even_and_come_together_bit_by_bit() {
         for ranks in 1..=6 {
             let found = comm::run(ranks, |group| {
-                let own = own_share(group, 5);
+                let own = own_share(&**group, 5);
                 assert!(own.len() <= 5_usize.div_ceil(ranks) && own.len() >= 5 / ranks);
                 let own = (!own.is_empty()).then(|| answer(own));
-                bring_together::<Error>(group, Ok(own)).unwrap()
+                bring_together::<Error>(&**group, Ok(own)).unwrap()
             });
             let mut found = found.into_iter();
             let all = found.next().flatten().unwrap();
@@ -214,7 +214,7 @@ mod tests {
             assert_eq!(format!("{:?}", all.responses), format!("{:?}", expected.responses));
             assert_eq!(all.gauss_defect, 1.0);
             assert_eq!(all.fmm_error_sampled, Some(1e-7));
-            let last = comm::run(ranks, |group| own_share(group, 5).start.min(4));
+            let last = comm::run(ranks, |group| own_share(&**group, 5).start.min(4));
             assert_eq!(all.timings.solve, *last.iter().max().unwrap() as f64);
         }
     }
@@ -223,7 +223,7 @@ mod tests {
     fn a_rank_that_fails_fails_all() {
         let found = comm::run(3, |group| {
             let own = if group.rank() == 1 { Err(Error::Interrupted) } else { Ok(None) };
-            bring_together(group, own).unwrap_err().to_string()
+            bring_together(&**group, own).unwrap_err().to_string()
         });
         assert_eq!(found[1], "interrupted");
         assert_eq!(found[0], found[2]);

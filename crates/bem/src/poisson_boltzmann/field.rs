@@ -16,6 +16,7 @@ use crate::Error;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::triangle::Vec3;
 use crate::quadrature::TriangleNode;
+use crate::solve::plan::Plan;
 
 /// Values at points.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,7 +37,7 @@ impl Screened {
         sources: &[[f64; 3]],
         targets: &[[f64; 3]],
         with_gradient: bool,
-    ) -> Result<fmm::Plan, Error> {
+    ) -> Result<Plan, Error> {
         let options = fmm::Options {
             kernel: self.regions.media[region].kernel(),
             mode: fmm::Mode::Auto,
@@ -47,7 +48,7 @@ impl Screened {
             gpu: self.options.gpu,
             ..fmm::Options::default()
         };
-        Ok(fmm::Plan::new(sources, Some(targets), &options)?)
+        Ok(Plan::new(None, sources, Some(targets), &options)?)
     }
 
     /// Largest relative error of fast sums of the solution, against direct sums at some points.
@@ -64,7 +65,7 @@ impl Screened {
             let kernel = self.regions.media[boundary.region].kernel();
             let (mode, dipoles) = (fmm::Mode::Direct, true);
             let options = fmm::Options { kernel, mode, dipoles, ..fmm::Options::default() };
-            let mut plan = fmm::Plan::new(&boundary.places, Some(&targets), &options)?;
+            let mut plan = Plan::new(None, &boundary.places, Some(&targets), &options)?;
             let mut exact = vec![0.0; targets.len()];
             operator::apply(&mut plan, &layers, &mut exact, &mut [])?;
             let pairs = || exact.iter().zip(fast.iter().step_by(step));

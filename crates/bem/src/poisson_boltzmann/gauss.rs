@@ -18,13 +18,14 @@ use crate::Error;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
+use crate::solve::plan::Plan;
 
 /// What constant layers of dipoles along the panels' normals miss at each point, each closed
 /// surface seen from itself alone; empty where rules are good enough.
 pub(super) fn defects(
     (panels, nodes, regions): (&Panels, &Nodes, &Regions),
     reach: f64,
-    plan: impl Fn(&[[f64; 3]]) -> Result<fmm::Plan, Error>,
+    plan: impl Fn(&[[f64; 3]]) -> Result<Plan, Error>,
 ) -> Result<Vec<f64>, Error> {
     if nodes.degree != Degree::Constant {
         return Ok(Vec::new());
@@ -83,7 +84,7 @@ impl Closed<'_> {
         &self,
         panels: &Panels,
         search: &Neighbours<'_>,
-        plan: &impl Fn(&[[f64; 3]]) -> Result<fmm::Plan, Error>,
+        plan: &impl Fn(&[[f64; 3]]) -> Result<Plan, Error>,
     ) -> Result<Vec<(usize, f64)>, Error> {
         let nodes = self.nodes;
         let place = |&(node, _): &(u32, bool)| nodes.places[node as usize];

@@ -23,6 +23,7 @@ use mesh::Mesh;
 
 use crate::geometry::panels::Panels;
 use crate::solve::gmres::{self, GmresInfo, GmresParams, Metric};
+use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
 use crate::{Density, Error, Method, Progress, SolveOptions, Stage, Timings};
 use correction::{Closeness, Correction};
@@ -135,7 +136,7 @@ pub fn poisson_boltzmann(
     let unscreened = |places: &[[f64; 3]]| {
         let backend = options.backend;
         let own = fmm::Options { dipoles: true, backend, tolerance, ..fmm::Options::default() };
-        Ok(fmm::Plan::new(places, None, &fmm::Options { gpu: options.gpu, ..own })?)
+        Ok(Plan::new(None, places, None, &fmm::Options { gpu: options.gpu, ..own })?)
     };
     let of = (&panels, &nodes, &regions);
     let defects = gauss::defects(of, closeness.reach, unscreened)?;
@@ -239,7 +240,7 @@ fn sum(
     let of = Arc::clone(boundary);
     let make = move |tolerance: f64| {
         let options = fmm::Options { tolerance, ..own.clone() };
-        Ok(fmm::Plan::new(&of.places, None, &options)?)
+        Ok(Plan::new(None, &of.places, None, &options)?)
     };
     let tight = make(tolerance)?;
     let plans = match options.relax && !is_dense {

@@ -13,6 +13,7 @@ use super::regions::{Boundary, Layers, Regions};
 use crate::Error;
 use crate::geometry::triangle::Vec3;
 use crate::solve::gmres::{InexactBudget, LinearOperator};
+use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
 
 /// The potential and its gradient on the boundary of a region, by its layers.
@@ -85,7 +86,7 @@ impl Equations<'_> {
 
 /// Applies a plan to charges and dipoles.
 pub(super) fn apply(
-    plan: &mut fmm::Plan,
+    plan: &mut Plan,
     layers: &Layers,
     potential: &mut [f64],
     gradient: &mut [f64],

@@ -9,12 +9,16 @@
 //! A few thousand clusters are solved for at once. Where there are more, they are to unions of them
 //! what panels are to clusters: local inverses below a coarser level.
 
+use comm::Group;
+use rayon::prelude::*;
+
 use crate::Error;
 use crate::geometry::panels::Panels;
+use crate::geometry::share;
 use crate::geometry::triangle::Vec3;
 use crate::near::Near;
 use crate::precondition::clusters::{ClusterLevels, Clusters};
-use crate::precondition::entries::{Adjacency, Entries};
+use crate::precondition::entries::{Adjacency, Entries, KnownEntries};
 use crate::precondition::gradients::{Gradients, touching, touching_unions};
 use crate::precondition::local_inverse::{LocalInverse, TwoLevel};
 use crate::solve::cholesky::Factor;
@@ -28,6 +32,14 @@ pub(crate) struct Coarse {
     shares: Vec<f64>,
     gradients: Gradients,
     inverse: Inverse,
+    among: Option<Among>,
+}
+
+/// Where a rank has panels of some alone: means are over those of all ranks.
+struct Among {
+    group: Group,
+    /// Each panel's share where it is this rank's own, else 0.
+    own_shares: Vec<f64>,
 }
 
 enum Inverse {
@@ -41,31 +53,71 @@ impl Coarse {
     /// From the exact entries on close pairs. `None` if there are too few panels for a coarse level
     /// to help, or if its matrix is not positive definite.
     pub(crate) fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
-        let ClusterLevels { groups: clusters, unions } = ClusterLevels::new(panels, conductor)?;
+        // Messages alone fail.
+        Self::of_entries((panels, None), conductor, near).ok().flatten()
+    }
+
+    /// The same of the panels of all ranks of a group, where each knows the entries in rows of its
+    /// own. Collective; all get the same.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(crate) fn of_entries(
+        (panels, group): (&Panels, Option<&Group>),
+        conductor: &[u32],
+        near: &impl KnownEntries,
+    ) -> Result<Option<Self>, Error> {
+        let Some(levels) = ClusterLevels::new(panels, conductor) else { return Ok(None) };
+        let ClusterLevels { groups: clusters, unions } = levels;
+        let dense = |of: &Clusters, cells: &Clusters| -> Result<Option<Inverse>, Error> {
+            let entries = Entries::new((panels, group), of, cells).of_all(near)?;
+            // Rows of the upper triangle are columns of the lower one, which is all that the factor
+            // needs.
+            Ok(Factor::of_columns(of.len(), entries).map(Inverse::Dense))
+        };
         let cells = Clusters::cells(panels, &clusters);
         let touching = touching(panels, &clusters);
         let inverse = match unions {
-            None => Inverse::dense(panels, &clusters, &cells, near)?,
+            None => {
+                let Some(inverse) = dense(&clusters, &cells)? else { return Ok(None) };
+                inverse
+            }
             Some((unions, union_of)) => {
                 let touching = touching_unions(&touching, &union_of);
                 let centres = &clusters.centres;
+                let Some(inverse) = dense(&unions, &cells)? else { return Ok(None) };
                 let coarser = Self {
                     shares: clusters.shares_of(&unions, &union_of),
                     gradients: Gradients::new(
                         panels, &unions, conductor, &touching, centres, &union_of,
                     ),
                     cluster: union_of,
-                    inverse: Inverse::dense(panels, &unions, &cells, near)?,
+                    inverse,
+                    among: None,
                 };
                 let adjacency = Adjacency::close(&clusters);
-                let entries = Entries::new(panels, &clusters, &cells).of_pairs(&adjacency, near);
+                let entries = Entries::new((panels, group), &clusters, &cells);
+                let entries = entries.of_pairs(&adjacency, near)?;
                 let local = LocalInverse::of_clusters(panels, &clusters, &adjacency, &entries);
                 Inverse::Levels(Box::new(TwoLevel::new(local, Some(coarser))))
             }
         };
         let (places, of) = (panels.centroids(), &clusters.of);
         let gradients = Gradients::new(panels, &clusters, conductor, &touching, places, of);
-        Some(Self { shares: clusters.shares(panels), gradients, cluster: clusters.of, inverse })
+        let shares = clusters.shares(panels);
+        Ok(Some(Self { shares, gradients, cluster: clusters.of, inverse, among: None }))
+    }
+
+    /// For vectors over `chosen` panels of all that there are, of which some are a rank's own.
+    pub(crate) fn among(mut self, group: &Group, chosen: &[u32], is_own: &[bool]) -> Self {
+        let of = |i: &u32| *i as usize;
+        self.cluster = chosen.iter().map(|i| self.cluster[of(i)]).collect();
+        self.shares = chosen.iter().map(|i| self.shares[of(i)]).collect();
+        self.gradients.choose(chosen);
+        let own = |(share, own): (&f64, &bool)| if *own { *share } else { 0.0 };
+        let own_shares = self.shares.iter().zip(is_own).map(own).collect();
+        self.among = Some(Among { group: Group::clone(group), own_shares });
+        self
     }
 
     fn len(&self) -> usize {
@@ -75,18 +127,33 @@ impl Coarse {
         }
     }
 
-    /// Means of a potential over the clusters, which are taken out of it together with their
-    /// gradients.
-    pub(crate) fn remove_smooth(&self, v: &mut [f64]) -> Vec<f64> {
-        let mut means = vec![0.0; self.len()];
-        for ((&c, share), v) in self.cluster.iter().zip(&self.shares).zip(v.iter()) {
-            means[c as usize] += share * v;
+    /// Means of `columns` potentials over the clusters, one after the other. Collective where ranks
+    /// share them.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(crate) fn means(&self, v: &[f64], columns: usize) -> Result<Vec<f64>, Error> {
+        let n = self.cluster.len();
+        let mut means = vec![0.0; columns * self.len()];
+        let shares = self.among.as_ref().map_or(&self.shares, |among| &among.own_shares);
+        means.par_chunks_mut(self.len().max(1)).enumerate().for_each(|(column, means)| {
+            let v = &v[column * n..(column + 1) * n];
+            for ((&c, share), v) in self.cluster.iter().zip(shares).zip(v) {
+                means[c as usize] += share * v;
+            }
+        });
+        if let Some(Among { group, .. }) = &self.among {
+            share::sum(&**group, &mut means)?;
         }
-        let gradients = self.gradients.of(&means);
+        Ok(means)
+    }
+
+    /// Takes the means of a potential, and the gradients that they have, out of it.
+    pub(crate) fn remove_smooth(&self, means: &[f64], v: &mut [f64]) {
+        let gradients = self.gradients.of(means);
         for ((&c, offset), v) in self.cluster.iter().zip(self.gradients.offsets()).zip(v) {
             *v -= means[c as usize] + gradients[c as usize].dot(&Vec3::from(offset.map(f64::from)));
         }
-        means
     }
 
     /// Adds to panel charges `x` those that give the clusters these mean potentials, of `columns`
@@ -113,21 +180,12 @@ impl Coarse {
             }
         };
         let (clusters, panels) = (charges.len() / columns.max(1), self.cluster.len());
-        let vectors = x.chunks_exact_mut(panels).zip(charges.chunks_exact(clusters));
+        let vectors = x.chunks_exact_mut(panels.max(1)).zip(charges.chunks_exact(clusters.max(1)));
         vectors.for_each(|(x, charges)| {
             for ((&c, share), x) in self.cluster.iter().zip(&self.shares).zip(x) {
                 *x += share * charges[c as usize];
             }
         });
         Ok(())
-    }
-}
-
-impl Inverse {
-    fn dense(panels: &Panels, clusters: &Clusters, cells: &Clusters, near: &Near) -> Option<Self> {
-        let entries = Entries::new(panels, clusters, cells).of_all(near);
-        // Rows of the upper triangle are columns of the lower one, which is all that the factor
-        // needs.
-        Factor::of_columns(clusters.len(), entries).map(Self::Dense)
     }
 }

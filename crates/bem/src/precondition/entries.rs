@@ -5,10 +5,13 @@
 //! ones sum over cells of a few panels, and only pairs in the near-field matrix are taken as they
 //! are.
 
+use comm::Group;
 use rayon::prelude::*;
 
+use crate::Error;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
+use crate::geometry::share;
 use crate::near::Near;
 use crate::precondition::clusters::{Clusters, of_clouds, variance_of_panel};
 
@@ -66,6 +69,24 @@ impl Adjacency {
 /// Rows that a thread searches one after the other.
 const ROWS: usize = 256;
 
+/// Exact entries that are known of pairs of panels.
+pub(crate) trait KnownEntries: Sync {
+    /// That of a panel with itself, if this and its row are known.
+    fn diagonal(&self, i: usize) -> Option<f64>;
+    /// Calls `f(j, A_ij)` for the known j > i of such a row.
+    fn later(&self, i: usize, f: impl FnMut(usize, f64));
+}
+
+impl KnownEntries for Near {
+    fn diagonal(&self, i: usize) -> Option<f64> {
+        Some(Near::diagonal(self, i))
+    }
+
+    fn later(&self, i: usize, f: impl FnMut(usize, f64)) {
+        Near::later(self, i, f);
+    }
+}
+
 /// What pairs of clusters count.
 pub(crate) struct Entries<'a> {
     panels: &'a Panels,
@@ -75,11 +96,17 @@ pub(crate) struct Entries<'a> {
     shares: Vec<f64>,
     /// Cells of each cluster, with their shares of its area.
     cells_of: Vec<Vec<(usize, f64)>>,
+    /// Ranks that share the rows, each with rows of its own that it knows.
+    group: Option<&'a Group>,
 }
 
 impl<'a> Entries<'a> {
     /// Of clusters, each of whole cells.
-    pub(crate) fn new(panels: &'a Panels, clusters: &'a Clusters, cells: &'a Clusters) -> Self {
+    pub(crate) fn new(
+        (panels, group): (&'a Panels, Option<&'a Group>),
+        clusters: &'a Clusters,
+        cells: &'a Clusters,
+    ) -> Self {
         let shares = clusters.shares(panels);
         let mut cells_of = vec![Vec::new(); clusters.len()];
         for (cell, members) in cells.members.iter().enumerate() {
@@ -87,32 +114,57 @@ impl<'a> Entries<'a> {
             let cluster = clusters.of[members[0] as usize];
             cells_of[cluster as usize].push((cell, share));
         }
-        Self { panels, clusters, cells, shares, cells_of }
+        Self { panels, clusters, cells, shares, cells_of, group }
+    }
+
+    /// Whether this rank is the one that finds what distances say in a row.
+    fn is_own(&self, row: usize) -> bool {
+        self.group.is_none_or(|group| row % group.size() == group.rank())
+    }
+
+    /// What all ranks have found. Collective.
+    fn of_all_ranks(&self, mut entries: Vec<f64>) -> Result<Vec<f64>, Error> {
+        if let Some(group) = self.group {
+            share::sum(&**group, &mut entries)?;
+        }
+        Ok(entries)
     }
 
     /// Entries of all pairs, with what the near field has: (c, d) with c <= d in row c, zeros in
-    /// place of the others.
-    pub(crate) fn of_all(&self, near: &Near) -> Vec<f64> {
+    /// place of the others. Collective.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(crate) fn of_all(&self, near: &impl KnownEntries) -> Result<Vec<f64>, Error> {
         let count = self.clusters.len();
         let mut entries = vec![0.0; count * count];
         entries.par_chunks_mut(count).enumerate().for_each(|(c, row)| {
-            (c..count).for_each(|d| row[d] = self.by_distances(c, d));
+            let own = if self.is_own(c) { c..count } else { 0..0 };
+            own.for_each(|d| row[d] = self.by_distances(c, d));
         });
         self.correct(near, &mut entries, |c, d| Some(c * count + d));
-        entries
+        self.of_all_ranks(entries)
     }
 
-    /// The same of these pairs, both entries of each.
-    pub(crate) fn of_pairs(&self, adjacency: &Adjacency, near: &Near) -> Vec<f64> {
+    /// The same of these pairs, both entries of each. Collective.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn of_pairs(
+        &self,
+        adjacency: &Adjacency,
+        near: &impl KnownEntries,
+    ) -> Result<Vec<f64>, Error> {
         let row = |c: usize| {
             adjacency.row(c).iter().map(move |&d| {
                 let d = d as usize;
-                if d < c { 0.0 } else { self.by_distances(c, d) }
+                if d < c || !self.is_own(c) { 0.0 } else { self.by_distances(c, d) }
             })
         };
         let mut entries: Vec<f64> =
             (0..self.clusters.len()).into_par_iter().flat_map_iter(row).collect();
         self.correct(near, &mut entries, |c, d| adjacency.place(c, d as u32));
+        let mut entries = self.of_all_ranks(entries)?;
         for c in 0..self.clusters.len() {
             for k in adjacency.range(c) {
                 let d = adjacency.columns[k] as usize;
@@ -121,14 +173,14 @@ impl<'a> Entries<'a> {
                 }
             }
         }
-        entries
+        Ok(entries)
     }
 
     /// Puts what the near field has in the place of what distances say; entry (c, d), c <= d, is at
     /// `place`.
     fn correct(
         &self,
-        near: &Near,
+        near: &impl KnownEntries,
         entries: &mut [f64],
         place: impl Fn(usize, usize) -> Option<usize>,
     ) {
@@ -191,11 +243,12 @@ impl<'a> Entries<'a> {
 
     /// What the near field adds in the rows of a cluster: on the diagonal, and to each of few
     /// others what pairs of panels count once.
-    fn of_near(&self, c: usize, near: &Near) -> (f64, Vec<(usize, f64)>) {
+    fn of_near(&self, c: usize, near: &impl KnownEntries) -> (f64, Vec<(usize, f64)>) {
         let (clusters, shares) = (self.clusters, &self.shares);
         let (mut own, mut others) = (0.0, Vec::<(usize, f64)>::new());
         for i in clusters.members[c].iter().map(|&i| i as usize) {
-            own += shares[i] * shares[i] * (near.diagonal(i) - self.rough(i, i));
+            let Some(diagonal) = near.diagonal(i) else { continue };
+            own += shares[i] * shares[i] * (diagonal - self.rough(i, i));
             near.later(i, |j, exact| {
                 let d = clusters.of[j] as usize;
                 let known = others.iter_mut().find(|other| other.0 == d);

@@ -81,6 +81,11 @@ impl Gradients {
         gradients
     }
 
+    /// Keeps the places of these panels alone.
+    pub(crate) fn choose(&mut self, chosen: &[u32]) {
+        self.offsets = chosen.iter().map(|&i| self.offsets[i as usize]).collect();
+    }
+
     /// Place of each panel, or cluster, from the centre of its cluster, or union.
     pub(crate) fn offsets(&self) -> &[[f32; 3]] {
         &self.offsets

@@ -3,11 +3,15 @@
 //! The equations of the second kind need no more than that. Charges of conductors are found first
 //! and then, through the near field, enter the equations of the interfaces.
 
+use std::sync::Arc;
+
 use super::coarse::Coarse;
+use super::entries::KnownEntries;
 use super::local_inverse::{LocalInverse, NEIGHBOURS, TwoLevel};
 use super::mode_inverse::ModeInverse;
 use crate::Error;
 use crate::geometry::panels::Panels;
+use crate::geometry::share::Share;
 use crate::near::Near;
 use crate::solve::gmres::LinearOperator;
 
@@ -17,7 +21,74 @@ pub(crate) struct Preconditioner {
     conductors: Vec<u32>,
     two_level: Option<TwoLevel>,
     interfaces: Vec<InterfaceRow>,
+    /// Whether there are interfaces, here or on other ranks.
+    has_interfaces: bool,
     len: usize,
+    /// Of the panels that a rank holds.
+    share: Option<Arc<Share>>,
+}
+
+/// The panels of all ranks where this one has the near field of those that it holds, and the
+/// conductor of each.
+#[derive(Clone, Copy)]
+pub(crate) struct OfAll<'a> {
+    pub(crate) share: &'a Arc<Share>,
+    pub(crate) panels: &'a Panels,
+    pub(crate) conductor: &'a [Option<u32>],
+}
+
+/// Entries between conductors' panels that a rank has in rows of its own, by their places among
+/// those of all ranks.
+struct OwnEntries<'a> {
+    near: &'a Near,
+    /// Place among the conductors' panels here, `u32::MAX` where it is not this rank's own.
+    here: Vec<u32>,
+    /// Place among those of all ranks.
+    of_all: Vec<u32>,
+}
+
+impl KnownEntries for OwnEntries<'_> {
+    fn diagonal(&self, i: usize) -> Option<f64> {
+        let here = self.here[i];
+        (here != u32::MAX).then(|| self.near.diagonal(here as usize))
+    }
+
+    fn later(&self, i: usize, mut f: impl FnMut(usize, f64)) {
+        let here = self.here[i];
+        if here != u32::MAX {
+            let of_all = |j: usize| self.of_all[j] as usize;
+            self.near.later(here as usize, |j, entry| f(of_all(j), entry));
+        }
+    }
+}
+
+/// The coarse levels over the conductors' panels of all ranks, `chosen` of which are held here, by
+/// their places among all held ones. Collective.
+fn coarse_among(all: OfAll<'_>, chosen: &[u32], near: &Near) -> Result<Option<Coarse>, Error> {
+    let OfAll { share, panels, conductor } = all;
+    let is_conductor = |i: &u32| conductor[*i as usize].is_some();
+    let conductors: Vec<u32> = (0..conductor.len() as u32).filter(is_conductor).collect();
+    let (held, is_own) = (share.held(), share.is_own());
+    let place = |&k: &u32| conductors.binary_search(&held[k as usize]).unwrap_or(0) as u32;
+    let of_all: Vec<u32> = chosen.iter().map(place).collect();
+    let own: Vec<bool> = chosen.iter().map(|&k| is_own[k as usize]).collect();
+    let mut here = vec![u32::MAX; conductors.len()];
+    for ((&place, own), k) in of_all.iter().zip(&own).zip(0..) {
+        if *own {
+            here[place as usize] = k;
+        }
+    }
+    let part;
+    let panels = if conductors.len() == panels.len() {
+        panels
+    } else {
+        part = panels.subset(&conductors);
+        &part
+    };
+    let owner: Vec<u32> = conductor.iter().flatten().copied().collect();
+    let entries = OwnEntries { near, here, of_all };
+    let coarse = Coarse::of_entries((panels, Some(share.group())), &owner, &entries)?;
+    Ok(coarse.map(|coarse| coarse.among(share.group(), &entries.of_all, &own)))
 }
 
 /// The row of an interface's panel.
@@ -38,15 +109,25 @@ impl InterfaceRow {
 }
 
 impl Preconditioner {
-    /// From the exact near field; `conductor` of each panel, `None` on interfaces.
-    pub(crate) fn new(near: &Near, panels: &Panels, conductor: &[Option<u32>]) -> Self {
+    /// From the exact near field; `conductor` of each panel, `None` on interfaces. Of panels that a
+    /// rank holds given those of all, and collective then.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(crate) fn new(
+        near: &Near,
+        panels: &Panels,
+        conductor: &[Option<u32>],
+        of_all: Option<OfAll<'_>>,
+    ) -> Result<Self, Error> {
         let n = conductor.len();
         let is_conductor = |i: &u32| conductor[*i as usize].is_some();
         let conductors: Vec<u32> = (0..n as u32).filter(is_conductor).collect();
         let mut index = vec![u32::MAX; n];
         conductors.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
         let mut two_level = None;
-        if !conductors.is_empty() {
+        let everywhere = of_all.map_or(conductor, |all| all.conductor);
+        if everywhere.iter().any(Option::is_some) {
             let part;
             let (panels, near) = if conductors.len() == n {
                 (panels, near)
@@ -56,7 +137,11 @@ impl Preconditioner {
             };
             let local = LocalInverse::new(near, panels, NEIGHBOURS);
             let owner: Vec<u32> = conductor.iter().flatten().copied().collect();
-            two_level = Some(TwoLevel::new(local, Coarse::new(panels, &owner, near)));
+            let coarse = match of_all {
+                None => Coarse::new(panels, &owner, near),
+                Some(all) => coarse_among(all, &conductors, near)?,
+            };
+            two_level = Some(TwoLevel::new(local, coarse));
         }
         let mut interfaces = Vec::with_capacity(n - conductors.len());
         for block in if conductors.len() < n { 0..near.blocks() } else { 0..0 } {
@@ -72,7 +157,9 @@ impl Preconditioner {
                 });
             }
         }
-        Self { conductors, two_level, interfaces, len: n }
+        let has_interfaces = everywhere.iter().any(Option::is_none);
+        let share = of_all.map(|all| Arc::clone(all.share));
+        Ok(Self { conductors, two_level, interfaces, has_interfaces, len: n, share })
     }
 
     /// All modes of linear densities on conductors by `inverse` in the place of the local inverses
@@ -86,22 +173,28 @@ impl Preconditioner {
         x: &[f64],
         y: &mut [f64],
     ) -> Result<(), Error> {
-        let Self { conductors, two_level, interfaces, .. } = self;
+        let Self { conductors, two_level, interfaces, share, has_interfaces, .. } = self;
         let mut coarse = two_level.as_mut().and_then(TwoLevel::coarse);
         let of_conductors =
             |x: &[f64]| -> Vec<f64> { conductors.iter().map(|&i| x[i as usize]).collect() };
         let mut rest = x.to_vec();
         let mut smooth = None;
         if let Some(coarse) = &mut coarse {
-            let mut means = of_conductors(x);
-            smooth = Some(coarse.remove_smooth(&mut means));
-            conductors.iter().zip(&means).for_each(|(&i, mean)| rest[i as usize] = *mean);
+            let mut of_means = of_conductors(x);
+            let means = coarse.means(&of_means, 1)?;
+            coarse.remove_smooth(&means, &mut of_means);
+            conductors.iter().zip(&of_means).for_each(|(&i, rest_of)| rest[i as usize] = *rest_of);
+            smooth = Some(means);
         }
         inverse.multiply(&rest, y);
         if let (Some(coarse), Some(smooth)) = (coarse, smooth) {
             let mut charges = of_conductors(y);
             coarse.add_solutions(smooth, &mut charges, 1)?;
             conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
+        }
+        if let Some(share) = share.as_ref().filter(|_| *has_interfaces) {
+            // Next to interfaces.
+            share.refresh(&mut y[..share.held().len()])?;
         }
         let charges = of_conductors(y);
         interfaces.iter().for_each(|row| y[row.panel as usize] = row.solve(x, &charges));
@@ -123,17 +216,23 @@ impl LinearOperator for Preconditioner {
     }
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
-        let Self { conductors, two_level, interfaces, len } = self;
-        if let Some(two_level) = two_level.as_mut().filter(|_| interfaces.is_empty()) {
+        let Self { conductors, two_level, interfaces, has_interfaces, len, share } = self;
+        if let Some(two_level) = two_level.as_mut().filter(|_| !*has_interfaces) {
             return two_level.apply(x, y, columns);
         }
-        let n = (*len).max(1);
+        let n = *len;
         let mut charges = vec![0.0; conductors.len()];
-        for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
+        for column in 0..columns {
+            let (x, y) = (&x[column * n..(column + 1) * n], &mut y[column * n..(column + 1) * n]);
             if let Some(two_level) = two_level {
                 let potentials: Vec<f64> = conductors.iter().map(|&i| x[i as usize]).collect();
                 two_level.apply(&potentials, &mut charges, 1)?;
                 conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
+                if let Some(share) = share {
+                    // Next to interfaces.
+                    share.refresh(y)?;
+                    charges = conductors.iter().map(|&i| y[i as usize]).collect();
+                }
             }
             interfaces.iter().for_each(|row| y[row.panel as usize] = row.solve(x, &charges));
         }

@@ -371,23 +371,22 @@ impl LinearOperator for TwoLevel {
     }
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
-        let n = self.len();
+        let n = self.len().max(1);
         y.fill(0.0);
         let Some(coarse) = &mut self.coarse else {
             let vectors = x.chunks_exact(n).zip(y.chunks_exact_mut(n));
             vectors.for_each(|(x, y)| self.local.add_product(x, y));
             return Ok(());
         };
+        let means = coarse.means(x, columns)?;
         let (local, smooth) = (&self.local, &*coarse);
+        let of_columns = means.par_chunks_exact((means.len() / columns.max(1)).max(1));
         let vectors = x.par_chunks_exact(n).zip(y.par_chunks_exact_mut(n));
-        let means: Vec<Vec<f64>> = vectors
-            .map(|(x, y)| {
-                let mut rest = x.to_vec();
-                let means = smooth.remove_smooth(&mut rest);
-                local.add_product(&rest, y);
-                means
-            })
-            .collect();
-        coarse.add_solutions(means.concat(), y, columns)
+        vectors.zip(of_columns).for_each(|((x, y), means)| {
+            let mut rest = x.to_vec();
+            smooth.remove_smooth(means, &mut rest);
+            local.add_product(&rest, y);
+        });
+        coarse.add_solutions(means, y, columns)
     }
 }

@@ -58,7 +58,9 @@ impl LinearOperator for WithSlopes {
             return means.apply(x, y, columns);
         };
         let n = diagonal.len();
-        for (x, y) in x.chunks_exact(3 * n).zip(y.chunks_exact_mut(3 * n)) {
+        for column in 0..columns {
+            let of_column = 3 * n * column..3 * n * (column + 1);
+            let (x, y) = (&x[of_column.clone()], &mut y[of_column]);
             match inverse {
                 Some(inverse) => means.apply_modes(inverse, x, y)?,
                 None => means.apply(&x[..n], &mut y[..n], 1)?,

@@ -5,6 +5,7 @@ use nalgebra::DMatrix;
 use sprs::TriMatI;
 
 use crate::Error;
+use crate::geometry::share::Share;
 
 /// A sparse matrix as a list of its entries, which may repeat places: entries of one place add up.
 pub(crate) type Entries = TriMatI<f64, u32>;
@@ -62,6 +63,77 @@ pub(crate) fn complete(
     Ok(defect)
 }
 
+/// Completes rows of all panels, or those that a rank holds.
+pub(crate) struct Completing<'a> {
+    completion: &'a dyn Completion,
+    part: Option<OfPart<'a>>,
+}
+
+/// What a rank has of the laws: entries at places of its own.
+struct OfPart<'a> {
+    share: &'a Share,
+    laws: [Laws; 2],
+}
+
+impl<'a> Completing<'a> {
+    pub(crate) fn alone(completion: &'a dyn Completion) -> Self {
+        Self { completion, part: None }
+    }
+
+    /// Of rows of so many modes on panels that ranks share.
+    pub(crate) fn among(completion: &'a dyn Completion, share: &'a Share, modes: usize) -> Self {
+        let places = share.own_places(modes);
+        let held = modes * share.held().len();
+        let laws = [completion.first(), completion.second()].map(|laws| laws.at(&places, held));
+        Self { completion, part: Some(OfPart { share, laws }) }
+    }
+
+    /// As [`complete`]. Collective where ranks share the rows.
+    ///
+    /// # Errors
+    /// Those of the completion, and messages that do not pass.
+    pub(crate) fn complete(
+        &self,
+        x: &[f64],
+        y: &mut [f64],
+        asks_for_defect: bool,
+    ) -> Result<f64, Error> {
+        let Some(OfPart { share, laws: [first, second] }) = &self.part else {
+            return complete(self.completion, x, y, asks_for_defect);
+        };
+        let missing = |laws: &Laws, y: &[f64]| -> Result<Vec<f64>, Error> {
+            let mut missing = laws.missing(x, y);
+            if !missing.is_empty() {
+                share.sum(&mut missing)?;
+            }
+            Ok(missing)
+        };
+        let misses = missing(first, y)?;
+        let mut defect = 0.0;
+        if asks_for_defect && !misses.is_empty() {
+            let mut sizes = first.sizes(x);
+            share.sum(&mut sizes)?;
+            let mut vectors = || {
+                let all = |held: &[f64]| -> Result<Vec<f64>, Error> {
+                    let rows = held.len() / share.held().len().max(1);
+                    let mut all = vec![0.0; rows * share.len()];
+                    share.gather(held, &mut all)?;
+                    Ok(all)
+                };
+                Ok([all(x)?, all(y)?])
+            };
+            defect = self.completion.defect(&misses, &sizes, &mut vectors)?;
+        }
+        first.shift(&misses, y);
+        for (i, (y, x)) in y.iter_mut().zip(x).enumerate() {
+            let [own, factor] = self.completion.row(share.of_all(i));
+            *y = own * x + factor * *y;
+        }
+        second.shift(&missing(second, y)?, y);
+        Ok(defect)
+    }
+}
+
 /// Laws that linear sums of `y` are to meet: y += S M (E x + F y), where row k of E x + F y is what
 /// law k misses.
 #[derive(Debug)]
@@ -95,6 +167,30 @@ impl Laws {
                 self.inverse.add_triplet(first + k, first + l, value);
             }
         }
+    }
+
+    /// What is of these rows, by their places among `n` others; `u32::MAX` for none.
+    fn at(&self, places: &[u32], n: usize) -> Self {
+        let mut of_part = Self::new(self.len(), n);
+        for (&value, (k, l)) in &self.inverse {
+            of_part.inverse.add_triplet(k as usize, l as usize, value);
+        }
+        let place = |row: u32| Some(places[row as usize] as usize).filter(|&at| at < n);
+        for (from, to) in
+            [(&self.expected, &mut of_part.expected), (&self.found, &mut of_part.found)]
+        {
+            for (&value, (law, row)) in from {
+                if let Some(row) = place(row) {
+                    to.add_triplet(law as usize, row, value);
+                }
+            }
+        }
+        for (&value, (row, law)) in &self.shifts {
+            if let Some(row) = place(row) {
+                of_part.shifts.add_triplet(row, law as usize, value);
+            }
+        }
+        of_part
     }
 
     pub(crate) fn len(&self) -> usize {

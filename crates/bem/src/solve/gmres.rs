@@ -8,10 +8,12 @@
 //! algorithm 9.5.) At each restart and at the end the residual is taken anew from b - A x, and it
 //! is that one which decides.
 
+use comm::Group;
 use rayon::prelude::*;
 
 use crate::Error;
 use crate::constants::{GROUP, MAX_ITERATIONS, RESTART, TOLERANCE};
+use crate::geometry::share;
 
 /// A matrix known by its products; GMRES takes square ones.
 pub trait LinearOperator {
@@ -187,8 +189,25 @@ pub fn gmres(
     params: &GmresParams,
     observe: &mut dyn FnMut(usize, f64) -> bool,
 ) -> Result<Vec<GmresInfo>, Error> {
+    let columns = b.len().checked_div(operator.len()).unwrap_or(0);
+    gmres_among(None, operator, preconditioner, metric, (b, x, columns), params, observe)
+}
+
+/// The same for `columns` right-hand sides of which ranks of a group have some values each: weights
+/// are 0 for those that another rank has too, and the measure is of all. Collective then.
+///
+/// # Errors
+/// As for [`gmres`], and messages that do not pass.
+pub(crate) fn gmres_among(
+    group: Option<&Group>,
+    operator: &mut dyn LinearOperator,
+    preconditioner: &mut dyn LinearOperator,
+    metric: Metric<'_>,
+    (b, x, columns): (&[f64], &mut [f64], usize),
+    params: &GmresParams,
+    observe: &mut dyn FnMut(usize, f64) -> bool,
+) -> Result<Vec<GmresInfo>, Error> {
     let n = operator.len();
-    let columns = b.len().checked_div(n).unwrap_or(0);
     let of_each = metric.weights.len() != n;
     for (what, expected, found) in [
         ("a vector", n, operator.inputs()),
@@ -201,10 +220,12 @@ pub fn gmres(
             return Err(Error::Length { what, expected, found });
         }
     }
-    let mut space = Host { operator, preconditioner, metric, n };
-    let vectors = |all: &[f64]| all.chunks_exact(n.max(1)).map(<[f64]>::to_vec).collect();
+    let mut space = Host { group, operator, preconditioner, metric, n };
+    let vector = |all: &[f64], column: usize| all[column * n..(column + 1) * n].to_vec();
+    let vectors = |all: &[f64]| (0..columns).map(|column| vector(all, column)).collect();
     let mut guesses: Vec<Vec<f64>> = vectors(x);
-    let infos = gmres_in(&mut space, &vectors(b), &mut guesses, params, observe)?;
+    let b: Vec<Vec<f64>> = vectors(b);
+    let infos = gmres_in(&mut space, &b, &mut guesses, params, observe)?;
     for (x, guess) in x.chunks_exact_mut(n.max(1)).zip(&guesses) {
         x.copy_from_slice(guess);
     }
@@ -253,6 +274,23 @@ pub(crate) trait VectorSpace {
     fn norm(&self, column: usize, v: &Self::Vector) -> Result<f64, Error> {
         Ok(self.dot(column, v, v)?.sqrt())
     }
+    /// Takes out of each vector, of these right-hand sides, its parts along an orthonormal basis.
+    fn orthogonalise(
+        &self,
+        bases: &[(usize, &[Self::Vector])],
+        vectors: &mut [Self::Vector],
+    ) -> Result<Vec<Orthogonalised>, Error> {
+        modified_gram_schmidt(self, bases, vectors)
+    }
+}
+
+/// What a basis finds in a vector.
+pub(crate) struct Orthogonalised {
+    /// Along each vector of the basis.
+    overlaps: Vec<f64>,
+    /// The vector's norm before, and what is left of it.
+    size: f64,
+    left: f64,
 }
 
 /// As [`gmres`], on vectors of any kind: solves for each of `b`, from `x` on.
@@ -272,12 +310,43 @@ pub(crate) fn gmres_in<S: VectorSpace>(
     Ok(infos)
 }
 
+/// Modified Gram-Schmidt, twice.
+fn modified_gram_schmidt<S: VectorSpace + ?Sized>(
+    space: &S,
+    bases: &[(usize, &[S::Vector])],
+    vectors: &mut [S::Vector],
+) -> Result<Vec<Orthogonalised>, Error> {
+    let one = |(&(column, basis), w): (&(usize, &[S::Vector]), &mut S::Vector)| {
+        let size = space.norm(column, w)?;
+        let mut overlaps = vec![0.0; basis.len()];
+        for _ in 0..2 {
+            for (total, v) in overlaps.iter_mut().zip(basis) {
+                let overlap = space.dot(column, v, w)?;
+                space.add(-overlap, v, w)?;
+                *total += overlap;
+            }
+        }
+        Ok(Orthogonalised { overlaps, size, left: space.norm(column, w)? })
+    };
+    bases.iter().zip(vectors).map(one).collect()
+}
+
 /// Vectors in the processor's memory.
 struct Host<'a> {
+    /// Ranks that have some values each.
+    group: Option<&'a Group>,
     operator: &'a mut dyn LinearOperator,
     preconditioner: &'a mut dyn LinearOperator,
     metric: Metric<'a>,
     n: usize,
+}
+
+impl Host<'_> {
+    /// The inner product of what this rank has.
+    fn own_dot(&self, column: usize, u: &[f64], v: &[f64]) -> f64 {
+        let of_column = self.metric.weights.get(column * self.n..(column + 1) * self.n);
+        dot(u, v, of_column.unwrap_or(self.metric.weights))
+    }
 }
 
 impl VectorSpace for Host<'_> {
@@ -320,12 +389,62 @@ impl VectorSpace for Host<'_> {
         if columns == 1 {
             return Ok(vec![vectors]);
         }
-        Ok(vectors.chunks_exact(self.n).map(<[f64]>::to_vec).collect())
+        let part = |column: usize| vectors[column * self.n..(column + 1) * self.n].to_vec();
+        Ok((0..columns).map(part).collect())
     }
 
     fn dot(&self, column: usize, u: &Vec<f64>, v: &Vec<f64>) -> Result<f64, Error> {
-        let of_column = self.metric.weights.get(column * self.n..(column + 1) * self.n);
-        Ok(dot(u, v, of_column.unwrap_or(self.metric.weights)))
+        let mut product = [self.own_dot(column, u, v)];
+        if let Some(group) = self.group {
+            share::sum(&**group, &mut product)?;
+        }
+        Ok(product[0])
+    }
+
+    /// Classical Gram-Schmidt, twice, if ranks share vectors: each time is one message for the
+    /// overlaps of all vectors.
+    fn orthogonalise(
+        &self,
+        bases: &[(usize, &[Vec<f64>])],
+        vectors: &mut [Vec<f64>],
+    ) -> Result<Vec<Orthogonalised>, Error> {
+        let Some(group) = self.group else { return modified_gram_schmidt(self, bases, vectors) };
+        let none = |(_, basis): &(usize, &[Vec<f64>])| Orthogonalised {
+            overlaps: vec![0.0; basis.len()],
+            size: f64::NAN,
+            left: f64::NAN,
+        };
+        let mut found: Vec<Orthogonalised> = bases.iter().map(none).collect();
+        for _ in 0..2 {
+            let mut sums = Vec::new();
+            for ((column, basis), w) in bases.iter().zip(&*vectors) {
+                sums.extend(basis.iter().map(|v| self.own_dot(*column, v, w)));
+                sums.push(self.own_dot(*column, w, w));
+            }
+            share::sum(&**group, &mut sums)?;
+            let mut sums = &sums[..];
+            for (((_, basis), w), found) in bases.iter().zip(&mut *vectors).zip(&mut found) {
+                let (overlaps, rest) = sums.split_at(basis.len());
+                let (square, rest) = (rest[0], &rest[1..]);
+                sums = rest;
+                for ((total, &overlap), v) in found.overlaps.iter_mut().zip(overlaps).zip(*basis) {
+                    self.add(-overlap, v, w)?;
+                    *total += overlap;
+                }
+                if found.size.is_nan() {
+                    found.size = square.sqrt();
+                }
+                let taken: f64 = overlaps.iter().map(|overlap| overlap * overlap).sum();
+                // The difference has digits where little is taken.
+                found.left = if taken <= 0.5 * square { (square - taken).sqrt() } else { f64::NAN };
+            }
+        }
+        for (((column, _), w), found) in bases.iter().zip(&*vectors).zip(&mut found) {
+            if found.left.is_nan() {
+                found.left = self.norm(*column, w)?;
+            }
+        }
+        Ok(found)
     }
 
     fn add(&self, a: f64, x: &Vec<f64>, y: &mut Vec<f64>) -> Result<(), Error> {
@@ -488,9 +607,12 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         drop(v);
         let w = self.space.apply_inexact(&z, count, budget)?;
         drop(z);
-        let products = self.space.parted(w, count)?;
-        for (column, w) in active.iter_mut().zip(products) {
-            column.extend(w, &*self.space, self.params)?;
+        let mut products = self.space.parted(w, count)?;
+        let bases: Vec<_> =
+            active.iter().map(|column| (column.of_all, &column.basis[..])).collect();
+        let found = self.space.orthogonalise(&bases, &mut products)?;
+        for ((column, w), found) in active.iter_mut().zip(products).zip(found) {
+            column.extend(w, found, &*self.space, self.params)?;
         }
         Ok(())
     }
@@ -592,24 +714,16 @@ impl<V> Column<V> {
         relative(self.rhs.last().copied().unwrap_or(0.0).abs(), self.norm_b)
     }
 
-    /// Takes A M v for the last basis vector v.
+    /// Takes what is left of A M v for the last basis vector v.
     fn extend<S: VectorSpace<Vector = V>>(
         &mut self,
         mut w: V,
+        found: Orthogonalised,
         space: &S,
         params: &GmresParams,
     ) -> Result<(), Error> {
         self.iterations += 1;
-        let size = space.norm(self.of_all, &w)?;
-        let mut h = vec![0.0; self.basis.len()];
-        for _ in 0..2 {
-            for (h, v) in h.iter_mut().zip(&self.basis) {
-                let overlap = space.dot(self.of_all, v, &w)?;
-                space.add(-overlap, v, &mut w)?;
-                *h += overlap;
-            }
-        }
-        let mut next = space.norm(self.of_all, &w)?;
+        let Orthogonalised { overlaps: mut h, size, left: mut next } = found;
         if !(next.is_finite() && size.is_finite()) {
             self.ended = Some(CycleEnd::Nan);
             return Ok(());

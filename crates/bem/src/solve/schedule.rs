@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use crate::Error;
 use crate::solve::gmres::InexactBudget;
+use crate::solve::plan::Plan;
 
 /// Tolerances of looser plans. From 5e-7 and 2.5e-6 on near pairs and then all of a sum are in
 /// single precision; beyond 5e-5 there is little to gain.
@@ -23,15 +24,15 @@ const STEP: f64 = 5.0;
 const REPAY: usize = 3;
 
 /// Makes a plan of this tolerance.
-type Make = Box<dyn Fn(f64) -> Result<fmm::Plan, Error> + Send + Sync>;
+type Make = Box<dyn Fn(f64) -> Result<Plan, Error> + Send + Sync>;
 
 /// Plans over the same points.
 pub(crate) struct PlanSchedule {
-    tight: fmm::Plan,
+    tight: Plan,
     /// Of the tight plan.
     tolerance: f64,
     /// With its tolerance; one at a time, for the memory they take.
-    looser: Option<(f64, fmm::Plan)>,
+    looser: Option<(f64, Plan)>,
     make: Option<Make>,
     /// Products so far, and the seconds they took.
     products: usize,
@@ -42,28 +43,36 @@ impl PlanSchedule {
     /// `tight`, of this tolerance, and what `make` gives for larger ones. A plan that is not on the
     /// processor alone stays the only one: its sums are cheap compared with the set-up of others.
     pub(crate) fn new(
-        tight: fmm::Plan,
+        tight: impl Into<Plan>,
         tolerance: f64,
-        make: impl Fn(f64) -> Result<fmm::Plan, Error> + Send + Sync + 'static,
+        make: impl Fn(f64) -> Result<Plan, Error> + Send + Sync + 'static,
     ) -> Self {
+        let tight = tight.into();
         let on_processor = tight.info().backend == fmm::Backend::Cpu;
         let make = on_processor.then(|| Box::new(make) as Make);
         Self { tight, tolerance, looser: None, make, products: 0, seconds: 0.0 }
     }
 
     /// One plan for all products.
-    pub(crate) fn fixed(plan: fmm::Plan) -> Self {
-        Self { tight: plan, tolerance: 0.0, looser: None, make: None, products: 0, seconds: 0.0 }
+    pub(crate) fn fixed(plan: impl Into<Plan>) -> Self {
+        Self {
+            tight: plan.into(),
+            tolerance: 0.0,
+            looser: None,
+            make: None,
+            products: 0,
+            seconds: 0.0,
+        }
     }
 
     /// The tight plan.
-    pub(crate) fn tight(&self) -> &fmm::Plan {
+    pub(crate) fn tight(&self) -> &Plan {
         &self.tight
     }
 
     /// Takes another tight plan.
-    pub(crate) fn set_tight(&mut self, plan: fmm::Plan, tolerance: f64) {
-        (self.tight, self.tolerance) = (plan, tolerance);
+    pub(crate) fn set_tight(&mut self, plan: impl Into<Plan>, tolerance: f64) {
+        (self.tight, self.tolerance) = (plan.into(), tolerance);
     }
 
     /// Mean seconds of a product, over all its columns together.
@@ -80,7 +89,7 @@ impl PlanSchedule {
         &mut self,
         budget: Option<InexactBudget>,
         columns: usize,
-        make: impl FnOnce(&mut fmm::Plan) -> Result<(), E>,
+        make: impl FnOnce(&mut Plan) -> Result<(), E>,
     ) -> Result<(), E> {
         let plan = self.plan(budget, columns)?;
         // After that: the plan may be new.
@@ -100,10 +109,10 @@ impl PlanSchedule {
         &mut self,
         budget: Option<InexactBudget>,
         columns: usize,
-    ) -> Result<&mut fmm::Plan, Error> {
+    ) -> Result<&mut Plan, Error> {
         let Some(InexactBudget { factor, products }) = budget else { return Ok(&mut self.tight) };
         let allowed = factor * self.tolerance;
-        let usable = |(tolerance, _): &&(f64, fmm::Plan)| *tolerance <= allowed;
+        let usable = |(tolerance, _): &&(f64, Plan)| *tolerance <= allowed;
         let have = self.looser.as_ref().filter(usable).map_or(self.tolerance, |looser| looser.0);
         if let Some(make) = &self.make
             && columns.saturating_mul(products) >= REPAY
@@ -146,16 +155,16 @@ mod tests {
     fn plans_are_made_where_they_are_allowed_and_repaid() {
         let points: Vec<[f64; 3]> =
             (0..2000).map(|i| [0.1, 0.7, 1.3].map(|c| (c * (i * i) as f64).sin())).collect();
-        let make = move |tolerance: f64| -> Result<fmm::Plan, Error> {
+        let make = move |tolerance: f64| -> Result<Plan, Error> {
             let backend = fmm::Backend::Cpu;
             // Leaves so small that there are translations.
             let leaf_size = Some(20);
             let options = fmm::Options { tolerance, backend, leaf_size, ..fmm::Options::default() };
-            Ok(fmm::Plan::new(&points, None, &options)?)
+            Ok(Plan::new(None, &points, None, &options)?)
         };
         let mut ladder = PlanSchedule::new(make(3e-7).unwrap(), 3e-7, make.clone());
         // Plans are told apart by the mean p', in thousandths.
-        let order = |plan: &fmm::Plan| (1000.0 * plan.info().mean_truncation_number) as usize;
+        let order = |plan: &Plan| (1000.0 * plan.info().mean_truncation_number) as usize;
         let tight = order(ladder.tight());
         let [single, loose] = [2.5e-6, 5e-5].map(|tolerance| order(&make(tolerance).unwrap()));
         assert!(tight > single && single > loose, "{tight} {single} {loose}");

@@ -9,6 +9,7 @@
 //! pairs are summed.
 
 mod agreement;
+mod curve;
 mod dealt;
 mod essential;
 mod halo;
@@ -21,6 +22,8 @@ mod top;
 mod tuning;
 
 use std::time::Instant;
+
+pub use curve::along_curve;
 
 use comm::{Communicator, Group, Operation};
 

@@ -203,7 +203,7 @@ fn add_sums(
         )?;
         if let Some(far) = panels.far() {
             for (p, x) in group.iter().enumerate() {
-                let coefficients = far::coefficients(far, panels, rule, &dofs, x);
+                let coefficients = far::coefficients(far, panels, rule, &dofs, None, x)?;
                 for region in 0..regions {
                     let first = (p * regions + region) * points.len();
                     let own = first..first + points.len();

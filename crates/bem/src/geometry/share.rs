@@ -1,0 +1,260 @@
+//! Panels that ranks share: whose each is, which others a rank needs next to its own, and messages
+//! about them.
+//!
+//! A rank *owns* some panels and *holds* these and all others near them (its *halo*). It works on
+//! held panels as if there were no others: vectors have a value for each, and those of the halo are
+//! brought from their owners ([`Share::refresh`]) before they are needed.
+
+use comm::{Communicator, Group, Operation};
+use rayon::prelude::*;
+
+use super::neighbours::Neighbours;
+use super::panels::Panels;
+use crate::Error;
+
+/// Panels that one task searches around.
+const TOGETHER: usize = 1024;
+
+/// What one rank has of the panels of all.
+#[derive(Debug)]
+pub(crate) struct Share {
+    group: Group,
+    /// Panels of each rank, in increasing order.
+    owned: Vec<Vec<u32>>,
+    /// This rank's and those near them, in increasing order.
+    held: Vec<u32>,
+    /// Places of this rank's panels among the held ones, and whether a held panel is its own.
+    places: Vec<u32>,
+    is_own: Vec<bool>,
+    /// Places of what other ranks need of this one, and of what it needs of them.
+    sends: Vec<(usize, Vec<u32>)>,
+    receives: Vec<(usize, Vec<u32>)>,
+}
+
+impl Share {
+    /// Deals panels out along the space-filling curve, where each, images among them, is near
+    /// others within its `reach`. Collective.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(crate) fn new(group: &Group, panels: &Panels, reach: &[f64]) -> Result<Self, Error> {
+        let (n, rank, ranks) = (panels.len(), group.rank(), group.size());
+        let places: Vec<[f64; 3]> =
+            panels.centroids()[..n].iter().map(|&centroid| centroid.into()).collect();
+        let owners = fmm::distributed::along_curve(&places, ranks);
+        drop(places);
+        let mut owned = vec![Vec::new(); ranks];
+        owners.iter().zip(0..).for_each(|(&owner, panel)| owned[owner as usize].push(panel));
+        let own = &owned[rank];
+
+        let search = Neighbours::new(panels.centroids(), reach);
+        let around = |own: &[u32]| {
+            let (mut walk, mut found) = (search.walk(), Vec::new());
+            for &i in own {
+                walk.of(i as usize, &mut found);
+            }
+            found.iter_mut().for_each(|j| *j %= n as u32);
+            found.sort_unstable();
+            found.dedup();
+            found
+        };
+        let mut held: Vec<u32> = own.par_chunks(TOGETHER).flat_map_iter(around).collect();
+        held.extend(own);
+        held.par_sort_unstable();
+        held.dedup();
+        let is_own: Vec<bool> = held.iter().map(|&i| owners[i as usize] == rank as u32).collect();
+        let places: Vec<u32> =
+            is_own.iter().zip(0..).filter(|(own, _)| **own).map(|(_, k)| k).collect();
+
+        let mut wanted = vec![Vec::new(); ranks];
+        let mut receives = vec![Vec::new(); ranks];
+        for (&panel, place) in held.iter().zip(0..) {
+            let owner = owners[panel as usize] as usize;
+            if owner != rank {
+                wanted[owner].push(panel);
+                receives[owner].push(place);
+            }
+        }
+        let asked = comm::exchange(&**group, &wanted).map_err(lost)?;
+        let place = |panel: &u32| held.binary_search(panel).unwrap_or(0) as u32;
+        let sends = asked.iter().map(|panels| panels.iter().map(place).collect());
+        let some = |(_, places): &(usize, Vec<u32>)| !places.is_empty();
+        Ok(Self {
+            group: Group::clone(group),
+            sends: sends.enumerate().filter(some).collect(),
+            receives: receives.into_iter().enumerate().filter(some).collect(),
+            owned,
+            held,
+            places,
+            is_own,
+        })
+    }
+
+    pub(crate) fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// This rank's panels, in increasing order.
+    pub(crate) fn own(&self) -> &[u32] {
+        &self.owned[self.group.rank()]
+    }
+
+    /// Those and the ones near them, in increasing order.
+    pub(crate) fn held(&self) -> &[u32] {
+        &self.held
+    }
+
+    /// Whether each of the held panels is this rank's.
+    pub(crate) fn is_own(&self) -> &[bool] {
+        &self.is_own
+    }
+
+    /// Panels of all ranks together.
+    pub(crate) fn len(&self) -> usize {
+        self.owned.iter().map(Vec::len).sum()
+    }
+
+    /// The place among values on all panels, shape (k, panels), of one among those on held ones,
+    /// shape (k, held).
+    pub(crate) fn of_all(&self, place: usize) -> usize {
+        let n = self.held.len().max(1);
+        place / n * self.len() + self.held.get(place % n).map_or(0, |&panel| panel as usize)
+    }
+
+    /// For each of the first k values on all panels, shape (k, panels), its place among those on
+    /// held ones, `u32::MAX` where it is not this rank's own.
+    pub(crate) fn own_places(&self, k: usize) -> Vec<u32> {
+        let (n, held) = (self.len(), self.held.len());
+        let mut places = vec![u32::MAX; k * n];
+        for row in 0..k {
+            for (&panel, place) in self.own().iter().zip(&self.places) {
+                places[row * n + panel as usize] = (row * held) as u32 + place;
+            }
+        }
+        places
+    }
+
+    /// Values on all panels, shape (k, panels), on the held ones, shape (k, held).
+    pub(crate) fn held_of<T: Copy>(&self, all: &[T]) -> Vec<T> {
+        self.picked(&self.held, all, self.len())
+    }
+
+    /// Values on held panels, shape (k, held), on this rank's own, shape (k, own).
+    pub(crate) fn own_of<T: Copy>(&self, held: &[T]) -> Vec<T> {
+        self.picked(&self.places, held, self.held.len())
+    }
+
+    fn picked<T: Copy>(&self, chosen: &[u32], from: &[T], n: usize) -> Vec<T> {
+        let rows = from.chunks_exact(n.max(1));
+        rows.flat_map(|row| chosen.iter().map(|&i| row[i as usize])).collect()
+    }
+
+    /// Puts values on own panels, shape (k, own), among those on held ones, shape (k, held).
+    pub(crate) fn put_own(&self, own: &[f64], held: &mut [f64]) {
+        let rows = held.chunks_exact_mut(self.held.len().max(1));
+        for (held, own) in rows.zip(own.chunks_exact(self.places.len().max(1))) {
+            self.places.iter().zip(own).for_each(|(&place, value)| held[place as usize] = *value);
+        }
+    }
+
+    /// Weights of all panels, shape (k, panels), on the held ones, with 0 on those of others.
+    pub(crate) fn masked(&self, all: &[f64]) -> Vec<f64> {
+        let mut masked = self.held_of(all);
+        for row in masked.chunks_exact_mut(self.held.len().max(1)) {
+            row.iter_mut().zip(&self.is_own).for_each(|(value, own)| {
+                if !own {
+                    *value = 0.0;
+                }
+            });
+        }
+        masked
+    }
+
+    /// Brings values on panels of the halo, shape (k, held), from their owners. Collective.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(crate) fn refresh(&self, values: &mut [f64]) -> Result<(), Error> {
+        let n = self.held.len().max(1);
+        let rows = values.len() / n;
+        // A rank that holds nothing sends and gets nothing.
+        let message = |(rank, places): &(usize, Vec<u32>)| {
+            let of_row = |row: &[f64]| places.iter().map(|&i| row[i as usize]).collect::<Vec<_>>();
+            (*rank, comm::bytes(&values.chunks_exact(n).flat_map(of_row).collect::<Vec<f64>>()))
+        };
+        let length = |(rank, places): &(usize, Vec<u32>)| (*rank, 8 * rows * places.len());
+        let receives: Vec<(usize, usize)> = self.receives.iter().map(length).collect();
+        let sends = self.sends.iter().map(message).collect();
+        let pending = self.group.start(sends, &receives).map_err(lost)?;
+        let messages = pending.wait().map_err(lost)?;
+        for ((_, places), message) in self.receives.iter().zip(&messages) {
+            let message: Vec<f64> = comm::values(message);
+            let rows = values.chunks_exact_mut(n).zip(message.chunks_exact(places.len()));
+            for (row, message) in rows {
+                places.iter().zip(message).for_each(|(&i, value)| row[i as usize] = *value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Values on all panels, shape (k, panels), of which each rank has those of its own in `held`,
+    /// shape (k, held). Collective.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(crate) fn gather(&self, held: &[f64], all: &mut [f64]) -> Result<(), Error> {
+        let messages = comm::all_gather(&*self.group, &self.own_of(held)).map_err(lost)?;
+        let n = self.len().max(1);
+        for (panels, message) in self.owned.iter().zip(&messages) {
+            let rows = all.chunks_exact_mut(n).zip(message.chunks_exact(panels.len().max(1)));
+            for (all, row) in rows {
+                panels.iter().zip(row).for_each(|(&i, value)| all[i as usize] = *value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sums over all ranks, place by place. Collective.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(crate) fn sum(&self, values: &mut [f64]) -> Result<(), Error> {
+        sum(&*self.group, values)
+    }
+
+    /// The least of the numbers of all ranks. Collective.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(crate) fn least(&self, value: f64) -> Result<f64, Error> {
+        let mut least = [value];
+        self.group.all_reduce(&mut least, Operation::Min).map_err(lost)?;
+        Ok(least[0])
+    }
+}
+
+/// A rank's own result, unless another one's of its group is an error. Collective.
+///
+/// # Errors
+/// Its own, or that of the other.
+pub(crate) fn agreed<T>(group: Option<&Group>, own: Result<T, Error>) -> Result<T, Error> {
+    let Some(group) = group else { return own };
+    let told = own.as_ref().map(|_| ()).map_err(ToString::to_string);
+    let agreed = comm::agree(&**group, told);
+    let own = own?;
+    agreed.map_err(lost)?;
+    Ok(own)
+}
+
+/// Sums over all ranks, place by place. Collective.
+///
+/// # Errors
+/// Messages that do not pass.
+pub(crate) fn sum(group: &dyn Communicator, values: &mut [f64]) -> Result<(), Error> {
+    group.all_reduce(values, Operation::Sum).map_err(lost)
+}
+
+/// The error of messages that do not pass, or of another rank.
+pub(crate) fn lost(error: comm::Error) -> Error {
+    fmm::Error::from(error).into()
+}

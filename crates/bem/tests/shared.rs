@@ -1,0 +1,184 @@
+//! Solves that ranks share, against those of one process.
+
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
+use bem::{
+    Density, Electrostatics, Excitation, Images, Media, Method, Mirror, PointCharge, Quiet, Ranks,
+    SolveOptions, StopReason, electrostatics,
+};
+use mesh::Mesh;
+use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
+use mesh::mirror::Plane;
+
+const TOLERANCE: f64 = 1e-6;
+
+/// Surfaces, and the conductor and permittivities (outside, inside) of each group.
+struct Case {
+    name: &'static str,
+    mesh: Mesh,
+    groups: Vec<(Option<u32>, f64, f64)>,
+    planes: Vec<Mirror>,
+    excitations: Vec<Excitation>,
+    density: Density,
+}
+
+impl Case {
+    fn conductors(name: &'static str, mesh: Mesh, count: u32) -> Self {
+        let at_one_volt = |k: u32| Excitation {
+            potentials: (0..count).map(|i| f64::from(i == k)).collect(),
+            ..Excitation::default()
+        };
+        Self {
+            name,
+            mesh,
+            groups: (0..count).map(|k| (Some(k), 1.0, 1.0)).collect(),
+            planes: Vec::new(),
+            excitations: (0..count).map(at_one_volt).collect(),
+            density: Density::Constant,
+        }
+    }
+
+    fn solve(&self, ranks: Option<Ranks>) -> Electrostatics {
+        let group = |t: usize| self.groups[self.mesh.groups_of(t)[0] as usize];
+        let n = self.mesh.triangles.len();
+        let conductor: Vec<Option<u32>> = (0..n).map(|t| group(t).0).collect();
+        let permittivity: Vec<[f64; 2]> = (0..n).map(|t| [group(t).1, group(t).2]).collect();
+        let conductors = self.groups.iter().filter_map(|g| g.0).max().map_or(0, |k| k as usize + 1);
+        let media = Media {
+            conductor: &conductor,
+            conductors,
+            permittivity: &permittivity,
+            images: &Images::new(&self.planes),
+            bodies: &[],
+        };
+        let options = SolveOptions {
+            method: Method::Fmm,
+            tolerance: TOLERANCE,
+            backend: fmm::Backend::Cpu,
+            density: self.density,
+            ranks,
+            ..SolveOptions::default()
+        };
+        electrostatics(&self.mesh, media, &self.excitations, &options, &Quiet).unwrap()
+    }
+
+    /// Asserts that so many ranks find what one process does.
+    fn assert_shared_by(&self, ranks: usize) {
+        let name = format!("{} on {ranks} ranks", self.name);
+        let alone = self.solve(None);
+        let all = comm::run(ranks, |group| self.solve(Some(Ranks(group.clone()))));
+        for (rank, shared) in all.iter().enumerate() {
+            assert_eq!(shared.responses.len(), alone.responses.len());
+            for (k, (found, expected)) in shared.responses.iter().zip(&alone.responses).enumerate() {
+                assert_eq!(found.reason, StopReason::Converged, "{name}: {:?}", found.history);
+                let square = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>();
+                let difference: Vec<f64> =
+                    found.charge.iter().zip(&expected.charge).map(|(a, b)| a - b).collect();
+                let off = (square(&difference) / square(&expected.charge)).sqrt();
+                // Two solves and two sums, both to the tolerance, in single charges.
+                assert!(off < 30.0 * TOLERANCE, "{name}, rank {rank}, excitation {k}: {off:.1e}");
+                let total = |charges: &[f64]| charges.iter().map(|q| q.abs()).sum::<f64>();
+                let pairs = found.conductor_charge.iter().zip(&expected.conductor_charge);
+                for (found, exact) in pairs {
+                    let off = (found - exact).abs() / total(&expected.conductor_charge);
+                    assert!(off < 3.0 * TOLERANCE, "{name}: {found} {exact} {off:.1e}");
+                }
+                let steps = [found.iterations, expected.iterations];
+                assert!(steps[0].abs_diff(steps[1]) <= 1, "{name}: {steps:?}");
+                // All know the same.
+                assert_eq!(found, &all[0].responses[k], "{name}, rank {rank}");
+            }
+            let error = shared.fmm_error_sampled.unwrap();
+            assert!(error < shared.fmm_tolerance.unwrap(), "{name}: {error:.1e}");
+            assert_eq!(error, all[0].fmm_error_sampled.unwrap());
+            assert!(shared.gauss_defect < 3.0 * alone.gauss_defect + 1e-12, "{name}");
+        }
+    }
+}
+
+fn sphere(radius: f64, elements: usize) -> Mesh {
+    let resolution = Resolution::Elements(elements);
+    Sphere { radius, base: SphereBase::Icosahedron, resolution }.build().unwrap()
+}
+
+fn moved(mut mesh: Mesh, by: [f64; 3]) -> Mesh {
+    for vertex in &mut mesh.vertices {
+        (0..3).for_each(|k| vertex[k] += by[k]);
+    }
+    mesh
+}
+
+fn cube(elements: usize) -> Mesh {
+    let resolution = Resolution::Elements(elements);
+    Cube { edge: 1.0, grade: 20.0, resolution }.build().unwrap()
+}
+
+#[test]
+fn conductors_are_those_of_one_process() {
+    let two = mesh::join::joined(vec![
+        ("a".into(), sphere(1.0, 1280)),
+        ("b".into(), moved(cube(1200), [1.2, 0.0, 0.1])),
+    ]);
+    let case = Case::conductors("sphere and cube", two, 2);
+    for ranks in [1, 2, 3, 7] {
+        case.assert_shared_by(ranks);
+    }
+}
+
+#[test]
+fn one_conductor_on_more_ranks_than_panels() {
+    Case::conductors("few panels", sphere(1.0, 20), 1).assert_shared_by(30);
+}
+
+/// So many panels that there are two coarse levels.
+#[test]
+fn two_coarse_levels_are_those_of_one_process() {
+    Case::conductors("large sphere", sphere(1.0, 81_920), 1).assert_shared_by(3);
+}
+
+#[test]
+fn dielectrics_and_charges_are_those_of_one_process() {
+    let resolution = Resolution::Elements(2000);
+    let base = SphereBase::Icosahedron;
+    let coated = ConcentricSpheres { inner_radius: 1.0, outer_radius: 1.4, base, resolution };
+    let charge = PointCharge { position: [0.0, 0.0, 1.9], charge: 0.5, permittivity: 1.0 };
+    let mut case = Case::conductors("coated sphere with a charge", coated.build().unwrap(), 1);
+    case.groups = vec![(Some(0), 4.0, 4.0), (None, 1.0, 4.0)];
+    case.excitations.push(Excitation {
+        potentials: vec![0.0],
+        charges: vec![charge],
+        ..Excitation::default()
+    });
+    for ranks in [2, 5] {
+        case.assert_shared_by(ranks);
+    }
+    // Interfaces alone, in all of one process's order.
+    let mut case = Case::conductors("dielectric sphere in a field", sphere(1.0, 1280), 0);
+    case.groups = vec![(None, 1.0, 20.0)];
+    case.excitations = vec![Excitation { field: [0.3, -1.0, 0.2], ..Excitation::default() }];
+    case.assert_shared_by(3);
+}
+
+#[test]
+fn planes_are_those_of_one_process() {
+    let above = moved(cube(2000), [0.0, 0.0, 0.6]);
+    let mut case = Case::conductors("cube over a plane", above, 1);
+    case.planes = vec![Mirror { plane: Plane { axis: 2, at: 0.0 }, odd: true }];
+    for ranks in [2, 4] {
+        case.assert_shared_by(ranks);
+    }
+}
+
+#[test]
+fn linear_densities_are_those_of_one_process() {
+    let resolution = Resolution::Elements(900);
+    let base = SphereBase::Icosahedron;
+    let coated = ConcentricSpheres { inner_radius: 1.0, outer_radius: 1.4, base, resolution };
+    let mut case = Case::conductors("linear on a coated sphere", coated.build().unwrap(), 1);
+    case.groups = vec![(Some(0), 4.0, 4.0), (None, 1.0, 4.0)];
+    case.density = Density::Linear;
+    case.assert_shared_by(3);
+    let mut case = Case::conductors("linear on a cube", cube(900), 1);
+    case.density = Density::Linear;
+    case.assert_shared_by(2);
+}
