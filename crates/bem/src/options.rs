@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use comm::Group;
 
+use crate::Error;
 use crate::constants::{MAX_ITERATIONS, RESTART, TOLERANCE};
+use crate::geometry::share;
 use crate::solve::gmres::StopReason;
 use crate::space::Density;
 
@@ -58,6 +60,16 @@ pub struct SolveOptions {
 /// not shared: each rank makes them.
 #[derive(Clone, Debug)]
 pub struct Ranks(pub Group);
+
+impl Ranks {
+    /// A rank's own result, unless another one's is an error. Collective.
+    ///
+    /// # Errors
+    /// Its own, or that of the other.
+    pub fn agreed<T, E: From<Error> + ToString>(&self, own: Result<T, E>) -> Result<T, E> {
+        share::agreed(Some(&self.0), own)
+    }
+}
 
 impl PartialEq for Ranks {
     /// Whether they are the same end of the same group.

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use bem::{
-    Density, Electrostatics, Excitation, Images, Media, Method, Mirror, PointCharge, Quiet, Ranks,
-    SolveOptions, StopReason, electrostatics,
+    Density, Electrostatics, Excitation, Images, Media, Method, Mirror, PointCharge, Prepared,
+    Quiet, Ranks, SolveOptions, StopReason,
 };
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
@@ -39,6 +39,10 @@ impl Case {
     }
 
     fn solve(&self, ranks: Option<Ranks>) -> Electrostatics {
+        self.with_prepared(ranks, |mut prepared| prepared.solve(&self.excitations, &Quiet).unwrap())
+    }
+
+    fn with_prepared<R>(&self, ranks: Option<Ranks>, work: impl FnOnce(Prepared) -> R) -> R {
         let group = |t: usize| self.groups[self.mesh.groups_of(t)[0] as usize];
         let n = self.mesh.triangles.len();
         let conductor: Vec<Option<u32>> = (0..n).map(|t| group(t).0).collect();
@@ -59,7 +63,7 @@ impl Case {
             ranks,
             ..SolveOptions::default()
         };
-        electrostatics(&self.mesh, media, &self.excitations, &options, &Quiet).unwrap()
+        work(Prepared::new(&self.mesh, media, self.excitations.len(), &options).unwrap())
     }
 
     /// Asserts that so many ranks find what one process does.
@@ -69,7 +73,8 @@ impl Case {
         let all = comm::run(ranks, |group| self.solve(Some(Ranks(group.clone()))));
         for (rank, shared) in all.iter().enumerate() {
             assert_eq!(shared.responses.len(), alone.responses.len());
-            for (k, (found, expected)) in shared.responses.iter().zip(&alone.responses).enumerate() {
+            for (k, (found, expected)) in shared.responses.iter().zip(&alone.responses).enumerate()
+            {
                 assert_eq!(found.reason, StopReason::Converged, "{name}: {:?}", found.history);
                 let square = |v: &[f64]| v.iter().map(|v| v * v).sum::<f64>();
                 let difference: Vec<f64> =
@@ -181,4 +186,57 @@ fn linear_densities_are_those_of_one_process() {
     let mut case = Case::conductors("linear on a cube", cube(900), 1);
     case.density = Density::Linear;
     case.assert_shared_by(2);
+}
+
+/// What is said of answers: residuals by another path, errors of densities, charges that are
+/// missing.
+#[test]
+fn checks_and_estimates_are_those_of_one_process() {
+    let resolution = Resolution::Elements(720);
+    let base = SphereBase::Icosahedron;
+    let coated = ConcentricSpheres { inner_radius: 1.0, outer_radius: 1.4, base, resolution };
+    let mesh = coated.build().unwrap();
+    for density in [Density::Constant, Density::Linear] {
+        let mut case = Case::conductors("coated sphere", mesh.clone(), 1);
+        case.groups = vec![(Some(0), 4.0, 4.0), (None, 1.0, 4.0)];
+        case.density = density;
+        let weights = vec![1.0; case.mesh.triangles.len()];
+        let find = |ranks: Option<Ranks>| {
+            case.with_prepared(ranks, |mut prepared| {
+                let answer = prepared.solve(&case.excitations, &Quiet).unwrap();
+                let of = (&case.excitations[0], bem::Charges::from(&answer.responses[0]));
+                let residual = prepared.sampled_residual(&[of], TOLERANCE).unwrap()[0];
+                let estimate = prepared
+                    .error_estimate(&case.excitations, &answer.responses, &weights, true)
+                    .unwrap();
+                let missing =
+                    prepared.missing(&case.excitations[0], &answer.responses[0], &weights).unwrap();
+                let induced = prepared.induced_by(&missing, &Quiet).unwrap();
+                let refined =
+                    prepared.refine(&case.excitations[0], &answer.responses[0], &Quiet).unwrap();
+                (residual.relative, estimate, missing, induced, refined.unwrap())
+            })
+        };
+        let alone = find(None);
+        let all = comm::run(3, |group| find(Some(Ranks(group.clone()))));
+        let close = |a: f64, b: f64, within: f64| {
+            assert!((a - b).abs() <= within * b.abs(), "{density:?}: {a:e} {b:e}");
+        };
+        for found in &all {
+            // Another rounding, and sums to a tolerance of the estimate's own.
+            assert!(found.0 < 3.0 * alone.0.max(TOLERANCE), "{} {}", found.0, alone.0);
+            close(found.1.of_conductors[0][0], alone.1.of_conductors[0][0], 1e-2);
+            close(found.1.of_interfaces[0][0], alone.1.of_interfaces[0][0], 1e-2);
+            let sides = |of: &[[f64; 3]]| of.as_flattened().iter().sum::<f64>();
+            close(sides(&found.1.sides[0]), sides(&alone.1.sides[0]), 1e-2);
+            let size = |of: &[f64]| of.iter().map(|q| q.abs()).sum::<f64>();
+            close(size(&found.2.total), size(&alone.2.total), 1e-2);
+            close(size(&found.3.total), size(&alone.3.total), 3e-2);
+            let [own, other] =
+                [&found.4, &alone.4].map(|refined| refined.response.conductor_charge[0]);
+            close(own, other, 3.0 * TOLERANCE);
+            assert!(found.4.residual.relative < 3.0 * TOLERANCE);
+            assert_eq!((&found.1, &found.2), (&all[0].1, &all[0].2));
+        }
+    }
 }

@@ -80,7 +80,7 @@ pub mod units;
 pub use accuracy::{Attained, Ended, FINEST, Goal, Level, density_for, solve_to};
 pub use bars::{Bars, ConductorBars, ForceBar, ProbeBars};
 pub use bem;
-pub use bem::{Method, Mirror, Progress, Quiet, SolveOptions as Options};
+pub use bem::{Method, Mirror, Progress, Quiet, Ranks, SolveOptions as Options};
 pub use checks::{Remedy, Warning};
 pub use conductors::{Conductors, Summary};
 pub use description::{

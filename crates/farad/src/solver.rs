@@ -120,7 +120,8 @@ impl Solver {
     }
 
     /// Solves a problem: each conductor in turn at 1 V, then the sources and the further results
-    /// that the description wants. A solve that does not converge is no error here: see
+    /// that the description wants. With [`SolveOptions::ranks`] all ranks call it, and all have the
+    /// solution. A solve that does not converge is no error here: see
     /// [`Solution::converged`], and [`Solution::warnings`] for what self-checks found.
     ///
     /// # Errors
@@ -133,8 +134,10 @@ impl Solver {
         progress: &dyn Progress,
     ) -> Result<Solution, Error> {
         let description = &problem.description;
-        if let Some(limit) = options.memory_limit {
-            description.check_memory(limit)?;
+        let fits = options.memory_limit.map_or(Ok(()), |limit| description.check_memory(limit));
+        match &options.ranks {
+            Some(ranks) => ranks.agreed(fits)?,
+            None => fits?,
         }
         if description.has_salt() {
             return salt::solve(problem, options, progress);

@@ -393,10 +393,9 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
                 gradient: true,
                 ..fmm::Options::default()
             };
-            let plan = match points.with_images() {
-                Some(all) => fmm::Plan::new(&all, Some(&points.all()), &options).unwrap(),
-                None => fmm::Plan::new(&points.all(), None, &options).unwrap(),
-            };
+            let (all, own) = (points.of_all_images(), points.all());
+            let targets = (all.len() > own.len()).then_some(&own[..]);
+            let plan = fmm::Plan::new(&all, targets, &options).unwrap();
             let mut near =
                 DeviceNear::new(geometry(), selection, accuracy.pairs, double, free, &Quiet)
                     .unwrap();

@@ -237,7 +237,10 @@ impl Share {
 ///
 /// # Errors
 /// Its own, or that of the other.
-pub(crate) fn agreed<T>(group: Option<&Group>, own: Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn agreed<T, E: From<Error> + ToString>(
+    group: Option<&Group>,
+    own: Result<T, E>,
+) -> Result<T, E> {
     let Some(group) = group else { return own };
     let told = own.as_ref().map(|_| ()).map_err(ToString::to_string);
     let agreed = comm::agree(&**group, told);
@@ -252,6 +255,19 @@ pub(crate) fn agreed<T>(group: Option<&Group>, own: Result<T, Error>) -> Result<
 /// Messages that do not pass.
 pub(crate) fn sum(group: &dyn Communicator, values: &mut [f64]) -> Result<(), Error> {
     group.all_reduce(values, Operation::Sum).map_err(lost)
+}
+
+/// The largest of the numbers that ranks have found by themselves, which rounding may tell apart.
+/// Collective.
+///
+/// # Errors
+/// Messages that do not pass.
+pub(crate) fn largest(group: Option<&Group>, value: f64) -> Result<f64, Error> {
+    let mut largest = [if value.is_nan() { f64::INFINITY } else { value }];
+    if let Some(group) = group {
+        group.all_reduce(&mut largest, Operation::Max).map_err(lost)?;
+    }
+    Ok(if value.is_nan() { value } else { largest[0] })
 }
 
 /// The error of messages that do not pass, or of another rank.

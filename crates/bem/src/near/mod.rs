@@ -370,7 +370,8 @@ impl Near {
 
     /// y += A x for `x` of shape (k, columns) and `y` of shape (k, rows).
     pub(crate) fn multiply_add(&self, x: &[f64], y: &mut [f64]) {
-        for (x, y) in x.chunks_exact(self.columns.max(1)).zip(y.chunks_exact_mut(self.rows.max(1))) {
+        for (x, y) in x.chunks_exact(self.columns.max(1)).zip(y.chunks_exact_mut(self.rows.max(1)))
+        {
             let rows = y.par_chunks_mut(BLOCK);
             with!(&self.blocks, |blocks| {
                 blocks.par_iter().zip(rows).for_each(|(block, y)| block.multiply_add(x, y));

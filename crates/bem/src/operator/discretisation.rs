@@ -113,6 +113,11 @@ impl Discretisation {
         FastSum { sampling, part, gap: self.gap, tolerance, columns, backend, gpu }
     }
 
+    /// Ranks that share the panels.
+    pub(crate) fn group(&self) -> Option<&Group> {
+        self.target.group.as_ref()
+    }
+
     /// Panels that this process holds, its own among them, and those of images.
     pub(crate) fn held(&self) -> [usize; 2] {
         let held = self.part.as_ref().map_or(&self.sampling, |part| &part.held);

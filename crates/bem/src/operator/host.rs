@@ -24,8 +24,8 @@ use crate::solve::completion::Completing;
 use crate::solve::gmres::{
     GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Metric, gmres_among,
 };
-use crate::solve::schedule::PlanSchedule;
 use crate::solve::plan::Plan;
+use crate::solve::schedule::PlanSchedule;
 use crate::space::{self, Dofs};
 
 /// Rows that one task works at a time.

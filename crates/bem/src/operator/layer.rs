@@ -20,8 +20,8 @@ use crate::near::pairs::RowKind;
 use crate::quadrature::TriangleNode;
 use crate::solve::backend::{Backend, Equations, Sampled};
 use crate::solve::gmres::{GmresInfo, GmresParams, LinearOperator};
-use crate::solve::schedule::PlanSchedule;
 use crate::solve::plan::Plan;
+use crate::solve::schedule::PlanSchedule;
 
 /// The operator.
 pub(crate) struct Layer {

@@ -51,27 +51,21 @@ impl<'a> QuadraturePoints<'a> {
 
     /// All points.
     pub(crate) fn all(&self) -> Vec<[f64; 3]> {
-        self.of_panels(self.panels.len())
+        self.of_panels(0..self.panels.len())
     }
 
     /// All points, then those of the panels' images, if there are any.
     pub(crate) fn of_all_images(&self) -> Vec<[f64; 3]> {
-        self.of_panels(self.panels.total())
+        self.of_panels(0..self.panels.total())
     }
 
-    /// All points, then those of the panels' images; none if there are no images, for then all
-    /// points are sources.
-    pub(crate) fn with_images(&self) -> Option<Vec<[f64; 3]>> {
-        let total = self.panels.total();
-        (total > self.panels.len()).then(|| self.of_panels(total))
-    }
-
-    fn of_panels(&self, panels: usize) -> Vec<[f64; 3]> {
+    /// Those of some panels and images.
+    pub(crate) fn of_panels(&self, panels: Range<usize>) -> Vec<[f64; 3]> {
         let nodes = self.rule.len();
-        let mut all = vec![[0.0; 3]; panels * nodes];
+        let mut all = vec![[0.0; 3]; panels.len() * nodes];
         all.par_chunks_mut(CHUNK * nodes).enumerate().for_each(|(chunk, points)| {
             for (k, points) in points.chunks_mut(nodes).enumerate() {
-                let on = self.of(chunk * CHUNK + k);
+                let on = self.of(panels.start + chunk * CHUNK + k);
                 points.iter_mut().zip(on).for_each(|(point, (x, _))| *point = x.into());
             }
         });

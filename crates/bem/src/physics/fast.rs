@@ -122,7 +122,9 @@ impl Fast {
         let started = Instant::now();
         let mut needs = needs(system, excitations, b);
         if let Some(known) = self.needs.take() {
-            if known.serve(&system.panels, &needs) {
+            let serves = known.serve(&system.panels, &needs);
+            // All ranks make a near field, or none.
+            if share::largest(self.group(), if serves { 0.0 } else { 1.0 })? == 0.0 {
                 self.needs = Some(known);
                 return Ok(());
             }
@@ -181,6 +183,11 @@ impl Fast {
         tracing::info!(tolerance = finer.tolerance, "weak bodies ask for finer integrals");
         *self = Self::new(system, 1, &finer, progress, &mut Timings::default())?;
         Ok(())
+    }
+
+    /// Ranks that share the panels.
+    pub(super) fn group(&self) -> Option<&Group> {
+        self.discretisation.group()
     }
 
     /// Takes a tighter plan.
@@ -269,6 +276,7 @@ impl Fast {
         for _ in 0..TIGHTENINGS {
             let errors = self.layer.row_errors(&looked_at)?;
             let off = rows.worst_by_action(&x, &looked_at, &errors) / options.tolerance;
+            let off = share::largest(self.group(), off)?;
             let Some(tolerance) = fast_sum::tighter(self.tolerance, off) else { break };
             tracing::info!(fmm_tolerance = tolerance, "weak bodies ask for a tighter sum");
             self.tighten(tolerance)?;

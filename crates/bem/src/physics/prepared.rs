@@ -16,6 +16,7 @@ use super::{
     Electrostatics, ErrorEstimate, Excitation, Media, Response, external, reciprocal, rows,
 };
 use crate::constants::BY_WHOLE_ROWS;
+use crate::geometry::share;
 use crate::near::accuracy::Accuracy;
 use crate::operator::fast_sum::SampledError;
 use crate::physics::cost;
@@ -109,7 +110,8 @@ impl Prepared {
             Method::Fmm => false,
         };
         let tolerance = (!is_dense).then_some(options.tolerance);
-        let system = System::new(mesh, media, options.density, tolerance)?;
+        let mut system = System::new(mesh, media, options.density, tolerance)?;
+        (system.ranks, system.gpu) = (options.ranks.clone().map(|ranks| ranks.0), options.gpu);
         Ok(Self { system, options: options.clone(), is_dense, columns: excitations, work: None })
     }
 
@@ -407,10 +409,12 @@ impl Prepared {
         // What is left by whole rows; where the points are to blame, there must be more of them.
         let asked = BY_WHOLE_ROWS * self.options.tolerance;
         let whole_rows = |x: &[f64]| by_action(system, excitation, x, self.options.tolerance);
+        let group = system.ranks.as_ref();
         let mut residual = whole_rows(&found.charges)?;
-        if residual.relative > asked {
+        if share::largest(group, residual.relative)? > asked {
             let x = found.charges;
-            fast.make_finer(system, FINER * asked / residual.relative, &self.options, progress)?;
+            let off = share::largest(group, residual.relative)? / asked;
+            fast.make_finer(system, FINER / off, &self.options, progress)?;
             let mut known = found.solved;
             found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
             known.iter_mut().zip(found.solved).for_each(|(known, solved)| known.go_on(solved));

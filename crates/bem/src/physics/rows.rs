@@ -13,8 +13,10 @@
 //! the flux of d is put right, and the mean of the rows scaled, by [`gauss`](super::gauss).
 
 use std::f64::consts::PI;
+use std::ops::Range;
 use std::sync::Arc;
 
+use comm::Group;
 use mesh::Mesh;
 use mesh::regions;
 use rayon::prelude::*;
@@ -24,6 +26,7 @@ use super::gauss::{Equations, Finder, Gauss, PanelInfo};
 use super::pieces::Pieces;
 use crate::constants::NO_DIGITS;
 use crate::geometry::panels::Panels;
+use crate::geometry::share;
 use crate::near::pairs::RowKind;
 use crate::physics::capacitance::check_conductors;
 use crate::solve::backend::mean_squares;
@@ -46,6 +49,9 @@ pub(super) struct System {
     /// Triangles of the mesh.
     pub(super) triangles: usize,
     pub(super) conductors: usize,
+    /// Ranks that share what is computed of it, each with a GPU of its own.
+    pub(super) ranks: Option<Group>,
+    pub(super) gpu: usize,
 }
 
 /// The equations: one per panel, of means, and for linear densities as many more for each slope, in
@@ -185,11 +191,31 @@ impl System {
             gauss,
         };
         let (images, conductors) = (images.clone(), media.conductors);
-        Ok(Self { panels, density, rows, images, triangles, conductors })
+        let (ranks, gpu) = (None, 0);
+        Ok(Self { panels, density, rows, images, triangles, conductors, ranks, gpu })
     }
 }
 
 impl System {
+    /// Which of so many panels (or panels and images) this process works on where ranks share what
+    /// is computed of all.
+    pub(super) fn own(&self, panels: usize) -> Range<usize> {
+        let [rank, ranks] =
+            self.ranks.as_ref().map_or([0, 1], |group| [group.rank(), group.size()]);
+        panels * rank / ranks..panels * (rank + 1) / ranks
+    }
+
+    /// The sums over all ranks of what each found of its own panels. Collective.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(super) fn of_all_ranks(&self, values: &mut [f64]) -> Result<(), Error> {
+        match &self.ranks {
+            Some(group) => share::sum(&**group, values),
+            None => Ok(()),
+        }
+    }
+
     /// Takes other media; false where interfaces would come or go.
     pub(super) fn set_permittivity(&mut self, permittivity: &[[f64; 2]]) -> bool {
         let is_interface = |t: usize| permittivity[t][0] != permittivity[t][1];

@@ -152,7 +152,7 @@ fn of_system(
         solid_angles: accuracy.solid_angles_of_rows,
     };
     let is_fine = tolerance < FINE || relative_to == RelativeTo::Action;
-    let whole = WholeRows::new((panels, system.density), &kinds, &slopes, &chosen, is_fine);
+    let whole = WholeRows::new(system, &kinds, &slopes, &chosen, is_fine);
     let columns: Vec<&[f64]> = solved.iter().map(|(_, x)| *x).collect();
     let products = whole.times(&columns)?;
     let residual = |column: usize| {
@@ -211,6 +211,8 @@ fn worst(
 /// Rows of chosen panels, summed over all points directly, with what points do not give of close
 /// pairs.
 struct WholeRows<'a> {
+    /// Of which ranks add up what each finds of some panels.
+    system: &'a System,
     panels: &'a Panels,
     kinds: &'a [RowKind],
     chosen: &'a [usize],
@@ -223,12 +225,13 @@ struct WholeRows<'a> {
 
 impl<'a> WholeRows<'a> {
     fn new(
-        (panels, density): (&'a Panels, Density),
+        system: &'a System,
         kinds: &'a [RowKind],
         slopes: &SlopePairs<'_>,
         chosen: &'a [usize],
         is_fine: bool,
     ) -> Self {
+        let (panels, density) = (&*system.panels, system.density);
         let far = if is_fine { FAR_FINE } else { FAR };
         let (pairs, is_linear) = (slopes.even, density == Density::Linear);
         // A linear function takes a degree.
@@ -262,21 +265,23 @@ impl<'a> WholeRows<'a> {
             })
         };
         let row = |scratch: &mut (Scratch, WeightedPoints), &i: &usize| {
-            let all = (0..panels.total()).filter(|&j| panels.factor(i, j) != 0.0);
+            let all = system.own(panels.total()).filter(|&j| panels.factor(i, j) != 0.0);
             all.filter_map(|j| correction(scratch, i, j)).collect()
         };
         let scratch = || (Scratch::default(), WeightedPoints::default());
         let corrections = chosen.par_iter().map_init(scratch, row).collect();
         let points = QuadraturePoints::new(panels, plain);
-        Self { panels, kinds, chosen, points, dofs: Dofs::Charges(density), corrections }
+        let dofs = Dofs::Charges(density);
+        Self { system, panels, kinds, chosen, points, dofs, corrections }
     }
 
-    /// The rows' products with unknowns of each column.
+    /// The rows' products with unknowns of each column. Collective where ranks share them.
     fn times(&self, columns: &[&[f64]]) -> Result<Vec<Vec<f64>>, Error> {
         let (panels, n, rows) = (self.panels, self.panels.len(), self.chosen.len());
         let modes = columns.first().map_or(0, |x| x.len() / n.max(1));
+        let all = self.system.own(panels.total());
         let add_panels = |mut sums: Vec<f64>, first: usize| {
-            let own = first..panels.total().min(first + TOGETHER);
+            let own = first..all.end.min(first + TOGETHER);
             let entries = self.entries(own.clone(), modes);
             for (sums, x) in sums.chunks_exact_mut(rows.max(1)).zip(columns) {
                 let unknowns = own.clone().flat_map(|j| (0..modes).map(move |m| x[m * n + j % n]));
@@ -291,11 +296,12 @@ impl<'a> WholeRows<'a> {
             a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
             a
         };
-        let firsts = (0..panels.total()).into_par_iter().step_by(TOGETHER);
+        let firsts = all.clone().into_par_iter().step_by(TOGETHER);
         let sums = firsts.fold(zeros, add_panels).reduce(zeros, both);
+        let is_first = self.system.ranks.as_ref().is_none_or(|group| group.rank() == 0);
         let completed = |(c, x): (usize, &&[f64])| -> Result<Vec<f64>, Error> {
             let mut sums = sums[c * rows..(c + 1) * rows].to_vec();
-            if panels.far().is_some() {
+            if panels.far().is_some() && is_first {
                 let mut all = vec![0.0; x.len()];
                 let rule = self.points.rule();
                 let (rules, kinds, dofs) = ([rule; 2], self.kinds, &self.dofs);
@@ -309,6 +315,7 @@ impl<'a> WholeRows<'a> {
                 };
                 *sum += row.iter().map(of).sum::<f64>();
             }
+            self.system.of_all_ranks(&mut sums)?;
             Ok(sums)
         };
         columns.iter().enumerate().map(completed).collect()

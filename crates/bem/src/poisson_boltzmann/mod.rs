@@ -238,9 +238,11 @@ fn sum(
         ..fmm::Options::default()
     };
     let of = Arc::clone(boundary);
+    let ranks = options.ranks.clone().filter(|_| !is_dense);
     let make = move |tolerance: f64| {
         let options = fmm::Options { tolerance, ..own.clone() };
-        Ok(Plan::new(None, &of.places, None, &options)?)
+        let group = ranks.as_ref().map(|ranks| &ranks.0);
+        Ok(Plan::dealt(group, &of.places, None, &options)?)
     };
     let tight = make(tolerance)?;
     let plans = match options.relax && !is_dense {

@@ -1,5 +1,7 @@
 //! The plan of a fast sum, of this process alone or of all ranks.
 
+use std::ops::Range;
+
 use comm::Group;
 
 use crate::Error;
@@ -8,6 +10,82 @@ use crate::Error;
 pub(crate) enum Plan {
     Alone(Box<fmm::Plan>),
     Among(Box<fmm::distributed::Plan>),
+    /// All ranks have all points, and all densities and sums.
+    Dealt(Box<Dealt>),
+}
+
+/// A plan of ranks that each have all there is, and sum for some of it.
+pub(crate) struct Dealt {
+    group: Group,
+    plan: fmm::distributed::Plan,
+    /// Sources and targets of all, and which are this rank's.
+    points: [usize; 2],
+    own: [Range<usize>; 2],
+}
+
+/// The part of so many things that a rank has.
+fn part(count: usize, rank: usize, ranks: usize) -> Range<usize> {
+    count * rank / ranks..count * (rank + 1) / ranks
+}
+
+impl Dealt {
+    fn new(
+        group: &Group,
+        sources: &[[f64; 3]],
+        targets: Option<&[[f64; 3]]>,
+        options: &fmm::Options,
+    ) -> Result<Self, fmm::Error> {
+        let points = [sources.len(), targets.map_or(sources.len(), <[_]>::len)];
+        let own = points.map(|count| part(count, group.rank(), group.size()));
+        let of_own = targets.map(|targets| &targets[own[1].clone()]);
+        let sources = &sources[own[0].clone()];
+        let plan = fmm::distributed::Plan::new(group, sources, of_own, options)?;
+        Ok(Self { group: Group::clone(group), plan, points, own })
+    }
+
+    fn apply(
+        &mut self,
+        densities: fmm::Densities<'_>,
+        potentials: fmm::Potentials<'_>,
+    ) -> Result<(), fmm::Error> {
+        let [n, m] = self.points;
+        let k =
+            [densities.charges.map_or(0, <[_]>::len), densities.dipoles.map_or(0, |d| d.len() / 3)];
+        let k = k[0].max(k[1]).checked_div(n).unwrap_or(0);
+        let of = |values: &[f64], width: usize| -> Vec<f64> {
+            let own = width * self.own[0].start..width * self.own[0].end;
+            (0..k).flat_map(|j| &values[j * width * n..][own.clone()]).copied().collect()
+        };
+        let charges = densities.charges.map(|values| of(values, 1));
+        let dipoles = densities.dipoles.map(|values| of(values, 3));
+        let count = k * self.own[1].len();
+        let asked = [potentials.potential.is_some(), potentials.gradient.is_some()];
+        let mut own = [
+            vec![0.0; if asked[0] { count } else { 0 }],
+            vec![0.0; if asked[1] { 3 * count } else { 0 }],
+        ];
+        let [potential, gradient] = &mut own;
+        self.plan.apply(
+            fmm::Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() },
+            fmm::Potentials {
+                potential: asked[0].then_some(&mut potential[..]),
+                gradient: asked[1].then_some(&mut gradient[..]),
+            },
+        )?;
+        let all = [(potentials.potential, 1), (potentials.gradient, 3)];
+        for ((all, width), own) in all.into_iter().zip(&own) {
+            let Some(all) = all else { continue };
+            let messages = comm::all_gather(&*self.group, own)?;
+            for (rank, message) in messages.iter().enumerate() {
+                let there = part(m, rank, messages.len());
+                let rows = message.chunks_exact((width * there.len()).max(1));
+                for (row, all) in rows.zip(all.chunks_exact_mut((width * m).max(1))) {
+                    all[width * there.start..width * there.end].copy_from_slice(row);
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 impl From<fmm::Plan> for Plan {
@@ -36,6 +114,22 @@ impl Plan {
         })
     }
 
+    /// The same of ranks that have all points each, and give and get everything. Collective.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub(crate) fn dealt(
+        group: Option<&Group>,
+        sources: &[[f64; 3]],
+        targets: Option<&[[f64; 3]]>,
+        options: &fmm::Options,
+    ) -> Result<Self, fmm::Error> {
+        match group {
+            None => Self::new(None, sources, targets, options),
+            Some(group) => Ok(Self::Dealt(Box::new(Dealt::new(group, sources, targets, options)?))),
+        }
+    }
+
     /// As [`fmm::Plan::apply`].
     ///
     /// # Errors
@@ -48,6 +142,7 @@ impl Plan {
         match self {
             Self::Alone(plan) => plan.apply(densities, potentials),
             Self::Among(plan) => plan.apply(densities, potentials),
+            Self::Dealt(dealt) => dealt.apply(densities, potentials),
         }
     }
 
@@ -55,6 +150,7 @@ impl Plan {
         match self {
             Self::Alone(plan) => plan.info(),
             Self::Among(plan) => plan.info(),
+            Self::Dealt(dealt) => dealt.plan.info(),
         }
     }
 
@@ -62,7 +158,9 @@ impl Plan {
     pub(crate) fn alone(&mut self) -> Result<&mut fmm::Plan, Error> {
         match self {
             Self::Alone(plan) => Ok(plan),
-            Self::Among(_) => Err(fmm::Error::NotPlanned { what: "arrays on a GPU" }.into()),
+            Self::Among(_) | Self::Dealt(_) => {
+                Err(fmm::Error::NotPlanned { what: "arrays on a GPU" }.into())
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use comm::Group;
 use farad::{Attained, Ended, Level, Of, Problem, Solution, Solver};
 
 use super::arguments::{Several, Solving, parse_accuracy, parse_positive};
@@ -67,11 +68,24 @@ pub(crate) struct Args {
 /// What ranks share of one solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Split {
-    /// The excitations, where there are at least two
+    /// The excitations, where there are as many as processes, else space
     #[default]
     Auto,
     /// Each solves for some of the excitations
     Excitations,
+    /// All solve for all excitations, each with a part of the triangles
+    Space,
+}
+
+impl Split {
+    /// What so many ranks share of a problem.
+    pub(super) fn of(self, problem: &Problem, ranks: usize) -> Self {
+        match self {
+            Self::Auto if problem.shared_excitations() >= ranks => Self::Excitations,
+            Self::Auto => Self::Space,
+            chosen => chosen,
+        }
+    }
 }
 
 /// Solves a case.
@@ -108,7 +122,8 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
             output.data(&dry_run(&case, &problem, path))
         });
     }
-    complete_among(ranks, &case, &args.solving, &output, (path, started), |run, document| {
+    let of = (path, started);
+    complete_among((ranks, args.split), &case, &args.solving, &output, of, |run, document| {
         if args.solving.json {
             return output.data(&document.text());
         }
@@ -136,20 +151,24 @@ fn check_goal(args: &Args, case: &Case, ranks: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether so many ranks have anything to share.
+/// Whether so many ranks have anything to share, and a note of what.
 pub(super) fn check_shares(
     (command, problem): (&str, &Problem),
-    ranks: usize,
+    (ranks, split): (usize, Split),
     output: &Output,
 ) -> Result<(), Failure> {
     let excitations = problem.shared_excitations();
+    if split.of(problem, ranks) == Split::Space {
+        output.note(&format!("{ranks} processes share the triangles"));
+        return Ok(());
+    }
     if excitations < 2 {
         return Err(Failure::with_help(
             Exit::Usage,
             format!(
-                "{ranks} processes of farad {command} share its excitations, and this case has {excitations}"
+                "{ranks} processes of farad {command} were to share its excitations, and this case has {excitations}"
             ),
-            "start one process, which uses all cores of a machine; farad sweep and farad batch solve several cases at once",
+            "leave --split excitations out, and they share the triangles",
         ));
     }
     if let Some(idle) = ranks.checked_sub(excitations).filter(|idle| *idle > 0) {
@@ -181,12 +200,12 @@ pub(super) fn complete(
     of: (&Path, Instant),
     told: impl FnOnce(&Run<'_>, &Document) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    complete_among(&Ranks::alone(), case, solving, output, of, told)
+    complete_among((&Ranks::alone(), Split::Auto), case, solving, output, of, told)
 }
 
 /// The same by all ranks, of which the first writes and tells. Collective.
 fn complete_among(
-    ranks: &Ranks,
+    (ranks, split): (&Ranks, Split),
     case: &Case,
     solving: &Solving,
     output: &Output,
@@ -198,7 +217,8 @@ fn complete_among(
     let problem = ranks.agree(problem::load(case, output))?;
     if ranks.size() > 1 {
         ranks.check_same("the mesh", content(&problem))?;
-        ranks.conclude(|| check_shares(("solve", &problem), ranks.size(), output))?;
+        let of = (ranks.size(), split);
+        ranks.conclude(|| check_shares(("solve", &problem), of, output))?;
     }
     let read_seconds = reading.elapsed().as_secs_f64();
     let names = results::file_names(case);
@@ -207,7 +227,7 @@ fn complete_among(
     let folder = ranks.agree(folder.transpose())?;
     // What it keeps is freed at the end: results need not wait for that.
     let mut solver = Solver::default();
-    let solved = solve_to_goal(ranks, &mut solver, case, problem, solving, output);
+    let solved = solve_to_goal((ranks, split), &mut solver, case, problem, solving, output);
     let solved = ranks.agree(solved)?;
     drop(opening);
     ranks.conclude(|| {
@@ -252,7 +272,7 @@ type Solved<'a> = (Problem, Solution, Option<Refinement<'a>>);
 
 /// Solves a problem, to an accuracy if the case wants one. The first rank has the solution.
 fn solve_to_goal<'a>(
-    ranks: &Ranks,
+    (ranks, split): (&Ranks, Split),
     solver: &mut Solver,
     case: &'a Case,
     problem: Problem,
@@ -260,7 +280,8 @@ fn solve_to_goal<'a>(
     output: &Output,
 ) -> Result<Option<Solved<'a>>, Failure> {
     let Some(goal) = case.goal.as_ref().filter(|_| ranks.size() == 1) else {
-        let solution = solve_among(ranks, solver, case, &problem, solving, output)?;
+        let among = (ranks, split);
+        let solution = solve_among(among, solver, case, &problem, solving, output)?;
         return Ok(solution.map(|solution| (problem, solution, None)));
     };
     let options = solving.options(case)?;
@@ -337,7 +358,7 @@ pub(super) fn solve(
 
 /// The same by all ranks, of which the first has the solution. Collective.
 pub(super) fn solve_among(
-    ranks: &Ranks,
+    (ranks, split): (&Ranks, Split),
     solver: &mut Solver,
     case: &Case,
     problem: &Problem,
@@ -347,8 +368,16 @@ pub(super) fn solve_among(
     let Some(group) = ranks.group() else {
         return solve(solver, case, problem, solving, output).map(Some);
     };
-    let options = ranks.agree(solving.options(case))?;
-    let solution = solver.solve_among(group, problem, &options, &Bars::new(output));
+    let mut options = ranks.agree(solving.options(case))?;
+    let bars = Bars::new(output);
+    let solution = match split.of(problem, ranks.size()) {
+        Split::Space => {
+            options.ranks = Some(farad::Ranks(Group::clone(group)));
+            let solution = solver.solve(problem, &options, &bars);
+            solution.map(|solution| ranks.is_first().then_some(solution))
+        }
+        _ => solver.solve_among(group, problem, &options, &bars),
+    };
     solution.map_err(|error| case.failed(error))
 }
 

@@ -164,7 +164,8 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let path = args.output.clone().unwrap_or_else(default);
     let mut problem = ranks.agree(problem::load(&case, &output))?;
     if ranks.size() > 1 {
-        ranks.conclude(|| check_shares(("study", &problem), ranks.size(), &output))?;
+        let of = (ranks.size(), args.split);
+        ranks.conclude(|| check_shares(("study", &problem), of, &output))?;
     }
     let open = || Folder::open(&path, &[CSV, SVG], args.solving.overwrite);
     let folder = ranks.agree(ranks.is_first().then(open).transpose())?;
@@ -297,7 +298,8 @@ impl Meshes {
         let count = units::count(triangles as u64);
         output.note(&format!("mesh {} of {}: {count} triangles", level + 1, args.levels));
         let mut solver = Solver::default();
-        let solution = solve_among(ranks, &mut solver, case, problem, &args.solving, output);
+        let among = (ranks, args.split);
+        let solution = solve_among(among, &mut solver, case, problem, &args.solving, output);
         let found = ranks.agree(solution)?.map(|solution| match solution.converged() {
             true => interrupt::check().map(|()| solution),
             false => Err(not_converged(case, problem)),

@@ -91,22 +91,26 @@ impl System {
                 Some(held) => constant::missing_on_conductor(self, i, held, at.potential(i, 0)),
                 None => constant::missing_on_interface(self, i, &x, at.normal_derivative(i, 0)),
             };
-            let all: Vec<[f64; CHILDREN]> = (0..n).into_par_iter().map(of_panel).collect();
-            for (i, charges) in all.iter().enumerate() {
+            let own = self.own(n);
+            let all: Vec<[f64; CHILDREN]> = own.clone().into_par_iter().map(of_panel).collect();
+            for (i, charges) in own.zip(&all) {
                 let own = &mut found.total[triangle(i)..][..CHILDREN];
                 own.iter_mut().zip(charges).for_each(|(own, q)| *own = whole(i) * q);
             }
+            self.of_all_ranks(&mut found.total)?;
             return Ok(found);
         }
         let of_panel = |i: usize| match held(i) {
             Some(held) => linear::missing_on_conductor(self, i, held, &at.potential(i, 0)),
             None => linear::missing_on_interface(self, i, &x, &at.normal_derivative(i, 0)),
         };
-        let all: Vec<_> = (0..n).into_par_iter().map(of_panel).collect();
-        for (i, charges) in all.iter().enumerate() {
+        let own = self.own(n);
+        let all: Vec<_> = own.clone().into_par_iter().map(of_panel).collect();
+        for (i, charges) in own.zip(&all) {
             let own = found.at_corners[triangle(i)..][..CHILDREN].as_flattened_mut();
             own.iter_mut().zip(charges).for_each(|(own, q)| *own = whole(i) * q);
         }
+        self.of_all_ranks(found.at_corners.as_flattened_mut())?;
         Ok(ChildCharges::of_corners(found.at_corners))
     }
 

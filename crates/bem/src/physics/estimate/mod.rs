@@ -62,6 +62,28 @@ const PARTS: usize = 64;
 const ENTRIES: usize = 1 << 24;
 
 impl System {
+    /// Adds up what all ranks found. Collective.
+    fn of_all_ranks_in(&self, estimate: &mut ErrorEstimate) -> Result<(), Error> {
+        if self.ranks.is_none() {
+            return Ok(());
+        }
+        let ErrorEstimate {
+            of_conductors,
+            of_conductors_at_most,
+            of_interfaces,
+            of_interfaces_at_most,
+            sides,
+        } = estimate;
+        let matrices = [of_conductors, of_conductors_at_most, of_interfaces, of_interfaces_at_most];
+        for row in matrices.into_iter().flatten() {
+            self.of_all_ranks(row)?;
+        }
+        for sides in sides {
+            self.of_all_ranks(sides.as_flattened_mut())?;
+        }
+        Ok(())
+    }
+
     /// The errors of these answers to these excitations, shares of triangles times their weights;
     /// those of sides if wanted, of a solve to `tolerance`.
     #[tracing::instrument(level = "debug", skip_all, name = "error estimate")]
@@ -109,7 +131,7 @@ impl System {
         let weight = |i: usize| whole * weights[self.panels.triangles()[i] as usize];
         let kinds = [true, false].map(|metal| {
             let is_kind = |i: &usize| self.rows.conductor[*i].is_some() == metal;
-            (0..n).filter(is_kind).collect::<Vec<usize>>()
+            self.own(n).filter(is_kind).collect::<Vec<usize>>()
         });
         let found = [&mut estimate.of_conductors, &mut estimate.of_interfaces];
         let at_most = [&mut estimate.of_conductors_at_most, &mut estimate.of_interfaces_at_most];
@@ -145,6 +167,7 @@ impl System {
             }
             [*signed, *at_most] = total.rows();
         }
+        self.of_all_ranks_in(&mut estimate)?;
         Ok(estimate)
     }
 }

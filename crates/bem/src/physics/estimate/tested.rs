@@ -18,6 +18,7 @@ use crate::near::pairs::RowKind;
 use crate::operator::points::QuadraturePoints;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::sums::Rule;
+use crate::solve::plan::Plan;
 use crate::space::Density;
 
 /// Relative error of the fast sum: what is missing is known to some per cent.
@@ -130,11 +131,12 @@ impl Sources {
             tolerance: TOLERANCE,
             densities: regions,
             gradient: with_gradients,
+            gpu: system.gpu,
             ..fmm::Options::default()
         };
         let mut potential = vec![0.0; regions * targets.len()];
         let mut gradient = vec![0.0; if with_gradients { 3 * potential.len() } else { 0 }];
-        fmm::Plan::new(&sources, Some(&targets), &options)?.apply(
+        Plan::dealt(system.ranks.as_ref(), &sources, Some(&targets), &options)?.apply(
             fmm::Densities { charges: Some(&self.charges), dipoles: None },
             fmm::Potentials {
                 potential: Some(&mut potential),

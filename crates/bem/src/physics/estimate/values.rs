@@ -1,5 +1,7 @@
 //! Potentials and normal derivatives at some points of each panel.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use simd::{Real, Simd, Task};
 
@@ -17,6 +19,7 @@ use crate::operator::far;
 use crate::operator::points::QuadraturePoints;
 use crate::quadrature::modes::{self, MODES};
 use crate::quadrature::sums::Rule;
+use crate::solve::plan::Plan;
 use crate::space::{Density, Dofs};
 
 /// Relative error of the fast sum at most and at least, and what share of the solve's tolerance it
@@ -45,9 +48,11 @@ pub(super) const CURVED: f64 = 1e-4;
 const PANELS: usize = 16;
 const PANELS_CURVED: usize = 64;
 
-/// Values at the same places on each panel, shape (panels, excitations, places). Single precision
-/// has more digits than the sums that they come from.
+/// Values at the same places on each of consecutive panels, shape (panels, excitations, places).
+/// Single precision has more digits than the sums that they come from.
 pub(super) struct Values {
+    /// The first panel.
+    first: usize,
     excitations: usize,
     places: usize,
     potential: Vec<f32>,
@@ -56,10 +61,11 @@ pub(super) struct Values {
 }
 
 impl Values {
-    fn new(panels: usize, excitations: usize, places: usize, has_interfaces: bool) -> Self {
-        let all = panels * excitations * places;
+    fn new(panels: &Range<usize>, excitations: usize, places: usize, has_interfaces: bool) -> Self {
+        let all = panels.len() * excitations * places;
         let normal_derivative = if has_interfaces { vec![0.0; all] } else { Vec::new() };
-        Self { excitations, places, potential: vec![0.0; all], normal_derivative }
+        let potential = vec![0.0; all];
+        Self { first: panels.start, excitations, places, potential, normal_derivative }
     }
 
     /// Number of values on one panel.
@@ -82,13 +88,14 @@ impl Values {
     }
 
     fn at<const PLACES: usize>(&self, values: &[f32], i: usize, p: usize) -> [f64; PLACES] {
-        let first = (i * self.excitations + p) * self.places;
+        let first = ((i - self.first) * self.excitations + p) * self.places;
         std::array::from_fn(|k| f64::from(values[first + k]))
     }
 }
 
 /// What unknowns `x` of each excitation and its sources make at these barycentric coordinates of
-/// each panel, for a solve to `tolerance`.
+/// each panel, for a solve to `tolerance`. Where ranks share that, on panels of this one's
+/// ([`System::own`]), and collective.
 pub(super) fn at(
     system: &System,
     excitations: &[Excitation],
@@ -97,9 +104,10 @@ pub(super) fn at(
     tolerance: f64,
 ) -> Result<Values, Error> {
     let panels = &system.panels;
-    let (n, places) = (panels.len(), barycentric.len());
+    let (all, places) = (system.own(panels.len()), barycentric.len());
     let has_interfaces = system.rows.conductor.iter().any(Option::is_none);
-    let points: Vec<[f64; 3]> = (0..n)
+    let points: Vec<[f64; 3]> = all
+        .clone()
         .into_par_iter()
         .flat_map_iter(|i| targets(panels, i, barycentric).map(<[f64; 3]>::from))
         .collect();
@@ -110,10 +118,11 @@ pub(super) fn at(
     let outside: Vec<Outside> =
         excitations.iter().map(|excitation| Outside::of(system, excitation)).collect();
     let together = if panels.are_curved() { PANELS_CURVED } else { PANELS };
-    let mut values = Values::new(n, x.len(), places, has_interfaces);
+    let mut values = Values::new(&all, x.len(), places, has_interfaces);
     let block = |(block, (potential, normal)): (usize, (&mut [f32], &mut [f32]))| {
-        let own = block * together..n.min((block + 1) * together);
-        let points = &points[places * own.start..places * own.end];
+        let first = all.start + block * together;
+        let own = first..all.end.min(first + together);
+        let points = &points[places * (own.start - all.start)..places * (own.end - all.start)];
         let corrections = near.corrections(own.clone());
         for (p, outside) in outside.iter().enumerate() {
             let of_outside = outside.at(points, has_interfaces);
@@ -137,7 +146,7 @@ pub(super) fn at(
     let normals: Vec<&mut [f32]> = if has_interfaces {
         values.normal_derivative.chunks_mut(of_block).collect()
     } else {
-        (0..n.div_ceil(together)).map(|_| &mut [][..]).collect()
+        (0..all.len().div_ceil(together)).map(|_| &mut [][..]).collect()
     };
     values.potential.par_chunks_mut(of_block).zip(normals).enumerate().for_each(block);
     add_sums(system, rule, x, (&points, barycentric), tolerance, &mut values)?;
@@ -165,27 +174,29 @@ fn add_sums(
 ) -> Result<(), Error> {
     let panels = &system.panels;
     let (n, places, regions) = (panels.len(), values.places, panels.regions());
-    let with_gradients = !values.normal_derivative.is_empty();
+    let with_gradients = system.rows.conductor.iter().any(Option::is_none);
     let dofs = Dofs::Charges(system.density);
-    let sources = QuadraturePoints::new(panels, rule);
-    let carriers = sources.with_images().unwrap_or_else(|| sources.all());
+    let own = system.own(panels.total());
+    let carriers = QuadraturePoints::new(panels, rule).of_panels(own.clone());
     let tolerance = (SHARE * tolerance).clamp(TIGHTEST, LOOSEST);
     let options = fmm::Options {
         tolerance,
         precision: (tolerance < DOUBLE).then_some(fmm::Precision::Double),
         densities: x.len().min(GROUP) * regions,
         gradient: with_gradients,
+        gpu: system.gpu,
         ..fmm::Options::default()
     };
-    let mut plan = fmm::Plan::new(&carriers, Some(points), &options)?;
+    let mut plan = Plan::new(system.ranks.as_ref(), &carriers, Some(points), &options)?;
     let (mut strengths, mut potential, mut gradient) = (Vec::new(), Vec::new(), Vec::new());
     for (first, group) in (0..).step_by(GROUP).zip(x.chunks(GROUP)) {
         // Once for the points of each region.
         strengths.resize(group.len() * regions * carriers.len(), 0.0);
-        let densities = strengths.chunks_exact_mut(carriers.len()).enumerate();
+        let densities = strengths.chunks_exact_mut(carriers.len().max(1)).enumerate();
         for (density, strengths) in densities {
             let (x, region) = (&group[density / regions], density % regions);
             strengths.par_chunks_exact_mut(rule.len()).enumerate().for_each(|(j, of_panel)| {
+                let j = own.start + j;
                 let panel = (j % n, panels.is_mirrored(j));
                 let factor = panels.factor_in(region, j);
                 let put = |k: usize, charge: f64| of_panel[k] = factor * charge;
@@ -218,18 +229,21 @@ fn add_sums(
                 }
             }
         }
-        let of_panel = values.of_panel().max(1);
+        let (of_panel, first_panel) = (values.of_panel().max(1), values.first);
         let of_group = first * places..(first + group.len()) * places;
         // Of a target in an excitation of the group.
         let target = |i: usize, k: usize| {
-            (k / places * regions + panels.region(i)) * points.len() + i * places + k % places
+            let place = (i - first_panel) * places + k % places;
+            (k / places * regions + panels.region(i)) * points.len() + place
         };
         let potentials = values.potential.par_chunks_exact_mut(of_panel).enumerate();
         potentials.for_each(|(i, own)| {
+            let i = first_panel + i;
             let own = own[of_group.clone()].iter_mut().enumerate();
             own.for_each(|(k, value)| *value += potential[target(i, k)] as f32);
         });
         let normals = values.normal_derivative.par_chunks_exact_mut(of_panel).enumerate();
+        let normals = normals.map(|(i, own)| (first_panel + i, own));
         normals.filter(|(i, _)| system.rows.conductor[*i].is_none()).for_each(|(i, own)| {
             let along: Vec<Vec3> = barycentric.iter().map(|&at| panels.normal_at(i, at)).collect();
             for (k, value) in own[of_group.clone()].iter_mut().enumerate() {
@@ -349,7 +363,7 @@ struct Differences {
 
 impl Near<'_> {
     /// Corrections at the places of some panels.
-    fn corrections(&self, own: std::ops::Range<usize>) -> Corrections {
+    fn corrections(&self, own: Range<usize>) -> Corrections {
         let (panels, rows) = (&self.system.panels, &self.system.rows);
         let places = self.barycentric.len();
         let has_interfaces = own.clone().any(|i| rows.conductor[i].is_none());
