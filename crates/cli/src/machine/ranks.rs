@@ -122,9 +122,10 @@ impl Ranks {
         let world = comm::World::start();
         let world = world.map_err(|error| once(rank, Failure::new(Exit::Usage, error)))?;
         let world = Arc::new(world);
+        let group: Group = Arc::<comm::World>::clone(&world);
         // Each would do all of the work, and write the same files.
-        if world.size() != size {
-            let of = world.size();
+        if group.size() != size {
+            let of = group.size();
             return Err(once(
                 rank,
                 Failure::with_help(
@@ -137,7 +138,6 @@ impl Ranks {
                 ),
             ));
         }
-        let group: Group = Arc::<comm::World>::clone(&world);
         let ranks = Self { group: Some(group), members: Members::Processes(world) };
         // Programs that differ would wait for each other's messages.
         let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
