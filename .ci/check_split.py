@@ -72,6 +72,14 @@ group = "bar_y2"
 field = [0, 0, 1e3]
 """
 
+SALT = """format = 1
+[medium]
+relative_permittivity = 78.54
+ionic_strength = 0.15
+[[molecule]]
+pqr = "ion.pqr"
+"""
+
 
 def started(ranks, folder, arguments):
     launcher = ["mpirun", "-n", str(ranks)] if ranks else []
@@ -165,17 +173,24 @@ def batches(folder):
 
 
 def solves(folder):
-    """So is a solve whose excitations are shared."""
+    """So is a solve whose excitations are shared, or its triangles."""
     must(0, folder, "mesh", "generate", "bus", "--bars", "2", "--elements", "400", "-o", "bus.msh")
     (folder / "state.toml").write_text(STATE)
+    # Salt, which all regions' sums are shared of.
+    (folder / "ion.pqr").write_text("ATOM 1 NA ION 1 0.0 0.0 0.0 1.0 2.0\n")
+    (folder / "salt.toml").write_text(SALT)
+    must(0, folder, "solve", "salt.toml", "--method", "fmm")
+    must(3, folder, "solve", "salt.toml", "--method", "fmm", "-o", "salt3")
+    energies = [document(folder / of)["state"]["solvation"] for of in ("salt.out", "salt3")]
+    same(*energies, 1e-4)
     for method, tolerance in (("dense", 1e-9), ("fmm", 1e-4)):
         solve = ["solve", "state.toml", "--method", method]
         must(0, folder, *solve, "-o", f"solve-{method}")
         one = folder / f"solve-{method}"
         check(len(document(one)["solves"]) >= 5, document(one)["solves"])
-        for ranks in (2, 7):
+        for ranks, split in ((2, "excitations"), (7, "excitations"), (3, "space")):
             several = folder / f"solve-{method}-{ranks}"
-            must(ranks, folder, *solve, "-o", several.name, "--split", "excitations")
+            must(ranks, folder, *solve, "-o", several.name, "--split", split)
             check(files(one) == files(several), files(several))
             found, expected = document(several), document(one)
             for key in ("status", "warnings", "files", "backend", "mesh", "charges", "solver"):
@@ -184,7 +199,7 @@ def solves(folder):
                 same(expected["capacitance"][key], found["capacitance"][key], tolerance, key)
             names = [[solve["excitation"] for solve in of["solves"]] for of in (expected, found)]
             check(names[0] == names[1], names)
-    print("solve: 2 and 7 ranks find what one process does")
+    print("solve: 2, 3 and 7 ranks find what one process does")
 
 
 def studies(folder):
@@ -223,7 +238,7 @@ def failures(folder):
         check(code == 3 and errors.count(f"mesh = {name}.msh") == 1 and told in errors, code, output, errors)
         check(not (folder / f"{name}.sweep").exists(), files(folder / f"{name}.sweep"))
     (folder / "one.toml").write_text(head)
-    code, output, errors = run(2, folder, "solve", "one.toml")
+    code, output, errors = run(2, folder, "solve", "one.toml", "--split", "excitations")
     check(code == 2 and errors.count("this case has 1") == 1, code, output, errors)
     code, output, errors = run(2, folder, "solve", "state.toml", "--accuracy", "1e-2")
     check(code == 2 and errors.count("solve to an accuracy") == 1, code, output, errors)
@@ -249,14 +264,17 @@ def interrupts(folder):
     """SIGTERM to all ranks ends them in good order."""
     must(0, folder, "mesh", "generate", "bus", "--bars", "3", "--elements", "8000", "-o", "large.msh")
     (folder / "large.toml").write_text('format = 1\n[mesh]\nfile = "large.msh"\nunit = "um"\n')
-    process = started(3, folder, ["solve", "large.toml", "--method", "fmm", "--tolerance", "1e-8"])
-    while not (folder / "large.out").exists() and process.poll() is None:
-        time.sleep(0.05)
-    for rank in children(process.pid):
-        os.kill(rank, signal.SIGTERM)
-    _, errors = process.communicate(timeout=TIMEOUT)
-    check(process.returncode == 7 and errors.count("interrupted; no results were written") == 1, process.returncode, errors)
-    check(not (folder / "large.out").exists(), files(folder))
+    for split in ("excitations", "space"):
+        solve = ["solve", "large.toml", "--method", "fmm", "--tolerance", "1e-8", "--split", split]
+        process = started(3, folder, solve)
+        while not (folder / "large.out").exists() and process.poll() is None:
+            time.sleep(0.05)
+        for rank in children(process.pid):
+            os.kill(rank, signal.SIGTERM)
+        _, errors = process.communicate(timeout=TIMEOUT)
+        told = errors.count("interrupted; no results were written")
+        check(process.returncode == 7 and told == 1, split, process.returncode, errors)
+        check(not (folder / "large.out").exists(), files(folder))
     print("interrupts: all ranks end, and nothing is left")
 
 

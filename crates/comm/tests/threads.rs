@@ -4,13 +4,13 @@
 
 mod checks;
 
-use comm::{Communicator, Error, run};
+use comm::{Error, run};
 
 #[test]
 fn ranks_have_what_is_asked_of_all() {
     for size in [1, 2, 3, 7] {
         for (_, check) in checks::ALL {
-            run(size, |rank| check(rank, 300));
+            run(size, |rank| check(&**rank, 300));
         }
     }
 }

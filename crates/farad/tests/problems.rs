@@ -429,6 +429,22 @@ fn ranks_that_share_excitations_find_what_one_solve_does() {
                 close(found, expected, tolerance);
             }
         }
+        // The same where they share panels, and all have the solution; bars are as good as theirs.
+        let shared = comm::run(3, |group| {
+            let ranks = Some(farad::Ranks(group.clone()));
+            problem.solve(&Options { ranks, ..options.clone() }, &Quiet).unwrap()
+        });
+        for solution in shared {
+            assert_eq!(solution.warnings.len(), expected.warnings.len());
+            let matrix = |of: &Solution| of.matrices().maxwell_farad.concat();
+            for (found, expected) in matrix(&solution).into_iter().zip(matrix(&expected)) {
+                close(found, expected, tolerance);
+            }
+            // Bars of another sum, to a tolerance of their own.
+            for (found, expected) in numbers(&solution).into_iter().zip(numbers(&expected)) {
+                close(found, expected, tolerance.max(1e-3));
+            }
+        }
     }
 }
 

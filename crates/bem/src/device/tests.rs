@@ -202,7 +202,7 @@ fn products_and_samples_match_the_processors() {
                     Near::new((&panels, None), &selection, &integrals, double, free, &Quiet)
                         .unwrap();
                 near.subtract_points(&panels, &integrals, rule);
-                Box::new(Host::new(sampling.clone(), near, None))
+                Box::new(Host::new((sampling.clone(), None), near, None))
             }
         };
         let mut operator = Layer::new(sampling, PlanSchedule::fixed(plan), backend);
@@ -408,7 +408,7 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
                         Near::new((&panels, None), selection, &integrals, double, free, &Quiet)
                             .unwrap();
                     near.subtract_points(&panels, &integrals, rule);
-                    Box::new(Host::new(sampling.clone(), near, None))
+                    Box::new(Host::new((sampling.clone(), None), near, None))
                 }
             };
             let mut layer = Layer::new(sampling, PlanSchedule::fixed(plan), backend);
