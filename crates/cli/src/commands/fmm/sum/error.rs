@@ -1,0 +1,136 @@
+//! How far sums are from direct sums in double precision.
+
+use fmm::samples::Random;
+use fmm::{Potentials, direct};
+
+use super::Input;
+use super::options::Args;
+use crate::machine::ranks::Ranks;
+use crate::terminal::exit::Failure;
+
+/// Fixed, so that a repeated run measures the same targets.
+const SAMPLE_SEED: u64 = 0x5eed;
+
+/// How good sums are: relative L2 errors at random targets, against direct sums in double
+/// precision, of the worst density.
+pub(super) struct Errors {
+    pub(super) potential: f64,
+    /// `None` without gradients.
+    pub(super) gradient: Option<f64>,
+    /// How many of all results are no finite numbers.
+    pub(super) not_finite: usize,
+}
+
+impl Errors {
+    /// Collective: each rank sums over its own sources, at the targets that all have drawn.
+    pub(super) fn of(
+        args: &Args,
+        input: &Input<'_>,
+        targets: &[[f64; 3]],
+        (potential, gradient): (&[f64], &[f64]),
+        ranks: &Ranks,
+    ) -> Result<Self, Failure> {
+        let mut all = [targets.len() as f64];
+        ranks.sum(&mut all)?;
+        let share = args.samples.get() as f64 * targets.len() as f64 / f64::max(all[0], 1.0);
+        let chosen = sample(targets.len(), share.ceil() as usize);
+        let places: Vec<[f64; 3]> = chosen.iter().map(|&target| targets[target]).collect();
+        let places = ranks.gather(&places)?.concat();
+        let mut exact = vec![0.0; input.count * places.len()];
+        let mut exact_gradient = vec![0.0; if args.gradient { 3 * exact.len() } else { 0 }];
+        let mut outputs = Potentials {
+            potential: Some(&mut exact),
+            gradient: args.gradient.then_some(&mut exact_gradient[..]),
+        };
+        let kernel = fmm::Kernel::Yukawa { kappa: args.kappa };
+        let summed = direct::sum(kernel, input.sources, &places, input.densities, &mut outputs);
+        ranks.agree(summed.map_err(Failure::from))?;
+        ranks.sum(&mut exact)?;
+        ranks.sum(&mut exact_gradient)?;
+
+        let worst = |values: &[f64], exact: &[f64], width: usize| -> Result<f64, Failure> {
+            let mut worst = 0.0;
+            for (density, exact) in exact.chunks_exact((width * places.len()).max(1)).enumerate() {
+                let row = &values[density * width * targets.len()..];
+                let picked = chosen.iter().flat_map(|&t| &row[width * t..width * (t + 1)]);
+                let picked: Vec<f64> = picked.copied().collect();
+                worst = worse(worst, relative_l2(&ranks.gather(&picked)?.concat(), exact));
+            }
+            Ok(worst)
+        };
+        let of_gradient = args.gradient.then(|| worst(gradient, &exact_gradient, 3));
+        let mut not_finite =
+            [potential.iter().chain(gradient).filter(|v| !v.is_finite()).count() as f64];
+        ranks.sum(&mut not_finite)?;
+        Ok(Self {
+            potential: worst(potential, &exact, 1)?,
+            gradient: of_gradient.transpose()?,
+            not_finite: not_finite[0] as usize,
+        })
+    }
+}
+
+/// Distinct indices below `count`: `samples` random ones, or all.
+fn sample(count: usize, samples: usize) -> Vec<usize> {
+    let mut indices: Vec<usize> = (0..count).collect();
+    if count <= samples {
+        return indices;
+    }
+    let mut random = Random::new(SAMPLE_SEED);
+    for place in 0..samples {
+        let other = place + random.below(count - place);
+        indices.swap(place, other);
+    }
+    indices.truncate(samples);
+    indices
+}
+
+/// The larger of two errors; NaN is worse than any.
+pub(super) fn worse(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+}
+
+/// Relative to the largest of all, so that squares neither overflow nor vanish; NaN if any value is
+/// no finite number.
+fn relative_l2(values: &[f64], exact: &[f64]) -> f64 {
+    let both = values.iter().chain(exact);
+    let most = both.fold(0.0, |most, v| worse(most, v.abs()));
+    if most == 0.0 {
+        return 0.0;
+    }
+    let norm = |squares: f64| squares.sqrt();
+    let squares = |a: f64, b: f64| (a / most - b / most).powi(2);
+    let difference = norm(values.iter().zip(exact).map(|(&a, &b)| squares(a, b)).sum());
+    let size = norm(exact.iter().map(|&b| squares(b, 0.0)).sum());
+    if difference == 0.0 { 0.0 } else { difference / size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_distinct_and_repeatable() {
+        let mut chosen = sample(5000, 1000);
+        assert_eq!(chosen, sample(5000, 1000));
+        chosen.sort_unstable();
+        chosen.dedup();
+        assert_eq!(chosen.len(), 1000);
+        assert_eq!(sample(3, 1000), [0, 1, 2]);
+    }
+
+    #[test]
+    fn the_error_is_relative_to_the_exact_values() {
+        assert_eq!(relative_l2(&[0.0], &[0.0]), 0.0);
+        // Squares of the last two sizes are beyond what doubles hold.
+        for size in [1.0, 1e-300, 1e300] {
+            let error = relative_l2(&[3.0 * size, 5.0 * size], &[3.0 * size, 4.0 * size]);
+            assert!((error - 0.2).abs() < 1e-15, "{size:e}: {error}");
+            assert_eq!(relative_l2(&[0.0], &[size]), 1.0);
+        }
+        for bad in [f64::NAN, f64::INFINITY] {
+            assert!(relative_l2(&[bad, 1.0], &[1.0, 1.0]).is_nan());
+        }
+        assert!(relative_l2(&[0.0, 1.0], &[0.0, 0.0]) > 1e300);
+    }
+}
