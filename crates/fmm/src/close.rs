@@ -128,7 +128,7 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
         let Geometry { root, tree, .. } = self.geometry;
         let (sources, source_order, source_points) = self.sources;
         let (targets, target_order, target_points) = self.targets;
-        let same = std::ptr::eq(source_order, target_order);
+        let same = std::ptr::eq(source_order, target_order) || self.geometry.itself;
         let mut found = CloseRows {
             ends: Vec::with_capacity(self.rows.len()),
             masked: Vec::new(),
@@ -144,8 +144,13 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
                 let near = leaf.of(source);
                 let bounds = [self.bounds[0][index as usize], self.bounds[1][source as usize]];
                 let mut any = source == index;
+                // Pairs within a leaf are told by places of targets.
+                let itself = source == index && same;
+                let first = tree.cells[source as usize].sources.start as usize;
+                let shift = if itself { first.wrapping_sub(range.start) } else { 0 };
                 let put = |t: usize, s: usize| {
                     any = true;
+                    let s = s.wrapping_add(shift);
                     let x = &target_points[target_order.index[t] as usize];
                     let y = &source_points[source_order.index[s] as usize];
                     let displacement = std::array::from_fn(|i| T::of((x[i] - y[i]) / root.side));
@@ -155,8 +160,9 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
                         found.pairs.push(UnresolvedPair { target, source: s as u32, displacement });
                     }
                 };
+                let sources = if itself { targets } else { sources };
                 let leaves = Leaves { targets, range: range.clone(), sources, near, bounds };
-                match (source == index && same, N::IS_SINGLE && !T::IS_SINGLE) {
+                match (itself, N::IS_SINGLE && !T::IS_SINGLE) {
                     (true, true) => leaves.own_close_pairs::<V, true>(put),
                     (true, false) => leaves.own_close_pairs::<V, false>(put),
                     (false, true) => leaves.close_pairs::<V, true>(put),

@@ -404,9 +404,10 @@ fn particles<N: Real>(
     let of_sources = |cell: &Cell| cell.sources.clone();
     let sources = Particles::new(root, tree, source_order, points.sources, of_sources, fine);
     let of_targets = |cell: &Cell| cell.targets.clone();
-    let targets = target_order
-        .as_ref()
-        .zip(points.targets)
-        .map(|(order, points)| Particles::new(root, tree, order, points, of_targets, fine));
+    let targets =
+        target_order.as_ref().zip(points.targets).map(|(order, points)| match geometry.itself {
+            true => sources.of_targets(tree, points.len()),
+            false => Particles::new(root, tree, order, points, of_targets, fine),
+        });
     (sources, targets)
 }

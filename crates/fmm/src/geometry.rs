@@ -45,6 +45,9 @@ pub(crate) struct Geometry {
     pub source_order: MortonOrder,
     /// None: the targets are the sources.
     pub target_order: Option<MortonOrder>,
+    /// Whether targets that have an order of their own are those of a leaf's sources, wholly and as
+    /// the sources are.
+    pub itself: bool,
 }
 
 /// Target boxes of one M2L block: their local expansions stay in a cache of this size.
@@ -114,8 +117,9 @@ impl Geometry {
         }
         info.leaf_size = leaf_size;
         let far = None;
+        let itself = false;
         let geometry =
-            Self { root, screening, tree, lists, far, numbers, source_order, target_order };
+            Self { root, screening, tree, lists, far, numbers, source_order, target_order, itself };
         geometry.describe(info);
         geometry
     }

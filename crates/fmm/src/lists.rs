@@ -11,6 +11,7 @@
 //! where the cloud of points ends, a coarse leaf's few points would ask for the largest truncation
 //! numbers of all.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -98,6 +99,28 @@ impl Rows {
     pub(crate) fn row(&self, i: usize) -> &[u32] {
         &self.entries[self.begins[i] as usize..self.begins[i + 1] as usize]
     }
+
+    /// The rows of all `parts`, one after the other.
+    pub(crate) fn joined(parts: Vec<Self>) -> Self {
+        let mut all = Self { begins: vec![0], ..Self::default() };
+        let mut end = 0;
+        for part in &parts {
+            all.cells.extend_from_slice(&part.cells);
+            all.begins.extend(part.begins[1..].iter().map(|begin| begin + end));
+            end += part.entries.len() as u32;
+        }
+        all.entries = vec![0; end as usize];
+        let mut rest = &mut all.entries[..];
+        let mut copies = Vec::with_capacity(parts.len());
+        for Self { entries, .. } in parts {
+            let (own, after) = rest.split_at_mut(entries.len());
+            copies.push((own, entries));
+            rest = after;
+        }
+        let copies = copies.into_par_iter().with_min_len(16);
+        copies.for_each(|(to, entries)| to.copy_from_slice(&entries));
+        all
+    }
 }
 
 /// All interactions of a tree.
@@ -172,6 +195,12 @@ impl BoxKey {
 
     pub(crate) fn of(cell: &Cell) -> Self {
         Self::new(cell.place, cell.level, cell.sources.len() as u32, cell.is_leaf())
+    }
+
+    /// Of a box with so many sources, of which it may hold some.
+    pub(crate) fn with_sources(cell: &Cell, sources: f64) -> Self {
+        let sources = if cell.sources.is_empty() { 0.0 } else { sources };
+        Self::new(cell.place, cell.level, sources.min(f64::from(u32::MAX)) as u32, cell.is_leaf())
     }
 }
 
@@ -254,19 +283,26 @@ impl Lists {
     /// summed directly; a block has up to `block_size` target boxes.
     pub(crate) fn new(tree: &Tree, stencil: Stencil, direct: u64, block_size: usize) -> Self {
         let boxes: Vec<BoxKey> = tree.cells.par_iter().with_min_len(4096).map(BoxKey::of).collect();
-        let traversal = Traversal { tree, boxes: &boxes, rule: Rule::new(stencil, direct) };
+        Self::of_boxes(tree, &boxes, Rule::new(stencil, direct), block_size)
+    }
+
+    /// As [`Self::new`], with what is known of each box, which may have sources elsewhere.
+    pub(crate) fn of_boxes(tree: &Tree, boxes: &[BoxKey], rule: Rule, block_size: usize) -> Self {
+        let traversal = Traversal { tree, boxes, rule };
         let spare = Mutex::new(Vec::<Far>::new());
         let threads = rayon::current_num_threads();
         let mut lists = Self::default();
-        lists.near.begins.push(0);
-        let mut keys = Vec::new();
+        let (mut keys, mut near) = (Vec::new(), Vec::new());
         // What the boxes of the level above left to their children, by block of so many.
         let mut above: Vec<Found> =
             vec![Found { begins: vec![0, 1], left: vec![0], ..Found::default() }];
         let (mut begin_above, mut size_above) = (0, 1);
         for level in &tree.levels {
-            let share = level.len().div_ceil(4 * threads);
-            let size = share.max(LEAST_BLOCK).min(block_size);
+            // Boxes without targets take no part.
+            let with_targets = |cell: &&Cell| !cell.targets.is_empty();
+            let occupied = tree.cells[level.clone()].iter().filter(with_targets).count().max(1);
+            let share = occupied.div_ceil(4 * threads);
+            let size = share.max(LEAST_BLOCK).min(block_size) * level.len() / occupied;
             let starts: Vec<usize> = level.clone().step_by(size).collect();
             let found: Vec<(TargetBlock, Vec<u64>, Found)> = starts
                 .into_par_iter()
@@ -300,22 +336,27 @@ impl Lists {
                 lists.target_blocks.push(block);
                 keys.push(block_keys);
                 lists.near_pairs += found.near_pairs;
-                let base = lists.near.entries.len() as u32;
-                let near = std::mem::take(&mut found.near);
-                lists.near.cells.extend(near.cells);
-                lists.near.begins.extend(near.begins[1..].iter().map(|b| b + base));
-                lists.near.entries.extend(near.entries);
+                near.push(std::mem::take(&mut found.near));
                 above.push(found);
             }
         }
-        let mut distinct: Vec<u64> = keys.iter().flatten().copied().collect();
+        lists.near = Rows::joined(near);
+        let all = keys.par_iter().fold(HashSet::new, |mut all: HashSet<u64>, keys: &Vec<u64>| {
+            all.extend(keys);
+            all
+        });
+        let all = all.reduce(HashSet::new, |mut all, more| {
+            all.extend(more);
+            all
+        });
+        let mut distinct: Vec<u64> = all.into_iter().collect();
         distinct.sort_unstable();
-        distinct.dedup();
-        for (block, keys) in lists.target_blocks.iter_mut().zip(&keys) {
+        let blocks = lists.target_blocks.par_iter_mut().zip(&keys);
+        blocks.for_each(|(block, keys)| {
             for (batch, key) in block.batches.iter_mut().zip(keys) {
                 batch.vector = distinct.partition_point(|k| k < key) as u32;
             }
-        }
+        });
         lists.target_blocks.retain(|block| !block.pairs.is_empty());
         lists.vectors = distinct.into_iter().map(unpack).collect();
         lists

@@ -49,6 +49,22 @@ impl Keys {
     }
 }
 
+/// The Morton key of each point.
+pub(crate) fn keys(root: &Root, points: &[[f64; 3]]) -> Vec<u64> {
+    let keys = Keys::new(root);
+    points.par_iter().with_min_len(4096).map(|x| keys.of(x)).collect()
+}
+
+/// Sorts some of the points wholly.
+pub(crate) fn sort_wholly(of: &Keys, points: &[[f64; 3]], (keys, index): (&mut [u64], &mut [u32])) {
+    let mut items: Vec<(u64, u32)> =
+        index.iter().map(|&i| (of.of(&points[i as usize]), i)).collect();
+    items.sort_unstable();
+    for ((key, slot), item) in keys.iter_mut().zip(index).zip(items) {
+        (*key, *slot) = item;
+    }
+}
+
 /// Sorts wholly what [`sorted`] left unsorted with `enough`, in the boxes that are `needed`: those
 /// with at most so many points, by level and key of their place.
 pub(crate) fn refine(
@@ -75,12 +91,7 @@ fn refine_box(
     }
     if keys.len() <= enough {
         if needed(level, place) {
-            let mut items: Vec<(u64, u32)> =
-                index.iter().map(|&i| (of.of(&points[i as usize]), i)).collect();
-            items.sort_unstable();
-            for ((key, slot), item) in keys.iter_mut().zip(index).zip(items) {
-                (*key, *slot) = item;
-            }
+            sort_wholly(of, points, (keys, index));
         }
         return;
     }

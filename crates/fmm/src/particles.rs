@@ -90,6 +90,25 @@ impl<T: Real> Particles<T> {
         Self { axes, rests }
     }
 
+    /// Of `count` targets that are the sources of their leaves, in the same order.
+    pub(crate) fn of_targets(&self, tree: &Tree, count: usize) -> Self {
+        let copied = |from: &Vec<T>| {
+            if from.is_empty() {
+                return Vec::new();
+            }
+            let mut to = vec![T::default(); count + PADDING];
+            let shared = DisjointSlice::new(&mut to);
+            tree.cells.par_iter().with_min_len(64).filter(|cell| cell.is_leaf()).for_each(|leaf| {
+                let (first, own) = (leaf.sources.start as usize, leaf.targets.clone());
+                // SAFETY: a target is in one leaf.
+                let to = unsafe { shared.slice(own.start as usize..own.end as usize) };
+                to.copy_from_slice(&from[first..first + to.len()]);
+            });
+            to
+        };
+        Self { axes: self.axes.each_ref().map(copied), rests: self.rests.each_ref().map(copied) }
+    }
+
     /// The `LANES` points from `first` on; lanes past the end of a box belong to the next.
     #[inline(always)]
     pub(crate) fn lanes<V: Simd<Scalar = T>>(&self, first: usize) -> [V; 3] {

@@ -338,10 +338,15 @@ impl Plan {
 /// Points that 32-bit indices address, with room for padding.
 const MAX_POINTS: usize = u32::MAX as usize - 64;
 
-pub(crate) fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
-    if points.len() > MAX_POINTS {
-        return Err(Error::TooMany { what, count: points.len(), limit: MAX_POINTS });
+pub(crate) fn check_count(what: &'static str, count: usize) -> Result<(), Error> {
+    if count > MAX_POINTS {
+        return Err(Error::TooMany { what, count, limit: MAX_POINTS });
     }
+    Ok(())
+}
+
+pub(crate) fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
+    check_count(what, points.len())?;
     let finite = |x: &[f64; 3]| x.iter().all(|c| c.is_finite());
     // Without an early end the loop is a plain pass over memory.
     let all = |some: &[[f64; 3]]| some.iter().fold(true, |all, x| all & finite(x));

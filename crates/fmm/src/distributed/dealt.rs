@@ -1,19 +1,29 @@
 //! Points dealt out to ranks along the space-filling curve, and the work of each.
 
+use std::ops::Range;
+
 use comm::{Communicator, Operation};
+use rayon::prelude::*;
 
 use super::agreement::agreed;
 use super::essential::Essential;
 use super::route::Route;
 use super::scout::Scout;
-use super::top::{Top, code};
+use super::steps::Steps;
+use super::top::{Top, code, keys_of};
 use super::tuning::Tuning;
-use crate::lists::{Lists, Rows, Rule};
-use crate::morton::Sample;
-use crate::plan::check_points;
+use crate::lists::{BoxKey, Lists, Rows, Rule, TargetBlock};
+use crate::morton::{self, Sample};
+use crate::plan::check_count;
 use crate::tree::{MortonOrder, Root, Tree, divides};
 use crate::tuning::enlargement;
 use crate::{Error, Options};
+
+/// Ratio of the largest share of the work to the mean from which on points are dealt out anew.
+const IMBALANCE: f64 = 1.1;
+
+/// Times that points are dealt out anew, at most.
+const TRIES: usize = 2;
 
 /// The root cube about the points of all ranks, and the most points a leaf may hold.
 pub(super) fn root_and_leaf_size(
@@ -42,10 +52,10 @@ pub(super) fn root_and_leaf_size(
     Ok((root.enlarged(enlargement(&sample, occupancy)), (2.0 * occupancy) as usize))
 }
 
-/// The points that ranks were called with, in Morton order.
+/// The points that ranks were called with, with their Morton keys.
 pub(super) struct Callers<'a> {
-    pub sources: (&'a MortonOrder, &'a [[f64; 3]]),
-    pub targets: Option<(&'a MortonOrder, &'a [[f64; 3]])>,
+    pub sources: (&'a [u64], &'a [[f64; 3]]),
+    pub targets: Option<(&'a [u64], &'a [[f64; 3]])>,
 }
 
 /// The targets that a rank computes at.
@@ -73,30 +83,45 @@ impl Dealt {
         top: &Top,
         leaf_size: usize,
         tuning: &Tuning,
+        steps: &mut Steps,
     ) -> Result<Self, Error> {
-        let deal = |(order, points): (&MortonOrder, &[[f64; 3]])| {
-            let parts = top.parts(&order.keys, group.size());
-            let route = Route::new(group, &order.index, &parts)?;
-            let points = route.points(group, points)?;
+        let begins = top.begins(group.size());
+        let mut deal = |(keys, points): (&[u64], &[[f64; 3]])| {
+            let route = steps.of("route", || Route::new(group, keys, &begins))?;
+            let points = steps.of("points", || route.points(group, points))?;
             Ok::<_, comm::Error>((route, points))
         };
         let (sources, source_points) = deal(callers.sources)?;
         let (targets, target_points) = callers.targets.map(deal).transpose()?.unzip();
-        agreed(group, check_points("source", &source_points))?;
-        agreed(group, check_points("target", target_points.as_deref().unwrap_or(&[])))?;
-        let source_order = MortonOrder::new(root, &source_points);
-        let other_order = target_points.as_ref().map(|points| MortonOrder::new(root, points));
+        agreed(group, check_count("source", source_points.len()))?;
+        agreed(group, check_count("target", target_points.as_ref().map_or(0, Vec::len)))?;
+        // A leaf of one set may be a box to split for the other.
+        let enough = if target_points.is_none() { leaf_size } else { 0 };
+        let order = |points: &[[f64; 3]]| order(root, top, points, enough);
+        let source_order = steps.of("sort", || order(&source_points));
+        let other_order = target_points.as_ref().map(|points| steps.of("sort", || order(points)));
         let target_keys = &other_order.as_ref().unwrap_or(&source_order).keys;
-        let tree = Tree::split(&source_order, other_order.as_ref(), |cell| {
-            top.is_split(code(cell.level, cell.place))
-                || divides(&cell.targets, target_keys, leaf_size)
-                || divides(&cell.sources, &source_order.keys, leaf_size)
+        let tree = steps.of("tree", || {
+            Tree::split(&source_order, other_order.as_ref(), |cell| {
+                top.is_split(code(cell.level, cell.place))
+                    || divides(&cell.targets, target_keys, leaf_size)
+                    || divides(&cell.sources, &source_order.keys, leaf_size)
+            })
         });
-        let Tuning { stencil, block_size, .. } = *tuning;
-        let scout = Scout::new(group, top, &tree, Rule::new(stencil, 0))?;
-        let essential = Essential::new(group, &tree, (&source_order, source_points), scout)?;
-        let lists = Lists::new(&essential.tree, stencil, 0, block_size);
-        let own = OwnTargets { order: other_order.unwrap_or(source_order), points: target_points };
+        let rule = Rule::new(tuning.stencil, tuning.direct);
+        let scout = steps.of("scout", || Scout::new(group, top, &tree, rule))?;
+        let essential = steps.of("essential", || {
+            Essential::new(group, &tree, (&source_order, source_points), scout)
+        })?;
+        let lists = steps.of("lists", || {
+            let cells = essential.tree.cells.par_iter().zip(&essential.source_counts);
+            let boxes = cells.map(|(cell, &sources)| BoxKey::with_sources(cell, sources));
+            let boxes: Vec<BoxKey> = boxes.collect();
+            Lists::of_boxes(&essential.tree, &boxes, rule, tuning.block_size)
+        });
+        let mut own =
+            OwnTargets { order: other_order.unwrap_or(source_order), points: target_points };
+        own.order.keys = Vec::new();
         Ok(Self { sources, targets, own, essential, lists })
     }
 
@@ -110,26 +135,33 @@ impl Dealt {
     ) -> Result<(Vec<f64>, f64), comm::Error> {
         let Self { essential, lists, .. } = self;
         let tree = &essential.tree;
-        let mut work = vec![0.0; top.grains.len()];
-        let mut add = |cell: usize, more: f64| {
+        let of_near = |row: usize| {
+            let cell = lists.near.cells[row] as usize;
+            let near = lists.near.row(row).iter();
+            let sources: usize = near.map(|&s| tree.cells[s as usize].sources.len()).sum();
+            (cell, pair * tree.cells[cell].targets.len() as f64 * sources as f64)
+        };
+        let of_block = |block: &TargetBlock| -> Vec<(usize, f64)> {
+            let mut counts = vec![0u32; block.cells.len()];
+            block.pairs.iter().for_each(|pair| counts[pair[1] as usize] += 1);
+            let works = counts.into_iter().map(|count| translation * f64::from(count));
+            block.cells.clone().zip(works).collect()
+        };
+        let near = (0..lists.near.cells.len()).into_par_iter().map(of_near);
+        let of_boxes = near.chain(lists.target_blocks.par_iter().flat_map_iter(of_block));
+        let none = || vec![0.0; top.grains.len()];
+        let add = |mut work: Vec<f64>, (cell, more): (usize, f64)| {
             let cell = &tree.cells[cell];
             if let Some(grain) = top.grain_of(code(cell.level, cell.place)) {
                 work[grain] += more;
             }
+            work
         };
-        for (row, &cell) in lists.near.cells.iter().enumerate() {
-            let targets = tree.cells[cell as usize].targets.len() as f64;
-            let near = lists.near.row(row).iter();
-            let sources: usize = near.map(|&s| tree.cells[s as usize].sources.len()).sum();
-            add(cell as usize, pair * targets * sources as f64);
-        }
-        for block in &lists.target_blocks {
-            let mut counts = vec![0u32; block.cells.len()];
-            block.pairs.iter().for_each(|pair| counts[pair[1] as usize] += 1);
-            for (cell, count) in block.cells.clone().zip(counts) {
-                add(cell, translation * f64::from(count));
-            }
-        }
+        let sum = |mut work: Vec<f64>, more: Vec<f64>| {
+            work.iter_mut().zip(&more).for_each(|(work, more)| *work += more);
+            work
+        };
+        let mut work = of_boxes.fold(none, add).reduce(none, sum);
         group.all_reduce(&mut work, Operation::Sum)?;
         let mut of_ranks = vec![0.0; group.size()];
         for (&rank, work) in top.owners.iter().zip(&work) {
@@ -141,6 +173,60 @@ impl Dealt {
     }
 }
 
+/// Deals the points out, and anew while shares of the work differ. Collective.
+pub(super) fn deal(
+    group: &dyn Communicator,
+    callers: &Callers<'_>,
+    root: &Root,
+    top: &mut Top,
+    leaf_size: usize,
+    tuning: &Tuning,
+    steps: &mut Steps,
+) -> Result<(Dealt, f64), Error> {
+    let mut tries = 0;
+    loop {
+        let dealt = Dealt::new(group, callers, root, top, leaf_size, tuning, steps)?;
+        let (grains, imbalance) = steps.of("work", || dealt.work(group, top, tuning))?;
+        tries += 1;
+        if imbalance <= IMBALANCE || tries > TRIES || top.grains.len() <= group.size() {
+            return Ok((dealt, imbalance));
+        }
+        let before = top.owners.clone();
+        top.deal(&grains, group.size());
+        if top.owners == before {
+            return Ok((dealt, imbalance));
+        }
+    }
+}
+
+/// A rank's points in the order of its boxes: those of at most `enough` points are not sorted
+/// within unless they are split at the top, where other ranks have more.
+fn order(root: &Root, top: &Top, points: &[[f64; 3]], enough: usize) -> MortonOrder {
+    let mut order = MortonOrder::of_leaves(root, points, enough);
+    let keys = morton::Keys::new(root);
+    let mut split = vec![(0, 0..points.len())];
+    while let Some((of, own)) = split.pop() {
+        let children = top.boxes[of].children.clone();
+        if own.is_empty() || children.is_empty() {
+            continue;
+        }
+        if own.len() <= enough {
+            let run = (&mut order.keys[own.clone()], &mut order.index[own]);
+            morton::sort_wholly(&keys, points, run);
+            continue;
+        }
+        split.extend(children.map(|child| {
+            let (keys, own_keys) = (keys_of(top.boxes[child].code), &order.keys[own.clone()]);
+            let place = |of: u64| own.start + own_keys.partition_point(|&key| key < of);
+            (child, place(keys.start)..place(keys.end))
+        }));
+    }
+    order
+}
+
+/// Rows of the near list that one job splits.
+const ROWS: usize = 1024;
+
 /// Takes other ranks' leaves out of the near list, into that of the halo.
 pub(super) fn split_near(essential: &Essential, own_sources: usize, lists: &mut Lists) {
     let tree = &essential.tree;
@@ -149,18 +235,26 @@ pub(super) fn split_near(essential: &Essential, own_sources: usize, lists: &mut 
         (essential.order.index[first] as usize) < own_sources
     };
     let near = std::mem::take(&mut lists.near);
-    let empty = || Rows { cells: near.cells.clone(), begins: vec![0], entries: Vec::new() };
-    let (mut own, mut halo) = (empty(), empty());
-    for row in 0..near.cells.len() {
-        for &leaf in near.row(row) {
-            let rows = if is_own(leaf) { &mut own } else { &mut halo };
-            rows.entries.push(leaf);
+    let of_rows = |rows: Range<usize>| -> [Rows; 2] {
+        let none = || Rows { begins: vec![0], ..Rows::default() };
+        let mut parts = [none(), none()];
+        for row in rows {
+            for &leaf in near.row(row) {
+                parts[usize::from(!is_own(leaf))].entries.push(leaf);
+            }
+            for part in &mut parts {
+                part.cells.push(near.cells[row]);
+                part.begins.push(part.entries.len() as u32);
+            }
         }
-        own.begins.push(own.entries.len() as u32);
-        halo.begins.push(halo.entries.len() as u32);
+        parts
+    };
+    let count = near.cells.len();
+    let jobs = (0..count.div_ceil(ROWS)).into_par_iter();
+    let split = jobs.map(|job| of_rows(job * ROWS..((job + 1) * ROWS).min(count)));
+    let (own, halo): (Vec<Rows>, Vec<Rows>) = split.map(|[own, halo]| (own, halo)).unzip();
+    (lists.near, lists.halo) = (Rows::joined(own), Rows::joined(halo));
+    if lists.halo.entries.is_empty() {
+        lists.halo = Rows::default();
     }
-    if halo.entries.is_empty() {
-        halo = Rows::default();
-    }
-    (lists.near, lists.halo) = (own, halo);
 }

@@ -5,13 +5,14 @@
 //! multipole expansion is needed holds a few of its sources, on which truncation errors are
 //! measured; it looks like a leaf, but none of its pairs would split it.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use comm::Communicator;
+use rayon::prelude::*;
 
 use super::scout::{Node, Scout};
 use super::top::{Code, place};
+use crate::disjoint::DisjointSlice;
 use crate::morton::MAX_DEPTH;
 use crate::tree::{Cell, MortonOrder, Tree};
 
@@ -53,7 +54,7 @@ impl Essential {
         let asked = comm::exchange(group, &requests)?;
         let answers: Vec<Vec<Vec<u32>>> = asked
             .iter()
-            .map(|asked| asked.iter().map(|request| slots(tree, request)).collect())
+            .map(|asked| asked.par_iter().map(|request| slots(tree, request)).collect())
             .collect();
         let counts: Vec<Vec<u32>> = answers
             .iter()
@@ -62,19 +63,20 @@ impl Essential {
         let coordinates: Vec<Vec<[f64; 3]>> = answers
             .iter()
             .map(|of_rank| {
-                let slots = of_rank.iter().flatten();
-                slots.map(|&slot| points[order.index[slot as usize] as usize]).collect()
+                let slots: Vec<u32> = of_rank.iter().flatten().copied().collect();
+                let point = |slot: u32| points[order.index[slot as usize] as usize];
+                slots.into_par_iter().with_min_len(1024).map(point).collect()
             })
             .collect();
         let counts = comm::exchange(group, &counts)?;
         let coordinates = comm::exchange(group, &coordinates)?;
         let mut points = points;
         // Where the sources of other ranks' boxes are, by node.
-        let mut elsewhere = HashMap::<usize, Range<u32>>::new();
+        let mut elsewhere = vec![0..0; nodes.len()];
         let mut begin = points.len() as u32;
         for (nodes, counts) in of_nodes.iter().zip(&counts) {
             for (&node, &count) in nodes.iter().zip(counts) {
-                elsewhere.insert(node, begin..begin + count);
+                elsewhere[node] = begin..begin + count;
                 begin += count;
             }
         }
@@ -85,13 +87,12 @@ impl Essential {
             own_order: order,
             nodes,
             elsewhere: &elsewhere,
-            cells: Vec::new(),
-            origins: Vec::new(),
-            index: Vec::with_capacity(points.len()),
+            cells: Vec::with_capacity(tree.cells.len() + nodes.len()),
+            origins: Vec::with_capacity(tree.cells.len() + nodes.len()),
         };
         let levels = builder.cells();
-        builder.place_sources(0);
-        let Builder { cells, origins, index, .. } = builder;
+        let index = builder.place_sources(&levels);
+        let Builder { cells, origins, .. } = builder;
         let source_counts = origins
             .iter()
             .zip(&cells)
@@ -169,29 +170,42 @@ struct Builder<'a> {
     own: &'a Tree,
     own_order: &'a MortonOrder,
     nodes: &'a [Node],
-    elsewhere: &'a HashMap<usize, Range<u32>>,
+    /// Where the sources of other ranks' boxes are, by node.
+    elsewhere: &'a [Range<u32>],
     cells: Vec<Cell>,
     origins: Vec<Origin>,
-    index: Vec<u32>,
 }
+
+/// Boxes that one job makes the children of, or gives their sources.
+const JOB_CELLS: usize = 256;
 
 impl Builder<'_> {
     /// Makes all boxes, without their sources, and returns the levels.
     fn cells(&mut self) -> Vec<Range<usize>> {
-        self.push(0, Origin { own: Some(0), node: Some(0) });
+        let root = Origin { own: Some(0), node: Some(0) };
+        self.cells.push(self.cell(0, root));
+        self.origins.push(root);
         let mut levels = Vec::with_capacity(MAX_DEPTH + 1);
         levels.push(0..1);
         loop {
             let above = levels[levels.len() - 1].clone();
             let begin = self.cells.len();
-            for parent in above {
-                let first = self.cells.len();
-                for child in self.children(parent).into_iter().flatten() {
-                    self.push(parent as u32, child);
+            let this = &*self;
+            let of_parent = |parent: usize| {
+                let children = this.children(parent).into_iter().flatten();
+                children.map(move |child| (this.cell(parent as u32, child), child))
+            };
+            let parents = above.into_par_iter().with_min_len(JOB_CELLS);
+            let made: Vec<(Cell, Origin)> = parents.flat_map_iter(of_parent).collect();
+            for (cell, origin) in made {
+                let index = self.cells.len() as u32;
+                let parent = &mut self.cells[cell.parent as usize];
+                if parent.child_count == 0 {
+                    parent.first_child = index;
                 }
-                let children = first..self.cells.len();
-                self.cells[parent].first_child = children.start as u32;
-                self.cells[parent].child_count = children.len() as u8;
+                parent.child_count += 1;
+                self.cells.push(cell);
+                self.origins.push(origin);
             }
             if self.cells.len() == begin {
                 return levels;
@@ -200,11 +214,11 @@ impl Builder<'_> {
         }
     }
 
-    fn push(&mut self, parent: u32, origin: Origin) {
+    fn cell(&self, parent: u32, origin: Origin) -> Cell {
         let own = origin.own.map(|own| &self.own.cells[own]);
         let of_node = || origin.node.map_or((0, [0; 3]), |node| place(self.nodes[node].code));
         let (level, place) = own.map_or_else(of_node, |own| (own.level, own.place));
-        self.cells.push(Cell {
+        Cell {
             place,
             level,
             child_count: 0,
@@ -212,8 +226,7 @@ impl Builder<'_> {
             parent,
             sources: 0..0,
             targets: own.map_or(0..0, |own| own.targets.clone()),
-        });
-        self.origins.push(origin);
+        }
     }
 
     /// The octants of a box that exist.
@@ -243,23 +256,54 @@ impl Builder<'_> {
         children
     }
 
-    /// Gives a box and those beneath it their sources, in Morton order.
-    fn place_sources(&mut self, cell: usize) {
-        let begin = self.index.len() as u32;
-        let Origin { own, node } = self.origins[cell];
-        // Those that stand for others' may be in a box that has children for own targets.
-        if let Some(range) = node.and_then(|node| self.elsewhere.get(&node)) {
-            self.index.extend(range.clone());
-        }
-        if !self.cells[cell].is_leaf() {
-            for child in self.cells[cell].children() {
-                self.place_sources(child);
+    /// The sources of other ranks that a box has itself: those that stand for others' may be in a
+    /// box that has children for own targets.
+    fn of_others(&self, cell: usize) -> Range<u32> {
+        self.origins[cell].node.map_or(0..0, |node| self.elsewhere[node].clone())
+    }
+
+    /// The own sources of a leaf, by their places in their order.
+    fn of_own(&self, cell: usize) -> Range<u32> {
+        let own = self.origins[cell].own.filter(|_| self.cells[cell].is_leaf());
+        own.map_or(0..0, |own| self.own.cells[own].sources.clone())
+    }
+
+    /// Gives all boxes their sources, those of others first, and returns the sources in Morton
+    /// order.
+    fn place_sources(&mut self, levels: &[Range<usize>]) -> Vec<u32> {
+        // Numbers of sources, from the leaves up, then places, from the root down.
+        for cell in (0..self.cells.len()).rev() {
+            let mut count = self.of_others(cell).len() + self.of_own(cell).len();
+            if !self.cells[cell].is_leaf() {
+                let children = &self.cells[self.cells[cell].children()];
+                count += children.iter().map(|child| child.sources.len()).sum::<usize>();
             }
-        } else if let Some(own) = own {
-            let slots = self.own.cells[own].sources.clone();
-            let index = &self.own_order.index[slots.start as usize..slots.end as usize];
-            self.index.extend_from_slice(index);
+            self.cells[cell].sources = 0..count as u32;
         }
-        self.cells[cell].sources = begin..self.index.len() as u32;
+        for cell in levels.iter().take(levels.len() - 1).cloned().flatten() {
+            let mut begin = self.cells[cell].sources.start + self.of_others(cell).len() as u32;
+            if !self.cells[cell].is_leaf() {
+                let children = self.cells[cell].children();
+                for child in &mut self.cells[children] {
+                    let end = begin + child.sources.end;
+                    child.sources = begin..end;
+                    begin = end;
+                }
+            }
+        }
+        let mut index = vec![0; self.cells[0].sources.len()];
+        let shared = DisjointSlice::new(&mut index);
+        let all = (0..self.cells.len()).into_par_iter().with_min_len(JOB_CELLS);
+        all.for_each(|cell| {
+            let (others, own) = (self.of_others(cell), self.of_own(cell));
+            let begin = self.cells[cell].sources.start as usize;
+            let middle = begin + others.len();
+            // SAFETY: the places of a box's own part are those of no other box.
+            let (to_others, to_own) =
+                unsafe { (shared.slice(begin..middle), shared.slice(middle..middle + own.len())) };
+            to_others.iter_mut().zip(others).for_each(|(to, i)| *to = i);
+            to_own.copy_from_slice(&self.own_order.index[own.start as usize..own.end as usize]);
+        });
+        index
     }
 }

@@ -9,6 +9,7 @@
 //! pairs are summed.
 
 mod agreement;
+mod counts;
 mod curve;
 mod dealt;
 mod essential;
@@ -18,6 +19,7 @@ mod on_cores;
 mod on_gpu;
 mod route;
 mod scout;
+mod steps;
 mod top;
 mod tuning;
 
@@ -28,6 +30,7 @@ pub use curve::along_curve;
 use comm::{Communicator, Group, Operation};
 
 use crate::geometry::{Geometry, Points};
+use crate::morton;
 use crate::p2p::NearSums;
 use crate::plan::{Densities, Info, Potentials, StageSeconds, check_points};
 use crate::scale::Scale;
@@ -38,19 +41,14 @@ use crate::truncation::{PointSets, choose_on_ranks};
 use crate::{Backend, Error, Mode, Options, Precision, Span, direct, engine, gpu};
 
 use agreement::{agreed, same};
-use dealt::{Callers, Dealt, OwnTargets, root_and_leaf_size, split_near};
+use dealt::{Callers, Dealt, OwnTargets, deal, root_and_leaf_size, split_near};
 use essential::Essential;
 use halo::Halo;
 use held::Held;
 use route::Route;
+use steps::Steps;
 use top::Top;
 use tuning::Tuning;
-
-/// Ratio of the largest share of the work to the mean from which on points are dealt out anew.
-const IMBALANCE: f64 = 1.1;
-
-/// Times that points are dealt out anew, at most.
-const TRIES: usize = 2;
 
 /// The span of a timeline in which strengths go to the ranks that hold their points.
 pub const STRENGTHS: &str = "strengths to their ranks";
@@ -97,6 +95,7 @@ pub struct Plan {
     held: Held,
     stages: StageSeconds,
     timeline: Vec<Span>,
+    setup: Vec<Span>,
 }
 
 #[derive(Debug)]
@@ -123,7 +122,7 @@ impl Plan {
         targets: Option<&[[f64; 3]]>,
         options: &Options,
     ) -> Result<Self, Error> {
-        let started = Instant::now();
+        let mut steps = Steps::new();
         let all = group;
         let group = &**all;
         agreed(group, check(sources, targets, options))?;
@@ -135,16 +134,19 @@ impl Plan {
         let (backend, fallback) = backend(group, points, options)?;
         let options = &Options { backend, ..options.clone() };
         let tuning = Tuning::new(options);
-        let (root, leaf_size) = root_and_leaf_size(group, sources, targets, options, &tuning)?;
-        let source_order = MortonOrder::new(&root, sources);
-        let target_order = targets.map(|targets| MortonOrder::new(&root, targets));
-        let target_keys = target_order.as_ref().map(|order| &order.keys[..]);
-        let mut top = Top::new(group, &source_order.keys, target_keys, leaf_size)?;
+        let (root, leaf_size) =
+            steps.of("root", || root_and_leaf_size(group, sources, targets, options, &tuning))?;
+        let keys = |points: &[[f64; 3]]| morton::keys(&root, points);
+        let (source_keys, target_keys) = steps.of("keys", || (keys(sources), targets.map(keys)));
+        let mut top =
+            steps.of("top", || Top::new(group, &source_keys, target_keys.as_deref(), leaf_size))?;
         let callers = Callers {
-            sources: (&source_order, sources),
-            targets: target_order.as_ref().zip(targets),
+            sources: (&source_keys, sources),
+            targets: target_keys.as_deref().zip(targets),
         };
-        let (dealt, imbalance) = deal(group, &callers, &root, &mut top, leaf_size, &tuning)?;
+        let (dealt, imbalance) =
+            deal(group, &callers, &root, &mut top, leaf_size, &tuning, &mut steps)?;
+        drop((source_keys, target_keys));
         let info = Info {
             precision: Some(tuning.precision),
             mode: Mode::Fmm,
@@ -153,9 +155,10 @@ impl Plan {
             leaf_size,
             ..Info::default()
         };
-        let mut plan = Self::of_dealt(all, dealt, (root, &top), info, options, simd)?;
+        let mut plan = Self::of_dealt(all, dealt, (root, &top), info, (options, simd), &mut steps)?;
         plan.rank_info.imbalance = imbalance;
-        plan.info.setup_seconds = started.elapsed().as_secs_f64();
+        plan.info.setup_seconds = steps.seconds();
+        plan.setup = steps.spans;
         Ok(plan)
     }
 
@@ -166,8 +169,8 @@ impl Plan {
         dealt: Dealt,
         (root, top): (Root, &Top),
         mut info: Info,
-        options: &Options,
-        simd: Level,
+        (options, simd): (&Options, Level),
+        steps: &mut Steps,
     ) -> Result<Self, Error> {
         let group = &**all;
         let Dealt { sources, targets, own, essential, mut lists } = dealt;
@@ -183,8 +186,10 @@ impl Plan {
             targets: (&target_order, target_points),
         };
         let counts = &essential.source_counts;
-        let numbers = choose_on_ranks(group, &sets, counts, &mut lists, options, simd)?;
-        let halo = Halo::new(group, top, &essential, &numbers);
+        let numbers = steps.of("truncation", || {
+            choose_on_ranks(group, &sets, counts, &mut lists, options, simd)
+        })?;
+        let halo = steps.of("halo", || Halo::new(group, top, &essential, &numbers));
         let [halo_sources, halo_multipoles] = halo.received();
         let mut rank_info = RankInfo {
             ranks: group.size(),
@@ -212,10 +217,11 @@ impl Plan {
             };
             let [parts, multipoles] = halo.exchanged(&essential.tree);
             let peers = [&parts[..], &multipoles];
-            let engine = gpu::RankEngine::new(&part, peers, options, precision, &mut info);
+            let engine = steps
+                .of("engine", || gpu::RankEngine::new(&part, peers, options, precision, &mut info));
             Engine::Gpu(Box::new(agreed(group, engine)?), essential.order.index)
         } else {
-            split_near(&essential, own_sources, &mut lists);
+            steps.of("split near", || split_near(&essential, own_sources, &mut lists));
             let near_sums = NearSums::new(options, precision);
             info.near_precision = Some(near_sums.precision);
             rank_info.bytes_sent = halo.bytes([components * scalar, scalar]);
@@ -229,17 +235,20 @@ impl Plan {
                 numbers,
                 source_order: order,
                 target_order: Some(MortonOrder { keys: Vec::new(), index: target_order.index }),
+                itself: targets.is_none(),
             };
             geometry.describe(&mut info);
             let at = Points { sources: points, targets: Some(target_points) };
             match precision {
                 Precision::Single => {
-                    let engine = engine::Engine::new(simd, geometry, at, near_sums);
+                    let engine =
+                        steps.of("engine", || engine::Engine::new(simd, geometry, at, near_sums));
                     info.memory_bytes = engine.bytes() as u64;
                     Engine::Single(Box::new(engine.of_rank(own_sources)))
                 }
                 Precision::Double => {
-                    let engine = engine::Engine::new(simd, geometry, at, near_sums);
+                    let engine =
+                        steps.of("engine", || engine::Engine::new(simd, geometry, at, near_sums));
                     info.memory_bytes = engine.bytes() as u64;
                     Engine::Double(Box::new(engine.of_rank(own_sources)))
                 }
@@ -259,6 +268,7 @@ impl Plan {
             held: Held::default(),
             stages: StageSeconds::default(),
             timeline: Vec::new(),
+            setup: Vec::new(),
         })
     }
 
@@ -399,34 +409,14 @@ impl Plan {
         &self.stages
     }
 
+    /// When the steps of [`Plan::new`] were under way on this rank.
+    pub fn setup_timeline(&self) -> &[Span] {
+        &self.setup
+    }
+
     /// When stages and messages of the last `apply` were under way on this rank.
     pub fn timeline(&self) -> &[Span] {
         &self.timeline
-    }
-}
-
-/// Deals the points out, and anew while shares of the work differ. Collective.
-fn deal(
-    group: &dyn Communicator,
-    callers: &Callers<'_>,
-    root: &Root,
-    top: &mut Top,
-    leaf_size: usize,
-    tuning: &Tuning,
-) -> Result<(Dealt, f64), Error> {
-    let mut tries = 0;
-    loop {
-        let dealt = Dealt::new(group, callers, root, top, leaf_size, tuning)?;
-        let (grains, imbalance) = dealt.work(group, top, tuning)?;
-        tries += 1;
-        if imbalance <= IMBALANCE || tries > TRIES || top.grains.len() <= group.size() {
-            return Ok((dealt, imbalance));
-        }
-        let before = top.owners.clone();
-        top.deal(&grains, group.size());
-        if top.owners == before {
-            return Ok((dealt, imbalance));
-        }
     }
 }
 

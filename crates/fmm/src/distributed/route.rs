@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use crate::disjoint::DisjointSlice;
 
-/// Which points went where: a rank's own are ordered by the rank that they came from.
+/// Which points went where: a rank's own are ordered by the rank that they came from, then as they
+/// were given there.
 #[derive(Debug)]
 pub(super) struct Route {
     /// For each rank the caller's points that it got.
@@ -17,13 +18,13 @@ pub(super) struct Route {
 }
 
 impl Route {
-    /// Sends point `index[i]` for `i` in `parts[r]` to rank r. Collective.
+    /// Sends each point to the rank that has its key: rank r those from `begins[r]` on. Collective.
     pub(super) fn new(
         group: &dyn Communicator,
-        index: &[u32],
-        parts: &[Range<usize>],
+        keys: &[u64],
+        begins: &[u64],
     ) -> Result<Self, comm::Error> {
-        let sent: Vec<Vec<u32>> = parts.iter().map(|part| index[part.clone()].to_vec()).collect();
+        let sent = by_rank(keys, begins);
         let counts: Vec<Vec<u64>> = sent.iter().map(|sent| vec![sent.len() as u64]).collect();
         let counts = comm::exchange(group, &counts)?;
         let mut begin = 0;
@@ -54,13 +55,13 @@ impl Route {
         group: &dyn Communicator,
         points: &[[f64; 3]],
     ) -> Result<Vec<[f64; 3]>, comm::Error> {
-        let mut all = vec![0.0; 3 * self.received()];
-        self.forward(group, points.as_flattened(), [1, 3], &mut all)?;
-        Ok(all.as_chunks().0.to_vec())
+        let mut all = vec![[0.0; 3]; self.received()];
+        self.forward_row(group, points, &mut all)?;
+        Ok(all)
     }
 
-    /// Brings an array of shape (k, n, width) to the ranks that have the points, into one with n of
-    /// each rank as [`Self::received`]. Collective.
+    /// Brings an array of shape (k, n, width), width 1 or 3, to the ranks that have the points,
+    /// into one with n of each rank as [`Self::received`]. Collective.
     pub(super) fn forward(
         &self,
         group: &dyn Communicator,
@@ -68,35 +69,51 @@ impl Route {
         [k, width]: [usize; 2],
         all: &mut [f64],
     ) -> Result<(), comm::Error> {
-        let (rank, sent, length) = (group.rank(), self.sent() * width, self.received() * width);
+        let (sent, length) = (self.sent() * width, self.received() * width);
         for density in 0..k {
             let from = &values[density * sent..(density + 1) * sent];
-            let value = |of: &[u32], i: usize| from[of[i / width] as usize * width + i % width];
-            let message = |(to, of): (usize, &Vec<u32>)| {
-                let count = if to == rank { 0 } else { of.len() * width };
-                pack(count, |i| value(of, i))
-            };
-            let messages = self.sent.iter().enumerate().map(message).collect();
-            let arrived = group.exchange(messages)?;
-            let row = &mut all[density * length..(density + 1) * length];
-            for (from, (own, message)) in self.received.iter().zip(&arrived).enumerate() {
-                let row = &mut row[own.start * width..own.end * width];
-                if from == rank {
-                    let of = &self.sent[rank];
-                    row.par_chunks_mut(RUN).enumerate().for_each(|(run, row)| {
-                        for (i, own) in (run * RUN..).zip(row) {
-                            *own = value(of, i);
-                        }
-                    });
-                } else {
-                    row.par_chunks_mut(RUN).zip(message.par_chunks(RUN * SIZE)).for_each(unpack);
-                }
+            let to = &mut all[density * length..(density + 1) * length];
+            if width == 1 {
+                self.forward_row::<1>(group, from.as_chunks().0, to.as_chunks_mut().0)?;
+            } else {
+                self.forward_row::<3>(group, from.as_chunks().0, to.as_chunks_mut().0)?;
             }
         }
         Ok(())
     }
 
-    /// Brings an array of shape (k, n, width) back to the ranks that called. Collective.
+    fn forward_row<const W: usize>(
+        &self,
+        group: &dyn Communicator,
+        values: &[[f64; W]],
+        all: &mut [[f64; W]],
+    ) -> Result<(), comm::Error> {
+        let rank = group.rank();
+        let message = |(to, of): (usize, &Vec<u32>)| {
+            let of = if to == rank { &[][..] } else { of };
+            pack(of.len(), |i| values[of[i] as usize])
+        };
+        let messages = self.sent.iter().enumerate().map(message).collect();
+        let arrived = group.exchange(messages)?;
+        for (from, (own, message)) in self.received.iter().zip(arrived).enumerate() {
+            let to = &mut all[own.clone()];
+            if from == rank {
+                let of = self.sent[rank].par_chunks(RUN);
+                to.par_chunks_mut(RUN).zip(of).for_each(|(to, of)| {
+                    to.iter_mut().zip(of).for_each(|(to, &i)| *to = values[i as usize]);
+                });
+            } else {
+                let runs = message.par_chunks(RUN * W * SIZE);
+                to.par_chunks_mut(RUN).zip(runs).for_each(|(to, run)| {
+                    to.iter_mut().zip(unpacked(run)).for_each(|(to, value)| *to = value);
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings an array of shape (k, n, width), width 1 or 3, back to the ranks that called.
+    /// Collective.
     pub(super) fn back(
         &self,
         group: &dyn Communicator,
@@ -104,36 +121,49 @@ impl Route {
         [k, width]: [usize; 2],
         to: &mut [f64],
     ) -> Result<(), comm::Error> {
-        let (rank, sent, length) = (group.rank(), self.sent() * width, self.received() * width);
+        let (sent, length) = (self.sent() * width, self.received() * width);
         for density in 0..k {
             let from = &values[density * length..(density + 1) * length];
-            let of = |own: &Range<usize>| &from[own.start * width..own.end * width];
-            let message = |(to, own): (usize, &Range<usize>)| {
-                let from = if to == rank { &[] } else { of(own) };
-                pack(from.len(), |i| from[i])
-            };
-            let messages = self.received.iter().enumerate().map(message).collect();
-            let arrived = group.exchange(messages)?;
-            let to = DisjointSlice::new(&mut to[density * sent..(density + 1) * sent]);
-            for (from, (points, message)) in self.sent.iter().zip(&arrived).enumerate() {
-                if from == rank {
-                    let own = of(&self.received[rank]).par_chunks(RUN * width);
-                    points.par_chunks(RUN).zip(own).for_each(|(points, own)| {
-                        for (&i, own) in points.iter().zip(own.chunks(width)) {
-                            let begin = i as usize * width;
-                            // SAFETY: a point was sent to one rank, once.
-                            unsafe { to.slice(begin..begin + width) }.copy_from_slice(own);
-                        }
-                    });
-                    continue;
-                }
-                let messages = message.par_chunks(RUN * width * SIZE);
-                points.par_chunks(RUN).zip(messages).for_each(|(points, message)| {
-                    for (&i, message) in points.iter().zip(message.chunks(width * SIZE)) {
-                        let begin = i as usize * width;
-                        // SAFETY: a point was sent to one rank, once.
-                        unpack((unsafe { to.slice(begin..begin + width) }, message));
-                    }
+            let to = &mut to[density * sent..(density + 1) * sent];
+            if width == 1 {
+                self.back_row::<1>(group, from.as_chunks().0, to.as_chunks_mut().0)?;
+            } else {
+                self.back_row::<3>(group, from.as_chunks().0, to.as_chunks_mut().0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn back_row<const W: usize>(
+        &self,
+        group: &dyn Communicator,
+        values: &[[f64; W]],
+        to: &mut [[f64; W]],
+    ) -> Result<(), comm::Error> {
+        let rank = group.rank();
+        let message = |(to, own): (usize, &Range<usize>)| {
+            let of = if to == rank { &[][..] } else { &values[own.clone()] };
+            pack(of.len(), |i| of[i])
+        };
+        let messages = self.received.iter().enumerate().map(message).collect();
+        let arrived = group.exchange(messages)?;
+        let to = DisjointSlice::new(to);
+        let put = |i: u32, value: [f64; W]| {
+            let i = i as usize;
+            // SAFETY: a point was sent to one rank, once.
+            let slot = unsafe { to.slice(i..i + 1) };
+            slot[0] = value;
+        };
+        for (from, (points, message)) in self.sent.iter().zip(arrived).enumerate() {
+            let runs = points.par_chunks(RUN);
+            if from == rank {
+                let own = values[self.received[rank].clone()].par_chunks(RUN);
+                runs.zip(own).for_each(|(points, own)| {
+                    points.iter().zip(own).for_each(|(&i, &value)| put(i, value));
+                });
+            } else {
+                runs.zip(message.par_chunks(RUN * W * SIZE)).for_each(|(points, run)| {
+                    points.iter().zip(unpacked(run)).for_each(|(&i, value)| put(i, value));
                 });
             }
         }
@@ -141,26 +171,66 @@ impl Route {
     }
 }
 
+/// The points that each rank gets, in the caller's order.
+fn by_rank(keys: &[u64], begins: &[u64]) -> Vec<Vec<u32>> {
+    // The first rank's begin is that of all.
+    let rank_of = |key: u64| begins[1..].partition_point(|&begin| begin <= key);
+    let count = |keys: &[u64]| {
+        let mut counts = vec![0; begins.len()];
+        keys.iter().for_each(|&key| counts[rank_of(key)] += 1);
+        counts
+    };
+    let counts: Vec<Vec<usize>> = keys.par_chunks(RUN).map(count).collect();
+    let mut ends = vec![0; begins.len()];
+    let places: Vec<Vec<usize>> = counts
+        .iter()
+        .map(|counts| {
+            let before = ends.clone();
+            ends.iter_mut().zip(counts).for_each(|(end, count)| *end += count);
+            before
+        })
+        .collect();
+    let mut sent: Vec<Vec<u32>> = ends.iter().map(|&end| vec![0; end]).collect();
+    let shared: Vec<_> = sent.iter_mut().map(|sent| DisjointSlice::new(sent)).collect();
+    let runs = keys.par_chunks(RUN).zip(places).zip(counts).enumerate();
+    runs.for_each(|(run, ((keys, places), counts))| {
+        let part = |(rank, (place, count)): (usize, (usize, usize))| {
+            // SAFETY: each run of keys has its own part of what each rank gets.
+            unsafe { shared[rank].slice(place..place + count) }.iter_mut()
+        };
+        let mut parts: Vec<_> = places.into_iter().zip(counts).enumerate().map(part).collect();
+        for (i, &key) in (run * RUN..).zip(keys) {
+            if let Some(to) = parts[rank_of(key)].next() {
+                *to = i as u32;
+            }
+        }
+    });
+    sent
+}
+
 /// Bytes of a number.
 const SIZE: usize = size_of::<f64>();
 
-/// Numbers, or points, that one job moves.
+/// Points that one job moves.
 const RUN: usize = 1 << 14;
 
-/// A message of numbers.
-fn pack(length: usize, value: impl Fn(usize) -> f64 + Sync) -> Vec<u8> {
-    let mut message = vec![0; length * SIZE];
-    message.par_chunks_mut(RUN * SIZE).enumerate().for_each(|(run, bytes)| {
-        for (i, bytes) in (run * RUN..).zip(bytes.chunks_exact_mut(SIZE)) {
-            bytes.copy_from_slice(&value(i).to_ne_bytes());
+/// A message of values.
+fn pack<const W: usize>(length: usize, value: impl Fn(usize) -> [f64; W] + Sync) -> Vec<u8> {
+    let mut message = vec![0; length * W * SIZE];
+    message.par_chunks_mut(RUN * W * SIZE).enumerate().for_each(|(run, bytes)| {
+        for (i, bytes) in (run * RUN..).zip(bytes.chunks_exact_mut(W * SIZE)) {
+            for (bytes, number) in bytes.as_chunks_mut().0.iter_mut().zip(value(i)) {
+                *bytes = number.to_ne_bytes();
+            }
         }
     });
     message
 }
 
-/// Takes numbers out of a message.
-fn unpack((numbers, message): (&mut [f64], &[u8])) {
-    for (number, bytes) in numbers.iter_mut().zip(message.as_chunks().0) {
-        *number = f64::from_ne_bytes(*bytes);
-    }
+/// The values of a message.
+fn unpacked<const W: usize>(message: &[u8]) -> impl Iterator<Item = [f64; W]> {
+    message.chunks_exact(W * SIZE).map(|bytes| {
+        let numbers = bytes.as_chunks().0;
+        std::array::from_fn(|i| f64::from_ne_bytes(numbers[i]))
+    })
 }

@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use comm::{Communicator, Operation};
+use comm::Communicator;
 
+use super::counts::{Count, Counts};
 use crate::morton::{self, MAX_DEPTH};
 
 /// A box's level and place as one number: a leading 1, then three bits for each level.
@@ -24,11 +25,14 @@ pub(super) fn place(code: Code) -> (u8, [u32; 3]) {
 }
 
 /// The keys of the points in a box.
-fn keys_of(code: Code) -> Range<u64> {
+pub(super) fn keys_of(code: Code) -> Range<u64> {
     let level = code.ilog2() / 3;
     let (place, bits) = (code ^ 1 << (3 * level), 3 * (MAX_DEPTH as u32 - level));
     place << bits..(place + 1) << bits
 }
+
+/// Levels that are counted at once beneath those counted first.
+const MORE_LEVELS: usize = 2;
 
 /// Grains that a rank gets about, so many that shares of the work differ little.
 const GRAINS: f64 = 64.0;
@@ -52,8 +56,9 @@ pub(super) struct TopBox {
 }
 
 impl TopBox {
-    fn new(code: Code, [sources, targets]: [f64; 2]) -> Self {
-        Self { code, sources, targets, leaf: true, children: 0..0, ranks: None }
+    fn new(code: Code, of: &Count, leaf_size: usize) -> Self {
+        let ([sources, targets], leaf) = (of.points, !of.divides(leaf_size));
+        Self { code, sources, targets, leaf, children: 0..0, ranks: None }
     }
 }
 
@@ -71,53 +76,58 @@ pub(super) struct Top {
 }
 
 impl Top {
-    /// From the sorted keys of each rank's sources and, if they are others, targets; dealt out by
-    /// the number of points. Collective.
+    /// From the keys of each rank's sources and, if they are others, targets, in any order; dealt
+    /// out by the number of points. Collective.
     pub(super) fn new(
         group: &dyn Communicator,
         sources: &[u64],
         targets: Option<&[u64]>,
         leaf_size: usize,
     ) -> Result<Self, comm::Error> {
-        let sets = [sources, targets.unwrap_or(sources)];
-        let ranks = group.size() as f64;
-        let counts = counts(group, &sets, &[1])?;
-        let mut boxes = vec![TopBox::new(1, counts[0].points)];
-        boxes[0].leaf = !counts[0].divides(leaf_size);
-        let limit = if ranks > 1.0 {
-            counts[0].points.iter().sum::<f64>() / (GRAINS * ranks)
-        } else {
-            f64::INFINITY
+        // Most points lie in grains of these levels.
+        let depth = match group.size() {
+            1 => 0,
+            2..=8 => 4,
+            _ => 5,
         };
-        let (mut above, mut level) = (0..1, 0);
-        while level < MAX_DEPTH {
-            let split: Vec<usize> = above
-                .clone()
-                .filter(|&i| !boxes[i].leaf && boxes[i].sources + boxes[i].targets > limit)
-                .collect();
-            let children_of = |&i: &usize| (0..8).map(move |octant| (i, octant));
-            let codes: Vec<Code> = split
-                .iter()
-                .flat_map(children_of)
-                .map(|(parent, octant)| boxes[parent].code << 3 | octant)
-                .collect();
-            let counts = self::counts(group, &sets, &codes)?;
-            let begin = boxes.len();
-            for ((codes, counts), &parent) in codes.chunks(8).zip(counts.chunks(8)).zip(&split) {
+        let mut counts = Counts::new(group, sources, targets, &[1], depth)?;
+        let whole = counts.at(0, 0);
+        let mut boxes = vec![TopBox::new(1, &whole, leaf_size)];
+        let limit = match group.size() {
+            1 => f64::INFINITY,
+            ranks => whole.points.iter().sum::<f64>() / (GRAINS * ranks as f64),
+        };
+        // The last level, with the place of each box among those counted, and levels of them.
+        let (mut last, mut below) = (vec![(0, 0)], 0);
+        for level in 0..MAX_DEPTH {
+            let is_split = |of: &TopBox| !of.leaf && of.sources + of.targets > limit;
+            last.retain(|&(of, _)| is_split(&boxes[of]));
+            if last.is_empty() {
+                break;
+            }
+            if below == counts.depth() {
+                let roots: Vec<Code> = last.iter().map(|&(of, _)| boxes[of].code).collect();
+                let depth = MORE_LEVELS.min(MAX_DEPTH - level);
+                counts = Counts::new(group, sources, targets, &roots, depth)?;
+                last.iter_mut().enumerate().for_each(|(root, (_, slot))| *slot = root);
+                below = 0;
+            }
+            below += 1;
+            let mut next = Vec::new();
+            for (parent, slot) in last {
                 let first = boxes.len();
-                for (&code, of) in codes.iter().zip(counts) {
+                for octant in 0..8 {
+                    let slot = 8 * slot + octant;
+                    let of = counts.at(below, slot);
                     if of.points != [0.0; 2] {
-                        let mut child = TopBox::new(code, of.points);
-                        child.leaf = !of.divides(leaf_size);
-                        boxes.push(child);
+                        next.push((boxes.len(), slot));
+                        let code = boxes[parent].code << 3 | octant as Code;
+                        boxes.push(TopBox::new(code, &of, leaf_size));
                     }
                 }
                 boxes[parent].children = first..boxes.len();
             }
-            if boxes.len() == begin {
-                break;
-            }
-            (above, level) = (begin..boxes.len(), level + 1);
+            last = next;
         }
         let mut grains: Vec<usize> =
             (0..boxes.len()).filter(|&i| boxes[i].children.is_empty()).collect();
@@ -188,74 +198,13 @@ impl Top {
         (self.boxes[self.grains[grain]].code.ilog2() <= code.ilog2()).then_some(grain)
     }
 
-    /// Where the points of each rank are among sorted keys.
-    pub(super) fn parts(&self, keys: &[u64], ranks: usize) -> Vec<Range<usize>> {
-        let mut ends = vec![0; ranks];
+    /// The key from which on points are each rank's.
+    pub(super) fn begins(&self, ranks: usize) -> Vec<u64> {
+        let mut begins = vec![0; ranks];
         for (&grain, &rank) in self.grains.iter().zip(&self.owners) {
             let end = keys_of(self.boxes[grain].code).end;
-            ends[rank] = keys.partition_point(|&key| key < end);
+            begins[(rank + 1).min(ranks)..].fill(end);
         }
-        let mut begin = 0;
-        ends.into_iter()
-            .map(|end| {
-                let part = begin..end.max(begin);
-                begin = part.end;
-                part
-            })
-            .collect()
+        begins
     }
-}
-
-/// What ranks together have in a box.
-struct Count {
-    /// Sources and targets.
-    points: [f64; 2],
-    /// Whether their keys are not all the same.
-    differ: [bool; 2],
-}
-
-impl Count {
-    /// As [`crate::tree::divides`], for sources or targets.
-    fn divides(&self, leaf_size: usize) -> bool {
-        (0..2).any(|set| self.points[set] > leaf_size as f64 && self.differ[set])
-    }
-}
-
-/// Counts boxes. Collective.
-fn counts(
-    group: &dyn Communicator,
-    sets: &[&[u64]; 2],
-    codes: &[Code],
-) -> Result<Vec<Count>, comm::Error> {
-    let mut points = vec![0.0; 2 * codes.len()];
-    // The largest high and low halves of keys, and of their negatives.
-    let mut halves = vec![f64::NEG_INFINITY; 8 * codes.len()];
-    for (i, &code) in codes.iter().enumerate() {
-        let range = keys_of(code);
-        for (set, keys) in sets.iter().enumerate() {
-            let begin = keys.partition_point(|&key| key < range.start);
-            let count = keys[begin..].partition_point(|&key| key < range.end);
-            points[2 * i + set] = count as f64;
-            // Of sorted keys the first and the last tell.
-            let keys = &keys[begin..begin + count];
-            for key in keys.first().into_iter().chain(keys.last()) {
-                let (high, low) = ((key >> 32) as f64, (key & 0xffff_ffff) as f64);
-                for (half, value) in
-                    halves[8 * i + 4 * set..].iter_mut().zip([high, -high, low, -low])
-                {
-                    *half = half.max(value);
-                }
-            }
-        }
-    }
-    group.all_reduce(&mut points, Operation::Sum)?;
-    group.all_reduce(&mut halves, Operation::Max)?;
-    Ok(points
-        .chunks(2)
-        .zip(halves.chunks(8))
-        .map(|(points, halves)| Count {
-            points: [points[0], points[1]],
-            differ: [&halves[..4], &halves[4..]].map(|h| h[0] != -h[1] || h[2] != -h[3]),
-        })
-        .collect())
 }

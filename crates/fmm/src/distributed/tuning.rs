@@ -13,6 +13,8 @@ pub(super) struct Tuning {
     pub occupancy: f64,
     /// Boxes of a block of M2L.
     pub block_size: usize,
+    /// Pairs of points up to which boxes two levels apart or more are summed directly.
+    pub direct: u64,
     /// Cost of a near pair, and of a translation, in the same unit.
     pub pair: f64,
     pub translation: f64,
@@ -27,13 +29,15 @@ impl Tuning {
             let [pair, translation] = gpu::costs_of(options, precision);
             let stencil = options.stencil.unwrap_or(Stencil::Reduced);
             let occupancy = gpu::occupancy(options, precision);
-            return Self { precision, stencil, occupancy, block_size, pair, translation };
+            let direct = 0;
+            return Self { precision, stencil, occupancy, block_size, direct, pair, translation };
         }
         Self {
             precision,
             stencil: tuning::stencil(options, precision),
             occupancy: tuning::occupancy(options, precision),
             block_size,
+            direct: tuning::direct_pairs(options, precision),
             pair: tuning::cost_of_pair(options, precision),
             translation: tuning::rotated_cost(expected::mean(options.tolerance)),
         }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use cuda::{Buffer, Device, Event};
+use rayon::prelude::*;
 
 use super::device_plan::{DevicePlan, Share, estimate_sorted};
 use super::expansions::Expansions;
@@ -17,9 +18,10 @@ use super::lists::Lists;
 use super::points::Points;
 use super::reals::{Reals, precision_macro, scalar};
 use super::stages::{Apply, Buffers, Kernels, Signature, Stage};
-use super::tree::{MortonOrder, Tree};
+use super::tree::{MortonOrder, Tree, grown};
 use super::truncation::Chosen;
 use super::{far_matrices, on_host};
+use crate::disjoint::DisjointSlice;
 use crate::plan::{Densities, Info, Potentials};
 use crate::screened::Screening;
 use crate::tree::{self as cpu, Root};
@@ -80,16 +82,19 @@ impl RankEngine {
         if needed > free {
             return Err(cuda::Error::OutOfMemory { needed, free }.into());
         }
-        let upload = |(order, points): (&cpu::MortonOrder, &[[f64; 3]])| {
-            let order =
-                MortonOrder { keys: device.buffer(0)?, index: device.upload(&order.index)? };
-            Ok::<_, cuda::Error>((device.upload(points.as_flattened())?, order))
+        let order = |order: &cpu::MortonOrder| -> Result<_, cuda::Error> {
+            Ok(MortonOrder { keys: device.buffer(0)?, index: device.upload(&order.index)? })
         };
         let started = Instant::now();
+        let sources = device.upload(part.sources.1.as_flattened())?;
+        let targets = match part.itself {
+            true => grown(&device, &sources, 3 * m, 3 * m)?,
+            false => device.upload(part.targets.1.as_flattened())?,
+        };
         let points = Points {
             root: part.root,
-            sources: upload(part.sources)?,
-            targets: Some(upload(part.targets)?),
+            sources: (sources, order(part.sources.0)?),
+            targets: Some((targets, order(part.targets.0)?)),
         };
         let (tree, mut cells) = Tree::of_host(&device, &part.root, part.tree)?;
         let stencil = options.stencil.unwrap_or(Stencil::Reduced);
@@ -98,9 +103,8 @@ impl RankEngine {
         let tree_seconds = started.elapsed().as_secs_f64();
         let share = Share {
             own_cells: {
-                for cell in cells.iter_mut().filter(|cell| !part.holds(cell.sources)) {
-                    cell.sources = [0; 2];
-                }
+                let others = cells.par_iter_mut().filter(|cell| !part.holds(cell.sources));
+                others.for_each(|cell| cell.sources = [0; 2]);
                 device.upload(&cells)?
             },
             slots: part.itself.then(|| device.upload(&part.slots())).transpose()?,
@@ -211,15 +215,19 @@ impl Part<'_> {
         begin == end || first.is_some_and(|&first| (first as usize) < self.own)
     }
 
-    /// Which of the sources each target is.
+    /// Which of the sources each target is: those of a leaf are its last ones, in their order.
     fn slots(&self) -> Vec<u32> {
-        let mut slots = vec![0; self.own];
-        for (slot, &source) in (0..).zip(&self.sources.0.index) {
-            if let Some(of) = slots.get_mut(source as usize) {
-                *of = slot;
-            }
-        }
-        self.targets.0.index.iter().map(|&target| slots[target as usize]).collect()
+        let mut slots = vec![0; self.targets.0.index.len()];
+        let shared = DisjointSlice::new(&mut slots);
+        let leaves = self.tree.cells.par_iter().with_min_len(256).filter(|cell| cell.is_leaf());
+        leaves.for_each(|leaf| {
+            let own = leaf.targets.start as usize..leaf.targets.end as usize;
+            let first = leaf.sources.end - own.len() as u32;
+            // SAFETY: a target is in one leaf.
+            let slots = unsafe { shared.slice(own) };
+            (first..).zip(slots).for_each(|(source, slot)| *slot = source);
+        });
+        slots
     }
 }
 

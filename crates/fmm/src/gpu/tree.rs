@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use cuda::{Buffer, Device, Error, Grid, Plain};
+use rayon::prelude::*;
 
 use super::kernels::{Kernel, count, morton, tree};
 use super::primitives::{Scan, Sort};
@@ -246,9 +247,9 @@ impl Tree {
             targets: range(&cell.targets),
             unused: 0,
         };
-        let cells: Vec<Cell> = tree.cells.iter().map(cell).collect();
+        let cells: Vec<Cell> = tree.cells.par_iter().map(cell).collect();
         let centre = |cell: &cpu::Cell| root.centre(cell);
-        let centres: Vec<[f64; 3]> = tree.cells.iter().map(centre).collect();
+        let centres: Vec<[f64; 3]> = tree.cells.par_iter().map(centre).collect();
         let ends = tree.levels.iter().map(|level| level.end);
         let on_device = Self {
             cells: device.upload(&cells)?,

@@ -88,8 +88,9 @@ pub(crate) fn geometry(
     info.leaf_size = leaf_size;
     info.m2p_count = far.evaluations();
     let far = Some(far);
+    let itself = false;
     let geometry =
-        Geometry { root, screening, tree, lists, far, numbers, source_order, target_order };
+        Geometry { root, screening, tree, lists, far, numbers, source_order, target_order, itself };
     geometry.describe(info);
     geometry
 }

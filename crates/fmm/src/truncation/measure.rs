@@ -36,6 +36,9 @@ const DRAWS_PER_PAIR: usize = 4;
 /// Pairs of a batch that are looked at for the weight of all of it.
 const WEIGHED: usize = 64;
 
+/// Parts of the blocks of targets that are looked through in parallel.
+const PARTS: usize = 64;
+
 /// Share of the error budget below which the errors of all classes together are negligible.
 const NEGLIGIBLE: f64 = 0.02;
 
@@ -54,6 +57,8 @@ pub(crate) struct PointSets<'a> {
 pub(super) struct Candidates {
     /// Translations.
     pub(super) count: f64,
+    /// Those of all ranks.
+    pub(super) of_all: f64,
     /// `sum N_source N_target` over them.
     pub(super) weight: f64,
     /// Pairs of boxes, each with the weight that it stands for.
@@ -71,8 +76,7 @@ pub(super) fn collect(
         Some(counts) => counts[index],
         None => tree.cells[index].sources.len() as f64,
     };
-    let of_block = |block: &TargetBlock| {
-        let mut classes = BTreeMap::<Class, Candidates>::new();
+    let add = |classes: &mut BTreeMap<Class, Candidates>, block: &TargetBlock| {
         for batch in &block.batches {
             let class = class_of(block.level, &lists.vectors[batch.vector as usize]);
             let candidates = classes.entry(class).or_default();
@@ -101,15 +105,24 @@ pub(super) fn collect(
                 }
             }
         }
+    };
+    // As many parts whatever the threads, so that sums are the same.
+    let part = lists.target_blocks.len().div_ceil(PARTS).max(1);
+    let of_part = |blocks: &[TargetBlock]| {
+        let mut classes = BTreeMap::new();
+        blocks.iter().for_each(|block| add(&mut classes, block));
         classes
     };
-    let maps: Vec<_> = lists.target_blocks.par_iter().map(of_block).collect();
+    let maps: Vec<_> = lists.target_blocks.par_chunks(part).map(of_part).collect();
     let mut classes = BTreeMap::<Class, Candidates>::new();
     for (class, found) in maps.into_iter().flatten() {
         let candidates = classes.entry(class).or_default();
         candidates.count += found.count;
         candidates.weight += found.weight;
         candidates.pairs.extend(found.pairs);
+    }
+    for candidates in classes.values_mut() {
+        candidates.of_all = candidates.count;
     }
     classes
 }
@@ -167,9 +180,10 @@ struct Measurement<'a> {
 impl Measurement<'_> {
     /// Measures one class.
     fn of(&self, class: &Class, candidates: &Candidates) -> Statistics {
-        let samples = (candidates.count as usize / TRANSLATIONS_PER_SAMPLE)
-            .next_multiple_of(PILOTS)
-            .clamp(PILOTS, SAMPLES);
+        let whole = |samples: usize| samples.next_multiple_of(PILOTS).clamp(PILOTS, SAMPLES);
+        // All ranks together take so many, each its share.
+        let of_all = whole(candidates.of_all as usize / TRANSLATIONS_PER_SAMPLE);
+        let samples = whole((of_all as f64 * candidates.count / candidates.of_all).ceil() as usize);
         let [of_level, of_boxes] = self.samples(class, candidates, samples);
         // From the smaller box's side as the unit of length to the root's.
         let unit = side(class.level.max(class.levels()[0] as u8));
@@ -190,7 +204,7 @@ impl Measurement<'_> {
                     dispatch(self.simd, errors)
                 }
             };
-            let doubt = 1.0 + DOUBT / samples as f64;
+            let doubt = 1.0 + DOUBT / of_all as f64;
             let of = |error2: &[f64; 4]| {
                 let relative = [&self.measures, &alone].map(|m| doubt * m.relative(error2, unit));
                 [candidates.weight * relative[0], relative[1]]

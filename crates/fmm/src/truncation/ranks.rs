@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use comm::{Communicator, Operation};
 
+use super::measure::Candidates;
 use super::norms::Measures;
 use super::{
     Class, Goal, PointSets, Rule, Statistics, TruncationNumbers, assign, inherit, largest, margin,
@@ -27,17 +28,18 @@ pub(crate) fn choose_on_ranks(
     options: &Options,
     simd: Level,
 ) -> Result<TruncationNumbers, comm::Error> {
-    let candidates = measure::collect(points.tree, lists, Some(source_counts));
+    let mut candidates = measure::collect(points.tree, lists, Some(source_counts));
     let chosen = match Rule::given(options) {
         Some(rule) => candidates.keys().map(|class| (*class, rule.of(class))).collect(),
         None => {
             let measures = Measures::new(points, lists, &candidates, options).of_all(group)?;
             let classes = classes_of_all(group, candidates.keys())?;
+            count_of_all(group, &classes, &mut candidates)?;
             let (mut p_max, goal) = (largest(options), Goal::new(options, margin(options)));
             let count = classes.len();
             loop {
                 let own = measure::measure(points, &candidates, measures, count, p_max, goal, simd);
-                let all = statistics_of_all(group, &classes, &own, p_max)?;
+                let all = statistics_of_all(group, &classes, (&own, &candidates), p_max)?;
                 let chosen = optimise(&all, p_max, goal, options.truncation, method(options));
                 match more_terms(options, &all, &chosen, p_max) {
                     Some(more) => p_max = more,
@@ -60,32 +62,54 @@ fn classes_of_all<'a>(
     Ok(all.into_iter().flatten().map(Class::unpack).collect())
 }
 
-/// What all ranks together know of each class.
+/// How many translations of each class all ranks have.
+fn count_of_all(
+    group: &dyn Communicator,
+    classes: &BTreeSet<Class>,
+    own: &mut BTreeMap<Class, Candidates>,
+) -> Result<(), comm::Error> {
+    let count = |class: &Class| own.get(class).map_or(0.0, |own| own.count);
+    let mut counts: Vec<f64> = classes.iter().map(count).collect();
+    group.all_reduce(&mut counts, Operation::Sum)?;
+    for (class, of_all) in classes.iter().zip(counts) {
+        if let Some(own) = own.get_mut(class) {
+            own.of_all = of_all;
+        }
+    }
+    Ok(())
+}
+
+/// What all ranks together know of each class: errors of a class alone are means over the pairs of
+/// points that it serves.
 fn statistics_of_all(
     group: &dyn Communicator,
     classes: &BTreeSet<Class>,
-    own: &BTreeMap<Class, Statistics>,
+    (own, candidates): (&BTreeMap<Class, Statistics>, &BTreeMap<Class, Candidates>),
     p_max: usize,
 ) -> Result<BTreeMap<Class, Statistics>, comm::Error> {
     let terms = p_max + 1;
-    let mut sums = vec![0.0; classes.len() * (1 + terms)];
-    let mut largest = vec![0.0; classes.len() * terms];
-    let of_class = sums.chunks_mut(1 + terms).zip(largest.chunks_mut(terms));
-    for (class, (sums, largest)) in classes.iter().zip(of_class) {
-        let Some(own) = own.get(class) else { continue };
-        sums[0] = own.count;
+    let width = 2 * (1 + terms);
+    let mut sums = vec![0.0; classes.len() * width];
+    for (class, sums) in classes.iter().zip(sums.chunks_mut(width)) {
+        let (Some(own), Some(candidates)) = (own.get(class), candidates.get(class)) else {
+            continue;
+        };
+        (sums[0], sums[1]) = (own.count, candidates.weight);
+        let (error2, own2) = sums[2..].split_at_mut(terms);
         for p in 0..terms {
-            sums[1 + p] = own.error2(p);
-            largest[p] = own.own2[p.min(own.last())];
+            error2[p] = own.error2(p);
+            own2[p] = candidates.weight * own.own2[p.min(own.last())];
         }
     }
     group.all_reduce(&mut sums, Operation::Sum)?;
-    group.all_reduce(&mut largest, Operation::Max)?;
-    let of_class = sums.chunks(1 + terms).zip(largest.chunks(terms));
-    let statistics = of_class.map(|(sums, largest)| Statistics {
-        count: sums[0],
-        error2: sums[1..].to_vec(),
-        own2: largest.to_vec(),
+    let statistics = sums.chunks(width).map(|sums| {
+        let (error2, own2) = sums[2..].split_at(terms);
+        let mean = |sum: &f64| sum / sums[1].max(f64::MIN_POSITIVE);
+        Statistics {
+            count: sums[0],
+            error2: error2.to_vec(),
+            own2: own2.iter().map(mean).collect(),
+        }
     });
     Ok(classes.iter().copied().zip(statistics).collect())
 }

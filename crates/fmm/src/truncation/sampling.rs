@@ -106,7 +106,9 @@ pub(super) fn draw_in_cell(
     range: &Range<u32>,
     seed: u64,
 ) -> [(Point, f64); POWERS] {
-    const FEW: usize = 16;
+    // All points of most leaves: which of them were taken otherwise would be a matter of their
+    // order.
+    const FEW: usize = 64;
     let count = range.len().min(FEW);
     let mut candidates = [([0.0; 3], [0.0; POWERS]); FEW];
     let candidates = &mut candidates[..count];
