@@ -383,17 +383,6 @@ impl Expansions {
         };
         self.translate.launch(stream, grid, tiles)
     }
-
-    /// Bytes on the device.
-    pub(super) fn bytes(&self) -> u64 {
-        let matrices = self.far_matrices.bytes() + self.family_matrices.bytes();
-        self.multipoles.values.bytes()
-            + self.locals.values.bytes()
-            + self.batches.bytes()
-            + self.tiles.bytes()
-            + self.families.bytes()
-            + matrices
-    }
 }
 
 /// Where some pairs begin, and their number.

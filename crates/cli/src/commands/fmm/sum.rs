@@ -1,5 +1,6 @@
 //! One timed sum with its error, as `bench` and `eval` report it, by one process or by several.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
@@ -183,7 +184,9 @@ struct OnGpu {
     m2l_operations: f64,
     close_pairs: u64,
     boxes: u64,
+    /// What the plan keeps, and the most that planning held.
     memory_bytes: u64,
+    planning_bytes: u64,
 }
 
 /// How ranks share a sum; of what they differ in the largest.
@@ -265,15 +268,19 @@ fn parse_repeats(text: &str) -> Result<NonZeroUsize, String> {
 /// Refuses sums that do not fit into memory, before anything is made for them.
 pub(super) fn check_memory(
     args: &Args,
+    ranks: &Ranks<'_>,
     points: usize,
     densities: usize,
     dipoles: bool,
 ) -> Result<(), Failure> {
     // Coordinates of points, charges and dipoles, results; the least that a plan keeps of each
-    // point.
+    // point. One that is wholly on a GPU keeps nothing.
     let values = 2 + 3 * u64::from(dipoles) + 3 * u64::from(args.gradient);
-    let point =
-        (densities as u64).checked_mul(8 * values).and_then(|bytes| bytes.checked_add(24 + 100));
+    let on_gpu = ranks.size() == 1 && args.on.backend == Backend::Cuda;
+    let planned = if on_gpu && args.mode != Some(Mode::Treecode) { 0 } else { 100 };
+    let point = (densities as u64)
+        .checked_mul(8 * values)
+        .and_then(|bytes| bytes.checked_add(24 + planned));
     let all = point.and_then(|bytes| bytes.checked_mul(points as u64));
     let what = format!(
         "the sum of {} points and {} densities",
@@ -623,19 +630,20 @@ fn median_of(mut values: Vec<f64>) -> f64 {
     values[(values.len() - 1) / 2]
 }
 
-/// Distinct indices below `count`: `samples` random ones, or all.
+/// Distinct indices below `count`: `samples` random ones, or all. The first of a shuffle, of which
+/// only what was moved is stored.
 fn sample(count: usize, samples: usize) -> Vec<usize> {
-    let mut indices: Vec<usize> = (0..count).collect();
     if count <= samples {
-        return indices;
+        return (0..count).collect();
     }
     let mut random = Random::new(SAMPLE_SEED);
-    for place in 0..samples {
+    let mut moved = HashMap::<usize, usize>::new();
+    let one = |place: usize| {
         let other = place + random.below(count - place);
-        indices.swap(place, other);
-    }
-    indices.truncate(samples);
-    indices
+        let here = moved.get(&place).copied().unwrap_or(place);
+        moved.insert(other, here).unwrap_or(other)
+    };
+    (0..samples).map(one).collect()
 }
 
 /// The larger of two errors; NaN is worse than any.
@@ -695,6 +703,7 @@ impl Report {
                 close_pairs: gpu.close_pairs,
                 boxes: gpu.boxes,
                 memory_bytes: info.memory_bytes,
+                planning_bytes: gpu.planning_bytes,
             }),
             threads: machine::threads(),
             ranks: on_ranks,
@@ -773,10 +782,13 @@ impl Report {
         };
         let gpu = self.gpu.as_ref().map_or_else(String::new, |gpu| {
             format!(
-                "\n gpu      {}: {} with data in its memory, tree and lists {}",
+                "\n gpu      {}: {} with data in its memory, tree and lists {}\n\
+                 \x20          {} of its memory, {} while it was planned",
                 gpu.name,
                 units::duration(gpu.apply_s),
-                units::duration(gpu.tree_s)
+                units::duration(gpu.tree_s),
+                units::bytes(gpu.memory_bytes),
+                units::bytes(gpu.planning_bytes),
             )
         });
         let ranks = self.ranks.as_ref().map_or_else(String::new, |ranks| {
@@ -836,6 +848,11 @@ mod tests {
         chosen.dedup();
         assert_eq!(chosen.len(), 1000);
         assert_eq!(sample(3, 1000), [0, 1, 2]);
+        // As a shuffle of all has them.
+        let (count, mut random) = (1200, Random::new(SAMPLE_SEED));
+        let mut all: Vec<usize> = (0..count).collect();
+        (0..1000).for_each(|place| all.swap(place, place + random.below(count - place)));
+        assert_eq!(sample(count, 1000), all[..1000]);
     }
 
     #[test]

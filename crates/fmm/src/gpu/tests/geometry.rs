@@ -121,9 +121,13 @@ fn lists_are_the_cpu_s() {
                     assert_eq!(batch.target_level(), t.level as usize);
                 }
             }
-            let mut near = vec![0; lists.near_count];
-            lists.near.read(0, &mut near).unwrap();
-            let mut near = split(near);
+            let (begins, entries) =
+                (lists.near_begins.to_vec().unwrap(), lists.entries.to_vec().unwrap());
+            let rows = begins.windows(2).zip(0u32..).flat_map(|(ends, target)| {
+                let row = &entries[ends[0] as usize..ends[1] as usize];
+                row.iter().map(move |&source| (source, target))
+            });
+            let mut near: Vec<(u32, u32)> = rows.collect();
             let mut wanted = Vec::new();
             let mut pairs = 0;
             for (row, &t) in expected.near.cells.iter().enumerate() {
