@@ -65,12 +65,16 @@ __device__ u32 reserve(u32 own, u32* counter) {
 // No key: offsets are never all that small.
 #define EMPTY 0ull
 
+// Slots that are tried for a key: a table that is half full has hardly any runs as long.
+#define TRIES 128
+
 // The slot of a key in an open table of `size` (a power of two) slots, made if it is not there;
-// `size` if there is no room.
+// `size` if there is no room near its place.
 __device__ u32 slot_of(u64 key, u64* table, u32 size) {
-    u64 hash = key * 0x9e3779b97f4a7c15ULL;
+    // Levels, the highest bits, count too.
+    u64 hash = (key ^ key >> 31) * 0x9e3779b97f4a7c15ULL;
     u32 slot = (u32)(hash >> 32) & (size - 1);
-    for (u32 tries = 0; tries < size; tries++) {
+    for (u32 tries = 0; tries < TRIES; tries++) {
         u64 there = ((volatile u64*)table)[slot];
         if (there == EMPTY) there = atomicCAS(&table[slot], EMPTY, key);
         if (there == EMPTY || there == key) return slot;
@@ -81,8 +85,8 @@ __device__ u32 slot_of(u64 key, u64* table, u32 size) {
 
 // Some pairs are settled or split. Twice for all: first with far and entries null, when far_places
 // (of each slot of the table) and near_places (of each target box) count; then they are where the
-// next pair goes. next: pairs of children; next_count: their number, 0 before. totals: far pairs,
-// near pairs, and pairs for which the table had no room.
+// next pair goes. next: pairs of children; next_count: their number, and far pairs for which the
+// table had no room, both 0 before. totals: far pairs and near pairs.
 extern "C" __global__ void lists_settle(const Cell* cells, const uint2* pairs, u32 n, const long long* acceptance,
                                         u32 full_stencil, u64* table, u32 size, u32* far_places, uint2* far,
                                         u32* near_places, u32* entries, uint2* next, u32* next_count, u64* totals) {
@@ -114,7 +118,7 @@ extern "C" __global__ void lists_settle(const Cell* cells, const uint2* pairs, u
             if (slot < size)
                 first = atomicAdd(&far_places[slot], __popc(peers));
             else
-                atomicAdd(&totals[2], (u64)__popc(peers));
+                atomicAdd(&next_count[1], __popc(peers));
         }
         first = __shfl_sync(peers, first, leader);
         if (far && slot < size) far[first + __popc(peers & ((1u << lane) - 1))] = pair;

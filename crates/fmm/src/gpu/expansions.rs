@@ -351,6 +351,12 @@ impl Expansions {
         })
     }
 
+    /// Bytes of M2L's matrices.
+    #[cfg(test)]
+    pub(super) fn matrix_bytes(&self) -> u64 {
+        self.far_matrices.bytes()
+    }
+
     pub(super) fn m2m(&self, stream: &Stream) -> Result<(), Error> {
         self.upward.iter().try_for_each(|l| self.launch(stream, l, &self.families, false))
     }

@@ -167,6 +167,12 @@ impl FarMatrices {
         Ok(all)
     }
 
+    /// Bytes of those that are there at once.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> u64 {
+        self._values.bytes()
+    }
+
     /// The matrix of a batch.
     pub(super) fn of(&self, batch: &Batch) -> Matrix {
         self.matrices.get(&key(self.screening, batch)).copied().unwrap_or_default()

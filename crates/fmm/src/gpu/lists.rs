@@ -11,9 +11,13 @@ use crate::Stencil;
 use crate::lists::{Rows, acceptance};
 use crate::truncation::Class;
 
-/// Slots of the table of distinct batches; filled to one half at most in practice (300 to 1,200
-/// vectors on each level).
+/// Slots of the table of distinct batches at first, how many times more the next one has if it gets
+/// too full, and the most: uniform points have 300 to 1,200 vectors on each level. A surface cuts off
+/// corners of large boxes, which stay leaves next to small ones, by vectors of many kinds: 13,000
+/// for 4 million points on a sphere, about 2.3 times as many for each 4 times as many points.
 const TABLE: usize = 1 << 17;
+const MORE_SLOTS: usize = 8;
+const MOST_SLOTS: usize = 1 << 26;
 
 /// Pairs of boxes that are settled at once, for each box, and their least and largest number: so
 /// many that the device is busy, and so few that their children take little memory.
@@ -95,14 +99,27 @@ impl Lists {
     /// count those of each batch and each target box, then each goes to its place. That takes no
     /// memory but the lists'.
     pub(super) fn new(device: &Device, tree: &Tree, far: Option<Stencil>) -> Result<Self, Error> {
-        let mut traversal = Traversal::new(device, tree, far)?;
-        let [far_count, near_count, crowded] = traversal.run(None)?;
-        if crowded > 0 {
-            return Err(Error::Driver {
-                what: "sorting translations",
-                reason: format!("more than {TABLE} distinct translation vectors and levels"),
-            });
-        }
+        Self::with_table(device, tree, far, TABLE)
+    }
+
+    /// Likewise, with so many slots (a power of two) for distinct batches at first.
+    pub(super) fn with_table(
+        device: &Device,
+        tree: &Tree,
+        far: Option<Stencil>,
+        mut slots: usize,
+    ) -> Result<Self, Error> {
+        let (mut traversal, [far_count, near_count]) = loop {
+            let mut traversal = Traversal::new(device, tree, far, slots)?;
+            if let Some(counts) = traversal.run(None)? {
+                break (traversal, counts);
+            }
+            slots *= MORE_SLOTS;
+            if slots > MOST_SLOTS {
+                let reason = "too many distinct translation vectors and levels".to_owned();
+                return Err(Error::Driver { what: "sorting translations", reason });
+            }
+        };
         if let Some(pairs) = [far_count, near_count].into_iter().find(|&n| n > MOST_PAIRS) {
             let reason = format!("{pairs} pairs of boxes are more than 32-bit numbers count");
             return Err(Error::Driver { what: "listing interactions", reason });
@@ -112,6 +129,7 @@ impl Lists {
         near_begins.copy_from(&traversal.near_places, tree.len() + 1)?;
         let far = device.buffer::<u64>(far_count as usize)?;
         let entries = device.buffer::<u32>(near_count as usize)?;
+        // Every batch has its slot by now.
         traversal.run(Some((&far, &entries)))?;
         drop(traversal);
         let device_begins = device.upload(&begins)?;
@@ -231,19 +249,25 @@ struct Traversal<'a> {
     near_places: Buffer<u32>,
     /// Pairs that wait.
     waiting: Buffer<u64>,
+    /// Pairs of children, and far pairs for which the table had no room.
     next_count: Buffer<u32>,
     totals: Buffer<u64>,
 }
 
 impl<'a> Traversal<'a> {
-    fn new(device: &'a Device, tree: &'a Tree, far: Option<Stencil>) -> Result<Self, Error> {
+    fn new(
+        device: &'a Device,
+        tree: &'a Tree,
+        far: Option<Stencil>,
+        slots: usize,
+    ) -> Result<Self, Error> {
         let never = || acceptance(Stencil::Full).map(|_| i64::MAX);
         let zeros = |len: usize| -> Result<_, Error> {
             let buffer = device.buffer::<u32>(len)?;
             buffer.zero()?;
             Ok(buffer)
         };
-        let table = device.buffer::<u64>(TABLE)?;
+        let table = device.buffer::<u64>(slots)?;
         table.zero()?;
         Ok(Self {
             device,
@@ -252,17 +276,20 @@ impl<'a> Traversal<'a> {
             full_stencil: far == Some(Stencil::Full),
             acceptance: device.upload(&far.map_or_else(never, acceptance))?,
             table,
-            far_places: zeros(TABLE)?,
+            far_places: zeros(slots)?,
             near_places: zeros(tree.len() + 1)?,
             waiting: device.buffer(waiting_pairs(tree.len()))?,
-            next_count: device.buffer(1)?,
-            totals: device.buffer(3)?,
+            next_count: device.buffer(2)?,
+            totals: device.buffer(2)?,
         })
     }
 
     /// Settles all pairs. Counts them, or with lists to `fill` puts each where it belongs. Far and
-    /// near pairs, and far ones for which the table has no room.
-    fn run(&mut self, fill: Option<(&Buffer<u64>, &Buffer<u32>)>) -> Result<[u64; 3], Error> {
+    /// near pairs; none as soon as the table has no room for one.
+    fn run(
+        &mut self,
+        fill: Option<(&Buffer<u64>, &Buffer<u32>)>,
+    ) -> Result<Option<[u64; 2]>, Error> {
         let stream = self.device.stream();
         let most = at_once(self.tree.len());
         let (far, entries) = match fill {
@@ -293,7 +320,7 @@ impl<'a> Traversal<'a> {
                 acceptance: self.acceptance.pointer(),
                 full_stencil: self.full_stencil,
                 table: self.table.pointer(),
-                size: count(TABLE),
+                size: count(self.table.len()),
                 far_places: self.far_places.pointer(),
                 far,
                 near_places: self.near_places.pointer(),
@@ -303,15 +330,19 @@ impl<'a> Traversal<'a> {
                 totals: self.totals.pointer(),
             };
             self.settle.launch(stream, Grid::covering(n, THREADS), some)?;
-            let mut children = [0];
-            self.next_count.read(0, &mut children)?;
-            if children[0] > 0 {
-                runs.push((next, children[0] as usize));
+            let mut found = [0; 2];
+            self.next_count.read(0, &mut found)?;
+            let [children, crowded] = found;
+            if crowded > 0 {
+                return Ok(None);
+            }
+            if children > 0 {
+                runs.push((next, children as usize));
             }
         }
-        let mut totals = [0; 3];
+        let mut totals = [0; 2];
         self.totals.read(0, &mut totals)?;
-        Ok(totals)
+        Ok(Some(totals))
     }
 
     /// The distinct batches in their order with where their pairs begin; from here on places are
