@@ -72,12 +72,11 @@ impl Spread {
         32.5 * 3.77f64.powf(self.dimension - 2.0) * inner
     }
 
-    /// Translation vectors of a tree of so many leaves, whatever their level: those of boxes of one
-    /// size, and where leaves differ, as a surface's do that cuts off corners of large boxes, those
-    /// between sizes.
-    fn vectors(self, leaves: f64) -> f64 {
-        let between_sizes = self.dimension < 2.5 || self.uneven > 1.0;
-        350.0 + if between_sizes { 7.3 * leaves.powf(0.64) } else { 0.0 }
+    /// Translation vectors between boxes of different sizes in a tree of so many leaves: a surface
+    /// cuts off corners of large boxes, which stay leaves.
+    fn between_sizes(self, leaves: f64) -> f64 {
+        let uneven = self.dimension < 2.5 || self.uneven > 1.0;
+        if uneven { 7.3 * leaves.powf(0.64) } else { 0.0 }
     }
 
     /// Near leaves of a leaf.
@@ -208,10 +207,13 @@ impl Planned<'_> {
         // share the matrices of equal vectors; with screening each has its own.
         let levels = (n.max(to) as f64 / occupancy).max(8.0).log2() / spread.dimension;
         let screened = options.kernel.kappa() > 0.0;
-        let (p, of_levels) =
-            if screened { (p, levels.ceil()) } else { (p + 3.2 * (levels - 4.5).max(0.0), 1.0) };
-        let vectors = if options.mode == Mode::Fmm { spread.vectors(leaves) } else { 0.0 };
-        let matrices = f64::min(of_levels * vectors * p.powi(4) * scalar, limit as f64);
+        let more = 1.6 * (spread.dimension - 1.0) * (levels - 1.5 * spread.dimension).max(0.0);
+        let (top, of_levels) = if screened { (p, levels.ceil()) } else { (p + more, 1.0) };
+        // Between boxes of different sizes, of which few are alike, p' is 14 where leaves have 11.
+        let of_sizes = [(350.0, top), (spread.between_sizes(leaves), 1.27 * p)];
+        let of_level: f64 = of_sizes.iter().map(|(vectors, p)| vectors * p.powi(4) * scalar).sum();
+        let translated = if options.mode == Mode::Fmm { of_levels * of_level } else { 0.0 };
+        let matrices = translated.min(limit as f64);
         let keys = if screened { 8.0 * all as f64 } else { 0.0 };
         let rest = lists + pairs * kept + expansions + (4 << 20) as f64;
 
