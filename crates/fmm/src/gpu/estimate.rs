@@ -26,6 +26,10 @@ pub(super) struct Spread {
     uneven: f64,
 }
 
+/// Truncation numbers where boxes of different sizes are translated into each other, over those of
+/// leaves of one size.
+const OF_SIZES: f64 = 1.27;
+
 /// Points of a sample that must share boxes for their number to be trusted.
 const TRUSTED: f64 = 2000.0;
 
@@ -202,16 +206,20 @@ impl Planned<'_> {
         // That of leaves, which most boxes are.
         let p = 1.2 * expected::stored(options.tolerance).max(3.0);
         let kinds = if options.mode == Mode::Fmm { 2.0 } else { 1.0 };
-        let expansions = count * (kinds * p * p * scalar + 64.0);
+        // Between boxes of different sizes p' is 14 where leaves have 11.
+        let between_sizes = spread.between_sizes(leaves);
+        let of_sizes = OF_SIZES * p;
+        let stored = if between_sizes > 0.0 { of_sizes } else { p };
+        let expansions = count * (kinds * stored * stored * scalar + 64.0);
         // Large boxes are few and stand for many points: each level up has more terms, and levels
         // share the matrices of equal vectors; with screening each has its own.
         let levels = (n.max(to) as f64 / occupancy).max(8.0).log2() / spread.dimension;
         let screened = options.kernel.kappa() > 0.0;
         let more = 1.6 * (spread.dimension - 1.0) * (levels - 1.5 * spread.dimension).max(0.0);
         let (top, of_levels) = if screened { (p, levels.ceil()) } else { (p + more, 1.0) };
-        // Between boxes of different sizes, of which few are alike, p' is 14 where leaves have 11.
-        let of_sizes = [(350.0, top), (spread.between_sizes(leaves), 1.27 * p)];
-        let of_level: f64 = of_sizes.iter().map(|(vectors, p)| vectors * p.powi(4) * scalar).sum();
+        // Of those between boxes of different sizes few are alike.
+        let vectors = [(350.0, top), (between_sizes, of_sizes)];
+        let of_level: f64 = vectors.iter().map(|(vectors, p)| vectors * p.powi(4) * scalar).sum();
         let translated = if options.mode == Mode::Fmm { of_levels * of_level } else { 0.0 };
         let matrices = translated.min(limit as f64);
         let keys = if screened { 8.0 * all as f64 } else { 0.0 };
