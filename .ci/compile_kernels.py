@@ -45,7 +45,7 @@ VARIANTS = {
     "spread.cu": BOTH | {"DIMENSIONS BLOCK": BLOCKS, "WIDTH PADDED TERMS": WINDOWS},
     "convolve.cu": BOTH | {"DIMENSIONS BLOCK": BLOCKS},
     "interpolate.cu": BOTH | {"DIMENSIONS BLOCK": BLOCKS, "WIDTH PADDED TERMS": WINDOWS, "GRADIENT SLOPE_TERMS": [(0, 9), (1, 9)]},
-    "truncation.cu": {"P_MAX THREADS": [(24, 64), (44, 64), (60, 32)]},
+    "truncation.cu": BOTH | {"P_MAX THREADS": [(24, 64), (44, 64), (60, 32)]},
 }
 
 

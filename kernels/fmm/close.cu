@@ -2,14 +2,14 @@
 // own arithmetic. CPU twin: crates/fmm/src/close.rs.
 #include "shared/near.cuh"
 
-// squares: in single precision the squared distance that P2P's loop takes the root of. found:
-// number of close pairs, which may exceed capacity: then only that number counts. itself: the
-// targets are the sources, and no point is paired with itself.
+// All but their exact displacements. squares: in single precision the squared distance that P2P's
+// loop takes the root of. found: number of close pairs, which may exceed capacity: then only that
+// number counts. itself: the targets are the sources, and no point is paired with itself.
 extern "C" __global__ void close_find(const Cell* cells, const double* centres, const u32* entries, const Item* items,
                                       const u32* item_cells, u32 count, double side, const Point* sources,
-                                      const Point* targets, u32 itself, const double* source_points,
-                                      const u32* source_index, const double* target_points, const u32* target_index,
-                                      UnresolvedPair* pairs, float* squares, u32 capacity, u32* found) {
+                                      const Point* targets, u32 itself, const u32* source_index,
+                                      const u32* target_index, UnresolvedPair* pairs, float* squares, u32 capacity,
+                                      u32* found) {
     __shared__ Point stages[WARPS][32];
     u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     u32 i = blockIdx.x * WARPS + warp;
@@ -43,12 +43,9 @@ extern "C" __global__ void close_find(const Cell* cells, const double* centres, 
                         if (!(r2 <= leaf.threshold) || !valid || (itself && target_index[target] == source_index[begin + j])) continue;
                         u32 place = atomicAdd(found, 1);
                         if (place >= capacity) continue;
-                        const double* a = target_points + 3 * (u64)target_index[target];
-                        const double* b = source_points + 3 * (u64)source_index[begin + j];
                         UnresolvedPair pair;
                         pair.target = target;
                         pair.source = begin + j;
-                        for (u32 k = 0; k < 3; k++) pair.exact[k] = (REAL)((a[k] - b[k]) / side);
 #if PRECISION == 32
                         pair.used[0] = dx;
                         pair.used[1] = dy;
@@ -63,4 +60,25 @@ extern "C" __global__ void close_find(const Cell* cells, const double* centres, 
             }
         }
     }
+}
+
+// Adds targets' coordinates to the displacements of the pairs that they are in, or takes sources'
+// off: of those points, in the caller's order, that are among the `here` from number `first` on.
+// displacements: [count][3], zeros before; when both ends have been added each is the rounded
+// difference, whichever came first.
+extern "C" __global__ void close_displace(const UnresolvedPair* pairs, u32 count, u32 of_targets, const u32* index,
+                                          const double* points, u32 first, u32 here, double* displacements) {
+    u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    u32 at = index[of_targets ? pairs[i].target : pairs[i].source] - first;
+    if (at >= here) return;
+    const double* p = points + 3 * (u64)at;
+    for (u32 k = 0; k < 3; k++) displacements[3 * i + k] += of_targets ? p[k] : -p[k];
+}
+
+// Displacements in units of the root's side.
+extern "C" __global__ void close_resolve(UnresolvedPair* pairs, u32 count, const double* displacements, double side) {
+    u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= count) return;
+    for (u32 k = 0; k < 3; k++) pairs[i].exact[k] = (REAL)(displacements[3 * i + k] / side);
 }

@@ -37,40 +37,59 @@ __device__ int settle(const Cell& s, const Cell& t, const long long* acceptance,
     return t.child_count ? TARGET : NEAR;
 }
 
-// Block-wide exclusive sums of three counts, and places for the block's totals behind
-// counters[0..3].
-__device__ void reserve(u32* counts, u32* counters) {
-    __shared__ u32 warps[THREADS / 32][3];
-    __shared__ u32 bases[3];
+// Places for `own` things of each thread, behind *counter.
+__device__ u32 reserve(u32 own, u32* counter) {
+    __shared__ u32 warps[THREADS / 32];
+    __shared__ u32 base;
     u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    u32 before[3];
-    for (u32 k = 0; k < 3; k++) {
-        u32 inclusive = counts[k];
-        for (u32 d = 1; d < 32; d *= 2) {
-            u32 v = __shfl_up_sync(~0u, inclusive, d);
-            if (lane >= d) inclusive += v;
-        }
-        if (lane == 31) warps[warp][k] = inclusive;
-        before[k] = inclusive - counts[k];
+    u32 inclusive = own;
+    for (u32 d = 1; d < 32; d *= 2) {
+        u32 v = __shfl_up_sync(~0u, inclusive, d);
+        if (lane >= d) inclusive += v;
     }
+    if (lane == 31) warps[warp] = inclusive;
     __syncthreads();
-    if (threadIdx.x < 3) {
+    if (threadIdx.x == 0) {
         u32 total = 0;
         for (u32 w = 0; w < THREADS / 32; w++) {
-            u32 v = warps[w][threadIdx.x];
-            warps[w][threadIdx.x] = total;
+            u32 v = warps[w];
+            warps[w] = total;
             total += v;
         }
-        bases[threadIdx.x] = total ? atomicAdd(&counters[threadIdx.x], total) : 0;
+        base = total ? atomicAdd(counter, total) : 0;
     }
     __syncthreads();
-    for (u32 k = 0; k < 3; k++) counts[k] = bases[k] + warps[warp][k] + before[k];
+    return base + warps[warp] + inclusive - own;
 }
 
-// One generation. counters: far pairs, near pairs, pairs of the next generation.
+// No key: offsets are never all that small.
+#define EMPTY 0ull
+
+// Slots that are tried for a key: a table that is half full has hardly any runs as long.
+#define TRIES 128
+
+// The slot of a key in an open table of `size` (a power of two) slots, made if it is not there;
+// `size` if there is no room near its place.
+__device__ u32 slot_of(u64 key, u64* table, u32 size) {
+    // Levels, the highest bits, count too.
+    u64 hash = (key ^ key >> 31) * 0x9e3779b97f4a7c15ULL;
+    u32 slot = (u32)(hash >> 32) & (size - 1);
+    for (u32 tries = 0; tries < TRIES; tries++) {
+        u64 there = ((volatile u64*)table)[slot];
+        if (there == EMPTY) there = atomicCAS(&table[slot], EMPTY, key);
+        if (there == EMPTY || there == key) return slot;
+        slot = (slot + 1) & (size - 1);
+    }
+    return size;
+}
+
+// Some pairs are settled or split. Twice for all: first with far and entries null, when far_places
+// (of each slot of the table) and near_places (of each target box) count; then they are where the
+// next pair goes. next: pairs of children; next_count: their number, and far pairs for which the
+// table had no room, both 0 before. totals: far pairs and near pairs.
 extern "C" __global__ void lists_settle(const Cell* cells, const uint2* pairs, u32 n, const long long* acceptance,
-                                        u32 full_stencil, u64* far_keys, uint2* far, uint2* near, uint2* next,
-                                        u32* counters) {
+                                        u32 full_stencil, u64* table, u32 size, u32* far_places, uint2* far,
+                                        u32* near_places, u32* entries, uint2* next, u32* next_count, u64* totals) {
     u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
     uint2 pair = make_uint2(0, 0);
     Cell s = {}, t = {};
@@ -83,91 +102,34 @@ extern "C" __global__ void lists_settle(const Cell* cells, const uint2* pairs, u
         what = settle(s, t, acceptance, full_stencil, key);
     }
     u32 children = what == SOURCE ? s.child_count : what == TARGET ? t.child_count : 0;
-    u32 places[3] = {what == FAR, what == NEAR, children};
-    reserve(places, counters);
+    u32 place = reserve(children, next_count);
+    u32 far_here = __syncthreads_count(what == FAR), near_here = __syncthreads_count(what == NEAR);
+    if (threadIdx.x == 0) {
+        if (far_here) atomicAdd(&totals[0], (u64)far_here);
+        if (near_here) atomicAdd(&totals[1], (u64)near_here);
+    }
+    u32 together = __ballot_sync(~0u, what == FAR);
     if (what == FAR) {
-        far_keys[places[0]] = key;
-        far[places[0]] = pair;
+        u32 slot = slot_of(key, table, size);
+        // Those of one slot in a warp take their places at once.
+        u32 peers = __match_any_sync(together, slot);
+        u32 lane = threadIdx.x & 31, leader = __ffs(peers) - 1, first = 0;
+        if (lane == leader) {
+            if (slot < size)
+                first = atomicAdd(&far_places[slot], __popc(peers));
+            else
+                atomicAdd(&next_count[1], __popc(peers));
+        }
+        first = __shfl_sync(peers, first, leader);
+        if (far && slot < size) far[first + __popc(peers & ((1u << lane) - 1))] = pair;
     } else if (what == NEAR) {
-        near[places[1]] = pair;
+        u32 first = atomicAdd(&near_places[pair.y], 1);
+        if (entries) entries[first] = pair.x;
     } else {
         for (u32 c = 0; c < children; c++)
-            next[places[2] + c] = what == SOURCE ? make_uint2(s.first_child + c, pair.y)
-                                                 : make_uint2(pair.x, t.first_child + c);
+            next[place + c] = what == SOURCE ? make_uint2(s.first_child + c, pair.y)
+                                             : make_uint2(pair.x, t.first_child + c);
     }
-}
-
-// No key: offsets are never all that small.
-#define EMPTY 0ull
-
-// Finds or makes the slot of each key in an open table of `size` (a power of two) slots, empty at
-// first; full = 1 when there is none.
-extern "C" __global__ void lists_slots(const u64* keys, u32 n, u64* table, u32 size, u32* slots, u32* full) {
-    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
-    if (i >= n) return;
-    u64 key = keys[i];
-    u64 hash = key * 0x9e3779b97f4a7c15ULL;
-    u32 slot = (u32)(hash >> 32) & (size - 1);
-    for (u32 tries = 0; tries < size; tries++) {
-        u64 there = ((volatile u64*)table)[slot];
-        if (there == EMPTY) there = atomicCAS(&table[slot], EMPTY, key);
-        if (there == EMPTY || there == key) {
-            slots[i] = slot;
-            return;
-        }
-        slot = (slot + 1) & (size - 1);
-    }
-    *full = 1;
-}
-
-// Gathers the keys of a table and their slots; found: 0 at first.
-extern "C" __global__ void lists_found(const u64* table, u32 size, u64* keys, u32* slots, u32* found) {
-    u32 slot = blockIdx.x * THREADS + threadIdx.x;
-    if (slot >= size || table[slot] == EMPTY) return;
-    u32 place = atomicAdd(found, 1);
-    keys[place] = table[slot];
-    slots[place] = slot;
-}
-
-// Writes each batch's number into its slot.
-extern "C" __global__ void lists_name(const u32* slots, u32 count, u32* numbers) {
-    u32 i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < count) numbers[slots[i]] = i;
-}
-
-// Replaces each slot by the number of its batch.
-extern "C" __global__ void lists_number(u32* slots, u32 n, const u32* numbers) {
-    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
-    if (i < n) slots[i] = numbers[slots[i]];
-}
-
-// begins[b] = first place of sorted keys that is at least b, for b <= count.
-extern "C" __global__ void lists_begins(const u32* keys, u32 n, u32* begins, u32 count) {
-    u32 b = blockIdx.x * THREADS + threadIdx.x;
-    if (b > count) return;
-    u32 low = 0, high = n;
-    while (low < high) {
-        u32 middle = low + (high - low) / 2;
-        if (keys[middle] < b)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    begins[b] = low;
-}
-
-// Near pairs of each target box: counts[t].
-extern "C" __global__ void lists_near_count(const uint2* near, u32 n, u32* counts) {
-    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
-    if (i < n) atomicAdd(&counts[near[i].y], 1);
-}
-
-// Compressed rows: entries of target box t from begins[t] on; filled: zeros, [cells].
-extern "C" __global__ void lists_near_fill(const uint2* near, u32 n, const u32* begins, u32* filled, u32* entries) {
-    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
-    if (i >= n) return;
-    uint2 pair = near[i];
-    entries[begins[pair.y] + atomicAdd(&filled[pair.y], 1)] = pair.x;
 }
 
 // Work of P2P: a run of at most `chunk` targets of a leaf with a run of its near leaves that hold
@@ -235,7 +197,7 @@ extern "C" __global__ void lists_items_fill(const Cell* cells, u32 n, const u32*
 // Items in the order of `numbers`.
 extern "C" __global__ void lists_items_gather(const u64* numbers, u32 n, const Item* items, const u32* item_cells,
                                               Item* items_out, u32* cells_out) {
-    u32 i = blockIdx.x * THREADS + threadIdx.x;
+    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
     if (i >= n) return;
     items_out[i] = items[numbers[i]];
     cells_out[i] = item_cells[numbers[i]];

@@ -44,8 +44,9 @@ __device__ __forceinline__ u64 spread(u64 x) {
     return (x | x << 2) & 0x1249249249249249ULL;
 }
 
-extern "C" __global__ void morton_keys(const double* points, u32 n, double x, double y, double z, double scale, u64* keys,
-                                       u32* index) {
+// Of n points, which are number `first` and the following of all.
+extern "C" __global__ void morton_keys(const double* points, u32 first, u32 n, double x, double y, double z, double scale,
+                                       u64* keys, u32* index) {
     u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
     if (i >= n) return;
     double corner[3] = {x, y, z};
@@ -56,8 +57,8 @@ extern "C" __global__ void morton_keys(const double* points, u32 n, double x, do
         if (place >= 1 << MAX_DEPTH) place = (1 << MAX_DEPTH) - 1;
         key |= spread(place) << k;
     }
-    keys[i] = key;
-    index[i] = (u32)i;
+    keys[first + i] = key;
+    index[first + i] = first + (u32)i;
 }
 
 // out: [MAX_DEPTH + 1], at level l the number of neighbours in order that part at this level (their

@@ -10,19 +10,24 @@ __device__ __forceinline__ REAL close_threshold(u32 level) {
     return (REAL)(d * d);
 }
 
-// One warp a cell. out: [n], coordinates in units of the root's side relative to the leaf's centre;
-// w: squared distance up to which points of this leaf are close.
+// One warp a cell. points: of all points, in the caller's order, `here` from number `first` on; the
+// others are left alone. out: [all], coordinates in units of the root's side relative to the leaf's
+// centre; w: squared distance up to which points of this leaf are close.
 extern "C" __global__ void particles_place(const Cell* cells, const double* centres, u32 count, u32 of_targets,
-                                           const double* points, const u32* index, double side, Point* out) {
-    u32 i = (blockIdx.x * THREADS + threadIdx.x) / 32;
+                                           const double* points, u32 first, u32 here, const u32* index, double side,
+                                           Point* out) {
+    u64 i = ((u64)blockIdx.x * THREADS + threadIdx.x) / 32;
     if (i >= count) return;
     Cell cell = cells[i];
     if (cell.child_count) return;
     u32 begin = of_targets ? cell.target_begin : cell.source_begin;
     u32 end = of_targets ? cell.target_end : cell.source_end;
-    double x = centres[3 * (u64)i], y = centres[3 * (u64)i + 1], z = centres[3 * (u64)i + 2];
+    double x = centres[3 * i], y = centres[3 * i + 1], z = centres[3 * i + 2];
     for (u32 k = begin + (threadIdx.x & 31); k < end; k += 32) {
-        const double* p = points + 3 * (u64)index[k];
+        // Those before `first` wrap around, beyond all others.
+        u32 at = index[k] - first;
+        if (at >= here) continue;
+        const double* p = points + 3 * (u64)at;
         Point q;
         q.x = (REAL)((p[0] - x) / side);
         q.y = (REAL)((p[1] - y) / side);

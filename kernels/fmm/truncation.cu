@@ -5,10 +5,8 @@
 struct Sampled {
     const Cell* cells;
     const double* centres;
-    const double* source_points;
-    const u32* source_index;
-    const double* target_points;
-    const u32* target_index;
+    const Point* sources;  // relative to their leaves
+    const Point* targets;
     double side;
 };
 
@@ -29,19 +27,29 @@ __device__ __forceinline__ u32 draws(double share, u64 hash) {
 
 __device__ __forceinline__ u64 hash_of(uint2 pair) { return mix((u64)pair.x << 32 | pair.y); }
 
+// Point k in Morton order, which is in the box, relative to its centre in units of the root's side.
+__device__ void relative(const Sampled& d, u32 box, u32 k, bool of_targets, double* out) {
+    u32 leaf = box;
+    for (u32 children = d.cells[box].child_count; children; children = d.cells[leaf].child_count) {
+        leaf = d.cells[leaf].first_child;
+        while ((of_targets ? d.cells[leaf].target_end : d.cells[leaf].source_end) <= k) leaf++;
+    }
+    Point p = (of_targets ? d.targets : d.sources)[k];
+    double within[3] = {p.x, p.y, p.z};
+    const double* from = d.centres + 3 * (u64)box;
+    const double* to = d.centres + 3 * (u64)leaf;
+    for (u32 a = 0; a < 3; a++) out[a] = within[a] + (to[a] - from[a]) / d.side;
+}
+
 // A source of box s and a target of box t, drawn by `seed`, relative to the boxes' centres in units
 // of the root's side; returns how many such pairs there are.
 __device__ double draw(const Sampled& d, uint2 pair, u64 seed, double* source, double* target, double* between) {
     Cell s = d.cells[pair.x], t = d.cells[pair.y];
     u32 n = s.source_end - s.source_begin, m = t.target_end - t.target_begin;
-    const double* y = d.source_points + 3 * (u64)d.source_index[s.source_begin + below(mix(seed), n)];
-    const double* x = d.target_points + 3 * (u64)d.target_index[t.target_begin + below(mix(seed ^ 0xabcdef), m)];
-    for (u32 k = 0; k < 3; k++) {
-        double from = d.centres[3 * (u64)pair.x + k], to = d.centres[3 * (u64)pair.y + k];
-        source[k] = (y[k] - from) / d.side;
-        target[k] = (x[k] - to) / d.side;
-        between[k] = (to - from) / d.side;
-    }
+    relative(d, pair.x, s.source_begin + below(mix(seed), n), false, source);
+    relative(d, pair.y, t.target_begin + below(mix(seed ^ 0xabcdef), m), true, target);
+    for (u32 k = 0; k < 3; k++)
+        between[k] = (d.centres[3 * (u64)pair.y + k] - d.centres[3 * (u64)pair.x + k]) / d.side;
     return (double)n * (double)m;
 }
 
@@ -62,17 +70,16 @@ __device__ double warp_sum(double v) {
 // source][degree][thread], before what is drawn: in a thread's own memory they would go through the
 // L2 cache, three quarters of the time of this kernel.
 extern "C" __global__ void __launch_bounds__(THREADS)
-    truncation_far(const Cell* cells, const double* centres, const double* source_points, const u32* source_index,
-                   const double* target_points, const u32* target_index, double side, const uint2* pairs,
-                   const u32* begins, u32 samples, u32 degrees, const double* factors, const double2* recurrence,
-                   double* out) {
+    truncation_far(const Cell* cells, const double* centres, const Point* sources, const Point* targets, double side,
+                   const uint2* pairs, const u32* begins, u32 samples, u32 degrees, const double* factors,
+                   const double2* recurrence, double* out) {
     extern __shared__ double2 harmonics[];
     __shared__ double sums[P_MAX + 3];
     // A pair, and above 16 bits which of its draws: more than one only where pairs are few.
     u32* drawn = (u32*)(harmonics + 2 * degrees * THREADS);
     __shared__ u32 taken;
     if (threadIdx.x == 0) taken = 0;
-    Sampled d = {cells, centres, source_points, source_index, target_points, target_index, side};
+    Sampled d = {cells, centres, sources, targets, side};
     for (u32 i = threadIdx.x; i < P_MAX + 3; i += THREADS) sums[i] = 0.0;
     __syncthreads();
     u32 begin = begins[blockIdx.x], count = begins[blockIdx.x + 1] - begin;
@@ -180,30 +187,32 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 // Sums of 1/r^2 and 1/r^4 over near pairs of points, estimated from about as many draws as there
 // are threads; distances count as ENCOUNTER of the target box's side at least, as in
-// crates/fmm/src/truncation/norms.rs. out: [2], zeros.
-extern "C" __global__ void truncation_near(const Cell* cells, const double* centres, const double* source_points,
-                                           const u32* source_index, const double* target_points,
-                                           const u32* target_index, double side, const uint2* pairs, u32 count,
-                                           double* out) {
-    Sampled d = {cells, centres, source_points, source_index, target_points, target_index, side};
+// crates/fmm/src/truncation/norms.rs. One warp a target box, whose near boxes are entries begins[t]
+// to begins[t + 1]; count: of all entries. out: [2], zeros.
+extern "C" __global__ void truncation_near(const Cell* cells, const double* centres, const Point* sources,
+                                           const Point* targets, double side, const u32* begins, const u32* entries,
+                                           u32 boxes, u32 count, double* out) {
+    Sampled d = {cells, centres, sources, targets, side};
     double share = (double)gridDim.x * blockDim.x / count;
     double sums[2] = {0.0, 0.0};
-    u64 step = (u64)gridDim.x * blockDim.x;
-    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
-        uint2 pair = pairs[i];
-        u32 times = draws(share, hash_of(pair));
-        double least = ENCOUNTER * side_of(cells[pair.y].level);
-        for (u32 k = 0; k < times; k++) {
-            double source[3], target[3], between[3], r2 = 0.0;
-            double weight = draw(d, pair, mix(hash_of(pair) + k), source, target, between) / share;
-            for (u32 a = 0; a < 3; a++) {
-                double v = between[a] + target[a] - source[a];
-                r2 += v * v;
+    u32 lane = threadIdx.x & 31, warps = gridDim.x * (blockDim.x / 32);
+    for (u32 t = (blockIdx.x * blockDim.x + threadIdx.x) / 32; t < boxes; t += warps) {
+        for (u32 e = begins[t] + lane, end = begins[t + 1]; e < end; e += 32) {
+            uint2 pair = make_uint2(entries[e], t);
+            u32 times = draws(share, hash_of(pair));
+            double least = ENCOUNTER * side_of(cells[pair.y].level);
+            for (u32 k = 0; k < times; k++) {
+                double source[3], target[3], between[3], r2 = 0.0;
+                double weight = draw(d, pair, mix(hash_of(pair) + k), source, target, between) / share;
+                for (u32 a = 0; a < 3; a++) {
+                    double v = between[a] + target[a] - source[a];
+                    r2 += v * v;
+                }
+                if (r2 <= 0.0) continue;
+                r2 = fmax(r2, least * least);
+                sums[0] += weight / r2;
+                sums[1] += weight / (r2 * r2);
             }
-            if (r2 <= 0.0) continue;
-            r2 = fmax(r2, least * least);
-            sums[0] += weight / r2;
-            sums[1] += weight / (r2 * r2);
         }
     }
     double two = warp_sum(sums[0]), four = warp_sum(sums[1]);

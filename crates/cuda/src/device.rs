@@ -14,6 +14,8 @@ use crate::{Buffer, Error, Event, Pinned, Plain, Source, Stream, check, compiler
 pub struct Context {
     raw: sys::CUcontext,
     device: sys::CUdevice,
+    /// The GPU's number.
+    pub(crate) index: usize,
 }
 
 // SAFETY: contexts may be used from any thread after being bound to it.
@@ -26,6 +28,25 @@ impl Context {
     pub(crate) fn bind(&self) -> Result<(), Error> {
         // SAFETY: retained as long as `self`.
         check("binding a context", unsafe { result::ctx::set_current(self.raw) })
+    }
+
+    /// Bytes of device memory that are free, those that this process keeps for later included.
+    pub(crate) fn free_memory(&self) -> Result<u64, Error> {
+        self.bind()?;
+        let fail = |error| failure("asking for free memory", error);
+        let (free, _) = result::mem_get_info().map_err(fail)?;
+        let (mut reserved, mut used) = (0u64, 0u64);
+        // SAFETY: the device is valid; both attributes are 64-bit numbers.
+        unsafe {
+            use sys::CUmemPool_attribute as Attribute;
+            let pool = result::device::get_default_mem_pool(self.device).map_err(fail)?;
+            let ask = |what, to: &mut u64| {
+                result::mem_pool::get_attribute(pool, what, std::ptr::from_mut(to).cast())
+            };
+            ask(Attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &mut reserved).map_err(fail)?;
+            ask(Attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &mut used).map_err(fail)?;
+        }
+        Ok(free as u64 + reserved.saturating_sub(used))
     }
 }
 
@@ -223,7 +244,7 @@ impl Device {
         let device = result::device::get(index as i32).map_err(fail)?;
         // SAFETY: `device` was just returned by the driver; released when the context is dropped.
         let raw = unsafe { result::primary_ctx::retain(device) }.map_err(fail)?;
-        let context = Arc::new(Context { raw, device });
+        let context = Arc::new(Context { raw, device, index });
         context.bind()?;
         // Freed memory stays with the process for the next plan, instead of going back to the
         // driver. SAFETY: the device is valid; the attribute is a 64-bit number.
@@ -279,22 +300,28 @@ impl Device {
     /// # Errors
     /// [`Error::Driver`].
     pub fn free_memory(&self) -> Result<u64, Error> {
-        self.main.context.bind()?;
-        let fail = |error| failure("asking for free memory", error);
-        let (free, _) = result::mem_get_info().map_err(fail)?;
-        let (mut reserved, mut used) = (0u64, 0u64);
-        // SAFETY: the device is valid; both attributes are 64-bit numbers.
-        unsafe {
-            use sys::CUmemPool_attribute as Attribute;
-            let pool = result::device::get_default_mem_pool(self.main.context.device);
-            let pool = pool.map_err(fail)?;
-            let ask = |what, to: &mut u64| {
-                result::mem_pool::get_attribute(pool, what, std::ptr::from_mut(to).cast())
-            };
-            ask(Attribute::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, &mut reserved).map_err(fail)?;
-            ask(Attribute::CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &mut used).map_err(fail)?;
-        }
-        Ok(free as u64 + reserved.saturating_sub(used))
+        self.main.context.free_memory()
+    }
+
+    /// Whether `needed` bytes more may be allocated, as far as one can know before.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if not, [`Error::Driver`].
+    pub fn check_free(&self, needed: u64) -> Result<(), Error> {
+        let free = self.free_memory()?;
+        let gpu = self.info.index;
+        if needed > free { Err(Error::OutOfMemory { gpu, needed, free }) } else { Ok(()) }
+    }
+
+    /// Bytes that the buffers of this device's main stream hold: those of this handle and its
+    /// clones, not those of handles that were opened apart.
+    pub fn held_memory(&self) -> u64 {
+        self.main.held.now()
+    }
+
+    /// The most that they ever held.
+    pub fn most_memory(&self) -> u64 {
+        self.main.held.most()
     }
 
     /// `len` elements of unknown content.

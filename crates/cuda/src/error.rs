@@ -54,8 +54,10 @@ pub enum Error {
         log: String,
     },
     /// Device memory is exhausted, or would be.
-    #[error("not enough GPU memory: {needed} bytes are needed, {free} are free")]
+    #[error("not enough memory on GPU {gpu}: {} are needed, {} are free", in_units(*needed), in_units(*free))]
     OutOfMemory {
+        /// Number of the GPU.
+        gpu: usize,
         /// Bytes asked for.
         needed: u64,
         /// Bytes free.
@@ -70,4 +72,29 @@ pub enum Error {
         /// The driver's words.
         reason: String,
     },
+}
+
+/// Bytes in a unit that people read.
+pub fn in_units(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes as f64, 0);
+    while value >= 1000.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let decimals = if unit == 0 || value >= 100.0 { 0 } else { 1 };
+    format!("{value:.decimals$} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_told_with_the_gpu() {
+        let error = Error::OutOfMemory { gpu: 3, needed: 195 << 30, free: (8 << 30) + (1 << 29) };
+        let text = "not enough memory on GPU 3: 195 GiB are needed, 8.5 GiB are free";
+        assert_eq!(error.to_string(), text);
+        assert_eq!(in_units(999), "999 B");
+    }
 }

@@ -19,7 +19,7 @@ pub mod testing;
 
 pub use compiler::{Constant, Source};
 pub use device::{Device, Grid, Module, count};
-pub use error::Error;
+pub use error::{Error, in_units};
 pub use graph::Graph;
 pub use kernel::{Argument, Arguments, Element, Kernel, Parameter, Pointer};
 pub use memory::{Buffer, Pinned, Plain};

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cudarc::driver::{result, sys};
 
@@ -43,9 +44,36 @@ fn within(first: usize, count: usize, len: usize) -> bool {
 }
 
 /// What to say of `len` elements that do not fit.
-fn out_of_memory<T>(len: usize) -> Error {
+fn out_of_memory<T>(context: &Context, len: usize) -> Error {
     let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
-    Error::OutOfMemory { needed, free: result::mem_get_info().map_or(0, |(free, _)| free as u64) }
+    let free = context.free_memory().unwrap_or(0);
+    Error::OutOfMemory { gpu: context.index, needed, free }
+}
+
+/// Bytes that the buffers of a main stream hold, and the most that they ever held.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    now: AtomicU64,
+    most: AtomicU64,
+}
+
+impl Held {
+    fn add(&self, bytes: u64) {
+        let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.most.fetch_max(now, Ordering::Relaxed);
+    }
+
+    fn subtract(&self, bytes: u64) {
+        self.now.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.now.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn most(&self) -> u64 {
+        self.most.load(Ordering::Relaxed)
+    }
 }
 
 /// An array in device memory, freed in the order of the device's main stream.
@@ -61,19 +89,20 @@ impl<T: Plain> Buffer<T> {
     /// `len` elements of unknown content; none take no memory.
     pub(crate) fn new(stream: &Arc<Stream>, len: usize) -> Result<Self, Error> {
         stream.context.bind()?;
-        let bytes = bytes_of::<T>(len).ok_or_else(|| out_of_memory::<T>(len))?;
+        let bytes = bytes_of::<T>(len).ok_or_else(|| out_of_memory::<T>(&stream.context, len))?;
         let raw = if bytes == 0 {
             0
         } else {
             // SAFETY: the memory is used only through this buffer, in stream order.
             unsafe { result::malloc_async(stream.raw, bytes) }.map_err(|error| {
                 if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-                    out_of_memory::<T>(len)
+                    out_of_memory::<T>(&stream.context, len)
                 } else {
                     failure("allocating memory", error)
                 }
             })?
         };
+        stream.held.add(bytes as u64);
         Ok(Self { raw, len, stream: stream.clone(), of: PhantomData })
     }
 
@@ -268,6 +297,7 @@ impl<T: Plain> Buffer<T> {
 
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
+        self.stream.held.subtract((self.len * size_of::<T>()) as u64);
         if self.raw != 0 && self.stream.context.bind().is_ok() {
             // SAFETY: allocated on this stream; freed after what was put on it before.
             let _ = unsafe { result::free_async(self.raw, self.stream.raw) };
@@ -292,7 +322,7 @@ impl<T: Plain> Pinned<T> {
     /// `len` zero elements.
     pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
         context.bind()?;
-        let bytes = bytes_of::<T>(len).ok_or_else(|| out_of_memory::<T>(len))?.max(1);
+        let bytes = bytes_of::<T>(len).ok_or_else(|| out_of_memory::<T>(context, len))?.max(1);
         // SAFETY: no flags, so cached memory that is fast to read; freed in `drop`.
         let raw = unsafe { result::malloc_host(bytes, 0) }
             .map_err(|error| failure("allocating page-locked memory", error))?;
@@ -309,11 +339,37 @@ impl<T: Plain> Pinned<T> {
     /// # Errors
     /// [`Error::Driver`].
     pub unsafe fn send(&self, buffer: &Buffer<T>) -> Result<(), Error> {
-        assert!(self.len <= buffer.len(), "more values than the buffer holds");
+        // SAFETY: the caller's promise is the same.
+        unsafe { self.send_to(buffer, 0, self.len) }
+    }
+
+    /// Copies the first `count` values to the elements of `buffer` from `first` on, in the order of
+    /// its stream, without waiting.
+    ///
+    /// # Safety
+    /// The values stay as they are, and are not dropped, until the stream has passed the copy.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    ///
+    /// # Panics
+    /// When either is shorter.
+    pub unsafe fn send_to(
+        &self,
+        buffer: &Buffer<T>,
+        first: usize,
+        count: usize,
+    ) -> Result<(), Error> {
+        assert!(within(first, count, buffer.len()), "more values than the buffer holds");
+        let values = &self[..count];
+        if values.is_empty() {
+            return Ok(());
+        }
         self.context.bind()?;
+        let to = buffer.raw + (first * size_of::<T>()) as u64;
         // SAFETY: lengths were checked; the rest is the caller's promise.
         check("copying to the GPU", unsafe {
-            result::memcpy_htod_async(buffer.raw, self, buffer.stream.raw)
+            result::memcpy_htod_async(to, values, buffer.stream.raw)
         })
     }
 
@@ -372,6 +428,16 @@ mod tests {
         // More than any object may have.
         assert_eq!(bytes_of::<u8>(usize::MAX), None);
         assert_eq!(bytes_of::<u8>(isize::MAX as usize), Some(isize::MAX as usize));
+    }
+
+    #[test]
+    fn the_most_is_kept() {
+        let held = Held::default();
+        held.add(5);
+        held.add(7);
+        held.subtract(5);
+        held.add(2);
+        assert_eq!([held.now(), held.most()], [9, 12]);
     }
 
     #[test]

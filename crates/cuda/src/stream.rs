@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{result, sys};
 
 use crate::device::Context;
+use crate::memory::Held;
 use crate::{Error, check, failure};
 
 /// A queue: what is put on it runs in order.
@@ -12,6 +13,8 @@ use crate::{Error, check, failure};
 pub struct Stream {
     pub(crate) raw: sys::CUstream,
     pub(crate) context: Arc<Context>,
+    /// By buffers whose stream this is.
+    pub(crate) held: Held,
 }
 
 // SAFETY: the driver's streams may be used from any thread; the context is bound before every use.
@@ -29,7 +32,7 @@ impl Stream {
         let raw =
             result::stream::create_with_priority(result::stream::StreamKind::NonBlocking, priority)
                 .map_err(fail)?;
-        Ok(Self { raw, context: context.clone() })
+        Ok(Self { raw, context: context.clone(), held: Held::default() })
     }
 
     /// Waits until all that was put on the stream has run.
@@ -113,15 +116,23 @@ impl Event {
         check("recording an event", unsafe { result::event::record(self.raw, stream.raw) })
     }
 
+    /// Waits until it has passed.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn synchronize(&self) -> Result<(), Error> {
+        self.context.bind()?;
+        // SAFETY: the event is valid.
+        check("waiting for an event", unsafe { result::event::synchronize(self.raw) })
+    }
+
     /// Seconds from `self` to `later`, once both have passed; waits for that.
     ///
     /// # Errors
     /// [`Error::Driver`].
     pub fn seconds_to(&self, later: &Self) -> Result<f64, Error> {
-        self.context.bind()?;
+        later.synchronize()?;
         // SAFETY: both events are valid.
-        check("waiting for an event", unsafe { result::event::synchronize(later.raw) })?;
-        // SAFETY: as above.
         let milliseconds = unsafe { result::event::elapsed(self.raw, later.raw) };
         milliseconds.map(|ms| f64::from(ms) * 1e-3).map_err(|e| failure("timing", e))
     }

@@ -26,7 +26,9 @@ pub fn sum(
         let dipoles = densities.dipoles.map(|d| &d[density * 3 * n..(density + 1) * 3 * n]);
         let screening = Screening::new(kernel, 1.0);
         let evaluate = |x: &[f64; 3]| at(screening, x, sources, charges, dipoles);
-        let values: Vec<[f64; 4]> = targets.par_iter().with_min_len(16).map(evaluate).collect();
+        // Targets of a task: few where each takes long.
+        let least = ((1 << 18) / n.max(1)).clamp(1, 16);
+        let values: Vec<[f64; 4]> = targets.par_iter().with_min_len(least).map(evaluate).collect();
         if let Some(potential) = potentials.potential.as_deref_mut() {
             for (out, value) in potential[density * m..(density + 1) * m].iter_mut().zip(&values) {
                 *out = value[0];

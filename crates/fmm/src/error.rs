@@ -46,6 +46,24 @@ pub enum Error {
     /// The GPU is missing, or failed.
     #[error(transparent)]
     Gpu(#[from] cuda::Error),
+    /// A plan with its sums does not fit into a GPU's memory; nothing has been allocated.
+    #[error(
+        "the sum does not fit on GPU {gpu}: about {} are needed, {} are free{}",
+        cuda::in_units(*needed),
+        cuda::in_units(*free),
+        gpus.map_or_else(String::new, |gpus| format!("; it would on {gpus} such GPUs"))
+    )]
+    GpuMemory {
+        /// Number of the GPU.
+        gpu: usize,
+        /// Bytes that planning, or the plan and its sums, take at most, about.
+        needed: u64,
+        /// Bytes free.
+        free: u64,
+        /// How many such GPUs would do, each with its share of the points; none if no number is
+        /// known.
+        gpus: Option<usize>,
+    },
     /// Another rank has failed, or messages between ranks.
     #[error(transparent)]
     Ranks(#[from] comm::Error),

@@ -143,7 +143,9 @@ impl Plan {
         }
         let mode = gpu::mode(options, sources.len(), m);
         match Self::on_gpu(sources, targets, &Options { mode, ..options.clone() }) {
-            Err(Error::Gpu(error)) if options.backend == Backend::Auto => {
+            Err(error @ (Error::Gpu(_) | Error::GpuMemory { .. }))
+                if options.backend == Backend::Auto =>
+            {
                 let mut plan = Self::at_level(sources, targets, options, simd::check()?)?;
                 plan.info.fallback = Some(error.to_string());
                 Ok(plan)

@@ -93,10 +93,7 @@ impl DeviceGeometry {
         diameters: f64,
     ) -> Result<Self, Error> {
         let n = panels.len();
-        let (needed, free) = (near::estimate(n), device.free_memory()?);
-        if needed > free {
-            return Err(Error::OutOfMemory { needed, free });
-        }
+        device.check_free(near::estimate(n))?;
         let vertices = device.upload(panels.coordinates())?;
         let centroids = device.buffer(n)?;
         let of_panels = kernels::near::Panels {

@@ -134,7 +134,8 @@ impl DeviceNear {
         let (starts, total) = prefix_sums(&counts.to_vec()?);
         if total > u64::from(u32::MAX) {
             let free = device.free_memory()?;
-            return Err(cuda::Error::OutOfMemory { needed: total * (4 + size), free });
+            let gpu = device.info().index;
+            return Err(cuda::Error::OutOfMemory { gpu, needed: total * (4 + size), free });
         }
         let total = total as usize;
         counts.write(&starts[..n])?;

@@ -151,6 +151,13 @@ impl From<fmm::Error> for Failure {
             fmm::Error::Option { .. } | fmm::Error::Simd(_) => Exit::Usage,
             fmm::Error::Gpu(fmm::GpuError::OutOfMemory { .. }) => Exit::Memory,
             fmm::Error::Gpu(_) => Exit::NoGpu,
+            fmm::Error::GpuMemory { gpus, .. } => {
+                let shared = gpus.map_or_else(String::new, |gpus| {
+                    format!("farad fmm bench and eval share it among GPUs with --gpus {gpus}; ")
+                });
+                let help = format!("{shared}use fewer points or densities, or --backend cpu");
+                return Self::with_help(Exit::Memory, error, help);
+            }
             _ => Exit::BadInput,
         };
         Self::new(exit, error)

@@ -9,17 +9,20 @@ use std::time::Instant;
 
 use cuda::{Buffer, Device, Event, Stream};
 
-use super::device_plan::{DevicePlan, estimate};
+use super::close::Close;
+use super::coordinates::Coordinates;
+use super::device_plan::{DevicePlan, near_items};
 use super::expansions::Expansions;
 use super::hybrid::{Host, Span};
 use super::kernels;
 use super::lists::Lists;
 use super::points::Points;
+use super::relative::Relative;
 use super::stages::{Apply, Buffers, Kernels, Recorded, Signature, Stage};
 use super::tree::Tree;
 use super::treecode::{self, Treecode};
 use super::truncation::Chosen;
-use super::{far_matrices, on_host, truncation, tuning};
+use super::{estimate, far_matrices, on_host, truncation, tuning};
 use crate::geometry;
 use crate::plan::{Densities, Info, Potentials, StageSeconds};
 use crate::screened::Screening;
@@ -35,7 +38,7 @@ pub(crate) struct Engine {
     host: Option<Host>,
     prepared: HashMap<Signature, (Kernels, Buffers)>,
     timeline: Vec<Span>,
-    plan: DevicePlan,
+    pub(super) plan: DevicePlan,
 }
 
 impl Engine {
@@ -46,15 +49,25 @@ impl Engine {
         precision: Precision,
         info: &mut Info,
     ) -> Result<Self, Error> {
+        Self::visiting(sources, targets, options, precision, None, info)
+    }
+
+    /// With `chunk` coordinates are brought to the GPU so many points at a time, however much room
+    /// there is.
+    pub(super) fn visiting(
+        sources: &[[f64; 3]],
+        targets: Option<&[[f64; 3]]>,
+        options: &Options,
+        precision: Precision,
+        chunk: Option<usize>,
+        info: &mut Info,
+    ) -> Result<Self, Error> {
         let device = Device::open(options.gpu)?;
         let (n, m) = (sources.len(), targets.map_or(sources.len(), <[_]>::len));
-        let needed = estimate(&device, n, targets.map_or(0, |_| m), precision, options);
-        let free = device.free_memory()?;
-        if needed > free {
-            return Err(cuda::Error::OutOfMemory { needed, free }.into());
-        }
-        let source_coordinates = device.upload(sources.as_flattened())?;
-        let target_coordinates = targets.map(|t| device.upload(t.as_flattened())).transpose()?;
+        estimate::check(&device, sources, targets, precision, options)?;
+        let source_coordinates = Coordinates::new(&device, sources, chunk)?;
+        let of_targets = targets.map(|targets| Coordinates::new(&device, targets, chunk));
+        let target_coordinates = of_targets.transpose()?;
         // What is timed as tree and lists starts with points on the device and compiled kernels.
         warm_up(&device)?;
         device.stream().synchronize()?;
@@ -76,13 +89,20 @@ impl Engine {
         // A treecode's leaves need not be of one size.
         let fits = options.leaf_size.is_none() && options.mode != Mode::Treecode;
         let fitted = fits.then_some(occupancy);
-        let points = Points::new(&device, source_coordinates, target_coordinates, fitted)?;
+        let mut points = Points::new(&device, source_coordinates, target_coordinates, fitted)?;
         let target_order = points.targets.as_ref().map(|(_, order)| order);
         let of_treecode = options.mode == Mode::Treecode;
         let target_leaf = if of_treecode { leaf_size.min(TARGETS) } else { leaf_size };
         let leaf_sizes = [leaf_size, target_leaf];
         let tree = Tree::new(&device, &points.root, &points.sources.1, target_order, leaf_sizes)?;
-        let screening = Screening::new(options.kernel, points.root.side);
+        let side = points.root.side;
+        let screening = Screening::new(options.kernel, side);
+        // The CPU makes boxes of the same keys.
+        if !hybrid && !screening.is_some() {
+            points.forget_keys(&device)?;
+        }
+        let relative = Relative::new(&device, precision, &tree, &points)?;
+        points.release();
         let callers = geometry::Points { sources, targets };
         let of_boxes = || treecode::choose(callers, &points, &tree, screening, options);
         let chosen_boxes = of_treecode.then(of_boxes).transpose()?;
@@ -92,6 +112,8 @@ impl Engine {
         };
         device.stream().synchronize()?;
         let tree_seconds = started.elapsed().as_secs_f64();
+        let near = near_items(&tree, &lists, &relative, side);
+        let close = Close::find(&device, precision, near, &points, targets.is_none())?;
 
         let mut evaluated = None;
         let (host, numbers, expansions) = if hybrid {
@@ -113,7 +135,10 @@ impl Engine {
                     let lists = (&lists, stencil);
                     on_host::choose(callers, &points, leaf_size, lists, options, precision)?
                 }
-                _ => truncation::choose(&device, &tree, &lists, &points, options)?,
+                _ => {
+                    let on_device = (&tree, &lists);
+                    truncation::choose(&device, on_device, (&relative, precision), side, options)?
+                }
             };
             let limit = far_matrices::limit(&device);
             let on_device = (&tree, &lists);
@@ -123,6 +148,8 @@ impl Engine {
         };
         let made = (tree, lists, expansions, evaluated);
         let kind = (options.mode == Mode::Direct, screening);
+        points.forget_keys(&device)?;
+        let points = (points, relative, close);
         let plan = DevicePlan::new(&device, precision, kind, &numbers, points, made, None)?;
         device.stream().synchronize()?;
         plan.describe(&numbers, leaf_size, tree_seconds, info);

@@ -30,14 +30,14 @@ impl Octants {
 /// All matrices of a plan.
 #[derive(Debug)]
 pub(super) struct FamilyMatrices {
-    values: Buffer<u8>,
+    _values: Buffer<u8>,
     /// M2M to the boxes of each level, and L2L from them; of one level, if that serves all.
     levels: Vec<[Octants; 2]>,
 }
 
 impl FamilyMatrices {
     pub(super) fn none(device: &Device) -> Result<Self, Error> {
-        Ok(Self { values: device.buffer(0)?, levels: Vec::new() })
+        Ok(Self { _values: device.buffer(0)?, levels: Vec::new() })
     }
 
     pub(super) fn new(
@@ -70,7 +70,7 @@ impl FamilyMatrices {
         // Of each octant M2M's, then L2L's.
         let (size, lda) = ((matrices.len() / 16) as u64, tables::padded_rows(p));
         let of = |kind: u64| Octants { first: values.address() + kind * size, step: 2 * size, lda };
-        Ok(Self { levels: vec![[of(0), of(1)]], values })
+        Ok(Self { levels: vec![[of(0), of(1)]], _values: values })
     }
 
     /// Those of each level.
@@ -123,11 +123,6 @@ impl FamilyMatrices {
         rotated.make(device.stream(), 0, wanted.len())?;
         // Tables and descriptions are needed until the matrices are there.
         device.stream().synchronize()?;
-        Ok(Self { values, levels })
-    }
-
-    /// Bytes on the device.
-    pub(super) fn bytes(&self) -> u64 {
-        self.values.bytes()
+        Ok(Self { _values: values, levels })
     }
 }

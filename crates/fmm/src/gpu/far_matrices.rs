@@ -59,7 +59,7 @@ fn key(screening: Screening, batch: &Batch) -> Key {
 /// The matrices, or the place where they are made.
 #[derive(Debug)]
 pub(super) struct FarMatrices {
-    values: Buffer<u8>,
+    _values: Buffer<u8>,
     screening: Screening,
     maker: Maker,
     groups: Vec<Made>,
@@ -90,7 +90,7 @@ pub(super) fn limit(device: &Device) -> u64 {
 impl FarMatrices {
     pub(super) fn none(device: &Device) -> Result<Self, Error> {
         Ok(Self {
-            values: device.buffer(0)?,
+            _values: device.buffer(0)?,
             screening: Screening::default(),
             maker: Maker::Nothing,
             groups: Vec::new(),
@@ -133,10 +133,7 @@ impl FarMatrices {
             used += needed;
             most = used.max(most);
         }
-        let free = device.free_memory()?;
-        if most > free {
-            return Err(Error::OutOfMemory { needed: most, free });
-        }
+        device.check_free(most)?;
         let values = device.buffer::<u8>(most as usize)?;
         matrices.values_mut().for_each(|m| m.address += values.address());
         let maker = if screening.is_some() {
@@ -163,11 +160,17 @@ impl FarMatrices {
                 fill,
             }
         };
-        let all = Self { values, screening, maker, groups, matrices };
+        let all = Self { _values: values, screening, maker, groups, matrices };
         if let [only] = all.groups[..] {
             all.make(device.stream(), only)?;
         }
         Ok(all)
+    }
+
+    /// Bytes of those that are there at once.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> u64 {
+        self._values.bytes()
     }
 
     /// The matrix of a batch.
@@ -193,11 +196,5 @@ impl FarMatrices {
                 fill.launch(stream, grid, of_group)
             }
         }
-    }
-
-    /// Bytes on the device.
-    pub(super) fn bytes(&self) -> u64 {
-        let of_tables = if let Maker::Rotated(rotated) = &self.maker { rotated.bytes() } else { 0 };
-        self.values.bytes() + of_tables
     }
 }

@@ -40,7 +40,7 @@ impl Host {
     pub(super) fn new(
         device: &Device,
         points: Points<'_>,
-        on_device: &points::Points,
+        on_device: &points::Points<'_>,
         leaf_size: usize,
         options: &Options,
         precision: Precision,

@@ -5,7 +5,7 @@ use std::fmt::Display;
 pub(super) use cuda::count;
 use cuda::{Arguments, Device, Error, Grid, Pointer, Stream};
 
-use super::device_plan::UnresolvedPair;
+use super::close::UnresolvedPair;
 use super::expansions::{Batch, Level, Tile};
 use super::far_matrices::Vector;
 use super::lists::Item;
@@ -119,6 +119,7 @@ pub(super) mod morton {
         struct Bounds = "bounds" { points: Pointer<f64>, n: u32, out: Pointer<f64> }
         struct Keys = "morton_keys" {
             points: Pointer<f64>,
+            first: u32,
             n: u32,
             x: f64,
             y: f64,
@@ -216,37 +217,15 @@ pub(super) mod lists {
             n: u32,
             acceptance: Pointer<i64>,
             full_stencil: bool,
-            far_keys: Pointer<u64>,
+            table: Pointer<u64>,
+            size: u32,
+            far_places: Pointer<u32>,
             far: Pointer<u64>,
-            near: Pointer<u64>,
-            next: Pointer<u64>,
-            counters: Pointer<u32>,
-        }
-        struct Slots = "lists_slots" {
-            keys: Pointer<u64>,
-            n: u32,
-            table: Pointer<u64>,
-            size: u32,
-            slots: Pointer<u32>,
-            full: Pointer<u32>,
-        }
-        struct Found = "lists_found" {
-            table: Pointer<u64>,
-            size: u32,
-            keys: Pointer<u64>,
-            slots: Pointer<u32>,
-            found: Pointer<u32>,
-        }
-        struct Name = "lists_name" { slots: Pointer<u32>, count: u32, numbers: Pointer<u32> }
-        struct Number = "lists_number" { slots: Pointer<u32>, n: u32, numbers: Pointer<u32> }
-        struct Begins = "lists_begins" { keys: Pointer<u32>, n: u32, begins: Pointer<u32>, count: u32 }
-        struct NearCount = "lists_near_count" { near: Pointer<u64>, n: u32, counts: Pointer<u32> }
-        struct NearFill = "lists_near_fill" {
-            near: Pointer<u64>,
-            n: u32,
-            begins: Pointer<u32>,
-            filled: Pointer<u32>,
+            near_places: Pointer<u32>,
             entries: Pointer<u32>,
+            next: Pointer<u64>,
+            next_count: Pointer<u32>,
+            totals: Pointer<u64>,
         }
         struct ItemsCount = "lists_items_count" {
             rows: NearRows,
@@ -288,6 +267,8 @@ pub(super) mod particles {
             count: u32,
             of_targets: bool,
             points: Pointer<f64>,
+            first: u32,
+            here: u32,
             index: Pointer<u32>,
             side: f64,
             out: Pointer<Point>,
@@ -359,10 +340,8 @@ pub(super) mod truncation {
         struct Sampled {
             cells: Pointer<Cell>,
             centres: Pointer<f64>,
-            source_points: Pointer<f64>,
-            source_index: Pointer<u32>,
-            target_points: Pointer<f64>,
-            target_index: Pointer<u32>,
+            sources: Pointer<Point>,
+            targets: Pointer<Point>,
             side: f64,
         }
     }
@@ -386,7 +365,9 @@ pub(super) mod truncation {
         }
         struct Near = "truncation_near" {
             points: Sampled,
-            pairs: Pointer<u64>,
+            begins: Pointer<u32>,
+            entries: Pointer<u32>,
+            boxes: u32,
             count: u32,
             out: Pointer<f64>,
         }
@@ -580,14 +561,28 @@ pub(super) mod close {
         struct Find = "close_find" {
             near: NearItems,
             itself: bool,
-            source_points: Pointer<f64>,
             source_index: Pointer<u32>,
-            target_points: Pointer<f64>,
             target_index: Pointer<u32>,
             pairs: Pointer<UnresolvedPair>,
             squares: Pointer<f32>,
             capacity: u32,
             found: Pointer<u32>,
+        }
+        struct Displace = "close_displace" {
+            pairs: Pointer<UnresolvedPair>,
+            count: u32,
+            of_targets: bool,
+            index: Pointer<u32>,
+            points: Pointer<f64>,
+            first: u32,
+            here: u32,
+            displacements: Pointer<f64>,
+        }
+        struct Resolve = "close_resolve" {
+            pairs: Pointer<UnresolvedPair>,
+            count: u32,
+            displacements: Pointer<f64>,
+            side: f64,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Interaction lists on the device: M2L pairs sorted into batches that share a translation vector
 //! and a level, P2P rows and the work items that P2P's warps take. CPU twin: module `lists`.
 
-use cuda::{Buffer, Device, Error, Grid, Plain};
+use cuda::{Buffer, Device, Error, Grid, Plain, Pointer};
 
 use super::kernels::lists::{self, THREADS};
 use super::kernels::{Kernel, count};
@@ -11,9 +11,19 @@ use crate::Stencil;
 use crate::lists::{Rows, acceptance};
 use crate::truncation::Class;
 
-/// Slots of the table of distinct batches; filled to one half at most in practice (300 to 1,200
-/// vectors on each level).
+/// Slots of the table of distinct batches at first, how many times more the next one has if it gets
+/// too full, and the most: uniform points have 300 to 1,200 vectors on each level. A surface cuts off
+/// corners of large boxes, which stay leaves next to small ones, by vectors of many kinds: 13,000
+/// for 4 million points on a sphere, about 2.3 times as many for each 4 times as many points.
 const TABLE: usize = 1 << 17;
+const MORE_SLOTS: usize = 8;
+const MOST_SLOTS: usize = 1 << 26;
+
+/// Pairs of boxes that are settled at once, for each box, and their least and largest number: so
+/// many that the device is busy, and so few that their children take little memory.
+const AT_ONCE: usize = 4;
+const LEAST_AT_ONCE: usize = 1 << 16;
+const MOST_AT_ONCE: usize = 1 << 23;
 
 /// Targets of one P2P item at most: four warps' rows.
 const CHUNK: usize = 128;
@@ -74,9 +84,8 @@ pub(super) struct Lists {
     pub(super) device_begins: Buffer<u32>,
     /// Source and target box of each M2L pair, in one 64-bit number.
     pub(super) far: Buffer<u64>,
-    /// Source and target box of each P2P pair.
-    pub(super) near: Buffer<u64>,
-    pub(super) near_count: usize,
+    /// Where the near source leaves of each box begin, and the end.
+    pub(super) near_begins: Buffer<u32>,
     /// Near source leaves of each target leaf.
     pub(super) entries: Buffer<u32>,
     pub(super) items: Buffer<Item>,
@@ -86,32 +95,51 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// With `far` none nothing is translated: all pairs are near.
+    /// With `far` none nothing is translated: all pairs are near. The pairs are found twice: once to
+    /// count those of each batch and each target box, then each goes to its place. That takes no
+    /// memory but the lists'.
     pub(super) fn new(device: &Device, tree: &Tree, far: Option<Stencil>) -> Result<Self, Error> {
-        let Settled { keys, mut far, far_count, near, near_count } = settle(device, tree, far)?;
-        let (batches, mut numbers) = number(device, &keys, far_count)?;
-        drop(keys);
-        let bits = usize::BITS as usize - batches.len().leading_zeros() as usize;
-        Sort::of_pairs(device)?.run(device, &mut numbers, &mut far, far_count, 0..bits)?;
-        let device_begins = device.buffer::<u32>(batches.len() + 1)?;
-        let of_batches = lists::Begins {
-            keys: numbers.pointer(),
-            n: count(far_count),
-            begins: device_begins.pointer(),
-            count: count(batches.len()),
+        Self::with_table(device, tree, far, TABLE)
+    }
+
+    /// Likewise, with so many slots (a power of two) for distinct batches at first.
+    pub(super) fn with_table(
+        device: &Device,
+        tree: &Tree,
+        far: Option<Stencil>,
+        mut slots: usize,
+    ) -> Result<Self, Error> {
+        let (mut traversal, [far_count, near_count]) = loop {
+            let mut traversal = Traversal::new(device, tree, far, slots)?;
+            if let Some(counts) = traversal.run(None)? {
+                break (traversal, counts);
+            }
+            slots *= MORE_SLOTS;
+            if slots > MOST_SLOTS {
+                let reason = "too many distinct translation vectors and levels".to_owned();
+                return Err(Error::Driver { what: "sorting translations", reason });
+            }
         };
-        let grid = Grid::covering(batches.len() + 1, THREADS);
-        Kernel::new(device)?.launch(device.stream(), grid, of_batches)?;
-        let begins = device_begins.to_vec()?;
-        let (rows, entries) = near_rows(device, tree, &near, near_count)?;
-        let Items { items, item_cells, pairs } = items(device, tree, &rows, &entries)?;
+        if let Some(pairs) = [far_count, near_count].into_iter().find(|&n| n > MOST_PAIRS) {
+            let reason = format!("{pairs} pairs of boxes are more than 32-bit numbers count");
+            return Err(Error::Driver { what: "listing interactions", reason });
+        }
+        let (batches, begins) = traversal.batches()?;
+        let near_begins = device.buffer::<u32>(tree.len() + 1)?;
+        near_begins.copy_from(&traversal.near_places, tree.len() + 1)?;
+        let far = device.buffer::<u64>(far_count as usize)?;
+        let entries = device.buffer::<u32>(near_count as usize)?;
+        // Every batch has its slot by now.
+        traversal.run(Some((&far, &entries)))?;
+        drop(traversal);
+        let device_begins = device.upload(&begins)?;
+        let Items { items, item_cells, pairs } = items(device, tree, &near_begins, &entries)?;
         Ok(Self {
             batches,
             begins,
             device_begins,
             far,
-            near,
-            near_count,
+            near_begins,
             entries,
             items,
             item_cells,
@@ -136,43 +164,13 @@ impl Lists {
             begins: vec![0],
             device_begins: device.buffer(0)?,
             far: device.buffer(0)?,
-            near: device.buffer(0)?,
-            near_count: 0,
+            near_begins: begins,
             entries,
             items,
             item_cells,
             pairs,
         })
     }
-}
-
-/// Near pairs as compressed rows: where the sources of each target leaf begin, and the sources.
-fn near_rows(
-    device: &Device,
-    tree: &Tree,
-    near: &Buffer<u64>,
-    near_count: usize,
-) -> Result<(Buffer<u32>, Buffer<u32>), Error> {
-    let cells = tree.len();
-    let begins = device.buffer::<u32>(cells + 1)?;
-    begins.zero()?;
-    let grid = Grid::covering(near_count, THREADS);
-    let (near, n) = (near.pointer(), count(near_count));
-    let of_rows = lists::NearCount { near, n, counts: begins.pointer() };
-    Kernel::new(device)?.launch(device.stream(), grid, of_rows)?;
-    Scan::new(device)?.run(device, &begins, cells + 1)?;
-    let filled = device.buffer::<u32>(cells)?;
-    filled.zero()?;
-    let entries = device.buffer::<u32>(near_count)?;
-    let fill = lists::NearFill {
-        near,
-        n,
-        begins: begins.pointer(),
-        filled: filled.pointer(),
-        entries: entries.pointer(),
-    };
-    Kernel::new(device)?.launch(device.stream(), grid, fill)?;
-    Ok((begins, entries))
 }
 
 /// Work items of P2P with their target boxes, and the pairs of points of all.
@@ -234,113 +232,145 @@ fn items(
     Ok(Items { items: sorted, item_cells: sorted_cells, pairs: pairs.to_vec()?[0] })
 }
 
-/// Pairs as the traversal leaves them.
-struct Settled {
-    keys: Buffer<u64>,
-    far: Buffer<u64>,
-    far_count: usize,
-    near: Buffer<u64>,
-    near_count: usize,
+/// Far pairs and near pairs at most.
+const MOST_PAIRS: u64 = u32::MAX as u64;
+
+/// The way through pairs of boxes from (root, root) down, some at a time, the last found first.
+struct Traversal<'a> {
+    device: &'a Device,
+    tree: &'a Tree,
+    settle: Kernel<lists::Settle>,
+    full_stencil: bool,
+    acceptance: Buffer<i64>,
+    /// Keys of distinct batches, by slot.
+    table: Buffer<u64>,
+    /// How many pairs each slot and each target box has, then where the next of them goes.
+    far_places: Buffer<u32>,
+    near_places: Buffer<u32>,
+    /// Pairs that wait.
+    waiting: Buffer<u64>,
+    /// Pairs of children, and far pairs for which the table had no room.
+    next_count: Buffer<u32>,
+    totals: Buffer<u64>,
 }
 
-/// Traverses pairs of boxes from (root, root) down.
-fn settle(device: &Device, tree: &Tree, far: Option<Stencil>) -> Result<Settled, Error> {
-    let kernel = Kernel::new(device)?;
-    let never = || acceptance(Stencil::Full).map(|_| i64::MAX);
-    let full = far == Some(Stencil::Full);
-    let acceptance = device.upload(&far.map_or_else(never, acceptance))?;
-    let cells = tree.len();
-    let (mut far_capacity, mut near_capacity) = (1024 + 128 * cells, 1024 + 28 * cells);
-    let mut keys = device.buffer::<u64>(far_capacity)?;
-    let mut far = device.buffer::<u64>(far_capacity)?;
-    let mut near = device.buffer::<u64>(near_capacity)?;
-    let mut pairs = device.upload(&[0u64])?;
-    let mut n = 1;
-    let counters = device.upload(&[0u32; 3])?;
-    let (mut far_count, mut near_count) = (0, 0);
-    while n > 0 {
-        if far_count + n > far_capacity {
-            far_capacity = (far_count + n).max(3 * far_capacity / 2);
-            keys = grown(device, &keys, far_count, far_capacity)?;
-            far = grown(device, &far, far_count, far_capacity)?;
-        }
-        if near_count + n > near_capacity {
-            near_capacity = (near_count + n).max(3 * near_capacity / 2);
-            near = grown(device, &near, near_count, near_capacity)?;
-        }
-        let next = device.buffer::<u64>(8 * n)?;
-        let generation = lists::Settle {
-            cells: tree.cells.pointer(),
-            pairs: pairs.pointer(),
-            n: count(n),
-            acceptance: acceptance.pointer(),
-            full_stencil: full,
-            far_keys: keys.pointer(),
-            far: far.pointer(),
-            near: near.pointer(),
-            next: next.pointer(),
-            counters: counters.pointer(),
+impl<'a> Traversal<'a> {
+    fn new(
+        device: &'a Device,
+        tree: &'a Tree,
+        far: Option<Stencil>,
+        slots: usize,
+    ) -> Result<Self, Error> {
+        let never = || acceptance(Stencil::Full).map(|_| i64::MAX);
+        let zeros = |len: usize| -> Result<_, Error> {
+            let buffer = device.buffer::<u32>(len)?;
+            buffer.zero()?;
+            Ok(buffer)
         };
-        kernel.launch(device.stream(), Grid::covering(n, THREADS), generation)?;
-        let totals = counters.to_vec()?;
-        (far_count, near_count, n) = (totals[0] as usize, totals[1] as usize, totals[2] as usize);
-        counters.write(&[totals[0], totals[1], 0])?;
-        pairs = next;
+        let table = device.buffer::<u64>(slots)?;
+        table.zero()?;
+        Ok(Self {
+            device,
+            tree,
+            settle: Kernel::new(device)?,
+            full_stencil: far == Some(Stencil::Full),
+            acceptance: device.upload(&far.map_or_else(never, acceptance))?,
+            table,
+            far_places: zeros(slots)?,
+            near_places: zeros(tree.len() + 1)?,
+            waiting: device.buffer(waiting_pairs(tree.len()))?,
+            next_count: device.buffer(2)?,
+            totals: device.buffer(2)?,
+        })
     }
-    Ok(Settled { keys, far, far_count, near, near_count })
+
+    /// Settles all pairs. Counts them, or with lists to `fill` puts each where it belongs. Far and
+    /// near pairs; none as soon as the table has no room for one.
+    fn run(
+        &mut self,
+        fill: Option<(&Buffer<u64>, &Buffer<u32>)>,
+    ) -> Result<Option<[u64; 2]>, Error> {
+        let stream = self.device.stream();
+        let most = at_once(self.tree.len());
+        let (far, entries) = match fill {
+            Some((far, entries)) => (far.pointer(), entries.pointer()),
+            None => (Pointer::null(), Pointer::null()),
+        };
+        self.totals.zero()?;
+        // Box 0 with itself.
+        self.waiting.write(&[0])?;
+        let mut runs = vec![(0, 1)];
+        while let Some((begin, length)) = runs.pop() {
+            // The last ones of the run; what they leave goes behind them.
+            let n = most.min(length);
+            let first = begin + length - n;
+            let next = begin + length;
+            if n < length {
+                runs.push((begin, length - n));
+            }
+            if next + 8 * n > self.waiting.len() {
+                let capacity = (next + 8 * n).max(3 * self.waiting.len() / 2);
+                self.waiting = grown(self.device, &self.waiting, next, capacity)?;
+            }
+            self.next_count.zero()?;
+            let some = lists::Settle {
+                cells: self.tree.cells.pointer(),
+                pairs: self.waiting.pointer_to(first),
+                n: count(n),
+                acceptance: self.acceptance.pointer(),
+                full_stencil: self.full_stencil,
+                table: self.table.pointer(),
+                size: count(self.table.len()),
+                far_places: self.far_places.pointer(),
+                far,
+                near_places: self.near_places.pointer(),
+                entries,
+                next: self.waiting.pointer_to(next),
+                next_count: self.next_count.pointer(),
+                totals: self.totals.pointer(),
+            };
+            self.settle.launch(stream, Grid::covering(n, THREADS), some)?;
+            let mut found = [0; 2];
+            self.next_count.read(0, &mut found)?;
+            let [children, crowded] = found;
+            if crowded > 0 {
+                return Ok(None);
+            }
+            if children > 0 {
+                runs.push((next, children as usize));
+            }
+        }
+        let mut totals = [0; 2];
+        self.totals.read(0, &mut totals)?;
+        Ok(Some(totals))
+    }
+
+    /// The distinct batches in their order with where their pairs begin; from here on places are
+    /// where the first pair of each goes.
+    fn batches(&mut self) -> Result<(Vec<Batch>, Vec<u32>), Error> {
+        let (keys, mut places) = (self.table.to_vec()?, self.far_places.to_vec()?);
+        let mut found: Vec<(u64, usize)> =
+            keys.into_iter().zip(0..).filter(|&(key, _)| key != 0).collect();
+        found.sort_unstable();
+        let mut begins = vec![0];
+        let mut end = 0;
+        for &(_, slot) in &found {
+            (places[slot], end) = (end, end + places[slot]);
+            begins.push(end);
+        }
+        self.far_places.write(&places)?;
+        let cells = self.tree.len();
+        Scan::new(self.device)?.run(self.device, &self.near_places, cells + 1)?;
+        Ok((found.into_iter().map(|(key, _)| Batch::unpack(key)).collect(), begins))
+    }
 }
 
-/// The distinct batches, and for each pair the number of its batch.
-fn number(
-    device: &Device,
-    keys: &Buffer<u64>,
-    n: usize,
-) -> Result<(Vec<Batch>, Buffer<u32>), Error> {
-    let table = device.buffer::<u64>(TABLE)?;
-    table.zero()?;
-    let slots = device.buffer::<u32>(n)?;
-    // Whether the table is full, and how many batches were found.
-    let counters = device.buffer::<u32>(2)?;
-    counters.zero()?;
-    let grid = Grid::covering(n, THREADS);
-    let of_keys = lists::Slots {
-        keys: keys.pointer(),
-        n: count(n),
-        table: table.pointer(),
-        size: count(TABLE),
-        slots: slots.pointer(),
-        full: counters.pointer(),
-    };
-    Kernel::new(device)?.launch(device.stream(), grid, of_keys)?;
-    let (found_keys, found_slots) = (device.buffer::<u64>(TABLE)?, device.buffer::<u32>(TABLE)?);
-    let found = lists::Found {
-        table: table.pointer(),
-        size: count(TABLE),
-        keys: found_keys.pointer(),
-        slots: found_slots.pointer(),
-        found: counters.pointer_to(1),
-    };
-    Kernel::new(device)?.launch(device.stream(), Grid::covering(TABLE, THREADS), found)?;
-    let totals = counters.to_vec()?;
-    if totals[0] != 0 {
-        return Err(Error::Driver {
-            what: "sorting translations",
-            reason: format!("more than {TABLE} distinct translation vectors and levels"),
-        });
-    }
-    let batches = totals[1] as usize;
-    let (mut keys, mut places) = (vec![0u64; batches], vec![0u32; batches]);
-    found_keys.read(0, &mut keys)?;
-    found_slots.read(0, &mut places)?;
-    let mut found: Vec<(u64, u32)> = keys.into_iter().zip(places).collect();
-    found.sort_unstable();
-    let places: Vec<u32> = found.iter().map(|&(_, slot)| slot).collect();
-    let numbers = found_slots;
-    let places = device.upload(&places)?;
-    let numbers = numbers.pointer();
-    let name = lists::Name { slots: places.pointer(), count: count(batches), numbers };
-    Kernel::new(device)?.launch(device.stream(), Grid::covering(batches, THREADS), name)?;
-    let of_pairs = lists::Number { slots: slots.pointer(), n: count(n), numbers };
-    Kernel::new(device)?.launch(device.stream(), grid, of_pairs)?;
-    Ok((found.into_iter().map(|(key, _)| Batch::unpack(key)).collect(), slots))
+/// Room for pairs that wait, at first.
+pub(super) fn waiting_pairs(boxes: usize) -> usize {
+    1 + 10 * at_once(boxes)
+}
+
+/// Pairs that are settled at once in a tree of so many boxes.
+fn at_once(boxes: usize) -> usize {
+    (AT_ONCE * boxes).clamp(LEAST_AT_ONCE, MOST_AT_ONCE)
 }

@@ -5,8 +5,11 @@
 //! rotations, truncation numbers are measured on the device (with screening by the CPU), and leaves
 //! are larger. Each kernel file under `kernels/` is one stage.
 
+mod close;
+mod coordinates;
 mod device_plan;
 mod engine;
+mod estimate;
 mod expansions;
 mod family_matrices;
 mod far_matrices;
@@ -19,6 +22,7 @@ mod primitives;
 mod radials;
 mod ranks;
 mod reals;
+mod relative;
 mod rotated_matrices;
 mod stages;
 mod tables;
@@ -51,6 +55,9 @@ pub struct GpuInfo {
     pub close_pairs: u64,
     /// Boxes of the octree.
     pub boxes: u64,
+    /// Bytes of the GPU's memory that planning held at most; `Info::memory_bytes` are those that the
+    /// plan keeps.
+    pub planning_bytes: u64,
 }
 
 /// Points below which a GPU's start and copies cost more than it saves.

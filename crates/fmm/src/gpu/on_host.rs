@@ -16,7 +16,7 @@ use crate::{Backend, Error, Options, Precision, Stencil};
 /// The CPU's geometry, with the instruction set that it is meant for.
 pub(super) fn geometry(
     points: Points<'_>,
-    on_device: &points::Points,
+    on_device: &points::Points<'_>,
     leaf_size: usize,
     options: &Options,
     precision: Precision,
@@ -39,7 +39,7 @@ pub(super) fn geometry(
 /// Truncation numbers of the device's `lists`, made by `stencil`, as the CPU chooses them.
 pub(super) fn choose(
     points: Points<'_>,
-    on_device: &points::Points,
+    on_device: &points::Points<'_>,
     leaf_size: usize,
     (lists, stencil): (&Lists, Stencil),
     options: &Options,

@@ -1,38 +1,39 @@
 //! Points on the device: the caller's coordinates and their Morton orders in one root cube.
 
-use cuda::{Buffer, Device, Error};
+use cuda::{Device, Error};
 
+use super::coordinates::Coordinates;
 use super::tree::{self, MortonOrder};
 use super::tuning;
 use crate::tree::Root;
 
-/// Sources and targets: coordinates, shape (points, 3), and order.
+/// Sources and targets: coordinates and order.
 #[derive(Debug)]
-pub(super) struct Points {
+pub(super) struct Points<'a> {
     pub(super) root: Root,
-    pub(super) sources: (Buffer<f64>, MortonOrder),
+    pub(super) sources: (Coordinates<'a>, MortonOrder),
     /// None if they are the sources.
-    pub(super) targets: Option<(Buffer<f64>, MortonOrder)>,
+    pub(super) targets: Option<(Coordinates<'a>, MortonOrder)>,
 }
 
-impl Points {
+impl<'a> Points<'a> {
     /// With an `occupancy` the root is so large that boxes of some level hold about as many points.
     pub(super) fn new(
         device: &Device,
-        sources: Buffer<f64>,
-        targets: Option<Buffer<f64>>,
+        sources: Coordinates<'a>,
+        targets: Option<Coordinates<'a>>,
         occupancy: Option<f64>,
     ) -> Result<Self, Error> {
-        let sets: Vec<&Buffer<f64>> = std::iter::once(&sources).chain(&targets).collect();
-        let mut root = tree::root(device, &sets, 1.0)?;
+        let sets: Vec<&Coordinates<'_>> = std::iter::once(&sources).chain(&targets).collect();
+        let mut root = tree::root(device, &sets)?;
         if let Some(occupancy) = occupancy {
             let boxes = tree::occupied(device, &root, &sources, occupancy)?;
-            let enlargement = tuning::enlargement(sources.len() / 3, &boxes, occupancy);
+            let enlargement = tuning::enlargement(sources.len(), &boxes, occupancy);
             if enlargement > 1.0 {
-                root = tree::root(device, &sets, enlargement)?;
+                root = root.enlarged(enlargement);
             }
         }
-        let ordered = |points: Buffer<f64>| -> Result<_, Error> {
+        let ordered = |points: Coordinates<'a>| -> Result<_, Error> {
             let order = MortonOrder::new(device, &root, &points)?;
             Ok((points, order))
         };
@@ -42,7 +43,22 @@ impl Points {
     }
 
     /// Coordinates and order of the sources, and of the targets.
-    pub(super) fn ends(&self) -> [(&Buffer<f64>, &MortonOrder); 2] {
+    pub(super) fn ends(&self) -> [(&Coordinates<'a>, &MortonOrder); 2] {
         [&self.sources, self.targets.as_ref().unwrap_or(&self.sources)].map(|(c, order)| (c, order))
+    }
+
+    /// Gives back the keys, which only boxes are made of.
+    pub(super) fn forget_keys(&mut self, device: &Device) -> Result<(), Error> {
+        for (_, order) in std::iter::once(&mut self.sources).chain(&mut self.targets) {
+            order.keys = device.buffer(0)?;
+        }
+        Ok(())
+    }
+
+    /// Gives back the coordinates, as far as they are on the device.
+    pub(super) fn release(&mut self) {
+        for (coordinates, _) in std::iter::once(&mut self.sources).chain(&mut self.targets) {
+            coordinates.release();
+        }
     }
 }

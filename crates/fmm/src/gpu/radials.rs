@@ -34,8 +34,8 @@ pub(super) struct Radials {
     pub(super) multipole: Buffer<Radial>,
     pub(super) local: Buffer<Radial>,
     /// Kept for the kernels that read them.
-    values: Buffer<u8>,
-    derivatives: Buffer<u8>,
+    _values: Buffer<u8>,
+    _derivatives: Buffer<u8>,
 }
 
 /// What levels need, one after the other.
@@ -101,11 +101,6 @@ impl Radials {
             level.derivatives = derivatives.address() + entry * level.derivatives;
         }
         let (multipole, local) = (device.upload(&multipole)?, device.upload(&local)?);
-        Ok(Some(Self { multipole, local, values, derivatives }))
-    }
-
-    /// Bytes on the device.
-    pub(super) fn bytes(&self) -> u64 {
-        self.multipole.bytes() + self.local.bytes() + self.values.bytes() + self.derivatives.bytes()
+        Ok(Some(Self { multipole, local, _values: values, _derivatives: derivatives }))
     }
 }

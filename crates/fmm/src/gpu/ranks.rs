@@ -10,15 +10,19 @@ use std::time::Instant;
 use cuda::{Buffer, Device, Event};
 use rayon::prelude::*;
 
-use super::device_plan::{DevicePlan, Share, estimate_sorted};
+use super::close::Close;
+use super::coordinates::Coordinates;
+use super::device_plan::{DevicePlan, Share, near_items};
+use super::estimate::estimate_sorted;
 use super::expansions::Expansions;
 use super::hybrid::Span;
 use super::kernels::{Kernel, count, exchange};
 use super::lists::Lists;
 use super::points::Points;
 use super::reals::{Reals, precision_macro, scalar};
+use super::relative::Relative;
 use super::stages::{Apply, Buffers, Kernels, Signature, Stage};
-use super::tree::{MortonOrder, Tree, grown};
+use super::tree::{MortonOrder, Tree};
 use super::truncation::Chosen;
 use super::{far_matrices, on_host};
 use crate::disjoint::DisjointSlice;
@@ -77,26 +81,22 @@ impl RankEngine {
         let device = Device::open(options.gpu)?;
         let [n, m] = [part.sources, part.targets].map(|(order, _)| order.index.len());
         let options = Options { mode: Mode::Fmm, ..options.clone() };
-        let needed = estimate_sorted(&device, n, m, precision, &options);
-        let free = device.free_memory()?;
-        if needed > free {
-            return Err(cuda::Error::OutOfMemory { needed, free }.into());
-        }
-        let order = |order: &cpu::MortonOrder| -> Result<_, cuda::Error> {
-            Ok(MortonOrder { keys: device.buffer(0)?, index: device.upload(&order.index)? })
+        device.check_free(estimate_sorted(&device, n, m, precision, &options))?;
+        let upload = |(order, points)| {
+            let order: &cpu::MortonOrder = order;
+            let order =
+                MortonOrder { keys: device.buffer(0)?, index: device.upload(&order.index)? };
+            Ok::<_, cuda::Error>((Coordinates::new(&device, points, None)?, order))
         };
         let started = Instant::now();
-        let sources = device.upload(part.sources.1.as_flattened())?;
-        let targets = match part.itself {
-            true => grown(&device, &sources, 3 * m, 3 * m)?,
-            false => device.upload(part.targets.1.as_flattened())?,
-        };
-        let points = Points {
+        let mut points = Points {
             root: part.root,
-            sources: (sources, order(part.sources.0)?),
-            targets: Some((targets, order(part.targets.0)?)),
+            sources: upload(part.sources)?,
+            targets: Some(upload(part.targets)?),
         };
         let (tree, mut cells) = Tree::of_host(&device, &part.root, part.tree)?;
+        let relative = Relative::new(&device, precision, &tree, &points)?;
+        points.release();
         let stencil = options.stencil.unwrap_or(Stencil::Reduced);
         let lists = Lists::new(&device, &tree, Some(stencil))?;
         device.stream().synchronize()?;
@@ -109,6 +109,8 @@ impl RankEngine {
             },
             slots: part.itself.then(|| device.upload(&part.slots())).transpose()?,
         };
+        let near = near_items(&tree, &lists, &relative, part.root.side);
+        let close = Close::find(&device, precision, near, &points, share.slots.is_some())?;
         let batches = on_host::batches(part.lists, part.numbers.max(), &lists);
         let chosen = Chosen { batches, numbers: part.numbers.clone() };
         let screening = Screening::new(options.kernel, part.root.side);
@@ -117,7 +119,7 @@ impl RankEngine {
             Expansions::new(&device, precision, screening, (&tree, &lists), &chosen, limit)?;
         let made = (tree, lists, expansions, None);
         let kind = (false, screening);
-        let share = Some(share);
+        let (points, share) = ((points, relative, close), Some(share));
         let plan = DevicePlan::new(&device, precision, kind, part.numbers, points, made, share)?;
         let exchange = |peers| Exchange::new(&plan, part, peers);
         let (parts, multipoles) = (exchange(parts)?, exchange(multipoles)?);

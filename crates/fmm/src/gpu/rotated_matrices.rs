@@ -135,8 +135,8 @@ impl<K: Ord + Copy + Sync + Send> Stack<K> {
 pub(super) struct RotatedMatrices {
     matrices: Buffer<Rotated>,
     /// Kept for the kernel, which reads them.
-    polars: Buffer<f64>,
-    coaxials: Buffer<f64>,
+    _polars: Buffer<f64>,
+    _coaxials: Buffer<f64>,
     fill: Kernel<rotated::Fill>,
 }
 
@@ -178,8 +178,8 @@ impl RotatedMatrices {
         let [polars, coaxials] = on_device;
         Ok(Self {
             matrices: device.upload(&matrices)?,
-            polars,
-            coaxials,
+            _polars: polars,
+            _coaxials: coaxials,
             fill: Kernel::with(device, &[precision_macro(precision)])?,
         })
     }
@@ -189,11 +189,6 @@ impl RotatedMatrices {
         let grid = Grid { blocks: [count as u32, FILL_BLOCKS], threads: 256, shared: 0 };
         let some = rotated::Fill { matrices: self.matrices.pointer_to(first) };
         self.fill.launch(stream, grid, some)
-    }
-
-    /// Bytes of the tables.
-    pub(super) fn bytes(&self) -> u64 {
-        self.matrices.bytes() + self.polars.bytes() + self.coaxials.bytes()
     }
 }
 

@@ -378,7 +378,7 @@ impl Apply<'_> {
             cells: plan.expanded_cells().pointer(),
             count: count(boxes),
             levels: multipoles.device_levels.pointer(),
-            sources: plan.source_points.pointer(),
+            sources: plan.points.sources.pointer(),
             charges: of(buffers.charges.as_ref(), k * n),
             dipoles: of(buffers.dipoles.as_ref(), 3 * k * n),
             n: n as u64,
@@ -396,7 +396,7 @@ impl Apply<'_> {
             cells: plan.tree.cells.pointer(),
             count: count(boxes),
             levels: plan.expansions.locals.device_levels.pointer(),
-            targets: plan.target_points().pointer(),
+            targets: plan.points.targets().pointer(),
             tables: plan.tables.arguments(),
             radials: plan.radials.as_ref().map_or(Pointer::null(), |r| r.local.pointer()),
             potential,
@@ -422,13 +422,13 @@ impl Apply<'_> {
             let (near, kappa) = (plan.near_items(), plan.kappa());
             p2p.launch(stream, plan.near_grid(), p2p::P2p { near, sums, kappa })?;
             let pairs = p2p::Close {
-                pairs: plan.close.pointer(),
-                count: count(plan.close_count),
-                squares: plan.squares.pointer(),
+                pairs: plan.close.pairs.pointer(),
+                count: count(plan.close.count),
+                squares: plan.close.squares.pointer(),
                 sums,
                 kappa,
             };
-            close.launch(stream, Grid::covering(plan.close_count, 256), pairs)?;
+            close.launch(stream, Grid::covering(plan.close.count, 256), pairs)?;
             first += group;
         }
         Ok(())
@@ -446,7 +446,7 @@ impl Apply<'_> {
                 index: plan.target_order().index.pointer(),
                 m: count(m),
                 side: plan.side,
-                targets: plan.target_points().pointer(),
+                targets: plan.points.targets().pointer(),
                 // With dipoles close pairs are left out, a target with itself among them; its
                 // gradient is zero in any case.
                 itself: plan.itself && s.charges && !s.dipoles,

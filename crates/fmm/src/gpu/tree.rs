@@ -6,6 +6,7 @@ use std::ops::Range;
 use cuda::{Buffer, Device, Error, Grid, Plain};
 use rayon::prelude::*;
 
+use super::coordinates::Coordinates;
 use super::kernels::{Kernel, count, morton, tree};
 use super::primitives::{Scan, Sort};
 use crate::morton::MAX_DEPTH;
@@ -41,38 +42,40 @@ pub(super) struct MortonOrder {
 /// Blocks that go through all points: enough to fill a GPU.
 const BLOCKS: usize = 528;
 
-/// Smallest cube about all of `sets` of points (flat, three coordinates a point), `enlargement`
-/// times as large.
-pub(super) fn root(
-    device: &Device,
-    sets: &[&Buffer<f64>],
-    enlargement: f64,
-) -> Result<Root, Error> {
+/// Smallest cube about all of `sets` of points.
+pub(super) fn root(device: &Device, sets: &[&Coordinates<'_>]) -> Result<Root, Error> {
+    // A pass over the caller's memory takes less time than to bring all of it here.
+    if sets.iter().any(|points| !points.are_resident()) {
+        let sets: Vec<&[[f64; 3]]> = sets.iter().map(|points| points.on_host()).collect();
+        return Ok(Root::around(&sets));
+    }
     let bounds = Kernel::new(device)?;
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     let out = device.buffer::<f64>(6 * BLOCKS)?;
-    for points in sets.iter().filter(|points| !points.is_empty()) {
-        let n = count(points.len() / 3);
-        let of_blocks = morton::Bounds { points: points.pointer(), n, out: out.pointer() };
-        bounds.launch(device.stream(), Grid::new(BLOCKS, morton::THREADS), of_blocks)?;
-        for part in out.to_vec()?.chunks_exact(6) {
-            low = std::array::from_fn(|i| low[i].min(part[i]));
-            high = std::array::from_fn(|i| high[i].max(part[3 + i]));
-        }
+    for points in sets.iter().filter(|points| points.len() > 0) {
+        points.visit(|chunk| {
+            let (points, n) = (chunk.points.pointer(), count(chunk.count));
+            let of_blocks = morton::Bounds { points, n, out: out.pointer() };
+            bounds.launch(device.stream(), Grid::new(BLOCKS, morton::THREADS), of_blocks)?;
+            for part in out.to_vec()?.chunks_exact(6) {
+                low = std::array::from_fn(|i| low[i].min(part[i]));
+                high = std::array::from_fn(|i| high[i].max(part[3 + i]));
+            }
+            Ok(())
+        })?;
     }
-    let corners = [low, high];
-    Ok(if low[0] > high[0] {
-        Root::around(&[])
-    } else {
-        Root::around(&[&corners]).enlarged(enlargement)
-    })
+    Ok(Root::of_bounds([low, high]))
 }
 
 /// Levels that a sketch tells of, in whole passes of the sort.
 const SKETCHED: usize = 8;
 
 impl MortonOrder {
-    pub(super) fn new(device: &Device, root: &Root, points: &Buffer<f64>) -> Result<Self, Error> {
+    pub(super) fn new(
+        device: &Device,
+        root: &Root,
+        points: &Coordinates<'_>,
+    ) -> Result<Self, Error> {
         Self::by_levels(device, root, points, MAX_DEPTH)
     }
 
@@ -80,25 +83,30 @@ impl MortonOrder {
     fn by_levels(
         device: &Device,
         root: &Root,
-        points: &Buffer<f64>,
+        points: &Coordinates<'_>,
         levels: usize,
     ) -> Result<Self, Error> {
-        let n = points.len() / 3;
+        let n = points.len();
         let (mut keys, mut index) = (device.buffer(n)?, device.buffer(n)?);
         let [x, y, z] = root.corner;
-        let make = morton::Keys {
-            points: points.pointer(),
-            n: count(n),
-            x,
-            y,
-            z,
-            // As module `morton` scales.
-            scale: (1u64 << MAX_DEPTH) as f64 / root.side,
-            keys: keys.pointer(),
-            index: index.pointer(),
-        };
-        let grid = Grid::covering(n, morton::THREADS);
-        Kernel::new(device)?.launch(device.stream(), grid, make)?;
+        let make = Kernel::new(device)?;
+        points.visit(|chunk| {
+            let [first, n] = chunk.range();
+            let of_some = morton::Keys {
+                points: chunk.points.pointer(),
+                first,
+                n,
+                x,
+                y,
+                z,
+                // As module `morton` scales.
+                scale: (1u64 << MAX_DEPTH) as f64 / root.side,
+                keys: keys.pointer(),
+                index: index.pointer(),
+            };
+            let grid = Grid::covering(chunk.count, morton::THREADS);
+            make.launch(device.stream(), grid, of_some)
+        })?;
         let bits = 3 * (MAX_DEPTH - levels)..3 * MAX_DEPTH;
         Sort::of_points(device)?.run(device, &mut keys, &mut index, n, bits)?;
         Ok(Self { keys, index })
@@ -131,12 +139,12 @@ impl MortonOrder {
 pub(super) fn occupied(
     device: &Device,
     root: &Root,
-    points: &Buffer<f64>,
+    points: &Coordinates<'_>,
     occupancy: f64,
 ) -> Result<Vec<usize>, Error> {
     let mut boxes = MortonOrder::by_levels(device, root, points, SKETCHED)?.occupied(device)?;
     boxes.truncate(SKETCHED + 1);
-    let n = (points.len() / 3) as f64;
+    let n = points.len() as f64;
     if boxes.last().is_some_and(|&boxes| n <= occupancy * boxes as f64) {
         return Ok(boxes);
     }
@@ -146,8 +154,7 @@ pub(super) fn occupied(
 /// The octree.
 #[derive(Debug)]
 pub(super) struct Tree {
-    /// Boxes level by level, in Morton order within a level; box 0 is the root. The buffer may be
-    /// longer.
+    /// Boxes level by level, in Morton order within a level; box 0 is the root.
     pub(super) cells: Buffer<Cell>,
     /// Their centres in the caller's coordinates, shape (cells, 3).
     pub(super) centres: Buffer<f64>,
@@ -227,6 +234,10 @@ impl Tree {
             }
             levels.push(next + total);
         }
+        // What is not needed goes back.
+        let all = levels[levels.len() - 1];
+        cells = grown(device, &cells, all, all)?;
+        centres = grown(device, &centres, 3 * all, 3 * all)?;
         Ok(Self { cells, centres, levels })
     }
 

@@ -124,7 +124,7 @@ pub(super) struct Chosen {
 /// Lists and truncation numbers of the device's boxes.
 pub(super) fn choose(
     callers: Points<'_>,
-    on_device: &points::Points,
+    on_device: &points::Points<'_>,
     tree: &tree::Tree,
     screening: Screening,
     options: &Options,
@@ -201,14 +201,6 @@ impl Treecode {
             corners: corners(device, precision, screening, numbers)?,
         };
         Ok((treecode, far.evaluations()))
-    }
-
-    /// Bytes on the device.
-    pub(super) fn bytes(&self) -> u64 {
-        self.evaluations.bytes()
-            + self.boxes.bytes()
-            + self.targets.bytes()
-            + self.corners.bytes.bytes()
     }
 }
 

@@ -11,13 +11,14 @@ use cuda::{Device, Error, Grid};
 use super::kernels::truncation::{CAPACITY, Far, Near, Sampled};
 use super::kernels::{Kernel, count};
 use super::lists::{Batch, Lists};
-use super::points::Points;
+use super::reals::precision_macro;
+use super::relative::Relative;
 use super::tables;
 use super::tree::Tree;
-use crate::Options;
 use crate::truncation::{
     self, Class, Goal, Method, P_MAX, Rule, Statistics, TruncationNumbers, more_terms, optimise,
 };
+use crate::{Options, Precision};
 
 /// Draws for each batch, at least and at most, and for all together: a level of a full tree has
 /// about 300 batches. The batches of a class are judged together, so that it has some thousands of
@@ -88,22 +89,29 @@ pub(super) fn is_measured(lists: &Lists, options: &Options) -> bool {
     Rule::given(options).is_none() && !lists.batches.is_empty()
 }
 
-/// Chooses p' of every batch, without screening.
+/// Chooses p' of every batch, without screening; `side`: of the root.
 pub(super) fn choose(
     device: &Device,
-    tree: &Tree,
-    lists: &Lists,
-    points: &Points,
+    (tree, lists): (&Tree, &Lists),
+    (points, precision): (&Relative, Precision),
+    side: f64,
     options: &Options,
 ) -> Result<Chosen, Error> {
     let batches: Vec<usize> = match Rule::given(options) {
         Some(rule) => lists.batches.iter().map(|batch| rule.of(&batch.class())).collect(),
         None if lists.batches.is_empty() => Vec::new(),
         None => {
+            let points = Sampled {
+                cells: tree.cells.pointer(),
+                centres: tree.centres.pointer(),
+                sources: points.sources.pointer(),
+                targets: points.targets().pointer(),
+                side,
+            };
             let mut p_max = truncation::largest(options);
             let goal = Goal::new(options, margin(options.tolerance));
             let chosen = loop {
-                let classes = measure(device, tree, lists, points, options, p_max)?;
+                let classes = measure(device, (tree, lists), (points, precision), options, p_max)?;
                 let chosen = optimise(&classes, p_max, goal, options.truncation, Method::Dense);
                 match more_terms(options, &classes, &chosen, p_max) {
                     Some(more) => p_max = more,
@@ -119,25 +127,14 @@ pub(super) fn choose(
 /// Errors of all classes, for truncation numbers up to `degrees`.
 fn measure(
     device: &Device,
-    tree: &Tree,
-    lists: &Lists,
-    points: &Points,
+    (tree, lists): (&Tree, &Lists),
+    (points, precision): (Sampled, Precision),
     options: &Options,
     degrees: usize,
 ) -> Result<BTreeMap<Class, Statistics>, Error> {
     let p_max = COMPILED.into_iter().find(|&p| p >= degrees).unwrap_or(P_MAX);
     let width = p_max + 3;
-    let [sources, targets] = points.ends();
-    let points = Sampled {
-        cells: tree.cells.pointer(),
-        centres: tree.centres.pointer(),
-        source_points: sources.0.pointer(),
-        source_index: sources.1.index.pointer(),
-        target_points: targets.0.pointer(),
-        target_index: targets.1.index.pointer(),
-        side: points.root.side,
-    };
-    let macros = [("P_MAX", p_max), ("THREADS", drawers(degrees))];
+    let macros = [("P_MAX", p_max), ("THREADS", drawers(degrees)), precision_macro(precision)];
     let mut measured = far(device, lists, &macros, points, options, [degrees, width])?;
     // Where all points of a box coincide, a term of the potential may vanish at the one angle
     // between them, though not its gradient: more terms do not make the error larger.
@@ -146,7 +143,7 @@ fn measure(
             errors[p] = errors[p].max(errors[p + 1]);
         }
     }
-    let near_sums = near(device, lists, &macros, points)?;
+    let near_sums = near(device, (tree, lists), &macros, points)?;
     // Sums of 1/r^2 and 1/r^4 over all pairs; that of 1/r^6 is at least as large as Cauchy's
     // inequality says.
     let sums: [f64; 2] = std::array::from_fn(|i| {
@@ -212,14 +209,20 @@ fn far(
 /// The sums of 1/r^2 and 1/r^4 over near pairs.
 fn near(
     device: &Device,
-    lists: &Lists,
+    (tree, lists): (&Tree, &Lists),
     macros: &[(&str, usize)],
     points: Sampled,
 ) -> Result<Vec<f64>, Error> {
     let sums = device.upload(&[0f64; 2])?;
-    if lists.near_count > 0 {
-        let pairs = lists.near.pointer();
-        let near = Near { points, pairs, count: count(lists.near_count), out: sums.pointer() };
+    if !lists.entries.is_empty() {
+        let near = Near {
+            points,
+            begins: lists.near_begins.pointer(),
+            entries: lists.entries.pointer(),
+            boxes: count(tree.len()),
+            count: count(lists.entries.len()),
+            out: sums.pointer(),
+        };
         let grid = Grid::new(NEAR_BLOCKS, 128);
         Kernel::with(device, macros)?.launch(device.stream(), grid, near)?;
     }

@@ -75,7 +75,7 @@ fn on_rank(args: &Args, ranks: &Ranks) -> Result<(), Failure> {
     let (n, k) = (share(args.n.get()), args.densities.get());
     let m = args.targets.map(|targets| share(targets.get()));
     let here = ranks.here()[1] * (n + m.unwrap_or(0));
-    ranks.agree(sum::check_memory(&args.sum, here, k, args.dipoles))?;
+    ranks.agree(sum::check_memory(&args.sum, ranks, here, k, args.dipoles))?;
     // Each rank has random numbers of its own; the first those of one process.
     let mut random = Random::new(args.seed.wrapping_add((ranks.rank() as u64) << 32));
     let points = args.distribution.points(n, &mut random);

@@ -2,6 +2,7 @@
 //! GPU, unless FARAD_REQUIRE_GPU=1.
 
 mod geometry;
+mod memory;
 mod plans;
 mod screened;
 mod sums;
@@ -10,6 +11,7 @@ mod treecode;
 
 use cuda::Device;
 
+use super::coordinates::Coordinates;
 use super::tree;
 use crate::morton::MAX_DEPTH;
 use crate::samples::{Distribution, Random};
@@ -39,10 +41,11 @@ fn trees(
     let target_order = targets.map(|t| cpu::MortonOrder::new(&root, t));
     let expected = cpu::Tree::new(&order, target_order.as_ref(), leaf_size);
 
-    let buffers: Vec<_> = sets.iter().map(|s| device.upload(s.as_flattened()).unwrap()).collect();
-    let of_device = tree::root(device, &buffers.iter().collect::<Vec<_>>(), 1.0).unwrap();
+    let coordinates: Vec<_> =
+        sets.iter().map(|set| Coordinates::new(device, set, None).unwrap()).collect();
+    let of_device = tree::root(device, &coordinates.iter().collect::<Vec<_>>()).unwrap();
     assert_eq!(of_device, root);
-    let found = tree::MortonOrder::new(device, &root, &buffers[0]).unwrap();
+    let found = tree::MortonOrder::new(device, &root, &coordinates[0]).unwrap();
     assert_eq!(found.keys.to_vec().unwrap(), order.keys);
     assert_eq!(found.index.to_vec().unwrap(), order.index);
     let boxes = found.occupied(device).unwrap();
@@ -52,7 +55,8 @@ fn trees(
         prefixes.dedup();
         assert_eq!(boxes, prefixes.len(), "level {level}");
     }
-    let found_targets = buffers.get(1).map(|b| tree::MortonOrder::new(device, &root, b).unwrap());
+    let found_targets =
+        coordinates.get(1).map(|set| tree::MortonOrder::new(device, &root, set).unwrap());
     let found =
         tree::Tree::new(device, &root, &found, found_targets.as_ref(), [leaf_size; 2]).unwrap();
     (expected, found)

@@ -4,10 +4,13 @@ use std::io::Write;
 
 use cuda::{Device, Grid};
 
+use super::super::coordinates::Coordinates;
 use super::super::expansions::Expansions;
 use super::super::far_matrices::Vector;
 use super::super::kernels::{self, Kernel, count};
 use super::super::lists::Lists;
+use super::super::points::Points;
+use super::super::relative::Relative;
 use super::super::truncation::{self, Chosen};
 use super::super::{tables, tree};
 use super::{gpu, relative, trees, uneven};
@@ -64,8 +67,10 @@ fn tiles_of_translations_are_products() {
             let stored = TruncationNumbers { multipole, local, mean: 0.0 };
             let chosen = Chosen { batches, numbers: stored };
             let (none, lists_of) = (Screening::default(), (&tree, &lists));
+            let before = device.held_memory();
             let expansions =
                 Expansions::new(&device, precision, none, lists_of, &chosen, u64::MAX).unwrap();
+            let whole = device.held_memory() - before;
             let stride = (p * p).next_multiple_of(4);
             let mut random = Random::new(1);
             let values: Vec<f64> =
@@ -102,8 +107,10 @@ fn tiles_of_translations_are_products() {
             assert!(error < rounding, "p {p} {precision:?}: {error:e}");
 
             // The same where there is room for one matrix at a time.
+            let before = device.held_memory();
             let few = Expansions::new(&device, precision, none, lists_of, &chosen, 1).unwrap();
-            assert!(few.bytes() < expansions.bytes());
+            assert!(device.held_memory() - before < whole);
+
             few.multipoles.values.write(&bytes).unwrap();
             for _ in 0..2 {
                 few.locals.values.zero().unwrap();
@@ -157,12 +164,14 @@ fn measured_errors_fall_with_the_truncation_number() {
     let (_, tree) = trees(&device, &points, None, 40);
     let lists = Lists::new(&device, &tree, Some(Stencil::Reduced)).unwrap();
     let root = cpu::Root::around(&[&points]);
-    let coordinates = device.upload(points.as_flattened()).unwrap();
+    let coordinates = Coordinates::new(&device, &points, None).unwrap();
     let order = tree::MortonOrder::new(&device, &root, &coordinates).unwrap();
+    let points = Points { root, sources: (coordinates, order), targets: None };
+    let relative = Relative::new(&device, Precision::Double, &tree, &points).unwrap();
     let out = device.buffer::<f64>(lists.batches.len() * (P + 3)).unwrap();
     let factors = device.upload(&tables::coaxial(P)).unwrap();
     let recurrence = device.upload(&tables::recurrence(P)).unwrap();
-    let macros = [("P_MAX", P), ("THREADS", truncation::drawers(P))];
+    let macros = [("P_MAX", P), ("THREADS", truncation::drawers(P)), ("PRECISION", 64)];
     let shared = truncation::drawing_shared(P);
     let grid = Grid { shared, ..Grid::new(lists.batches.len(), truncation::drawers(P) as u32) };
     let draw = Kernel::with(&device, &macros).unwrap();
@@ -170,10 +179,8 @@ fn measured_errors_fall_with_the_truncation_number() {
     let points = kernels::truncation::Sampled {
         cells: tree.cells.pointer(),
         centres: tree.centres.pointer(),
-        source_points: coordinates.pointer(),
-        source_index: order.index.pointer(),
-        target_points: coordinates.pointer(),
-        target_index: order.index.pointer(),
+        sources: relative.sources.pointer(),
+        targets: relative.targets().pointer(),
         side: root.side,
     };
     let far = kernels::truncation::Far {

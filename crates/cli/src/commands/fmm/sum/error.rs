@@ -1,5 +1,7 @@
 //! How far sums are from direct sums in double precision.
 
+use std::collections::HashMap;
+
 use fmm::samples::Random;
 use fmm::{Potentials, direct};
 
@@ -70,19 +72,20 @@ impl Errors {
     }
 }
 
-/// Distinct indices below `count`: `samples` random ones, or all.
+/// Distinct indices below `count`: `samples` random ones, or all. The first of a shuffle, of which
+/// only what was moved is stored.
 fn sample(count: usize, samples: usize) -> Vec<usize> {
-    let mut indices: Vec<usize> = (0..count).collect();
     if count <= samples {
-        return indices;
+        return (0..count).collect();
     }
     let mut random = Random::new(SAMPLE_SEED);
-    for place in 0..samples {
+    let mut moved = HashMap::<usize, usize>::new();
+    let one = |place: usize| {
         let other = place + random.below(count - place);
-        indices.swap(place, other);
-    }
-    indices.truncate(samples);
-    indices
+        let here = moved.get(&place).copied().unwrap_or(place);
+        moved.insert(other, here).unwrap_or(other)
+    };
+    (0..samples).map(one).collect()
 }
 
 /// The larger of two errors; NaN is worse than any.
@@ -117,6 +120,11 @@ mod tests {
         chosen.dedup();
         assert_eq!(chosen.len(), 1000);
         assert_eq!(sample(3, 1000), [0, 1, 2]);
+        // As a shuffle of all has them.
+        let (count, mut random) = (1200, Random::new(SAMPLE_SEED));
+        let mut all: Vec<usize> = (0..count).collect();
+        (0..1000).for_each(|place| all.swap(place, place + random.below(count - place)));
+        assert_eq!(sample(count, 1000), all[..1000]);
     }
 
     #[test]

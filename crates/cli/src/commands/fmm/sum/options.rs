@@ -7,6 +7,7 @@ use fmm::Options;
 
 use super::Input;
 use crate::commands::arguments::{Several, parse_count, parse_tolerance};
+use crate::machine::backend::Backend;
 use crate::machine::ranks::Ranks;
 use crate::machine::{backend, memory};
 use crate::report::units;
@@ -103,15 +104,19 @@ fn parse_repeats(text: &str) -> Result<NonZeroUsize, String> {
 /// Refuses sums that do not fit into memory, before anything is made for them.
 pub(crate) fn check_memory(
     args: &Args,
+    ranks: &Ranks,
     points: usize,
     densities: usize,
     dipoles: bool,
 ) -> Result<(), Failure> {
     // Coordinates of points, charges and dipoles, results; the least that a plan keeps of each
-    // point.
+    // point. One that is wholly on a GPU keeps nothing.
     let values = 2 + 3 * u64::from(dipoles) + 3 * u64::from(args.gradient);
-    let point =
-        (densities as u64).checked_mul(8 * values).and_then(|bytes| bytes.checked_add(24 + 100));
+    let on_gpu = ranks.size() == 1 && args.on.backend == Backend::Cuda;
+    let planned = if on_gpu && args.mode != Some(Mode::Treecode) { 0 } else { 100 };
+    let point = (densities as u64)
+        .checked_mul(8 * values)
+        .and_then(|bytes| bytes.checked_add(24 + planned));
     let all = point.and_then(|bytes| bytes.checked_mul(points as u64));
     let what = format!(
         "the sum of {} points and {} densities",

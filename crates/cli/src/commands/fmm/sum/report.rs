@@ -86,7 +86,9 @@ pub(super) struct OnGpu {
     pub(super) m2l_operations: f64,
     pub(super) close_pairs: u64,
     pub(super) boxes: u64,
+    /// What the plan keeps, and the most that planning held.
     pub(super) memory_bytes: u64,
+    pub(super) planning_bytes: u64,
 }
 
 /// When a stage ran, in seconds from the start of the sum.
@@ -167,6 +169,7 @@ impl Report {
                 close_pairs: gpu.close_pairs,
                 boxes: gpu.boxes,
                 memory_bytes: info.memory_bytes,
+                planning_bytes: gpu.planning_bytes,
             }),
             threads: machine::threads(),
             ranks: on_ranks,

@@ -35,10 +35,13 @@ impl Report {
         };
         let gpu = self.gpu.as_ref().map_or_else(String::new, |gpu| {
             format!(
-                "\n gpu      {}: {} with data in its memory, tree and lists {}",
+                "\n gpu      {}: {} with data in its memory, tree and lists {}\n\
+                 \x20          {} of its memory, {} while it was planned",
                 gpu.name,
                 units::duration(gpu.apply_s),
-                units::duration(gpu.tree_s)
+                units::duration(gpu.tree_s),
+                units::bytes(gpu.memory_bytes),
+                units::bytes(gpu.planning_bytes),
             )
         });
         let ranks = self.ranks.as_ref().map_or_else(String::new, |ranks| {
