@@ -271,7 +271,8 @@ impl Slopes {
         Selection { diameters: of_means.diameters.max(COARSE_REACH), ..of_means.clone() }
     }
 
-    /// For the operator that has these pairs, as [`Near::new`](super::Near::new). `check(entries)` may refuse that many.
+    /// For the operator that has these pairs, as [`Near::new`](super::Near::new). `check(entries)`
+    /// may refuse that many.
     ///
     /// # Errors
     /// [`Error::Interrupted`], and what `check` says.

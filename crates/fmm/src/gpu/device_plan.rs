@@ -123,8 +123,8 @@ impl Tables {
 }
 
 impl DevicePlan {
-    /// Of points with their places in boxes and their close pairs, their tree, lists, expansions and
-    /// what a treecode evaluates; truncation numbers are `numbers`, `share` is there on ranks.
+    /// Of points with their places in boxes and their close pairs, their tree, lists, expansions
+    /// and what a treecode evaluates; truncation numbers are `numbers`, `share` is there on ranks.
     pub(super) fn new(
         device: &Device,
         precision: Precision,

@@ -12,9 +12,9 @@ use crate::lists::{Rows, acceptance};
 use crate::truncation::Class;
 
 /// Slots of the table of distinct batches at first, how many times more the next one has if it gets
-/// too full, and the most: uniform points have 300 to 1,200 vectors on each level. A surface cuts off
-/// corners of large boxes, which stay leaves next to small ones, by vectors of many kinds: 13,000
-/// for 4 million points on a sphere, about 2.3 times as many for each 4 times as many points.
+/// too full, and the most: uniform points have 300 to 1,200 vectors on each level. A surface cuts
+/// off corners of large boxes, which stay leaves next to small ones, by vectors of many kinds:
+/// 13,000 for 4 million points on a sphere, about 2.3 times as many for each 4 times as many.
 const TABLE: usize = 1 << 17;
 const MORE_SLOTS: usize = 8;
 const MOST_SLOTS: usize = 1 << 26;
@@ -95,9 +95,9 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// With `far` none nothing is translated: all pairs are near. The pairs are found twice: once to
-    /// count those of each batch and each target box, then each goes to its place. That takes no
-    /// memory but the lists'.
+    /// With `far` none nothing is translated: all pairs are near. The pairs are found twice: once
+    /// to count those of each batch and each target box, then each goes to its place. That takes
+    /// no memory but the lists'.
     pub(super) fn new(device: &Device, tree: &Tree, far: Option<Stencil>) -> Result<Self, Error> {
         Self::with_table(device, tree, far, TABLE)
     }

@@ -55,8 +55,8 @@ pub struct GpuInfo {
     pub close_pairs: u64,
     /// Boxes of the octree.
     pub boxes: u64,
-    /// Bytes of the GPU's memory that planning held at most; `Info::memory_bytes` are those that the
-    /// plan keeps.
+    /// Bytes of the GPU's memory that planning held at most; `Info::memory_bytes` are those that
+    /// the plan keeps.
     pub planning_bytes: u64,
 }
 
