@@ -2,7 +2,8 @@
 //!
 //! What a point takes is known; boxes and lists follow from how points are spread, which a sample
 //! tells. Constants are those of uniform points in a cube and on a sphere, and of clusters and
-//! graded plates, as counted on trees of 2^18 to 2^20 points; a test compares with what plans take.
+//! graded plates, as counted on trees of 2^18 to 2^20 points; truncation numbers are those of plans
+//! at 1e-5 and 1e-8, and lines through these. A test compares with what plans take.
 
 use cuda::Device;
 
@@ -14,7 +15,7 @@ use super::{far_matrices, tuning};
 use crate::morton::{MAX_DEPTH, Sample};
 use crate::near::CLOSE_SINGLE;
 use crate::tree::Root;
-use crate::truncation::expected;
+use crate::truncation::{P_MAX, expected};
 use crate::{Backend, Error, Mode, Options, Precision};
 
 /// How points are spread.
@@ -25,10 +26,6 @@ pub(super) struct Spread {
     /// How much more boxes there are than of a uniform set.
     uneven: f64,
 }
-
-/// Truncation numbers where boxes of different sizes are translated into each other, over those of
-/// leaves of one size.
-const OF_SIZES: f64 = 1.27;
 
 /// Points of a sample that must share boxes for their number to be trusted.
 const TRUSTED: f64 = 2000.0;
@@ -203,13 +200,18 @@ impl Planned<'_> {
         let kept = if (0.75..1.0).contains(&(close / guessed)) { guessed } else { close };
         let closing = lists + f64::max(pairs * guessed, pairs * kept + 24.0 * close + again);
 
-        // That of leaves, which most boxes are.
-        let p = 1.2 * expected::stored(options.tolerance).max(3.0);
+        // That of leaves, which most boxes are: of their translations, and stored. Both grow faster
+        // than digits do from 1e-5 on, where few terms of the closest pairs are left out.
+        let digits = -options.tolerance.ln();
+        let p = f64::max(1.2 * expected::stored(options.tolerance).max(3.0), 1.9 * digits - 12.0);
+        let p = p.min(P_MAX as f64);
+        let leaf = p.max(3.1 * digits - 22.0).min(P_MAX as f64);
         let kinds = if options.mode == Mode::Fmm { 2.0 } else { 1.0 };
-        // Between boxes of different sizes p' is 14 where leaves have 11.
+        // Between boxes of different sizes p' is another.
         let between_sizes = spread.between_sizes(leaves);
-        let of_sizes = OF_SIZES * p;
-        let stored = if between_sizes > 0.0 { of_sizes } else { p };
+        let of_sizes = (1.42 * digits - 1.1).max(p);
+        let of_surface = (2.1 * digits - 7.0).clamp(p, P_MAX as f64);
+        let stored = if between_sizes > 0.0 { of_surface } else { leaf };
         let expansions = count * (kinds * stored * stored * scalar + 64.0);
         // Large boxes are few and stand for many points: each level up has more terms, and levels
         // share the matrices of equal vectors; with screening each has its own.
@@ -385,13 +387,14 @@ mod tests {
     fn a_thousand_million_points_fit_where_they_should() {
         let options = Options { tolerance: 1e-5, ..Options::default() };
         let planned = planned(&options);
-        for spread in [Spread::UNIFORM, SURFACE] {
+        // Ranks keep targets apart from sources.
+        for (spread, of_rank) in [(Spread::UNIFORM, 1 << 30), (SURFACE, 3 << 28)] {
             let need = planned.need(1 << 30, None, spread);
             assert!(need.most() < planned.free, "{need:?}");
             assert!(10 * need.planning() < 13 * need.plan(), "{need:?}");
             let need = planned.need(3 << 30, None, spread);
             assert!(need.most() > planned.free, "{need:?}");
-            assert!(planned.of_rank(1 << 30, 1 << 30, spread) < planned.free);
+            assert!(planned.of_rank(of_rank, of_rank, spread) < planned.free);
         }
     }
 }
