@@ -123,12 +123,13 @@ pub fn own_sums(group: &Group, case: &Case, options: &Options, spread: Spread) -
     Own { targets: own_targets, potential, gradient, info: plan.rank_info().clone() }
 }
 
-/// Asserts that the sums of a group are within the tolerance, at up to about 800 targets.
+/// Asserts that the sums of a group are within the tolerance, at up to about 8000 targets: a few of
+/// many, as in the middle of a cluster, may be ten times as far off as all.
 /// Collective.
 pub fn assert_within(group: &Group, case: &Case, options: &Options, spread: Spread) -> RankInfo {
     let (m, k) = (case.targets().len(), case.densities);
     let own = own_sums(group, case, options, spread);
-    let every = m.div_ceil(800).max(1);
+    let every = m.div_ceil(8000).max(1);
     let some: Vec<usize> = (0..own.targets.len()).step_by(every).collect();
     let at: Vec<[f64; 3]> = some.iter().map(|&i| case.targets()[own.targets[i]]).collect();
     let (mut exact, mut slopes) = (vec![0.0; k * at.len()], vec![0.0; 3 * k * at.len()]);
