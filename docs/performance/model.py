@@ -61,9 +61,10 @@ IMBALANCE = 1.07
 # Of one GPU: share of M2L in its time, which grows as the fourth power of p' (docs/performance.md, "GPU").
 M2L = 0.35
 
-# Bytes of GPU memory for each point of a rank, as the estimate that refuses a plan counts them (fmm::gpu::device_plan), and of
-# host memory by measured peaks (docs/clusters.md, 2 ranks).
-GPU_BYTES = 256
+# Bytes of GPU memory for each point of a rank: those of plans on one GPU while they are made (docs/performance.md, "A thousand
+# million points on one GPU"), and 24 of a rank's targets, which are kept apart (fmm::gpu::estimate). Of host memory by measured
+# peaks (docs/clusters.md, 2 ranks).
+GPU_BYTES = {"cube": 52 + 24, "sphere": 90 + 24}
 HOST_BYTES = {"cube": 311, "sphere": 433}
 MEMORY = {"H100, 80 GB": 85e9, "H200, 141 GB": 150e9}
 HOST_MEMORY = 2e12 / 8  # of one rank on a node of 2 TB with 8 GPUs
@@ -308,7 +309,7 @@ def tables_of_predictions(times):
                     seconds = of(distribution, n / ranks, ranks, True)
                     base = first.setdefault((distribution, of), seconds * ranks)
                     cells.append(f"{seconds:.3f} ({base / seconds:.0f})")
-            fits = [name for name, memory in MEMORY.items() if n / ranks < memory / GPU_BYTES]
+            fits = [name for name, memory in MEMORY.items() if n / ranks < memory / max(GPU_BYTES.values())]
             row(ranks, power(n / ranks), fits[0] if fits else "none", *cells)
 
 
@@ -316,8 +317,9 @@ def table_of_limits():
     print()
     header("what", "holds to")
     for name, memory in MEMORY.items():
-        most = memory / GPU_BYTES
-        row(f"memory of a GPU, {name}, {GPU_BYTES} bytes a point", f"{most:.1e} points a GPU, {1024 * most:.1e} on 1,024")
+        for distribution, each in GPU_BYTES.items():
+            most = memory / each
+            row(f"memory of a GPU, {name}, {each} bytes a point ({distribution})", f"{most:.1e} points a GPU, {1024 * most:.1e} on 1,024")
     for distribution, each in HOST_BYTES.items():
         most = HOST_MEMORY / each
         row(f"memory of the host, 250 GB a rank, {each} bytes a point ({distribution})", f"{most:.1e} a rank, {1024 * most:.1e}")
