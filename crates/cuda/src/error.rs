@@ -74,7 +74,7 @@ pub enum Error {
     },
 }
 
-/// Bytes in a unit that people read.
+/// Bytes in the binary unit that keeps three digits, for messages.
 pub fn in_units(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let (mut value, mut unit) = (bytes as f64, 0);

@@ -46,6 +46,7 @@ mod truncation;
 mod tuning;
 mod vectors;
 
+pub use cuda::in_units;
 pub use error::Error;
 pub use gpu::{DeviceInfo, Error as GpuError, GpuInfo, Span, check_gpu, gpus};
 pub use options::{Backend, Kernel, Mode, Options, Precision, Stencil, Truncation};

@@ -7,7 +7,7 @@ use super::kernels::{Kernel, count};
 use super::near::DeviceNear;
 use crate::Error;
 use crate::operator::far;
-use crate::operator::host::Sampling;
+use crate::operator::sampling::Sampling;
 use crate::quadrature::sums::Rule;
 use crate::solve::backend::Sampled;
 use crate::solve::schedule::PlanSchedule;

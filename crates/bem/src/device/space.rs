@@ -8,8 +8,8 @@ use super::kernels::{Kernel, count};
 use super::{DevicePreconditioner, DeviceProduct};
 use crate::Error;
 use crate::solve::backend::Equations;
-use crate::solve::gmres::VectorSpace;
 use crate::solve::schedule::PlanSchedule;
+use crate::solve::vectors::VectorSpace;
 
 /// Blocks that share an inner product.
 const PARTS: usize = 512;

@@ -221,7 +221,7 @@ impl Near {
     /// # Errors
     /// [`Error::Interrupted`], and what `check` says.
     pub(crate) fn new<I: PairIntegrals<Entry = f64>>(
-        (panels, share): (&Panels, Option<&Share>),
+        of: (&Panels, Option<&Share>),
         selection: &Selection,
         integrals: &I,
         precision: Precision,
@@ -229,22 +229,15 @@ impl Near {
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
         let blocks = match precision {
-            Precision::Single => Blocks::Single(Self::assemble(
-                (panels, share),
-                selection,
-                integrals,
-                check,
-                progress,
-            )?),
-            Precision::Double => Blocks::Double(Self::assemble(
-                (panels, share),
-                selection,
-                integrals,
-                check,
-                progress,
-            )?),
+            Precision::Single => {
+                Blocks::Single(Self::assemble(of, selection, integrals, check, progress)?)
+            }
+            Precision::Double => {
+                Blocks::Double(Self::assemble(of, selection, integrals, check, progress)?)
+            }
         };
-        Ok(Self { rows: panels.len(), columns: panels.len(), blocks })
+        let panels = of.0.len();
+        Ok(Self { rows: panels, columns: panels, blocks })
     }
 
     fn assemble<V: Value, I: PairIntegrals<Entry = f64>>(

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use comm::Group;
 
 use super::fast_sum::FastSum;
-use super::host::{Host, Part, Sampling};
+use super::host::Host;
 use super::layer::Layer;
+use super::sampling::{Part, Sampling};
 use crate::device::{
     self, DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, OnDevice,
 };

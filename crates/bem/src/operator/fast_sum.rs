@@ -1,7 +1,7 @@
 //! The fast sum of an operator: its plan, how exact it is, and when it is made more so.
 
-use super::host::{Part, Sampling};
 use super::points::QuadraturePoints;
+use super::sampling::{Part, Sampling};
 use crate::constants::{COINCIDENT, COINCIDENT_POTENTIALS, ROUNDING, SHARE, TIGHTEST};
 use crate::near::pairs::RowKind;
 use crate::solve::plan::Plan;

@@ -12,8 +12,8 @@
 //! business.
 
 use super::fast_sum::SampledError;
-use super::host::Sampling;
 use super::points::QuadraturePoints;
+use super::sampling::Sampling;
 use crate::Error;
 use crate::geometry::triangle::Vec3;
 use crate::near::pairs::RowKind;

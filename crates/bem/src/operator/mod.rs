@@ -9,4 +9,6 @@ pub(crate) mod fast_sum;
 pub(crate) mod host;
 pub(crate) mod layer;
 pub(crate) mod points;
+mod product;
+pub(crate) mod sampling;
 pub(crate) mod surface;

@@ -8,3 +8,4 @@ pub(crate) mod gmres;
 pub(crate) mod lu;
 pub(crate) mod plan;
 pub(crate) mod schedule;
+pub(crate) mod vectors;

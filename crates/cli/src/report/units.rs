@@ -109,15 +109,7 @@ pub(crate) fn duration(seconds: f64) -> String {
 
 /// Bytes in the binary unit that keeps three digits.
 pub(crate) fn bytes(count: u64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = count as f64;
-    let mut unit = 0;
-    while value >= 1000.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    let decimals = if unit == 0 || value >= 100.0 { 0 } else { 1 };
-    format!("{value:.decimals$} {}", UNITS[unit])
+    fmm::in_units(count)
 }
 
 #[cfg(test)]

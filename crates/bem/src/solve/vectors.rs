@@ -1,0 +1,240 @@
+//! What GMRES does with vectors, wherever they are: products, sums, inner products, and an
+//! orthonormal basis.
+//!
+//! The basis is made by modified Gram-Schmidt, applied twice. Where ranks have parts of the vectors
+//! it is classical Gram-Schmidt, twice too: all overlaps of a pass are one message. (L. Giraud, J.
+//! Langou, M. Rozloznik, Comput. Math. Appl. 50 (2005) 1069: twice is enough.)
+
+use comm::Group;
+use rayon::prelude::*;
+
+use super::gmres::{InexactBudget, LinearOperator, Metric};
+use crate::Error;
+use crate::geometry::share;
+
+/// Vectors, wherever they are, and what GMRES does with them.
+pub(crate) trait VectorSpace {
+    /// One vector, or several side by side.
+    type Vector;
+
+    /// A x for `columns` vectors side by side.
+    fn apply(&mut self, x: &Self::Vector, columns: usize) -> Result<Self::Vector, Error>;
+    /// The same as exactly as a step needs it.
+    fn apply_inexact(
+        &mut self,
+        x: &Self::Vector,
+        columns: usize,
+        _slack: InexactBudget,
+    ) -> Result<Self::Vector, Error> {
+        self.apply(x, columns)
+    }
+    /// M x for `columns` vectors side by side.
+    fn precondition(&mut self, x: &Self::Vector, columns: usize) -> Result<Self::Vector, Error>;
+    /// A zero vector.
+    fn zeros(&self) -> Result<Self::Vector, Error>;
+    /// Vectors side by side.
+    fn joined(&self, vectors: &[&Self::Vector]) -> Result<Self::Vector, Error>;
+    /// Vectors that lay side by side.
+    fn parted(&self, vectors: Self::Vector, columns: usize) -> Result<Vec<Self::Vector>, Error>;
+    /// The weighted inner product of this right-hand side.
+    fn dot(&self, column: usize, u: &Self::Vector, v: &Self::Vector) -> Result<f64, Error>;
+    /// y += a x.
+    fn add(&self, a: f64, x: &Self::Vector, y: &mut Self::Vector) -> Result<(), Error>;
+    /// x *= a.
+    fn scale(&self, a: f64, x: &mut Self::Vector) -> Result<(), Error>;
+    /// The relative size of a right-hand side's true residual that `x` leaves, if it is not its
+    /// norm over that of b.
+    fn measure(
+        &self,
+        column: usize,
+        x: &Self::Vector,
+        r: &Self::Vector,
+    ) -> Result<Option<f64>, Error>;
+    /// The weighted norm.
+    fn norm(&self, column: usize, v: &Self::Vector) -> Result<f64, Error> {
+        Ok(self.dot(column, v, v)?.sqrt())
+    }
+    /// Takes out of each vector, of these right-hand sides, its parts along an orthonormal basis.
+    fn orthogonalise(
+        &self,
+        bases: &[(usize, &[Self::Vector])],
+        vectors: &mut [Self::Vector],
+    ) -> Result<Vec<Orthogonalised>, Error> {
+        modified_gram_schmidt(self, bases, vectors)
+    }
+}
+
+/// What a basis finds in a vector.
+pub(crate) struct Orthogonalised {
+    /// Along each vector of the basis.
+    pub(super) overlaps: Vec<f64>,
+    /// The vector's norm before, and what is left of it.
+    pub(super) size: f64,
+    pub(super) left: f64,
+}
+
+/// Modified Gram-Schmidt, twice.
+fn modified_gram_schmidt<S: VectorSpace + ?Sized>(
+    space: &S,
+    bases: &[(usize, &[S::Vector])],
+    vectors: &mut [S::Vector],
+) -> Result<Vec<Orthogonalised>, Error> {
+    let one = |(&(column, basis), w): (&(usize, &[S::Vector]), &mut S::Vector)| {
+        let size = space.norm(column, w)?;
+        let mut overlaps = vec![0.0; basis.len()];
+        for _ in 0..2 {
+            for (total, v) in overlaps.iter_mut().zip(basis) {
+                let overlap = space.dot(column, v, w)?;
+                space.add(-overlap, v, w)?;
+                *total += overlap;
+            }
+        }
+        Ok(Orthogonalised { overlaps, size, left: space.norm(column, w)? })
+    };
+    bases.iter().zip(vectors).map(one).collect()
+}
+
+/// Vectors in the processor's memory.
+pub(super) struct Host<'a> {
+    /// Ranks that have some values each.
+    pub(super) group: Option<&'a Group>,
+    pub(super) operator: &'a mut dyn LinearOperator,
+    pub(super) preconditioner: &'a mut dyn LinearOperator,
+    pub(super) metric: Metric<'a>,
+    pub(super) n: usize,
+}
+
+impl Host<'_> {
+    /// The inner product of what this rank has.
+    fn own_dot(&self, column: usize, u: &[f64], v: &[f64]) -> f64 {
+        let of_column = self.metric.weights.get(column * self.n..(column + 1) * self.n);
+        dot(u, v, of_column.unwrap_or(self.metric.weights))
+    }
+}
+
+impl VectorSpace for Host<'_> {
+    type Vector = Vec<f64>;
+
+    fn apply(&mut self, x: &Vec<f64>, columns: usize) -> Result<Vec<f64>, Error> {
+        let mut y = vec![0.0; x.len()];
+        self.operator.apply(x, &mut y, columns)?;
+        Ok(y)
+    }
+
+    fn apply_inexact(
+        &mut self,
+        x: &Vec<f64>,
+        columns: usize,
+        budget: InexactBudget,
+    ) -> Result<Vec<f64>, Error> {
+        let mut y = vec![0.0; x.len()];
+        self.operator.apply_inexact(x, &mut y, columns, budget)?;
+        Ok(y)
+    }
+
+    fn precondition(&mut self, x: &Vec<f64>, columns: usize) -> Result<Vec<f64>, Error> {
+        let mut y = vec![0.0; x.len()];
+        self.preconditioner.apply(x, &mut y, columns)?;
+        Ok(y)
+    }
+
+    fn zeros(&self) -> Result<Vec<f64>, Error> {
+        Ok(vec![0.0; self.n])
+    }
+
+    fn joined(&self, vectors: &[&Vec<f64>]) -> Result<Vec<f64>, Error> {
+        let mut all = Vec::with_capacity(vectors.len() * self.n);
+        vectors.iter().for_each(|v| all.extend_from_slice(v));
+        Ok(all)
+    }
+
+    fn parted(&self, vectors: Vec<f64>, columns: usize) -> Result<Vec<Vec<f64>>, Error> {
+        if columns == 1 {
+            return Ok(vec![vectors]);
+        }
+        let part = |column: usize| vectors[column * self.n..(column + 1) * self.n].to_vec();
+        Ok((0..columns).map(part).collect())
+    }
+
+    fn dot(&self, column: usize, u: &Vec<f64>, v: &Vec<f64>) -> Result<f64, Error> {
+        let mut product = [self.own_dot(column, u, v)];
+        if let Some(group) = self.group {
+            share::sum(&**group, &mut product)?;
+        }
+        Ok(product[0])
+    }
+
+    /// Classical Gram-Schmidt, twice, if ranks share vectors: each time is one message for the
+    /// overlaps of all vectors.
+    fn orthogonalise(
+        &self,
+        bases: &[(usize, &[Vec<f64>])],
+        vectors: &mut [Vec<f64>],
+    ) -> Result<Vec<Orthogonalised>, Error> {
+        let Some(group) = self.group else { return modified_gram_schmidt(self, bases, vectors) };
+        let none = |(_, basis): &(usize, &[Vec<f64>])| Orthogonalised {
+            overlaps: vec![0.0; basis.len()],
+            size: f64::NAN,
+            left: f64::NAN,
+        };
+        let mut found: Vec<Orthogonalised> = bases.iter().map(none).collect();
+        for _ in 0..2 {
+            let mut sums = Vec::new();
+            for ((column, basis), w) in bases.iter().zip(&*vectors) {
+                sums.extend(basis.iter().map(|v| self.own_dot(*column, v, w)));
+                sums.push(self.own_dot(*column, w, w));
+            }
+            share::sum(&**group, &mut sums)?;
+            let mut sums = &sums[..];
+            for (((_, basis), w), found) in bases.iter().zip(&mut *vectors).zip(&mut found) {
+                let (overlaps, rest) = sums.split_at(basis.len());
+                let (square, rest) = (rest[0], &rest[1..]);
+                sums = rest;
+                for ((total, &overlap), v) in found.overlaps.iter_mut().zip(overlaps).zip(*basis) {
+                    self.add(-overlap, v, w)?;
+                    *total += overlap;
+                }
+                if found.size.is_nan() {
+                    found.size = square.sqrt();
+                }
+                let taken: f64 = overlaps.iter().map(|overlap| overlap * overlap).sum();
+                // The difference has digits where little is taken.
+                found.left = if taken <= 0.5 * square { (square - taken).sqrt() } else { f64::NAN };
+            }
+        }
+        for (((column, _), w), found) in bases.iter().zip(&*vectors).zip(&mut found) {
+            if found.left.is_nan() {
+                found.left = self.norm(*column, w)?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn add(&self, a: f64, x: &Vec<f64>, y: &mut Vec<f64>) -> Result<(), Error> {
+        y.par_chunks_mut(PIECE).zip(x.par_chunks(PIECE)).for_each(|(y, x)| {
+            y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+        });
+        Ok(())
+    }
+
+    fn scale(&self, a: f64, x: &mut Vec<f64>) -> Result<(), Error> {
+        x.iter_mut().for_each(|x| *x *= a);
+        Ok(())
+    }
+
+    fn measure(&self, column: usize, x: &Vec<f64>, r: &Vec<f64>) -> Result<Option<f64>, Error> {
+        Ok(self.metric.measure.map(|measure| measure(column, x, r)))
+    }
+}
+
+/// Vectors are processed in pieces of this length, whose sums are added in order: the same result
+/// on any number of threads.
+const PIECE: usize = 16_384;
+
+fn dot(u: &[f64], v: &[f64], weights: &[f64]) -> f64 {
+    let piece = |((u, v), w): ((&[f64], &[f64]), &[f64])| -> f64 {
+        u.iter().zip(v).zip(w).map(|((u, v), w)| u * v * w).sum()
+    };
+    let pieces = u.par_chunks(PIECE).zip(v.par_chunks(PIECE)).zip(weights.par_chunks(PIECE));
+    pieces.map(piece).collect::<Vec<f64>>().into_iter().sum()
+}
