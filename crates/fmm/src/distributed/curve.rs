@@ -32,17 +32,14 @@ mod tests {
             let (least, most) = (1000 / ranks, 1000_usize.div_ceil(ranks));
             assert!(counts.iter().all(|&count| (least..=most).contains(&count)), "{ranks}");
         }
-        // Half of the cube each.
+        // Half of the cube each, along one of the axes, but for points that the cube about them is
+        // not halved between.
         let owners = along_curve(&points, 2);
-        let wrong = points.iter().zip(&owners).filter(|(x, owner)| (x[2] > 0.5) != (**owner == 1));
-        let axes = [0, 1, 2].map(|axis| {
-            points
-                .iter()
-                .zip(&owners)
-                .filter(|(x, owner)| (x[axis] > 0.5) != (**owner == 1))
-                .count()
+        let misplaced = [0, 1, 2].map(|axis| {
+            let is_upper = points.iter().map(|x| x[axis] > 0.5);
+            is_upper.zip(&owners).filter(|(upper, owner)| *upper != (**owner == 1)).count()
         });
-        assert!(axes.iter().any(|&count| count < 50), "{axes:?} {}", wrong.count());
+        assert!(misplaced.iter().any(|&count| count < 50), "{misplaced:?}");
         assert!(along_curve(&[], 3).is_empty());
         assert_eq!(along_curve(&points, 0), vec![0; 1000]);
     }
