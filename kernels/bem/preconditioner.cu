@@ -299,13 +299,13 @@ __device__ __forceinline__ u32 place_of(const u32* starts, const u32* columns, u
 // Entries of pairs (c, d) of clusters, in rows of `count` clusters, one warp each, from distances
 // alone. clusters: centre and radius; cells: centre and share of the cluster's area; cell_starts:
 // cells of each cluster; member_starts: panels of each cell; variances of the clouds: of cells, of
-// panels and of clusters.
+// panels and of clusters. Of so many ranks this one has every ranks-th row; others' are left alone.
 extern "C" __global__ void coarse_entries(u32 count, const u32* starts, const u32* columns, const double* clusters,
                                           const double* cells, const u32* cell_starts, const u32* member_starts,
                                           const u32* members, const double* shares, const double* centroids,
                                           const double* cell_variances, const double* panel_variances,
                                           const double* cluster_variances, const Image* images, u32 image_count,
-                                          double* entries) {
+                                          u32 rank, u32 ranks, double* entries) {
     u64 entry = ((u64)blockIdx.x * THREADS + threadIdx.x) / 32;
     u32 lane = threadIdx.x % 32;
     if (entry >= starts[count]) return;
@@ -317,7 +317,7 @@ extern "C" __global__ void coarse_entries(u32 count, const u32* starts, const u3
         else end = middle;
     }
     u32 d = columns ? columns[entry] : (u32)(entry - starts[c]);
-    if (d > c) return;
+    if (d > c || c % ranks != rank) return;
     const double *at_c = clusters + 4 * (u64)c, *at_d = clusters + 4 * (u64)d;
     auto summed = [&](const double* p, const double* q, double variance) {
         return over_images(images, image_count, at(p), at(q), [=](double r) { return of_clouds(r, variance); });
@@ -352,15 +352,15 @@ extern "C" __global__ void coarse_entries(u32 count, const u32* starts, const u3
 }
 
 // Puts the near field's entries in the place of what distances say; pair_starts, pair_columns: the
-// pairs of clusters.
+// pairs of clusters; own: whether a row counts, all do if it is null.
 extern "C" __global__ void coarse_correct(u32 n, const u32* starts, const u32* columns, const VALUE* values,
-                                          const double* diagonal, const u32* pair_starts, const u32* pair_columns,
-                                          const double* clusters, const u32* cluster, const double* cells, const u32* cell,
+                                          const double* diagonal, const u32* own, const u32* pair_starts,
+                                          const u32* pair_columns, const double* clusters, const u32* cluster, const double* cells, const u32* cell,
                                           const double* shares, const double* centroids, const double* cell_variances,
                                           const double* panel_variances, const Image* images, u32 image_count,
                                           double* entries) {
     u32 thread = blockIdx.x * THREADS + threadIdx.x, i = thread / LANES, lane = thread % LANES;
-    if (i >= n) return;
+    if (i >= n || (own && !own[i])) return;
     u32 c = cluster[i];
     if (lane == 0) {
         u32 place = place_of(pair_starts, pair_columns, c, c);

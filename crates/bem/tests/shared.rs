@@ -1,6 +1,10 @@
-//! Solves that ranks share, against those of one process.
+//! Solves that ranks share, against those of one process. On cores, and on a GPU that all ranks
+//! share, if there is one; elsewhere that is skipped with a printed reason, unless
+//! FARAD_REQUIRE_GPU=1.
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
+use std::sync::LazyLock;
 
 use bem::{
     Density, Electrostatics, Excitation, Images, Media, Method, Mirror, PointCharge, Prepared,
@@ -11,6 +15,11 @@ use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
 use mesh::mirror::Plane;
 
 const TOLERANCE: f64 = 1e-6;
+
+static BACKENDS: LazyLock<Vec<fmm::Backend>> = LazyLock::new(|| {
+    let gpu = cuda::testing::device_for("shared solves", || cuda::Device::open(0)).unwrap();
+    [fmm::Backend::Cpu].into_iter().chain(gpu.map(|_| fmm::Backend::Cuda)).collect()
+});
 
 /// Surfaces, and the conductor and permittivities (outside, inside) of each group.
 struct Case {
@@ -38,11 +47,18 @@ impl Case {
         }
     }
 
-    fn solve(&self, ranks: Option<Ranks>) -> Electrostatics {
-        self.with_prepared(ranks, |mut prepared| prepared.solve(&self.excitations, &Quiet).unwrap())
+    fn solve(&self, backend: fmm::Backend, ranks: Option<Ranks>) -> Electrostatics {
+        self.with_prepared(backend, ranks, |mut prepared| {
+            prepared.solve(&self.excitations, &Quiet).unwrap()
+        })
     }
 
-    fn with_prepared<R>(&self, ranks: Option<Ranks>, work: impl FnOnce(Prepared) -> R) -> R {
+    fn with_prepared<R>(
+        &self,
+        backend: fmm::Backend,
+        ranks: Option<Ranks>,
+        work: impl FnOnce(Prepared) -> R,
+    ) -> R {
         let group = |t: usize| self.groups[self.mesh.groups_of(t)[0] as usize];
         let n = self.mesh.triangles.len();
         let conductor: Vec<Option<u32>> = (0..n).map(|t| group(t).0).collect();
@@ -58,7 +74,7 @@ impl Case {
         let options = SolveOptions {
             method: Method::Fmm,
             tolerance: TOLERANCE,
-            backend: fmm::Backend::Cpu,
+            backend,
             density: self.density,
             ranks,
             ..SolveOptions::default()
@@ -68,9 +84,15 @@ impl Case {
 
     /// Asserts that so many ranks find what one process does.
     fn assert_shared_by(&self, ranks: usize) {
-        let name = format!("{} on {ranks} ranks", self.name);
-        let alone = self.solve(None);
-        let all = comm::run(ranks, |group| self.solve(Some(Ranks(group.clone()))));
+        let alone = self.solve(fmm::Backend::Cpu, None);
+        for &backend in BACKENDS.iter() {
+            let all = comm::run(ranks, |group| self.solve(backend, Some(Ranks(group.clone()))));
+            let name = format!("{} on {ranks} ranks, {backend:?}", self.name);
+            Self::assert_same(&name, &all, &alone);
+        }
+    }
+
+    fn assert_same(name: &str, all: &[Electrostatics], alone: &Electrostatics) {
         for (rank, shared) in all.iter().enumerate() {
             assert_eq!(shared.responses.len(), alone.responses.len());
             for (k, (found, expected)) in shared.responses.iter().zip(&alone.responses).enumerate()
@@ -196,13 +218,16 @@ fn checks_and_estimates_are_those_of_one_process() {
     let base = SphereBase::Icosahedron;
     let coated = ConcentricSpheres { inner_radius: 1.0, outer_radius: 1.4, base, resolution };
     let mesh = coated.build().unwrap();
-    for density in [Density::Constant, Density::Linear] {
+    let densities = [Density::Constant, Density::Linear];
+    for (density, &backend) in
+        densities.into_iter().flat_map(|d| BACKENDS.iter().map(move |b| (d, b)))
+    {
         let mut case = Case::conductors("coated sphere", mesh.clone(), 1);
         case.groups = vec![(Some(0), 4.0, 4.0), (None, 1.0, 4.0)];
         case.density = density;
         let weights = vec![1.0; case.mesh.triangles.len()];
-        let find = |ranks: Option<Ranks>| {
-            case.with_prepared(ranks, |mut prepared| {
+        let find = |backend: fmm::Backend, ranks: Option<Ranks>| {
+            case.with_prepared(backend, ranks, |mut prepared| {
                 let answer = prepared.solve(&case.excitations, &Quiet).unwrap();
                 let of = (&case.excitations[0], bem::Charges::from(&answer.responses[0]));
                 let residual = prepared.sampled_residual(&[of], TOLERANCE).unwrap()[0];
@@ -217,10 +242,10 @@ fn checks_and_estimates_are_those_of_one_process() {
                 (residual.relative, estimate, missing, induced, refined.unwrap())
             })
         };
-        let alone = find(None);
-        let all = comm::run(3, |group| find(Some(Ranks(group.clone()))));
+        let alone = find(fmm::Backend::Cpu, None);
+        let all = comm::run(3, |group| find(backend, Some(Ranks(group.clone()))));
         let close = |a: f64, b: f64, within: f64| {
-            assert!((a - b).abs() <= within * b.abs(), "{density:?}: {a:e} {b:e}");
+            assert!((a - b).abs() <= within * b.abs(), "{density:?} {backend:?}: {a:e} {b:e}");
         };
         for found in &all {
             // Another rounding, and sums to a tolerance of the estimate's own.

@@ -1,24 +1,33 @@
 //! Conductors by local inverses over a coarse level, interfaces by their diagonals, on the device:
 //! the twin of `precondition::interfaces`.
 
-use cuda::{Buffer, Pointer};
+use std::sync::Arc;
+
+use cuda::{Buffer, Device, Pointer};
 
 use super::kernels::interfaces::{Chosen, Solve, THREADS};
 use super::kernels::{Kernel, count};
 use super::near::{DeviceNear, SparseRows};
 use super::{DeviceGeometry, DeviceTwoLevel};
+use crate::Error;
 use crate::geometry::panels::Panels;
+use crate::geometry::share::{self, Share};
 use crate::near::pairs::RowKind;
 use crate::precondition::local_inverse::NEIGHBOURS;
+use crate::precondition::shared::OfAll;
+use crate::solve::gmres::LinearOperator;
 
 /// What makes charges of residuals, for all panels.
 #[derive(Debug)]
 pub(crate) struct DevicePreconditioner {
+    device: Device,
     panels: usize,
     /// Of the conductors alone, if there are any.
     conductors: Option<Conductors>,
     /// `None` where all is metal.
     interfaces: Option<Interfaces>,
+    /// Where the panels are those that a rank holds, and some rank has interfaces.
+    share: Option<Arc<Share>>,
 }
 
 #[derive(Debug)]
@@ -43,45 +52,59 @@ struct Interfaces {
 }
 
 impl DevicePreconditioner {
-    /// From exact entries on close pairs; `conductor` of each panel, `None` on interfaces.
+    /// From exact entries on close pairs; `conductor` of each panel, `None` on interfaces. Of panels
+    /// that a rank holds given those of all, and collective then.
     ///
     /// # Errors
-    /// The GPU's.
+    /// The GPU's, and messages that do not pass.
     pub(crate) fn new(
         near: &DeviceNear,
         panels: &Panels,
         conductor: &[Option<u32>],
-    ) -> Result<Self, cuda::Error> {
+        of_all: Option<OfAll<'_>>,
+    ) -> Result<Self, Error> {
         let (device, n) = (near.geometry.device.clone(), near.len());
+        let group = of_all.map(|all| all.share.group());
+        let everywhere = of_all.map_or(conductor, |all| all.conductor);
         let owners: Vec<u32> = conductor.iter().flatten().copied().collect();
-        if owners.len() == n {
-            let two_level = DeviceTwoLevel::new(near, panels, &owners, NEIGHBOURS)?;
-            let conductors = Some(Conductors::new(near, two_level, &[])?);
-            return Ok(Self { panels: n, conductors, interfaces: None });
-        }
         let (metal, others): (Vec<u32>, Vec<u32>) =
             (0..n as u32).partition(|&i| conductor[i as usize].is_some());
+        let all = of_all.map(|all| all.conductors(&metal));
+        if everywhere.iter().all(Option::is_some) {
+            let two_level = DeviceTwoLevel::new(near, panels, &owners, NEIGHBOURS, all.as_ref())?;
+            let conductors = Some(Conductors::new(near, two_level, &[])?);
+            return Ok(Self { device, panels: n, conductors, interfaces: None, share: None });
+        }
         let mut index = vec![u32::MAX; n];
         metal.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
-        let index = device.upload(&index)?;
-        let interfaces = device.upload(&others)?;
-        let interfaces = Interfaces {
-            rows: near.part(&interfaces, &index)?,
-            panels: interfaces,
-            coupling: device.buffer(n)?,
-            diagonal: device.buffer(n)?,
-            solve: Kernel::new(&device, &near.value, THREADS)?,
-        };
-        let mut conductors = None;
-        if !metal.is_empty() {
-            let part = panels.subset(&metal);
+        let has_metal = everywhere.iter().any(Option::is_some);
+        let part = panels.subset(&metal);
+        let parted = || -> Result<_, cuda::Error> {
+            let index = device.upload(&index)?;
+            let interfaces = device.upload(&others)?;
+            let interfaces = Interfaces {
+                rows: near.part(&interfaces, &index)?,
+                panels: interfaces,
+                coupling: device.buffer(n)?,
+                diagonal: device.buffer(n)?,
+                solve: Kernel::new(&device, &near.value, THREADS)?,
+            };
             let kinds = vec![RowKind::Single; metal.len()];
-            let geometry = DeviceGeometry::new(&device, &part, &kinds, near.geometry.diameters)?;
-            let between = near.between(geometry, &device.upload(&metal)?, &index)?;
-            let two_level = DeviceTwoLevel::new(&between, &part, &owners, NEIGHBOURS)?;
+            let between = has_metal.then(|| {
+                let diameters = near.geometry.diameters;
+                let geometry = DeviceGeometry::new(&device, &part, &kinds, diameters)?;
+                near.between(geometry, &device.upload(&metal)?, &index)
+            });
+            Ok((interfaces, between.transpose()?))
+        };
+        let (interfaces, between) = share::agreed(group, parted().map_err(Error::from))?;
+        let mut conductors = None;
+        if let Some(between) = &between {
+            let two_level = DeviceTwoLevel::new(between, &part, &owners, NEIGHBOURS, all.as_ref())?;
             conductors = Some(Conductors::new(near, two_level, &metal)?);
         }
-        Ok(Self { panels: n, conductors, interfaces: Some(interfaces) })
+        let share = of_all.map(|all| Arc::clone(all.share));
+        Ok(Self { device, panels: n, conductors, interfaces: Some(interfaces), share })
     }
 
     /// For these media: what a normal derivative on panel i counts in its row, and the row's
@@ -99,16 +122,16 @@ impl DevicePreconditioner {
         Ok(())
     }
 
-    /// z = M v for `columns` vectors on the device.
+    /// z = M v for `columns` vectors on the device. Collective where ranks share the panels.
     ///
     /// # Errors
-    /// The GPU's.
+    /// The GPU's, and messages that do not pass.
     pub(crate) fn apply_on_device(
         &mut self,
         v: &Buffer<f64>,
         z: &Buffer<f64>,
         columns: usize,
-    ) -> Result<(), cuda::Error> {
+    ) -> Result<(), Error> {
         let Some(interfaces) = &self.interfaces else {
             let conductors = &mut self.conductors;
             return conductors
@@ -117,7 +140,7 @@ impl DevicePreconditioner {
         };
         let (mut metal, mut charges) = (0, Pointer::null());
         if let Some(conductors) = &mut self.conductors {
-            conductors.apply(self.panels, v, z, columns)?;
+            conductors.apply((self.panels, self.share.as_deref()), v, z, columns)?;
             (metal, charges) = (conductors.panels.len(), conductors.charges.pointer());
         }
         let SparseRows { starts, columns: entries, values } = &interfaces.rows;
@@ -135,7 +158,20 @@ impl DevicePreconditioner {
             v: v.pointer(),
             z: z.pointer(),
         };
-        interfaces.solve.over(interfaces.panels.len(), columns, solve)
+        Ok(interfaces.solve.over(interfaces.panels.len(), columns, solve)?)
+    }
+}
+
+/// Where vectors are in the processor's memory.
+impl LinearOperator for DevicePreconditioner {
+    fn len(&self) -> usize {
+        self.panels
+    }
+
+    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
+        let (there, result) = (self.device.upload(x)?, self.device.buffer(y.len())?);
+        self.apply_on_device(&there, &result, columns)?;
+        Ok(result.read(0, y)?)
     }
 }
 
@@ -155,14 +191,15 @@ impl Conductors {
         })
     }
 
-    /// The conductors' part of z = M v, of which `n` are all panels.
+    /// The conductors' part of z = M v, of which `n` are all panels, those next to a rank's own
+    /// among them.
     fn apply(
         &mut self,
-        n: usize,
+        (n, share): (usize, Option<&Share>),
         v: &Buffer<f64>,
         z: &Buffer<f64>,
         columns: usize,
-    ) -> Result<(), cuda::Error> {
+    ) -> Result<(), Error> {
         let own = self.panels.len();
         if self.charges.len() < columns * own {
             self.potentials = self.two_level.device().buffer(columns * own)?;
@@ -174,6 +211,17 @@ impl Conductors {
         self.chosen.over(own, columns, from)?;
         self.two_level.apply_on_device(&self.potentials, &self.charges, columns)?;
         let (panels, values) = (z.pointer(), self.charges.pointer());
-        self.chosen.over(own, columns, Chosen { panels, values, to_panels: true, ..from })
+        let to = Chosen { panels, values, to_panels: true, ..from };
+        self.chosen.over(own, columns, to)?;
+        if let Some(share) = share {
+            // Next to interfaces.
+            let mut held = vec![0.0; columns * n as usize];
+            let read = z.read(0, &mut held).map_err(Error::from);
+            share::agreed(Some(share.group()), read)?;
+            share.refresh(&mut held)?;
+            z.write_at(0, &held)?;
+            self.chosen.over(own, columns, Chosen { to_panels: false, ..to })?;
+        }
+        Ok(())
     }
 }

@@ -381,10 +381,13 @@ pub(super) mod preconditioner {
             panel_variances: Pointer<f64>,
             cluster_variances: Pointer<f64>,
             images: Images,
+            rank: u32,
+            ranks: u32,
             entries: Pointer<f64>,
         }
         struct CoarseCorrect = "coarse_correct" {
             matrix: Matrix,
+            own: Pointer<u32>,
             pair_starts: Pointer<u32>,
             pair_columns: Pointer<u32>,
             clusters: Pointer<[f64; 4]>,

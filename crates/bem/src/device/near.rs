@@ -292,6 +292,14 @@ impl DeviceNear {
         self.multiply_add.over(LANES * self.geometry.panels, columns, product)
     }
 
+    /// y += A x for vectors in the processor's memory, side by side.
+    pub(crate) fn multiply_add_there(&self, x: &[f64], y: &mut [f64]) -> Result<(), cuda::Error> {
+        let device = &self.geometry.device;
+        let (from, to) = (device.upload(x)?, device.upload(y)?);
+        self.multiply_add(&from, &to, x.len() / self.len().max(1))?;
+        to.read(0, y)
+    }
+
     /// Rows with columns and entries, the diagonal first, for tests.
     #[cfg(test)]
     pub(super) fn rows(&self) -> Vec<Vec<(usize, f64)>> {

@@ -140,7 +140,7 @@ fn near_field_and_preconditioner_match_the_processors() {
             let coarse = Coarse::new(&panels, &conductor, &host);
             TwoLevel::new(local, coarse).apply(&v, &mut expected, 2).unwrap();
             let mut preconditioner =
-                DeviceTwoLevel::new(&there, &panels, &conductor, NEIGHBOURS).unwrap();
+                DeviceTwoLevel::new(&there, &panels, &conductor, NEIGHBOURS, None).unwrap();
             let (potentials, charges) = (device.upload(&v).unwrap(), device.upload(&v).unwrap());
             preconditioner.apply_on_device(&potentials, &charges, 2).unwrap();
             charges.read(0, &mut found).unwrap();

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use comm::Group;
 use cuda::{Buffer, Device, Pointer};
 use rayon::prelude::*;
 
@@ -12,12 +13,15 @@ use super::kernels::preconditioner::{
 use super::kernels::{Kernel, count, prefix_sums};
 use super::near::DeviceNear;
 use super::{LANES, THREADS};
+use crate::Error;
 use crate::geometry::panels::Panels;
+use crate::geometry::share;
 use crate::geometry::triangle::Vec3;
 use crate::precondition::clusters::{ClusterLevels, Clusters, variance_of_panel};
 use crate::precondition::entries::Adjacency;
 use crate::precondition::gradients::{Gradients, touching, touching_unions};
 use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS, NEIGHBOURS_OF_FACING, POINTS};
+use crate::precondition::shared::Conductors;
 use crate::solve::cholesky::Factor;
 
 /// Macros of the kernels for a near field with entries of this type: rows of S with some numbers of
@@ -60,6 +64,8 @@ struct DeviceCoarse {
     /// Members of each cluster.
     starts: Buffer<u32>,
     members: Buffer<u32>,
+    /// Where several ranks have members: these, and the shares of this one's own.
+    among: Option<(Group, Buffer<f64>)>,
     /// [`Gradients`] on the device.
     gradient_starts: Buffer<u32>,
     gradient_neighbours: Buffer<u32>,
@@ -81,16 +87,26 @@ enum Inverse {
 }
 
 impl DeviceTwoLevel {
-    /// From exact entries on close pairs; `conductor` of each panel.
+    /// From exact entries on close pairs; `conductor` of each panel. Collective where these are
+    /// held of `all` ranks' panels.
     ///
     /// # Errors
-    /// The GPU's.
+    /// The GPU's, and messages that do not pass.
     pub(crate) fn new(
         near: &DeviceNear,
         panels: &Panels,
         conductor: &[u32],
         neighbours: usize,
-    ) -> Result<Self, cuda::Error> {
+        all: Option<&Conductors<'_>>,
+    ) -> Result<Self, Error> {
+        let local = Self::local(near, neighbours);
+        let local = share::agreed(all.map(Conductors::group), local.map_err(Error::from))?;
+        let coarse = DeviceCoarse::new(near, (panels, conductor), all)?;
+        Ok(Self { coarse, ..local })
+    }
+
+    /// Local inverses without a coarse level.
+    fn local(near: &DeviceNear, neighbours: usize) -> Result<Self, cuda::Error> {
         let device = near.geometry.device.clone();
         let n = near.len();
         let usual = usual_macros(&near.value);
@@ -127,8 +143,7 @@ impl DeviceTwoLevel {
             let macros = macros(&near.value, neighbours..NEIGHBOURS_OF_FACING, 1, POINTS);
             Kernel::new(&device, &macros, 32)?.over(32 * n, 1, inverses)?;
         }
-        let coarse = DeviceCoarse::new(near, panels, conductor)?;
-        Self::of_rows(&device, &near.value, [starts, columns], values, coarse)
+        Self::of_rows(&device, &near.value, [starts, columns], values)
     }
 
     /// From rows of S that are there: where each begins, their columns and values.
@@ -137,7 +152,6 @@ impl DeviceTwoLevel {
         value: &[String],
         [starts, columns]: [Buffer<u32>; 2],
         values: Buffer<f32>,
-        coarse: Option<DeviceCoarse>,
     ) -> Result<Self, cuda::Error> {
         let apply = Kernel::new(device, &usual_macros(value), THREADS)?;
         let room = || device.buffer(0);
@@ -148,7 +162,7 @@ impl DeviceTwoLevel {
             starts,
             columns,
             values,
-            coarse,
+            coarse: None,
             apply,
             means,
             gradients,
@@ -161,16 +175,16 @@ impl DeviceTwoLevel {
         &self.device
     }
 
-    /// z = M v for `columns` vectors on the device.
+    /// z = M v for `columns` vectors on the device. Collective where ranks share the panels.
     ///
     /// # Errors
-    /// The GPU's.
+    /// The GPU's, and messages that do not pass.
     pub(crate) fn apply_on_device(
         &mut self,
         v: &Buffer<f64>,
         z: &Buffer<f64>,
         columns: usize,
-    ) -> Result<(), cuda::Error> {
+    ) -> Result<(), Error> {
         let n = self.panels;
         let local = Apply {
             n: count(n),
@@ -185,7 +199,7 @@ impl DeviceTwoLevel {
             z: z.pointer(),
         };
         let Some(coarse) = &mut self.coarse else {
-            return self.apply.over(LANES * n, columns, local);
+            return Ok(self.apply.over(LANES * n, columns, local)?);
         };
         let clusters = coarse.clusters;
         if self.rest.len() < columns * n {
@@ -213,55 +227,73 @@ impl DeviceTwoLevel {
             solution: self.solution.pointer(),
             ..local
         };
-        self.apply.over(LANES * n, columns, both)
+        Ok(self.apply.over(LANES * n, columns, both)?)
     }
 }
 
 impl DeviceCoarse {
     /// `None` if there are too few panels for a coarse level, or if its matrix is not positive
-    /// definite.
+    /// definite. Collective where they are held of `all` ranks' panels.
     fn new(
         near: &DeviceNear,
-        panels: &Panels,
-        conductor: &[u32],
-    ) -> Result<Option<Self>, cuda::Error> {
+        (panels, conductor): (&Panels, &[u32]),
+        all: Option<&Conductors<'_>>,
+    ) -> Result<Option<Self>, Error> {
+        let (panels, conductor) =
+            all.map_or((panels, conductor), |all| (all.panels(), &all.owner[..]));
         let Some(ClusterLevels { groups: clusters, unions }) =
             ClusterLevels::new(panels, conductor)
         else {
             return Ok(None);
         };
-        let cells = Cells::new(near, panels, &clusters)?;
+        let group = all.map(Conductors::group);
+        let cells = Cells::new(near, panels, &clusters, all).map_err(Error::from);
+        let cells = share::agreed(group, cells)?;
+        let solved = unions.as_ref().map_or(&clusters, |(unions, _)| unions);
+        let matrix = cells.entries(near, panels, solved, None)?;
+        let Some(factor) = Factor::of_columns(solved.len(), matrix) else { return Ok(None) };
+        let close = match &unions {
+            None => None,
+            Some(_) => {
+                let adjacency = Adjacency::close(&clusters);
+                let entries = cells.entries(near, panels, &clusters, Some(&adjacency))?;
+                Some((adjacency, entries))
+            }
+        };
         let touching = touching(panels, &clusters);
-        let inverse = match &unions {
-            None => Inverse::dense(near, panels, &clusters, &cells)?,
-            Some((unions, union_of)) => {
-                let Some(inverse) = Inverse::dense(near, panels, unions, &cells)? else {
-                    return Ok(None);
-                };
+        let make = || {
+            let device = &near.geometry.device;
+            let mut inverse = Inverse::Dense(device.upload(factor.columns())?);
+            if let (Some((unions, union_of)), Some((adjacency, entries))) = (&unions, &close) {
                 let (shares, centres) = (clusters.shares_of(unions, union_of), &clusters.centres);
                 let touching = touching_unions(&touching, union_of);
                 let gradients =
                     Gradients::new(panels, unions, conductor, &touching, centres, union_of);
                 let coarser =
                     Self::of_parts(near, unions.len(), union_of, &shares, &gradients, inverse)?;
-                let adjacency = Adjacency::close(&clusters);
-                let entries = cells.entries(near, panels, &clusters, Some(&adjacency))?;
-                let entries = entries.to_vec()?;
                 // A thirtieth of the panels: the processor does it, with the code that it has.
-                let local = LocalInverse::of_clusters(panels, &clusters, &adjacency, &entries);
-                let (device, (starts, columns, values)) = (&near.geometry.device, local.rows());
+                let local = LocalInverse::of_clusters(panels, &clusters, adjacency, entries);
+                let (starts, columns, values) = local.rows();
                 let rows = [device.upload(&starts)?, device.upload(&columns)?];
                 let values = device.upload(&values)?;
-                let levels =
-                    DeviceTwoLevel::of_rows(device, &near.value, rows, values, Some(coarser))?;
-                Some(Inverse::Levels(Box::new(levels)))
+                let levels = DeviceTwoLevel::of_rows(device, &near.value, rows, values)?;
+                let levels = DeviceTwoLevel { coarse: Some(coarser), ..levels };
+                inverse = Inverse::Levels(Box::new(levels));
             }
+            let (places, of) = (panels.centroids(), &clusters.of);
+            let mut gradients = Gradients::new(panels, &clusters, conductor, &touching, places, of);
+            let shares = clusters.shares(panels);
+            let Some(all) = all else {
+                return Self::of_parts(near, clusters.len(), of, &shares, &gradients, inverse);
+            };
+            gradients.choose(&all.held);
+            let (of, shares) = (all.held_of(of), all.held_of(&shares));
+            let own_shares = device.upload(&all.masked(&shares))?;
+            let coarse = Self::of_parts(near, clusters.len(), &of, &shares, &gradients, inverse)?;
+            Ok(Self { among: Some((Group::clone(all.group()), own_shares)), ..coarse })
         };
-        let Some(inverse) = inverse else { return Ok(None) };
-        let (places, of) = (panels.centroids(), &clusters.of);
-        let gradients = Gradients::new(panels, &clusters, conductor, &touching, places, of);
-        let shares = clusters.shares(panels);
-        Self::of_parts(near, clusters.len(), of, &shares, &gradients, inverse).map(Some)
+        let made: Result<Self, cuda::Error> = make();
+        share::agreed(group, made.map_err(Error::from)).map(Some)
     }
 
     /// Means and gradients of `columns` vectors v over the clusters, and what these leave of v.
@@ -271,19 +303,26 @@ impl DeviceCoarse {
         n: usize,
         columns: usize,
         [means, gradients, rest]: [&Buffer<f64>; 3],
-    ) -> Result<(), cuda::Error> {
-        let (n, clusters) = (count(n), count(self.clusters));
-        let (v, means, gradients) = (v.pointer(), means.pointer(), gradients.pointer());
+    ) -> Result<(), Error> {
+        let own_shares = self.among.as_ref().map_or(&self.shares, |(_, own)| own);
         let of_clusters = CoarseMeans {
-            clusters,
+            clusters: count(self.clusters),
             starts: self.starts.pointer(),
             members: self.members.pointer(),
-            shares: self.shares.pointer(),
-            v,
-            n,
-            means,
+            shares: own_shares.pointer(),
+            v: v.pointer(),
+            n: count(n),
+            means: means.pointer(),
         };
         self.means.blocks(self.clusters, columns, of_clusters)?;
+        if let Some((group, _)) = &self.among {
+            let mut sums = vec![0.0; columns * self.clusters];
+            share::agreed(Some(group), means.read(0, &mut sums).map_err(Error::from))?;
+            share::sum(&**group, &mut sums)?;
+            means.write_at(0, &sums)?;
+        }
+        let (n, clusters) = (count(n), count(self.clusters));
+        let (v, means, gradients) = (v.pointer(), means.pointer(), gradients.pointer());
         let between = CoarseGradients {
             clusters,
             starts: self.gradient_starts.pointer(),
@@ -303,7 +342,7 @@ impl DeviceCoarse {
             v,
             rest: rest.pointer(),
         };
-        self.remove.over(self.cluster.len(), columns, remove)
+        Ok(self.remove.over(self.cluster.len(), columns, remove)?)
     }
 
     /// So many clusters, `of` which each panel is one's.
@@ -333,6 +372,7 @@ impl DeviceCoarse {
             shares: device.upload(shares)?,
             starts: device.upload(&prefix_sums(&lengths).0)?,
             members: device.upload(&members)?,
+            among: None,
             gradient_starts: device.upload(&gradients.starts)?,
             gradient_neighbours: device.upload(&gradients.neighbours)?,
             gradient_weights: device.upload(&weights)?,
@@ -346,59 +386,90 @@ impl DeviceCoarse {
     }
 }
 
-impl Inverse {
-    /// `None` if the matrix is not positive definite.
-    fn dense(
-        near: &DeviceNear,
-        panels: &Panels,
-        clusters: &Clusters,
-        cells: &Cells,
-    ) -> Result<Option<Self>, cuda::Error> {
-        let matrix = cells.entries(near, panels, clusters, None)?;
-        let Some(factor) = Factor::of_columns(clusters.len(), matrix.to_vec()?) else {
-            return Ok(None);
-        };
-        matrix.write(factor.columns())?;
-        Ok(Some(Self::Dense(matrix)))
-    }
-}
-
 /// Cells of clusters and what stands for panels, on the device.
-struct Cells {
+struct Cells<'a> {
     groups: Clusters,
     members: Buffer<u32>,
     member_starts: Buffer<u32>,
-    cell_of: Buffer<u32>,
     variances: Buffer<f64>,
     of_panels: Buffer<f64>,
+    /// Cell of each panel of the near field.
+    cell_of: Buffer<u32>,
+    all: Option<OfAll<'a>>,
 }
 
-impl Cells {
-    fn new(near: &DeviceNear, panels: &Panels, clusters: &Clusters) -> Result<Self, cuda::Error> {
+/// Where the near field is of some of the panels: those of all ranks, and which are here.
+struct OfAll<'a> {
+    conductors: &'a Conductors<'a>,
+    centroids: Buffer<[f64; 4]>,
+    is_own: Buffer<u32>,
+    /// Of the panels of the near field.
+    variances: Buffer<f64>,
+}
+
+impl<'a> Cells<'a> {
+    fn new(
+        near: &DeviceNear,
+        panels: &Panels,
+        clusters: &Clusters,
+        all: Option<&'a Conductors<'a>>,
+    ) -> Result<Self, cuda::Error> {
         let groups = Clusters::cells(panels, clusters);
         let device = &near.geometry.device;
         let lengths: Vec<u32> = groups.members.iter().map(|own| own.len() as u32).collect();
         let of_panels: Vec<f64> =
-            (0..near.len()).into_par_iter().map(|i| variance_of_panel(panels, i)).collect();
+            (0..panels.len()).into_par_iter().map(|i| variance_of_panel(panels, i)).collect();
+        let cell_of = all.map(|all| all.held_of(&groups.of));
+        let of_all = |conductors: &'a Conductors<'a>| {
+            let at = |i: usize| {
+                let centroid = panels.centroid(i);
+                [centroid.x, centroid.y, centroid.z, 0.0]
+            };
+            let centroids: Vec<[f64; 4]> = (0..panels.len()).into_par_iter().map(at).collect();
+            let is_own: Vec<u32> = conductors.is_own.iter().map(|&own| own.into()).collect();
+            Ok(OfAll {
+                centroids: device.upload(&centroids)?,
+                is_own: device.upload(&is_own)?,
+                variances: device.upload(&conductors.held_of(&of_panels))?,
+                conductors,
+            })
+        };
         Ok(Self {
             members: device.upload(&groups.members.concat())?,
             member_starts: device.upload(&prefix_sums(&lengths).0)?,
-            cell_of: device.upload(&groups.of)?,
             variances: device.upload(&groups.variances)?,
             of_panels: device.upload(&of_panels)?,
+            cell_of: device.upload(cell_of.as_ref().unwrap_or(&groups.of))?,
+            all: all.map(of_all).transpose()?,
             groups,
         })
     }
 
     /// Entries of these pairs of clusters, or of unions of them, or of all: the twin of
-    /// [`Entries`](crate::precondition::entries::Entries).
+    /// [`Entries`](crate::precondition::entries::Entries). Collective where ranks share the panels.
     fn entries(
         &self,
         near: &DeviceNear,
         panels: &Panels,
         clusters: &Clusters,
         adjacency: Option<&Adjacency>,
-    ) -> Result<Buffer<f64>, cuda::Error> {
+    ) -> Result<Vec<f64>, Error> {
+        let own = self.own_entries(near, panels, clusters, adjacency).map_err(Error::from);
+        let Some(OfAll { conductors, .. }) = &self.all else { return own };
+        let group = conductors.group();
+        let mut entries = share::agreed(Some(group), own)?;
+        share::sum(&**group, &mut entries)?;
+        Ok(entries)
+    }
+
+    /// What this rank adds to these entries.
+    fn own_entries(
+        &self,
+        near: &DeviceNear,
+        panels: &Panels,
+        clusters: &Clusters,
+        adjacency: Option<&Adjacency>,
+    ) -> Result<Vec<f64>, cuda::Error> {
         let device = &near.geometry.device;
         let usual = usual_macros(&near.value);
         let shares = clusters.shares(panels);
@@ -428,9 +499,23 @@ impl Cells {
         let columns = columns.as_ref().map_or(Pointer::null(), Buffer::pointer);
         let (at_clusters, at_cells) = (device.upload(&at_clusters)?, device.upload(&at_cells)?);
         let cell_starts = device.upload(&prefix_sums(&per_cluster).0)?;
-        let (shares, cluster) = (device.upload(&shares)?, device.upload(&clusters.of)?);
+        let of_near = self.all.as_ref().map(|all| {
+            let conductors = all.conductors;
+            (conductors.held_of(&shares), conductors.held_of(&clusters.of))
+        });
+        let (shares_of_near, cluster) =
+            of_near.as_ref().map_or((&shares, &clusters.of), |(shares, of)| (shares, of));
+        let (shares_of_near, cluster) = (device.upload(shares_of_near)?, device.upload(cluster)?);
+        let shares = device.upload(&shares)?;
         let of_clusters = device.upload(&clusters.variances)?;
         let entries = device.buffer::<f64>(pairs)?;
+        entries.zero()?;
+        let all = self.all.as_ref();
+        let [rank, ranks] = all.map_or([0, 1], |all| {
+            let group = all.conductors.group();
+            [group.rank(), group.size()]
+        });
+        let of_near = &near.geometry.centroids;
         let rough = CoarseEntries {
             count: count(clusters.len()),
             starts: starts.pointer(),
@@ -441,30 +526,33 @@ impl Cells {
             member_starts: self.member_starts.pointer(),
             members: self.members.pointer(),
             shares: shares.pointer(),
-            centroids: near.geometry.centroids.pointer(),
+            centroids: all.map_or(of_near, |all| &all.centroids).pointer(),
             cell_variances: self.variances.pointer(),
             panel_variances: self.of_panels.pointer(),
             cluster_variances: of_clusters.pointer(),
             images: near.geometry.rows.images(),
+            rank: count(rank),
+            ranks: count(ranks),
             entries: entries.pointer(),
         };
         Kernel::new(device, &usual, THREADS)?.over(32 * pairs, 1, rough)?;
         let corrected = CoarseCorrect {
             matrix: near.matrix(),
+            own: all.map_or(Pointer::null(), |all| all.is_own.pointer()),
             pair_starts: rough.starts,
             pair_columns: columns,
             clusters: rough.clusters,
             cluster: cluster.pointer(),
             cells: rough.cells,
             cell: self.cell_of.pointer(),
-            shares: rough.shares,
-            centroids: rough.centroids,
+            shares: shares_of_near.pointer(),
+            centroids: of_near.pointer(),
             cell_variances: rough.cell_variances,
-            panel_variances: rough.panel_variances,
+            panel_variances: all.map_or(&self.of_panels, |all| &all.variances).pointer(),
             images: rough.images,
             entries: rough.entries,
         };
         Kernel::new(device, &usual, THREADS)?.over(LANES * near.len(), 1, corrected)?;
-        Ok(entries)
+        entries.to_vec()
     }
 }

@@ -19,8 +19,9 @@ use crate::near::functions::FunctionPairs;
 use crate::near::pairs::{LayerPairs, RowKind};
 use crate::near::slopes::{SlopePairs, Slopes};
 use crate::near::{self, Near, Needs};
-use crate::precondition::interfaces::{OfAll, Preconditioner};
+use crate::precondition::interfaces::Preconditioner;
 use crate::precondition::mode_inverse::ModeInverse;
+use crate::precondition::shared::OfAll;
 use crate::solve::backend::Backend;
 use crate::solve::schedule::PlanSchedule;
 use crate::space::{Density, Dofs};
@@ -77,24 +78,20 @@ impl Discretisation {
         target: Target,
     ) -> Result<Self, Error> {
         let accuracy = Accuracy::new(tolerance, increment);
-        let geometry = if matches!(dofs, Dofs::Charges(Density::Constant)) {
-            geometry(panels, kinds, &target, accuracy.selection.diameters)?
-        } else {
-            None
-        };
         let rules = [accuracy.rule, dofs.test_rule(accuracy.rule)];
         let sampling = Sampling { panels: Arc::clone(panels), rules, kinds: kinds.into(), dofs };
         let part = match &target.group {
             Some(group) => Some(part(group, &sampling, &accuracy)?),
             None => None,
         };
-        let gap = match (&geometry, &part) {
-            (Some(geometry), _) => geometry.smallest_relative_gap(accuracy.rule)?,
-            (None, None) => near::smallest_relative_gap(panels, accuracy.rule),
-            (None, Some(Part { share, held, .. })) => {
-                share.least(near::smallest_relative_gap(&held.panels, accuracy.rule))?
-            }
+        let held = part.as_ref().map_or(&sampling, |part| &part.held);
+        let group = target.group.as_ref();
+        let geometry = on_all(group, geometry(held, &target, accuracy.selection.diameters))?;
+        let gap = match &geometry {
+            Some(geometry) => geometry.smallest_relative_gap(accuracy.rule).map_err(Error::from),
+            None => Ok(near::smallest_relative_gap(&held.panels, accuracy.rule)),
         };
+        let gap = -share::largest(group, -share::agreed(group, gap)?)?;
         let accuracy = accuracy.for_gap(gap);
         Ok(Self { accuracy, sampling, gap, target, part, geometry })
     }
@@ -155,11 +152,15 @@ impl Discretisation {
         conductor: Option<&[Option<u32>]>,
     ) -> Result<Box<dyn Backend>, Error> {
         if let Some(geometry) = self.geometry.take() {
-            match self.on_device(geometry, close, conductor) {
-                Err(Error::Gpu(error)) if self.target.backend == fmm::Backend::Auto => {
-                    tracing::warn!(%error, "the near field is evaluated on the processor");
-                }
-                other => return other,
+            let found = self.on_device(geometry, close, conductor);
+            let is_gpus = matches!(found, Err(Error::Gpu(_)));
+            // One that cannot keep it there is reason enough for all.
+            let refused = share::largest(self.group(), if is_gpus { 1.0 } else { 0.0 })? > 0.0;
+            if !(refused && self.target.backend == fmm::Backend::Auto) {
+                return found;
+            }
+            if let Err(error) = found {
+                tracing::warn!(%error, "the near field is evaluated on the processor");
             }
         }
         self.on_host(close, conductor)
@@ -222,16 +223,29 @@ impl Discretisation {
         conductor: Option<&[Option<u32>]>,
     ) -> Result<Box<dyn Backend>, Error> {
         let Accuracy { rule, selection, pairs, solid_angles, precision, .. } = &self.accuracy;
-        let stream = geometry.device().clone();
-        geometry.set_needs(close.needs, *solid_angles)?;
+        let (stream, part) = (geometry.device().clone(), self.part.as_ref());
         let (check, progress) = (close.check, close.progress);
-        let mut near = DeviceNear::new(geometry, selection, *pairs, *precision, check, progress)?;
-        let panels = &self.sampling.panels;
-        let preconditioner = conductor
-            .map(|conductor| DevicePreconditioner::new(&near, panels, conductor))
-            .transpose()?;
-        near.subtract_points(rule)?;
-        stream.stream().synchronize()?;
+        let exact = || -> Result<DeviceNear, Error> {
+            let needs = part.and_then(|part| Some(close.needs?.subset(part.share.held())));
+            geometry.set_needs(needs.as_ref().or(close.needs), *solid_angles)?;
+            DeviceNear::new(geometry, selection, *pairs, *precision, check, progress)
+        };
+        let mut near = share::agreed(self.group(), exact())?;
+        let panels = &part.map_or(&self.sampling, |part| &part.held).panels;
+        let preconditioner = conductor.map(|conductor| match part {
+            None => DevicePreconditioner::new(&near, panels, conductor, None),
+            Some(Part { share, .. }) => {
+                let all = OfAll { share, panels: &self.sampling.panels, conductor };
+                DevicePreconditioner::new(&near, panels, &share.held_of(conductor), Some(all))
+            }
+        });
+        let preconditioner = preconditioner.transpose()?;
+        let subtracted = near.subtract_points(rule).and_then(|()| stream.stream().synchronize());
+        share::agreed(self.group(), subtracted.map_err(Error::from))?;
+        if part.is_some() {
+            let of = (self.sampling.clone(), self.part.clone());
+            return Ok(Box::new(Host::with_device(of, near, preconditioner)));
+        }
         let product = DeviceProduct::new(near, rule)?.with_far_images(self.sampling.clone());
         Ok(Box::new(OnDevice::new(product, preconditioner)))
     }
@@ -249,23 +263,33 @@ fn part(group: &Group, sampling: &Sampling, accuracy: &Accuracy) -> Result<Part,
     Ok(Part { share: Arc::new(share), own, held })
 }
 
-/// The panels on the GPU, if that is to do the whole solve.
+/// What a rank has made, if all ranks of its group have, and else `None`. Collective.
+///
+/// # Errors
+/// That of any rank.
+fn on_all<T>(group: Option<&Group>, own: Result<Option<T>, Error>) -> Result<Option<T>, Error> {
+    let own = share::agreed(group, own)?;
+    let lacking = share::largest(group, if own.is_some() { 0.0 } else { 1.0 })?;
+    Ok(own.filter(|_| lacking == 0.0))
+}
+
+/// The panels on the GPU, if that is to have their near field.
 fn geometry(
-    panels: &Panels,
-    kinds: &[RowKind],
+    of: &Sampling,
     target: &Target,
     diameters: f64,
 ) -> Result<Option<DeviceGeometry>, Error> {
-    // Pairs of curved panels, those in several layers, and those of ranks are integrated by
-    // processors.
-    if panels.are_curved() || panels.regions() > 1 || target.group.is_some() {
+    let Sampling { panels, kinds, dofs, .. } = of;
+    // Pairs of curved panels and those in several layers are integrated by processors, dipoles
+    // summed by them.
+    let is_there = matches!(dofs, Dofs::Charges(Density::Constant))
+        && !panels.are_curved()
+        && panels.regions() == 1
+        && !kinds.contains(&RowKind::Double);
+    if !is_there || panels.len() == 0 && target.group.is_some() {
         return Ok(None);
     }
     let open = || DeviceGeometry::new(&device::open(target.gpu)?, panels, kinds, diameters);
-    // Dipoles are not summed there.
-    if kinds.contains(&RowKind::Double) {
-        return Ok(None);
-    }
     match target.backend {
         fmm::Backend::Cuda => Ok(Some(open()?)),
         // Should there be no GPU, the plan says so.

@@ -1,10 +1,12 @@
-//! Products, preconditioner and GMRES on processor cores.
+//! GMRES with vectors in the processor's memory. Near field and preconditioner are on its cores, or
+//! on a GPU of a rank that shares the panels with others.
 
 use std::cell::{Cell, RefCell};
 
-use super::product::Product;
+use super::product::{NearField, Product};
 use super::sampling::{Part, Sampling};
 use crate::Error;
+use crate::device::{DeviceNear, DevicePreconditioner};
 use crate::geometry::share::Share;
 use crate::near::Near;
 use crate::near::pairs::RowKind;
@@ -19,12 +21,36 @@ use crate::solve::gmres::{
 };
 use crate::solve::schedule::PlanSchedule;
 
-/// Near field, products and preconditioner on processor cores. Where ranks share the panels,
-/// vectors within have values on those that this one holds.
+/// Products and preconditioner. Where ranks share the panels, vectors within have values on those
+/// that this one holds.
 pub(crate) struct Host {
     product: Product,
     /// `None` for an operator that is only applied.
-    preconditioner: Option<WithSlopes>,
+    preconditioner: Option<Inverses>,
+}
+
+/// Where the preconditioner is.
+enum Inverses {
+    Host(WithSlopes),
+    Device(Box<DevicePreconditioner>),
+}
+
+impl Inverses {
+    /// As [`Preconditioner::set_rows`].
+    fn set_rows(&mut self, row: &dyn Fn(usize) -> [f64; 2]) -> Result<(), Error> {
+        match self {
+            Self::Host(inverses) => inverses.set_rows(row),
+            Self::Device(inverses) => inverses.set_rows(row)?,
+        }
+        Ok(())
+    }
+
+    fn operator(&mut self) -> &mut dyn LinearOperator {
+        match self {
+            Self::Host(inverses) => inverses,
+            Self::Device(inverses) => &mut **inverses,
+        }
+    }
 }
 
 impl Host {
@@ -34,16 +60,29 @@ impl Host {
         near: Near,
         preconditioner: Option<Box<Preconditioner>>,
     ) -> Self {
-        let preconditioner = preconditioner.map(WithSlopes::without);
-        Self { product: Product::new(of, near), preconditioner }
+        let preconditioner = preconditioner.map(WithSlopes::without).map(Inverses::Host);
+        Self { product: Product::new(of, NearField::Host(near)), preconditioner }
+    }
+
+    /// The same where both are on a GPU.
+    pub(crate) fn with_device(
+        of: (Sampling, Option<Part>),
+        near: DeviceNear,
+        preconditioner: Option<DevicePreconditioner>,
+    ) -> Self {
+        let preconditioner = preconditioner.map(Box::new).map(Inverses::Device);
+        Self { product: Product::new(of, NearField::Device(near)), preconditioner }
     }
 
     /// The same with what linear densities have beyond constant ones.
     pub(crate) fn with_slopes(mut self, slopes: Slopes, inverse: Option<ModeInverse>) -> Self {
         let kinds = &self.product.held().kinds;
         let is_interface: Vec<bool> = kinds.iter().map(|kind| *kind != RowKind::Single).collect();
-        self.preconditioner =
-            self.preconditioner.map(|means| means.with_slopes(&is_interface, inverse));
+        self.preconditioner = self.preconditioner.map(|inverses| match inverses {
+            Inverses::Host(means) => Inverses::Host(means.with_slopes(&is_interface, inverse)),
+            // Of constant densities alone.
+            device @ Inverses::Device(_) => device,
+        });
         self.product.slopes = Some(slopes);
         self
     }
@@ -144,7 +183,8 @@ impl Host {
         let mut refreshed;
         let inverses: &mut dyn LinearOperator = match (&mut self.preconditioner, share) {
             (Some(preconditioner), share) => {
-                preconditioner.set_rows(row);
+                preconditioner.set_rows(row)?;
+                let preconditioner = preconditioner.operator();
                 match share {
                     Some(share) => {
                         refreshed = Refreshed { share, preconditioner };
@@ -212,7 +252,7 @@ impl Host {
 /// A preconditioner of held panels, which needs the values next to a rank's own.
 struct Refreshed<'a> {
     share: &'a Share,
-    preconditioner: &'a mut WithSlopes,
+    preconditioner: &'a mut dyn LinearOperator,
 }
 
 impl LinearOperator for Refreshed<'_> {

@@ -1,5 +1,5 @@
-//! Products on processor cores: from coefficients to points, fast sum, from points to rows, near
-//! field.
+//! Products of vectors in the processor's memory: from coefficients to points, fast sum, from points
+//! to rows, near field.
 
 use rayon::prelude::*;
 
@@ -7,6 +7,7 @@ use super::far;
 use super::points::QuadraturePoints;
 use super::sampling::{Part, Sampling};
 use crate::Error;
+use crate::device::DeviceNear;
 use crate::geometry::share::Share;
 use crate::geometry::triangle::Vec3;
 use crate::near::Near;
@@ -19,6 +20,30 @@ use crate::space::{self, Dofs};
 /// Rows that one task works at a time.
 const ROWS: usize = 64;
 
+/// Where the near field is.
+pub(super) enum NearField {
+    Host(Near),
+    Device(DeviceNear),
+}
+
+impl NearField {
+    fn entries(&self) -> usize {
+        match self {
+            Self::Host(near) => near.entries(),
+            Self::Device(near) => near.entries(),
+        }
+    }
+
+    /// y += A x for each of the vectors side by side.
+    fn multiply_add(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
+        match self {
+            Self::Host(near) => near.multiply_add(x, y),
+            Self::Device(near) => near.multiply_add_there(x, y)?,
+        }
+        Ok(())
+    }
+}
+
 /// Points and near field.
 pub(super) struct Product {
     /// Of all panels.
@@ -26,7 +51,7 @@ pub(super) struct Product {
     pub(super) part: Option<Part>,
     /// At the targets of each panel that is summed at, or one per panel where all are flat.
     normals: Vec<Vec3>,
-    near: Near,
+    near: NearField,
     /// Of linear densities.
     pub(super) slopes: Option<Slopes>,
     /// Of the last product, if there was one.
@@ -38,7 +63,7 @@ pub(super) struct Product {
 
 impl Product {
     /// From what the points leave of close pairs.
-    pub(super) fn new((sampling, part): (Sampling, Option<Part>), near: Near) -> Self {
+    pub(super) fn new((sampling, part): (Sampling, Option<Part>), near: NearField) -> Self {
         let Sampling { panels, rules, .. } = part.as_ref().map_or(&sampling, |part| &part.own);
         let normals = if sampling.panels.are_curved() {
             let of_panel = |i: usize| panels.normals(rules[1], i);
@@ -173,12 +198,11 @@ impl Product {
             self.far(plan, &own, &mut rows, columns)?;
             y.fill(0.0);
             share.put_own(&rows, y);
-            self.near(&held, y);
+            self.near(&held, y)
         } else {
             self.far(plan, x, y, columns)?;
-            self.near(x, y);
+            self.near(x, y)
         }
-        Ok(())
     }
 
     /// What the points give, to rows of the panels that they are on.
@@ -214,17 +238,14 @@ impl Product {
     }
 
     /// Adds what the near field has.
-    fn near(&self, x: &[f64], y: &mut [f64]) {
-        match &self.slopes {
-            None => self.near.multiply_add(x, y),
-            Some(slopes) => {
-                let (n, size) = (self.held().panels.len(), self.held().len()[0].max(1));
-                for (x, y) in x.chunks_exact(size).zip(y.chunks_exact_mut(size)) {
-                    self.near.multiply_add(&x[..n], &mut y[..n]);
-                }
-                slopes.multiply_add(x, y);
-            }
+    fn near(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
+        let Some(slopes) = &self.slopes else { return self.near.multiply_add(x, y) };
+        let (n, size) = (self.held().panels.len(), self.held().len()[0].max(1));
+        for (x, y) in x.chunks_exact(size).zip(y.chunks_exact_mut(size)) {
+            self.near.multiply_add(&x[..n], &mut y[..n])?;
         }
+        slopes.multiply_add(x, y);
+        Ok(())
     }
 
     /// As [`Backend::samples`](crate::solve::backend::Backend::samples).

@@ -347,7 +347,7 @@ impl Surface {
             Discretisation::new(panels, &kinds, dofs, options.tolerance, increment, target)?;
         let sum = parts.fast_sum(options.tolerance, options.columns);
         let plan = sum.plan(options.tolerance)?;
-        if !plan.is_on_gpu_alone() {
+        if !plan.is_on_gpu() {
             parts.leave_device();
         }
         let close = Close { needs: None, check: &|_| Ok(()), progress: &Quiet };

@@ -96,8 +96,9 @@ impl Fast {
         let first_plan = sum.plan(tolerance)?;
         timings.plan = started.elapsed().as_secs_f64();
         go_on(1)?;
-        // The near field is where the fast sum is.
-        if !first_plan.is_on_gpu_alone() {
+        // The near field is where the fast sum is, on all ranks.
+        let elsewhere = if first_plan.is_on_gpu() { 0.0 } else { 1.0 };
+        if share::largest(discretisation.group(), elsewhere)? > 0.0 {
             discretisation.leave_device();
         }
         let plans = if options.relax {

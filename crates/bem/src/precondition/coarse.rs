@@ -21,6 +21,7 @@ use crate::precondition::clusters::{ClusterLevels, Clusters};
 use crate::precondition::entries::{Adjacency, Entries, KnownEntries};
 use crate::precondition::gradients::{Gradients, touching, touching_unions};
 use crate::precondition::local_inverse::{LocalInverse, TwoLevel};
+use crate::precondition::shared::Conductors;
 use crate::solve::cholesky::Factor;
 use crate::solve::gmres::LinearOperator;
 
@@ -108,15 +109,13 @@ impl Coarse {
         Ok(Some(Self { shares, gradients, cluster: clusters.of, inverse, among: None }))
     }
 
-    /// For vectors over `chosen` panels of all that there are, of which some are a rank's own.
-    pub(crate) fn among(mut self, group: &Group, chosen: &[u32], is_own: &[bool]) -> Self {
-        let of = |i: &u32| *i as usize;
-        self.cluster = chosen.iter().map(|i| self.cluster[of(i)]).collect();
-        self.shares = chosen.iter().map(|i| self.shares[of(i)]).collect();
-        self.gradients.choose(chosen);
-        let own = |(share, own): (&f64, &bool)| if *own { *share } else { 0.0 };
-        let own_shares = self.shares.iter().zip(is_own).map(own).collect();
-        self.among = Some(Among { group: Group::clone(group), own_shares });
+    /// For vectors over the panels that a rank holds, of all that there are.
+    pub(super) fn among(mut self, all: &Conductors<'_>) -> Self {
+        self.cluster = all.held_of(&self.cluster);
+        self.shares = all.held_of(&self.shares);
+        self.gradients.choose(&all.held);
+        let (group, own_shares) = (Group::clone(all.group()), all.masked(&self.shares));
+        self.among = Some(Among { group, own_shares });
         self
     }
 

@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use super::coarse::Coarse;
-use super::entries::KnownEntries;
 use super::local_inverse::{LocalInverse, NEIGHBOURS, TwoLevel};
 use super::mode_inverse::ModeInverse;
+use super::shared::OfAll;
 use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::share::Share;
@@ -26,69 +26,6 @@ pub(crate) struct Preconditioner {
     len: usize,
     /// Of the panels that a rank holds.
     share: Option<Arc<Share>>,
-}
-
-/// The panels of all ranks where this one has the near field of those that it holds, and the
-/// conductor of each.
-#[derive(Clone, Copy)]
-pub(crate) struct OfAll<'a> {
-    pub(crate) share: &'a Arc<Share>,
-    pub(crate) panels: &'a Panels,
-    pub(crate) conductor: &'a [Option<u32>],
-}
-
-/// Entries between conductors' panels that a rank has in rows of its own, by their places among
-/// those of all ranks.
-struct OwnEntries<'a> {
-    near: &'a Near,
-    /// Place among the conductors' panels here, `u32::MAX` where it is not this rank's own.
-    here: Vec<u32>,
-    /// Place among those of all ranks.
-    of_all: Vec<u32>,
-}
-
-impl KnownEntries for OwnEntries<'_> {
-    fn diagonal(&self, i: usize) -> Option<f64> {
-        let here = self.here[i];
-        (here != u32::MAX).then(|| self.near.diagonal(here as usize))
-    }
-
-    fn later(&self, i: usize, mut f: impl FnMut(usize, f64)) {
-        let here = self.here[i];
-        if here != u32::MAX {
-            let of_all = |j: usize| self.of_all[j] as usize;
-            self.near.later(here as usize, |j, entry| f(of_all(j), entry));
-        }
-    }
-}
-
-/// The coarse levels over the conductors' panels of all ranks, `chosen` of which are held here, by
-/// their places among all held ones. Collective.
-fn coarse_among(all: OfAll<'_>, chosen: &[u32], near: &Near) -> Result<Option<Coarse>, Error> {
-    let OfAll { share, panels, conductor } = all;
-    let is_conductor = |i: &u32| conductor[*i as usize].is_some();
-    let conductors: Vec<u32> = (0..conductor.len() as u32).filter(is_conductor).collect();
-    let (held, is_own) = (share.held(), share.is_own());
-    let place = |&k: &u32| conductors.binary_search(&held[k as usize]).unwrap_or(0) as u32;
-    let of_all: Vec<u32> = chosen.iter().map(place).collect();
-    let own: Vec<bool> = chosen.iter().map(|&k| is_own[k as usize]).collect();
-    let mut here = vec![u32::MAX; conductors.len()];
-    for ((&place, own), k) in of_all.iter().zip(&own).zip(0..) {
-        if *own {
-            here[place as usize] = k;
-        }
-    }
-    let part;
-    let panels = if conductors.len() == panels.len() {
-        panels
-    } else {
-        part = panels.subset(&conductors);
-        &part
-    };
-    let owner: Vec<u32> = conductor.iter().flatten().copied().collect();
-    let entries = OwnEntries { near, here, of_all };
-    let coarse = Coarse::of_entries((panels, Some(share.group())), &owner, &entries)?;
-    Ok(coarse.map(|coarse| coarse.among(share.group(), &entries.of_all, &own)))
 }
 
 /// The row of an interface's panel.
@@ -139,7 +76,7 @@ impl Preconditioner {
             let owner: Vec<u32> = conductor.iter().flatten().copied().collect();
             let coarse = match of_all {
                 None => Coarse::new(panels, &owner, near),
-                Some(all) => coarse_among(all, &conductors, near)?,
+                Some(all) => all.conductors(&conductors).coarse(near)?,
             };
             two_level = Some(TwoLevel::new(local, coarse));
         }

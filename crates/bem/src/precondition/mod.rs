@@ -8,4 +8,5 @@ pub(crate) mod interfaces;
 pub(crate) mod local;
 pub(crate) mod local_inverse;
 pub(crate) mod mode_inverse;
+pub(crate) mod shared;
 pub(crate) mod slopes;

@@ -164,8 +164,12 @@ impl Plan {
         }
     }
 
-    /// Whether a whole solve may be on the GPU that it is on.
-    pub(crate) fn is_on_gpu_alone(&self) -> bool {
-        matches!(self, Self::Alone(plan) if plan.device().is_some())
+    /// Whether the sums, and with them the near field, are on a GPU.
+    pub(crate) fn is_on_gpu(&self) -> bool {
+        match self {
+            Self::Alone(plan) => plan.device().is_some(),
+            Self::Among(plan) => plan.info().backend == fmm::Backend::Cuda,
+            Self::Dealt(_) => false,
+        }
     }
 }

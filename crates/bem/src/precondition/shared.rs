@@ -1,0 +1,119 @@
+//! What ranks that share panels have of a preconditioner: local inverses of the panels that each
+//! holds, and a coarse level that is the same for all.
+
+use std::sync::Arc;
+
+use comm::Group;
+
+use super::coarse::Coarse;
+use super::entries::KnownEntries;
+use crate::Error;
+use crate::geometry::panels::Panels;
+use crate::geometry::share::Share;
+use crate::near::Near;
+
+/// The panels of all ranks where this one has the near field of those that it holds, and the
+/// conductor of each.
+#[derive(Clone, Copy)]
+pub(crate) struct OfAll<'a> {
+    pub(crate) share: &'a Arc<Share>,
+    pub(crate) panels: &'a Panels,
+    pub(crate) conductor: &'a [Option<u32>],
+}
+
+impl<'a> OfAll<'a> {
+    /// The conductors' panels, `chosen` of which are held here, by their places among all held
+    /// ones.
+    pub(crate) fn conductors(self, chosen: &[u32]) -> Conductors<'a> {
+        let Self { share, panels, conductor } = self;
+        let is_conductor = |i: &u32| conductor[*i as usize].is_some();
+        let conductors: Vec<u32> = (0..conductor.len() as u32).filter(is_conductor).collect();
+        let (held, is_own) = (share.held(), share.is_own());
+        let place = |&k: &u32| conductors.binary_search(&held[k as usize]).unwrap_or(0) as u32;
+        let are_some = conductors.len() < panels.len();
+        Conductors {
+            group: share.group(),
+            all: panels,
+            some: are_some.then(|| panels.subset(&conductors)),
+            owner: conductor.iter().flatten().copied().collect(),
+            held: chosen.iter().map(place).collect(),
+            is_own: chosen.iter().map(|&k| is_own[k as usize]).collect(),
+        }
+    }
+}
+
+/// The conductors' panels of all ranks, and which of them this one holds.
+pub(crate) struct Conductors<'a> {
+    group: &'a Group,
+    all: &'a Panels,
+    /// Those of conductors, if there are others.
+    some: Option<Panels>,
+    /// The conductor of each.
+    pub(crate) owner: Vec<u32>,
+    /// Places of the held ones, and whether each of these is this rank's own.
+    pub(crate) held: Vec<u32>,
+    pub(crate) is_own: Vec<bool>,
+}
+
+impl Conductors<'_> {
+    pub(crate) fn group(&self) -> &Group {
+        self.group
+    }
+
+    pub(crate) fn panels(&self) -> &Panels {
+        self.some.as_ref().unwrap_or(self.all)
+    }
+
+    /// Of values on all of them those on the held ones.
+    pub(crate) fn held_of<T: Copy>(&self, all: &[T]) -> Vec<T> {
+        self.held.iter().map(|&i| all[i as usize]).collect()
+    }
+
+    /// Weights of the held ones, with 0 on those of others.
+    pub(crate) fn masked(&self, held: &[f64]) -> Vec<f64> {
+        let own = |(weight, own): (&f64, &bool)| if *own { *weight } else { 0.0 };
+        held.iter().zip(&self.is_own).map(own).collect()
+    }
+
+    /// The coarse levels over all of them, from the near field of the held ones, for vectors over
+    /// these. Collective.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(crate) fn coarse(&self, near: &Near) -> Result<Option<Coarse>, Error> {
+        let mut here = vec![u32::MAX; self.owner.len()];
+        for ((&place, own), k) in self.held.iter().zip(&self.is_own).zip(0..) {
+            if *own {
+                here[place as usize] = k;
+            }
+        }
+        let entries = OwnEntries { near, here, of_all: &self.held };
+        let all = (self.panels(), Some(self.group));
+        Ok(Coarse::of_entries(all, &self.owner, &entries)?.map(|coarse| coarse.among(self)))
+    }
+}
+
+/// Entries between conductors' panels that a rank has in rows of its own, by their places among
+/// those of all ranks.
+struct OwnEntries<'a> {
+    near: &'a Near,
+    /// Place among the conductors' panels here, `u32::MAX` where it is not this rank's own.
+    here: Vec<u32>,
+    /// Place among those of all ranks.
+    of_all: &'a [u32],
+}
+
+impl KnownEntries for OwnEntries<'_> {
+    fn diagonal(&self, i: usize) -> Option<f64> {
+        let here = self.here[i];
+        (here != u32::MAX).then(|| self.near.diagonal(here as usize))
+    }
+
+    fn later(&self, i: usize, mut f: impl FnMut(usize, f64)) {
+        let here = self.here[i];
+        if here != u32::MAX {
+            let of_all = |j: usize| self.of_all[j] as usize;
+            self.near.later(here as usize, |j, entry| f(of_all(j), entry));
+        }
+    }
+}
