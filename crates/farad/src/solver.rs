@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 use bem::{Charges, Electrostatics, Group, Prepared, Progress, SolveOptions};
+use rayon::prelude::*;
 
 use crate::bars::Bars;
 use crate::checks::{self, Measured};
@@ -81,9 +82,7 @@ impl Problem {
     #[tracing::instrument(level = "debug", skip_all, name = "hash of the geometry")]
     fn geometry(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        for x in self.mesh.vertices.as_flattened() {
-            x.to_bits().hash(&mut hasher);
-        }
+        hash_of(self.mesh.vertices.as_flattened(), |x| x.to_bits()).hash(&mut hasher);
         if let Some(patches) = &self.mesh.patches {
             patches.order.hash(&mut hasher);
             patches.nodes.as_flattened().iter().for_each(|x| x.to_bits().hash(&mut hasher));
@@ -94,12 +93,29 @@ impl Problem {
         if let Some(stack) = &self.description.stack {
             format!("{stack:?}").hash(&mut hasher);
         }
-        (&self.mesh.triangles, &self.conductors.of_triangle).hash(&mut hasher);
+        hash_of(self.mesh.triangles.as_flattened(), |&v| v).hash(&mut hasher);
+        hash_of(&self.conductors.of_triangle, |&conductor| conductor).hash(&mut hasher);
         for region in self.media.iter().flat_map(|media| &media.regions) {
             region.boundary.hash(&mut hasher);
         }
         hasher.finish()
     }
+}
+
+/// Values that are hashed together.
+const HASHED: usize = 1 << 16;
+
+/// A hash of many values, made in pieces side by side.
+fn hash_of<T: Sync, H: Hash>(values: &[T], of: impl Fn(&T) -> H + Sync) -> u64 {
+    let of_piece = |piece: &[T]| {
+        let mut hasher = DefaultHasher::new();
+        piece.iter().for_each(|value| of(value).hash(&mut hasher));
+        hasher.finish()
+    };
+    let pieces: Vec<u64> = values.par_chunks(HASHED).map(of_piece).collect();
+    let mut hasher = DefaultHasher::new();
+    (values.len(), pieces).hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Solver {

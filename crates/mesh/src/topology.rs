@@ -381,9 +381,10 @@ pub fn pieces<'a>(
     let places = |t: usize| sets_of(t).iter().copied().zip(first[t]..);
     let total = first[mesh.triangles.len()] as usize;
     let mut joined = DisjointSets::new(total);
+    let mut at: Vec<(u32, u32)> = Vec::new();
     for edge in Sides::of(mesh).edges() {
-        let mut at: Vec<(u32, u32)> =
-            edge.iter().flat_map(|side| places(side.triangle as usize)).collect();
+        at.clear();
+        at.extend(edge.iter().flat_map(|side| places(side.triangle as usize)));
         at.sort_unstable();
         for pair in at.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
             joined.join(pair[0].1, pair[1].1);

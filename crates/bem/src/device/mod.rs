@@ -86,6 +86,7 @@ impl DeviceGeometry {
     ///
     /// # Errors
     /// The GPU's; [`Error::OutOfMemory`] at once if near field and preconditioner would not fit.
+    #[tracing::instrument(level = "debug", skip_all, name = "panels to the GPU")]
     pub(crate) fn new(
         device: &Device,
         panels: &Panels,

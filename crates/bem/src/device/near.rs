@@ -65,6 +65,7 @@ impl DeviceNear {
     ///
     /// # Errors
     /// [`Error::Interrupted`], what `check` says, and the GPU's.
+    #[tracing::instrument(level = "debug", skip_all, name = "close pairs")]
     pub(crate) fn new(
         geometry: DeviceGeometry,
         selection: &Selection,

@@ -106,6 +106,7 @@ impl DeviceTwoLevel {
     }
 
     /// Local inverses without a coarse level.
+    #[tracing::instrument(level = "debug", skip_all, name = "local inverses")]
     fn local(near: &DeviceNear, neighbours: usize) -> Result<Self, cuda::Error> {
         let device = near.geometry.device.clone();
         let n = near.len();
@@ -447,6 +448,7 @@ impl<'a> Cells<'a> {
 
     /// Entries of these pairs of clusters, or of unions of them, or of all: the twin of
     /// [`Entries`](crate::precondition::entries::Entries). Collective where ranks share the panels.
+    #[tracing::instrument(level = "debug", skip_all, name = "rows of the coarse level")]
     fn entries(
         &self,
         near: &DeviceNear,

@@ -76,6 +76,7 @@ pub(crate) struct Panels {
 impl Panels {
     /// The triangles of `mesh` that `keep` accepts (by their index), scaled by half the longest
     /// side of their bounding box; parts are what hangs together.
+    #[tracing::instrument(level = "debug", skip_all, name = "panels of the mesh")]
     pub(crate) fn new(mesh: &Mesh, keep: impl Fn(usize) -> bool + Sync) -> Self {
         let panels = Self::without_parts(mesh, keep);
         let part = connected(mesh, &panels.triangle);

@@ -37,6 +37,7 @@ impl Share {
     ///
     /// # Errors
     /// Messages that do not pass.
+    #[tracing::instrument(level = "debug", skip_all, name = "panels to ranks")]
     pub(crate) fn new(group: &Group, panels: &Panels, reach: &[f64]) -> Result<Self, Error> {
         let (n, rank, ranks) = (panels.len(), group.rank(), group.size());
         let places: Vec<[f64; 3]> =

@@ -90,6 +90,7 @@ pub(crate) struct ClusterLevels {
 
 impl ClusterLevels {
     /// `None` if there are too few panels for a coarse level to help.
+    #[tracing::instrument(level = "debug", skip_all, name = "clusters of panels")]
     pub(crate) fn new(panels: &Panels, conductor: &[u32]) -> Option<Self> {
         let parts_of_boxes = |parting: Parting, least: usize, most: usize| {
             parts_of_boxes(panels, conductor, parting, least, most)
@@ -188,6 +189,7 @@ impl Clusters {
     }
 
     /// Cells of a few panels, each in one of the clusters and in their order.
+    #[tracing::instrument(level = "debug", skip_all, name = "cells of clusters")]
     pub(crate) fn cells(panels: &Panels, clusters: &Self) -> Self {
         let cells = boxes(0..panels.len(), &|range| range.len() <= CELL).into_par_iter();
         let part = |range| parted(range, |i| clusters.of[i as usize]);

@@ -39,6 +39,7 @@ pub(crate) struct Gradients {
 impl Gradients {
     /// Of clusters of panels that touch in these pairs, increasing; `places` of what has
     /// potentials, panels or clusters, and the cluster or union that each is part `of`.
+    #[tracing::instrument(level = "debug", skip_all, name = "gradients of clusters")]
     pub(crate) fn new(
         panels: &Panels,
         clusters: &Clusters,
@@ -103,6 +104,7 @@ impl Gradients {
 }
 
 /// Pairs of clusters that share a vertex, either way round, in increasing order.
+#[tracing::instrument(level = "debug", skip_all, name = "clusters that touch")]
 pub(crate) fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
     let of_panel = |i: usize| {
         let vertex = move |v: &Vec3| {

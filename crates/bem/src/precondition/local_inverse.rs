@@ -55,6 +55,7 @@ impl LocalInverse {
 
     /// The same over clusters in place of panels, from entries on close pairs; those of other pairs
     /// are clouds to each other.
+    #[tracing::instrument(level = "debug", skip_all, name = "local inverses of clusters")]
     pub(crate) fn of_clusters(
         panels: &Panels,
         clusters: &Clusters,

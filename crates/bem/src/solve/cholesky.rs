@@ -27,6 +27,7 @@ impl Factor {
     }
 
     /// The same of a matrix given column by column.
+    #[tracing::instrument(level = "debug", skip_all, name = "factor of the coarse level")]
     pub(crate) fn of_columns(n: usize, columns: Vec<f64>) -> Option<Self> {
         Self::new(DMatrix::from_vec(n, n, columns))
     }
