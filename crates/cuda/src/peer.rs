@@ -76,11 +76,13 @@ impl Device {
         self.check_free(len as u64)?;
         let context = self.stream().context.clone();
         context.bind()?;
-        // Memory of the pool that buffers are from is for one GPU alone. SAFETY: freed in `drop`.
-        let raw = match len {
-            0 => 0,
-            _ => unsafe { result::malloc_sync(len) }
-                .map_err(|error| failure("allocating memory", error))?,
+        // Memory of the pool that buffers are from is for one GPU alone.
+        let raw = if len == 0 {
+            0
+        } else {
+            // SAFETY: freed in `drop`.
+            unsafe { result::malloc_sync(len) }
+                .map_err(|error| failure("allocating memory", error))?
         };
         let name = [process(), COUNT.fetch_add(1, Ordering::Relaxed)];
         let shared = Arc::new(Shared { raw, len, name, context });

@@ -195,7 +195,7 @@ fn stages_of_a_hybrid_sum_overlap() {
     for timeline in comm::run(2, |group| own_sums(group, &case, &options, Spread::Cyclic).timeline)
     {
         let of = |stage: &str, gpu: bool| {
-            timeline.iter().find(|span| span.stage == stage && span.gpu == gpu).unwrap().clone()
+            *timeline.iter().find(|span| span.stage == stage && span.gpu == gpu).unwrap()
         };
         let (near, far) = (of("P2P", true), of("M2L", false));
         assert!(near.begin < far.end && of("M2M", false).end <= far.begin, "{timeline:?}");
