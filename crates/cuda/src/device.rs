@@ -12,8 +12,8 @@ use crate::{Buffer, Error, Event, Pinned, Plain, Source, Stream, check, compiler
 /// The GPU's primary context, kept as long as anybody uses it.
 #[derive(Debug)]
 pub struct Context {
-    raw: sys::CUcontext,
-    device: sys::CUdevice,
+    pub(crate) raw: sys::CUcontext,
+    pub(crate) device: sys::CUdevice,
     /// The GPU's number.
     pub(crate) index: usize,
 }

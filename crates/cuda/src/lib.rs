@@ -13,6 +13,7 @@ mod graph;
 mod kernel;
 mod library;
 mod memory;
+mod peer;
 mod probe;
 mod stream;
 pub mod testing;
@@ -23,6 +24,7 @@ pub use error::{Error, in_units};
 pub use graph::Graph;
 pub use kernel::{Argument, Arguments, Element, Kernel, Parameter, Pointer};
 pub use memory::{Buffer, Pinned, Plain};
+pub use peer::{Name, Shared, VARIABLE as PEER_VARIABLE};
 pub use probe::{DeviceInfo, devices};
 pub use stream::{Event, Stream};
 

@@ -135,6 +135,11 @@ impl<T: Plain> Buffer<T> {
         self.pointer_to(0)
     }
 
+    /// The stream in whose order it is freed.
+    pub(crate) fn main_stream(&self) -> &Stream {
+        &self.stream
+    }
+
     /// The device's address as a number, for tables of addresses.
     pub fn address(&self) -> u64 {
         self.raw

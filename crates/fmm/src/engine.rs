@@ -59,8 +59,6 @@ pub(crate) struct Engine<T> {
     gradients: Vec<T>,
     /// For each of the caller's targets its place in Morton order.
     places: Vec<u32>,
-    /// Sources from this one on are others', and their expansions are not made here.
-    others: Option<u32>,
 }
 
 /// Which near pairs.
@@ -151,14 +149,8 @@ impl<T: Real> Engine<T> {
             potential: Vec::new(),
             gradients: Vec::new(),
             places: inverse(&geometry.target_order().index),
-            others: None,
             geometry,
         }
-    }
-
-    /// Leaves alone the expansions of leaves whose sources are not among the first `own`.
-    pub(crate) fn of_rank(self, own: usize) -> Self {
-        Self { others: Some(own as u32), ..self }
     }
 
     /// Sums k densities, a few at a time; the arrays have been checked.
@@ -196,6 +188,12 @@ impl<T: Real> Engine<T> {
     /// Boxes, lists and truncation numbers.
     pub(crate) fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// Expansions, and what translates them.
+    #[cfg(test)]
+    pub(crate) fn translations(&self) -> &Translations<T> {
+        &self.translations
     }
 
     /// The strengths of the densities at work, in Morton order.
@@ -236,25 +234,23 @@ impl<T: Real> Engine<T> {
     }
 
     fn p2m(&mut self, k: usize) {
-        let Self { simd, harmonics, gradient, screened, sources, strengths, translations, .. } =
-            self;
-        let Geometry { tree, numbers, source_order, .. } = &self.geometry;
-        let index = &source_order.index;
-        let is_own = |cell: &Cell| {
-            self.others.is_none_or(|others| index[cell.sources.start as usize] < others)
-        };
+        let Self { simd, geometry, harmonics, gradient, screened, .. } = self;
+        let Self { sources, strengths, translations, .. } = self;
+        let Geometry { tree, numbers, .. } = &*geometry;
         let tables = p2m::Tables { harmonics, gradient, screened: screened.as_ref() };
         let levels = translations.multipoles.share();
         for (level, &p) in numbers.multipole.iter().enumerate() {
             if p == 0 {
                 continue;
             }
+            let begin = tree.levels[level].start;
             let cells = &tree.cells[tree.levels[level].clone()];
             let multipoles = &levels[level];
             // A treecode's boxes may hold many more sources than others.
-            let job_cells = if self.geometry.far.is_some() { 16 } else { JOB_CELLS };
+            let job_cells = if geometry.far.is_some() { 16 } else { JOB_CELLS };
             cells.par_chunks(job_cells).enumerate().for_each(|(i, cells)| {
                 let first = i * job_cells;
+                let is_own = |cell: usize| geometry.is_own(begin + first + cell);
                 let job = p2m::P2mJob {
                     tables,
                     p,

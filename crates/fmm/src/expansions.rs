@@ -66,10 +66,15 @@ impl<T: Real> Expansions<T> {
         begin..begin + p * p
     }
 
-    /// Makes all coefficients zero.
-    pub(crate) fn clear(&mut self) {
-        for level in &mut self.levels {
-            level.par_iter_mut().with_min_len(1 << 16).for_each(|l| *l = T::default());
+    /// Makes the coefficients of k densities zero, of a run of boxes of each level.
+    pub(crate) fn clear(&mut self, k: usize, boxes: &[Range<usize>]) {
+        for ((level, &(p, cells)), boxes) in self.levels.iter_mut().zip(&self.shapes).zip(boxes) {
+            let stride = stride::<T>(p);
+            for density in 0..k {
+                let first = density * cells;
+                let run = &mut level[(first + boxes.start) * stride..(first + boxes.end) * stride];
+                run.par_iter_mut().with_min_len(1 << 16).for_each(|l| *l = T::default());
+            }
         }
     }
 

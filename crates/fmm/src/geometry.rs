@@ -45,6 +45,8 @@ pub(crate) struct Geometry {
     pub source_order: MortonOrder,
     /// None: the targets are the sources.
     pub target_order: Option<MortonOrder>,
+    /// Which boxes hold sources of this rank; none: all sources are.
+    pub own: Option<Vec<bool>>,
     /// Whether targets that have an order of their own are those of a leaf's sources, wholly and as
     /// the sources are.
     pub itself: bool,
@@ -116,10 +118,18 @@ impl Geometry {
             order.keys = Vec::new();
         }
         info.leaf_size = leaf_size;
-        let far = None;
-        let itself = false;
-        let geometry =
-            Self { root, screening, tree, lists, far, numbers, source_order, target_order, itself };
+        let geometry = Self {
+            root,
+            screening,
+            tree,
+            lists,
+            far: None,
+            numbers,
+            source_order,
+            target_order,
+            own: None,
+            itself: false,
+        };
         geometry.describe(info);
         geometry
     }
@@ -134,6 +144,11 @@ impl Geometry {
         let receivers: u64 = target_blocks.iter().map(|c| u64::from(c.receivers)).sum();
         info.m2l_per_box = info.m2l_count as f64 / receivers.max(1) as f64;
         info.p2p_pairs = self.lists.near_pairs;
+    }
+
+    /// Whether a box holds sources of this rank, whose multipole expansion is made here.
+    pub(crate) fn is_own(&self, cell: usize) -> bool {
+        self.own.as_ref().is_none_or(|own| own[cell])
     }
 
     /// The order of the targets.

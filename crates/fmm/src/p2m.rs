@@ -57,8 +57,8 @@ pub(crate) struct P2mJob<'a, T> {
     pub(crate) p: usize,
     pub(crate) level: usize,
     pub(crate) cells: &'a [Cell],
-    /// Which leaves to expand: expansions of others come from elsewhere.
-    pub(crate) is_own: &'a (dyn Fn(&Cell) -> bool + Sync),
+    /// Which of `cells` to expand: expansions of others come from elsewhere.
+    pub(crate) is_own: &'a (dyn Fn(usize) -> bool + Sync),
     /// Place of the first of `cells` within its level.
     pub(crate) first: usize,
     pub(crate) k: usize,
@@ -150,7 +150,10 @@ impl<T: Real> Task<T> for P2mJob<'_, T> {
         let mut moments = Scratch::<V>::new((components * length).div_ceil(V::LANES));
         let moments = &mut scalars_mut(&mut moments)[..components * length];
         for (i, cell) in self.cells.iter().enumerate() {
-            let filled = cell.is_leaf() && !cell.sources.is_empty() && (self.is_own)(cell);
+            if !(self.is_own)(i) {
+                continue;
+            }
+            let filled = cell.is_leaf() && !cell.sources.is_empty();
             if filled {
                 let mut first = 0;
                 while first < components {

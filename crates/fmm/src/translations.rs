@@ -15,6 +15,7 @@ use crate::lists::Lists;
 use crate::parent_child::{ParentChildBatch, ParentChildJob, translate_batches};
 use crate::simd::{Level, Real};
 use crate::translate::{Kind, Tables, Use, Vector};
+use crate::tree::Cell;
 use crate::truncation::TruncationNumbers;
 use crate::{l2l, m2l, m2m};
 
@@ -29,6 +30,8 @@ pub(crate) struct Translations<T> {
     upward: Vec<Vec<ParentChildBatch>>,
     /// L2L, from the root down.
     downward: Vec<Vec<ParentChildBatch>>,
+    /// Of each level the run of boxes, by their places in it, outside of which none has targets.
+    receiving: Vec<Range<usize>>,
     pub multipoles: Expansions<T>,
     pub locals: Expansions<T>,
 }
@@ -42,7 +45,7 @@ impl<T: Real> Translations<T> {
             .rev()
             .map(|level| match numbers.multipole[level] {
                 0 => Vec::new(),
-                _ => m2m::parents(tree, level),
+                _ => m2m::parents(tree, level, |cell| geometry.is_own(cell)),
             })
             .collect();
         let downward = (1..levels)
@@ -63,6 +66,11 @@ impl<T: Real> Translations<T> {
             l2l: between(Kind::L2l, &numbers.local),
             upward,
             downward,
+            receiving: tree
+                .levels
+                .iter()
+                .map(|level| receiving(&tree.cells[level.clone()]))
+                .collect(),
             multipoles: Expansions::new(tree, &numbers.multipole),
             locals: Expansions::new(tree, &numbers.local),
         };
@@ -90,8 +98,8 @@ impl<T: Real> Translations<T> {
 
     /// Makes the local expansions of k densities, without what boxes get from their parents.
     pub(crate) fn m2l(&mut self, Geometry { tree, lists, .. }: &Geometry, k: usize) {
-        let Self { simd, m2l, multipoles, locals, .. } = self;
-        locals.clear();
+        let Self { simd, m2l, receiving, multipoles, locals, .. } = self;
+        locals.clear(k, receiving);
         let levels = locals.share();
         let run = |densities: Range<usize>, mixed: bool| {
             lists.target_blocks.par_iter().with_max_len(1).for_each(|block| {
@@ -120,10 +128,31 @@ impl<T: Real> Translations<T> {
         }
     }
 
+    /// Terms p^3 of M2M and L2L, both truncation numbers taken half, vectors of lanes filled up.
+    #[cfg(test)]
+    pub(crate) fn between_levels(&self, geometry: &Geometry, lanes: usize) -> [f64; 2] {
+        let TruncationNumbers { multipole, local, .. } = &geometry.numbers;
+        let upward = self.upward.iter().zip(multipole.windows(2).rev());
+        let downward = self.downward.iter().zip(local.windows(2));
+        let terms = |(batches, p): (&Vec<ParentChildBatch>, &[usize])| {
+            let octants = batches.iter().flat_map(|batch| &batch.octants);
+            let filled: usize = octants.map(|pairs| pairs.len().next_multiple_of(lanes)).sum();
+            filled as f64 * p.iter().map(|&p| 0.5 * (p as f64).powi(3)).sum::<f64>()
+        };
+        [upward.map(terms).sum(), downward.map(terms).sum()]
+    }
+
     /// Bytes of the expansions.
     pub(crate) fn bytes(&self) -> usize {
         self.multipoles.bytes() + self.locals.bytes()
     }
+}
+
+/// The run of boxes outside of which none has targets.
+fn receiving(cells: &[Cell]) -> Range<usize> {
+    let with_targets = |cell: &Cell| !cell.targets.is_empty();
+    let first = cells.iter().position(with_targets).unwrap_or(0);
+    first..cells.iter().rposition(with_targets).map_or(first, |last| last + 1)
 }
 
 /// Where M2L uses its vectors.

@@ -18,11 +18,14 @@ fn assert_within(case: &Case, options: &Options, ranks: usize, spread: Spread) -
     comm::run(ranks, |group| ranks::assert_within(group, case, options, spread))
 }
 
-/// Where sums are tested: on cores, and on a GPU that all ranks share, if there is one. Elsewhere
-/// that is skipped with a printed reason, unless FARAD_REQUIRE_GPU=1.
+/// Where sums are tested: on cores, on a GPU that all ranks share, if there is one, and on both.
+/// Elsewhere that is skipped with a printed reason, unless FARAD_REQUIRE_GPU=1.
 fn backends(test: &str) -> Vec<Backend> {
     let gpu = cuda::testing::device_for(test, || cuda::Device::open(0)).unwrap();
-    [Backend::Cpu].into_iter().chain(gpu.map(|_| Backend::Cuda)).collect()
+    [Backend::Cpu]
+        .into_iter()
+        .chain(gpu.iter().flat_map(|_| [Backend::Cuda, Backend::Hybrid]))
+        .collect()
 }
 
 /// Relative L2 error.
@@ -48,8 +51,14 @@ fn every_distribution_meets_its_tolerance_on_any_number_of_ranks() {
                     assert_eq!(sources, 5000);
                     // The large leaves of a GPU cannot be dealt out evenly.
                     let even =
-                        backend == Backend::Cuda || infos.iter().all(|info| info.imbalance < 1.6);
+                        backend != Backend::Cpu || infos.iter().all(|info| info.imbalance < 1.6);
                     assert!(even, "{infos:?}");
+                    // The GPU that all share can copy from itself.
+                    let through_the_host =
+                        std::env::var_os(cuda::PEER_VARIABLE).is_some_and(|value| value == "0");
+                    let exchanged = backend == Backend::Cuda && ranks > 1;
+                    let expected = exchanged.then_some(!through_the_host);
+                    assert!(infos.iter().all(|info| info.between_gpus == expected), "{infos:?}");
                 }
             }
         }
@@ -142,7 +151,7 @@ fn few_points_and_coincident_ones() {
         let case = Case { gradient: true, ..Case::charges(points, 2) };
         for backend in backends("few_points_and_coincident_ones") {
             for ranks in RANKS {
-                let loose = if backend == Backend::Cuda { on_gpu } else { 1e-3 };
+                let loose = if backend != Backend::Cpu { on_gpu } else { 1e-3 };
                 // Places at corners of boxes need more terms than there are beyond this tolerance.
                 for tolerance in [loose, 1e-7] {
                     let options = Options { backend, ..with_tolerance(tolerance) };
@@ -171,6 +180,26 @@ fn many_sources_and_few_targets_or_the_reverse() {
                 }
             }
         }
+    }
+}
+
+/// Cores translate while the GPU sums near pairs.
+#[test]
+fn stages_of_a_hybrid_sum_overlap() {
+    let test = "stages_of_a_hybrid_sum_overlap";
+    if cuda::testing::device_for(test, || cuda::Device::open(0)).unwrap().is_none() {
+        return;
+    }
+    let case = Case::charges(Distribution::Cube.points(200_000, &mut Random::new(4)), 5);
+    let options = Options { backend: Backend::Hybrid, ..with_tolerance(1e-6) };
+    for timeline in comm::run(2, |group| own_sums(group, &case, &options, Spread::Cyclic).timeline)
+    {
+        let of = |stage: &str, gpu: bool| {
+            *timeline.iter().find(|span| span.stage == stage && span.gpu == gpu).unwrap()
+        };
+        let (near, far) = (of("P2P", true), of("M2L", false));
+        assert!(near.begin < far.end && of("M2M", false).end <= far.begin, "{timeline:?}");
+        assert!(of("P2M", true).end <= far.begin && far.end <= of("L2P", true).end, "{timeline:?}");
     }
 }
 

@@ -11,11 +11,15 @@ use super::route::Route;
 use super::scout::Scout;
 use super::steps::Steps;
 use super::top::{Top, code, keys_of};
-use super::tuning::Tuning;
-use crate::lists::{BoxKey, Lists, Rows, Rule, TargetBlock};
+use super::tuning::{Costs, Tuning};
+use super::work::{Counted, StageWork};
+use crate::lists::{BoxKey, Lists, Rows, Rule};
 use crate::morton::{self, Sample};
 use crate::plan::check_count;
+use crate::screened::Screening;
+use crate::simd::Level;
 use crate::tree::{MortonOrder, Root, Tree, divides};
+use crate::truncation::{PointSets, TruncationNumbers, choose_on_ranks};
 use crate::tuning::enlargement;
 use crate::{Error, Options};
 
@@ -71,7 +75,19 @@ pub(super) struct Dealt {
     pub targets: Option<Route>,
     pub own: OwnTargets,
     pub essential: Essential,
+    /// Which boxes hold sources of this rank.
+    pub own_boxes: Vec<bool>,
     pub lists: Lists,
+    pub numbers: TruncationNumbers,
+}
+
+/// What all ranks go by.
+pub(super) struct Common<'a> {
+    pub root: Root,
+    pub leaf_size: usize,
+    pub options: &'a Options,
+    pub tuning: Tuning,
+    pub simd: Level,
 }
 
 impl Dealt {
@@ -79,12 +95,11 @@ impl Dealt {
     pub(super) fn new(
         group: &dyn Communicator,
         callers: &Callers<'_>,
-        root: &Root,
         top: &Top,
-        leaf_size: usize,
-        tuning: &Tuning,
+        common: &Common<'_>,
         steps: &mut Steps,
     ) -> Result<Self, Error> {
+        let &Common { ref root, leaf_size, options, ref tuning, simd } = common;
         let begins = top.begins(group.size());
         let mut deal = |(keys, points): (&[u64], &[[f64; 3]])| {
             let route = steps.of("route", || Route::new(group, keys, &begins))?;
@@ -113,7 +128,7 @@ impl Dealt {
         let essential = steps.of("essential", || {
             Essential::new(group, &tree, (&source_order, source_points), scout)
         })?;
-        let lists = steps.of("lists", || {
+        let mut lists = steps.of("lists", || {
             let cells = essential.tree.cells.par_iter().zip(&essential.source_counts);
             let boxes = cells.map(|(cell, &sources)| BoxKey::with_sources(cell, sources));
             let boxes: Vec<BoxKey> = boxes.collect();
@@ -122,46 +137,38 @@ impl Dealt {
         let mut own =
             OwnTargets { order: other_order.unwrap_or(source_order), points: target_points };
         own.order.keys = Vec::new();
-        Ok(Self { sources, targets, own, essential, lists })
+        let own_sources = sources.received();
+        let numbers = steps.of("truncation", || {
+            let points = own.points.as_deref().unwrap_or(&essential.points[..own_sources]);
+            let sets = PointSets {
+                root,
+                screening: Screening::new(options.kernel, root.side),
+                tree: &essential.tree,
+                sources: (&essential.order, &essential.points),
+                targets: (&own.order, points),
+            };
+            choose_on_ranks(group, &sets, &essential.source_counts, &mut lists, options, simd)
+        })?;
+        let own_boxes = essential.own(own_sources);
+        Ok(Self { sources, targets, own, essential, own_boxes, lists, numbers })
     }
 
-    /// The work for the targets of each grain, by the cost model, and the largest share of any rank
-    /// over the mean. Collective.
-    pub(super) fn work(
+    /// The work for the points of each grain, by the cost model, and how it is shared out.
+    /// Collective.
+    fn work(
         &self,
         group: &dyn Communicator,
         top: &Top,
-        &Tuning { pair, translation, .. }: &Tuning,
-    ) -> Result<(Vec<f64>, f64), comm::Error> {
-        let Self { essential, lists, .. } = self;
-        let tree = &essential.tree;
-        let of_near = |row: usize| {
-            let cell = lists.near.cells[row] as usize;
-            let near = lists.near.row(row).iter();
-            let sources: usize = near.map(|&s| tree.cells[s as usize].sources.len()).sum();
-            (cell, pair * tree.cells[cell].targets.len() as f64 * sources as f64)
-        };
-        let of_block = |block: &TargetBlock| -> Vec<(usize, f64)> {
-            let mut counts = vec![0u32; block.cells.len()];
-            block.pairs.iter().for_each(|pair| counts[pair[1] as usize] += 1);
-            let works = counts.into_iter().map(|count| translation * f64::from(count));
-            block.cells.clone().zip(works).collect()
-        };
-        let near = (0..lists.near.cells.len()).into_par_iter().map(of_near);
-        let of_boxes = near.chain(lists.target_blocks.par_iter().flat_map_iter(of_block));
-        let none = || vec![0.0; top.grains.len()];
-        let add = |mut work: Vec<f64>, (cell, more): (usize, f64)| {
-            let cell = &tree.cells[cell];
-            if let Some(grain) = top.grain_of(code(cell.level, cell.place)) {
-                work[grain] += more;
-            }
-            work
-        };
-        let sum = |mut work: Vec<f64>, more: Vec<f64>| {
-            work.iter_mut().zip(&more).for_each(|(work, more)| *work += more);
-            work
-        };
-        let mut work = of_boxes.fold(none, add).reduce(none, sum);
+        costs: &Costs,
+    ) -> Result<(Vec<f64>, Shares), comm::Error> {
+        let Self { essential, lists, numbers, own_boxes, .. } = self;
+        let counted = Counted { essential, lists, numbers, own: own_boxes, costs };
+        let (grains, mut own) = counted.of_grains(top);
+        grains.iter().for_each(|work| own.add(work));
+        let mut work: Vec<f64> = grains.iter().map(StageWork::total).collect();
+        // What is for boxes above grains goes with the others.
+        let more = own.total() / work.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        work.iter_mut().for_each(|work| *work *= more);
         group.all_reduce(&mut work, Operation::Sum)?;
         let mut of_ranks = vec![0.0; group.size()];
         for (&rank, work) in top.owners.iter().zip(&work) {
@@ -169,32 +176,40 @@ impl Dealt {
         }
         let mean = of_ranks.iter().sum::<f64>() / group.size() as f64;
         let most = of_ranks.iter().fold(0.0f64, |most, &work| most.max(work));
-        Ok((work, if mean > 0.0 { most / mean } else { 1.0 }))
+        let imbalance = if mean > 0.0 { most / mean } else { 1.0 };
+        Ok((work, Shares { imbalance, own }))
     }
+}
+
+/// How the work of a sum is shared out, by the cost model.
+pub(super) struct Shares {
+    /// Largest share of any rank over the mean.
+    pub imbalance: f64,
+    /// The work of this rank.
+    pub own: StageWork,
 }
 
 /// Deals the points out, and anew while shares of the work differ. Collective.
 pub(super) fn deal(
     group: &dyn Communicator,
     callers: &Callers<'_>,
-    root: &Root,
     top: &mut Top,
-    leaf_size: usize,
-    tuning: &Tuning,
+    common: &Common<'_>,
     steps: &mut Steps,
-) -> Result<(Dealt, f64), Error> {
+) -> Result<(Dealt, Shares), Error> {
     let mut tries = 0;
     loop {
-        let dealt = Dealt::new(group, callers, root, top, leaf_size, tuning, steps)?;
-        let (grains, imbalance) = steps.of("work", || dealt.work(group, top, tuning))?;
+        let dealt = Dealt::new(group, callers, top, common, steps)?;
+        let costs = &common.tuning.costs;
+        let (grains, shares) = steps.of("work", || dealt.work(group, top, costs))?;
         tries += 1;
-        if imbalance <= IMBALANCE || tries > TRIES || top.grains.len() <= group.size() {
-            return Ok((dealt, imbalance));
+        if shares.imbalance <= IMBALANCE || tries > TRIES || top.grains.len() <= group.size() {
+            return Ok((dealt, shares));
         }
         let before = top.owners.clone();
         top.deal(&grains, group.size());
         if top.owners == before {
-            return Ok((dealt, imbalance));
+            return Ok((dealt, shares));
         }
     }
 }

@@ -107,6 +107,24 @@ impl Essential {
     }
 }
 
+impl Essential {
+    /// Which boxes hold any of this rank's sources, the first `own`.
+    pub(super) fn own(&self, own: usize) -> Vec<bool> {
+        let Self { tree: Tree { cells, .. }, order, .. } = self;
+        let mut holds = vec![false; cells.len()];
+        // Children come after their parents. Leaves are of one rank each.
+        for (i, cell) in cells.iter().enumerate().rev() {
+            holds[i] = if cell.is_leaf() {
+                let first = order.index.get(cell.sources.start as usize);
+                !cell.sources.is_empty() && first.is_some_and(|&first| (first as usize) < own)
+            } else {
+                holds[cell.children()].contains(&true)
+            };
+        }
+        holds
+    }
+}
+
 /// What to ask of each rank, and the nodes of the requests.
 fn requests(
     group: &dyn Communicator,

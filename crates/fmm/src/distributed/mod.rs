@@ -22,10 +22,12 @@ mod scout;
 mod steps;
 mod top;
 mod tuning;
+mod work;
 
 use std::time::Instant;
 
 pub use curve::along_curve;
+pub use work::StageWork;
 
 use comm::{Communicator, Group, Operation};
 
@@ -37,11 +39,10 @@ use crate::scale::Scale;
 use crate::screened::Screening;
 use crate::simd::{self, Level};
 use crate::tree::{MortonOrder, Root};
-use crate::truncation::{PointSets, choose_on_ranks};
 use crate::{Backend, Error, Mode, Options, Precision, Span, direct, engine, gpu};
 
 use agreement::{agreed, same};
-use dealt::{Callers, Dealt, OwnTargets, deal, root_and_leaf_size, split_near};
+use dealt::{Callers, Common, Dealt, OwnTargets, deal, root_and_leaf_size, split_near};
 use essential::Essential;
 use halo::Halo;
 use held::Held;
@@ -72,9 +73,14 @@ pub struct RankInfo {
     /// Bytes that this rank sends for every density, without those that bring strengths to where
     /// they are summed, and sums back.
     pub bytes_sent: u64,
-    /// Largest work of any rank over the mean of all: near pairs and translations, by the cost
-    /// model.
+    /// Largest work of any rank over the mean of all, by the cost model.
     pub imbalance: f64,
+    /// Where the GPUs of several ranks translate: whether expansions go from GPU to GPU by peer copies, not through the
+    /// host's memory.
+    pub between_gpus: Option<bool>,
+    /// Work of each stage on this rank, by the cost model; without boxes above the parts that are
+    /// dealt out.
+    pub work: StageWork,
 }
 
 /// A sum over the points of several ranks whose geometry has been processed; each rank has one.
@@ -102,7 +108,7 @@ pub struct Plan {
 enum Engine {
     Single(Box<engine::Engine<f32>>),
     Double(Box<engine::Engine<f64>>),
-    /// On a GPU, with the place of each source in Morton order.
+    /// On a GPU, or on a GPU and cores, with the place of each source in Morton order.
     Gpu(Box<gpu::RankEngine>, Vec<u32>),
 }
 
@@ -114,8 +120,8 @@ impl Plan {
     ///
     /// # Errors
     /// Those of [`crate::Plan::new`], on the rank that has one, and on the others
-    /// [`comm::Error::Elsewhere`]; [`Error::Option`] for a hybrid backend, or another mode than the
-    /// FMM; [`Error::Ranks`].
+    /// [`comm::Error::Elsewhere`]; [`Error::Option`] for another mode than the FMM;
+    /// [`Error::Ranks`].
     pub fn new(
         group: &Group,
         sources: &[[f64; 3]],
@@ -133,7 +139,11 @@ impl Plan {
         let points = [sources.len(), targets.map_or(sources.len(), <[_]>::len)];
         let (backend, fallback) = backend(group, points, options)?;
         let options = &Options { backend, ..options.clone() };
-        let tuning = Tuning::new(options);
+        let mut tuning = Tuning::new(options, simd);
+        // In a hybrid sum it depends on the threads of a rank.
+        let mut occupancy = [tuning.occupancy];
+        group.all_reduce(&mut occupancy, Operation::Min)?;
+        tuning.occupancy = occupancy[0];
         let (root, leaf_size) =
             steps.of("root", || root_and_leaf_size(group, sources, targets, options, &tuning))?;
         let keys = |points: &[[f64; 3]]| morton::keys(&root, points);
@@ -144,11 +154,11 @@ impl Plan {
             sources: (&source_keys, sources),
             targets: target_keys.as_deref().zip(targets),
         };
-        let (dealt, imbalance) =
-            deal(group, &callers, &root, &mut top, leaf_size, &tuning, &mut steps)?;
+        let common = Common { root, leaf_size, options, tuning, simd };
+        let (dealt, shares) = deal(group, &callers, &mut top, &common, &mut steps)?;
         drop((source_keys, target_keys));
         let info = Info {
-            precision: Some(tuning.precision),
+            precision: Some(common.tuning.precision),
             mode: Mode::Fmm,
             backend,
             fallback,
@@ -156,13 +166,13 @@ impl Plan {
             ..Info::default()
         };
         let mut plan = Self::of_dealt(all, dealt, (root, &top), info, (options, simd), &mut steps)?;
-        plan.rank_info.imbalance = imbalance;
+        (plan.rank_info.imbalance, plan.rank_info.work) = (shares.imbalance, shares.own);
         plan.info.setup_seconds = steps.seconds();
         plan.setup = steps.spans;
         Ok(plan)
     }
 
-    /// From points that are dealt out: truncation numbers, what ranks exchange, and the engine.
+    /// From points that are dealt out: what ranks exchange, and the engine.
     /// Collective.
     fn of_dealt(
         all: &Group,
@@ -173,22 +183,10 @@ impl Plan {
         steps: &mut Steps,
     ) -> Result<Self, Error> {
         let group = &**all;
-        let Dealt { sources, targets, own, essential, mut lists } = dealt;
+        let Dealt { sources, targets, own, essential, own_boxes, mut lists, numbers } = dealt;
         let OwnTargets { order: target_order, points: target_points } = own;
         let own_sources = sources.received();
         let target_points = target_points.as_deref().unwrap_or(&essential.points[..own_sources]);
-        let screening = Screening::new(options.kernel, root.side);
-        let sets = PointSets {
-            root: &root,
-            screening,
-            tree: &essential.tree,
-            sources: (&essential.order, &essential.points),
-            targets: (&target_order, target_points),
-        };
-        let counts = &essential.source_counts;
-        let numbers = steps.of("truncation", || {
-            choose_on_ranks(group, &sets, counts, &mut lists, options, simd)
-        })?;
         let halo = steps.of("halo", || Halo::new(group, top, &essential, &numbers));
         let [halo_sources, halo_multipoles] = halo.received();
         let mut rank_info = RankInfo {
@@ -202,9 +200,11 @@ impl Plan {
         let components = if options.dipoles { 4 } else { 1 };
         let precision = crate::tuning::precision(options);
         let scalar = scalar(precision);
-        let engine = if options.backend == Backend::Cuda {
+        let hybrid = options.backend == Backend::Hybrid;
+        let engine = if hybrid || options.backend == Backend::Cuda {
             info.near_precision = Some(precision);
             rank_info.bytes_sent = halo.bytes([components * size_of::<f64>(), scalar]);
+            let screening = Screening::new(options.kernel, root.side);
             let part = gpu::Part {
                 root,
                 tree: &essential.tree,
@@ -216,10 +216,33 @@ impl Plan {
                 itself: targets.is_none(),
             };
             let [parts, multipoles] = halo.exchanged(&essential.tree);
-            let peers = [&parts[..], &multipoles];
+            // Expansions that cores translate do not go through the GPU's memory.
+            let peers = if hybrid { [&[][..]; 2] } else { [&parts[..], &multipoles] };
             let engine = steps
                 .of("engine", || gpu::RankEngine::new(&part, peers, options, precision, &mut info));
-            Engine::Gpu(Box::new(agreed(group, engine)?), essential.order.index)
+            let mut engine = agreed(group, engine)?;
+            let Essential { tree, order, .. } = essential;
+            if hybrid {
+                let geometry = Geometry {
+                    root,
+                    screening,
+                    tree,
+                    lists,
+                    far: None,
+                    numbers,
+                    source_order: MortonOrder::default(),
+                    target_order: None,
+                    own: Some(own_boxes),
+                    itself: targets.is_none(),
+                };
+                let made = steps.of("tables", || engine.translated_on_host(simd, geometry));
+                engine = agreed(group, made)?;
+            }
+            if !hybrid {
+                let connected = steps.of("peers", || connect(group, &mut engine))?;
+                rank_info.between_gpus = (group.size() > 1).then_some(connected);
+            }
+            Engine::Gpu(Box::new(engine), order.index)
         } else {
             steps.of("split near", || split_near(&essential, own_sources, &mut lists));
             let near_sums = NearSums::new(options, precision);
@@ -228,13 +251,14 @@ impl Plan {
             let Essential { tree, order, ref points, .. } = essential;
             let geometry = Geometry {
                 root,
-                screening,
+                screening: Screening::new(options.kernel, root.side),
                 tree,
                 lists,
                 far: None,
                 numbers,
                 source_order: order,
                 target_order: Some(MortonOrder { keys: Vec::new(), index: target_order.index }),
+                own: Some(own_boxes),
                 itself: targets.is_none(),
             };
             geometry.describe(&mut info);
@@ -244,13 +268,13 @@ impl Plan {
                     let engine =
                         steps.of("engine", || engine::Engine::new(simd, geometry, at, near_sums));
                     info.memory_bytes = engine.bytes() as u64;
-                    Engine::Single(Box::new(engine.of_rank(own_sources)))
+                    Engine::Single(Box::new(engine))
                 }
                 Precision::Double => {
                     let engine =
                         steps.of("engine", || engine::Engine::new(simd, geometry, at, near_sums));
                     info.memory_bytes = engine.bytes() as u64;
-                    Engine::Double(Box::new(engine.of_rank(own_sources)))
+                    Engine::Double(Box::new(engine))
                 }
             }
         };
@@ -441,12 +465,25 @@ fn backend(
     }
     let found = agreed(group, gpu::check_gpu(options.gpu).map_err(Error::from));
     match found {
+        Ok(()) if options.backend == Backend::Hybrid => Ok((Backend::Hybrid, None)),
         Ok(()) => Ok((Backend::Cuda, None)),
         Err(error) if options.backend == Backend::Auto => {
             Ok((Backend::Cpu, Some(error.to_string())))
         }
         Err(error) => Err(error),
     }
+}
+
+/// Lets GPUs copy expansions from each other where all can; true if they do. Collective.
+fn connect(group: &dyn Communicator, engine: &mut gpu::RankEngine) -> Result<bool, Error> {
+    let offers: Vec<Vec<gpu::Offer>> = comm::exchange(group, &engine.offers(group.size()))?;
+    // What fails is left to the host.
+    let mut all = [f64::from(u8::from(engine.find(&offers).unwrap_or(false)))];
+    group.all_reduce(&mut all, Operation::Min)?;
+    if all[0] == 0.0 {
+        engine.through_the_host();
+    }
+    Ok(all[0] == 1.0)
 }
 
 /// Bytes of a number.
@@ -483,9 +520,6 @@ fn check(
     check_points("source", sources)?;
     check_points("target", targets.unwrap_or(&[]))?;
     let bad = |option, value, allowed| Err(Error::Option { option, value, allowed });
-    if options.backend == Backend::Hybrid {
-        return bad("backend", "Hybrid".to_owned(), "Cpu, Cuda or Auto on several ranks");
-    }
     if !matches!(options.mode, Mode::Fmm | Mode::Auto) {
         return bad("mode", format!("{:?}", options.mode), "Fmm or Auto on several ranks");
     }

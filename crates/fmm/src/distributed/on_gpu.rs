@@ -1,7 +1,8 @@
 //! One `apply` on the GPU of a rank, with messages between its stages.
 //!
 //! Near pairs are summed on a stream of their own from the start on: strengths of other ranks'
-//! sources come before, on the host, expansions meanwhile. What fails on one rank ends all at the
+//! sources come before, on the host, expansions meanwhile. In a hybrid sum cores translate these
+//! meanwhile, too. What fails on one rank ends all at the
 //! next message.
 
 use std::time::Instant;
@@ -11,8 +12,10 @@ use comm::Communicator;
 use super::agreement::agreed;
 use super::halo::{Halo, Sent};
 use super::{exponents, scalar};
-use crate::gpu::{RankEngine, Signature, stage_seconds};
+use crate::expansions::Expansions;
+use crate::gpu::{Exchange, RankEngine, Signature, stage_seconds};
 use crate::plan::{Densities, Potentials, StageSeconds};
+use crate::simd::Real;
 use crate::{Error, Precision, Span};
 
 /// One `apply` on one rank.
@@ -55,6 +58,7 @@ impl Job<'_> {
             gradient: sums.gradient.is_some(),
         };
         agreed(group, engine.prepare(signature))?;
+        let scalar = scalar(self.precision);
         let begin = self.now();
         let bring = |values: Option<&[f64]>, width: usize| {
             let bring = |values| halo.bring(group, (index, own), values, [k, width]);
@@ -64,19 +68,31 @@ impl Job<'_> {
         self.span("sources of other ranks", begin);
         let of_others = Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() };
         let exponents = exponents(group, &densities, [k, own], self.side)?;
+        let (hybrid, direct) = (engine.is_hybrid(), engine.copies_between_gpus());
+        // GPUs copy what all have packed.
+        let exchange = |of, packed| {
+            if direct { Ok(Vec::new()) } else { halo.exchange_packed(group, of, packed, scalar) }
+        };
         let mut running = agreed(
             group,
             engine.begin(signature, [densities, of_others], &exponents, self.started),
         )?;
-        let scalar = scalar(self.precision);
         for density in 0..k {
+            if hybrid {
+                agreed(group, running.upward_on_host(density))?;
+                let begin = self.now();
+                running.exchange_on_host(&mut OnHost { group, halo })?;
+                self.span("multipoles of other ranks", begin);
+                agreed(group, running.downward_on_host(density))?;
+                continue;
+            }
             let begin = self.now();
             let parts = agreed(group, running.upward(density))?;
-            let messages = halo.exchange_packed(group, Sent::Parts, parts, scalar)?;
+            let messages = exchange(Sent::Parts, parts)?;
             self.span("shared multipoles", begin);
             let begin = self.now();
             let multipoles = agreed(group, running.complete(&messages))?;
-            let messages = halo.exchange_packed(group, Sent::Whole, multipoles, scalar)?;
+            let messages = exchange(Sent::Whole, multipoles)?;
             self.span("multipoles of other ranks", begin);
             agreed(group, running.downward(density, &messages))?;
         }
@@ -84,5 +100,22 @@ impl Job<'_> {
         self.seconds = StageSeconds { device, ..stage_seconds(&spans) };
         self.timeline.extend(spans);
         Ok(())
+    }
+}
+
+/// What ranks exchange of expansions that their cores have.
+struct OnHost<'a> {
+    group: &'a dyn Communicator,
+    halo: &'a Halo,
+}
+
+impl Exchange for OnHost<'_> {
+    type Error = comm::Error;
+
+    fn run<T: Real>(&mut self, multipoles: &mut Expansions<T>) -> Result<(), comm::Error> {
+        let Self { group, halo } = *self;
+        halo.complete(group, 1, multipoles)?;
+        let pending = halo.send_multipoles(group, 1, multipoles)?;
+        halo.receive_multipoles(pending, 1, multipoles)
     }
 }

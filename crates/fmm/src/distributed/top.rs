@@ -195,7 +195,9 @@ impl Top {
         let key = keys_of(code).start;
         let at = self.grains.partition_point(|&grain| keys_of(self.boxes[grain].code).start <= key);
         let grain = at.checked_sub(1)?;
-        (self.boxes[self.grains[grain]].code.ilog2() <= code.ilog2()).then_some(grain)
+        let of = self.boxes[self.grains[grain]].code;
+        // The first octants of a box above grains may be empty, so that the last grain lies before.
+        (of.ilog2() <= code.ilog2() && key < keys_of(of).end).then_some(grain)
     }
 
     /// The key from which on points are each rank's.

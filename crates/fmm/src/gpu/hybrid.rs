@@ -7,6 +7,7 @@ use std::time::Instant;
 use cuda::{Buffer, Device, Pinned};
 
 use super::{on_host, points};
+use crate::expansions::Expansions;
 use crate::geometry::{Geometry, Points};
 use crate::lists::Rows;
 use crate::simd::{self, Real};
@@ -46,6 +47,16 @@ impl Host {
         precision: Precision,
     ) -> Result<Self, Error> {
         let (simd, geometry) = on_host::geometry(points, on_device, leaf_size, options, precision)?;
+        Ok(Self::over(device, simd, geometry, precision)?)
+    }
+
+    /// The CPU's tables for boxes and lists that are there.
+    pub(super) fn over(
+        device: &Device,
+        simd: simd::Level,
+        geometry: Geometry,
+        precision: Precision,
+    ) -> Result<Self, cuda::Error> {
         Ok(match precision {
             Precision::Single => Self::Single(Box::new(Staged::new(device, simd, geometry)?)),
             Precision::Double => Self::Double(Box::new(Staged::new(device, simd, geometry)?)),
@@ -69,9 +80,42 @@ impl Host {
         started: Instant,
         spans: &mut Vec<Span>,
     ) -> Result<(), cuda::Error> {
+        self.upward(multipoles, synchronize, started, spans)?;
+        self.downward(locals, started, spans)
+    }
+
+    /// Brings the multipoles from the device and makes those of all boxes.
+    pub(super) fn upward(
+        &mut self,
+        multipoles: &Buffer<u8>,
+        synchronize: impl FnOnce() -> Result<(), cuda::Error>,
+        started: Instant,
+        spans: &mut Vec<Span>,
+    ) -> Result<(), cuda::Error> {
         match self {
-            Self::Single(t) => t.run(multipoles, locals, synchronize, started, spans),
-            Self::Double(t) => t.run(multipoles, locals, synchronize, started, spans),
+            Self::Single(t) => t.upward(multipoles, synchronize, started, spans),
+            Self::Double(t) => t.upward(multipoles, synchronize, started, spans),
+        }
+    }
+
+    /// Translates, and puts the locals on their way back.
+    pub(super) fn downward(
+        &mut self,
+        locals: &Buffer<u8>,
+        started: Instant,
+        spans: &mut Vec<Span>,
+    ) -> Result<(), cuda::Error> {
+        match self {
+            Self::Single(t) => t.downward(locals, started, spans),
+            Self::Double(t) => t.downward(locals, started, spans),
+        }
+    }
+
+    /// Lets ranks exchange the multipoles of one density.
+    pub(super) fn exchange<X: Exchange>(&mut self, exchange: &mut X) -> Result<(), X::Error> {
+        match self {
+            Self::Single(t) => exchange.run(&mut t.translations.multipoles),
+            Self::Double(t) => exchange.run(&mut t.translations.multipoles),
         }
     }
 
@@ -82,6 +126,15 @@ impl Host {
             Precision::Double => crate::harmonics::stride::<f64>(p),
         }
     }
+}
+
+/// What ranks do with multipole expansions between M2M and M2L.
+pub(crate) trait Exchange {
+    /// What may go wrong.
+    type Error;
+
+    /// Completes the expansions of one density, and brings those of other ranks.
+    fn run<T: Real>(&mut self, multipoles: &mut Expansions<T>) -> Result<(), Self::Error>;
 }
 
 /// The CPU's translations of one density, with page-locked copies of all expansions.
@@ -135,10 +188,9 @@ impl<T: Real + Bytes> Staged<T> {
         Ok(Self { geometry, translations, multipoles, locals })
     }
 
-    fn run(
+    fn upward(
         &mut self,
         multipoles: &Buffer<u8>,
-        locals: &Buffer<u8>,
         synchronize: impl FnOnce() -> Result<(), cuda::Error>,
         started: Instant,
         spans: &mut Vec<Span>,
@@ -147,21 +199,38 @@ impl<T: Real + Bytes> Staged<T> {
         // line.
         unsafe { self.multipoles.receive(multipoles)? };
         synchronize()?;
-        let Self { geometry, translations, multipoles: from, locals: to } = self;
+        let Self { geometry, translations, multipoles: from, .. } = self;
+        translations.multipoles.load(|level, range| T::load(&from[bytes::<T>(range)], level));
+        let begin = started.elapsed().as_secs_f64();
+        translations.m2m(geometry, 1);
+        let end = started.elapsed().as_secs_f64();
+        spans.push(Span { stage: "M2M", gpu: false, begin, end });
+        Ok(())
+    }
+
+    fn downward(
+        &mut self,
+        locals: &Buffer<u8>,
+        started: Instant,
+        spans: &mut Vec<Span>,
+    ) -> Result<(), cuda::Error> {
+        let Self { geometry, translations, locals: to, .. } = self;
         let mut at = started.elapsed().as_secs_f64();
-        let bytes = |range: Range<usize>| range.start * size_of::<T>()..range.end * size_of::<T>();
-        let [mut m2m, mut m2l, mut l2l] = [0.0; 3];
-        translations.multipoles.load(|level, range| T::load(&from[bytes(range)], level));
-        timed(&mut m2m, || translations.m2m(geometry, 1));
+        let [mut m2l, mut l2l] = [0.0; 2];
         timed(&mut m2l, || translations.m2l(geometry, 1));
         timed(&mut l2l, || translations.l2l(geometry, 1));
-        translations.locals.store(|level, range| T::store(level, &mut to[bytes(range)]));
-        for (stage, seconds) in [("M2M", m2m), ("M2L", m2l), ("L2L", l2l)] {
+        for (stage, seconds) in [("M2L", m2l), ("L2L", l2l)] {
             spans.push(Span { stage, gpu: false, begin: at, end: at + seconds });
             at += seconds;
         }
-        // SAFETY: the staging buffer is not touched again before the next `run`, which waits for
-        // the stream first.
+        translations.locals.store(|level, range| T::store(level, &mut to[bytes::<T>(range)]));
+        // SAFETY: the staging buffer is not touched again before the next `downward`, before which
+        // `upward` waits for the stream.
         unsafe { self.locals.send(locals) }
     }
+}
+
+/// The bytes of a range of numbers.
+fn bytes<T>(range: Range<usize>) -> Range<usize> {
+    range.start * size_of::<T>()..range.end * size_of::<T>()
 }

@@ -35,10 +35,11 @@ mod tuning;
 
 pub use cuda::{DeviceInfo, Error};
 pub(crate) use engine::{Engine, stage_seconds};
+pub(crate) use hybrid::Exchange;
 pub use hybrid::Span;
-pub(crate) use ranks::{Part, Peer, RankEngine};
+pub(crate) use ranks::{Offer, Part, Peer, RankEngine};
 pub(crate) use stages::Signature;
-pub(crate) use tuning::{costs_of, mode, occupancy};
+pub(crate) use tuning::{costs_of, hybrid_occupancy, mode, occupancy};
 
 /// What a plan on a GPU has to report with the rest.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,9 +5,10 @@
 //! own meanwhile.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Instant;
 
-use cuda::{Buffer, Device, Event};
+use cuda::{Buffer, Device, Event, Shared};
 use rayon::prelude::*;
 
 use super::close::Close;
@@ -15,7 +16,7 @@ use super::coordinates::Coordinates;
 use super::device_plan::{DevicePlan, Share, near_items};
 use super::estimate::estimate_sorted;
 use super::expansions::Expansions;
-use super::hybrid::Span;
+use super::hybrid::{self, Host, Span};
 use super::kernels::{Kernel, count, exchange};
 use super::lists::Lists;
 use super::points::Points;
@@ -26,11 +27,12 @@ use super::tree::{MortonOrder, Tree};
 use super::truncation::Chosen;
 use super::{far_matrices, on_host};
 use crate::disjoint::DisjointSlice;
+use crate::geometry::Geometry;
 use crate::plan::{Densities, Info, Potentials};
 use crate::screened::Screening;
 use crate::tree::{self as cpu, Root};
 use crate::truncation::TruncationNumbers;
-use crate::{Error, Mode, Options, Precision, Stencil, lists};
+use crate::{Backend, Error, Mode, Options, Precision, Stencil, lists, simd};
 
 /// A rank's part as the CPU has found it.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +65,8 @@ pub(crate) struct RankEngine {
     /// Parts of expansions, which are added up, and whole ones.
     parts: Exchange,
     multipoles: Exchange,
+    /// The CPU's part of a hybrid plan.
+    host: Option<Host>,
     plan: DevicePlan,
 }
 
@@ -97,7 +101,12 @@ impl RankEngine {
         let (tree, mut cells) = Tree::of_host(&device, &part.root, part.tree)?;
         let relative = Relative::new(&device, precision, &tree, &points)?;
         points.release();
-        let stencil = options.stencil.unwrap_or(Stencil::Reduced);
+        let hybrid = options.backend == Backend::Hybrid;
+        let stencil = match options.stencil {
+            // What is near here must not be far on the CPU.
+            None if hybrid => crate::tuning::stencil(&options, precision),
+            stencil => stencil.unwrap_or(Stencil::Reduced),
+        };
         let lists = Lists::new(&device, &tree, Some(stencil))?;
         device.stream().synchronize()?;
         let tree_seconds = started.elapsed().as_secs_f64();
@@ -111,12 +120,16 @@ impl RankEngine {
         };
         let near = near_items(&tree, &lists, &relative, part.root.side);
         let close = Close::find(&device, precision, near, &points, share.slots.is_some())?;
-        let batches = on_host::batches(part.lists, part.numbers.max(), &lists);
-        let chosen = Chosen { batches, numbers: part.numbers.clone() };
         let screening = Screening::new(options.kernel, part.root.side);
-        let limit = far_matrices::limit(&device);
-        let expansions =
-            Expansions::new(&device, precision, screening, (&tree, &lists), &chosen, limit)?;
+        let expansions = if hybrid {
+            let stride = |p: usize| Host::stride(precision, p);
+            Expansions::untranslated(&device, precision, &tree, part.numbers, stride)?
+        } else {
+            let batches = on_host::batches(part.lists, part.numbers.max(), &lists);
+            let chosen = Chosen { batches, numbers: part.numbers.clone() };
+            let limit = far_matrices::limit(&device);
+            Expansions::new(&device, precision, screening, (&tree, &lists), &chosen, limit)?
+        };
         let made = (tree, lists, expansions, None);
         let kind = (false, screening);
         let (points, share) = ((points, relative, close), Some(share));
@@ -125,7 +138,63 @@ impl RankEngine {
         let (parts, multipoles) = (exchange(parts)?, exchange(multipoles)?);
         device.stream().synchronize()?;
         plan.describe(part.numbers, info.leaf_size, tree_seconds, info);
-        Ok(Self { prepared: HashMap::new(), parts, multipoles, plan })
+        Ok(Self { prepared: HashMap::new(), parts, multipoles, host: None, plan })
+    }
+
+    /// Leaves M2M, M2L and L2L to the CPU, over the rank's boxes and lists.
+    ///
+    /// # Errors
+    /// Those of the GPU.
+    pub(crate) fn translated_on_host(
+        self,
+        simd: simd::Level,
+        geometry: Geometry,
+    ) -> Result<Self, Error> {
+        let host = Host::over(&self.plan.device, simd, geometry, self.plan.precision)?;
+        Ok(Self { host: Some(host), ..self })
+    }
+
+    /// Where the expansions for each of so many ranks are on this GPU, parts (0) and whole ones (1).
+    pub(crate) fn offers(&self, ranks: usize) -> Vec<Vec<Offer>> {
+        let mut offers = vec![Vec::new(); ranks];
+        for (which, exchange) in [&self.parts, &self.multipoles].into_iter().enumerate() {
+            for (rank, [process, number, first]) in exchange.offers() {
+                offers[rank].push([which as u64, process, number, first]);
+            }
+        }
+        offers
+    }
+
+    /// Finds what each rank offers to this one; false if its GPU cannot copy all of it. Until then,
+    /// and after [`Self::through_the_host`], expansions go through the host.
+    ///
+    /// # Errors
+    /// Those of the GPU.
+    pub(crate) fn find(&mut self, offers: &[Vec<Offer>]) -> Result<bool, Error> {
+        let Self { parts, multipoles, plan, .. } = self;
+        let mut all = true;
+        for (which, exchange) in [parts, multipoles].into_iter().enumerate() {
+            let of = offers.iter().flatten().filter(|offer| offer[0] == which as u64);
+            let of: Vec<[u64; 3]> =
+                of.map(|&[_, process, number, first]| [process, number, first]).collect();
+            all &= exchange.find(&plan.device, &of)?;
+        }
+        Ok(all)
+    }
+
+    /// Leaves all exchange to the host.
+    pub(crate) fn through_the_host(&mut self) {
+        (self.parts.incoming, self.multipoles.incoming) = (None, None);
+    }
+
+    /// Whether expansions go from GPU to GPU.
+    pub(crate) fn copies_between_gpus(&self) -> bool {
+        self.parts.incoming.is_some()
+    }
+
+    /// Whether the CPU translates.
+    pub(crate) fn is_hybrid(&self) -> bool {
+        self.host.is_some()
     }
 
     /// The GPU.
@@ -152,16 +221,17 @@ impl RankEngine {
     /// # Errors
     /// Those of the GPU; [`Error::NotPlanned`] if this was not prepared.
     pub(crate) fn begin(
-        &self,
+        &mut self,
         signature: Signature,
         densities: [Densities<'_>; 2],
         exponents: &[Option<i32>],
         started: Instant,
     ) -> Result<Running<'_>, Error> {
-        let Some((kernels, buffers)) = self.prepared.get(&signature) else {
+        let Self { prepared, parts, multipoles, host, plan } = self;
+        let plan = &*plan;
+        let Some((kernels, buffers)) = prepared.get(&signature) else {
             return Err(Error::NotPlanned { what: "densities" });
         };
-        let plan = &self.plan;
         let event = || plan.device.event();
         let k = signature.densities;
         let inputs = [
@@ -187,7 +257,19 @@ impl RankEngine {
         near[0].record(&plan.near_stream)?;
         apply.stage(Stage::P2p, &plan.near_stream)?;
         near[1].record(&plan.near_stream)?;
-        Ok(Running { engine: self, apply, origin, offset, near, marks: Vec::new() })
+        Ok(Running {
+            parts,
+            multipoles,
+            host: host.as_mut(),
+            plan,
+            apply,
+            origin,
+            started,
+            offset,
+            near,
+            marks: Vec::new(),
+            on_host: Vec::new(),
+        })
     }
 }
 
@@ -236,13 +318,19 @@ impl Part<'_> {
 /// An `apply` under way.
 #[derive(Debug)]
 pub(crate) struct Running<'a> {
-    engine: &'a RankEngine,
+    parts: &'a Exchange,
+    multipoles: &'a Exchange,
+    host: Option<&'a mut Host>,
+    plan: &'a DevicePlan,
     apply: Apply<'a>,
+    started: Instant,
     /// When the device began, and seconds from the start of `apply` to that.
     origin: Event,
     offset: f64,
     near: [Event; 2],
     marks: Vec<(&'static str, [Event; 2])>,
+    /// When the CPU translated.
+    on_host: Vec<Span>,
 }
 
 /// Messages to or from other ranks.
@@ -257,7 +345,7 @@ impl Running<'_> {
     pub(crate) fn upward(&mut self, k: usize) -> Result<Messages, Error> {
         self.timed("P2M", Stage::P2m(k))?;
         self.timed("M2M", Stage::M2m)?;
-        Ok(self.engine.parts.pack(&self.engine.plan)?)
+        Ok(self.parts.pack(self.plan)?)
     }
 
     /// Adds the parts that others sent, in the order of their ranks, and takes out the expansions
@@ -266,8 +354,8 @@ impl Running<'_> {
     /// # Errors
     /// Those of the GPU.
     pub(crate) fn complete(&mut self, messages: &[Vec<u8>]) -> Result<Messages, Error> {
-        self.engine.parts.unpack(&self.engine.plan, messages, true)?;
-        Ok(self.engine.multipoles.pack(&self.engine.plan)?)
+        self.parts.unpack(self.plan, messages, true)?;
+        Ok(self.multipoles.pack(self.plan)?)
     }
 
     /// Takes over the expansions that others sent, and adds what all give at the targets.
@@ -275,9 +363,46 @@ impl Running<'_> {
     /// # Errors
     /// Those of the GPU.
     pub(crate) fn downward(&mut self, k: usize, messages: &[Vec<u8>]) -> Result<(), Error> {
-        self.engine.multipoles.unpack(&self.engine.plan, messages, false)?;
+        self.multipoles.unpack(self.plan, messages, false)?;
         self.timed("M2L", Stage::M2l)?;
         self.timed("L2L", Stage::L2l)?;
+        self.timed("L2P", Stage::L2p(k))
+    }
+
+    /// Makes the multipole expansions of density `k` from own sources, those of leaves on the GPU
+    /// and the others by the CPU, of a hybrid plan.
+    ///
+    /// # Errors
+    /// Those of the GPU.
+    pub(crate) fn upward_on_host(&mut self, k: usize) -> Result<(), Error> {
+        self.timed("P2M", Stage::P2m(k))?;
+        let (plan, started) = (self.plan, self.started);
+        let Some(host) = &mut self.host else { return Ok(()) };
+        let from = &plan.expansions.multipoles.values;
+        let synchronize = || plan.device.stream().synchronize();
+        Ok(host.upward(from, synchronize, started, &mut self.on_host)?)
+    }
+
+    /// Exchanges the expansions that the CPU has. Collective.
+    ///
+    /// # Errors
+    /// Those of `exchange`.
+    pub(crate) fn exchange_on_host<X: hybrid::Exchange>(
+        &mut self,
+        exchange: &mut X,
+    ) -> Result<(), X::Error> {
+        self.host.as_mut().map_or(Ok(()), |host| host.exchange(exchange))
+    }
+
+    /// Translates by the CPU, and adds what that gives at the targets.
+    ///
+    /// # Errors
+    /// Those of the GPU.
+    pub(crate) fn downward_on_host(&mut self, k: usize) -> Result<(), Error> {
+        if let Some(host) = &mut self.host {
+            let to = &self.plan.expansions.locals.values;
+            host.downward(to, self.started, &mut self.on_host)?;
+        }
         self.timed("L2P", Stage::L2p(k))
     }
 
@@ -286,15 +411,13 @@ impl Running<'_> {
     /// # Errors
     /// Those of the GPU.
     pub(crate) fn finish(self, potentials: Potentials<'_>) -> Result<(Vec<Span>, f64), Error> {
-        let Self { engine, apply, origin, offset, near, marks } = self;
-        let plan = &engine.plan;
+        let Self { plan, apply, origin, offset, near, marks, on_host: mut spans, .. } = self;
         let stream = plan.device.stream();
         stream.wait(&near[1])?;
         apply.stage(Stage::Scatter, stream)?;
         let end = plan.device.event()?;
         end.record(stream)?;
         apply.buffers.read(potentials)?;
-        let mut spans = Vec::new();
         for (stage, [begin, end]) in std::iter::once(("P2P", near)).chain(marks) {
             let [begin, end] = [origin.seconds_to(&begin)?, origin.seconds_to(&end)?];
             spans.push(Span { stage, gpu: true, begin: offset + begin, end: offset + end });
@@ -303,7 +426,7 @@ impl Running<'_> {
     }
 
     fn timed(&mut self, name: &'static str, stage: Stage) -> Result<(), Error> {
-        let device = &self.engine.plan.device;
+        let device = &self.plan.device;
         let marks = [device.event()?, device.event()?];
         marks[0].record(device.stream())?;
         self.apply.stage(stage, device.stream())?;
@@ -320,7 +443,16 @@ struct Exchange {
     receive: Packed,
     pack: Kernel<exchange::Pack>,
     unpack: Kernel<exchange::Unpack>,
+    /// Where packed expansions are, for other GPUs to copy from.
+    outgoing: Arc<Shared>,
+    /// Of each rank that sends any, where they are and the first byte; none: they come through the
+    /// host.
+    incoming: Option<Vec<(Arc<Shared>, usize)>>,
 }
+
+/// Where expansions for another rank are: the name of the memory and the first byte, of parts and
+/// of whole ones.
+pub(crate) type Offer = [u64; 4];
 
 /// Expansions of boxes, one after the other, rank by rank.
 #[derive(Debug)]
@@ -330,26 +462,52 @@ struct Packed {
     boxes: Buffer<u32>,
     /// Where the expansion of each begins.
     places: Buffer<u64>,
+    /// Where those of others are put.
     values: Reals,
     /// Bytes of a number.
     scalar: usize,
+    /// Numbers of all.
+    end: usize,
 }
 
 impl Exchange {
     fn new(plan: &DevicePlan, part: &Part<'_>, peers: &[Peer]) -> Result<Self, cuda::Error> {
         let macros = [precision_macro(plan.precision)];
         let packed = |of: fn(&Peer) -> &[u32]| Packed::new(plan, part, peers, of);
+        let send = packed(|peer| &peer.send)?;
         Ok(Self {
-            send: packed(|peer| &peer.send)?,
+            outgoing: plan.device.shared(send.bytes())?,
+            incoming: None,
+            send,
             receive: packed(|peer| &peer.receive)?,
             pack: Kernel::with(&plan.device, &macros)?,
             unpack: Kernel::with(&plan.device, &macros)?,
         })
     }
 
+    /// Where the expansions for each rank are.
+    fn offers(&self) -> impl Iterator<Item = (usize, [u64; 3])> {
+        let ([process, number], scalar) = (self.outgoing.name(), self.send.scalar);
+        let of = move |&(rank, _, [first, _]): &(usize, _, [usize; 2])| {
+            (rank, [process, number, (first * scalar) as u64])
+        };
+        self.send.ranks.iter().map(of)
+    }
+
+    /// Finds what other ranks offer, in their order; false if not all are within reach.
+    fn find(&mut self, device: &Device, offers: &[[u64; 3]]) -> Result<bool, cuda::Error> {
+        let find = |&[process, number, first]: &[u64; 3]| {
+            let found = device.find_shared([process, number])?;
+            Ok(found.map(|shared| (shared, first as usize)))
+        };
+        let found = offers.iter().map(find).collect::<Result<Option<Vec<_>>, cuda::Error>>()?;
+        self.incoming = found.filter(|found| found.len() == self.receive.ranks.len());
+        Ok(self.incoming.is_some())
+    }
+
     /// The expansions for other ranks.
     fn pack(&self, plan: &DevicePlan) -> Result<Messages, cuda::Error> {
-        let Packed { ranks, boxes, places, values, scalar } = &self.send;
+        let Packed { ranks, boxes, places, scalar, .. } = &self.send;
         if boxes.is_empty() {
             return Ok(Vec::new());
         }
@@ -359,11 +517,16 @@ impl Exchange {
             boxes: boxes.pointer(),
             places: places.pointer(),
             count: count(boxes.len()),
-            packed: values.pointer(),
+            packed: self.outgoing.pointer().cast(),
         };
         let grid = cuda::Grid::covering(32 * boxes.len(), exchange::THREADS);
         self.pack.launch(plan.device.stream(), grid, of_boxes)?;
-        let bytes = values.bytes.to_vec()?;
+        if self.incoming.is_some() {
+            // Others copy as soon as all ranks are here.
+            plan.device.stream().synchronize()?;
+            return Ok(Vec::new());
+        }
+        let bytes = self.outgoing.to_vec(&plan.device)?;
         let message = |&(rank, _, [first, numbers]): &(usize, _, [usize; 2])| {
             (rank, bytes[first * scalar..(first + numbers) * scalar].to_vec())
         };
@@ -377,8 +540,17 @@ impl Exchange {
         messages: &[Vec<u8>],
         added: bool,
     ) -> Result<(), cuda::Error> {
-        let Packed { ranks, boxes, places, values, .. } = &self.receive;
-        values.bytes.write(&messages.concat())?;
+        let Packed { ranks, boxes, places, values, scalar, end: _ } = &self.receive;
+        if let Some(incoming) = &self.incoming {
+            for ((from, begin), (_, _, [first, numbers])) in incoming.iter().zip(ranks) {
+                let [first, count] = [first, numbers].map(|numbers| numbers * scalar);
+                values.bytes.copy_from_shared(first, from, *begin, count)?;
+            }
+            // They may be packed anew as soon as all ranks are here.
+            plan.device.stream().synchronize()?;
+        } else {
+            values.bytes.write(&messages.concat())?;
+        }
         // Several ranks may add to one box: one after the other.
         for &(_, [first, here], _) in ranks {
             let of_boxes = exchange::Unpack {
@@ -422,6 +594,12 @@ impl Packed {
             places: plan.device.upload(&places)?,
             values: Reals::new(&plan.device, plan.precision, end)?,
             scalar: scalar(plan.precision),
+            end,
         })
+    }
+
+    /// Bytes of all expansions.
+    fn bytes(&self) -> usize {
+        self.end * self.scalar
     }
 }

@@ -122,7 +122,7 @@ pub(crate) fn mode(options: &Options, n: usize, m: usize) -> Mode {
 const CPU_RATE: f64 = 5e9;
 
 /// Points in a leaf for which P2P on the GPU takes as long as M2L on the CPU's threads.
-pub(super) fn hybrid_occupancy(options: &Options, precision: Precision) -> f64 {
+pub(crate) fn hybrid_occupancy(options: &Options, precision: Precision) -> f64 {
     let pair = costs(precision).0 * screened_pair(options, precision);
     let p = expected::stored(options.tolerance).max(3.0);
     let rate = if precision == Precision::Single { CPU_RATE } else { 0.5 * CPU_RATE };

@@ -29,7 +29,7 @@ impl<T: Real> Block<'_, T> {
     ) {
         let (a, _) = rotated.a.as_chunks_mut::<B>();
         let (b, _) = rotated.b.as_chunks_mut::<B>();
-        gather(translation.order_in, self.from, self.sources, a);
+        gather(translation, self.from, self.sources, a);
         rotate_forward(translation, a, b);
         translate_along_z(translation, b, a);
         rotate_back(translation, a, b);
@@ -41,11 +41,12 @@ impl<T: Real> Block<'_, T> {
 /// Coefficient `i` of every lane's source into `a[i]`.
 #[inline(always)]
 fn gather<V: Simd, const B: usize>(
-    p: usize,
+    translation: &Translation<'_, V::Scalar>,
     begins: &[usize],
     sources: &[V::Scalar],
     a: &mut [Lanes<V, B>],
 ) {
+    let (p, rounded) = (translation.order_in, V::splat(translation.rounded));
     let length = (p * p).next_multiple_of(V::LANES);
     for (half, begins) in begins[..B * V::LANES].chunks_exact(V::LANES).enumerate() {
         let mut rows: [&[V::Scalar]; MAX_LANES] = [&[]; MAX_LANES];
@@ -58,7 +59,7 @@ fn gather<V: Simd, const B: usize>(
             for lane in 0..V::LANES {
                 // SAFETY: the rows of all lanes have `length` scalars, and so has `a`.
                 let row = unsafe { rows[lane].get_unchecked(base..base + V::LANES) };
-                columns[lane] = V::load(row);
+                columns[lane] = V::load(row).add(rounded).sub(rounded);
             }
             V::transpose(&mut columns[..V::LANES]);
             for lane in 0..V::LANES {

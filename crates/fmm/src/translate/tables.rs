@@ -18,7 +18,15 @@ pub(crate) struct Translation<'a, T> {
     pub(super) order_out: usize,
     /// Which coefficients of the rotated frame take part; none: all do.
     pub(super) reach: Option<&'a KeptCoefficients>,
+    /// Added to each coefficient that is read, and taken off again: [`ROUNDED`].
+    pub(super) rounded: T,
 }
+
+/// In single precision coefficients are read as multiples of 2^-79 of a sum whose largest strength
+/// is about 1 and whose root has side 1: what is added and taken off again. Coefficients of high
+/// degree seen from afar are smaller, halving a box divides them by 2^n, and processors take a
+/// hundred times as long with numbers below 2^-126.
+const ROUNDED: f64 = 1.0 / (1u64 << 56) as f64;
 
 impl<T> Translation<'_, T> {
     /// Orders that take part at degree `n` of the rotated frame.
@@ -213,6 +221,8 @@ impl<T: Real> Tables<T> {
             order_in,
             order_out,
             reach: is_m2l.then(|| &self.reaches[order_in.max(order_out)]),
+            // Screened sums may be as small as that everywhere.
+            rounded: T::of(if T::IS_SINGLE && !self.screening.is_some() { ROUNDED } else { 0.0 }),
         }
     }
 }

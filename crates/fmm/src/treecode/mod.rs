@@ -87,10 +87,18 @@ pub(crate) fn geometry(
     }
     info.leaf_size = leaf_size;
     info.m2p_count = far.evaluations();
-    let far = Some(far);
-    let itself = false;
-    let geometry =
-        Geometry { root, screening, tree, lists, far, numbers, source_order, target_order, itself };
+    let geometry = Geometry {
+        root,
+        screening,
+        tree,
+        lists,
+        far: Some(far),
+        numbers,
+        source_order,
+        target_order,
+        own: None,
+        itself: false,
+    };
     geometry.describe(info);
     geometry
 }

@@ -85,6 +85,7 @@ pub struct Own {
     pub potential: Vec<f64>,
     pub gradient: Vec<f64>,
     pub info: RankInfo,
+    pub timeline: Vec<fmm::Span>,
 }
 
 /// The sums of one rank of a group. Collective.
@@ -120,7 +121,8 @@ pub fn own_sums(group: &Group, case: &Case, options: &Options, spread: Spread) -
         )
         .unwrap();
     }
-    Own { targets: own_targets, potential, gradient, info: plan.rank_info().clone() }
+    let (info, timeline) = (plan.rank_info().clone(), plan.timeline().to_vec());
+    Own { targets: own_targets, potential, gradient, info, timeline }
 }
 
 /// Asserts that the sums of a group are within the tolerance, at up to about 8000 targets: a few of

@@ -13,6 +13,9 @@ pub(super) struct OnRanks {
     pub(super) count: usize,
     /// How messages pass: "MPI" or "threads", through the memory of the host.
     pub(super) messages: &'static str,
+    /// How expansions go from GPU to GPU, where these translate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) exchange: Option<&'static str>,
     /// Largest work over the mean, by the cost model.
     pub(super) imbalance: f64,
     /// Sources and targets that one computes with.
@@ -33,6 +36,10 @@ impl OnRanks {
     /// Of all ranks. Collective.
     pub(super) fn of(own: &RankInfo, timeline: &[Span], ranks: &Ranks) -> Result<Self, Failure> {
         let RankInfo { points, halo_sources, halo_multipoles, bytes_sent, .. } = *own;
+        let exchange = own.between_gpus.map(|between| match between {
+            true => "peer copies between GPUs",
+            false => "through the host",
+        });
         let routes =
             |span: &&Span| [distributed::STRENGTHS, distributed::SUMS].contains(&span.stage);
         let mut routes_s =
@@ -46,6 +53,7 @@ impl OnRanks {
         Ok(Self {
             count: own.ranks,
             messages: ranks.messages(),
+            exchange,
             imbalance: own.imbalance,
             points: [sources, targets],
             grains: own.grains,

@@ -48,7 +48,7 @@ impl Report {
             format!(
                 "\n  ranks    {}, messages by {} through the host's memory; the busiest {:.2} times the mean\n\
                  \x20          most of one: {} sources and {} expansions of others, {} sent for each density\n\
-                 \x20          strengths to their ranks and sums back {}",
+                 \x20          strengths to their ranks and sums back {}{}",
                 ranks.count,
                 ranks.messages,
                 ranks.imbalance,
@@ -56,6 +56,7 @@ impl Report {
                 units::count(ranks.halo_multipoles),
                 units::bytes(ranks.bytes_sent),
                 units::duration(ranks.routes_s),
+                ranks.exchange.map_or_else(String::new, |how| format!("\n  exchange {how}")),
             )
         });
         let warnings: String = self.warnings.iter().map(|w| format!("\n  warning  {w}")).collect();

@@ -1,0 +1,235 @@
+//! The work of a sum, by stage: what points are dealt out by.
+//!
+//! It is counted from lists and truncation numbers as they are. Vectors that are not full cost as
+//! much as full ones, and a translation costs what its truncation number makes it: where points lie
+//! far apart half of the lanes are empty and truncation numbers are large, so that as many
+//! translations take several times as long as elsewhere.
+
+use rayon::prelude::*;
+
+use super::essential::Essential;
+use super::top::{Top, code};
+use super::tuning::Costs;
+use crate::lists::{Lists, TargetBlock};
+use crate::parent_child::ParentChildBatch;
+use crate::truncation::TruncationNumbers;
+use crate::{l2l, m2m};
+
+/// Work of the stages of a sum of one density, or of a part of it, in multiply-adds of a
+/// translation. On GPUs near pairs and M2L alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageWork {
+    /// Particles to multipoles.
+    pub p2m: f64,
+    /// Multipoles to the parent's.
+    pub m2m: f64,
+    /// Multipoles to locals.
+    pub m2l: f64,
+    /// Locals to the children's.
+    pub l2l: f64,
+    /// Locals to particles.
+    pub l2p: f64,
+    /// Near pairs.
+    pub p2p: f64,
+}
+
+/// Numbers of [`StageWork`].
+const STAGES: usize = 6;
+
+impl StageWork {
+    /// Of all stages, in the order in which they are listed above.
+    pub fn stages(&self) -> [f64; STAGES] {
+        [self.p2m, self.m2m, self.m2l, self.l2l, self.l2p, self.p2p]
+    }
+
+    /// Of all stages together.
+    pub fn total(&self) -> f64 {
+        self.stages().iter().sum()
+    }
+
+    pub(super) fn add(&mut self, more: &Self) {
+        self.p2m += more.p2m;
+        self.m2m += more.m2m;
+        self.m2l += more.m2l;
+        self.l2l += more.l2l;
+        self.l2p += more.l2p;
+        self.p2p += more.p2p;
+    }
+}
+
+/// What a rank does in a sum.
+pub(super) struct Counted<'a> {
+    pub essential: &'a Essential,
+    pub lists: &'a Lists,
+    pub numbers: &'a TruncationNumbers,
+    /// Which boxes hold sources of this rank.
+    pub own: &'a [bool],
+    pub costs: &'a Costs,
+}
+
+impl Counted<'_> {
+    /// The work for the points of each grain, and that for boxes above grains.
+    pub(super) fn of_grains(&self, top: &Top) -> (Vec<StageWork>, StageWork) {
+        let tree = &self.essential.tree;
+        let grains = top.grains.len();
+        let none = || vec![StageWork::default(); grains + 1];
+        let add = |mut work: Vec<StageWork>, (cell, more): (usize, StageWork)| {
+            let cell = &tree.cells[cell];
+            let grain = top.grain_of(code(cell.level, cell.place)).unwrap_or(grains);
+            work[grain].add(&more);
+            work
+        };
+        let sum = |mut work: Vec<StageWork>, more: Vec<StageWork>| {
+            work.iter_mut().zip(&more).for_each(|(work, more)| work.add(more));
+            work
+        };
+        let leaves = (0..self.lists.near.cells.len()).into_par_iter().map(|row| self.of_row(row));
+        let sources = (0..tree.cells.len()).into_par_iter().filter_map(|cell| self.of_leaf(cell));
+        let blocks =
+            self.lists.target_blocks.par_iter().flat_map_iter(|block| self.of_block(block));
+        let levels = (1..tree.levels.len()).into_par_iter();
+        let between = levels.flat_map_iter(|level| self.above(level));
+        let all = leaves.chain(sources).chain(blocks).chain(between);
+        let mut work = all.fold(none, add).reduce(none, sum);
+        let above = work.pop().unwrap_or_default();
+        (work, above)
+    }
+
+    /// Near pairs and L2P of a target leaf.
+    fn of_row(&self, row: usize) -> (usize, StageWork) {
+        let tree = &self.essential.tree;
+        let near = &self.lists.near;
+        let leaf = near.cells[row] as usize;
+        let (cell, near) = (&tree.cells[leaf], near.row(row));
+        let sources: usize = near.iter().map(|&s| tree.cells[s as usize].sources.len()).sum();
+        let p = self.numbers.local[usize::from(cell.level)];
+        let p2p = self.costs.p2p(cell.targets.len(), sources, near.len());
+        (
+            leaf,
+            StageWork { p2p, l2p: self.costs.l2p(cell.targets.len(), p), ..StageWork::default() },
+        )
+    }
+
+    /// P2M of a leaf of own sources.
+    fn of_leaf(&self, index: usize) -> Option<(usize, StageWork)> {
+        let cell = &self.essential.tree.cells[index];
+        let p = self.numbers.multipole[usize::from(cell.level)];
+        let p2m = self.costs.p2m(cell.sources.len(), p);
+        (cell.is_leaf() && self.own[index])
+            .then_some((index, StageWork { p2m, ..StageWork::default() }))
+    }
+
+    /// M2L of a block, by target.
+    fn of_block(&self, block: &TargetBlock) -> Vec<(usize, StageWork)> {
+        let mut works = vec![0.0; block.cells.len()];
+        for batch in &block.batches {
+            let pairs = &block.pairs[batch.pairs.start as usize..batch.pairs.end as usize];
+            let each = self.costs.m2l(pairs.len(), usize::from(batch.order)) / pairs.len() as f64;
+            pairs.iter().for_each(|pair| works[pair[1] as usize] += each);
+        }
+        let work = |m2l| StageWork { m2l, ..StageWork::default() };
+        block.cells.clone().zip(works.into_iter().map(work)).collect()
+    }
+
+    /// M2M from a level and L2L to it, by the box below.
+    fn above(&self, level: usize) -> Vec<(usize, StageWork)> {
+        let tree = &self.essential.tree;
+        let between = |stored: &[usize], pairs: usize| {
+            self.costs.between(pairs, [stored[level - 1], stored[level]]) / pairs as f64
+        };
+        let mut works = Vec::new();
+        let each = |batches: Vec<ParentChildBatch>,
+                    of: &mut dyn FnMut(&ParentChildBatch, &[[u32; 2]])| {
+            for batch in &batches {
+                batch
+                    .octants
+                    .iter()
+                    .filter(|pairs| !pairs.is_empty())
+                    .for_each(|pairs| of(batch, pairs));
+            }
+        };
+        each(m2m::parents(tree, level - 1, |cell| self.own[cell]), &mut |_, pairs| {
+            let m2m = between(&self.numbers.multipole, pairs.len());
+            let below = tree.levels[level].start;
+            let work = StageWork { m2m, ..StageWork::default() };
+            works.extend(pairs.iter().map(|&[child, _]| (below + child as usize, work)));
+        });
+        each(l2l::children(tree, level), &mut |batch, pairs| {
+            let l2l = between(&self.numbers.local, pairs.len());
+            let work = StageWork { l2l, ..StageWork::default() };
+            works
+                .extend(pairs.iter().map(|&[_, child]| (batch.cells.start + child as usize, work)));
+        });
+        works
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tuning::lanes;
+    use super::super::{Engine, Plan};
+    use crate::geometry::Geometry;
+    use crate::samples::{Distribution, Random};
+    use crate::{Options, Precision, simd};
+
+    /// What the engine of a rank does by stage, each in units of its own: terms of points, and of
+    /// translations p^3, vectors of `lanes` lanes filled up; near pairs.
+    fn counted(geometry: &Geometry, [m2m, l2l]: [f64; 2], lanes: usize) -> [f64; 6] {
+        let Geometry { tree, lists, numbers, .. } = geometry;
+        let terms = |points: usize, p: usize| (points.next_multiple_of(2 * lanes) * p * p) as f64;
+        let [mut p2m, mut l2p, mut m2l, mut p2p] = [0.0; 4];
+        for (i, cell) in tree.cells.iter().enumerate().filter(|(_, cell)| cell.is_leaf()) {
+            let level = usize::from(cell.level);
+            if geometry.is_own(i) {
+                p2m += terms(cell.sources.len(), numbers.multipole[level]);
+            }
+            l2p += terms(cell.targets.len(), numbers.local[level]);
+        }
+        for batch in lists.target_blocks.iter().flat_map(|block| &block.batches) {
+            m2l +=
+                f64::from(batch.order).powi(3) * batch.pairs.len().next_multiple_of(lanes) as f64;
+        }
+        for rows in [&lists.near, &lists.halo] {
+            for (row, &target) in rows.cells.iter().enumerate() {
+                let near = rows.row(row).iter().map(|&s| tree.cells[s as usize].sources.len());
+                let targets = tree.cells[target as usize].targets.len().next_multiple_of(lanes);
+                p2p += (targets * near.sum::<usize>()) as f64;
+            }
+        }
+        [p2m, m2m, m2l, l2l, l2p, p2p]
+    }
+
+    /// The shares of ranks by stage are within a sixth of those of what their engines do, and the
+    /// shares of all stages together are even.
+    #[test]
+    fn shares_of_the_work_are_those_of_what_is_done() {
+        const RANKS: usize = 8;
+        for distribution in [Distribution::Plummer, Distribution::GradedPlate] {
+            let points: Vec<[f64; 3]> = distribution.points(60_000, &mut Random::new(3));
+            let options = Options { tolerance: 1e-5, ..Options::default() };
+            let ranks = comm::run(RANKS, |group| {
+                let own: Vec<[f64; 3]> =
+                    points.iter().skip(group.rank()).step_by(RANKS).copied().collect();
+                let plan = Plan::new(group, &own, None, &options).unwrap();
+                let Engine::Single(engine) = &plan.engine else { panic!("{:?}", plan.info) };
+                let lanes = lanes(simd::check().unwrap(), Precision::Single);
+                let between = engine.translations().between_levels(engine.geometry(), lanes);
+                (counted(engine.geometry(), between, lanes), plan.rank_info)
+            });
+            for stage in 0..6 {
+                let done: f64 = ranks.iter().map(|(done, _)| done[stage]).sum();
+                let work: f64 = ranks.iter().map(|(_, info)| info.work.stages()[stage]).sum();
+                for (rank, (own, info)) in ranks.iter().enumerate() {
+                    let ratio = info.work.stages()[stage] / work / (own[stage] / done);
+                    let of = format!("{distribution:?}, stage {stage}, rank {rank}: {ratio}");
+                    assert!((6.0 / 7.0..7.0 / 6.0).contains(&ratio), "{of}");
+                }
+            }
+            let totals: Vec<f64> = ranks.iter().map(|(_, info)| info.work.total()).collect();
+            let mean = totals.iter().sum::<f64>() / RANKS as f64;
+            let most = totals.iter().fold(0.0, |most: f64, &work| most.max(work)) / mean;
+            let said = ranks[0].1.imbalance;
+            assert!(most < 1.15 && (most - said).abs() < 1e-9, "{distribution:?}: {most} {said}");
+        }
+    }
+}
