@@ -3,10 +3,9 @@
 //!
 //!     cargo run --release -p fmm --example ranks -- sphere 4194304 16 1 5
 //!
-//! Arguments: distribution, points, ranks, threads of each, sums, and if not cpu the backend, cuda or
-//! hybrid: ranks share the GPUs there are. Charges are of random sign, the
-//! tolerance is 1e-5. Wall times are medians, of sums that alternate; the first of each is not
-//! counted.
+//! Arguments: distribution, points, ranks, threads of each, sums, and if not cpu the backend, cuda
+//! or hybrid: ranks share the GPUs there are. Charges are of random sign, the tolerance is 1e-5.
+//! Wall times are medians, of sums that alternate; the first of each is not counted.
 
 #![allow(clippy::print_stdout)] // a program
 

@@ -52,8 +52,8 @@ struct Interfaces {
 }
 
 impl DevicePreconditioner {
-    /// From exact entries on close pairs; `conductor` of each panel, `None` on interfaces. Of panels
-    /// that a rank holds given those of all, and collective then.
+    /// From exact entries on close pairs; `conductor` of each panel, `None` on interfaces. Of
+    /// panels that a rank holds given those of all, and collective then.
     ///
     /// # Errors
     /// The GPU's, and messages that do not pass.

@@ -1,5 +1,5 @@
-//! Products of vectors in the processor's memory: from coefficients to points, fast sum, from points
-//! to rows, near field.
+//! Products of vectors in the processor's memory: from coefficients to points, fast sum, from
+//! points to rows, near field.
 
 use rayon::prelude::*;
 

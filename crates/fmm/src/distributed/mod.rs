@@ -75,8 +75,8 @@ pub struct RankInfo {
     pub bytes_sent: u64,
     /// Largest work of any rank over the mean of all, by the cost model.
     pub imbalance: f64,
-    /// Where the GPUs of several ranks translate: whether expansions go from GPU to GPU by peer copies, not through the
-    /// host's memory.
+    /// Where the GPUs of several ranks translate: whether expansions go from GPU to GPU by peer
+    /// copies, not through the host's memory.
     pub between_gpus: Option<bool>,
     /// Work of each stage on this rank, by the cost model; without boxes above the parts that are
     /// dealt out.

@@ -133,8 +133,8 @@ impl Costs {
     }
 }
 
-// Processor time of the stages over their counted work, against M2L: of 16 ranks of a Plummer cloud,
-// a graded plate and a sphere, 1e6 points at 1e-5, with AVX-512 (`examples/ranks.rs`).
+// Processor time of the stages over their counted work, against M2L: of 16 ranks of a Plummer
+// cloud, a graded plate and a sphere, 1e6 points at 1e-5, with AVX-512 (`examples/ranks.rs`).
 
 /// Near pairs take so much more of the time than the cost model that chooses the size of leaves,
 /// which is one of AVX2, takes them for.
@@ -143,8 +143,8 @@ const NEAR: f64 = 2.0;
 /// What a near leaf costs besides its pairs, in pairs for each target.
 const LEAF: f64 = 4.0;
 
-/// What the matrices of a translation cost to read, for each block of vectors that goes through them
-/// together, against a vector's own work.
+/// What the matrices of a translation cost to read, for each block of vectors that goes through
+/// them together, against a vector's own work.
 const MATRICES: f64 = 1.0;
 
 /// A translation of M2M or L2L against one of M2L. They work on all coefficients of the rotated

@@ -154,7 +154,8 @@ impl RankEngine {
         Ok(Self { host: Some(host), ..self })
     }
 
-    /// Where the expansions for each of so many ranks are on this GPU, parts (0) and whole ones (1).
+    /// Where the expansions for each of so many ranks are on this GPU, parts (0) and whole ones
+    /// (1).
     pub(crate) fn offers(&self, ranks: usize) -> Vec<Vec<Offer>> {
         let mut offers = vec![Vec::new(); ranks];
         for (which, exchange) in [&self.parts, &self.multipoles].into_iter().enumerate() {
