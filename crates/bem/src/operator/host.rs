@@ -71,7 +71,7 @@ impl Host {
         preconditioner: Option<DevicePreconditioner>,
     ) -> Self {
         let preconditioner = preconditioner.map(Box::new).map(Inverses::Device);
-        Self { product: Product::new(of, NearField::Device(near)), preconditioner }
+        Self { product: Product::new(of, NearField::Device(Box::new(near))), preconditioner }
     }
 
     /// The same with what linear densities have beyond constant ones.

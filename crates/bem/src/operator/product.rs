@@ -23,7 +23,7 @@ const ROWS: usize = 64;
 /// Where the near field is.
 pub(super) enum NearField {
     Host(Near),
-    Device(DeviceNear),
+    Device(Box<DeviceNear>),
 }
 
 impl NearField {
