@@ -1,16 +1,22 @@
-"""Whole solves spread over processes of farad, started by mpirun, against those of one: check_split.py FARAD.
+"""Whole solves spread over processes of farad, started by mpirun, against those of one: check_split.py FARAD [FOLDER].
 
-Needs Python alone. mpirun's settings come from the environment (.ci/mpi).
+Needs Python and a C compiler. mpirun's settings come from the environment (.ci/mpi). Results whose surface is in pieces
+are left in the folder, for other programs to read.
 """
 
+import base64
 import json
 import os
 import pathlib
+import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
+import zlib
 
 # Commands run in folders of their own.
 FARAD = str(pathlib.Path(sys.argv[1]).resolve())
@@ -72,6 +78,15 @@ group = "bar_y2"
 field = [0, 0, 1e3]
 """
 
+# A curved surface of 20 triangles with a linear density.
+CURVED = """format = 1
+[mesh]
+file = "curved.msh"
+unit = "mm"
+[solver]
+density = "linear"
+"""
+
 SALT = """format = 1
 [medium]
 relative_permittivity = 78.54
@@ -128,6 +143,70 @@ def files(folder):
 
 def document(folder):
     return json.loads((folder / "results.json").read_text())
+
+
+TYPES = {"Float64": "d", "Int32": "i", "Int64": "q", "UInt32": "I", "UInt8": "B"}
+
+
+def numbers(array):
+    """An array of a .vtu file, compressed with zlib, as VTK describes it."""
+    text = array.text.strip()
+    blocks = struct.unpack("<Q", base64.b64decode(text[:12])[:8])[0]
+    length = -(-8 * (3 + blocks) // 3) * 4
+    sizes = struct.unpack(f"<{3 + blocks}Q", base64.b64decode(text[:length]))[3:]
+    packed, content = base64.b64decode(text[length:]), b""
+    for size in sizes:
+        content += zlib.decompress(packed[:size])
+        packed = packed[size:]
+    kind = TYPES[array.get("type")]
+    return struct.unpack(f"<{len(content) // struct.calcsize(kind)}{kind}", content)
+
+
+def surface(path):
+    """What arrays a surface has, and of each cell its type, the places of its nodes and its values."""
+    root = xml.etree.ElementTree.parse(path).getroot()
+    grid = root[0]
+    if root.get("type") == "PUnstructuredGrid":
+        declared = [dict(array.attrib) for array in grid.find("PCellData")]
+        shown, cells = grid.find("PCellData").get("Scalars"), []
+        for piece in grid.findall("Piece"):
+            of_piece = surface(path.parent / piece.get("Source"))
+            check(of_piece[:2] == (declared, shown), path, "declares", declared, shown, "its piece", of_piece[:2])
+            cells += of_piece[2]
+        return declared, shown, cells
+    piece = grid.find("Piece")
+    arrays = piece.find("CellData")
+    declared = [{key: value for key, value in array.items() if key != "format"} for array in arrays]
+    points = numbers(piece.find("Points")[0])
+    connectivity, ends, types = map(numbers, piece.find("Cells"))
+    count = int(piece.get("NumberOfCells"))
+    check(len(points) == 3 * int(piece.get("NumberOfPoints")) and len(types) == count, path, "counts")
+    check(set(connectivity) == set(range(len(points) // 3)), path, "has points of no triangle")
+    values = list(zip(*map(numbers, arrays), strict=True))
+    check(len(values) == count == len(ends), path, "counts")
+    nodes = [connectivity[end - ends[0] : end] for end in ends]
+    places = [tuple(points[3 * node : 3 * node + 3] for node in of) for of in nodes]
+    return declared, arrays.get("Scalars"), list(zip(types, places, values, strict=True))
+
+
+def same_surface(one, several, tolerance):
+    """Pieces together are the same triangles, in another order, with values that differ by no more than a tolerance."""
+    declared, *_ = expected = surface(one / "surface.vtu")
+    found = surface(several / "surface.pvtu")
+    check(expected[:2] == found[:2], expected[:2], found[:2])
+    (a, b) = (sorted(of[2], key=lambda cell: cell[1]) for of in (expected, found))
+    check([cell[:2] for cell in a] == [cell[:2] for cell in b], several, "has other triangles")
+    for k, array in enumerate(declared):
+        values = [[cell[2][k] for cell in cells] for cells in (a, b)]
+        size = max((abs(value) for value in values[0] if value == value), default=0)
+        for x, y in zip(*values, strict=True):
+            check(x == y or x != x and y != y or abs(x - y) <= tolerance * size, several, array, x, y)
+
+
+def with_pieces(names, ranks):
+    """Names of results whose surface so many ranks have written."""
+    pieces = ["surface.pvtu", *(f"surface_{rank}.vtu" for rank in range(ranks))]
+    return sorted([name for name in names if name != "surface.vtu"] + pieces)
 
 
 def sweeps(folder):
@@ -192,8 +271,14 @@ def solves(folder):
         for ranks, split in ((2, "excitations"), (7, "excitations"), (3, "space")):
             several = folder / f"solve-{method}-{ranks}"
             must(ranks, folder, *solve, "-o", several.name, "--split", split)
-            check(files(one) == files(several), files(several))
             found, expected = document(several), document(one)
+            if split == "space":
+                check(files(several) == with_pieces(files(one), ranks), files(several))
+                check(sorted(found["files"]) == files(several), found["files"])
+                found["files"] = expected["files"]
+                same_surface(one, several, tolerance)
+            else:
+                check(files(one) == files(several), files(several))
             for key in ("status", "warnings", "files", "backend", "mesh", "charges", "solver"):
                 same(expected[key], found[key], tolerance, key)
             for key in ("maxwell_farad", "maxwell_farad_error", "mutual_farad"):
@@ -201,6 +286,64 @@ def solves(folder):
             names = [[solve["excitation"] for solve in of["solves"]] for of in (expected, found)]
             check(names[0] == names[1], names)
     print("solve: 2, 3 and 7 ranks find what one process does")
+
+
+def pieces(folder):
+    """Each process that shares the triangles writes a piece of the surface; the first replaces results all at once."""
+    must(0, folder, "mesh", "generate", "sphere", "--order", "2", "--elements", "20", "--base", "icosahedron", "-o", "curved.msh")
+    (folder / "curved.toml").write_text(CURVED)
+    solve = ["solve", "curved.toml", "--split", "space", "--method", "fmm"]
+    one, several, out = folder / "one", folder / "pieces", folder / "curved.out"
+    must(0, folder, *solve, "-o", one.name)
+    for ranks in (2, 23):
+        output = must(ranks, folder, *solve, "-o", several.name)
+        check(f"surface_0.vtu to surface_{ranks - 1}.vtu" in output and "pieces/surface.pvtu in" in output, output)
+        check(files(several) == with_pieces(files(one), ranks), files(several))
+        same_surface(one, several, 1e-5)
+    if len(sys.argv) > 2:
+        shutil.rmtree(sys.argv[2], ignore_errors=True)
+        shutil.copytree(several, sys.argv[2])
+    # Pieces and a whole surface replace each other; without a surface there are none.
+    (folder / "bare.toml").write_text(CURVED + '[output]\nvtk = "none"\n')
+    for ranks, arguments, expected in (
+        (0, [*solve], files(one)),
+        (3, [*solve], with_pieces(files(one), 3)),
+        (2, [*solve], with_pieces(files(one), 2)),
+        (2, [*solve, "--whole-surface"], files(one)),
+        (3, ["solve", "bare.toml", "--split", "space"], [name for name in files(one) if name != "surface.vtu"]),
+    ):
+        must(ranks, folder, *arguments, "-o", out.name)
+        check(files(out) == expected, ranks, arguments, files(out))
+    # A file of the user with the name of a piece is not replaced.
+    (out / "surface_1.vtu").write_text("mine")
+    code, _, errors = run(2, folder, *solve)
+    check(code == 6 and errors.count("surface_1.vtu from elsewhere") == 1, code, errors)
+    (out / "surface_1.vtu").unlink()
+
+    # The disk is full on one rank, at each of its calls: the earlier results stay.
+    library = folder / "faults.so"
+    source = pathlib.Path(__file__).parent.parent / "tests" / "faults.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    log = folder / "calls.log"
+
+    def fault(at):
+        faulty = f"LD_PRELOAD={library} FAULT_LOG={log} FAULT_AT={at} FAULT_KIND=28"
+        command = f'[ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" != 1 ] || export {faulty}; exec "$0" {" ".join(solve)}'
+        launcher = ["mpirun", "-n", "2", "sh", "-c", command, FARAD]
+        return subprocess.run(launcher, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT)
+
+    done = fault(0)
+    calls = log.read_text().split()
+    check(done.returncode == 0 and {"write", "fsync"} <= set(calls), done.stderr, calls)
+    must(0, folder, *solve)
+    before = {name: (out / name).read_bytes() for name in files(out)}
+    for at in range(1, 1 + len(calls)):
+        done = fault(at)
+        told = done.stderr.count("rank 1 on ")
+        check(done.returncode == 6 and told == 1 and "space" in done.stderr, calls[at - 1], done.returncode, done.stderr)
+        check(before == {name: (out / name).read_bytes() for name in files(out)}, calls[at - 1], files(out))
+        check(not [path for path in folder.rglob(".farad-*")], calls[at - 1], "left files")
+    print(f"pieces: of 2 and 23 ranks, the surface of one process; {len(calls)} faults leave what was there")
 
 
 def studies(folder):
@@ -280,7 +423,7 @@ def interrupts(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for part in (sweeps, batches, solves, studies, failures, interrupts):
+    for part in (sweeps, batches, solves, pieces, studies, failures, interrupts):
         begun = time.monotonic()
         part(pathlib.Path(name))
         print(f"  {time.monotonic() - begun:.0f} s")

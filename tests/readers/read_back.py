@@ -4,14 +4,15 @@
     pip install numpy scipy pyvista meshio
     python read_back.py RESULTS_FOLDER...
 
-For each folder: results.json names exactly the files that are there; the CSV tables repeat its matrices; surface.vtu
-opens in VTK (through pyvista) and in meshio with the same content; and on each conductor the charge density times the
+For each folder: results.json names exactly the files that are there; the CSV tables repeat its matrices; surface.vtu,
+or surface.pvtu with its pieces, opens in VTK (through pyvista) and in meshio with the same content; and on each conductor the charge density times the
 area, summed over its triangles, is the column of the Maxwell matrix that the excitation gives.
 """
 
 import csv
 import json
 import sys
+import xml.etree.ElementTree
 from pathlib import Path
 
 import meshio
@@ -71,6 +72,11 @@ def read_matrix(path):
 TRIANGLES = {5: "triangle", 22: "triangle6", 69: "VTK_LAGRANGE_TRIANGLE"}
 
 
+def piece_names(path):
+    """The files that a .pvtu names."""
+    return [piece.get("Source") for piece in xml.etree.ElementTree.parse(path).iter("Piece")]
+
+
 def read_surface(path):
     """Points, triangles and cell data, the same from both readers."""
     grid = pyvista.read(path)
@@ -79,14 +85,25 @@ def read_surface(path):
     triangles = grid.cells.reshape(grid.n_cells, -1)[:, 1:]
     data = {name: np.asarray(grid.cell_data[name]) for name in grid.cell_data.keys()}
 
-    other = meshio.read(path)
     kind = TRIANGLES[kinds.pop()]
-    check([block.type for block in other.cells] == [kind], f"{path.name}: meshio finds other cells")
-    check(np.array_equal(other.points, grid.points), f"{path.name}: the readers disagree on points")
-    check(np.array_equal(other.cells[0].data, triangles), f"{path.name}: the readers disagree on triangles")
-    check(set(other.cell_data) == set(data), f"{path.name}: the readers disagree on names of arrays")
+    # meshio reads no .pvtu, but its pieces, whose points and triangles VTK has one after the other; and none that is empty.
+    names = piece_names(path) if path.suffix == ".pvtu" else [path.name]
+    pieces = [pyvista.read(path.parent / name) for name in names]
+    others = [meshio.read(path.parent / name) for name, piece in zip(names, pieces) if piece.n_cells > 0]
+    first = np.cumsum([0, *(len(other.points) for other in others)])
+    check(all([block.type for block in other.cells] == [kind] for other in others), f"{path.name}: meshio finds other cells")
+    points = np.concatenate([other.points for other in others])
+    cells = np.concatenate([other.cells[0].data + start for other, start in zip(others, first)])
+    check(np.array_equal(points, grid.points), f"{path.name}: the readers disagree on points")
+    check(np.array_equal(cells, triangles), f"{path.name}: the readers disagree on triangles")
+    for other in others:
+        check(set(other.cell_data) == set(data), f"{path.name}: the readers disagree on names of arrays")
+    for piece in pieces:
+        types = {name: piece.cell_data[name].dtype for name in piece.cell_data.keys()}
+        check(types == {name: values.dtype for name, values in data.items()}, f"{path.name}: arrays of a piece")
     for name, values in data.items():
-        same = np.array_equal(other.cell_data[name][0], values, equal_nan=values.dtype.kind == "f")
+        found = np.concatenate([other.cell_data[name][0] for other in others])
+        same = np.array_equal(found, values, equal_nan=values.dtype.kind == "f")
         check(same, f"{path.name}: the readers disagree on {name!r}")
     return np.asarray(grid.points), triangles, data
 
@@ -238,9 +255,14 @@ def check_folder(folder):
             check_map(folder, name.removesuffix(".dx"))
     if "residues.csv" in results["files"] and len(results["solvation"]["molecules"]) > 0:
         check_residues(folder, results["solvation"])
-    if "surface.vtu" not in results["files"]:
+    surfaces = {"surface.vtu", "surface.pvtu"} & set(results["files"])
+    if not surfaces:
         return "no surface"
-    worst = check_surface(folder / "surface.vtu", results, maxwell)
+    check(len(surfaces) == 1, "two surfaces")
+    surface = folder / surfaces.pop()
+    pieces = piece_names(surface) if surface.suffix == ".pvtu" else []
+    check(set(pieces) == {name for name in results["files"] if name.startswith("surface_") and name.endswith(".vtu")}, "pieces")
+    worst = check_surface(surface, results, maxwell)
     return f"{results['mesh']['triangles']} triangles, charge x area = C to {worst:.1e}"
 
 

@@ -35,7 +35,11 @@ const ENDINGS: [(&[&str], &str, &str); 7] = [
         "it is an OASIS layout, which is not read",
         "save it as GDSII, by KLayout for instance, and give that with its --stack; see docs/user-guide.md",
     ),
-    (&["vtu", "vti", "vtp", "pvd"], "it is a VTK file, for looking at results", RESULT_HELP),
+    (
+        &["vtu", "pvtu", "vti", "vtp", "pvd"],
+        "it is a VTK file, for looking at results",
+        RESULT_HELP,
+    ),
     (&["json", "csv", "npy", "npz"], "it holds data or results", RESULT_HELP),
 ];
 

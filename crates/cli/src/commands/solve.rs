@@ -10,10 +10,10 @@ use farad::{Attained, Ended, Level, Of, Problem, Solution, Solver};
 
 use super::arguments::{Several, Solving, parse_accuracy, parse_positive};
 use crate::case::problem;
-use crate::case::{Case, Format, Overrides, Viewer, parse_of};
+use crate::case::{Case, Format, Overrides, Viewer, VtkMode, parse_of};
 use crate::machine::backend::Backend;
 use crate::machine::ranks::Ranks;
-use crate::report::results::{self, Document, Folder, Refinement, Run};
+use crate::report::results::{self, Document, Folder, Refinement, Run, stage_piece};
 use crate::report::units::{self, prefix};
 use crate::report::warnings::{self, Warning};
 use crate::terminal::exit::{Exit, Failure};
@@ -59,6 +59,10 @@ pub(crate) struct Args {
     /// What several processes, started by mpirun, share
     #[arg(long, value_enum, default_value_t)]
     split: Split,
+    /// Write the surface as one file, where processes that share the triangles would write a piece
+    /// each (surface.pvtu)
+    #[arg(long)]
+    whole_surface: bool,
     #[command(flatten)]
     several: Several,
     #[command(flatten)]
@@ -116,14 +120,16 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
             let opening = args.solving.on.open_early(&case);
             let problem = problem::load(&case, &output)?;
             drop(opening);
-            let names = results::file_names(&case);
+            let among = Among { ranks, split: args.split, in_pieces: !args.whole_surface };
+            let names = results::file_names(&case, among.pieces(&problem));
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             Folder::check(path, &names, args.solving.overwrite)?;
             output.data(&dry_run(&case, &problem, path))
         });
     }
     let of = (path, started);
-    complete_among((ranks, args.split), &case, &args.solving, &output, of, |run, document| {
+    let among = Among { ranks, split: args.split, in_pieces: !args.whole_surface };
+    complete_among(among, &case, &args.solving, &output, of, |run, document| {
         if args.solving.json {
             return output.data(&document.text());
         }
@@ -200,18 +206,43 @@ pub(super) fn complete(
     of: (&Path, Instant),
     told: impl FnOnce(&Run<'_>, &Document) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    complete_among((&Ranks::alone(), Split::Auto), case, solving, output, of, told)
+    let among = Among { ranks: &Ranks::alone(), split: Split::Auto, in_pieces: false };
+    complete_among(among, case, solving, output, of, told)
+}
+
+/// What to do where a process does not see the folder that it is to write its piece to.
+const NOT_SHARED: &str = "choose a folder with --output that all hosts share, or have the first process write the surface alone with --whole-surface";
+
+/// Who works on a solve.
+#[derive(Clone, Copy, Debug)]
+struct Among<'a> {
+    ranks: &'a Ranks,
+    split: Split,
+    /// Whether each process that has the solution writes a piece of the surface.
+    in_pieces: bool,
+}
+
+impl Among<'_> {
+    /// Pieces of the surface; `None` where it is one file.
+    fn pieces(&self, problem: &Problem) -> Option<usize> {
+        let ranks = self.ranks.size();
+        // Threads of one process are in nobody's way: one file is simpler to have.
+        let several = ranks > 1 && !self.ranks.are_threads();
+        let shared = several && self.split.of(problem, ranks) == Split::Space;
+        (self.in_pieces && shared).then_some(ranks)
+    }
 }
 
 /// The same by all ranks, of which the first writes and tells. Collective.
 fn complete_among(
-    (ranks, split): (&Ranks, Split),
+    among: Among<'_>,
     case: &Case,
     solving: &Solving,
     output: &Output,
     (path, started): (&Path, Instant),
     told: impl FnOnce(&Run<'_>, &Document) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    let Among { ranks, split, .. } = among;
     let reading = Instant::now();
     let opening = solving.on.open_early(case);
     let problem = ranks.agree(problem::load(case, output))?;
@@ -221,44 +252,53 @@ fn complete_among(
         ranks.conclude(|| check_shares(("solve", &problem), of, output))?;
     }
     let read_seconds = reading.elapsed().as_secs_f64();
-    let names = results::file_names(case);
+    let pieces = among.pieces(&problem).filter(|_| case.vtk != VtkMode::None);
+    let names = results::file_names(case, pieces);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let folder = ranks.is_first().then(|| Folder::open(path, &names, solving.overwrite));
-    let folder = ranks.agree(folder.transpose())?;
+    // All that write see it.
+    let mut folder = match pieces {
+        Some(_) => Some(Folder::open_among(ranks, path, &names, solving.overwrite, NOT_SHARED)?),
+        None => {
+            let open = || Folder::open(path, &names, solving.overwrite);
+            ranks.agree(ranks.is_first().then(open).transpose())?
+        }
+    };
     // What it keeps is freed at the end: results need not wait for that.
     let mut solver = Solver::default();
     let solved = solve_to_goal((ranks, split), &mut solver, case, problem, solving, output);
     let solved = ranks.agree(solved)?;
     drop(opening);
+    let run = solved.as_ref().map(|(problem, solution, refinement)| Run {
+        case,
+        problem,
+        solution,
+        requested: solving.on.backend,
+        used: solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
+        refinement: refinement.as_ref(),
+        folder: path,
+        pieces,
+        started,
+        read_seconds,
+    });
+    if let (Some(run), Some(folder), Some(_)) = (&run, &mut folder, pieces) {
+        let staged = interrupt::check().and_then(|()| stage_piece(folder, run, ranks.rank()));
+        ranks.agree(staged)?;
+    }
     ranks.conclude(|| {
-        let (Some((problem, solution, refinement)), Some(folder)) = (&solved, folder) else {
-            return Ok(());
-        };
+        let (Some(run), Some(folder)) = (&run, folder) else { return Ok(()) };
         interrupt::check()?;
-        let requested = solving.on.backend;
-        let used = solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan);
-        let run = Run {
-            case,
-            problem,
-            solution,
-            requested,
-            used,
-            refinement: refinement.as_ref(),
-            folder: path,
-            started,
-            read_seconds,
-        };
+        let solution = run.solution;
         let matrices = solution.matrices();
         let reduced = results::reduced(solution);
-        let document = results::write(&run, &matrices, &reduced, folder)?;
-        told(&run, &document)?;
+        let document = results::write(run, &matrices, &reduced, folder)?;
+        told(run, &document)?;
         if !solution.converged() {
-            return Err(not_converged(&run));
+            return Err(not_converged(run));
         }
         if solution.failed_checks() {
-            return Err(checks_failed(&run));
+            return Err(checks_failed(run));
         }
-        match &refinement {
+        match run.refinement {
             Some(refinement) if refinement.ended != Ended::Reached => {
                 Err(not_reached(refinement, path))
             }
@@ -270,7 +310,8 @@ fn complete_among(
 /// A problem, perhaps on a finer mesh, with its solution and how it came about.
 type Solved<'a> = (Problem, Solution, Option<Refinement<'a>>);
 
-/// Solves a problem, to an accuracy if the case wants one. The first rank has the solution.
+/// Solves a problem, to an accuracy if the case wants one. The first rank has the solution; where
+/// they share the triangles, all have.
 fn solve_to_goal<'a>(
     (ranks, split): (&Ranks, Split),
     solver: &mut Solver,
@@ -356,7 +397,8 @@ pub(super) fn solve(
     solver.solve(problem, &options, &Bars::new(output)).map_err(|error| case.failed(error))
 }
 
-/// The same by all ranks, of which the first has the solution. Collective.
+/// The same by all ranks, of which the first has the solution; where they share the triangles, all
+/// have. Collective.
 pub(super) fn solve_among(
     (ranks, split): (&Ranks, Split),
     solver: &mut Solver,
@@ -373,8 +415,7 @@ pub(super) fn solve_among(
     let solution = match split.of(problem, ranks.size()) {
         Split::Space => {
             options.ranks = Some(farad::Ranks(Group::clone(group)));
-            let solution = solver.solve(problem, &options, &bars);
-            solution.map(|solution| ranks.is_first().then_some(solution))
+            solver.solve(problem, &options, &bars).map(Some)
         }
         _ => solver.solve_among(group, problem, &options, &bars),
     };

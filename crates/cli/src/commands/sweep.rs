@@ -199,7 +199,8 @@ fn open(
     let of_run = |run| probes.iter().map(move |name| results::tagged(name, &tag(run)));
     names.extend((1..=runs).flat_map(of_run));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    Folder::open_among(ranks, path, &names, overwrite)
+    let help = "choose a folder with --output that all hosts share";
+    Folder::open_among(ranks, path, &names, overwrite, help)
 }
 
 /// What a rank has found: one message to the first.
@@ -392,6 +393,7 @@ impl Sweeping<'_> {
                 used: solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
                 refinement: None,
                 folder: self.path,
+                pieces: None,
                 started: self.started,
                 read_seconds: 0.0,
             };

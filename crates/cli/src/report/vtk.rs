@@ -1,4 +1,4 @@
-//! VTK's XML formats for unstructured grids and for images.
+//! VTK's XML formats for unstructured grids, whole or in pieces, and for images.
 //!
 //! Inline base64 with 64-bit headers is what ParaView, pyvista and meshio all read, compressed with
 //! zlib or not; other modes of the format are not used. Arrays are compressed block by block, many
@@ -71,6 +71,18 @@ impl SurfaceGrid {
         }
         Self { nodes, connectivity, triangles: count, kind, data }
     }
+
+    /// The same without nodes that none of its triangles has.
+    pub(crate) fn compact(mut self) -> Self {
+        let mut numbers = vec![u32::MAX; self.nodes.len()];
+        self.connectivity.iter().for_each(|&node| numbers[node as usize] = 0);
+        let used = numbers.iter_mut().filter(|number| **number == 0);
+        used.zip(0..).for_each(|(number, next)| *number = next);
+        let mut number = numbers.iter();
+        self.nodes.retain(|_| number.next().is_some_and(|number| *number != u32::MAX));
+        self.connectivity.iter_mut().for_each(|node| *node = numbers[*node as usize]);
+        self
+    }
 }
 
 /// Values on a grid of points along the axes, x fastest.
@@ -130,15 +142,20 @@ impl Array {
         Self { first: true, ..self }
     }
 
-    /// The array as an XML element.
-    fn write(&self, out: &mut impl Write, compressed: bool) -> io::Result<()> {
+    /// Name, type and components, as attributes of an XML element.
+    fn attributes(&self) -> String {
         let kind = ScalarType::from(self.values.scalar_type());
-        write!(out, r#"<DataArray type="{kind:?}" Name="{}""#, escaped(&self.name))?;
+        let mut text = format!(r#"type="{kind:?}" Name="{}""#, escaped(&self.name));
         // meshio takes one component that is named for a dimension more.
         if self.components > 1 {
-            write!(out, r#" NumberOfComponents="{}""#, self.components)?;
+            let _ = write!(text, r#" NumberOfComponents="{}""#, self.components);
         }
-        write!(out, r#" format="binary">"#)?;
+        text
+    }
+
+    /// The array as an XML element.
+    fn write(&self, out: &mut impl Write, compressed: bool) -> io::Result<()> {
+        write!(out, r#"<DataArray {} format="binary">"#, self.attributes())?;
         let content = if compressed { self.compressed()? } else { self.plain() };
         out.write_all(content.as_bytes())?;
         writeln!(out, "</DataArray>")
@@ -232,6 +249,33 @@ pub(crate) fn write(
     grid(out, &nodes, &cells, [&[], &data], compressed)
 }
 
+/// Writes a .pvtu file: a surface whose triangles are in several .vtu files, with the arrays that
+/// each of them has. Their values here are not used.
+pub(crate) fn write_pieces(
+    out: &mut impl Write,
+    data: &[Array],
+    files: impl IntoIterator<Item = String>,
+) -> io::Result<()> {
+    begin(out, "PUnstructuredGrid", false)?;
+    writeln!(out, r#"<PUnstructuredGrid GhostLevel="0">"#)?;
+    declare(out, "PPointData", &[])?;
+    declare(out, "PCellData", data)?;
+    declare(out, "PPoints", &[vectors("Points", Vec::<f64>::new())])?;
+    for file in files {
+        writeln!(out, r#"<Piece Source="{}"/>"#, escaped(&file))?;
+    }
+    writeln!(out, "</PUnstructuredGrid>\n</VTKFile>")
+}
+
+/// Arrays that pieces have inside an XML element.
+fn declare(out: &mut impl Write, element: &str, arrays: &[Array]) -> io::Result<()> {
+    open(out, element, arrays)?;
+    for array in arrays {
+        writeln!(out, "<PDataArray {}/>", array.attributes())?;
+    }
+    writeln!(out, "</{element}>")
+}
+
 /// Writes a .vtu file of points with data on them, as one line or as single points.
 pub(crate) fn write_points(
     out: &mut impl Write,
@@ -291,12 +335,17 @@ fn group(
     arrays: &[Array],
     compressed: bool,
 ) -> io::Result<()> {
-    match arrays.iter().find(|array| array.first) {
-        Some(array) => writeln!(out, r#"<{element} Scalars="{}">"#, escaped(&array.name))?,
-        None => writeln!(out, "<{element}>")?,
-    }
+    open(out, element, arrays)?;
     arrays.iter().try_for_each(|array| array.write(out, compressed))?;
     writeln!(out, "</{element}>")
+}
+
+/// The start of an XML element of arrays.
+fn open(out: &mut impl Write, element: &str, arrays: &[Array]) -> io::Result<()> {
+    match arrays.iter().find(|array| array.first) {
+        Some(array) => writeln!(out, r#"<{element} Scalars="{}">"#, escaped(&array.name)),
+        None => writeln!(out, "<{element}>"),
+    }
 }
 
 #[cfg(test)]
@@ -392,6 +441,62 @@ mod tests {
             let patches = mesh.patches.as_ref().unwrap();
             assert_eq!(found, [patches.of(3), patches.of(5)].concat().as_flattened());
         }
+    }
+
+    /// Pieces have their own nodes alone, whatever the order of triangles, and one may be empty.
+    #[test]
+    fn pieces_read_back() {
+        use mesh::generate::{Resolution, Sphere, SphereBase};
+        let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(80));
+        for (order, nodes) in [(1, [6, 3, 0]), (2, [15, 6, 0]), (3, [28, 10, 0])] {
+            let mesh = Sphere { radius: 1.0, base, resolution }.build_curved(order).unwrap();
+            // Four parts of one facet; one triangle; none.
+            for (chosen, expected) in [vec![3, 0, 2, 1], vec![7], vec![]].into_iter().zip(nodes) {
+                let count = chosen.len();
+                let all = SurfaceGrid::of(&mesh, chosen.into_iter(), Vec::new());
+                let places = |grid: &SurfaceGrid| {
+                    grid.connectivity.iter().map(|&v| grid.nodes[v as usize]).collect::<Vec<_>>()
+                };
+                let expected_places = places(&all);
+                let piece = all.compact();
+                assert_eq!((piece.nodes.len(), places(&piece)), (expected, expected_places));
+                // vtkio takes no compressed arrays without numbers; VTK does.
+                let mut out = Vec::new();
+                write(&mut out, piece, count > 0).unwrap();
+                let DataSet::UnstructuredGrid { pieces, .. } = read(&out) else { panic!() };
+                let piece = only(pieces);
+                assert_eq!(piece.cells.types.len(), count);
+                assert_eq!(piece.points.into_vec::<f64>().unwrap().len(), 3 * expected);
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_of_pieces_declares_arrays_and_files() {
+        let data = [array("a & b", vec![1_i32]), array("q", Vec::<f64>::new()).first()];
+        let mut out = Vec::new();
+        write_pieces(&mut out, &data, ["s_0.vtu", "s_1.vtu"].map(str::to_owned)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = text.lines().skip(2).collect();
+        assert_eq!(
+            lines,
+            [
+                r#"<PUnstructuredGrid GhostLevel="0">"#,
+                "<PPointData>",
+                "</PPointData>",
+                r#"<PCellData Scalars="q">"#,
+                r#"<PDataArray type="Int32" Name="a &amp; b"/>"#,
+                r#"<PDataArray type="Float64" Name="q"/>"#,
+                "</PCellData>",
+                "<PPoints>",
+                r#"<PDataArray type="Float64" Name="Points" NumberOfComponents="3"/>"#,
+                "</PPoints>",
+                r#"<Piece Source="s_0.vtu"/>"#,
+                r#"<Piece Source="s_1.vtu"/>"#,
+                "</PUnstructuredGrid>",
+                "</VTKFile>",
+            ]
+        );
     }
 
     #[test]

@@ -87,28 +87,30 @@ impl Folder {
         Ok(Self { held, path, staging: folder, staged: Vec::new() })
     }
 
-    /// The folder that rank 0 opens, for all ranks to write files to. Collective.
+    /// The folder that rank 0 opens, for all ranks to write files to; `help` is what to do where
+    /// one does not see it. Collective.
     pub(crate) fn open_among(
         ranks: &Ranks,
         path: &Path,
         names: &[&str],
         overwrite: bool,
+        help: &str,
     ) -> Result<Self, Failure> {
         let opened = ranks.is_first().then(|| Self::open(path, names, overwrite)).transpose();
         let opened = ranks.agree(opened)?;
         let staging = opened.as_ref().map(|folder| folder.held.as_ref().map(Held::staging));
         let staging = ranks.of_first(staging.flatten().as_deref())?;
-        ranks.agree(opened.map_or_else(|| Self::joined(path, &staging), Ok))
+        ranks.agree(opened.map_or_else(|| Self::joined(path, &staging, help), Ok))
     }
 
     /// The folder of another rank, which writes files to this folder in it.
-    fn joined(path: &Path, staging: &str) -> Result<Self, Failure> {
+    fn joined(path: &Path, staging: &str, help: &str) -> Result<Self, Failure> {
         let staging = path.join(staging);
         if !staging.is_dir() {
             return Err(Failure::with_help(
                 Exit::Io,
                 format!("{} of rank 0 is not seen here", path.display()),
-                "choose a folder with --output that all hosts share",
+                help.to_owned(),
             ));
         }
         Ok(Self { held: None, path: path.to_owned(), staging, staged: Vec::new() })

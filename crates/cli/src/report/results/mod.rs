@@ -21,7 +21,7 @@ use farad::{Derivative, Ended, Goal, Level, Matrices, Parameter, Problem, Reduce
 pub(crate) use folder::{Folder, INDEX};
 pub(crate) use json::Document;
 pub(crate) use probe::{tagged, write_all as write_probes};
-pub(crate) use surface::write as write_surface;
+pub(crate) use surface::{stage_piece, write as write_surface};
 pub(crate) use table::text as table;
 
 use crate::case::{Case, VtkMode, probe_file, probe_map, probe_picture};
@@ -40,7 +40,6 @@ const MAXWELL_ERROR: &str = "capacitance_maxwell_error.csv";
 const MUTUAL_ERROR: &str = "capacitance_mutual_error.csv";
 const RESIDUALS: &str = "residuals.csv";
 const RESOLVED: &str = "case.resolved.toml";
-const SURFACE: &str = "surface.vtu";
 const REACTION: &str = "reaction_potential.csv";
 
 /// Everything that the results are made from.
@@ -54,6 +53,8 @@ pub(crate) struct Run<'a> {
     /// How the mesh came about, if an accuracy was asked for.
     pub(crate) refinement: Option<&'a Refinement<'a>>,
     pub(crate) folder: &'a Path,
+    /// Pieces of the surface, one of each rank; `None` where it is one file.
+    pub(crate) pieces: Option<usize>,
     pub(crate) started: Instant,
     pub(crate) read_seconds: f64,
 }
@@ -101,8 +102,9 @@ fn shorten(bars: &mut [Vec<f64>]) {
     }
 }
 
-/// The files that a run of `case` writes besides results.json.
-pub(crate) fn file_names(case: &Case) -> Vec<String> {
+/// The files that a run of `case` writes besides results.json, with its surface in so many pieces
+/// or as one file.
+pub(crate) fn file_names(case: &Case, pieces: Option<usize>) -> Vec<String> {
     let mut names = vec![MAXWELL, MUTUAL, RESIDUALS, RESOLVED];
     if case.description.error_bars {
         names.extend([MAXWELL_ERROR, MUTUAL_ERROR]);
@@ -111,10 +113,7 @@ pub(crate) fn file_names(case: &Case) -> Vec<String> {
         names.push(REACTION);
     }
     let of_molecules = molecular::file_names(case);
-    if case.vtk != VtkMode::None {
-        names.push(SURFACE);
-    }
-    let names = names.into_iter().map(str::to_owned);
+    let names = names.into_iter().map(str::to_owned).chain(surface::file_names(case, pieces));
     let reduced = case.description.reductions.iter().flat_map(|reduction| {
         let bars = case.description.error_bars.then(|| reduced_error_file(&reduction.name));
         [reduced_file(&reduction.name)].into_iter().chain(bars)
@@ -172,7 +171,8 @@ pub(crate) fn probe_files(case: &Case) -> Vec<String> {
     probes().map(probe_file).chain(pictures).chain(maps).collect()
 }
 
-/// Writes all files and returns what results.json holds.
+/// Writes all files, next to pieces of the surface that ranks have staged, and returns what
+/// results.json holds.
 pub(crate) fn write(
     run: &Run<'_>,
     matrices: &Matrices,
@@ -239,7 +239,13 @@ pub(crate) fn write(
     folder.stage(RESOLVED, |out| std::io::Write::write_all(out, resolved.as_bytes()))?;
     if run.case.vtk != VtkMode::None {
         interrupt::check()?;
-        folder.stage(SURFACE, |out| surface::write(out, run))?;
+        let file = surface::file(run.pieces);
+        match run.pieces {
+            None => folder.stage(file, |out| surface::write(out, run))?,
+            Some(_) => folder.stage(file, |out| surface::write_index(out, run))?,
+        }
+        // The first rank's own is there.
+        folder.add_staged(surface::piece_files(run.pieces).skip(1));
     }
     interrupt::check()?;
 

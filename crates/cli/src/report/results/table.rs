@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use farad::{Derivative, Matrices, Parameter, Reduced, Solvation};
 
 use super::json::Timings;
-use super::{Document, Run, reason_name};
+use super::{Document, Run, reason_name, surface};
 use crate::report::text_table::aligned_table;
 use crate::report::units::{self, decimals, prefix, significant, with_bar};
 use crate::report::warnings;
@@ -572,19 +572,26 @@ fn time(timings: &Timings) -> String {
 }
 
 fn files(run: &Run<'_>, document: &Document) -> String {
-    let mut text = format!("Results in {}: {}\n", run.folder.display(), document.files.join(", "));
-    if document.files.iter().any(|name| name == super::SURFACE) {
-        let surface = run.folder.join(super::SURFACE);
+    let pieces: Vec<String> = surface::piece_files(run.pieces).collect();
+    let named: Vec<&str> =
+        document.files.iter().filter(|name| !pieces.contains(name)).map(String::as_str).collect();
+    let mut text = format!("Results in {}: {}\n", run.folder.display(), named.join(", "));
+    let file = surface::file(run.pieces);
+    if named.contains(&file) {
+        if let [first, .., last] = &pieces[..] {
+            let _ = writeln!(text, "{file} has its triangles in {first} to {last}");
+        }
+        let shown_in = run.folder.join(file);
         let (shown, all) = (run.case.vtk_excitations, run.solution.columns.len());
         if shown < all {
             let all = units::count(all as u64);
             let _ = writeln!(
                 text,
                 "{} has the first {shown} of {all} excitations; output.vtk_excitations says how many",
-                super::SURFACE
+                file
             );
         }
-        let _ = writeln!(text, "To see the charge, open {} in ParaView", surface.display());
+        let _ = writeln!(text, "To see the charge, open {} in ParaView", shown_in.display());
     }
     text
 }
