@@ -346,6 +346,35 @@ def pieces(folder):
     print(f"pieces: of 2 and 23 ranks, the surface of one process; {len(calls)} faults leave what was there")
 
 
+def accuracies(folder):
+    """Ranks that refine a mesh together take the meshes of one process, whatever they share."""
+    solve = ["solve", "state.toml", "--accuracy", "3e-2"]
+    for method, tolerance in (("dense", 1e-9), ("fmm", 1e-4)):
+        one = folder / f"accurate-{method}"
+        must(0, folder, *solve, "--method", method, "-o", one.name)
+        expected = document(one)
+        check(len(expected["refinement"]["meshes"]) > 1, expected["refinement"])
+        for ranks, split in ((2, "excitations"), (7, "excitations"), (3, "space")):
+            several = folder / f"accurate-{method}-{ranks}"
+            must(ranks, folder, *solve, "--method", method, "-o", several.name, "--split", split)
+            found = document(several)
+            check(found["status"] == "complete", found["status"])
+            for key in ("ended", "accuracy", "accuracy_of"):
+                same(expected["refinement"][key], found["refinement"][key], 0.0, key)
+            for a, b in zip(expected["refinement"]["meshes"], found["refinement"]["meshes"], strict=True):
+                same([a[key] for key in ("triangles", "number", "value")], [b[key] for key in ("triangles", "number", "value")], tolerance)
+                same(a["error"], b["error"], max(tolerance, 1e-3), "error")
+            same(expected["capacitance"]["maxwell_farad"], found["capacitance"]["maxwell_farad"], tolerance)
+            if split == "space":
+                same_surface(one, several, 10 * tolerance)
+    # What was not reached is told once.
+    late = ["solve", "state.toml", "--accuracy", "1e-4", "--max-time", "1e-9", "-o", "late"]
+    code, _, errors = run(3, folder, *late)
+    check(code == 4 and errors.count("was not reached") == 1, code, errors)
+    check(document(folder / "late")["refinement"]["ended"] == "time", files(folder / "late"))
+    print("accuracy: 2, 3 and 7 ranks take the meshes of one process")
+
+
 def studies(folder):
     """So is a study, whose solves share their excitations."""
     must(0, folder, "mesh", "generate", "two-spheres", "--distance", "3", "--elements", "36", "-o", "small.msh")
@@ -384,8 +413,6 @@ def failures(folder):
     (folder / "one.toml").write_text(head)
     code, output, errors = run(2, folder, "solve", "one.toml", "--split", "excitations")
     check(code == 2 and errors.count("this case has 1") == 1, code, output, errors)
-    code, output, errors = run(2, folder, "solve", "state.toml", "--accuracy", "1e-2")
-    check(code == 2 and errors.count("solve to an accuracy") == 1, code, output, errors)
     # Ranks that read different files.
     for rank in (0, 1):
         (folder / f"rank{rank}").mkdir()
@@ -423,7 +450,7 @@ def interrupts(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for part in (sweeps, batches, solves, pieces, studies, failures, interrupts):
+    for part in (sweeps, batches, solves, pieces, accuracies, studies, failures, interrupts):
         begun = time.monotonic()
         part(pathlib.Path(name))
         print(f"  {time.monotonic() - begun:.0f} s")

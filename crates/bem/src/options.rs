@@ -69,6 +69,16 @@ impl Ranks {
     pub fn agreed<T, E: From<Error> + ToString>(&self, own: Result<T, E>) -> Result<T, E> {
         share::agreed(Some(&self.0), own)
     }
+
+    /// The numbers of the first rank, whatever the others have. Collective.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub fn of_first(&self, own: &[f64]) -> Result<Vec<f64>, Error> {
+        let own = if self.0.rank() == 0 { own } else { &[] };
+        let all = comm::all_gather(&*self.0, own).map_err(share::lost)?;
+        Ok(all.into_iter().next().unwrap_or_default())
+    }
 }
 
 impl PartialEq for Ranks {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use bem::{Progress, SolveOptions};
 use mesh::Mesh;
 
+use crate::among::Among;
 use crate::descent::{Descent, Known};
 use crate::edges;
 use crate::fault::Error;
@@ -29,9 +30,6 @@ const OF_ACCURACY: f64 = 0.1;
 const OF_BAR: f64 = 0.05;
 const LOOSEST: f64 = 1e-4;
 const LOOSER: f64 = 3.0;
-
-/// Meshes that a bar is not believed without: changes from one to the next must agree with it.
-const LEAST_MESHES: usize = 2;
 
 /// A value that moves by more than its bar shows that bars are too short; they are stretched to
 /// this many times what it moved by.
@@ -112,6 +110,9 @@ pub struct Attained {
 /// asks, each mesh made from the one before by splitting the sides of triangles along which the
 /// density's error is largest. `each` is called after every mesh, with what it gave.
 ///
+/// With [`SolveOptions::ranks`] all ranks call it, and all have the meshes and the solution; the
+/// first decides what happens next. Collective then.
+///
 /// # Errors
 /// [`Error::Accuracy`] where nothing of what is asked for is computed, and those of
 /// [`Problem::new`] and [`Solver::solve`] on the first mesh; later ones end it, with what was
@@ -123,21 +124,167 @@ pub fn solve_to(
     progress: &dyn Progress,
     each: &mut dyn FnMut(&Level, &Solution),
 ) -> Result<Attained, Error> {
-    let mut attained = refine_to(problem, goal, options, progress, each)?;
-    let Attained { problem, solution, .. } = &mut attained;
-    solution.find_derivatives(problem, progress)?;
-    Ok(attained)
+    let among = Among::of(options);
+    // All ranks have it, or an error.
+    attained(problem, goal, (&among, options), progress, each)?
+        .ok_or_else(|| goal::nothing(&goal.of))
+}
+
+/// The same by ranks that share the excitations, as in [`Solver::solve_among`]. The first has the
+/// results. Collective.
+///
+/// # Errors
+/// As for [`solve_to`].
+pub fn solve_to_among(
+    group: &bem::Group,
+    problem: Problem,
+    goal: &Goal,
+    options: &SolveOptions,
+    progress: &dyn Progress,
+    each: &mut dyn FnMut(&Level, &Solution),
+) -> Result<Option<Attained>, Error> {
+    let among = Among::Excitations(bem::Ranks(bem::Group::clone(group)));
+    attained(problem, goal, (&among, options), progress, each)
+}
+
+/// What ranks have attained, those that have the solution.
+fn attained(
+    problem: Problem,
+    goal: &Goal,
+    (among, options): (&Among, &SolveOptions),
+    progress: &dyn Progress,
+    each: &mut dyn FnMut(&Level, &Solution),
+) -> Result<Option<Attained>, Error> {
+    let reached = refine_to(problem, goal, (among, options), progress, each);
+    // Where a later mesh fails, the rank that knows why may be the only one with an error.
+    let Reached { problem, solution, levels, ended } = among.agreed(reached)?;
+    let Some(mut solution) = solution else { return Ok(None) };
+    solution.find_derivatives(&problem, progress)?;
+    Ok(Some(Attained { problem, solution, levels, ended }))
+}
+
+/// A mesh that was solved on, and the way there.
+struct Reached {
+    problem: Problem,
+    /// `None` on ranks that help with solves alone.
+    solution: Option<Solution>,
+    levels: Vec<Level>,
+    ended: Ended,
+}
+
+/// What the first rank makes of a solution.
+#[derive(Clone, Copy, Debug, Default)]
+struct Judgement {
+    /// Whether its bars are to be relied on, or it did not converge or failed its checks.
+    is_sound: bool,
+    has_converged: bool,
+    /// The place of the worst number, its value and bar, and that relative to its size.
+    worst: usize,
+    value: f64,
+    bar: f64,
+    relative: f64,
+    /// How far all bars are stretched.
+    stretched: f64,
+    seconds: f64,
+    /// The place in [`ENDS`] of why there is no next mesh.
+    end: usize,
+}
+
+/// Why there is no next mesh, if the solution says so.
+const ENDS: [Option<Ended>; 5] =
+    [None, Some(Ended::Reached), Some(Ended::Stalled), Some(Ended::Vanishing), Some(Ended::Time)];
+
+impl Judgement {
+    fn numbers(&self) -> Vec<f64> {
+        let flags = [self.is_sound, self.has_converged].map(|flag| f64::from(u8::from(flag)));
+        let of_worst = [self.worst as f64, self.value, self.bar, self.relative];
+        let rest = [self.stretched, self.seconds, self.end as f64];
+        flags.into_iter().chain(of_worst).chain(rest).collect()
+    }
+
+    fn of(numbers: &[f64]) -> Self {
+        let &[sound, converged, worst, value, bar, relative, stretched, seconds, end] = numbers
+        else {
+            return Self::default();
+        };
+        let (is_sound, has_converged) = (sound != 0.0, converged != 0.0);
+        let (worst, end) = (worst as usize, end as usize);
+        Self { is_sound, has_converged, worst, value, bar, relative, stretched, seconds, end }
+    }
+}
+
+/// How the first rank judges.
+struct Judge<'a> {
+    goal: &'a Goal,
+    begun: Instant,
+    /// How much too short bars were seen to be.
+    stretch: f64,
+    /// The numbers of the last mesh.
+    known: Vec<Number>,
+}
+
+impl Judge<'_> {
+    /// Judges the solution on a mesh, of which the meshes before gave `levels`.
+    fn of(
+        &mut self,
+        problem: &Problem,
+        solution: &Solution,
+        levels: &[Level],
+        started: Instant,
+    ) -> Result<Judgement, Error> {
+        let (goal, has_converged) = (self.goal, solution.converged());
+        if solution.bars.is_none() || !has_converged || solution.failed_checks() {
+            return Ok(Judgement { has_converged, ..Judgement::default() });
+        }
+        let numbers = goal::numbers(problem, solution, &goal.of)?;
+        for (new, old) in numbers.iter().zip(&self.known) {
+            let moved = (new.value - old.value).abs();
+            // Both bars are of the estimate as it is.
+            let allowed = (old.bar + new.bar).max(f64::MIN_POSITIVE);
+            self.stretch = self.stretch.max(STRETCHED * moved / allowed);
+        }
+        let stretched = self.stretch.max(1.0);
+        self.known = numbers;
+        let known = self.known.iter().enumerate();
+        let worst = known.max_by(|(_, a), (_, b)| a.relative().total_cmp(&b.relative()));
+        let Some((place, worst)) = worst else { return Err(goal::nothing(&goal.of)) };
+        let relative = stretched * worst.relative();
+        // Where bars grow, the mesh before did not see what this one does. That of the first mesh
+        // is not believed: the change to a second one must agree with it.
+        let has_grown = levels.last().is_none_or(|before| relative > before.relative);
+        let seconds = started.elapsed().as_secs_f64();
+        // What is exact needs no second mesh.
+        let is_met = relative == 0.0 || relative <= goal.accuracy && !has_grown;
+        let ended = if is_met {
+            Some(Ended::Reached)
+        } else if is_stalled(levels, relative) {
+            Some(if relative > 1.0 { Ended::Vanishing } else { Ended::Stalled })
+        } else {
+            let is_late = |limit: f64| self.begun.elapsed().as_secs_f64() + NEXT * seconds > limit;
+            goal.max_seconds.is_some_and(is_late).then_some(Ended::Time)
+        };
+        Ok(Judgement {
+            is_sound: true,
+            has_converged,
+            worst: place,
+            value: worst.value,
+            bar: stretched * worst.bar,
+            relative,
+            stretched,
+            seconds,
+            end: ENDS.iter().position(|end| *end == ended).unwrap_or(0),
+        })
+    }
 }
 
 /// The same without derivatives, which no step needs.
 fn refine_to(
     problem: Problem,
     goal: &Goal,
-    options: &SolveOptions,
+    (among, options): (&Among, &SolveOptions),
     progress: &dyn Progress,
     each: &mut dyn FnMut(&Level, &Solution),
-) -> Result<Attained, Error> {
-    let begun = Instant::now();
+) -> Result<Reached, Error> {
     if goal.accuracy.is_nan() || goal.accuracy < FINEST {
         return Err(Error::Accuracy(format!(
             "an accuracy of {:e} is beyond what double precision supports; ask for {FINEST:e} or more",
@@ -150,12 +297,12 @@ fn refine_to(
                 .to_owned(),
         ));
     }
-    let (mut levels, mut stretch): (Vec<Level>, f64) = (Vec::new(), 1.0);
-    let mut known: Vec<Number> = Vec::new();
+    let mut judge = Judge { goal, begun: Instant::now(), stretch: 1.0, known: Vec::new() };
+    let mut levels: Vec<Level> = Vec::new();
     let mut current = problem;
     // Nothing else tells when it is enough.
     current.description.error_bars = true;
-    let mut last: Option<Attained> = None;
+    let mut last: Option<Reached> = None;
     // What the mesh before had, on the current one.
     let mut start: Vec<Known> = Vec::new();
     loop {
@@ -163,93 +310,89 @@ fn refine_to(
         let expected = levels.last().map_or(f64::INFINITY, |level| level.relative);
         let tolerance = (OF_BAR * expected).max(OF_ACCURACY * goal.accuracy).min(LOOSEST);
         let mut solver = Solver::that_refines(std::mem::take(&mut start));
-        let (solved, tolerance) = solved(&mut solver, &current, options, tolerance, progress);
-        let (mut solution, before) = match (solved, last.take()) {
-            (Ok(solution), before) => (solution, before),
-            (Err(error @ Error::Solve(bem::Error::Interrupted)), _) => return Err(error),
-            (Err(error), Some(before)) => {
-                return Ok(Attained { ended: not_solved(&error), levels, ..before });
-            }
-            (Err(error), None) => return Err(error),
-        };
-        let is_sound = solution.bars.is_some() && solution.converged() && !solution.failed_checks();
-        if !is_sound {
+        let of = (&mut solver, &current);
+        let (mut solution, tolerance, before) =
+            match (solved(among, of, options, tolerance, progress), last.take()) {
+                (Ok((solution, tolerance)), before) => (solution, tolerance, before),
+                (Err(error @ Error::Solve(bem::Error::Interrupted)), _) => return Err(error),
+                (Err(error), Some(before)) => {
+                    return Ok(Reached { ended: not_solved(&error), levels, ..before });
+                }
+                (Err(error), None) => return Err(error),
+            };
+        let judged = Judgement::of(&among.of_first(|| match &solution {
+            Some(solution) => Ok(judge.of(&current, solution, &levels, started)?.numbers()),
+            None => Ok(Vec::new()),
+        })?);
+        if !judged.is_sound {
             let n = current.mesh.triangles.len();
             let found =
-                if solution.converged() { "failed its self-checks" } else { "did not converge" };
+                if judged.has_converged { "failed its self-checks" } else { "did not converge" };
             let why = format!("the solve on the next mesh, of {n} triangles, {found}");
             // What was reached before has bars.
             if let Some(before) = before {
-                return Ok(Attained { ended: Ended::Next(why), levels, ..before });
+                return Ok(Reached { ended: Ended::Next(why), levels, ..before });
             }
-            return Ok(Attained { problem: current, solution, levels, ended: Ended::Unsolved });
+            return Ok(Reached { problem: current, solution, levels, ended: Ended::Unsolved });
         }
-        let mut numbers = goal::numbers(&current, &solution, &goal.of)?;
-        for (new, old) in numbers.iter().zip(&known) {
-            let moved = (new.value - old.value).abs();
-            // Both bars are of the estimate as it is.
-            let allowed = (old.bar + new.bar).max(f64::MIN_POSITIVE);
-            stretch = stretch.max(STRETCHED * moved / allowed);
+        if let Some(solution) = &mut solution {
+            solution.bars = solution.bars.take().map(|bars| bars.times(judged.stretched));
         }
-        let stretched = stretch.max(1.0);
-        known = std::mem::take(&mut numbers);
-        solution.bars = solution.bars.map(|bars| bars.times(stretched));
-        let worst = known.iter().max_by(|a, b| a.relative().total_cmp(&b.relative()));
-        let Some(worst) = worst else { return Err(goal::nothing(&goal.of)) };
-        let relative = stretched * worst.relative();
+        let (worst, unit) = named(&judge, &current, solution.as_ref(), judged.worst);
         levels.push(Level {
             triangles: current.mesh.triangles.len(),
-            worst: worst.name.clone(),
-            value: worst.value,
-            bar: stretched * worst.bar,
-            unit: worst.unit,
-            relative,
+            worst,
+            value: judged.value,
+            bar: judged.bar,
+            unit,
+            relative: judged.relative,
             tolerance,
-            seconds: started.elapsed().as_secs_f64(),
+            seconds: judged.seconds,
         });
-        levels.last().into_iter().for_each(|level| each(level, &solution));
-        // Where bars grow, the mesh before did not see what this one does.
-        let has_grown = match levels.as_slice() {
-            [.., before, last] => last.relative > before.relative,
-            _ => levels.len() < LEAST_MESHES,
-        };
-        // What is exact needs no second mesh.
-        let is_met = relative == 0.0 || relative <= goal.accuracy && !has_grown;
-        let ended = if is_met {
-            Some(Ended::Reached)
-        } else if is_stalled(&levels) {
-            Some(if relative > 1.0 { Ended::Vanishing } else { Ended::Stalled })
-        } else {
-            let took = levels.last().map_or(0.0, |level| level.seconds);
-            let spent = begun.elapsed().as_secs_f64();
-            let is_late = |limit: f64| spent + NEXT * took > limit;
-            goal.max_seconds.is_some_and(is_late).then_some(Ended::Time)
-        };
-        if let Some(ended) = ended {
-            return Ok(Attained { problem: current, solution, levels, ended });
+        if let (Some(level), Some(solution)) = (levels.last(), &solution) {
+            each(level, solution);
         }
-        let next = next_mesh(&current, &solution, &known, stretched, goal);
+        if let Some(ended) = ENDS.get(judged.end).cloned().flatten() {
+            return Ok(Reached { problem: current, solution, levels, ended });
+        }
+        let next = next_mesh(among, &current, solution.as_ref(), &judge, options.density);
         let description = current.description.clone();
         let same = current.mesh.triangles.len();
         if next.as_ref().is_ok_and(|(_, descent)| descent.triangles() == same) {
             // Nothing that is split changes what is asked for.
-            return Ok(Attained { problem: current, solution, levels, ended: Ended::Stalled });
+            return Ok(Reached { problem: current, solution, levels, ended: Ended::Stalled });
         }
         let next = next.and_then(|(mesh, descent)| {
-            start = solver.into_known().iter().map(|known| descent.carry(known)).collect();
-            Problem::new(description, mesh)
+            let known = among.known(solver.into_known(), same)?;
+            start = known.iter().map(|known| descent.carry(known)).collect();
+            let next = among.agreed(Problem::new(description, mesh))?;
+            among.check_same(&next)?;
+            Ok(next)
         });
         let reached =
-            Attained { problem: current, solution, levels: Vec::new(), ended: Ended::Reached };
+            Reached { problem: current, solution, levels: Vec::new(), ended: Ended::Reached };
         current = match next {
             Ok(next) => next,
             Err(error) => {
                 let why = format!("the next mesh cannot be solved on: {error}");
-                return Ok(Attained { ended: Ended::Next(why), levels, ..reached });
+                return Ok(Reached { ended: Ended::Next(why), levels, ..reached });
             }
         };
         last = Some(reached);
     }
+}
+
+/// The name and unit of the number at a place, on ranks that have the solution.
+fn named(
+    judge: &Judge<'_>,
+    problem: &Problem,
+    solution: Option<&Solution>,
+    place: usize,
+) -> (String, &'static str) {
+    let of = |numbers: &[Number]| numbers.get(place).map(|of| (of.name.clone(), of.unit));
+    let found = || goal::numbers(problem, solution?, &judge.goal.of).ok();
+    let named = of(&judge.known).or_else(|| of(&found()?));
+    named.unwrap_or_default()
 }
 
 /// The density by which an accuracy is reached soonest.
@@ -260,22 +403,21 @@ pub fn density_for(accuracy: f64) -> bem::Density {
 /// The solution to a tolerance, or to a looser one where sums are not good enough for it: its bars
 /// have it in them.
 fn solved(
-    solver: &mut Solver,
-    problem: &Problem,
+    among: &Among,
+    (solver, problem): (&mut Solver, &Problem),
     options: &SolveOptions,
     tolerance: f64,
     progress: &dyn Progress,
-) -> (Result<Solution, Error>, f64) {
+) -> Result<(Option<Solution>, f64), Error> {
     let mut tolerance = tolerance;
     loop {
         let options = SolveOptions { tolerance, ..options.clone() };
-        let solved = solver.solve(problem, &options, progress);
-        let stagnates = |reason: bem::StopReason| reason == bem::StopReason::Stagnation;
-        let is_short = solved.as_ref().is_ok_and(|solution| {
-            solution.answer.solves.iter().any(|solve| stagnates(solve.reason))
-        });
+        let solution = among.solve(solver, problem, &options, progress)?;
+        let mut solves = solution.iter().flat_map(|solution| &solution.answer.solves);
+        let is_short = solves.any(|solve| solve.reason == bem::StopReason::Stagnation);
+        let is_short = among.of_first(|| Ok(vec![f64::from(u8::from(is_short))]))? == [1.0];
         if !is_short || tolerance >= LOOSEST {
-            return (solved, tolerance);
+            return Ok((solution, tolerance));
         }
         tolerance = (LOOSER * tolerance).min(LOOSEST);
     }
@@ -294,24 +436,40 @@ fn not_solved(error: &Error) -> Ended {
 
 /// Whether bars no longer shrink. The first meshes may be too coarse for what matters: the longest
 /// of the last bars counts, not the first of them.
-fn is_stalled(levels: &[Level]) -> bool {
-    let Some((last, before)) = levels.split_last() else { return false };
+fn is_stalled(before: &[Level], relative: f64) -> bool {
     let recent = &before[before.len().saturating_sub(PATIENCE)..];
     let longest = recent.iter().map(|level| level.relative).fold(0.0, f64::max);
     // NaN does not shrink.
-    recent.len() == PATIENCE && (last.relative > SHRINKS * longest || !longest.is_finite())
+    recent.len() == PATIENCE && (relative > SHRINKS * longest || !longest.is_finite())
 }
 
 /// The mesh with those sides split that the errors of numbers beyond the accuracy belong to, and
-/// where its triangles are in this one.
+/// where its triangles are in this one. Collective.
 fn next_mesh(
+    among: &Among,
+    problem: &Problem,
+    solution: Option<&Solution>,
+    judge: &Judge<'_>,
+    density: bem::Density,
+) -> Result<(Mesh, Descent), Error> {
+    let (share, gains) = among.gains_of_first(|| match solution {
+        Some(solution) => gains(problem, solution, judge),
+        None => Err(goal::nothing(&Of::All)),
+    })?;
+    let (gains, surfaces) = (gains.into_iter().collect(), edges::surfaces(problem));
+    let marks = Marks { gains, surfaces, density, mesh: &problem.mesh };
+    let next = marks.next_mesh(share).map_err(|error| Error::Accuracy(error.to_string()));
+    among.agreed(next)
+}
+
+/// What share of the error is to be left, and what each side has to gain.
+fn gains(
     problem: &Problem,
     solution: &Solution,
-    numbers: &[Number],
-    stretched: f64,
-    goal: &Goal,
-) -> Result<(Mesh, Descent), Error> {
-    let accuracy = goal.accuracy;
+    judge: &Judge<'_>,
+) -> Result<(f64, Vec<(Side, f64)>), Error> {
+    let Judge { goal, known: numbers, .. } = judge;
+    let (accuracy, stretched) = (goal.accuracy, judge.stretch.max(1.0));
     let Some(bars) = &solution.bars else { return Err(goal::nothing(&Of::All)) };
     let missed = |number: &&Number| stretched * number.relative() > accuracy;
     // Without any, one more mesh is to confirm what was found.
@@ -337,9 +495,7 @@ fn next_mesh(
         gains = with_body(problem, name, gains);
     }
     let too_long = numbers.iter().map(Number::relative).fold(0.0, f64::max) * stretched / accuracy;
-    let surfaces = edges::surfaces(problem);
-    let marks = Marks { gains, surfaces, density: solution.density, mesh: &problem.mesh };
-    marks.next_mesh(1.0 / too_long.max(1.0)).map_err(|error| Error::Accuracy(error.to_string()))
+    Ok((1.0 / too_long.max(1.0), gains.into_iter().collect()))
 }
 
 /// Gains with those of a body's own sides as large together as all others: errors of a force are

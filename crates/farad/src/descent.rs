@@ -20,6 +20,19 @@ pub(crate) struct Known {
     at_corners: Vec<[f64; 3]>,
 }
 
+impl Known {
+    /// All of its numbers: for each triangle one, or four.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> {
+        self.total.iter().chain(self.at_corners.as_flattened()).copied()
+    }
+
+    /// Of these numbers, on so many triangles.
+    pub(crate) fn of_numbers(numbers: &[f64], triangles: usize) -> Self {
+        let (total, at_corners) = numbers.split_at(triangles.min(numbers.len()));
+        Self { total: total.to_vec(), at_corners: at_corners.as_chunks::<3>().0.to_vec() }
+    }
+}
+
 impl<'a> From<&'a Known> for Charges<'a> {
     fn from(of: &'a Known) -> Self {
         Self { total: &of.total, at_corners: &of.at_corners }
@@ -117,6 +130,10 @@ mod tests {
             assert!((a - b).abs() < 1e-14, "{a} {b}");
         }
         let evenly = Known { at_corners: Vec::new(), ..of(&coarse) };
+        for known in [&evenly, &carried] {
+            let numbers: Vec<f64> = known.numbers().collect();
+            assert_eq!(Known::of_numbers(&numbers, known.total.len()), *known);
+        }
         for known in [descent.carry(&evenly), carried] {
             let [before, after] = [&evenly.total, &known.total].map(|q| q.iter().sum::<f64>());
             assert!((before - after).abs() < 1e-13, "{before} {after}");

@@ -35,6 +35,7 @@
 //! ```
 
 mod accuracy;
+mod among;
 pub mod atoms;
 mod bars;
 mod checks;
@@ -77,7 +78,7 @@ mod sweep;
 mod testing;
 pub mod units;
 
-pub use accuracy::{Attained, Ended, FINEST, Goal, Level, density_for, solve_to};
+pub use accuracy::{Attained, Ended, FINEST, Goal, Level, density_for, solve_to, solve_to_among};
 pub use bars::{Bars, ConductorBars, ForceBar, ProbeBars};
 pub use bem;
 pub use bem::{Method, Mirror, Progress, Quiet, Ranks, SolveOptions as Options};

@@ -80,7 +80,7 @@ impl Problem {
 
     /// A hash of the geometry: panels, conductors, images and bodies.
     #[tracing::instrument(level = "debug", skip_all, name = "hash of the geometry")]
-    fn geometry(&self) -> u64 {
+    pub(crate) fn geometry(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         hash_of(self.mesh.vertices.as_flattened(), |x| x.to_bits()).hash(&mut hasher);
         if let Some(patches) = &self.mesh.patches {
@@ -162,10 +162,7 @@ impl Solver {
         let media = problem.media_of(&permittivity);
         let excitations = state::excitations(problem);
         let known = std::mem::take(&mut self.known);
-        // The problem may have split triangles itself.
-        let n = problem.mesh.triangles.len();
-        let fits = |known: &&Known| Charges::from(*known).total.len() == n;
-        let start: Vec<Charges<'_>> = known.iter().filter(fits).map(Charges::from).collect();
+        let start = starts(&known, problem);
         let mut kept = self.prepared(problem, media, excitations.len(), options)?;
         let answer = kept.prepared.solve_from(&start, &excitations, progress)?;
         let solution = self.results(problem, (media, &excitations), answer, &mut kept, progress)?;
@@ -192,6 +189,8 @@ impl Solver {
         let permittivity = problem.permittivity();
         let media = problem.media_of(&permittivity);
         let excitations = state::excitations(problem);
+        let known = std::mem::take(&mut self.known);
+        let start = starts(&known, problem);
         let own = bem::own_share(&**group, excitations.len());
         let mut solve = || -> Result<_, Error> {
             if let Some(limit) = options.memory_limit {
@@ -201,7 +200,7 @@ impl Solver {
                 return Ok(None);
             }
             let mut kept = self.prepared(problem, media, excitations.len(), options)?;
-            let answer = kept.prepared.solve_some(&[], &excitations, own.clone(), progress)?;
+            let answer = kept.prepared.solve_some(&start, &excitations, own.clone(), progress)?;
             Ok(Some((answer, kept)))
         };
         let (own, kept) = match solve() {
@@ -329,6 +328,14 @@ impl Solver {
         let prepared = Prepared::new(&problem.mesh, media, excitations, options)?;
         Ok(GeometryCache { geometry, excitations, options: choices, prepared })
     }
+}
+
+/// What is known of the charges, if it is on this problem's triangles: it may have split some
+/// itself.
+fn starts<'a>(known: &'a [Known], problem: &Problem) -> Vec<Charges<'a>> {
+    let n = problem.mesh.triangles.len();
+    let fits = |known: &&Known| Charges::from(*known).total.len() == n;
+    known.iter().filter(fits).map(Charges::from).collect()
 }
 
 /// The sum of two matrices.

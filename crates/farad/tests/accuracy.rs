@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use farad::{
     Amount, Attained, Charge, Conductor, Description, Dielectric, Ended, Error, Goal, LengthUnit,
     Of, Options, Probe, ProbePoints, Problem, Quiet, Setting, solve_to,
@@ -379,4 +381,110 @@ fn layers_along_a_curved_rim_do_not_fold() {
         let exact = farad::units::farads(2.0 / std::f64::consts::PI, LengthUnit::Metre);
         assert!((value / exact - 1.0).abs() < 1e-2, "{value:e}, {exact:e}");
     }
+}
+
+/// Two cubes in a field: three excitations, and no symmetry that rounding could break.
+fn two_cubes() -> Problem {
+    let description = Description {
+        conductors: vec![
+            Conductor::new("cube").with(Setting::Potential(2.0)),
+            Conductor::new("b_cube").with(Setting::Charge(5e-12)),
+        ],
+        field: [0.3, 0.0, 1.0],
+        ..Description::default()
+    };
+    let mut mesh = cubes(&[0.0, 1.7]);
+    mesh.vertices.iter_mut().skip(8).for_each(|[_, y, z]| (*y, *z) = (1.1 * *y + 0.2, 0.8 * *z));
+    Problem::new(description, mesh).unwrap()
+}
+
+/// Ranks take the meshes of one process, and end where it does.
+#[test]
+fn ranks_refine_as_one_process_does() {
+    for (method, density, accuracy, tolerance) in [
+        (farad::Method::Dense, bem::Density::Constant, 1.5e-2, 1e-9),
+        (farad::Method::Fmm, bem::Density::Constant, 1.5e-2, 1e-4),
+        (farad::Method::Fmm, bem::Density::Linear, 4e-3, 1e-4),
+    ] {
+        let options = Options { method, density, ..Options::default() };
+        let goal = goal(accuracy);
+        let alone = solve_to(two_cubes(), &goal, &options, &Quiet, &mut |_, _| ()).unwrap();
+        assert!(alone.levels.len() > 2, "{:?}", alone.levels);
+        let check = |found: &Attained| {
+            assert_eq!(found.ended, alone.ended);
+            assert_eq!(found.problem.mesh(), alone.problem.mesh());
+            assert_eq!(found.levels.len(), alone.levels.len());
+            for (found, alone) in found.levels.iter().zip(&alone.levels) {
+                assert_eq!(found.triangles, alone.triangles);
+                assert_eq!((&found.worst, found.unit), (&alone.worst, alone.unit));
+                let near = |a: f64, b: f64, tolerance: f64| {
+                    assert!((a - b).abs() < tolerance * b.abs(), "{a:e} {b:e}");
+                };
+                near(found.value, alone.value, tolerance);
+                // Bars of sums that are dealt out have errors of their own, to a tolerance.
+                near(found.bar, alone.bar, tolerance.max(1e-3));
+            }
+        };
+        let of_panels = comm::run(3, |group| {
+            let options = Options { ranks: Some(farad::Ranks(group.clone())), ..options.clone() };
+            let mut meshes = 0;
+            let mut each = |_: &farad::Level, _: &farad::Solution| meshes += 1;
+            let found = solve_to(two_cubes(), &goal, &options, &Quiet, &mut each).unwrap();
+            assert_eq!(meshes, found.levels.len());
+            found
+        });
+        of_panels.iter().for_each(check);
+        // More ranks than excitations, too.
+        for ranks in [2, 4] {
+            let found = comm::run(ranks, |group| {
+                let problem = two_cubes();
+                farad::solve_to_among(group, problem, &goal, &options, &Quiet, &mut |_, _| ())
+                    .unwrap()
+            });
+            let first = found[0].as_ref().unwrap();
+            check(first);
+            assert!(found[1..].iter().all(Option::is_none));
+        }
+    }
+}
+
+/// What is wrong, or ends it, is the same on all ranks: none waits for another.
+#[test]
+fn ranks_end_together() {
+    let shared = |goal: &Goal| {
+        comm::run(3, |group| {
+            let options =
+                Options { ranks: Some(farad::Ranks(group.clone())), ..Options::default() };
+            solve_to(two_cubes(), goal, &options, &Quiet, &mut |_, _| ())
+        })
+    };
+    let nothing = Goal { of: Of::Energy, ..goal(1e-2) };
+    let failed = shared(&nothing).into_iter().map(|found| found.unwrap_err().to_string());
+    assert!(failed.into_iter().all(|why| why.contains("no point charge")));
+    // No time is left after the first mesh: the first rank's clock counts.
+    let late = Goal { max_seconds: Some(1e-9), ..goal(1e-4) };
+    for found in shared(&late) {
+        let found = found.unwrap();
+        assert_eq!((found.ended, found.levels.len()), (Ended::Time, 1));
+    }
+    // One rank is interrupted on a later mesh: none has a result.
+    struct Stops(AtomicBool);
+    impl farad::Progress for Stops {
+        fn advance(&self, _: bem::Stage, _: u64, _: u64) -> bool {
+            !self.0.load(Ordering::Relaxed)
+        }
+    }
+    let stopped = comm::run(3, |group| {
+        let options = Options { ranks: Some(farad::Ranks(group.clone())), ..Options::default() };
+        let stops = Stops(AtomicBool::new(false));
+        let mut each = |_: &farad::Level, _: &farad::Solution| {
+            stops.0.store(group.rank() == 1, Ordering::Relaxed);
+        };
+        let options = Options { method: farad::Method::Fmm, ..options };
+        solve_to(two_cubes(), &goal(1e-4), &options, &stops, &mut each).map(|_| ())
+    });
+    assert!(stopped.iter().all(Result::is_err), "{stopped:?}");
+    let interrupted =
+        |of: &Result<(), Error>| matches!(of, Err(Error::Solve(bem::Error::Interrupted)));
+    assert!(interrupted(&stopped[1]), "{stopped:?}");
 }

@@ -113,7 +113,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         ..Overrides::default()
     };
     let (case, output) = args.solving.begin(ranks, &args.case, verbose, overrides)?;
-    ranks.conclude(|| check_goal(args, &case, ranks.size()))?;
+    ranks.conclude(|| check_goal(args, &case))?;
     let path = args.output.as_deref().unwrap_or(&case.directory);
     if args.dry_run {
         return ranks.conclude(|| {
@@ -138,20 +138,13 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     })
 }
 
-/// Whether there is an accuracy where one is needed, and none where that would be in the way.
-fn check_goal(args: &Args, case: &Case, ranks: usize) -> Result<(), Failure> {
+/// Whether there is an accuracy where one is needed.
+fn check_goal(args: &Args, case: &Case) -> Result<(), Failure> {
     if args.accuracy_of.is_some() && case.goal.is_none() {
         return Err(Failure::with_help(
             Exit::Usage,
             "--accuracy-of says of what, but no accuracy is asked for",
             "add --accuracy 1e-3, say, or solver.accuracy to the case",
-        ));
-    }
-    if ranks > 1 && case.goal.is_some() {
-        return Err(Failure::with_help(
-            Exit::Usage,
-            format!("{ranks} processes cannot share a solve to an accuracy, whose mesh changes"),
-            "start one process, or leave the accuracy out",
         ));
     }
     Ok(())
@@ -320,18 +313,27 @@ fn solve_to_goal<'a>(
     solving: &Solving,
     output: &Output,
 ) -> Result<Option<Solved<'a>>, Failure> {
-    let Some(goal) = case.goal.as_ref().filter(|_| ranks.size() == 1) else {
+    let Some(goal) = &case.goal else {
         let among = (ranks, split);
         let solution = solve_among(among, solver, case, &problem, solving, output)?;
         return Ok(solution.map(|solution| (problem, solution, None)));
     };
-    let options = solving.options(case)?;
+    let mut options = ranks.agree(solving.options(case))?;
     let mut each = |level: &Level, _: &Solution| output.note(&told(level));
     let bars = Bars::new(output);
-    let attained = farad::solve_to(problem, goal, &options, &bars, &mut each);
-    let Attained { problem, solution, levels, ended } =
-        attained.map_err(|error| case.failed(error))?;
-    Ok(Some((problem, solution, Some(Refinement { goal, levels, ended }))))
+    let attained = match ranks.group() {
+        Some(group) if split.of(&problem, ranks.size()) != Split::Space => {
+            farad::solve_to_among(group, problem, goal, &options, &bars, &mut each)
+        }
+        group => {
+            options.ranks = group.map(|group| farad::Ranks(Group::clone(group)));
+            farad::solve_to(problem, goal, &options, &bars, &mut each).map(Some)
+        }
+    };
+    let attained = attained.map_err(|error| case.failed(error))?;
+    Ok(attained.map(|Attained { problem, solution, levels, ended }| {
+        (problem, solution, Some(Refinement { goal, levels, ended }))
+    }))
 }
 
 /// What a mesh gave, in a line.
