@@ -1,17 +1,12 @@
 //! Messages between ranks that work on one problem.
 //!
-//! A rank is a thread of this process ([`threads`]) or a process that MPI started. Whatever it is,
-//! its end of the group is a [`Communicator`], and a program for ranks is written once for both.
+//! A rank is a thread of this process ([`threads`]) or a process that MPI started (the crate
+//! `processes`). Whatever it is, its end of the group is a [`Communicator`], and a program for
+//! ranks is written once for both.
 //!
 //! *Collective* calls are made by all ranks of a group, in the same order.
-//!
-//! Processes need the feature `mpi`, which is off by default. With it, `World` is a process's end
-//! of the group that MPI started. To build it takes an MPI library (Open MPI or MPICH), found by
-//! `mpicc`, and libclang, which reads the library's header.
 
 mod error;
-#[cfg(feature = "mpi")]
-mod mpi;
 mod threads;
 
 use std::fmt::Debug;
@@ -19,8 +14,6 @@ use std::sync::Arc;
 
 pub use bytemuck::Pod;
 
-#[cfg(feature = "mpi")]
-pub use self::mpi::World;
 pub use error::Error;
 pub use threads::{Thread, run, threads};
 

@@ -69,7 +69,7 @@ pub(crate) struct Ranks {
 enum Members {
     Alone,
     #[cfg(feature = "mpi")]
-    Processes(Arc<comm::World>),
+    Processes(Arc<processes::World>),
     /// One for each GPU.
     Threads,
 }
@@ -119,10 +119,10 @@ impl Ranks {
 
     #[cfg(feature = "mpi")]
     fn meet([size, rank]: [usize; 2]) -> Result<Self, Failure> {
-        let world = comm::World::start();
+        let world = processes::World::start();
         let world = world.map_err(|error| once(rank, Failure::new(Exit::Usage, error)))?;
         let world = Arc::new(world);
-        let group: Group = Arc::<comm::World>::clone(&world);
+        let group: Group = Arc::<processes::World>::clone(&world);
         // Each would do all of the work, and write the same files.
         if group.size() != size {
             let of = group.size();

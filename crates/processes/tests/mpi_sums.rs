@@ -3,14 +3,17 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)] // mpirun shows them
 
+#[allow(dead_code)] // tests of threads use more of it
+#[path = "../../fmm/tests/ranks/mod.rs"]
 mod ranks;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use comm::{Communicator, Group, World};
+use comm::{Communicator, Group};
 use fmm::samples::{Distribution, Random};
 use fmm::{Kernel, Options};
+use processes::World;
 
 use ranks::{Case, Spread, assert_within, own_sums, with_tolerance};
 

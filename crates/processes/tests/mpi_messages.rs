@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)] // mpirun shows them
 
+#[path = "../../comm/tests/checks/mod.rs"]
 mod checks;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use comm::{Communicator, Error, World, all_gather};
+use comm::{Communicator, Error, all_gather};
+use processes::World;
 
 /// Bytes of a piece of a message, and of the longest messages: in many small pieces, in pieces too
 /// long for MPI to send before they are asked for, and in one.

@@ -7,10 +7,10 @@ use std::ptr::null;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::panicking;
 
-use ::mpi::environment::{Threading, Universe, initialize_with_threading, processor_name};
-use ::mpi::ffi;
+use mpi::environment::{Threading, Universe, initialize_with_threading, processor_name};
+use mpi::ffi;
 
-use crate::{Communicator, Error, Operation, Pending};
+use comm::{Communicator, Error, Operation, Pending};
 
 /// Bytes of a piece of a message at most: MPI counts them by an int.
 const PIECE: usize = 1 << 30;
@@ -37,7 +37,7 @@ const PANIC: i32 = 101;
 /// Dropped, it ends MPI, which waits until all ranks do so. Dropped while its thread panics, it
 /// ends all ranks instead: they would wait for this one. There is no [`Error::Ended`]: where a rank
 /// ends too early, MPI ends the others, or they wait. So an error of one rank is told to all by
-/// [`agree`](crate::agree), or ends all by [`Self::abort`].
+/// [`agree`](comm::agree), or ends all by [`Self::abort`].
 pub struct World {
     rank: usize,
     size: usize,
