@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)] // mpirun shows them
 
+#[allow(dead_code)] // tests of threads use more of it
 #[path = "../../fmm/tests/ranks/mod.rs"]
 mod ranks;
 
