@@ -22,7 +22,7 @@ NEAR = {"cube": 27, "sphere": 12}
 # Near pairs per point with the leaves of a GPU (docs/performance.md, "GPU": cube at 2^27, sphere at 2^23).
 PAIRS_ON_GPU = {"cube": 2566, "sphere": 1794}
 
-# What sums and plans take, by docs/performance.md, "Several GPUs": two H100 of one host, seconds. Columns: points in all,
+# What sums and plans take, by docs/performance.md, "Several GPUs": two H100 or four H200 of one host, seconds. Columns: points in all,
 # distribution, GPUs, on the device, apply held, whole apply, megabytes sent.
 MEASURED = [
     (4e6, "cube", 1, 0.008, 0.015, None, None),
@@ -38,6 +38,8 @@ MEASURED = [
     (2**26, "sphere", 2, 0.061, None, None, 17),
     (2**27, "cube", 2, 0.147, 0.224, 0.613, 43),
     (2**27, "sphere", 2, 0.129, 0.240, 0.864, 29),
+    (2**27, "cube", 4, 0.140, 0.292, 0.565, 70),
+    (2**27, "sphere", 4, 0.109, 0.210, 0.484, 43),
 ]
 
 # Which of them the constants come from: one GPU at 2^26, two GPUs at 4e6, and of whole sums 2^27 in the cube.
