@@ -125,6 +125,11 @@ fn a_signal_ends_mesh_commands_with_nothing_written() {
         ("mesh generate molecule --atoms 20000 --elements 200000 -o m.msh", "-TERM"),
         ("mesh refine fine.msh --times 5 -o m.msh", "-TERM"),
     ] {
+        // Background jobs of shells have it, and what they start.
+        if crate::support::is_ignored(signal) {
+            println!("{signal} is ignored where this test was started: not tried");
+            continue;
+        }
         let mut command = place.command(arguments);
         let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
         // Long enough for it to begin; it has seconds to go.

@@ -21,6 +21,20 @@ pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
+/// Whether this process, and so what it starts, ignores a signal, as Linux tells.
+#[cfg(unix)]
+pub fn is_ignored(signal: &str) -> bool {
+    let number = match signal {
+        "-INT" => 2,
+        "-TERM" => 15,
+        _ => panic!("the number of {signal}"),
+    };
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).unwrap());
+    mask & (1 << (number - 1)) != 0
+}
+
 impl Workplace {
     /// The folder called `name`, emptied.
     pub fn new(name: &str) -> Self {

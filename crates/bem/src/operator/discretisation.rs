@@ -239,7 +239,7 @@ impl Discretisation {
                 DevicePreconditioner::new(&near, panels, &share.held_of(conductor), Some(all))
             }
         });
-        let preconditioner = preconditioner.transpose()?;
+        let preconditioner = share::agreed(self.group(), preconditioner.transpose())?;
         let subtracted = near.subtract_points(rule).and_then(|()| stream.stream().synchronize());
         share::agreed(self.group(), subtracted.map_err(Error::from))?;
         if part.is_some() {
