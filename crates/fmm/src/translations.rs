@@ -13,6 +13,8 @@ use crate::expansions::Expansions;
 use crate::geometry::Geometry;
 use crate::lists::Lists;
 use crate::parent_child::{ParentChildBatch, ParentChildJob, translate_batches};
+#[cfg(test)]
+use crate::product::BLOCK;
 use crate::simd::{Level, Real};
 use crate::translate::{Kind, Tables, Use, Vector};
 use crate::tree::Cell;
@@ -128,7 +130,8 @@ impl<T: Real> Translations<T> {
         }
     }
 
-    /// Terms p^3 of M2M and L2L, both truncation numbers taken half, vectors of lanes filled up.
+    /// Terms p^3 of M2M and L2L, both truncation numbers taken half, vectors of lanes filled up,
+    /// and one more vector for each block of them, which reads the matrices.
     #[cfg(test)]
     pub(crate) fn between_levels(&self, geometry: &Geometry, lanes: usize) -> [f64; 2] {
         let TruncationNumbers { multipole, local, .. } = &geometry.numbers;
@@ -136,7 +139,9 @@ impl<T: Real> Translations<T> {
         let downward = self.downward.iter().zip(local.windows(2));
         let terms = |(batches, p): (&Vec<ParentChildBatch>, &[usize])| {
             let octants = batches.iter().flat_map(|batch| &batch.octants);
-            let filled: usize = octants.map(|pairs| pairs.len().next_multiple_of(lanes)).sum();
+            let vectors = octants.map(|pairs| pairs.len().div_ceil(lanes));
+            let filled: usize =
+                vectors.map(|vectors| lanes * (vectors + vectors.div_ceil(BLOCK))).sum();
             filled as f64 * p.iter().map(|&p| 0.5 * (p as f64).powi(3)).sum::<f64>()
         };
         [upward.map(terms).sum(), downward.map(terms).sum()]

@@ -5,6 +5,8 @@
 //! geometry goes to the device once, and after that a solve moves numbers, not vectors.
 
 mod backend;
+mod coarse;
+mod coarse_entries;
 mod completion;
 mod interfaces;
 mod kernels;

@@ -1,0 +1,208 @@
+//! The coarse level below which local inverses are, on the device: the twin of
+//! `precondition::coarse`.
+
+use comm::Group;
+use cuda::Buffer;
+
+use super::THREADS;
+use super::coarse_entries::Cells;
+use super::kernels::preconditioner::{
+    CoarseGradients, CoarseMeans, CoarseRemove, CoarseSolve, SOLVERS,
+};
+use super::kernels::{Kernel, count, prefix_sums};
+use super::near::DeviceNear;
+use super::two_level::{DeviceTwoLevel, usual_macros};
+use crate::Error;
+use crate::geometry::panels::Panels;
+use crate::geometry::share;
+use crate::precondition::clusters::ClusterLevels;
+use crate::precondition::entries::Adjacency;
+use crate::precondition::gradients::{Gradients, touching, touching_unions};
+use crate::precondition::local_inverse::LocalInverse;
+use crate::precondition::shared::Conductors;
+use crate::solve::cholesky::Factor;
+
+/// Clusters of panels, or unions of clusters, and what solves for their charges.
+#[derive(Debug)]
+pub(super) struct DeviceCoarse {
+    pub(super) clusters: usize,
+    pub(super) cluster: Buffer<u32>,
+    pub(super) shares: Buffer<f64>,
+    /// Members of each cluster.
+    starts: Buffer<u32>,
+    members: Buffer<u32>,
+    /// Where several ranks have members: these, and the shares of this one's own.
+    among: Option<(Group, Buffer<f64>)>,
+    /// [`Gradients`] on the device.
+    gradient_starts: Buffer<u32>,
+    gradient_neighbours: Buffer<u32>,
+    gradient_weights: Buffer<f64>,
+    offsets: Buffer<[f32; 3]>,
+    pub(super) inverse: Inverse,
+    means: Kernel<CoarseMeans>,
+    gradients: Kernel<CoarseGradients>,
+    remove: Kernel<CoarseRemove>,
+    pub(super) solve: Kernel<CoarseSolve>,
+}
+
+#[derive(Debug)]
+pub(super) enum Inverse {
+    /// The factor of all clusters' matrix.
+    Dense(Buffer<f64>),
+    /// A coarser level.
+    Levels(Box<DeviceTwoLevel>),
+}
+
+impl DeviceCoarse {
+    /// `None` if there are too few panels for a coarse level, or if its matrix is not positive
+    /// definite. Collective where they are held of `all` ranks' panels.
+    pub(super) fn new(
+        near: &DeviceNear,
+        (panels, conductor): (&Panels, &[u32]),
+        all: Option<&Conductors<'_>>,
+    ) -> Result<Option<Self>, Error> {
+        let (panels, conductor) =
+            all.map_or((panels, conductor), |all| (all.panels(), &all.owner[..]));
+        let Some(ClusterLevels { groups: clusters, unions }) =
+            ClusterLevels::new(panels, conductor)
+        else {
+            return Ok(None);
+        };
+        let group = all.map(Conductors::group);
+        let cells = Cells::new(near, panels, &clusters, all).map_err(Error::from);
+        let cells = share::agreed(group, cells)?;
+        let solved = unions.as_ref().map_or(&clusters, |(unions, _)| unions);
+        let matrix = cells.entries(near, panels, solved, None)?;
+        let Some(factor) = Factor::of_columns(solved.len(), matrix) else { return Ok(None) };
+        let close = match &unions {
+            None => None,
+            Some(_) => {
+                let adjacency = Adjacency::close(&clusters);
+                let entries = cells.entries(near, panels, &clusters, Some(&adjacency))?;
+                Some((adjacency, entries))
+            }
+        };
+        let touching = touching(panels, &clusters);
+        let make = || {
+            let device = &near.geometry.device;
+            let mut inverse = Inverse::Dense(device.upload(factor.columns())?);
+            if let (Some((unions, union_of)), Some((adjacency, entries))) = (&unions, &close) {
+                let (shares, centres) = (clusters.shares_of(unions, union_of), &clusters.centres);
+                let touching = touching_unions(&touching, union_of);
+                let gradients =
+                    Gradients::new(panels, unions, conductor, &touching, centres, union_of);
+                let coarser =
+                    Self::of_parts(near, unions.len(), union_of, &shares, &gradients, inverse)?;
+                // A thirtieth of the panels: the processor does it, with the code that it has.
+                let local = LocalInverse::of_clusters(panels, &clusters, adjacency, entries);
+                let (starts, columns, values) = local.rows();
+                let rows = [device.upload(&starts)?, device.upload(&columns)?];
+                let values = device.upload(&values)?;
+                let levels = DeviceTwoLevel::of_rows(device, &near.value, rows, values)?;
+                inverse = Inverse::Levels(Box::new(levels.over(coarser)));
+            }
+            let (places, of) = (panels.centroids(), &clusters.of);
+            let mut gradients = Gradients::new(panels, &clusters, conductor, &touching, places, of);
+            let shares = clusters.shares(panels);
+            let Some(all) = all else {
+                return Self::of_parts(near, clusters.len(), of, &shares, &gradients, inverse);
+            };
+            gradients.choose(&all.held);
+            let (of, shares) = (all.held_of(of), all.held_of(&shares));
+            let own_shares = device.upload(&all.masked(&shares))?;
+            let coarse = Self::of_parts(near, clusters.len(), &of, &shares, &gradients, inverse)?;
+            Ok(Self { among: Some((Group::clone(all.group()), own_shares)), ..coarse })
+        };
+        let made: Result<Self, cuda::Error> = make();
+        share::agreed(group, made.map_err(Error::from)).map(Some)
+    }
+
+    /// Means and gradients of `columns` vectors v over the clusters, and what these leave of v.
+    pub(super) fn restrict(
+        &self,
+        v: &Buffer<f64>,
+        n: usize,
+        columns: usize,
+        [means, gradients, rest]: [&Buffer<f64>; 3],
+    ) -> Result<(), Error> {
+        let own_shares = self.among.as_ref().map_or(&self.shares, |(_, own)| own);
+        let of_clusters = CoarseMeans {
+            clusters: count(self.clusters),
+            starts: self.starts.pointer(),
+            members: self.members.pointer(),
+            shares: own_shares.pointer(),
+            v: v.pointer(),
+            n: count(n),
+            means: means.pointer(),
+        };
+        self.means.blocks(self.clusters, columns, of_clusters)?;
+        if let Some((group, _)) = &self.among {
+            let mut sums = vec![0.0; columns * self.clusters];
+            share::agreed(Some(group), means.read(0, &mut sums).map_err(Error::from))?;
+            share::sum(&**group, &mut sums)?;
+            means.write_at(0, &sums)?;
+        }
+        let (n, clusters) = (count(n), count(self.clusters));
+        let (v, means, gradients) = (v.pointer(), means.pointer(), gradients.pointer());
+        let between = CoarseGradients {
+            clusters,
+            starts: self.gradient_starts.pointer(),
+            neighbours: self.gradient_neighbours.pointer(),
+            weights: self.gradient_weights.pointer(),
+            means,
+            gradients,
+        };
+        self.gradients.over(self.clusters, columns, between)?;
+        let remove = CoarseRemove {
+            n,
+            clusters,
+            cluster: self.cluster.pointer(),
+            offsets: self.offsets.pointer(),
+            means,
+            gradients,
+            v,
+            rest: rest.pointer(),
+        };
+        Ok(self.remove.over(self.cluster.len(), columns, remove)?)
+    }
+
+    /// So many clusters, `of` which each panel is one's.
+    fn of_parts(
+        near: &DeviceNear,
+        clusters: usize,
+        of: &[u32],
+        shares: &[f64],
+        gradients: &Gradients,
+        inverse: Inverse,
+    ) -> Result<Self, cuda::Error> {
+        let device = &near.geometry.device;
+        let usual = usual_macros(&near.value);
+        let mut lengths = vec![0; clusters];
+        of.iter().for_each(|&c| lengths[c as usize] += 1);
+        let mut ends = prefix_sums(&lengths).0;
+        let mut members = vec![0u32; of.len()];
+        for (i, &c) in of.iter().enumerate() {
+            members[ends[c as usize] as usize] = i as u32;
+            ends[c as usize] += 1;
+        }
+        let weights: Vec<f64> =
+            gradients.weights.iter().flat_map(|weight| [weight.x, weight.y, weight.z]).collect();
+        Ok(Self {
+            clusters,
+            cluster: device.upload(of)?,
+            shares: device.upload(shares)?,
+            starts: device.upload(&prefix_sums(&lengths).0)?,
+            members: device.upload(&members)?,
+            among: None,
+            gradient_starts: device.upload(&gradients.starts)?,
+            gradient_neighbours: device.upload(&gradients.neighbours)?,
+            gradient_weights: device.upload(&weights)?,
+            offsets: device.upload(gradients.offsets())?,
+            inverse,
+            means: Kernel::new(device, &usual, THREADS)?,
+            gradients: Kernel::new(device, &usual, THREADS)?,
+            remove: Kernel::new(device, &usual, THREADS)?,
+            solve: Kernel::new(device, &usual, SOLVERS)?,
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! Entries of the coarse levels' matrices, on the device: the twin of `precondition::entries`.
+
+use cuda::{Buffer, Pointer};
+use rayon::prelude::*;
+
+use super::kernels::preconditioner::{CoarseCorrect, CoarseEntries};
+use super::kernels::{Kernel, count, prefix_sums};
+use super::near::DeviceNear;
+use super::two_level::usual_macros;
+use super::{LANES, THREADS};
+use crate::Error;
+use crate::geometry::panels::Panels;
+use crate::geometry::share;
+use crate::geometry::triangle::Vec3;
+use crate::precondition::clusters::{Clusters, variance_of_panel};
+use crate::precondition::entries::Adjacency;
+use crate::precondition::shared::Conductors;
+
+/// Cells of clusters and what stands for panels, on the device.
+pub(super) struct Cells<'a> {
+    groups: Clusters,
+    members: Buffer<u32>,
+    member_starts: Buffer<u32>,
+    variances: Buffer<f64>,
+    of_panels: Buffer<f64>,
+    /// Cell of each panel of the near field.
+    cell_of: Buffer<u32>,
+    all: Option<OfAll<'a>>,
+}
+
+/// Where the near field is of some of the panels: those of all ranks, and which are here.
+struct OfAll<'a> {
+    conductors: &'a Conductors<'a>,
+    centroids: Buffer<[f64; 4]>,
+    is_own: Buffer<u32>,
+    /// Of the panels of the near field.
+    variances: Buffer<f64>,
+}
+
+impl<'a> Cells<'a> {
+    pub(super) fn new(
+        near: &DeviceNear,
+        panels: &Panels,
+        clusters: &Clusters,
+        all: Option<&'a Conductors<'a>>,
+    ) -> Result<Self, cuda::Error> {
+        let groups = Clusters::cells(panels, clusters);
+        let device = &near.geometry.device;
+        let lengths: Vec<u32> = groups.members.iter().map(|own| own.len() as u32).collect();
+        let of_panels: Vec<f64> =
+            (0..panels.len()).into_par_iter().map(|i| variance_of_panel(panels, i)).collect();
+        let cell_of = all.map(|all| all.held_of(&groups.of));
+        let of_all = |conductors: &'a Conductors<'a>| {
+            let at = |i: usize| {
+                let centroid = panels.centroid(i);
+                [centroid.x, centroid.y, centroid.z, 0.0]
+            };
+            let centroids: Vec<[f64; 4]> = (0..panels.len()).into_par_iter().map(at).collect();
+            let is_own: Vec<u32> = conductors.is_own.iter().map(|&own| own.into()).collect();
+            Ok(OfAll {
+                centroids: device.upload(&centroids)?,
+                is_own: device.upload(&is_own)?,
+                variances: device.upload(&conductors.held_of(&of_panels))?,
+                conductors,
+            })
+        };
+        Ok(Self {
+            members: device.upload(&groups.members.concat())?,
+            member_starts: device.upload(&prefix_sums(&lengths).0)?,
+            variances: device.upload(&groups.variances)?,
+            of_panels: device.upload(&of_panels)?,
+            cell_of: device.upload(cell_of.as_ref().unwrap_or(&groups.of))?,
+            all: all.map(of_all).transpose()?,
+            groups,
+        })
+    }
+
+    /// Entries of these pairs of clusters, or of unions of them, or of all: the twin of
+    /// [`Entries`](crate::precondition::entries::Entries). Collective where ranks share the panels.
+    #[tracing::instrument(level = "debug", skip_all, name = "rows of the coarse level")]
+    pub(super) fn entries(
+        &self,
+        near: &DeviceNear,
+        panels: &Panels,
+        clusters: &Clusters,
+        adjacency: Option<&Adjacency>,
+    ) -> Result<Vec<f64>, Error> {
+        let own = self.own_entries(near, panels, clusters, adjacency).map_err(Error::from);
+        let Some(OfAll { conductors, .. }) = &self.all else { return own };
+        let group = conductors.group();
+        let mut entries = share::agreed(Some(group), own)?;
+        share::sum(&**group, &mut entries)?;
+        Ok(entries)
+    }
+
+    /// What this rank adds to these entries.
+    fn own_entries(
+        &self,
+        near: &DeviceNear,
+        panels: &Panels,
+        clusters: &Clusters,
+        adjacency: Option<&Adjacency>,
+    ) -> Result<Vec<f64>, cuda::Error> {
+        let device = &near.geometry.device;
+        let usual = usual_macros(&near.value);
+        let shares = clusters.shares(panels);
+        let cells = &self.groups;
+        let at_cell = |(own, c): (&Vec<u32>, &Vec3)| {
+            let share: f64 = own.iter().map(|&i| shares[i as usize]).sum();
+            [c.x, c.y, c.z, share]
+        };
+        let at_cells: Vec<[f64; 4]> =
+            cells.members.par_iter().zip(&cells.centres).map(at_cell).collect();
+        let mut per_cluster = vec![0; clusters.len()];
+        for own in &cells.members {
+            per_cluster[clusters.of[own[0] as usize] as usize] += 1;
+        }
+        let at_cluster = |(c, radius): (&Vec3, &f64)| [c.x, c.y, c.z, *radius];
+        let at_clusters: Vec<[f64; 4]> =
+            clusters.centres.iter().zip(&clusters.radii).map(at_cluster).collect();
+
+        let starts = match adjacency {
+            Some(pairs) => pairs.starts.clone(),
+            None => (0..=clusters.len()).map(|c| (c * clusters.len()) as u32).collect(),
+        };
+        let pairs = starts[clusters.len()] as usize;
+        let starts = device.upload(&starts)?;
+        let columns = adjacency.map(|pairs| device.upload(&pairs.columns)).transpose()?;
+        // None: all columns, in each row.
+        let columns = columns.as_ref().map_or(Pointer::null(), Buffer::pointer);
+        let (at_clusters, at_cells) = (device.upload(&at_clusters)?, device.upload(&at_cells)?);
+        let cell_starts = device.upload(&prefix_sums(&per_cluster).0)?;
+        let of_near = self.all.as_ref().map(|all| {
+            let conductors = all.conductors;
+            (conductors.held_of(&shares), conductors.held_of(&clusters.of))
+        });
+        let (shares_of_near, cluster) =
+            of_near.as_ref().map_or((&shares, &clusters.of), |(shares, of)| (shares, of));
+        let (shares_of_near, cluster) = (device.upload(shares_of_near)?, device.upload(cluster)?);
+        let shares = device.upload(&shares)?;
+        let of_clusters = device.upload(&clusters.variances)?;
+        let entries = device.buffer::<f64>(pairs)?;
+        entries.zero()?;
+        let all = self.all.as_ref();
+        let [rank, ranks] = all.map_or([0, 1], |all| {
+            let group = all.conductors.group();
+            [group.rank(), group.size()]
+        });
+        let of_near = &near.geometry.centroids;
+        let rough = CoarseEntries {
+            count: count(clusters.len()),
+            starts: starts.pointer(),
+            columns,
+            clusters: at_clusters.pointer(),
+            cells: at_cells.pointer(),
+            cell_starts: cell_starts.pointer(),
+            member_starts: self.member_starts.pointer(),
+            members: self.members.pointer(),
+            shares: shares.pointer(),
+            centroids: all.map_or(of_near, |all| &all.centroids).pointer(),
+            cell_variances: self.variances.pointer(),
+            panel_variances: self.of_panels.pointer(),
+            cluster_variances: of_clusters.pointer(),
+            images: near.geometry.rows.images(),
+            rank: count(rank),
+            ranks: count(ranks),
+            entries: entries.pointer(),
+        };
+        Kernel::new(device, &usual, THREADS)?.over(32 * pairs, 1, rough)?;
+        let corrected = CoarseCorrect {
+            matrix: near.matrix(),
+            own: all.map_or(Pointer::null(), |all| all.is_own.pointer()),
+            pair_starts: rough.starts,
+            pair_columns: columns,
+            clusters: rough.clusters,
+            cluster: cluster.pointer(),
+            cells: rough.cells,
+            cell: self.cell_of.pointer(),
+            shares: shares_of_near.pointer(),
+            centroids: of_near.pointer(),
+            cell_variances: rough.cell_variances,
+            panel_variances: all.map_or(&self.of_panels, |all| &all.variances).pointer(),
+            images: rough.images,
+            entries: rough.entries,
+        };
+        Kernel::new(device, &usual, THREADS)?.over(LANES * near.len(), 1, corrected)?;
+        entries.to_vec()
+    }
+}
