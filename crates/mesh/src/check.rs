@@ -129,8 +129,9 @@ fn duplicates(mesh: &Mesh, welded: &[u32]) -> Vec<Duplicate> {
         .collect();
     keyed.par_sort_unstable();
     let mut found: Vec<Duplicate> = keyed
-        .chunk_by(|a, b| a.0 == b.0)
-        .flat_map(|same| {
+        .par_chunk_by(|a, b| a.0 == b.0)
+        .filter(|same| same.len() > 1)
+        .flat_map_iter(|same| {
             same.iter().enumerate().filter_map(|(k, &(_, triangle))| {
                 let mut earlier = same[..k].iter().map(|&(_, original)| original);
                 let original = earlier.find(|&original| same_shape(mesh, original, triangle))?;

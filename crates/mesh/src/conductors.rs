@@ -2,6 +2,7 @@
 
 use crate::surface::Mesh;
 use crate::topology::components;
+use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use thiserror::Error;
@@ -233,7 +234,7 @@ pub fn assign(
         Verdict::Owned(owner) => Some(owner),
         _ => None,
     };
-    let of_triangle: Vec<Option<u32>> = mesh.membership.iter().map(owner).collect();
+    let of_triangle: Vec<Option<u32>> = mesh.membership.par_iter().map(owner).collect();
     let problems = unassigned(mesh, &labels, &names, &verdicts);
     if problems.is_empty() { Ok(Assignment { names, of_triangle }) } else { Err(problems) }
 }

@@ -1,5 +1,9 @@
 //! Disjoint sets of numbers.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rayon::prelude::*;
+
 /// Sets of the numbers below a count, joined step by step; each is named after its least number.
 #[derive(Clone, Debug, Default)]
 pub struct DisjointSets {
@@ -34,5 +38,119 @@ impl DisjointSets {
         let (a, b) = (self.root(a), self.root(b));
         self.parent[a.max(b) as usize] = a.min(b);
         a.min(b)
+    }
+}
+
+/// The same for threads that join side by side, after Anderson and Woll, "Wait-free parallel
+/// algorithms for the union-find problem" (1991). Whatever their order, the sets are those that all
+/// pairs joined make.
+#[derive(Debug)]
+pub struct SharedSets {
+    /// Never more than the number itself, so that no path is a loop. Nothing else is published by
+    /// these values: relaxed order will do.
+    parent: Vec<AtomicU32>,
+}
+
+impl SharedSets {
+    /// Sets of one number each.
+    pub fn new(count: usize) -> Self {
+        Self { parent: (0..count as u32).into_par_iter().map(AtomicU32::new).collect() }
+    }
+
+    fn above(&self, number: u32) -> u32 {
+        self.parent[number as usize].load(Ordering::Relaxed)
+    }
+
+    /// The least number of the set that a number is in, once nobody joins any more. Halves the path
+    /// to it.
+    pub fn root(&self, mut number: u32) -> u32 {
+        loop {
+            let above = self.above(number);
+            if above == number {
+                return number;
+            }
+            let next = self.above(above);
+            if next != above {
+                // If another thread was here before, it did the same or better.
+                let _ = self.parent[number as usize].compare_exchange_weak(
+                    above,
+                    next,
+                    Ordering::Relaxed,
+                    Ordering::Relaxed,
+                );
+            }
+            number = next;
+        }
+    }
+
+    /// Makes one set of those that two numbers are in.
+    pub fn join(&self, a: u32, b: u32) {
+        let (mut a, mut b) = (a, b);
+        loop {
+            (a, b) = (self.root(a), self.root(b));
+            if a == b {
+                return;
+            }
+            let (least, other) = (a.min(b), a.max(b));
+            let place = &self.parent[other as usize];
+            let joined = place.compare_exchange(other, least, Ordering::Relaxed, Ordering::Relaxed);
+            if joined.is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// A label for each of `numbers`, the same for those of one set, in the order in which sets are
+    /// met, and how many sets these are.
+    pub fn labels(&self, numbers: impl IndexedParallelIterator<Item = u32>) -> (Vec<u32>, usize) {
+        let mut labels: Vec<u32> = numbers.map(|number| self.root(number)).collect();
+        let mut label_of = vec![u32::MAX; self.parent.len()];
+        let mut count = 0;
+        for run in labels.chunk_by(|a, b| a == b) {
+            let label = &mut label_of[run[0] as usize];
+            if *label == u32::MAX {
+                *label = count;
+                count += 1;
+            }
+        }
+        labels.par_iter_mut().for_each(|root| *root = label_of[*root as usize]);
+        (labels, count as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_joined_side_by_side_are_those_joined_one_after_another() {
+        let mut seed = 5u64;
+        let mut random = move |below: u32| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as u32 % below
+        };
+        for (count, pairs) in [(1, 0), (10, 4), (1000, 700), (50_000, 30_000), (50_000, 200_000)] {
+            let pairs: Vec<[u32; 2]> = (0..pairs).map(|_| [random(count), random(count)]).collect();
+            let mut plain = DisjointSets::new(count as usize);
+            pairs.iter().for_each(|&[a, b]| _ = plain.join(a, b));
+            let shared = SharedSets::new(count as usize);
+            pairs.par_iter().for_each(|&[a, b]| shared.join(a, b));
+            let roots: Vec<u32> = (0..count).map(|number| plain.root(number)).collect();
+            assert_eq!((0..count).map(|number| shared.root(number)).collect::<Vec<_>>(), roots);
+            // Least numbers come first, so labels count them.
+            let mut number = 0;
+            let mut label_of = vec![0; count as usize];
+            let expected: Vec<u32> = (0..count)
+                .map(|own| {
+                    let root = roots[own as usize];
+                    if root == own {
+                        label_of[own as usize] = number;
+                        number += 1;
+                    }
+                    label_of[root as usize]
+                })
+                .collect();
+            assert_eq!(shared.labels((0..count).into_par_iter()), (expected, number as usize));
+        }
     }
 }

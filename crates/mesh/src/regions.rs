@@ -229,6 +229,9 @@ pub fn parts(
 ) -> Vec<(Vec<u32>, Option<Region>)> {
     let triangles: Vec<u32> =
         (0..mesh.triangles.len()).filter(|&t| keep(t)).map(|t| t as u32).collect();
+    if triangles.is_empty() {
+        return Vec::new();
+    }
     let mut all = part(mesh, &triangles);
     let (faced, topology) = orient::face_and_connect(&mut all, Facing::Outward);
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); topology.components.len()];

@@ -1,6 +1,6 @@
 //! The connections of triangles: shared edges, components, closedness and orientation.
 
-use crate::disjoint::DisjointSets;
+use crate::disjoint::SharedSets;
 use crate::measure;
 use crate::surface::Mesh;
 use crate::vector::{cross, dot, sub};
@@ -335,33 +335,23 @@ pub fn components(mesh: &Mesh) -> (Vec<u32>, usize) {
 }
 
 /// The same, joined only by those edges that `joins` accepts.
-pub(crate) fn components_where(mesh: &Mesh, joins: impl Fn(&[Side]) -> bool) -> (Vec<u32>, usize) {
+pub(crate) fn components_where(
+    mesh: &Mesh,
+    joins: impl Fn(&[Side]) -> bool + Sync,
+) -> (Vec<u32>, usize) {
     label_components(mesh, &Sides::of(mesh), joins)
 }
 
 fn label_components(
     mesh: &Mesh,
     sides: &Sides,
-    joins: impl Fn(&[Side]) -> bool,
+    joins: impl Fn(&[Side]) -> bool + Sync,
 ) -> (Vec<u32>, usize) {
-    let mut sets = DisjointSets::new(mesh.triangles.len());
-    for edge in sides.edges().filter(|edge| joins(edge)) {
-        for pair in edge.windows(2) {
-            sets.join(pair[0].triangle, pair[1].triangle);
-        }
-    }
-    let mut labels = vec![0; mesh.triangles.len()];
-    let mut count = 0;
-    for triangle in 0..labels.len() as u32 {
-        let root = sets.root(triangle);
-        labels[triangle as usize] = if root == triangle {
-            count += 1;
-            count - 1
-        } else {
-            labels[root as usize]
-        };
-    }
-    (labels, count as usize)
+    let sets = SharedSets::new(mesh.triangles.len());
+    sides.par_edges().filter(|edge| joins(edge)).for_each(|edge| {
+        edge.windows(2).for_each(|pair| sets.join(pair[0].triangle, pair[1].triangle));
+    });
+    sets.labels((0..mesh.triangles.len() as u32).into_par_iter())
 }
 
 /// Of how many separate pieces, which share no edges, each of `count` sets of triangles is.
@@ -371,32 +361,30 @@ pub fn pieces<'a>(
     mesh: &Mesh,
     counted: usize,
     count: usize,
-    sets_of: impl Fn(usize) -> &'a [u32],
+    sets_of: impl Fn(usize) -> &'a [u32] + Sync,
 ) -> Vec<usize> {
     // A triangle stands for itself once in each of its sets.
-    let mut first = vec![0u32];
+    let mut first = Vec::with_capacity(mesh.triangles.len() + 1);
+    first.push(0u32);
     for t in 0..mesh.triangles.len() {
         first.push(first[t] + sets_of(t).len() as u32);
     }
     let places = |t: usize| sets_of(t).iter().copied().zip(first[t]..);
     let total = first[mesh.triangles.len()] as usize;
-    let mut joined = DisjointSets::new(total);
-    let mut at: Vec<(u32, u32)> = Vec::new();
-    for edge in Sides::of(mesh).edges() {
+    let joined = SharedSets::new(total);
+    let join_at = |at: &mut Vec<(u32, u32)>, edge: &[Side]| {
         at.clear();
         at.extend(edge.iter().flat_map(|side| places(side.triangle as usize)));
         at.sort_unstable();
-        for pair in at.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
-            joined.join(pair[0].1, pair[1].1);
-        }
-    }
+        let pairs = at.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        pairs.for_each(|pair| joined.join(pair[0].1, pair[1].1));
+    };
+    Sides::of(mesh).par_edges().for_each_init(Vec::new, join_at);
+    // Those that count come first, and a piece is known by the first of its places.
+    let is_first = |&(_, place): &(u32, u32)| joined.root(place) == place;
+    let counted = (0..counted.min(mesh.triangles.len())).into_par_iter();
+    let firsts: Vec<(u32, u32)> = counted.flat_map_iter(places).filter(is_first).collect();
     let mut pieces = vec![0; count];
-    let mut is_known = vec![false; total];
-    for (set, place) in (0..counted.min(mesh.triangles.len())).flat_map(places) {
-        let root = joined.root(place) as usize;
-        if !std::mem::replace(&mut is_known[root], true) {
-            pieces[set as usize] += 1;
-        }
-    }
+    firsts.iter().for_each(|(set, _)| pieces[*set as usize] += 1);
     pieces
 }

@@ -8,14 +8,19 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// Number of roundings that a coordinate may have gone through.
 pub(crate) const ROUNDINGS: f64 = 8.0;
 
+/// Points that a thread looks at together.
+const PIECE: usize = 1 << 14;
+
 /// Lowest and highest coordinates; zeros without points.
 pub(crate) fn bounds(points: &[Vector]) -> [Vector; 2] {
     let Some(&first) = points.first() else { return [[0.0; 3]; 2] };
-    points.iter().fold([first; 2], |[low, high], point| {
-        let least = std::array::from_fn(|i| low[i].min(point[i]));
-        let most = std::array::from_fn(|i| high[i].max(point[i]));
-        [least, most]
-    })
+    let around = |[low, high]: [Vector; 2], [least, most]: [Vector; 2]| {
+        let low = std::array::from_fn(|i| low[i].min(least[i]));
+        let high = std::array::from_fn(|i| high[i].max(most[i]));
+        [low, high]
+    };
+    let of_piece = |piece: &[Vector]| piece.iter().fold([first; 2], |all, &x| around(all, [x; 2]));
+    points.par_chunks(PIECE).map(of_piece).reduce(|| [first; 2], around)
 }
 
 /// A length below which points count as one: `relative` times the diagonal of their bounding box,

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use mesh::Mesh;
+use mesh::disjoint::SharedSets;
 use rayon::prelude::*;
 
 use crate::geometry::far::{FarImages, Weight};
@@ -28,6 +29,9 @@ const ALIKE: f64 = 8.0;
 
 /// Panels at which the potential of a part is looked at.
 const PROBES: usize = 32;
+
+/// Panels whose areas are added up by one thread.
+const PIECE: usize = 1 << 14;
 
 /// Degree of the rule that areas and centroids of curved panels are integrated by.
 const OF_AREAS: usize = 13;
@@ -232,7 +236,11 @@ impl Panels {
     pub(crate) fn with_parts(mut self, part: Vec<u32>) -> Self {
         let count = part.iter().map(|&p| p as usize + 1).max().unwrap_or(0);
         let mut members = vec![Vec::new(); count];
-        part.iter().enumerate().for_each(|(i, &p)| members[p as usize].push(i as u32));
+        let mut at = 0;
+        for own in part.chunk_by(|a, b| a == b) {
+            members[own[0] as usize].extend(at as u32..(at + own.len()) as u32);
+            at += own.len();
+        }
         let densities: Vec<f64> = members.par_iter().map(|of| self.density(of)).collect();
         let charge = |i: usize| {
             let panel = self.panel(i);
@@ -250,15 +258,23 @@ impl Panels {
     /// panels a mean potential of 1: the larger, the finer their shape. Never less than 1, which is
     /// what large surfaces without gaps have.
     fn density(&self, members: &[u32]) -> f64 {
-        let area: f64 = members.iter().map(|&i| self.areas[i as usize]).sum();
+        let area_of = |own: &[u32]| own.iter().map(|&i| self.areas[i as usize]).sum::<f64>();
+        let areas: Vec<f64> = members.par_chunks(PIECE).map(area_of).collect();
+        let area: f64 = areas.iter().sum();
         // The mean over a few panels, evenly over the area.
         let (step, mut passed) = (area / PROBES as f64, 0.5 * area / PROBES as f64);
         let mut chosen = Vec::with_capacity(PROBES);
-        for &i in members {
-            passed += self.areas[i as usize];
-            let times = (passed / step) as usize;
-            passed -= times as f64 * step;
-            chosen.extend(std::iter::repeat_n(i, times.min(PROBES)));
+        for (own, area) in members.chunks(PIECE).zip(areas) {
+            if passed + area < step {
+                passed += area;
+                continue;
+            }
+            for &i in own {
+                passed += self.areas[i as usize];
+                let times = (passed / step) as usize;
+                passed -= times as f64 * step;
+                chosen.extend(std::iter::repeat_n(i, times.min(PROBES)));
+            }
         }
         let potential = |&i: &u32| -> f64 {
             let term = |&j: &u32| {
@@ -310,11 +326,10 @@ impl Panels {
         self.images = seen.iter().map(image).collect();
         let n = self.len();
         let triangle = &self.triangle;
-        let factors = |to: usize, g: usize| {
-            triangle.iter().map(move |&t| images.factor_of(g, t as usize, to))
-        };
-        let of_region = |to: usize| seen.iter().flat_map(move |&g| factors(to, g));
-        self.factors = (0..regions).flat_map(of_region).collect();
+        for (to, &g) in (0..regions).flat_map(|to| seen.iter().map(move |g| (to, g))) {
+            let factor = |&t: &u32| images.factor_of(g, t as usize, to);
+            self.factors.par_extend(triangle.par_iter().map(factor));
+        }
         if regions > 1 {
             self.region = triangle.iter().map(|&t| images.region(t as usize) as u32).collect();
             self.weights = seen.iter().flat_map(|&g| weights(g)).collect();
@@ -580,35 +595,14 @@ fn centroid([a, b, c]: &[Vec3; 3]) -> Vec3 {
 
 /// Numbers the parts of a mesh that hang together by their vertices: that of each of `triangles`.
 pub(crate) fn connected(mesh: &Mesh, triangles: &[u32]) -> Vec<u32> {
-    let mut parent: Vec<u32> = (0..mesh.vertices.len() as u32).collect();
-    fn root(parent: &mut [u32], mut v: u32) -> u32 {
-        while parent[v as usize] != v {
-            // Paths are halved on the way.
-            parent[v as usize] = parent[parent[v as usize] as usize];
-            v = parent[v as usize];
-        }
-        v
-    }
-    for &t in triangles {
+    let sets = SharedSets::new(mesh.vertices.len());
+    triangles.par_iter().for_each(|&t| {
         let [a, b, c] = mesh.triangles[t as usize];
-        let first = root(&mut parent, a);
-        for v in [b, c] {
-            let other = root(&mut parent, v);
-            let first = root(&mut parent, first);
-            parent[other as usize] = first;
-        }
-    }
-    let mut number = vec![u32::MAX; parent.len()];
-    let mut count = 0;
-    let mut of = |&t: &u32| {
-        let root = root(&mut parent, mesh.triangles[t as usize][0]) as usize;
-        if number[root] == u32::MAX {
-            number[root] = count;
-            count += 1;
-        }
-        number[root]
-    };
-    triangles.iter().map(&mut of).collect()
+        sets.join(a, b);
+        sets.join(a, c);
+    });
+    let first = |&t: &u32| mesh.triangles[t as usize][0];
+    sets.labels(triangles.par_iter().map(first)).0
 }
 
 /// Orders points so that halving the range again and again is a balanced k-d tree.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use mesh::Mesh;
 use mesh::regions::{self, Position, Region};
 use nalgebra::DMatrix;
+use rayon::prelude::*;
 
 use super::Images;
 use super::means::Means;
@@ -257,21 +258,21 @@ impl Finder<'_> {
             }
         }
         let solid = self.solids(&covered);
-        let areas: Vec<f64> = self.panels.iter().map(|panel| panel.area).collect();
+        let areas: Vec<f64> = self.panels.par_iter().map(|panel| panel.area).collect();
         let permittivity: Vec<[f64; 2]> =
-            self.panels.iter().map(|panel| panel.permittivity).collect();
+            self.panels.par_iter().map(|panel| panel.permittivity).collect();
         let equations = Equations { areas: &areas, lengths, permittivity: &permittivity };
         let means = Means::new(&free, &equations);
         let metal = Metal { covered, grouped, solid };
-        let (surfaces, fluxes) = self.fluxes(free);
+        let (surfaces, fluxes) = self.fluxes(free, &areas);
         Gauss { surfaces, fluxes, means, metal, panels: Arc::clone(panels) }
     }
 
     /// Closed surfaces all of metal with nothing inside, where several media are on their sides or
     /// they cover bodies.
     fn solids(&self, covered: &[Closed]) -> Vec<Closed> {
-        let metal = || self.panels.iter().filter(|panel| panel.conductor.is_some());
-        let only = metal().next().map_or([0.0; 2], |panel| panel.permittivity);
+        let metal = || self.panels.par_iter().filter(|panel| panel.conductor.is_some());
+        let only = metal().find_first(|_| true).map_or([0.0; 2], |panel| panel.permittivity);
         let is_only = |panel: &PanelInfo| panel.permittivity == only;
         if covered.is_empty() && only[0] == only[1] && metal().all(is_only) {
             return Vec::new();
@@ -313,15 +314,14 @@ impl Finder<'_> {
     }
 
     /// Surfaces without those whose flux follows from that of others, and the fluxes.
-    fn fluxes(&self, surfaces: Vec<Closed>) -> (Vec<Closed>, Laws) {
-        let areas: Vec<f64> = self.panels.iter().map(|panel| panel.area).collect();
+    fn fluxes(&self, surfaces: Vec<Closed>, areas: &[f64]) -> (Vec<Closed>, Laws) {
         let (mut all, mut inverses) = (Vec::new(), Vec::new());
         for cluster in self.clusters(surfaces) {
             let mut kept: Vec<Closed> = Vec::new();
             let mut inverse = DMatrix::zeros(0, 0);
             for surface in cluster {
                 kept.push(surface);
-                let metric = metric(&areas, &kept);
+                let metric = metric(areas, &kept);
                 let last = kept.len() - 1;
                 let found = metric.clone().lu().try_inverse();
                 match found.filter(|inverse| {
@@ -337,7 +337,7 @@ impl Finder<'_> {
             all.extend(kept);
             inverses.push(inverse);
         }
-        let laws = flux_laws(&areas, &all, &inverses);
+        let laws = flux_laws(areas, &all, &inverses);
         (all, laws)
     }
 

@@ -2,7 +2,7 @@
 //! together of pieces and images is a matter of how a case is said; what its equations resolve
 //! depends on each of them.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use mesh::Mesh;
 
@@ -37,15 +37,29 @@ impl Pieces {
             Self { of: vec![None; panels.len()], joined: vec![0; panels.len()], areas: Vec::new() };
         // Conductors may touch in points.
         let key = |g: usize, k: usize| (labels[g * metal.len() + k], panels[metal[k]].conductor);
-        let mut number = BTreeMap::new();
+        // Panels next to each other are mostly of one piece, which is looked up once.
+        let mut number = HashMap::new();
+        let mut last = None;
         for (k, &i) in metal.iter().enumerate() {
-            let next = number.len() as u32;
-            pieces.of[i] = Some(*number.entry(key(0, k)).or_insert(next));
+            let (key, next) = (key(0, k), number.len() as u32);
+            let piece = match last {
+                Some((of, piece)) if of == key => piece,
+                _ => *number.entry(key).or_insert(next),
+            };
+            last = Some((key, piece));
+            pieces.of[i] = Some(piece);
         }
         pieces.areas.resize(number.len(), 0.0);
-        for (k, &i) in metal.iter().enumerate() {
-            for g in 0..images {
-                if let Some(&piece) = number.get(&key(g, k)) {
+        for g in 0..images {
+            let mut last = None;
+            for (k, &i) in metal.iter().enumerate() {
+                let key = key(g, k);
+                let piece = match last {
+                    Some((of, piece)) if of == key => piece,
+                    _ => number.get(&key).copied(),
+                };
+                last = Some((key, piece));
+                if let Some(piece) = piece {
                     pieces.areas[piece as usize] += panels[i].area;
                     pieces.joined[i] += usize::from(pieces.of[i] == Some(piece));
                 }

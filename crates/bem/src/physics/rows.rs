@@ -126,7 +126,8 @@ impl System {
         let mut panel_of = vec![u32::MAX; triangles];
         (0..n).for_each(|i| panel_of[of(i)] = i as u32);
 
-        let mut part: Vec<u32> = (0..n).map(|i| conductor(of(i)).unwrap_or(0)).collect();
+        let mut part: Vec<u32> =
+            (0..n).into_par_iter().map(|i| conductor(of(i)).unwrap_or(0)).collect();
         let mut parts = media.conductors;
         let with_images;
         // Layers reflect what is there, and belong to no body.
@@ -167,22 +168,24 @@ impl System {
             bodies: media.bodies,
         };
         let mut area = vec![0.0; parts];
-        part.iter().zip(panels.areas()).for_each(|(&p, a)| area[p as usize] += a);
+        let mut areas = panels.areas().iter();
+        for own in part.chunk_by(|a, b| a == b) {
+            area[own[0] as usize] += areas.by_ref().take(own.len()).sum::<f64>();
+        }
         let length: Vec<f64> =
-            part.iter().map(|&p| (area[p as usize] / (4.0 * PI)).sqrt()).collect();
+            part.par_iter().map(|&p| (area[p as usize] / (4.0 * PI)).sqrt()).collect();
         let gauss = finder.gauss(closed, &length, &panels);
         let of_panels = || (0..n).into_par_iter();
         let is_metal = |i: usize| conductor(of(i)).is_some();
         let kind = |i| if is_metal(i) { RowKind::Single } else { RowKind::Adjoint };
-        let of_rows = |f: &dyn Fn(usize) -> f64| -> Vec<f64> {
-            (0..n).map(f).collect::<Vec<f64>>().repeat(density.modes())
-        };
+        let weight = |i: usize| panels.areas()[i] / area[part[i] as usize];
+        let weights: Vec<f64> = of_panels().map(weight).collect();
         let rows = Rows {
             kinds: of_panels().map(kind).collect(),
             conductor: of_panels().map(|i| conductor(of(i))).collect(),
             permittivity: of_panels().map(|i| media.permittivity[of(i)]).collect(),
             factor: of_panels().map(|i| if is_metal(i) { 0.0 } else { factor(of(i)) }).collect(),
-            weights: of_rows(&|i| panels.areas()[i] / area[part[i] as usize]),
+            weights: weights.repeat(density.modes()),
             areas: panels.areas().to_vec(),
             length,
             part: part.repeat(density.modes()),

@@ -106,17 +106,14 @@ impl Gradients {
 /// Pairs of clusters that share a vertex, either way round, in increasing order.
 #[tracing::instrument(level = "debug", skip_all, name = "clusters that touch")]
 pub(crate) fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
-    let of_panel = |i: usize| {
-        let vertex = move |v: &Vec3| {
-            let mut hasher = DefaultHasher::new();
-            // -0 and 0 are one place.
-            v.iter().for_each(|x| (x + 0.0).to_bits().hash(&mut hasher));
-            (hasher.finish(), clusters.of[i])
-        };
-        panels.vertices(i).iter().map(vertex)
+    let vertex = |(i, v): (usize, &Vec3)| {
+        let mut hasher = DefaultHasher::new();
+        // -0 and 0 are one place.
+        v.iter().for_each(|x| (x + 0.0).to_bits().hash(&mut hasher));
+        (hasher.finish(), clusters.of[i / 3])
     };
-    let mut vertices: Vec<(u64, u32)> =
-        (0..panels.len()).into_par_iter().flat_map_iter(of_panel).collect();
+    let corners = panels.all_vertices()[..panels.len()].as_flattened();
+    let mut vertices: Vec<(u64, u32)> = corners.par_iter().enumerate().map(vertex).collect();
     vertices.par_sort_unstable();
     let of_vertex = |own: &[(u64, u32)]| {
         // Most vertices are within one cluster.
