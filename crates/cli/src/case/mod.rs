@@ -230,6 +230,11 @@ impl Case {
         read::load(path, overrides)
     }
 
+    /// The case as it was read; `None` where it is no text.
+    pub(crate) fn text(&self) -> Option<String> {
+        Some(self.source.text.clone()).filter(|text| !text.is_empty())
+    }
+
     /// The file that the case was read from.
     pub(crate) fn path(&self) -> &Path {
         &self.source.path

@@ -18,15 +18,17 @@ use std::time::Instant;
 
 use farad::{Derivative, Ended, Goal, Level, Matrices, Parameter, Problem, Reduced, Solution};
 
-pub(crate) use folder::{Folder, INDEX};
+pub(crate) use folder::{Folder, INDEX, held};
 pub(crate) use json::Document;
 pub(crate) use probe::{tagged, write_all as write_probes};
-pub(crate) use surface::{stage_piece, write as write_surface};
+pub(crate) use surface::{
+    INDEX as SURFACE_INDEX, WHOLE as SURFACE, stage_piece, write as write_surface,
+};
 pub(crate) use table::text as table;
 
 use crate::case::{Case, VtkMode, probe_file, probe_map, probe_picture};
 use crate::machine::backend::Backend;
-use crate::report::units;
+use crate::report::{page, units};
 use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
 
@@ -57,6 +59,8 @@ pub(crate) struct Run<'a> {
     pub(crate) pieces: Option<usize>,
     pub(crate) started: Instant,
     pub(crate) read_seconds: f64,
+    /// Whether a page is made of them.
+    pub(crate) has_page: bool,
 }
 
 impl Run<'_> {
@@ -252,6 +256,10 @@ pub(crate) fn write(
     let mut document = Document::new(run, matrices, reduced);
     document.files = folder.names();
     document.timings_s.output = Some(begun.elapsed().as_secs_f64());
+    if run.has_page {
+        document.files.push(page::FILE.to_owned());
+        folder.stage_page(&document.text())?;
+    }
     folder.commit(&document.text())?;
     Ok(document)
 }

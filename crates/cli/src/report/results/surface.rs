@@ -12,8 +12,8 @@ use crate::report::units::{self, ELEMENTARY_CHARGE, EPSILON_0};
 use crate::report::vtk::{self, Array};
 use crate::terminal::exit::Failure;
 
-const WHOLE: &str = "surface.vtu";
-const INDEX: &str = "surface.pvtu";
+pub(crate) const WHOLE: &str = "surface.vtu";
+pub(crate) const INDEX: &str = "surface.pvtu";
 
 /// The file that shows the surface, in one piece or with those it names.
 pub(super) fn file(pieces: Option<usize>) -> &'static str {
