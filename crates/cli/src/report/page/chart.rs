@@ -10,6 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use super::colour::{self, SEQUENTIAL};
 use super::html::{Html, escape};
 use super::png;
+use crate::report::units::count;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 340.0;
@@ -108,7 +109,7 @@ impl Scale {
             .map(|value| {
                 let large = value.abs() >= 1e6 || decimals > 6;
                 let text = if large { short(value) } else { format!("{value:.decimals$}") };
-                (value, if value == 0.0 { "0".to_owned() } else { text })
+                (value, if value == 0.0 { "0".to_owned() } else { text.replace('-', "\u{2212}") })
             })
             .collect()
     }
@@ -119,10 +120,13 @@ fn short(value: f64) -> String {
     if (1e-3..1e6).contains(&value.abs()) {
         return trimmed(value);
     }
-    format!("{value:.0e}")
+    format!("{value:.0e}").replace('-', "\u{2212}")
 }
 
 fn trimmed(value: f64) -> String {
+    if value >= 1e4 {
+        return count(value.round() as u64);
+    }
     let text = format!("{value:.6}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -91,6 +91,17 @@ pub(super) fn table(header: &[String], rows: impl IntoIterator<Item = Vec<String
     html
 }
 
+/// A list of what is told in few words, and the words.
+pub(super) fn pairs(rows: impl IntoIterator<Item = (String, String)>) -> Html {
+    let mut html = Html::default();
+    html.raw("<table class=\"pairs\"><tbody>\n");
+    for (name, value) in rows {
+        html.raw("<tr><th scope=\"row\">").text(&name).raw("<td>").text(&value).raw("\n");
+    }
+    html.raw("</table>\n");
+    html
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -379,7 +379,8 @@ fn case(folder: &Path, results: &Value) -> Html {
 /// The files of the results.
 fn files(results: &Value) -> Html {
     let mut html = Html::default();
-    let names = texts(&results["files"]);
+    let mut names = texts(&results["files"]);
+    names.sort();
     html.raw("<p>");
     for (index, name) in names.iter().take(MOST_ROWS).enumerate() {
         html.raw(if index == 0 { "" } else { ", " }).element("code", name);

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::chart::{Axis, Curve, curves};
-use super::html::Html;
+use super::html::{self, Html};
 use super::matrix::{self, Matrix};
 use super::numbers::{largest, plain, small, unit, with_bar};
 use super::scene::Named;
@@ -89,7 +89,7 @@ fn facts(
         fact("Conductors", units::count(conductors as u64));
     }
     if let Some(worst) = worst_bar(values, bars) {
-        fact("Largest error bar", format!("{} of the diagonal", small(Some(worst))));
+        fact("Largest error bar, relative", small(Some(worst)));
     }
     let iterations = list(&results["solves"]).iter().filter_map(|s| s["iterations"].as_u64()).max();
     if let Some(iterations) = iterations {
@@ -135,7 +135,7 @@ fn energies(results: &Value) -> Html {
     html.raw("<p class=\"note\">").text(&format!(
         "{}; kT at {} K.",
         units::counted(found["charges"].as_u64().unwrap_or(0) as usize, "point charge"),
-        plain(number(&found["temperature_k"]).unwrap_or(f64::NAN))
+        number(&found["temperature_k"]).map_or_else(|| "–".to_owned(), units::shortest)
     ));
     html.raw("</p>\n");
     let molecules = list(&found["molecules"]);
@@ -155,7 +155,7 @@ fn energies(results: &Value) -> Html {
             vec![
                 text(&molecule["name"]).to_owned(),
                 count(&molecule["atoms"]).unwrap_or_default(),
-                plain(number(&molecule["charge_e"]).unwrap_or(f64::NAN)),
+                number(&molecule["charge_e"]).map_or_else(|| "–".to_owned(), units::shortest),
                 kilocalories(molecule),
                 kilocalories(&molecule["coulomb"]),
                 plain(distance.unwrap_or(f64::NAN)),
@@ -269,8 +269,7 @@ fn bodies(results: &Value) -> Html {
             ));
             rows.push(("volume / m³".to_owned(), of(&viscosity["volume_m3"])));
         }
-        let rows = rows.into_iter().map(|(name, value)| vec![name, value]).collect();
-        html.part(&limited(&["hydrodynamics".to_owned(), String::new()], rows, "results.json"));
+        html.raw("<h3>Hydrodynamics</h3>\n").part(&html::pairs(rows));
     }
     let probes = list(&results["probes"]);
     if !probes.is_empty() {
@@ -425,18 +424,16 @@ fn convergence(folder: &Path, results: &Value) -> Html {
         ("Error of potentials, measured / V", "fmm_error_potential_v"),
         ("Defect of Gauss's law", "gauss_defect"),
     ];
-    let mut rows: Vec<Vec<String>> = checks
+    let mut rows: Vec<(String, String)> = checks
         .iter()
-        .filter_map(|(name, key)| {
-            Some(vec![(*name).to_owned(), small(Some(number(&accuracy[*key])?))])
-        })
+        .filter_map(|(name, key)| Some(((*name).to_owned(), small(Some(number(&accuracy[*key])?)))))
         .collect();
     if let Some(asymmetry) =
         number(&results["capacitance"]["relative_asymmetry"]).filter(|_| solves.len() > 1)
     {
-        rows.push(vec!["Asymmetry of the matrix".to_owned(), small(Some(asymmetry))]);
+        rows.push(("Asymmetry of the matrix".to_owned(), small(Some(asymmetry))));
     }
-    html.part(&limited(&["accuracy".to_owned(), String::new()], rows, "results.json"));
+    html.raw("<h3>Accuracy</h3>\n").part(&html::pairs(rows));
     html
 }
 
@@ -545,9 +542,8 @@ fn run(results: &Value) -> Html {
         ("Peak memory", memory),
     ];
     let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
-    let rows = rows.map(|(name, value)| vec![name.to_owned(), value]).collect();
-    html.raw("<h3>Program and machine</h3>\n");
-    html.part(&limited(&["what".to_owned(), String::new()], rows, "results.json"));
+    let rows = rows.map(|(name, value)| (name.to_owned(), value));
+    html.raw("<h3>Program and machine</h3>\n").part(&html::pairs(rows));
     html.raw("<h3>Files</h3>\n").part(&files(results));
     html
 }

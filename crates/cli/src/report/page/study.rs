@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::chart::{Axis, Curve, curves};
 use super::html::Html;
-use super::numbers::{plain, small, unit, with_bar};
+use super::numbers::{small, unit, with_bar};
 use super::value::{count, list, number, numbers, text};
 use super::{Content, files, limited};
 use crate::report::units;
@@ -30,7 +30,7 @@ pub(super) fn content(results: &Value) -> io::Result<Content> {
         vec![
             (index + 1).to_string(),
             count(&mesh["triangles"]).unwrap_or_default(),
-            plain(number(&mesh["relative_size"]).unwrap_or(f64::NAN)),
+            number(&mesh["relative_size"]).map_or_else(String::new, units::shortest),
             count(&mesh["iterations"]).unwrap_or_default(),
         ]
     });

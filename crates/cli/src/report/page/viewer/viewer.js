@@ -40,7 +40,10 @@ void main() {
   vec3 shown = vColour * (0.55 + 0.45 * facing);
   vec3 distance = vCorner / fwidth(vCorner);
   float inside = smoothstep(0.0, 1.1, min(min(distance.x, distance.y), distance.z));
-  gl_FragColor = vec4(mix(shown * 0.62, shown, mix(1.0, inside, sides)), 1.0);
+  // Triangles of a few pixels would be all sides.
+  vec3 step = fwidth(vCorner);
+  float clear = 1.0 - smoothstep(0.08, 0.3, max(max(step.x, step.y), step.z));
+  gl_FragColor = vec4(mix(shown * 0.62, shown, mix(1.0, inside, sides * clear)), 1.0);
 }`;
 
 const byId = (id) => document.getElementById(id);
