@@ -67,6 +67,8 @@ pub(crate) struct Case {
     pub(crate) vtk: VtkMode,
     /// So many excitations have arrays in `surface.vtu`.
     pub(crate) vtk_excitations: usize,
+    /// Whether each of them also has a file of its own, as steps of a series.
+    pub(crate) vtk_series: bool,
     /// Further forms of matrices that are written.
     pub(crate) formats: Vec<Format>,
     /// Kelvin, as `[medium]` has it.

@@ -299,6 +299,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         directory,
         vtk,
         vtk_excitations: vtk_excitations.unwrap_or(64),
+        vtk_series: output.boolean("vtk_series").unwrap_or(false),
         formats,
         temperature: solution.temperature,
         viewers,

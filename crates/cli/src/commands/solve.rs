@@ -126,7 +126,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
             let problem = problem::load(&case, &output)?;
             drop(opening);
             let among = Among::of(args, ranks);
-            let names = among.file_names(&case, among.pieces(&problem));
+            let names = among.file_names(&case, &problem, among.pieces(&problem));
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             Folder::check(path, &names, args.solving.overwrite)?;
             output.data(&dry_run(&case, &problem, path))
@@ -230,9 +230,10 @@ impl<'a> Among<'a> {
     }
 
     /// The files that a run writes besides results.json.
-    fn file_names(&self, case: &Case, pieces: Option<usize>) -> Vec<String> {
+    fn file_names(&self, case: &Case, problem: &Problem, pieces: Option<usize>) -> Vec<String> {
+        let excitations = problem.excited().len();
         let page = self.has_page.then(|| page::FILE.to_owned());
-        results::file_names(case, pieces).into_iter().chain(page).collect()
+        results::file_names(case, excitations, pieces).into_iter().chain(page).collect()
     }
 
     /// Pieces of the surface; `None` where it is one file.
@@ -265,7 +266,7 @@ fn complete_among(
     }
     let read_seconds = reading.elapsed().as_secs_f64();
     let pieces = among.pieces(&problem).filter(|_| case.vtk != VtkMode::None);
-    let names = among.file_names(case, pieces);
+    let names = among.file_names(case, &problem, pieces);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     // All that write see it.
     let mut folder = match pieces {

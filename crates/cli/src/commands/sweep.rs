@@ -25,6 +25,7 @@ use crate::report::results::{self, Folder, Run};
 use crate::report::text::csv_quoted;
 use crate::report::text_table::aligned_table;
 use crate::report::units::{counted, decimals, prefix, significant};
+use crate::report::vtk;
 use crate::report::warnings::{self, Warning};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
@@ -522,7 +523,7 @@ impl Sweeping<'_> {
         };
         self.folder.stage(CSV, |out| out.write_all(csv(&document).as_bytes()))?;
         if self.case.vtk != VtkMode::None {
-            self.folder.stage(PVD, |out| out.write_all(pvd(&document.runs).as_bytes()))?;
+            self.folder.stage(PVD, |out| vtk::write_series(out, steps(&document)))?;
         }
         document.files = self.folder.names();
         document.files.extend(self.args.report.then(|| page::FILE.to_owned()));
@@ -674,22 +675,16 @@ fn csv(document: &Document) -> String {
 
 /// The series of pictures for ParaView: the time of a run is the value of the one sweep where that
 /// is a number, else the run's own.
-fn pvd(runs: &[Row]) -> String {
-    let mut text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" \
-                    byte_order=\"LittleEndian\">\n<Collection>\n"
-        .to_owned();
-    for (step, run) in runs.iter().enumerate() {
+fn steps(document: &Document) -> impl Iterator<Item = (f64, String, String)> {
+    document.runs.iter().enumerate().map(|(step, run)| {
         let time = match run.parameters.as_slice() {
             [Parameter::Number(value)] => *value,
             _ => step as f64,
         };
-        let _ = writeln!(
-            text,
-            "<DataSet timestep=\"{time}\" part=\"0\" file=\"{}\"/>",
-            picture(step + 1)
-        );
-    }
-    text + "</Collection>\n</VTKFile>\n"
+        let each = document.parameters.iter().zip(&run.parameters);
+        let name: Vec<String> = each.map(|(name, value)| format!("{name} = {value}")).collect();
+        (time, picture(step + 1), name.join(", "))
+    })
 }
 
 fn text(case: &Case, document: &Document, path: &Path) -> String {

@@ -282,9 +282,10 @@ pub(super) fn heat_map(of: Couplings<'_>) -> io::Result<Html> {
     let named = of.rows.iter().chain(of.columns).map(|name| name.chars().count());
     let letters = named.max().unwrap_or(1).clamp(3, 14);
     let margin = 14.0 + 7.2 * letters as f64;
-    let cell = ((WIDTH - margin - 8.0) / longest).min(58.0);
+    let cell = ((WIDTH - margin - 3.6 * letters as f64) / longest).min(58.0);
     let (wide, high) = (cell * columns as f64, cell * rows as f64);
-    let (width, height) = (margin + wide + 8.0, margin.min(110.0) + high + 8.0);
+    let right = 3.6 * letters as f64;
+    let (width, height) = (margin + wide + right, margin.min(110.0) + high + 8.0);
     let top = height - high - 8.0;
     let colour =
         |share: f64| colour::at(SEQUENTIAL, (share.max(FAINT) / FAINT).log10() / -FAINT.log10());

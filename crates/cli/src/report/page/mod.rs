@@ -341,7 +341,8 @@ fn viewer(scene: &std::io::Result<Option<Scene>>, unit: &str) -> Html {
         ));
     }
     html.text(&format!(
-        "Coordinates are in {unit}. Colours end where 3 % of the surface lie beyond, since charge is singular at edges. Drag to turn, click and use the wheel to zoom, drag with the right button to move."
+        "Coordinates are in {}. Colours end where 3 % of the surface lie beyond, since charge is singular at edges. Drag to turn, click and use the wheel to zoom, drag with the right button to move.",
+        unit.replace("um", "µm")
     ));
     html.raw("</p>\n");
     html

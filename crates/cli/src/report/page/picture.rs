@@ -45,7 +45,7 @@ pub(super) fn draw(
     for (t, corners) in triangles.iter().enumerate() {
         let [a, b, c] = corners.map(|v| seen[v as usize]);
         let facing = facing([a, b, c]);
-        let [r, g, b_] = colour(t).map(|c| (f64::from(c) * (0.55 + 0.45 * facing)).round() as u8);
+        let [r, g, b_] = colour(t).map(|c| (f64::from(c) * (0.68 + 0.32 * facing)).round() as u8);
         let [a, b, c] = [a, b, c].map(place);
         let twice = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
         if twice == 0.0 || !twice.is_finite() {

@@ -92,7 +92,7 @@ fn facts(
         fact("Largest error bar, relative", small(Some(worst)));
     }
     let iterations = list(&results["solves"]).iter().filter_map(|s| s["iterations"].as_u64()).max();
-    if let Some(iterations) = iterations {
+    if let Some(iterations) = iterations.filter(|most| *most > 0) {
         fact("Iterations at most", iterations.to_string());
     }
     if let Some(seconds) = number(&results["timings_s"]["total"]) {

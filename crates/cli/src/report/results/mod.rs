@@ -106,9 +106,9 @@ fn shorten(bars: &mut [Vec<f64>]) {
     }
 }
 
-/// The files that a run of `case` writes besides results.json, with its surface in so many pieces
-/// or as one file.
-pub(crate) fn file_names(case: &Case, pieces: Option<usize>) -> Vec<String> {
+/// The files that a run of `case` with so many excitations of conductors writes besides
+/// results.json, with its surface in so many pieces or as one file.
+pub(crate) fn file_names(case: &Case, excitations: usize, pieces: Option<usize>) -> Vec<String> {
     let mut names = vec![MAXWELL, MUTUAL, RESIDUALS, RESOLVED];
     if case.description.error_bars {
         names.extend([MAXWELL_ERROR, MUTUAL_ERROR]);
@@ -117,7 +117,8 @@ pub(crate) fn file_names(case: &Case, pieces: Option<usize>) -> Vec<String> {
         names.push(REACTION);
     }
     let of_molecules = molecular::file_names(case);
-    let names = names.into_iter().map(str::to_owned).chain(surface::file_names(case, pieces));
+    let names =
+        names.into_iter().map(str::to_owned).chain(surface::file_names(case, excitations, pieces));
     let reduced = case.description.reductions.iter().flat_map(|reduction| {
         let bars = case.description.error_bars.then(|| reduced_error_file(&reduction.name));
         [reduced_file(&reduction.name)].into_iter().chain(bars)
@@ -247,6 +248,9 @@ pub(crate) fn write(
         match run.pieces {
             None => folder.stage(file, |out| surface::write(out, run))?,
             Some(_) => folder.stage(file, |out| surface::write_index(out, run))?,
+        }
+        if run.case.vtk_series {
+            surface::stage_series(&mut folder, run)?;
         }
         // The first rank's own is there.
         folder.add_staged(surface::piece_files(run.pieces).skip(1));

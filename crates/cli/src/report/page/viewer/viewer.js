@@ -37,13 +37,13 @@ varying vec3 vPlace;
 void main() {
   vec3 normal = normalize(cross(dFdx(vPlace), dFdy(vPlace)));
   float facing = abs(dot(normal, normalize(vPlace)));
-  vec3 shown = vColour * (0.55 + 0.45 * facing);
+  vec3 shown = vColour * (0.68 + 0.32 * facing);
   vec3 distance = vCorner / fwidth(vCorner);
   float inside = smoothstep(0.0, 1.1, min(min(distance.x, distance.y), distance.z));
   // Triangles of a few pixels would be all sides.
   vec3 step = fwidth(vCorner);
   float clear = 1.0 - smoothstep(0.08, 0.3, max(max(step.x, step.y), step.z));
-  gl_FragColor = vec4(mix(shown * 0.62, shown, mix(1.0, inside, sides * clear)), 1.0);
+  gl_FragColor = vec4(mix(shown * 0.72, shown, mix(1.0, inside, sides * clear)), 1.0);
 }`;
 
 const byId = (id) => document.getElementById(id);
@@ -96,7 +96,8 @@ function colourAt(stops, x) {
 function shown(value) {
   const size = Math.abs(value);
   if (size === 0) return "0";
-  return size >= 1e-3 && size < 1e5 ? String(Number(value.toPrecision(3))) : value.toExponential(2);
+  const text = size >= 1e-3 && size < 1e5 ? String(Number(value.toPrecision(3))) : value.toExponential(2);
+  return text.replaceAll("-", "\u2212");
 }
 
 async function start() {
@@ -164,14 +165,16 @@ async function start() {
   }
 
   function reset() {
-    // As far away as the corners of the box need, in the direction that the picture has.
+    // As far away as the corners need, in the direction that the picture has.
     const away = new Vector3(...about.direction).normalize();
     const right = new Vector3().crossVectors(camera.up, away).normalize();
     const up = new Vector3().crossVectors(away, right);
     const slope = Math.tan((camera.fov * Math.PI) / 360) * 0.92;
     let distance = 0;
-    for (let corner = 0; corner < 8; corner++) {
-      const at = new Vector3(...about.extent.map((size, k) => ((corner >> k) & 1 ? 0.5 : -0.5) * size)).sub(centre);
+    const places = geometry.getAttribute("position");
+    const at = new Vector3();
+    for (let corner = 0; corner < places.count; corner++) {
+      at.fromBufferAttribute(places, corner).sub(centre);
       const needed = Math.max(Math.abs(at.dot(right)) / camera.aspect, Math.abs(at.dot(up))) / slope;
       distance = Math.max(distance, needed + at.dot(away));
     }
