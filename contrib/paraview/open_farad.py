@@ -23,6 +23,16 @@ from vtkmodules.util.numpy_support import vtk_to_numpy
 
 BEYOND = 0.05  # part of the triangles whose values colours do not tell apart
 VIEW_FROM = (0.95, -1.6, 1.0)  # the direction of the camera, as in the README's picture
+# ColorBrewer's RdBu, reversed, and matplotlib's viridis, as in the pages of farad report
+RED_BLUE = [
+    (5, 48, 97), (33, 102, 172), (67, 147, 195), (146, 197, 222), (209, 229, 240), (247, 247, 247),
+    (253, 219, 199), (244, 165, 130), (214, 96, 77), (178, 24, 43), (103, 0, 31),
+]
+VIRIDIS = [
+    (68, 1, 84), (72, 40, 120), (62, 73, 137), (49, 104, 142), (38, 130, 142), (31, 158, 137), (53, 183, 121),
+    (110, 206, 88), (181, 222, 43), (253, 231, 37),
+]
+SIZE = [900, 540]  # of pictures
 FILES = ["surface.vtu", "surface.pvtu", "excitations.pvd", "sweep.pvd"]
 
 
@@ -60,9 +70,11 @@ def shown_array(source):
     return name, np.concatenate([vtk_to_numpy(part.GetArray(name)) for part in parts])
 
 
-def show(source):
+def show(source, picture=False):
     """Colours a source and points the camera at it."""
     view = simple.GetActiveViewOrCreate("RenderView")
+    if picture:
+        view.ViewSize = SIZE
     source.UpdatePipeline()
     name, values = shown_array(source)
     values = values[np.isfinite(values)]
@@ -74,13 +86,22 @@ def show(source):
     display.EdgeColor = [0.4, 0.4, 0.4]
     simple.ColorBy(display, ("CELLS", name))
     colours = simple.GetColorTransferFunction(name)
-    colours.ApplyPreset("Cool to Warm (Extended)" if is_signed else "Viridis (matplotlib)", True)
     colours.AutomaticRescaleRangeMode = "Never"
-    colours.RescaleTransferFunction(-limit if is_signed else 0.0, limit)
+    stops, low = (RED_BLUE, -limit) if is_signed else (VIRIDIS, 0.0)
+    places = np.linspace(low, limit, len(stops))
+    colours.ColorSpace = "RGB"
+    colours.RGBPoints = [number for x, stop in zip(places, stops) for number in (x, *(c / 255 for c in stop))]
+    colours.NanColor = [0.62, 0.62, 0.62]
+    display.Ambient, display.Diffuse = 0.35, 0.75
+
     bar = simple.GetScalarBar(colours, view)
-    bar.Title = name
-    bar.ComponentTitle = ""
+    bar.Title, bar.ComponentTitle = name, ""
+    bar.Orientation, bar.WindowLocation, bar.ScalarBarLength = "Horizontal", "Lower Center", 0.45
+    bar.TitleColor = bar.LabelColor = [0.0, 0.0, 0.0]
+    bar.TitleFontSize, bar.LabelFontSize = 12, 11
     display.SetScalarBarVisibility(view, True)
+    view.UseColorPaletteForBackground = 0
+    view.Background = [1.0, 1.0, 1.0]
 
     view.ResetCamera()
     centre = np.array(view.CenterOfRotation)
@@ -90,6 +111,11 @@ def show(source):
     view.CameraPosition = list(centre + reach * away)
     view.CameraViewUp = [0.0, 0.0, 1.0]
     view.ResetCamera()
+    # Room for the scale below.
+    reach = np.linalg.norm(np.array(view.CameraPosition) - np.array(view.CameraFocalPoint))
+    below = np.array([0.0, 0.0, 0.06 * reach])
+    view.CameraPosition = list(np.array(view.CameraPosition) - below)
+    view.CameraFocalPoint = list(np.array(view.CameraFocalPoint) - below)
     simple.Render(view)
     return view
 
@@ -97,11 +123,11 @@ def show(source):
 def main(arguments):
     folder = arguments[0] if arguments else "."
     source = simple.GetActiveSource() or reader_of(folder)
-    view = show(source)
+    view = show(source, len(arguments) > 1)
     if arguments:
         simple.SaveState(os.path.join(folder, "farad.pvsm"))
     if len(arguments) > 1:
-        simple.SaveScreenshot(arguments[1], view, ImageResolution=[900, 540])
+        simple.SaveScreenshot(arguments[1], view, ImageResolution=SIZE)
 
 
 # Macros have no arguments, and their own are those of ParaView.
