@@ -164,7 +164,7 @@ await withBrowser(SOFTWARE_GL, async (browser) => {
     return "the picture is there";
   });
   if (screenshot) {
-    const { page } = await open(browser, paths[0], { viewport: { width: 1100, height: 1000 } });
+    const { page } = await open(browser, paths[0], { viewport: { width: 1000, height: 1730 } });
     await page.waitForFunction(isLive, { timeout: 20000 });
     await look(page);
     await page.screenshot({ path: screenshot, fullPage: false });

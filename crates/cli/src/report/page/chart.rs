@@ -107,8 +107,13 @@ impl Scale {
             .map(|k| (first + k) as f64 * step)
             .take_while(|value| *value <= self.high)
             .map(|value| {
-                let large = value.abs() >= 1e6 || decimals > 6;
-                let text = if large { short(value) } else { format!("{value:.decimals$}") };
+                let text = if value.abs() >= 1e6 || decimals > 6 {
+                    // As many digits as neighbours differ by.
+                    let digits = value.abs().max(step).log10().floor() - step.log10().floor();
+                    format!("{value:.0$e}", digits.max(0.0) as usize)
+                } else {
+                    format!("{value:.decimals$}")
+                };
                 (value, if value == 0.0 { "0".to_owned() } else { text.replace('-', "\u{2212}") })
             })
             .collect()

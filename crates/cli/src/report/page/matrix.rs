@@ -47,7 +47,9 @@ impl Matrix<'_> {
                 return f64::NAN;
             }
             let other = columns_of[i].map_or_else(|| diagonal(j), diagonal);
-            (self.values[i][j].abs() / (diagonal(j) * other).sqrt()).min(1.0)
+            let share = self.values[i][j].abs() / (diagonal(j) * other).sqrt();
+            // NaN stays NaN.
+            if share > 1.0 { 1.0 } else { share }
         };
         (0..self.rows.len()).map(|i| (0..columns).map(|j| share(i, j)).collect()).collect()
     }
