@@ -120,20 +120,22 @@ impl Scale {
     }
 }
 
-/// A number at a tick.
-fn short(value: f64) -> String {
-    if (1e-3..1e6).contains(&value.abs()) {
-        return trimmed(value);
-    }
-    format!("{value:.0e}").replace('-', "\u{2212}")
-}
-
-fn trimmed(value: f64) -> String {
-    if value >= 1e4 {
-        return count(value.round() as u64);
-    }
-    let text = format!("{value:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+/// A number at a tick, of few digits.
+pub(super) fn short(value: f64) -> String {
+    let size = value.abs();
+    let text = match size {
+        0.0 => "0".to_owned(),
+        s if !(1e-3..1e6).contains(&s) => {
+            let text = format!("{value:.2e}");
+            let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+            format!("{}e{power}", digits.trim_end_matches('0').trim_end_matches('.'))
+        }
+        s if s >= 1e4 => {
+            format!("{}{}", if value < 0.0 { "-" } else { "" }, count(s.round() as u64))
+        }
+        _ => format!("{value:.6}").trim_end_matches('0').trim_end_matches('.').to_owned(),
+    };
+    text.replace('-', "\u{2212}")
 }
 
 /// Curves in a frame, with what each is below it.
@@ -449,6 +451,21 @@ mod tests {
                 texts.dedup();
                 assert_eq!(texts.len(), ticks.len(), "{ticks:?}");
             }
+        }
+    }
+
+    #[test]
+    fn ticks_have_few_digits() {
+        for (value, text) in [
+            (1e-9, "1e−9"),
+            (-2.5e7, "−2.5e7"),
+            (70.3, "70.3"),
+            (0.0, "0"),
+            (-20_000.0, "−20,000"),
+            (100.0, "100"),
+            (0.005, "0.005"),
+        ] {
+            assert_eq!(short(value), text);
         }
     }
 

@@ -310,9 +310,9 @@ fn viewer(scene: &std::io::Result<Option<Scene>>, unit: &str) -> Html {
     html.raw("<div class=\"axis\"><span id=\"scene-unit\">").text(&label);
     html.raw("</span></div><span id=\"scene-ramp\" class=\"ramp\" style=\"background:linear-gradient(to right,");
     html.raw(&stops.join(",")).raw(")\"></span><div class=\"ends\"><span id=\"scene-low\">");
-    html.text(&numbers::plain(three(low))).raw("</span><span id=\"scene-middle\">");
-    html.text(&numbers::plain(three((low + high) / 2.0))).raw("</span><span id=\"scene-high\">");
-    html.text(&numbers::plain(three(high))).raw("</span></div></div>\n");
+    html.text(&chart::short(three(low))).raw("</span><span id=\"scene-middle\">");
+    html.text(&chart::short(three((low + high) / 2.0))).raw("</span><span id=\"scene-high\">");
+    html.text(&chart::short(three(high))).raw("</span></div></div>\n");
     html.raw("<ul id=\"scene-bodies\" class=\"legend\"");
     html.raw(if shown.is_some() { " hidden>" } else { ">" });
     let bodies = &about.bodies[..about.bodies.len() - 1];
@@ -324,7 +324,7 @@ fn viewer(scene: &std::io::Result<Option<Scene>>, unit: &str) -> Html {
     if bodies.len() > 40 {
         html.raw("<li>").text(&format!("and {} more: point at them", bodies.len() - 40));
     }
-    html.raw("</ul>\n</div>\n<p class=\"note\">");
+    html.raw("</ul>\n<p class=\"note\">");
     let all = units::count(scene.of_triangles as u64);
     if about.triangles < scene.of_triangles {
         let few = units::count(about.triangles as u64);
@@ -341,10 +341,11 @@ fn viewer(scene: &std::io::Result<Option<Scene>>, unit: &str) -> Html {
         ));
     }
     html.text(&format!(
-        "Coordinates are in {}. Colours end where 3 % of the surface lie beyond, since charge is singular at edges. Drag to turn, click and use the wheel to zoom, drag with the right button to move.",
+        "Coordinates are in {}. Colours end where 3 % of the surface lie beyond, since charge is singular at edges.",
         unit.replace("um", "µm")
     ));
-    html.raw("</p>\n");
+    html.raw("<span class=\"live\"> Drag to turn, click and use the wheel to zoom, drag with the right button to move.</span>");
+    html.raw("</p>\n</div>\n");
     html
 }
 
