@@ -7,6 +7,9 @@
 For each folder: results.json names exactly the files that are there; the CSV tables repeat its matrices; surface.vtu,
 or surface.pvtu with its pieces, opens in VTK (through pyvista) and in meshio with the same content; and on each conductor the charge density times the
 area, summed over its triangles, is the column of the Maxwell matrix that the excitation gives.
+What viewers show first is the charge of the first excitation, or of the
+state; a series over excitations (excitations.pvd) has the values of the surface, and one over a sweep (sweep.pvd)
+a surface for each run.
 """
 
 import csv
@@ -246,8 +249,26 @@ def check_residues(folder, solvation):
         check(np.isclose(total, expected, rtol=1e-9), f"residues.csv: {column}")
 
 
+def check_sweep(folder, results):
+    """Each step of a sweep's series is the surface of its run, with the first excitation's charge to be shown first."""
+    reader = pyvista.get_reader(folder / "sweep.pvd")
+    runs = results["runs"]
+    numbers = [run["parameters"][0] for run in runs] if len(results["parameters"]) == 1 else list(range(len(runs)))
+    check(list(reader.time_values) == sorted(numbers), "sweep.pvd: times")
+    for time, run in zip(numbers, runs):
+        reader.set_active_time_value(time)
+        step = reader.read()[0]
+        check(step.n_cells == run["triangles"], f"sweep.pvd at {time}: triangles")
+        active = step.GetCellData().GetScalars()
+        title = f"charge density, {results['columns'][0]} at 1 V [C/m^2]"
+        check(active is not None and active.GetName() == title, f"sweep.pvd at {time}: what it shows first")
+    return f"a series of {len(runs)} surfaces"
+
+
 def check_folder(folder):
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    if results["schema"] == "farad-sweep/1":
+        return check_sweep(folder, results)
     maxwell = check_json(results)
     for name in results["files"]:
         check((folder / name).is_file(), f"{name} is listed but not there")
