@@ -278,9 +278,9 @@ fn decoded(text: &[u8], compressed: bool) -> io::Result<Vec<u8>> {
         letters.filter(|&n| n <= text.len()).ok_or_else(|| wrong("an array cut short"))?;
     let header = BASE64_STANDARD.decode(&text[..letters]).map_err(bad)?;
     let packed = BASE64_STANDARD.decode(&text[letters..]).map_err(bad)?;
-    let (mut bytes, mut at) = (Vec::new(), 0);
+    let (mut bytes, mut at) = (Vec::new(), 0usize);
     for block in 0..blocks {
-        let end = at + whole(&header, 3 + block)?;
+        let end = at.saturating_add(whole(&header, 3 + block)?);
         let content = packed.get(at..end).ok_or_else(|| wrong("an array cut short"))?;
         ZlibDecoder::new(content).read_to_end(&mut bytes)?;
         at = end;
@@ -371,5 +371,54 @@ mod tests {
         }
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(Surface::open(&folder).unwrap().is_none());
+    }
+
+    #[test]
+    fn pieces_are_one_surface() {
+        let folder = std::env::temp_dir().join(format!("farad-pieces-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mesh = Mesh {
+            vertices: (0..7).map(|i| [i as f64, (i * i) as f64, 0.0]).collect(),
+            triangles: (0..5).map(|i| [i, i + 1, i + 2]).collect(),
+            ..Mesh::default()
+        };
+        let arrays = |own: &[usize]| {
+            let numbers = |factor: f64| own.iter().map(|&t| factor * t as f64).collect::<Vec<_>>();
+            let ids = own.iter().map(|&t| t as i32).collect::<Vec<_>>();
+            vec![
+                vtk::array("body id", ids),
+                vtk::array("area [m^2]", numbers(0.5)),
+                vtk::array("charge", numbers(2.0)),
+            ]
+        };
+        let files = ["surface_0.vtu", "surface_1.vtu", "surface_2.vtu"];
+        for (file, own) in files.iter().zip([&[3, 0][..], &[], &[1, 2, 4]]) {
+            let grid = vtk::SurfaceGrid::of(&mesh, own.iter().copied(), arrays(own)).compact();
+            let mut out = Vec::new();
+            vtk::write(&mut out, grid, true).unwrap();
+            std::fs::write(folder.join(file), out).unwrap();
+        }
+        let mut out = Vec::new();
+        vtk::write_pieces(&mut out, &arrays(&[]), files.map(str::to_owned)).unwrap();
+        std::fs::write(folder.join(SURFACE_INDEX), out).unwrap();
+        let surface = Surface::open(&folder).unwrap().unwrap();
+        assert_eq!(surface.body, [3, 0, 1, 2, 4]);
+        assert_eq!(surface.arrays, ["charge"]);
+        for (t, corners) in surface.triangles.iter().enumerate() {
+            let expected = mesh.corners(surface.body[t] as usize);
+            assert_eq!(corners.map(|v| surface.vertices[v as usize]), expected);
+        }
+        let mut found = vec![0.0; 5];
+        let take = |_: usize, first: usize, values: &[f64]| {
+            found[first..first + values.len()].copy_from_slice(values);
+        };
+        surface.read(&["charge"], take).unwrap();
+        assert_eq!(found, [6.0, 0.0, 2.0, 4.0, 8.0]);
+        // A piece of another folder is none of these results.
+        let index = std::fs::read_to_string(folder.join(SURFACE_INDEX)).unwrap();
+        std::fs::write(folder.join(SURFACE_INDEX), index.replace("surface_1", "../surface_1"))
+            .unwrap();
+        assert!(Surface::open(&folder).is_err());
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }
