@@ -164,7 +164,8 @@ fn what_is_not_to_be_trusted_is_said_first() {
     assert_self_contained(&page);
     let notice = page.find("Not converged").unwrap();
     assert!(notice < page.find("<section").unwrap() && notice < page.find("<dl").unwrap());
-    assert!(page.contains("max iterations"));
+    assert!(page.contains("max iterations") && page.contains("There are no error bars"));
+    assert!(page.contains("above the bound") && page.contains("<b>Error:</b>"));
 }
 
 #[test]

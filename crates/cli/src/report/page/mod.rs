@@ -246,7 +246,8 @@ fn notices(results: &Value) -> Html {
     }
     let is_error = text(&warnings[0].1["severity"]) == "error";
     html.raw(&format!("<div class=\"notice {}\">", if is_error { "error" } else { "warning" }));
-    html.element("strong", &units::counted(warnings.len(), "warning")).raw("<ul>\n");
+    let count = units::counted(warnings.len(), "self-check");
+    html.element("strong", &format!("{count} above the bound")).raw("<ul>\n");
     for (on, warning) in warnings.iter().take(MOST_ROWS) {
         html.raw("<li>");
         if text(&warning["severity"]) == "error" {

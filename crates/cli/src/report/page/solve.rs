@@ -33,7 +33,12 @@ pub(super) fn content(folder: &Path, results: &Value) -> io::Result<Content> {
         let of = Matrix { rows: &names, columns: &columns, values, bars: bars.as_deref() };
         let mut html = Html::default();
         html.part(&matrix::table(of, "capacitance_maxwell.csv"));
-        html.raw("<p class=\"note\">Maxwell matrix: the charge on a row's conductor is the sum of its entries times the potentials of the columns'. ± are error bars, which cover mesh, solver, sums and quadrature, not how far the surface as meshed is from what it stands for.</p>\n");
+        html.raw("<p class=\"note\">Maxwell matrix: the charge on a row's conductor is the sum of its entries times the potentials of the columns'. ");
+        html.raw(match bars {
+            Some(_) => "± are error bars, which cover mesh, solver, sums and quadrature, not how far the surface as meshed is from what it stands for.",
+            None => "There are no error bars: the case asks for none, or a solve did not converge.",
+        });
+        html.raw("</p>\n");
         html.part(&matrix::couplings(of)?);
         first.push(("capacitance", "Capacitance".to_owned(), html));
     }
