@@ -1,5 +1,5 @@
-//! `farad report` and `--report`: what is on the page, what never gets onto it, and how it comes and
-//! goes with the results.
+//! `farad report` and `--report`: what is on the page, what never gets onto it, and how it comes
+//! and goes with the results.
 
 use std::fmt::Write as _;
 

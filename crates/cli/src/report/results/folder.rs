@@ -259,7 +259,8 @@ fn check(path: &Path, names: &[&str], overwrite: bool) -> Result<Vec<String>, Fa
     }
 }
 
-/// The files that the results.json in `path` lists, and a page that was made of them later; `None` if there is none of this program.
+/// The files that the results.json in `path` lists, and a page that was made of them later;
+/// `None` if there is no results.json of this program.
 pub(super) fn previous_files(path: &Path) -> Option<Vec<String>> {
     let text = fs::read_to_string(path.join(INDEX)).ok()?;
     let index: Index = serde_json::from_str(&text).ok()?;
