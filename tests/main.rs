@@ -24,6 +24,7 @@ mod planes;
 mod probes;
 mod reductions;
 mod regression;
+mod report;
 mod results_folder;
 mod sensitivities;
 mod solve;

@@ -175,7 +175,7 @@ fn results_json_has_every_key_of_its_schema() {
             ("/memory_bytes", "peak"),
             (
                 "",
-                "accuracy backend capacitance case charges files films forces hydrodynamics media memory_bytes mesh polarisability probes program reductions refinement schema sensitivities solvation solver solves status timings_s warnings",
+                "accuracy backend capacitance case case_text charges files films forces hydrodynamics media memory_bytes mesh polarisability probes program reductions refinement schema sensitivities solvation solver solves status timings_s title warnings",
             ),
         ];
         for (pointer, names) in expected {

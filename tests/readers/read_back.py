@@ -7,6 +7,9 @@
 For each folder: results.json names exactly the files that are there; the CSV tables repeat its matrices; surface.vtu,
 or surface.pvtu with its pieces, opens in VTK (through pyvista) and in meshio with the same content; and on each conductor the charge density times the
 area, summed over its triangles, is the column of the Maxwell matrix that the excitation gives.
+What viewers show first is the charge of the first excitation, or of the
+state; a series over excitations (excitations.pvd) has the values of the surface, and one over a sweep (sweep.pvd)
+a surface for each run.
 """
 
 import csv
@@ -30,7 +33,7 @@ METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "angstrom": 
 EPSILON_0 = 8.8541878188e-12  # F/m, CODATA 2022
 
 KEYS = {
-    "": "schema status warnings program case files backend mesh media refinement capacitance reductions sensitivities films charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
+    "": "schema status warnings program case title case_text files backend mesh media refinement capacitance reductions sensitivities films charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
     "backend": "requested used fallback device threads",
     "mesh": "triangles unit conductors",
     "capacitance": "conductors columns maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry maxwell_farad_error mutual_farad_error maxwell_over_4pi_eps0_error",
@@ -165,6 +168,37 @@ def check_surface(path, results, maxwell):
     return worst
 
 
+def check_first(path, results):
+    """What viewers show first: the charge of the state, else of the first excitation, with dielectrics all of it."""
+    grid = pyvista.read(path)
+    columns = results["capacitance"]["columns"]
+    titles = ["charge density, free and bound [C/m^2]"]
+    if columns:
+        titles += [f"charge density{kind}, {columns[0]} at 1 V [C/m^2]" for kind in (", free and bound", "")]
+    expected = [title for title in titles if title in grid.cell_data.keys()]
+    if expected:
+        active = grid.GetCellData().GetScalars()
+        check(active is not None and active.GetName() == expected[0], f"{path.name}: shows {active and active.GetName()!r} first")
+
+
+def check_series(folder, surface, results):
+    """Each step of the series has the values that the surface has of its excitation."""
+    reader = pyvista.get_reader(folder / "excitations.pvd")
+    columns = results["capacitance"]["columns"]
+    check(list(reader.time_values) == [k + 1.0 for k in range(len(columns))], "excitations.pvd: times")
+    whole = pyvista.read(surface)
+    for k, name in enumerate(columns):
+        reader.set_active_time_point(k)
+        step = reader.read()[0]
+        check(step.n_cells == whole.n_cells, f"step {name}: triangles")
+        active = step.GetCellData().GetScalars()
+        check(active is not None and active.GetName().startswith("charge density"), f"step {name}: what it shows first")
+        pairs = [("charge density [C/m^2]", f"charge density, {name} at 1 V [C/m^2]"), ("potential [V]", f"potential, {name} at 1 V [V]")]
+        for own, title in pairs:
+            same = np.array_equal(step.cell_data[own], whole.cell_data[title], equal_nan=True)
+            check(same, f"step {name}: {own}")
+
+
 def check_formats(folder, stem, names, maxwell):
     """The files for other programs, which have the mean of both triangles."""
     matrix = (maxwell + maxwell.T) / 2
@@ -215,8 +249,26 @@ def check_residues(folder, solvation):
         check(np.isclose(total, expected, rtol=1e-9), f"residues.csv: {column}")
 
 
+def check_sweep(folder, results):
+    """Each step of a sweep's series is the surface of its run, with the first excitation's charge to be shown first."""
+    reader = pyvista.get_reader(folder / "sweep.pvd")
+    runs = results["runs"]
+    numbers = [run["parameters"][0] for run in runs] if len(results["parameters"]) == 1 else list(range(len(runs)))
+    check(list(reader.time_values) == sorted(numbers), "sweep.pvd: times")
+    for time, run in zip(numbers, runs):
+        reader.set_active_time_value(time)
+        step = reader.read()[0]
+        check(step.n_cells == run["triangles"], f"sweep.pvd at {time}: triangles")
+        active = step.GetCellData().GetScalars()
+        title = f"charge density, {results['columns'][0]} at 1 V [C/m^2]"
+        check(active is not None and active.GetName() == title, f"sweep.pvd at {time}: what it shows first")
+    return f"a series of {len(runs)} surfaces"
+
+
 def check_folder(folder):
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    if results["schema"] == "farad-sweep/1":
+        return check_sweep(folder, results)
     maxwell = check_json(results)
     for name in results["files"]:
         check((folder / name).is_file(), f"{name} is listed but not there")
@@ -263,6 +315,9 @@ def check_folder(folder):
     pieces = piece_names(surface) if surface.suffix == ".pvtu" else []
     check(set(pieces) == {name for name in results["files"] if name.startswith("surface_") and name.endswith(".vtu")}, "pieces")
     worst = check_surface(surface, results, maxwell)
+    check_first(surface, results)
+    if "excitations.pvd" in results["files"]:
+        check_series(folder, surface, results)
     return f"{results['mesh']['triangles']} triangles, charge x area = C to {worst:.1e}"
 
 

@@ -67,6 +67,8 @@ pub(crate) struct Case {
     pub(crate) vtk: VtkMode,
     /// So many excitations have arrays in `surface.vtu`.
     pub(crate) vtk_excitations: usize,
+    /// Whether each of them also has a file of its own, as steps of a series.
+    pub(crate) vtk_series: bool,
     /// Further forms of matrices that are written.
     pub(crate) formats: Vec<Format>,
     /// Kelvin, as `[medium]` has it.
@@ -228,6 +230,11 @@ impl Case {
     /// Reads and checks the file at `path`; all its defects come in one failure.
     pub(crate) fn load(path: &Path, overrides: &Overrides) -> Result<Self, Failure> {
         read::load(path, overrides)
+    }
+
+    /// The case as it was read; `None` where it is no text.
+    pub(crate) fn text(&self) -> Option<String> {
+        Some(self.source.text.clone()).filter(|text| !text.is_empty())
     }
 
     /// The file that the case was read from.

@@ -225,6 +225,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     }
     let vtk_excitations =
         output.integer("vtk_excitations").and_then(|number| usize::try_from(number.value).ok());
+    let vtk_series = output.boolean("vtk_series").unwrap_or(false);
     let spice_threshold = output.number("spice_threshold").map_or(1e-3, |number| number.value);
     let description = Description {
         unit: unit.unwrap_or(LengthUnit::Metre),
@@ -299,6 +300,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         directory,
         vtk,
         vtk_excitations: vtk_excitations.unwrap_or(64),
+        vtk_series,
         formats,
         temperature: solution.temperature,
         viewers,

@@ -104,6 +104,7 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
             ("directory", string(".")),
             ("vtk", string(case.vtk.name())),
             ("vtk_excitations", case.vtk_excitations.to_string()),
+            ("vtk_series", case.vtk_series.to_string()),
             ("forces", description.forces.to_string()),
             ("polarisability", description.polarisability.to_string()),
             ("formats", list(&formats)),

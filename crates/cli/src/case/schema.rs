@@ -139,7 +139,7 @@ const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 const SCREENING: ValueKind = ValueKind::Number { low: 0.0, high: 1e15 };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 105] = [
+pub(crate) const KEYS: [Key; 106] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -242,6 +242,7 @@ pub(crate) const KEYS: [Key; 105] = [
         ValueKind::Integer { low: 0, high: 1_000_000_000 },
         Absent::Default("64"),
     ),
+    key("output", "vtk_series", ValueKind::Bool, Absent::Default("false")),
     key("output", "forces", ValueKind::Bool, Absent::Default("false")),
     key("output", "polarisability", ValueKind::Bool, Absent::Default("false")),
     key("output", "formats", ValueKind::Choices(&FORMATS), Absent::Default("[]")),

@@ -9,6 +9,7 @@ mod fmm;
 mod import;
 mod info;
 mod mesh;
+mod report;
 mod solve;
 mod study;
 mod surface;
@@ -39,6 +40,8 @@ enum Command {
     Sweep(sweep::Args),
     /// Solve one case for each of many molecules, with a table of all
     Batch(batch::Args),
+    /// Make a page for browsers of a folder of results
+    Report(report::Args),
     /// Turn a FastCap list file into a case and a mesh
     Import(import::Args),
     /// FasterCap's command line and text, for programs that call FasterCap
@@ -71,6 +74,7 @@ impl Command {
             Self::Study(_) => "study",
             Self::Sweep(_) => "sweep",
             Self::Batch(_) => "batch",
+            Self::Report(_) => "report",
             Self::Import(_) => "import",
             Self::FasterCap(_) => "fastercap",
             Self::FastCap(_) => "fastcap",
@@ -114,6 +118,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Study(args) => study::run(&args, cli.verbose > 0),
         Command::Sweep(args) => sweep::run(&args, cli.verbose > 0),
         Command::Batch(args) => batch::run(&args, cli.verbose > 0),
+        Command::Report(args) => report::run(&args),
         Command::Import(args) => import::run(&args),
         // The program reads these before everything else (`fastercap::asked`).
         Command::FasterCap(_) | Command::FastCap(_) => Ok(()),

@@ -13,6 +13,7 @@ use crate::case::problem;
 use crate::case::{Case, Format, Overrides, Viewer, VtkMode, parse_of};
 use crate::machine::backend::Backend;
 use crate::machine::ranks::Ranks;
+use crate::report::page;
 use crate::report::results::{self, Document, Folder, Refinement, Run, stage_piece};
 use crate::report::units::{self, prefix};
 use crate::report::warnings::{self, Warning};
@@ -56,6 +57,10 @@ pub(crate) struct Args {
     /// repeated; over the case's output.viewers
     #[arg(long, value_enum, value_name = "PROGRAM")]
     viewer: Vec<Viewer>,
+    /// Write a page for browsers, too: report.html, with the surface to be turned, tables and
+    /// charts
+    #[arg(long)]
+    report: bool,
     /// What several processes, started by mpirun, share
     #[arg(long, value_enum, default_value_t)]
     split: Split,
@@ -120,15 +125,15 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
             let opening = args.solving.on.open_early(&case);
             let problem = problem::load(&case, &output)?;
             drop(opening);
-            let among = Among { ranks, split: args.split, in_pieces: !args.whole_surface };
-            let names = results::file_names(&case, among.pieces(&problem));
+            let among = Among::of(args, ranks);
+            let names = among.file_names(&case, &problem, among.pieces(&problem));
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             Folder::check(path, &names, args.solving.overwrite)?;
             output.data(&dry_run(&case, &problem, path))
         });
     }
     let of = (path, started);
-    let among = Among { ranks, split: args.split, in_pieces: !args.whole_surface };
+    let among = Among::of(args, ranks);
     complete_among(among, &case, &args.solving, &output, of, |run, document| {
         if args.solving.json {
             return output.data(&document.text());
@@ -199,7 +204,8 @@ pub(super) fn complete(
     of: (&Path, Instant),
     told: impl FnOnce(&Run<'_>, &Document) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let among = Among { ranks: &Ranks::alone(), split: Split::Auto, in_pieces: false };
+    let ranks = &Ranks::alone();
+    let among = Among { ranks, split: Split::Auto, in_pieces: false, has_page: false };
     complete_among(among, case, solving, output, of, told)
 }
 
@@ -213,9 +219,23 @@ struct Among<'a> {
     split: Split,
     /// Whether each process that has the solution writes a piece of the surface.
     in_pieces: bool,
+    /// Whether a page is made of the results.
+    has_page: bool,
 }
 
-impl Among<'_> {
+impl<'a> Among<'a> {
+    fn of(args: &Args, ranks: &'a Ranks) -> Self {
+        let (in_pieces, has_page) = (!args.whole_surface, args.report);
+        Self { ranks, split: args.split, in_pieces, has_page }
+    }
+
+    /// The files that a run writes besides results.json.
+    fn file_names(&self, case: &Case, problem: &Problem, pieces: Option<usize>) -> Vec<String> {
+        let excitations = problem.excited().len();
+        let page = self.has_page.then(|| page::FILE.to_owned());
+        results::file_names(case, excitations, pieces).into_iter().chain(page).collect()
+    }
+
     /// Pieces of the surface; `None` where it is one file.
     fn pieces(&self, problem: &Problem) -> Option<usize> {
         let ranks = self.ranks.size();
@@ -246,7 +266,7 @@ fn complete_among(
     }
     let read_seconds = reading.elapsed().as_secs_f64();
     let pieces = among.pieces(&problem).filter(|_| case.vtk != VtkMode::None);
-    let names = results::file_names(case, pieces);
+    let names = among.file_names(case, &problem, pieces);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     // All that write see it.
     let mut folder = match pieces {
@@ -272,6 +292,7 @@ fn complete_among(
         pieces,
         started,
         read_seconds,
+        has_page: among.has_page,
     });
     if let (Some(run), Some(folder), Some(_)) = (&run, &mut folder, pieces) {
         let staged = interrupt::check().and_then(|()| stage_piece(folder, run, ranks.rank()));

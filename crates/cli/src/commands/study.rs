@@ -15,6 +15,7 @@ use super::solve::{Split, check_shares, content, solve_among};
 use crate::case::problem;
 use crate::case::{Case, Overrides};
 use crate::machine::ranks::Ranks;
+use crate::report::page;
 use crate::report::plot::{self, Curve, Labels};
 use crate::report::results::Folder;
 use crate::report::text::csv_quoted;
@@ -56,6 +57,9 @@ pub(crate) struct Args {
     /// Folder for the results [default: CASE.study next to the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Write a page for browsers, too: report.html
+    #[arg(long)]
+    report: bool,
     /// What several processes, started by mpirun, share on each mesh
     #[arg(long, value_enum, default_value_t)]
     split: Split,
@@ -74,6 +78,8 @@ struct Document {
     status: &'static str,
     program: String,
     case: String,
+    title: String,
+    case_text: Option<String>,
     files: Vec<String>,
     /// "flat", "curved", "spheres", "graded" or, of molecules' surfaces, "remade".
     refinement: &'static str,
@@ -167,7 +173,9 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         let of = (ranks.size(), args.split);
         ranks.conclude(|| check_shares(("study", &problem), of, &output))?;
     }
-    let open = || Folder::open(&path, &[CSV, SVG], args.solving.overwrite);
+    let names = [CSV, SVG, page::FILE];
+    let names = &names[..if args.report { 3 } else { 2 }];
+    let open = || Folder::open(&path, names, args.solving.overwrite);
     let folder = ranks.agree(ranks.is_first().then(open).transpose())?;
 
     let mut meshes = Meshes::default();
@@ -214,6 +222,8 @@ fn report(
         },
         program: format!("farad {}", env!("CARGO_PKG_VERSION")),
         case: crate::paths::relative(path, case.path()),
+        title: case.title.clone(),
+        case_text: case.text(),
         files: Vec::new(),
         refinement: args.refinement(problem.mesh(), case.mesh.is_none()),
         meshes: levels,
@@ -224,8 +234,12 @@ fn report(
     folder.stage(CSV, |out| out.write_all(csv(&document).as_bytes()))?;
     folder.stage(SVG, |out| out.write_all(picture(case, &document).as_bytes()))?;
     document.files = folder.names();
+    document.files.extend(args.report.then(|| page::FILE.to_owned()));
     document.seconds = started.elapsed().as_secs_f64();
     let json = crate::report::json::text(&document);
+    if args.report {
+        folder.stage_page(&json)?;
+    }
     folder.commit(&json)?;
     if args.solving.json {
         output.data(&json)?;

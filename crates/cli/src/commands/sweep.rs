@@ -20,10 +20,12 @@ use crate::machine::backend::Backend;
 use crate::machine::deal;
 use crate::machine::ranks::Ranks;
 use crate::paths;
+use crate::report::page;
 use crate::report::results::{self, Folder, Run};
 use crate::report::text::csv_quoted;
 use crate::report::text_table::aligned_table;
 use crate::report::units::{counted, decimals, prefix, significant};
+use crate::report::vtk;
 use crate::report::warnings::{self, Warning};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
@@ -49,6 +51,9 @@ pub(crate) struct Args {
     /// Folder for the results [default: CASE.sweep next to the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Write a page for browsers, too: report.html
+    #[arg(long)]
+    report: bool,
     #[command(flatten)]
     whole: Whole,
     #[command(flatten)]
@@ -65,6 +70,8 @@ struct Document {
     status: &'static str,
     program: String,
     case: String,
+    title: String,
+    case_text: Option<String>,
     files: Vec<String>,
     parameters: Vec<String>,
     conductors: Vec<String>,
@@ -131,7 +138,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let (case, output) = args.solving.begin(ranks, &args.case, verbose, overrides)?;
     let runs = ranks.agree(combinations(&case))?;
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("sweep"));
-    let folder = open(ranks, &path, &case, runs.len(), args.solving.overwrite)?;
+    let folder = open(ranks, &path, &case, runs.len(), args)?;
     let order = by_geometry(&case, &runs);
     let own = share(ranks, &case, &runs, &order);
     let mut is_own = vec![false; runs.len()];
@@ -188,9 +195,10 @@ fn open(
     path: &Path,
     case: &Case,
     runs: usize,
-    overwrite: bool,
+    args: &Args,
 ) -> Result<Folder, Failure> {
     let mut names = vec![CSV.to_owned()];
+    names.extend(args.report.then(|| page::FILE.to_owned()));
     if case.vtk != VtkMode::None {
         names.push(PVD.to_owned());
         names.extend((1..=runs).map(picture));
@@ -200,7 +208,7 @@ fn open(
     names.extend((1..=runs).flat_map(of_run));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let help = "choose a folder with --output that all hosts share";
-    Folder::open_among(ranks, path, &names, overwrite, help)
+    Folder::open_among(ranks, path, &names, args.solving.overwrite, help)
 }
 
 /// What a rank has found: one message to the first.
@@ -396,6 +404,7 @@ impl Sweeping<'_> {
                 pieces: None,
                 started: self.started,
                 read_seconds: 0.0,
+                has_page: false,
             };
             self.folder.stage(name, |out| results::write_surface(out, &run))?;
         }
@@ -499,6 +508,8 @@ impl Sweeping<'_> {
             status: if failed.is_empty() { "complete" } else { "checks_failed" },
             program: format!("farad {}", env!("CARGO_PKG_VERSION")),
             case: paths::relative(self.path, self.case.path()),
+            title: self.case.title.clone(),
+            case_text: self.case.text(),
             files: Vec::new(),
             parameters: self.case.sweeps.iter().map(|sweep| sweep.name.clone()).collect(),
             conductors,
@@ -512,11 +523,15 @@ impl Sweeping<'_> {
         };
         self.folder.stage(CSV, |out| out.write_all(csv(&document).as_bytes()))?;
         if self.case.vtk != VtkMode::None {
-            self.folder.stage(PVD, |out| out.write_all(pvd(&document.runs).as_bytes()))?;
+            self.folder.stage(PVD, |out| vtk::write_series(out, steps(&document)))?;
         }
         document.files = self.folder.names();
+        document.files.extend(self.args.report.then(|| page::FILE.to_owned()));
         document.seconds = self.started.elapsed().as_secs_f64();
         let json = crate::report::json::text(&document);
+        if self.args.report {
+            self.folder.stage_page(&json)?;
+        }
         self.folder.commit(&json)?;
         if self.args.solving.json {
             self.output.data(&json)?;
@@ -660,22 +675,16 @@ fn csv(document: &Document) -> String {
 
 /// The series of pictures for ParaView: the time of a run is the value of the one sweep where that
 /// is a number, else the run's own.
-fn pvd(runs: &[Row]) -> String {
-    let mut text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" \
-                    byte_order=\"LittleEndian\">\n<Collection>\n"
-        .to_owned();
-    for (step, run) in runs.iter().enumerate() {
+fn steps(document: &Document) -> impl Iterator<Item = (f64, String, String)> {
+    document.runs.iter().enumerate().map(|(step, run)| {
         let time = match run.parameters.as_slice() {
             [Parameter::Number(value)] => *value,
             _ => step as f64,
         };
-        let _ = writeln!(
-            text,
-            "<DataSet timestep=\"{time}\" part=\"0\" file=\"{}\"/>",
-            picture(step + 1)
-        );
-    }
-    text + "</Collection>\n</VTKFile>\n"
+        let each = document.parameters.iter().zip(&run.parameters);
+        let name: Vec<String> = each.map(|(name, value)| format!("{name} = {value}")).collect();
+        (time, picture(step + 1), name.join(", "))
+    })
 }
 
 fn text(case: &Case, document: &Document, path: &Path) -> String {

@@ -267,6 +267,20 @@ pub(crate) fn write_pieces(
     writeln!(out, "</PUnstructuredGrid>\n</VTKFile>")
 }
 
+/// Writes a .pvd file: steps of a series, each with its time, its file and a name.
+pub(crate) fn write_series(
+    out: &mut impl Write,
+    steps: impl IntoIterator<Item = (f64, String, String)>,
+) -> io::Result<()> {
+    begin(out, "Collection", false)?;
+    writeln!(out, "<Collection>")?;
+    for (time, file, name) in steps {
+        let (file, name) = (escaped(&file), escaped(&name));
+        writeln!(out, r#"<DataSet timestep="{time}" part="0" name="{name}" file="{file}"/>"#)?;
+    }
+    writeln!(out, "</Collection>\n</VTKFile>")
+}
+
 /// Arrays that pieces have inside an XML element.
 fn declare(out: &mut impl Write, element: &str, arrays: &[Array]) -> io::Result<()> {
     open(out, element, arrays)?;

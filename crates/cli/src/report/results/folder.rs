@@ -13,6 +13,7 @@ use super::commit::{self, Staging};
 use super::lock::Lock;
 use crate::files::{self, Temporary};
 use crate::machine::ranks::Ranks;
+use crate::report::page;
 use crate::terminal::exit::{Exit, Failure};
 
 /// The start of the schema's name in every results.json of this program.
@@ -147,6 +148,12 @@ impl Folder {
             .map_err(|error| Failure::io("write", &self.path.join(name), &error))
     }
 
+    /// Writes the page of what is staged, whose results.json will have the text `index`.
+    pub(crate) fn stage_page(&mut self, index: &str) -> Result<(), Failure> {
+        let page = page::make(&self.staging, index)?;
+        self.stage(page::FILE, |out| out.write_all(page.as_bytes()))
+    }
+
     /// The names of all files that the run will have written, the index among them.
     pub(crate) fn names(&self) -> Vec<String> {
         self.staged.iter().cloned().chain([INDEX.to_owned()]).collect()
@@ -252,12 +259,28 @@ fn check(path: &Path, names: &[&str], overwrite: bool) -> Result<Vec<String>, Fa
     }
 }
 
-/// The files that the results.json in `path` lists; `None` if there is none of this program.
+/// The files that the results.json in `path` lists, and a page that was made of them later;
+/// `None` if there is no results.json of this program.
 pub(super) fn previous_files(path: &Path) -> Option<Vec<String>> {
     let text = fs::read_to_string(path.join(INDEX)).ok()?;
     let index: Index = serde_json::from_str(&text).ok()?;
     let ours = index.schema.starts_with(FAMILY);
     // A list that was tampered with must not lead out of the folder.
     let plain = |name: &String| Path::new(name).file_name() == Some(name.as_ref());
-    ours.then(|| index.files.into_iter().filter(plain).collect())
+    let page = page::is_in(path).then(|| page::FILE.to_owned());
+    ours.then(|| index.files.into_iter().filter(plain).chain(page).collect())
+}
+
+/// Keeps runs from writing to a folder of results while this lives; one that was cut short is
+/// finished first.
+pub(crate) fn held(path: &Path) -> Result<impl Drop, Failure> {
+    let cannot = |what| move |error| Failure::io(what, path, &error);
+    let real = path.canonicalize().map_err(cannot("read"))?;
+    match Lock::take(&real).map_err(cannot("write to"))? {
+        Lock::Busy | Lock::Gone => Err(busy(path)),
+        lock => {
+            commit::recover(&real).map_err(cannot("finish what an earlier run has left in"))?;
+            Ok(lock)
+        }
+    }
 }

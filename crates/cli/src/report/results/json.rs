@@ -22,6 +22,8 @@ pub(crate) struct Document {
     warnings: Vec<Warning>,
     program: String,
     case: String,
+    title: String,
+    case_text: Option<String>,
     pub(crate) files: Vec<String>,
     backend: Backend,
     mesh: Mesh,
@@ -310,6 +312,8 @@ impl Document {
             warnings: warnings::of(run.solution),
             program: format!("farad {}", env!("CARGO_PKG_VERSION")),
             case: crate::paths::relative(run.folder, run.case.path()),
+            title: run.case.title.clone(),
+            case_text: run.case.text(),
             files: Vec::new(),
             backend: Backend {
                 requested: run.requested.name(),

@@ -18,15 +18,17 @@ use std::time::Instant;
 
 use farad::{Derivative, Ended, Goal, Level, Matrices, Parameter, Problem, Reduced, Solution};
 
-pub(crate) use folder::{Folder, INDEX};
+pub(crate) use folder::{Folder, INDEX, held};
 pub(crate) use json::Document;
 pub(crate) use probe::{tagged, write_all as write_probes};
-pub(crate) use surface::{stage_piece, write as write_surface};
+pub(crate) use surface::{
+    INDEX as SURFACE_INDEX, WHOLE as SURFACE, stage_piece, write as write_surface,
+};
 pub(crate) use table::text as table;
 
 use crate::case::{Case, VtkMode, probe_file, probe_map, probe_picture};
 use crate::machine::backend::Backend;
-use crate::report::units;
+use crate::report::{page, units};
 use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
 
@@ -57,6 +59,8 @@ pub(crate) struct Run<'a> {
     pub(crate) pieces: Option<usize>,
     pub(crate) started: Instant,
     pub(crate) read_seconds: f64,
+    /// Whether a page is made of them.
+    pub(crate) has_page: bool,
 }
 
 impl Run<'_> {
@@ -102,9 +106,9 @@ fn shorten(bars: &mut [Vec<f64>]) {
     }
 }
 
-/// The files that a run of `case` writes besides results.json, with its surface in so many pieces
-/// or as one file.
-pub(crate) fn file_names(case: &Case, pieces: Option<usize>) -> Vec<String> {
+/// The files that a run of `case` with so many excitations of conductors writes besides
+/// results.json, with its surface in so many pieces or as one file.
+pub(crate) fn file_names(case: &Case, excitations: usize, pieces: Option<usize>) -> Vec<String> {
     let mut names = vec![MAXWELL, MUTUAL, RESIDUALS, RESOLVED];
     if case.description.error_bars {
         names.extend([MAXWELL_ERROR, MUTUAL_ERROR]);
@@ -113,7 +117,8 @@ pub(crate) fn file_names(case: &Case, pieces: Option<usize>) -> Vec<String> {
         names.push(REACTION);
     }
     let of_molecules = molecular::file_names(case);
-    let names = names.into_iter().map(str::to_owned).chain(surface::file_names(case, pieces));
+    let names =
+        names.into_iter().map(str::to_owned).chain(surface::file_names(case, excitations, pieces));
     let reduced = case.description.reductions.iter().flat_map(|reduction| {
         let bars = case.description.error_bars.then(|| reduced_error_file(&reduction.name));
         [reduced_file(&reduction.name)].into_iter().chain(bars)
@@ -244,6 +249,9 @@ pub(crate) fn write(
             None => folder.stage(file, |out| surface::write(out, run))?,
             Some(_) => folder.stage(file, |out| surface::write_index(out, run))?,
         }
+        if run.case.vtk_series {
+            surface::stage_series(&mut folder, run)?;
+        }
         // The first rank's own is there.
         folder.add_staged(surface::piece_files(run.pieces).skip(1));
     }
@@ -252,6 +260,10 @@ pub(crate) fn write(
     let mut document = Document::new(run, matrices, reduced);
     document.files = folder.names();
     document.timings_s.output = Some(begun.elapsed().as_secs_f64());
+    if run.has_page {
+        document.files.push(page::FILE.to_owned());
+        folder.stage_page(&document.text())?;
+    }
     folder.commit(&document.text())?;
     Ok(document)
 }

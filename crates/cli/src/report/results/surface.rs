@@ -11,9 +11,13 @@ use crate::case::{Case, VtkMode};
 use crate::report::units::{self, ELEMENTARY_CHARGE, EPSILON_0};
 use crate::report::vtk::{self, Array};
 use crate::terminal::exit::Failure;
+use crate::terminal::interrupt;
 
-const WHOLE: &str = "surface.vtu";
-const INDEX: &str = "surface.pvtu";
+pub(crate) const WHOLE: &str = "surface.vtu";
+pub(crate) const INDEX: &str = "surface.pvtu";
+
+/// The series over excitations.
+pub(super) const SERIES: &str = "excitations.pvd";
 
 /// The file that shows the surface, in one piece or with those it names.
 pub(super) fn file(pieces: Option<usize>) -> &'static str {
@@ -25,16 +29,52 @@ pub(super) fn piece_files(pieces: Option<usize>) -> impl Iterator<Item = String>
     (0..pieces.unwrap_or(0)).map(piece_file)
 }
 
+/// The file of an excitation in the series.
+fn step_file(column: usize) -> String {
+    format!("excitation_{:04}.vtu", column + 1)
+}
+
 fn piece_file(rank: usize) -> String {
     format!("surface_{rank}.vtu")
 }
 
-/// All files of the surface.
-pub(super) fn file_names(case: &Case, pieces: Option<usize>) -> Vec<String> {
-    match case.vtk {
-        VtkMode::None => Vec::new(),
-        _ => [file(pieces).to_owned()].into_iter().chain(piece_files(pieces)).collect(),
+/// All files of the surface, of so many excitations.
+pub(super) fn file_names(case: &Case, excitations: usize, pieces: Option<usize>) -> Vec<String> {
+    if case.vtk == VtkMode::None {
+        return Vec::new();
     }
+    let mut names: Vec<String> =
+        [file(pieces).to_owned()].into_iter().chain(piece_files(pieces)).collect();
+    if case.vtk_series {
+        names.push(SERIES.to_owned());
+        names.extend((0..excitations.min(case.vtk_excitations)).map(step_file));
+    }
+    names
+}
+
+/// Writes a series with a step for each excitation, whose arrays have the same names in all steps.
+pub(super) fn stage_series(folder: &mut Folder, run: &Run<'_>) -> Result<(), Failure> {
+    let all: Vec<usize> = (0..run.problem.mesh().triangles.len()).collect();
+    let compressed = run.case.vtk == VtkMode::Compressed;
+    let columns = run.columns();
+    let count = columns.len().min(run.case.vtk_excitations);
+    for column in 0..count {
+        interrupt::check()?;
+        let mut data = bodies_and_areas(run, &all);
+        let [Some(free), all_charge] = densities(run, &all, column) else { break };
+        let has_all = all_charge.is_some();
+        let free = vtk::array("charge density [C/m^2]", free);
+        data.push(if has_all { free } else { free.first() });
+        data.extend(
+            all_charge.map(|all| vtk::array("charge density, free and bound [C/m^2]", all).first()),
+        );
+        data.push(vtk::array("potential [V]", potential(run, &all, column)));
+        let grid = vtk::SurfaceGrid::of(run.problem.mesh(), all.iter().copied(), data);
+        folder.stage(&step_file(column), |out| vtk::write(out, grid, compressed))?;
+    }
+    let steps = columns.iter().take(count).enumerate();
+    let steps = steps.map(|(k, name)| ((k + 1) as f64, step_file(k), format!("{name} at 1 V")));
+    folder.stage(SERIES, |out| vtk::write_series(out, steps))
 }
 
 /// Writes the whole surface of `run`.
@@ -67,23 +107,52 @@ fn grid(run: &Run<'_>, triangles: &[usize]) -> vtk::SurfaceGrid {
     vtk::SurfaceGrid::of(run.problem.mesh(), triangles.iter().copied(), data)
 }
 
+/// What the triangles are, whatever the excitation.
+fn bodies_and_areas(run: &Run<'_>, triangles: &[usize]) -> Vec<Array> {
+    let owners = triangles.iter().map(|&t| run.problem.conductors().of_triangle[t]);
+    let ids: Vec<i32> = owners.map(|id| id.map_or(-1, |id| id as i32)).collect();
+    let square = run.case.description.unit.metres().powi(2);
+    let areas = triangles.iter().map(|&t| run.problem.areas()[t] * square).collect::<Vec<_>>();
+    vec![
+        vtk::array("conductor id", ids),
+        vtk::array("body id", bodies(run, triangles)),
+        vtk::array("area [m^2]", areas),
+    ]
+}
+
+/// Charges of triangles over their areas.
+fn per_area(run: &Run<'_>, triangles: &[usize], charges: &[f64]) -> Vec<f64> {
+    let square = run.case.description.unit.metres().powi(2);
+    triangles.iter().map(|&t| charges[t] / (run.problem.areas()[t] * square)).collect()
+}
+
+/// The density of free charge in an excitation and, with dielectrics, that of all charge.
+fn densities(run: &Run<'_>, triangles: &[usize], column: usize) -> [Option<Vec<f64>>; 2] {
+    let unit = run.case.description.unit.metres();
+    // The solver's density is per permittivity and in 1/(mesh unit).
+    let coulomb_per_m2 = EPSILON_0 * run.problem.description().relative_permittivity / unit;
+    let density = run.solution.answer.density.get(column);
+    let free =
+        density.map(|density| triangles.iter().map(|&t| density[t] * coulomb_per_m2).collect());
+    let all = run.solution.all_charge.get(column).map(|all| per_area(run, triangles, all));
+    [free, all]
+}
+
+/// The potential in an excitation; that of ignored triangles and of interfaces is not known.
+fn potential(run: &Run<'_>, triangles: &[usize], column: usize) -> Vec<f64> {
+    let excited = run.solution.columns[column];
+    let of = |id: Option<u32>| match id {
+        Some(id) if id as usize == excited => 1.0,
+        Some(_) => 0.0,
+        None => f64::NAN,
+    };
+    triangles.iter().map(|&t| of(run.problem.conductors().of_triangle[t])).collect()
+}
+
 /// Values on these triangles, in their order.
 fn arrays(run: &Run<'_>, triangles: &[usize]) -> Vec<Array> {
     let conductors = &run.problem.conductors();
-    let unit = run.case.description.unit.metres();
-    let owners = || triangles.iter().map(|&t| conductors.of_triangle[t]);
-    let of = |values: &[f64]| triangles.iter().map(|&t| values[t]).collect::<Vec<f64>>();
-    let areas = of(run.problem.areas());
-    let per_area = |charges: &[f64]| -> Vec<f64> {
-        of(charges).iter().zip(&areas).map(|(q, area)| q / (area * unit.powi(2))).collect()
-    };
-    let areas_m2: Vec<f64> = areas.iter().map(|area| area * unit * unit).collect();
-    let ids: Vec<i32> = owners().map(|id| id.map_or(-1, |id| id as i32)).collect();
-    let mut data = vec![
-        vtk::array("conductor id", ids),
-        vtk::array("body id", bodies(run, triangles)),
-        vtk::array("area [m^2]", areas_m2),
-    ];
+    let mut data = bodies_and_areas(run, triangles);
     // Viewers show the first array of all charge.
     let mut first = Some(());
     let mut charge_density = |name: String, values: Vec<f64>, shown: bool| {
@@ -91,37 +160,29 @@ fn arrays(run: &Run<'_>, triangles: &[usize]) -> Vec<Array> {
         if shown && first.take().is_some() { array.first() } else { array }
     };
     let has_state = run.solution.state.is_some();
-    // The solver's density is per permittivity and in 1/(mesh unit).
-    let coulomb_per_m2 = EPSILON_0 * run.problem.description().relative_permittivity / unit;
-    let excited = run.solution.columns.iter().take(run.case.vtk_excitations);
-    for (column, (&index, density)) in excited.zip(&run.solution.answer.density).enumerate() {
-        let name = &conductors.names[index];
-        let charge = of(density).into_iter().map(|value| value * coulomb_per_m2).collect();
+    let shown = run.solution.columns.len().min(run.case.vtk_excitations);
+    for column in 0..shown {
+        let name = &conductors.names[run.solution.columns[column]];
+        let [free, all] = densities(run, triangles, column);
+        let Some(free) = free else { break };
         let title = format!("charge density, {name} at 1 V [C/m^2]");
-        let all = run.solution.all_charge.get(column);
-        data.push(charge_density(title, charge, !has_state && all.is_none()));
+        data.push(charge_density(title, free, !has_state && all.is_none()));
         if let Some(all) = all {
             let title = format!("charge density, free and bound, {name} at 1 V [C/m^2]");
-            data.push(charge_density(title, per_area(all), !has_state));
+            data.push(charge_density(title, all, !has_state));
         }
-        // The potential of ignored triangles is not known.
-        let potential = |id: Option<u32>| match id {
-            Some(id) if id as usize == index => 1.0,
-            Some(_) => 0.0,
-            None => f64::NAN,
-        };
-        let potential: Vec<f64> = owners().map(potential).collect();
-        data.push(vtk::array(format!("potential, {name} at 1 V [V]"), potential));
+        let values = potential(run, triangles, column);
+        data.push(vtk::array(format!("potential, {name} at 1 V [V]"), values));
     }
     if let Some(state) = &run.solution.state {
         for (name, charges, shown) in [
             ("charge density, free and bound [C/m^2]", &state.charge, true),
             ("charge density, free [C/m^2]", &state.free_charge, false),
         ] {
-            data.push(charge_density(name.to_owned(), per_area(charges), shown));
+            data.push(charge_density(name.to_owned(), per_area(run, triangles, charges), shown));
         }
         if let Some(potential) = &state.potential {
-            let potential = of(potential);
+            let potential: Vec<f64> = triangles.iter().map(|&t| potential[t]).collect();
             data.push(vtk::array("potential [V]", potential.clone()));
             if run.case.has_atoms() {
                 let temperature = units::temperature(run.case);

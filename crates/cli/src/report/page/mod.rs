@@ -1,0 +1,530 @@
+//! `report.html`: results as one page that a browser opens without anything else.
+//!
+//! It is made of the files of a folder of results alone, so that `farad report` and `--report` give
+//! the same. Text of others (names, titles, the case) passes through `html`, which escapes it; a
+//! policy in the page forbids it to load anything. `chart` draws curves and maps of colours,
+//! `scene` packs the surface (`surface` reads it, `decimate` makes it smaller, `picture` draws it)
+//! for `viewer/viewer.js`, of which `viewer/viewer.min.js` is made with three.js by
+//! `npm ci && npm run build` in that folder.
+
+mod chart;
+mod colour;
+mod decimate;
+mod html;
+mod matrix;
+mod numbers;
+mod picture;
+mod png;
+mod scene;
+mod solve;
+mod study;
+mod surface;
+mod sweep;
+mod value;
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+
+use self::html::{Html, script_json};
+use self::scene::{Named, Scene};
+use self::value::{count, list, text, texts};
+use crate::report::units;
+use crate::terminal::exit::{Exit, Failure};
+
+/// The page's name in a folder of results.
+pub(crate) const FILE: &str = "report.html";
+
+/// How every page begins: by this a later run knows it as its own.
+const MARK: &str = "<!doctype html>\n<!-- farad-report/1 -->\n";
+
+/// No page is larger.
+const MOST_BYTES: usize = 5_000_000;
+
+/// Of them for the surface.
+const MOST_FOR_SURFACE: usize = 3_600_000;
+
+/// And for what is around everything else.
+const ROOM_FOR_REST: usize = 60_000;
+
+/// Rows beyond are left to the tables in the folder.
+const MOST_ROWS: usize = 400;
+
+/// Bytes of a case that are shown.
+const MOST_OF_CASE: usize = 200_000;
+
+const STYLE: &str = include_str!("style.css");
+const VIEWER: &str = include_str!("viewer/viewer.min.js");
+const LICENCE: &str = include_str!("viewer/three.LICENSE.txt");
+
+/// Whether the file in a folder of results is a page that this program made.
+pub(crate) fn is_in(folder: &Path) -> bool {
+    let mut start = [0; MARK.len()];
+    let opened = File::open(folder.join(FILE)).and_then(|mut file| file.read_exact(&mut start));
+    opened.is_ok() && start == *MARK.as_bytes()
+}
+
+/// What a kind of results puts on its page.
+#[derive(Debug, Default)]
+struct Content {
+    /// What was done, in a few words.
+    kind: &'static str,
+    /// Numbers at the top: what they are, and they.
+    facts: Vec<(String, String)>,
+    /// Sections before the surface, and those after it: identifier, heading, content.
+    first: Vec<(&'static str, String, Html)>,
+    then: Vec<(&'static str, String, Html)>,
+    /// Names on the surface; `None` where there is no surface to these results.
+    surface: Option<Named>,
+}
+
+/// The page of the results in `folder`, whose results.json has the text `index`.
+pub(crate) fn make(folder: &Path, index: &str) -> Result<String, Failure> {
+    let results: Value = serde_json::from_str(index).map_err(|error| {
+        Failure::new(Exit::BadInput, format!("results.json in {}: {error}", folder.display()))
+    })?;
+    let content = match text(&results["schema"]) {
+        "farad-results/1" => solve::content(folder, &results),
+        "farad-study/1" => study::content(&results),
+        "farad-sweep/1" => sweep::content(&results),
+        "farad-batch/1" => {
+            return Err(Failure::with_help(
+                Exit::BadInput,
+                format!("{} holds the results of many molecules", folder.display()),
+                "make the page of one: its results are in the folder of its name",
+            ));
+        }
+        other => {
+            return Err(Failure::with_help(
+                Exit::BadInput,
+                format!(
+                    "{} holds results of the form \"{other}\", which this version of farad does not know",
+                    folder.display()
+                ),
+                "pages are made of folders that farad solve, study or sweep wrote",
+            ));
+        }
+    };
+    let content = content.map_err(|error| Failure::io("make a page of", folder, &error))?;
+    page(folder, &results, content).map_err(|error| Failure::io("make a page of", folder, &error))
+}
+
+/// All of it, one after the other.
+fn page(folder: &Path, results: &Value, content: Content) -> std::io::Result<String> {
+    let Content { kind, facts, first, then, surface } = content;
+    let title = title(folder, results);
+    let mut head = Html::default();
+    head.raw(MARK).raw("<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    head.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    // Nothing is loaded, sent or opened, whatever the page says.
+    head.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n");
+    head.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    head.element("title", &format!("{title} - Farad")).raw("\n<style>\n").raw(STYLE);
+    head.raw("</style>\n</head>\n<body>\n<header>\n<p class=\"kind\">").text(kind).raw("</p>\n");
+    head.element("h1", &title).raw("\n<p class=\"made\">");
+    head.text(text(&results["program"])).raw(" · case ").text(text(&results["case"]));
+    head.raw(" · page made on ").text(&today()).raw("</p>\n</header>\n<main>\n");
+    head.part(&notices(results));
+    if !facts.is_empty() {
+        head.raw("<dl class=\"facts\">\n");
+        for (name, value) in &facts {
+            head.raw("<div>").element("dt", name).element("dd", value).raw("</div>\n");
+        }
+        head.raw("</dl>\n");
+    }
+    let mut end = Html::default();
+    end.raw("</main>\n<footer><p>Made by ").text(&format!("farad {}", env!("CARGO_PKG_VERSION")));
+    end.raw(" from the files next to it. Nothing on this page is loaded from elsewhere.</p>\n");
+
+    let mut sections = first;
+    let before = sections.len();
+    sections.extend(then);
+    sections.push(("case", "Case".to_owned(), case(folder, results)));
+    let mut scripts = Html::default();
+    if let Some(named) = surface {
+        let used = sections.iter().map(|section| section.2.len()).sum::<usize>();
+        let used = used + head.len() + VIEWER.len() + LICENCE.len() + ROOM_FOR_REST;
+        let room = MOST_BYTES.saturating_sub(used).min(MOST_FOR_SURFACE);
+        let scene = scene::of_folder(folder, &named, room);
+        let view = viewer(&scene, text(&results["mesh"]["unit"]));
+        sections.insert(before, ("surface", "Surface".to_owned(), view));
+        if let Ok(Some(scene)) = &scene {
+            end.raw("<details><summary>Licence of three.js, which draws the view</summary><pre>");
+            end.text(LICENCE).raw("</pre></details>\n");
+            scripts.raw("<script type=\"application/json\" id=\"scene-about\">");
+            scripts.raw(&script_json(&scene.about)).raw("</script>\n");
+            scripts.raw("<script type=\"text/plain\" id=\"scene-data\">").raw(&scene.data);
+            scripts.raw("</script>\n<script>\n").raw(VIEWER).raw("</script>\n");
+        }
+    }
+    sections.retain(|section| !section.2.is_empty());
+
+    head.raw("<nav aria-label=\"Contents\"><ul>");
+    for (id, heading, _) in &sections {
+        head.raw(&format!("<li><a href=\"#{id}\">")).text(heading).raw("</a>");
+    }
+    head.raw("</ul></nav>\n");
+    for (id, heading, part) in &sections {
+        head.raw(&format!("<section id=\"{id}\">\n")).element("h2", heading).raw("\n");
+        head.part(part).raw("</section>\n");
+    }
+    head.part(&end).raw("</footer>\n").part(&scripts).raw("</body>\n</html>\n");
+    Ok(head.into_text())
+}
+
+/// The case's title; of results that have none the folder's name.
+fn title(folder: &Path, results: &Value) -> String {
+    let given = text(&results["title"]).trim().to_owned();
+    if !given.is_empty() {
+        return given;
+    }
+    let case =
+        Path::new(text(&results["case"])).file_stem().map(|s| s.to_string_lossy().into_owned());
+    let folder = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    case.filter(|case| !case.is_empty()).or(folder).unwrap_or_else(|| "Results".to_owned())
+}
+
+/// Whether results are to be trusted, before anything else.
+fn notices(results: &Value) -> Html {
+    let mut html = Html::default();
+    let status = text(&results["status"]);
+    let told = match status {
+        "complete" => None,
+        "not_converged" => Some((
+            "Not converged",
+            "The solver stopped before it reached its tolerance. The numbers below are what it had then.",
+        )),
+        "checks_failed" => Some((
+            "Self-checks failed",
+            "At least one self-check is above ten times its bound. The numbers below are not to be used.",
+        )),
+        "accuracy_not_reached" => Some((
+            "Accuracy not reached",
+            "The numbers are good to their error bars, which are longer than what was asked for.",
+        )),
+        "incomplete" => {
+            Some(("Incomplete", "A mesh failed. What was found on the meshes before it is below."))
+        }
+        _ => Some(("Unknown status", "These results do not say how they ended.")),
+    };
+    let mut warnings: Vec<(String, &Value)> =
+        list(&results["warnings"]).iter().map(|warning| (String::new(), warning)).collect();
+    for mesh in list(&results["meshes"]) {
+        let on = format!("{} triangles: ", count(&mesh["triangles"]).unwrap_or_default());
+        warnings.extend(list(&mesh["warnings"]).iter().map(|warning| (on.clone(), warning)));
+    }
+    let names = texts(&results["parameters"]);
+    for run in list(&results["runs"]) {
+        let each = names.iter().zip(list(&run["parameters"]));
+        let on = each.map(|(name, value)| format!("{name} = {}", sweep::label(value)));
+        let on = on.collect::<Vec<_>>().join(", ") + ": ";
+        warnings.extend(list(&run["warnings"]).iter().map(|warning| (on.clone(), warning)));
+    }
+    // Errors before warnings.
+    warnings.sort_by_key(|(_, warning)| text(&warning["severity"]) != "error");
+    if let Some((word, meaning)) = told {
+        html.raw("<div class=\"notice error\" role=\"alert\"><strong>").text(word);
+        html.raw("</strong> ").text(meaning);
+        let failed = &results["failed"];
+        if failed.is_object() {
+            html.raw("<br>").text(&format!(
+                "The mesh of {} triangles: {}",
+                count(&failed["triangles"]).unwrap_or_default(),
+                text(&failed["message"])
+            ));
+        }
+        html.raw("</div>\n");
+    }
+    if warnings.is_empty() {
+        if told.is_none() {
+            html.raw("<div class=\"notice good\"><strong>Complete</strong> All self-checks passed.</div>\n");
+        }
+        return html;
+    }
+    let is_error = text(&warnings[0].1["severity"]) == "error";
+    html.raw(&format!("<div class=\"notice {}\">", if is_error { "error" } else { "warning" }));
+    let count = units::counted(warnings.len(), "self-check");
+    html.element("strong", &format!("{count} above the bound")).raw("<ul>\n");
+    for (on, warning) in warnings.iter().take(MOST_ROWS) {
+        html.raw("<li>");
+        if text(&warning["severity"]) == "error" {
+            html.raw("<b>Error:</b> ");
+        }
+        html.text(on).text(text(&warning["message"])).raw("\n");
+    }
+    html.raw("</ul></div>\n");
+    html
+}
+
+/// The view, its controls and the picture in its place.
+fn viewer(scene: &std::io::Result<Option<Scene>>, unit: &str) -> Html {
+    let mut html = Html::default();
+    let scene = match scene {
+        Ok(Some(scene)) => scene,
+        Ok(None) => {
+            html.raw("<p class=\"note\">These results have no surface to show: the case asks for none (<code>output.vtk = \"none\"</code>), or its file is gone.</p>\n");
+            return html;
+        }
+        Err(error) => {
+            html.raw("<p class=\"note\">The surface cannot be shown: ");
+            html.text(&error.to_string()).raw(".</p>\n");
+            return html;
+        }
+    };
+    let about = &scene.about;
+    let has = |kind: &str| about.fields.iter().any(|field| field.kind == kind);
+    let shown = about.fields.first();
+    html.raw("<div id=\"scene\">\n<div class=\"controls\"><label>Colour by <select id=\"scene-quantity\">");
+    for (kind, word) in [("charge", "charge density"), ("potential", "potential")] {
+        if has(kind) {
+            html.raw(&format!("<option value=\"{kind}\">{word}</option>"));
+        }
+    }
+    html.raw("<option value=\"body\">conductor</option></select></label>");
+    html.raw("<label class=\"slider\">Excitation <input id=\"scene-excitation\" type=\"range\" min=\"0\" value=\"0\" step=\"1\"></label>");
+    html.raw("<output id=\"scene-excitation-name\" for=\"scene-excitation\">");
+    html.text(shown.map_or("", |field| &field.name)).raw("</output>");
+    let sides = if about.triangles <= 20_000 { " checked" } else { "" };
+    html.raw(&format!("<label><input id=\"scene-sides\" type=\"checkbox\"{sides}> mesh</label>"));
+    html.raw("<button id=\"scene-reset\" type=\"button\">Reset view</button></div>\n");
+    html.raw("<div class=\"stage\"><canvas id=\"scene-canvas\" tabindex=\"0\" aria-label=\"The surface; drag to turn it, arrow keys turn it too\"></canvas>");
+    html.raw("<img id=\"scene-picture\" alt=\"The surface, coloured by ");
+    html.text(shown.map_or("conductor", |field| field.label));
+    html.raw("\" src=\"data:image/png;base64,").raw(&scene.picture).raw("\">");
+    html.raw(
+        "<div id=\"scene-tip\" hidden></div></div>\n<p id=\"scene-why\" class=\"note\"></p>\n",
+    );
+    html.raw("<noscript><p class=\"note\">Without JavaScript this is a picture; with it, the surface can be turned.</p></noscript>\n");
+    // The picture's own scale, which the viewer changes.
+    html.raw("<div id=\"scene-legend\" class=\"scale\"");
+    let map = shown.map_or(colour::SEQUENTIAL, |f| match f.map {
+        "diverging" => colour::DIVERGING,
+        _ => colour::SEQUENTIAL,
+    });
+    let stops: Vec<String> = map.iter().map(|stop| colour::hex(*stop)).collect();
+    let (low, high) = shown.map_or((0.0, 1.0), |field| (field.low, field.high));
+    let label = shown.map_or_else(String::new, |f| format!("{} in {}", f.label, f.unit));
+    html.raw(if shown.is_none() { " hidden>" } else { ">" });
+    html.raw("<div class=\"axis\"><span id=\"scene-unit\">").text(&label);
+    html.raw("</span></div><span id=\"scene-ramp\" class=\"ramp\" style=\"background:linear-gradient(to right,");
+    html.raw(&stops.join(",")).raw(")\"></span><div class=\"ends\"><span id=\"scene-low\">");
+    html.text(&chart::short(three(low))).raw("</span><span id=\"scene-middle\">");
+    html.text(&chart::short(three((low + high) / 2.0))).raw("</span><span id=\"scene-high\">");
+    html.text(&chart::short(three(high))).raw("</span></div></div>\n");
+    html.raw("<ul id=\"scene-bodies\" class=\"legend\"");
+    html.raw(if shown.is_some() { " hidden>" } else { ">" });
+    let bodies = &about.bodies[..about.bodies.len() - 1];
+    for body in bodies.iter().take(40) {
+        let fill = colour::hex(body.colour);
+        html.raw(&format!("<li><span class=\"key\" style=\"background:{fill}\"></span>"));
+        html.text(&body.name);
+    }
+    if bodies.len() > 40 {
+        html.raw("<li>").text(&format!("and {} more: point at them", bodies.len() - 40));
+    }
+    html.raw("</ul>\n<p class=\"note\">");
+    let all = units::count(scene.of_triangles as u64);
+    if about.triangles < scene.of_triangles {
+        let few = units::count(about.triangles as u64);
+        html.text(&format!(
+            "Shown are {few} triangles in place of {all}: vertices that are close together were joined, and values are means weighted by area, which keep the charge of every conductor. "
+        ));
+    } else {
+        html.text(&format!("All {all} triangles are shown. "));
+    }
+    if scene.left_out > 0 {
+        html.text(&format!(
+            "{} of the surface file are left out here. ",
+            units::counted(scene.left_out, "further excitation")
+        ));
+    }
+    html.text(&format!(
+        "Coordinates are in {}. Colours end where 3 % of the surface lie beyond, since charge is singular at edges.",
+        unit.replace("um", "µm")
+    ));
+    html.raw("<span class=\"live\"> Drag to turn, click and use the wheel to zoom, drag with the right button to move.</span>");
+    html.raw("</p>\n</div>\n");
+    html
+}
+
+fn three(value: f64) -> f64 {
+    units::three_digits(value)
+}
+
+/// The case as it was given, and with every default filled in.
+fn case(folder: &Path, results: &Value) -> Html {
+    let mut html = Html::default();
+    let mut show = |name: &str, text: &str, is_open: bool| {
+        let mut end = text.len().min(MOST_OF_CASE);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        html.raw(if is_open { "<details open><summary>" } else { "<details><summary>" });
+        html.text(name).raw("</summary><pre>").text(&text[..end]);
+        if end < text.len() {
+            html.raw("\n...");
+        }
+        html.raw("</pre></details>\n");
+    };
+    let given = text(&results["case_text"]);
+    if !given.is_empty() {
+        show(text(&results["case"]), given, given.lines().count() <= 120);
+    }
+    if let Ok(resolved) = std::fs::read_to_string(folder.join("case.resolved.toml")) {
+        show("case.resolved.toml, with every default filled in", &resolved, given.is_empty());
+    }
+    html
+}
+
+/// The files of the results.
+fn files(results: &Value) -> Html {
+    let mut html = Html::default();
+    let mut names = texts(&results["files"]);
+    names.sort();
+    html.raw("<p>");
+    for (index, name) in names.iter().take(MOST_ROWS).enumerate() {
+        html.raw(if index == 0 { "" } else { ", " }).element("code", name);
+    }
+    if names.len() > MOST_ROWS {
+        html.text(&format!(" and {} more", names.len() - MOST_ROWS));
+    }
+    html.raw("</p>\n");
+    html
+}
+
+/// A table whose rows end where a page gets too long, with a word on the others.
+fn limited(header: &[String], rows: Vec<Vec<String>>, others: &str) -> Html {
+    let total = rows.len();
+    let mut html = html::table(header, rows.into_iter().take(MOST_ROWS));
+    if total > MOST_ROWS {
+        html.raw("<p class=\"note\">").text(&format!(
+            "{} more rows are in {others}.",
+            units::count((total - MOST_ROWS) as u64)
+        ));
+        html.raw("</p>\n");
+    }
+    html
+}
+
+/// The day, in words, by the clock of Greenwich.
+fn today() -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    date(seconds / 86_400)
+}
+
+/// The date of a day by its number from 1970 on. See H. Hinnant, chrono-compatible low-level date
+/// algorithms, 2013, `civil_from_days`.
+fn date(days: u64) -> String {
+    const MONTHS: [&str; 12] = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ];
+    let z = days + 719_468;
+    let (era, day) = (z / 146_097, z % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let of_month = day - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 2, 0) } else { (month - 10, 1) };
+    format!("{of_month} {} {}", MONTHS[month as usize], year + 400 * era + later)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::vtk;
+
+    #[test]
+    fn days_have_dates() {
+        assert_eq!(date(0), "1 January 1970");
+        assert_eq!(date(11_016), "29 February 2000");
+        assert_eq!(date(20_784), "27 November 2026");
+        assert_eq!(date(47_541), "1 March 2100");
+    }
+
+    /// Whatever is on the page comes with it.
+    #[test]
+    fn the_viewer_loads_nothing() {
+        assert!(VIEWER.len() < 700_000);
+        assert!(!VIEWER.contains("</script"));
+        for word in ["importScripts", "XMLHttpRequest(", "https://"] {
+            assert!(!VIEWER.contains(word), "{word}");
+        }
+        // A name of an XML namespace is no address.
+        assert_eq!(
+            VIEWER.matches("http://").count(),
+            VIEWER.matches("http://www.w3.org/1999/xhtml").count()
+        );
+        assert!(LICENCE.contains("MIT") && LICENCE.contains("three.js authors"));
+    }
+
+    /// A million triangles and ten excitations, as files have them: the page is small, says what it
+    /// shows, and each body keeps its charge.
+    #[test]
+    fn large_surfaces_fit() {
+        let sphere = mesh::generate::Sphere {
+            radius: 1.0,
+            base: mesh::generate::SphereBase::Icosahedron,
+            resolution: mesh::generate::Resolution::Elements(1_000_000),
+        };
+        let mesh = sphere.build().unwrap();
+        let count = mesh.triangles.len();
+        let area: Vec<f64> = mesh::quality::areas(&mesh);
+        let centroids = mesh::quality::centroids(&mesh);
+        let of_body = |c: &[f64; 3]| i32::from(c[2] > 0.3);
+        let body: Vec<i32> = centroids.iter().map(of_body).collect();
+        let conductors = ["below", "above"].map(str::to_owned).to_vec();
+        let mut data =
+            vec![vtk::array("body id", body.clone()), vtk::array("area [m^2]", area.clone())];
+        let charge = |c: &[f64; 3]| 1e-6 * (1.0 + (9.0 * c[0]).sin() * (7.0 * c[1]).cos());
+        let charges: Vec<f64> = centroids.iter().map(charge).collect();
+        for name in &conductors {
+            let title = format!("charge density, {name} at 1 V [C/m^2]");
+            data.push(vtk::array(title, charges.clone()));
+        }
+        let folder = std::env::temp_dir().join(format!("farad-large-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let grid = vtk::SurfaceGrid::of(&mesh, 0..count, data);
+        let mut out = std::io::BufWriter::new(File::create(folder.join("surface.vtu")).unwrap());
+        vtk::write(&mut out, grid, true).unwrap();
+        drop(out);
+        let index = serde_json::json!({
+            "schema": "farad-results/1", "status": "complete", "title": "large",
+            "mesh": {"triangles": count, "unit": "m"},
+            "capacitance": {"conductors": conductors, "columns": conductors},
+        });
+        let page = make(&folder, &index.to_string()).unwrap();
+        let surface = surface::Surface::open(&folder).unwrap().unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(page.len() < MOST_BYTES, "{} bytes", page.len());
+        assert!(page.contains("triangles in place of "));
+
+        // Values times the areas that they stand for.
+        let id = |t: usize| surface.body[surface.cell[t] as usize];
+        let small = decimate::decimated(&surface.vertices, &surface.triangles, id, 50_000);
+        assert!(small.triangles.len() <= 50_000 && small.triangles.len() > 15_000);
+        let mut kept = [0.0; 2];
+        for (t, target) in small.target.iter().enumerate() {
+            kept[small.body[*target as usize] as usize] += area[t] * charges[t];
+        }
+        for (k, kept) in kept.iter().enumerate() {
+            let own = (0..count).filter(|&t| body[t] == k as i32);
+            let all: f64 = own.map(|t| area[t] * charges[t]).sum();
+            // The sum of a million terms in another order.
+            assert!((kept - all).abs() < 1e-9 * all, "{kept} {all}");
+        }
+    }
+}
