@@ -9,6 +9,7 @@ import numpy.typing as npt
 _Floats = npt.NDArray[np.float64]
 _Vector = tuple[float, float, float]
 
+__all__: list[str]
 __version__: str
 
 def matrix_text(

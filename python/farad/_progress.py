@@ -56,6 +56,7 @@ class _Bars:
             self.stage = event["stage"]
             self.bar = self.tqdm(total=event["total"] or None, desc=self.stage, leave=False)
         if self.bar is not None:
+            self.bar.total = event["total"] or None
             self.bar.n = event["done"]
             if event["residual"] is not None:
                 self.bar.set_postfix_str(f"residual {event['residual']:.1e}", refresh=False)

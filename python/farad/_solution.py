@@ -353,5 +353,7 @@ class Solution:
         """Tell the user what is doubtful."""
         texts = [text for text, is_routine in self._found.notes if not is_routine]
         texts += [warning.message for warning in self.warnings if not warning.is_error]
-        for text in [*texts, *self.problems()]:
+        # What makes it useless is one warning.
+        found = self.problems()
+        for text in [*texts, *(["\n".join(found)] if found else [])]:
             _warnings.warn(text, FaradWarning, stacklevel=level)
