@@ -78,17 +78,31 @@ def indices(what: str, values: ArrayLike, limit: int) -> npt.NDArray[np.uint32]:
     return np.ascontiguousarray(array, dtype=np.uint32)
 
 
+def name(what: str, value: Any) -> str:
+    """A string that UTF-8 can write."""
+    if not isinstance(value, str):
+        raise InputError(f"{what} is {value!r}; it must be a string")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{what} is {value!r}, which is no valid text: {error}") from error
+    return value
+
+
+def flag(what: str, value: Any) -> bool | None:
+    """Yes, no or nothing said."""
+    if value is None or isinstance(value, (bool, np.bool_)):
+        return value if value is None else bool(value)
+    raise InputError(f"{what} is {value!r}; it must be True or False")
+
+
 def names(what: str, value: Names) -> list[str]:
     """One name or several."""
     if isinstance(value, str):
-        return [value]
+        return [name(what, value)]
     if not isinstance(value, Iterable):
         raise InputError(f"{what} is {value!r}; it must be a name or a list of names")
-    found = list(value)
-    for name in found:
-        if not isinstance(name, str):
-            raise InputError(f"{what} has {name!r}; it must be names")
-    return found
+    return [name(f"one of {what}", one) for one in value]
 
 
 def optional(module: str, extra: str, purpose: str) -> ModuleType:

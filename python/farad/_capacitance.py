@@ -76,7 +76,9 @@ class CapacitanceMatrix:
         known = _arrays.names("names", names)
         if maxwell.shape != (len(known), len(known)):
             raise InputError(f"values have the shape {maxwell.shape}, for {len(known)} names")
-        return cls(known, list(known), maxwell, _mutual(maxwell), title=title)
+        if len(set(known)) != len(known):
+            raise InputError(f"two conductors have one name: {', '.join(known)}")
+        return cls(known, list(known), maxwell, _mutual(maxwell), title=_arrays.name("title", title))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.array(self.values, dtype=dtype) if copy in (None, True) else self.values
@@ -139,6 +141,8 @@ class CapacitanceMatrix:
     def _text(self, form: str, threshold: float = 0.0) -> str:
         if self.names != self.columns:
             raise InputError("only a whole matrix is written; this one has the columns of some nets")
+        if not self.names:
+            raise InputError("there are no conductors, and so no matrix to write")
         mark = f"; {self.mark}" if self.mark else ""
         return _farad.matrix_text(form, self.names, np.ascontiguousarray(self.values), self.title, mark, threshold)
 

@@ -77,10 +77,10 @@ class Fmm:
         self._options: dict[str, Any] = {
             "tolerance": _arrays.number("tolerance", tolerance),
             "kappa": _arrays.number("kappa", kappa),
-            "precision": precision,
-            "mode": str(mode),
+            "precision": None if precision is None else _arrays.name("precision", precision),
+            "mode": _arrays.name("mode", mode),
             "densities": _arrays.count("densities", densities),
-            "backend": str(backend),
+            "backend": _arrays.name("backend", backend),
             "gpu": _arrays.count("gpu", gpu, least=0),
         }
         self._lock = threading.Lock()

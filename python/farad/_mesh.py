@@ -108,6 +108,8 @@ class Mesh:
         unit : str
             Unit of its coordinates.
         """
+        if not hasattr(mesh, "cells") or not hasattr(mesh, "points"):
+            raise InputError(f"{type(mesh).__name__} is no meshio.Mesh")
         vertices = _arrays.points("the points of the mesh", _in_space(mesh.points))
         labels = _meshio_groups(mesh)
         corners: list[npt.NDArray[Any]] = []
@@ -153,6 +155,8 @@ class Mesh:
         unit : str
             Unit of its coordinates.
         """
+        if not hasattr(mesh, "extract_surface"):
+            raise InputError(f"{type(mesh).__name__} is no data set of PyVista")
         surface = mesh if hasattr(mesh, "is_all_triangles") else mesh.extract_surface()
         if not surface.is_all_triangles:
             surface = surface.triangulate()
@@ -500,9 +504,7 @@ class Mesh:
 
 
 def _unit(unit: Any) -> str:
-    if not isinstance(unit, str):
-        raise InputError(f"unit is {unit!r}; it must be a name such as \"mm\"")
-    return unit
+    return _arrays.name("unit", unit)
 
 
 def _groups(

@@ -67,7 +67,7 @@ class Surface:
         self._surface = _farad.Surface(mesh._mesh)
         self._mesh = mesh
         self._tolerance = _arrays.number("tolerance", tolerance)
-        self._backend = str(backend)
+        self._backend = _arrays.name("backend", backend)
         self._gpu = _arrays.count("gpu", gpu, least=0)
 
     @property
@@ -82,11 +82,11 @@ class Surface:
 
     def dimension(self, space: Space = "constant") -> int:
         """How many coefficients functions of a space have."""
-        return self._surface.dimension(str(space))
+        return self._surface.dimension(_arrays.name("space", space))
 
     def weights(self, space: Space = "constant") -> Floats:
         """Integrals of the functions that are 1 in one coefficient and 0 in the others."""
-        return self._surface.weights(str(space))
+        return self._surface.weights(_arrays.name("space", space))
 
     def _operator(self, kind: Kind, test: str, trial: str, columns: int) -> Any:
         _arrays.optional("scipy.sparse.linalg", "scipy", "a layer operator")

@@ -290,11 +290,11 @@ class Problem:
         """
         return self._of(
             self._problem.wanted(
-                forces,
-                polarisability,
-                surface_values,
-                error_bars,
-                lenient,
+                _arrays.flag("forces", forces),
+                _arrays.flag("polarisability", polarisability),
+                _arrays.flag("surface_values", surface_values),
+                _arrays.flag("error_bars", error_bars),
+                _arrays.flag("lenient", lenient),
                 None if nets is None else _arrays.names("nets", nets),
             )
         )
@@ -393,16 +393,16 @@ class Problem:
         goal = None if accuracy is None else _arrays.number("accuracy", accuracy)
         choices = {
             "accuracy": goal,
-            "of": str(of),
+            "of": _arrays.name("of", of),
             "max_time": None if max_time is None else _arrays.number("max_time", max_time),
             "tolerance": _arrays.number("tolerance", tolerance),
             "fmm_tolerance": None if fmm_tolerance is None else _arrays.number("fmm_tolerance", fmm_tolerance),
-            "method": str(method),
-            "density": str(density),
-            "backend": str(backend),
+            "method": _arrays.name("method", method),
+            "density": _arrays.name("density", density),
+            "backend": _arrays.name("backend", backend),
             "gpu": _arrays.count("gpu", gpu, least=0),
             "threads": None if threads is None else _arrays.count("threads", threads),
-            "memory_limit": _memory.available() if memory_limit is None else _arrays.count("memory_limit", int(memory_limit)),
+            "memory_limit": _limit(memory_limit),
             "max_iterations": _arrays.count("max_iterations", max_iterations),
             "restart": _arrays.count("restart", restart),
         }
@@ -459,10 +459,20 @@ class Problem:
         return f"<farad.Problem on {len(self.mesh):,} triangles: conductors {found}{media}>"
 
 
+def _limit(memory_limit: float | None) -> int | None:
+    """Bytes that may be used; None for any number."""
+    if memory_limit is None:
+        return _memory.available()
+    limit = _arrays.number("memory_limit", memory_limit)
+    if not limit > 0:
+        raise InputError(f"memory_limit is {memory_limit}; it must be a number of bytes above 0")
+    return int(limit) if limit < 2**63 else None
+
+
 def _name(name: Any) -> str:
-    if not isinstance(name, str) or not name:
-        raise InputError(f"a name is {name!r}; it must be a string that is not empty")
-    return name
+    if name == "":
+        raise InputError("a name is ''; it must not be empty")
+    return _arrays.name("a name", name)
 
 
 def _axis(axis: Any) -> int:

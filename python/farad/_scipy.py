@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator
 
-from ._arrays import Floats, floats
+from ._arrays import Floats, floats, name
 from ._errors import InputError
 from ._operators import _TRANSPOSED
 
@@ -22,7 +22,7 @@ class LayerOperator(LinearOperator):  # type: ignore[misc]
     def __init__(self, surface: Surface, kind: Kind, test: str, trial: str, columns: int) -> None:
         self._surface, self._kind, self._spaces, self._columns = surface, kind, (test, trial), columns
         self._operator = surface._surface.operator(
-            kind, str(test), str(trial), surface._tolerance, columns, surface._backend, surface._gpu
+            kind, name("test", test), name("trial", trial), surface._tolerance, columns, surface._backend, surface._gpu
         )
         self._transposed: LayerOperator | None = None
         super().__init__(np.dtype(np.float64), self._operator.shape)

@@ -237,7 +237,11 @@ class Solution:
     @cached_property
     def forces(self) -> dict[str, Force]:
         """Forces on bodies; empty unless wanted."""
-        return {force["name"]: Force(**force) for force in self._found.forces}
+        vectors = ("force", "torque", "about")
+        return {
+            force["name"]: Force(**{**force, **{key: tuple(force[key]) for key in vectors}})
+            for force in self._found.forces
+        }
 
     @property
     def polarisability(self) -> Floats | None:

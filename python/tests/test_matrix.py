@@ -103,6 +103,10 @@ def test_what_is_wrong_is_told(matrix, tmp_path):
         matrix["pad_a"]
     with pytest.raises(farad.InputError, match="for 2 names"):
         farad.CapacitanceMatrix.of(["a", "b"], VALUES)
+    with pytest.raises(farad.InputError, match="one name"):
+        farad.CapacitanceMatrix.of(["a", "a"], np.eye(2))
+    with pytest.raises(farad.InputError, match="no conductors"):
+        farad.CapacitanceMatrix.of([], np.zeros((0, 0))).to_spice()
     with pytest.raises(farad.InputError, match="form is"):
         matrix.to_pandas("spice")
     with pytest.raises(farad.InputError, match="threshold is -1"):

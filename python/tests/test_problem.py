@@ -153,6 +153,7 @@ def test_polarisability_and_forces():
     pair = farad.Mesh.two_spheres(1.0, 4.0, elements=500, order=3)
     held = farad.Problem(pair).conductor("left", potential=1.0).conductor("right", potential=1.0)
     forces = held.want(forces=True).solve().forces
+    assert isinstance(forces["right"].force, tuple)
     assert forces["right"].force[0] > 0 > forces["left"].force[0]
     assert forces["right"].force[0] == pytest.approx(-forces["left"].force[0], rel=1e-3)
 
