@@ -9,7 +9,18 @@ import numpy.typing as npt
 _Floats = npt.NDArray[np.float64]
 _Vector = tuple[float, float, float]
 
-__all__: list[str]
+__all__ = [
+    "Mesh",
+    "Operator",
+    "Plan",
+    "Problem",
+    "Solution",
+    "Solver",
+    "Surface",
+    "__version__",
+    "matrix_text",
+]
+
 __version__: str
 
 def matrix_text(
@@ -170,16 +181,7 @@ class Plan:
         cls,
         sources: _Floats,
         targets: _Floats | None,
-        *,
-        tolerance: float,
-        kappa: float,
-        precision: str | None,
-        mode: str,
-        densities: int,
-        gradient: bool,
-        dipoles: bool,
-        backend: str,
-        gpu: int,
+        choices: Mapping[str, Any],
     ) -> Plan: ...
     def apply(
         self,
@@ -202,12 +204,8 @@ class Surface:
     def operator(
         self,
         kind: str,
-        test: str,
-        trial: str,
-        tolerance: float,
-        columns: int,
-        backend: str,
-        gpu: int,
+        spaces: tuple[str, str],
+        choices: Mapping[str, Any],
     ) -> Operator: ...
 
 @final

@@ -88,9 +88,8 @@ class Fmm:
         self._plan = self._make(*self._planned)
 
     def _make(self, gradient: bool, dipoles: bool) -> _farad.Plan:
-        return _farad.Plan(
-            self._sources, self._targets, gradient=gradient, dipoles=dipoles, **self._options
-        )
+        choices = {**self._options, "gradient": gradient, "dipoles": dipoles}
+        return _farad.Plan(self._sources, self._targets, choices)
 
     def _plan_for(self, gradient: bool, dipoles: bool) -> _farad.Plan:
         with self._lock:

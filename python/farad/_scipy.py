@@ -21,9 +21,14 @@ class LayerOperator(LinearOperator):  # type: ignore[misc]
 
     def __init__(self, surface: Surface, kind: Kind, test: str, trial: str, columns: int) -> None:
         self._surface, self._kind, self._spaces, self._columns = surface, kind, (test, trial), columns
-        self._operator = surface._surface.operator(
-            kind, name("test", test), name("trial", trial), surface._tolerance, columns, surface._backend, surface._gpu
-        )
+        spaces = (name("test", test), name("trial", trial))
+        choices = {
+            "tolerance": surface._tolerance,
+            "columns": columns,
+            "backend": surface._backend,
+            "gpu": surface._gpu,
+        }
+        self._operator = surface._surface.operator(kind, spaces, choices)
         self._transposed: LayerOperator | None = None
         super().__init__(np.dtype(np.float64), self._operator.shape)
 

@@ -23,6 +23,16 @@ pub(crate) struct Operator {
     shape: (usize, usize),
 }
 
+/// Choices for an operator.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+struct Choices {
+    tolerance: f64,
+    columns: usize,
+    backend: String,
+    gpu: usize,
+}
+
 fn space(what: &str, word: &str) -> Result<FunctionSpace, Failure> {
     match word {
         "constant" => Ok(FunctionSpace::Constant),
@@ -83,18 +93,15 @@ impl Surface {
         &self,
         py: Python<'_>,
         kind: &str,
-        test: &str,
-        trial: &str,
-        tolerance: f64,
-        columns: usize,
-        backend: &str,
-        gpu: usize,
+        spaces: (String, String),
+        choices: Choices,
     ) -> PyResult<Operator> {
         let surface = Arc::clone(&self.0);
         let raise = |failure: Failure| failure.raise(py);
-        let test = self::test(test).map_err(raise)?;
-        let trial = space("trial", trial).map_err(raise)?;
-        let backend = self::backend(backend).map_err(raise)?;
+        let test = test(&spaces.0).map_err(raise)?;
+        let trial = space("trial", &spaces.1).map_err(raise)?;
+        let backend = backend(&choices.backend).map_err(raise)?;
+        let Choices { tolerance, columns, gpu, .. } = choices;
         let options = OperatorOptions { tolerance, columns: columns.max(1), backend, gpu };
         let kind = kind.to_owned();
         run::watched(py, None, None, move |_, pool| {

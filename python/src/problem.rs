@@ -66,7 +66,7 @@ const IMAGES: f64 = 0.1;
 const OF_ACCURACY: f64 = 0.1;
 
 /// One of some words.
-fn choice<T>(what: &str, word: &str, all: &[(&str, T)]) -> Result<T, Failure>
+pub(crate) fn choice<T>(what: &str, word: &str, all: &[(&str, T)]) -> Result<T, Failure>
 where
     T: Copy,
 {

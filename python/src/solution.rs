@@ -11,6 +11,9 @@ use pyo3::types::PyDict;
 use crate::arrays::{of_points, of_rows};
 use crate::surface::Mesh;
 
+/// A matrix and its bars, if they are known.
+type WithBars<'py> = (Bound<'py, PyArray2<f64>>, Option<Bound<'py, PyArray2<f64>>>);
+
 /// A solution with the problem on the mesh that it was found on.
 #[pyclass(frozen, module = "farad._farad")]
 pub(crate) struct Solution {
@@ -275,10 +278,7 @@ impl Solution {
 
     /// Polarisability over 4 pi eps0 in the cube of the unit, and its bars.
     #[getter]
-    fn polarisability<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<Option<(Bound<'py, PyArray2<f64>>, Option<Bound<'py, PyArray2<f64>>>)>> {
+    fn polarisability<'py>(&self, py: Python<'py>) -> PyResult<Option<WithBars<'py>>> {
         let Some(of) = &self.solution.polarisability else { return Ok(None) };
         let bars = self.solution.bars().and_then(|bars| bars.polarisability);
         let bars = bars.map(|bars| of_points(py, &bars)).transpose()?;

@@ -9,8 +9,51 @@ use pyo3::types::PyDict;
 
 use crate::arrays;
 use crate::error::Failure;
-use crate::problem::{backend, check_gpu};
+use crate::problem::{backend, check_gpu, choice};
 use crate::run::{self, locked};
+
+/// Potentials and gradients, those that are wanted.
+type Sums<'py> = (Option<Bound<'py, PyArray1<f64>>>, Option<Bound<'py, PyArray1<f64>>>);
+
+/// Choices for a plan.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+struct Choices {
+    tolerance: f64,
+    kappa: f64,
+    precision: Option<String>,
+    mode: String,
+    densities: usize,
+    gradient: bool,
+    dipoles: bool,
+    backend: String,
+    gpu: usize,
+}
+
+impl Choices {
+    fn options(&self) -> Result<Options, Failure> {
+        let precisions = [("single", Precision::Single), ("double", Precision::Double)];
+        let precision = self.precision.as_ref();
+        let modes = [
+            ("auto", Mode::Auto),
+            ("fmm", Mode::Fmm),
+            ("treecode", Mode::Treecode),
+            ("direct", Mode::Direct),
+        ];
+        Ok(Options {
+            kernel: Kernel::Yukawa { kappa: self.kappa },
+            tolerance: self.tolerance,
+            precision: precision.map(|word| choice("precision", word, &precisions)).transpose()?,
+            mode: choice("mode", &self.mode, &modes)?,
+            densities: self.densities.max(1),
+            gradient: self.gradient,
+            dipoles: self.dipoles,
+            backend: backend(&self.backend)?,
+            gpu: self.gpu,
+            ..Options::default()
+        })
+    }
+}
 
 /// A sum whose geometry has been processed.
 #[pyclass(frozen, module = "farad._farad")]
@@ -23,58 +66,14 @@ pub(crate) struct Plan {
 #[pymethods]
 impl Plan {
     #[new]
-    #[pyo3(signature = (sources, targets, *, tolerance, kappa, precision, mode, densities, gradient, dipoles, backend, gpu))]
+    #[pyo3(signature = (sources, targets, choices))]
     fn new(
         py: Python<'_>,
         sources: PyReadonlyArray2<'_, f64>,
         targets: Option<PyReadonlyArray2<'_, f64>>,
-        tolerance: f64,
-        kappa: f64,
-        precision: Option<&str>,
-        mode: &str,
-        densities: usize,
-        gradient: bool,
-        dipoles: bool,
-        backend: &str,
-        gpu: usize,
+        choices: Choices,
     ) -> PyResult<Self> {
-        let wrong = |why: String| Failure::input(why).raise(py);
-        let precision = match precision {
-            None => None,
-            Some("single") => Some(Precision::Single),
-            Some("double") => Some(Precision::Double),
-            Some(other) => {
-                return Err(wrong(format!(
-                    "precision is \"{other}\"; it must be \"single\", \"double\" or None"
-                )));
-            }
-        };
-        let mode = match mode {
-            "auto" => Mode::Auto,
-            "fmm" => Mode::Fmm,
-            "treecode" => Mode::Treecode,
-            "direct" => Mode::Direct,
-            other => {
-                return Err(wrong(format!(
-                    "mode is \"{other}\"; it must be \"auto\", \"fmm\", \"treecode\" or \"direct\""
-                )));
-            }
-        };
-        let backend = self::backend(backend).map_err(|failure| failure.raise(py))?;
-        let kernel = Kernel::Yukawa { kappa };
-        let densities = densities.max(1);
-        let options = Options {
-            kernel,
-            tolerance,
-            precision,
-            mode,
-            densities,
-            gradient,
-            dipoles,
-            backend,
-            gpu,
-            ..Options::default()
-        };
+        let options = choices.options().map_err(|failure| failure.raise(py))?;
         let sources = arrays::points(py, "sources", &sources)?;
         let targets = match &targets {
             Some(targets) => Some(arrays::points(py, "targets", targets)?),
@@ -99,7 +98,7 @@ impl Plan {
         dipoles: Option<PyReadonlyArray1<'py, f64>>,
         potential: bool,
         gradient: bool,
-    ) -> PyResult<(Option<Bound<'py, PyArray1<f64>>>, Option<Bound<'py, PyArray1<f64>>>)> {
+    ) -> PyResult<Sums<'py>> {
         let wrong = |why: String| Failure::input(why).raise(py);
         let not_contiguous = |what: &str| wrong(format!("{what} are not contiguous"));
         let read = charges.as_ref().map(|charges| charges.as_slice()).transpose();
