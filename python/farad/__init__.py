@@ -27,7 +27,7 @@ from ._fmm import Fmm
 from ._mesh import Mesh
 from ._operators import Surface
 from ._problem import Problem, Solver
-from ._solution import Check, ConductorState, Energy, Force, Probed, Quantity, Solution
+from ._solution import Check, ConductorState, Energy, FilmShare, Force, Probed, Quantity, Solution
 from ._sweep import Move, Permittivity, Run, Turn, to_xarray
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "FaradError",
     "FaradWarning",
     "FileError",
+    "FilmShare",
     "Fmm",
     "Force",
     "InputError",

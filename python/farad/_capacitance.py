@@ -7,13 +7,13 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Sequence
+from typing import Any, Literal, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _farad
-from ._arrays import ArrayLike, Floats
+from ._arrays import ArrayLike, Floats, Names
 from ._errors import FileError, InputError
 
 PathLike = str | os.PathLike[str]
@@ -137,6 +137,76 @@ class CapacitanceMatrix:
             {name: (dims, value, {"units": "F"}) for name, value in found.items()},
             coords={"conductor": self.names, "column": self.columns},
         )
+
+    def reduce(
+        self,
+        *,
+        groups: Mapping[str, Names] | None = None,
+        grounded: Names = (),
+        floating: Names = (),
+    ) -> CapacitanceMatrix:
+        """Join nets, ground some, and eliminate those that float without charge.
+
+        Parameters
+        ----------
+        groups : dict of str to str or sequence of str, optional
+            Nets at one potential: their name, and their conductors. They are joined first, so that
+            all else names them as one.
+        grounded, floating : str or sequence of str
+            Names, in which ``*`` stands for any characters.
+
+        Returns
+        -------
+        CapacitanceMatrix
+            Of the nets that are left, with error bars if this one has any.
+
+        Examples
+        --------
+        >>> import farad
+        >>> C = farad.CapacitanceMatrix.of(["a", "b", "c"], [[4, -1, -2], [-1, 3, -1], [-2, -1, 5]])
+        >>> C.reduce(floating="c").values
+        array([[ 3.2, -1.4],
+               [-1.4,  2.8]])
+        """
+        listed = [(name, _arrays.names("a group", members)) for name, members in (groups or {}).items()]
+        wanted = {
+            "groups": listed,
+            "grounded": _arrays.names("grounded", grounded),
+            "floating": _arrays.names("floating", floating),
+            "between": None,
+        }
+        names, values, errors, _ = _farad.reduced(*self._whole(), wanted)
+        mutual_errors = None
+        if errors is not None:
+            mutual_errors = errors.copy()
+            np.fill_diagonal(mutual_errors, errors.sum(axis=1))
+        return CapacitanceMatrix(
+            names, list(names), values, _mutual(values), errors, mutual_errors, self.title, self.mark
+        )
+
+    def between(self, a: str, b: str, *, grounded: Names = ()) -> tuple[float, float | None]:
+        """Return the capacitance between two nets, all others floating, and its error bar.
+
+        Parameters
+        ----------
+        a, b : str
+        grounded : str or sequence of str
+            Nets at 0 V; they do not float.
+        """
+        wanted = {
+            "groups": [],
+            "grounded": _arrays.names("grounded", grounded),
+            "floating": [],
+            "between": [_arrays.name("a", a), _arrays.name("b", b)],
+        }
+        found = _farad.reduced(*self._whole(), wanted)[3]
+        assert found is not None
+        return found
+
+    def _whole(self) -> tuple[list[str], Floats, Floats | None]:
+        if self.names != self.columns:
+            raise InputError("only a whole matrix is reduced; this one has the columns of some nets")
+        return self.names, self.values, self.errors
 
     def _text(self, form: str, threshold: float = 0.0) -> str:
         if self.names != self.columns:

@@ -453,12 +453,12 @@ class Mesh:
 
     @property
     def points(self) -> Floats:
-        """Coordinates in `unit`, shape (vertices, 3); a copy."""
+        """Coordinates in `unit`, shape (vertices, 3): the mesh's own memory, read-only."""
         return self._mesh.points
 
     @property
     def triangles(self) -> npt.NDArray[np.uint32]:
-        """Indices of vertices, shape (triangles, 3); a copy."""
+        """Indices of vertices, shape (triangles, 3): the mesh's own memory, read-only."""
         return self._mesh.triangles
 
     @property

@@ -299,6 +299,80 @@ class Problem:
             )
         )
 
+    def film(
+        self,
+        name: str,
+        thickness: float,
+        permittivity: float,
+        on: Names = (),
+        *,
+        toward: str | int | None = None,
+        interface: int | None = None,
+        cutoff: float | None = None,
+    ) -> Problem:
+        """Ask for the share of the energy in a thin film, which leaves the field as it is.
+
+        Parameters
+        ----------
+        name : str
+        thickness : float
+            In the mesh's unit.
+        permittivity : float
+            Relative, of the film.
+        on : str or sequence of str
+            Conductors, and dielectrics where there is no metal, whose surfaces it covers.
+        toward : str or int, optional
+            Only on sides that face this dielectric ("surroundings" for the medium around all), or this
+            layer: 0 is what is below all of them, 1 the lowest.
+        interface : int, optional
+            The interface of layers that it lies in, from 0, the lowest, instead of `on`.
+        cutoff : float, optional
+            Distance from sharp edges within which the field does not count.
+        """
+        if isinstance(toward, bool) or not isinstance(toward, (str, int, np.integer, type(None))):
+            raise InputError(f"toward is {toward!r}; it must be a name or the number of a layer")
+        named = isinstance(toward, str)
+        choices = {
+            "on": _arrays.names("on", on),
+            "interface": None if interface is None else _arrays.count("interface", interface, least=0),
+            "medium": toward if named else None,
+            "layer": None if named or toward is None else _arrays.count("toward", toward, least=0),
+            "thickness": _arrays.number("thickness", thickness),
+            "permittivity": _arrays.number("permittivity", permittivity),
+            "cutoff": None if cutoff is None else _arrays.number("cutoff", cutoff),
+        }
+        return self._of(self._problem.film(_name(name), choices))
+
+    def sensitivity(
+        self,
+        name: str,
+        *,
+        shift: Names | None = None,
+        permittivity: str | None = None,
+        layer: int | None = None,
+        thickness: int | None = None,
+    ) -> Problem:
+        """Ask for a derivative of the capacitance matrix, by one of the following.
+
+        Parameters
+        ----------
+        name : str
+        shift : str or sequence of str, optional
+            The places of these conductors and dielectrics, shifted together along x, y and z.
+        permittivity : str, optional
+            That of a dielectric; "surroundings" for the medium around all.
+        layer, thickness : int, optional
+            The permittivity of a layer (0 is what is below all of them), the thickness of one.
+        """
+        given: dict[str, Any] = {"shift": shift, "permittivity": permittivity, "layer": layer, "thickness": thickness}
+        chosen = [(kind, value) for kind, value in given.items() if value is not None]
+        if len(chosen) != 1:
+            raise InputError(f"a derivative is by one of {', '.join(given)}")
+        kind, value = chosen[0]
+        names = _arrays.names(kind, value) if kind in ("shift", "permittivity") else []
+        number = 0 if names or kind == "shift" else _arrays.count(kind, value, least=0)
+        return self._of(self._problem.sensitivity(_name(name), kind, names, number))
+
     @property
     def mesh(self) -> Mesh:
         """The mesh."""

@@ -122,6 +122,20 @@ class Force:
     torque_error: float | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class FilmShare:
+    """Share of the energy in a film, with each conductor in turn at a potential, and error bars.
+
+    `thickness` is in metres.
+    """
+
+    name: str
+    thickness: float
+    permittivity: float
+    participation: Floats
+    errors: Floats
+
+
 _ENDED = {
     "time": "a finer mesh would have taken longer than max_time allows",
     "stalled": "the error bars no longer shrink as meshes get finer: the estimate is not to be trusted here",
@@ -241,6 +255,23 @@ class Solution:
         return {
             force["name"]: Force(**{**force, **{key: tuple(force[key]) for key in vectors}})
             for force in self._found.forces
+        }
+
+    @cached_property
+    def films(self) -> dict[str, FilmShare]:
+        """Shares of the energy in the problem's films."""
+        return {film["name"]: FilmShare(**film) for film in self._found.films}
+
+    @cached_property
+    def derivatives(self) -> dict[str, Floats]:
+        """Derivatives of the Maxwell matrix that the problem asks for.
+
+        Farad by a relative permittivity, shape (n, n); farad a metre by a thickness, shape (n, n),
+        and by shifts, shape (3, n, n), along x, y and z.
+        """
+        return {
+            found["name"]: np.array(found["matrices"]) if len(found["matrices"]) > 1 else found["matrices"][0]
+            for found in self._found.derivatives
         }
 
     @property

@@ -1,6 +1,7 @@
 //! Arrays between numpy and the library.
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use numpy::ndarray::ArrayView2;
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
 use crate::error::Failure;
@@ -35,4 +36,20 @@ pub(crate) fn of_rows<'py>(
     columns: usize,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     PyArray1::from_vec(py, rows.concat()).reshape([rows.len(), columns])
+}
+
+/// The rows as an array that is read-only and has their own memory.
+///
+/// # Safety
+/// The rows stay where they are, and do not change, as long as `owner` lives.
+pub(crate) unsafe fn borrowed<'py, T: Element + Copy>(
+    rows: &[[T; 3]],
+    owner: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray2<T>>> {
+    let wrong = |error| Failure::input(error).raise(owner.py());
+    let view = ArrayView2::from_shape((rows.len(), 3), rows.as_flattened()).map_err(wrong)?;
+    // SAFETY: the caller's; nobody writes, since the array is made read-only before it is seen.
+    let array = unsafe { PyArray2::borrow_from_array(&view, owner.clone()) };
+    array.readwrite().make_nonwriteable();
+    Ok(array)
 }

@@ -25,5 +25,6 @@ fn _farad(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<operator::Surface>()?;
     module.add_class::<operator::Operator>()?;
     module.add_function(wrap_pyfunction!(matrix::matrix_text, module)?)?;
+    module.add_function(wrap_pyfunction!(matrix::reduced, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use bem::{Beyond, Mirror, Stack, StackLayer};
 use farad::{
-    Amount, Attained, Change, Charge, Conductor, Description, Dielectric, Ended, Goal, Of, Options,
-    Plane, Probe, ProbePoints, Setting, UnknownOf, fastcap, layout,
+    Amount, Attained, Change, Charge, Conductor, Description, Dielectric, Ended, Film, Goal, Of,
+    Options, Parameter, Place, Plane, Probe, ProbePoints, Sensitivity, Setting, Toward, UnknownOf,
+    fastcap, layout,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -58,6 +59,19 @@ struct Choices {
     threads: Option<usize>,
     max_iterations: usize,
     restart: usize,
+}
+
+/// A film.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+struct FilmChoices {
+    on: Vec<String>,
+    interface: Option<usize>,
+    medium: Option<String>,
+    layer: Option<usize>,
+    thickness: f64,
+    permittivity: f64,
+    cutoff: Option<f64>,
 }
 
 /// Images in layers are this much more exact than the solver's tolerance, which is this share of an
@@ -390,6 +404,45 @@ impl Problem {
                 description.nets = nets;
             }
         })
+    }
+
+    /// A film on surfaces, on one of their sides, or in an interface of layers.
+    fn film(&self, py: Python<'_>, name: String, film: FilmChoices) -> PyResult<Self> {
+        if self.description.films.iter().any(|known| known.name == name) {
+            let why = format!("there is a film \"{name}\" already");
+            return Err(Failure::input(why).raise(py));
+        }
+        let FilmChoices { on, interface, medium, layer, thickness, permittivity, cutoff } = film;
+        let toward = medium.map(Toward::Medium).or(layer.map(Toward::Layer));
+        let place = match interface {
+            Some(interface) => Place::Interface(interface),
+            None => Place::On { names: on, toward },
+        };
+        let film = Film { name, place, thickness, relative_permittivity: permittivity, cutoff };
+        Ok(self.with(|description| description.films.push(film)))
+    }
+
+    /// A derivative by a parameter.
+    fn sensitivity(
+        &self,
+        py: Python<'_>,
+        name: String,
+        kind: &str,
+        of: Vec<String>,
+        layer: usize,
+    ) -> PyResult<Self> {
+        let wrong = |why: String| Failure::input(why).raise(py);
+        if self.description.sensitivities.iter().any(|known| known.name == name) {
+            return Err(wrong(format!("there is a sensitivity \"{name}\" already")));
+        }
+        let by = match kind {
+            "shift" => Parameter::Shift(of),
+            "permittivity" => Parameter::Permittivity(of.concat()),
+            "layer" => Parameter::OfLayer(layer),
+            "thickness" => Parameter::Thickness(layer),
+            other => return Err(wrong(format!("there is no derivative by \"{other}\""))),
+        };
+        Ok(self.with(|description| description.sensitivities.push(Sensitivity { name, by })))
     }
 
     /// With another permittivity of a dielectric, of the surrounding medium for `None`.

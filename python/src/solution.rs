@@ -276,6 +276,37 @@ impl Solution {
         forces.enumerate().map(told).collect()
     }
 
+    /// Shares of the energy in films: one for each conductor at a potential, and their bars.
+    #[getter]
+    fn films<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let told = |film: &farad::FilmShare| {
+            let found = PyDict::new(py);
+            found.set_item("name", &film.name)?;
+            found.set_item("thickness", film.thickness)?;
+            found.set_item("permittivity", film.relative_permittivity)?;
+            found.set_item("participation", PyArray1::from_slice(py, &film.participation))?;
+            found.set_item("errors", PyArray1::from_slice(py, &film.bars))?;
+            Ok(found)
+        };
+        self.solution.films.iter().map(told).collect()
+    }
+
+    /// Derivatives of the Maxwell matrix: name, where, and one matrix, or three for shifts.
+    #[getter]
+    fn derivatives<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let told = |derivative: &farad::Derivative| {
+            let found = PyDict::new(py);
+            found.set_item("name", &derivative.name)?;
+            found.set_item("at", derivative.at)?;
+            let matrices = derivative.matrices.iter();
+            let matrices: PyResult<Vec<_>> =
+                matrices.map(|rows| of_rows(py, rows, rows.len())).collect();
+            found.set_item("matrices", matrices?)?;
+            Ok(found)
+        };
+        self.solution.derivatives.iter().map(told).collect()
+    }
+
     /// Polarisability over 4 pi eps0 in the cube of the unit, and its bars.
     #[getter]
     fn polarisability<'py>(&self, py: Python<'py>) -> PyResult<Option<WithBars<'py>>> {

@@ -10,7 +10,7 @@ use mesh::generate::{
 };
 use mesh::transform::{Motion, moved};
 use mesh::{Patches, PhysicalGroup, gmsh, join, quality, stitch};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -237,17 +237,19 @@ impl Mesh {
         Ok(Self::new(mesh, self.unit))
     }
 
-    /// Coordinates, shape (vertices, 3).
+    /// Coordinates, shape (vertices, 3): the mesh's own memory, read-only.
     #[getter]
-    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        arrays::of_points(py, &self.mesh.vertices)
+    fn points<'py>(this: Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        // SAFETY: a mesh is frozen, and the vector of one that is shared never changes; it lives as
+        // long as the mesh does, which the array keeps.
+        unsafe { arrays::borrowed(&this.get().mesh.vertices, this.as_any()) }
     }
 
-    /// Indices of vertices, shape (triangles, 3).
+    /// Indices of vertices, shape (triangles, 3): the mesh's own memory, read-only.
     #[getter]
-    fn triangles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u32>>> {
-        let triangles = &self.mesh.triangles;
-        PyArray1::from_slice(py, triangles.as_flattened()).reshape([triangles.len(), 3])
+    fn triangles<'py>(this: Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<u32>>> {
+        // SAFETY: as for the points.
+        unsafe { arrays::borrowed(&this.get().mesh.triangles, this.as_any()) }
     }
 
     /// Names of groups.

@@ -96,6 +96,34 @@ def test_pandas_and_xarray_are_labelled():
     assert without.errors is None and np.isnan(without.to_pandas(errors=True).to_numpy()).all()
 
 
+def test_nets_are_joined_grounded_and_eliminated(matrix):
+    floating = matrix.reduce(floating="bus")
+    a, b, c = VALUES[:2, :2], VALUES[:2, 2:], VALUES[2:, 2:]
+    np.testing.assert_allclose(floating.values, a - b @ np.linalg.inv(c) @ b.T, rtol=1e-12)
+    assert floating.names == ["pad_a", "pad_b"] and floating.errors is None
+    np.testing.assert_allclose(matrix.reduce(grounded=["bus"]).values, a)
+    joined = matrix.reduce(groups={"pads": "pad_*"})
+    assert joined.names == ["pads", "bus"]
+    np.testing.assert_allclose(joined["pads", "pads"], a.sum())
+    np.testing.assert_allclose(joined.mutual.sum(axis=1)[0], joined["pads", "pads"])
+    value, error = matrix.between("pad_a", "pad_b")
+    inverse = np.linalg.inv(VALUES)
+    assert value == pytest.approx(1 / (inverse[0, 0] + inverse[1, 1] - 2 * inverse[0, 1])) and error is None
+    solved = farad.Problem(farad.Mesh.two_spheres(elements=160)).solve().capacitance
+    left = solved.reduce(floating="right")
+    assert left.errors.shape == left.mutual_errors.shape == (1, 1) and left.errors[0, 0] > 0
+    assert solved.between("left", "right")[1] > 0
+    for message, make in [
+        ("no net \"gate\"", lambda: matrix.reduce(grounded="gate")),
+        ("listed twice", lambda: matrix.reduce(grounded="bus", floating="bus")),
+        ("no net is left", lambda: matrix.reduce(grounded="*")),
+        ("no net \"gate\"", lambda: matrix.between("pad_a", "gate")),
+        ("a is 3", lambda: matrix.between(3, "pad_b")),
+    ]:
+        with pytest.raises(farad.InputError, match=message):
+            make()
+
+
 def test_what_is_wrong_is_told(matrix, tmp_path):
     with pytest.raises(KeyError, match="conductors 'pad_a'"):
         matrix["pad_a", "none"]

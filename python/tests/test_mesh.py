@@ -1,5 +1,6 @@
 """Meshes: from arrays, files and other packages, and what is wrong with them."""
 
+import gc
 import sys
 
 import numpy as np
@@ -20,6 +21,21 @@ def test_kinds_of_arrays(of_points, of_faces):
     np.testing.assert_array_equal(mesh.triangles, FACES)
     assert (len(mesh), mesh.unit, mesh.groups, mesh.order) == (4, "um", ["a"], 1)
     assert mesh.areas.sum() == pytest.approx(1.5 + np.sqrt(3) / 2)
+
+
+def test_points_are_the_meshs_own_memory():
+    mesh = farad.Mesh.sphere(elements=80)
+    points, triangles = mesh.points, mesh.triangles
+    assert np.shares_memory(points, mesh.points) and np.shares_memory(triangles, mesh.triangles)
+    with pytest.raises(ValueError, match="read-only"):
+        points[0] = 0.0
+    with pytest.raises(ValueError):
+        points.flags.writeable = True
+    expected = points.copy()
+    del mesh
+    gc.collect()
+    np.testing.assert_array_equal(points, expected)
+    assert triangles.max() == len(points) - 1
 
 
 def test_arrays_in_any_order():

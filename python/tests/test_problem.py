@@ -158,6 +158,42 @@ def test_polarisability_and_forces():
     assert forces["right"].force[0] == pytest.approx(-forces["left"].force[0], rel=1e-3)
 
 
+def test_the_share_of_a_film():
+    """Of the field of a sphere: thickness / (permittivity radius)."""
+    mesh = farad.Mesh.sphere(2.0, elements=500, order=2, unit="um")
+    problem = farad.Problem(mesh).conductor("sphere").film("oxide", 0.003, 10.0, "sphere")
+    film = problem.solve().films["oxide"]
+    assert film.thickness == pytest.approx(3e-9) and film.permittivity == 10.0
+    assert film.participation[0] == pytest.approx(0.003 / (10.0 * 2.0), rel=2e-3)
+    assert film.errors.shape == (1,)
+    facing = problem.film("outside", 0.003, 10.0, "sphere", toward="surroundings").solve().films
+    assert facing["outside"].participation[0] == pytest.approx(film.participation[0], rel=1e-6)
+    with pytest.raises(farad.InputError, match="a film \"oxide\" already"):
+        problem.film("oxide", 0.003, 10.0, "sphere")
+    with pytest.raises(farad.InputError, match="cube"):
+        problem.film("other", 0.003, 10.0, "cube").solve()
+    with pytest.raises(farad.InputError, match="toward is 1.5"):
+        problem.film("other", 0.003, 10.0, "sphere", toward=1.5)
+
+
+def test_derivatives_are_quotients_of_differences():
+    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=800)
+    problem = farad.Problem(mesh).sensitivity("gap", shift="right")
+    problem = problem.sensitivity("oil", permittivity="surroundings")
+    solution = problem.solve(tolerance=1e-8)
+    step = 0.01
+    moved = problem.sweep(farad.Move("right", (1, 0, 0), [-step, step]), tolerance=1e-8)
+    low, high = (run.solution.capacitance.values for run in moved)
+    by_gap = solution.derivatives["gap"]
+    assert by_gap.shape == (3, 2, 2)
+    np.testing.assert_allclose(by_gap[0], (high - low) / (2 * step), rtol=0.03)
+    np.testing.assert_allclose(solution.derivatives["oil"], solution.capacitance.values, rtol=1e-4)
+    with pytest.raises(farad.InputError, match="by one of"):
+        problem.sensitivity("both", shift="left", permittivity="right")
+    with pytest.raises(farad.InputError, match="\"cube\""):
+        problem.sensitivity("cube", shift="cube").solve()
+
+
 def test_layers_of_one_medium_are_that_medium():
     mesh = farad.Mesh.sphere(1.0, elements=500, center=(0, 0, 2.0))
     plain = farad.Problem(mesh).medium(3.0).solve().capacitance
