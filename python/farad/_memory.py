@@ -6,8 +6,8 @@ from pathlib import Path
 
 
 def available() -> int | None:
-    """Bytes available without swapping, within the control group's limit; None if not known."""
-    found = [_meminfo(), _group()]
+    """Bytes available without swapping, within the limits of group and process; None if not known."""
+    found = [_meminfo(), _group(), _process()]
     return min((value for value in found if value is not None), default=None)
 
 
@@ -19,6 +19,25 @@ def _meminfo() -> int | None:
     except (OSError, ValueError, IndexError):
         pass
     return None
+
+
+def _process() -> int | None:
+    """What is left of the process's own limits (ulimit -v, ulimit -d)."""
+    try:
+        import resource
+
+        status = dict(
+            line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line
+        )
+        limits = {"VmSize": resource.RLIMIT_AS, "VmData": resource.RLIMIT_DATA}
+        left = []
+        for key, limit in limits.items():
+            soft, _ = resource.getrlimit(limit)
+            if soft != resource.RLIM_INFINITY:
+                left.append(max(0, soft - int(status[key].split()[0]) * 1024))
+        return min(left, default=None)
+    except (ImportError, OSError, ValueError, KeyError, IndexError):
+        return None
 
 
 def _group() -> int | None:

@@ -1,6 +1,9 @@
 """What is wrong with problems and options, in the program's words."""
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,6 +92,22 @@ def test_memory_is_limited():
     with pytest.raises(farad.OutOfMemoryError, match="memory_limit") as caught:
         PROBLEM.solve(memory_limit=1000)
     assert isinstance(caught.value, MemoryError)
+
+
+def test_limits_of_the_process_count():
+    pytest.importorskip("resource")
+    if not Path("/proc/self/status").exists():
+        pytest.skip("limits are not known here")
+    script = (
+        "import resource, farad\n"
+        "problem = farad.Problem(farad.Mesh.sphere(elements=100000))\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 2**26, resource.RLIM_INFINITY))\n"
+        "try:\n    problem.solve(threads=1)\n"
+        "except farad.OutOfMemoryError:\n    print('told')\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100)
+    assert run.stdout == "told\n", run.stderr
 
 
 def test_a_gpu_that_is_not_there():
