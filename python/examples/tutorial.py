@@ -39,8 +39,8 @@ problem.check()
 # %% [markdown]
 # ## The capacitance matrix
 #
-# The mesh is refined until error bars are below 2 % of the diagonal. Nothing doubtful passes without a word: there would be a
-# `FaradWarning`, or with `strict=True` an exception.
+# The mesh is refined until error bars are below 2 % of the diagonal. Nothing doubtful passes without a word:
+# there would be a `FaradWarning`, or with `strict=True` an exception.
 
 # %%
 solution = problem.solve(accuracy=2e-2, strict=True)
@@ -74,7 +74,8 @@ assert np.allclose(again.values, 0.5 * (C.values + C.values.T), rtol=1e-9)
 # %% [markdown]
 # ## Where the charge is
 #
-# `solution.plot("charge density, upper at 1 V [C/m^2]")` shows it in a window or a notebook; here the surface is saved, for ParaView.
+# `solution.plot("charge density, upper at 1 V [C/m^2]")` shows it in a window or a notebook; here the surface is
+# saved, for ParaView.
 
 # %%
 surface = solution.to_pyvista()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import Any, Iterable, Sequence, Union
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from ._errors import InputError
 
 Floats = npt.NDArray[np.float64]
 ArrayLike = npt.ArrayLike
-Names = Union[str, Sequence[str]]
+Names = str | Sequence[str]
 
 
 def floats(what: str, values: ArrayLike) -> Floats:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,16 @@ from ._errors import FileError, InputError
 PathLike = str | os.PathLike[str]
 Form = Literal["maxwell", "mutual"]
 
-_UNITS = {"f": 1.0, "farad": 1.0, "mf": 1e-3, "uf": 1e-6, "nf": 1e-9, "pf": 1e-12, "ff": 1e-15, "af": 1e-18}
+_UNITS = {
+    "f": 1.0,
+    "farad": 1.0,
+    "mf": 1e-3,
+    "uf": 1e-6,
+    "nf": 1e-9,
+    "pf": 1e-12,
+    "ff": 1e-15,
+    "af": 1e-18,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +88,9 @@ class CapacitanceMatrix:
             raise InputError(f"values have the shape {maxwell.shape}, for {len(known)} names")
         if len(set(known)) != len(known):
             raise InputError(f"two conductors have one name: {', '.join(known)}")
-        return cls(known, list(known), maxwell, _mutual(maxwell), title=_arrays.name("title", title))
+        return cls(
+            known, list(known), maxwell, _mutual(maxwell), title=_arrays.name("title", title)
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.array(self.values, dtype=dtype) if copy in (None, True) else self.values
@@ -90,13 +102,17 @@ class CapacitanceMatrix:
             return float(self.values[self.names.index(row), self.columns.index(column)])
         except (ValueError, TypeError):
             known = ", ".join(map(repr, self.names))
-            raise KeyError(f"{key!r}: ask for [row, column]; there are the conductors {known}") from None
+            raise KeyError(
+                f"{key!r}: ask for [row, column]; there are the conductors {known}"
+            ) from None
 
     def __repr__(self) -> str:
         lines = [f"Capacitance matrix (Maxwell), farad; columns {', '.join(self.columns)}"]
         for index, name in enumerate(self.names):
             row = ", ".join(
-                f"{value:.6e}" if self.errors is None else f"{value:.6e} +- {self.errors[index, k]:.1e}"
+                f"{value:.6e}"
+                if self.errors is None
+                else f"{value:.6e} +- {self.errors[index, k]:.1e}"
                 for k, value in enumerate(self.values[index])
             )
             lines.append(f"  {name}: {row}")
@@ -107,7 +123,7 @@ class CapacitanceMatrix:
             return self.values, self.errors
         if form == "mutual":
             return self.mutual, self.mutual_errors
-        raise InputError(f"form is {form!r}; it must be \"maxwell\" or \"mutual\"")
+        raise InputError(f'form is {form!r}; it must be "maxwell" or "mutual"')
 
     def to_pandas(self, form: Form = "maxwell", errors: bool = False) -> Any:
         """Return a `pandas.DataFrame` in farad, rows and columns by their names.
@@ -168,7 +184,9 @@ class CapacitanceMatrix:
         array([[ 3.2, -1.4],
                [-1.4,  2.8]])
         """
-        listed = [(name, _arrays.names("a group", members)) for name, members in (groups or {}).items()]
+        listed = [
+            (name, _arrays.names("a group", members)) for name, members in (groups or {}).items()
+        ]
         wanted = {
             "groups": listed,
             "grounded": _arrays.names("grounded", grounded),
@@ -181,7 +199,14 @@ class CapacitanceMatrix:
             mutual_errors = errors.copy()
             np.fill_diagonal(mutual_errors, errors.sum(axis=1))
         return CapacitanceMatrix(
-            names, list(names), values, _mutual(values), errors, mutual_errors, self.title, self.mark
+            names,
+            list(names),
+            values,
+            _mutual(values),
+            errors,
+            mutual_errors,
+            self.title,
+            self.mark,
         )
 
     def between(self, a: str, b: str, *, grounded: Names = ()) -> tuple[float, float | None]:
@@ -205,16 +230,22 @@ class CapacitanceMatrix:
 
     def _whole(self) -> tuple[list[str], Floats, Floats | None]:
         if self.names != self.columns:
-            raise InputError("only a whole matrix is reduced; this one has the columns of some nets")
+            raise InputError(
+                "only a whole matrix is reduced; this one has the columns of some nets"
+            )
         return self.names, self.values, self.errors
 
     def _text(self, form: str, threshold: float = 0.0) -> str:
         if self.names != self.columns:
-            raise InputError("only a whole matrix is written; this one has the columns of some nets")
+            raise InputError(
+                "only a whole matrix is written; this one has the columns of some nets"
+            )
         if not self.names:
             raise InputError("there are no conductors, and so no matrix to write")
         mark = f"; {self.mark}" if self.mark else ""
-        return _farad.matrix_text(form, self.names, np.ascontiguousarray(self.values), self.title, mark, threshold)
+        return _farad.matrix_text(
+            form, self.names, np.ascontiguousarray(self.values), self.title, mark, threshold
+        )
 
     def to_q3d(self, path: PathLike | None = None) -> str:
         """Return, and write, the text of Ansys Q3D that qiskit-metal reads."""
@@ -263,9 +294,11 @@ class CapacitanceMatrix:
         if factor is None:
             raise InputError(f"{path}: the unit {unit.group(1) if unit else ''} is not known")
         lines = text.splitlines()
-        begin = next((k for k, line in enumerate(lines) if line.strip() == "Capacitance Matrix"), None)
+        begin = next(
+            (k for k, line in enumerate(lines) if line.strip() == "Capacitance Matrix"), None
+        )
         if begin is None or begin + 1 >= len(lines):
-            raise InputError(f"{path}: there is no line \"Capacitance Matrix\"")
+            raise InputError(f'{path}: there is no line "Capacitance Matrix"')
         names = lines[begin + 1].split("\t")
         names = [name.strip() for name in names if name.strip()] or lines[begin + 1].split()
         rows: list[list[float]] = []
@@ -297,7 +330,9 @@ class CapacitanceMatrix:
         """
         table = [row for row in csv.reader(_read(path).splitlines()) if row]
         heading = [word.strip() for word in table[0]] if table else []
-        kinds = {match.group(1) for word in heading[1:] if (match := re.match(r"(C|C_m)\[i\]", word))}
+        kinds = {
+            match.group(1) for word in heading[1:] if (match := re.match(r"(C|C_m)\[i\]", word))
+        }
         if len(kinds) != 1 or any("(F)" not in word for word in heading[1:]):
             raise InputError(f"{path}: the heading is not that of Palace's C or C_m in farad")
         rows = []
@@ -307,7 +342,9 @@ class CapacitanceMatrix:
             rows.append([_number(path, number, word) for word in words[1:]])
         known = names if names is not None else [f"terminal_{k + 1}" for k in range(len(rows))]
         if any(len(row) != len(rows) for row in rows):
-            raise InputError(f"{path}: the matrix has {len(rows)} rows of {len(heading) - 1} entries")
+            raise InputError(
+                f"{path}: the matrix has {len(rows)} rows of {len(heading) - 1} entries"
+            )
         values = np.array(rows)
         return cls.of(known, values if kinds == {"C"} else _maxwell(values), title=Path(path).stem)
 

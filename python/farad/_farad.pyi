@@ -1,7 +1,8 @@
 """The library's extension module; what users call is in the Python modules."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Callable, Mapping, final
+from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ def matrix_text(
 def reduced(
     names: list[str], maxwell: _Floats, errors: _Floats | None, wanted: Mapping[str, Any]
 ) -> tuple[list[str], _Floats, _Floats | None, tuple[float, float | None] | None]: ...
+
 @final
 class Mesh:
     @staticmethod
@@ -91,9 +93,7 @@ class Problem:
     def conductor(
         self, name: str, groups: list[str], potential: float | None, charge: float | None
     ) -> Problem: ...
-    def dielectric(
-        self, name: str, relative_permittivity: float, groups: list[str]
-    ) -> Problem: ...
+    def dielectric(self, name: str, relative_permittivity: float, groups: list[str]) -> Problem: ...
     def medium(self, relative_permittivity: float) -> Problem: ...
     def charges(self, positions: _Floats, charges: _Floats, elementary: bool) -> Problem: ...
     def plane(self, axis: int, at: float, odd: bool) -> Problem: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Literal, Union
+from typing import Any, Literal
 
 import numpy as np
 
@@ -70,7 +70,9 @@ class Fmm:
         gpu: int = 0,
     ) -> None:
         self._single = all(
-            getattr(array, "dtype", None) == np.float32 for array in (sources, targets) if array is not None
+            getattr(array, "dtype", None) == np.float32
+            for array in (sources, targets)
+            if array is not None
         )
         self._sources = _own("sources", sources)
         self._targets = None if targets is None else _own("targets", targets)
@@ -121,7 +123,7 @@ class Fmm:
         dipoles: ArrayLike | None = None,
         potential: bool = True,
         gradient: bool = False,
-    ) -> Union[Array, tuple[Array, Array]]:
+    ) -> Array | tuple[Array, Array]:
         """Sum charges, dipoles or both.
 
         Several sets of charges go through one pass. Sums of one `Fmm` wait for each other; the
@@ -148,7 +150,9 @@ class Fmm:
         if not potential and not gradient:
             raise InputError("neither potential nor gradient is wanted")
         given = [array for array in (charges, dipoles) if array is not None]
-        single = self._single and all(getattr(array, "dtype", None) == np.float32 for array in given)
+        single = self._single and all(
+            getattr(array, "dtype", None) == np.float32 for array in given
+        )
         n, m = self.sources, self.targets
         q, k_q = self._strengths("charges", charges, (n,))
         d, k_d = self._strengths("dipoles", dipoles, (n, 3))
@@ -162,7 +166,7 @@ class Fmm:
         found = plan.apply(count, flat_q, flat_d, bool(potential), bool(gradient))
         shape = (m,) if k is None else (k, m)
         sums: list[Array] = []
-        for values, tail in zip(found, ((), (3,))):
+        for values, tail in zip(found, ((), (3,)), strict=False):
             if values is not None:
                 values = values.reshape(shape + tail)
                 sums.append(values.astype(np.float32) if single else values)

@@ -27,7 +27,9 @@ def _process() -> int | None:
         import resource
 
         status = dict(
-            line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line
+            line.split(":", 1)
+            for line in Path("/proc/self/status").read_text().splitlines()
+            if ":" in line
         )
         limits = {"VmSize": resource.RLIMIT_AS, "VmData": resource.RLIMIT_DATA}
         left = []
@@ -44,7 +46,9 @@ def _group() -> int | None:
     """What is left in this process's group of cgroup v2, or in one above it."""
     try:
         line = next(
-            line for line in Path("/proc/self/cgroup").read_text().splitlines() if line.startswith("0::")
+            line
+            for line in Path("/proc/self/cgroup").read_text().splitlines()
+            if line.startswith("0::")
         )
     except (OSError, StopIteration):
         return None
@@ -53,7 +57,9 @@ def _group() -> int | None:
     left: list[int] = []
     for group in [folder, *folder.parents]:
         try:
-            limit, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
+            limit, used = (
+                (group / name).read_text().strip() for name in ("memory.max", "memory.current")
+            )
             cache = dict(
                 entry.split() for entry in (group / "memory.stat").read_text().splitlines()
             ).get("inactive_file", "0")

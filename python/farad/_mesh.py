@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _farad
-from ._arrays import ArrayLike, Floats, Names
+from ._arrays import ArrayLike, Floats
 from ._errors import FileError, InputError
 
 Unit = Literal["m", "cm", "mm", "um", "nm", "angstrom"]
@@ -115,7 +116,7 @@ class Mesh:
         corners: list[npt.NDArray[Any]] = []
         groups: list[npt.NDArray[Any]] = []
         curved: list[npt.NDArray[Any]] = []
-        for block, group in zip(mesh.cells, labels[1]):
+        for block, group in zip(mesh.cells, labels[1], strict=False):
             cells = np.asarray(block.data)
             if block.type == "quad":
                 cells, group = _split(vertices, cells), np.repeat(group, 2)
@@ -368,9 +369,7 @@ class Mesh:
     ) -> Mesh:
         """Make two spheres around the origin."""
         lengths = [inner_radius, outer_radius]
-        return cls._shape(
-            "concentric_spheres", lengths, elements, size, unit, names, order=order
-        )
+        return cls._shape("concentric_spheres", lengths, elements, size, unit, names, order=order)
 
     @classmethod
     def join(cls, *meshes: Mesh) -> Mesh:
@@ -564,7 +563,7 @@ def _meshio_groups(mesh: Any) -> tuple[list[str], list[npt.NDArray[Any]]]:
         }
         index: dict[int, int] = {}
         found = []
-        for block, tags in zip(mesh.cells, physical):
+        for block, tags in zip(mesh.cells, physical, strict=False):
             places = np.full(len(tags), -1, dtype=np.int64)
             if block.type in ("triangle", "triangle6", "quad"):
                 for tag in np.unique(tags):
@@ -581,7 +580,7 @@ def _meshio_groups(mesh: Any) -> tuple[list[str], list[npt.NDArray[Any]]]:
         if name.startswith("gmsh:"):
             continue
         used = False
-        for block, places, members in zip(mesh.cells, found, blocks):
+        for block, places, members in zip(mesh.cells, found, blocks, strict=False):
             if members is None or block.type not in ("triangle", "triangle6", "quad"):
                 continue
             chosen = np.asarray(members, dtype=np.int64)

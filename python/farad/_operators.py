@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-
 from . import _arrays, _farad
 from ._arrays import Floats
 from ._errors import InputError
@@ -17,7 +15,10 @@ Kind = Literal["single", "double", "adjoint", "mass"]
 
 # The operator that a transpose is made of.
 _TRANSPOSED: dict[str, Kind] = {
-    "single": "single", "double": "adjoint", "adjoint": "double", "mass": "mass"
+    "single": "single",
+    "double": "adjoint",
+    "adjoint": "double",
+    "mass": "mass",
 }
 
 
@@ -94,7 +95,9 @@ class Surface:
 
         return LayerOperator(self, kind, test, trial, _arrays.count("columns", columns))
 
-    def single_layer(self, test: Test = "constant", trial: Space = "constant", columns: int = 1) -> Any:
+    def single_layer(
+        self, test: Test = "constant", trial: Space = "constant", columns: int = 1
+    ) -> Any:
         """V: the potential of a charge density.
 
         Parameters
@@ -114,7 +117,9 @@ class Surface:
         """
         return self._operator("single", test, trial, columns)
 
-    def double_layer(self, test: Test = "constant", trial: Space = "constant", columns: int = 1) -> Any:
+    def double_layer(
+        self, test: Test = "constant", trial: Space = "constant", columns: int = 1
+    ) -> Any:
         """K: the potential of a density of dipoles along the normals, its principal value.
 
         K 1 = -1/2 on a closed surface with normals out of it. Parameters as of `single_layer`.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Iterable, Iterator, Literal, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -181,7 +182,7 @@ class Problem:
             Coulomb or elementary charges.
         """
         if unit not in ("C", "e"):
-            raise InputError(f"unit is {unit!r}; it must be \"C\" or \"e\"")
+            raise InputError(f'unit is {unit!r}; it must be "C" or "e"')
         places = _arrays.points("positions", np.atleast_2d(np.asarray(positions)))
         amounts = _arrays.floats("charges", np.atleast_1d(np.asarray(charges)))
         if amounts.ndim != 1:
@@ -203,7 +204,7 @@ class Problem:
             Metal at 0 V, or a plane in which charges are their own images.
         """
         if kind not in ("ground", "symmetry"):
-            raise InputError(f"kind is {kind!r}; it must be \"ground\" or \"symmetry\"")
+            raise InputError(f'kind is {kind!r}; it must be "ground" or "symmetry"')
         return self._of(
             self._problem.plane(_axis(axis), _arrays.number("at", at), kind == "ground")
         )
@@ -230,6 +231,7 @@ class Problem:
         at : float
             Height of the lowest interface.
         """
+
         def beyond(what: str, value: Any) -> float | None:
             return None if value == GROUND else _arrays.number(what, value)
 
@@ -238,9 +240,14 @@ class Problem:
             try:
                 thickness, permittivity = layer
             except (TypeError, ValueError):
-                raise InputError(f"a layer is {layer!r}; it must be (thickness, permittivity)") from None
+                raise InputError(
+                    f"a layer is {layer!r}; it must be (thickness, permittivity)"
+                ) from None
             pairs.append(
-                (_arrays.number("thickness", thickness), _arrays.number("permittivity", permittivity))
+                (
+                    _arrays.number("thickness", thickness),
+                    _arrays.number("permittivity", permittivity),
+                )
             )
         return self._of(
             self._problem.layers(
@@ -334,7 +341,9 @@ class Problem:
         named = isinstance(toward, str)
         choices = {
             "on": _arrays.names("on", on),
-            "interface": None if interface is None else _arrays.count("interface", interface, least=0),
+            "interface": None
+            if interface is None
+            else _arrays.count("interface", interface, least=0),
             "medium": toward if named else None,
             "layer": None if named or toward is None else _arrays.count("toward", toward, least=0),
             "thickness": _arrays.number("thickness", thickness),
@@ -364,7 +373,12 @@ class Problem:
         layer, thickness : int, optional
             The permittivity of a layer (0 is what is below all of them), the thickness of one.
         """
-        given: dict[str, Any] = {"shift": shift, "permittivity": permittivity, "layer": layer, "thickness": thickness}
+        given: dict[str, Any] = {
+            "shift": shift,
+            "permittivity": permittivity,
+            "layer": layer,
+            "thickness": thickness,
+        }
         chosen = [(kind, value) for kind, value in given.items() if value is not None]
         if len(chosen) != 1:
             raise InputError(f"a derivative is by one of {', '.join(given)}")
@@ -470,7 +484,9 @@ class Problem:
             "of": _arrays.name("of", of),
             "max_time": None if max_time is None else _arrays.number("max_time", max_time),
             "tolerance": _arrays.number("tolerance", tolerance),
-            "fmm_tolerance": None if fmm_tolerance is None else _arrays.number("fmm_tolerance", fmm_tolerance),
+            "fmm_tolerance": None
+            if fmm_tolerance is None
+            else _arrays.number("fmm_tolerance", fmm_tolerance),
             "method": _arrays.name("method", method),
             "density": _arrays.name("density", density),
             "backend": _arrays.name("backend", backend),
@@ -519,12 +535,14 @@ class Problem:
         options.setdefault("solver", Solver())
         return (self._run(changes, values, options) for values in all_runs)
 
-    def _run(self, changes: Iterable[Change], values: tuple[float, ...], options: dict[str, Any]) -> Run:
+    def _run(
+        self, changes: Iterable[Change], values: tuple[float, ...], options: dict[str, Any]
+    ) -> Run:
         problem = self
-        for change, value in zip(changes, values):
+        for change, value in zip(changes, values, strict=False):
             problem = self._of(change._applied(problem._problem, value))
         names = [change.name for change in changes]
-        return Run(dict(zip(names, values)), problem, problem.solve(**options))
+        return Run(dict(zip(names, values, strict=False)), problem, problem.solve(**options))
 
     def __repr__(self) -> str:
         conductors, dielectrics = self._problem.named
@@ -551,5 +569,5 @@ def _name(name: Any) -> str:
 
 def _axis(axis: Any) -> int:
     if axis not in ("x", "y", "z"):
-        raise InputError(f"axis is {axis!r}; it must be \"x\", \"y\" or \"z\"")
+        raise InputError(f'axis is {axis!r}; it must be "x", "y" or "z"')
     return "xyz".index(axis)

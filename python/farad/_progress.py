@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Callable, Mapping, Protocol, Union
+from typing import Any, Protocol
 
 from ._errors import InputError
 
 Event = Mapping[str, Any]
 Callback = Callable[[Event], Any]
-Progress = Union[bool, Callback, None]
+Progress = bool | Callback | None
 
 
 class Reporter(Protocol):

@@ -20,7 +20,12 @@ class LayerOperator(LinearOperator):  # type: ignore[misc]
     """A layer operator of a `Surface`."""
 
     def __init__(self, surface: Surface, kind: Kind, test: str, trial: str, columns: int) -> None:
-        self._surface, self._kind, self._spaces, self._columns = surface, kind, (test, trial), columns
+        self._surface, self._kind, self._spaces, self._columns = (
+            surface,
+            kind,
+            (test, trial),
+            columns,
+        )
         spaces = (name("test", test), name("trial", trial))
         choices = {
             "tolerance": surface._tolerance,

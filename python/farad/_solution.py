@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from . import _arrays, _farad
+from . import _farad
 from ._arrays import Floats
 from ._capacitance import CapacitanceMatrix
 from ._errors import FaradWarning, InputError
@@ -139,7 +139,10 @@ class FilmShare:
 _ENDED = {
     "time": "a finer mesh would have taken longer than max_time allows",
     "stalled": "the error bars no longer shrink as meshes get finer: the estimate is not to be trusted here",
-    "vanishing": "the number is zero within its error bar, as by symmetry, and nothing that vanishes is accurate relative to itself",
+    "vanishing": (
+        "the number is zero within its error bar, as by symmetry, and nothing that vanishes is "
+        "accurate relative to itself"
+    ),
     "unsolved": "the first solve did not converge or failed its checks",
 }
 
@@ -270,7 +273,9 @@ class Solution:
         and by shifts, shape (3, n, n), along x, y and z.
         """
         return {
-            found["name"]: np.array(found["matrices"]) if len(found["matrices"]) > 1 else found["matrices"][0]
+            found["name"]: np.array(found["matrices"])
+            if len(found["matrices"]) > 1
+            else found["matrices"][0]
             for found in self._found.derivatives
         }
 
@@ -351,7 +356,7 @@ class Solution:
         """
         surface = self.to_pyvista()
         if scalars is None:
-            names = [name for name in surface.cell_data.keys() if name.startswith("charge density")]
+            names = [name for name in surface.cell_data if name.startswith("charge density")]
             scalars = names[-1] if names else None
         return surface.plot(scalars=scalars, **options)
 
@@ -366,15 +371,19 @@ class Solution:
         if failed:
             lines = [f"{len(failed)} of {len(self.solves)} solves did not converge"]
             lines += [
-                f"\"{solve['excitation']}\": {solve['reason']} after {solve['iterations']} iterations, "
+                f'"{solve["excitation"]}": {solve["reason"]} after {solve["iterations"]} iterations, '
                 f"residual {solve['residual']:.1e} instead of {self.info['tolerance']:.1e}"
                 for solve in failed
             ]
-            lines.append("raise max_iterations or restart, ask for less with tolerance, or look at the mesh")
+            lines.append(
+                "raise max_iterations or restart, ask for less with tolerance, or look at the mesh"
+            )
             found.append("\n".join(lines))
         wrong = [warning.message for warning in self.warnings if warning.is_error]
         if wrong:
-            found.append("\n".join(["the results fail their self-checks and are not to be used:", *wrong]))
+            found.append(
+                "\n".join(["the results fail their self-checks and are not to be used:", *wrong])
+            )
         if not self.reached and self._found.ended is not None:
             kind, more = self._found.ended
             last = self.levels[-1]["relative"] if self.levels else float("nan")

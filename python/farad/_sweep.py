@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -102,7 +103,7 @@ class Turn:
         return problem.with_turned(self.groups, self.axis, self.center, value)
 
 
-Change = Union[Permittivity, Move, Turn]
+Change = Permittivity | Move | Turn
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,10 @@ def to_xarray(runs: Iterable[Run]) -> Any:
             raise InputError(f"the run with {values} has other conductors than the first one")
         place = tuple(axes[name].index(values[name]) for name in names)
         for key, value in (
-            ("maxwell", C.values), ("mutual", C.mutual), ("maxwell_error", C.errors), ("mutual_error", C.mutual_errors)
+            ("maxwell", C.values),
+            ("mutual", C.mutual),
+            ("maxwell_error", C.errors),
+            ("mutual_error", C.mutual_errors),
         ):
             if value is not None:
                 data[key][place] = value

@@ -17,8 +17,11 @@ PROBLEM = farad.Problem(MESH)
 @pytest.mark.parametrize(
     "message, make",
     [
-        ("\"lef\"", lambda: PROBLEM.conductor("lef").solve()),
-        ("\"none\"", lambda: PROBLEM.conductor("left").conductor("right").dielectric("none", 2).solve()),
+        ('"lef"', lambda: PROBLEM.conductor("lef").solve()),
+        (
+            '"none"',
+            lambda: PROBLEM.conductor("left").conductor("right").dielectric("none", 2).solve(),
+        ),
         ("right", lambda: PROBLEM.conductor("left").solve()),
         ("already", lambda: PROBLEM.conductor("left").conductor("left")),
         ("already", lambda: PROBLEM.dielectric("left", 2).dielectric("left", 3)),
@@ -44,21 +47,21 @@ PROBLEM = farad.Problem(MESH)
         ("field is", lambda: PROBLEM.field([0, np.nan, 0])),
         ("nothing to probe", lambda: PROBLEM.probe("p", [0, 0, 0]).solve()),
         ("points has the shape", lambda: PROBLEM.probe("p", [[0, 0]])),
-        ("there is no conductor \"x\"", lambda: PROBLEM.want(nets="x").solve()),
+        ('there is no conductor "x"', lambda: PROBLEM.want(nets="x").solve()),
         ("a layer is 3", lambda: PROBLEM.layers([3])),
         ("accuracy is 1e-12", lambda: PROBLEM.solve(1e-12)),
         ("accuracy is 1e3", lambda: PROBLEM.solve(1e3)),
         ("accuracy is NaN", lambda: PROBLEM.solve(float("nan"))),
         ("accuracy is 'high'", lambda: PROBLEM.solve("high")),
-        ("of is \"beauty\"; it must be all", lambda: PROBLEM.solve(1e-2, of="beauty")),
+        ('of is "beauty"; it must be all', lambda: PROBLEM.solve(1e-2, of="beauty")),
         ("C\\(a, b\\)|nothing|no ", lambda: PROBLEM.solve(1e-2, of="C(a, b)")),
         ("max_time", lambda: PROBLEM.solve(1e-2, max_time=-1)),
         ("tolerance is 1e0", lambda: PROBLEM.solve(tolerance=1)),
         ("tolerance is 0", lambda: PROBLEM.solve(tolerance=0)),
         ("fmm_tolerance", lambda: PROBLEM.solve(fmm_tolerance=2)),
-        ("method is \"fast\"", lambda: PROBLEM.solve(method="fast")),
+        ('method is "fast"', lambda: PROBLEM.solve(method="fast")),
         ("density is", lambda: PROBLEM.solve(density="cubic")),
-        ("backend is \"gpu\"; it must be one of \"auto\"", lambda: PROBLEM.solve(backend="gpu")),
+        ('backend is "gpu"; it must be one of "auto"', lambda: PROBLEM.solve(backend="gpu")),
         ("gpu is -1", lambda: PROBLEM.solve(gpu=-1)),
         ("threads is 0", lambda: PROBLEM.solve(threads=0)),
         ("threads is 100000", lambda: PROBLEM.solve(threads=100000)),
@@ -81,7 +84,9 @@ def test_what_is_wrong_is_told(message, make):
 
 
 def test_crossing_bodies_are_told_or_allowed():
-    mesh = farad.Mesh.sphere(elements=80, name="a") + farad.Mesh.sphere(elements=80, center=(1, 0.1, 0.2), name="b")
+    mesh = farad.Mesh.sphere(elements=80, name="a") + farad.Mesh.sphere(
+        elements=80, center=(1, 0.1, 0.2), name="b"
+    )
     with pytest.raises(farad.InputError, match="go through each other"):
         farad.Problem(mesh).solve()
     with pytest.warns(farad.FaradWarning, match="go through each other"):
@@ -106,7 +111,9 @@ def test_limits_of_the_process_count():
         "try:\n    problem.solve(threads=1)\n"
         "except farad.OutOfMemoryError:\n    print('told')\n"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100)
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=100
+    )
     assert run.stdout == "told\n", run.stderr
 
 
@@ -114,7 +121,7 @@ def test_a_gpu_that_is_not_there():
     try:
         PROBLEM.solve(backend="cuda", gpu=63)
     except farad.NoGpuError as error:
-        assert "backend=\"auto\"" in str(error)
+        assert 'backend="auto"' in str(error)
     else:
         pytest.fail("there are 64 GPUs")
     with pytest.raises(farad.NoGpuError):

@@ -104,8 +104,14 @@ def test_points_are_the_plans_own(points):
 
 def test_precision_may_be_chosen(points):
     sources, targets, charges = points
-    assert farad.Fmm(sources, precision="double", tolerance=1e-3, mode="fmm").info["precision"] == "double"
-    assert farad.Fmm(sources, precision="single", tolerance=1e-3, mode="fmm").info["precision"] == "single"
+    assert (
+        farad.Fmm(sources, precision="double", tolerance=1e-3, mode="fmm").info["precision"]
+        == "double"
+    )
+    assert (
+        farad.Fmm(sources, precision="single", tolerance=1e-3, mode="fmm").info["precision"]
+        == "single"
+    )
 
 
 def test_empty_and_single():

@@ -38,7 +38,9 @@ SCRIPT = textwrap.dedent(
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT for one process alone")
 def test_ctrl_c_ends_a_solve():
-    with subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout.readline() == "under way\n"
             process.send_signal(signal.SIGINT)

@@ -45,14 +45,20 @@ def test_qiskit_metals_reader_takes_it(matrix, tmp_path):
     assert text.split("C Units:")[1].split(",")[0] == "farad"
     parts = text.split("Capacitance Matrix")
     assert len(parts) == 2
-    table = pandas.read_csv(io.StringIO(parts[1].strip()), sep=r"\s+", skipinitialspace=True, index_col=0)
+    table = pandas.read_csv(
+        io.StringIO(parts[1].strip()), sep=r"\s+", skipinitialspace=True, index_col=0
+    )
     assert list(table.columns) == NAMES and list(table.index) == NAMES
     np.testing.assert_allclose(table.to_numpy(), VALUES, rtol=1e-12)
 
 
 def test_palaces_tables_go_round(matrix, tmp_path):
     paths = matrix.to_palace(tmp_path)
-    assert [path.name for path in paths] == ["terminal-C.csv", "terminal-Cm.csv", "terminal-Cinv.csv"]
+    assert [path.name for path in paths] == [
+        "terminal-C.csv",
+        "terminal-Cm.csv",
+        "terminal-Cinv.csv",
+    ]
     maxwell = farad.CapacitanceMatrix.read_palace(paths[0], NAMES)
     mutual = farad.CapacitanceMatrix.read_palace(paths[1])
     for read in (maxwell, mutual):
@@ -108,16 +114,19 @@ def test_nets_are_joined_grounded_and_eliminated(matrix):
     np.testing.assert_allclose(joined.mutual.sum(axis=1)[0], joined["pads", "pads"])
     value, error = matrix.between("pad_a", "pad_b")
     inverse = np.linalg.inv(VALUES)
-    assert value == pytest.approx(1 / (inverse[0, 0] + inverse[1, 1] - 2 * inverse[0, 1])) and error is None
+    assert (
+        value == pytest.approx(1 / (inverse[0, 0] + inverse[1, 1] - 2 * inverse[0, 1]))
+        and error is None
+    )
     solved = farad.Problem(farad.Mesh.two_spheres(elements=160)).solve().capacitance
     left = solved.reduce(floating="right")
     assert left.errors.shape == left.mutual_errors.shape == (1, 1) and left.errors[0, 0] > 0
     assert solved.between("left", "right")[1] > 0
     for message, make in [
-        ("no net \"gate\"", lambda: matrix.reduce(grounded="gate")),
+        ('no net "gate"', lambda: matrix.reduce(grounded="gate")),
         ("listed twice", lambda: matrix.reduce(grounded="bus", floating="bus")),
         ("no net is left", lambda: matrix.reduce(grounded="*")),
-        ("no net \"gate\"", lambda: matrix.between("pad_a", "gate")),
+        ('no net "gate"', lambda: matrix.between("pad_a", "gate")),
         ("a is 3", lambda: matrix.between(3, "pad_b")),
     ]:
         with pytest.raises(farad.InputError, match=message):
@@ -154,7 +163,12 @@ def test_what_is_wrong_is_told(matrix, tmp_path):
         (tmp_path / "bad.txt").write_text(content)
         with pytest.raises(farad.InputError, match=message):
             farad.CapacitanceMatrix.read_q3d(tmp_path / "bad.txt")
-    for content in ["", "i, C[i][1] (F)\n1,2,3\n", "i, C[i][1] (F)\n1,x\n", "i, C[i][1] (F), C[i][2] (F)\n1,2,3\n"]:
+    for content in [
+        "",
+        "i, C[i][1] (F)\n1,2,3\n",
+        "i, C[i][1] (F)\n1,x\n",
+        "i, C[i][1] (F), C[i][2] (F)\n1,2,3\n",
+    ]:
         (tmp_path / "bad.csv").write_text(content)
         with pytest.raises(farad.InputError, match="bad.csv"):
             farad.CapacitanceMatrix.read_palace(tmp_path / "bad.csv")

@@ -15,7 +15,9 @@ FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
 @pytest.mark.parametrize("of_points", [np.float64, np.float32, np.int32, list])
 @pytest.mark.parametrize("of_faces", [np.int64, np.uint32, np.int8, list])
 def test_kinds_of_arrays(of_points, of_faces):
-    make = lambda array, kind: array.tolist() if kind is list else array.astype(kind)
+    def make(array, kind):
+        return array.tolist() if kind is list else array.astype(kind)
+
     mesh = farad.Mesh(make(CORNERS, of_points), make(FACES, of_faces), names=["a"], unit="um")
     np.testing.assert_array_equal(mesh.points, CORNERS)
     np.testing.assert_array_equal(mesh.triangles, FACES)
@@ -103,9 +105,18 @@ def test_coincident_vertices_are_joined():
         ("no meshio.Mesh", lambda: farad.Mesh.from_meshio(None)),
         ("no data set", lambda: farad.Mesh.from_pyvista(None)),
         ("no farad.Mesh", lambda: farad.Problem(CORNERS)),
-        ("nothing to solve", lambda: farad.Problem(farad.Mesh(np.zeros((0, 3)), np.zeros((0, 3), int))).solve()),
-        ("no triangles", lambda: farad.Surface(farad.Mesh(np.zeros((0, 3)), np.zeros((0, 3), int)))),
-        ("defects|cannot be solved", lambda: farad.Problem(farad.Mesh(CORNERS, [[0, 1, 1]])).solve()),
+        (
+            "nothing to solve",
+            lambda: farad.Problem(farad.Mesh(np.zeros((0, 3)), np.zeros((0, 3), int))).solve(),
+        ),
+        (
+            "no triangles",
+            lambda: farad.Surface(farad.Mesh(np.zeros((0, 3)), np.zeros((0, 3), int))),
+        ),
+        (
+            "defects|cannot be solved",
+            lambda: farad.Problem(farad.Mesh(CORNERS, [[0, 1, 1]])).solve(),
+        ),
         ("defects", lambda: farad.Surface(farad.Mesh(CORNERS, [[0, 1, 1]]))),
     ],
 )
@@ -221,11 +232,15 @@ def test_pyvista():
 
 def test_surfaces_go_to_pyvista_with_their_charges(monkeypatch):
     pyvista = pytest.importorskip("pyvista")
-    problem = farad.Problem(farad.Mesh.sphere(elements=80, unit="mm")).conductor("sphere", potential=2.0)
+    problem = farad.Problem(farad.Mesh.sphere(elements=80, unit="mm")).conductor(
+        "sphere", potential=2.0
+    )
     solution = problem.solve()
     surface = solution.to_pyvista()
     unit = surface.cell_data["charge density, sphere at 1 V [C/m^2]"]
-    np.testing.assert_allclose(surface.cell_data["charge density, free [C/m^2]"], 2 * unit, rtol=1e-5)
+    np.testing.assert_allclose(
+        surface.cell_data["charge density, free [C/m^2]"], 2 * unit, rtol=1e-5
+    )
     assert (surface.cell_data["potential [V]"] == 2.0).all()
     shown = {}
     monkeypatch.setattr(pyvista.PolyData, "plot", lambda self, **options: shown.update(options))
@@ -233,12 +248,15 @@ def test_surfaces_go_to_pyvista_with_their_charges(monkeypatch):
     assert shown == {"scalars": "charge density, free and bound [C/m^2]", "show_edges": True}
 
 
-@pytest.mark.parametrize("module, call", [
-    ("meshio", lambda: farad.Mesh.sphere().to_meshio()),
-    ("pyvista", lambda: farad.Mesh.sphere().to_pyvista()),
-    ("pandas", lambda: farad.CapacitanceMatrix.of(["a"], [[1.0]]).to_pandas()),
-    ("xarray", lambda: farad.CapacitanceMatrix.of(["a"], [[1.0]]).to_xarray()),
-])
+@pytest.mark.parametrize(
+    "module, call",
+    [
+        ("meshio", lambda: farad.Mesh.sphere().to_meshio()),
+        ("pyvista", lambda: farad.Mesh.sphere().to_pyvista()),
+        ("pandas", lambda: farad.CapacitanceMatrix.of(["a"], [[1.0]]).to_pandas()),
+        ("xarray", lambda: farad.CapacitanceMatrix.of(["a"], [[1.0]]).to_xarray()),
+    ],
+)
 def test_missing_packages_are_told(monkeypatch, module, call):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=rf"pip install 'farad\[{module}\]'"):

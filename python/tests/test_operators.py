@@ -37,11 +37,15 @@ def test_potentials_of_a_row_are_sums_over_triangles(surface):
     row = V.rmatvec(np.eye(320)[0])
     away = np.linalg.norm(centroids - centroids[0], axis=1)
     far = away > 1.0
-    np.testing.assert_allclose(row[far], (areas / (4 * np.pi * np.maximum(away, 1e-9)))[far], rtol=5e-3)
+    np.testing.assert_allclose(
+        row[far], (areas / (4 * np.pi * np.maximum(away, 1e-9)))[far], rtol=5e-3
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("spaces", [("constant", "constant"), ("linear", "linear"), ("constant", "linear")])
+@pytest.mark.parametrize(
+    "spaces", [("constant", "constant"), ("linear", "linear"), ("constant", "linear")]
+)
 def test_transposes(surface, kind, spaces):
     A = getattr(surface, kind)(*spaces)
     random = np.random.default_rng(3)

@@ -48,7 +48,9 @@ def test_two_spheres():
     own, mutual = 1e-3 * two_spheres(1.0, 3.0)
     assert C.names == ["left", "right"]
     np.testing.assert_allclose(C.values, [[own, mutual], [mutual, own]], rtol=2e-4)
-    np.testing.assert_allclose(C.mutual, [[own + mutual, -mutual], [-mutual, own + mutual]], rtol=2e-4)
+    np.testing.assert_allclose(
+        C.mutual, [[own + mutual, -mutual], [-mutual, own + mutual]], rtol=2e-4
+    )
 
 
 def test_an_accuracy_is_reached_and_told_on_the_way():
@@ -168,7 +170,7 @@ def test_the_share_of_a_film():
     assert film.errors.shape == (1,)
     facing = problem.film("outside", 0.003, 10.0, "sphere", toward="surroundings").solve().films
     assert facing["outside"].participation[0] == pytest.approx(film.participation[0], rel=1e-6)
-    with pytest.raises(farad.InputError, match="a film \"oxide\" already"):
+    with pytest.raises(farad.InputError, match='a film "oxide" already'):
         problem.film("oxide", 0.003, 10.0, "sphere")
     with pytest.raises(farad.InputError, match="cube"):
         problem.film("other", 0.003, 10.0, "cube").solve()
@@ -190,7 +192,7 @@ def test_derivatives_are_quotients_of_differences():
     np.testing.assert_allclose(solution.derivatives["oil"], solution.capacitance.values, rtol=1e-4)
     with pytest.raises(farad.InputError, match="by one of"):
         problem.sensitivity("both", shift="left", permittivity="right")
-    with pytest.raises(farad.InputError, match="\"cube\""):
+    with pytest.raises(farad.InputError, match='"cube"'):
         problem.sensitivity("cube", shift="cube").solve()
 
 
