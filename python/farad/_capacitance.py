@@ -6,7 +6,7 @@ import csv
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -251,7 +251,9 @@ class CapacitanceMatrix:
         """Return, and write, the text of Ansys Q3D that qiskit-metal reads."""
         return _written(self._text("q3d"), path)
 
-    def to_spice(self, path: PathLike | None = None, threshold: float = 1e-3) -> str:
+    def to_spice(
+        self, path: PathLike | None = None, threshold: float = 1e-3, title: str | None = None
+    ) -> str:
         """Return, and write, a SPICE subcircuit of the mutual form.
 
         Parameters
@@ -260,8 +262,11 @@ class CapacitanceMatrix:
         threshold : float
             Couplings of less than this share of the smaller total capacitance of their nets go to
             ground.
+        title : str, optional
+            Name of the subcircuit; that of the matrix without.
         """
-        return _written(self._text("spice", _arrays.number("threshold", threshold)), path)
+        named = self if title is None else replace(self, title=_arrays.name("title", title))
+        return _written(named._text("spice", _arrays.number("threshold", threshold)), path)
 
     def to_matrix_market(self, path: PathLike | None = None) -> str:
         """Return, and write, Matrix Market's coordinates of a symmetric matrix."""

@@ -78,6 +78,7 @@ def test_spice_has_all_capacitors(matrix, tmp_path):
     assert found["pad_a", "pad_b"] == pytest.approx(1e-14)
     assert found["bus", "0"] == pytest.approx(6e-15)
     assert ".subckt qubit pad_a pad_b bus" in text
+    assert ".subckt chip pad_a pad_b bus" in matrix.to_spice(title="chip")
     assert "pad_b bus" not in matrix.to_spice(threshold=0.5).split(".subckt")[1].split("\n", 1)[1]
 
 
