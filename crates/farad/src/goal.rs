@@ -1,5 +1,8 @@
 //! What an accuracy is asked of, and the numbers and bars that belong to it.
 
+use std::fmt;
+use std::str::FromStr;
+
 use crate::bars::Bars;
 use crate::fault::Error;
 use crate::problem::Problem;
@@ -30,6 +33,59 @@ pub enum Of {
     Field(String),
     /// All entries of the polarisability, relative to the largest.
     Polarisability,
+}
+
+/// Words that name nothing an accuracy is asked of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "must be all, energy, polarisability, an entry such as C(left, right), or one of V(conductor), \
+     Q(conductor), F(body), probe(name) and field(name)"
+)]
+pub struct UnknownOf;
+
+impl FromStr for Of {
+    type Err = UnknownOf;
+
+    fn from_str(text: &str) -> Result<Self, UnknownOf> {
+        let text = text.trim();
+        match text {
+            "all" | "C" => return Ok(Self::All),
+            "energy" => return Ok(Self::Energy),
+            "polarisability" => return Ok(Self::Polarisability),
+            _ => {}
+        }
+        let inside = text.strip_suffix(')').and_then(|rest| rest.split_once('('));
+        let Some((kind, inside)) = inside else { return Err(UnknownOf) };
+        let name = || inside.trim().to_owned();
+        match kind.trim() {
+            "C" => match inside.split_once(',') {
+                Some((a, b)) => Ok(Self::Entry(a.trim().to_owned(), b.trim().to_owned())),
+                None => Err(UnknownOf),
+            },
+            "V" => Ok(Self::Potential(name())),
+            "Q" => Ok(Self::Charge(name())),
+            "F" => Ok(Self::Force(name())),
+            "probe" => Ok(Self::Probe(name())),
+            "field" => Ok(Self::Field(name())),
+            _ => Err(UnknownOf),
+        }
+    }
+}
+
+impl fmt::Display for Of {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => write!(f, "all"),
+            Self::Energy => write!(f, "energy"),
+            Self::Polarisability => write!(f, "polarisability"),
+            Self::Entry(a, b) => write!(f, "C({a}, {b})"),
+            Self::Potential(name) => write!(f, "V({name})"),
+            Self::Charge(name) => write!(f, "Q({name})"),
+            Self::Force(name) => write!(f, "F({name})"),
+            Self::Probe(name) => write!(f, "probe({name})"),
+            Self::Field(name) => write!(f, "field({name})"),
+        }
+    }
 }
 
 /// One number that is asked for.
@@ -268,4 +324,33 @@ pub(crate) fn nothing(of: &Of) -> Error {
                 .to_owned()
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_accuracy_is_of_all_or_of_one_number() {
+        let entry = Of::Entry("left plate".to_owned(), "b".to_owned());
+        for (text, of) in [
+            ("all", Of::All),
+            ("C", Of::All),
+            ("energy", Of::Energy),
+            ("C(left plate, b)", entry.clone()),
+            (" C(left plate,b) ", entry),
+            ("polarisability", Of::Polarisability),
+            ("V(b (upper))", Of::Potential("b (upper)".to_owned())),
+            ("Q( a )", Of::Charge("a".to_owned())),
+            ("F(a)", Of::Force("a".to_owned())),
+            ("probe(axis)", Of::Probe("axis".to_owned())),
+            ("field(axis)", Of::Field("axis".to_owned())),
+        ] {
+            assert_eq!(text.parse(), Ok(of.clone()), "{text}");
+            assert_eq!(of.to_string().parse(), Ok(of), "{text}");
+        }
+        for text in ["", "C(a)", "c(a,b)", "forces", "C(a,b"] {
+            assert!(text.parse::<Of>().is_err(), "{text}");
+        }
+    }
 }

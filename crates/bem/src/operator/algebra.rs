@@ -23,11 +23,11 @@ use crate::{Error, StopReason};
 /// assert!((x[0] + 0.5).abs() < 1e-12 && (x[1] - 4.0).abs() < 1e-12 && info.iterations == 2);
 /// # Ok::<(), bem::Error>(())
 /// ```
-pub struct Operator<'a>(Box<dyn LinearOperator + 'a>);
+pub struct Operator<'a>(Box<dyn LinearOperator + Send + 'a>);
 
 impl<'a> Operator<'a> {
     /// Any operator, so that it can be combined with others.
-    pub fn new(operator: impl LinearOperator + 'a) -> Self {
+    pub fn new(operator: impl LinearOperator + Send + 'a) -> Self {
         Self(Box::new(operator))
     }
 

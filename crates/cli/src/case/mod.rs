@@ -34,7 +34,7 @@ use farad::{Description, Goal, LengthUnit, Of, Problem, pqr};
 
 pub(crate) use diagnostics::{Defect, Sort, quoted};
 pub(crate) use faults::told;
-pub(crate) use goal::{of as goal_of, parse_of};
+pub(crate) use goal::parse_of;
 pub(crate) use map::file as potential_map;
 pub(crate) use molecule::Molecule;
 use places::Places;

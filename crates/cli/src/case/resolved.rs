@@ -9,7 +9,7 @@ use farad::{
 };
 
 use super::schema::OF_LAYERS;
-use super::{Case, Molecule, goal, molecule, plane, stack};
+use super::{Case, Molecule, molecule, plane, stack};
 use crate::paths;
 use crate::report::results::{density_name, method_name};
 use crate::report::units::shortest as number;
@@ -78,7 +78,7 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
     }
     let goal = case.goal.iter().flat_map(|goal| {
         let accuracy =
-            [("accuracy", number(goal.accuracy)), ("accuracy_of", string(&goal::of(&goal.of)))];
+            [("accuracy", number(goal.accuracy)), ("accuracy_of", string(&goal.of.to_string()))];
         accuracy.into_iter().chain(goal.max_seconds.map(|limit| ("max_time", number(limit))))
     });
     let nets = (!description.nets.is_empty()).then(|| ("nets", list(&description.nets)));

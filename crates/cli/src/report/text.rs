@@ -1,36 +1,10 @@
 //! Text of others (names of groups, titles, lines of files) made fit for terminals, spreadsheets
 //! and files.
 
-use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character does something else than being seen: control characters, and those that
-/// change the direction of text.
-fn acts(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// The text with such characters written out, as `\u{1b}`. Lines and tabs stay.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| acts(c) && !matches!(c, '\n' | '\t'))
-}
-
-/// The same for what has to stay on one line, such as a name in a table.
-pub(crate) fn printable_line(text: &str) -> Cow<'_, str> {
-    escaped(text, acts)
-}
-
-fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
-    if !text.chars().any(&is_bad) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if is_bad(c) { out.extend(c.escape_default()) } else { out.push(c) }
-    }
-    Cow::Owned(out)
-}
+use farad::printable::acts;
+pub(crate) use farad::printable::{printable, printable_line};
 
 /// The text with such characters replaced by others of as many bytes, so that places in it stay
 /// what they are.

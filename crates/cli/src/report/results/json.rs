@@ -485,7 +485,7 @@ fn refinement(found: &super::Refinement<'_>) -> Refinement {
     };
     Refinement {
         accuracy: found.goal.accuracy,
-        accuracy_of: crate::case::goal_of(&found.goal.of),
+        accuracy_of: found.goal.of.to_string(),
         ended: match found.ended {
             farad::Ended::Reached => "reached",
             farad::Ended::Time => "time",

@@ -16,6 +16,7 @@ mod viewers;
 use std::path::Path;
 use std::time::Instant;
 
+use farad::formats::Written;
 use farad::{Derivative, Ended, Goal, Level, Matrices, Parameter, Problem, Reduced, Solution};
 
 pub(crate) use folder::{Folder, INDEX, held};
@@ -207,12 +208,11 @@ pub(crate) fn write(
     }
     let maxwell_farad = &matrices.maxwell_farad[..];
     let title = &run.case.title;
-    let written = formats::Written { title, reduction: None, mark, names, maxwell_farad };
+    let written = Written { title, reduction: None, mark, names, maxwell_farad };
     formats::write_all(&mut folder, run.case, &written)?;
     for Reduced { name, nets, maxwell, bars, .. } in reduced {
         let reduction = Some(name.as_str());
-        let written =
-            formats::Written { title, reduction, mark, names: nets, maxwell_farad: maxwell };
+        let written = Written { title, reduction, mark, names: nets, maxwell_farad: maxwell };
         formats::write_all(&mut folder, run.case, &written)?;
         let corner = format!("farad; Maxwell matrix of the reduction {name}{mark}");
         folder

@@ -1,0 +1,200 @@
+"""Fast sums over points."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Literal
+
+import numpy as np
+
+from . import _arrays, _farad
+from ._arrays import ArrayLike, Floats
+from ._errors import InputError
+
+Array = Any
+
+
+class Fmm:
+    """Sums over all sources, phi(x) = sum_j q_j / |x - y_j|, by the fast multipole method.
+
+    There is no factor 1/(4 pi), and a source at exactly the place of a target contributes nothing.
+    Points are processed once, charges many times.
+
+    Parameters
+    ----------
+    sources : array_like, shape (n, 3)
+        Contiguous float64 arrays are read in place; others, float32 too, are converted once. A copy
+        is kept, from which sums with gradients or dipoles are planned when they are first asked for.
+    targets : array_like, shape (m, 3), optional
+        Where the sums are wanted; the sources without.
+    tolerance : float
+        Relative L2 error for charges of random sign, 1e-13 to 0.5.
+    kappa : float
+        Inverse screening length: terms are q exp(-kappa r) / r.
+    precision : {"single", "double"}, optional
+        Of the arithmetic; as the tolerance allows without.
+    mode : {"auto", "fmm", "treecode", "direct"}
+    densities : int
+        Sets of charges that one call will usually have; tunes the plan.
+    gradient, dipoles : bool
+        Plan for these from the start.
+    backend : {"auto", "cpu", "cuda", "hybrid"}
+    gpu : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import farad
+    >>> points = np.random.default_rng(0).random((2000, 3))
+    >>> charges = np.ones(2000)
+    >>> fmm = farad.Fmm(points, tolerance=1e-6)
+    >>> potential, gradient = fmm(charges, gradient=True)
+    >>> distances = np.linalg.norm(points[1:] - points[0], axis=1)
+    >>> bool(abs(potential[0] / (1 / distances).sum() - 1) < 1e-5)
+    True
+    """
+
+    def __init__(
+        self,
+        sources: ArrayLike,
+        targets: ArrayLike | None = None,
+        tolerance: float = 1e-6,
+        *,
+        kappa: float = 0.0,
+        precision: Literal["single", "double"] | None = None,
+        mode: Literal["auto", "fmm", "treecode", "direct"] = "auto",
+        densities: int = 1,
+        gradient: bool = False,
+        dipoles: bool = False,
+        backend: Literal["auto", "cpu", "cuda", "hybrid"] = "auto",
+        gpu: int = 0,
+    ) -> None:
+        self._single = all(
+            getattr(array, "dtype", None) == np.float32
+            for array in (sources, targets)
+            if array is not None
+        )
+        self._sources = _own("sources", sources)
+        self._targets = None if targets is None else _own("targets", targets)
+        self._options: dict[str, Any] = {
+            "tolerance": _arrays.number("tolerance", tolerance),
+            "kappa": _arrays.number("kappa", kappa),
+            "precision": None if precision is None else _arrays.name("precision", precision),
+            "mode": _arrays.name("mode", mode),
+            "densities": _arrays.count("densities", densities),
+            "backend": _arrays.name("backend", backend),
+            "gpu": _arrays.count("gpu", gpu, least=0),
+        }
+        self._lock = threading.Lock()
+        self._planned = (bool(gradient), bool(dipoles))
+        self._plan = self._make(*self._planned)
+
+    def _make(self, gradient: bool, dipoles: bool) -> _farad.Plan:
+        choices = {**self._options, "gradient": gradient, "dipoles": dipoles}
+        return _farad.Plan(self._sources, self._targets, choices)
+
+    def _plan_for(self, gradient: bool, dipoles: bool) -> _farad.Plan:
+        with self._lock:
+            wanted = (gradient or self._planned[0], dipoles or self._planned[1])
+            if wanted != self._planned:
+                self._plan = self._make(*wanted)
+                self._planned = wanted
+            return self._plan
+
+    @property
+    def sources(self) -> int:
+        """How many sources."""
+        return len(self._sources)
+
+    @property
+    def targets(self) -> int:
+        """How many targets."""
+        return len(self._sources if self._targets is None else self._targets)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """Precision, mode, backend, truncation number and other facts of the plan."""
+        return self._plan.info
+
+    def __call__(
+        self,
+        charges: ArrayLike | None = None,
+        *,
+        dipoles: ArrayLike | None = None,
+        potential: bool = True,
+        gradient: bool = False,
+    ) -> Array | tuple[Array, Array]:
+        """Sum charges, dipoles or both.
+
+        Several sets of charges go through one pass. Sums of one `Fmm` wait for each other; the
+        interpreter's lock is released meanwhile. Arrays must not be changed while they are read.
+
+        Parameters
+        ----------
+        charges : array_like, shape (n,) or (k, n), optional
+            Contiguous float64 arrays are read in place.
+        dipoles : array_like, shape (n, 3) or (k, n, 3), optional
+            Moments d: a source adds d . (x - y) / |x - y|^3.
+        potential, gradient : bool
+            What is wanted.
+
+        Returns
+        -------
+        potential : ndarray, shape (m,) or (k, m)
+        gradient : ndarray, shape (m, 3) or (k, m, 3)
+            With respect to the target, if it is wanted. Both are float32 if points, charges and
+            dipoles are, else float64.
+        """
+        if charges is None and dipoles is None:
+            raise InputError("there are neither charges nor dipoles")
+        if not potential and not gradient:
+            raise InputError("neither potential nor gradient is wanted")
+        given = [array for array in (charges, dipoles) if array is not None]
+        single = self._single and all(
+            getattr(array, "dtype", None) == np.float32 for array in given
+        )
+        n, m = self.sources, self.targets
+        q, k_q = self._strengths("charges", charges, (n,))
+        d, k_d = self._strengths("dipoles", dipoles, (n, 3))
+        if q is not None and d is not None and k_q != k_d:
+            raise InputError("charges and dipoles are different numbers of sets")
+        k = k_q if q is not None else k_d
+        plan = self._plan_for(bool(gradient), d is not None)
+        count = 1 if k is None else k
+        flat_q = None if q is None else q.reshape(-1)
+        flat_d = None if d is None else d.reshape(-1)
+        found = plan.apply(count, flat_q, flat_d, bool(potential), bool(gradient))
+        shape = (m,) if k is None else (k, m)
+        sums: list[Array] = []
+        for values, tail in zip(found, ((), (3,)), strict=False):
+            if values is not None:
+                values = values.reshape(shape + tail)
+                sums.append(values.astype(np.float32) if single else values)
+        return sums[0] if len(sums) == 1 else (sums[0], sums[1])
+
+    @staticmethod
+    def _strengths(
+        what: str, values: ArrayLike | None, one: tuple[int, ...]
+    ) -> tuple[Floats | None, int | None]:
+        """The array, and of how many sets it is; None of one without an axis for it."""
+        if values is None:
+            return None, None
+        array = _arrays.floats(what, values)
+        if array.shape == one:
+            return array, None
+        if array.ndim == len(one) + 1 and array.shape[1:] == one:
+            return array, array.shape[0]
+        sets = ", ".join(map(str, one))
+        raise InputError(f"{what} have the shape {array.shape}; it must be ({sets}) or (k, {sets})")
+
+    def __repr__(self) -> str:
+        return (
+            f"<farad.Fmm: {self.sources:,} sources, {self.targets:,} targets, "
+            f"tolerance {self._options['tolerance']:g}>"
+        )
+
+
+def _own(what: str, values: ArrayLike) -> Floats:
+    """Points that nobody else changes."""
+    array = _arrays.points(what, values)
+    return array.copy() if np.shares_memory(array, np.asarray(values)) else array

@@ -1,0 +1,143 @@
+"""Layer operators as linear operators of SciPy."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from . import _arrays, _farad
+from ._arrays import Floats
+from ._errors import InputError
+from ._mesh import Mesh
+
+Space = Literal["constant", "linear"]
+Test = Literal["constant", "linear", "centroids"]
+Kind = Literal["single", "double", "adjoint", "mass"]
+
+# The operator that a transpose is made of.
+_TRANSPOSED: dict[str, Kind] = {
+    "single": "single",
+    "double": "adjoint",
+    "adjoint": "double",
+    "mass": "mass",
+}
+
+
+class Surface:
+    """The triangles of a mesh as the domain of layer operators.
+
+    Vectors are coefficients of functions: one value a triangle ("constant"), or one a vertex
+    ("linear"). A density s goes in; means of V s, K s or K' s come out, weighted with the test
+    functions. With G = 1/(4 pi |x - y|), normals n by the right-hand rule, and lengths in the
+    mesh's unit::
+
+        (V s)(x) = int G s,    (K s)(x) = int dG/dn_y s,    (K' s)(x) = int dG/dn_x s
+
+    Parameters
+    ----------
+    mesh : Mesh
+        Curved triangles count as the flat ones through their corners.
+    tolerance : float
+        Relative L2 error of products.
+    backend : {"auto", "cpu", "cuda", "hybrid"}
+    gpu : int
+
+    Examples
+    --------
+    The charge of a sphere of radius 1 at potential 1 is 4 pi (times eps0):
+
+    >>> import numpy as np
+    >>> import farad
+    >>> from scipy.sparse.linalg import gmres
+    >>> surface = farad.Surface(farad.Mesh.sphere(1.0, elements=320))
+    >>> V = surface.single_layer()
+    >>> density, info = gmres(V, np.ones(V.shape[0]))
+    >>> bool(abs(density @ surface.weights() / (4 * np.pi) - 1) < 0.02)
+    True
+    """
+
+    def __init__(
+        self,
+        mesh: Mesh,
+        tolerance: float = 1e-6,
+        *,
+        backend: Literal["auto", "cpu", "cuda", "hybrid"] = "auto",
+        gpu: int = 0,
+    ) -> None:
+        if not isinstance(mesh, Mesh):
+            raise InputError(f"{type(mesh).__name__} is no farad.Mesh")
+        self._surface = _farad.Surface(mesh._mesh)
+        self._mesh = mesh
+        self._tolerance = _arrays.number("tolerance", tolerance)
+        self._backend = _arrays.name("backend", backend)
+        self._gpu = _arrays.count("gpu", gpu, least=0)
+
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh."""
+        return self._mesh
+
+    @property
+    def vertices(self) -> Any:
+        """Indices of the mesh's vertices that "linear" coefficients belong to."""
+        return self._surface.vertices
+
+    def dimension(self, space: Space = "constant") -> int:
+        """How many coefficients functions of a space have."""
+        return self._surface.dimension(_arrays.name("space", space))
+
+    def weights(self, space: Space = "constant") -> Floats:
+        """Integrals of the functions that are 1 in one coefficient and 0 in the others."""
+        return self._surface.weights(_arrays.name("space", space))
+
+    def _operator(self, kind: Kind, test: str, trial: str, columns: int) -> Any:
+        _arrays.optional("scipy.sparse.linalg", "scipy", "a layer operator")
+        from ._scipy import LayerOperator
+
+        return LayerOperator(self, kind, test, trial, _arrays.count("columns", columns))
+
+    def single_layer(
+        self, test: Test = "constant", trial: Space = "constant", columns: int = 1
+    ) -> Any:
+        """V: the potential of a charge density.
+
+        Parameters
+        ----------
+        test : {"constant", "linear", "centroids"}
+            What the equation is tested with; values at centroids are collocation.
+        trial : {"constant", "linear"}
+            What densities are made of.
+        columns : int
+            Vectors that will usually be multiplied together; tunes the plan.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator
+            With ``matvec``, ``matmat`` (several vectors in one pass) and, unless it is collocation,
+            the transpose.
+        """
+        return self._operator("single", test, trial, columns)
+
+    def double_layer(
+        self, test: Test = "constant", trial: Space = "constant", columns: int = 1
+    ) -> Any:
+        """K: the potential of a density of dipoles along the normals, its principal value.
+
+        K 1 = -1/2 on a closed surface with normals out of it. Parameters as of `single_layer`.
+        """
+        return self._operator("double", test, trial, columns)
+
+    def adjoint_double_layer(
+        self, test: Test = "constant", trial: Space = "constant", columns: int = 1
+    ) -> Any:
+        """K': the normal derivative of the potential of a charge density, without its jump.
+
+        Parameters as of `single_layer`.
+        """
+        return self._operator("adjoint", test, trial, columns)
+
+    def mass(self, test: Test = "constant", trial: Space = "constant") -> Any:
+        """A function of `trial` tested with `test`: the identity between constants."""
+        return self._operator("mass", test, trial, 1)
+
+    def __repr__(self) -> str:
+        return f"<farad.Surface: {len(self._mesh):,} triangles, tolerance {self._tolerance:g}>"

@@ -1,0 +1,72 @@
+"""The class of layer operators; imported where SciPy is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse.linalg import LinearOperator
+
+from ._arrays import Floats, floats, name
+from ._errors import InputError
+from ._operators import _TRANSPOSED
+
+if TYPE_CHECKING:
+    from ._operators import Kind, Surface
+
+
+class LayerOperator(LinearOperator):  # type: ignore[misc]
+    """A layer operator of a `Surface`."""
+
+    def __init__(self, surface: Surface, kind: Kind, test: str, trial: str, columns: int) -> None:
+        self._surface, self._kind, self._spaces, self._columns = (
+            surface,
+            kind,
+            (test, trial),
+            columns,
+        )
+        spaces = (name("test", test), name("trial", trial))
+        choices = {
+            "tolerance": surface._tolerance,
+            "columns": columns,
+            "backend": surface._backend,
+            "gpu": surface._gpu,
+        }
+        self._operator = surface._surface.operator(kind, spaces, choices)
+        self._transposed: LayerOperator | None = None
+        super().__init__(np.dtype(np.float64), self._operator.shape)
+
+    def _product(self, columns: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """A times vectors that are columns, shape (inputs, k)."""
+        if np.iscomplexobj(columns):
+            both = self._product(np.hstack([columns.real, columns.imag]))
+            k = columns.shape[1]
+            return both[:, :k] + 1j * both[:, k:]
+        # Columns one after the other: no copy of a single one, or of an array in Fortran's order.
+        vectors: Floats = floats("the vectors", columns.T)
+        found = self._operator.apply(vectors.reshape(-1), vectors.shape[0])
+        return found.reshape(vectors.shape[0], self.shape[0]).T
+
+    def _matvec(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return self._product(np.asarray(x).reshape(-1, 1)).reshape(-1)
+
+    def _matmat(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return self._product(np.asarray(X))
+
+    def _rmatvec(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return self._rmatmat(np.asarray(x).reshape(-1, 1)).reshape(-1)
+
+    def _rmatmat(self, X: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        # Rows are means over test functions: A = W_test^-1 M and, M^T being the transposed
+        # operator's, A^T = W_trial A' W_test^-1.
+        test, trial = self._spaces
+        if test == "centroids":
+            raise InputError("there is no transpose of an operator tested at centroids")
+        if self._transposed is None:
+            kind = _TRANSPOSED[self._kind]
+            self._transposed = LayerOperator(self._surface, kind, trial, test, self._columns)
+        weights = self._surface._surface.weights
+        inside = np.asarray(X) / weights(test)[:, None]
+        found: npt.NDArray[Any] = weights(trial)[:, None] * self._transposed._product(inside)
+        return found

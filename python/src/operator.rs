@@ -1,0 +1,152 @@
+//! Layer operators of a mesh.
+
+use std::sync::{Arc, Mutex};
+
+use bem::{FunctionSpace, LinearOperator, OperatorOptions, Test};
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+
+use crate::error::Failure;
+use crate::problem::{backend, check_gpu};
+use crate::run::{self, locked};
+use crate::surface::Mesh;
+
+/// The triangles of a mesh as the domain of operators.
+#[pyclass(frozen, module = "farad._farad")]
+pub(crate) struct Surface(Arc<bem::Surface>);
+
+/// One of them, for one product at a time.
+#[pyclass(frozen, module = "farad._farad")]
+pub(crate) struct Operator {
+    operator: Mutex<bem::Operator<'static>>,
+    /// Rows and columns.
+    shape: (usize, usize),
+}
+
+/// Choices for an operator.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+struct Choices {
+    tolerance: f64,
+    columns: usize,
+    backend: String,
+    gpu: usize,
+}
+
+fn space(what: &str, word: &str) -> Result<FunctionSpace, Failure> {
+    match word {
+        "constant" => Ok(FunctionSpace::Constant),
+        "linear" => Ok(FunctionSpace::Linear),
+        other => Err(Failure::input(format!(
+            "{what} is \"{other}\"; it must be \"constant\" or \"linear\""
+        ))),
+    }
+}
+
+fn test(word: &str) -> Result<Test, Failure> {
+    match word {
+        "centroids" => Ok(Test::Centroids),
+        "constant" | "linear" => Ok(Test::Means(space("test", word)?)),
+        other => Err(Failure::input(format!(
+            "test is \"{other}\"; it must be \"constant\", \"linear\" or \"centroids\""
+        ))),
+    }
+}
+
+#[pymethods]
+impl Surface {
+    #[new]
+    fn new(py: Python<'_>, mesh: &Mesh) -> PyResult<Self> {
+        let mesh = Arc::clone(&mesh.mesh);
+        run::quick(py, move || {
+            if mesh.triangles.is_empty() {
+                return Err(Failure::input("the mesh has no triangles"));
+            }
+            mesh.validate()?;
+            let defects = mesh::check::Defects::of(&mesh);
+            if !defects.is_empty() {
+                return Err(Failure::input(format!("the mesh has defects:\n{defects}")));
+            }
+            Ok(Self(Arc::new(run::pool(None)?.install(|| bem::Surface::new(&mesh)))))
+        })
+    }
+
+    fn dimension(&self, py: Python<'_>, space: &str) -> PyResult<usize> {
+        let space = self::space("space", space).map_err(|failure| failure.raise(py))?;
+        Ok(self.0.dimension(space))
+    }
+
+    /// Integrals of the functions of a space.
+    fn weights<'py>(&self, py: Python<'py>, space: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let space = self::space("space", space).map_err(|failure| failure.raise(py))?;
+        Ok(PyArray1::from_vec(py, self.0.weights(space)))
+    }
+
+    /// The mesh's vertices that coefficients of linear functions belong to.
+    #[getter]
+    fn vertices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, self.0.vertices())
+    }
+
+    /// `kind` is single, double, adjoint or mass.
+    fn operator(
+        &self,
+        py: Python<'_>,
+        kind: &str,
+        spaces: (String, String),
+        choices: Choices,
+    ) -> PyResult<Operator> {
+        let surface = Arc::clone(&self.0);
+        let raise = |failure: Failure| failure.raise(py);
+        let test = test(&spaces.0).map_err(raise)?;
+        let trial = space("trial", &spaces.1).map_err(raise)?;
+        let backend = backend(&choices.backend).map_err(raise)?;
+        let Choices { tolerance, columns, gpu, .. } = choices;
+        let options = OperatorOptions { tolerance, columns: columns.max(1), backend, gpu };
+        let kind = kind.to_owned();
+        run::watched(py, None, None, move |_, pool| {
+            check_gpu(backend, gpu)?;
+            let operator = pool.install(|| match &kind[..] {
+                "single" => Ok(surface.single_layer_between(test, trial, &options)?),
+                "double" => Ok(surface.double_layer_between(test, trial, &options)?),
+                "adjoint" => Ok(surface.adjoint_double_layer_between(test, trial, &options)?),
+                "mass" => Ok(surface.mass(test, trial)),
+                other => Err(Failure::input(format!("there is no operator \"{other}\""))),
+            })?;
+            let shape = (operator.len(), operator.inputs());
+            Ok(Operator { operator: Mutex::new(operator), shape })
+        })
+    }
+}
+
+#[pymethods]
+impl Operator {
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        self.shape
+    }
+
+    /// Products with k vectors one after the other: k values of `shape[1]` to k of `shape[0]`.
+    fn apply<'py>(
+        &self,
+        py: Python<'py>,
+        vectors: PyReadonlyArray1<'py, f64>,
+        k: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let wrong = |why: &str| Failure::input(why).raise(py);
+        let x = vectors.as_slice().map_err(|_| wrong("vectors are not contiguous"))?;
+        let (rows, columns) = self.shape;
+        if k.checked_mul(columns) != Some(x.len()) {
+            return Err(wrong("the vectors' length is not that of the operator"));
+        }
+        let y = run::quick(py, || {
+            let mut y = vec![0.0; k * rows];
+            if k > 0 {
+                let operator = &mut *locked(&self.operator);
+                run::pool(None)?.install(|| operator.apply(x, &mut y, k))?;
+            }
+            Ok(y)
+        })?;
+        Ok(PyArray1::from_vec(py, y))
+    }
+}

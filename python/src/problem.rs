@@ -1,0 +1,566 @@
+//! Problems, and their solves.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use bem::{Beyond, Mirror, Stack, StackLayer};
+use farad::{
+    Amount, Attained, Change, Charge, Conductor, Description, Dielectric, Ended, Film, Goal, Of,
+    Options, Parameter, Place, Plane, Probe, ProbePoints, Sensitivity, Setting, Toward, UnknownOf,
+    fastcap, layout,
+};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+
+use crate::arrays;
+use crate::error::{Failure, Kind};
+use crate::run::{self, Watch, locked};
+use crate::solution::Solution;
+use crate::surface::Mesh;
+
+/// A description on a mesh. It does not change: what changes it gives another one.
+#[pyclass(frozen, module = "farad._farad")]
+pub(crate) struct Problem {
+    description: Description,
+    mesh: Arc<mesh::Mesh>,
+}
+
+/// What solves of one geometry share, for one solve at a time.
+#[pyclass(frozen, module = "farad._farad")]
+pub(crate) struct Solver(Arc<Mutex<farad::Solver>>);
+
+#[pymethods]
+impl Solver {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// How often near field and fast sums were set up.
+    fn times_prepared(&self, py: Python<'_>) -> usize {
+        py.detach(|| locked(&self.0).times_prepared())
+    }
+}
+
+/// Choices for a solve.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+struct Choices {
+    accuracy: Option<f64>,
+    of: String,
+    max_time: Option<f64>,
+    tolerance: f64,
+    fmm_tolerance: Option<f64>,
+    method: String,
+    density: String,
+    backend: String,
+    gpu: usize,
+    memory_limit: Option<u64>,
+    threads: Option<usize>,
+    max_iterations: usize,
+    restart: usize,
+}
+
+/// A film.
+#[derive(Clone, Debug, FromPyObject)]
+#[pyo3(from_item_all)]
+struct FilmChoices {
+    on: Vec<String>,
+    interface: Option<usize>,
+    medium: Option<String>,
+    layer: Option<usize>,
+    thickness: f64,
+    permittivity: f64,
+    cutoff: Option<f64>,
+}
+
+/// Images in layers are this much more exact than the solver's tolerance, which is this share of an
+/// accuracy, as in the program.
+const IMAGES: f64 = 0.1;
+const OF_ACCURACY: f64 = 0.1;
+
+/// One of some words.
+pub(crate) fn choice<T>(what: &str, word: &str, all: &[(&str, T)]) -> Result<T, Failure>
+where
+    T: Copy,
+{
+    let found = all.iter().find(|(known, _)| *known == word);
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let all: Vec<String> = all.iter().map(|(known, _)| format!("\"{known}\"")).collect();
+        Failure::input(format!("{what} is \"{word}\"; it must be one of {}", all.join(", ")))
+    })
+}
+
+/// Where sums are computed.
+pub(crate) fn backend(word: &str) -> Result<fmm::Backend, Failure> {
+    let all = [
+        ("auto", fmm::Backend::Auto),
+        ("cpu", fmm::Backend::Cpu),
+        ("cuda", fmm::Backend::Cuda),
+        ("hybrid", fmm::Backend::Hybrid),
+    ];
+    choice("backend", word, &all)
+}
+
+/// That a GPU that was asked for is there.
+pub(crate) fn check_gpu(backend: fmm::Backend, gpu: usize) -> Result<(), Failure> {
+    match backend {
+        fmm::Backend::Cuda | fmm::Backend::Hybrid => {
+            let missing = |error| format!("no GPU {gpu}: {error}; use backend=\"auto\" or \"cpu\"");
+            fmm::check_gpu(gpu).map_err(|error| Failure::new(Kind::NoGpu, missing(error)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// That a number is in a range.
+fn in_range(what: &str, value: f64, low: f64, high: f64) -> Result<(), Failure> {
+    match (low..=high).contains(&value) {
+        true => Ok(()),
+        false => {
+            Err(Failure::input(format!("{what} is {value:e}; it must be {low:e} to {high:e}")))
+        }
+    }
+}
+
+impl Choices {
+    fn options(&self) -> Result<Options, Failure> {
+        // The program's ranges.
+        in_range("tolerance", self.tolerance, 1e-12, 0.1)?;
+        if let Some(tolerance) = self.fmm_tolerance {
+            in_range("fmm_tolerance", tolerance, 1e-13, 0.5)?;
+        }
+        if self.max_iterations == 0 || self.restart == 0 {
+            return Err(Failure::input("max_iterations and restart must be 1 or more"));
+        }
+        let methods =
+            [("auto", bem::Method::Auto), ("fmm", bem::Method::Fmm), ("dense", bem::Method::Dense)];
+        let for_accuracy = self.accuracy.map_or(bem::Density::Constant, farad::density_for);
+        let densities = [
+            ("auto", for_accuracy),
+            ("constant", bem::Density::Constant),
+            ("linear", bem::Density::Linear),
+        ];
+        Ok(Options {
+            method: choice("method", &self.method, &methods)?,
+            density: choice("density", &self.density, &densities)?,
+            tolerance: self.tolerance,
+            fmm_tolerance: self.fmm_tolerance,
+            restart: self.restart,
+            max_iterations: self.max_iterations,
+            memory_limit: self.memory_limit,
+            backend: backend(&self.backend)?,
+            gpu: self.gpu,
+            ..Options::default()
+        })
+    }
+
+    fn goal(&self) -> Result<Option<Goal>, Failure> {
+        let Some(accuracy) = self.accuracy else { return Ok(None) };
+        in_range("accuracy", accuracy, farad::FINEST, 0.1)?;
+        if let Some(seconds) = self.max_time {
+            in_range("max_time", seconds, f64::MIN_POSITIVE, f64::MAX)?;
+        }
+        let of: Of = self.of.parse().map_err(|error: UnknownOf| {
+            Failure::input(format!("of is \"{}\"; it {error}", self.of))
+        })?;
+        Ok(Some(Goal { accuracy, of, max_seconds: self.max_time }))
+    }
+}
+
+impl Problem {
+    /// The same with another description.
+    fn with(&self, change: impl FnOnce(&mut Description)) -> Self {
+        let mut description = self.description.clone();
+        change(&mut description);
+        Self { description, mesh: Arc::clone(&self.mesh) }
+    }
+
+    /// The same after a change of a sweep.
+    fn changed(&self, py: Python<'_>, change: Change) -> PyResult<Self> {
+        let (mut description, mesh) = (self.description.clone(), Arc::clone(&self.mesh));
+        run::quick(py, move || {
+            change.describe(0, &mut description);
+            let mesh = match change.is_of_geometry() {
+                false => mesh,
+                true => {
+                    mesh.validate()?;
+                    let placed = change.place(0, (*mesh).clone());
+                    Arc::new(placed.map_err(|error| {
+                        let known = error.available.join("\", \"");
+                        Failure::input(format!("{error}; it has \"{known}\""))
+                    })?)
+                }
+            };
+            Ok(Self { description, mesh })
+        })
+    }
+}
+
+fn numbers(py: Python<'_>, what: &str, all: &[f64]) -> PyResult<()> {
+    match all.iter().find(|x| !x.is_finite()) {
+        Some(x) => Err(Failure::input(format!("{what} is {x}; it must be finite")).raise(py)),
+        None => Ok(()),
+    }
+}
+
+/// Points of one array.
+fn all_points(
+    py: Python<'_>,
+    what: &str,
+    array: &PyReadonlyArray2<'_, f64>,
+) -> PyResult<Vec<[f64; 3]>> {
+    let points = arrays::points(py, what, array)?.to_vec();
+    numbers(py, what, points.as_flattened())?;
+    Ok(points)
+}
+
+#[pymethods]
+impl Problem {
+    /// In vacuum, all groups conductors.
+    #[new]
+    fn new(mesh: &Mesh) -> Self {
+        let description = Description { unit: mesh.unit, ..Description::default() };
+        Self { description, mesh: Arc::clone(&mesh.mesh) }
+    }
+
+    /// From a file of FastCap or of a layout.
+    #[staticmethod]
+    #[pyo3(signature = (path, stack, lenient, unit))]
+    fn read(
+        py: Python<'_>,
+        path: PathBuf,
+        stack: Option<PathBuf>,
+        lenient: bool,
+        unit: Option<&str>,
+    ) -> PyResult<(Self, Vec<String>)> {
+        let unit = unit.map(crate::surface::unit).transpose();
+        let unit = unit.map_err(|failure| failure.raise(py))?;
+        run::quick(py, move || {
+            let load = mesh::files::load;
+            let read = || -> Result<_, Failure> {
+                if fastcap::is_name(&path) {
+                    let read = if lenient { fastcap::read_lenient } else { fastcap::read };
+                    let fastcap::Model { mut description, mesh, reading, .. } = read(&path, load)?;
+                    description.unit = unit.unwrap_or(description.unit);
+                    return Ok((description, mesh, reading));
+                }
+                let model = match (&stack, layout::gds::is_name(&path)) {
+                    (Some(stack), true) => layout::gds::read(&path, stack, lenient, load)?,
+                    (None, true) => {
+                        return Err(Failure::input(format!(
+                            "{} does not say at which heights its layers are; name a stack file that does",
+                            path.display()
+                        )));
+                    }
+                    _ if layout::pex25d::is_name(&path) => {
+                        layout::pex25d::read(&path, lenient, load)?
+                    }
+                    _ => {
+                        return Err(Failure::input(format!(
+                            "{}: problems are read from FastCap's files (.lst, .qui, .neu) and layouts (.gds, .pex25d); \
+                             a surface alone is read by Mesh.read, and a case file is solved by the program",
+                            path.display()
+                        )));
+                    }
+                };
+                Ok((model.description, model.mesh, model.reading))
+            };
+            let (mut description, mesh, reading) = run::pool(None)?.install(read)?;
+            description.lenient = lenient;
+            Ok((Self { description, mesh: Arc::new(mesh) }, reading.notes))
+        })
+    }
+
+    #[pyo3(signature = (name, groups, potential, charge))]
+    fn conductor(
+        &self,
+        py: Python<'_>,
+        name: String,
+        groups: Vec<String>,
+        potential: Option<f64>,
+        charge: Option<f64>,
+    ) -> PyResult<Self> {
+        let setting = match (potential, charge) {
+            (None, None) => None,
+            (Some(volt), None) => Some(Setting::Potential(volt)),
+            (None, Some(coulomb)) => Some(Setting::Charge(coulomb)),
+            (Some(_), Some(_)) => {
+                let why = format!("conductor \"{name}\" has a potential or a charge, not both");
+                return Err(Failure::input(why).raise(py));
+            }
+        };
+        if self.description.conductors.iter().any(|known| known.name == name) {
+            let why = format!("there is a conductor \"{name}\" already");
+            return Err(Failure::input(why).raise(py));
+        }
+        let conductor = Conductor { name, groups, setting };
+        Ok(self.with(|description| description.conductors.push(conductor)))
+    }
+
+    fn dielectric(
+        &self,
+        py: Python<'_>,
+        name: String,
+        relative_permittivity: f64,
+        groups: Vec<String>,
+    ) -> PyResult<Self> {
+        if self.description.dielectrics.iter().any(|known| known.name == name) {
+            let why = format!("there is a dielectric \"{name}\" already");
+            return Err(Failure::input(why).raise(py));
+        }
+        let dielectric = Dielectric { groups, ..Dielectric::new(&name, relative_permittivity) };
+        Ok(self.with(|description| description.dielectrics.push(dielectric)))
+    }
+
+    fn medium(&self, relative_permittivity: f64) -> Self {
+        self.with(|description| description.relative_permittivity = relative_permittivity)
+    }
+
+    /// Point charges in coulomb, or in elementary charges.
+    fn charges(
+        &self,
+        py: Python<'_>,
+        positions: PyReadonlyArray2<'_, f64>,
+        charges: PyReadonlyArray1<'_, f64>,
+        elementary: bool,
+    ) -> PyResult<Self> {
+        let positions = all_points(py, "positions", &positions)?;
+        let charges = charges.as_array().to_vec();
+        if positions.len() != charges.len() {
+            let why = format!("{} charges at {} positions", charges.len(), positions.len());
+            return Err(Failure::input(why).raise(py));
+        }
+        let amount = if elementary { Amount::Elementary } else { Amount::Coulomb };
+        let all = positions.into_iter().zip(charges);
+        let all = all.map(|(position, q)| Charge { position, amount: amount(q) });
+        Ok(self.with(|description| description.charges.extend(all)))
+    }
+
+    fn plane(&self, axis: usize, at: f64, odd: bool) -> Self {
+        let mirror = Mirror { plane: Plane { axis, at }, odd };
+        self.with(|description| description.planes.push(mirror))
+    }
+
+    /// Layers without end from the lowest on: thickness and permittivity; `None` below or above is
+    /// ground.
+    fn layers(
+        &self,
+        axis: usize,
+        at: f64,
+        below: Option<f64>,
+        layers: Vec<(f64, f64)>,
+        above: Option<f64>,
+    ) -> Self {
+        let beyond = |end: Option<f64>| end.map_or(Beyond::Ground, Beyond::Dielectric);
+        let layer = |(thickness, permittivity)| StackLayer { thickness, permittivity };
+        let layers = layers.into_iter().map(layer).collect();
+        let (below, above) = (beyond(below), beyond(above));
+        let tolerance = IMAGES * Options::default().tolerance;
+        let stack = Stack { axis, at, below, layers, above, tolerance };
+        self.with(|description| description.stack = Some(stack))
+    }
+
+    fn field(&self, field: [f64; 3]) -> Self {
+        self.with(|description| description.field = field)
+    }
+
+    fn probe(
+        &self,
+        py: Python<'_>,
+        name: String,
+        points: PyReadonlyArray2<'_, f64>,
+    ) -> PyResult<Self> {
+        if self.description.probes.iter().any(|known| known.name == name) {
+            let why = format!("there is a probe \"{name}\" already");
+            return Err(Failure::input(why).raise(py));
+        }
+        let place = ProbePoints::Points(all_points(py, "points", &points)?);
+        Ok(self.with(|description| description.probes.push(Probe { name, place })))
+    }
+
+    fn ignore(&self, groups: Vec<String>) -> Self {
+        self.with(|description| description.ignore.extend(groups))
+    }
+
+    #[pyo3(signature = (forces, polarisability, surface_values, error_bars, lenient, nets))]
+    fn wanted(
+        &self,
+        forces: Option<bool>,
+        polarisability: Option<bool>,
+        surface_values: Option<bool>,
+        error_bars: Option<bool>,
+        lenient: Option<bool>,
+        nets: Option<Vec<String>>,
+    ) -> Self {
+        self.with(|description| {
+            let set = |value: &mut bool, wanted: Option<bool>| *value = wanted.unwrap_or(*value);
+            set(&mut description.forces, forces);
+            set(&mut description.polarisability, polarisability);
+            set(&mut description.surface_values, surface_values);
+            set(&mut description.error_bars, error_bars);
+            set(&mut description.lenient, lenient);
+            if let Some(nets) = nets {
+                description.nets = nets;
+            }
+        })
+    }
+
+    /// A film on surfaces, on one of their sides, or in an interface of layers.
+    fn film(&self, py: Python<'_>, name: String, film: FilmChoices) -> PyResult<Self> {
+        if self.description.films.iter().any(|known| known.name == name) {
+            let why = format!("there is a film \"{name}\" already");
+            return Err(Failure::input(why).raise(py));
+        }
+        let FilmChoices { on, interface, medium, layer, thickness, permittivity, cutoff } = film;
+        let toward = medium.map(Toward::Medium).or(layer.map(Toward::Layer));
+        let place = match interface {
+            Some(interface) => Place::Interface(interface),
+            None => Place::On { names: on, toward },
+        };
+        let film = Film { name, place, thickness, relative_permittivity: permittivity, cutoff };
+        Ok(self.with(|description| description.films.push(film)))
+    }
+
+    /// A derivative by a parameter.
+    fn sensitivity(
+        &self,
+        py: Python<'_>,
+        name: String,
+        kind: &str,
+        of: Vec<String>,
+        layer: usize,
+    ) -> PyResult<Self> {
+        let wrong = |why: String| Failure::input(why).raise(py);
+        if self.description.sensitivities.iter().any(|known| known.name == name) {
+            return Err(wrong(format!("there is a sensitivity \"{name}\" already")));
+        }
+        let by = match kind {
+            "shift" => Parameter::Shift(of),
+            "permittivity" => Parameter::Permittivity(of.concat()),
+            "layer" => Parameter::OfLayer(layer),
+            "thickness" => Parameter::Thickness(layer),
+            other => return Err(wrong(format!("there is no derivative by \"{other}\""))),
+        };
+        Ok(self.with(|description| description.sensitivities.push(Sensitivity { name, by })))
+    }
+
+    /// With another permittivity of a dielectric, of the surrounding medium for `None`.
+    #[pyo3(signature = (dielectric, value))]
+    fn with_permittivity(
+        &self,
+        py: Python<'_>,
+        dielectric: Option<String>,
+        value: f64,
+    ) -> PyResult<Self> {
+        if let Some(name) = &dielectric {
+            let mut known = self.description.dielectrics.iter().map(|known| &known.name);
+            if !known.clone().any(|known| known == name) {
+                let all: Vec<String> = known.by_ref().map(|name| format!("\"{name}\"")).collect();
+                let why =
+                    format!("there is no dielectric \"{name}\"; there are: {}", all.join(", "));
+                return Err(Failure::input(why).raise(py));
+            }
+        }
+        self.changed(py, Change::Permittivity { dielectric, values: vec![value] })
+    }
+
+    fn with_moved(&self, py: Python<'_>, groups: Vec<String>, along: [f64; 3]) -> PyResult<Self> {
+        numbers(py, "a shift", &along)?;
+        self.changed(py, Change::Move { groups, along, values: vec![1.0] })
+    }
+
+    fn with_turned(
+        &self,
+        py: Python<'_>,
+        groups: Vec<String>,
+        axis: [f64; 3],
+        centre: [f64; 3],
+        degrees: f64,
+    ) -> PyResult<Self> {
+        numbers(py, "a turn", &[&axis[..], &centre[..], &[degrees]].concat())?;
+        if axis == [0.0; 3] {
+            return Err(Failure::input("the axis has no direction").raise(py));
+        }
+        self.changed(py, Change::Turn { groups, axis, centre, values: vec![degrees] })
+    }
+
+    #[getter]
+    fn mesh(&self) -> Mesh {
+        Mesh::shared(Arc::clone(&self.mesh), self.description.unit)
+    }
+
+    /// Names of what is described: conductors, dielectrics.
+    #[getter]
+    fn named(&self) -> (Vec<String>, Vec<String>) {
+        let conductors = self.description.conductors.iter().map(|known| known.name.clone());
+        let dielectrics = self.description.dielectrics.iter().map(|known| known.name.clone());
+        (conductors.collect(), dielectrics.collect())
+    }
+
+    /// Finds conductors and media, and gives the notes about them with the names of conductors.
+    fn check(&self, py: Python<'_>) -> PyResult<(Vec<String>, Vec<String>)> {
+        let (description, mesh) = (self.description.clone(), Arc::clone(&self.mesh));
+        run::watched(py, None, None, move |_, pool| {
+            let problem = pool.install(|| farad::Problem::new(description, (*mesh).clone()))?;
+            let notes = problem.notes().iter().map(ToString::to_string).collect();
+            Ok((notes, problem.conductors().names.clone()))
+        })
+    }
+
+    /// Solves it, with a solver of earlier solves or one of its own.
+    #[pyo3(signature = (choices, solver, callback))]
+    fn solve(
+        &self,
+        py: Python<'_>,
+        choices: Choices,
+        solver: Option<&Solver>,
+        callback: Option<Py<PyAny>>,
+    ) -> PyResult<Solution> {
+        let (description, mesh) = (self.description.clone(), Arc::clone(&self.mesh));
+        let shared = solver.map(|solver| Arc::clone(&solver.0));
+        let threads = choices.threads;
+        run::watched(py, threads, callback.as_ref(), move |watch, pool| {
+            let mut kept = shared.as_deref().map(locked);
+            let kept = kept.as_deref_mut();
+            let of = (description, &*mesh);
+            pool.install(|| solve(&choices, of, kept, watch))
+        })
+    }
+}
+
+fn solve(
+    choices: &Choices,
+    (mut description, mesh): (Description, &mesh::Mesh),
+    kept: Option<&mut farad::Solver>,
+    watch: &Watch,
+) -> Result<Solution, Failure> {
+    let (options, goal) = (choices.options()?, choices.goal()?);
+    if let Some(stack) = &mut description.stack {
+        let of_goal = goal.as_ref().map(|goal| OF_ACCURACY * goal.accuracy);
+        stack.tolerance = IMAGES * of_goal.unwrap_or(options.tolerance);
+    }
+    check_gpu(options.backend, options.gpu)?;
+    let problem = farad::Problem::new(description, mesh.clone())?;
+    watch.go_on()?;
+    let Some(goal) = goal else {
+        let solution = match kept {
+            Some(solver) => solver.solve(&problem, &options, watch)?,
+            None => problem.solve(&options, watch)?,
+        };
+        return Ok(Solution::new(problem, solution, Vec::new(), None));
+    };
+    let mut each = |level: &farad::Level, _: &farad::Solution| watch.level(level);
+    let attained = farad::solve_to(problem, &goal, &options, watch, &mut each)?;
+    let Attained { problem, solution, levels, ended } = attained;
+    let ended = match ended {
+        Ended::Reached => ("reached", String::new()),
+        Ended::Time => ("time", String::new()),
+        Ended::Size(why) => ("size", why),
+        Ended::Next(why) => ("next", why),
+        Ended::Stalled => ("stalled", String::new()),
+        Ended::Vanishing => ("vanishing", String::new()),
+        Ended::Unsolved => ("unsolved", String::new()),
+    };
+    Ok(Solution::new(problem, solution, levels, Some(ended)))
+}

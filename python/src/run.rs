@@ -1,0 +1,217 @@
+//! Work without the interpreter's lock: on threads of our own, stopped by Ctrl-C, followed by a
+//! function of the caller.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bem::{Progress, Stage};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::error::{Failure, Kind};
+
+/// How often Python looks for signals and hears of progress.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long work that was told to stop may take to do so. After that it ends in the background:
+/// some steps, such as a check of a large mesh, do not look whether they should.
+const STOPPING: Duration = Duration::from_millis(1500);
+
+/// Threads of a pool need more stack than usual: work that waits may take up other work.
+const STACK: usize = 8 << 20;
+
+/// More threads than any machine has.
+const MOST_THREADS: usize = 1 << 12;
+
+/// The pool that all work without a number of threads of its own shares, and the process that it
+/// is of: threads do not live on in a fork.
+static SHARED: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+
+/// The content of a mutex, also where a thread panicked with it.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The pool of so many threads, or the shared one.
+pub(crate) fn pool(threads: Option<usize>) -> Result<Arc<ThreadPool>, Failure> {
+    if let Some(count) = threads.filter(|count| !(1..=MOST_THREADS).contains(count)) {
+        return Err(Failure::input(format!("threads is {count}; it must be 1 to {MOST_THREADS}")));
+    }
+    let build = || {
+        // 0 is RAYON_NUM_THREADS, or as many as the process may use.
+        let builder = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).stack_size(STACK);
+        let failed =
+            |error| Failure::new(Kind::Memory, format!("threads cannot be started: {error}"));
+        builder.build().map(Arc::new).map_err(failed)
+    };
+    if threads.is_some() {
+        return build();
+    }
+    let process = std::process::id();
+    let mut shared = locked(&SHARED);
+    match &*shared {
+        Some((owner, pool)) if *owner == process => Ok(Arc::clone(pool)),
+        _ => {
+            let pool = build()?;
+            // The threads of a parent's pool are not here to be ended.
+            if let Some(parents) = shared.replace((process, Arc::clone(&pool))) {
+                std::mem::forget(parents);
+            }
+            Ok(pool)
+        }
+    }
+}
+
+/// What the solver tells while it works.
+#[derive(Clone, Debug, Default)]
+struct Told {
+    stage: &'static str,
+    done: u64,
+    total: u64,
+    residual: Option<f64>,
+    level: Option<farad::Level>,
+    is_new: bool,
+}
+
+/// The end of a piece of work that hears of Ctrl-C and tells of progress.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    stopped: AtomicBool,
+    told: Mutex<Told>,
+}
+
+impl Watch {
+    /// Tells what a mesh gave.
+    pub(crate) fn level(&self, level: &farad::Level) {
+        let mut told = locked(&self.told);
+        (told.level, told.is_new) = (Some(level.clone()), true);
+    }
+
+    /// That work goes on, or an error.
+    pub(crate) fn go_on(&self) -> Result<(), Failure> {
+        match self.stopped.load(Ordering::Relaxed) {
+            true => Err(Failure::new(Kind::Interrupted, "interrupted")),
+            false => Ok(()),
+        }
+    }
+
+    /// Calls the caller's function, if there is anything new.
+    fn tell(&self, py: Python<'_>, callback: &Py<PyAny>) -> PyResult<()> {
+        let told = {
+            let mut told = locked(&self.told);
+            if !std::mem::take(&mut told.is_new) {
+                return Ok(());
+            }
+            let level = told.level.take();
+            Told { level, ..told.clone() }
+        };
+        let event = PyDict::new(py);
+        event.set_item("stage", told.stage)?;
+        event.set_item("done", told.done)?;
+        event.set_item("total", told.total)?;
+        event.set_item("residual", told.residual)?;
+        if let Some(level) = told.level {
+            event.set_item("level", crate::solution::level(py, &level)?)?;
+        }
+        callback.call1(py, (event,)).map(|_| ())
+    }
+}
+
+impl Progress for Watch {
+    fn advance(&self, stage: Stage, done: u64, total: u64) -> bool {
+        let stage = match stage {
+            Stage::Plan => "plan",
+            Stage::NearField => "near field",
+            Stage::Solve => "solve",
+        };
+        let mut told = locked(&self.told);
+        let residual = told.residual.filter(|_| told.stage == stage);
+        *told = Told { stage, done, total, residual, is_new: true, level: told.level.take() };
+        !self.stopped.load(Ordering::Relaxed)
+    }
+
+    fn residual(&self, _: usize, relative: f64) {
+        let mut told = locked(&self.told);
+        (told.residual, told.is_new) = (Some(relative), true);
+    }
+}
+
+/// What a panic says.
+fn of_panic(panic: &(dyn Any + Send)) -> Failure {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+    Failure::new(
+        Kind::Internal,
+        format!("the library failed, which is a fault of it: {text}; please report this"),
+    )
+}
+
+/// The result of work, panics as failures.
+fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(of_panic(&*panic)))
+}
+
+/// Does work that may take long, and listens to Ctrl-C meanwhile. `callback` is called with a
+/// dictionary every now and then; what it raises ends the work. Locks are taken before work goes
+/// to the pool: there, a thread that waits for parts of it may take up other work.
+pub(crate) fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    threads: Option<usize>,
+    callback: Option<&Py<PyAny>>,
+    work: impl FnOnce(&Watch, &ThreadPool) -> Result<T, Failure> + Send + 'static,
+) -> PyResult<T> {
+    let pool = pool(threads).map_err(|failure| failure.raise(py))?;
+    let watch = Arc::new(Watch::default());
+    let (sender, receiver) = sync_channel(1);
+    let of_worker = Arc::clone(&watch);
+    let worker = move || {
+        let done = caught(|| work(&of_worker, &pool));
+        // Nobody listens any more if the caller gave up.
+        let _ = sender.send(done);
+    };
+    std::thread::Builder::new().name("farad".to_owned()).stack_size(STACK).spawn(worker).map_err(
+        |error| Failure::new(Kind::Memory, format!("no thread can be started: {error}")).raise(py),
+    )?;
+    // The receiver is only used here, but is not to be shared; a mutex says so.
+    let receiver = Mutex::new(receiver);
+    let wait = |duration| py.detach(|| locked(&receiver).recv_timeout(duration));
+    loop {
+        match wait(LOOK) {
+            Ok(done) => {
+                // The last news, so that bars end.
+                if let (Ok(_), Some(callback)) = (&done, callback) {
+                    watch.tell(py, callback)?;
+                }
+                py.check_signals()?;
+                return done.map_err(|failure| failure.raise(py));
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::new(Kind::Internal, "the solver's thread ended").raise(py));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let heard = py.check_signals();
+        let told = heard.and_then(|()| callback.map_or(Ok(()), |to| watch.tell(py, to)));
+        if let Err(error) = told {
+            watch.stopped.store(true, Ordering::Relaxed);
+            let _ = wait(STOPPING);
+            return Err(error);
+        }
+    }
+}
+
+/// Does work on the caller's arrays, which takes moments to seconds and cannot be stopped; Ctrl-C
+/// is heard after it.
+pub(crate) fn quick<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    let done = py.detach(|| caught(work));
+    py.check_signals()?;
+    done.map_err(|failure| failure.raise(py))
+}

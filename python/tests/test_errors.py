@@ -1,0 +1,148 @@
+"""What is wrong with problems and options, in the program's words."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import farad
+
+MESH = farad.Mesh.two_spheres(1.0, 3.0, elements=160)
+PROBLEM = farad.Problem(MESH)
+
+
+@pytest.mark.parametrize(
+    "message, make",
+    [
+        ('"lef"', lambda: PROBLEM.conductor("lef").solve()),
+        (
+            '"none"',
+            lambda: PROBLEM.conductor("left").conductor("right").dielectric("none", 2).solve(),
+        ),
+        ("right", lambda: PROBLEM.conductor("left").solve()),
+        ("already", lambda: PROBLEM.conductor("left").conductor("left")),
+        ("already", lambda: PROBLEM.dielectric("left", 2).dielectric("left", 3)),
+        ("not both", lambda: PROBLEM.conductor("left", potential=1, charge=1)),
+        ("potential is 'high'", lambda: PROBLEM.conductor("left", potential="high")),
+        ("NaN", lambda: PROBLEM.conductor("left", potential=float("nan")).ignore("right").solve()),
+        ("a name is 3", lambda: PROBLEM.conductor(3)),
+        ("a name is ''", lambda: PROBLEM.conductor("")),
+        ("groups is 3", lambda: PROBLEM.conductor("a", 3)),
+        ("one of groups is 3", lambda: PROBLEM.conductor("a", ["left", 3])),
+        ("permittivity is 0", lambda: PROBLEM.medium(0.0).solve()),
+        ("permittivity is -2", lambda: PROBLEM.conductor("left").dielectric("right", -2.0).solve()),
+        ("axis is 'w'", lambda: PROBLEM.plane("w")),
+        ("axis is 2", lambda: PROBLEM.plane(2)),
+        ("kind is", lambda: PROBLEM.plane("z", kind="mirror")),
+        ("two planes", lambda: PROBLEM.plane("z", -3).plane("z", 3).solve()),
+        ("touches the ground plane", lambda: PROBLEM.plane("z", -1.0).solve()),
+        ("2 charges at 1 positions", lambda: PROBLEM.charges([[0, 0, 0]], [1, 2])),
+        ("positions has the shape", lambda: PROBLEM.charges([0, 0], 1.0)),
+        ("positions is inf", lambda: PROBLEM.charges([0, 0, np.inf], 1.0)),
+        ("unit is 'nC'", lambda: PROBLEM.charges([0, 0, 0], 1.0, "nC")),
+        ("lies on a surface", lambda: PROBLEM.charges(MESH.points[0], 1.0).solve()),
+        ("field is", lambda: PROBLEM.field([0, np.nan, 0])),
+        ("nothing to probe", lambda: PROBLEM.probe("p", [0, 0, 0]).solve()),
+        ("points has the shape", lambda: PROBLEM.probe("p", [[0, 0]])),
+        ('there is no conductor "x"', lambda: PROBLEM.want(nets="x").solve()),
+        ("a layer is 3", lambda: PROBLEM.layers([3])),
+        ("accuracy is 1e-12", lambda: PROBLEM.solve(1e-12)),
+        ("accuracy is 1e3", lambda: PROBLEM.solve(1e3)),
+        ("accuracy is NaN", lambda: PROBLEM.solve(float("nan"))),
+        ("accuracy is 'high'", lambda: PROBLEM.solve("high")),
+        ('of is "beauty"; it must be all', lambda: PROBLEM.solve(1e-2, of="beauty")),
+        ("C\\(a, b\\)|nothing|no ", lambda: PROBLEM.solve(1e-2, of="C(a, b)")),
+        ("max_time", lambda: PROBLEM.solve(1e-2, max_time=-1)),
+        ("tolerance is 1e0", lambda: PROBLEM.solve(tolerance=1)),
+        ("tolerance is 0", lambda: PROBLEM.solve(tolerance=0)),
+        ("fmm_tolerance", lambda: PROBLEM.solve(fmm_tolerance=2)),
+        ('method is "fast"', lambda: PROBLEM.solve(method="fast")),
+        ("density is", lambda: PROBLEM.solve(density="cubic")),
+        ('backend is "gpu"; it must be one of "auto"', lambda: PROBLEM.solve(backend="gpu")),
+        ("gpu is -1", lambda: PROBLEM.solve(gpu=-1)),
+        ("threads is 0", lambda: PROBLEM.solve(threads=0)),
+        ("threads is 100000", lambda: PROBLEM.solve(threads=100000)),
+        ("max_iterations is 0", lambda: PROBLEM.solve(max_iterations=0)),
+        ("memory_limit is -1", lambda: PROBLEM.solve(memory_limit=-1)),
+        ("memory_limit is nan", lambda: PROBLEM.solve(memory_limit=float("nan"))),
+        ("method is None", lambda: PROBLEM.solve(method=None)),
+        ("forces is 'yes'", lambda: PROBLEM.want(forces="yes")),
+        ("no valid text", lambda: PROBLEM.conductor("\ud800")),
+        ("restart", lambda: PROBLEM.solve(restart=1.5)),
+        ("progress is 3", lambda: PROBLEM.solve(progress=3)),
+        ("no column 'a'", lambda: PROBLEM.solve().charge_density("a")),
+        ("no potential", lambda: PROBLEM.solve().charge_density()),
+    ],
+)
+def test_what_is_wrong_is_told(message, make):
+    with pytest.raises(farad.InputError, match=message) as caught:
+        make()
+    assert isinstance(caught.value, (farad.FaradError, ValueError))
+
+
+def test_crossing_bodies_are_told_or_allowed():
+    mesh = farad.Mesh.sphere(elements=80, name="a") + farad.Mesh.sphere(
+        elements=80, center=(1, 0.1, 0.2), name="b"
+    )
+    with pytest.raises(farad.InputError, match="go through each other"):
+        farad.Problem(mesh).solve()
+    with pytest.warns(farad.FaradWarning, match="go through each other"):
+        farad.Problem(mesh).want(lenient=True).solve()
+
+
+def test_memory_is_limited():
+    with pytest.raises(farad.OutOfMemoryError, match="memory_limit") as caught:
+        PROBLEM.solve(memory_limit=1000)
+    assert isinstance(caught.value, MemoryError)
+
+
+def test_limits_of_the_process_count():
+    pytest.importorskip("resource")
+    if not Path("/proc/self/status").exists():
+        pytest.skip("limits are not known here")
+    script = (
+        "import resource, farad\n"
+        "problem = farad.Problem(farad.Mesh.sphere(elements=100000))\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 2**26, resource.RLIM_INFINITY))\n"
+        "try:\n    problem.solve(threads=1)\n"
+        "except farad.OutOfMemoryError:\n    print('told')\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=100
+    )
+    assert run.stdout == "told\n", run.stderr
+
+
+def test_a_gpu_that_is_not_there():
+    try:
+        PROBLEM.solve(backend="cuda", gpu=63)
+    except farad.NoGpuError as error:
+        assert 'backend="auto"' in str(error)
+    else:
+        pytest.fail("there are 64 GPUs")
+    with pytest.raises(farad.NoGpuError):
+        farad.Fmm([[0, 0, 0]], backend="cuda", gpu=63)
+    with pytest.raises(farad.NoGpuError):
+        farad.Surface(MESH, backend="cuda", gpu=63).single_layer()
+
+
+def test_names_do_not_act_on_terminals():
+    with pytest.raises(farad.InputError) as caught:
+        PROBLEM.conductor("\x1b[31mred").solve()
+    assert "\x1b" not in str(caught.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_solves():
+    """The threads of a parent are not there in its children."""
+    expected = PROBLEM.solve().capacitance.values
+    child = os.fork()
+    if child == 0:
+        values = PROBLEM.solve().capacitance.values
+        os._exit(0 if np.allclose(values, expected, rtol=1e-6, atol=0) else 3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -1,0 +1,263 @@
+"""Meshes: from arrays, files and other packages, and what is wrong with them."""
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import farad
+
+CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
+
+
+@pytest.mark.parametrize("of_points", [np.float64, np.float32, np.int32, list])
+@pytest.mark.parametrize("of_faces", [np.int64, np.uint32, np.int8, list])
+def test_kinds_of_arrays(of_points, of_faces):
+    def make(array, kind):
+        return array.tolist() if kind is list else array.astype(kind)
+
+    mesh = farad.Mesh(make(CORNERS, of_points), make(FACES, of_faces), names=["a"], unit="um")
+    np.testing.assert_array_equal(mesh.points, CORNERS)
+    np.testing.assert_array_equal(mesh.triangles, FACES)
+    assert (len(mesh), mesh.unit, mesh.groups, mesh.order) == (4, "um", ["a"], 1)
+    assert mesh.areas.sum() == pytest.approx(1.5 + np.sqrt(3) / 2)
+
+
+def test_points_are_the_meshs_own_memory():
+    mesh = farad.Mesh.sphere(elements=80)
+    points, triangles = mesh.points, mesh.triangles
+    assert np.shares_memory(points, mesh.points) and np.shares_memory(triangles, mesh.triangles)
+    with pytest.raises(ValueError, match="read-only"):
+        points[0] = 0.0
+    with pytest.raises(ValueError):
+        points.flags.writeable = True
+    expected = points.copy()
+    del mesh
+    gc.collect()
+    np.testing.assert_array_equal(points, expected)
+    assert triangles.max() == len(points) - 1
+
+
+def test_arrays_in_any_order():
+    wide = np.zeros((4, 7))
+    wide[:, 2:5] = CORNERS
+    for points in (np.asfortranarray(CORNERS.astype(float)), wide[:, 2:5], CORNERS[::-1][::-1]):
+        mesh = farad.Mesh(points, np.asfortranarray(FACES))
+        np.testing.assert_array_equal(mesh.points, CORNERS)
+        np.testing.assert_array_equal(mesh.triangles, FACES)
+
+
+def test_groups():
+    by_name = farad.Mesh(CORNERS, FACES, ["b", "a", "b", "a"])
+    by_index = farad.Mesh(CORNERS, FACES, [1, 0, 1, 0], ["a", "b"])
+    for mesh in (by_name, by_index):
+        assert [mesh.groups[k] for k in mesh.group_of_triangle] == ["b", "a", "b", "a"]
+    assert farad.Mesh(CORNERS, FACES).groups == []
+    some = farad.Mesh(CORNERS, FACES, [-1, 0, 0, 0], ["a"])
+    assert some.group_of_triangle.tolist() == [-1, 0, 0, 0]
+
+
+def test_coincident_vertices_are_joined():
+    """As in a file of STL."""
+    mesh = farad.Mesh(CORNERS[FACES].reshape(-1, 3), np.arange(12).reshape(4, 3))
+    assert len(mesh.points) == 4
+    farad.Problem(mesh).check()
+
+
+@pytest.mark.parametrize(
+    "message, make",
+    [
+        ("points has the shape", lambda: farad.Mesh(CORNERS[:, :2], FACES)),
+        ("points has the shape", lambda: farad.Mesh([], FACES)),
+        ("triangles have the shape", lambda: farad.Mesh(CORNERS, FACES.ravel())),
+        ("triangles have the shape", lambda: farad.Mesh(CORNERS, [[0, 1, 2, 3]])),
+        ("index 4; there are 4", lambda: farad.Mesh(CORNERS, FACES + 1)),
+        ("index -1", lambda: farad.Mesh(CORNERS, FACES - 1)),
+        ("whole numbers", lambda: farad.Mesh(CORNERS, FACES.astype(float))),
+        ("coordinate NaN", lambda: farad.Mesh(CORNERS * np.nan, FACES)),
+        ("coordinate inf", lambda: farad.Mesh(np.where(CORNERS, np.inf, 0), FACES)),
+        ("type complex", lambda: farad.Mesh(CORNERS * 1j, FACES)),
+        ("no array of numbers", lambda: farad.Mesh([[0, 0, 0], [1]], FACES)),
+        ("type object", lambda: farad.Mesh([[None, 0, 0]], FACES)),
+        ("must be one of m, cm, mm", lambda: farad.Mesh(CORNERS, FACES, unit="inch")),
+        ("unit is 3", lambda: farad.Mesh(CORNERS, FACES, unit=3)),
+        ("there are 4 triangles", lambda: farad.Mesh(CORNERS, FACES, [0], ["a"])),
+        ("must be -1 to 0", lambda: farad.Mesh(CORNERS, FACES, [0, 0, 0, 1], ["a"])),
+        ("names or whole numbers", lambda: farad.Mesh(CORNERS, FACES, [0.5] * 4, ["a"])),
+        ("several names", lambda: farad.Mesh(CORNERS, FACES, names=["a", "b"])),
+        ("positive finite length", lambda: farad.Mesh.sphere(-1.0)),
+        ("positive finite length", lambda: farad.Mesh.sphere(np.nan)),
+        ("not both", lambda: farad.Mesh.sphere(elements=3, size=0.1)),
+        ("elements is 0", lambda: farad.Mesh.sphere(elements=0)),
+        ("elements is 2.5", lambda: farad.Mesh.sphere(elements=2.5)),
+        ("order is", lambda: farad.Mesh.sphere(order=9)),
+        ("more than", lambda: farad.Mesh.sphere(size=1e-12)),
+        ("touch", lambda: farad.Mesh.two_spheres(1.0, 1.5)),
+        ("three numbers", lambda: farad.Mesh.sphere(center=(0, 0))),
+        ("finite", lambda: farad.Mesh.sphere(center=(0, 0, np.inf))),
+        ("a length is 'big'", lambda: farad.Mesh.sphere("big")),
+        ("no direction", lambda: farad.Mesh.sphere().moved(axis=(0, 0, 0), degrees=3)),
+        ("no mesh to join", lambda: farad.Mesh.join()),
+        ("no farad.Mesh", lambda: farad.Mesh.join(farad.Mesh.sphere(), 3)),
+        ("in m, another one in mm", lambda: farad.Mesh.sphere() + farad.Mesh.sphere(unit="mm")),
+        ("no meshio.Mesh", lambda: farad.Mesh.from_meshio(None)),
+        ("no data set", lambda: farad.Mesh.from_pyvista(None)),
+        ("no farad.Mesh", lambda: farad.Problem(CORNERS)),
+        (
+            "nothing to solve",
+            lambda: farad.Problem(farad.Mesh(np.zeros((0, 3)), np.zeros((0, 3), int))).solve(),
+        ),
+        (
+            "no triangles",
+            lambda: farad.Surface(farad.Mesh(np.zeros((0, 3)), np.zeros((0, 3), int))),
+        ),
+        (
+            "defects|cannot be solved",
+            lambda: farad.Problem(farad.Mesh(CORNERS, [[0, 1, 1]])).solve(),
+        ),
+        ("defects", lambda: farad.Surface(farad.Mesh(CORNERS, [[0, 1, 1]]))),
+    ],
+)
+def test_what_is_wrong_is_told(message, make):
+    with pytest.raises(farad.InputError, match=message):
+        make()
+
+
+def test_shapes():
+    for mesh in (
+        farad.Mesh.ellipsoid((1, 2, 3), elements=200),
+        farad.Mesh.cube(2.0, elements=48, name="box"),
+        farad.Mesh.plate(1.0, 2.0, elements=32),
+        farad.Mesh.disk(1.0, elements=64, grade=4.0),
+        farad.Mesh.cylinder(1.0, 2.0, elements=200),
+        farad.Mesh.torus(2.0, 0.5, elements=400, order=2),
+        farad.Mesh.concentric_spheres(1.0, 2.0, elements=160),
+    ):
+        assert len(mesh) > 8
+        farad.Problem(mesh).check()
+
+
+def test_moves():
+    mesh = farad.Mesh(CORNERS, FACES).moved((1, 0, 0), axis=(0, 0, 1), degrees=90)
+    np.testing.assert_allclose(mesh.points[1], [1, 1, 0], atol=1e-15)
+
+
+def test_joined_groups_keep_apart():
+    both = farad.Mesh.sphere(elements=80) + farad.Mesh.sphere(elements=80, center=(3, 0, 0))
+    assert len(both) == 160 and len(set(both.groups)) == 2 and both.groups[0] == "sphere"
+
+
+def test_files(tmp_path):
+    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=160, unit="mm")
+    mesh.write(tmp_path / "pair.msh")
+    back = farad.Mesh.read(tmp_path / "pair.msh", unit="mm")
+    assert back.groups == ["left", "right"]
+    np.testing.assert_allclose(back.points, mesh.points, rtol=1e-15)
+    with pytest.raises(farad.FileError, match="none.msh"):
+        farad.Mesh.read(tmp_path / "none.msh")
+    (tmp_path / "bad.msh").write_text("$MeshFormat\n9 9 9\n")
+    with pytest.raises(farad.InputError, match="bad.msh"):
+        farad.Mesh.read(tmp_path / "bad.msh")
+    with pytest.raises(farad.InputError, match="the ending of the name"):
+        farad.Mesh.read(tmp_path / "mesh.xyz")
+    with pytest.raises(farad.InputError, match=".msh files"):
+        mesh.write(tmp_path / "mesh.stl")
+    with pytest.raises(farad.FileError, match="cannot write"):
+        mesh.write(tmp_path / "none" / "mesh.msh")
+    with pytest.raises(farad.InputError, match="solved by the program"):
+        farad.Problem.read("case.toml")
+
+
+def test_meshio(tmp_path):
+    meshio = pytest.importorskip("meshio")
+    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=160, unit="um")
+    back = farad.Mesh.from_meshio(mesh.to_meshio(), unit="um")
+    assert back.groups == mesh.groups
+    np.testing.assert_array_equal(back.points, mesh.points)
+    np.testing.assert_array_equal(back.triangles, mesh.triangles)
+    np.testing.assert_array_equal(back.group_of_triangle, mesh.group_of_triangle)
+    # Lines and volumes are left out, quadrangles split, cell sets are groups.
+    cube = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], dtype=np.float32)
+    quads = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
+    boxed = meshio.Mesh(
+        cube,
+        [("line", [[0, 1]]), ("quad", quads), ("hexahedron", [[0, 1, 3, 2, 4, 5, 7, 6]])],
+        cell_sets={"box": [[], np.arange(6), []]},
+    )
+    box = farad.Mesh.from_meshio(boxed)
+    assert (len(box), box.groups) == (12, ["box"]) and box.areas.sum() == pytest.approx(6.0)
+    C = farad.Problem(box).solve().capacitance["box", "box"]
+    assert 0.6 < C / (4 * np.pi * 8.8541878188e-12) < 0.6607
+    with pytest.raises(farad.InputError, match="no triangles or quadrangles, but line"):
+        farad.Mesh.from_meshio(meshio.Mesh(cube, [("line", [[0, 1]])]))
+
+
+def test_curved_triangles_of_meshio():
+    meshio = pytest.importorskip("meshio")
+    flat = farad.Mesh.sphere(1.0, elements=320)
+    points, triangles = flat.points, flat.triangles.astype(int)
+    nodes, cells, number = list(points), [], {}
+    for a, b, c in triangles:
+        middle = []
+        for i, j in ((a, b), (b, c), (c, a)):
+            key = (min(i, j), max(i, j))
+            if key not in number:
+                between = points[i] + points[j]
+                number[key] = len(nodes)
+                nodes.append(between / np.linalg.norm(between))
+            middle.append(number[key])
+        cells.append([a, b, c, *middle])
+    mesh = farad.Mesh.from_meshio(meshio.Mesh(np.array(nodes), [("triangle6", cells)]))
+    assert mesh.order == 2
+    C = farad.Problem(mesh).solve().capacitance.values[0, 0]
+    assert C == pytest.approx(4 * np.pi * 8.8541878188e-12, rel=1e-3)
+
+
+def test_pyvista():
+    pyvista = pytest.importorskip("pyvista")
+    sphere = pyvista.Sphere(radius=2.0)
+    mesh = farad.Mesh.from_pyvista(sphere, unit="mm")
+    assert len(mesh) == sphere.n_cells and mesh.groups == []
+    box = farad.Mesh.from_pyvista(pyvista.Cube())
+    assert len(box) == 12
+    sphere.cell_data["body"] = np.full(sphere.n_cells, 7)
+    assert farad.Mesh.from_pyvista(sphere, groups="body").groups == ["group_7"]
+    with pytest.raises(farad.InputError, match="no cell array 'net'; there are: .*body"):
+        farad.Mesh.from_pyvista(sphere, groups="net")
+    back = farad.Mesh.from_pyvista(mesh.to_pyvista())
+    np.testing.assert_array_equal(back.triangles, mesh.triangles)
+
+
+def test_surfaces_go_to_pyvista_with_their_charges(monkeypatch):
+    pyvista = pytest.importorskip("pyvista")
+    problem = farad.Problem(farad.Mesh.sphere(elements=80, unit="mm")).conductor(
+        "sphere", potential=2.0
+    )
+    solution = problem.solve()
+    surface = solution.to_pyvista()
+    unit = surface.cell_data["charge density, sphere at 1 V [C/m^2]"]
+    np.testing.assert_allclose(
+        surface.cell_data["charge density, free [C/m^2]"], 2 * unit, rtol=1e-5
+    )
+    assert (surface.cell_data["potential [V]"] == 2.0).all()
+    shown = {}
+    monkeypatch.setattr(pyvista.PolyData, "plot", lambda self, **options: shown.update(options))
+    solution.plot(show_edges=True)
+    assert shown == {"scalars": "charge density, free and bound [C/m^2]", "show_edges": True}
+
+
+@pytest.mark.parametrize(
+    "module, call",
+    [
+        ("meshio", lambda: farad.Mesh.sphere().to_meshio()),
+        ("pyvista", lambda: farad.Mesh.sphere().to_pyvista()),
+        ("pandas", lambda: farad.CapacitanceMatrix.of(["a"], [[1.0]]).to_pandas()),
+        ("xarray", lambda: farad.CapacitanceMatrix.of(["a"], [[1.0]]).to_xarray()),
+    ],
+)
+def test_missing_packages_are_told(monkeypatch, module, call):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=rf"pip install 'farad\[{module}\]'"):
+        call()
