@@ -22,8 +22,8 @@ NEAR = {"cube": 27, "sphere": 12}
 # Near pairs per point with the leaves of a GPU (docs/performance.md, "GPU": cube at 2^27, sphere at 2^23).
 PAIRS_ON_GPU = {"cube": 2566, "sphere": 1794}
 
-# What sums and plans take, by docs/performance.md, "Several GPUs": two H100 or four H200 of one host, seconds. Columns: points in all,
-# distribution, GPUs, on the device, apply held, whole apply, megabytes sent.
+# What sums and plans take, by docs/performance.md, "Several GPUs": two or four H100 of one host, seconds; the rows of four and those below with
+# copies between GPUs. Columns: points in all, distribution, GPUs, on the device, apply held, whole apply, megabytes sent.
 MEASURED = [
     (4e6, "cube", 1, 0.008, 0.015, None, None),
     (4e6, "sphere", 1, 0.009, 0.015, None, None),
@@ -38,8 +38,13 @@ MEASURED = [
     (2**26, "sphere", 2, 0.061, None, None, 17),
     (2**27, "cube", 2, 0.147, 0.224, 0.613, 43),
     (2**27, "sphere", 2, 0.129, 0.240, 0.864, 29),
-    (2**27, "cube", 4, 0.140, 0.292, 0.565, 70),
-    (2**27, "sphere", 4, 0.109, 0.210, 0.484, 43),
+    (2**27, "cube", 4, 0.078, 0.344, 0.713, 70),
+    (2**27, "sphere", 4, 0.069, 0.167, 0.485, 43),
+    (2**28, "sphere", 1, 0.553, 0.649, None, None),
+    (2**29, "cube", 2, 0.622, 1.06, 1.72, 126),
+    (2**29, "sphere", 2, 0.548, 1.24, 1.90, 107),
+    (2**30, "cube", 4, 0.721, 1.60, 3.41, 256),
+    (2**30, "sphere", 4, 0.563, 1.04, 3.04, 113),
 ]
 
 # Which of them the constants come from: one GPU at 2^26, two GPUs at 4e6, and of whole sums 2^27 in the cube.
