@@ -1,10 +1,11 @@
-//! Ends the program in good order where the system refuses memory: with the size, advice, and the
-//! exit code for it.
+//! The allocator. Ends the program in good order where the system refuses memory: with the size,
+//! advice, and the exit code for it. Asks for huge pages where blocks are large.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::pages;
 use crate::report::units;
 use crate::terminal::exit::{Exit, Failure};
 use crate::{files, machine};
@@ -44,6 +45,7 @@ fn granted(pointer: *mut u8, size: usize) -> *mut u8 {
     if pointer.is_null() {
         refused(size);
     }
+    pages::advise(pointer, size);
     pointer
 }
 
