@@ -326,6 +326,7 @@ impl Panels {
         self.images = seen.iter().map(image).collect();
         let n = self.len();
         let triangle = &self.triangle;
+        self.factors = Vec::with_capacity(regions * seen.len() * n);
         for (to, &g) in (0..regions).flat_map(|to| seen.iter().map(move |g| (to, g))) {
             let factor = |&t: &u32| images.factor_of(g, t as usize, to);
             self.factors.par_extend(triangle.par_iter().map(factor));

@@ -9,6 +9,9 @@ use mesh::Mesh;
 use super::gauss::PanelInfo;
 use crate::geometry::panels::connected;
 
+/// What hangs together, and the conductor.
+type Key = (u32, Option<u32>);
+
 pub(super) struct Pieces {
     /// Of each panel, `None` on interfaces.
     of: Vec<Option<u32>>,
@@ -37,33 +40,31 @@ impl Pieces {
             Self { of: vec![None; panels.len()], joined: vec![0; panels.len()], areas: Vec::new() };
         // Conductors may touch in points.
         let key = |g: usize, k: usize| (labels[g * metal.len() + k], panels[metal[k]].conductor);
-        // Panels next to each other are mostly of one piece, which is looked up once.
+        // Panels next to each other are mostly of one piece, which is looked up once for all.
+        let each_run = |g: usize, run: &mut dyn FnMut(Key, &[usize])| {
+            let keys: Vec<Key> = (0..metal.len()).map(|k| key(g, k)).collect();
+            let mut rest = &metal[..];
+            for same in keys.chunk_by(|a, b| a == b) {
+                let (own, others) = rest.split_at(same.len());
+                run(same[0], own);
+                rest = others;
+            }
+        };
         let mut number = HashMap::new();
-        let mut last = None;
-        for (k, &i) in metal.iter().enumerate() {
-            let (key, next) = (key(0, k), number.len() as u32);
-            let piece = match last {
-                Some((of, piece)) if of == key => piece,
-                _ => *number.entry(key).or_insert(next),
-            };
-            last = Some((key, piece));
-            pieces.of[i] = Some(piece);
-        }
+        each_run(0, &mut |key, own| {
+            let next = number.len() as u32;
+            let piece = *number.entry(key).or_insert(next);
+            own.iter().for_each(|&i| pieces.of[i] = Some(piece));
+        });
         pieces.areas.resize(number.len(), 0.0);
         for g in 0..images {
-            let mut last = None;
-            for (k, &i) in metal.iter().enumerate() {
-                let key = key(g, k);
-                let piece = match last {
-                    Some((of, piece)) if of == key => piece,
-                    _ => number.get(&key).copied(),
-                };
-                last = Some((key, piece));
-                if let Some(piece) = piece {
+            each_run(g, &mut |key, own| {
+                let Some(&piece) = number.get(&key) else { return };
+                for &i in own {
                     pieces.areas[piece as usize] += panels[i].area;
                     pieces.joined[i] += usize::from(pieces.of[i] == Some(piece));
                 }
-            }
+            });
         }
         pieces
     }
