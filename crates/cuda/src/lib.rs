@@ -24,7 +24,7 @@ pub use error::{Error, in_units};
 pub use graph::Graph;
 pub use kernel::{Argument, Arguments, Element, Kernel, Parameter, Pointer};
 pub use memory::{Buffer, Pinned, Plain};
-pub use peer::{Name, Shared, VARIABLE as PEER_VARIABLE};
+pub use peer::{Address, Shared, VARIABLE as PEER_VARIABLE, process};
 pub use probe::{DeviceInfo, devices};
 pub use stream::{Event, Stream};
 

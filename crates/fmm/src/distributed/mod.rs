@@ -476,7 +476,11 @@ fn backend(
 
 /// Lets GPUs copy expansions from each other where all can; true if they do. Collective.
 fn connect(group: &dyn Communicator, engine: &mut gpu::RankEngine) -> Result<bool, Error> {
-    let offers: Vec<Vec<gpu::Offer>> = comm::exchange(group, &engine.offers(group.size()))?;
+    let here = cuda::process();
+    let processes = comm::all_gather(group, &[here])?;
+    let abroad = processes.iter().any(|process| process[..] != [here]);
+    let offers = engine.offers(group.size(), abroad);
+    let offers: Vec<Vec<gpu::Offer>> = comm::exchange(group, &offers)?;
     // What fails is left to the host.
     let mut all = [f64::from(u8::from(engine.find(&offers).unwrap_or(false)))];
     group.all_reduce(&mut all, Operation::Min)?;

@@ -155,12 +155,16 @@ impl RankEngine {
     }
 
     /// Where the expansions for each of so many ranks are on this GPU, parts (0) and whole ones
-    /// (1).
-    pub(crate) fn offers(&self, ranks: usize) -> Vec<Vec<Offer>> {
+    /// (1). `abroad`: some of the ranks are other processes.
+    pub(crate) fn offers(&self, ranks: usize, abroad: bool) -> Vec<Vec<Offer>> {
         let mut offers = vec![Vec::new(); ranks];
         for (which, exchange) in [&self.parts, &self.multipoles].into_iter().enumerate() {
-            for (rank, [process, number, first]) in exchange.offers() {
-                offers[rank].push([which as u64, process, number, first]);
+            let address = exchange.outgoing.address(abroad);
+            for &(rank, _, [first, _]) in &exchange.send.ranks {
+                let mut offer: Offer = [0; 15];
+                offer[..2].copy_from_slice(&[which as u64, (first * exchange.send.scalar) as u64]);
+                offer[2..].copy_from_slice(&address);
+                offers[rank].push(offer);
             }
         }
         offers
@@ -176,9 +180,7 @@ impl RankEngine {
         let mut all = true;
         for (which, exchange) in [parts, multipoles].into_iter().enumerate() {
             let of = offers.iter().flatten().filter(|offer| offer[0] == which as u64);
-            let of: Vec<[u64; 3]> =
-                of.map(|&[_, process, number, first]| [process, number, first]).collect();
-            all &= exchange.find(&plan.device, &of)?;
+            all &= exchange.find(&plan.device, of)?;
         }
         Ok(all)
     }
@@ -451,9 +453,9 @@ struct Exchange {
     incoming: Option<Vec<(Arc<Shared>, usize)>>,
 }
 
-/// Where expansions for another rank are: the name of the memory and the first byte, of parts and
-/// of whole ones.
-pub(crate) type Offer = [u64; 4];
+/// Where expansions for another rank are: 0 for parts or 1 for whole ones, the first byte, and the
+/// [`cuda::Address`] of the memory.
+pub(crate) type Offer = [u64; 15];
 
 /// Expansions of boxes, one after the other, rank by rank.
 #[derive(Debug)]
@@ -486,22 +488,17 @@ impl Exchange {
         })
     }
 
-    /// Where the expansions for each rank are.
-    fn offers(&self) -> impl Iterator<Item = (usize, [u64; 3])> {
-        let ([process, number], scalar) = (self.outgoing.name(), self.send.scalar);
-        let of = move |&(rank, _, [first, _]): &(usize, _, [usize; 2])| {
-            (rank, [process, number, (first * scalar) as u64])
-        };
-        self.send.ranks.iter().map(of)
-    }
-
     /// Finds what other ranks offer, in their order; false if not all are within reach.
-    fn find(&mut self, device: &Device, offers: &[[u64; 3]]) -> Result<bool, cuda::Error> {
-        let find = |&[process, number, first]: &[u64; 3]| {
-            let found = device.find_shared([process, number])?;
-            Ok(found.map(|shared| (shared, first as usize)))
+    fn find<'a>(
+        &mut self,
+        device: &Device,
+        offers: impl Iterator<Item = &'a Offer>,
+    ) -> Result<bool, cuda::Error> {
+        let find = |&[_, begin, address @ ..]: &Offer| {
+            let found = device.find_shared(&address)?;
+            Ok(found.map(|shared| (shared, begin as usize)))
         };
-        let found = offers.iter().map(find).collect::<Result<Option<Vec<_>>, cuda::Error>>()?;
+        let found = offers.map(find).collect::<Result<Option<Vec<_>>, cuda::Error>>()?;
         self.incoming = found.filter(|found| found.len() == self.receive.ranks.len());
         Ok(self.incoming.is_some())
     }
