@@ -18,6 +18,12 @@ pub enum Error {
         /// Its message.
         cause: String,
     },
+    /// Ranks of one process make different values together.
+    #[error("rank {rank} has made another value than was expected: ranks are not in step")]
+    Value {
+        /// The rank that made it.
+        rank: usize,
+    },
     /// A message has another length than was expected.
     #[error("rank {rank} sent {found} bytes, expected {expected}: do all ranks run one version?")]
     Length {

@@ -9,6 +9,7 @@
 mod error;
 mod threads;
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -76,7 +77,19 @@ pub trait Communicator: Debug + Send + Sync {
         sends: Vec<(usize, Vec<u8>)>,
         receives: &[(usize, usize)],
     ) -> Result<Box<dyn Pending + 'a>, Error>;
+
+    /// A value that ranks of one process have together: the first of them makes it. Ranks that are
+    /// processes make one each. Collective.
+    ///
+    /// # Errors
+    /// As [`Self::exchange`].
+    fn once(&self, make: &mut dyn FnMut() -> Value) -> Result<Value, Error> {
+        Ok(make())
+    }
 }
+
+/// What ranks of one process can have together.
+pub type Value = Arc<dyn Any + Send + Sync>;
 
 /// An end of a group that everything of this rank may keep.
 pub type Group = Arc<dyn Communicator>;
@@ -110,6 +123,23 @@ pub fn exchange<T: Pod>(
 pub fn all_gather<T: Pod>(group: &dyn Communicator, own: &[T]) -> Result<Vec<Vec<T>>, Error> {
     let all = group.all_gather(bytemuck::cast_slice(own))?;
     Ok(all.iter().map(|message| values(message)).collect())
+}
+
+/// A value of [`Communicator::once`]. Collective.
+///
+/// # Errors
+/// [`Error::Value`] where ranks of one process call this for different values; as
+/// [`Communicator::exchange`].
+pub fn once<T: Send + Sync + 'static>(
+    group: &dyn Communicator,
+    make: impl FnOnce() -> T,
+) -> Result<Arc<T>, Error> {
+    let mut make = Some(make);
+    let value = group.once(&mut || match make.take() {
+        Some(make) => Arc::new(make()),
+        None => Arc::new(()),
+    })?;
+    value.downcast().map_err(|_| Error::Value { rank: 0 })
 }
 
 /// Ends in an error on all ranks if any rank has one: with that of the first such rank. Collective.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::{Communicator, Error, Operation, Pending};
+use crate::{Communicator, Error, Operation, Pending, Value};
 
 /// Messages of collective calls and started ones wait in lines of their own.
 const LINES: usize = 2;
@@ -34,6 +34,8 @@ struct State {
     sent: Vec<u64>,
     asked: Vec<u64>,
     ended: Vec<bool>,
+    /// What the first rank has made for all, and how many have yet to take it.
+    made: Option<(Value, usize)>,
 }
 
 /// A line, and the messages before it there.
@@ -47,6 +49,7 @@ pub fn threads(size: usize) -> Vec<Thread> {
         sent: vec![0; lines],
         asked: vec![0; lines],
         ended: vec![false; size],
+        made: None,
     };
     let group = Arc::new(Group { size, state: Mutex::new(state), changed: Condvar::new() });
     (0..size).map(|rank| Thread { rank, group: Arc::clone(&group) }).collect()
@@ -161,6 +164,22 @@ impl Communicator for Thread {
         self.send(STARTED, sends);
         let ask = |&(from, expected): &(usize, usize)| (from, expected, self.ask(STARTED, from));
         Ok(Box::new(Started { rank: self, receives: receives.iter().map(ask).collect() }))
+    }
+
+    fn once(&self, make: &mut dyn FnMut() -> Value) -> Result<Value, Error> {
+        // All have taken the last value.
+        self.all_gather(&[])?;
+        if self.rank == 0 {
+            let made = make();
+            self.state().made = Some((made, self.size()));
+        }
+        self.all_gather(&[])?;
+        let mut state = self.state();
+        let (value, left) = state.made.take().ok_or(Error::Value { rank: 0 })?;
+        if left > 1 {
+            state.made = Some((Arc::clone(&value), left - 1));
+        }
+        Ok(value)
     }
 }
 

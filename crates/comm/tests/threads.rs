@@ -4,7 +4,10 @@
 
 mod checks;
 
-use comm::{Error, run};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use comm::{Error, once, run};
 
 #[test]
 fn ranks_have_what_is_asked_of_all() {
@@ -13,6 +16,43 @@ fn ranks_have_what_is_asked_of_all() {
             run(size, |rank| check(&**rank, 300));
         }
     }
+}
+
+#[test]
+fn a_value_is_made_once_and_had_by_all() {
+    let made = AtomicUsize::new(0);
+    let all = run(4, |rank| {
+        once(&**rank, || {
+            made.fetch_add(1, Ordering::Relaxed);
+            rank.rank()
+        })
+        .unwrap()
+    });
+    assert_eq!(made.into_inner(), 1);
+    // By the first; in one place, which nobody else holds.
+    assert!(all.iter().all(|value| **value == 0 && Arc::ptr_eq(value, &all[0])));
+    assert_eq!(Arc::strong_count(&all[0]), 4);
+}
+
+#[test]
+fn ranks_out_of_step_are_told() {
+    let all = run(2, |rank| match rank.rank() {
+        0 => once(&**rank, || 1_u8).map(|_| ()),
+        _ => once(&**rank, || "another").map(|_| ()),
+    });
+    assert_eq!(all, [Ok(()), Err(Error::Value { rank: 0 })]);
+}
+
+#[test]
+fn ranks_learn_that_another_has_ended_making_a_value() {
+    let all = run(3, |rank| match rank.rank() {
+        0 => None,
+        _ => Some(once(&**rank, || ()).map(|_| ())),
+    });
+    assert_eq!(
+        all[1..],
+        [Some(Err(Error::Ended { rank: 0 })), Some(Err(Error::Ended { rank: 0 }))]
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::description::{Conductor, Description};
 use crate::fault::{Fault, Note};
 
 /// The conductors of a mesh, in the order of the capacitance matrix.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Conductors {
     /// Their names.
     pub names: Vec<String>,

@@ -18,7 +18,7 @@ use crate::units::shortest;
 pub const SURROUNDINGS: &str = "surroundings";
 
 /// The media of a problem, and where they meet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Media {
     /// Relative permittivity on the side that each triangle's normal points to and behind it.
     pub permittivity: Vec<[f64; 2]>,

@@ -10,7 +10,7 @@ use crate::fault::{Fault, PlaneFault};
 use crate::layers::Regions;
 
 /// Images in the planes of a problem.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Symmetry {
     /// Signs and places of the images.
     pub(crate) images: bem::Images,

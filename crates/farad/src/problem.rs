@@ -42,7 +42,7 @@ const ROUNDED: f64 = 1e-7;
 const MOST_TRIANGLES: usize = 1 << 24;
 
 /// A description on a mesh that it can be solved on; it does not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Problem {
     pub(crate) description: Description,
     pub(crate) mesh: Mesh,

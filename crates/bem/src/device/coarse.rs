@@ -15,9 +15,9 @@ use super::two_level::{DeviceTwoLevel, usual_macros};
 use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::share;
-use crate::precondition::clusters::ClusterLevels;
+use crate::precondition::clusters::{ClusterLevels, touching_unions};
 use crate::precondition::entries::Adjacency;
-use crate::precondition::gradients::{Gradients, touching, touching_unions};
+use crate::precondition::gradients::Gradients;
 use crate::precondition::local_inverse::LocalInverse;
 use crate::precondition::shared::Conductors;
 use crate::solve::cholesky::Factor;
@@ -63,38 +63,35 @@ impl DeviceCoarse {
     ) -> Result<Option<Self>, Error> {
         let (panels, conductor) =
             all.map_or((panels, conductor), |all| (all.panels(), &all.owner[..]));
-        let Some(ClusterLevels { groups: clusters, unions }) =
-            ClusterLevels::new(panels, conductor)
-        else {
-            return Ok(None);
-        };
         let group = all.map(Conductors::group);
-        let cells = Cells::new(near, panels, &clusters, all).map_err(Error::from);
+        let levels = share::once(group, || Ok::<_, Error>(ClusterLevels::new(panels, conductor)))?;
+        let Some(levels) = &*levels else { return Ok(None) };
+        let ClusterLevels { groups: clusters, unions, cells, touching } = levels;
+        let cells = Cells::new(near, panels, cells, all).map_err(Error::from);
         let cells = share::agreed(group, cells)?;
-        let solved = unions.as_ref().map_or(&clusters, |(unions, _)| unions);
+        let solved = unions.as_ref().map_or(clusters, |(unions, _)| unions);
         let matrix = cells.entries(near, panels, solved, None)?;
         let Some(factor) = Factor::of_columns(solved.len(), matrix) else { return Ok(None) };
         let close = match &unions {
             None => None,
             Some(_) => {
-                let adjacency = Adjacency::close(&clusters);
-                let entries = cells.entries(near, panels, &clusters, Some(&adjacency))?;
+                let adjacency = Adjacency::close(clusters);
+                let entries = cells.entries(near, panels, clusters, Some(&adjacency))?;
                 Some((adjacency, entries))
             }
         };
-        let touching = touching(panels, &clusters);
         let make = || {
             let device = &near.geometry.device;
             let mut inverse = Inverse::Dense(device.upload(factor.columns())?);
-            if let (Some((unions, union_of)), Some((adjacency, entries))) = (&unions, &close) {
+            if let (Some((unions, union_of)), Some((adjacency, entries))) = (unions, &close) {
                 let (shares, centres) = (clusters.shares_of(unions, union_of), &clusters.centres);
-                let touching = touching_unions(&touching, union_of);
+                let touching = touching_unions(touching, union_of);
                 let gradients =
                     Gradients::new(panels, unions, conductor, &touching, centres, union_of);
                 let coarser =
                     Self::of_parts(near, unions.len(), union_of, &shares, &gradients, inverse)?;
                 // A thirtieth of the panels: the processor does it, with the code that it has.
-                let local = LocalInverse::of_clusters(panels, &clusters, adjacency, entries);
+                let local = LocalInverse::of_clusters(panels, clusters, adjacency, entries);
                 let (starts, columns, values) = local.rows();
                 let rows = [device.upload(&starts)?, device.upload(&columns)?];
                 let values = device.upload(&values)?;
@@ -102,7 +99,7 @@ impl DeviceCoarse {
                 inverse = Inverse::Levels(Box::new(levels.over(coarser)));
             }
             let (places, of) = (panels.centroids(), &clusters.of);
-            let mut gradients = Gradients::new(panels, &clusters, conductor, &touching, places, of);
+            let mut gradients = Gradients::new(panels, clusters, conductor, touching, places, of);
             let shares = clusters.shares(panels);
             let Some(all) = all else {
                 return Self::of_parts(near, clusters.len(), of, &shares, &gradients, inverse);

@@ -18,7 +18,7 @@ use crate::precondition::shared::Conductors;
 
 /// Cells of clusters and what stands for panels, on the device.
 pub(super) struct Cells<'a> {
-    groups: Clusters,
+    groups: &'a Clusters,
     members: Buffer<u32>,
     member_starts: Buffer<u32>,
     variances: Buffer<f64>,
@@ -41,10 +41,9 @@ impl<'a> Cells<'a> {
     pub(super) fn new(
         near: &DeviceNear,
         panels: &Panels,
-        clusters: &Clusters,
+        groups: &'a Clusters,
         all: Option<&'a Conductors<'a>>,
     ) -> Result<Self, cuda::Error> {
-        let groups = Clusters::cells(panels, clusters);
         let device = &near.geometry.device;
         let lengths: Vec<u32> = groups.members.iter().map(|own| own.len() as u32).collect();
         let of_panels: Vec<f64> =
@@ -104,7 +103,7 @@ impl<'a> Cells<'a> {
         let device = &near.geometry.device;
         let usual = usual_macros(&near.value);
         let shares = clusters.shares(panels);
-        let cells = &self.groups;
+        let cells = self.groups;
         let at_cell = |(own, c): (&Vec<u32>, &Vec3)| {
             let share: f64 = own.iter().map(|&i| shares[i as usize]).sum();
             [c.x, c.y, c.z, share]

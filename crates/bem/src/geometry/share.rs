@@ -5,6 +5,8 @@
 //! held panels as if there were no others: vectors have a value for each, and those of the halo are
 //! brought from their owners ([`Share::refresh`]) before they are needed.
 
+use std::sync::Arc;
+
 use comm::{Communicator, Group, Operation};
 use rayon::prelude::*;
 
@@ -19,8 +21,7 @@ const TOGETHER: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Share {
     group: Group,
-    /// Panels of each rank, in increasing order.
-    owned: Vec<Vec<u32>>,
+    dealt: Arc<Dealt>,
     /// This rank's and those near them, in increasing order.
     held: Vec<u32>,
     /// Places of this rank's panels among the held ones, and whether a held panel is its own.
@@ -29,6 +30,27 @@ pub(crate) struct Share {
     /// Places of what other ranks need of this one, and of what it needs of them.
     sends: Vec<(usize, Vec<u32>)>,
     receives: Vec<(usize, Vec<u32>)>,
+}
+
+/// Whose the panels of all ranks are.
+#[derive(Debug)]
+struct Dealt {
+    /// The rank of each panel.
+    owners: Vec<u32>,
+    /// Panels of each rank, in increasing order.
+    owned: Vec<Vec<u32>>,
+}
+
+impl Dealt {
+    /// Along the space-filling curve.
+    fn new(panels: &Panels, ranks: usize) -> Self {
+        let places: Vec<[f64; 3]> =
+            panels.centroids()[..panels.len()].iter().map(|&centroid| centroid.into()).collect();
+        let owners = fmm::distributed::along_curve(&places, ranks);
+        let mut owned = vec![Vec::new(); ranks];
+        owners.iter().zip(0..).for_each(|(&owner, panel)| owned[owner as usize].push(panel));
+        Self { owners, owned }
+    }
 }
 
 impl Share {
@@ -40,12 +62,8 @@ impl Share {
     #[tracing::instrument(level = "debug", skip_all, name = "panels to ranks")]
     pub(crate) fn new(group: &Group, panels: &Panels, reach: &[f64]) -> Result<Self, Error> {
         let (n, rank, ranks) = (panels.len(), group.rank(), group.size());
-        let places: Vec<[f64; 3]> =
-            panels.centroids()[..n].iter().map(|&centroid| centroid.into()).collect();
-        let owners = fmm::distributed::along_curve(&places, ranks);
-        drop(places);
-        let mut owned = vec![Vec::new(); ranks];
-        owners.iter().zip(0..).for_each(|(&owner, panel)| owned[owner as usize].push(panel));
+        let dealt = once(Some(group), || Ok::<_, Error>(Dealt::new(panels, ranks)))?;
+        let Dealt { owners, owned } = &*dealt;
         let own = &owned[rank];
 
         let search = Neighbours::new(panels.centroids(), reach);
@@ -84,7 +102,7 @@ impl Share {
             group: Group::clone(group),
             sends: sends.enumerate().filter(some).collect(),
             receives: receives.into_iter().enumerate().filter(some).collect(),
-            owned,
+            dealt,
             held,
             places,
             is_own,
@@ -97,7 +115,7 @@ impl Share {
 
     /// This rank's panels, in increasing order.
     pub(crate) fn own(&self) -> &[u32] {
-        &self.owned[self.group.rank()]
+        &self.dealt.owned[self.group.rank()]
     }
 
     /// Those and the ones near them, in increasing order.
@@ -112,7 +130,7 @@ impl Share {
 
     /// Panels of all ranks together.
     pub(crate) fn len(&self) -> usize {
-        self.owned.iter().map(Vec::len).sum()
+        self.dealt.owners.len()
     }
 
     /// The place among values on all panels, shape (k, panels), of one among those on held ones,
@@ -206,7 +224,7 @@ impl Share {
     pub(crate) fn gather(&self, held: &[f64], all: &mut [f64]) -> Result<(), Error> {
         let messages = comm::all_gather(&*self.group, &self.own_of(held)).map_err(lost)?;
         let n = self.len().max(1);
-        for (panels, message) in self.owned.iter().zip(&messages) {
+        for (panels, message) in self.dealt.owned.iter().zip(&messages) {
             let rows = all.chunks_exact_mut(n).zip(message.chunks_exact(panels.len().max(1)));
             for (all, row) in rows {
                 panels.iter().zip(row).for_each(|(&i, value)| all[i as usize] = *value);
@@ -232,6 +250,32 @@ impl Share {
         self.group.all_reduce(&mut least, Operation::Min).map_err(lost)?;
         Ok(least[0])
     }
+}
+
+/// A value that is the same on all ranks: those of one process have it together, made by the first
+/// of them. Collective.
+///
+/// # Errors
+/// Of a rank that makes it; messages that do not pass.
+pub(crate) fn once<T, E>(
+    group: Option<&Group>,
+    make: impl FnOnce() -> Result<T, E>,
+) -> Result<Arc<T>, E>
+where
+    T: Send + Sync + 'static,
+    E: From<Error> + ToString,
+{
+    let Some(group) = group else { return make().map(Arc::new) };
+    let mut error = None;
+    let made =
+        comm::once(&**group, || make().map(Arc::new).map_err(|failed| error = Some(failed)).ok());
+    let told = match error {
+        Some(error) => Err(error),
+        None => made.map_err(|error| lost(error).into()),
+    };
+    let made = agreed(Some(group), told)?;
+    // Where there is none, the agreement ended in its error.
+    Option::clone(&made).ok_or_else(|| lost(comm::Error::Value { rank: 0 }).into())
 }
 
 /// A rank's own result, unless another one's of its group is an error. Collective.

@@ -101,7 +101,7 @@ impl Dense {
                 let mut unit = vec![0.0; n];
                 for (j, column) in matrix.as_mut_slice().chunks_exact_mut(n.max(1)).enumerate() {
                     unit[j] = 1.0;
-                    defect = defect.max(complete(&system.rows, &unit, column, true)?);
+                    defect = defect.max(complete(&*system.rows, &unit, column, true)?);
                     unit[j] = 0.0;
                 }
                 completed = Lu::new(matrix.clone()).map(|factor| Completed { factor, matrix });

@@ -27,6 +27,7 @@ const DEPENDENT: f64 = 1e-8;
 const SUSPICIOUS: f64 = 1e-3;
 
 /// All closed surfaces on which something is known of the flux.
+#[derive(Clone)]
 pub(super) struct Gauss {
     /// Those without metal that say something of their own.
     surfaces: Vec<Closed>,
@@ -59,6 +60,7 @@ pub(super) struct Equations<'a> {
 }
 
 /// A closed surface; images may belong to it.
+#[derive(Clone)]
 pub(super) struct Closed {
     pub(super) members: Vec<Member>,
     /// Panels of interfaces inside, without images.

@@ -10,6 +10,7 @@ use crate::solve::completion::Laws;
 const INDEPENDENT: f64 = 0.02;
 
 /// Weighted means of rows, and what takes the place of each.
+#[derive(Clone)]
 pub(super) struct Means {
     all: Vec<Mean>,
     pub(super) laws: Laws,
@@ -17,6 +18,7 @@ pub(super) struct Means {
 
 /// The weighted mean of the rows of a closed surface and of all interfaces inside, in which the
 /// fields inside cancel, so that only the outer one is left.
+#[derive(Clone)]
 struct Mean {
     /// Panels of the surface, and whether their normals point out.
     members: Vec<(u32, bool)>,

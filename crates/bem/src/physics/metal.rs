@@ -10,6 +10,7 @@ use super::{Excitation, PointCharge};
 use crate::constants::{AMPLIFIED, CANCELLED};
 
 /// Closed surfaces that metal takes part in.
+#[derive(Clone)]
 pub(super) struct Metal {
     /// Bodies that it covers in part.
     pub(super) covered: Vec<Closed>,

@@ -12,6 +12,7 @@ use crate::geometry::panels::connected;
 /// What hangs together, and the conductor.
 type Key = (u32, Option<u32>);
 
+#[derive(Clone)]
 pub(super) struct Pieces {
     /// Of each panel, `None` on interfaces.
     of: Vec<Option<u32>>,

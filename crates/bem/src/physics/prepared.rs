@@ -1,6 +1,7 @@
 //! The solver: what belongs to the geometry is made once, media and excitations may change.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Instant;
 
 use mesh::Mesh;
@@ -110,8 +111,10 @@ impl Prepared {
             Method::Fmm => false,
         };
         let tolerance = (!is_dense).then_some(options.tolerance);
-        let mut system = System::new(mesh, media, options.density, tolerance)?;
-        (system.ranks, system.gpu) = (options.ranks.clone().map(|ranks| ranks.0), options.gpu);
+        let ranks = options.ranks.clone().map(|ranks| ranks.0);
+        let make = || System::new(mesh, media, options.density, tolerance);
+        let system = share::once(ranks.as_ref(), make)?;
+        let system = System { ranks, gpu: options.gpu, ..Arc::unwrap_or_clone(system) };
         Ok(Self { system, options: options.clone(), is_dense, columns: excitations, work: None })
     }
 

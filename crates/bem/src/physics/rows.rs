@@ -41,10 +41,11 @@ const OF_FAR_IMAGES: f64 = 0.03;
 const PEAK: f64 = 10.0;
 
 /// Panels and equations.
+#[derive(Clone)]
 pub(super) struct System {
     pub(super) panels: Arc<Panels>,
     pub(super) density: Density,
-    pub(super) rows: Rows,
+    pub(super) rows: Arc<Rows>,
     pub(super) images: Images,
     /// Triangles of the mesh.
     pub(super) triangles: usize,
@@ -56,6 +57,7 @@ pub(super) struct System {
 
 /// The equations: one per panel, of means, and for linear densities as many more for each slope, in
 /// the order of (modes, panels).
+#[derive(Clone)]
 pub(super) struct Rows {
     /// One per panel, as all that follows but what is said to be of rows.
     pub(super) kinds: Vec<RowKind>,
@@ -180,7 +182,7 @@ impl System {
         let kind = |i| if is_metal(i) { RowKind::Single } else { RowKind::Adjoint };
         let weight = |i: usize| panels.areas()[i] / area[part[i] as usize];
         let weights: Vec<f64> = of_panels().map(weight).collect();
-        let rows = Rows {
+        let rows = Arc::new(Rows {
             kinds: of_panels().map(kind).collect(),
             conductor: of_panels().map(|i| conductor(of(i))).collect(),
             permittivity: of_panels().map(|i| media.permittivity[of(i)]).collect(),
@@ -192,7 +194,7 @@ impl System {
             parts,
             pieces: Pieces::new(whole, triangles, panels.triangles(), &infos),
             gauss,
-        };
+        });
         let (images, conductors) = (images.clone(), media.conductors);
         let (ranks, gpu) = (None, 0);
         Ok(Self { panels, density, rows, images, triangles, conductors, ranks, gpu })
@@ -226,7 +228,7 @@ impl System {
             return false;
         }
         let of = |i: usize| self.panels.triangles()[i] as usize;
-        let rows = &mut self.rows;
+        let rows = Arc::make_mut(&mut self.rows);
         let n = self.panels.len();
         if (0..n).any(|i| rows.conductor[i].is_none() && !is_interface(of(i))) {
             return false;

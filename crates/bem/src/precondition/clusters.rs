@@ -10,6 +10,7 @@
 //! (u + v))) / r, which is 1/r from a few spreads on, finite at r = 0 and, whatever the spreads, a
 //! positive definite matrix.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -49,6 +50,9 @@ const APART: f64 = 0.2;
 /// Panels in a cell at most.
 const CELL: usize = 8;
 
+/// The middle of a fan, which more clusters than this share, makes no neighbours.
+const MOST_AT_A_VERTEX: usize = 32;
+
 /// Variance of the cloud that stands for a group, as a share of the mean square of the distances
 /// from its centre: a disk has the energy of its cloud, 16 / (3 pi radius).
 const CLOUD: f64 = 2.0 / 9.0;
@@ -86,6 +90,10 @@ pub(crate) struct ClusterLevels {
     /// Where they are more than a dense matrix may have: unions of consecutive ones, and the union
     /// that each is part of.
     pub(crate) unions: Option<(Clusters, Vec<u32>)>,
+    /// Of the finest level's clusters: the cells of each, in their order,
+    pub(crate) cells: Clusters,
+    /// and pairs that share a vertex, either way round, in increasing order.
+    pub(crate) touching: Vec<(u32, u32)>,
 }
 
 impl ClusterLevels {
@@ -98,7 +106,7 @@ impl ClusterLevels {
         let small = parts_of_boxes(Parting::Sheets, LEAST_PANELS, usize::MAX);
         if small.len() <= MOST_CLUSTERS {
             let groups = (small.len() >= 2).then(|| Clusters::new(panels, small))?;
-            return Some(Self { groups, unions: None });
+            return Some(Self::of(panels, groups, None));
         }
         let numbers = || (0..).map(|k| MOST_BOXES >> k).take_while(|most| *most >= LEAST_BOXES);
         let partings = [Parting::Sheets, Parting::Conductors].into_iter();
@@ -109,7 +117,7 @@ impl ClusterLevels {
             .unwrap_or_else(|| parts_of_boxes(Parting::Boxes, LEAST_PANELS, MOST_BOXES));
         let small = parts_of_boxes(Parting::Sheets, LEAST_BELOW_UNIONS, usize::MAX);
         if small.len() * LEAST_ON_AVERAGE > panels.len() {
-            return Some(Self { groups: Clusters::new(panels, large), unions: None });
+            return Some(Self::of(panels, Clusters::new(panels, large), None));
         }
         // Boxes nest, but sheets may be parted elsewhere: a cluster goes with its first panel.
         let mut part_of = vec![0; panels.len()];
@@ -132,8 +140,55 @@ impl ClusterLevels {
             |own: &Vec<usize>| clusters.by_ref().take(own.len()).flatten().copied().collect();
         let members = unions.iter().map(panels_of).collect();
         let unions = Clusters::new(panels, members);
-        Some(Self { groups: Clusters::new(panels, small), unions: Some((unions, union_of)) })
+        Some(Self::of(panels, Clusters::new(panels, small), Some((unions, union_of))))
     }
+
+    fn of(panels: &Panels, groups: Clusters, unions: Option<(Clusters, Vec<u32>)>) -> Self {
+        let (cells, touching) = (Clusters::cells(panels, &groups), touching(panels, &groups));
+        Self { groups, unions, cells, touching }
+    }
+}
+
+/// Pairs of clusters that share a vertex, either way round, in increasing order.
+#[tracing::instrument(level = "debug", skip_all, name = "clusters that touch")]
+fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
+    let vertex = |(i, v): (usize, &Vec3)| {
+        let mut hasher = DefaultHasher::new();
+        // -0 and 0 are one place.
+        v.iter().for_each(|x| (x + 0.0).to_bits().hash(&mut hasher));
+        (hasher.finish(), clusters.of[i / 3])
+    };
+    let corners = panels.all_vertices()[..panels.len()].as_flattened();
+    let mut vertices: Vec<(u64, u32)> = corners.par_iter().enumerate().map(vertex).collect();
+    vertices.par_sort_unstable();
+    let of_vertex = |own: &[(u64, u32)]| {
+        // Most vertices are within one cluster.
+        let mut clusters: Vec<u32> = Vec::new();
+        if own[0].1 != own[own.len() - 1].1 {
+            clusters.extend(own.iter().map(|&(_, c)| c));
+            clusters.dedup();
+        }
+        if clusters.len() > MOST_AT_A_VERTEX {
+            clusters.clear();
+        }
+        let pair = |c: u32| clusters.iter().filter(move |d| **d != c).map(move |&d| (c, d));
+        clusters.iter().flat_map(|&c| pair(c)).collect::<Vec<_>>()
+    };
+    let mut pairs: Vec<(u32, u32)> =
+        vertices.par_chunk_by(|a, b| a.0 == b.0).flat_map_iter(of_vertex).collect();
+    pairs.par_sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// The same of unions of clusters, from those of the clusters.
+pub(crate) fn touching_unions(touching: &[(u32, u32)], union_of: &[u32]) -> Vec<(u32, u32)> {
+    let union = |&(c, d): &(u32, u32)| (union_of[c as usize], union_of[d as usize]);
+    let mut pairs: Vec<(u32, u32)> =
+        touching.par_iter().map(union).filter(|(c, d)| c != d).collect();
+    pairs.par_sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
 /// Panels in compact groups.
@@ -190,7 +245,7 @@ impl Clusters {
 
     /// Cells of a few panels, each in one of the clusters and in their order.
     #[tracing::instrument(level = "debug", skip_all, name = "cells of clusters")]
-    pub(crate) fn cells(panels: &Panels, clusters: &Self) -> Self {
+    fn cells(panels: &Panels, clusters: &Self) -> Self {
         let cells = boxes(0..panels.len(), &|range| range.len() <= CELL).into_par_iter();
         let part = |range| parted(range, |i| clusters.of[i as usize]);
         let mut members: Vec<Vec<u32>> = cells.flat_map_iter(part).collect();

@@ -17,9 +17,9 @@ use crate::geometry::panels::Panels;
 use crate::geometry::share;
 use crate::geometry::triangle::Vec3;
 use crate::near::Near;
-use crate::precondition::clusters::{ClusterLevels, Clusters};
+use crate::precondition::clusters::{ClusterLevels, Clusters, touching_unions};
 use crate::precondition::entries::{Adjacency, Entries, KnownEntries};
-use crate::precondition::gradients::{Gradients, touching, touching_unions};
+use crate::precondition::gradients::Gradients;
 use crate::precondition::local_inverse::{LocalInverse, TwoLevel};
 use crate::precondition::shared::Conductors;
 use crate::solve::cholesky::Factor;
@@ -68,45 +68,45 @@ impl Coarse {
         conductor: &[u32],
         near: &impl KnownEntries,
     ) -> Result<Option<Self>, Error> {
-        let Some(levels) = ClusterLevels::new(panels, conductor) else { return Ok(None) };
-        let ClusterLevels { groups: clusters, unions } = levels;
+        let levels = share::once(group, || Ok::<_, Error>(ClusterLevels::new(panels, conductor)))?;
+        let Some(levels) = &*levels else { return Ok(None) };
+        let ClusterLevels { groups: clusters, unions, cells, touching } = levels;
         let dense = |of: &Clusters, cells: &Clusters| -> Result<Option<Inverse>, Error> {
             let entries = Entries::new((panels, group), of, cells).of_all(near)?;
             // Rows of the upper triangle are columns of the lower one, which is all that the factor
             // needs.
             Ok(Factor::of_columns(of.len(), entries).map(Inverse::Dense))
         };
-        let cells = Clusters::cells(panels, &clusters);
-        let touching = touching(panels, &clusters);
         let inverse = match unions {
             None => {
-                let Some(inverse) = dense(&clusters, &cells)? else { return Ok(None) };
+                let Some(inverse) = dense(clusters, cells)? else { return Ok(None) };
                 inverse
             }
             Some((unions, union_of)) => {
-                let touching = touching_unions(&touching, &union_of);
+                let touching = touching_unions(touching, union_of);
                 let centres = &clusters.centres;
-                let Some(inverse) = dense(&unions, &cells)? else { return Ok(None) };
+                let Some(inverse) = dense(unions, cells)? else { return Ok(None) };
                 let coarser = Self {
-                    shares: clusters.shares_of(&unions, &union_of),
+                    shares: clusters.shares_of(unions, union_of),
                     gradients: Gradients::new(
-                        panels, &unions, conductor, &touching, centres, &union_of,
+                        panels, unions, conductor, &touching, centres, union_of,
                     ),
-                    cluster: union_of,
+                    cluster: union_of.clone(),
                     inverse,
                     among: None,
                 };
-                let adjacency = Adjacency::close(&clusters);
-                let entries = Entries::new((panels, group), &clusters, &cells);
+                let adjacency = Adjacency::close(clusters);
+                let entries = Entries::new((panels, group), clusters, cells);
                 let entries = entries.of_pairs(&adjacency, near)?;
-                let local = LocalInverse::of_clusters(panels, &clusters, &adjacency, &entries);
+                let local = LocalInverse::of_clusters(panels, clusters, &adjacency, &entries);
                 Inverse::Levels(Box::new(TwoLevel::new(local, Some(coarser))))
             }
         };
         let (places, of) = (panels.centroids(), &clusters.of);
-        let gradients = Gradients::new(panels, &clusters, conductor, &touching, places, of);
+        let gradients = Gradients::new(panels, clusters, conductor, touching, places, of);
         let shares = clusters.shares(panels);
-        Ok(Some(Self { shares, gradients, cluster: clusters.of, inverse, among: None }))
+        let cluster = clusters.of.clone();
+        Ok(Some(Self { shares, gradients, cluster, inverse, among: None }))
     }
 
     /// For vectors over the panels that a rank holds, of all that there are.

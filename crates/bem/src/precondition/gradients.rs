@@ -4,8 +4,6 @@
 //! around it best: those that share vertices with it and are about parallel. Sheets that face each
 //! other share none, and their potentials may have little to do with each other.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use nalgebra::{Matrix3, SymmetricEigen};
 use rayon::prelude::*;
 
@@ -17,9 +15,6 @@ use crate::precondition::clusters::Clusters;
 /// Centres are this share of the clusters' radii apart at least: clusters that lie in each other
 /// say nothing about gradients.
 const APART: f64 = 0.3;
-
-/// The middle of a fan, which more clusters than this share, makes no neighbours.
-const MOST_AT_A_VERTEX: usize = 32;
 
 /// There is no gradient in directions in which neighbours lie spread (by squares) less than this
 /// share of what they do in others.
@@ -103,48 +98,6 @@ impl Gradients {
     }
 }
 
-/// Pairs of clusters that share a vertex, either way round, in increasing order.
-#[tracing::instrument(level = "debug", skip_all, name = "clusters that touch")]
-pub(crate) fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
-    let vertex = |(i, v): (usize, &Vec3)| {
-        let mut hasher = DefaultHasher::new();
-        // -0 and 0 are one place.
-        v.iter().for_each(|x| (x + 0.0).to_bits().hash(&mut hasher));
-        (hasher.finish(), clusters.of[i / 3])
-    };
-    let corners = panels.all_vertices()[..panels.len()].as_flattened();
-    let mut vertices: Vec<(u64, u32)> = corners.par_iter().enumerate().map(vertex).collect();
-    vertices.par_sort_unstable();
-    let of_vertex = |own: &[(u64, u32)]| {
-        // Most vertices are within one cluster.
-        let mut clusters: Vec<u32> = Vec::new();
-        if own[0].1 != own[own.len() - 1].1 {
-            clusters.extend(own.iter().map(|&(_, c)| c));
-            clusters.dedup();
-        }
-        if clusters.len() > MOST_AT_A_VERTEX {
-            clusters.clear();
-        }
-        let pair = |c: u32| clusters.iter().filter(move |d| **d != c).map(move |&d| (c, d));
-        clusters.iter().flat_map(|&c| pair(c)).collect::<Vec<_>>()
-    };
-    let mut pairs: Vec<(u32, u32)> =
-        vertices.par_chunk_by(|a, b| a.0 == b.0).flat_map_iter(of_vertex).collect();
-    pairs.par_sort_unstable();
-    pairs.dedup();
-    pairs
-}
-
-/// The same of unions of clusters, from those of the clusters.
-pub(crate) fn touching_unions(touching: &[(u32, u32)], union_of: &[u32]) -> Vec<(u32, u32)> {
-    let union = |&(c, d): &(u32, u32)| (union_of[c as usize], union_of[d as usize]);
-    let mut pairs: Vec<(u32, u32)> =
-        touching.par_iter().map(union).filter(|(c, d)| c != d).collect();
-    pairs.par_sort_unstable();
-    pairs.dedup();
-    pairs
-}
-
 /// Mean normal of panels of a sheet, whichever way each of them faces.
 fn normal(panels: &Panels, members: &[u32]) -> Vec3 {
     let first = panels.normal(members[0] as usize);
@@ -185,9 +138,9 @@ mod tests {
     use crate::precondition::clusters::ClusterLevels;
     use crate::testing::sheets;
 
-    fn of_panels(panels: &Panels, clusters: &Clusters, conductor: &[u32]) -> Gradients {
-        let touching = touching(panels, clusters);
-        Gradients::new(panels, clusters, conductor, &touching, panels.centroids(), &clusters.of)
+    fn of_panels(panels: &Panels, levels: &ClusterLevels, conductor: &[u32]) -> Gradients {
+        let ClusterLevels { groups: clusters, touching, .. } = levels;
+        Gradients::new(panels, clusters, conductor, touching, panels.centroids(), &clusters.of)
     }
 
     #[test]
@@ -201,8 +154,8 @@ mod tests {
             let panels = Panels::new(&mesh, |_| true);
             let group = |&t: &u32| mesh.groups_of(t as usize)[0];
             let conductor: Vec<u32> = panels.triangles().iter().map(group).collect();
-            let clusters = ClusterLevels::new(&panels, &conductor).unwrap().groups;
-            let gradients = of_panels(&panels, &clusters, &conductor);
+            let levels = ClusterLevels::new(&panels, &conductor).unwrap();
+            let (clusters, gradients) = (&levels.groups, of_panels(&panels, &levels, &conductor));
             let terms = |c: usize| gradients.starts[c] as usize..gradients.starts[c + 1] as usize;
             let across = |c: usize| {
                 let sum: f64 = terms(c).map(|k| gradients.weights[k].norm()).sum();
@@ -225,9 +178,9 @@ mod tests {
         let conductor_of = |triangle: u32| mesh.groups_of(triangle as usize)[0];
         let panels = Panels::new(&mesh, |_| true);
         let conductor: Vec<u32> = panels.triangles().iter().map(|&t| conductor_of(t)).collect();
-        let clusters = ClusterLevels::new(&panels, &conductor).unwrap().groups;
+        let levels = ClusterLevels::new(&panels, &conductor).unwrap();
+        let (clusters, gradients) = (&levels.groups, of_panels(&panels, &levels, &conductor));
         let shares = clusters.shares(&panels);
-        let gradients = of_panels(&panels, &clusters, &conductor);
         let along = Vec3::new(0.3, -1.0, 2.0);
         // A step from sheet to sheet, as their conductors may have it, is none of the gradient.
         let v = |i: usize| along.dot(&panels.centroid(i)) + 100.0 * f64::from(conductor[i]);

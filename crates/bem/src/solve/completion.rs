@@ -149,6 +149,22 @@ pub(crate) struct Laws {
     pub(crate) shifts: Entries,
 }
 
+impl Clone for Laws {
+    fn clone(&self) -> Self {
+        // The matrices' type has no copies of its own.
+        let copy = |of: &Entries| {
+            let (rows, columns) = (of.row_inds().to_vec(), of.col_inds().to_vec());
+            Entries::from_triplets(of.shape(), rows, columns, of.data().to_vec())
+        };
+        Self {
+            expected: copy(&self.expected),
+            found: copy(&self.found),
+            inverse: copy(&self.inverse),
+            shifts: copy(&self.shifts),
+        }
+    }
+}
+
 impl Laws {
     /// So many laws on `n` rows, still without entries.
     pub(crate) fn new(count: usize, n: usize) -> Self {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use comm::Group;
@@ -258,7 +259,7 @@ fn complete_among(
     let Among { ranks, split, .. } = among;
     let reading = Instant::now();
     let opening = solving.on.open_early(case);
-    let problem = ranks.agree(problem::load(case, output))?;
+    let problem = ranks.once(|| problem::load(case, output))?;
     if ranks.size() > 1 {
         ranks.check_same("the mesh", content(&problem))?;
         let of = (ranks.size(), split);
@@ -322,7 +323,7 @@ fn complete_among(
 }
 
 /// A problem, perhaps on a finer mesh, with its solution and how it came about.
-type Solved<'a> = (Problem, Solution, Option<Refinement<'a>>);
+type Solved<'a> = (Arc<Problem>, Solution, Option<Refinement<'a>>);
 
 /// Solves a problem, to an accuracy if the case wants one. The first rank has the solution; where
 /// they share the triangles, all have.
@@ -330,7 +331,7 @@ fn solve_to_goal<'a>(
     (ranks, split): (&Ranks, Split),
     solver: &mut Solver,
     case: &'a Case,
-    problem: Problem,
+    problem: Arc<Problem>,
     solving: &Solving,
     output: &Output,
 ) -> Result<Option<Solved<'a>>, Failure> {
@@ -339,6 +340,7 @@ fn solve_to_goal<'a>(
         let solution = solve_among(among, solver, case, &problem, solving, output)?;
         return Ok(solution.map(|solution| (problem, solution, None)));
     };
+    let problem = Arc::unwrap_or_clone(problem);
     let mut options = ranks.agree(solving.options(case))?;
     let mut each = |level: &Level, _: &Solution| output.note(&told(level));
     let bars = Bars::new(output);
@@ -353,7 +355,7 @@ fn solve_to_goal<'a>(
     };
     let attained = attained.map_err(|error| case.failed(error))?;
     Ok(attained.map(|Attained { problem, solution, levels, ended }| {
-        (problem, solution, Some(Refinement { goal, levels, ended }))
+        (Arc::new(problem), solution, Some(Refinement { goal, levels, ended }))
     }))
 }
 

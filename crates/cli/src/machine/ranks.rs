@@ -2,7 +2,6 @@
 //! one, each with a GPU.
 
 use std::fmt::Display;
-#[cfg(feature = "mpi")]
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -237,6 +236,27 @@ impl Ranks {
             Err(failure) if first == self.rank() => failure.of(&self.name()),
             _ => Failure { exit: Exit::of_code(codes[first][0]), report: None },
         }))
+    }
+
+    /// What all ranks have of the same files, which those of one process have together: the first
+    /// of them makes it. Collective.
+    pub(crate) fn once<T: Send + Sync + 'static>(
+        &self,
+        make: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<Arc<T>, Failure> {
+        let Some(group) = self.group() else { return make().map(Arc::new) };
+        let mut failed = None;
+        let made = comm::once(&**group, || {
+            make().map(Arc::new).map_err(|failure| failed = Some(failure)).ok()
+        });
+        let own = match failed {
+            Some(failure) => Err(failure),
+            None => made.map_err(|error| self.lost(error)),
+        };
+        // The others end with the code of the one that failed.
+        let missing = || Failure { exit: Exit::Usage, report: None };
+        let own = own.and_then(|made| Option::clone(&made).ok_or_else(missing));
+        self.agree(own)
     }
 
     /// Has the rank that knows why all fail tell it before any of them ends: a launcher kills the

@@ -1,12 +1,12 @@
 //! What is asked of every [`Communicator`].
 
-use comm::{Communicator, Error, Operation, agree, all_gather, exchange};
+use comm::{Communicator, Error, Operation, agree, all_gather, exchange, once};
 
 /// A check, called by all ranks with the bytes of the longest messages, which are at least 8.
 pub type Check = fn(&dyn Communicator, usize);
 
 /// All checks, by name.
-pub const ALL: [(&str, Check); 12] = [
+pub const ALL: [(&str, Check); 13] = [
     ("exchange", messages_arrive_where_they_are_sent),
     ("arrays", arrays_are_exchanged),
     ("all_gather", all_get_all),
@@ -19,6 +19,7 @@ pub const ALL: [(&str, Check); 12] = [
     ("start: dropped", dropped_messages_reach_the_others),
     ("start: length", a_wrong_length_is_an_error),
     ("agree", an_error_reaches_all),
+    ("once", all_have_a_value_of_one),
 ];
 
 /// The same number on all ranks for the same words, as if drawn at random.
@@ -37,6 +38,16 @@ fn message(longest: usize, round: usize, from: usize, to: usize) -> Vec<u8> {
     let seed = draw(&[round, from, to]);
     let length = if seed.is_multiple_of(4) { 0 } else { draw(&[seed]) % (longest + 1) };
     (0..length).map(|place| draw(&[seed, place]) as u8).collect()
+}
+
+/// Whoever makes it, the value is the same, also where the next one is another.
+fn all_have_a_value_of_one(group: &dyn Communicator, longest: usize) {
+    for round in 0..5 {
+        let value = once(group, || vec![round; longest]).unwrap();
+        assert_eq!(*value, vec![round; longest]);
+        let value = once(group, || format!("round {round}")).unwrap();
+        assert_eq!(*value, format!("round {round}"));
+    }
 }
 
 fn messages_arrive_where_they_are_sent(group: &dyn Communicator, longest: usize) {
