@@ -4,7 +4,8 @@
 //!     cargo run --release -p fmm --example ranks -- sphere 4194304 16 1 5
 //!
 //! Arguments: distribution, points, ranks, threads of each, sums, and if not cpu the backend, cuda
-//! or hybrid: ranks share the GPUs there are. Charges are of random sign, the tolerance is 1e-5.
+//! or hybrid: ranks share the GPUs there are. In place of a distribution a file of points may be
+//! given, of float64 in NumPy's format, shape (n, 3), of which so many are taken. Charges are of random sign, the tolerance is 1e-5.
 //! Wall times are medians, of sums that alternate; the first of each is not counted.
 
 #![allow(clippy::print_stdout)] // a program
@@ -34,8 +35,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (n, ranks): (usize, usize) = (n.parse()?, ranks.parse()?);
     let (threads, repeat): (usize, usize) = (threads.parse()?, repeat.parse()?);
     let found = Distribution::ALL.into_iter().find(|d| d.name() == distribution);
-    let distribution = found.ok_or("no such distribution")?;
-    let points: Vec<[f64; 3]> = distribution.points(n, &mut Random::new(1));
+    let points: Vec<[f64; 3]> = match found {
+        Some(distribution) => distribution.points(n, &mut Random::new(1)),
+        None => points_of_file(distribution)?.into_iter().take(n).collect(),
+    };
+    let n = points.len();
     let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(2));
     let backend = match rest.first().map(String::as_str) {
         None | Some("cpu") => Backend::Cpu,
@@ -126,6 +130,18 @@ fn main() -> Result<(), Box<dyn Error>> {
         print_row(stage, all.iter().map(|taken| 1e-6 * taken.work[i]));
     }
     Ok(())
+}
+
+/// Points of a file as [`numpy.save`](https://numpy.org/doc/stable/reference/generated/numpy.save.html)
+/// writes them.
+fn points_of_file(path: &str) -> Result<Vec<[f64; 3]>, Box<dyn Error>> {
+    let bytes = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
+    let header = bytes.get(8..10).ok_or("no file of NumPy")?;
+    let header = 10 + usize::from(u16::from_le_bytes([header[0], header[1]]));
+    let values = bytes.get(header..).ok_or("a file cut short")?;
+    let number = |place: &[u8; 8]| f64::from_le_bytes(*place);
+    let values: Vec<f64> = values.as_chunks().0.iter().map(number).collect();
+    Ok(values.as_chunks().0.to_vec())
 }
 
 /// The stages in the order of [`distributed::StageWork::stages`].
