@@ -25,6 +25,7 @@ mod probes;
 mod reductions;
 mod regression;
 mod report;
+mod resume;
 mod results_folder;
 mod sensitivities;
 mod solve;

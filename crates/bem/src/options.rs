@@ -126,6 +126,25 @@ pub trait Progress: Sync {
     /// Called after each GMRES iteration with the largest relative residual of the columns still
     /// running.
     fn residual(&self, _iteration: usize, _relative: f64) {}
+    /// Where answers are kept while iterations look for them, if they are.
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        None
+    }
+}
+
+/// Keeps answers, so that a solve that is cut short can go on from them.
+///
+/// Equations are known by a number, which the same problem has whenever it is solved. What
+/// [`known`](Self::known) gives is where iterations start: it may be of any quality, since residuals
+/// are always taken anew. Solves with [`SolveOptions::ranks`] and dense ones keep nothing.
+pub trait Keeper: Sync {
+    /// The answer to these equations that was kept last.
+    fn known(&self, equations: u64) -> Option<Vec<f64>>;
+    /// Whether answers so far are to be kept; asked after each iteration. They are kept in any case
+    /// when they are through, and when [`Progress::advance`] stops the solve.
+    fn is_due(&self) -> bool;
+    /// Takes an answer, in place of an earlier one to the same equations.
+    fn keep(&self, equations: u64, answer: Vec<f64>);
 }
 
 /// No progress, never stops.

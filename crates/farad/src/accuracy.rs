@@ -74,6 +74,38 @@ pub struct Level {
     pub seconds: f64,
 }
 
+/// What is known of a mesh that was passed on the way to an accuracy: enough to make the next one
+/// again, without a solve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Passed {
+    /// What it gave.
+    pub level: Level,
+    /// Values and bars of all numbers that are asked for.
+    pub numbers: Vec<[f64; 2]>,
+    /// How much too short bars were seen to be.
+    pub stretch: f64,
+    /// Seconds from the beginning.
+    pub elapsed: f64,
+    /// What share of the error the next mesh is to leave.
+    pub share: f64,
+    /// Its sides, as two vertices, and what each has to gain.
+    pub gains: Vec<(Side, f64)>,
+}
+
+/// What happens on the way to an accuracy.
+pub trait Way {
+    /// After every mesh, with what it gave.
+    fn reached(&mut self, level: &Level, solution: &Solution);
+    /// Before the solve on the next mesh: all that is known of the one before.
+    fn passed(&mut self, _mesh: &Passed) {}
+}
+
+impl<F: FnMut(&Level, &Solution)> Way for F {
+    fn reached(&mut self, level: &Level, solution: &Solution) {
+        self(level, solution);
+    }
+}
+
 /// Why there is no further mesh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -124,9 +156,26 @@ pub fn solve_to(
     progress: &dyn Progress,
     each: &mut dyn FnMut(&Level, &Solution),
 ) -> Result<Attained, Error> {
+    let mut way = |level: &Level, solution: &Solution| each(level, solution);
+    solve_to_after(&[], problem, goal, options, progress, &mut way)
+}
+
+/// The same from the mesh on that follows those that an earlier call with the same problem, goal
+/// and options has passed: these are made again, but not solved on.
+///
+/// # Errors
+/// As for [`solve_to`].
+pub fn solve_to_after(
+    passed: &[Passed],
+    problem: Problem,
+    goal: &Goal,
+    options: &SolveOptions,
+    progress: &dyn Progress,
+    way: &mut dyn Way,
+) -> Result<Attained, Error> {
     let among = Among::of(options);
     // All ranks have it, or an error.
-    attained(problem, goal, (&among, options), progress, each)?
+    attained((problem, passed), goal, (&among, options), progress, way)?
         .ok_or_else(|| goal::nothing(&goal.of))
 }
 
@@ -144,18 +193,19 @@ pub fn solve_to_among(
     each: &mut dyn FnMut(&Level, &Solution),
 ) -> Result<Option<Attained>, Error> {
     let among = Among::Excitations(bem::Ranks(bem::Group::clone(group)));
-    attained(problem, goal, (&among, options), progress, each)
+    let mut way = |level: &Level, solution: &Solution| each(level, solution);
+    attained((problem, &[]), goal, (&among, options), progress, &mut way)
 }
 
 /// What ranks have attained, those that have the solution.
 fn attained(
-    problem: Problem,
+    from: (Problem, &[Passed]),
     goal: &Goal,
     (among, options): (&Among, &SolveOptions),
     progress: &dyn Progress,
-    each: &mut dyn FnMut(&Level, &Solution),
+    way: &mut dyn Way,
 ) -> Result<Option<Attained>, Error> {
-    let reached = refine_to(problem, goal, (among, options), progress, each);
+    let reached = refine_to(from, goal, (among, options), progress, way);
     // Where a later mesh fails, the rank that knows why may be the only one with an error.
     let Reached { problem, solution, levels, ended } = among.agreed(reached)?;
     let Some(mut solution) = solution else { return Ok(None) };
@@ -217,6 +267,8 @@ impl Judgement {
 struct Judge<'a> {
     goal: &'a Goal,
     begun: Instant,
+    /// Seconds that went before.
+    earlier: f64,
     /// How much too short bars were seen to be.
     stretch: f64,
     /// The numbers of the last mesh.
@@ -224,6 +276,25 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
+    /// Seconds from the beginning.
+    fn elapsed(&self) -> f64 {
+        self.earlier + self.begun.elapsed().as_secs_f64()
+    }
+
+    /// Goes on after a mesh that an earlier call has passed.
+    fn pass(&mut self, mesh: &Passed) {
+        let number = |&[value, bar]: &[f64; 2]| Number {
+            name: String::new(),
+            unit: "",
+            value,
+            bar,
+            size: 1.0,
+            of: Vec::new(),
+        };
+        self.known = mesh.numbers.iter().map(number).collect();
+        (self.stretch, self.earlier) = (mesh.stretch, mesh.elapsed);
+    }
+
     /// Judges the solution on a mesh, of which the meshes before gave `levels`.
     fn of(
         &mut self,
@@ -260,7 +331,7 @@ impl Judge<'_> {
         } else if is_stalled(levels, relative) {
             Some(if relative > 1.0 { Ended::Vanishing } else { Ended::Stalled })
         } else {
-            let is_late = |limit: f64| self.begun.elapsed().as_secs_f64() + NEXT * seconds > limit;
+            let is_late = |limit: f64| self.elapsed() + NEXT * seconds > limit;
             goal.max_seconds.is_some_and(is_late).then_some(Ended::Time)
         };
         Ok(Judgement {
@@ -279,11 +350,11 @@ impl Judge<'_> {
 
 /// The same without derivatives, which no step needs.
 fn refine_to(
-    problem: Problem,
+    (problem, passed): (Problem, &[Passed]),
     goal: &Goal,
     (among, options): (&Among, &SolveOptions),
     progress: &dyn Progress,
-    each: &mut dyn FnMut(&Level, &Solution),
+    way: &mut dyn Way,
 ) -> Result<Reached, Error> {
     if goal.accuracy.is_nan() || goal.accuracy < FINEST {
         return Err(Error::Accuracy(format!(
@@ -297,9 +368,16 @@ fn refine_to(
                 .to_owned(),
         ));
     }
-    let mut judge = Judge { goal, begun: Instant::now(), stretch: 1.0, known: Vec::new() };
+    let (begun, known) = (Instant::now(), Vec::new());
+    let mut judge = Judge { goal, begun, earlier: 0.0, stretch: 1.0, known };
     let mut levels: Vec<Level> = Vec::new();
     let mut current = problem;
+    for mesh in passed {
+        judge.pass(mesh);
+        levels.push(mesh.level.clone());
+        let (next, _) = split(among, &current, (mesh.share, mesh.gains.clone()), options.density)?;
+        current = Problem::new(current.description.clone(), next)?;
+    }
     // Nothing else tells when it is enough.
     current.description.error_bars = true;
     let mut last: Option<Reached> = None;
@@ -350,12 +428,27 @@ fn refine_to(
             seconds: judged.seconds,
         });
         if let (Some(level), Some(solution)) = (levels.last(), &solution) {
-            each(level, solution);
+            way.reached(level, solution);
         }
         if let Some(ended) = ENDS.get(judged.end).cloned().flatten() {
             return Ok(Reached { problem: current, solution, levels, ended });
         }
-        let next = next_mesh(among, &current, solution.as_ref(), &judge, options.density);
+        let marked = among.gains_of_first(|| match &solution {
+            Some(solution) => gains(&current, solution, &judge),
+            None => Err(goal::nothing(&Of::All)),
+        });
+        let mut this = Passed {
+            level: levels[levels.len() - 1].clone(),
+            numbers: judge.known.iter().map(|number| [number.value, number.bar]).collect(),
+            stretch: judge.stretch,
+            elapsed: judge.elapsed(),
+            share: 1.0,
+            gains: Vec::new(),
+        };
+        let next = marked.and_then(|marked| {
+            (this.share, this.gains) = marked;
+            split(among, &current, (this.share, this.gains.clone()), options.density)
+        });
         let description = current.description.clone();
         let same = current.mesh.triangles.len();
         if next.as_ref().is_ok_and(|(_, descent)| descent.triangles() == same) {
@@ -367,6 +460,7 @@ fn refine_to(
             start = known.iter().map(|known| descent.carry(known)).collect();
             let next = among.agreed(Problem::new(description, mesh))?;
             among.check_same(&next)?;
+            way.passed(&this);
             Ok(next)
         });
         let reached =
@@ -443,19 +537,14 @@ fn is_stalled(before: &[Level], relative: f64) -> bool {
     recent.len() == PATIENCE && (relative > SHRINKS * longest || !longest.is_finite())
 }
 
-/// The mesh with those sides split that the errors of numbers beyond the accuracy belong to, and
-/// where its triangles are in this one. Collective.
-fn next_mesh(
+/// The mesh with those sides split that have most to gain, so that about this share of the error is
+/// left, and where its triangles are in this one. Collective.
+fn split(
     among: &Among,
     problem: &Problem,
-    solution: Option<&Solution>,
-    judge: &Judge<'_>,
+    (share, gains): (f64, Vec<(Side, f64)>),
     density: bem::Density,
 ) -> Result<(Mesh, Descent), Error> {
-    let (share, gains) = among.gains_of_first(|| match solution {
-        Some(solution) => gains(problem, solution, judge),
-        None => Err(goal::nothing(&Of::All)),
-    })?;
     let (gains, surfaces) = (gains.into_iter().collect(), edges::surfaces(problem));
     let marks = Marks { gains, surfaces, density, mesh: &problem.mesh };
     let next = marks.next_mesh(share).map_err(|error| Error::Accuracy(error.to_string()));

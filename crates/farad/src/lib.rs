@@ -80,7 +80,10 @@ mod sweep;
 mod testing;
 pub mod units;
 
-pub use accuracy::{Attained, Ended, FINEST, Goal, Level, density_for, solve_to, solve_to_among};
+pub use accuracy::{
+    Attained, Ended, FINEST, Goal, Level, Passed, Way, density_for, solve_to, solve_to_after,
+    solve_to_among,
+};
 pub use bars::{Bars, ConductorBars, ForceBar, ProbeBars};
 pub use bem;
 pub use bem::{Method, Mirror, Progress, Quiet, Ranks, SolveOptions as Options};
@@ -108,6 +111,6 @@ pub use solution::{
 };
 pub use solver::Solver;
 pub use sources::Source;
-pub use study::{Entry, FACETS_OVER_GAP, Gap, Study, Verdict, entry_name};
+pub use study::{Entry, FACETS_OVER_GAP, Gap, OfMesh, Study, Verdict, entry_name};
 pub use sweep::{Change, NoGroup, combinations};
-pub use units::LengthUnit;
+pub use units::{LengthUnit, unit_named};

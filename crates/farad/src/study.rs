@@ -27,6 +27,25 @@ pub struct Study {
     tolerance: f64,
 }
 
+/// What a study takes from the solution on a mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfMesh {
+    /// The conductors, and which of them are excited.
+    pub names: Vec<String>,
+    /// See there.
+    pub columns: Vec<usize>,
+    /// The solver's.
+    pub tolerance: f64,
+    /// The Maxwell matrix in farad, shape (conductors, columns).
+    pub matrix: Vec<Vec<f64>>,
+    /// All other numbers.
+    pub others: Vec<Quantity>,
+    /// Bars of the matrix, if there are any, and of the others.
+    pub matrix_bars: Vec<Vec<f64>>,
+    /// See there.
+    pub other_bars: Vec<Option<f64>>,
+}
+
 /// One number of the result on all meshes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
@@ -70,15 +89,11 @@ pub struct Gap {
     pub facets: f64,
 }
 
-impl Study {
-    /// Adds the solution on the next mesh.
-    pub fn add(&mut self, problem: &Problem, solution: &Solution) {
-        self.names.clone_from(&problem.conductors.names);
-        self.columns.clone_from(&solution.columns);
-        self.tolerance = solution.answer.tolerance;
-        self.matrices.push(solution.matrices().maxwell_farad);
+impl OfMesh {
+    /// Of a solution.
+    pub fn new(problem: &Problem, solution: &Solution) -> Self {
         // The Coulomb energy does not depend on the mesh.
-        let quantities: Vec<Quantity> =
+        let others: Vec<Quantity> =
             solution.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY).collect();
         let state = solution.state.as_ref();
         let reduced = solution.reduced_quantities().into_iter().map(|(name, _, bar)| (name, bar));
@@ -87,10 +102,32 @@ impl Study {
             Some(bar) => *bar,
             None => solution.bars()?.of_quantity(&quantity.0, state),
         };
-        self.other_bars.push(quantities.iter().map(bar).collect());
-        self.others.push(quantities);
-        let bars = solution.matrix_bars().map(|bars| bars.maxwell_farad);
-        self.matrix_bars.push(bars.unwrap_or_default());
+        Self {
+            names: problem.conductors.names.clone(),
+            columns: solution.columns.clone(),
+            tolerance: solution.answer.tolerance,
+            matrix: solution.matrices().maxwell_farad,
+            other_bars: others.iter().map(bar).collect(),
+            others,
+            matrix_bars: solution.matrix_bars().map(|of| of.maxwell_farad).unwrap_or_default(),
+        }
+    }
+}
+
+impl Study {
+    /// Adds the solution on the next mesh.
+    pub fn add(&mut self, problem: &Problem, solution: &Solution) {
+        self.push(OfMesh::new(problem, solution));
+    }
+
+    /// Adds what the next mesh gave.
+    pub fn push(&mut self, mesh: OfMesh) {
+        let OfMesh { names, columns, tolerance, matrix, others, matrix_bars, other_bars } = mesh;
+        (self.names, self.columns, self.tolerance) = (names, columns, tolerance);
+        self.matrices.push(matrix);
+        self.others.push(others);
+        self.matrix_bars.push(matrix_bars);
+        self.other_bars.push(other_bars);
     }
 
     /// Every entry of the matrix on and above its diagonal, below which it is the same but for the

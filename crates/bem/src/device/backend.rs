@@ -4,7 +4,7 @@ use super::space::DeviceVectors;
 use super::{DevicePreconditioner, DeviceProduct};
 use crate::Error;
 use crate::solve::backend::{Backend, Equations, Sampled};
-use crate::solve::gmres::{GmresInfo, GmresParams, InexactBudget, gmres_in};
+use crate::solve::gmres::{GmresInfo, GmresParams, InexactBudget, Watch, gmres_in};
 use crate::solve::schedule::PlanSchedule;
 
 /// The device's side of an operator whose fast sum is there, too.
@@ -58,7 +58,7 @@ impl Backend for OnDevice {
         b: &[f64],
         x: &mut [f64],
         params: &GmresParams,
-        observe: &mut dyn FnMut(usize, f64) -> bool,
+        watch: &mut dyn Watch,
     ) -> Result<Vec<GmresInfo>, Error> {
         if let Some(preconditioner) = &mut self.preconditioner {
             preconditioner.set_rows(equations.row)?;
@@ -67,7 +67,7 @@ impl Backend for OnDevice {
         let preconditioner = self.preconditioner.as_mut();
         let mut vectors = DeviceVectors::new(&mut self.product, plans, preconditioner, equations)?;
         let (b, mut answers) = (vectors.upload(b)?, vectors.upload(x)?);
-        let infos = gmres_in(&mut vectors, &b, &mut answers, params, observe)?;
+        let infos = gmres_in(&mut vectors, &b, &mut answers, params, watch)?;
         for (answer, x) in answers.iter().zip(x.chunks_exact_mut(n)) {
             answer.read(0, x)?;
         }

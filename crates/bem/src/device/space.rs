@@ -106,6 +106,12 @@ impl VectorSpace for DeviceVectors<'_, '_> {
         Ok(y)
     }
 
+    fn values(&self, v: &Buffer<f64>) -> Result<Vec<f64>, Error> {
+        let mut values = vec![0.0; self.n];
+        v.read(0, &mut values)?;
+        Ok(values)
+    }
+
     fn precondition(&mut self, x: &Buffer<f64>, columns: usize) -> Result<Buffer<f64>, Error> {
         let y = self.device.buffer(x.len())?;
         match &mut self.preconditioner {

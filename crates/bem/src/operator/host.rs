@@ -17,7 +17,7 @@ use crate::precondition::slopes::WithSlopes;
 use crate::solve::backend::{Backend, Equations, Sampled, mean_squares};
 use crate::solve::completion::Completing;
 use crate::solve::gmres::{
-    GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Metric, gmres_among,
+    GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Metric, Watch, gmres_among,
 };
 use crate::solve::schedule::PlanSchedule;
 
@@ -127,14 +127,14 @@ impl Backend for Host {
         b: &[f64],
         x: &mut [f64],
         params: &GmresParams,
-        observe: &mut dyn FnMut(usize, f64) -> bool,
+        watch: &mut dyn Watch,
     ) -> Result<Vec<GmresInfo>, Error> {
         match self.product.part.clone() {
-            Some(part) => self.solve_among(&part.share, plans, equations, b, x, params, observe),
+            Some(part) => self.solve_among(&part.share, plans, equations, b, x, params, watch),
             None => {
                 let columns = b.len() / self.product.sampling.len()[0].max(1);
                 let completion = equations.completion.map(Completing::alone);
-                self.iterate((plans, completion), equations, (b, x, columns), params, observe)
+                self.iterate((plans, completion), equations, (b, x, columns), params, watch)
             }
         }
     }
@@ -148,7 +148,7 @@ impl Host {
         equations: Equations<'_>,
         (b, x, columns): (&[f64], &mut [f64], usize),
         params: &GmresParams,
-        observe: &mut dyn FnMut(usize, f64) -> bool,
+        watch: &mut dyn Watch,
     ) -> Result<Vec<GmresInfo>, Error> {
         let part = self.product.part.clone();
         let share = part.as_ref().map(|part| &part.share);
@@ -199,7 +199,7 @@ impl Host {
         let mut operator = Completed { product, plans, completion, defect: equations.defect };
         let group = share.map(|share| share.group());
         let all = (b, x, columns);
-        let found = gmres_among(group, &mut operator, inverses, metric, all, params, observe);
+        let found = gmres_among(group, &mut operator, inverses, metric, all, params, watch);
         match lost.take() {
             Some(error) => Err(error),
             None => found,
@@ -216,7 +216,7 @@ impl Host {
         b: &[f64],
         x: &mut [f64],
         params: &GmresParams,
-        observe: &mut dyn FnMut(usize, f64) -> bool,
+        watch: &mut dyn Watch,
     ) -> Result<Vec<GmresInfo>, Error> {
         let size = self.product.sampling.len()[0].max(1);
         let (columns, modes) = (b.len() / size, size / share.len().max(1));
@@ -232,14 +232,14 @@ impl Host {
             equations.completion.map(|completion| Completing::among(completion, share, modes));
         // One that is asked to stop stops all.
         let mut lost = None;
-        let mut observe = |iteration: usize, residual: f64| {
-            let goes_on = if observe(iteration, residual) { 1.0 } else { 0.0 };
+        let mut among = |iteration: usize, residual: f64| {
+            let goes_on = if watch.after(iteration, residual).goes_on { 1.0 } else { 0.0 };
             let agreed = share.least(goes_on);
             agreed.map_err(|error| lost = Some(error)).is_ok_and(|least| least > 0.0)
         };
         let mut charges = share.held_of(x);
         let all = (&share.held_of(b)[..], &mut charges[..], columns);
-        let found = self.iterate((plans, completion), of_part, all, params, &mut observe);
+        let found = self.iterate((plans, completion), of_part, all, params, &mut among);
         if let Some(error) = lost {
             return Err(error);
         }

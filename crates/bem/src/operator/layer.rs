@@ -19,7 +19,7 @@ use crate::geometry::triangle::Vec3;
 use crate::near::pairs::RowKind;
 use crate::quadrature::TriangleNode;
 use crate::solve::backend::{Backend, Equations, Sampled};
-use crate::solve::gmres::{GmresInfo, GmresParams, LinearOperator};
+use crate::solve::gmres::{GmresInfo, GmresParams, LinearOperator, Watch};
 use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
 
@@ -67,9 +67,9 @@ impl Layer {
         b: &[f64],
         x: &mut [f64],
         params: &GmresParams,
-        observe: &mut dyn FnMut(usize, f64) -> bool,
+        watch: &mut dyn Watch,
     ) -> Result<Vec<GmresInfo>, Error> {
-        self.backend.solve(&mut self.plans, equations, b, x, params, observe)
+        self.backend.solve(&mut self.plans, equations, b, x, params, watch)
     }
 
     /// Error of the fast sum in the first column of the last product, at about `samples` points,

@@ -217,7 +217,8 @@ impl Fast {
         let sizes: Vec<f64> = b.chunks_exact(n.max(1)).map(|b| rows.measure(b)).collect();
         scale(&mut b, n, &sizes, |size| 1.0 / size);
         scale(&mut charges, n, &sizes, |size| 1.0 / size);
-        let iteration = Iteration::new(rows, excitations, &b, options, progress);
+        let iteration = Iteration::new(rows, ("solve", excitations), &b, options, progress);
+        iteration.restore(&mut charges);
         let mut infos = iteration.run(&mut self.layer, &b, &mut charges)?;
         let mut checking = 0.0;
         let mut check = |layer: &Layer| {
@@ -242,7 +243,7 @@ impl Fast {
             if info.reason == StopReason::Converged && weak[column] {
                 let of_column = column * n..(column + 1) * n;
                 let (b, x) = (&b[of_column.clone()], &mut charges[of_column]);
-                let more = iteration.solve_on(&mut self.layer, b, x)?;
+                let more = iteration.solve_on(&mut self.layer, column, (b, x))?;
                 info.iterations += more.iterations;
                 info.history.extend(more.history.iter().skip(1));
             }
@@ -271,8 +272,9 @@ impl Fast {
         let one = std::slice::from_ref(excitation);
         self.close(system, one, b, progress, &mut Timings::default())?;
         let rows = &system.rows;
-        let iteration = Iteration::new(rows, one, b, options, progress);
-        let mut solved = iteration.solve_on(&mut self.layer, b, &mut x)?;
+        let iteration = Iteration::new(rows, ("refine", one), b, options, progress);
+        iteration.restore(&mut x);
+        let mut solved = iteration.solve_on(&mut self.layer, 0, (b, &mut x))?;
         // The fast sum's error is relative to the largest action of all.
         let looked_at = chosen(system, LOOKED_AT.max(rows.parts()));
         for _ in 0..TIGHTENINGS {
@@ -282,7 +284,7 @@ impl Fast {
             let Some(tolerance) = fast_sum::tighter(self.tolerance, off) else { break };
             tracing::info!(fmm_tolerance = tolerance, "weak bodies ask for a tighter sum");
             self.tighten(tolerance)?;
-            solved.go_on(iteration.solve_on(&mut self.layer, b, &mut x)?);
+            solved.go_on(iteration.solve_on(&mut self.layer, 0, (b, &mut x))?);
         }
         let is_met = solved.relative_residual <= options.tolerance.max(OF_ACTION);
         solved.reason = match solved.reason {

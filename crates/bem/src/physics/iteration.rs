@@ -2,6 +2,7 @@
 //! until each body is solved for.
 
 use std::cell::{Cell, RefCell};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::Excitation;
 use super::rows::{Rows, largest, relative_to_action, weighted_norm};
@@ -9,8 +10,9 @@ use crate::constants::GROUP;
 use crate::operator::layer::Layer;
 use crate::solve::backend::{Equations, Measure};
 use crate::solve::completion::complete;
-use crate::solve::gmres::{GmresInfo, GmresParams, LinearOperator, StopReason};
-use crate::{Error, Progress, SolveOptions, Stage};
+use crate::solve::gmres::{GmresInfo, GmresParams, LinearOperator, StopReason, Watch};
+use crate::solve::kept::Kept;
+use crate::{Error, Progress, SolveOptions};
 
 /// How often a state is solved on for, before what is left is said to be.
 const REFINEMENTS: usize = 3;
@@ -19,7 +21,7 @@ const REFINEMENTS: usize = 3;
 pub(super) struct Iteration<'a> {
     rows: &'a Rows,
     options: &'a SolveOptions,
-    progress: &'a dyn Progress,
+    kept: Kept<'a>,
     /// Of the inner product: one set for all columns, or one for each.
     weights: Vec<f64>,
     /// Columns with sources, and the last residual of these relative to what acts on each body.
@@ -30,10 +32,11 @@ pub(super) struct Iteration<'a> {
 }
 
 impl<'a> Iteration<'a> {
-    /// For right-hand sides `b` of these excitations.
+    /// For right-hand sides `b` of these excitations; what is solved for them is kept apart for
+    /// each `purpose`.
     pub(super) fn new(
         rows: &'a Rows,
-        excitations: &[Excitation],
+        (purpose, excitations): (&str, &[Excitation]),
         b: &[f64],
         options: &'a SolveOptions,
         progress: &'a dyn Progress,
@@ -45,7 +48,13 @@ impl<'a> Iteration<'a> {
             rows.weights.clone()
         };
         let by_action = RefCell::new(vec![0.0; excitations.len()]);
-        Self { rows, options, progress, weights, has_sources, by_action, defect: Cell::new(0.0) }
+        let kept = Kept::new(progress, || numbers(rows, purpose, excitations));
+        Self { rows, options, kept, weights, has_sources, by_action, defect: Cell::new(0.0) }
+    }
+
+    /// Puts what is known of the answers from a solve that was cut short into `x`.
+    pub(super) fn restore(&self, x: &mut [f64]) {
+        self.kept.restore(x);
     }
 
     /// Largest relative defect of Gauss's law so far, in exact products.
@@ -70,7 +79,8 @@ impl<'a> Iteration<'a> {
             largest(&left)
         };
         let measure = Measure { size: &size, asks_for_balance: has_sources.contains(&true) };
-        self.gmres(layer, (&self.weights, Some(measure)), b, x, &params)
+        let watch = &mut self.kept.watch(0, &[]);
+        self.gmres(layer, (&self.weights, Some(measure)), (b, x), &params, watch)
     }
 
     /// Whether each column's residual relative to what acts on a body is larger than this.
@@ -78,13 +88,13 @@ impl<'a> Iteration<'a> {
         self.by_action.borrow().iter().map(|&by_action| by_action > than).collect()
     }
 
-    /// Solves on from charges `x` until each conductor and interface meets its equations to the
+    /// Solves for this column on from charges `x` until each conductor and interface meets its equations to the
     /// tolerance relative to what acts on it, or as well as the fast sum lets it.
     pub(super) fn solve_on(
         &self,
         layer: &mut Layer,
-        b: &[f64],
-        x: &mut [f64],
+        column: usize,
+        (b, x): (&[f64], &mut [f64]),
     ) -> Result<GmresInfo, Error> {
         let (rows, tolerance) = (self.rows, self.options.tolerance);
         let mut solved = GmresInfo {
@@ -109,7 +119,10 @@ impl<'a> Iteration<'a> {
             // Actions change with the charges that change.
             let params = self.params(0.5 * tolerance / solved.relative_residual);
             let mut more = vec![0.0; x.len()];
-            for info in self.gmres(layer, (&weights, None), &r, &mut more, &params)? {
+            let mut watch = self.kept.watch(column, x);
+            let of = (&r[..], &mut more[..]);
+            let infos = self.gmres(layer, (&weights, None), of, &params, &mut watch)?;
+            for info in infos {
                 solved.iterations += info.iterations;
                 solved.reason = info.reason;
                 solved.history.extend(info.history.iter().skip(1));
@@ -124,9 +137,9 @@ impl<'a> Iteration<'a> {
         &self,
         layer: &mut Layer,
         (weights, measure): (&[f64], Option<Measure<'_>>),
-        b: &[f64],
-        x: &mut [f64],
+        (b, x): (&[f64], &mut [f64]),
         params: &GmresParams,
+        watch: &mut dyn Watch,
     ) -> Result<Vec<GmresInfo>, Error> {
         let rows = self.rows;
         let (parts, shares) = rows.shares();
@@ -141,11 +154,7 @@ impl<'a> Iteration<'a> {
             completion: rows.completion(),
             defect: &self.defect,
         };
-        let mut observe = |iteration: usize, residual: f64| {
-            self.progress.residual(iteration, residual);
-            self.progress.advance(Stage::Solve, iteration as u64, 0)
-        };
-        layer.solve(equations, b, x, params, &mut observe)
+        layer.solve(equations, b, x, params, watch)
     }
 
     /// For one column at a time.
@@ -157,6 +166,30 @@ impl<'a> Iteration<'a> {
             group: 1,
         }
     }
+}
+
+/// The numbers that the equations of excitations are known by; what has none in itself, as charges
+/// that are induced, has no number.
+fn numbers(rows: &Rows, purpose: &str, excitations: &[Excitation]) -> Vec<Option<u64>> {
+    let mut of_rows = DefaultHasher::new();
+    purpose.hash(&mut of_rows);
+    for (row, weight) in rows.weights.iter().enumerate() {
+        [*weight, rows.coupling(row), rows.diagonal(row)].map(f64::to_bits).hash(&mut of_rows);
+    }
+    let number = |excitation: &Excitation| {
+        let Excitation { potentials, charges, field, origin } = excitation;
+        if !excitation.has_sources() && potentials.iter().all(|&potential| potential == 0.0) {
+            return None;
+        }
+        let mut hasher = of_rows.clone();
+        let own = potentials.iter().chain(field).chain(origin);
+        let of_charges = charges
+            .iter()
+            .flat_map(|of| of.position.into_iter().chain([of.charge, of.permittivity]));
+        own.copied().chain(of_charges).for_each(|value| value.to_bits().hash(&mut hasher));
+        Some(hasher.finish())
+    };
+    excitations.iter().map(number).collect()
 }
 
 /// Multiplies each column of `n` values by a function of its size, unless that is 0.

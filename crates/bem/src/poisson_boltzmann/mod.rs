@@ -16,6 +16,7 @@ mod operator;
 mod regions;
 
 use std::f64::consts::PI;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,6 +24,7 @@ use mesh::Mesh;
 
 use crate::geometry::panels::Panels;
 use crate::solve::gmres::{self, GmresInfo, GmresParams, Metric};
+use crate::solve::kept::Kept;
 use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
 use crate::{Density, Error, Method, Progress, SolveOptions, Stage, Timings};
@@ -186,18 +188,16 @@ pub fn poisson_boltzmann(
         group: 1,
     };
     let metric = Metric { weights: &weights, measure: None };
-    let mut observe = |iteration: usize, residual: f64| {
-        progress.residual(iteration, residual);
-        progress.advance(Stage::Solve, iteration as u64, 0)
-    };
-    let infos = gmres::gmres(
+    let kept = Kept::new(progress, || vec![Some(number(&right, &weights))]);
+    kept.restore(&mut solution);
+    let infos = gmres::gmres_among(
+        None,
         &mut equations,
         &mut inverses,
         metric,
-        &right,
-        &mut solution,
+        (&right, &mut solution, 1),
         &params,
-        &mut observe,
+        &mut kept.watch(0, &[]),
     )?;
     let largest = equations.sums.iter().max_by_key(|sum| sum.boundary.nodes.len());
     let fmm = largest.map(|sum| sum.plans.tight().info().clone());
@@ -218,6 +218,13 @@ pub fn poisson_boltzmann(
     screened.timings.matvec_mean = matvec_mean;
     screened.timings.solve = started.elapsed().as_secs_f64() - screened.timings.fmm_check;
     Ok(screened)
+}
+
+/// The number that equations with this right-hand side are known by.
+fn number(right: &[f64], weights: &[f64]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    right.iter().chain(weights).for_each(|value| value.to_bits().hash(&mut hasher));
+    hasher.finish()
 }
 
 /// The fast sums of one region, or sums over all pairs.

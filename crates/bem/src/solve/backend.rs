@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::completion::Completion;
-use super::gmres::{GmresInfo, GmresParams, InexactBudget};
+use super::gmres::{GmresInfo, GmresParams, InexactBudget, Watch};
 use super::schedule::PlanSchedule;
 use crate::Error;
 
@@ -49,7 +49,7 @@ pub(crate) trait Backend: Send {
         b: &[f64],
         x: &mut [f64],
         params: &GmresParams,
-        observe: &mut dyn FnMut(usize, f64) -> bool,
+        watch: &mut dyn Watch,
     ) -> Result<Vec<GmresInfo>, Error>;
 }
 

@@ -188,7 +188,39 @@ pub fn gmres(
     observe: &mut dyn FnMut(usize, f64) -> bool,
 ) -> Result<Vec<GmresInfo>, Error> {
     let columns = b.len().checked_div(operator.len()).unwrap_or(0);
-    gmres_among(None, operator, preconditioner, metric, (b, x, columns), params, observe)
+    let mut watch = |iteration: usize, residual: f64| observe(iteration, residual);
+    gmres_among(None, operator, preconditioner, metric, (b, x, columns), params, &mut watch)
+}
+
+/// Who follows a solve.
+pub(crate) trait Watch {
+    /// After each shared iteration, with the largest relative residual of the columns still
+    /// running.
+    fn after(&mut self, iteration: usize, residual: f64) -> Next;
+
+    /// Whether answers that are through are to be kept.
+    fn keeps(&self) -> bool {
+        false
+    }
+
+    /// Takes the answer to a right-hand side: once it is through, and before when [`Next`] asks for
+    /// it.
+    fn keep(&mut self, _column: usize, _x: Vec<f64>) {}
+}
+
+/// What happens after an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Next {
+    /// Whether the solve goes on.
+    pub(crate) goes_on: bool,
+    /// Whether answers so far are to be kept first.
+    pub(crate) keeps: bool,
+}
+
+impl<F: FnMut(usize, f64) -> bool> Watch for F {
+    fn after(&mut self, iteration: usize, residual: f64) -> Next {
+        Next { goes_on: self(iteration, residual), keeps: false }
+    }
 }
 
 /// The same for `columns` right-hand sides of which ranks of a group have some values each: weights
@@ -203,7 +235,7 @@ pub(crate) fn gmres_among(
     metric: Metric<'_>,
     (b, x, columns): (&[f64], &mut [f64], usize),
     params: &GmresParams,
-    observe: &mut dyn FnMut(usize, f64) -> bool,
+    watch: &mut dyn Watch,
 ) -> Result<Vec<GmresInfo>, Error> {
     let n = operator.len();
     let of_each = metric.weights.len() != n;
@@ -223,7 +255,7 @@ pub(crate) fn gmres_among(
     let vectors = |all: &[f64]| (0..columns).map(|column| vector(all, column)).collect();
     let mut guesses: Vec<Vec<f64>> = vectors(x);
     let b: Vec<Vec<f64>> = vectors(b);
-    let infos = gmres_in(&mut space, &b, &mut guesses, params, observe)?;
+    let infos = gmres_in(&mut space, &b, &mut guesses, params, watch)?;
     for (x, guess) in x.chunks_exact_mut(n.max(1)).zip(&guesses) {
         x.copy_from_slice(guess);
     }
@@ -236,13 +268,13 @@ pub(crate) fn gmres_in<S: VectorSpace>(
     b: &[S::Vector],
     x: &mut [S::Vector],
     params: &GmresParams,
-    observe: &mut dyn FnMut(usize, f64) -> bool,
+    watch: &mut dyn Watch,
 ) -> Result<Vec<GmresInfo>, Error> {
     let mut infos = Vec::with_capacity(b.len());
     let group = params.group.max(1);
     for (k, (b, x)) in b.chunks(group).zip(x.chunks_mut(group)).enumerate() {
         let first = k * group;
-        infos.extend(Lockstep { space: &mut *space, params, first }.solve(b, x, observe)?);
+        infos.extend(Lockstep { space: &mut *space, params, first }.solve(b, x, watch)?);
     }
     Ok(infos)
 }
@@ -293,7 +325,7 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         &mut self,
         b: &[S::Vector],
         x: &mut [S::Vector],
-        observe: &mut dyn FnMut(usize, f64) -> bool,
+        watch: &mut dyn Watch,
     ) -> Result<Vec<GmresInfo>, Error> {
         let mut done: Vec<Option<GmresInfo>> = vec![None; b.len()];
         let mut running = Vec::with_capacity(b.len());
@@ -304,7 +336,7 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         }
         let mut shared = 0;
         loop {
-            self.restart(b, x, &mut running, &mut done)?;
+            self.restart(b, x, &mut running, &mut done, watch)?;
             if running.is_empty() {
                 break;
             }
@@ -312,7 +344,11 @@ impl<S: VectorSpace> Lockstep<'_, S> {
                 self.iterate(&mut running)?;
                 shared += 1;
                 let worst = running.iter().map(Column::residual).fold(0.0, f64::max);
-                if !observe(shared, worst) {
+                let next = watch.after(shared, worst);
+                if next.keeps {
+                    self.keep(x, &running, watch)?;
+                }
+                if !next.goes_on {
                     return Err(Error::Interrupted);
                 }
             }
@@ -329,6 +365,7 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         x: &[S::Vector],
         running: &mut Vec<Column<S::Vector>>,
         done: &mut [Option<GmresInfo>],
+        watch: &mut dyn Watch,
     ) -> Result<(), Error> {
         let guesses: Vec<&S::Vector> = running.iter().map(|column| &x[column.index]).collect();
         let mut zero = true;
@@ -360,6 +397,9 @@ impl<S: VectorSpace> Lockstep<'_, S> {
             }
             match column.verdict(size, relative, self.params) {
                 Some(reason) => {
+                    if watch.keeps() {
+                        watch.keep(column.of_all, self.space.values(&x[column.index])?);
+                    }
                     done[column.index] = Some(GmresInfo {
                         iterations: column.iterations,
                         reason,
@@ -406,23 +446,42 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         x: &mut [S::Vector],
         running: &mut [Column<S::Vector>],
     ) -> Result<(), Error> {
+        let corrections = self.corrections(running)?;
+        for (column, correction) in running.iter_mut().zip(&corrections) {
+            column.basis.clear();
+            self.space.add(1.0, correction, &mut x[column.index])?;
+        }
+        Ok(())
+    }
+
+    /// Has the answers so far kept.
+    fn keep(
+        &mut self,
+        x: &[S::Vector],
+        running: &[Column<S::Vector>],
+        watch: &mut dyn Watch,
+    ) -> Result<(), Error> {
+        for (column, mut answer) in running.iter().zip(self.corrections(running)?) {
+            self.space.add(1.0, &x[column.index], &mut answer)?;
+            watch.keep(column.of_all, self.space.values(&answer)?);
+        }
+        Ok(())
+    }
+
+    /// M V y for every column.
+    fn corrections(&mut self, running: &[Column<S::Vector>]) -> Result<Vec<S::Vector>, Error> {
         let mut steps = Vec::with_capacity(running.len());
-        for column in running.iter_mut() {
+        for column in running {
             let mut step = self.space.zeros()?;
             for (y, v) in column.coefficients().iter().zip(&column.basis) {
                 self.space.add(*y, v, &mut step)?;
             }
-            column.basis.clear();
             steps.push(step);
         }
         let joined = self.space.joined(&steps.iter().collect::<Vec<_>>())?;
         drop(steps);
         let corrections = self.space.precondition(&joined, running.len())?;
-        let corrections = self.space.parted(corrections, running.len())?;
-        for (column, correction) in running.iter().zip(&corrections) {
-            self.space.add(1.0, correction, &mut x[column.index])?;
-        }
-        Ok(())
+        self.space.parted(corrections, running.len())
     }
 }
 

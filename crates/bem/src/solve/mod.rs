@@ -5,6 +5,7 @@ pub(crate) mod backend;
 pub(crate) mod cholesky;
 pub(crate) mod completion;
 pub(crate) mod gmres;
+pub(crate) mod kept;
 pub(crate) mod lu;
 pub(crate) mod plan;
 pub(crate) mod schedule;

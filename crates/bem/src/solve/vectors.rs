@@ -36,6 +36,8 @@ pub(crate) trait VectorSpace {
     fn joined(&self, vectors: &[&Self::Vector]) -> Result<Self::Vector, Error>;
     /// Vectors that lay side by side.
     fn parted(&self, vectors: Self::Vector, columns: usize) -> Result<Vec<Self::Vector>, Error>;
+    /// The numbers of a vector.
+    fn values(&self, v: &Self::Vector) -> Result<Vec<f64>, Error>;
     /// The weighted inner product of this right-hand side.
     fn dot(&self, column: usize, u: &Self::Vector, v: &Self::Vector) -> Result<f64, Error>;
     /// y += a x.
@@ -154,6 +156,10 @@ impl VectorSpace for Host<'_> {
         }
         let part = |column: usize| vectors[column * self.n..(column + 1) * self.n].to_vec();
         Ok((0..columns).map(part).collect())
+    }
+
+    fn values(&self, v: &Vec<f64>) -> Result<Vec<f64>, Error> {
+        Ok(v.clone())
     }
 
     fn dot(&self, column: usize, u: &Vec<f64>, v: &Vec<f64>) -> Result<f64, Error> {

@@ -26,7 +26,7 @@ mod stack;
 mod surface;
 pub(crate) mod sweep;
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{DefaultHasher, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use bem::SolveOptions;
@@ -242,22 +242,30 @@ impl Case {
         &self.source.path
     }
 
-    /// A number for all that results follow from: the case with what the command line changed, and
-    /// the bytes of the files that it names.
+    /// A number for all that results follow from, and how they are written.
     pub(crate) fn fingerprint(&self) -> Result<u64, Failure> {
-        let mut hasher = DefaultHasher::new();
-        let Self { description, options, goal, sweeps, atoms, .. } = self;
-        format!("{description:?} {options:?} {goal:?} {sweeps:?} {atoms:?}").hash(&mut hasher);
-        format!("{:?} {:?} {:?}", self.vtk, self.formats, self.viewers).hash(&mut hasher);
-        self.source.text.hash(&mut hasher);
+        let inputs = self.inputs()?;
+        Ok(number(&(inputs, format!("{:?} {:?} {:?}", self.goal, self.formats, self.viewers))))
+    }
+
+    /// All that results follow from, with a number for each: the case, what the command line
+    /// changed in it, and the bytes of the files that it names.
+    pub(crate) fn inputs(&self) -> Result<Vec<(String, u64)>, Failure> {
+        let Self { description, options, goal, sweeps, atoms, vtk, .. } = self;
+        let goal = goal.as_ref().map(|goal| (goal.accuracy, &goal.of));
+        let settings = format!("{description:?} {options:?} {goal:?} {sweeps:?} {atoms:?} {vtk:?}");
+        let mut inputs = vec![
+            (format!("the case {}", self.source.path.display()), number(&self.source.text)),
+            ("what it comes to with the command line's options".to_owned(), number(&settings)),
+        ];
         let swept = sweeps.iter().flat_map(|sweep| match &sweep.values {
             sweep::Values::Files(files) => &files[..],
             sweep::Values::Of(_) => &[],
         });
         for file in self.mesh.iter().chain(&self.stack).chain(swept) {
-            files::bytes(file)?.hash(&mut hasher);
+            inputs.push((format!("the file {}", file.display()), number(&files::bytes(file)?)));
         }
-        Ok(hasher.finish())
+        Ok(inputs)
     }
 
     /// Whether there are molecules with atoms.
@@ -294,4 +302,11 @@ impl Case {
     pub(crate) fn resolved(&self, folder: &Path, problem: &Problem) -> String {
         resolved::text(self, folder, problem)
     }
+}
+
+/// A number that stands for a value.
+fn number(of: &impl std::hash::Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }

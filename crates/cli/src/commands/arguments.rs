@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use farad::LengthUnit;
 
@@ -9,6 +10,7 @@ use crate::case::{Case, Density, Method, Overrides};
 use crate::machine;
 use crate::machine::backend::{self, Backend, Gpus};
 use crate::machine::ranks::Ranks;
+use crate::report::results::{Checkpoint, Folder, Inputs};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
@@ -81,6 +83,53 @@ pub(super) struct Solving {
     /// Print the content of results.json, and nothing else, to stdout
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// How a run that was cut short goes on.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct Resuming {
+    /// Go on from what an earlier run of the same command, which was killed or interrupted, has
+    /// kept in the output folder; begin anew if there is nothing
+    #[arg(long)]
+    resume: bool,
+    /// Seconds between two times that a run writes how far it has come; more where writing takes
+    /// longer than a hundredth of that
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = parse_seconds)]
+    checkpoint_interval: f64,
+}
+
+impl Resuming {
+    /// What this run keeps in its folder, whose results follow from the case and from `more`.
+    /// Several ranks keep nothing.
+    pub(super) fn checkpoint(
+        self,
+        ranks: &Ranks,
+        folder: Option<&Folder>,
+        case: &Case,
+        more: (&str, String),
+        output: &Output,
+    ) -> Result<Option<Checkpoint>, Failure> {
+        let Some(folder) = folder.filter(|_| ranks.size() == 1) else { return Ok(None) };
+        let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
+        let mut inputs = vec![(version.to_owned(), 0)];
+        let (command, options) = more;
+        inputs.push((format!("farad {command} {options}").trim_end().to_owned(), 0));
+        inputs.extend(case.inputs()?);
+        let pause = Duration::from_secs_f64(self.checkpoint_interval);
+        folder.checkpoint(Inputs(inputs), (self.resume, pause), output)
+    }
+
+    /// Refuses to go on where several ranks work.
+    pub(super) fn check(self, ranks: &Ranks) -> Result<(), Failure> {
+        if !self.resume || ranks.size() == 1 {
+            return Ok(());
+        }
+        Err(Failure::with_help(
+            Exit::Usage,
+            "--resume is for one process with one GPU or none: several keep nothing to go on from",
+            "leave it out, or leave out mpirun and --gpus",
+        ))
+    }
 }
 
 /// What several ranks share, in commands of many solves.
@@ -223,6 +272,14 @@ pub(super) fn parse_count(text: &str) -> Result<NonZeroUsize, String> {
         return Err("must be a whole number, such as 1000 or 1e6".to_owned());
     };
     NonZeroUsize::new(count).ok_or_else(|| "must be 1 or greater".to_owned())
+}
+
+/// A time that may be none.
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..=1e9).contains(&value) => Ok(value),
+        _ => Err("must be a number of seconds from 0 on".to_owned()),
+    }
 }
 
 /// GiB to bytes.

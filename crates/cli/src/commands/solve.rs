@@ -6,16 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use bem::Keeper;
 use comm::Group;
-use farad::{Attained, Ended, Level, Of, Problem, Solution, Solver};
+use farad::{Attained, Ended, Level, Of, Passed, Problem, Solution, Solver, Way};
+use serde::{Deserialize, Serialize};
 
-use super::arguments::{Several, Solving, parse_accuracy, parse_positive};
+use super::arguments::{Resuming, Several, Solving, parse_accuracy, parse_positive};
 use crate::case::problem;
 use crate::case::{Case, Format, Overrides, Viewer, VtkMode, parse_of};
 use crate::machine::backend::Backend;
 use crate::machine::ranks::Ranks;
 use crate::report::page;
-use crate::report::results::{self, Document, Folder, Refinement, Run, stage_piece};
+use crate::report::results::{self, Checkpoint, Document, Folder, Refinement, Run, stage_piece};
 use crate::report::units::{self, prefix};
 use crate::report::warnings::{self, Warning};
 use crate::terminal::exit::{Exit, Failure};
@@ -70,6 +72,8 @@ pub(crate) struct Args {
     #[arg(long)]
     whole_surface: bool,
     #[command(flatten)]
+    resuming: Resuming,
+    #[command(flatten)]
     several: Several,
     #[command(flatten)]
     solving: Solving,
@@ -119,7 +123,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         ..Overrides::default()
     };
     let (case, output) = args.solving.begin(ranks, &args.case, verbose, overrides)?;
-    ranks.conclude(|| check_goal(args, &case))?;
+    ranks.conclude(|| check_goal(args, &case).and_then(|()| args.resuming.check(ranks)))?;
     let path = args.output.as_deref().unwrap_or(&case.directory);
     if args.dry_run {
         return ranks.conclude(|| {
@@ -206,7 +210,8 @@ pub(super) fn complete(
     told: impl FnOnce(&Run<'_>, &Document) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let ranks = &Ranks::alone();
-    let among = Among { ranks, split: Split::Auto, in_pieces: false, has_page: false };
+    let (split, resuming) = (Split::Auto, None);
+    let among = Among { ranks, split, in_pieces: false, has_page: false, resuming };
     complete_among(among, case, solving, output, of, told)
 }
 
@@ -222,12 +227,15 @@ struct Among<'a> {
     in_pieces: bool,
     /// Whether a page is made of the results.
     has_page: bool,
+    /// `None` where a solve that is cut short begins anew.
+    resuming: Option<Resuming>,
 }
 
 impl<'a> Among<'a> {
     fn of(args: &Args, ranks: &'a Ranks) -> Self {
         let (in_pieces, has_page) = (!args.whole_surface, args.report);
-        Self { ranks, split: args.split, in_pieces, has_page }
+        let resuming = Some(args.resuming);
+        Self { ranks, split: args.split, in_pieces, has_page, resuming }
     }
 
     /// The files that a run writes besides results.json.
@@ -277,9 +285,18 @@ fn complete_among(
             ranks.agree(ranks.is_first().then(open).transpose())?
         }
     };
+    let kept = match among.resuming {
+        Some(of) => {
+            let of = of.checkpoint(ranks, folder.as_ref(), case, ("solve", String::new()), output);
+            ranks.agree(of)?
+        }
+        None => None,
+    };
     // What it keeps is freed at the end: results need not wait for that.
     let mut solver = Solver::default();
-    let solved = solve_to_goal((ranks, split), &mut solver, case, problem, solving, output);
+    let of = (ranks, split, kept.as_ref());
+    let solved = solve_to_goal(of, &mut solver, case, problem, solving, output);
+    let solved = solved.map_err(|failure| saved(kept.as_ref(), failure));
     let solved = ranks.agree(solved)?;
     drop(opening);
     let run = solved.as_ref().map(|(problem, solution, refinement)| Run {
@@ -328,35 +345,137 @@ type Solved<'a> = (Arc<Problem>, Solution, Option<Refinement<'a>>);
 /// Solves a problem, to an accuracy if the case wants one. The first rank has the solution; where
 /// they share the triangles, all have.
 fn solve_to_goal<'a>(
-    (ranks, split): (&Ranks, Split),
+    among: (&Ranks, Split, Option<&Checkpoint>),
     solver: &mut Solver,
     case: &'a Case,
     problem: Arc<Problem>,
     solving: &Solving,
     output: &Output,
 ) -> Result<Option<Solved<'a>>, Failure> {
+    let (ranks, split, kept) = among;
     let Some(goal) = &case.goal else {
-        let among = (ranks, split);
         let solution = solve_among(among, solver, case, &problem, solving, output)?;
         return Ok(solution.map(|solution| (problem, solution, None)));
     };
     let problem = Arc::unwrap_or_clone(problem);
     let mut options = ranks.agree(solving.options(case))?;
     let mut each = |level: &Level, _: &Solution| output.note(&told(level));
-    let bars = Bars::new(output);
+    let bars = Bars::keeping(output, keeper(kept));
     let attained = match ranks.group() {
         Some(group) if split.of(&problem, ranks.size()) != Split::Space => {
             farad::solve_to_among(group, problem, goal, &options, &bars, &mut each)
         }
         group => {
             options.ranks = group.map(|group| farad::Ranks(Group::clone(group)));
-            farad::solve_to(problem, goal, &options, &bars, &mut each).map(Some)
+            let (passed, mut way) = Meshes::begin(kept, output);
+            farad::solve_to_after(&passed, problem, goal, &options, &bars, &mut way).map(Some)
         }
     };
     let attained = attained.map_err(|error| case.failed(error))?;
     Ok(attained.map(|Attained { problem, solution, levels, ended }| {
         (Arc::new(problem), solution, Some(Refinement { goal, levels, ended }))
     }))
+}
+
+/// Meshes on the way to an accuracy, each a part of the run for which charges are kept.
+struct Meshes<'a> {
+    kept: Option<&'a Checkpoint>,
+    output: &'a Output,
+    passed: usize,
+}
+
+/// [`Passed`] in a checkpoint, but for its numbers.
+#[derive(Serialize, Deserialize)]
+struct SentMesh {
+    triangles: usize,
+    worst: String,
+    unit: String,
+    /// So many pairs of a value and its bar come before the sides.
+    values: usize,
+}
+
+impl<'a> Meshes<'a> {
+    /// Those that an earlier run has passed, but for the last of them: it is the result where the
+    /// next mesh fails, and its charges are known.
+    fn begin(kept: Option<&'a Checkpoint>, output: &'a Output) -> (Vec<Passed>, Self) {
+        let read = |k: usize| {
+            let (mesh, numbers) = kept?.take(&mesh_name(k))?;
+            passed_of(mesh, &numbers)
+        };
+        let mut passed: Vec<Passed> = (0..).map_while(read).collect();
+        passed.pop();
+        for mesh in &passed {
+            output.note(&format!("{}, as found before", told(&mesh.level)));
+        }
+        if let Some(kept) = kept {
+            kept.begin(passed.len(), passed.len());
+        }
+        let way = Self { kept, output, passed: passed.len() };
+        (passed, way)
+    }
+}
+
+impl Way for Meshes<'_> {
+    fn reached(&mut self, level: &Level, _: &Solution) {
+        self.output.note(&told(level));
+    }
+
+    fn passed(&mut self, mesh: &Passed) {
+        let Some(kept) = self.kept else { return };
+        let Level { triangles, worst, value, bar, unit, relative, tolerance, seconds } =
+            &mesh.level;
+        let (worst, unit) = (worst.clone(), (*unit).to_owned());
+        let sent = SentMesh { triangles: *triangles, worst, unit, values: mesh.numbers.len() };
+        let of_level = [value, bar, relative, tolerance, seconds].map(|number| *number);
+        let of_mesh = [mesh.stretch, mesh.elapsed, mesh.share];
+        let sides = mesh.gains.iter();
+        let sides = sides.flat_map(|&((a, b), gain)| [f64::from(a), f64::from(b), gain]);
+        let numbers: Vec<f64> = of_level
+            .into_iter()
+            .chain(of_mesh)
+            .chain(mesh.numbers.as_flattened().iter().copied())
+            .chain(sides)
+            .collect();
+        kept.put(&mesh_name(self.passed), &sent, &numbers);
+        self.passed += 1;
+        // The charges on the mesh itself are where the next run begins.
+        kept.begin(self.passed, self.passed - 1);
+    }
+}
+
+fn mesh_name(mesh: usize) -> String {
+    format!("mesh-{mesh}")
+}
+
+/// What [`Way::passed`] has kept.
+fn passed_of(mesh: SentMesh, numbers: &[f64]) -> Option<Passed> {
+    let SentMesh { triangles, worst, unit, values } = mesh;
+    let (&[value, bar, relative, tolerance, seconds], rest) = numbers.split_first_chunk()?;
+    let (&[stretch, elapsed, share], rest) = rest.split_first_chunk()?;
+    let (numbers, sides) = rest.split_at_checked(values.checked_mul(2)?)?;
+    let unit = farad::unit_named(&unit)?;
+    let side = |&[a, b, gain]: &[f64; 3]| ((a as u32, b as u32), gain);
+    Some(Passed {
+        level: Level { triangles, worst, value, bar, unit, relative, tolerance, seconds },
+        numbers: numbers.as_chunks::<2>().0.to_vec(),
+        stretch,
+        elapsed,
+        share,
+        gains: sides.as_chunks::<3>().0.iter().map(side).collect(),
+    })
+}
+
+/// Who keeps charges, if anybody does.
+fn keeper(kept: Option<&Checkpoint>) -> Option<&dyn Keeper> {
+    kept.map(|kept| kept as &dyn Keeper)
+}
+
+/// A failure, once what was found before it is kept.
+pub(super) fn saved(kept: Option<&Checkpoint>, failure: Failure) -> Failure {
+    match kept {
+        Some(kept) => kept.save(failure),
+        None => failure,
+    }
 }
 
 /// What a mesh gave, in a line.
@@ -411,6 +530,7 @@ fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure {
 
 /// Solves a problem by the case's settings, with the cache of earlier solves of the same geometry.
 pub(super) fn solve(
+    kept: Option<&Checkpoint>,
     solver: &mut Solver,
     case: &Case,
     problem: &Problem,
@@ -419,13 +539,14 @@ pub(super) fn solve(
 ) -> Result<Solution, Failure> {
     let options = solving.options(case)?;
     tracing::info!(?options, "solving");
-    solver.solve(problem, &options, &Bars::new(output)).map_err(|error| case.failed(error))
+    let bars = Bars::keeping(output, keeper(kept));
+    solver.solve(problem, &options, &bars).map_err(|error| case.failed(error))
 }
 
 /// The same by all ranks, of which the first has the solution; where they share the triangles, all
 /// have. Collective.
 pub(super) fn solve_among(
-    (ranks, split): (&Ranks, Split),
+    (ranks, split, kept): (&Ranks, Split, Option<&Checkpoint>),
     solver: &mut Solver,
     case: &Case,
     problem: &Problem,
@@ -433,7 +554,7 @@ pub(super) fn solve_among(
     output: &Output,
 ) -> Result<Option<Solution>, Failure> {
     let Some(group) = ranks.group() else {
-        return solve(solver, case, problem, solving, output).map(Some);
+        return solve(kept, solver, case, problem, solving, output).map(Some);
     };
     let mut options = ranks.agree(solving.options(case))?;
     let bars = Bars::new(output);

@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bem::convergence::Range;
-use farad::{FACETS_OVER_GAP, Gap, Problem, Solver, Study, Verdict};
-use serde::Serialize;
+use farad::{FACETS_OVER_GAP, Gap, OfMesh, Problem, Quantity, Solver, Study, Verdict};
+use serde::{Deserialize, Serialize};
 
-use super::arguments::{Several, Solving};
+use super::arguments::{Resuming, Several, Solving};
 use super::mesh::refine::refined;
-use super::solve::{Split, check_shares, content, solve_among};
+use super::solve::{Split, check_shares, content, saved, solve_among};
 use crate::case::problem;
 use crate::case::{Case, Overrides};
 use crate::machine::ranks::Ranks;
 use crate::report::page;
 use crate::report::plot::{self, Curve, Labels};
-use crate::report::results::Folder;
+use crate::report::results::{Checkpoint, Folder};
 use crate::report::text::csv_quoted;
 use crate::report::text_table::narrow_tables;
 use crate::report::units::{self, decimals, prefix};
-use crate::report::warnings::{self, Warning};
+use crate::report::warnings::{self, SentWarning, Warning};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
@@ -63,6 +63,8 @@ pub(crate) struct Args {
     /// What several processes, started by mpirun, share on each mesh
     #[arg(long, value_enum, default_value_t)]
     split: Split,
+    #[command(flatten)]
+    resuming: Resuming,
     #[command(flatten)]
     several: Several,
     #[command(flatten)]
@@ -166,6 +168,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let overrides = Overrides::default();
     let (case, output) = args.solving.begin(ranks, &args.case, verbose, overrides)?;
+    ranks.conclude(|| args.resuming.check(ranks))?;
     let default = || args.case.with_extension("study");
     let path = args.output.clone().unwrap_or_else(default);
     let mut problem = ranks.agree(problem::load(&case, &output))?;
@@ -178,11 +181,17 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let open = || Folder::open(&path, names, args.solving.overwrite);
     let folder = ranks.agree(ranks.is_first().then(open).transpose())?;
 
-    let mut meshes = Meshes::default();
+    let how = if args.graded { "--graded" } else { "" };
+    let how = if args.spheres { "--spheres" } else { how };
+    let more = ("study", how.to_owned());
+    let kept = args.resuming.checkpoint(ranks, folder.as_ref(), &case, more, &output);
+    let kept = ranks.agree(kept)?;
+
+    let mut meshes = Meshes { kept: kept.as_ref(), ..Meshes::default() };
     let mut failure = None;
     for level in 0..args.levels {
         if let Err(found) = meshes.solve_next(level, &case, &mut problem, args, &output, ranks) {
-            failure = Some(found);
+            failure = Some(saved(kept.as_ref(), found));
             break;
         }
     }
@@ -192,7 +201,9 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     }
     ranks.conclude(|| {
         if let Some(failure) = failure {
-            interrupt::check()?;
+            if failure.exit != Exit::Interrupted {
+                interrupt::check()?;
+            }
             meshes.stop(failure, &problem)?;
         }
         let Some(folder) = folder else { return Ok(()) };
@@ -204,11 +215,11 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
 fn report(
     (args, case, output): (&Args, &Case, &Output),
     (path, mut folder): (&Path, Folder),
-    meshes: Meshes,
+    meshes: Meshes<'_>,
     problem: &Problem,
     started: Instant,
 ) -> Result<(), Failure> {
-    let Meshes { levels, study, failed } = meshes;
+    let Meshes { levels, study, failed, .. } = meshes;
     let gap = problem.unresolved_gap();
     let entries = study.entries(gap).into_iter().map(Entry::from).collect();
     let checks_failed = levels.last().is_some_and(|level| warnings::failed(&level.warnings));
@@ -286,13 +297,83 @@ fn refine_to(
 
 /// The results on the meshes so far.
 #[derive(Default)]
-struct Meshes {
+struct Meshes<'a> {
     levels: Vec<MeshResult>,
     study: Study,
     failed: Option<(Failed, Failure)>,
+    kept: Option<&'a Checkpoint>,
 }
 
-impl Meshes {
+/// A mesh in a checkpoint, but for numbers: the tolerance, the matrix, the other results, those of
+/// the matrix's bars and the bars of others that there are.
+#[derive(Serialize, Deserialize)]
+struct KeptMesh {
+    triangles: usize,
+    iterations: usize,
+    warnings: Vec<SentWarning>,
+    conductors: Vec<String>,
+    columns: Vec<usize>,
+    /// Names and units.
+    others: Vec<(String, String)>,
+    has_matrix_bars: bool,
+    has_bar: Vec<bool>,
+}
+
+fn kept_mesh(level: u32) -> String {
+    format!("mesh-{level}")
+}
+
+/// Keeps what a mesh has given.
+fn keep(kept: &Checkpoint, level: u32, result: &MeshResult, mesh: &OfMesh) {
+    let others = mesh.others.iter();
+    let description = KeptMesh {
+        triangles: result.triangles,
+        iterations: result.iterations,
+        warnings: result.warnings.iter().map(SentWarning::of).collect(),
+        conductors: mesh.names.clone(),
+        columns: mesh.columns.clone(),
+        others: others.map(|(name, unit, _)| (name.clone(), (*unit).to_owned())).collect(),
+        has_matrix_bars: !mesh.matrix_bars.is_empty(),
+        has_bar: mesh.other_bars.iter().map(Option::is_some).collect(),
+    };
+    let numbers: Vec<f64> = [mesh.tolerance]
+        .into_iter()
+        .chain(mesh.matrix.iter().flatten().copied())
+        .chain(mesh.others.iter().map(|quantity| quantity.2))
+        .chain(mesh.matrix_bars.iter().flatten().copied())
+        .chain(mesh.other_bars.iter().flatten().copied())
+        .collect();
+    kept.put(&kept_mesh(level), &description, &numbers);
+}
+
+/// What was kept of a mesh.
+fn restored(kept: &Checkpoint, level: u32) -> Option<(MeshResult, OfMesh)> {
+    let (mesh, numbers): (KeptMesh, _) = kept.take(&kept_mesh(level))?;
+    let KeptMesh { triangles, iterations, warnings, conductors, columns, others, .. } = mesh;
+    let mut numbers = numbers.into_iter();
+    let mut next = || numbers.next();
+    let tolerance = next()?;
+    let (rows, width) = (conductors.len(), columns.len());
+    let of_matrix = |next: &mut dyn FnMut() -> Option<f64>| -> Option<Vec<Vec<f64>>> {
+        (0..rows).map(|_| (0..width).map(|_| next()).collect()).collect()
+    };
+    let matrix = of_matrix(&mut next)?;
+    let quantity = |(name, unit): (String, String)| -> Option<Quantity> {
+        Some((name, farad::unit_named(&unit)?, next()?))
+    };
+    let others = others.into_iter().map(quantity).collect::<Option<Vec<_>>>()?;
+    let matrix_bars = if mesh.has_matrix_bars { of_matrix(&mut next)? } else { Vec::new() };
+    let bar = |has: bool| if has { next().map(Some) } else { Some(None) };
+    let other_bars = mesh.has_bar.into_iter().map(bar).collect::<Option<Vec<_>>>()?;
+    let warnings = warnings.into_iter().map(SentWarning::into_warning).collect();
+    let relative_size = 0.5f64.powi(level as i32);
+    let result = MeshResult { triangles, relative_size, iterations, warnings };
+    let names = conductors;
+    let mesh = OfMesh { names, columns, tolerance, matrix, others, matrix_bars, other_bars };
+    Some((result, mesh))
+}
+
+impl Meshes<'_> {
     /// Solves on `problem`, which is refined first unless it is the case's own; a solve that does
     /// not converge is a failure. The first rank has the results. Collective.
     fn solve_next(
@@ -310,9 +391,20 @@ impl Meshes {
         }
         let triangles = problem.mesh().triangles.len();
         let count = units::count(triangles as u64);
-        output.note(&format!("mesh {} of {}: {count} triangles", level + 1, args.levels));
+        let this = format!("mesh {} of {}: {count} triangles", level + 1, args.levels);
+        let before = self.kept.and_then(|kept| restored(kept, level));
+        if let Some((result, mesh)) = before.filter(|(result, _)| result.triangles == triangles) {
+            output.note(&format!("{this}, as found before"));
+            self.levels.push(result);
+            self.study.push(mesh);
+            return Ok(());
+        }
+        output.note(&this);
+        if let Some(kept) = self.kept {
+            kept.begin(level as usize, level as usize);
+        }
         let mut solver = Solver::default();
-        let among = (ranks, args.split);
+        let among = (ranks, args.split, self.kept);
         let solution = solve_among(among, &mut solver, case, problem, &args.solving, output);
         let found = ranks.agree(solution)?.map(|solution| match solution.converged() {
             true => interrupt::check().map(|()| solution),
@@ -320,13 +412,18 @@ impl Meshes {
         });
         let Some(solution) = ranks.agree(found.transpose())? else { return Ok(()) };
         let solves = solution.answer.solves.iter();
-        self.levels.push(MeshResult {
+        let result = MeshResult {
             triangles,
             relative_size: 0.5f64.powi(level as i32),
             iterations: solves.map(|solve| solve.iterations).max().unwrap_or(0),
             warnings: warnings::of(&solution),
-        });
-        self.study.add(problem, &solution);
+        };
+        let mesh = OfMesh::new(problem, &solution);
+        if let Some(kept) = self.kept {
+            keep(kept, level, &result, &mesh);
+        }
+        self.levels.push(result);
+        self.study.push(mesh);
         Ok(())
     }
 

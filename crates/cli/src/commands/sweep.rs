@@ -11,22 +11,23 @@ use farad::{Matrices, Problem, Solution, Solver, distinct_entries, entry_name};
 use mesh::Mesh;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{Several, Solving, Whole};
-use super::solve::solve;
+use super::arguments::{Resuming, Several, Solving, Whole};
+use super::solve::{saved, solve};
 use crate::case::problem;
 use crate::case::sweep::{Sweep, Values};
 use crate::case::{Case, Defect, Overrides, Sort, VtkMode};
+use crate::files;
 use crate::machine::backend::Backend;
 use crate::machine::deal;
 use crate::machine::ranks::Ranks;
 use crate::paths;
 use crate::report::page;
-use crate::report::results::{self, Folder, Run};
+use crate::report::results::{self, Checkpoint, Folder, Run};
 use crate::report::text::csv_quoted;
 use crate::report::text_table::aligned_table;
 use crate::report::units::{counted, decimals, prefix, significant};
 use crate::report::vtk;
-use crate::report::warnings::{self, Warning};
+use crate::report::warnings::{self, SentWarning, Warning};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
@@ -54,6 +55,8 @@ pub(crate) struct Args {
     /// Write a page for browsers, too: report.html
     #[arg(long)]
     report: bool,
+    #[command(flatten)]
+    resuming: Resuming,
     #[command(flatten)]
     whole: Whole,
     #[command(flatten)]
@@ -136,9 +139,13 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let overrides = Overrides::default();
     let (case, output) = args.solving.begin(ranks, &args.case, verbose, overrides)?;
+    ranks.conclude(|| args.resuming.check(ranks))?;
     let runs = ranks.agree(combinations(&case))?;
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("sweep"));
     let folder = open(ranks, &path, &case, runs.len(), args)?;
+    let more = ("sweep", String::new());
+    let kept = args.resuming.checkpoint(ranks, Some(&folder), &case, more, &output);
+    let kept = ranks.agree(kept)?;
     let order = by_geometry(&case, &runs);
     let own = share(ranks, &case, &runs, &order);
     let mut is_own = vec![false; runs.len()];
@@ -154,14 +161,17 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         started,
         folder,
         read: HashMap::new(),
+        kept: kept.as_ref(),
         solver: Solver::default(),
         solved: 0,
+        prepared: 0,
         rows: vec![None; runs.len()],
         conductors: None,
         excited: Vec::new(),
         quantities: Vec::new(),
     };
-    ranks.agree(sweeping.solve_all(own))?;
+    let solved = sweeping.restore().and_then(|()| sweeping.solve_all(own));
+    ranks.agree(solved.map_err(|failure| saved(kept.as_ref(), failure)))?;
     let found = ranks.agree(sweeping.collect(ranks, own))?;
     ranks.conclude(|| sweeping.finish(found))
 }
@@ -234,31 +244,15 @@ struct Sent {
     probes: Vec<String>,
 }
 
-#[derive(Serialize, Deserialize)]
-struct SentWarning {
-    check: String,
-    what: String,
-    numbers: [u64; 2],
-    is_error: bool,
-    message: String,
-}
-
 impl Sent {
     fn of(run: usize, row: &Row) -> Self {
         let bits = |values: &Vec<f64>| values.iter().map(|value| value.to_bits()).collect();
-        let warning = |warning: &Warning| SentWarning {
-            check: warning.check.to_string(),
-            what: warning.what.clone(),
-            numbers: [warning.value, warning.promise].map(f64::to_bits),
-            is_error: warning.is_error(),
-            message: warning.message.clone(),
-        };
         Self {
             run,
             maxwell_farad: row.maxwell_farad.iter().map(bits).collect(),
             quantities: bits(&row.quantities),
             triangles: row.triangles,
-            warnings: row.warnings.iter().map(warning).collect(),
+            warnings: row.warnings.iter().map(SentWarning::of).collect(),
             surface: row.surface.clone(),
             probes: row.probes.clone(),
         }
@@ -266,22 +260,42 @@ impl Sent {
 
     fn into_row(self, parameters: Vec<Parameter>) -> Row {
         let values = |bits: Vec<u64>| bits.into_iter().map(f64::from_bits).collect();
-        let warning = |sent: SentWarning| {
-            let [value, promise] = sent.numbers.map(f64::from_bits);
-            let severity = if sent.is_error { "error" } else { "warning" };
-            let (check, what, message) = (sent.check.into(), sent.what, sent.message);
-            Warning { check, what, value, promise, severity, message }
-        };
         Row {
             parameters,
             maxwell_farad: self.maxwell_farad.into_iter().map(values).collect(),
             quantities: values(self.quantities),
             triangles: self.triangles,
-            warnings: self.warnings.into_iter().map(warning).collect(),
+            warnings: self.warnings.into_iter().map(SentWarning::into_warning).collect(),
             surface: self.surface,
             probes: self.probes,
         }
     }
+}
+
+/// The part of a checkpoint that all runs have in common.
+const SWEEP: &str = "sweep";
+
+/// What it holds.
+#[derive(Serialize, Deserialize)]
+struct KeptSweep {
+    conductors: Vec<String>,
+    excited: Vec<usize>,
+    quantities: Vec<String>,
+    solved: usize,
+    prepared: usize,
+}
+
+/// A run in a checkpoint.
+#[derive(Serialize, Deserialize)]
+struct KeptRun {
+    row: Sent,
+    /// Its files, with their checksums.
+    files: Vec<(String, u64)>,
+}
+
+/// The part of a checkpoint that is a run.
+fn kept_run(run: usize) -> String {
+    format!("run{}", tag(run + 1))
 }
 
 /// What all ranks did together.
@@ -307,8 +321,11 @@ struct Sweeping<'a> {
     folder: Folder,
     /// The meshes, each file read once.
     read: HashMap<Option<PathBuf>, Mesh>,
+    kept: Option<&'a Checkpoint>,
     solver: Solver,
     solved: usize,
+    /// Set up by an earlier run that was cut short.
+    prepared: usize,
     rows: Vec<Option<Row>>,
     conductors: Option<Vec<String>>,
     /// Those of the matrix's columns.
@@ -317,11 +334,48 @@ struct Sweeping<'a> {
 }
 
 impl Sweeping<'_> {
+    /// Takes over the runs that an earlier one has kept, with their files.
+    fn restore(&mut self) -> Result<(), Failure> {
+        let Some(kept) = self.kept else { return Ok(()) };
+        let Some((KeptSweep { conductors, excited, quantities, solved, prepared }, _)) =
+            kept.take(SWEEP)
+        else {
+            return Ok(());
+        };
+        (self.excited, self.quantities) = (excited, quantities);
+        (self.conductors, self.solved, self.prepared) = (Some(conductors), solved, prepared);
+        let mut count = 0;
+        for run in 0..self.runs.len() {
+            let Some((KeptRun { row, files }, _)) = kept.take::<KeptRun>(&kept_run(run)) else {
+                continue;
+            };
+            // What is not whole is written again with its run.
+            let bring = |(name, sum): &(String, u64)| {
+                kept.take_file(name, *sum, &self.folder.staged_at(name))
+            };
+            if files.iter().all(bring) {
+                self.folder.add_staged(files.into_iter().map(|(name, _)| name));
+                self.rows[run] = Some(row.into_row(parameters(self.case, &self.runs[run])));
+                count += 1;
+            } else {
+                for (name, _) in &files {
+                    files::remove(&self.folder.staged_at(name));
+                }
+            }
+        }
+        let of = counted(self.runs.len(), "run");
+        self.output.note(&format!("{count} of {of} were found before"));
+        Ok(())
+    }
+
     /// Solves runs in turn, but for those that follow from others.
     fn solve_all(&mut self, own: &[usize]) -> Result<(), Failure> {
-        for &first in own {
+        for (place, &first) in own.iter().enumerate() {
             if self.rows[first].is_none() {
                 interrupt::check()?;
+                if let Some(kept) = self.kept {
+                    kept.begin(place, place);
+                }
                 self.solve(first)?;
             }
         }
@@ -356,7 +410,8 @@ impl Sweeping<'_> {
         }
         self.excited = problem.excited().to_vec();
         let solving = &self.args.solving;
-        let solution = solve(&mut self.solver, &case, &problem, solving, output).map_err(failed)?;
+        let solution =
+            solve(self.kept, &mut self.solver, &case, &problem, solving, output).map_err(failed)?;
         if !solution.converged() {
             return Err(Failure::with_help(
                 Exit::NotConverged,
@@ -369,7 +424,9 @@ impl Sweeping<'_> {
         self.quantities =
             quantities.iter().map(|(name, unit, _)| format!("{name} [{unit}]")).collect();
         let same = |run: &usize| *run == first || same_geometry(whole, choice, &runs[*run]);
-        let own: Vec<usize> = (first..runs.len()).filter(|&run| self.is_own[run]).collect();
+        let is_left = |run: &usize| self.is_own[*run] && self.rows[*run].is_none();
+        let own: Vec<usize> = (first..runs.len()).filter(is_left).collect();
+        self.keep_sweep();
         for run in own.into_iter().filter(same) {
             let case = of_run(whole, &runs[run]);
             let matrices = match run == first {
@@ -377,9 +434,37 @@ impl Sweeping<'_> {
                 false => solution.matrices_in(case.description.relative_permittivity),
             };
             let Some(matrices) = matrices else { break };
-            self.rows[run] = Some(self.row(run, &case, &problem, &solution, matrices)?);
+            let staged = self.folder.staged().len();
+            let row = self.row(run, &case, &problem, &solution, matrices)?;
+            self.keep_run(run, &row, staged);
+            self.rows[run] = Some(row);
         }
         Ok(())
+    }
+
+    /// Keeps what all runs have in common.
+    fn keep_sweep(&self) {
+        let (Some(kept), Some(conductors)) = (self.kept, &self.conductors) else { return };
+        let sweep = KeptSweep {
+            conductors: conductors.clone(),
+            excited: self.excited.clone(),
+            quantities: self.quantities.clone(),
+            solved: self.solved,
+            prepared: self.prepared + self.solver.times_prepared(),
+        };
+        kept.put(SWEEP, &sweep, &[]);
+    }
+
+    /// Keeps a run with its files, which are those staged after so many.
+    fn keep_run(&self, run: usize, row: &Row, staged: usize) {
+        let Some(kept) = self.kept else { return };
+        let names = &self.folder.staged()[staged..];
+        let sum = |name: &String| {
+            Some((name.clone(), kept.put_file(name, &self.folder.staged_at(name))?))
+        };
+        if let Some(files) = names.iter().map(sum).collect() {
+            kept.put(&kept_run(run), &KeptRun { row: Sent::of(run, row), files }, &[]);
+        }
     }
 
     /// Writes the files of a run.
@@ -452,7 +537,8 @@ impl Sweeping<'_> {
     /// Brings what all ranks have found to the first. Collective.
     fn collect(&mut self, ranks: &Ranks, own: &[usize]) -> Result<Collected, Failure> {
         if self.is_alone {
-            return Ok(Collected { solved: self.solved, prepared: self.solver.times_prepared() });
+            let prepared = self.prepared + self.solver.times_prepared();
+            return Ok(Collected { solved: self.solved, prepared });
         }
         let rows = own.iter().filter_map(|&run| Some(Sent::of(run, self.rows[run].as_ref()?)));
         let found = Found {

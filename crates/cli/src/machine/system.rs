@@ -17,6 +17,15 @@ pub(crate) fn processors() -> Option<usize> {
     None
 }
 
+/// This process, for people who look for it: "process 1234 on host".
+pub(crate) fn this_process() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    match host.trim() {
+        "" => format!("process {}", std::process::id()),
+        host => format!("process {} on {host}", std::process::id()),
+    }
+}
+
 /// Exchanges two paths atomically.
 #[cfg(target_os = "linux")]
 pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use farad::{Remedy, Solution};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A broken promise, as results hold it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -53,4 +53,33 @@ pub(crate) fn of(solution: &Solution) -> Vec<Warning> {
 /// Whether results are not to be used.
 pub(crate) fn failed(warnings: &[Warning]) -> bool {
     warnings.iter().any(Warning::is_error)
+}
+
+/// A warning on its way to another process, with the bits of its numbers.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SentWarning {
+    check: String,
+    what: String,
+    numbers: [u64; 2],
+    is_error: bool,
+    message: String,
+}
+
+impl SentWarning {
+    pub(crate) fn of(warning: &Warning) -> Self {
+        Self {
+            check: warning.check.to_string(),
+            what: warning.what.clone(),
+            numbers: [warning.value, warning.promise].map(f64::to_bits),
+            is_error: warning.is_error(),
+            message: warning.message.clone(),
+        }
+    }
+
+    pub(crate) fn into_warning(self) -> Warning {
+        let [value, promise] = self.numbers.map(f64::from_bits);
+        let severity = if self.is_error { "error" } else { "warning" };
+        let (check, what, message) = (self.check.into(), self.what, self.message);
+        Warning { check, what, value, promise, severity, message }
+    }
 }

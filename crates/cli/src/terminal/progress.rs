@@ -4,7 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bem::{Progress, Stage};
+use bem::{Keeper, Progress, Stage};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::terminal::interrupt;
@@ -14,19 +14,25 @@ use crate::terminal::output::Output;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Progress bars for a solve, which also hand Ctrl-C on to it.
-#[derive(Debug)]
-pub(crate) struct Bars {
+pub(crate) struct Bars<'a> {
     visible: bool,
     started: Instant,
     current: Mutex<Option<(Stage, ProgressBar)>>,
+    keeper: Option<&'a dyn Keeper>,
 }
 
-impl Bars {
+impl<'a> Bars<'a> {
     pub(crate) fn new(output: &Output) -> Self {
+        Self::keeping(output, None)
+    }
+
+    /// The same where somebody keeps answers.
+    pub(crate) fn keeping(output: &Output, keeper: Option<&'a dyn Keeper>) -> Self {
         Self {
             visible: output.draws_progress(),
             started: Instant::now(),
             current: Mutex::default(),
+            keeper,
         }
     }
 
@@ -44,7 +50,7 @@ impl Bars {
     }
 }
 
-impl Progress for Bars {
+impl Progress for Bars<'_> {
     fn advance(&self, stage: Stage, done: u64, total: u64) -> bool {
         if self.visible && self.started.elapsed() >= PATIENCE {
             self.show(stage, done, total);
@@ -61,9 +67,13 @@ impl Progress for Bars {
             }
         }
     }
+
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        self.keeper
+    }
 }
 
-impl Drop for Bars {
+impl Drop for Bars<'_> {
     fn drop(&mut self) {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, bar)) = &*current {

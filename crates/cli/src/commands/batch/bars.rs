@@ -14,7 +14,7 @@ pub(super) fn coarse(case: &Case, solving: &Solving, output: &Output) -> Result<
         interrupt::check()?;
         let mesh = problem::with_molecules(case, case.mesh.as_deref(), times, output)?;
         let problem = problem::prepare(case, mesh)?;
-        let solution = solve(&mut farad::Solver::default(), case, &problem, solving, output)?;
+        let solution = solve(None, &mut farad::Solver::default(), case, &problem, solving, output)?;
         let state = solution.state.as_ref().filter(|_| solution.converged());
         let found = state.and_then(|state| state.solvation.as_ref());
         found.map(|found| kilocalorie_per_mole(found.energies.reaction_j)).ok_or_else(|| {

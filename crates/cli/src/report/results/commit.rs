@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::checkpoint::CHECKPOINT;
 use super::folder::{INDEX, previous_files};
 use super::lock::LOCK;
 use crate::files::{self, Temporary};
@@ -27,6 +28,9 @@ use crate::machine::system;
 
 /// The folder whose files hold, although they are not yet in their places.
 const DECIDED: &str = ".farad-commit";
+
+/// The file beside new files that says whose they are.
+const OWNER: &str = "owner";
 
 /// What is to be done with the files of [`DECIDED`].
 const JOURNAL: &str = ".farad-journal";
@@ -52,7 +56,7 @@ struct Journal {
 
 /// Whether a name in an output folder is one of these modules.
 pub(super) fn is_ours(name: &OsStr) -> bool {
-    name == LOCK || name == DECIDED || files::is_temporary(name)
+    name == LOCK || name == DECIDED || name == CHECKPOINT || files::is_temporary(name)
 }
 
 /// Whether a folder holds results of this program whose commit was cut short.
@@ -66,6 +70,7 @@ impl Staging {
     pub(super) fn new(real: &Path) -> io::Result<Self> {
         let wrapper = Temporary::new(real.join(files::temporary_name(None)));
         fs::create_dir(wrapper.path())?;
+        fs::write(wrapper.path().join(OWNER), system::this_process())?;
         let made = wrapper.path().join("new");
         fs::create_dir(&made)?;
         // By its name the folder is distinguished from the one that it is exchanged with.
@@ -123,6 +128,7 @@ impl Staging {
             }
             fs::hard_link(entry.path(), self.folder.join(name))?;
         }
+        remove_if_there(&self.wrapper.path().join(OWNER))?;
         files::sync_folder(&self.folder)?;
         // Whoever finds the new folder before this has ended is to find it locked.
         let _lock = File::open(&self.folder)
@@ -169,6 +175,15 @@ impl Staging {
         attempt(|| fs::rename(&self.folder, real.join(DECIDED)))?;
         finish(real)
     }
+}
+
+/// Whose new files there are in an output folder that another run has locked.
+pub(super) fn owner_of(folder: &Path) -> Option<String> {
+    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let wrappers = entries.filter(|entry| files::is_temporary(&entry.file_name()));
+    let newest = wrappers.max_by_key(|entry| entry.metadata().and_then(|of| of.modified()).ok())?;
+    let owner = fs::read_to_string(newest.path().join(OWNER)).ok()?;
+    Some(owner.trim().to_owned()).filter(|owner| !owner.is_empty())
 }
 
 /// Completes or removes what killed runs have left behind. The folder must be locked.
@@ -274,6 +289,7 @@ fn finish(real: &Path) -> io::Result<()> {
     if let Err(error) = files::sync_folder(real) {
         tracing::warn!("cannot see {} to the disk: {error}", real.display());
     }
+    files::remove(&real.join(CHECKPOINT));
     if let Err(error) = attempt(|| remove_folder(&decided)) {
         tracing::warn!("cannot remove {}: {error}; the next run will try again", decided.display());
     }

@@ -6,15 +6,18 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::checkpoint::{Checkpoint, Inputs};
 use super::commit::{self, Staging};
 use super::lock::Lock;
 use crate::files::{self, Temporary};
 use crate::machine::ranks::Ranks;
 use crate::report::page;
 use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::output::Output;
 
 /// The start of the schema's name in every results.json of this program.
 const FAMILY: &str = "farad-";
@@ -117,6 +120,24 @@ impl Folder {
         Ok(Self { held: None, path: path.to_owned(), staging, staged: Vec::new() })
     }
 
+    /// Keeps what the run finds until its results are here, and with `resume` has what an earlier
+    /// run has kept; charges are written after such pauses.
+    pub(crate) fn checkpoint(
+        &self,
+        inputs: Inputs,
+        (resume, pause): (bool, Duration),
+        output: &Output,
+    ) -> Result<Option<Checkpoint>, Failure> {
+        let of = (resume, pause);
+        let open = |held: &Held| Checkpoint::open(&held.real, inputs, of, output);
+        self.held.as_ref().map(open).transpose()
+    }
+
+    /// Where a file that is staged lies until the commit.
+    pub(crate) fn staged_at(&self, name: &str) -> PathBuf {
+        self.staging.join(name)
+    }
+
     /// The files that were written so far.
     pub(crate) fn staged(&self) -> &[String] {
         &self.staged
@@ -185,9 +206,10 @@ impl Held {
 }
 
 fn busy(path: &Path) -> Failure {
+    let who = commit::owner_of(path).map_or_else(String::new, |owner| format!(" ({owner})"));
     Failure::with_help(
         Exit::Io,
-        format!("another run is writing to the output folder {}", path.display()),
+        format!("another run{who} is writing to the output folder {}", path.display()),
         "wait until it has ended, or choose another folder with --output",
     )
 }

@@ -1,5 +1,6 @@
 //! The files of a run: one module per file format, and the rules of their folder.
 
+mod checkpoint;
 mod commit;
 mod csv;
 mod folder;
@@ -19,6 +20,7 @@ use std::time::Instant;
 use farad::formats::Written;
 use farad::{Derivative, Ended, Goal, Level, Matrices, Parameter, Problem, Reduced, Solution};
 
+pub(crate) use checkpoint::{Checkpoint, Inputs};
 pub(crate) use folder::{Folder, INDEX, held};
 pub(crate) use json::Document;
 pub(crate) use probe::{tagged, write_all as write_probes};

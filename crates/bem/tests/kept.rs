@@ -1,0 +1,151 @@
+//! Solves that are cut short and go on from the answers that were kept.
+
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bem::{
+    Electrostatics, Error, Excitation, Images, Keeper, Media, Method, PointCharge, Progress, Quiet,
+    SolveOptions, Stage, StopReason, electrostatics,
+};
+use mesh::Mesh;
+use mesh::generate::{Bus, Resolution};
+
+/// Keeps answers in memory, and stops a solve after so many iterations.
+#[derive(Default)]
+struct Kept {
+    answers: Mutex<HashMap<u64, Vec<f64>>>,
+    asked: Mutex<Vec<u64>>,
+    iterations: AtomicU64,
+    most: u64,
+    always: bool,
+}
+
+impl Progress for Kept {
+    fn advance(&self, stage: Stage, _: u64, _: u64) -> bool {
+        stage != Stage::Solve || self.iterations.fetch_add(1, Ordering::SeqCst) + 1 < self.most
+    }
+
+    fn keeper(&self) -> Option<&dyn Keeper> {
+        Some(self)
+    }
+}
+
+impl Keeper for Kept {
+    fn known(&self, equations: u64) -> Option<Vec<f64>> {
+        self.asked.lock().unwrap().push(equations);
+        self.answers.lock().unwrap().get(&equations).cloned()
+    }
+
+    fn is_due(&self) -> bool {
+        self.always
+    }
+
+    fn keep(&self, equations: u64, answer: Vec<f64>) {
+        self.answers.lock().unwrap().insert(equations, answer);
+    }
+}
+
+/// Ten bars.
+fn bus() -> (Mesh, Vec<Option<u32>>) {
+    let resolution = Resolution::Elements(1500);
+    let bus = Bus { bars: 5, width: 1.0, spacing: 1.0, gap: 1.0, grade: 1.0, resolution };
+    let mesh = bus.build().unwrap();
+    let conductor = (0..mesh.triangles.len()).map(|t| mesh.groups_of(t).first().copied());
+    let conductor = conductor.collect();
+    (mesh, conductor)
+}
+
+fn solve(excitations: &[Excitation], progress: &dyn Progress) -> Result<Electrostatics, Error> {
+    let (mesh, conductor) = bus();
+    let media = Media {
+        conductor: &conductor,
+        conductors: 10,
+        permittivity: &vec![[1.0; 2]; mesh.triangles.len()],
+        images: &Images::default(),
+        bodies: &[],
+    };
+    let options = SolveOptions { method: Method::Fmm, tolerance: 1e-8, ..SolveOptions::default() };
+    electrostatics(&mesh, media, excitations, &options, progress)
+}
+
+fn each_at_one() -> Vec<Excitation> {
+    let at = |k: usize| (0..10).map(|c| if c == k { 1.0 } else { 0.0 }).collect();
+    (0..10).map(|k| Excitation { potentials: at(k), ..Excitation::default() }).collect()
+}
+
+fn iterations(answer: &Electrostatics) -> usize {
+    assert!(answer.responses.iter().all(|of| of.reason == StopReason::Converged));
+    answer.responses.iter().map(|of| of.iterations).max().unwrap()
+}
+
+fn assert_same(a: &Electrostatics, b: &Electrostatics) {
+    let size = a.responses[0].conductor_charge[0].abs();
+    for (a, b) in a.responses.iter().zip(&b.responses) {
+        for (a, b) in a.conductor_charge.iter().zip(&b.conductor_charge) {
+            assert!((a - b).abs() <= 1e-7 * size, "{a} {b}");
+        }
+    }
+}
+
+#[test]
+fn a_solve_goes_on_where_it_was_stopped() {
+    let mut excitations = each_at_one();
+    // A charge, for which weak bodies are solved on for.
+    let charge = PointCharge { position: [0.0, 0.0, 40.0], charge: 1.0, permittivity: 1.0 };
+    let driven = Excitation { charges: vec![charge], ..excitations[0].clone() };
+    excitations.push(driven);
+    let whole = solve(&excitations, &Quiet).unwrap();
+    let all = iterations(&whole);
+    for (most, always) in [(3, false), (all as u64 - 1, false), (3, true)] {
+        let stopped = Kept { most, always, ..Kept::default() };
+        assert!(matches!(solve(&excitations, &stopped), Err(Error::Interrupted)));
+        let answers = stopped.answers.into_inner().unwrap();
+        assert_eq!(answers.len(), excitations.len());
+        let resumed = Kept { answers: answers.into(), most: u64::MAX, ..Kept::default() };
+        let answer = solve(&excitations, &resumed).unwrap();
+        assert_same(&whole, &answer);
+        let rest = iterations(&answer);
+        assert!(rest + most as usize <= all + 3, "{rest} after {most} of {all}");
+    }
+}
+
+#[test]
+fn what_is_through_takes_no_iteration() {
+    let excitations = each_at_one();
+    let first = Kept { most: u64::MAX, ..Kept::default() };
+    let whole = solve(&excitations, &first).unwrap();
+    let answers = first.answers.into_inner().unwrap();
+    let again = Kept { answers: answers.into(), most: u64::MAX, ..Kept::default() };
+    let answer = solve(&excitations, &again).unwrap();
+    assert_eq!(iterations(&answer), 0);
+    for (a, b) in whole.responses.iter().zip(&answer.responses) {
+        assert_eq!(a.charge, b.charge);
+    }
+    // The equations have the same numbers, each its own.
+    let mut asked = again.asked.into_inner().unwrap();
+    assert_eq!(asked.len(), excitations.len());
+    asked.sort_unstable();
+    asked.dedup();
+    assert_eq!(asked.len(), excitations.len());
+}
+
+#[test]
+fn guesses_of_any_quality_do_no_harm() {
+    let excitations = each_at_one();
+    let first = Kept { most: u64::MAX, ..Kept::default() };
+    let whole = solve(&excitations, &first).unwrap();
+    let answers = first.answers.into_inner().unwrap();
+    for spoil in [
+        |x: &mut Vec<f64>| x.truncate(10),
+        |x: &mut Vec<f64>| x[7] = f64::NAN,
+        |x: &mut Vec<f64>| x.iter_mut().for_each(|x| *x = -3.0 * *x + 0.1),
+    ] {
+        let mut answers = answers.clone();
+        answers.values_mut().for_each(spoil);
+        let spoilt = Kept { answers: answers.into(), most: u64::MAX, ..Kept::default() };
+        assert_same(&whole, &solve(&excitations, &spoilt).unwrap());
+    }
+}

@@ -1,0 +1,410 @@
+//! What a run has found so far, kept in its output folder until its results are there: `--resume`
+//! goes on from it.
+//!
+//! It is a hidden folder of files that are written whole or not at all: `inputs` says what the run
+//! is of, and each other file is a part that is finished, or charges that iterations have come to.
+//! Each begins with the format's version and the number of the inputs and ends with a checksum; one
+//! that is damaged counts as not there. The commit of results takes the folder away.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use bem::Keeper;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::files;
+use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::output::Output;
+
+/// The folder in the output folder.
+pub(super) const CHECKPOINT: &str = ".farad-checkpoint";
+
+/// What every file begins with: the version of the format is its last byte but one.
+const MAGIC: &[u8; 20] = b"farad-checkpoint/01\n";
+
+/// The file that says what the run is of.
+const INPUTS: &str = "inputs";
+
+/// The share of the time that writing may take: pauses are so many times as long as it took.
+const SPARING: u32 = 100;
+
+/// What a run is of: the names of things that its results follow from, with a number for each.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Inputs(pub(crate) Vec<(String, u64)>);
+
+impl Inputs {
+    fn number(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// The names of what is not the same in others.
+    fn that_differ(&self, others: &Self) -> Vec<String> {
+        let both = [(self, others), (others, self)];
+        let mut names: Vec<String> = Vec::new();
+        for (these, those) in both {
+            let differ = these.0.iter().filter(|this| !those.0.contains(this));
+            for (name, _) in differ {
+                if !names.contains(name) {
+                    names.push(name.clone());
+                }
+            }
+        }
+        names
+    }
+}
+
+/// What a run keeps, and what an earlier one has left.
+#[derive(Debug)]
+pub(crate) struct Checkpoint {
+    folder: PathBuf,
+    inputs: Inputs,
+    output: Output,
+    /// Between two times that charges are written, at least.
+    pause: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Files that an earlier run has left, and that nobody has asked for.
+    earlier: HashSet<String>,
+    /// The part of the run that charges are kept for.
+    part: usize,
+    /// Charges that are not written, by their equations.
+    waiting: HashMap<u64, Vec<f64>>,
+    /// Whether charges are written as they come.
+    is_writing: bool,
+    /// When they were written, and how long that took.
+    written: Instant,
+    took: Duration,
+    /// Whether there is anything in the folder.
+    is_there: bool,
+    /// Whether it cannot be written to.
+    is_broken: bool,
+}
+
+impl Checkpoint {
+    /// Of the output folder that is locked. With `resume` it begins with what an earlier run of the
+    /// same inputs has left, otherwise with nothing.
+    ///
+    /// # Errors
+    /// What was left is of other inputs.
+    pub(super) fn open(
+        real: &Path,
+        inputs: Inputs,
+        (resume, pause): (bool, Duration),
+        output: &Output,
+    ) -> Result<Self, Failure> {
+        let folder = real.join(CHECKPOINT);
+        let mut earlier = HashSet::new();
+        let is_there = fs::symlink_metadata(&folder).is_ok();
+        match (resume, is_there) {
+            (false, true) => {
+                files::remove(&folder);
+                output.note(
+                    "what an earlier run had kept in the output folder is removed; --resume would have gone on from it",
+                );
+            }
+            (true, false) => output.note("there is nothing to go on from: the run begins anew"),
+            (true, true) => match names(&folder, &inputs)? {
+                Some(names) => earlier = names,
+                None => {
+                    files::remove(&folder);
+                    output.note(&format!(
+                        "what an earlier run has kept in {} is damaged: the run begins anew",
+                        folder.display()
+                    ));
+                }
+            },
+            (false, false) => {}
+        }
+        let state = Mutex::new(State {
+            is_there: !earlier.is_empty(),
+            earlier,
+            part: 0,
+            waiting: HashMap::new(),
+            is_writing: false,
+            written: Instant::now(),
+            took: Duration::ZERO,
+            is_broken: false,
+        });
+        Ok(Self { folder, inputs, output: *output, pause, state })
+    }
+
+    /// A finished part that an earlier run has left: its description and numbers. It is given once.
+    pub(crate) fn take<T: DeserializeOwned>(&self, name: &str) -> Option<(T, Vec<f64>)> {
+        let is_there = self.state().earlier.remove(name);
+        let (text, numbers) = is_there.then(|| self.read(name))??;
+        Some((serde_json::from_slice(&text).ok()?, numbers))
+    }
+
+    /// Keeps a finished part.
+    pub(crate) fn put(&self, name: &str, description: &impl Serialize, numbers: &[f64]) {
+        let mut state = self.state();
+        let text = serde_json::to_vec(description).map_err(io::Error::from);
+        self.attempt(&mut state, |_| self.write(name, &text?, numbers));
+    }
+
+    /// Keeps a file that is in its final state, and returns its checksum.
+    pub(crate) fn put_file(&self, name: &str, at: &Path) -> Option<u64> {
+        let mut sum = None;
+        self.attempt(&mut self.state(), |_| {
+            sum = Some(checksum(name, &fs::read(at)?));
+            let place = self.folder.join(file(name));
+            files::remove(&place);
+            fs::hard_link(at, &place).or_else(|_| fs::copy(at, &place).map(|_| ()))
+        });
+        sum
+    }
+
+    /// Brings a file of this checksum to a place where none is; whether it was there.
+    pub(crate) fn take_file(&self, name: &str, sum: u64, to: &Path) -> bool {
+        let from = self.folder.join(file(name));
+        let is_whole = fs::read(&from).is_ok_and(|bytes| checksum(name, &bytes) == sum);
+        is_whole && fs::hard_link(&from, to).or_else(|_| fs::copy(&from, to).map(|_| ())).is_ok()
+    }
+
+    /// From now on charges are those of another part of the run; those of parts before `oldest` are
+    /// of no use any more.
+    pub(crate) fn begin(&self, part: usize, oldest: usize) {
+        let mut state = self.state();
+        self.flush(&mut state);
+        state.part = part;
+        if !state.is_there || state.is_broken {
+            return;
+        }
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
+        for entry in entries {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let of = name.strip_prefix("charges-").and_then(|rest| rest.split('-').next());
+            if of.and_then(|part| part.parse().ok()).is_some_and(|part: usize| part < oldest) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Writes what is not written, and adds to the message of an interrupted run how to go on.
+    pub(crate) fn save(&self, failure: Failure) -> Failure {
+        let mut state = self.state();
+        self.flush(&mut state);
+        if failure.exit != Exit::Interrupted || !state.is_there {
+            return failure;
+        }
+        Failure::with_help(
+            Exit::Interrupted,
+            "interrupted; no results were written",
+            format!(
+                "what was found is kept in {}: the same command with --resume goes on from it",
+                self.folder.display()
+            ),
+        )
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes charges that wait.
+    fn flush(&self, state: &mut State) {
+        let part = state.part;
+        for (equations, charges) in std::mem::take(&mut state.waiting) {
+            let name = charges_of(part, equations);
+            self.attempt(state, |_| self.write(&name, b"null", &charges));
+        }
+    }
+
+    /// Tries to write something; where that fails, the run goes on without.
+    fn attempt(&self, state: &mut State, write: impl FnOnce(&mut State) -> io::Result<()>) {
+        if state.is_broken {
+            return;
+        }
+        let begun = Instant::now();
+        let result = self.make(state).and_then(|()| write(state));
+        state.took += begun.elapsed();
+        if let Err(error) = result {
+            state.is_broken = true;
+            self.output.note(&format!(
+                "nothing more can be kept in {} ({error}): if this run is cut short, --resume goes on from what is there",
+                self.folder.display()
+            ));
+        }
+    }
+
+    /// Makes the folder, unless it is there.
+    fn make(&self, state: &mut State) -> io::Result<()> {
+        if !state.is_there {
+            fs::create_dir(&self.folder)?;
+            let text = serde_json::to_vec(&self.inputs.0)?;
+            self.write(INPUTS, &text, &[])?;
+            files::sync_folder(self.folder.parent().unwrap_or(&self.folder))?;
+            state.is_there = true;
+        }
+        Ok(())
+    }
+
+    fn write(&self, name: &str, text: &[u8], numbers: &[f64]) -> io::Result<()> {
+        let bytes = framed(name, self.inputs.number(), text, numbers);
+        let place = self.folder.join(name);
+        let temporary = files::Temporary::new(self.folder.join(files::temporary_name(None)));
+        files::write_whole(temporary.path(), |file| file.write_all(&bytes))?;
+        fs::rename(temporary.path(), &place)?;
+        temporary.keep();
+        files::sync_folder(&self.folder)
+    }
+
+    fn read(&self, name: &str) -> Option<(Vec<u8>, Vec<f64>)> {
+        let bytes = fs::read(self.folder.join(name)).ok()?;
+        let found = parsed(name, &bytes).filter(|found| found.0 == self.inputs.number());
+        if found.is_none() {
+            self.output.note(&format!(
+                "{} is damaged: what it had is computed again",
+                self.folder.join(name).display()
+            ));
+        }
+        found.map(|(_, text, numbers)| (text, numbers))
+    }
+}
+
+impl Keeper for Checkpoint {
+    fn known(&self, equations: u64) -> Option<Vec<f64>> {
+        let mut state = self.state();
+        let name = charges_of(state.part, equations);
+        let is_there = state.earlier.remove(&name);
+        drop(state);
+        is_there.then(|| self.read(&name))?.map(|(_, charges)| charges)
+    }
+
+    fn is_due(&self) -> bool {
+        let mut state = self.state();
+        if state.is_writing {
+            state.is_writing = false;
+            state.written = Instant::now();
+        } else if state.written.elapsed() >= self.pause.max(SPARING * state.took) {
+            state.took = Duration::ZERO;
+            state.is_writing = true;
+            self.flush(&mut state);
+        }
+        state.is_writing
+    }
+
+    fn keep(&self, equations: u64, answer: Vec<f64>) {
+        let mut state = self.state();
+        state.waiting.insert(equations, answer);
+        if state.is_writing {
+            self.flush(&mut state);
+        }
+    }
+}
+
+/// The name of the file of charges.
+fn charges_of(part: usize, equations: u64) -> String {
+    format!("charges-{part}-{equations:016x}")
+}
+
+/// The name of a file that is kept as it is.
+fn file(name: &str) -> String {
+    format!("file-{name}")
+}
+
+/// The names of what an earlier run of the same inputs has left; `None` if it is damaged.
+fn names(folder: &Path, inputs: &Inputs) -> Result<Option<HashSet<String>>, Failure> {
+    let left = fs::read(folder.join(INPUTS)).ok();
+    let left = left.and_then(|bytes| parsed(INPUTS, &bytes));
+    let left = left.and_then(|(_, text, _)| serde_json::from_slice(&text).ok().map(Inputs));
+    let Some(left) = left else { return Ok(None) };
+    if left != *inputs {
+        return Err(Failure::with_help(
+            Exit::BadInput,
+            format!(
+                "what an earlier run has kept in {} is of something else: {}",
+                folder.display(),
+                match &left.that_differ(inputs)[..] {
+                    [] => "the order of its files differs".to_owned(),
+                    [one] => format!("{one} differs"),
+                    several => format!("{} differ", several.join(", ")),
+                }
+            ),
+            "run without --resume to begin anew, or go back to what it was begun with",
+        ));
+    }
+    let entries = fs::read_dir(folder).map_err(|error| Failure::io("read", folder, &error))?;
+    let mut names = HashSet::new();
+    for entry in entries.filter_map(Result::ok) {
+        if files::is_temporary(&entry.file_name()) {
+            files::remove(&entry.path());
+        } else {
+            names.insert(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    Ok(Some(names))
+}
+
+fn checksum(name: &str, bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+/// A file's bytes: [`MAGIC`], the number of the inputs, the lengths of text and numbers, both, a
+/// checksum of the file's name and all that; numbers with the lowest byte first.
+fn framed(name: &str, inputs: u64, text: &[u8], numbers: &[f64]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(MAGIC.len() + 32 + text.len() + 8 * numbers.len());
+    bytes.extend_from_slice(MAGIC);
+    for number in [inputs, text.len() as u64, numbers.len() as u64] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    bytes.extend_from_slice(text);
+    numbers.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+    let sum = checksum(name, &bytes);
+    bytes.extend_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+/// What such bytes hold: the number of the inputs, text, numbers; `None` if they are damaged.
+fn parsed(name: &str, bytes: &[u8]) -> Option<(u64, Vec<u8>, Vec<f64>)> {
+    let (whole, sum) = bytes.split_last_chunk::<8>()?;
+    if checksum(name, whole) != u64::from_le_bytes(*sum) {
+        return None;
+    }
+    let rest = whole.strip_prefix(MAGIC)?;
+    let (header, rest) = rest.split_first_chunk::<24>()?;
+    let number = |k: usize| Some(u64::from_le_bytes(header[8 * k..8 * k + 8].try_into().ok()?));
+    let (text, numbers) = rest.split_at_checked(usize::try_from(number(1)?).ok()?)?;
+    let (numbers, []) = numbers.as_chunks::<8>() else { return None };
+    let is_whole = numbers.len() as u64 == number(2)?;
+    let numbers = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
+    is_whole.then_some((number(0)?, text.to_vec(), numbers))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_damaged_is_not_read() {
+        let numbers = [1.0, -0.5, f64::NAN, 1e-300];
+        let bytes = framed("charges-0-1", 7, b"null", &numbers);
+        let (inputs, text, found) = parsed("charges-0-1", &bytes).unwrap();
+        assert_eq!((inputs, &text[..]), (7, &b"null"[..]));
+        let bits = |numbers: &[f64]| numbers.iter().map(|n| n.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&found), bits(&numbers));
+        assert!(parsed("charges-0-2", &bytes).is_none(), "under another name");
+        for place in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut damaged = bytes.clone();
+                damaged[place] ^= 1 << bit;
+                assert!(parsed("charges-0-1", &damaged).is_none(), "byte {place}");
+            }
+            assert!(parsed("charges-0-1", &bytes[..place]).is_none(), "{place} bytes");
+        }
+    }
+}

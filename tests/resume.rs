@@ -1,0 +1,315 @@
+//! `--resume`: runs that are killed at any moment go on, with the same results.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::{Ended, Workplace};
+
+/// What a run is asked to solve to.
+const TOLERANCE: f64 = 1e-7;
+
+/// A run without interruption, what it takes, and numbers of its results.
+struct Whole<'a> {
+    place: &'a Workplace,
+    command: String,
+    folder: &'static str,
+    seconds: f64,
+    numbers: Vec<f64>,
+    files: Vec<String>,
+}
+
+/// What became of runs that were killed.
+#[derive(Debug, Default)]
+struct Tally {
+    kills: usize,
+    /// Of these, so many came after something was kept.
+    kept: usize,
+    /// Largest difference of a number from that of the run without interruption, relative to the
+    /// largest of all.
+    worst: f64,
+}
+
+/// Numbers from 0 to 1 that are the same in every run of the tests.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// All numbers of the results that do not depend on how they came about.
+fn numbers(results: &Value) -> Vec<f64> {
+    fn collect(value: &Value, into: &mut Vec<f64>) {
+        match value {
+            Value::Number(number) => into.extend(number.as_f64()),
+            Value::Array(values) => values.iter().for_each(|value| collect(value, into)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    collect(&results["capacitance"]["maxwell_farad"], &mut found);
+    for entry in results["entries"].as_array().into_iter().flatten() {
+        collect(&entry["values"], &mut found);
+    }
+    for run in results["runs"].as_array().into_iter().flatten() {
+        collect(&run["maxwell_farad"], &mut found);
+    }
+    assert!(!found.is_empty(), "{results}");
+    found
+}
+
+impl<'a> Whole<'a> {
+    fn new(place: &'a Workplace, command: &str, folder: &'static str) -> Self {
+        let command = format!("{command} -o {folder} --checkpoint-interval 0 -q --backend cpu");
+        let begun = Instant::now();
+        place.must(&command);
+        let seconds = begun.elapsed().as_secs_f64();
+        let numbers = numbers(&place.json(&format!("{folder}/results.json")));
+        Self { place, seconds, numbers, files: place.list(folder), command, folder }
+    }
+
+    /// Where the run keeps what it has found.
+    fn kept(&self) -> Vec<String> {
+        let folder = format!("{}/.farad-checkpoint", self.folder);
+        let is_there = self.place.path(&folder).exists();
+        if is_there { self.place.list(&folder) } else { Vec::new() }
+    }
+
+    fn begin(&self) {
+        let _ = fs::remove_dir_all(self.place.path(self.folder));
+    }
+
+    /// Starts a run that goes on.
+    fn start(&self) -> Child {
+        let mut command = self.place.command(&format!("{} --resume", self.command));
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Lets a run go on for that long and kills it; whether it was still there.
+    fn kill_after(&self, seconds: f64) -> bool {
+        let mut run = self.start();
+        std::thread::sleep(Duration::from_secs_f64(seconds));
+        let was_there = run.try_wait().unwrap().is_none();
+        run.kill().unwrap();
+        run.wait().unwrap();
+        was_there
+    }
+
+    /// Lets a run go on to its end, and returns how far its numbers are from the expected ones.
+    fn finish(&self) -> f64 {
+        let ended = self.place.farad(&format!("{} --resume", self.command));
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        assert_eq!(self.place.list(self.folder), self.files);
+        let found = numbers(&self.place.json(&format!("{}/results.json", self.folder)));
+        assert_eq!(found.len(), self.numbers.len());
+        let size = self.numbers.iter().fold(0.0, |size: f64, value| size.max(value.abs()));
+        let both = found.iter().zip(&self.numbers);
+        both.fold(0.0, |worst: f64, (a, b)| worst.max((a - b).abs() / size))
+    }
+
+    /// Kills so many runs, each up to three times, at moments between its start and its end.
+    fn killed(&self, kills: usize, seed: u64) -> Tally {
+        let (mut random, mut tally) = (Random(seed), Tally::default());
+        while tally.kills < kills {
+            self.begin();
+            for _ in 0..1 + (3.0 * random.next()) as usize {
+                if tally.kills < kills && self.kill_after(random.next() * self.seconds) {
+                    tally.kills += 1;
+                    tally.kept += usize::from(self.kept().len() > 1);
+                }
+            }
+            tally.worst = tally.worst.max(self.finish());
+        }
+        assert!(tally.worst < 10.0 * TOLERANCE, "{}: {tally:?}", self.command);
+        tally
+    }
+}
+
+/// Wires over each other: their case for one solve, and with a sweep.
+fn bars(name: &str, elements: usize) -> Workplace {
+    let place = Workplace::new(name);
+    place.generate(&format!("bus --bars 2 --elements {elements} --binary"), "bus.msh");
+    let solver = format!("[solver]\nmethod = \"fmm\"\ntolerance = {TOLERANCE:e}\n");
+    place.case("bus.toml", "bus.msh", &solver);
+    place.generate(&format!("two-spheres --distance 3 --elements {elements}"), "two.msh");
+    let sweep = "[[sweep]]\nname = \"gap\"\nvalues = [0, 0.5, 1, 2]\nmove = \"right\"\nalong = [1, 0, 0]\n";
+    place.case("sweep.toml", "two.msh", &format!("{solver}{sweep}"));
+    place.case("two.toml", "two.msh", &solver);
+    place
+}
+
+#[test]
+fn killed_runs_go_on_with_the_same_results() {
+    let place = bars("resume_kills", 1500);
+    for (command, folder, seed) in [
+        ("solve bus.toml", "solve.out", 0x9e37_79b9_7f4a_7c15),
+        ("solve two.toml --accuracy 2e-3", "accuracy.out", 0xbf58_476d_1ce4_e5b9),
+        ("study two.toml", "study.out", 0x94d0_49bb_1331_11eb),
+        ("sweep sweep.toml", "sweep.out", 0x2545_f491_4f6c_dd1d),
+    ] {
+        Whole::new(&place, command, folder).killed(3, seed);
+    }
+}
+
+/// The figures of docs/reliability.md:
+/// `cargo test --release -p farad-cli --test runs -- --ignored --nocapture a_hundred_kills`
+#[test]
+#[ignore = "takes minutes"]
+#[expect(clippy::print_stdout, reason = "the figures")]
+fn a_hundred_kills() {
+    let place = bars("resume_hundred_kills", 3000);
+    for (command, folder, seed) in [
+        ("solve bus.toml", "solve.out", 1),
+        ("solve two.toml --accuracy 1e-3", "accuracy.out", 2),
+        ("study two.toml", "study.out", 3),
+        ("sweep sweep.toml", "sweep.out", 4),
+    ] {
+        let whole = Whole::new(&place, command, folder);
+        let tally = whole.killed(100, 0x9e37_79b9_7f4a_7c15 + seed);
+        println!("farad {command}: {:.1} s; {tally:?}", whole.seconds);
+        let told = whole.damaged(50, seed);
+        println!("50 times damaged, {told} times told");
+    }
+}
+
+impl Whole<'_> {
+    /// Resumes so many times from what a run that was ended by a signal has kept, each time with
+    /// some byte of it changed, or a file cut off, and returns how often that was told.
+    fn damaged(&self, times: usize, seed: u64) -> usize {
+        let mut random = Random(seed);
+        signalled(self).fails(7, &["interrupted"]);
+        let folder = self.place.path(self.folder).join(".farad-checkpoint");
+        let of = |name: String| (fs::read(folder.join(&name)).unwrap(), folder.join(name));
+        let kept: Vec<_> = self.kept().into_iter().map(of).collect();
+        let mut told = 0;
+        for _ in 0..times {
+            self.begin();
+            fs::create_dir_all(&folder).unwrap();
+            kept.iter().for_each(|(bytes, path)| fs::write(path, bytes).unwrap());
+            let (bytes, path) = &kept[(random.next() * kept.len() as f64) as usize];
+            let place = (random.next() * bytes.len() as f64) as usize;
+            let mut damaged = bytes.clone();
+            if random.next() < 0.2 {
+                damaged.truncate(place);
+            } else {
+                damaged[place] ^= 1 + (255.0 * random.next()) as u8;
+            }
+            fs::write(path, damaged).unwrap();
+            let ended = self.place.farad(&format!("{} --resume", self.command.replace(" -q", "")));
+            assert_eq!(ended.code, 0, "{}: {}", path.display(), ended.stderr);
+            told += usize::from(ended.stderr.contains("damaged"));
+            let found = numbers(&self.place.json(&format!("{}/results.json", self.folder)));
+            for (a, b) in found.iter().zip(&self.numbers) {
+                assert!((a - b).abs() <= 10.0 * TOLERANCE * self.numbers[0].abs(), "{a} {b}");
+            }
+        }
+        told
+    }
+}
+
+#[test]
+fn damage_does_no_harm() {
+    let place = bars("resume_damage", 1500);
+    for (command, folder) in [("study two.toml", "study.out"), ("sweep sweep.toml", "sweep.out")] {
+        Whole::new(&place, command, folder).damaged(4, 0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+/// Ends a run by a signal once it has kept something beside what it is of.
+fn signalled(whole: &Whole<'_>) -> Ended {
+    whole.begin();
+    let mut command = whole.place.command(&format!("{} --resume", whole.command));
+    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
+    while whole.kept().len() < 3 {
+        assert!(begun.elapsed() < Duration::from_secs(60), "nothing is kept");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let sent = Command::new("kill").args(["-TERM", &run.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+    run.wait_with_output().unwrap().into()
+}
+
+#[test]
+fn what_is_kept_is_of_the_same_inputs_and_whole() {
+    let place = bars("resume_inputs", 3000);
+    let whole = Whole::new(&place, "solve bus.toml", "bus.out");
+    signalled(&whole).fails(7, &["interrupted", "--resume"]);
+    let kept = whole.kept();
+    let command = format!("{} --resume", whole.command);
+    // Other inputs are refused, and nothing is lost by that.
+    let text = place.read("bus.toml");
+    place.write("bus.toml", text.replace("\"m\"", "\"mm\""));
+    place.farad(&command).fails(3, &["the case bus.toml", "differ", "without --resume"]);
+    place.write("bus.toml", &text);
+    place.farad(&format!("{command} --tolerance 1e-6")).fails(3, &["command line"]);
+    let mesh = fs::read(place.path("bus.msh")).unwrap();
+    place.generate("bus --bars 2 --elements 2900 --binary", "other.msh");
+    fs::copy(place.path("other.msh"), place.path("bus.msh")).unwrap();
+    place.farad(&command).fails(3, &["the file bus.msh differs"]);
+    place.write("bus.msh", mesh);
+    assert_eq!(whole.kept(), kept);
+    // What is damaged is told and not used, whatever is damaged.
+    let loud = command.replace(" -q", "");
+    for name in &kept {
+        let path = place.path("bus.out/.farad-checkpoint").join(name);
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(&path, bytes).unwrap();
+    }
+    let ended = place.must(&loud);
+    assert!(ended.stderr.contains("damaged"), "{}", ended.stderr);
+    assert!(whole.finish() < 10.0 * TOLERANCE);
+    // There is nothing any more.
+    assert!(place.must(&loud).stderr.contains("nothing to go on from"));
+}
+
+#[test]
+fn a_signal_has_the_run_kept_and_a_new_run_begins_anew() {
+    let place = bars("resume_signal", 3000);
+    let whole = Whole::new(&place, "solve bus.toml", "bus.out");
+    // Nothing is written while the run goes on, but when it is asked to end.
+    let command = whole.command.replace("--checkpoint-interval 0", "--checkpoint-interval 1e9");
+    whole.begin();
+    let run = place.command(&command).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs_f64(0.8 * whole.seconds));
+    assert!(whole.kept().is_empty());
+    let sent = Command::new("kill").args(["-TERM", &run.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+    let ended: Ended = run.wait_with_output().unwrap().into();
+    if ended.code == 7 && !whole.kept().is_empty() {
+        assert!(whole.kept().iter().any(|name| name.starts_with("charges-")));
+        assert!(whole.finish() < 10.0 * TOLERANCE);
+    }
+    signalled(&whole).fails(7, &["interrupted"]);
+    let ended = place.must(&whole.command.replace(" -q", ""));
+    assert!(ended.stderr.contains("is removed"), "{}", ended.stderr);
+    assert_eq!(place.list("bus.out"), whole.files);
+}
+
+#[test]
+fn the_second_run_in_a_folder_is_told_whose_it_is() {
+    let place = bars("resume_second", 3000);
+    let whole = Whole::new(&place, "solve bus.toml", "bus.out");
+    whole.begin();
+    let mut first = whole.start();
+    while whole.kept().is_empty() {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let second = place.farad(&format!("{} --resume", whole.command));
+    second.fails(6, &["another run", &format!("process {}", first.id()), "bus.out"]);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    // A dead one is in nobody's way.
+    assert!(whole.finish() < 10.0 * TOLERANCE);
+}
