@@ -446,42 +446,51 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         x: &mut [S::Vector],
         running: &mut [Column<S::Vector>],
     ) -> Result<(), Error> {
-        let corrections = self.corrections(running)?;
-        for (column, correction) in running.iter_mut().zip(&corrections) {
+        let mut steps = Vec::with_capacity(running.len());
+        for column in running.iter_mut() {
+            steps.push(self.step(column)?);
             column.basis.clear();
+        }
+        let corrections = self.preconditioned(steps)?;
+        for (column, correction) in running.iter().zip(&corrections) {
             self.space.add(1.0, correction, &mut x[column.index])?;
         }
         Ok(())
     }
 
-    /// Has the answers so far kept.
+    /// Has the answers so far kept, x + M V y.
     fn keep(
         &mut self,
         x: &[S::Vector],
         running: &[Column<S::Vector>],
         watch: &mut dyn Watch,
     ) -> Result<(), Error> {
-        for (column, mut answer) in running.iter().zip(self.corrections(running)?) {
-            self.space.add(1.0, &x[column.index], &mut answer)?;
-            watch.keep(column.of_all, self.space.values(&answer)?);
+        for column in running {
+            let step = self.step(column)?;
+            for mut answer in self.preconditioned(vec![step])? {
+                self.space.add(1.0, &x[column.index], &mut answer)?;
+                watch.keep(column.of_all, self.space.values(&answer)?);
+            }
         }
         Ok(())
     }
 
-    /// M V y for every column.
-    fn corrections(&mut self, running: &[Column<S::Vector>]) -> Result<Vec<S::Vector>, Error> {
-        let mut steps = Vec::with_capacity(running.len());
-        for column in running {
-            let mut step = self.space.zeros()?;
-            for (y, v) in column.coefficients().iter().zip(&column.basis) {
-                self.space.add(*y, v, &mut step)?;
-            }
-            steps.push(step);
+    /// V y.
+    fn step(&self, column: &Column<S::Vector>) -> Result<S::Vector, Error> {
+        let mut step = self.space.zeros()?;
+        for (y, v) in column.coefficients().iter().zip(&column.basis) {
+            self.space.add(*y, v, &mut step)?;
         }
-        let joined = self.space.joined(&steps.iter().collect::<Vec<_>>())?;
-        drop(steps);
-        let corrections = self.space.precondition(&joined, running.len())?;
-        self.space.parted(corrections, running.len())
+        Ok(step)
+    }
+
+    /// M times each of some vectors.
+    fn preconditioned(&mut self, vectors: Vec<S::Vector>) -> Result<Vec<S::Vector>, Error> {
+        let joined = self.space.joined(&vectors.iter().collect::<Vec<_>>())?;
+        let columns = vectors.len();
+        drop(vectors);
+        let products = self.space.precondition(&joined, columns)?;
+        self.space.parted(products, columns)
     }
 }
 

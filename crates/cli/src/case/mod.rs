@@ -255,7 +255,7 @@ impl Case {
         let goal = goal.as_ref().map(|goal| (goal.accuracy, &goal.of));
         let settings = format!("{description:?} {options:?} {goal:?} {sweeps:?} {atoms:?} {vtk:?}");
         let mut inputs = vec![
-            (format!("the case {}", self.source.path.display()), number(&self.source.text)),
+            (format!("the case {}", name_of(&self.source.path)), number(&self.source.text)),
             ("what it comes to with the command line's options".to_owned(), number(&settings)),
         ];
         let swept = sweeps.iter().flat_map(|sweep| match &sweep.values {
@@ -263,7 +263,7 @@ impl Case {
             sweep::Values::Of(_) => &[],
         });
         for file in self.mesh.iter().chain(&self.stack).chain(swept) {
-            inputs.push((format!("the file {}", file.display()), number(&files::bytes(file)?)));
+            inputs.push((format!("the file {}", name_of(file)), number(&files::bytes(file)?)));
         }
         Ok(inputs)
     }
@@ -302,6 +302,11 @@ impl Case {
     pub(crate) fn resolved(&self, folder: &Path, problem: &Problem) -> String {
         resolved::text(self, folder, problem)
     }
+}
+
+/// The name of a file, wherever it lies.
+fn name_of(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// A number that stands for a value.

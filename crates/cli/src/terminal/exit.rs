@@ -37,7 +37,10 @@ impl Exit {
             Self::Io,
             "I/O: a file cannot be read or written, or the output folder holds something else",
         ),
-        (Self::Interrupted, "interrupted: Ctrl-C or SIGTERM; no results are written, --resume goes on"),
+        (
+            Self::Interrupted,
+            "interrupted: Ctrl-C or SIGTERM; no results are written, --resume goes on",
+        ),
         (Self::NoGpu, "no GPU: the backend asked for is not there"),
     ];
 

@@ -206,10 +206,10 @@ impl Held {
 }
 
 fn busy(path: &Path) -> Failure {
-    let who = commit::owner_of(path).map_or_else(String::new, |owner| format!(" ({owner})"));
+    let who = commit::owner_of(path).map_or_else(String::new, |owner| format!(": {owner}"));
     Failure::with_help(
         Exit::Io,
-        format!("another run{who} is writing to the output folder {}", path.display()),
+        format!("another run is writing to the output folder {}{who}", path.display()),
         "wait until it has ended, or choose another folder with --output",
     )
 }
