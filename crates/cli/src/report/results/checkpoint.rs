@@ -78,11 +78,13 @@ struct State {
     earlier: HashSet<String>,
     /// The part of the run that charges are kept for.
     part: usize,
-    /// Charges that are not written, by their equations.
-    waiting: HashMap<u64, Vec<f64>>,
+    /// What is not written: texts and numbers, by the names of files.
+    waiting: HashMap<String, (Vec<u8>, Vec<f64>)>,
+    /// Charges that are written.
+    charges: HashSet<String>,
     /// Whether charges are written as they come.
     is_writing: bool,
-    /// When they were written, and how long that took.
+    /// When something was written last, and how long that took.
     written: Instant,
     took: Duration,
     /// Whether there is anything in the folder.
@@ -126,8 +128,10 @@ impl Checkpoint {
             },
             (false, false) => {}
         }
+        let charges = earlier.iter().filter(|name| part_of(name).is_some()).cloned().collect();
         let state = Mutex::new(State {
             is_there: !earlier.is_empty(),
+            charges,
             earlier,
             part: 0,
             waiting: HashMap::new(),
@@ -148,9 +152,12 @@ impl Checkpoint {
 
     /// Keeps a finished part.
     pub(crate) fn put(&self, name: &str, description: &impl Serialize, numbers: &[f64]) {
+        let Ok(text) = serde_json::to_vec(description) else { return };
         let mut state = self.state();
-        let text = serde_json::to_vec(description).map_err(io::Error::from);
-        self.attempt(&mut state, |_| self.write(name, &text?, numbers));
+        state.waiting.insert(name.to_owned(), (text, numbers.to_vec()));
+        if self.is_time(&state) {
+            self.flush(&mut state);
+        }
     }
 
     /// Keeps a file that is in its final state, and returns its checksum.
@@ -176,17 +183,17 @@ impl Checkpoint {
     /// of no use any more.
     pub(crate) fn begin(&self, part: usize, oldest: usize) {
         let mut state = self.state();
-        self.flush(&mut state);
         state.part = part;
-        if !state.is_there || state.is_broken {
-            return;
-        }
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
-        for entry in entries {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let of = name.strip_prefix("charges-").and_then(|rest| rest.split('-').next());
-            if of.and_then(|part| part.parse().ok()).is_some_and(|part: usize| part < oldest) {
-                let _ = fs::remove_file(entry.path());
+        let is_old = |name: &String| part_of(name).is_some_and(|part| part < oldest);
+        state.waiting.retain(|name, _| !is_old(name));
+        let (old, charges) = std::mem::take(&mut state.charges).into_iter().partition(is_old);
+        state.charges = charges;
+        let old: HashSet<String> = old;
+        if !old.is_empty() {
+            // What they led to is to be there before they go.
+            self.flush(&mut state);
+            if !state.is_broken {
+                old.iter().for_each(|name| files::remove(&self.folder.join(name)));
             }
         }
     }
@@ -212,13 +219,23 @@ impl Checkpoint {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes charges that wait.
+    /// Whether something may be written again.
+    fn is_time(&self, state: &State) -> bool {
+        state.written.elapsed() >= self.pause.max(SPARING * state.took)
+    }
+
+    /// Writes what waits.
     fn flush(&self, state: &mut State) {
-        let part = state.part;
-        for (equations, charges) in std::mem::take(&mut state.waiting) {
-            let name = charges_of(part, equations);
-            self.attempt(state, |_| self.write(&name, b"null", &charges));
+        if !state.is_writing {
+            state.took = Duration::ZERO;
         }
+        for (name, (text, numbers)) in std::mem::take(&mut state.waiting) {
+            self.attempt(state, |_| self.write(&name, &text, &numbers));
+            if part_of(&name).is_some() {
+                state.charges.insert(name);
+            }
+        }
+        state.written = Instant::now();
     }
 
     /// Tries to write something; where that fails, the run goes on without.
@@ -286,22 +303,26 @@ impl Keeper for Checkpoint {
         let mut state = self.state();
         if state.is_writing {
             state.is_writing = false;
-            state.written = Instant::now();
-        } else if state.written.elapsed() >= self.pause.max(SPARING * state.took) {
-            state.took = Duration::ZERO;
-            state.is_writing = true;
+        } else if self.is_time(&state) {
             self.flush(&mut state);
+            state.is_writing = true;
         }
         state.is_writing
     }
 
     fn keep(&self, equations: u64, answer: Vec<f64>) {
         let mut state = self.state();
-        state.waiting.insert(equations, answer);
+        let name = charges_of(state.part, equations);
+        state.waiting.insert(name, (b"null".to_vec(), answer));
         if state.is_writing {
             self.flush(&mut state);
         }
     }
+}
+
+/// The part that charges in a file of this name are of.
+fn part_of(name: &str) -> Option<usize> {
+    name.strip_prefix("charges-")?.split('-').next()?.parse().ok()
 }
 
 /// The name of the file of charges.
