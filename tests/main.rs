@@ -7,6 +7,7 @@ mod accuracy;
 mod atomic_results;
 mod batch;
 mod case_file;
+mod corpora;
 mod exit_codes;
 mod fastcap;
 mod fastercap;
