@@ -7,6 +7,7 @@ mod accuracy;
 mod atomic_results;
 mod batch;
 mod case_file;
+mod deterministic;
 mod exit_codes;
 mod fastcap;
 mod fastercap;
