@@ -6,6 +6,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
+use crate::fmm_commands::{cloud, doubles, npy};
 use crate::support::Workplace;
 
 /// So many runs at a time on few processors: threads wait for them in another order in each.
@@ -201,6 +202,30 @@ fn refinements_studies_and_sweeps_are_the_same_to_the_bit() {
     assert_same(&place, "solve case.toml --accuracy 2e-2 --accuracy-of F(left)");
     assert_same(&place, "study case.toml --levels 3 --method fmm");
     assert_same(&place, "sweep case.toml --method fmm");
+}
+
+/// Sums over points in space, in single and double precision.
+#[test]
+fn fast_sums_are_the_same_to_the_bit() {
+    let place = Workplace::new("deterministic_sums");
+    let charges = cloud(&place, 20_000);
+    place.write("charges.npy", npy("<f8", false, "(20000,)", &doubles(&charges)));
+    for options in ["--tolerance 1e-5", "--tolerance 1e-8 --gradient"] {
+        let start = |run: usize| {
+            let files = format!("points.npy charges.npy --overwrite -o sums{run}.npy");
+            let line = format!("fmm eval {files} {options} --deterministic --threads 2");
+            let mut command = place.command(&line);
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let started: Vec<Child> = (0..RUNS).map(start).collect();
+        for run in started {
+            let ended = run.wait_with_output().unwrap();
+            assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+        }
+        let read = |run: usize| fs::read(place.path(&format!("sums{run}.npy"))).unwrap();
+        let first = read(0);
+        assert!((1..RUNS).all(|run| read(run) == first), "{options}");
+    }
 }
 
 #[test]
