@@ -8,6 +8,7 @@ mod atomic_results;
 mod batch;
 mod case_file;
 mod corpora;
+mod deterministic;
 mod exit_codes;
 mod fastcap;
 mod fastercap;
