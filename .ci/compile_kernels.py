@@ -1,5 +1,5 @@
-"""Compiles every kernels/*/*.cu with NVRTC, which needs no GPU, for each architecture that Farad supports, in every variant that the
-program asks for; warnings fail.
+"""Compiles every kernels/*/*.cu with NVRTC, which needs no GPU, for each architecture that Farad supports: in every variant that the
+program asks for on one of them, in two on the others; warnings fail.
 
 Headers in kernels/shared are passed by name, as the program does it. Constants that a file shares with the program come from the program: the
 tests that compare the files' kernels with their declarations print them. NVRTC comes from the package nvidia-cuda-nvrtc-cu12.
@@ -71,6 +71,13 @@ def variants(file):
     return out
 
 
+def variants_for(file, architecture):
+    """All of them for one architecture; the first and the last for the others, since variants differ in what they compute, not in
+    what they use of an architecture."""
+    every = variants(file)
+    return every if architecture == ARCHITECTURES[1] else every[:1] + every[1:][-1:]
+
+
 def load():
     import nvidia.cuda_nvrtc
 
@@ -115,9 +122,8 @@ def main():
         (path, architecture, shared[str(path.relative_to(ROOT / "kernels"))] + macros)
         for path in sorted((ROOT / "kernels").glob("*/*.cu"))
         if not only or path.name in only
-        for architecture, macros in itertools.product(ARCHITECTURES, variants(path.name))
-        # Screened sums take as long to compile as all else, and use nothing that depends on the architecture.
-        if "SCREENED=1" not in macros or architecture == ARCHITECTURES[1]
+        for architecture in ARCHITECTURES
+        for macros in variants_for(path.name, architecture)
     ]
     # NVRTC compiles in threads side by side, and Python waits for it without its lock.
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

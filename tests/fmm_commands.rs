@@ -61,14 +61,14 @@ fn bench_reports_one_object_and_meets_the_tolerance() {
 }
 
 /// A .npy file, version 1.0.
-fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+pub fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     let order = if fortran { "True" } else { "False" };
     let header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}\n");
     let length = (header.len() as u16).to_le_bytes();
     [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), data].concat()
 }
 
-fn doubles(values: &[f64]) -> Vec<u8> {
+pub fn doubles(values: &[f64]) -> Vec<u8> {
     values.iter().flat_map(|x| x.to_le_bytes()).collect()
 }
 
@@ -159,7 +159,7 @@ fn eval_refuses_what_does_not_fit() {
 }
 
 /// Random points of a cube and charges, as files.
-fn cloud(place: &Workplace, count: usize) -> Vec<f64> {
+pub fn cloud(place: &Workplace, count: usize) -> Vec<f64> {
     let mut random = Random::new(61);
     let points = Distribution::Cube.points::<3>(count, &mut random);
     place.write(

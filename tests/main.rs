@@ -7,6 +7,8 @@ mod accuracy;
 mod atomic_results;
 mod batch;
 mod case_file;
+mod corpora;
+mod deterministic;
 mod exit_codes;
 mod fastcap;
 mod fastercap;

@@ -419,6 +419,7 @@ class Problem:
         density: Literal["auto", "constant", "linear"] = "auto",
         backend: Backend = "auto",
         gpu: int = 0,
+        deterministic: bool = False,
         threads: int | None = None,
         memory_limit: float | None = None,
         max_iterations: int = 200,
@@ -451,6 +452,9 @@ class Problem:
         backend : {"auto", "cpu", "cuda", "hybrid"}
         gpu : int
             Which GPU, from 0.
+        deterministic : bool
+            The same numbers to the bit each time, on the same machine with as many threads: on the
+            processor. With a GPU as `backend`, or with `max_time`, it is an `InputError`.
         threads : int, optional
             Threads of this solve; without it those of the package, as many as there are processors
             or ``RAYON_NUM_THREADS`` says.
@@ -491,6 +495,7 @@ class Problem:
             "density": _arrays.name("density", density),
             "backend": _arrays.name("backend", backend),
             "gpu": _arrays.count("gpu", gpu, least=0),
+            "deterministic": bool(deterministic),
             "threads": None if threads is None else _arrays.count("threads", threads),
             "memory_limit": _limit(memory_limit),
             "max_iterations": _arrays.count("max_iterations", max_iterations),

@@ -55,6 +55,7 @@ struct Choices {
     density: String,
     backend: String,
     gpu: usize,
+    deterministic: bool,
     memory_limit: Option<u64>,
     threads: Option<usize>,
     max_iterations: usize,
@@ -141,6 +142,11 @@ impl Choices {
             ("constant", bem::Density::Constant),
             ("linear", bem::Density::Linear),
         ];
+        let mut backend = backend(&self.backend)?;
+        if self.deterministic {
+            let refused = |error: fmm::Error| Failure::input(format!("deterministic=True: {error}"));
+            backend = backend.deterministic().map_err(refused)?;
+        }
         Ok(Options {
             method: choice("method", &self.method, &methods)?,
             density: choice("density", &self.density, &densities)?,
@@ -149,8 +155,9 @@ impl Choices {
             restart: self.restart,
             max_iterations: self.max_iterations,
             memory_limit: self.memory_limit,
-            backend: backend(&self.backend)?,
+            backend,
             gpu: self.gpu,
+            deterministic: self.deterministic,
             ..Options::default()
         })
     }

@@ -62,6 +62,8 @@ PROBLEM = farad.Problem(MESH)
         ('method is "fast"', lambda: PROBLEM.solve(method="fast")),
         ("density is", lambda: PROBLEM.solve(density="cubic")),
         ('backend is "gpu"; it must be one of "auto"', lambda: PROBLEM.solve(backend="gpu")),
+        ("deterministic=True: .*cuda", lambda: PROBLEM.solve(backend="cuda", deterministic=True)),
+        ("deterministic", lambda: PROBLEM.solve(1e-2, max_time=9, deterministic=True)),
         ("gpu is -1", lambda: PROBLEM.solve(gpu=-1)),
         ("threads is 0", lambda: PROBLEM.solve(threads=0)),
         ("threads is 100000", lambda: PROBLEM.solve(threads=100000)),

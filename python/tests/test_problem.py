@@ -224,6 +224,16 @@ def test_methods_and_densities_agree():
     assert farad.Problem(mesh).solve(density="linear").info["density"] == "linear"
 
 
+def test_deterministic_solves_have_the_same_bits():
+    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=400)
+    problem = farad.Problem(mesh).plane("z", at=-2.0)
+    solves = [problem.solve(method="fmm", deterministic=True, threads=2) for _ in range(4)]
+    first = solves[0].capacitance
+    for solution in solves[1:]:
+        assert (solution.capacitance.values == first.values).all()
+        assert (solution.charge_density("left") == solves[0].charge_density("left")).all()
+
+
 def test_charge_densities_add_up():
     mesh = farad.Mesh.sphere(1.0, elements=500, unit="mm")
     solution = farad.Problem(mesh).conductor("sphere", potential=2.0).solve()

@@ -20,6 +20,7 @@ mod integrals;
 mod near;
 mod operator;
 mod options;
+mod ordered;
 mod physics;
 mod poisson_boltzmann;
 mod precondition;

@@ -48,6 +48,11 @@ pub struct SolveOptions {
     pub backend: fmm::Backend,
     /// Which GPU, counted from 0.
     pub gpu: usize,
+    /// Whether results must be the same to the bit each time, on the same machine, with the same
+    /// number of threads and ranks. Sums are then on CPU cores, where they always are such, and
+    /// asking for a GPU is an error. Sums over `ranks` must be in their order, as those of
+    /// [`comm::InOrder`] are.
+    pub deterministic: bool,
     /// Ranks that share every solve; `None` = this process alone.
     pub ranks: Option<Ranks>,
 }
@@ -102,8 +107,19 @@ impl Default for SolveOptions {
             memory_limit: None,
             backend: fmm::Backend::default(),
             gpu: 0,
+            deterministic: false,
             ranks: None,
         }
+    }
+}
+
+impl SolveOptions {
+    /// Where fast sums are.
+    ///
+    /// # Errors
+    /// [`fmm::Error::NotDeterministic`].
+    pub(crate) fn backend(&self) -> Result<fmm::Backend, Error> {
+        if self.deterministic { Ok(self.backend.deterministic()?) } else { Ok(self.backend) }
     }
 }
 

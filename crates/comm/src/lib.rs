@@ -7,6 +7,7 @@
 //! *Collective* calls are made by all ranks of a group, in the same order.
 
 mod error;
+mod in_order;
 mod threads;
 
 use std::any::Any;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 pub use bytemuck::Pod;
 
 pub use error::Error;
+pub use in_order::InOrder;
 pub use threads::{Thread, run, threads};
 
 /// What [`Communicator::all_reduce`] makes of the numbers of all ranks.

@@ -1,6 +1,6 @@
 //! Solves to an accuracy: solve, estimate, split the sides of triangles that matter, repeat.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Instant;
 
 use bem::{Progress, SolveOptions};
@@ -41,6 +41,8 @@ const PATIENCE: usize = 4;
 
 /// The next mesh takes about so many times as long.
 const NEXT: f64 = 3.0;
+
+const BY_THE_CLOCK: &str = "a refinement that a time limit (max_time) may end has not the same results each time, as a deterministic one must; leave one of the two out";
 
 /// How exact an answer has to be, and what it may take.
 #[derive(Clone, Debug, PartialEq)]
@@ -368,6 +370,9 @@ fn refine_to(
                 .to_owned(),
         ));
     }
+    if goal.max_seconds.is_some() && options.deterministic {
+        return Err(Error::Accuracy(BY_THE_CLOCK.to_owned()));
+    }
     let (begun, known) = (Instant::now(), Vec::new());
     let mut judge = Judge { goal, begun, earlier: 0.0, stretch: 1.0, known };
     let mut levels: Vec<Level> = Vec::new();
@@ -393,6 +398,12 @@ fn refine_to(
             match (solved(among, of, options, tolerance, progress), last.take()) {
                 (Ok((solution, tolerance)), before) => (solution, tolerance, before),
                 (Err(error @ Error::Solve(bem::Error::Interrupted)), _) => return Err(error),
+                // How much memory is free depends on what else runs.
+                (Err(error @ Error::Solve(bem::Error::Memory { .. })), _)
+                    if options.deterministic =>
+                {
+                    return Err(error);
+                }
                 (Err(error), Some(before)) => {
                     return Ok(Reached { ended: not_solved(&error), levels, ..before });
                 }
@@ -563,7 +574,8 @@ fn gains(
     let missed = |number: &&Number| stretched * number.relative() > accuracy;
     // Without any, one more mesh is to confirm what was found.
     let is_confirmed = !numbers.iter().any(|number| missed(&number));
-    let mut weights: HashMap<usize, f64> = HashMap::new();
+    // In order: sums of gains round the same way each time.
+    let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
     for number in numbers.iter().filter(|number| is_confirmed || missed(number)) {
         for &(excitation, share) in &number.of {
             // Errors of excitations count as much as they make the bar.
@@ -600,7 +612,9 @@ fn with_body(problem: &Problem, name: &str, gains: HashMap<Side, f64>) -> HashMa
         .flat_map(|(c, _)| [0, 1, 2].map(|k| marking::side(c[k], c[(k + 1) % 3])))
         .collect();
     let (mut of_body, mut of_others) = (0.0, 0.0);
-    for (side, gain) in &gains {
+    let mut in_order: Vec<(&Side, &f64)> = gains.iter().collect();
+    in_order.sort_unstable_by_key(|(side, _)| **side);
+    for (side, gain) in in_order {
         *(if own.contains(side) { &mut of_body } else { &mut of_others }) += gain;
     }
     let factor = if of_body > 0.0 { (of_others / of_body).max(1.0) } else { 1.0 };

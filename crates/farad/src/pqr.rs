@@ -205,7 +205,10 @@ fn check_twice(atoms: &[Atom]) -> Result<(), FormatError> {
         same.entry([&atom.name, chain, &atom.number, residue]).or_default().push(index);
     }
     // Those of one key and one letter, then those of one key and different ones.
-    for members in same.values().filter(|members| members.len() > 1) {
+    let mut same: Vec<Vec<u32>> = same.into_values().filter(|members| members.len() > 1).collect();
+    // The same error each time.
+    same.sort_unstable();
+    for members in same {
         let positions: Vec<[f64; 3]> =
             members.iter().map(|&index| atoms[index as usize].position).collect();
         for (reach, alternate) in [(ONE_ATOM, false), (ALTERNATE, true)] {

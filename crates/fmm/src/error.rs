@@ -79,6 +79,14 @@ pub enum Error {
         /// What that rank has.
         other: String,
     },
+    /// Results that are the same to the bit each time, from a GPU.
+    #[error(
+        "sums of the {backend} backend differ in their last digits from run to run, since threads of a GPU add to common sums in whatever order they come; deterministic results need the cpu backend"
+    )]
+    NotDeterministic {
+        /// "cuda" or "hybrid".
+        backend: &'static str,
+    },
     /// More points than 32-bit indices can address.
     #[error("{count} {what}s are more than the {limit} that one plan can hold")]
     TooMany {

@@ -55,6 +55,24 @@ pub enum Backend {
     Auto,
 }
 
+impl Backend {
+    /// The one for results that are the same to the bit each time, with the same points, options,
+    /// number of threads and instruction set: CPU cores. Their sums are cut and added in an order
+    /// that does not depend on how threads share the work.
+    ///
+    /// # Errors
+    /// [`Error::NotDeterministic`](crate::Error::NotDeterministic) where a GPU is asked for: its
+    /// threads add to common sums in whatever order they come (atomic additions of expansions and
+    /// potentials).
+    pub fn deterministic(self) -> Result<Self, crate::Error> {
+        match self {
+            Self::Cpu | Self::Auto => Ok(Self::Cpu),
+            Self::Cuda => Err(crate::Error::NotDeterministic { backend: "cuda" }),
+            Self::Hybrid => Err(crate::Error::NotDeterministic { backend: "hybrid" }),
+        }
+    }
+}
+
 /// Floating-point format of near field and expansions. Coincidence of points is always decided in
 /// double precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

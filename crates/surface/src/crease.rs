@@ -10,7 +10,7 @@ use crate::field::{Feature, Field, Foot};
 use crate::shape::{Shape, Tag, area_normal};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
 use rayon::prelude::*;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Cosine of the least angle at a crease (12 degrees): weaker ones are passed over, which
 /// changes areas by less than facets do.
@@ -81,13 +81,14 @@ impl<F: Field> Shape<'_, F> {
             .filter(|&h| self.mesh.is_alive(h) && h < self.mesh.twin(h))
             .filter_map(|h| self.crease_between(h).map(|(_, _, pair)| (h, pair)))
             .collect();
-        let mut of_vertex: HashMap<u32, Vec<[Feature; 2]>> = HashMap::new();
+        let mut of_vertex: BTreeMap<u32, Vec<[Feature; 2]>> = BTreeMap::new();
         for (h, pair) in pairs {
             for v in [self.mesh.from(h), self.mesh.to(h)] {
                 of_vertex.entry(v).or_default().push(pair);
             }
         }
         let mut moves: Vec<(f64, u32, Vector, Tag)> = Vec::new();
+        // In order, so that of equally good moves the same one is made each time.
         for (v, pairs) in of_vertex {
             let at = self.places[v as usize];
             let mut features: Vec<Feature> = Vec::new();
@@ -123,7 +124,7 @@ impl<F: Field> Shape<'_, F> {
             }
         }
         // Corners first, then the nearest.
-        moves.sort_unstable_by(|a, b| {
+        moves.sort_by(|a, b| {
             let rank = |m: &(f64, u32, Vector, Tag)| m.3 != Tag::Corner;
             rank(a).cmp(&rank(b)).then(a.0.total_cmp(&b.0)).then(a.1.cmp(&b.1))
         });

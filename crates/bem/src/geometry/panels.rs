@@ -12,6 +12,7 @@ use crate::geometry::image::{ITSELF, Image};
 use crate::geometry::images::Images;
 use crate::geometry::patch::Patch;
 use crate::geometry::triangle::{self, Triangle, Vec3};
+use crate::ordered;
 use crate::quadrature::sums::Rule;
 
 /// Panels of a tree's leaf.
@@ -290,7 +291,7 @@ impl Panels {
             };
             members.iter().map(term).sum()
         };
-        let mean = chosen.par_iter().map(potential).sum::<f64>() / chosen.len().max(1) as f64;
+        let mean = ordered::sum(&chosen, potential) / chosen.len().max(1) as f64;
         let density = 4.0 * std::f64::consts::PI / mean;
         // NaN, from panels without area, counts as 1.
         density.max(1.0)

@@ -1,5 +1,7 @@
 //! What images far away do to rows: smooth over the whole surface, beside fast sum and near field.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::Error;
@@ -7,6 +9,7 @@ use crate::geometry::far::FarImages;
 use crate::geometry::panels::Panels;
 use crate::geometry::share::Share;
 use crate::near::pairs::RowKind;
+use crate::ordered;
 use crate::quadrature::sums::Rule;
 use crate::space::Dofs;
 
@@ -23,24 +26,17 @@ pub(crate) fn coefficients(
     share: Option<&Share>,
     x: &[f64],
 ) -> Result<Vec<f64>, Error> {
-    let zeros = || vec![0.0; far.moments()];
-    let chunk = |mut moments: Vec<f64>, first: usize| {
+    let add = |own: Range<usize>, moments: &mut [f64]| {
         let mut charges = vec![0.0; rule.len()];
-        for i in first..panels.len().min(first + TOGETHER) {
+        for i in own {
             let put = |k: usize, charge: f64| charges[k] = charge;
             dofs.strengths(rule, (i, false), x, panels.areas()[i], put);
             let points = panels.points(rule, i).zip(&charges);
             let region = panels.region(i);
-            points.for_each(|((y, _), charge)| far.add_charge((&y, region), *charge, &mut moments));
+            points.for_each(|((y, _), charge)| far.add_charge((&y, region), *charge, moments));
         }
-        moments
     };
-    let both = |mut a: Vec<f64>, b: Vec<f64>| {
-        a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
-        a
-    };
-    let firsts = (0..panels.len()).into_par_iter().step_by(TOGETHER);
-    let mut moments = firsts.fold(zeros, chunk).reduce(zeros, both);
+    let mut moments = ordered::sums(0..panels.len(), TOGETHER, far.moments(), add);
     if let Some(share) = share {
         share.sum(&mut moments)?;
     }

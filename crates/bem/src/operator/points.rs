@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::potentials::WeightedPoints;
+use crate::ordered;
 use crate::quadrature::sums::Rule;
 
 /// Panels whose points are summed over at a time: coordinates and charges stay in a cache.
@@ -95,23 +96,14 @@ impl<'a> QuadraturePoints<'a> {
         add: impl Fn(&mut WeightedPoints, &mut [f64]) + Sync,
     ) -> Vec<f64> {
         let nodes = self.rule.len();
-        let zeros = || vec![0.0; count];
-        let add_panels = |mut sums: Vec<f64>, panels: Range<usize>| {
+        let add_panels = |panels: Range<usize>, sums: &mut [f64]| {
             let charges = &charges[panels.start * nodes..panels.end * nodes];
             let mut sources = WeightedPoints::default();
             let points = panels.flat_map(|i| self.of(i));
             points.zip(charges).for_each(|((x, _), q)| sources.push(&x, *q));
-            add(&mut sources, &mut sums);
-            sums
+            add(&mut sources, sums);
         };
-        let total = self.panels.total();
-        let chunks = (0..total).into_par_iter().step_by(CHUNK);
-        let chunks = chunks.map(|start| start..total.min(start + CHUNK));
-        let both = |mut a: Vec<f64>, b: Vec<f64>| {
-            a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
-            a
-        };
-        chunks.fold(zeros, add_panels).reduce(zeros, both)
+        ordered::sums(0..self.panels.total(), CHUNK, count, add_panels)
     }
 }
 

@@ -5,6 +5,8 @@
 //! own; for triangles near a point the closed form replaces what their quadrature points gave, so
 //! that values are as good next to the surface as far from it.
 
+use std::ops::Range;
+
 use mesh::Mesh;
 use rayon::prelude::*;
 
@@ -18,6 +20,7 @@ use crate::geometry::patch::Patch;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::curved_potentials::{self, Wanted};
 use crate::integrals::potentials::WeightedPoints;
+use crate::ordered;
 use crate::quadrature::modes;
 use crate::quadrature::remainder::Remainder;
 use crate::quadrature::sums::Rule;
@@ -571,27 +574,20 @@ pub(super) fn direct_sums(
     points: &[[f64; 3]],
     with_gradient: bool,
 ) -> (Vec<f64>, Vec<f64>) {
-    let components = if with_gradient { 3 * points.len() } else { 0 };
-    let zeros = || (vec![0.0; points.len()], vec![0.0; components]);
-    let mut sums = zeros();
-    let pieces: Vec<_> = places
-        .par_chunks(SOURCES)
-        .zip(strengths.par_chunks(SOURCES))
-        .fold(zeros, |(mut potential, mut gradient), (places, strengths)| {
-            let mut sources = WeightedPoints::default();
-            places.iter().zip(strengths).for_each(|(x, q)| sources.push(&Vec3::from(*x), *q));
-            sources.add_inverse_distances(points, &mut potential);
-            if with_gradient {
-                sources.add_gradients(points, &mut gradient);
-            }
-            (potential, gradient)
-        })
-        .collect();
-    for (potential, gradient) in pieces {
-        sums.0.iter_mut().zip(potential).for_each(|(sum, part)| *sum += part);
-        sums.1.iter_mut().zip(gradient).for_each(|(sum, part)| *sum += part);
-    }
-    sums
+    let components = if with_gradient { 4 } else { 1 };
+    let add = |own: Range<usize>, sums: &mut [f64]| {
+        let (potential, gradient) = sums.split_at_mut(points.len());
+        let mut sources = WeightedPoints::default();
+        let charges = places[own.clone()].iter().zip(&strengths[own]);
+        charges.for_each(|(x, q)| sources.push(&Vec3::from(*x), *q));
+        sources.add_inverse_distances(points, potential);
+        if with_gradient {
+            sources.add_gradients(points, gradient);
+        }
+    };
+    let mut potential = ordered::sums(0..places.len(), SOURCES, components * points.len(), add);
+    let gradient = potential.split_off(points.len());
+    (potential, gradient)
 }
 
 /// Adds potential and gradient of a point charge; one at the very place adds nothing.

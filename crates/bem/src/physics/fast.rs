@@ -68,7 +68,7 @@ impl Fast {
     ) -> Result<Self, Error> {
         let kinds = &system.rows.kinds;
         let group = options.ranks.as_ref().map(|ranks| Group::clone(&ranks.0));
-        let target = Target { backend: options.backend, gpu: options.gpu, group };
+        let target = Target { backend: options.backend()?, gpu: options.gpu, group };
         let (tolerance, increment) = (options.tolerance, options.quadrature_increment);
         let dofs = Dofs::Charges(system.density);
         let mut discretisation =

@@ -18,6 +18,7 @@ use crate::near::slopes::SlopePairs;
 use crate::near::{Entry, PairIntegrals};
 use crate::operator::far::{self, SeenFar};
 use crate::operator::points::QuadraturePoints;
+use crate::ordered;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::sums::Rule;
 use crate::space::{Density, Dofs};
@@ -279,9 +280,7 @@ impl<'a> WholeRows<'a> {
     fn times(&self, columns: &[&[f64]]) -> Result<Vec<Vec<f64>>, Error> {
         let (panels, n, rows) = (self.panels, self.panels.len(), self.chosen.len());
         let modes = columns.first().map_or(0, |x| x.len() / n.max(1));
-        let all = self.system.own(panels.total());
-        let add_panels = |mut sums: Vec<f64>, first: usize| {
-            let own = first..all.end.min(first + TOGETHER);
+        let add_panels = |own: Range<usize>, sums: &mut [f64]| {
             let entries = self.entries(own.clone(), modes);
             for (sums, x) in sums.chunks_exact_mut(rows.max(1)).zip(columns) {
                 let unknowns = own.clone().flat_map(|j| (0..modes).map(move |m| x[m * n + j % n]));
@@ -289,15 +288,9 @@ impl<'a> WholeRows<'a> {
                     sums.iter_mut().zip(entries).for_each(|(sum, entry)| *sum += entry * x);
                 }
             }
-            sums
         };
-        let zeros = || vec![0.0; columns.len() * rows];
-        let both = |mut a: Vec<f64>, b: Vec<f64>| {
-            a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
-            a
-        };
-        let firsts = all.clone().into_par_iter().step_by(TOGETHER);
-        let sums = firsts.fold(zeros, add_panels).reduce(zeros, both);
+        let all = self.system.own(panels.total());
+        let sums = ordered::sums(all, TOGETHER, columns.len() * rows, add_panels);
         let is_first = self.system.ranks.as_ref().is_none_or(|group| group.rank() == 0);
         let completed = |(c, x): (usize, &&[f64])| -> Result<Vec<f64>, Error> {
             let mut sums = sums[c * rows..(c + 1) * rows].to_vec();

@@ -1,6 +1,8 @@
 //! Images of surfaces in layers as points in one region see them: those near by themselves, those
 //! far away as one smooth potential.
 
+use std::ops::Range;
+
 use mesh::Mesh;
 use rayon::prelude::*;
 
@@ -10,10 +12,14 @@ use crate::geometry::far::FarImages;
 use crate::geometry::image::Image;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
+use crate::ordered;
 use crate::quadrature::sums::Rule;
 
 /// Degree of the rule whose points stand for a triangle far away.
 const DEGREE: usize = 4;
+
+/// Panels that one task works at a time.
+const TOGETHER: usize = 256;
 
 /// Images of the surfaces of a mesh for points in a region.
 #[derive(Clone, Debug)]
@@ -94,23 +100,20 @@ impl SeenImages {
         let Some(far) = &self.far else { return };
         let rule = Rule::of_degree(DEGREE);
         let panels = Panels::without_parts(mesh, |t| t < charges.total.len());
-        let zeros = || vec![0.0; far.images.moments()];
-        let add_panel = |mut moments: Vec<f64>, i: usize| {
+        let add_panel = |i: usize, moments: &mut [f64]| {
             let t = panels.triangles()[i] as usize;
             let (corners, region) = (charges.corners(t), self.near.region(t));
             for ((y, weight), node) in panels.points(rule, i).zip(rule.nodes()) {
                 let density = node.barycentric.iter().zip(corners).map(|(at, q)| at * q);
                 let charge = weight * density.sum::<f64>();
                 let y = far.scaled(&panels.unscaled(&y));
-                far.images.add_charge((&y, region), charge, &mut moments);
+                far.images.add_charge((&y, region), charge, moments);
             }
-            moments
         };
-        let both = |mut a: Vec<f64>, b: Vec<f64>| {
-            a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
-            a
+        let add = |own: Range<usize>, moments: &mut [f64]| {
+            own.for_each(|i| add_panel(i, moments));
         };
-        let moments = (0..panels.len()).into_par_iter().fold(zeros, add_panel).reduce(zeros, both);
+        let moments = ordered::sums(0..panels.len(), TOGETHER, far.images.moments(), add);
         let coefficients = far.images.coefficients(&moments);
         let potentials = values.potential.par_iter_mut().zip(points);
         potentials.for_each(|(value, x)| {

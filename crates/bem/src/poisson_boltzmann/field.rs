@@ -44,7 +44,7 @@ impl Screened {
             tolerance: self.fmm_tolerance,
             gradient: with_gradient,
             dipoles: true,
-            backend: self.options.backend,
+            backend: self.options.backend()?,
             gpu: self.options.gpu,
             ..fmm::Options::default()
         };

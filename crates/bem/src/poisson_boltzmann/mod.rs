@@ -136,7 +136,7 @@ pub fn poisson_boltzmann(
     let closeness = Closeness { reach: REACH, accuracy: 0.1 * options.tolerance.max(1e-10) };
     let correction = Correction::new(&panels, &nodes, &regions, closeness, progress)?;
     let unscreened = |places: &[[f64; 3]]| {
-        let backend = options.backend;
+        let backend = options.backend()?;
         let own = fmm::Options { dipoles: true, backend, tolerance, ..fmm::Options::default() };
         Ok(Plan::new(None, places, None, &fmm::Options { gpu: options.gpu, ..own })?)
     };
@@ -240,7 +240,7 @@ fn sum(
         kernel: regions.media[boundary.region].kernel(),
         gradient: true,
         dipoles: true,
-        backend: options.backend,
+        backend: options.backend()?,
         gpu: options.gpu,
         ..fmm::Options::default()
     };

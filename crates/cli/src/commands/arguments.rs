@@ -30,6 +30,13 @@ impl Several {
         on: backend::Args,
         work: impl Fn(&Ranks) -> Result<R, Failure> + Sync,
     ) -> Result<R, Failure> {
+        if self.gpus.is_some() && on.deterministic {
+            return Err(Failure::with_help(
+                Exit::Usage,
+                "--deterministic asks for sums that are added in a fixed order, and those on GPUs are not",
+                "leave out --gpus, or --deterministic",
+            ));
+        }
         if self.gpus.is_some() && matches!(on.backend, Backend::Cpu) {
             return Err(Failure::with_help(
                 Exit::Usage,
@@ -37,7 +44,7 @@ impl Several {
                 "leave one of the two out",
             ));
         }
-        Ranks::run(self.gpus.map(Gpus::count).transpose()?, work)
+        Ranks::run(self.gpus.map(Gpus::count).transpose()?, on.deterministic, work)
     }
 }
 
@@ -179,6 +186,7 @@ impl Solving {
             memory_limit: self.memory_limit.or_else(machine::available_memory),
             backend: self.on.resolve()?,
             gpu: self.on.gpu,
+            deterministic: self.on.deterministic,
             ..case.options.clone()
         })
     }

@@ -5,7 +5,7 @@ mod batch;
 mod completions;
 pub(crate) mod fastercap;
 mod fgt;
-mod fmm;
+pub(crate) mod fmm;
 mod import;
 mod info;
 mod mesh;

@@ -157,6 +157,14 @@ fn check_goal(args: &Args, case: &Case) -> Result<(), Failure> {
             "add --accuracy 1e-3, say, or solver.accuracy to the case",
         ));
     }
+    let by_the_clock = case.goal.as_ref().is_some_and(|goal| goal.max_seconds.is_some());
+    if args.solving.on.deterministic && by_the_clock {
+        return Err(Failure::with_help(
+            Exit::Usage,
+            "--deterministic asks for the same results each time, and a time limit ends where the machine has come to",
+            "leave out --max-time (solver.max_time in the case), or --deterministic",
+        ));
+    }
     Ok(())
 }
 
@@ -304,6 +312,7 @@ fn complete_among(
         problem,
         solution,
         requested: solving.on.backend,
+        deterministic: solving.on.deterministic,
         used: solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
         refinement: refinement.as_ref(),
         folder: path,

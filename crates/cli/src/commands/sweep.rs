@@ -483,6 +483,7 @@ impl Sweeping<'_> {
                 problem,
                 solution,
                 requested: self.args.solving.on.backend,
+                deterministic: self.args.solving.on.deterministic,
                 used: solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
                 refinement: None,
                 folder: self.path,

@@ -32,6 +32,10 @@ pub(crate) struct Args {
     /// Which GPU, as `farad info` numbers them
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) gpu: usize,
+    /// The same results to the bit each time, on the same machine with as many threads: on CPU
+    /// cores, since sums on GPUs are added in whatever order they come
+    #[arg(long)]
+    pub(crate) deterministic: bool,
 }
 
 impl Backend {
@@ -90,11 +94,22 @@ impl Args {
             Backend::Auto if ranks.are_threads() => Backend::Cuda,
             backend => backend,
         };
-        Self { backend, gpu }
+        Self { backend, gpu, ..self }
     }
 
     /// The library's name for the backend; a GPU that the user chose must exist.
     pub(crate) fn resolve(self) -> Result<fmm::Backend, Failure> {
+        if self.deterministic {
+            let wanted = match self.backend {
+                Backend::Auto | Backend::Cpu => fmm::Backend::Cpu,
+                Backend::Hybrid => fmm::Backend::Hybrid,
+                Backend::Cuda => fmm::Backend::Cuda,
+            };
+            return wanted.deterministic().map_err(|error| {
+                let help = "leave --backend out, or one of --deterministic and the GPU";
+                Failure::with_help(Exit::Usage, format!("--deterministic: {error}"), help)
+            });
+        }
         match self.backend {
             Backend::Auto => Ok(fmm::Backend::Auto),
             Backend::Cpu => Ok(fmm::Backend::Cpu),
@@ -131,7 +146,7 @@ impl Args {
         let of_molecules = case.molecules.iter().map(|molecule| 10 * size(&molecule.file));
         let read = case.mesh.as_ref().map_or(0, size);
         let is_large = || read + of_molecules.sum::<u64>() >= LARGE_MESH;
-        let wanted = self.backend == Backend::Auto && is_large();
+        let wanted = self.backend == Backend::Auto && !self.deterministic && is_large();
         let (interfaces, planes) =
             (!case.description.dielectrics.is_empty(), !case.description.planes.is_empty());
         let options = bem::SolveOptions { gpu: self.gpu, ..case.options.clone() };

@@ -66,3 +66,8 @@ fn kibibytes(file: &str, key: &str) -> Option<u64> {
 pub(crate) fn threads() -> usize {
     rayon::current_num_threads()
 }
+
+/// The vector instructions that the sums use.
+pub(crate) fn simd() -> &'static str {
+    simd::Level::chosen().name()
+}

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use comm::{Group, Operation};
+use comm::{Group, InOrder, Operation};
 
 use crate::terminal::exit::{Exit, Failure};
 
@@ -75,12 +75,16 @@ enum Members {
 
 impl Ranks {
     /// Runs `work` on all processes that were started together, or on `threads` of this one, and
-    /// returns what it makes of the first.
+    /// returns what it makes of the first. Sums of processes are added `in_order` if asked for.
     pub(crate) fn run<R: Send>(
         threads: Option<usize>,
+        in_order: bool,
         work: impl Fn(&Ranks) -> Result<R, Failure> + Sync,
     ) -> Result<R, Failure> {
-        let ranks = Ranks::join()?;
+        let mut ranks = Ranks::join()?;
+        if in_order {
+            ranks.group = ranks.group.take().map(|group| Arc::new(InOrder(group)) as Group);
+        }
         let Some(threads) = threads else { return work(&ranks) };
         if ranks.size() > 1 {
             return ranks.agree(Err(Failure::with_help(

@@ -210,7 +210,9 @@ impl Part {
 
 fn sums(squares: &[Square], [charges, even]: [&[f64]; 2]) -> [f64; 3] {
     let each = squares.par_iter().map(|square| square.of(charges, even));
-    each.reduce(|| [0.0; 3], |a, b| [0, 1, 2].map(|k| a[k] + b[k]))
+    // In their order: the same sums on any number of threads.
+    let each: Vec<[f64; 3]> = each.collect();
+    each.iter().fold([0.0; 3], |a, b| [0, 1, 2].map(|k| a[k] + b[k]))
 }
 
 /// A point of a triangle, and the normal there.

@@ -72,16 +72,9 @@ impl Counted<'_> {
     pub(super) fn of_grains(&self, top: &Top) -> (Vec<StageWork>, StageWork) {
         let tree = &self.essential.tree;
         let grains = top.grains.len();
-        let none = || vec![StageWork::default(); grains + 1];
-        let add = |mut work: Vec<StageWork>, (cell, more): (usize, StageWork)| {
+        let by_grain = |(cell, work): (usize, StageWork)| {
             let cell = &tree.cells[cell];
-            let grain = top.grain_of(code(cell.level, cell.place)).unwrap_or(grains);
-            work[grain].add(&more);
-            work
-        };
-        let sum = |mut work: Vec<StageWork>, more: Vec<StageWork>| {
-            work.iter_mut().zip(&more).for_each(|(work, more)| work.add(more));
-            work
+            (top.grain_of(code(cell.level, cell.place)).unwrap_or(grains), work)
         };
         let leaves = (0..self.lists.near.cells.len()).into_par_iter().map(|row| self.of_row(row));
         let sources = (0..tree.cells.len()).into_par_iter().filter_map(|cell| self.of_leaf(cell));
@@ -90,7 +83,10 @@ impl Counted<'_> {
         let levels = (1..tree.levels.len()).into_par_iter();
         let between = levels.flat_map_iter(|level| self.above(level));
         let all = leaves.chain(sources).chain(blocks).chain(between);
-        let mut work = all.fold(none, add).reduce(none, sum);
+        // Added in their order: who has which grains does not depend on threads.
+        let all: Vec<(usize, StageWork)> = all.map(by_grain).collect();
+        let mut work = vec![StageWork::default(); grains + 1];
+        all.iter().for_each(|(grain, more)| work[*grain].add(more));
         let above = work.pop().unwrap_or_default();
         (work, above)
     }

@@ -39,17 +39,16 @@ impl Norms {
     pub(super) fn add_near(&mut self, points: &PointSets<'_>, lists: &Lists) {
         let leaves = lists.near.cells.len();
         let picked = LEAVES.min(leaves);
-        let (near, targets) = (0..picked)
+        // Added in their order, for truncation numbers that do not depend on threads.
+        let each: Vec<(Self, f64)> = (0..picked)
             .into_par_iter()
             .map(|i| near_leaf(points, lists, (2 * i + 1) * leaves / (2 * picked), i as u64))
-            .reduce(Default::default, |(a, n), (b, m)| {
-                let sum = Norms {
-                    potential: a.potential + b.potential,
-                    gradient: a.gradient + b.gradient,
-                    second: a.second + b.second,
-                };
-                (sum, n + m)
-            });
+            .collect();
+        let (mut near, mut targets) = (Self::default(), 0.0);
+        for (norms, count) in &each {
+            near.join(norms);
+            targets += count;
+        }
         if targets > 0.0 {
             let scale = points.targets.1.len() as f64 / targets;
             self.potential += near.potential * scale;

@@ -2,7 +2,7 @@
 
 mod bench;
 mod eval;
-mod npy;
+pub(crate) mod npy;
 mod sum;
 
 use clap::Subcommand;

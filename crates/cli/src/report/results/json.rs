@@ -54,6 +54,10 @@ struct Backend {
     fallback: Option<String>,
     device: Option<String>,
     threads: usize,
+    /// Vector instructions of the processor.
+    simd: &'static str,
+    /// Whether the same run gives the same bits.
+    deterministic: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -324,6 +328,8 @@ impl Document {
                     None => machine::processor(),
                 },
                 threads: machine::threads(),
+                simd: machine::simd(),
+                deterministic: run.deterministic,
             },
             mesh: Mesh {
                 triangles: run.problem.mesh().triangles.len(),

@@ -55,6 +55,8 @@ pub(crate) struct Run<'a> {
     pub(crate) solution: &'a Solution,
     pub(crate) requested: Backend,
     pub(crate) used: Backend,
+    /// Whether all is the same to the bit each time.
+    pub(crate) deterministic: bool,
     /// How the mesh came about, if an accuracy was asked for.
     pub(crate) refinement: Option<&'a Refinement<'a>>,
     pub(crate) folder: &'a Path,
