@@ -151,8 +151,8 @@ pub trait Progress: Sync {
 /// Keeps answers, so that a solve that is cut short can go on from them.
 ///
 /// Equations are known by a number, which the same problem has whenever it is solved. What
-/// [`known`](Self::known) gives is where iterations start: it may be of any quality, since residuals
-/// are always taken anew. Solves with [`SolveOptions::ranks`] and dense ones keep nothing.
+/// [`known`](Self::known) gives is where iterations start: it may be of any quality, since
+/// residuals are always taken anew. Solves with [`SolveOptions::ranks`] and dense ones keep nothing.
 pub trait Keeper: Sync {
     /// The answer to these equations that was kept last.
     fn known(&self, equations: u64) -> Option<Vec<f64>>;

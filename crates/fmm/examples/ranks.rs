@@ -5,8 +5,9 @@
 //!
 //! Arguments: distribution, points, ranks, threads of each, sums, and if not cpu the backend, cuda
 //! or hybrid: ranks share the GPUs there are. In place of a distribution a file of points may be
-//! given, of float64 in NumPy's format, shape (n, 3), of which so many are taken. Charges are of random sign, the tolerance is 1e-5.
-//! Wall times are medians, of sums that alternate; the first of each is not counted.
+//! given, of float64 in NumPy's format, shape (n, 3), of which so many are taken. Charges are of
+//! random sign, the tolerance is 1e-5. Wall times are medians, of sums that alternate; the first
+//! of each is not counted.
 
 #![allow(clippy::print_stdout)] // a program
 
@@ -132,8 +133,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Points of a file as [`numpy.save`](https://numpy.org/doc/stable/reference/generated/numpy.save.html)
-/// writes them.
+/// Points of a file as `numpy.save` writes them.
 fn points_of_file(path: &str) -> Result<Vec<[f64; 3]>, Box<dyn Error>> {
     let bytes = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
     let header = bytes.get(8..10).ok_or("no file of NumPy")?;

@@ -88,8 +88,8 @@ impl<'a> Iteration<'a> {
         self.by_action.borrow().iter().map(|&by_action| by_action > than).collect()
     }
 
-    /// Solves for this column on from charges `x` until each conductor and interface meets its equations to the
-    /// tolerance relative to what acts on it, or as well as the fast sum lets it.
+    /// Solves for this column on from charges `x` until each conductor and interface meets its
+    /// equations to the tolerance relative to what acts on it, or as well as the fast sum lets it.
     pub(super) fn solve_on(
         &self,
         layer: &mut Layer,
