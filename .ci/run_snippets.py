@@ -12,7 +12,8 @@ Each document has a fresh folder, in which its blocks are taken in turn:
 - A command must succeed, unless a comment before the block says: <!-- exit code: 3 -->.
 - Other ```python blocks need PYTHON, with the package `farad`; commands that call python3 do not. All blocks of a document are run by one
   interpreter; a ```text block after one is what it prints. Without --python they are skipped, and a line says so.
-- A ```rust block must be in the file of this repository that the paragraph before it links to, line by line.
+- A ```rust block must be in the file of this repository that the text before it links to, line by line.
+- A block without a language is a drawing. Any other block must be a file.
 
 Only the standard library is needed.
 """
@@ -138,27 +139,30 @@ class Document:
 
     def run(self):
         before = 0
-        tolerance = 0.01
         blocks = list(FENCE.finditer(self.text))
         for i, match in enumerate(blocks):
             language, content = match.groups()
             lead = self.text[before : match.start()]
             before = match.end()
+            name = FILE.search(lead.rstrip() + "\n")
+            printed = ""
+            if language == "python" and i + 1 < len(blocks) and blocks[i + 1][1] == "text":
+                printed = blocks[i + 1][2]
+                lead += self.text[match.end() : blocks[i + 1].start()]
             settings = dict(COMMENT.findall(lead))
-            tolerance = float(settings["tolerance"]) / 100 if "tolerance" in settings else 0.01
+            tolerance = float(settings.get("tolerance", 1)) / 100
             code = int(settings.get("exit code", 0))
-            following = blocks[i + 1] if i + 1 < len(blocks) else None
             try:
-                name = FILE.search(lead.rstrip() + "\n")
                 if name:
                     (self.folder / name[1]).write_text(content, encoding="utf-8")
                 elif language == "console":
                     self.console(content, code, tolerance)
                 elif language == "python":
-                    printed = following.group(2) if following and following.group(1) == "text" else ""
                     self.snippet(self.text[: match.start(2)].count("\n"), content, printed, tolerance)
                 elif language == "rust":
                     self.excerpt(lead, content)
+                elif language not in ("", "text"):
+                    raise Wrong(f"a {language} block must be a file: a line with its name in backquotes and a colon before it")
             except Wrong as wrong:
                 line = self.text[: match.start()].count("\n") + 1
                 raise Wrong(f"{os.path.relpath(self.path, ROOT)}:{line}: {wrong}") from None
