@@ -16,9 +16,15 @@ myst_enable_extensions = ["dollarmath", "amsmath"]
 myst_heading_anchors = 5
 html_theme = "furo"
 html_title = "Farad"
+html_show_copyright = False
+html_static_path = ["book"]
+html_css_files = ["book.css"]
+highlight_language = "text"  # of blocks that name none: drawings and output
 exclude_patterns = ["performance/*"]
 
 DOCS = Path(__file__).resolve().parent
+FENCED_OR_HEADING = re.compile(r"^```.*?^```|^# .*?$", re.MULTILINE | re.DOTALL)
+ANY_FENCED_OR_HEADING = re.compile(r"^```.*?^```|^#+ ", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[([^\]\n]*)\]\((\.\./[^)\s#]*\.md)\)")
 
 
@@ -34,5 +40,15 @@ def _outer_documents_are_downloads(app, name, source):
     source[0] = LINK.sub(link, source[0])
 
 
+def _one_title(app, name, source):
+    """A document with several headings of the first level would be several in the list of contents."""
+    titles = [part for part in FENCED_OR_HEADING.findall(source[0]) if part.startswith("#")]
+    if len(titles) > 1:
+        first, rest = source[0].split(titles[0], 1)
+        lower = ANY_FENCED_OR_HEADING.sub(lambda part: "#" * part[0].startswith("#") + part[0], rest)
+        source[0] = first + titles[0] + lower
+
+
 def setup(app):
+    app.connect("source-read", _one_title)
     app.connect("source-read", _outer_documents_are_downloads)
