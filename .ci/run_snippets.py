@@ -1,4 +1,4 @@
-"""Runs what docs/first-ten-minutes.md and docs/tutorials/*.md tell the reader to do, and compares what is printed.
+"""Runs what PAGES of docs/ tell the reader to do, and compares what is printed.
 
     python3 .ci/run_snippets.py FARAD [--python PYTHON] [DOCUMENT ...]
 
@@ -32,6 +32,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+PAGES = ["first-ten-minutes.md", "messages.md", "rust.md", "tutorials/*.md"]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"(?:^|\n\n)`([\w.-]+)`:\n*$")
 COMMENT = re.compile(r"<!-- (tolerance|exit code): ([\d.]+)(?: %)? -->")
@@ -231,6 +232,7 @@ class Document:
             raise Wrong("a Rust block needs a link to the file that has it, in the text before it")
         source = (self.path.parent / links[-1]).resolve()
         lines = textwrap.dedent(source.read_text(encoding="utf-8")).splitlines()
+        lines = [line.strip().removeprefix("//! ") for line in lines]
         lines = [line.strip() for line in lines]
         block = [line.strip() for line in content.strip().splitlines()]
         if not any(lines[i : i + len(block)] == block for i in range(len(lines))):
@@ -244,7 +246,7 @@ def main():
     parser.add_argument("--python", type=lambda path: Path(path).absolute(), help="an interpreter that has the package farad")
     parser.add_argument("documents", nargs="*", type=lambda path: Path(path).resolve(strict=True))
     arguments = parser.parse_intermixed_args()
-    documents = arguments.documents or [ROOT / "docs" / "first-ten-minutes.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+    documents = arguments.documents or [path for pages in PAGES for path in sorted((ROOT / "docs").glob(pages))]
     failed = False
     for path in documents:
         started = time.monotonic()
