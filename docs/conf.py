@@ -22,6 +22,12 @@ html_css_files = ["book.css"]
 highlight_language = "text"  # of blocks that name none: drawings and output
 exclude_patterns = ["performance/*"]
 
+CONTENTS = {
+    "First steps": ["first-ten-minutes", "user-guide"],
+    "Tutorials": [f"tutorials/{name}" for name in "bus qubit touch mems protein membrane own-solver own-fmm".split()],
+    "Reference": ["case-file", "results", "report", "messages", "python", "rust", "clusters"],
+    "Background": ["math", "validation", "reliability", "performance", "experiments"],
+}
 DOCS = Path(__file__).resolve().parent
 FENCED_OR_HEADING = re.compile(r"^```.*?^```|^# .*?$", re.MULTILINE | re.DOTALL)
 ANY_FENCED_OR_HEADING = re.compile(r"^```.*?^```|^#+ ", re.MULTILINE | re.DOTALL)
@@ -40,6 +46,13 @@ def _outer_documents_are_downloads(app, name, source):
     source[0] = LINK.sub(link, source[0])
 
 
+def _contents(app, name, source):
+    """The list of contents is added here to index.md, which GitHub would show as code."""
+    if name == "index":
+        for caption, pages in CONTENTS.items():
+            source[0] += f"\n```{{toctree}}\n:caption: {caption}\n:hidden:\n\n" + "\n".join(pages) + "\n```\n"
+
+
 def _one_title(app, name, source):
     """A document with several headings of the first level would be several in the list of contents."""
     titles = [part for part in FENCED_OR_HEADING.findall(source[0]) if part.startswith("#")]
@@ -50,5 +63,6 @@ def _one_title(app, name, source):
 
 
 def setup(app):
+    app.connect("source-read", _contents)
     app.connect("source-read", _one_title)
     app.connect("source-read", _outer_documents_are_downloads)
