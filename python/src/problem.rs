@@ -144,7 +144,8 @@ impl Choices {
         ];
         let mut backend = backend(&self.backend)?;
         if self.deterministic {
-            let refused = |error: fmm::Error| Failure::input(format!("deterministic=True: {error}"));
+            let refused =
+                |error: fmm::Error| Failure::input(format!("deterministic=True: {error}"));
             backend = backend.deterministic().map_err(refused)?;
         }
         Ok(Options {
