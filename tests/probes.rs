@@ -148,5 +148,6 @@ fn all_time_is_in_listed_parts() {
     // What is not listed: reading the case, the start of threads, checks of the folder.
     assert!(parts > 0.85 * seconds("total"), "{times:?}");
     assert!(parts < 1.05 * seconds("total") + 0.02, "{times:?}");
-    assert!(seconds("evaluation") > 0.1 * seconds("total"), "{times:?}");
+    let besides = seconds("total") - seconds("error_estimate");
+    assert!(seconds("evaluation") > 0.1 * besides, "{times:?}");
 }

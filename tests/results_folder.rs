@@ -156,7 +156,7 @@ fn results_json_has_every_key_of_its_schema() {
         assert_eq!(results["solver"], json!({ "method": method, "density": "constant" }));
         assert_eq!(results["backend"]["threads"], 1);
         let expected = [
-            ("/backend", "device fallback requested threads used"),
+            ("/backend", "deterministic device fallback requested simd threads used"),
             ("/mesh", "conductors triangles unit"),
             ("/mesh/conductors/0", "area_m2 closed name triangles"),
             (
