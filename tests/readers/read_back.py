@@ -34,7 +34,7 @@ EPSILON_0 = 8.8541878188e-12  # F/m, CODATA 2022
 
 KEYS = {
     "": "schema status warnings program case title case_text files backend mesh media refinement capacitance reductions sensitivities films charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
-    "backend": "requested used fallback device threads",
+    "backend": "requested used fallback device threads simd deterministic",
     "mesh": "triangles unit conductors",
     "capacitance": "conductors columns maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry maxwell_farad_error mutual_farad_error maxwell_over_4pi_eps0_error",
     "solver": "method density",
