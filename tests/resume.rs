@@ -13,13 +13,6 @@ use crate::support::{Ended, Workplace};
 /// What a run is asked to solve to.
 const TOLERANCE: f64 = 1e-7;
 
-/// How far results that are the same to the tolerance may differ,
-const SAME: f64 = 10.0 * TOLERANCE;
-
-/// and those of runs that refine a mesh, as a share of the accuracy: where two triangles have
-/// nearly as much to gain, the last digits decide which is refined, and the mesh is another one.
-const REFINED: f64 = 1e-2;
-
 /// A run without interruption, what it takes, and numbers of its results.
 struct Whole<'a> {
     place: &'a Workplace,
@@ -28,8 +21,8 @@ struct Whole<'a> {
     seconds: f64,
     numbers: Vec<f64>,
     files: Vec<String>,
-    /// How far results may differ, relative to the largest number.
-    most: f64,
+    /// What it was solved to, relative to the largest number: results may differ by that.
+    tolerance: f64,
 }
 
 /// What became of runs that were killed.
@@ -78,14 +71,15 @@ fn numbers(results: &Value) -> Vec<f64> {
 
 impl<'a> Whole<'a> {
     fn new(place: &'a Workplace, command: &str, folder: &'static str) -> Self {
-        let of_accuracy = |(_, accuracy): (&str, &str)| REFINED * accuracy.parse::<f64>().unwrap();
-        let most = command.split_once("--accuracy ").map_or(SAME, of_accuracy);
         let command = format!("{command} -o {folder} --checkpoint-interval 0 -q --backend cpu");
         let begun = Instant::now();
         place.must(&command);
         let seconds = begun.elapsed().as_secs_f64();
-        let numbers = numbers(&place.json(&format!("{folder}/results.json")));
-        Self { place, seconds, numbers, files: place.list(folder), command, folder, most }
+        let results = place.json(&format!("{folder}/results.json"));
+        // It follows from an accuracy, where one is asked for.
+        let tolerance = results["accuracy"]["solver_tolerance"].as_f64().unwrap_or(TOLERANCE);
+        let (numbers, files) = (numbers(&results), place.list(folder));
+        Self { place, seconds, numbers, files, command, folder, tolerance }
     }
 
     /// Where the run keeps what it has found.
@@ -140,7 +134,7 @@ impl<'a> Whole<'a> {
             }
             tally.worst = tally.worst.max(self.finish());
         }
-        assert!(tally.worst < self.most, "{}: {tally:?}", self.command);
+        assert!(tally.worst < self.tolerance, "{}: {tally:?}", self.command);
         tally
     }
 }
@@ -220,7 +214,7 @@ impl Whole<'_> {
             told += usize::from(ended.stderr.contains("damaged"));
             let found = numbers(&self.place.json(&format!("{}/results.json", self.folder)));
             for (a, b) in found.iter().zip(&self.numbers) {
-                assert!((a - b).abs() <= self.most * self.numbers[0].abs(), "{a} {b}");
+                assert!((a - b).abs() <= self.tolerance * self.numbers[0].abs(), "{a} {b}");
             }
         }
         told
@@ -280,7 +274,7 @@ fn what_is_kept_is_of_the_same_inputs_and_whole() {
     }
     let ended = place.must(&loud);
     assert!(ended.stderr.contains("damaged"), "{}", ended.stderr);
-    assert!(whole.finish() < whole.most);
+    assert!(whole.finish() < whole.tolerance);
     // There is nothing any more.
     assert!(place.must(&loud).stderr.contains("nothing to go on from"));
 }
@@ -301,7 +295,7 @@ fn a_signal_has_the_run_kept_and_a_new_run_begins_anew() {
     assert!(kept.is_empty(), "{kept:?}");
     if ended.code == 7 && !whole.kept().is_empty() {
         assert!(whole.kept().iter().any(|name| name.starts_with("charges-")));
-        assert!(whole.finish() < whole.most);
+        assert!(whole.finish() < whole.tolerance);
     }
     signalled(&whole).fails(7, &["interrupted"]);
     let ended = place.must(&whole.command.replace(" -q", ""));
@@ -323,5 +317,5 @@ fn the_second_run_in_a_folder_is_told_whose_it_is() {
     first.kill().unwrap();
     first.wait().unwrap();
     // A dead one is in nobody's way.
-    assert!(whole.finish() < whole.most);
+    assert!(whole.finish() < whole.tolerance);
 }

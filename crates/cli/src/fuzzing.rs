@@ -91,4 +91,6 @@ fn in_file<T, E: Debug>(name: &str, bytes: &[u8], read: impl Fn(&Path) -> Result
     if written.is_ok() {
         drop(read(&folder.join(name)));
     }
+    // A file that stays is in nobody's way.
+    let _ = std::fs::remove_dir_all(folder);
 }

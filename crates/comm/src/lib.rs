@@ -144,6 +144,23 @@ pub fn once<T: Send + Sync + 'static>(
     value.downcast().map_err(|_| Error::Value { rank: 0 })
 }
 
+/// The same of what may fail to be made: with its error on the rank that tried, and without one on
+/// those that would have had it too. Collective.
+///
+/// # Errors
+/// As [`once`].
+pub fn try_once<T: Send + Sync + 'static, E>(
+    group: &dyn Communicator,
+    make: impl FnOnce() -> Result<T, E>,
+) -> Result<Result<Arc<T>, Option<E>>, Error> {
+    let mut failed = None;
+    let made = once(group, || make().map(Arc::new).map_err(|error| failed = Some(error)).ok());
+    if failed.is_some() {
+        return Ok(Err(failed));
+    }
+    Ok(Option::clone(&*made?).ok_or(None))
+}
+
 /// Ends in an error on all ranks if any rank has one: with that of the first such rank. Collective.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ mod checks;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use comm::{Error, once, run};
+use comm::{Error, once, run, try_once};
 
 #[test]
 fn ranks_have_what_is_asked_of_all() {
@@ -32,6 +32,14 @@ fn a_value_is_made_once_and_had_by_all() {
     // By the first; in one place, which nobody else holds.
     assert!(all.iter().all(|value| **value == 0 && Arc::ptr_eq(value, &all[0])));
     assert_eq!(Arc::strong_count(&all[0]), 4);
+}
+
+#[test]
+fn what_fails_to_be_made_has_its_error_where_it_was_tried() {
+    let all = run(3, |rank| try_once::<u8, _>(&**rank, || Err("no")).unwrap());
+    assert_eq!(all, [Err(Some("no")), Err(None), Err(None)]);
+    let all = run(3, |rank| try_once(&**rank, || Ok::<_, ()>(rank.rank())).unwrap());
+    assert!(all.iter().all(|made| made.as_deref() == Ok(&0)));
 }
 
 #[test]

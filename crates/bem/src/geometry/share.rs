@@ -266,16 +266,13 @@ where
     E: From<Error> + ToString,
 {
     let Some(group) = group else { return make().map(Arc::new) };
-    let mut error = None;
-    let made =
-        comm::once(&**group, || make().map(Arc::new).map_err(|failed| error = Some(failed)).ok());
-    let told = match error {
-        Some(error) => Err(error),
-        None => made.map_err(|error| lost(error).into()),
+    let own = match comm::try_once(&**group, make) {
+        Ok(Err(Some(error))) => Err(error),
+        Ok(made) => Ok(made.ok()),
+        Err(error) => Err(lost(error).into()),
     };
-    let made = agreed(Some(group), told)?;
-    // Where there is none, the agreement ended in its error.
-    Option::clone(&made).ok_or_else(|| lost(comm::Error::Value { rank: 0 }).into())
+    // Where there is none, the rank that tried has an error, and the agreement ends in it.
+    agreed(Some(group), own)?.ok_or_else(|| lost(comm::Error::Value { rank: 0 }).into())
 }
 
 /// A rank's own result, unless another one's of its group is an error. Collective.

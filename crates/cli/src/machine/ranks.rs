@@ -249,18 +249,13 @@ impl Ranks {
         make: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<Arc<T>, Failure> {
         let Some(group) = self.group() else { return make().map(Arc::new) };
-        let mut failed = None;
-        let made = comm::once(&**group, || {
-            make().map(Arc::new).map_err(|failure| failed = Some(failure)).ok()
-        });
-        let own = match failed {
-            Some(failure) => Err(failure),
-            None => made.map_err(|error| self.lost(error)),
-        };
-        // The others end with the code of the one that failed.
-        let missing = || Failure { exit: Exit::Usage, report: None };
-        let own = own.and_then(|made| Option::clone(&made).ok_or_else(missing));
-        self.agree(own)
+        self.agree(match comm::try_once(&**group, make) {
+            Ok(Ok(made)) => Ok(made),
+            Ok(Err(Some(failure))) => Err(failure),
+            // It ends with the code of the one that failed.
+            Ok(Err(None)) => Err(Failure { exit: Exit::Usage, report: None }),
+            Err(error) => Err(self.lost(error)),
+        })
     }
 
     /// Has the rank that knows why all fail tell it before any of them ends: a launcher kills the
