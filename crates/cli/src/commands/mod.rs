@@ -9,6 +9,7 @@ pub(crate) mod fmm;
 mod import;
 mod info;
 mod mesh;
+mod passed;
 mod report;
 mod solve;
 mod study;

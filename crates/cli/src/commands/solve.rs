@@ -8,17 +8,17 @@ use std::time::Instant;
 
 use bem::Keeper;
 use comm::Group;
-use farad::{Attained, Ended, Level, Of, Passed, Problem, Solution, Solver, Way};
-use serde::{Deserialize, Serialize};
+use farad::{Attained, Ended, Level, Of, Problem, Solution, Solver};
 
 use super::arguments::{Resuming, Several, Solving, parse_accuracy, parse_positive};
+use super::passed::{Meshes, told};
 use crate::case::problem;
 use crate::case::{Case, Format, Overrides, Viewer, VtkMode, parse_of};
 use crate::machine::backend::Backend;
 use crate::machine::ranks::Ranks;
 use crate::report::page;
 use crate::report::results::{self, Checkpoint, Document, Folder, Refinement, Run, stage_piece};
-use crate::report::units::{self, prefix};
+use crate::report::units;
 use crate::report::warnings::{self, Warning};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
@@ -386,94 +386,6 @@ fn solve_to_goal<'a>(
     }))
 }
 
-/// Meshes on the way to an accuracy, each a part of the run for which charges are kept.
-struct Meshes<'a> {
-    kept: Option<&'a Checkpoint>,
-    output: &'a Output,
-    passed: usize,
-}
-
-/// [`Passed`] in a checkpoint, but for its numbers.
-#[derive(Serialize, Deserialize)]
-struct SentMesh {
-    triangles: usize,
-    worst: String,
-    unit: String,
-    /// So many pairs of a value and its bar come before the sides.
-    values: usize,
-}
-
-impl<'a> Meshes<'a> {
-    /// Those that an earlier run has passed, but for the last of them: it is the result where the
-    /// next mesh fails, and its charges are known.
-    fn begin(kept: Option<&'a Checkpoint>, output: &'a Output) -> (Vec<Passed>, Self) {
-        let read = |k: usize| {
-            let (mesh, numbers) = kept?.take(&mesh_name(k))?;
-            passed_of(mesh, &numbers)
-        };
-        let mut passed: Vec<Passed> = (0..).map_while(read).collect();
-        passed.pop();
-        for mesh in &passed {
-            output.note(&format!("{}, as found before", told(&mesh.level)));
-        }
-        if let Some(kept) = kept {
-            kept.begin(passed.len(), passed.len());
-        }
-        let way = Self { kept, output, passed: passed.len() };
-        (passed, way)
-    }
-}
-
-impl Way for Meshes<'_> {
-    fn reached(&mut self, level: &Level, _: &Solution) {
-        self.output.note(&told(level));
-    }
-
-    fn passed(&mut self, mesh: &Passed) {
-        let Some(kept) = self.kept else { return };
-        let Level { triangles, worst, value, bar, unit, relative, tolerance, seconds } =
-            &mesh.level;
-        let (worst, unit) = (worst.clone(), (*unit).to_owned());
-        let sent = SentMesh { triangles: *triangles, worst, unit, values: mesh.numbers.len() };
-        let of_level = [value, bar, relative, tolerance, seconds].map(|number| *number);
-        let of_mesh = [mesh.stretch, mesh.elapsed, mesh.share];
-        let sides = mesh.gains.iter();
-        let sides = sides.flat_map(|&((a, b), gain)| [f64::from(a), f64::from(b), gain]);
-        let numbers: Vec<f64> = of_level
-            .into_iter()
-            .chain(of_mesh)
-            .chain(mesh.numbers.as_flattened().iter().copied())
-            .chain(sides)
-            .collect();
-        kept.put(&mesh_name(self.passed), &sent, &numbers);
-        self.passed += 1;
-        // The charges on the mesh itself are where the next run begins.
-        kept.begin(self.passed, self.passed - 1);
-    }
-}
-
-fn mesh_name(mesh: usize) -> String {
-    format!("mesh-{mesh}")
-}
-
-/// What [`Way::passed`] has kept.
-fn passed_of(mesh: SentMesh, numbers: &[f64]) -> Option<Passed> {
-    let SentMesh { triangles, worst, unit, values } = mesh;
-    let (&[value, bar, relative, tolerance, seconds], rest) = numbers.split_first_chunk()?;
-    let (&[stretch, elapsed, share], rest) = rest.split_first_chunk()?;
-    let (numbers, sides) = rest.split_at_checked(values.checked_mul(2)?)?;
-    let unit = farad::unit_named(&unit)?;
-    let side = |&[a, b, gain]: &[f64; 3]| ((a as u32, b as u32), gain);
-    Some(Passed {
-        level: Level { triangles, worst, value, bar, unit, relative, tolerance, seconds },
-        numbers: numbers.as_chunks::<2>().0.to_vec(),
-        stretch,
-        elapsed,
-        share,
-        gains: sides.as_chunks::<3>().0.iter().map(side).collect(),
-    })
-}
-
 /// Who keeps charges, if anybody does.
 fn keeper(kept: Option<&Checkpoint>) -> Option<&dyn Keeper> {
     kept.map(|kept| kept as &dyn Keeper)
@@ -485,21 +397,6 @@ pub(super) fn saved(kept: Option<&Checkpoint>, failure: Failure) -> Failure {
         Some(kept) => kept.save(failure),
         None => failure,
     }
-}
-
-/// What a mesh gave, in a line.
-fn told(level: &Level) -> String {
-    let triangles = units::count(level.triangles as u64);
-    let scale = if level.unit == "F" { prefix(level.value) } else { prefix(1.0) };
-    format!(
-        "{triangles} triangles: {} = {} {}{}, {:.1e} ({})",
-        level.worst,
-        units::with_bar(level.value / scale.factor, Some(level.bar / scale.factor)),
-        scale.symbol,
-        level.unit,
-        level.relative,
-        units::duration(level.seconds),
-    )
 }
 
 /// What was reached of an accuracy, and why no more.
