@@ -25,7 +25,7 @@ exclude_patterns = ["performance/*"]
 CONTENTS = {
     "First steps": ["first-ten-minutes", "user-guide"],
     "Tutorials": [f"tutorials/{name}" for name in "bus qubit touch mems protein membrane own-solver own-fmm".split()],
-    "Reference": ["case-file", "results", "report", "messages", "python", "rust", "clusters"],
+    "Reference": ["case-file", "results", "report", "messages", "messages-reference", "python", "rust", "clusters"],
     "Background": ["math", "validation", "reliability", "performance", "experiments"],
 }
 DOCS = Path(__file__).resolve().parent
