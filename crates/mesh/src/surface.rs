@@ -239,6 +239,9 @@ mod tests {
         let mut mesh = triangle();
         mesh.memberships[0].push(0);
         assert!(matches!(mesh.validate(), Err(InvalidMesh::GroupIndex { .. })));
+        let mut mesh = triangle();
+        mesh.patches = Some(Patches { order: 2, nodes: Vec::new() });
+        assert!(matches!(mesh.validate(), Err(InvalidMesh::Patches { triangles: 1 })));
     }
 
     /// A mesh made by hand, without the arrays of groups: not valid, but no reason to panic.

@@ -205,6 +205,13 @@ fn what_is_in_no_group_can_be_one_conductor() {
         matches!(&twice[0], Error::GroupTwice { group, .. } if group == UNGROUPED),
         "{twice:?}"
     );
+    // All of one body in the groups of both conductors.
+    let mut shared = mesh.clone();
+    shared.memberships.push(vec![0, 1]);
+    shared.membership.fill(shared.memberships.len() as u32 - 1);
+    let requests = [request("a", &["left"]), request("b", &["right"])];
+    let found = assign(&shared, &requests, &[]).unwrap_err();
+    assert!(matches!(found[0], Error::Shared { triangle: 0, .. }), "{found:?}");
     mesh.groups.clear();
     mesh.memberships.truncate(1);
     mesh.membership.fill(0);

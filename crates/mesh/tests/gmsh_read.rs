@@ -48,6 +48,9 @@ fn every_format_of_gmsh_gives_the_same_mesh() {
     assert_eq!((report.version.as_str(), report.encoding), ("4.1", Encoding::Ascii));
     assert_eq!(report.elements, [("2-node line".into(), 2), ("3-node triangle".into(), 28)]);
     assert_eq!(report.reversed, 14);
+    let turned =
+        "14 elements are turned over, since their physical groups take them with a negative sign";
+    assert_eq!(report.notes, [turned]);
     let expected = content(&expected);
     for name in [
         "v22",
@@ -165,6 +168,14 @@ fn repetition_for_another_group_is_no_duplicate() {
         (&[0, 1][..], &[0, 1][..], &[0][..])
     );
     assert_eq!(Report::of(&mesh).unwrap().defects.duplicates.len(), 1);
+    // The other way around in the second group.
+    let (_, report) = with("1 2 2 5 1 10 20 30\n2 2 2 6 1 10 30 20\n");
+    assert_eq!(
+        report.notes,
+        [
+            "1 element is in one physical group with the surface's orientation and in another against it; the first counts"
+        ]
+    );
     // Different entities: two surfaces in one place.
     let (mesh, report) = with("1 2 2 5 1 10 20 30\n2 2 2 6 2 10 20 30\n");
     assert_eq!((mesh.triangles.len(), report.repeated_for_groups), (2, 0));
@@ -321,6 +332,16 @@ fn binary_two(big: bool) -> Vec<u8> {
     }
     file.extend(b"\n$EndElements\n");
     file
+}
+
+#[test]
+fn polygons_of_binary_files_are_refused() {
+    let mut file = binary_two(false);
+    // The type of the elements; a polygon of Gmsh has as many nodes as it likes.
+    let at = file.windows(10).position(|w| w == b"$Elements\n").unwrap() + 12;
+    file[at..at + 4].copy_from_slice(&34i32.to_le_bytes());
+    let error = gmsh::parse(&file).unwrap_err().to_string();
+    assert!(error.contains("a polygon has no fixed number of nodes"), "{error}");
 }
 
 #[test]

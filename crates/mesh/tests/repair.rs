@@ -250,6 +250,9 @@ fn cavities_that_go_through_the_surface_are_opened_or_left_out() {
 fn what_cannot_be_repaired_is_named() {
     let mesh = Mesh { memberships: vec![vec![]], ..Mesh::default() };
     assert!(matches!(repair(mesh, &Options::default()), Err(Error::Empty { .. })));
+    let mut curved = sphere(1.0, 72);
+    curved.patches = Some(mesh::Patches::straight(&curved, 2));
+    assert!(matches!(repair(curved, &Options::default()), Err(Error::Curved)));
     let plate = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution: Resolution::Elements(8) };
     let error = repair(plate.build().unwrap(), &Options::default()).unwrap_err();
     assert!(error.to_string().contains("the surface is open at 8 edges"), "{error}");
@@ -263,6 +266,35 @@ fn what_cannot_be_repaired_is_named() {
     assert!(error.to_string().contains("open at 7 edges"), "{error}");
     let action = Action { what: What::Hole, count: 2, place: [0.5, 1.0, 2.0] };
     assert_eq!(action.to_string(), "closed 2 holes (first at (0.5, 1, 2))");
+}
+
+/// What is left after a repair is told in these words, also where no repair leaves it.
+#[test]
+fn faults_say_what_is_wrong() {
+    let first = |mesh: &Mesh| faults(mesh).first().map(ToString::to_string).unwrap_or_default();
+    assert_eq!(
+        first(&Mesh { memberships: vec![vec![]], ..Mesh::default() }),
+        "no triangle is left that encloses anything"
+    );
+    let all =
+        |mesh: &Mesh| faults(mesh).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let ball = sphere(1.0, 72);
+    let [a, b, _] = ball.triangles[0];
+    let mut twice = ball.clone();
+    push(&mut twice, ball.triangles[0]);
+    assert!(all(&twice).contains("3 edges have more than two triangles"), "{}", all(&twice));
+    assert!(all(&twice).contains("1 triangle lies on another"), "{}", all(&twice));
+    let mut thin = ball.clone();
+    push(&mut thin, [a, a, b]);
+    assert!(all(&thin).contains("triangle has no area"), "{}", all(&thin));
+    let both = with(ball.clone(), &ball, [0.5, 0.1, 0.2]);
+    assert!(all(&both).contains("pairs of triangles go through each other"), "{}", all(&both));
+    let inward = turned(ball.clone());
+    assert!(all(&inward).contains("20 triangles face into the solid"), "{}", all(&inward));
+    let mut one = ball;
+    one.triangles[0].swap(0, 1);
+    let part = "the surface has one side only: normals flip at 3 edges";
+    assert!(all(&one).contains(part), "{}", all(&one));
 }
 
 proptest! {

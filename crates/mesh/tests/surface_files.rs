@@ -312,6 +312,11 @@ fn what_is_no_file_is_not_read() {
         assert!(message.contains("is not a file but a device or a pipe"), "{message}");
     }
     assert!(files::read(&folder.join("x.vert")).is_err());
+    let of_folder = folder.join("folder.stl");
+    std::fs::create_dir_all(&of_folder).unwrap();
+    let message = files::read(&of_folder).unwrap_err().to_string();
+    let part = "is not a file but a folder; surfaces and atoms are read from files alone";
+    assert!(message.contains(part), "{message}");
 }
 
 #[test]
@@ -339,7 +344,13 @@ fn off_allows_what_programs_write() {
     assert_eq!(mesh.triangles, [[0, 1, 3], [1, 2, 3]]);
     assert_eq!(mesh.vertices.len(), 4);
     assert_eq!(reading.elements, [("quadrangle".into(), 1), ("line or point".into(), 1)]);
-    assert_eq!(reading.notes.len(), 2);
+    assert_eq!(
+        reading.notes,
+        [
+            "1 quadrangle is split along its shorter diagonal",
+            "1 face of less than three corners is left out"
+        ]
+    );
 }
 
 /// Contents of a format and parts of the messages that refuse them.
@@ -409,8 +420,26 @@ fn errors_in_ply_name_the_line_and_what_was_expected() {
             "line 3: triangle strips are not read",
         ),
         ("ply\nelement vertex 1\n", "line 2: the file ends"),
+        ("ply\nelement vertex 1\nend_header\n", "the header has no line \"format ...\""),
+        ("ply\nformat ascii 1.0\nend_header\n", "there is no element \"vertex\""),
+        (
+            "ply\nformat ascii 1.0\nelement face 1\nelement vertex 3\nend_header\n",
+            "the faces come before the vertices, which must come first",
+        ),
+        (
+            "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nelement face 1\nend_header\n",
+            "the element \"vertex\" must have one property \"y\" that is a number",
+        ),
+        (
+            "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n\
+             element face 1\nproperty int vertex_indices\nend_header\n",
+            "the element \"face\" must have one list of whole numbers \"vertex_indices\"",
+        ),
     ];
     all_refused(Format::Ply, &cases);
+    let endless = format!("ply\nformat ascii 1.0\n{}", "comment\n".repeat(200_000));
+    let message = refused(Format::Ply, endless);
+    assert!(message.contains("the header does not end; it must have a line"), "{message}");
 }
 
 #[test]

@@ -367,4 +367,11 @@ mod tests {
             assert_eq!(prisms, [0, 1]);
         }
     }
+
+    #[test]
+    fn outlines_without_numbers_are_refused() {
+        let mut prism = block([0.0; 3], [1.0; 3], 0);
+        prism.rings[0][0] = [f64::NAN, 0.0];
+        assert_eq!(surface(&[prism], |_| true).map(drop), Err(Fault::Outline));
+    }
 }
