@@ -88,3 +88,10 @@ fn bars_are_there_without_an_accuracy_unless_switched_off() {
     assert!(!place.list("bare.out").iter().any(|name| name.contains("error")));
     assert!(!place.must("solve bare.toml --overwrite").stdout.contains("+-"));
 }
+
+#[test]
+fn a_time_that_is_too_short_is_told() {
+    let place = Workplace::small("accuracy_time");
+    let ended = place.farad("solve sphere.toml --accuracy 1e-8 --max-time 0.01");
+    ended.fails(4, &["a finer mesh would have taken longer than --max-time allows"]);
+}

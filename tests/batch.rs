@@ -26,7 +26,8 @@ fn molecules_are_solved_in_turn_and_once() {
     };
     let ended = run();
     // The broken one does not stop the others, and its failure is the command's.
-    ended.fails(3, &["1 of 3 molecules", "broken", "line 1"]);
+    ended.fails(3, &["1 of 3 molecules have no results to be trusted:\n", "broken", "line 1"]);
+    assert!(ended.stderr.contains(" kcal/mol, "), "{}", ended.stderr);
     for part in ["solvation - large", "change = small - large", "failed"] {
         assert!(ended.stdout.contains(part), "no {part} in\n{}", ended.stdout);
     }
@@ -56,7 +57,8 @@ fn molecules_are_solved_in_turn_and_once() {
     assert_eq!(place.json("template.batch/results.json")["solved"], 2);
     assert_eq!(again[0], found[0]);
     assert!((of(&again[1], key) / of(&found[1], key) / 2.0 - 1.0).abs() < 3e-3);
-    assert_eq!(run().code, 0);
+    let ended = run();
+    assert!(ended.code == 0 && ended.stderr.contains(": done already"), "{}", ended.stderr);
     assert_eq!(place.json("template.batch/results.json")["solved"], 0);
     assert_eq!(rows(&place, "template.batch"), again);
 
@@ -117,4 +119,34 @@ fn lists_stand_for_their_files_and_wrong_ones_are_told() {
     let one = "[[molecule]]\npqr = \"a/ion.pqr\"\n";
     place.write("two.toml", format!("format = 1\n{one}{one}"));
     place.farad("batch two.toml a/ion.pqr").fails(3, &["a template has one [[molecule]]"]);
+}
+
+#[test]
+fn wrong_inputs_are_told_in_their_words() {
+    let place = Workplace::new("batch_words");
+    for (name, x) in [("a", 0.0), ("b", 9.0)] {
+        place.write(&format!("{name}.pqr"), ion(x, 2.0));
+    }
+    for name in ["t.toml", "u.toml"] {
+        place.write(name, "format = 1\n[[molecule]]\npqr = \"a.pqr\"\n");
+    }
+    place.write("list.txt", "a.pqr\nb.xyz\n");
+    place.write("empty/none.txt", "");
+    for (arguments, code, part) in [
+        ("batch t.toml u.toml a.pqr", 2, "t.toml and u.toml are two templates"),
+        ("batch empty", 2, "there is no PQR file to solve for"),
+        ("batch list.txt", 3, "list.txt: line 2 is no path of a PQR file"),
+        ("batch t.toml a.pqr b.pqr --reference c", 2, "--reference c: no molecule is called that"),
+    ] {
+        place.farad(arguments).fails(code, &[part]);
+    }
+    for (difference, part) in [
+        ("x", "it has no ="),
+        ("x = a b", "a sign between blanks is missing before \"b\""),
+        ("x = a -", "a name is missing"),
+        ("x = a - c", "no molecule is called \"c\""),
+    ] {
+        let mut command = place.command("batch t.toml a.pqr b.pqr --difference");
+        Ended::from(command.arg(difference).output().unwrap()).fails(2, &[part]);
+    }
 }

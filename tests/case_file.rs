@@ -1,6 +1,6 @@
 //! The case file: strict, all errors at once with their places, and resolved so that it runs again.
 
-use crate::support::{Workplace, maxwell};
+use crate::support::{Ended, Workplace, maxwell};
 
 #[test]
 fn all_errors_come_at_once_with_line_column_and_advice() {
@@ -199,4 +199,241 @@ fn the_command_line_wins_over_the_file() {
     assert_eq!(results["accuracy"]["solver_tolerance"], 1e-7);
     assert_eq!(results["accuracy"]["fmm_tolerance"], 0.3 * 1e-7);
     assert_eq!(results["solver"]["method"], "fmm");
+}
+
+/// One mistake each, and what is said of it.
+#[test]
+fn each_mistake_is_told_in_its_words() {
+    let place = Workplace::small("case_words");
+    place.generate("concentric-spheres --elements 144", "shells.msh");
+    place.must("mesh generate cube --elements 48 -o cube.msh");
+    place.must("mesh generate sphere --radius 0.3 --elements 72 -o small.msh");
+    place.must("mesh convert cube.msh small.msh -o filled.msh");
+    place.write("empty.txt", "x y z\n");
+    place.write("deep.txt", "0 0 -9\n");
+    place.write("ball.pqr", "ATOM 1 C MET 1 0 0 0 1.0 2.0\n");
+    let told = |part: &str| place.farad("solve wrong.toml").fails(3, &[part]);
+    // Two tetrahedra that share an edge.
+    place.write(
+        "edge.off",
+        "OFF\n6 8 0\n0 0 0\n0 0 1\n1 0 0.5\n0 1 0.5\n-1 0 0.5\n0 -1 0.5\n3 0 1 2\n3 0 3 1\n3 0 2 3\n\
+         3 1 3 2\n3 0 1 4\n3 0 5 1\n3 0 4 5\n3 1 5 4\n",
+    );
+    for (mesh, body, part) in [
+        (
+            "edge.off",
+            "[external]\nfield = [0, 0, 1]\n[[dielectric]]\nname = \"d\"\ngroup = \"ungrouped\"\nrelative_permittivity = 2",
+            "its triangles cannot all face one side: it meets itself along an edge",
+        ),
+        (
+            "filled.msh",
+            "[stack]\nbelow = 4\nat = -0.5\n[[dielectric]]\nname = \"d\"\ngroup = \"cube\"\nrelative_permittivity = 3\n[[conductor]]\nname = \"p\"\ngroup = \"sphere\"",
+            "of a dielectric lies in an interface of layers",
+        ),
+        (
+            "shells.msh",
+            "[stack]\nbelow = 4\nat = 0\n[[conductor]]\nname = \"a\"\ngroup = \"inner\"\n[[dielectric]]\nname = \"d\"\ngroup = \"outer\"\nrelative_permittivity = 3",
+            "dielectric bodies cannot be given together with surfaces in several layers",
+        ),
+        (
+            "shells.msh",
+            "[[conductor]]\nname = \"m\"\ngroup = \"inner\"\npotential = 1\n[[surface]]\ngroup = \"outer\"\nfront = 1\nback = 4\n[[surface]]\ngroup = \"inner\"\nfront = 4\nback = 4\n[[film]]\nname = \"a\"\non = \"m\"\nthickness = 1e-3\nrelative_permittivity = 4\nmedium = \"x\"",
+            "media by surfaces have no names that a film could be next to",
+        ),
+    ] {
+        place.case("wrong.toml", mesh, body);
+        told(part);
+    }
+    for (body, part) in [
+        (
+            "[[film]]\nname = \"f\"\nthickness = 1\nrelative_permittivity = 2\non = \"sphere\"\ninterface = 0",
+            "on and interface both say where the film is",
+        ),
+        (
+            "[[reduce]]\nname = \"r\"",
+            "nothing is reduced: there is neither floating, grounded, group nor between",
+        ),
+        (
+            "[[reduce]]\nname = \"a b\"\ngrounded = \"sphere\"",
+            "the name of a reduction becomes that of a file: letters, digits, _ and -",
+        ),
+        (
+            "[medium]\nkappa = 1\nionic_strength = 1",
+            "the medium has both a kappa and an ionic_strength",
+        ),
+        ("[medium]\nionic_strength = 0.1", "ionic_strength needs a temperature"),
+        (
+            "[[sensitivity]]\nname = \"s\"\nshift = \"sphere\"\nlayer = 1",
+            "shift and layer both say what changes",
+        ),
+        (
+            "[[sensitivity]]\nname = \"s\"\nshift = \"sphere\"\nof = \"thickness\"",
+            "`of` says what of a layer changes, and there is no layer",
+        ),
+        (
+            "[medium]\nrelative_permittivity = 2\n[stack]\nbelow = \"ground\"",
+            "[medium] and layers both say what surrounds the surfaces",
+        ),
+        (
+            "[[sweep]]\nname = \"s\"\nmove = \"sphere\"\nvalues = [1]",
+            "along is missing in [[sweep]]",
+        ),
+        (
+            "[[sweep]]\nname = \"s\"\nmove = \"sphere\"\nvalues = [1]",
+            "add along = [x, y, z]: groups move by each value times this vector",
+        ),
+        (
+            "[[sweep]]\nname = \"s\"\nturn = \"sphere\"\nvalues = [1]",
+            "add axis = [x, y, z]: groups turn about it by each value in degrees",
+        ),
+        (
+            "[[sweep]]\nname = \"s\"\nmove = []\nvalues = [1]\nalong = [1, 0, 0]",
+            "expected at least one name for move, found none",
+        ),
+        (
+            "[[sweep]]\nname = \"s\"\nmove = \"sphere\"\nvalues = [1]\nalong = [1, 0, 0]\n[[sweep]]\nname = \"s\"\nmove = \"sphere\"\nvalues = [1]\nalong = [1, 0, 0]",
+            "two sweeps are called \"s\"",
+        ),
+        (
+            "[external]\nfield = [0, 0, 1]\n[[probe]]\nname = \"p\"\nlow = [0, 0, 0]\nhigh = [1, 1, 1]\ncounts = [1, 2, 2]",
+            "one point along x needs low and high to be the same",
+        ),
+        (
+            "[external]\nfield = [0, 0, 1]\n[[probe]]\nname = \"p\"\nfile = \"empty.txt\"",
+            "empty.txt: the file has no points",
+        ),
+        (
+            "[external]\nfield = [0, 0, 1]\n[[dielectric]]\nname = \"d\"\ngroup = \"sphere\"\nrelative_permittivity = 2\n[[dielectric]]\nname = \"d\"\ngroup = \"sphere\"\nrelative_permittivity = 2",
+            "two dielectrics are called \"d\"",
+        ),
+        (
+            "[external]\nfield = [0, 0, 1]\n[[dielectric]]\nname = \"surroundings\"\ngroup = \"sphere\"\nrelative_permittivity = 2",
+            "\"surroundings\" is the name of [medium]",
+        ),
+        ("[external]\nfield = [0, 1]", "expected three numbers [x, y, z] for field, found 2"),
+        (
+            "[external]\nfield = [0, 0, 1]\n[[probe]]\nname = \"p\"\nlow = [0, 0, 0]\nhigh = [1, 1, 1]\ncounts = [1, 2]",
+            "expected 3 numbers for counts, found 2",
+        ),
+        (
+            "[stack]\nbelow = \"ground\"\nabove = \"ground\"",
+            "there is no layer between the grounds below and above",
+        ),
+        (
+            "[stack]\nbelow = 4\nat = -2\n[[plane]]\naxis = \"z\"\nat = -3\nkind = \"ground\"",
+            "a plane lies along the layers, which are not mirrored in it",
+        ),
+        (
+            "[stack]\nbelow = 4\nat = -2\n[external]\nfield = [0, 0, 1]",
+            "an external field cannot be given together with layers",
+        ),
+        (
+            "[stack]\nbelow = \"ground\"\nat = -3\n[[conductor]]\nname = \"a\"\ngroup = \"sphere\"\npotential = 1\n[[probe]]\nname = \"p\"\nfile = \"deep.txt\"",
+            "a probe at -9 is in the ground of the layers",
+        ),
+        (
+            "[stack]\nbelow = 4\nat = -2\n[[film]]\nname = \"a\"\non = \"sphere\"\nthickness = 1e-3\nrelative_permittivity = 4\nlayer = 9",
+            "there is no layer 9; layers are counted from 0, what is below all, to 1",
+        ),
+        (
+            "[stack]\nbelow = 4\nat = -2\n[[film]]\nname = \"a\"\ninterface = 0\nthickness = 1e-3\nrelative_permittivity = 4",
+            "the fields next to interface 0 are not known",
+        ),
+        (
+            "[[surface]]\ngroup = \"sphere\"\nfront = 1\nback = 4\n[external]\nfield = [0, 0, 1]\n[[sensitivity]]\nname = \"s\"\npermittivity = \"x\"",
+            "media by surfaces have no names that a permittivity could be changed by",
+        ),
+        (
+            "[[plane]]\naxis = \"z\"\nat = -1.0\nkind = \"ground\"",
+            "a conductor touches the ground plane z = -1, which is at 0 V: triangle",
+        ),
+        (
+            "[medium]\nkappa = 1\n[solver]\naccuracy = 1e-2\n[[dielectric]]\nname = \"d\"\ngroup = \"sphere\"\nrelative_permittivity = 2\n[[charge]]\nposition = [0, 0, 0]\ncharge = 1\nunit = \"e\"",
+            "an accuracy needs error bars, which there are none of with ions",
+        ),
+        ("[solver]\naccuracy = 1e-2\naccuracy_of = \"probe(p)\"", "there is no probe p"),
+        (
+            "[solver]\naccuracy = 1e-2\naccuracy_of = \"polarisability\"",
+            "no polarisability with bars is computed: it takes output.polarisability = true",
+        ),
+        (
+            "[solver]\naccuracy = 1e-2\naccuracy_of = \"height\"",
+            "accuracy_of must be all, energy, polarisability, an entry such as C(left, right)",
+        ),
+    ] {
+        place.case("wrong.toml", "sphere.msh", body);
+        told(part);
+    }
+    for (body, part) in [
+        (
+            "[[conductor]]\nname = \"m\"\ngroup = \"inner\"\n[[dielectric]]\nname = \"d\"\ngroup = \"outer\"\nrelative_permittivity = 1\n[[sensitivity]]\nname = \"s\"\npermittivity = \"d\"",
+            "on both sides of a part of the surface of \"d\" the permittivity is the same",
+        ),
+        (
+            "[stack]\nbelow = 4\nat = -3\n[[conductor]]\nname = \"m\"\ngroup = \"inner\"\n[[dielectric]]\nname = \"d\"\ngroup = \"outer\"\nrelative_permittivity = 2\n[[sensitivity]]\nname = \"s\"\nlayer = 1",
+            "layer 1 surrounds dielectrics: its permittivity cannot be changed",
+        ),
+    ] {
+        place.case("wrong.toml", "shells.msh", body);
+        told(part);
+    }
+    for (body, part) in [
+        (
+            "[mesh]\nsmooth = 20\n[[molecule]]\npqr = \"ball.pqr\"",
+            "smooth is of a mesh's file, and [mesh] names none",
+        ),
+        (
+            "[[molecule]]\npqr = \"ball.pqr\"\nname = \"surroundings\"",
+            "\"surroundings\" is not a name that a molecule may have",
+        ),
+        (
+            "[[molecule]]\npqr = \"ball.pqr\"\n[[probe]]\nname = \"potential\"\nfile = \"deep.txt\"\n[output]\ndx = 1",
+            "\"potential\" is the name of the probe that `dx` and `viewers` add",
+        ),
+        (
+            "[[molecule]]\npqr = \"ball.pqr\"\n[output]\ndx = 0.01",
+            "a map with a spacing of 0.01 angstrom around all atoms has more than 1e8 points",
+        ),
+        (
+            "[[molecule]]\npqr = \"ball.pqr\"\nname = \"a\"\n[[molecule]]\npqr = \"ball.pqr\"\nname = \"b\"",
+            "overlap: the surfaces go through each other",
+        ),
+    ] {
+        place.write("wrong.toml", format!("format = 1\n{body}\n"));
+        told(part);
+    }
+}
+
+#[test]
+fn texts_that_are_no_cases_are_told_by_what_they_are() {
+    let place = Workplace::new("case_kinds");
+    for (name, text, part) in [
+        ("x.obj", "", "it looks like a mesh of a format that is not read"),
+        ("x.cif", "", "it has a molecule's atoms without charges"),
+        ("x.oas", "", "it is an OASIS layout, which is not read"),
+        ("f1", "ply\n", "it is a PLY mesh"),
+        ("f3", "OFF\n", "it is an OFF mesh"),
+        ("f4", "solid x", "it is an STL mesh"),
+        ("f5", "{\"a\": 1}", "it is a JSON file"),
+    ] {
+        place.write(name, text);
+        place.farad(&format!("solve {name}")).fails(3, &[part]);
+    }
+    place.write("long", "#".repeat(5 << 20));
+    place.farad("solve long").fails(3, &["long is no case file: it is longer than 4 MiB"]);
+    place.write("bytes", b"a = 1\n\xff\n");
+    place.farad("solve bytes").fails(3, &["line 2 is not UTF-8 text"]);
+    place.case("one.toml", "none.msh", "");
+    place.farad("solve one.toml").fails(3, &["one.toml: 1 error in the case file"]);
+    // A case that is made of a file must be able to name it.
+    place.write("two\nlines.pqr", "ATOM 1 C MET 1 0 0 0 1.0 2.0\n");
+    let mut command = place.command("solve --dry-run");
+    let ended = Ended::from(command.arg("two\nlines.pqr").output().unwrap());
+    let part = "a case file cannot name \"two\\nlines.pqr\": it has a line break or another control character";
+    ended.fails(3, &[part]);
+    place.generate("sphere --elements 72 --order 2", "curved.msh");
+    place.case("curved.toml", "curved.msh", "smooth = 60");
+    let ended = place.must("solve curved.toml --dry-run");
+    let note = "curved.msh: its triangles are curved, [mesh] smooth has no effect";
+    assert!(ended.stderr.contains(note), "{}", ended.stderr);
 }

@@ -154,8 +154,13 @@ fn io_is_6() {
     let place = Workplace::small("exit_io");
     place.farad("solve none.toml").fails(6, &["none.toml"]);
     place.farad("mesh info none.msh").fails(6, &["none.msh"]);
+    #[cfg(unix)]
+    place.farad("solve /dev/zero").fails(6, &["/dev/zero is not a file but a device or a pipe"]);
+    place.farad("report .").fails(6, &["holds no results: there is no results.json"]);
     place.write("taken", "a file");
-    place.farad("solve sphere.toml --output taken").fails(6, &["taken is a file"]);
+    place
+        .farad("solve sphere.toml --output taken")
+        .fails(6, &["the output folder taken is a file"]);
     place.farad("solve sphere.toml --output taken/deeper").fails(6, &["taken"]);
     place.farad("fmm eval a.npy b.npy --tolerance 1e-3 -o c.npy").fails(6, &["a.npy"]);
 }
@@ -172,6 +177,13 @@ fn a_gpu_asked_for_is_8() {
         let bench = "fmm bench --n 10 --distribution cube --tolerance 1e-3 --backend";
         assert_eq!(place.farad(&format!("{bench} {backend}")).code, 8);
     }
+    let ended = place.farad("solve sphere.toml --gpus 99");
+    let words = ["no GPU for --gpus: ", "--gpus 99 of "];
+    assert!(
+        ended.code == 8 && words.iter().any(|part| ended.stderr.contains(part)),
+        "{}",
+        ended.stderr
+    );
     let results = place.solve("sphere.toml");
     assert_eq!(results["backend"]["requested"], "auto");
     assert_eq!(results["backend"]["used"], "cpu");
@@ -269,4 +281,74 @@ fn errors_are_json_for_those_who_asked_for_json() {
     assert_eq!(ended.code, 4, "{}", ended.stderr);
     let results: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(results["status"], "not_converged");
+}
+
+/// What is wrong with an option is said, not only that it is.
+#[test]
+fn wrong_options_are_told_in_their_words() {
+    let place = Workplace::small("exit_words");
+    for (arguments, part) in [
+        ("solve sphere.toml --tolerance 2", "must be from 1e-12 to 0.1"),
+        ("solve sphere.toml --tolerance x", "must be a number such as 1e-6"),
+        ("solve sphere.toml --accuracy x", "must be a number such as 1e-3"),
+        (
+            "solve sphere.toml --resume --checkpoint-interval x",
+            "must be a number of seconds from 0 on",
+        ),
+        ("solve sphere.toml --memory-limit 0", "must be a number of GiB greater than 0"),
+        ("mesh generate sphere --size 0 -o x.msh", "must be greater than 0"),
+        ("mesh generate sphere --size x -o x.msh", "must be a number"),
+        (
+            "solve sphere.toml --gpus 2 --backend cpu",
+            "--gpus asks for GPUs, --backend cpu for none",
+        ),
+        (
+            "solve sphere.toml --gpus 2 --deterministic",
+            "--deterministic asks for sums that are added in a fixed order, and those on GPUs are not",
+        ),
+        (
+            "solve sphere.toml --accuracy 1e-2 --max-time 5 --deterministic",
+            "--deterministic asks for the same results each time, and a time limit ends where",
+        ),
+        (
+            "fmm bench --n 100 --distribution cube --tolerance 1e-3 --repeat 2000000",
+            "must be at most 1000000",
+        ),
+        (
+            "fmm bench --n 100 --distribution cube --tolerance 1e-3 --kappa=-1",
+            "must be a finite number, 0 or more",
+        ),
+        ("fgt bench --points 100 --tolerance 1e-3 --bandwidth x", "must be a number"),
+        ("fgt bench --points 100 --tolerance 1e-3 --bandwidth 0", "must be positive"),
+        (
+            "fgt bench --points 100 --tolerance 1e-3 --bandwidth 0.1 --spread 0.5",
+            "must be 1 to 1e20",
+        ),
+        ("fgt bench --points 100 --tolerance 1e-3 --bandwidth 0.1 --spread x", "must be a number"),
+        ("mesh repair sphere.msh -o y.msh --tolerance x", "not a number"),
+        ("mesh repair sphere.msh -o y.msh --tolerance 1", "must lie between 0 and 0.5"),
+        ("mesh repair sphere.msh -o y.msh --drop-cavities-below=-1", "must be a volume, 0 or more"),
+    ] {
+        place.farad(arguments).fails(2, &[part]);
+    }
+    let ended = place.must("mesh generate cube --elements 12 --order 2 -o cube.msh");
+    let note = "--order has no effect: this shape is flat, and so are its triangles";
+    assert!(ended.stderr.contains(note), "{}", ended.stderr);
+}
+
+/// A launcher says in the environment that it started several.
+#[test]
+fn processes_that_cannot_share_a_command_are_refused() {
+    let place = Workplace::small("exit_launched");
+    let launched = |arguments: &str| {
+        let mut command = place.command(arguments);
+        command.envs([("OMPI_COMM_WORLD_SIZE", "2"), ("OMPI_COMM_WORLD_RANK", "0")]);
+        Ended::from(command.output().unwrap())
+    };
+    let part = "2 processes of farad mesh were started together, but it runs in one";
+    launched("mesh info sphere.msh").fails(2, &[part]);
+    let part = "2 processes were started together, but this farad is built without MPI";
+    if cfg!(not(feature = "mpi")) {
+        launched("solve sphere.toml").fails(2, &[part]);
+    }
 }

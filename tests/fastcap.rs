@@ -330,3 +330,22 @@ fn lists_have_a_unit_and_may_be_solved_leniently() {
         .farad("solve strict.toml")
         .fails(3, &["go through each other", "lenient = true in [mesh]"]);
 }
+
+#[test]
+fn lists_without_sense_are_told_in_their_words() {
+    let place = Workplace::new("fastcap_words");
+    let square = "1 0 0 1 1 0 0 1 0";
+    place.write("a.qui", format!("0 a\nQ a 0 0 0 {square}\n"));
+    place.write("flat.qui", format!("0 a\nQ a 0 0 0 {square}\nT b 0 0 0 1 0 0 2 0 0\n"));
+    place.write("same.lst", "D a.qui 2 2 0 0 0 9 9 9\n");
+    let part = "all panels are interfaces with the same permittivity on both sides";
+    place.farad("mesh info same.lst").fails(3, &[part]);
+    place.farad("mesh info flat.qui").fails(3, &["no panel of conductor \"b\" has an area"]);
+    let faces = "D a.qui 2 1 0 0 0 0 0 9\nD a.qui 3 1 0 0 0 0 0 9\nC a.qui 1 5 5 5\n";
+    place.write("faces.lst", faces);
+    let part = "lie on each other, but have different media, ";
+    place.farad("solve faces.lst --dry-run").fails(3, &[part]);
+    place.write("none.lst", "D a.qui 1 2 0 0 0 9 9 9.5\n");
+    let text = place.must("mesh info none.lst").stdout;
+    assert!(text.contains("there is no conductor in it"), "{text}");
+}

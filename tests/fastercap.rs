@@ -58,6 +58,12 @@ fn fastercap_s_callers_find_what_they_look_for() {
     let text = place.must(line).stdout;
     let (labels, matrix) = last_matrix(&text);
     assert_eq!(labels, ["g1_left", "g2_right"]);
+    for remark in [
+        "-d0.5 is of no use here: the fast multipole method follows the accuracy",
+        "-f2 is of no use here: nothing is kept on the disk",
+    ] {
+        assert!(text.contains(remark), "{text}");
+    }
     for i in 0..2 {
         for j in 0..2 {
             assert!((matrix[i][j] - exact[i][j]).abs() < 0.05 * exact[i][i], "{matrix:?}");
@@ -85,7 +91,13 @@ fn fastercap_s_callers_find_what_they_look_for() {
 #[test]
 fn fastcap_s_callers_find_picofarads() {
     let place = pair("fastercap_fastcap");
-    let text = place.must("fastcap -o2 -p2 -t0.02 -ldeck/pair.lst").stdout;
+    let text = place.must("fastcap -m -o2 -p2 -t0.02 -ldeck/pair.lst").stdout;
+    for remark in [
+        "-t0.02 is taken as the error of each entry, that of the mesh included",
+        "-m is of no use here: `farad solve` writes pictures for ParaView",
+    ] {
+        assert!(text.contains(remark), "{text}");
+    }
     let lines: Vec<&str> = text.lines().collect();
     let at = lines.iter().position(|line| line.starts_with("CAPACITANCE MATRIX, picofarads"));
     let rows = &lines[at.unwrap() + 2..];
@@ -135,5 +147,36 @@ fn codes_are_fastercap_s() {
         let ended = place.farad(line);
         assert_eq!(ended.code, code, "{line}: {}", ended.stderr);
         assert_eq!(ended.stderr.is_empty(), code == 0, "{line}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn options_are_told_in_their_words() {
+    let place = pair("fastercap_words");
+    for (options, remark) in [
+        ("fastercap -t0.1", "is of no use here: the tolerance of GMRES follows the accuracy"),
+        ("fastercap -o", "`farad solve` writes the refined mesh with its charges for ParaView"),
+        (
+            "fastercap -a0.5",
+            "-a0.5: an error of 0.5 is not what bars are made for; 0.1 is aimed at",
+        ),
+    ] {
+        let text = place.must(&format!("{options} -oi deck/pair.lst")).stdout;
+        assert!(text.contains(remark), "{options}: {text}");
+    }
+    for (arguments, part) in [
+        ("fastercap -a0 a.lst", "-a0: the relative error has to be greater than 0"),
+        ("fastercap -ax a.lst", "-ax: a number has to follow the letter, as in -a0.01"),
+        ("fastercap", "the name of the input file is missing"),
+        ("fastercap -z a.lst", "illegal option -z"),
+        ("fastcap -z1 a.lst", "illegal option -z1"),
+        ("fastcap -", "panels are not read from the standard input; name a file"),
+        ("fastcap -p0 a.qui", "-p0: the factor has to be greater than 0"),
+        (
+            "fastcap -rs1 a.qui",
+            "-rs1: conductors are not left out; leave their lines out of the list",
+        ),
+    ] {
+        place.farad(arguments).fails(64, &[part]);
     }
 }

@@ -291,3 +291,40 @@ fn the_environment_chooses_the_instruction_set() {
     }
     info(Some("sse2")).fails(2, &["FARAD_SIMD", "\"sse2\"", "baseline, avx2 or avx512"]);
 }
+
+#[test]
+fn arrays_that_cannot_be_read_are_told_in_their_words() {
+    let place = Workplace::new("eval_words");
+    let file = |version: u8, header: &[u8]| {
+        let length = (header.len() as u16).to_le_bytes();
+        [b"\x93NUMPY", &[version, 0][..], &length, header].concat()
+    };
+    let refused = |bytes: &[u8], part: &str| {
+        place.write("points.npy", bytes);
+        place
+            .farad("fmm eval points.npy points.npy --tolerance 1e-3 -o sums.npy")
+            .fails(3, &[part, "write it with numpy.save"]);
+    };
+    for (descr, fortran, shape, part) in [
+        (
+            "[('x', '<f8')]",
+            "False",
+            "(1, 3)",
+            "the elements are records, expected float64 or float32",
+        ),
+        ("'<f8'", "False", "(1, 1, 1, 3)", "the array has 4 dimensions, expected 1 to 3"),
+        ("'<f8'", "Maybe", "(1, 3)", "fortran_order is neither True nor False"),
+        ("'<f8'", "False", "7", "the shape is not a tuple"),
+        ("'<f8'", "False", "(x, 3)", "'x' is no size"),
+    ] {
+        let header =
+            format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}");
+        refused(&file(1, header.as_bytes()), part);
+    }
+    let header = b"{'descr': '<f8', 'shape': (1, 3), }";
+    refused(&file(1, header), "the header lacks fortran_order");
+    refused(&file(1, header)[..20], "the file ends inside its header");
+    refused(&file(9, header), "version 9 of the .npy format is not read");
+    refused(&file(1, b"\xff\xfe"), "the header is not text");
+    refused(b"hello world", "this is not a .npy file");
+}

@@ -96,9 +96,19 @@ fn what_cannot_be_read_is_told_with_its_line() {
     let place = Workplace::new("layout_errors");
     for (name, more, line, words) in [
         ("keyword", "WALL a b\n", 9, "WALL is not known"),
-        ("corners", "POLYGON CONDUCTOR a LAYER low OUTER 0 0 1 1\n", 9, "2 corners"),
+        (
+            "corners",
+            "POLYGON CONDUCTOR a LAYER low OUTER 0 0 1 1\n",
+            9,
+            "the polygon has a ring of 2 corners",
+        ),
         ("layer", "BOX CONDUCTOR a LAYER lov LL 0 0 UR 1 1\n", 9, "no METAL or VIA called lov"),
-        ("nets", "BOX CONDUCTOR b LAYER low LL 9 9 UR 11 11\n", 9, "net \"A\" on low in line 7"),
+        (
+            "nets",
+            "BOX CONDUCTOR b LAYER low LL 9 9 UR 11 11\n",
+            9,
+            "touches or overlaps that of net \"A\" on low in line 7",
+        ),
         ("clause", "WRAPS x\n", 9, "\\ at the end"),
         ("grid", "BOX CONDUCTOR a LAYER low LL 0 0 UR 0.0005 1\n", 9, "no multiple of the GRID"),
         ("cycle", "DIELECTRIC_SIMPLE x WRAPS x PERMITTIVITY 2 BETWEEN low high\n", 9, "called x"),
@@ -271,18 +281,33 @@ fn what_is_wrong_with_gdsii_is_told_with_its_place() {
         ("truncated", &whole[..whole.len() - 6], ["it is truncated", at.as_str()]),
         ("text", &b"PEX25D 1.0"[..], ["no GDSII file", "byte 0"]),
         ("unknown", &unknown, ["(1/0, 2): the cell has 7/3", "\"top\""]),
-        ("short", &short, ["\"A\" at (5, 5) um and \"C\" at (2, 2.5) um", "--lenient"]),
-        ("several", &several, ["\"one\", \"other\"", "`top`"]),
-        ("missing", &missing, ["\"nowhere\"", "--lenient"]),
+        (
+            "short",
+            &short,
+            ["one net has the labels \"A\" at (5, 5) um and \"C\" at (2, 2.5) um", "--lenient"],
+        ),
+        (
+            "several",
+            &several,
+            ["no other cell refers to \"one\", \"other\": name the one to solve as `top`", "byte"],
+        ),
+        (
+            "missing",
+            &missing,
+            ["cells that are referred to are not in the file: \"nowhere\"", "--lenient"],
+        ),
     ] {
         place.write("stack.toml", STACK);
         place.write(&format!("{name}.gds"), layout);
         place.farad(&format!("solve {name}.gds --stack stack.toml")).fails(3, &words);
     }
-    for name in ["short", "missing"] {
-        place.must(&format!("solve {name}.gds --stack stack.toml --lenient --dry-run"));
+    for (name, note) in [("short", ": it is called \"A\""), ("missing", "are not in the file")] {
+        let ended = place.must(&format!("solve {name}.gds --stack stack.toml --lenient --dry-run"));
+        assert!(ended.stderr.contains(note), "{}", ended.stderr);
     }
-    place.farad("solve several.gds").fails(3, &["--stack"]);
+    place
+        .farad("solve several.gds")
+        .fails(3, &["several.gds does not say at which heights its layers are", "--stack"]);
     place.write("stack.toml", format!("top = \"one\"\nground = 1\n{STACK}"));
     let ended = place.farad("solve several.gds --stack stack.toml");
     ended.fails(3, &["stack.toml", "line 3", "stands on the ground plane"]);
@@ -293,7 +318,268 @@ fn what_is_wrong_with_gdsii_is_told_with_its_place() {
     place.farad("solve plates.pex25d --stack stack.toml").fails(2, &["none", "leave it out"]);
     place.generate("sphere --elements 72", "sphere.msh");
     place.case("sphere.toml", "sphere.msh", "");
-    place.farad("solve sphere.toml --stack stack.toml").fails(2, &["sphere.msh is none"]);
+    place.farad("solve sphere.toml --stack stack.toml").fails(
+        2,
+        &["the stack file stack.toml is for GDSII layouts (.gds), and sphere.msh is none"],
+    );
     place.case("gds.toml", "several.gds", "");
     place.farad("solve gds.toml").fails(3, &["`stack` in [mesh]"]);
+}
+
+/// One mistake each in a text that is right, and texts that are wrong as a whole.
+#[test]
+fn mistakes_in_texts_are_told_in_their_words() {
+    let place = Workplace::new("layout_words");
+    place.write("loop.pex25d", "INCLUDE loop.pex25d\n");
+    let told = |part: &str| place.farad("solve wrong.pex25d --dry-run").fails(3, &[part]);
+    for (more, part) in [
+        ("METAL x Z_OFFSETS 3 3", "METAL x: the lower height must come first"),
+        (
+            "GROUND_PLANE g Z_OFFSETS 0 0.5\nGROUND_PLANE h Z_OFFSETS 0 0.5",
+            "there is a GROUND_PLANE already",
+        ),
+        (
+            "DIELECTRIC_CONFORMAL f WRAPS low PERMITTIVITY 2 THICKNESS_OVER_WRAPPED -1 THICKNESS_BESIDE_WRAPPED 1 THICKNESS_ON_FIELD 0",
+            "THICKNESS_OVER_WRAPPED is negative; it is a thickness",
+        ),
+        (
+            "DIELECTRIC_BACKGROUND o PERMITTIVITY 4\nDIELECTRIC_BACKGROUND o PERMITTIVITY 4",
+            "there is a DIELECTRIC_BACKGROUND already",
+        ),
+        ("CONDUCTOR a A", "there is a CONDUCTOR a already"),
+        (
+            "BOX CONDUCTOR a LAYER low LL 0 0 UR 1e20 1",
+            "is 100000000000000000000, which is too far away",
+        ),
+        ("DOMAIN_MARGIN X -1 Y 0 Z 0", "a margin is negative"),
+        ("DOMAIN_BOX LL 1 0 0 UR 0 1 1", "the lower left corner (LL) must come first"),
+        (
+            "BOX CONDUCTOR a LAYER low LL 0 0 UR 0 1",
+            "the box has no area; its lower left corner (LL) must come first",
+        ),
+        (
+            "POLYGON CONDUCTOR a LAYER low OUTER 0 0 1 0 1",
+            "after \"1\", a coordinate x, its y is missing",
+        ),
+        ("CONDUCTOR a A extra", "CONDUCTOR: expected the end of the record, found \"extra\""),
+        ("BOX CONDUCTOR c LAYER low LL 0 0 UR 1 1", "there is no CONDUCTOR c"),
+        (
+            "CONDUCTOR A FLOATING\nBOX CONDUCTOR A LAYER low LL 20 0 UR 21 1",
+            "the floating conductor A has the name of a net: give it another name",
+        ),
+        ("METAL low Z_OFFSETS 4 5", "has something called low already"),
+        (
+            "VIA v CONNECTS low nothing",
+            "there is no ground plane, metal, via or dielectric called nothing",
+        ),
+        ("INCLUDE loop.pex25d", "too many files are included, or they include each other"),
+        ("INCLUDE none.pex25d", "none.pex25d cannot be read"),
+    ] {
+        place.write("wrong.pex25d", format!("{HEAD}{PLATES}{more}\n"));
+        told(part);
+    }
+    for (text, part) in [
+        (
+            "UNITS LENGTH um GRID 0.001\n",
+            "the first record must be the version, such as PEX25D 1.0",
+        ),
+        ("PEX25D 2.0\n", "this is version 2.0; versions 1.x are read"),
+        ("PEX25D 1.0\n", "there is no shape in it; shapes are records BOX and POLYGON"),
+        (
+            "PEX25D 1.0\nMETAL low Z_OFFSETS 1 1.4\n",
+            "lengths need UNITS LENGTH ... GRID ... in a line before",
+        ),
+    ] {
+        place.write("wrong.pex25d", text);
+        told(part);
+    }
+    place.write("wrong.pex25d", b"PEX25D 1.0\n\xff\n");
+    told("the text is not UTF-8");
+    place.write("odd.pex25d", format!("{HEAD}{PLATES}WALL a\n"));
+    let ended = place.must("solve odd.pex25d --dry-run --lenient");
+    for note in [
+        "records that are not known are skipped: WALL",
+        "there is no DIELECTRIC_BACKGROUND: it is vacuum",
+    ] {
+        assert!(ended.stderr.contains(note), "{}", ended.stderr);
+    }
+    let bodies = "GROUND_PLANE sub Z_OFFSETS -0.3 0\nMETAL top Z_OFFSETS 4 4.5\n\
+                  DIELECTRIC_SIMPLE oxide WRAPS sub PERMITTIVITY 4 BETWEEN sub top\n\
+                  DOMAIN_MARGIN X 40 Y 40 Z 5\nCONDUCTOR f FLOATING\n\
+                  BOX CONDUCTOR f LAYER top LL 30 0 UR 31 1\n\
+                  DIELECTRIC_CONFORMAL film WRAPS top PERMITTIVITY 2 THICKNESS_OVER_WRAPPED 0.2 \\\n\
+                  THICKNESS_BESIDE_WRAPPED 0.1 THICKNESS_ON_FIELD 0\n";
+    place.write("bodies.pex25d", format!("{HEAD}{PLATES}{bodies}"));
+    let ended = place.must("solve bodies.pex25d --dry-run");
+    let note = "layers of dielectric end at the domain's walls";
+    assert!(ended.stderr.contains(note), "{}", ended.stderr);
+}
+
+/// Records of GDSII that follow each other.
+fn records(all: &[(u8, u8, &[u8])]) -> impl Fn(&mut Writer) + use<> {
+    let all: Vec<(u8, u8, Vec<u8>)> =
+        all.iter().map(|(is, kind, data)| (*is, *kind, data.to_vec())).collect();
+    move |file| all.iter().for_each(|(is, kind, data)| file.record(*is, *kind, data))
+}
+
+#[test]
+fn mistakes_in_gdsii_are_told_in_their_words() {
+    let place = Workplace::new("layout_gds_words");
+    place.write("stack.toml", STACK);
+    let told = |layout: &[u8], part: &str| {
+        place.write("wrong.gds", layout);
+        place.farad("solve wrong.gds --stack stack.toml --dry-run").fails(3, &[part]);
+    };
+    const END: (u8, u8, &[u8]) = (0x11, 0, &[]);
+    const AT: (u8, u8, &[u8]) = (0x10, 3, &[0; 8]);
+    const OF_A: (u8, u8, &[u8]) = (0x12, 6, b"a\0");
+    const SREF: (u8, u8, &[u8]) = (0x0A, 0, &[]);
+    const AREF: (u8, u8, &[u8]) = (0x0B, 0, &[]);
+    const PATH: (u8, u8, &[u8]) = (0x09, 0, &[]);
+    const LAYER: (u8, u8, &[u8]) = (0x0D, 2, &[0, 1]);
+    let [twice, back, huge] = [2.0, -1.0, 1e5].map(Writer::real);
+    let of_elements: [(&[(u8, u8, &[u8])], &str); 9] = [
+        (&[AREF, OF_A, (0x13, 2, &[0, 1]), AT, END], "COLROW has two numbers"),
+        (&[(0x08, 0, &[]), LAYER, END], "this BOUNDARY has no XY"),
+        (&[(0x08, 0, &[]), (0x0D, 2, &[]), AT, END], "LAYER has 0 bytes of data, which cannot be"),
+        (
+            &[PATH, LAYER, (0x21, 2, &[0, 3]), AT, END],
+            "the PATH has PATHTYPE 3; those that there are are 0, 1, 2 and 4",
+        ),
+        (&[SREF, AT, END], "this SREF has no SNAME"),
+        (
+            &[SREF, OF_A, (0x1A, 1, &[0, 4]), (0x1B, 5, &twice), AT, END],
+            "magnifications and angles that are absolute (bits 13 and 14 of STRANS) are not read",
+        ),
+        (&[SREF, OF_A, (0x1B, 5, &back), AT, END], "the magnification -1 or the angle 0 cannot be"),
+        (
+            &[AREF, OF_A, AT, END],
+            "this AREF needs COLROW with two numbers greater than 0, and three points",
+        ),
+        (&[SREF, OF_A, AT], "the record ENDEL is missing before it, of the SREF"),
+    ];
+    for (elements, part) in of_elements {
+        told(&cell_of(records(elements)), part);
+    }
+    let cells = |all: &[(&str, &dyn Fn(&mut Writer))]| {
+        let mut file = Writer::new();
+        for (name, add) in all {
+            file.begin(name);
+            add(&mut file);
+            file.end();
+        }
+        file.finish()
+    };
+    let to = |name: &'static str| move |file: &mut Writer| file.sref(name, [0, 0], None);
+    told(&cells(&[]), "the file has no cells");
+    told(&cells(&[("a", &plates), ("a", &plates)]), "there is a cell \"a\" already, at byte");
+    told(&cells(&[("a", &to("b")), ("b", &to("a"))]), "all cells refer to each other in circles");
+    told(
+        &cells(&[("top", &to("a")), ("a", &to("b")), ("b", &to("a"))]),
+        "the cell \"b\" refers to \"a\", which is made of it",
+    );
+    let far = records(&[SREF, OF_A, (0x1B, 5, &huge), AT, END]);
+    told(
+        &cells(&[("top", &far), ("a", &plates)]),
+        "database units from the origin, which is too far",
+    );
+    let many = |file: &mut Writer| file.aref("a", [30_000; 2], [[0, 0], [30_000, 0], [0, 30_000]]);
+    told(
+        &cells(&[("top", &many), ("a", &plates)]),
+        "choose a smaller cell (`top`) or a `window` in the stack file",
+    );
+    let mut deep = Writer::new();
+    for k in 0..300 {
+        deep.begin(&format!("c{k}"));
+        deep.sref(&format!("c{}", k + 1), [0, 0], None);
+        deep.end();
+    }
+    deep.begin("c300");
+    plates(&mut deep);
+    deep.end();
+    told(&deep.finish(), "cells are nested more than 256 deep");
+
+    // Of a library: the version, dates and a name come first.
+    let whole = cell_of(plates);
+    let units = whole.windows(4).position(|head| head[2..] == [0x03, 5]).unwrap();
+    let with = |units_record: &[u8]| [&whole[..units], units_record, &whole[units + 20..]].concat();
+    let zero = [&[0, 20, 0x03, 5][..], &Writer::real(1e-3), &Writer::real(0.0)].concat();
+    let one = [&[0, 12, 0x03, 5][..], &Writer::real(1e-3)].concat();
+    told(&with(&zero), "the database unit is 0e0 m, which cannot be");
+    told(&with(&one), "UNITS has two numbers");
+    told(&with(&[]), "the file has no UNITS, so its lengths are not known");
+    let nameless = |without: &[u8], part: &str| {
+        let at = whole.windows(4).position(|head| head == [0, 8, 0x06, 6]).unwrap();
+        told(&[&whole[..at], without].concat(), part);
+    };
+    nameless(&[0, 4, 0x07, 0, 0, 4, 0x04, 0], "the cell has no name");
+    nameless(
+        &[0, 8, 0x06, 6, b't', b'o', b'p', 0, 0, 4, 0x04, 0],
+        "the record ENDSTR is missing before it",
+    );
+}
+
+#[test]
+fn what_is_odd_in_gdsii_is_noted() {
+    let place = Workplace::new("layout_gds_notes");
+    place.write("stack.toml", STACK);
+    let odd = cell_of(|file| {
+        plates(file);
+        file.polygon((7, 3), &rectangle([0, 0], [9, 9]));
+        file.path(LOW, 0, 0, &[[0, 20_000], [9_000, 20_000]], None);
+        file.polygon(LOW, &rectangle([30_000, 0], [40_000, 9_000]));
+        file.text((1, 7), "A", [35_000, 5_000]);
+        file.text((1, 7), "Z", [50_000, 50_000]);
+    });
+    place.write("odd.gds", odd);
+    let ended = place.must("solve odd.gds --stack stack.toml --dry-run");
+    for note in [
+        "layers that the stack file does not name are left out, with their shapes: 7/3",
+        "paths without width are left out: 1",
+        "labels with no shape of their layer under them: \"Z\"",
+        "parts that do not touch are one net because their labels are the same: \"A\" (2 parts)",
+    ] {
+        assert!(ended.stderr.contains(note), "{note}: {}", ended.stderr);
+    }
+    let bare = cell_of(|file| file.polygon(LOW, &rectangle([0, 0], [9_000, 9_000])));
+    place.write("bare.gds", bare);
+    let ended = place.must("solve bare.gds --stack stack.toml --dry-run");
+    let note = "nets without a label: 1; all are conductors of the matrix";
+    assert!(ended.stderr.contains(note), "{}", ended.stderr);
+}
+
+#[test]
+fn mistakes_in_stack_files_are_told_in_their_words() {
+    let place = Workplace::new("layout_stack_words");
+    place.write("plates.gds", cell_of(plates));
+    let told = |stack: &str, part: &str| {
+        place.write("stack.toml", stack);
+        place
+            .farad("solve plates.gds --stack stack.toml --dry-run")
+            .fails(3, &["stack.toml", part]);
+    };
+    let film = "[[dielectric]]\nname = \"f\"\nrelative_permittivity = 2\n";
+    told(&format!("margin = -1\n{STACK}"), "margin is negative");
+    told(
+        &format!("window = [0, 0, 0, 1]\n{STACK}"),
+        "window is [x, y of the lower left corner, x, y of the upper right one] in um",
+    );
+    told(
+        &format!("{STACK}{film}wraps = \"x\"\nover = 1\n"),
+        "the film f wraps x, which is no metal, no via and no film",
+    );
+    told(&STACK.replace("\"low\"", "\"\""), "the name is empty");
+    told(&format!("{STACK}{film}wraps = \"low\"\nover = -1\n"), "over is negative");
+    told(&STACK.replace("1.4", "1e30"), "lengths are in um, and at most 1e6");
+    let nothing = film.replace("= 2", "= 0");
+    told(
+        &format!("{STACK}{nothing}wraps = \"low\"\n"),
+        "relative_permittivity is 0; it must be from 1e-12 to 1e12",
+    );
+    place.write("stack.toml", format!("top = \"x\"\n{STACK}"));
+    let ended = place.farad("solve plates.gds --stack stack.toml --dry-run");
+    ended.fails(3, &["there is no cell \"x\"; there are \"top\""]);
+    place.write("stack.toml", format!("window = [90, 90, 91, 91]\n{STACK}"));
+    let ended = place.farad("solve plates.gds --stack stack.toml --dry-run");
+    ended.fails(3, &["no shape on the layers of the stack file reaches into its `window`"]);
 }

@@ -211,7 +211,8 @@ fn facets_that_share_no_vertices_are_one_body() {
     place.write("loose.off", facets(0.99));
     place.case("loose.toml", "loose.off", "");
     let reason = "8 of the 8 bodies are single triangles";
-    place.farad("mesh check loose.off").fails(3, &[reason]);
+    let loose = format!("the mesh cannot be solved on: {reason}");
+    place.farad("mesh check loose.off").fails(3, &[&loose]);
     place.farad("solve loose.toml").fails(3, &[reason]);
     place.case("one.toml", "loose.off", "[[conductor]]\nname = \"all\"\ngroup = \"ungrouped\"");
     assert_eq!(place.solve("one.toml")["capacitance"]["conductors"], serde_json::json!(["all"]));
@@ -300,6 +301,8 @@ fn defects_load_fail_check_and_stop_solve() {
     place.case("bad.toml", "bad.msh", "");
     let ended = place.farad("solve bad.toml");
     ended.fails(3, &[defects[0], defects[1], "farad mesh check"]);
+    ended.fails(3, &["the mesh bad.msh cannot be solved on:\n"]);
+    place.farad("mesh check bad.msh --overwrite").fails(3, &["the mesh cannot be solved on:\n"]);
     assert!(!place.path("bad.out").exists());
 }
 

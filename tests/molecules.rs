@@ -171,7 +171,7 @@ fn files_that_make_no_molecule_are_refused_at_their_lines() {
     place.farad("solve a.toml").fails(3, &["a.toml:3", "does not exist"]);
     for (text, parts) in [
         ("", &["a.pqr", "no atoms"][..]),
-        ("data_1ABC\nloop_\n", &["a.pqr", "line 1", "mmCIF", "pdb2pqr"]),
+        ("data_1ABC\nloop_\n", &["a.pqr", "line 1", "this is an mmCIF file, not PQR", "pdb2pqr"]),
         ("ATOM 1 N ALA 1 0 0 0 1.0\n", &["a.pqr", "line 1", "radius"]),
         (
             "REMARK\nATOM 1 N ALA 1 0 0 0 1.0 1.5\nATOM 2 H ALA 1 2 0 0 1.0 0.0\n",

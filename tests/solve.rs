@@ -419,6 +419,17 @@ fn fmm_and_dense_agree_on_every_shipped_case() {
     }
 }
 
+#[test]
+fn charges_too_close_for_the_facets_are_told() {
+    let place = Workplace::small("solve_close");
+    let body = "[[conductor]]\nname = \"a\"\ngroup = \"sphere\"\npotential = 0\n\
+                [[charge]]\nposition = [0, 0, 1.0000001]\ncharge = 1\nunit = \"e\"";
+    place.case("close.toml", "sphere.msh", body);
+    let ended = place.farad("solve close.toml");
+    let part = "m from a surface whose facets are ";
+    assert!(ended.code == 4 && ended.stdout.contains(part), "{}", ended.stdout);
+}
+
 /// Sound cases pass all self-checks.
 fn run(place: &Workplace, case: &Path, name: &str, method: &str) -> Value {
     let results =
@@ -459,7 +470,7 @@ fn broken_promises_are_errors() {
         for key in ["check", "what", "value", "promise", "message"] {
             assert!(!first.get(key).unwrap().is_null(), "{key} in {first}");
         }
-        ended.fails(4, &["fail their self-checks", "checks_failed"]);
+        ended.fails(4, &["the results fail their self-checks:\n", "checks_failed"]);
         let table = place.farad("solve speck.toml").stdout;
         assert!(table.contains("SELF-CHECKS FAILED") && table.contains("ERROR: "), "{table}");
         let csv = place.read("speck.out/capacitance_maxwell.csv");

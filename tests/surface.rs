@@ -46,3 +46,31 @@ fn files_without_radii_are_refused_with_what_makes_them() {
     place.farad("surface b.pqr --probe -1 -o a.msh").fails(2, &["probe"]);
     assert!(!place.path("a.msh").exists());
 }
+
+#[test]
+fn what_is_left_out_of_surfaces_is_told() {
+    let place = Workplace::new("surface_notes");
+    let atom = |k: usize, x: [f64; 3], radius: f64| {
+        format!("ATOM {k} C MET {k} {:.3} {:.3} {:.3} 0.1 {radius}\n", x[0], x[1], x[2])
+    };
+    place.write("zero.pqr", atom(1, [0.0; 3], 2.0) + &atom(2, [1.0, 0.0, 0.0], 0.0));
+    let ended = place.must("surface zero.pqr -o zero.msh");
+    assert!(ended.stderr.contains("atoms of radius 0 are skipped: "), "{}", ended.stderr);
+    // Atoms on a sphere, around a cavity, and a small one far from them.
+    let on_sphere = |k: usize| {
+        let z = 1.0 - (2 * k + 1) as f64 / 120.0;
+        let (r, angle) = ((1.0 - z * z).sqrt(), 2.4 * k as f64);
+        [r * angle.cos(), r * angle.sin(), z].map(|x| 7.0 * x)
+    };
+    let shell: String = (0..120).map(|k| atom(k + 1, on_sphere(k), 2.4)).collect();
+    place.write("shell.pqr", &shell);
+    let told = |keys: &str, part: &str| {
+        place.write("case.toml", format!("format = 1\n[[molecule]]\n{keys}\n"));
+        let ended = place.farad("solve case.toml --dry-run");
+        assert!(ended.stderr.contains(part), "{}", ended.stderr);
+    };
+    told("pqr = \"shell.pqr\"\ncavities = \"drop\"\ndensity = 0.05", " A^3 in all");
+    place.write("lone.pqr", shell + &atom(999, [30.0, 0.0, 0.0], 0.5));
+    let keys = "pqr = \"lone.pqr\"\nsurface = \"vdw\"\ndensity = 0.02";
+    told(keys, "of the surface too small for these triangles left out");
+}

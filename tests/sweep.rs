@@ -69,6 +69,30 @@ fn mesh_files_are_swept_and_must_have_the_same_conductors() {
 }
 
 #[test]
+fn runs_that_fail_are_told_by_their_values() {
+    let place = Workplace::small("sweep_failed");
+    let moved = |name: &str, values: &str| {
+        format!(
+            "[[sweep]]\nname = \"{name}\"\nvalues = [{values}]\nmove = \"sphere\"\nalong = [1, 0, 0]\n"
+        )
+    };
+    let few = "[solver]\nmethod = \"fmm\"\nmax_iterations = 1\n";
+    place.case("few.toml", "sphere.msh", &(moved("x", "0, 1") + few));
+    place.farad("sweep few.toml").fails(4, &["the solver did not converge in the run with x = 0"]);
+    place
+        .farad("study few.toml")
+        .fails(4, &["the solver did not converge on the mesh of 72 triangles"]);
+    place.case("sweep.toml", "sphere.msh", &moved("x", "0, 1"));
+    let ended = place.farad("sweep sweep.toml --memory-limit 1e-6");
+    ended.fails(5, &["this was the run with x = 0"]);
+    let many = (1..400).map(|k| k.to_string()).collect::<Vec<_>>().join(", ");
+    place.case("many.toml", "sphere.msh", &(moved("x", &many) + &moved("y", &many)));
+    place
+        .farad("sweep many.toml")
+        .fails(3, &["the sweeps of many.toml have more than 100000 combinations"]);
+}
+
+#[test]
 fn faulty_sweeps_are_shown_in_the_case() {
     let place = Workplace::small("sweep_faults");
     let cases = [

@@ -517,4 +517,54 @@ mod tests {
         );
         assert!(warning.message.contains("like 1 other entry: choose that net"), "{warning:?}");
     }
+
+    /// What is wrong with a matrix or a solve is told in words that say where and what to do.
+    #[test]
+    fn warnings_say_what_is_wrong() {
+        let names = ["a", "b"].map(str::to_owned);
+        let told = |law: Law, c: [[f64; 2]; 2]| {
+            let finding = Finding { at: [0, 1], law, value: 0.5, promise: 0.1 };
+            entry(&names, &c.map(Vec::from), &finding, "").message
+        };
+        let fair = [[2.0, -1.0], [-1.0, 2.0]];
+        for (law, part) in [
+            (Law::Diagonal, "C(a, a) is not positive: the result is wrong"),
+            (Law::OffDiagonal, "C(a, b) is positive, 2.5e-1 of the conductors' own capacitances"),
+            (Law::Symmetry, "C(a, b) and C(b, a) differ by 5.0e-1 of the larger, where 1.0e-1"),
+            (
+                Law::Transposed,
+                "C(a, b) is taken from C(b, a), since the charge of \"a\" had it off by",
+            ),
+            (Law::RowSum, "row \"a\" of the matrix has a negative sum, 2.5e-1 of its diagonal"),
+        ] {
+            assert!(told(law, fair).contains(part), "{}", told(law, fair));
+        }
+        let found = balance(Balance { force: 0.5, torque: 0.1 }).unwrap();
+        let part =
+            "the forces on the bodies add up to 5.0e-1 of their sizes and the torques to 1.0e-1";
+        assert!(found.message.contains(part), "{found:?}");
+        let coated = Description {
+            conductors: vec![Conductor::new("inner")],
+            dielectrics: vec![Dielectric::new("outer", 2.0)],
+            ..Description::default()
+        };
+        let problem = Problem::new(coated, testing::shells()).unwrap();
+        let options = bem::SolveOptions { method: bem::Method::Fmm, ..Default::default() };
+        let mut answer = problem.solve(&options, &bem::Quiet).unwrap().answer;
+        let sampled = |conductor| bem::SampledResidual { relative: 0.5, conductor };
+        let told = residual(&problem, &answer, &[sampled(Some(0))]).unwrap().message;
+        let part = "do not meet the equations on conductor \"inner\": the residual there";
+        assert!(told.contains(part), "{told}");
+        let told = residual(&problem, &answer, &[sampled(None)]).unwrap().message;
+        assert!(told.contains("do not meet the equations on an interface"), "{told}");
+        let told = gauss(Some(0.5), &answer).unwrap().message;
+        assert!(told.contains("Gauss's law on a closed interface was off by 5.0e-1"), "{told}");
+        answer.fmm_error_sampled = Some(0.5);
+        let told = fmm_error(true, &answer, false).unwrap().message;
+        assert!(told.contains("fast sums are off by 5.0e-1 against direct sums where"), "{told}");
+        let by = bem::Reciprocity { conductor: 0, charge: 2.0, by_potentials: 1.0, size: 1.0 };
+        let told = induced(&problem, &answer, &[Induced { by, besides: 0.0 }]).unwrap().message;
+        let part = "the charge that the sources induce on \"inner\" is off by";
+        assert!(told.contains(part), "{told}");
+    }
 }

@@ -174,6 +174,8 @@ mod tests {
                 "{distance}: {energy}, {found:?}"
             );
             assert_eq!(found.is_error, found.value > 1.0, "{distance}");
+            let part = "the energy of charges near curved surfaces is off by about";
+            assert!(found.message.contains(part), "{found:?}");
         }
         let (energy, warnings) = charge_at(1.5);
         assert!((energy - 1.0).abs() < 0.1 && warnings.is_empty(), "{energy}, {warnings:?}");

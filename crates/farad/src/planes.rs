@@ -280,7 +280,12 @@ mod tests {
         assert_eq!(found(&polarised, true).map(|_| ()), Err(vec![PlaneFault::Polarisability]));
         let diffusion = Some(Diffusion { temperature: 300.0, viscosity: 1e-3 });
         let diffusing = Description { diffusion, ..ground };
-        assert_eq!(found(&diffusing, true).map(|_| ()), Err(vec![PlaneFault::Diffusion]));
+        let told = found(&diffusing, true).map(|_| ());
+        assert_eq!(told, Err(vec![PlaneFault::Diffusion]));
+        let fault =
+            Fault::Plane { plane: 0, name: "the plane".to_owned(), problem: PlaneFault::Diffusion };
+        let words = "diffusion is that of a body alone, not of one over the plane";
+        assert_eq!(fault.to_string(), words);
         let allowed = Description { polarisability: true, diffusion, ..symmetric };
         assert!(found(&allowed, true).is_ok());
     }

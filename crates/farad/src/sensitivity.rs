@@ -135,7 +135,8 @@ pub enum SensitivityFault {
     TooCoarse,
 }
 
-fn listed(names: &[String]) -> String {
+/// Names with commas between them, or "none".
+pub(crate) fn listed(names: &[String]) -> String {
     if names.is_empty() { "none".into() } else { names.join(", ") }
 }
 

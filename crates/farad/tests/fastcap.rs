@@ -341,6 +341,10 @@ fn neutral_files_give_conductors_by_connection() {
 
     let wrong = NEUTRAL.replace("       5       7       8", "       5       7       9");
     refused(&[("n.neu", &wrong)], &["n.neu: line 37: element 3: there is no node 9"]);
+    let (head, tail) = NEUTRAL.split_at(NEUTRAL.rfind("99 ").unwrap());
+    let node = " 1       1       0       2\n 0.0 0.0 0.0\n1G\n";
+    let wrong = format!("{head}{node}{tail}");
+    refused(&[("n.neu", &wrong)], &["node 1 occurs a second time; numbers must be unique"]);
     let wrong = NEUTRAL.replace("0.0 1.0 1.0\n", "0.0 1.0 abc\n");
     refused(&[("n.neu", &wrong)], &["expected a coordinate, found \"abc\""]);
 }

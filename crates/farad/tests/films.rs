@@ -320,7 +320,7 @@ fn a_film_that_is_not_thin_is_a_warning() {
     let [warning] = &thick(0.9)[..] else { panic!() };
     assert_eq!((warning.check, warning.is_error), ("film", false));
     let [warning] = &thick(9.0)[..] else { panic!() };
-    assert!(warning.is_error && warning.message.contains("mesh it"));
+    assert!(warning.is_error && warning.message.contains("mesh it as a dielectric"));
 }
 
 /// Charges of curved triangles are spread over their own areas: a film has the share that it has on

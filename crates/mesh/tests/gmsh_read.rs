@@ -335,6 +335,17 @@ fn binary_two(big: bool) -> Vec<u8> {
 }
 
 #[test]
+fn what_only_separates_partitions_is_left_out() {
+    // Surface 7 is of a volume, and lies between partitions 1 and 2 of it.
+    let interface = "$EndEntities\n$PartitionedEntities\n2\n0\n0 0 2 0\n1 2 1 1 1 0 0 0 1 1 0 1 5 0\n\
+                     7 3 1 2 1 2 0 0 0 1 1 0 0 0\n$EndPartitionedEntities";
+    let (mesh, report) = fine(&FOUR.replace("$EndEntities", interface));
+    assert_eq!((mesh.triangles.len(), report.interfaces), (1, 1));
+    let part = "1 element is left out that only separates partitions of a volume";
+    assert!(report.notes.iter().any(|note| note.contains(part)), "{:?}", report.notes);
+}
+
+#[test]
 fn polygons_of_binary_files_are_refused() {
     let mut file = binary_two(false);
     // The type of the elements; a polygon of Gmsh has as many nodes as it likes.

@@ -178,6 +178,14 @@ fn stl_corners_are_one_within_the_tolerance_and_two_beyond() {
         );
         parse(Format::Stl, text).vertices.len()
     };
+    let point = "vertex 0 0 0\nvertex 0 0 0\nvertex 1 0 0\n";
+    let flat = "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n";
+    let facets = [flat, point]
+        .map(|corners| format!("facet normal 0 0 1\nouter loop\n{corners}endloop\nendfacet\n"));
+    let text = format!("solid a\n{}endsolid\n", facets.concat());
+    let (_, reading) = files::parse(Format::Stl, text.as_bytes()).unwrap().unwrap();
+    let note = "1 triangle is left out: two corners are one vertex within 1e-6 of the size";
+    assert_eq!(reading.notes, [note]);
     assert_eq!(pair(1e-6), 4);
     assert_eq!(pair(3e-6), 6);
 }

@@ -11,6 +11,7 @@ use std::f64::consts::PI;
 
 use crate::fault::{Error, Fault};
 use crate::problem::Problem;
+use crate::sensitivity::listed;
 use sides::Part;
 
 /// A film that is wanted: so thin that it leaves the field as it is.
@@ -81,7 +82,7 @@ pub enum FilmFault {
         value: f64,
     },
     /// No body of this name.
-    #[error("there is no conductor or dielectric \"{name}\"; there is {}", available.join(", "))]
+    #[error("there is no conductor or dielectric \"{name}\"; there is {}", listed(available))]
     Unknown {
         /// The name.
         name: String,
@@ -89,7 +90,7 @@ pub enum FilmFault {
         available: Vec<String>,
     },
     /// No medium of this name.
-    #[error("there is no dielectric \"{name}\"; there is {}", available.join(", "))]
+    #[error("there is no dielectric \"{name}\"; there is {}", listed(available))]
     NoMedium {
         /// The name.
         name: String,

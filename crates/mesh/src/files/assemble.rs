@@ -140,9 +140,11 @@ impl Assembly {
             notes.push(note_split(split));
         }
         if skipped > 0 {
-            let faces =
-                ["face of less than three corners is", "faces of less than three corners are"];
-            notes.push(counted(skipped, faces[0], faces[1]) + " left out");
+            notes.push(counted(
+                skipped,
+                "face of less than three corners is left out",
+                "faces of less than three corners are left out",
+            ));
         }
         if collapsed > 0 {
             let triangles = counted(collapsed, "triangle is", "triangles are");

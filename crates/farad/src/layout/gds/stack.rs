@@ -208,7 +208,10 @@ impl Source<'_> {
         for table in &file.metal {
             let layer = self.layer(table, "metal")?;
             if table.get_ref().connects.is_some() {
-                let message = format!("the metal {} has `from` and `to`; vias connect", layer.name);
+                let message = format!(
+                    "the metal {} has `connects`, which is for vias: give its heights, `from` and `to`",
+                    layer.name
+                );
                 return Err(self.error(table.span().start, message));
             }
             layers.push(layer);
@@ -430,6 +433,11 @@ mod tests {
             ("[[metal]]\nname = \"n\"\ngds = \"7\"\nfrom = 2\nto = 2\n", 10, "must be higher"),
             ("[[metal]]\nname = \"n\"\ngds = \"7\"\nfrom = 2\n", 6, "needs `from` and `to`"),
             ("[[via]]\nname = \"n\"\ngds = \"7\"\n", 6, "needs `connects"),
+            (
+                "[[metal]]\nname = \"n\"\ngds = \"7\"\nconnects = [\"a\", \"b\"]\n",
+                6,
+                "the metal n has `connects`, which is for vias",
+            ),
             (
                 "[[dielectric]]\nname = \"d\"\nrelative_permittivity = 0\nfrom = 1\nto = 2\n",
                 8,
