@@ -587,7 +587,7 @@ def main():
     for problem in problems:
         print(problem, file=sys.stderr)
     if not problems:
-        print(f"{len(messages)} messages, each with its test or a reason why there is none")
+        print(f"{len(messages)} messages; each of the crates has a test or a reason why there is none")
     sys.exit(bool(problems))
 
 

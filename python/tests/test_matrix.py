@@ -176,3 +176,53 @@ def test_what_is_wrong_is_told(matrix, tmp_path):
     (tmp_path / "bytes.txt").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(farad.InputError, match="no text"):
         farad.CapacitanceMatrix.read_q3d(tmp_path / "bytes.txt")
+
+
+@pytest.mark.parametrize(
+    "message, make",
+    [
+        (
+            r"values have the shape \(3, 3\), for 2 names",
+            lambda: farad.CapacitanceMatrix.of(["a", "b"], VALUES),
+        ),
+        (
+            "two conductors have one name: a, a, b",
+            lambda: farad.CapacitanceMatrix.of(["a", "a", "b"], VALUES),
+        ),
+        (
+            "values has the type <U1; it must be real numbers",
+            lambda: farad.CapacitanceMatrix.of(["a"], [["x"]]),
+        ),
+    ],
+)
+def test_what_is_no_matrix_is_told(message, make):
+    with pytest.raises(farad.InputError, match=message):
+        make()
+
+
+def test_what_there_is_not_in_a_matrix_is_told(matrix):
+    with pytest.raises(KeyError, match=r"ask for \[row, column\]; there are the conductors"):
+        matrix["pad_a", "none"]
+    with pytest.raises(farad.InputError, match='form is .none.; it must be "maxwell" or "mutual"'):
+        matrix.to_pandas("none")
+
+
+@pytest.mark.parametrize(
+    "read, text, message",
+    [
+        ("read_q3d", "C Units:furlong\nCapacitance Matrix\na\na 1\n", "the unit furlong is not known"),
+        ("read_q3d", "C Units:fF\n", 'there is no line "Capacitance Matrix"'),
+        ("read_q3d", "Capacitance Matrix\n\ta\tb\na\t1\n", "line 3: expected a and 2 numbers"),
+        ("read_palace", "i,C[i][1] (F),C[i][2] (F)\n1,1\n", "line 2: expected 3 numbers"),
+        ("read_palace", "i,C[i][1] (F),C[i][2] (F)\n1,1,2\n", "the matrix has 1 rows of 2 entries"),
+        ("read_palace", "i,C[i][1] (F)\n1,x\n", "line 2: 'x' is no number"),
+        ("read_palace", "a,b\n1,1\n", "the heading is not that of Palace's C or C_m in farad"),
+    ],
+)
+def test_files_that_hold_no_matrix_are_told(read, text, message, tmp_path):
+    (tmp_path / "c.txt").write_text(text)
+    with pytest.raises(farad.InputError, match=message):
+        getattr(farad.CapacitanceMatrix, read)(tmp_path / "c.txt")
+    (tmp_path / "c.txt").write_bytes(b"\xff")
+    with pytest.raises(farad.InputError, match="c.txt: is no text: "):
+        getattr(farad.CapacitanceMatrix, read)(tmp_path / "c.txt")
