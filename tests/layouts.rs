@@ -415,8 +415,14 @@ fn mistakes_in_texts_are_told_in_their_words() {
     assert!(ended.stderr.contains(note), "{}", ended.stderr);
 }
 
-/// Records of GDSII that follow each other.
-fn records(all: &[(u8, u8, &[u8])]) -> impl Fn(&mut Writer) + use<> {
+/// A record of GDSII: what it is, the kind of its data, and these.
+type Record<'a> = (u8, u8, &'a [u8]);
+
+/// A cell: its name and what adds to it.
+type Cell<'a> = (&'a str, &'a dyn Fn(&mut Writer));
+
+/// Records that follow each other.
+fn records(all: &[Record<'_>]) -> impl Fn(&mut Writer) + use<> {
     let all: Vec<(u8, u8, Vec<u8>)> =
         all.iter().map(|(is, kind, data)| (*is, *kind, data.to_vec())).collect();
     move |file| all.iter().for_each(|(is, kind, data)| file.record(*is, *kind, data))
@@ -430,15 +436,15 @@ fn mistakes_in_gdsii_are_told_in_their_words() {
         place.write("wrong.gds", layout);
         place.farad("solve wrong.gds --stack stack.toml --dry-run").fails(3, &[part]);
     };
-    const END: (u8, u8, &[u8]) = (0x11, 0, &[]);
-    const AT: (u8, u8, &[u8]) = (0x10, 3, &[0; 8]);
-    const OF_A: (u8, u8, &[u8]) = (0x12, 6, b"a\0");
-    const SREF: (u8, u8, &[u8]) = (0x0A, 0, &[]);
-    const AREF: (u8, u8, &[u8]) = (0x0B, 0, &[]);
-    const PATH: (u8, u8, &[u8]) = (0x09, 0, &[]);
-    const LAYER: (u8, u8, &[u8]) = (0x0D, 2, &[0, 1]);
+    const END: Record<'_> = (0x11, 0, &[]);
+    const AT: Record<'_> = (0x10, 3, &[0; 8]);
+    const OF_A: Record<'_> = (0x12, 6, b"a\0");
+    const SREF: Record<'_> = (0x0A, 0, &[]);
+    const AREF: Record<'_> = (0x0B, 0, &[]);
+    const PATH: Record<'_> = (0x09, 0, &[]);
+    const LAYER: Record<'_> = (0x0D, 2, &[0, 1]);
     let [twice, back, huge] = [2.0, -1.0, 1e5].map(Writer::real);
-    let of_elements: [(&[(u8, u8, &[u8])], &str); 9] = [
+    let of_elements: [(&[Record<'_>], &str); 9] = [
         (&[AREF, OF_A, (0x13, 2, &[0, 1]), AT, END], "COLROW has two numbers"),
         (&[(0x08, 0, &[]), LAYER, END], "this BOUNDARY has no XY"),
         (&[(0x08, 0, &[]), (0x0D, 2, &[]), AT, END], "LAYER has 0 bytes of data, which cannot be"),
@@ -461,7 +467,7 @@ fn mistakes_in_gdsii_are_told_in_their_words() {
     for (elements, part) in of_elements {
         told(&cell_of(records(elements)), part);
     }
-    let cells = |all: &[(&str, &dyn Fn(&mut Writer))]| {
+    let cells = |all: &[Cell<'_>]| {
         let mut file = Writer::new();
         for (name, add) in all {
             file.begin(name);
