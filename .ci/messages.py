@@ -167,7 +167,9 @@ UNTESTED = {
 PREFACE = """# All messages
 
 Every error, warning and note that Farad can print, as the sources have them: `{...}` stands for what is filled in. [Messages](messages.md) explains
-the most frequent ones. The last column has the test that provokes a message. This page is made by `.ci/messages.py`."""
+the most frequent ones. The last column has a test that provokes the message, found by the words that it asserts, or the reason why none does. Self-checks
+are warnings (exit code 0) up to ten times their bound, and errors (4) beyond; for Python the exception stands in place of the exit code. Parts of
+other messages have rows of their own. This page is made of the sources by `.ci/messages.py`."""
 SUBJECTS = [
     ("Case file", "crates/cli/src/case/"),
     ("The problem", "crates/farad/src/(fault|description|conductors|films|goal|reduction|sensitivity|accuracy|planes|layers|sweep|among)"),

@@ -125,14 +125,14 @@ fn read_values(
     }
     let values = values.value;
     if let Some(groups) = moving {
-        let why = "add along = [x, y, z]: groups move by each value times this vector";
-        let along = required(section, "along", along, why)?.value;
+        let help = "add along = [x, y, z]: groups move by each value times this vector";
+        let along = required(section, "along", along, help)?.value;
         let (groups, places) = places::split(groups);
         return Some((Values::Of(Change::Move { groups, along, values }), places));
     }
     let groups = turning?;
-    let why = "add axis = [x, y, z]: groups turn about it by each value in degrees";
-    let axis = required(section, "axis", axis, why)?;
+    let help = "add axis = [x, y, z]: groups turn about it by each value in degrees";
+    let axis = required(section, "axis", axis, help)?;
     if axis.value.iter().all(|x| *x == 0.0) {
         section.report(Defect::new(Sort::Value, axis.span, "axis is zero and has no direction"));
         return None;
