@@ -1,7 +1,7 @@
 """Checks that references between documents, and from the code to them, lead somewhere.
 
-Relative links in Markdown files (with their anchors), `docs/FILE.md, "Section"` in doc comments, and the keys in square
-brackets of docs/math.md.
+Relative links in Markdown files (with their anchors), `docs/FILE.md, "Section"` in doc comments, the keys in square
+brackets of docs/math.md, and the tests that docs/reliability.md names.
 """
 
 import re
@@ -61,8 +61,17 @@ def broken_keys():
         yield f"docs/math.md: equations are numbered {tags}"
 
 
+def lost_tests():
+    """Tests that docs/reliability.md names and that do not exist."""
+    sources = [*ROOT.glob("crates/**/*.rs"), *ROOT.glob("tests/**/*.rs")]
+    functions = set(re.findall(r"\bfn (\w+)", "".join(source.read_text(encoding="utf-8") for source in sources)))
+    for name in re.findall(r"`[\w.:]+::([a-z0-9]+_\w+_\w+)`", (ROOT / "docs/reliability.md").read_text(encoding="utf-8")):
+        if name not in functions:
+            yield f"docs/reliability.md: there is no test {name}"
+
+
 def main():
-    problems = [*broken_links(), *broken_sections(), *broken_keys()]
+    problems = [*broken_links(), *broken_sections(), *broken_keys(), *lost_tests()]
     for problem in problems:
         print(problem, file=sys.stderr)
     if not problems:
