@@ -43,6 +43,7 @@ class Remembered(Document):
         self.text = text
         self.history = hashlib.sha256(str(path).encode())
         self.behind = None  # the history whose folder is to be restored before something is run
+        self.pending = []  # what has been written since
 
     def note(self, *what):
         self.history.update("\0".join(map(str, what)).encode())
@@ -52,17 +53,26 @@ class Remembered(Document):
             shutil.rmtree(self.folder)
             shutil.copytree(self.store / self.behind, self.folder, symlinks=True)
             self.behind = None
+            for step in self.pending:
+                step()
+
+    def later(self, step):
+        if self.behind:
+            self.pending.append(step)
+        else:
+            step()
 
     def prepare(self, kind, rest):
         if kind == "copy":
-            self.restore()
             self.note(kind, rest)
-        super().prepare(kind, rest)
+            self.later(functools.partial(super().prepare, kind, rest))
+        else:
+            super().prepare(kind, rest)
 
     def write(self, name, content):
-        self.restore()
         self.note(name, content)
-        super().write(name, content)
+        self.written[name] = content
+        self.later(functools.partial(super().write, name, content))
 
     def call(self, command, code):
         self.note(command, code)
@@ -77,6 +87,7 @@ class Remembered(Document):
                 shutil.copytree(self.folder, self.store / key, symlinks=True)
         else:
             self.behind = key
+            self.pending.clear()
         printed, wrong = self.past[key]
         if wrong:
             raise wrong
@@ -174,7 +185,7 @@ def main():
                 made[kind] += 1
                 if passes(path, program, text[:place] + new + text[place + len(old) :]):
                     line = text[:place].count("\n") + 1
-                    print(f"{path.relative_to(ROOT)}:{line}: {new} for {old} is not found ({kind})")
+                    print(f"{path.relative_to(ROOT)}:{line}: {new} for {old} is not found ({kind})", flush=True)
                 else:
                     found[kind] += 1
             Remembered.past.clear()

@@ -257,6 +257,7 @@ class Document:
         self.folder = folder / "work"
         self.folder.mkdir()
         self.interpreter = None
+        self.written = {}  # files of blocks
         self.skipped = 0
         self.unrun = 0
         self.checks = 0
@@ -311,6 +312,7 @@ class Document:
                 shutil.copy(ROOT / source, self.folder / target)
 
     def write(self, name, content):
+        self.written[name] = content
         (self.folder / name).write_text(content, encoding="utf-8")
 
     def block(self, match, lead, printed):
@@ -341,7 +343,9 @@ class Document:
     def part(self, of, content):
         base, _, name = of.partition(" as ")
         name = name or "part.toml"
-        self.write(name, joined((self.folder / base).read_text(encoding="utf-8"), content))
+        if base not in self.written:
+            raise Wrong(f"no block before this one is the file {base}")
+        self.write(name, joined(self.written[base], content))
         self.call(f"farad solve {name} --dry-run", 0)
         self.checks += 1
 
