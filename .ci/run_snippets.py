@@ -330,6 +330,10 @@ class Document:
             if language == "console":
                 lines = [line[2:] for line in lines if line.startswith("$ ")]
             self.checks += self.program.parses("\n".join(lines))
+            for path in re.findall(r"^cargo .*(?:--path|--manifest-path) (\S+)", "\n".join(lines), re.MULTILINE):
+                self.exists(path)
+            for name in re.findall(r"^cargo .*--example (\S+)", "\n".join(lines), re.MULTILINE):
+                self.exists(f"crates/*/examples/{name}.rs")
             self.unrun += 1
         elif language == "console":
             self.console(content, code, tolerance)
@@ -339,6 +343,11 @@ class Document:
             self.excerpt(lead, content)
         elif language not in ("", "text"):
             raise Wrong(f"a {language} block must be a file: a line with its name in backquotes and a colon before it")
+
+    def exists(self, pattern):
+        if not any(ROOT.glob(pattern)):
+            raise Wrong(f"there is no {pattern} in this repository")
+        self.checks += 1
 
     def part(self, of, content):
         base, _, name = of.partition(" as ")

@@ -1,4 +1,4 @@
-// Two plates of 20 x 20 x 1, 2 apart: the capacitor of docs/user-guide.md, more coarsely. Tests refine it.
+// Two plates of 20 x 20 x 1, 2 apart: the capacitor of docs/user-guide.md. Tests refine it.
 // gmsh -2 -format msh41 -bin capacitor.geo
 SetFactory("OpenCASCADE");
 Box(1) = {-10, -10, 1, 20, 20, 1};
