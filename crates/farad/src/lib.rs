@@ -61,6 +61,7 @@ mod missing;
 mod names;
 mod near_surface;
 pub mod network;
+mod piece;
 mod planes;
 pub mod pqr;
 pub mod printable;

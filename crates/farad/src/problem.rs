@@ -62,7 +62,7 @@ pub struct Problem {
     pub(crate) reducers: Vec<Reducer>,
     /// The mesh as it was given, and the places nearest to charges on it, if triangles were split
     /// next to point charges.
-    given: Option<(Mesh, Vec<Option<Nearest>>)>,
+    pub(crate) given: Option<(Mesh, Vec<Option<Nearest>>)>,
 }
 
 impl Problem {

@@ -65,7 +65,7 @@ pub enum Density {
 
 impl Density {
     /// Unknowns and equations of a panel.
-    pub(crate) fn modes(self) -> usize {
+    pub fn modes(self) -> usize {
         match self {
             Self::Constant => 1,
             Self::Linear => MODES,

@@ -6,6 +6,7 @@ mod completions;
 pub(crate) mod fastercap;
 mod fgt;
 pub(crate) mod fmm;
+mod forecast;
 mod import;
 mod info;
 mod mesh;

@@ -11,6 +11,7 @@ use comm::Group;
 use farad::{Attained, Ended, Level, Of, Problem, Solution, Solver};
 
 use super::arguments::{Resuming, Several, Solving, parse_accuracy, parse_positive};
+use super::forecast;
 use super::passed::{Meshes, told};
 use crate::case::problem;
 use crate::case::{Case, Format, Overrides, Viewer, VtkMode, parse_of};
@@ -134,7 +135,9 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
             let names = among.file_names(&case, &problem, among.pieces(&problem));
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             Folder::check(path, &names, args.solving.overwrite)?;
-            output.data(&dry_run(&case, &problem, path))
+            let reading = started.elapsed().as_secs_f64();
+            let costs = forecast::lines((&case, &problem), &args.solving, reading, &output)?;
+            output.data(&(dry_run(&case, &problem, path) + &costs))
         });
     }
     let of = (path, started);
@@ -497,7 +500,9 @@ fn dry_run(case: &Case, problem: &Problem, folder: &Path) -> String {
             if summary.closed { "closed" } else { "open" },
         );
     }
-    let unknowns: u64 = problem.conductors().summaries.iter().map(|s| s.triangles as u64).sum();
+    // With salt there are fluxes, too.
+    let of_triangle = if case.description.has_salt() { 2 } else { 1 };
+    let unknowns = (of_triangle * case.options.density.modes() * problem.panels()) as u64;
     let _ = writeln!(
         text,
         "# {} unknowns, {} right-hand sides; a dense matrix would take {}",

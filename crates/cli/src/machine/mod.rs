@@ -29,6 +29,16 @@ pub(crate) fn resident_memory() -> Option<u64> {
     kibibytes("/proc/self/status", "VmRSS:")
 }
 
+/// Gives the system back what was freed, where its allocator keeps it: [`resident_memory`] is then
+/// what is in use.
+pub(crate) fn return_free_memory() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: malloc_trim(3) may be called at any time, by any thread.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// Makes [`peak_memory`] count from now on. False where the system cannot do that.
 pub(crate) fn restart_peak_memory() -> bool {
     // proc(5): 5 sets the peak of the resident set to what it is now.
