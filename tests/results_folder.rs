@@ -96,9 +96,11 @@ fn a_dry_run_writes_nothing() {
     let before = place.list(".");
     let ended = place.must("solve sphere.toml --dry-run");
     assert_eq!(place.list("."), before);
-    for part in ["[solver]", "72 triangles", "# 72 unknowns", "sphere.out"] {
+    for part in ["[solver]", "72 triangles", "# 72 unknowns", "sphere.out", "# cpu: about "] {
         assert!(ended.stdout.contains(part), "no \"{part}\" in\n{}", ended.stdout);
     }
+    let linear = place.must("solve sphere.toml --dry-run --density linear");
+    assert!(linear.stdout.contains("# 216 unknowns"), "{}", linear.stdout);
     place.write("work/thesis.tex", "years");
     assert_eq!(place.farad("solve sphere.toml --dry-run --output work").code, 6);
 }

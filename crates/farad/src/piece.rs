@@ -160,4 +160,68 @@ fn part(mesh: &Mesh, chosen: &[u32]) -> Mesh {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Conductor, Description, Dielectric, Options, Quiet, testing};
+
+    fn shells() -> Problem {
+        let conductors = vec![Conductor::new("inner")];
+        let dielectrics = vec![Dielectric::new("outer", 4.0)];
+        let description = Description { conductors, dielectrics, ..Description::default() };
+        Problem::new(description, testing::shells()).unwrap()
+    }
+
+    #[test]
+    fn a_piece_has_its_share_of_triangles_as_they_were() {
+        let whole = shells();
+        assert_eq!(whole.panels(), 144);
+        for triangles in [24, 72, 144, 1000] {
+            let piece = whole.piece(triangles).unwrap();
+            let expected = triangles.min(144);
+            assert!(piece.panels().abs_diff(expected) <= LEAST, "{triangles} {}", piece.panels());
+            for t in 0..piece.panels() {
+                let corners = piece.mesh.corners(t);
+                let of = |s: &usize| whole.mesh.corners(*s) == corners;
+                let same = (0..144).find(of).unwrap();
+                assert_eq!(piece.areas[t], whole.areas[same]);
+                let conductor = |problem: &Problem, t: usize| problem.conductors.of_triangle[t];
+                assert_eq!(conductor(&piece, t), conductor(&whole, same));
+                let sides = |problem: &Problem, t: usize| {
+                    problem.media.as_ref().unwrap().permittivity[t]
+                };
+                assert_eq!(sides(&piece, t), sides(&whole, same));
+            }
+        }
+    }
+
+    #[test]
+    fn every_conductor_is_in_a_piece_and_it_can_be_solved() {
+        let names: Vec<String> = (0..12).map(|k| format!("c{k}")).collect();
+        let cube = |k: usize| (names[k].as_str(), testing::cube([2.0 * k as f64, 0.0, 0.0]));
+        let mesh = testing::joined::<12>(std::array::from_fn(cube));
+        let plane = mesh::mirror::Plane { axis: 2, at: -3.0 };
+        let planes = vec![bem::Mirror { plane, odd: true }];
+        let problem = Problem::new(Description { planes, ..Description::default() }, mesh).unwrap();
+        let piece = problem.piece(problem.panels() / 4).unwrap();
+        assert!(piece.panels() < problem.panels() / 2, "{}", piece.panels());
+        for conductor in 0..12 {
+            assert!(piece.conductors.of_triangle.contains(&Some(conductor)), "{conductor}");
+        }
+        let solution = piece.solve(&Options::default(), &Quiet).unwrap();
+        assert!(solution.converged());
+    }
+
+    #[test]
+    fn pieces_in_layers_can_be_solved() {
+        let layer = bem::StackLayer { thickness: 4.0, permittivity: 3.9 };
+        let (below, above) = (bem::Beyond::Dielectric(11.7), bem::Beyond::Ground);
+        let (layers, tolerance) = (vec![layer], 1e-6);
+        let stack = bem::Stack { axis: 2, at: 0.0, below, layers, above, tolerance };
+        let problem = |stack| {
+            let description = Description { stack: Some(stack), ..Description::default() };
+            Problem::new(description, testing::cube([0.0, 0.0, 2.0])).unwrap()
+        };
+        let whole = problem(stack);
+        let piece = whole.piece(whole.panels() / 2).unwrap();
+        assert_eq!(piece.panels(), whole.panels() / 2);
+        assert!(piece.solve(&Options::default(), &Quiet).unwrap().converged());
+    }
 }
