@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 MESHES = ROOT / "meshes"
 UNITS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 BYTES = {"kiB": 2.0**-10, "MiB": 1.0, "GiB": 2.0**10}
-SOLVES = 2
+SOLVES = 3
 
 
 def cases(run, folder, scale):

@@ -184,9 +184,8 @@ mod tests {
                 assert_eq!(piece.areas[t], whole.areas[same]);
                 let conductor = |problem: &Problem, t: usize| problem.conductors.of_triangle[t];
                 assert_eq!(conductor(&piece, t), conductor(&whole, same));
-                let sides = |problem: &Problem, t: usize| {
-                    problem.media.as_ref().unwrap().permittivity[t]
-                };
+                let sides =
+                    |problem: &Problem, t: usize| problem.media.as_ref().unwrap().permittivity[t];
                 assert_eq!(sides(&piece, t), sides(&whole, same));
             }
         }
