@@ -41,3 +41,7 @@ fn failure(what: &'static str, error: cudarc::driver::DriverError) -> Error {
     };
     Error::Driver { what, reason }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
