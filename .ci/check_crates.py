@@ -56,7 +56,7 @@ def faults_of(package):
         inside = {str(Path(*Path(name).parts[1:])) for name in archive.getnames()}
         for name in LICENCES:
             if name not in inside:
-                yield f"{name} is missing: link it, ln -s ../../{name} {folder.name}/{name}"
+                yield f"{name} is missing: link it, ln -s ../../{name} {folder.relative_to(ROOT)}/{name}"
             elif archive.extractfile(f"{crate.stem}/{name}").read() != (ROOT / name).read_bytes():
                 yield f"{name} is not that of the repository"
     relative = folder.relative_to(ROOT)

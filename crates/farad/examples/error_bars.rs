@@ -28,9 +28,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (j, exact) in [own, -other].into_iter().enumerate() {
         let exact = 2.2 * units::farads(beta.sinh() * exact, LengthUnit::Millimetre);
         let [value, bar, exact] = [matrix[0][j], bars[0][j], exact].map(|farad| 1e12 * farad);
-        println!("C_1{} = {value:.5} +- {bar:.5} pF, of round spheres {exact:.5} pF", j + 1);
-        // Bars are of the surface as meshed; its facets make another 0.1 %.
-        assert!((value / exact - 1.0).abs() < 3e-3);
+        println!("C_1{} = {value:.5} +- {bar:.1e} pF, of round spheres {exact:.5} pF", j + 1);
+        // Bars are of the surface as meshed; its facets, within the spheres, make another 0.5 %.
+        assert!((value / exact - 1.0).abs() < 6e-3);
         assert!(bar < 1e-2 * value.abs());
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! A cube that is written as a Gmsh file and read again, and a text in the format STL.
+//! A cube that is written as a Gmsh file and read again, and a tetrahedron in the format OFF.
 //!
 //!     cargo run --release -p farad-mesh --example files
 
@@ -11,12 +11,16 @@ use mesh::files::{self, Format};
 use mesh::generate::{Cube, Resolution};
 use mesh::gmsh::{self, Encoding};
 
-const TETRAHEDRON: &str = "solid tetrahedron
-facet normal 0 0 -1 outer loop vertex 0 0 0 vertex 0 1 0 vertex 1 0 0 endloop endfacet
-facet normal 0 -1 0 outer loop vertex 0 0 0 vertex 1 0 0 vertex 0 0 1 endloop endfacet
-facet normal -1 0 0 outer loop vertex 0 0 0 vertex 0 0 1 vertex 0 1 0 endloop endfacet
-facet normal 1 1 1 outer loop vertex 1 0 0 vertex 0 1 0 vertex 0 0 1 endloop endfacet
-endsolid tetrahedron
+const TETRAHEDRON: &str = "OFF
+4 4 6
+0 0 0
+1 0 0
+0 1 0
+0 0 1
+3 0 2 1
+3 0 1 3
+3 0 3 2
+3 1 2 3
 ";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     describe("cube", &read, 24.0)?;
 
     let (tetrahedron, reading) =
-        files::parse(Format::Stl, TETRAHEDRON.as_bytes()).ok_or("a format of one file")??;
+        files::parse(Format::Off, TETRAHEDRON.as_bytes()).ok_or("a format of one file")??;
     println!("{}: {} triangles", reading.format, tetrahedron.triangles.len());
     describe("tetrahedron", &tetrahedron, 1.5 + 0.75f64.sqrt())
 }
