@@ -1,7 +1,7 @@
-"""Compiles every kernels/*/*.cu with NVRTC, which needs no GPU, for each architecture that Farad supports: in every variant that the
+"""Compiles every crates/*/kernels/*.cu with NVRTC, which needs no GPU, for each architecture that Farad supports: in every variant that the
 program asks for on one of them, in two on the others; warnings fail.
 
-Headers in kernels/shared are passed by name, as the program does it. Constants that a file shares with the program come from the program: the
+Headers of the same folder and real.cuh are passed by name, as the program does it. Constants that a file shares with the program come from the program: the
 tests that compare the files' kernels with their declarations print them. NVRTC comes from the package nvidia-cuda-nvrtc-cu12.
 """
 
@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+REAL_HEADER = ROOT / "crates/cuda/kernels/real.cuh"
 ARCHITECTURES = ["sm_80", "sm_90", "sm_120"]
 BOTH = {"PRECISION": [32, 64]}
 # Of sums of Gaussians: nodes of a block by dimensions, and some of the windows, with terms of their polynomials.
@@ -50,7 +51,7 @@ VARIANTS = {
 
 
 def constants():
-    """Macros of every compilation of each file, by its path under kernels/."""
+    """Macros of every compilation of each file, by its name."""
     command = "cargo test --quiet --release --workspace --locked --lib -- --nocapture the_source_has_these_kernels"
     tests = subprocess.run(command.split(), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return {file: json.loads(macros) for file, macros in re.findall(r"macros of (\S+): (.*)", tests.stdout)}
@@ -93,6 +94,11 @@ def log(nvrtc, program):
     return text.value.decode()
 
 
+def headers(path):
+    """What the file may include."""
+    return [REAL_HEADER, *sorted(set(path.parent.glob("*.cuh")) - {REAL_HEADER})]
+
+
 def compile_kernel(nvrtc, path, headers, architecture, macros, extra=()):
     strings = lambda items: (ctypes.c_char_p * len(items))(*items)
     program = ctypes.c_void_p()
@@ -102,7 +108,7 @@ def compile_kernel(nvrtc, path, headers, architecture, macros, extra=()):
         path.name.encode(),
         len(headers),
         strings([header.read_bytes() for header in headers]),
-        strings([str(header.relative_to(ROOT / "kernels")).encode() for header in headers]),
+        strings([header.name.encode() for header in headers]),
     )
     if status == 0:
         options = [f"--gpu-architecture={architecture}", "--std=c++17", "--extra-device-vectorization", *extra]
@@ -115,19 +121,21 @@ def compile_kernel(nvrtc, path, headers, architecture, macros, extra=()):
 
 def main():
     nvrtc = load()
-    headers = sorted((ROOT / "kernels").glob("shared/*.cuh"))
     shared = constants()
     only = sys.argv[1:]
+    paths = sorted(ROOT.glob("crates/*/kernels/*.cu"))
+    if len({path.name for path in paths}) < len(paths):
+        sys.exit("two kernel files have the same name, by which their constants and variants are found here: rename one")
     jobs = [
-        (path, architecture, shared[str(path.relative_to(ROOT / "kernels"))] + macros)
-        for path in sorted((ROOT / "kernels").glob("*/*.cu"))
+        (path, architecture, shared[path.name] + macros)
+        for path in paths
         if not only or path.name in only
         for architecture in ARCHITECTURES
         for macros in variants_for(path.name, architecture)
     ]
     # NVRTC compiles in threads side by side, and Python waits for it without its lock.
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        results = pool.map(lambda job: compile_kernel(nvrtc, job[0], headers, *job[1:]), jobs)
+        results = pool.map(lambda job: compile_kernel(nvrtc, job[0], headers(job[0]), *job[1:]), jobs)
         failed = 0
         for (path, architecture, macros), (passed, text) in zip(jobs, results):
             if not passed or text.strip():

@@ -190,7 +190,7 @@ fn tables_of_many_entries_fit_a_terminal() {
 }
 
 /// What the estimates promise, over shapes with exact or much finer answers:
-/// `cargo test --release -p farad --test runs coverage -- --ignored
+/// `cargo test --release -p farad-cli --test runs coverage -- --ignored
 /// --nocapture` prints the table of docs/validation.md.
 #[test]
 #[ignore = "ten minutes"]

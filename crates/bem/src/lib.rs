@@ -60,3 +60,7 @@ pub use solve::gmres::{
     gmres,
 };
 pub use space::{Density, FunctionSpace, Test};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

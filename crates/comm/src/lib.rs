@@ -190,3 +190,7 @@ pub fn values<T: Pod>(bytes: &[u8]) -> Vec<T> {
     let size = size_of::<T>().max(1);
     bytes.chunks_exact(size).map(bytemuck::pod_read_unaligned).collect()
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -120,7 +120,7 @@ mod tests {
         let key = || Key {
             name: "p2p.cu",
             text: "a",
-            headers: &[("shared/real.cuh", "b")],
+            headers: &[("real.cuh", "b")],
             options: &options,
             compiler: (12, 8),
         };
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(file, key().file());
         assert!(file.starts_with("p2p_cu-") && file.ends_with(".cubin"));
         assert_ne!(file, Key { text: "b", ..key() }.file());
-        assert_ne!(file, Key { headers: &[("shared/real.cuh", "c")], ..key() }.file());
+        assert_ne!(file, Key { headers: &[("real.cuh", "c")], ..key() }.file());
         assert_ne!(file, Key { options: &[], ..key() }.file());
         assert_ne!(file, Key { compiler: (12, 9), ..key() }.file());
     }

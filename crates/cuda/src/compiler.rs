@@ -54,14 +54,19 @@ impl fmt::Display for Constant {
     }
 }
 
-/// Headers under the workspace's `kernels/`, embedded.
+/// Name and text of the header that kernels of several crates include: names of types, and
+/// arithmetic in the plan's format.
+pub const REAL_HEADER: (&str, &str) = ("real.cuh", include_str!("../kernels/real.cuh"));
+
+/// Headers under the folder `kernels/` of the crate that calls this, embedded, and
+/// [`REAL_HEADER`](crate::REAL_HEADER).
 #[macro_export]
 macro_rules! kernel_headers {
     ($($name:literal),* $(,)?) => {
-        &[$((
-            $name,
-            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/", $name)),
-        )),*]
+        &[
+            $crate::REAL_HEADER,
+            $(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $name)))),*
+        ]
     };
 }
 

@@ -223,33 +223,32 @@ macro_rules! arguments {
     };
 }
 
-/// Declares the kernels of a file under the workspace's `kernels/`, which is embedded: the
-/// constants that it shares with this side, which every compilation gets as macros, and for each
-/// kernel a struct of its arguments. The names of fields are those of the kernel's parameters;
-/// fields that are structs of [`arguments!`](crate::arguments) stand for several. A test is made
-/// that compares names, types and order with the file.
+/// Declares the kernels of a file under the folder `kernels/` of the crate that calls this, which
+/// is embedded: the constants that it shares with this side, which every compilation gets as
+/// macros, and for each kernel a struct of its arguments. The names of fields are those of the
+/// kernel's parameters; fields that are structs of [`arguments!`](crate::arguments) stand for
+/// several. A test is made that compares names, types and order with the file.
 ///
 /// ```no_run
-/// mod scan {
+/// mod scale {
 ///     use cuda::Pointer;
 ///
 ///     cuda::kernels! {
-///         "fmm/scan.cu", cuda::kernel_headers!["shared/real.cuh"];
+///         "scale.cu", cuda::kernel_headers![];
 ///         constants {
 ///             THREADS: u32 = 256;
-///             ITEMS: usize = 8;
 ///         }
-///         struct Blocks = "scan_blocks" { values: Pointer<u32>, sums: Pointer<u32>, n: u32 }
-///         struct Add = "scan_add" { values: Pointer<u32>, sums: Pointer<u32>, n: u32 }
+///         struct Scale = "scale" { values: Pointer<f64>, factor: f64, n: u32 }
 ///     }
 /// }
 ///
 /// let device = cuda::Device::open(0)?;
-/// let (values, sums) = (device.upload(&[1u32; 1000])?, device.buffer(1)?);
-/// let blocks = scan::Blocks { values: values.pointer(), sums: sums.pointer(), n: 1000 };
+/// let values = device.upload(&[1.5; 1000])?;
+/// let scale = scale::Scale { values: values.pointer(), factor: 2.0, n: 1000 };
 /// let kernel = cuda::Kernel::new(&device, &[])?;
-/// // SAFETY: one block takes THREADS * ITEMS values and writes one sum.
-/// unsafe { kernel.launch(device.stream(), cuda::Grid::new(1, scan::THREADS), blocks)? };
+/// // SAFETY: four blocks take at least 1000 values, and the kernel stays below `n`.
+/// unsafe { kernel.launch(device.stream(), cuda::Grid::new(4, scale::THREADS), scale)? };
+/// assert_eq!(values.to_vec()?, [3.0; 1000]);
 /// # Ok::<(), cuda::Error>(())
 /// ```
 #[macro_export]
@@ -268,7 +267,7 @@ macro_rules! kernels {
 
         pub(crate) const SOURCE: $crate::Source<'static> = $crate::Source {
             name: $file,
-            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/", $file)),
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $file)),
             headers: $headers,
             constants: &[$($((stringify!($constant), $crate::kernels!(@$of $constant))),*)?],
         };
@@ -298,10 +297,38 @@ macro_rules! kernels {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
 
     arguments! {
         struct Inner { at: Pointer<f64>, n: u32 }
         struct Outer { factor: f64, inner: Inner, some: bool }
+    }
+
+    /// The example of `kernels!`.
+    mod scale {
+        use super::Pointer;
+
+        kernels! {
+            "scale.cu", crate::kernel_headers![];
+            constants {
+                THREADS: u32 = 256;
+            }
+            struct Scale = "scale" { values: Pointer<f64>, factor: f64, n: u32 }
+        }
+    }
+
+    #[test]
+    fn the_example_multiplies() {
+        let open = || Device::open(0);
+        let Some(device) = testing::device_for("the_example_multiplies", open).unwrap() else {
+            return;
+        };
+        let values = device.upload(&[1.5; 1000]).unwrap();
+        let kernel = Kernel::new(&device, &[]).unwrap();
+        let scale = scale::Scale { values: values.pointer(), factor: 2.0, n: 1000 };
+        // SAFETY: four blocks take at least 1000 values, and the kernel stays below `n`.
+        unsafe { kernel.launch(device.stream(), Grid::new(4, scale::THREADS), scale).unwrap() };
+        assert_eq!(values.to_vec().unwrap(), [3.0; 1000]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod probe;
 mod stream;
 pub mod testing;
 
-pub use compiler::{Constant, Source};
+pub use compiler::{Constant, REAL_HEADER, Source};
 pub use device::{Device, Grid, Module, count};
 pub use error::{Error, in_units};
 pub use graph::Graph;
@@ -41,3 +41,7 @@ fn failure(what: &'static str, error: cudarc::driver::DriverError) -> Error {
     };
     Error::Driver { what, reason }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -115,3 +115,7 @@ pub use sources::Source;
 pub use study::{Entry, FACETS_OVER_GAP, Gap, OfMesh, Study, Verdict, entry_name};
 pub use sweep::{Change, NoGroup, combinations};
 pub use units::{LengthUnit, unit_named};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -40,3 +40,7 @@ pub use input::{Bandwidths, Grid, Sums, Targets};
 pub use options::{Backend, Mode, Options};
 pub use plan::{Info, Plan, Seconds};
 pub use samples;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,7 +1,7 @@
 //! What ranks that are threads of one process take for a sum, beside one rank with as many threads,
 //! and what each rank does by stage.
 //!
-//!     cargo run --release -p fmm --example ranks -- sphere 4194304 16 1 5
+//!     cargo run --release -p farad-fmm --example ranks -- sphere 4194304 16 1 5
 //!
 //! Arguments: distribution, points, ranks, threads of each, sums, and if not cpu the backend, cuda
 //! or hybrid: ranks share the GPUs there are. In place of a distribution a file of points may be

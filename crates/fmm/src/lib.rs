@@ -52,3 +52,7 @@ pub use gpu::{DeviceInfo, Error as GpuError, GpuInfo, Span, check_gpu, gpus};
 pub use options::{Backend, Kernel, Mode, Options, Precision, Stencil, Truncation};
 pub use plan::{Densities, Info, Plan, Potentials, StageSeconds};
 pub use samples;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

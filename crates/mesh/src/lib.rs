@@ -50,3 +50,7 @@ pub mod weld;
 mod wording;
 
 pub use surface::{InvalidMesh, MAX_COORDINATE, Mesh, Patches, PhysicalGroup};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

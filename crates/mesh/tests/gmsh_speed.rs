@@ -1,5 +1,5 @@
 //! How fast large files are read. Timings mean nothing on a busy machine: run with
-//! `cargo test --release -p mesh --test gmsh_speed -- --ignored --nocapture`.
+//! `cargo test --release -p farad-mesh --test gmsh_speed -- --ignored --nocapture`.
 
 #![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
 

@@ -10,3 +10,7 @@ mod world;
 
 #[cfg(feature = "mpi")]
 pub use world::World;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

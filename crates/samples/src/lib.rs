@@ -189,3 +189,7 @@ mod tests {
         assert_relative_eq!(near, 2f64.ln() / GRADING.ln(), epsilon = 0.01);
     }
 }
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

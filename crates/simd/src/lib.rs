@@ -320,3 +320,7 @@ macro_rules! real {
 
 real!(f32, 4, F32x8, F32x16);
 real!(f64, 2, F64x4, F64x8);
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -43,3 +43,7 @@ pub use build::{Info, Surface, molecular};
 pub use error::Error;
 pub use options::{Atom, Cavities, Kind, Options, Resolution};
 pub use parts::{Filled, Part, PartKind};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,6 +1,6 @@
 //! The study of docs/validation.md, "Molecular surfaces", and the timing of docs/performance.md.
 //!
-//!     cargo test --release -p surface --test study -- --ignored --nocapture
+//!     cargo test --release -p farad-surface --test study -- --ignored --nocapture
 
 #![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
 

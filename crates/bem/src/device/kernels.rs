@@ -1,15 +1,11 @@
-//! The kernels under `kernels/bem/`, embedded, with their arguments, and how they are started.
+//! The kernels under `kernels/`, embedded, with their arguments, and how they are started.
 
 pub(super) use cuda::count;
 use cuda::{Arguments, Buffer, Device, Error, Grid, Plain, Pointer};
 
 /// Headers that kernels include.
-const HEADERS: &[(&str, &str)] = cuda::kernel_headers![
-    "shared/triangle.cuh",
-    "shared/pair.cuh",
-    "shared/rows.cuh",
-    "shared/solid_angle.cuh"
-];
+const HEADERS: &[(&str, &str)] =
+    cuda::kernel_headers!["triangle.cuh", "pair.cuh", "rows.cuh", "solid_angle.cuh"];
 
 /// A kernel ready to be started on its device's main stream.
 #[derive(Clone, Debug)]
@@ -41,7 +37,7 @@ impl<A: Arguments> Kernel<A> {
     }
 }
 
-/// A node of the tree of panels, as `kernels/bem/near.cu` declares it.
+/// A node of the tree of panels, as `kernels/near.cu` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node([f64; 7]);
@@ -49,7 +45,7 @@ pub(crate) struct Node([f64; 7]);
 // SAFETY: numbers.
 unsafe impl Plain for Node {}
 
-/// A pair of panels, as `kernels/bem/near.cu` declares it.
+/// A pair of panels, as `kernels/near.cu` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair([u32; 2]);
@@ -57,7 +53,7 @@ pub(crate) struct Pair([u32; 2]);
 // SAFETY: numbers.
 unsafe impl Plain for Pair {}
 
-/// Scales, shifts and factor of an image, as `kernels/shared/rows.cuh` declares it.
+/// Scales, shifts and factor of an image, as `kernels/rows.cuh` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mirror(pub(super) [f64; 7]);
@@ -126,7 +122,7 @@ pub(super) mod near {
     }
 
     cuda::kernels! {
-        "bem/near.cu", HEADERS;
+        "near.cu", HEADERS;
         constants {
             THREADS: u32 = crate::device::THREADS;
             SINGLE: u32 = super::SINGLE;
@@ -238,7 +234,7 @@ pub(super) mod sparse {
     }
 
     cuda::kernels! {
-        "bem/sparse.cu", HEADERS;
+        "sparse.cu", HEADERS;
         constants {
             THREADS: u32 = crate::device::THREADS;
             LANES: usize = crate::device::LANES;
@@ -296,7 +292,7 @@ pub(super) mod preconditioner {
     }
 
     cuda::kernels! {
-        "bem/preconditioner.cu", HEADERS;
+        "preconditioner.cu", HEADERS;
         constants {
             THREADS: u32 = crate::device::THREADS;
             LANES: usize = crate::device::LANES;
@@ -409,7 +405,7 @@ pub(super) mod vectors {
     use super::*;
 
     cuda::kernels! {
-        "bem/vectors.cu", HEADERS;
+        "vectors.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
             /// Targets that a block of direct sums takes.
@@ -505,7 +501,7 @@ pub(super) mod interfaces {
     use super::*;
 
     cuda::kernels! {
-        "bem/interfaces.cu", HEADERS;
+        "interfaces.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
         }

@@ -1,9 +1,9 @@
-//! The kernels under `kernels/fgt/`, embedded, with their arguments.
+//! The kernels under `kernels/`, embedded, with their arguments.
 
 use cuda::{Plain, Pointer};
 
 /// Headers that kernels include.
-const HEADERS: &[(&str, &str)] = cuda::kernel_headers!["shared/real.cuh", "shared/window.cuh"];
+const HEADERS: &[(&str, &str)] = cuda::kernel_headers!["window.cuh"];
 
 /// A number in the plan's format.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ pub(super) mod points {
     use super::*;
 
     cuda::kernels! {
-        "fgt/points.cu", HEADERS;
+        "points.cu", HEADERS;
         constants { THREADS: u32 = 256; }
         struct Gather = "points_gather" {
             charges: Pointer<f64>,
@@ -70,7 +70,7 @@ pub(super) mod pairs {
     cuda::elements! { Job: "Job", Run: "uint2" }
 
     cuda::kernels! {
-        "fgt/pairs.cu", HEADERS;
+        "pairs.cu", HEADERS;
         constants {
             THREADS: u32 = 128;
             /// Targets of a thread.
@@ -136,7 +136,7 @@ pub(super) mod spread {
     cuda::elements! { Item: "Item", Job: "Job", Whole: "Whole" }
 
     cuda::kernels! {
-        "fgt/spread.cu", HEADERS;
+        "spread.cu", HEADERS;
         constants { THREADS: u32 = 128; }
         struct Spread = "spread" {
             jobs: Pointer<Job>,
@@ -169,7 +169,7 @@ pub(super) mod convolve {
     cuda::elements! { Input: "Input" }
 
     cuda::kernels! {
-        "fgt/convolve.cu", HEADERS;
+        "convolve.cu", HEADERS;
         constants {
             THREADS: u32 = 128;
             PADDING: usize = crate::axis_kernel::PADDING;
@@ -209,7 +209,7 @@ pub(super) mod interpolate {
     cuda::elements! { Job: "Job" }
 
     cuda::kernels! {
-        "fgt/interpolate.cu", HEADERS;
+        "interpolate.cu", HEADERS;
         constants { THREADS: u32 = 128; }
         struct Interpolate = "interpolate" {
             jobs: Pointer<Job>,

@@ -8,7 +8,7 @@ use super::reals::precision_macro;
 use super::tree;
 use crate::Precision;
 
-/// A close pair, as `kernels/shared/near.cuh` declares it: of the same size in both formats.
+/// A close pair, as `kernels/near.cuh` declares it: of the same size in both formats.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct UnresolvedPair([u32; 8]);

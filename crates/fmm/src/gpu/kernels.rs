@@ -1,4 +1,4 @@
-//! The kernels under `kernels/fmm/`, embedded, with their arguments, and how they are started.
+//! The kernels under `kernels/`, embedded, with their arguments, and how they are started.
 
 use std::fmt::Display;
 
@@ -16,14 +16,8 @@ use super::tree::Cell;
 use super::treecode::Evaluation;
 
 /// Headers that kernels include.
-const HEADERS: &[(&str, &str)] = cuda::kernel_headers![
-    "shared/real.cuh",
-    "shared/cell.cuh",
-    "shared/harmonics.cuh",
-    "shared/levels.cuh",
-    "shared/near.cuh",
-    "shared/screening.cuh"
-];
+const HEADERS: &[(&str, &str)] =
+    cuda::kernel_headers!["cell.cuh", "harmonics.cuh", "levels.cuh", "near.cuh", "screening.cuh"];
 
 /// A kernel ready to be started.
 #[derive(Clone, Debug)]
@@ -61,7 +55,7 @@ pub(super) mod scan {
     use super::*;
 
     cuda::kernels! {
-        "fmm/scan.cu", HEADERS;
+        "scan.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
             /// Numbers per thread.
@@ -84,7 +78,7 @@ pub(super) mod sort {
     cuda::elements! { Key: "KEY", Value: "VALUE" }
 
     cuda::kernels! {
-        "fmm/sort.cu", HEADERS;
+        "sort.cu", HEADERS;
         constants {
             WARPS: u32 = 8;
             /// Items per thread.
@@ -111,7 +105,7 @@ pub(super) mod morton {
     use super::*;
 
     cuda::kernels! {
-        "fmm/morton.cu", HEADERS;
+        "morton.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
             MAX_DEPTH: usize = crate::morton::MAX_DEPTH;
@@ -142,7 +136,7 @@ pub(super) mod tree {
     }
 
     cuda::kernels! {
-        "fmm/tree.cu", HEADERS;
+        "tree.cu", HEADERS;
         constants {
             THREADS: u32 = 128;
             MAX_DEPTH: usize = crate::morton::MAX_DEPTH;
@@ -203,7 +197,7 @@ pub(super) mod lists {
     }
 
     cuda::kernels! {
-        "fmm/lists.cu", HEADERS;
+        "lists.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
             MAX_LEVEL_DIFFERENCE: u32 = crate::lists::MAX_LEVEL_DIFFERENCE;
@@ -256,7 +250,7 @@ pub(super) mod particles {
     use super::*;
 
     cuda::kernels! {
-        "fmm/particles.cu", HEADERS;
+        "particles.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
             CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;
@@ -307,7 +301,7 @@ pub(super) mod exchange {
     use super::*;
 
     cuda::kernels! {
-        "fmm/exchange.cu", HEADERS;
+        "exchange.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
         }
@@ -347,7 +341,7 @@ pub(super) mod truncation {
     }
 
     cuda::kernels! {
-        "fmm/truncation.cu", HEADERS;
+        "truncation.cu", HEADERS;
         constants {
             /// Draws of a batch at most: by chance a few more than are wanted.
             CAPACITY: usize = crate::gpu::truncation::MORE_SAMPLES[1] + 512;
@@ -379,7 +373,7 @@ pub(super) mod m2l {
     use super::*;
 
     cuda::kernels! {
-        "fmm/m2l.cu", HEADERS;
+        "m2l.cu", HEADERS;
         constants {
             WHOLE_COLUMNS: usize = crate::gpu::tables::WHOLE_COLUMNS;
         }
@@ -392,7 +386,7 @@ pub(super) mod rotated {
     use super::*;
 
     cuda::kernels! {
-        "fmm/rotated.cu", HEADERS;
+        "rotated.cu", HEADERS;
         constants {
             WHOLE_COLUMNS: usize = crate::gpu::tables::WHOLE_COLUMNS;
             P_MAX: usize = crate::truncation::P_MAX;
@@ -406,7 +400,7 @@ pub(super) mod translate {
     use super::*;
 
     cuda::kernels! {
-        "fmm/translate.cu", HEADERS;
+        "translate.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
             /// Rows of a tile at most, its pairs, columns of a chunk and chunks in shared memory,
@@ -453,7 +447,7 @@ pub(super) mod p2m {
     use super::*;
 
     cuda::kernels! {
-        "fmm/p2m.cu", HEADERS;
+        "p2m.cu", HEADERS;
         struct P2m = "p2m" {
             cells: Pointer<Cell>,
             count: u32,
@@ -473,7 +467,7 @@ pub(super) mod l2p {
     use super::*;
 
     cuda::kernels! {
-        "fmm/l2p.cu", HEADERS;
+        "l2p.cu", HEADERS;
         struct L2p = "l2p" {
             cells: Pointer<Cell>,
             count: u32,
@@ -493,7 +487,7 @@ pub(super) mod m2p {
     use super::*;
 
     cuda::kernels! {
-        "fmm/m2p.cu", HEADERS;
+        "m2p.cu", HEADERS;
         constants {
             /// Targets of a warp at most.
             TARGETS: usize = 32;
@@ -552,7 +546,7 @@ pub(super) mod close {
     use super::*;
 
     cuda::kernels! {
-        "fmm/close.cu", HEADERS;
+        "close.cu", HEADERS;
         constants {
             WARPS: u32 = NEAR_WARPS;
             CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;
@@ -592,7 +586,7 @@ pub(super) mod p2p {
     use super::*;
 
     cuda::kernels! {
-        "fmm/p2p.cu", HEADERS;
+        "p2p.cu", HEADERS;
         constants {
             WARPS: u32 = NEAR_WARPS;
             CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;

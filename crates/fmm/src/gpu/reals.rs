@@ -10,11 +10,11 @@ use crate::Precision;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Real {}
 
-/// A point: coordinates and a fourth number, as `kernels/shared/real.cuh` declares it.
+/// A point: coordinates and a fourth number, as `real.cuh` of `cuda` declares it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Point {}
 
-/// An entry of a derivative, as `kernels/shared/harmonics.cuh` declares it.
+/// An entry of a derivative, as `kernels/harmonics.cuh` declares it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Derivative {}
 
