@@ -86,7 +86,9 @@ pub(super) fn lines(
         false => "the whole run",
     };
     let spent = units::duration(started.elapsed().as_secs_f64());
-    Ok(format!("# estimates of {what}, {how} in {spent}, good to some 30 %:\n{text}"))
+    Ok(format!(
+        "# estimates of {what}, {how} in {spent}; seconds are good to some 40 %, memory to about a factor of 2:\n{text}"
+    ))
 }
 
 /// Those to tell of, by name.
