@@ -44,10 +44,10 @@ pub fn signature<A: Arguments>() -> Signature {
 }
 
 /// Compares the kernels that a file has with those that are declared for it: names, and each
-/// parameter's name and type.
+/// parameter's name and type. What it includes must be among its headers.
 ///
 /// # Panics
-/// When they differ.
+/// When they differ, or a header is missing.
 pub fn compare(source: &Source<'_>, declared: &[Signature]) {
     let there = kernels(source.text);
     let names = |mut names: Vec<String>| {
@@ -72,6 +72,12 @@ pub fn compare(source: &Source<'_>, declared: &[Signature]) {
                 && parameter.types.contains(&of);
             assert!(agrees, "{place}: {parameter:?} is declared where it has {of_type} {name}");
         }
+    }
+    let texts = source.headers.iter().map(|header| header.1).chain([source.text]);
+    for line in texts.flat_map(str::lines).filter_map(|line| line.strip_prefix("#include \"")) {
+        let name = line.split('"').next().unwrap_or_default();
+        let is_there = source.headers.iter().any(|header| header.0 == name);
+        assert!(is_there, "{name}, which {} includes, is not among its headers", source.name);
     }
 }
 

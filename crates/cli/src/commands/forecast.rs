@@ -22,8 +22,8 @@ const SHARE: usize = 8;
 const MOST: usize = 1 << 17;
 
 /// and no fewer for each thread than keep it busy. Fewer of the whole are solved as they are: that
-/// takes a second.
-const OF_THREAD: usize = 4096;
+/// takes a second or two.
+const OF_THREAD: usize = 8192;
 
 /// The smaller piece is this share of the larger one.
 const SMALLER: usize = 4;
@@ -78,8 +78,8 @@ pub(super) fn lines(
         let _ = writeln!(text, "# {name}: about {seconds}{memory}");
     }
     let how = match pieces.is_empty() {
-        true => "by solving it".to_owned(),
-        false => "from solves of two pieces of it".to_owned(),
+        true => "by solving it",
+        false => "from solves of two pieces of it",
     };
     let what = match case.goal.is_some() {
         true => "the first mesh; finer ones will follow",
@@ -87,7 +87,7 @@ pub(super) fn lines(
     };
     let spent = units::duration(started.elapsed().as_secs_f64());
     Ok(format!(
-        "# estimates of {what}, {how} in {spent}; seconds are good to some 40 %, memory to about a factor of 2:\n{text}"
+        "# estimates of {what}, {how} in {spent}; seconds are good to some 30 %, memory to some 60 %:\n{text}"
     ))
 }
 
