@@ -11,7 +11,7 @@ use crate::p2p::{screen, square};
 use crate::plan::{Densities, Potentials};
 use crate::screened::Screening;
 use crate::simd::{Level, Real, Simd, Task, dispatch};
-use crate::{Error, Kernel, direct};
+use crate::{Error, Kernel, Stop, direct};
 
 /// Targets of a block.
 const BLOCK: usize = 4;
@@ -34,6 +34,8 @@ const CLOSE: f64 = 1e-30;
 pub(crate) struct AllPairs {
     kernel: Kernel,
     level: Level,
+    /// Ends a sum before it is through.
+    pub(crate) stop: Stop,
     /// The caller's.
     sources: Vec<[f64; 3]>,
     /// None: the sources.
@@ -71,7 +73,8 @@ impl AllPairs {
         });
         let (sources, targets) = (sources.to_vec(), targets.map(<[_]>::to_vec));
         let (strengths, sums) = (Default::default(), Vec::new());
-        Self { kernel, level, sources, targets, scale, axes, strengths, sums }
+        let stop = Stop::default();
+        Self { kernel, level, stop, sources, targets, scale, axes, strengths, sums }
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -81,7 +84,7 @@ impl AllPairs {
     /// Sums k densities; the arrays have been checked.
     ///
     /// # Errors
-    /// Those of [`direct::sum`].
+    /// Those of [`direct::sum`], [`Error::Interrupted`].
     pub(crate) fn apply(
         &mut self,
         k: usize,
@@ -138,6 +141,7 @@ impl AllPairs {
                     }
                 });
             });
+            self.stop.check()?;
             // Powers of the scale one after another: together they may be beyond any number.
             let scale = self.scale;
             let total = |target: usize, component: usize| -> f64 {
@@ -194,6 +198,9 @@ impl<const GENERAL: bool, const SCREENED: bool> Task<f64> for Job<'_, GENERAL, S
         let Self { all, of, sources, first, sums } = self;
         let targets = all.targets.as_deref().unwrap_or(&all.sources);
         for begin in sources.clone().step_by(RUN) {
+            if all.stop.is_set() {
+                return;
+            }
             let run = begin..sources.end.min(begin + RUN);
             for (i, sums) in sums.chunks_mut(BLOCK).enumerate() {
                 let own = first + i * BLOCK;

@@ -1,5 +1,7 @@
 //! All pairs in double precision: the oracle that every other path is measured against.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::screened::Screening;
@@ -56,7 +58,9 @@ pub(crate) fn at(
     for (j, y) in sources.iter().enumerate() {
         let r = [x[0] - y[0], x[1] - y[1], x[2] - y[2]];
         let r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
-        if r2 == 0.0 {
+        if !SQUARES.contains(&r2) {
+            let of = (charges.map(|q| q[j]), dipoles.map(|d| &d[3 * j..3 * j + 3]));
+            add_in_own_unit(screening, r, of, &mut sum);
             continue;
         }
         let [inverse, inverse3, inverse5] = screening.slopes(r2.sqrt());
@@ -76,6 +80,40 @@ pub(crate) fn at(
         }
     }
     sum
+}
+
+/// Squared distances whose inverse powers are numbers.
+const SQUARES: Range<f64> = 1e-100..1e100;
+
+/// Adds a source at an offset of any size, with distances in units of its largest component.
+#[cold]
+fn add_in_own_unit(
+    Screening { root }: Screening,
+    r: [f64; 3],
+    (charge, dipole): (Option<f64>, Option<&[f64]>),
+    sum: &mut [f64; 4],
+) {
+    let unit = r.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+    if unit == 0.0 {
+        return;
+    }
+    let r = r.map(|x| x / unit);
+    let distance = (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt();
+    let [inverse, inverse3, inverse5] = Screening { root: root * unit }.slopes(distance);
+    if let Some(q) = charge {
+        sum[0] += q * inverse / unit;
+        for axis in 0..3 {
+            sum[1 + axis] -= q * inverse3 * r[axis] / unit / unit;
+        }
+    }
+    if let Some(d) = dipole {
+        let along = d[0] * r[0] + d[1] * r[1] + d[2] * r[2];
+        sum[0] += along * inverse3 / unit / unit;
+        for axis in 0..3 {
+            let slope = d[axis] * inverse3 - along * r[axis] * inverse5;
+            sum[1 + axis] += slope / unit / unit / unit;
+        }
+    }
 }
 
 /// The number of densities k that the arrays' lengths agree on.
@@ -104,4 +142,34 @@ pub(crate) fn count_densities(
         }
     }
     Ok(k.unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_scale_with_coordinates_of_any_size() {
+        let sum = |size: f64, kappa: f64| {
+            let sources = [[3.0, 0.0, 0.0], [0.0, 4.0, 0.0], [-1.0, 1.0, 2.0]];
+            let sources = sources.map(|x| x.map(|x| x * size));
+            let (charges, dipoles) = ([1.0, 5.0, 0.0], [0.2 * size; 9]);
+            let dipoles = Some(&dipoles[..]);
+            let screening = Screening { root: kappa / size };
+            let target = [0.0, 4.0 * size, 0.0];
+            // Gradients of the smallest are beyond any number.
+            let [potential, x, y, z] = at(screening, &target, &sources, Some(&charges), dipoles);
+            [potential * size, x * size * size, y * size * size, z * size * size]
+        };
+        for kappa in [0.0, 0.5] {
+            let expected = sum(1.0, kappa);
+            for size in [1e-300, 1e-160, 1e-120, 1e-60, 1e60, 1e120, 1e160, 1e300] {
+                let found = sum(size, kappa);
+                let compared = if (1e-150..1e150).contains(&size) { 4 } else { 1 };
+                for (found, expected) in found.iter().zip(&expected).take(compared) {
+                    assert!((found - expected).abs() < 1e-13, "{size:e} {found} {expected}");
+                }
+            }
+        }
+    }
 }

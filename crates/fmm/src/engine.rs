@@ -4,7 +4,6 @@
 //! Each parallel job owns a contiguous run of boxes of one level (or of targets), so no two jobs
 //! write the same memory.
 
-use std::convert::Infallible;
 use std::time::Instant;
 
 use rayon::prelude::*;
@@ -26,7 +25,7 @@ use crate::sums::Sums;
 use crate::translations::{Translations, timed};
 use crate::tree::{Cell, MortonOrder};
 use crate::treecode::{self, FarRows, M2pJob};
-use crate::{Precision, l2p, p2m};
+use crate::{Error, Precision, Stop, l2p, p2m};
 
 /// Densities that go through the stages together: their expansions are in memory at the same time.
 const DENSITIES: usize = 8;
@@ -35,6 +34,8 @@ const DENSITIES: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Engine<T> {
     simd: Level,
+    /// Ends a sum before it is through.
+    pub(crate) stop: Stop,
     geometry: Geometry,
     sources: Particles<T>,
     /// None: the targets are the sources.
@@ -134,6 +135,7 @@ impl<T: Real> Engine<T> {
         let p = geometry.numbers.max().max(1);
         Self {
             simd,
+            stop: Stop::default(),
             sources,
             targets,
             near_sums,
@@ -154,16 +156,19 @@ impl<T: Real> Engine<T> {
     }
 
     /// Sums k densities, a few at a time; the arrays have been checked.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
     pub(crate) fn apply(
         &mut self,
         k: usize,
         densities: Densities<'_>,
         mut potentials: Potentials<'_>,
-    ) -> StageSeconds {
+    ) -> Result<StageSeconds, Error> {
         let started = Instant::now();
         let mut seconds = StageSeconds::default();
         let (n, side) = (self.sources(), self.geometry.root.side);
-        let Ok(()) = by_few(k, [n, self.places.len()], densities, &mut potentials, |few, sums| {
+        by_few(k, [n, self.places.len()], densities, &mut potentials, |few, sums| {
             let scale = |density| {
                 let (charges, dipoles) = few.densities.of(density, n);
                 Scale::of(charges, dipoles, side)
@@ -173,11 +178,12 @@ impl<T: Real> Engine<T> {
             self.upward(few.count, &mut seconds);
             self.downward(few.count, &mut seconds);
             timed(&mut seconds.p2p, || self.p2p(Part::Own));
+            self.stop.check()?;
             self.scatter(sums);
-            Ok::<(), Infallible>(())
-        });
+            Ok::<(), Error>(())
+        })?;
         seconds.total = started.elapsed().as_secs_f64();
-        seconds
+        Ok(seconds)
     }
 
     /// The number of sources.
@@ -222,19 +228,19 @@ impl<T: Real> Engine<T> {
     /// Makes the multipole expansions of k densities.
     pub(crate) fn upward(&mut self, k: usize, seconds: &mut StageSeconds) {
         timed(&mut seconds.p2m, || self.p2m(k));
-        timed(&mut seconds.m2m, || self.translations.m2m(&self.geometry, k));
+        timed(&mut seconds.m2m, || self.translations.m2m(&self.geometry, k, &self.stop));
     }
 
     /// Adds what the multipole expansions of k densities give at the targets.
     pub(crate) fn downward(&mut self, k: usize, seconds: &mut StageSeconds) {
-        timed(&mut seconds.m2l, || self.translations.m2l(&self.geometry, k));
-        timed(&mut seconds.l2l, || self.translations.l2l(&self.geometry, k));
+        timed(&mut seconds.m2l, || self.translations.m2l(&self.geometry, k, &self.stop));
+        timed(&mut seconds.l2l, || self.translations.l2l(&self.geometry, k, &self.stop));
         timed(&mut seconds.l2p, || self.l2p(k));
         timed(&mut seconds.m2p, || self.m2p(k));
     }
 
     fn p2m(&mut self, k: usize) {
-        let Self { simd, geometry, harmonics, gradient, screened, .. } = self;
+        let Self { simd, stop, geometry, harmonics, gradient, screened, .. } = self;
         let Self { sources, strengths, translations, .. } = self;
         let Geometry { tree, numbers, .. } = &*geometry;
         let tables = p2m::Tables { harmonics, gradient, screened: screened.as_ref() };
@@ -249,6 +255,9 @@ impl<T: Real> Engine<T> {
             // A treecode's boxes may hold many more sources than others.
             let job_cells = if geometry.far.is_some() { 16 } else { JOB_CELLS };
             cells.par_chunks(job_cells).enumerate().for_each(|(i, cells)| {
+                if stop.is_set() {
+                    return;
+                }
                 let first = i * job_cells;
                 let is_own = |cell: usize| geometry.is_own(begin + first + cell);
                 let job = p2m::P2mJob {
@@ -269,29 +278,35 @@ impl<T: Real> Engine<T> {
     }
 
     fn l2p(&mut self, k: usize) {
-        let Self { simd, geometry, harmonics, gradient, screened, .. } = self;
+        let Self { simd, stop, geometry, harmonics, gradient, screened, .. } = self;
         let tables = p2m::Tables { harmonics, gradient, screened: screened.as_ref() };
         let locals = &self.translations.locals;
         let particles = self.targets.as_ref().unwrap_or(&self.sources);
         let sums = Sums::new(&mut self.potential, &mut self.gradients, self.places.len());
         let sums = &sums;
         geometry.lists.near.cells.par_chunks(JOB_CELLS).for_each(|cells| {
+            if stop.is_set() {
+                return;
+            }
             let job = l2p::L2pJob { tables, geometry, locals, particles, cells, k, sums };
             dispatch(*simd, job);
         });
     }
 
     fn m2p(&mut self, k: usize) {
-        let Self { simd, geometry, harmonics, derivatives, screened, translations, .. } = self;
+        let Self { simd, stop, geometry, harmonics, derivatives, screened, .. } = self;
         let (Some(rows), Some(gradient)) = (&geometry.far, derivatives) else { return };
         let screened = screened.as_ref();
         let tables = treecode::Tables { harmonics, gradient, screened };
-        let multipoles = &translations.multipoles;
+        let multipoles = &self.translations.multipoles;
         let particles = self.targets.as_ref().unwrap_or(&self.sources);
         let sums = Sums::new(&mut self.potential, &mut self.gradients, self.places.len());
         let sums = &sums;
         for jobs in &rows.jobs {
             jobs.par_iter().for_each(|(row, targets)| {
+                if stop.is_set() {
+                    return;
+                }
                 let (row, targets) = (*row as usize, targets.start as usize..targets.end as usize);
                 let job =
                     M2pJob { tables, geometry, rows, row, targets, multipoles, particles, k, sums };
@@ -302,7 +317,7 @@ impl<T: Real> Engine<T> {
 
     /// Adds near pairs.
     pub(crate) fn p2p(&mut self, part: Part) {
-        let Self { simd, geometry, sources, targets, strengths, .. } = self;
+        let Self { simd, stop, geometry, sources, targets, strengths, .. } = self;
         let (rows, close) = match part {
             Part::Own => (&geometry.lists.near, &self.close),
             Part::Halo => (&geometry.lists.halo, &self.close_in_halo),
@@ -313,6 +328,7 @@ impl<T: Real> Engine<T> {
             close,
             strengths,
             near_sums: self.near_sums,
+            stop,
             sums: &Sums::new(&mut self.potential, &mut self.gradients, self.places.len()),
         };
         match &mut self.near {

@@ -87,6 +87,9 @@ pub enum Error {
         /// "cuda" or "hybrid".
         backend: &'static str,
     },
+    /// [`Options::stop`](crate::Options::stop) was set; what has been written is no sum.
+    #[error("the sum was interrupted")]
+    Interrupted,
     /// More points than 32-bit indices can address.
     #[error("{count} {what}s are more than the {limit} that one plan can hold")]
     TooMany {

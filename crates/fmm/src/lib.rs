@@ -37,6 +37,7 @@ mod scale;
 mod scratch;
 mod screened;
 mod simd;
+mod stop;
 mod sums;
 mod translate;
 mod translations;
@@ -52,6 +53,7 @@ pub use gpu::{DeviceInfo, Error as GpuError, GpuInfo, Span, check_gpu, gpus};
 pub use options::{Backend, Kernel, Mode, Options, Precision, Stencil, Truncation};
 pub use plan::{Densities, Info, Plan, Potentials, StageSeconds};
 pub use samples;
+pub use stop::Stop;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

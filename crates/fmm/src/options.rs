@@ -145,6 +145,8 @@ pub struct Options {
     pub backend: Backend,
     /// Which GPU, counted from 0.
     pub gpu: usize,
+    /// What ends sums before they are through, if anything shall; not those that ranks share.
+    pub stop: Option<crate::Stop>,
 }
 
 impl Default for Options {
@@ -163,6 +165,7 @@ impl Default for Options {
             dipoles: false,
             backend: Backend::default(),
             gpu: 0,
+            stop: None,
         }
     }
 }

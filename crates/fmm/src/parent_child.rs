@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::Stop;
 use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
 use crate::simd::{self, Real};
@@ -55,6 +56,8 @@ pub(crate) struct ParentChildJob<'a, T> {
     pub(crate) k: usize,
     /// First box of the level that is written.
     pub(crate) first: usize,
+    /// Leaves out what has not begun.
+    pub(crate) stop: &'a Stop,
 }
 
 /// Translates between two levels.
@@ -67,8 +70,11 @@ pub(crate) fn translate_batches<T: Real>(
     if batches.is_empty() || job.order_in == 0 || job.order_out == 0 {
         return;
     }
-    let ParentChildJob { tables, level, order_in, order_out, k, first } = job;
+    let ParentChildJob { tables, level, order_in, order_out, k, first, stop } = job;
     batches.par_iter().for_each(|own| {
+        if stop.is_set() {
+            return;
+        }
         let batch = |octant| Batch {
             translation: tables.translation(octant, level, order_in, order_out),
             pairs: &own.octants[octant],

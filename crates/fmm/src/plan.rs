@@ -9,7 +9,8 @@ use crate::geometry::{Geometry, OrderedPoints, Points};
 use crate::p2p::NearSums;
 use crate::simd::{self, Level};
 use crate::{
-    Backend, Error, GpuInfo, Mode, Options, Precision, Span, direct, engine, gpu, treecode, tuning,
+    Backend, Error, GpuInfo, Mode, Options, Precision, Span, Stop, direct, engine, gpu, treecode,
+    tuning,
 };
 
 /// Source strengths of one `apply`: k densities over n sources, in the caller's order.
@@ -109,6 +110,7 @@ pub struct Plan {
     targets: usize,
     with_gradient: bool,
     with_dipoles: bool,
+    stop: Stop,
     info: Info,
     stages: StageSeconds,
 }
@@ -183,6 +185,7 @@ impl Plan {
             targets: targets.map_or(sources.len(), <[_]>::len),
             with_gradient: options.gradient,
             with_dipoles: options.dipoles,
+            stop: options.stop.clone().unwrap_or_default(),
             info,
             stages: StageSeconds::default(),
         })
@@ -202,11 +205,13 @@ impl Plan {
         let m = targets.map_or(sources.len(), <[_]>::len);
         let mode = tuning::mode(options, sources.len(), m);
         let mut info = Info { mode, ..Info::default() };
+        let stop = options.stop.clone().unwrap_or_default();
         let engine = if mode == Mode::Direct {
             info.precision = Some(Precision::Double);
             info.near_precision = Some(Precision::Double);
             info.p2p_pairs = sources.len() as u64 * m as u64;
-            let all = AllPairs::new(options.kernel, simd, sources, targets);
+            let mut all = AllPairs::new(options.kernel, simd, sources, targets);
+            all.stop = stop.clone();
             info.memory_bytes = all.bytes() as u64;
             Engine::Direct(Box::new(all))
         } else {
@@ -224,12 +229,14 @@ impl Plan {
             info.near_precision = Some(near_sums.precision);
             match precision {
                 Precision::Single => {
-                    let engine = engine::Engine::new(simd, geometry, points, near_sums);
+                    let mut engine = engine::Engine::new(simd, geometry, points, near_sums);
+                    engine.stop = stop.clone();
                     info.memory_bytes = engine.bytes() as u64;
                     Engine::Single(Box::new(engine))
                 }
                 Precision::Double => {
-                    let engine = engine::Engine::new(simd, geometry, points, near_sums);
+                    let mut engine = engine::Engine::new(simd, geometry, points, near_sums);
+                    engine.stop = stop.clone();
                     info.memory_bytes = engine.bytes() as u64;
                     Engine::Double(Box::new(engine))
                 }
@@ -242,6 +249,7 @@ impl Plan {
             targets: m,
             with_gradient: options.gradient,
             with_dipoles: options.dipoles,
+            stop,
             info,
             stages: StageSeconds::default(),
         })
@@ -251,7 +259,8 @@ impl Plan {
     /// lengths.
     ///
     /// # Errors
-    /// [`Error::Length`] when an array does not fit, [`Error::NotPlanned`].
+    /// [`Error::Length`] when an array does not fit, [`Error::NotPlanned`],
+    /// [`Error::Interrupted`] where [`Options::stop`] asks for it.
     pub fn apply(
         &mut self,
         densities: Densities<'_>,
@@ -264,9 +273,10 @@ impl Plan {
             return Err(Error::NotPlanned { what: "dipoles" });
         }
         let k = direct::count_densities(self.sources, self.targets, &densities, &potentials)?;
+        self.stop.check()?;
         self.stages = match &mut self.engine {
-            Engine::Single(engine) => engine.apply(k, densities, potentials),
-            Engine::Double(engine) => engine.apply(k, densities, potentials),
+            Engine::Single(engine) => engine.apply(k, densities, potentials)?,
+            Engine::Double(engine) => engine.apply(k, densities, potentials)?,
             Engine::Gpu(engine) => engine.apply(k, densities, potentials)?,
             Engine::Direct(all) => {
                 let started = Instant::now();
@@ -423,6 +433,41 @@ mod tests {
                     assert!(error < rounding, "{level:?} {precision:?} {mode:?} {kappa} {i}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn sums_end_when_they_are_told_to() {
+        let points = Distribution::Sphere.points(20_000, &mut Random::new(5));
+        let charges = vec![1.0; points.len()];
+        for mode in [Mode::Fmm, Mode::Treecode, Mode::Direct] {
+            let stop = Stop::default();
+            let options = Options { mode, stop: Some(stop.clone()), ..Options::default() };
+            let mut plan = Plan::new(&points, None, &options).unwrap();
+            let mut potential = vec![0.0; points.len()];
+            let mut sum = || {
+                let densities = Densities { charges: Some(&charges), dipoles: None };
+                let into = Potentials { potential: Some(&mut potential), gradient: None };
+                let result = plan.apply(densities, into);
+                (result, potential.clone())
+            };
+            let expected = sum().1;
+            // At whatever moment of whichever sum.
+            let ended = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(std::time::Duration::from_millis(30));
+                    stop.set(true);
+                });
+                (0..10_000).find_map(|_| sum().0.err())
+            });
+            assert!(matches!(ended, Some(Error::Interrupted)), "{mode:?} {ended:?}");
+            let again = sum().0.unwrap_err().to_string();
+            assert_eq!(again, "the sum was interrupted");
+            stop.set(false);
+            let (result, found) = sum();
+            result.unwrap();
+            let close = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-9 * b.abs();
+            assert!(found.iter().zip(&expected).all(close), "{mode:?}");
         }
     }
 }

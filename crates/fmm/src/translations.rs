@@ -19,7 +19,7 @@ use crate::simd::{Level, Real};
 use crate::translate::{Kind, Tables, Use, Vector};
 use crate::tree::Cell;
 use crate::truncation::TruncationNumbers;
-use crate::{l2l, m2l, m2m};
+use crate::{Stop, l2l, m2l, m2m};
 
 /// Expansions of all boxes, and what translates them.
 #[derive(Debug)]
@@ -87,25 +87,26 @@ impl<T: Real> Translations<T> {
     }
 
     /// Makes the multipole expansions of k densities from those of the leaves.
-    pub(crate) fn m2m(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize) {
+    pub(crate) fn m2m(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize, stop: &Stop) {
         let levels = tree.levels.len();
         for (i, batches) in self.upward.iter().enumerate() {
             let level = levels - 2 - i;
             let (order_in, order_out) = (numbers.multipole[level + 1], numbers.multipole[level]);
             let first = tree.levels[level].start;
-            let job = ParentChildJob { tables: &self.m2m, level, order_in, order_out, k, first };
+            let tables = &self.m2m;
+            let job = ParentChildJob { tables, level, order_in, order_out, k, first, stop };
             translate_batches(self.simd, job, batches, self.multipoles.neighbours(level, false));
         }
     }
 
     /// Makes the local expansions of k densities, without what boxes get from their parents.
-    pub(crate) fn m2l(&mut self, Geometry { tree, lists, .. }: &Geometry, k: usize) {
+    pub(crate) fn m2l(&mut self, Geometry { tree, lists, .. }: &Geometry, k: usize, stop: &Stop) {
         let Self { simd, m2l, receiving, multipoles, locals, .. } = self;
         locals.clear(k, receiving);
         let levels = locals.share();
         let run = |densities: Range<usize>, mixed: bool| {
             lists.target_blocks.par_iter().with_max_len(1).for_each(|block| {
-                if m2l::is_mixed(block) == mixed {
+                if m2l::is_mixed(block) == mixed && !stop.is_set() {
                     let level = block.level as usize;
                     let locals = (&levels[level], tree.levels[level].start);
                     // SAFETY: blocks are runs of boxes that do not overlap.
@@ -120,13 +121,14 @@ impl<T: Real> Translations<T> {
     }
 
     /// Adds the parents' local expansions.
-    pub(crate) fn l2l(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize) {
+    pub(crate) fn l2l(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize, stop: &Stop) {
         for (level, batches) in self.downward.iter().enumerate() {
             let (order_in, order_out) = (numbers.local[level], numbers.local[level + 1]);
             let first = tree.levels[level + 1].start;
             let tables = &self.l2l;
-            let job = ParentChildJob { tables, level: level + 1, order_in, order_out, k, first };
-            translate_batches(self.simd, job, batches, self.locals.neighbours(level, true));
+            let level = level + 1;
+            let job = ParentChildJob { tables, level, order_in, order_out, k, first, stop };
+            translate_batches(self.simd, job, batches, self.locals.neighbours(level - 1, true));
         }
     }
 

@@ -108,7 +108,8 @@ impl Discretisation {
     pub(crate) fn fast_sum(&self, tolerance: f64, columns: usize) -> FastSum {
         let Target { backend, gpu, .. } = self.target;
         let (sampling, part) = (self.sampling.clone(), self.part.clone());
-        FastSum { sampling, part, gap: self.gap, tolerance, columns, backend, gpu }
+        let gap = self.gap;
+        FastSum { sampling, part, gap, tolerance, columns, backend, gpu, stop: None }
     }
 
     /// Ranks that share the panels.

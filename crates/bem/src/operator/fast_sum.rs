@@ -33,6 +33,8 @@ pub(crate) struct FastSum {
     pub(crate) columns: usize,
     pub(crate) backend: fmm::Backend,
     pub(crate) gpu: usize,
+    /// Ends sums before they are through.
+    pub(crate) stop: Option<fmm::Stop>,
 }
 
 impl FastSum {
@@ -51,6 +53,7 @@ impl FastSum {
             precision: self.precision(tolerance),
             backend: self.backend,
             gpu: self.gpu,
+            stop: self.stop.clone(),
             ..fmm::Options::default()
         };
         let (own, group) = match &self.part {

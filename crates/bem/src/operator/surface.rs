@@ -7,6 +7,7 @@ use mesh::Mesh;
 
 use super::algebra::Operator;
 use super::discretisation::{Close, Discretisation, Target};
+use super::fast_sum::FastSum;
 use super::layer::Layer;
 use crate::constants::TOLERANCE;
 use crate::geometry::panels::Panels;
@@ -20,7 +21,7 @@ use crate::{Error, Quiet};
 const MEAN_DEGREE: usize = 6;
 
 /// Accuracy of the layer operators of a [`Surface`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct OperatorOptions {
     /// Relative L2 error of the fast sums; near-field quadrature follows it.
     pub tolerance: f64,
@@ -30,11 +31,14 @@ pub struct OperatorOptions {
     pub backend: fmm::Backend,
     /// Which GPU, counted from 0.
     pub gpu: usize,
+    /// What ends products before they are through, if anything shall.
+    pub stop: Option<fmm::Stop>,
 }
 
 impl Default for OperatorOptions {
     fn default() -> Self {
-        Self { tolerance: TOLERANCE, columns: 1, backend: fmm::Backend::default(), gpu: 0 }
+        let backend = fmm::Backend::default();
+        Self { tolerance: TOLERANCE, columns: 1, backend, gpu: 0, stop: None }
     }
 }
 
@@ -346,6 +350,7 @@ impl Surface {
         let mut parts =
             Discretisation::new(panels, &kinds, dofs, options.tolerance, increment, target)?;
         let sum = parts.fast_sum(options.tolerance, options.columns);
+        let sum = FastSum { stop: options.stop.clone(), ..sum };
         let plan = sum.plan(options.tolerance)?;
         if !plan.is_on_gpu() {
             parts.leave_device();

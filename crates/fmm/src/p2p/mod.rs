@@ -25,7 +25,7 @@ use crate::near::{NearLeaf, TargetLeaf, close_sides};
 use crate::particles::{Particles, Strengths};
 use crate::simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 use crate::sums::Sums;
-use crate::{Options, Precision, tuning};
+use crate::{Options, Precision, Stop, tuning};
 
 use derivatives::General;
 pub(crate) use distances::{displacements, screen, square, squares};
@@ -67,6 +67,8 @@ pub(crate) struct NearPairs<'a, T> {
     /// Of the close pairs.
     pub(crate) strengths: &'a Strengths<T>,
     pub(crate) near_sums: NearSums,
+    /// Leaves out what has not begun.
+    pub(crate) stop: &'a Stop,
     pub(crate) sums: &'a Sums<'a, T>,
 }
 
@@ -83,6 +85,9 @@ impl<T: Real> NearPairs<'_, T> {
         let targets = targets.unwrap_or(sources);
         let rows = self.rows.cells.len();
         (0..rows.div_ceil(P2P_LEAVES)).into_par_iter().with_max_len(1).for_each(|i| {
+            if self.stop.is_set() {
+                return;
+            }
             let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
             let close = self.close.get(i);
             dispatch(simd, P2pJob { all: self, rows, close, sources, targets, strengths });
