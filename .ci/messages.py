@@ -69,6 +69,15 @@ TRANSPARENT = re.compile(r"^$|(^|::|\.)(format!|Some|Ok|into|to_owned|printable|
 # Not messages: tests, what writes results, pages and files.
 NOT_SOURCE = re.compile(r"(^|/)tests?[/.]|/testing\.rs$|/fuzzing\.rs$|^crates/samples/|^crates/cli/src/report/page/")
 EXITS = {"Success": "0", "Usage": "2", "BadInput": "3", "NotConverged": "4", "Memory": "5", "Io": "6", "Interrupted": "7", "NoGpu": "8"}
+# Exceptions of Python, by python/src/error.rs.
+EXCEPTIONS = {
+    "Input": "InputError",
+    "Memory": "OutOfMemoryError",
+    "File": "FileError",
+    "NoGpu": "NoGpuError",
+    "Internal": "InternalError",
+    "Interrupted": "KeyboardInterrupt",
+}
 # Where a message does not say its own: by its file and variant.
 USUAL_EXITS = [
     (r" (Memory|OutOfMemory|GpuMemory|Probes)$", "5"),
@@ -103,6 +112,7 @@ STUDIES = "depends on numbers; `bem` tests these verdicts"
 FAILED = "needs a fault of the solver"
 LONG = "takes a long solve"
 LAYERS = "no layers are known that are that hard"
+FAULT = "needs a fault of the library that none is known of"
 SURFACES = "no atoms are known whose surface is that"
 # Beginnings of messages that no test provokes, and why.
 UNTESTED = {
@@ -163,6 +173,12 @@ UNTESTED = {
     "in {file}, made curved by [mesh] smooth": "needs bodies closer than their triangles are bent; the fault itself has tests",
     "the surface of this molecule is not seen": SURFACES,
     "no part of the surface is large enough": SURFACES,
+    "{name}: parts of the surface too small": SURFACES,
+    "threads cannot be started": SYSTEM,
+    "no thread can be started": SYSTEM,
+    "a mesh has less than 2^32": HUGE,
+    "the library failed, which is a fault of it": FAULT,
+    "the library's thread ended without a word": FAULT,
 }
 PREFACE = """# All messages
 
@@ -337,6 +353,9 @@ def exit_of(path, frame, tokens, at, variant):
     code = next((tokens[k + 2][1] for k in range(frame.start, at) if tokens[k][1] == "Exit"), None)
     if code:
         return EXITS[code]
+    kind = next((tokens[k + 2][1] for k in range(frame.start, at) if tokens[k][1] == "Kind"), None)
+    if kind and path.startswith("python/"):
+        return EXCEPTIONS[kind]
     described = f"{path} {variant[1] if variant else ''}"
     return next(exit_code for pattern, exit_code in USUAL_EXITS if re.search(pattern, described))
 
@@ -575,8 +594,7 @@ def main():
     find_tests(messages)
     problems = []
     for message in messages:
-        # The package of Python has no list of what cannot be tested.
-        if message.crate != "python" and message.role != "help" and not message.test and not reason(message):
+        if message.role != "help" and not message.test and not reason(message):
             problems.append(f"{message.path}: no test provokes: {message.text}")
     for start in UNTESTED:
         if not any(message.text.startswith(start) and not message.test for message in messages):
@@ -589,7 +607,7 @@ def main():
     for problem in problems:
         print(problem, file=sys.stderr)
     if not problems:
-        print(f"{len(messages)} messages; each of the crates has a test or a reason why there is none")
+        print(f"{len(messages)} messages; each has a test or a reason why there is none")
     sys.exit(bool(problems))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -17,40 +18,47 @@ ArrayLike = npt.ArrayLike
 Names = str | Sequence[str]
 
 
+def array(what: str, values: ArrayLike) -> npt.NDArray[Any]:
+    """Values as an array, whatever its type."""
+    if np.ma.is_masked(values):
+        raise InputError(f"{what} has masked entries; fill them, or leave them out")
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{what} is no array of numbers: {error}") from error
+
+
 def floats(what: str, values: ArrayLike) -> Floats:
     """Real numbers in C order; contiguous float64 arrays as they are, others converted."""
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"{what} is no array of numbers: {error}") from error
-    if array.dtype.kind not in "fiu":
-        raise InputError(f"{what} has the type {array.dtype}; it must be real numbers")
-    return np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+    found = array(what, values)
+    if found.dtype.kind not in "fiu":
+        raise InputError(f"{what} has the type {found.dtype}; it must be real numbers")
+    return np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
 
 
 def points(what: str, values: ArrayLike) -> Floats:
     """Points in space, shape (n, 3)."""
-    array = floats(what, values)
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise InputError(f"{what} has the shape {array.shape}; it must be (n, 3)")
-    return array
+    found = floats(what, values)
+    if found.ndim != 2 or found.shape[1] != 3:
+        raise InputError(f"{what} has the shape {found.shape}; it must be (n, 3)")
+    return found
 
 
 def vector(what: str, values: ArrayLike) -> tuple[float, float, float]:
     """Three finite numbers."""
-    array = floats(what, values)
-    if array.shape != (3,):
-        raise InputError(f"{what} has the shape {array.shape}; it must be three numbers")
-    if not np.isfinite(array).all():
-        raise InputError(f"{what} is {array.tolist()}; it must be finite")
-    return float(array[0]), float(array[1]), float(array[2])
+    found = floats(what, values)
+    if found.shape != (3,):
+        raise InputError(f"{what} has the shape {found.shape}; it must be three numbers")
+    if not np.isfinite(found).all():
+        raise InputError(f"{what} is {found.tolist()}; it must be finite")
+    return float(found[0]), float(found[1]), float(found[2])
 
 
 def number(what: str, value: Any) -> float:
     """One number."""
     try:
         return float(value)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what} is {value!r}; it must be a number") from error
 
 
@@ -67,16 +75,16 @@ def count(what: str, value: Any, least: int = 1) -> int:
 
 def indices(what: str, values: ArrayLike, limit: int) -> npt.NDArray[np.uint32]:
     """Indices below a limit."""
-    array = np.asarray(values)
-    if array.size == 0:
-        return np.zeros(array.shape, dtype=np.uint32)
-    if array.dtype.kind not in "iu":
-        raise InputError(f"{what} have the type {array.dtype}; they must be whole numbers")
-    low, high = int(array.min()), int(array.max())
+    found = array(what, values)
+    if found.size == 0:
+        return np.zeros(found.shape, dtype=np.uint32)
+    if found.dtype.kind not in "iu":
+        raise InputError(f"{what} have the type {found.dtype}; they must be whole numbers")
+    low, high = int(found.min()), int(found.max())
     if low < 0 or high >= limit:
         wrong = low if low < 0 else high
         raise InputError(f"{what} have the index {wrong}; there are {limit}, counted from 0")
-    return np.ascontiguousarray(array, dtype=np.uint32)
+    return np.ascontiguousarray(found, dtype=np.uint32)
 
 
 def name(what: str, value: Any) -> str:
@@ -88,6 +96,14 @@ def name(what: str, value: Any) -> str:
     except UnicodeEncodeError as error:
         raise InputError(f"{what} is {value!r}, which is no valid text: {error}") from error
     return value
+
+
+def path(what: str, value: Any) -> Path:
+    """The place of a file."""
+    try:
+        return Path(value)
+    except TypeError as error:
+        raise InputError(f"{what} is {value!r}; it must be a path") from error
 
 
 def flag(what: str, value: Any) -> bool | None:

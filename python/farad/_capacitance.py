@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -82,10 +83,12 @@ class CapacitanceMatrix:
     @classmethod
     def of(cls, names: Sequence[str], values: ArrayLike, title: str = "farad") -> CapacitanceMatrix:
         """Make one of a whole Maxwell matrix in farad."""
-        maxwell = _arrays.floats("values", values)
+        maxwell = _arrays.floats("values", values).copy()
         known = _arrays.names("names", names)
         if maxwell.shape != (len(known), len(known)):
             raise InputError(f"values have the shape {maxwell.shape}, for {len(known)} names")
+        if not np.isfinite(maxwell).all():
+            raise InputError("values have entries that are NaN or infinite")
         if len(set(known)) != len(known):
             raise InputError(f"two conductors have one name: {', '.join(known)}")
         return cls(
@@ -184,8 +187,11 @@ class CapacitanceMatrix:
         array([[ 3.2, -1.4],
                [-1.4,  2.8]])
         """
+        if groups is not None and not isinstance(groups, Mapping):
+            raise InputError(f"groups is {groups!r}; it must be a dictionary of names")
         listed = [
-            (name, _arrays.names("a group", members)) for name, members in (groups or {}).items()
+            (_arrays.name("the name of a group", name), _arrays.names("a group", members))
+            for name, members in (groups or {}).items()
         ]
         wanted = {
             "groups": listed,
@@ -242,6 +248,8 @@ class CapacitanceMatrix:
             )
         if not self.names:
             raise InputError("there are no conductors, and so no matrix to write")
+        if not np.isfinite(self.values).all():
+            raise InputError("the matrix has entries that are NaN or infinite, and is not written")
         mark = f"; {self.mark}" if self.mark else ""
         return _farad.matrix_text(
             form, self.names, np.ascontiguousarray(self.values), self.title, mark, threshold
@@ -367,24 +375,29 @@ _maxwell = _mutual
 
 def _written(text: str, path: PathLike | None) -> str:
     if path is not None:
+        file = _arrays.path("path", path)
         try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
+            file.write_text(text, encoding="utf-8")
+        except (OSError, ValueError) as error:
             raise FileError(f"cannot write {path}: {error}") from error
     return text
 
 
 def _read(path: PathLike) -> str:
+    file = _arrays.path("path", path)
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"cannot read {path}: {error}") from error
+        return file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is no text: {error}") from error
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read {path}: {error}") from error
 
 
 def _number(path: PathLike, line: int, word: str) -> float:
     try:
-        return float(word)
+        found = float(word)
     except ValueError:
-        raise InputError(f"{path}: line {line}: {word.strip()!r} is no number") from None
+        found = math.nan
+    if math.isfinite(found):
+        return found
+    raise InputError(f"{path}: line {line}: {word.strip()!r} is no number")

@@ -9,12 +9,13 @@ import numpy as np
 
 from . import _arrays, _farad
 from ._arrays import ArrayLike, Floats
+from ._copies import Unchanging
 from ._errors import InputError
 
 Array = Any
 
 
-class Fmm:
+class Fmm(Unchanging):
     """Sums over all sources, phi(x) = sum_j q_j / |x - y_j|, by the fast multipole method.
 
     There is no factor 1/(4 pi), and a source at exactly the place of a target contributes nothing.
@@ -86,7 +87,8 @@ class Fmm:
             "gpu": _arrays.count("gpu", gpu, least=0),
         }
         self._lock = threading.Lock()
-        self._planned = (bool(gradient), bool(dipoles))
+        wants = _arrays.flag("gradient", gradient), _arrays.flag("dipoles", dipoles)
+        self._planned = (bool(wants[0]), bool(wants[1]))
         self._plan = self._make(*self._planned)
 
     def _make(self, gradient: bool, dipoles: bool) -> _farad.Plan:
@@ -147,6 +149,8 @@ class Fmm:
         """
         if charges is None and dipoles is None:
             raise InputError("there are neither charges nor dipoles")
+        potential = bool(_arrays.flag("potential", potential))
+        gradient = bool(_arrays.flag("gradient", gradient))
         if not potential and not gradient:
             raise InputError("neither potential nor gradient is wanted")
         given = [array for array in (charges, dipoles) if array is not None]
@@ -159,11 +163,11 @@ class Fmm:
         if q is not None and d is not None and k_q != k_d:
             raise InputError("charges and dipoles are different numbers of sets")
         k = k_q if q is not None else k_d
-        plan = self._plan_for(bool(gradient), d is not None)
+        plan = self._plan_for(gradient, d is not None)
         count = 1 if k is None else k
         flat_q = None if q is None else q.reshape(-1)
         flat_d = None if d is None else d.reshape(-1)
-        found = plan.apply(count, flat_q, flat_d, bool(potential), bool(gradient))
+        found = plan.apply(count, flat_q, flat_d, potential, gradient)
         shape = (m,) if k is None else (k, m)
         sums: list[Array] = []
         for values, tail in zip(found, ((), (3,)), strict=False):
@@ -197,4 +201,4 @@ class Fmm:
 def _own(what: str, values: ArrayLike) -> Floats:
     """Points that nobody else changes."""
     array = _arrays.points(what, values)
-    return array.copy() if np.shares_memory(array, np.asarray(values)) else array
+    return array.copy() if np.may_share_memory(array, np.asarray(values)) else array

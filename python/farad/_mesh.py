@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from . import _arrays, _farad
 from ._arrays import ArrayLike, Floats
+from ._copies import Unchanging
 from ._errors import FileError, InputError
 
 Unit = Literal["m", "cm", "mm", "um", "nm", "angstrom"]
@@ -19,7 +21,7 @@ Unit = Literal["m", "cm", "mm", "um", "nm", "angstrom"]
 _NO_GROUP = np.uint32(2**32 - 1)
 
 
-class Mesh:
+class Mesh(Unchanging):
     """A triangle surface with named groups, and the unit of its coordinates.
 
     Meshes do not change. Normals follow from the order of corners (right-hand rule) and point out
@@ -49,7 +51,7 @@ class Mesh:
     <farad.Mesh: 4 triangles, 4 vertices, unit mm, groups tetrahedron>
     """
 
-    __slots__ = ("_mesh",)
+    __slots__ = ("__weakref__", "_mesh")
 
     _mesh: _farad.Mesh
 
@@ -62,7 +64,7 @@ class Mesh:
         unit: Unit = "m",
     ) -> None:
         vertices = _arrays.points("points", points)
-        corners = np.asarray(triangles)
+        corners = _arrays.array("triangles", triangles)
         if corners.ndim != 2 or corners.shape[1] != 3:
             raise InputError(f"triangles have the shape {corners.shape}; it must be (n, 3)")
         corners = _arrays.indices("triangles", corners, len(vertices))
@@ -93,7 +95,59 @@ class Mesh:
         InputError
             If its content is not what its format asks for; the message names the line.
         """
-        return cls._of(_farad.Mesh.read(Path(path), _unit(unit)))
+        return cls._of(_farad.Mesh.read(_arrays.path("path", path), _unit(unit)))
+
+    @classmethod
+    def molecule(
+        cls,
+        pqr: str | os.PathLike[str],
+        *,
+        surface: Literal["ses", "gaussian", "vdw", "sas"] = "ses",
+        probe: float = 1.4,
+        density: float | None = None,
+        elements: int | None = None,
+        order: int = 1,
+        cavities: Literal["keep", "drop"] = "keep",
+        name: str | None = None,
+        unit: Unit = "angstrom",
+    ) -> Mesh:
+        """Make the surface of a molecule of its atoms; `Problem.molecule` adds their charges.
+
+        Parameters
+        ----------
+        pqr : path-like
+            A PQR file, as PDB2PQR makes it of a PDB file.
+        surface : {"ses", "gaussian", "vdw", "sas"}
+            Solvent excluded, where Gaussian functions of the atoms add up to 1, that of the union
+            of the atoms, or solvent accessible.
+        probe : float
+            Radius in angstrom of the solvent: 1.4 for water.
+        density : float, optional
+            Triangles per square angstrom; 4 without `elements`.
+        elements : int, optional
+            Triangles in all, about, instead.
+        order : int
+            1 for flat triangles, 2 for curved ones.
+        cavities : {"keep", "drop"}
+            Whether cavities are parts of the surface, or filled.
+        name : str, optional
+            Name of its group; the file's without.
+        unit : str
+            Unit of the mesh's coordinates. Those of the file are in angstrom.
+        """
+        if density is not None and elements is not None:
+            raise InputError("give either density or elements, not both")
+        file = _arrays.path("pqr", pqr)
+        choices = {
+            "surface": _arrays.name("surface", surface),
+            "probe": _arrays.number("probe", probe),
+            "density": None if density is None else _arrays.number("density", density),
+            "elements": None if elements is None else _arrays.count("elements", elements),
+            "order": _arrays.count("order", order),
+            "cavities": _arrays.name("cavities", cavities),
+        }
+        named = _stem(file) if name is None else _named([_arrays.name("name", name)])[0]
+        return cls._of(_farad.Mesh.molecule(file, named, choices, _unit(unit)))
 
     @classmethod
     def from_meshio(cls, mesh: Any, unit: Unit = "m") -> Mesh:
@@ -198,7 +252,7 @@ class Mesh:
         grade = _arrays.number("grade", grade)
         made = _farad.Mesh.shape(shape, values, grade, resolution, order, _unit(unit))
         if names is not None:
-            made = made.renamed(_arrays.names("name", names))
+            made = made.renamed(_named(_arrays.names("name", names)))
         mesh = cls._of(made)
         shift = _arrays.vector("center", center)
         return mesh.moved(shift) if any(shift) else mesh
@@ -423,12 +477,13 @@ class Mesh:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the mesh as a Gmsh file (MSH 4.1)."""
-        if Path(path).suffix.lower() != ".msh":
+        file = _arrays.path("path", path)
+        if file.suffix.lower() != ".msh":
             raise InputError(f"{path}: meshes are written to .msh files")
         content = self._mesh.to_msh()
         try:
-            Path(path).write_bytes(content)
-        except OSError as error:
+            file.write_bytes(content)
+        except (OSError, ValueError) as error:
             raise FileError(f"cannot write {path}: {error}") from error
 
     def to_meshio(self) -> Any:
@@ -490,6 +545,9 @@ class Mesh:
         """What one should know of how the file was read."""
         return self._mesh.notes
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self._mesh.parts())
+
     def __len__(self) -> int:
         return self._mesh.counts[1]
 
@@ -502,6 +560,23 @@ class Mesh:
         )
 
 
+def _restored(cls: type[Mesh], parts: tuple[Any, ...]) -> Mesh:
+    """A mesh that was pickled."""
+    return cls._of(_farad.Mesh.from_parts(parts))
+
+
+def _stem(path: Path) -> str:
+    """The name of a file without its ending, of characters that names may have, as in the program."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", path.stem)
+
+
+def _named(names: list[str]) -> list[str]:
+    """Names of groups, none of them empty."""
+    if "" in names:
+        raise InputError("the name of a group is ''; it must not be empty")
+    return names
+
+
 def _unit(unit: Any) -> str:
     return _arrays.name("unit", unit)
 
@@ -510,13 +585,13 @@ def _groups(
     groups: ArrayLike | None, names: Sequence[str] | None, count: int
 ) -> tuple[npt.NDArray[np.uint32], list[str]]:
     """The group of each triangle as the library has it, and all names."""
-    known = [] if names is None else _arrays.names("names", names)
+    known = [] if names is None else _named(_arrays.names("names", names))
     if groups is None:
         if len(known) > 1:
             raise InputError("several names, but no groups that say which triangles they are of")
         value = np.uint32(0) if known else _NO_GROUP
         return np.full(count, value, dtype=np.uint32), known
-    label = np.asarray(groups)
+    label = _arrays.array("groups", groups)
     if label.shape != (count,):
         raise InputError(f"groups have the shape {label.shape}; there are {count} triangles")
     if label.dtype.kind in "UO":
@@ -525,12 +600,13 @@ def _groups(
         if not all(isinstance(name, str) for name in label.tolist()):
             raise InputError("groups must be names or whole numbers")
         found, place = np.unique(label.astype(str), return_inverse=True)
-        return place.reshape(count).astype(np.uint32), [str(name) for name in found]
+        known = _arrays.names("groups", [str(name) for name in found])
+        return place.reshape(count).astype(np.uint32), _named(known)
     if label.dtype.kind not in "iu":
         raise InputError(f"groups have the type {label.dtype}; they must be names or whole numbers")
-    signed = label.astype(np.int64)
-    if count and (signed.min() < -1 or signed.max() >= len(known)):
+    if count and (int(label.min()) < -1 or int(label.max()) >= len(known)):
         raise InputError(f"groups must be -1 to {len(known) - 1}, indices into `names`")
+    signed = label.astype(np.int64)
     return np.where(signed < 0, np.int64(_NO_GROUP), signed).astype(np.uint32), known
 
 

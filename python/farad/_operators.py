@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from . import _arrays, _farad
 from ._arrays import Floats
+from ._copies import Unchanging
 from ._errors import InputError
 from ._mesh import Mesh
 
@@ -22,7 +23,7 @@ _TRANSPOSED: dict[str, Kind] = {
 }
 
 
-class Surface:
+class Surface(Unchanging):
     """The triangles of a mesh as the domain of layer operators.
 
     Vectors are coefficients of functions: one value a triangle ("constant"), or one a vertex

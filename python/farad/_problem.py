@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from . import _arrays, _farad, _memory
 from ._arrays import ArrayLike, Names
+from ._copies import Unchanging
 from ._errors import ConvergenceError, FaradWarning, InputError
-from ._mesh import Mesh, Unit
+from ._mesh import Mesh, Unit, _stem
 from ._progress import Progress, Watching
 from ._solution import Solution
 from ._sweep import Change, Run, combinations
@@ -24,7 +24,7 @@ Axis = Literal["x", "y", "z"]
 GROUND = "ground"
 
 
-class Solver:
+class Solver(Unchanging):
     """What consecutive solves of one geometry share: near field and plan of the fast sums.
 
     Pass it to `Problem.solve`; solves with it wait for each other.
@@ -39,7 +39,7 @@ class Solver:
         return self._solver.times_prepared()
 
 
-class Problem:
+class Problem(Unchanging):
     """A mesh, and what its groups are.
 
     Problems do not change: each method returns another problem, so that calls can be chained and
@@ -70,7 +70,7 @@ class Problem:
     0.337 V
     """
 
-    __slots__ = ("_problem",)
+    __slots__ = ("__weakref__", "_problem")
 
     _problem: _farad.Problem
 
@@ -108,8 +108,12 @@ class Problem:
         unit : str, optional
             Unit of a FastCap file; metres without.
         """
-        stack = None if stack is None else Path(stack)
-        problem, notes = _farad.Problem.read(Path(path), stack, bool(lenient), unit)
+        problem, notes = _farad.Problem.read(
+            _arrays.path("path", path),
+            None if stack is None else _arrays.path("stack", stack),
+            _arrays.flag("lenient", lenient) or False,
+            None if unit is None else _arrays.name("unit", unit),
+        )
         for note in notes:
             warnings.warn(note, FaradWarning, stacklevel=2)
         return cls._of(problem)
@@ -168,6 +172,90 @@ class Problem:
         """Set the relative permittivity of the surrounding medium."""
         return self._of(self._problem.medium(_arrays.number("permittivity", permittivity)))
 
+    def molecule(
+        self,
+        pqr: str | os.PathLike[str],
+        permittivity: float = 4.0,
+        name: str | None = None,
+        groups: Names | None = None,
+    ) -> Problem:
+        """Fill the closed surface of groups with a molecule: a medium with its atoms' charges.
+
+        Parameters
+        ----------
+        pqr : path-like
+            A PQR file: positions in angstrom, charges in elementary charges. `Mesh.molecule` makes
+            the surface of its atoms.
+        permittivity : float
+            Relative, inside.
+        name : str, optional
+            Its name in results; the file's without.
+        groups : str or sequence of str, optional
+            The groups that bound it; the group of its name without.
+        """
+        file = _arrays.path("pqr", pqr)
+        named = _stem(file) if name is None else _name(name)
+        return self._of(
+            self._problem.molecule(
+                file,
+                named,
+                _arrays.number("permittivity", permittivity),
+                [named] if groups is None else _arrays.names("groups", groups),
+            )
+        )
+
+    def salt(
+        self,
+        ionic_strength: float | None = None,
+        *,
+        kappa: float | None = None,
+        temperature: float = 298.15,
+        dielectric: str | None = None,
+    ) -> Problem:
+        """Dissolve ions in a medium: the linearised Poisson-Boltzmann equation is solved.
+
+        There are no conductors then, no planes, layers or external field, and no error bars.
+
+        Parameters
+        ----------
+        ionic_strength : float, optional
+            In mol/l; 0.15 in blood.
+        kappa : float, optional
+            Inverse of Debye's length per unit of the mesh, instead.
+        temperature : float
+            Kelvin, for `ionic_strength`.
+        dielectric : str, optional
+            The dielectric whose ions they are; the surrounding medium without.
+
+        Examples
+        --------
+        An ion of radius 2 angstrom in salt water has the energy of Born and that of its cloud:
+
+        >>> import farad
+        >>> ion = farad.Problem(farad.Mesh.sphere(2.0, elements=1280, unit="angstrom"))
+        >>> ion = ion.dielectric("sphere", 2.0).charges([0, 0, 0], 1.0, "e").medium(78.54)
+        >>> energies = [ion.solve(), ion.salt(0.15).solve()]
+        >>> for solution in energies:
+        ...     print(f"{float(solution.quantities['solvation energy']):.1f} kcal/mol")
+        -40.5 kcal/mol
+        -40.7 kcal/mol
+        """
+        if (ionic_strength is None) == (kappa is None):
+            raise InputError("ions are given by either ionic_strength or kappa")
+        strength = None
+        if ionic_strength is not None:
+            strength = (
+                _arrays.number("ionic_strength", ionic_strength),
+                _arrays.number("temperature", temperature),
+            )
+        return self._of(
+            self._problem.salt(
+                None if dielectric is None else _name(dielectric),
+                None if kappa is None else _arrays.number("kappa", kappa),
+                strength,
+            )
+        )
+
     def charges(
         self, positions: ArrayLike, charges: ArrayLike, unit: Literal["C", "e"] = "C"
     ) -> Problem:
@@ -183,8 +271,8 @@ class Problem:
         """
         if unit not in ("C", "e"):
             raise InputError(f'unit is {unit!r}; it must be "C" or "e"')
-        places = _arrays.points("positions", np.atleast_2d(np.asarray(positions)))
-        amounts = _arrays.floats("charges", np.atleast_1d(np.asarray(charges)))
+        places = _arrays.points("positions", np.atleast_2d(_arrays.array("positions", positions)))
+        amounts = _arrays.floats("charges", np.atleast_1d(_arrays.array("charges", charges)))
         if amounts.ndim != 1:
             raise InputError(f"charges have the shape {amounts.shape}; it must be (n,)")
         return self._of(self._problem.charges(places, amounts, unit == "e"))
@@ -233,8 +321,11 @@ class Problem:
         """
 
         def beyond(what: str, value: Any) -> float | None:
-            return None if value == GROUND else _arrays.number(what, value)
+            is_ground = isinstance(value, str) and value == GROUND
+            return None if is_ground else _arrays.number(what, value)
 
+        if not isinstance(layers, Iterable):
+            raise InputError(f"layers is {layers!r}; it must be a list of (thickness, permittivity)")
         pairs = []
         for layer in layers:
             try:
@@ -265,7 +356,7 @@ class Problem:
 
     def probe(self, name: str, points: ArrayLike) -> Problem:
         """Ask for potential and field at points, shape (n, 3), in the mesh's unit."""
-        places = _arrays.points("points", np.atleast_2d(np.asarray(points)))
+        places = _arrays.points("points", np.atleast_2d(_arrays.array("points", points)))
         return self._of(self._problem.probe(_name(name), places))
 
     def ignore(self, *groups: str) -> Problem:
@@ -295,6 +386,9 @@ class Problem:
         nets : str or sequence of str, optional
             Excite these conductors only; ``*`` stands for any characters.
         """
+        wanted = None if nets is None else _arrays.names("nets", nets)
+        if wanted == []:
+            raise InputError("nets is empty; leave it out for all conductors")
         return self._of(
             self._problem.wanted(
                 _arrays.flag("forces", forces),
@@ -302,7 +396,7 @@ class Problem:
                 _arrays.flag("surface_values", surface_values),
                 _arrays.flag("error_bars", error_bars),
                 _arrays.flag("lenient", lenient),
-                None if nets is None else _arrays.names("nets", nets),
+                wanted,
             )
         )
 
@@ -495,17 +589,20 @@ class Problem:
             "density": _arrays.name("density", density),
             "backend": _arrays.name("backend", backend),
             "gpu": _arrays.count("gpu", gpu, least=0),
-            "deterministic": bool(deterministic),
+            "deterministic": _arrays.flag("deterministic", deterministic) or False,
             "threads": None if threads is None else _arrays.count("threads", threads),
             "memory_limit": _limit(memory_limit),
             "max_iterations": _arrays.count("max_iterations", max_iterations),
             "restart": _arrays.count("restart", restart),
         }
+        if solver is not None and not isinstance(solver, Solver):
+            raise InputError(f"solver is {solver!r}; it must be a farad.Solver")
         kept = None if solver is None else solver._solver
+        is_strict = _arrays.flag("strict", strict)
         with Watching(progress) as callback:
             found = self._problem.solve(choices, kept, callback)
         solution = Solution(found, goal)
-        if strict and not solution.ok:
+        if is_strict and not solution.ok:
             raise ConvergenceError("\n".join(solution.problems()), solution)
         solution._warn(level=3)
         return solution

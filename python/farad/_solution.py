@@ -13,6 +13,7 @@ import numpy.typing as npt
 from . import _farad
 from ._arrays import Floats
 from ._capacitance import CapacitanceMatrix
+from ._copies import Unchanging
 from ._errors import FaradWarning, InputError
 from ._mesh import Mesh
 
@@ -147,7 +148,7 @@ _ENDED = {
 }
 
 
-class Solution:
+class Solution(Unchanging):
     """Results in SI units, except for lengths, which are in the mesh's unit.
 
     Made by `Problem.solve`.

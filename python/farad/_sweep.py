@@ -21,10 +21,14 @@ MOST_RUNS = 100_000
 
 
 def _values(values: ArrayLike) -> tuple[float, ...]:
-    array = _arrays.floats("values", np.atleast_1d(np.asarray(values)))
+    array = _arrays.floats("values", np.atleast_1d(_arrays.array("values", values)))
     if array.ndim != 1 or not array.size or not np.isfinite(array).all():
         raise InputError("values must be finite numbers, at least one")
     return tuple(array.tolist())
+
+
+def _name(name: str | None, usual: str) -> str:
+    return _arrays.name("name", name) if name else usual
 
 
 class Permittivity:
@@ -39,9 +43,9 @@ class Permittivity:
     """
 
     def __init__(self, dielectric: str | None, values: ArrayLike, name: str | None = None) -> None:
-        self.dielectric = dielectric
+        self.dielectric = None if dielectric is None else _arrays.name("dielectric", dielectric)
         self.values = _values(values)
-        self.name = name or f"eps_r({dielectric})" if dielectric else name or "eps_r"
+        self.name = _name(name, f"eps_r({dielectric})" if dielectric else "eps_r")
 
     def _applied(self, problem: _farad.Problem, value: float) -> _farad.Problem:
         return problem.with_permittivity(self.dielectric, value)
@@ -65,7 +69,7 @@ class Move:
         self.groups = _arrays.names("groups", groups)
         self.along = _arrays.vector("along", along)
         self.values = _values(values)
-        self.name = name or f"move({', '.join(self.groups)})"
+        self.name = _name(name, f"move({', '.join(self.groups)})")
 
     def _applied(self, problem: _farad.Problem, value: float) -> _farad.Problem:
         x, y, z = self.along
@@ -97,7 +101,7 @@ class Turn:
         self.axis = _arrays.vector("axis", axis)
         self.center = _arrays.vector("center", center)
         self.values = _values(values)
-        self.name = name or f"turn({', '.join(self.groups)})"
+        self.name = _name(name, f"turn({', '.join(self.groups)})")
 
     def _applied(self, problem: _farad.Problem, value: float) -> _farad.Problem:
         return problem.with_turned(self.groups, self.axis, self.center, value)
@@ -144,7 +148,13 @@ def to_xarray(runs: Iterable[Run]) -> Any:
         among the runs is NaN.
     """
     xarray = _arrays.optional("xarray", "xarray", "to_xarray")
-    found = [(dict(run.values), run.solution) for run in runs]
+    if not isinstance(runs, Iterable):
+        raise InputError(f"runs is {runs!r}; it must be the runs of a sweep")
+    found = []
+    for run in runs:
+        if not isinstance(run, Run):
+            raise InputError(f"{run!r} is no farad.Run")
+        found.append((dict(run.values), run.solution))
     if not found:
         raise InputError("there are no runs")
     names = list(found[0][0])

@@ -4,7 +4,7 @@ use numpy::ndarray::ArrayView2;
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::error::Failure;
+use crate::error::{Failure, Kind};
 
 /// The rows of an array of shape (n, 3), contiguous in C order, without a copy.
 pub(crate) fn points<'a>(
@@ -13,12 +13,30 @@ pub(crate) fn points<'a>(
     array: &'a PyReadonlyArray2<'_, f64>,
 ) -> PyResult<&'a [[f64; 3]]> {
     let wrong = |why: &str| Failure::input(format!("{what} {why}")).raise(py);
-    let values = array.as_slice().map_err(|_| wrong("is not contiguous"))?;
-    let (rows, rest) = values.as_chunks::<3>();
-    if !rest.is_empty() || array.as_array().ncols() != 3 {
-        return Err(wrong("is not of shape (n, 3)"));
-    }
-    Ok(rows)
+    let (rows, is_whole) = rows_of(array).ok_or_else(|| wrong("is not contiguous in C order"))?;
+    if is_whole { Ok(rows) } else { Err(wrong("is not of shape (n, 3)")) }
+}
+
+/// Rows of three and whether these are those of the array; none in another order.
+pub(crate) fn rows_of<'a, T: Element>(
+    array: &'a PyReadonlyArray2<'_, T>,
+) -> Option<(&'a [[T; 3]], bool)> {
+    let view = array.as_array();
+    let (rows, rest) = view.to_slice()?.as_chunks::<3>();
+    Some((rows, rest.is_empty() && view.ncols() == 3))
+}
+
+/// So many zeros, or what says that there is no room for them.
+pub(crate) fn zeros(length: usize) -> Result<Vec<f64>, Failure> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(length).map_err(|_| {
+        let bytes = 8.0 * length as f64;
+        let why =
+            format!("results of {bytes:.1e} bytes do not fit into memory; ask for fewer at once");
+        Failure::new(Kind::Memory, why)
+    })?;
+    all.resize(length, 0.0);
+    Ok(all)
 }
 
 /// Points as an array of shape (n, 3).

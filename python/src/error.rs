@@ -94,6 +94,7 @@ impl From<fmm::Error> for Failure {
                 Kind::Memory
             }
             fmm::Error::Gpu(_) => Kind::NoGpu,
+            fmm::Error::Interrupted => Kind::Interrupted,
             _ => Kind::Input,
         };
         let advice = if kind == Kind::NoGpu { "; use backend=\"auto\" or \"cpu\"" } else { "" };

@@ -5,6 +5,7 @@
 mod arrays;
 mod error;
 mod matrix;
+mod molecule;
 mod operator;
 mod problem;
 mod run;

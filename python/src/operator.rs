@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use bem::{FunctionSpace, LinearOperator, OperatorOptions, Test};
+use fmm::Stop;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::error::Failure;
 use crate::problem::{backend, check_gpu};
-use crate::run::{self, locked};
+use crate::run;
 use crate::surface::Mesh;
 
 /// The triangles of a mesh as the domain of operators.
@@ -19,6 +20,8 @@ pub(crate) struct Surface(Arc<bem::Surface>);
 #[pyclass(frozen, module = "farad._farad")]
 pub(crate) struct Operator {
     operator: Mutex<bem::Operator<'static>>,
+    /// Ends the product that is taken.
+    stop: Stop,
     /// Rows and columns.
     shape: (usize, usize),
 }
@@ -58,7 +61,7 @@ impl Surface {
     #[new]
     fn new(py: Python<'_>, mesh: &Mesh) -> PyResult<Self> {
         let mesh = Arc::clone(&mesh.mesh);
-        run::quick(py, move || {
+        run::watched(py, None, None, move |_, pool| {
             if mesh.triangles.is_empty() {
                 return Err(Failure::input("the mesh has no triangles"));
             }
@@ -67,7 +70,7 @@ impl Surface {
             if !defects.is_empty() {
                 return Err(Failure::input(format!("the mesh has defects:\n{defects}")));
             }
-            Ok(Self(Arc::new(run::pool(None)?.install(|| bem::Surface::new(&mesh)))))
+            Ok(Self(Arc::new(pool.install(|| bem::Surface::new(&mesh)))))
         })
     }
 
@@ -102,7 +105,9 @@ impl Surface {
         let trial = space("trial", &spaces.1).map_err(raise)?;
         let backend = backend(&choices.backend).map_err(raise)?;
         let Choices { tolerance, columns, gpu, .. } = choices;
-        let options = OperatorOptions { tolerance, columns: columns.max(1), backend, gpu };
+        let (columns, stop) = (columns.max(1), Stop::default());
+        let options =
+            OperatorOptions { tolerance, columns, backend, gpu, stop: Some(stop.clone()) };
         let kind = kind.to_owned();
         run::watched(py, None, None, move |_, pool| {
             check_gpu(backend, gpu)?;
@@ -114,7 +119,7 @@ impl Surface {
                 other => Err(Failure::input(format!("there is no operator \"{other}\""))),
             })?;
             let shape = (operator.len(), operator.inputs());
-            Ok(Operator { operator: Mutex::new(operator), shape })
+            Ok(Operator { operator: Mutex::new(operator), stop, shape })
         })
     }
 }
@@ -139,11 +144,12 @@ impl Operator {
         if k.checked_mul(columns) != Some(x.len()) {
             return Err(wrong("the vectors' length is not that of the operator"));
         }
-        let y = run::quick(py, || {
+        let y = run::summed(py, |ending| {
             let mut y = vec![0.0; k * rows];
             if k > 0 {
-                let operator = &mut *locked(&self.operator);
-                run::pool(None)?.install(|| operator.apply(x, &mut y, k))?;
+                let (pool, mut operator) = (run::pool(None)?, ending.turn(&self.operator)?);
+                let operator = &mut *operator;
+                ending.sum(&self.stop, || Ok(pool.install(|| operator.apply(x, &mut y, k))?))?;
             }
             Ok(y)
         })?;

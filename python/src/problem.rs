@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use bem::{Beyond, Mirror, Stack, StackLayer};
 use farad::{
-    Amount, Attained, Change, Charge, Conductor, Description, Dielectric, Ended, Film, Goal, Of,
-    Options, Parameter, Place, Plane, Probe, ProbePoints, Sensitivity, Setting, Toward, UnknownOf,
-    fastcap, layout,
+    Amount, Atom, Attained, Change, Charge, Conductor, Description, Dielectric, Ended, Film, Goal,
+    Of, Options, Parameter, Place, Plane, Probe, ProbePoints, Sensitivity, Setting, Toward,
+    UnknownOf, fastcap, layout,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -21,8 +21,27 @@ use crate::surface::Mesh;
 /// A description on a mesh. It does not change: what changes it gives another one.
 #[pyclass(frozen, module = "farad._farad")]
 pub(crate) struct Problem {
+    /// Without ions.
     description: Description,
+    /// Of one medium one at most.
+    salts: Vec<Salt>,
     mesh: Arc<mesh::Mesh>,
+}
+
+/// Ions in a medium: what they screen follows from its permittivity, whenever that is given.
+#[derive(Clone, Debug)]
+struct Salt {
+    /// The surrounding medium for none.
+    dielectric: Option<String>,
+    ions: Ions,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Ions {
+    /// Per unit of length.
+    Kappa(f64),
+    /// In mol/l, at a temperature in kelvin.
+    Strength(f64, f64),
 }
 
 /// What solves of one geometry share, for one solve at a time.
@@ -79,6 +98,11 @@ struct FilmChoices {
 /// accuracy, as in the program.
 const IMAGES: f64 = 0.1;
 const OF_ACCURACY: f64 = 0.1;
+
+/// The program's ranges of ions.
+const MOST_IONS: f64 = 1e15;
+const LEAST_TEMPERATURE: f64 = 1e-9;
+const MOST_TEMPERATURE: f64 = 1e9;
 
 /// One of some words.
 pub(crate) fn choice<T>(what: &str, word: &str, all: &[(&str, T)]) -> Result<T, Failure>
@@ -181,13 +205,54 @@ impl Problem {
     fn with(&self, change: impl FnOnce(&mut Description)) -> Self {
         let mut description = self.description.clone();
         change(&mut description);
-        Self { description, mesh: Arc::clone(&self.mesh) }
+        let (salts, mesh) = (self.salts.clone(), Arc::clone(&self.mesh));
+        Self { description, salts, mesh }
+    }
+
+    /// The description with its ions.
+    fn described(&self) -> Result<Description, Failure> {
+        let mut description = self.description.clone();
+        let unit = description.unit.metres();
+        for Salt { dielectric, ions } in &self.salts {
+            let (permittivity, kappa) = match dielectric {
+                None => (description.relative_permittivity, &mut description.kappa),
+                Some(name) => {
+                    self.has_dielectric(name)?;
+                    let all = &mut description.dielectrics;
+                    let Some(of) = all.iter_mut().find(|known| known.name == *name) else {
+                        continue;
+                    };
+                    (of.relative_permittivity, &mut of.kappa)
+                }
+            };
+            *kappa = match *ions {
+                Ions::Kappa(kappa) => kappa,
+                // A permittivity that is no number above 0 is told of by the library.
+                Ions::Strength(..) if permittivity.is_nan() || permittivity <= 0.0 => 0.0,
+                Ions::Strength(strength, temperature) => {
+                    farad::units::screening(strength, permittivity, temperature) * unit
+                }
+            };
+            description.by_ionic_strength |= matches!(ions, Ions::Strength(..));
+        }
+        Ok(description)
+    }
+
+    fn has_dielectric(&self, name: &str) -> Result<(), Failure> {
+        let known = &self.description.dielectrics;
+        if known.iter().any(|known| known.name == name) {
+            return Ok(());
+        }
+        let all: Vec<String> = known.iter().map(|known| format!("\"{}\"", known.name)).collect();
+        let all = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
+        Err(Failure::input(format!("there is no dielectric \"{name}\"; there are: {all}")))
     }
 
     /// The same after a change of a sweep.
     fn changed(&self, py: Python<'_>, change: Change) -> PyResult<Self> {
         let (mut description, mesh) = (self.description.clone(), Arc::clone(&self.mesh));
-        run::quick(py, move || {
+        let salts = self.salts.clone();
+        run::watched(py, None, None, move |_, _| {
             change.describe(0, &mut description);
             let mesh = match change.is_of_geometry() {
                 false => mesh,
@@ -196,11 +261,11 @@ impl Problem {
                     let placed = change.place(0, (*mesh).clone());
                     Arc::new(placed.map_err(|error| {
                         let known = error.available.join("\", \"");
-                        Failure::input(format!("{error}; it has \"{known}\""))
+                        Failure::input(format!("{error}; its groups are \"{known}\""))
                     })?)
                 }
             };
-            Ok(Self { description, mesh })
+            Ok(Self { description, salts, mesh })
         })
     }
 }
@@ -229,7 +294,7 @@ impl Problem {
     #[new]
     fn new(mesh: &Mesh) -> Self {
         let description = Description { unit: mesh.unit, ..Description::default() };
-        Self { description, mesh: Arc::clone(&mesh.mesh) }
+        Self { description, salts: Vec::new(), mesh: Arc::clone(&mesh.mesh) }
     }
 
     /// From a file of FastCap or of a layout.
@@ -244,7 +309,7 @@ impl Problem {
     ) -> PyResult<(Self, Vec<String>)> {
         let unit = unit.map(crate::surface::unit).transpose();
         let unit = unit.map_err(|failure| failure.raise(py))?;
-        run::quick(py, move || {
+        run::watched(py, None, None, move |_, pool| {
             let load = mesh::files::load;
             let read = || -> Result<_, Failure> {
                 if fastcap::is_name(&path) {
@@ -274,9 +339,10 @@ impl Problem {
                 };
                 Ok((model.description, model.mesh, model.reading))
             };
-            let (mut description, mesh, reading) = run::pool(None)?.install(read)?;
+            let (mut description, mesh, reading) = pool.install(read)?;
             description.lenient = lenient;
-            Ok((Self { description, mesh: Arc::new(mesh) }, reading.notes))
+            let problem = Self { description, salts: Vec::new(), mesh: Arc::new(mesh) };
+            Ok((problem, reading.notes))
         })
     }
 
@@ -323,6 +389,52 @@ impl Problem {
 
     fn medium(&self, relative_permittivity: f64) -> Self {
         self.with(|description| description.relative_permittivity = relative_permittivity)
+    }
+
+    /// Ions in the surrounding medium, or in a dielectric; a strength with its temperature.
+    #[pyo3(signature = (dielectric, kappa, strength))]
+    fn salt(
+        &self,
+        py: Python<'_>,
+        dielectric: Option<String>,
+        kappa: Option<f64>,
+        strength: Option<(f64, f64)>,
+    ) -> PyResult<Self> {
+        let ions = || match (kappa, strength) {
+            (Some(kappa), None) => {
+                in_range("kappa", kappa, 0.0, MOST_IONS)?;
+                Ok(Ions::Kappa(kappa))
+            }
+            (None, Some((strength, temperature))) => {
+                in_range("ionic_strength", strength, 0.0, MOST_IONS)?;
+                in_range("temperature", temperature, LEAST_TEMPERATURE, MOST_TEMPERATURE)?;
+                Ok(Ions::Strength(strength, temperature))
+            }
+            _ => Err(Failure::input("ions are given by either ionic_strength or kappa")),
+        };
+        let ions = ions().map_err(|failure: Failure| failure.raise(py))?;
+        let mut problem = self.with(|_| ());
+        problem.salts.retain(|salt| salt.dielectric != dielectric);
+        problem.salts.push(Salt { dielectric, ions });
+        Ok(problem)
+    }
+
+    /// A dielectric with the charges of a PQR file's atoms.
+    fn molecule(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        name: String,
+        relative_permittivity: f64,
+        groups: Vec<String>,
+    ) -> PyResult<Self> {
+        let mut problem = self.dielectric(py, name, relative_permittivity, groups)?;
+        let unit = problem.description.unit;
+        let atoms = run::watched(py, None, None, move |_, _| crate::molecule::atoms(&path))?;
+        if let Some(made) = problem.description.dielectrics.last_mut() {
+            made.atoms = atoms.iter().map(|atom| Atom::from_pqr(atom, unit)).collect();
+        }
+        Ok(problem)
     }
 
     /// Point charges in coulomb, or in elementary charges.
@@ -462,13 +574,7 @@ impl Problem {
         value: f64,
     ) -> PyResult<Self> {
         if let Some(name) = &dielectric {
-            let mut known = self.description.dielectrics.iter().map(|known| &known.name);
-            if !known.clone().any(|known| known == name) {
-                let all: Vec<String> = known.by_ref().map(|name| format!("\"{name}\"")).collect();
-                let why =
-                    format!("there is no dielectric \"{name}\"; there are: {}", all.join(", "));
-                return Err(Failure::input(why).raise(py));
-            }
+            self.has_dielectric(name).map_err(|failure| failure.raise(py))?;
         }
         self.changed(py, Change::Permittivity { dielectric, values: vec![value] })
     }
@@ -508,7 +614,8 @@ impl Problem {
 
     /// Finds conductors and media, and gives the notes about them with the names of conductors.
     fn check(&self, py: Python<'_>) -> PyResult<(Vec<String>, Vec<String>)> {
-        let (description, mesh) = (self.description.clone(), Arc::clone(&self.mesh));
+        let description = self.described().map_err(|failure| failure.raise(py))?;
+        let mesh = Arc::clone(&self.mesh);
         run::watched(py, None, None, move |_, pool| {
             let problem = pool.install(|| farad::Problem::new(description, (*mesh).clone()))?;
             let notes = problem.notes().iter().map(ToString::to_string).collect();
@@ -525,7 +632,8 @@ impl Problem {
         solver: Option<&Solver>,
         callback: Option<Py<PyAny>>,
     ) -> PyResult<Solution> {
-        let (description, mesh) = (self.description.clone(), Arc::clone(&self.mesh));
+        let description = self.described().map_err(|failure| failure.raise(py))?;
+        let mesh = Arc::clone(&self.mesh);
         let shared = solver.map(|solver| Arc::clone(&solver.0));
         let threads = choices.threads;
         run::watched(py, threads, callback.as_ref(), move |watch, pool| {

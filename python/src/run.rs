@@ -5,10 +5,11 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use bem::{Progress, Stage};
+use fmm::Stop;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -17,6 +18,9 @@ use crate::error::{Failure, Kind};
 
 /// How often Python looks for signals and hears of progress.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How often a sum looks whether it is its turn.
+const TURN: Duration = Duration::from_millis(1);
 
 /// How long work that was told to stop may take to do so. After that it ends in the background:
 /// some steps, such as a check of a large mesh, do not look whether they should.
@@ -156,6 +160,17 @@ fn caught<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(of_panic(&*panic)))
 }
 
+fn no_thread(error: &std::io::Error) -> Failure {
+    Failure::new(
+        Kind::Memory,
+        format!("no thread can be started: {error}; end others, or raise the limit of processes"),
+    )
+}
+
+fn ended() -> Failure {
+    Failure::new(Kind::Internal, "the library's thread ended without a word; please report this")
+}
+
 /// Does work that may take long, and listens to Ctrl-C meanwhile. `callback` is called with a
 /// dictionary every now and then; what it raises ends the work. Locks are taken before work goes
 /// to the pool: there, a thread that waits for parts of it may take up other work.
@@ -174,9 +189,11 @@ pub(crate) fn watched<T: Send + 'static>(
         // Nobody listens any more if the caller gave up.
         let _ = sender.send(done);
     };
-    std::thread::Builder::new().name("farad".to_owned()).stack_size(STACK).spawn(worker).map_err(
-        |error| Failure::new(Kind::Memory, format!("no thread can be started: {error}")).raise(py),
-    )?;
+    std::thread::Builder::new()
+        .name("farad".to_owned())
+        .stack_size(STACK)
+        .spawn(worker)
+        .map_err(|error| no_thread(&error).raise(py))?;
     // The receiver is only used here, but is not to be shared; a mutex says so.
     let receiver = Mutex::new(receiver);
     let wait = |duration| py.detach(|| locked(&receiver).recv_timeout(duration));
@@ -191,7 +208,7 @@ pub(crate) fn watched<T: Send + 'static>(
                 return done.map_err(|failure| failure.raise(py));
             }
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Failure::new(Kind::Internal, "the solver's thread ended").raise(py));
+                return Err(ended().raise(py));
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -205,13 +222,93 @@ pub(crate) fn watched<T: Send + 'static>(
     }
 }
 
-/// Does work on the caller's arrays, which takes moments to seconds and cannot be stopped; Ctrl-C
-/// is heard after it.
-pub(crate) fn quick<T: Send>(
+/// The end of a sum over arrays of the caller, which are not let go before it.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    wanted: AtomicBool,
+    /// What ends the sum that runs.
+    running: Mutex<Option<Stop>>,
+}
+
+impl Ending {
+    fn want(&self) {
+        let running = locked(&self.running);
+        self.wanted.store(true, Ordering::Relaxed);
+        if let Some(stop) = &*running {
+            stop.set(true);
+        }
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        match self.wanted.load(Ordering::Relaxed) {
+            true => Err(Failure::new(Kind::Interrupted, "interrupted")),
+            false => Ok(()),
+        }
+    }
+
+    /// What a sum needs for itself, when the sums before it are through.
+    pub(crate) fn turn<'a, T>(&self, of: &'a Mutex<T>) -> Result<MutexGuard<'a, T>, Failure> {
+        loop {
+            self.check()?;
+            match of.try_lock() {
+                Ok(held) => return Ok(held),
+                Err(TryLockError::Poisoned(held)) => return Ok(held.into_inner()),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(TURN),
+            }
+        }
+    }
+
+    /// A sum that `stop` ends. Nobody else's does it meanwhile.
+    pub(crate) fn sum<T>(
+        &self,
+        stop: &Stop,
+        work: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        {
+            let mut running = locked(&self.running);
+            self.check()?;
+            *running = Some(stop.clone());
+        }
+        let done = caught(work);
+        *locked(&self.running) = None;
+        stop.set(false);
+        done
+    }
+}
+
+/// Sums over arrays of the caller. Ctrl-C ends the sum, and is raised when it has ended.
+pub(crate) fn summed<T: Send>(
     py: Python<'_>,
-    work: impl FnOnce() -> Result<T, Failure> + Send,
+    work: impl FnOnce(&Ending) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
-    let done = py.detach(|| caught(work));
-    py.check_signals()?;
-    done.map_err(|failure| failure.raise(py))
+    let ending = &Ending::default();
+    let raise = |failure: Failure| failure.raise(py);
+    std::thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(1);
+        let worker = move || {
+            let done = caught(|| work(ending));
+            let _ = sender.send(done);
+        };
+        let thread = std::thread::Builder::new().name("farad".to_owned()).stack_size(STACK);
+        thread.spawn_scoped(scope, worker).map_err(|error| raise(no_thread(&error)))?;
+        let receiver = Mutex::new(receiver);
+        let mut heard = Ok(());
+        loop {
+            match py.detach(|| locked(&receiver).recv_timeout(LOOK)) {
+                Ok(done) => {
+                    heard?;
+                    py.check_signals()?;
+                    return done.map_err(raise);
+                }
+                Err(RecvTimeoutError::Disconnected) => return Err(raise(ended())),
+                Err(RecvTimeoutError::Timeout) if heard.is_ok() => {
+                    heard = py.check_signals();
+                    if heard.is_err() {
+                        ending.want();
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    })
 }

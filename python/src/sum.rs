@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use fmm::{Densities, Kernel, Mode, Options, Potentials, Precision};
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use fmm::{Densities, Kernel, Mode, Options, Potentials, Precision, Stop};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -59,6 +59,8 @@ impl Choices {
 #[pyclass(frozen, module = "farad._farad")]
 pub(crate) struct Plan {
     plan: Mutex<fmm::Plan>,
+    /// Ends the sum that runs.
+    stop: Stop,
     sources: usize,
     targets: usize,
 }
@@ -79,12 +81,15 @@ impl Plan {
             Some(targets) => Some(arrays::points(py, "targets", targets)?),
             None => None,
         };
-        let plan = run::quick(py, || {
-            check_gpu(options.backend, options.gpu)?;
-            Ok(run::pool(None)?.install(|| fmm::Plan::new(sources, targets, &options))?)
-        })?;
         let (n, m) = (sources.len(), targets.map_or(sources.len(), <[_]>::len));
-        Ok(Self { plan: Mutex::new(plan), sources: n, targets: m })
+        let (sources, targets) = (sources.to_vec(), targets.map(<[_]>::to_vec));
+        let stop = Stop::default();
+        let options = Options { stop: Some(stop.clone()), ..options };
+        let plan = run::watched(py, None, None, move |_, pool| {
+            check_gpu(options.backend, options.gpu)?;
+            Ok(pool.install(|| fmm::Plan::new(&sources, targets.as_deref(), &options))?)
+        })?;
+        Ok(Self { plan: Mutex::new(plan), stop, sources: n, targets: m })
     }
 
     /// Sums of k densities: `charges` of k n values, `dipoles` of 3 k n. Potentials of k m values
@@ -111,35 +116,32 @@ impl Plan {
                 return Err(wrong(format!("{what} have {found} values, expected {expected}")));
             }
         }
-        let length = k * self.targets;
-        let wanted = |is_wanted: bool, length: usize| {
-            is_wanted.then(|| PyArray1::<f64>::zeros(py, length, false))
+        let length = k.saturating_mul(self.targets);
+        let room = |is_wanted: bool, length: usize| match is_wanted {
+            true => arrays::zeros(length).map(Some).map_err(|failure| failure.raise(py)),
+            false => Ok(None),
         };
-        let (potentials, gradients) = (wanted(potential, length), wanted(gradient, 3 * length));
-        {
-            // Nobody else has these arrays yet.
-            let mut of_potentials = potentials.as_ref().map(|array| array.readwrite());
-            let mut of_gradients = gradients.as_ref().map(|array| array.readwrite());
-            let slice = |_| wrong("a new array is not contiguous".to_owned());
-            let potential = of_potentials.as_mut().map(|array| array.as_slice_mut()).transpose();
-            let gradient = of_gradients.as_mut().map(|array| array.as_slice_mut()).transpose();
-            let out = Potentials {
-                potential: potential.map_err(slice)?,
-                gradient: gradient.map_err(slice)?,
-            };
-            run::quick(py, move || {
-                let finite = |values: &[f64]| values.iter().all(|x| x.is_finite());
-                if !charges.is_none_or(finite) || !dipoles.is_none_or(finite) {
-                    return Err(Failure::input("charges or dipoles are NaN or infinite"));
-                }
-                if k == 0 {
-                    return Ok(());
-                }
-                let plan = &mut *locked(&self.plan);
+        let potentials = room(potential, length)?;
+        let gradients = room(gradient, length.saturating_mul(3))?;
+        let sums = run::summed(py, move |ending| {
+            let finite = |values: &[f64]| values.iter().all(|x| x.is_finite());
+            if !charges.is_none_or(finite) || !dipoles.is_none_or(finite) {
+                return Err(Failure::input("charges or dipoles are NaN or infinite"));
+            }
+            let (mut potentials, mut gradients) = (potentials, gradients);
+            if k > 0 {
+                let (pool, mut plan) = (run::pool(None)?, ending.turn(&self.plan)?);
+                let plan = &mut *plan;
                 let densities = Densities { charges, dipoles };
-                Ok(run::pool(None)?.install(|| plan.apply(densities, out))?)
-            })?;
-        }
+                let out = Potentials {
+                    potential: potentials.as_deref_mut(),
+                    gradient: gradients.as_deref_mut(),
+                };
+                ending.sum(&self.stop, || Ok(pool.install(|| plan.apply(densities, out))?))?;
+            }
+            Ok([potentials, gradients])
+        })?;
+        let [potentials, gradients] = sums.map(|values| values.map(|v| PyArray1::from_vec(py, v)));
         Ok((potentials, gradients))
     }
 

@@ -10,13 +10,13 @@ use mesh::generate::{
 };
 use mesh::transform::{Motion, moved};
 use mesh::{Patches, PhysicalGroup, gmsh, join, quality, stitch};
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::arrays;
 use crate::error::Failure;
-use crate::run;
+use crate::{molecule, run};
 
 /// The unit of a name.
 pub(crate) fn unit(name: &str) -> Result<LengthUnit, Failure> {
@@ -45,6 +45,16 @@ impl Mesh {
     }
 }
 
+/// Points, triangles, sets of groups, groups, order and nodes of curved triangles, unit and notes.
+type Parts<'py> = (
+    Bound<'py, PyArray2<f64>>,
+    Bound<'py, PyArray2<u32>>,
+    (Bound<'py, PyArray1<u32>>, Vec<Vec<u32>>),
+    Vec<(i64, Option<String>)>,
+    Option<(usize, Bound<'py, PyArray2<f64>>)>,
+    (String, Vec<String>),
+);
+
 /// No group.
 const NONE: u32 = u32::MAX;
 
@@ -67,9 +77,9 @@ impl Mesh {
         let unit = self::unit(unit).map_err(raise)?;
         let wrong = |what: &str| raise(Failure::input(what));
         let vertices = arrays::points(py, "points", &points)?.to_vec();
-        let corners = triangles.as_slice().map_err(|_| wrong("triangles are not contiguous"))?;
-        let (corners, rest) = corners.as_chunks::<3>();
-        if !rest.is_empty() || triangles.as_array().ncols() != 3 {
+        let (corners, is_whole) = arrays::rows_of(&triangles)
+            .ok_or_else(|| wrong("triangles are not contiguous in C order"))?;
+        if !is_whole {
             return Err(wrong("triangles are not of shape (n, 3)"));
         }
         let corners = corners.to_vec();
@@ -83,7 +93,7 @@ impl Mesh {
             }
             None => None,
         };
-        run::quick(py, move || {
+        run::watched(py, None, None, move |_, _| {
             let groups = names.iter().zip(1..);
             let groups: Vec<PhysicalGroup> =
                 groups.map(|(name, tag)| PhysicalGroup { tag, name: Some(name.clone()) }).collect();
@@ -105,14 +115,75 @@ impl Mesh {
         })
     }
 
+    /// Of what another one is made of.
+    #[staticmethod]
+    fn from_parts(py: Python<'_>, parts: Parts<'_>) -> PyResult<Self> {
+        let wrong = |what: &str| Failure::input(what).raise(py);
+        let (points, triangles, sets, groups, nodes, (unit, notes)) = parts;
+        let unit = self::unit(&unit).map_err(|failure| failure.raise(py))?;
+        let vertices = arrays::points(py, "points", &points.readonly())?.to_vec();
+        let corners = arrays::rows_of(&triangles.readonly())
+            .filter(|(_, is_whole)| *is_whole)
+            .map(|(rows, _)| rows.to_vec())
+            .ok_or_else(|| wrong("triangles are not of shape (n, 3)"))?;
+        let (membership, memberships) = sets;
+        let membership = membership.readonly().as_array().to_vec();
+        let patches = match nodes {
+            Some((order, nodes)) => {
+                let nodes = arrays::points(py, "nodes", &nodes.readonly())?.to_vec();
+                Some(Patches { order, nodes })
+            }
+            None => None,
+        };
+        let groups = groups.into_iter().map(|(tag, name)| PhysicalGroup { tag, name }).collect();
+        let mesh =
+            mesh::Mesh { vertices, triangles: corners, groups, membership, memberships, patches };
+        mesh.validate().map_err(|error| Failure::from(error).raise(py))?;
+        Ok(Self { notes, ..Self::new(mesh, unit) })
+    }
+
+    /// What it is made of.
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
+        let mesh = &*self.mesh;
+        let triangles = PyArray1::from_slice(py, mesh.triangles.as_flattened());
+        let nodes = match &mesh.patches {
+            Some(patches) => Some((patches.order, arrays::of_points(py, &patches.nodes)?)),
+            None => None,
+        };
+        Ok((
+            arrays::of_points(py, &mesh.vertices)?,
+            triangles.reshape([mesh.triangles.len(), 3])?,
+            (PyArray1::from_slice(py, &mesh.membership), mesh.memberships.clone()),
+            mesh.groups.iter().map(|group| (group.tag, group.name.clone())).collect(),
+            nodes,
+            (self.unit.name().to_owned(), self.notes.clone()),
+        ))
+    }
+
     /// From a file of Gmsh, MSMS, OFF, PLY or STL.
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf, unit: &str) -> PyResult<Self> {
         let unit = self::unit(unit).map_err(|failure| failure.raise(py))?;
-        run::quick(py, move || {
-            let (mesh, reading) = run::pool(None)?.install(|| mesh::files::read(&path))?;
+        run::watched(py, None, None, move |_, pool| {
+            let (mesh, reading) = pool.install(|| mesh::files::read(&path))?;
             mesh.validate()?;
             Ok(Self { notes: reading.notes, ..Self::new(mesh, unit) })
+        })
+    }
+
+    /// Of the atoms of a PQR file.
+    #[staticmethod]
+    fn molecule(
+        py: Python<'_>,
+        path: PathBuf,
+        name: String,
+        choices: molecule::Choices,
+        unit: &str,
+    ) -> PyResult<Self> {
+        let unit = self::unit(unit).map_err(|failure| failure.raise(py))?;
+        run::watched(py, None, None, move |_, pool| {
+            let (mesh, notes) = pool.install(|| molecule::surface(&path, name, &choices, unit))?;
+            Ok(Self { notes, ..Self::new(mesh, unit) })
         })
     }
 
@@ -120,7 +191,7 @@ impl Mesh {
     #[staticmethod]
     fn shape(
         py: Python<'_>,
-        shape: &str,
+        shape: String,
         lengths: Vec<f64>,
         grade: f64,
         resolution: (Option<f64>, Option<usize>),
@@ -136,8 +207,8 @@ impl Mesh {
         };
         let base = SphereBase::Icosahedron;
         let curved = order != 1;
-        run::quick(py, move || {
-            let mesh = match (shape, &lengths[..]) {
+        run::watched(py, None, None, move |_, _| {
+            let mesh = match (&shape[..], &lengths[..]) {
                 ("sphere", &[radius]) => {
                     let shape = Sphere { radius, base, resolution };
                     if curved { shape.build_curved(order)? } else { shape.build()? }
@@ -188,7 +259,7 @@ impl Mesh {
             .iter()
             .map(|(name, part)| (name.clone(), Arc::clone(&part.get().mesh), part.get().unit))
             .collect();
-        run::quick(py, move || {
+        run::watched(py, None, None, move |_, _| {
             let Some(unit) = parts.first().map(|part| part.2) else {
                 return Err(Failure::input("there is no mesh to join"));
             };
@@ -211,7 +282,7 @@ impl Mesh {
         angle: f64,
     ) -> PyResult<Self> {
         let (mesh, unit) = (Arc::clone(&self.mesh), self.unit);
-        run::quick(py, move || {
+        run::watched(py, None, None, move |_, _| {
             let numbers = [shift, axis, centre].concat();
             if !numbers.iter().chain([&angle]).all(|x| x.is_finite()) {
                 return Err(Failure::input("shift, axis, centre and angle must be finite"));
@@ -296,7 +367,7 @@ impl Mesh {
     /// The content of a Gmsh file, MSH 4.1 in ASCII.
     fn to_msh<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mesh = Arc::clone(&self.mesh);
-        let bytes = run::quick(py, move || {
+        let bytes = run::watched(py, None, None, move |_, _| {
             let mut out = Vec::new();
             gmsh::write(&mesh, gmsh::Encoding::Ascii, &mut out).map_err(Failure::input)?;
             Ok(out)

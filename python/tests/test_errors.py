@@ -99,6 +99,40 @@ PROBLEM = farad.Problem(MESH)
         ("no valid text", lambda: PROBLEM.conductor("\ud800")),
         ("restart", lambda: PROBLEM.solve(restart=1.5)),
         ("progress is 3", lambda: PROBLEM.solve(progress=3)),
+        (
+            r"layers is 3; it must be a list of \(thickness, permittivity\)",
+            lambda: PROBLEM.layers(3),
+        ),
+        ("below is array", lambda: PROBLEM.layers([(1, 2)], below=np.ones(2))),
+        ("nets is empty; leave it out for all conductors", lambda: PROBLEM.want(nets=[])),
+        ("strict is 'no'; it must be True or False", lambda: PROBLEM.solve(strict="no")),
+        ("deterministic is 'no'", lambda: PROBLEM.solve(deterministic="no")),
+        ("solver is 3; it must be a farad.Solver", lambda: PROBLEM.solve(solver=3)),
+        ("potential is 1000", lambda: PROBLEM.conductor("left", potential=10**400)),
+        (
+            'there is a probe "p" already',
+            lambda: PROBLEM.probe("p", [0, 0, 0]).probe("p", [0, 0, 1]),
+        ),
+        (
+            'there is a sensitivity "s" already',
+            lambda: PROBLEM.sensitivity("s", shift="left").sensitivity("s", shift="right"),
+        ),
+        (
+            "toward is 1.5; it must be a name or the number of a layer",
+            lambda: PROBLEM.film("f", 0.1, 2.0, "left", toward=1.5),
+        ),
+        (
+            "a derivative is by one of shift, permittivity, layer, thickness",
+            lambda: PROBLEM.sensitivity("s"),
+        ),
+        (
+            "only a whole matrix is reduced; this one has the columns of some nets",
+            lambda: PROBLEM.want(nets="left").solve().capacitance.reduce(grounded="left"),
+        ),
+        (
+            "only a whole matrix is written; this one has the columns of some nets",
+            lambda: PROBLEM.want(nets="left").solve().capacitance.to_spice(),
+        ),
         ("there is no column 'a'; there are: ", lambda: PROBLEM.solve().charge_density("a")),
         ("no potential", lambda: PROBLEM.solve().charge_density()),
     ],

@@ -146,6 +146,13 @@ def test_threads_sum_at_once(points):
         assert error(values, expected) < 1e-8
 
 
+def test_results_that_do_not_fit_are_told():
+    fmm = farad.Fmm(np.zeros((1, 3)), np.ones((1_000_000, 3)))
+    with pytest.raises(farad.OutOfMemoryError, match="do not fit into memory; ask for fewer"):
+        fmm(np.zeros((20_000_000, 1)))
+    assert len(fmm([1.0])) == 1_000_000
+
+
 @pytest.mark.parametrize(
     "message, make",
     [
@@ -170,7 +177,11 @@ def test_threads_sum_at_once(points):
         ("charges have the shape", lambda p: farad.Fmm(p)(np.ones((100, 2)))),
         ("charges have the shape", lambda p: farad.Fmm(p)(1.0)),
         ("dipoles have the shape", lambda p: farad.Fmm(p)(dipoles=np.ones(100))),
-        ("NaN", lambda p: farad.Fmm(p)(np.full(100, np.nan))),
+        (
+            "charges or dipoles are NaN or infinite",
+            lambda p: farad.Fmm(p)(np.full(100, np.nan)),
+        ),
+        ("charges has masked entries", lambda p: farad.Fmm(p)(np.ma.masked_less(p[:, 0], 0.5))),
         ("neither charges", lambda p: farad.Fmm(p)()),
         ("neither potential", lambda p: farad.Fmm(p)(np.ones(100), potential=False)),
         ("different numbers", lambda p: farad.Fmm(p)(np.ones((2, 100)), dipoles=np.ones((100, 3)))),

@@ -55,6 +55,70 @@ def test_ctrl_c_ends_a_solve():
             process.kill()
 
 
+LONG = textwrap.dedent(
+    """
+    import sys, threading
+    import numpy as np
+    import farad
+
+    random = np.random.default_rng(0)
+
+    def sums(mode):
+        fmm = farad.Fmm(random.random((1_000_000, 3)), mode=mode, tolerance=1e-10)
+        return fmm, lambda: [fmm(np.ones((8, 1_000_000))) for _ in range(100)]
+
+    def product():
+        surface = farad.Surface(farad.Mesh.sphere(elements=5120))
+        V, X = surface.single_layer(), np.ones((5120, 1000))
+        return V, lambda: [V @ X for _ in range(100)]
+
+    def waiting():
+        fmm, sum_all = sums("direct")
+        threading.Thread(target=sum_all, daemon=True).start()
+        return fmm, sum_all
+
+    begin = {
+        "direct": lambda: sums("direct"),
+        "fmm": lambda: sums("fmm"),
+        "product": product,
+        "waiting": waiting,
+    }
+    kept, work = begin[sys.argv[1]]()
+    print("under way", flush=True)
+    try:
+        work()
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+        # Nothing is broken after it: the next sum is whole.
+        assert farad.Fmm([[0, 0, 0]], [[0, 0, 2]])([1]).tolist() == [0.5]
+        if sys.argv[1] == "product":
+            np.testing.assert_allclose(kept @ np.ones(5120), 1.0, rtol=0.01)
+        print("goes on", flush=True)
+        sys.exit(42)
+    """
+)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT for one process alone")
+@pytest.mark.parametrize("work", ["direct", "fmm", "product", "waiting"])
+def test_ctrl_c_ends_sums(work):
+    """Also where the sum of another thread comes first."""
+    with subprocess.Popen(
+        [sys.executable, "-c", LONG, work], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout.readline() == "under way\n"
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            begun = time.monotonic()
+            assert process.stdout.readline() == "interrupted\n"
+            assert time.monotonic() - begun < 5.0
+            output, _ = process.communicate(timeout=60)
+            assert output == "goes on\n" and process.returncode == 42
+        finally:
+            process.kill()
+
+
 def test_what_a_function_raises_ends_the_solve():
     def stop(event):
         raise RuntimeError(f"enough at {event['stage']}")

@@ -1,5 +1,6 @@
 """Matrices in the files of other programs."""
 
+import dataclasses
 import io
 
 import numpy as np
@@ -129,6 +130,16 @@ def test_nets_are_joined_grounded_and_eliminated(matrix):
         ("no net is left", lambda: matrix.reduce(grounded="*")),
         ('no net "gate"', lambda: matrix.between("pad_a", "gate")),
         ("a is 3", lambda: matrix.between(3, "pad_b")),
+        ("groups is .*; it must be a dictionary", lambda: matrix.reduce(groups=["pad_a"])),
+        ("the name of a group is 3", lambda: matrix.reduce(groups={3: "pad_a"})),
+        (
+            "nets that float have no capacitance to the others or to ground",
+            lambda: farad.CapacitanceMatrix.of(["a", "b"], np.diag([0.0, 1.0])).reduce(floating="a"),
+        ),
+        (
+            "the matrix has entries that are NaN or infinite, and is not written",
+            lambda: dataclasses.replace(matrix, values=np.full((3, 3), np.nan)).to_q3d(),
+        ),
     ]:
         with pytest.raises(farad.InputError, match=message):
             make()
@@ -190,6 +201,10 @@ def test_what_is_wrong_is_told(matrix, tmp_path):
             lambda: farad.CapacitanceMatrix.of(["a", "a", "b"], VALUES),
         ),
         (
+            "values have entries that are NaN or infinite",
+            lambda: farad.CapacitanceMatrix.of(["a"], [[np.inf]]),
+        ),
+        (
             "values has the type <U1; it must be real numbers",
             lambda: farad.CapacitanceMatrix.of(["a"], [["x"]]),
         ),
@@ -216,6 +231,7 @@ def test_what_there_is_not_in_a_matrix_is_told(matrix):
         ("read_palace", "i,C[i][1] (F),C[i][2] (F)\n1,1\n", "line 2: expected 3 numbers"),
         ("read_palace", "i,C[i][1] (F),C[i][2] (F)\n1,1,2\n", "the matrix has 1 rows of 2 entries"),
         ("read_palace", "i,C[i][1] (F)\n1,x\n", "line 2: 'x' is no number"),
+        ("read_palace", "i,C[i][1] (F)\n1,nan\n", "line 2: 'nan' is no number"),
         ("read_palace", "a,b\n1,1\n", "the heading is not that of Palace's C or C_m in farad"),
     ],
 )
@@ -226,3 +242,10 @@ def test_files_that_hold_no_matrix_are_told(read, text, message, tmp_path):
     (tmp_path / "c.txt").write_bytes(b"\xff")
     with pytest.raises(farad.InputError, match="c.txt: is no text: "):
         getattr(farad.CapacitanceMatrix, read)(tmp_path / "c.txt")
+
+
+def test_a_matrix_is_its_own():
+    values = np.eye(1)
+    matrix = farad.CapacitanceMatrix.of(["a"], values)
+    values[0, 0] = 7.0
+    assert matrix["a", "a"] == 1.0

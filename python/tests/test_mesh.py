@@ -1,7 +1,10 @@
 """Meshes: from arrays, files and other packages, and what is wrong with them."""
 
+import copy
 import gc
+import pickle
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -75,7 +78,22 @@ def test_coincident_vertices_are_joined():
         ("triangles have the shape", lambda: farad.Mesh(CORNERS, [[0, 1, 2, 3]])),
         ("index 4; there are 4", lambda: farad.Mesh(CORNERS, FACES + 1)),
         ("index -1", lambda: farad.Mesh(CORNERS, FACES - 1)),
-        ("whole numbers", lambda: farad.Mesh(CORNERS, FACES.astype(float))),
+        (
+            "triangles have the type float64; they must be whole numbers",
+            lambda: farad.Mesh(CORNERS, FACES.astype(float)),
+        ),
+        ("triangles is no array of numbers", lambda: farad.Mesh(CORNERS, [[0, 1, 2], [1]])),
+        ("triangles have the index -1", lambda: farad.Mesh(CORNERS, [[0, 1, -1]])),
+        (
+            "points has masked entries; fill them, or leave them out",
+            lambda: farad.Mesh(np.ma.masked_equal(CORNERS.astype(float), 1.0), FACES),
+        ),
+        ("points has the type object", lambda: farad.Mesh([[10**400, 0.0, 0.0]], FACES)),
+        (
+            "groups have names of their own; leave `names` out",
+            lambda: farad.Mesh(CORNERS, FACES, ["a"] * 4, ["a"]),
+        ),
+        ("groups is no array", lambda: farad.Mesh(CORNERS, FACES, [["a"], "b", 3, [[4]]])),
         ("coordinate NaN", lambda: farad.Mesh(CORNERS * np.nan, FACES)),
         ("coordinate inf", lambda: farad.Mesh(np.where(CORNERS, np.inf, 0), FACES)),
         ("type complex", lambda: farad.Mesh(CORNERS * 1j, FACES)),
@@ -86,10 +104,25 @@ def test_coincident_vertices_are_joined():
         ("there are 4 triangles", lambda: farad.Mesh(CORNERS, FACES, [0], ["a"])),
         ("must be -1 to 0", lambda: farad.Mesh(CORNERS, FACES, [0, 0, 0, 1], ["a"])),
         ("names or whole numbers", lambda: farad.Mesh(CORNERS, FACES, [0.5] * 4, ["a"])),
+        (
+            "must be -1 to 0",
+            lambda: farad.Mesh(CORNERS, FACES, np.full(4, 2**64 - 1, dtype=np.uint64), ["a"]),
+        ),
+        ("the name of a group is ''; it must", lambda: farad.Mesh(CORNERS, FACES, ["", "a"] * 2)),
+        ("the name of a group is ''; it must", lambda: farad.Mesh.sphere(name="")),
         ("several names", lambda: farad.Mesh(CORNERS, FACES, names=["a", "b"])),
         ("positive finite length", lambda: farad.Mesh.sphere(-1.0)),
         ("positive finite length", lambda: farad.Mesh.sphere(np.nan)),
-        ("not both", lambda: farad.Mesh.sphere(elements=3, size=0.1)),
+        (
+            "give either elements or size, not both",
+            lambda: farad.Mesh.sphere(elements=3, size=0.1),
+        ),
+        ("elements is 'many'; it must be a whole number", lambda: farad.Mesh.sphere(elements="many")),
+        ("a length is 1000", lambda: farad.Mesh.sphere(10**400)),
+        ("path is 3; it must be a path", lambda: farad.Mesh.read(3)),
+        ("path is None; it must be a path", lambda: farad.Mesh.sphere().write(None)),
+        ("path is None; it must be a path", lambda: farad.Problem.read(None)),
+        ("stack is 3; it must be a path", lambda: farad.Problem.read("chip.gds", stack=3)),
         ("elements is 0", lambda: farad.Mesh.sphere(elements=0)),
         ("elements is 2.5", lambda: farad.Mesh.sphere(elements=2.5)),
         ("order is", lambda: farad.Mesh.sphere(order=9)),
@@ -103,21 +136,21 @@ def test_coincident_vertices_are_joined():
         ("no farad.Mesh", lambda: farad.Mesh.join(farad.Mesh.sphere(), 3)),
         ("in m, another one in mm", lambda: farad.Mesh.sphere() + farad.Mesh.sphere(unit="mm")),
         ("no meshio.Mesh", lambda: farad.Mesh.from_meshio(None)),
-        ("no data set", lambda: farad.Mesh.from_pyvista(None)),
+        ("NoneType is no data set of PyVista", lambda: farad.Mesh.from_pyvista(None)),
         ("no farad.Mesh", lambda: farad.Problem(CORNERS)),
         (
             "nothing to solve",
             lambda: farad.Problem(farad.Mesh(np.zeros((0, 3)), np.zeros((0, 3), int))).solve(),
         ),
         (
-            "no triangles",
+            "the mesh has no triangles",
             lambda: farad.Surface(farad.Mesh(np.zeros((0, 3)), np.zeros((0, 3), int))),
         ),
         (
             "defects|cannot be solved",
             lambda: farad.Problem(farad.Mesh(CORNERS, [[0, 1, 1]])).solve(),
         ),
-        ("defects", lambda: farad.Surface(farad.Mesh(CORNERS, [[0, 1, 1]]))),
+        ("the mesh has defects:", lambda: farad.Surface(farad.Mesh(CORNERS, [[0, 1, 1]]))),
     ],
 )
 def test_what_is_wrong_is_told(message, make):
@@ -162,12 +195,16 @@ def test_files(tmp_path):
         farad.Mesh.read(tmp_path / "bad.msh")
     with pytest.raises(farad.InputError, match="the ending of the name"):
         farad.Mesh.read(tmp_path / "mesh.xyz")
-    with pytest.raises(farad.InputError, match=".msh files"):
+    with pytest.raises(farad.InputError, match="meshes are written to .msh files"):
         mesh.write(tmp_path / "mesh.stl")
     with pytest.raises(farad.FileError, match="cannot write"):
         mesh.write(tmp_path / "none" / "mesh.msh")
+    with pytest.raises(farad.FileError, match="cannot write"):
+        mesh.write("a\0b.msh")
     with pytest.raises(farad.InputError, match="solved by the program"):
         farad.Problem.read("case.toml")
+    with pytest.raises(farad.InputError, match="does not say at which heights its layers are"):
+        farad.Problem.read("chip.gds")
 
 
 def test_meshio(tmp_path):
@@ -192,6 +229,13 @@ def test_meshio(tmp_path):
     assert 0.6 < C / (4 * np.pi * 8.8541878188e-12) < 0.6607
     with pytest.raises(farad.InputError, match="no triangles or quadrangles, but line"):
         farad.Mesh.from_meshio(meshio.Mesh(cube, [("line", [[0, 1]])]))
+
+
+def test_flat_and_curved_triangles_of_meshio_are_told():
+    meshio = pytest.importorskip("meshio")
+    both = [("triangle", FACES), ("triangle6", [[0, 1, 2, 3, 0, 1]])]
+    with pytest.raises(farad.InputError, match="flat and curved triangles; make all of one order"):
+        farad.Mesh.from_meshio(meshio.Mesh(CORNERS, both))
 
 
 def test_curved_triangles_of_meshio():
@@ -261,3 +305,41 @@ def test_missing_packages_are_told(monkeypatch, module, call):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=rf"pip install 'farad\[{module}\]'"):
         call()
+
+
+@pytest.mark.parametrize("order", [1, 3])
+def test_pickles_and_copies(order):
+    """As processes that are spawned need them."""
+    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=160, order=order, unit="um")
+    back = pickle.loads(pickle.dumps(mesh))
+    assert (back.groups, back.unit, back.order) == (mesh.groups, "um", order)
+    np.testing.assert_array_equal(back.points, mesh.points)
+    np.testing.assert_array_equal(back.triangles, mesh.triangles)
+    np.testing.assert_array_equal(back.group_of_triangle, mesh.group_of_triangle)
+    expected = farad.Problem(mesh).solve().capacitance.values
+    np.testing.assert_allclose(farad.Problem(back).solve().capacitance.values, expected, rtol=1e-9)
+    assert copy.copy(mesh) is mesh and copy.deepcopy([mesh])[0] is mesh
+    assert weakref.ref(mesh)() is mesh
+
+    class Named(farad.Mesh):
+        pass
+
+    assert type(Named.sphere(elements=80).moved((1, 0, 0))) is Named
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda mesh: farad.Problem(mesh),
+        lambda mesh: farad.Problem(mesh).solve(),
+        lambda mesh: farad.Solver(),
+        lambda mesh: farad.Surface(mesh),
+        lambda mesh: farad.Fmm(mesh.points),
+    ],
+)
+def test_what_is_not_pickled_says_so(make):
+    made = make(farad.Mesh.sphere(elements=80))
+    assert copy.copy(made) is made and copy.deepcopy(made) is made
+    name = type(made).__name__
+    with pytest.raises(TypeError, match=f"a farad.{name} cannot be pickled; pass on its mesh or"):
+        pickle.dumps(made)

@@ -85,9 +85,15 @@ def test_an_equation_is_solved(surface):
     "message, make",
     [
         ("no farad.Mesh", lambda s: farad.Surface("mesh")),
-        ("test is", lambda s: s.single_layer("quadratic")),
-        ("trial is", lambda s: s.single_layer("constant", "cubic")),
-        ("space is", lambda s: s.weights("P2")),
+        (
+            'test is "quadratic"; it must be "constant", "linear" or "centroids"',
+            lambda s: s.single_layer("quadratic"),
+        ),
+        (
+            'trial is "cubic"; it must be "constant" or "linear"',
+            lambda s: s.single_layer("constant", "cubic"),
+        ),
+        ('space is "P2"; it must be "constant" or "linear"', lambda s: s.weights("P2")),
         ("tolerance", lambda s: farad.Surface(s.mesh, tolerance=-1.0).single_layer()),
         ("no transpose", lambda s: s.single_layer("centroids").rmatvec(np.ones(320))),
     ],

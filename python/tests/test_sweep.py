@@ -55,6 +55,13 @@ def test_turns():
     assert found[0] == pytest.approx(found[2], rel=1e-6) and abs(found[1]) > abs(found[0])
 
 
+def others():
+    """Runs of different problems."""
+    for name in ("left", "right"):
+        mesh = farad.Mesh.sphere(elements=80, name=name)
+        yield from farad.Problem(mesh).sweep(farad.Permittivity(None, [1.0]))
+
+
 @pytest.mark.parametrize(
     "message, make",
     [
@@ -62,11 +69,11 @@ def test_turns():
         ("finite", lambda: farad.Permittivity("outer", [1.0, np.nan])),
         ("no farad.Permittivity", lambda: COAT.sweep("outer")),
         (
-            "one name",
+            "two changes have one name: eps_r, eps_r; give them names",
             lambda: COAT.sweep(farad.Permittivity(None, [1]), farad.Permittivity(None, [2])),
         ),
         (
-            "more than 100,000",
+            "these are more than 100,000 runs",
             lambda: COAT.sweep(
                 farad.Permittivity(None, np.ones(400)), farad.Permittivity("outer", np.ones(400))
             ),
@@ -75,10 +82,15 @@ def test_turns():
             'no dielectric "cat"',
             lambda: next(COAT.dielectric("outer", 2).sweep(farad.Permittivity("cat", [1]))),
         ),
-        ('no physical group "lef"', lambda: next(COAT.sweep(farad.Move("lef", (1, 0, 0), [1])))),
+        ('no physical group "lef"; its groups are "inner", "outer"', lambda: next(COAT.sweep(farad.Move("lef", (1, 0, 0), [1])))),
         ("no direction", lambda: next(COAT.sweep(farad.Turn("outer", (0, 0, 0), [1])))),
         ("permittivity is -3", lambda: next(COAT.sweep(farad.Permittivity(None, [-3])))),
-        ("no runs", lambda: farad.to_xarray([])),
+        ("there are no runs", lambda: farad.to_xarray([])),
+        ("runs is 3; it must be the runs of a sweep", lambda: farad.to_xarray(3)),
+        ("3 is no farad.Run", lambda: farad.to_xarray([3])),
+        ("dielectric is 3", lambda: farad.Permittivity(3, [1.0])),
+        ("name is 3", lambda: farad.Move("outer", (1, 0, 0), [1.0], name=3)),
+        ("has other conductors than the first one", lambda: farad.to_xarray(others())),
     ],
 )
 def test_what_is_wrong_is_told(message, make):
