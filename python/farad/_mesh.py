@@ -154,7 +154,7 @@ class Mesh(Unchanging):
         """Take the triangles of a `meshio.Mesh`.
 
         Blocks of triangles (flat, or of 6 nodes) and quadrangles (split along the shorter diagonal)
-        are taken, others left out. Groups are the physical groups (``gmsh:physical`` with the names
+        are taken, lines and volumes left out. Groups are the physical groups (``gmsh:physical`` with the names
         in ``field_data``), else cell sets; triangles in several sets are in the first of them.
 
         Parameters
@@ -166,6 +166,8 @@ class Mesh(Unchanging):
         if not hasattr(mesh, "cells") or not hasattr(mesh, "points"):
             raise InputError(f"{type(mesh).__name__} is no meshio.Mesh")
         vertices = _arrays.points("the points of the mesh", _in_space(mesh.points))
+        if not all(hasattr(block, "type") and hasattr(block, "data") for block in mesh.cells):
+            raise InputError("the cells of the mesh are no blocks with a type and data")
         labels = _meshio_groups(mesh)
         corners: list[npt.NDArray[Any]] = []
         groups: list[npt.NDArray[Any]] = []
@@ -177,6 +179,10 @@ class Mesh(Unchanging):
             elif block.type == "triangle6":
                 curved.append(cells)
             elif block.type != "triangle":
+                if block.type.startswith(("triangle", "quad", "polygon")):
+                    raise InputError(
+                        f"cells of the kind {block.type} are not read; make triangles, triangle6 or quads of them"
+                    )
                 continue
             corners.append(cells[:, :3])
             groups.append(group)
@@ -213,17 +219,29 @@ class Mesh(Unchanging):
         if not hasattr(mesh, "extract_surface"):
             raise InputError(f"{type(mesh).__name__} is no data set of PyVista")
         surface = mesh if hasattr(mesh, "is_all_triangles") else mesh.extract_surface()
-        if not surface.is_all_triangles:
-            surface = surface.triangulate()
-        faces = np.asarray(surface.faces).reshape(-1, 4)[:, 1:]
         label = None
         if groups is not None:
-            if groups not in surface.cell_data:
+            if _arrays.name("groups", groups) not in surface.cell_data:
                 known = ", ".join(surface.cell_data.keys()) or "none"
                 raise InputError(f"there is no cell array {groups!r}; there are: {known}")
             label = np.asarray(surface.cell_data[groups])
-            if label.dtype.kind in "iu":
-                label = np.array([f"group_{value}" for value in label.tolist()])
+        others = surface.n_verts + surface.n_lines
+        if others:
+            # Points and lines come before polygons; triangulating would lose what is whose.
+            surface = type(surface)(surface.points, faces=surface.faces, strips=surface.strips)
+            label = None if label is None else label[others:]
+        if not surface.is_all_triangles:
+            if label is not None:
+                surface = surface.copy()
+                surface.cell_data["group of cell"] = np.arange(len(label))
+            surface = surface.triangulate()
+            if label is not None:
+                label = label[np.asarray(surface.cell_data["group of cell"])]
+        faces = np.asarray(surface.faces).reshape(-1, 4)[:, 1:]
+        if not len(faces):
+            raise InputError("the data set has no surface: no polygons, and no cells with faces")
+        if label is not None and label.dtype.kind in "iu":
+            label = np.array([f"group_{value}" for value in label.tolist()])
         return cls(surface.points, faces, label, unit=unit)
 
     @classmethod
@@ -632,14 +650,22 @@ def _meshio_groups(mesh: Any) -> tuple[list[str], list[npt.NDArray[Any]]]:
     """Names of groups, and for each block the index of each cell's, -1 for none."""
     counts = [len(block.data) for block in mesh.cells]
     names: list[str] = []
-    physical = mesh.cell_data.get("gmsh:physical") if mesh.cell_data else None
+    cell_data = getattr(mesh, "cell_data", None)
+    physical = cell_data.get("gmsh:physical") if cell_data else None
     if physical is not None:
+        physical = [_arrays.array("gmsh:physical", tags) for tags in physical]
+        if [tags.shape for tags in physical] != [(count,) for count in counts]:
+            raise InputError("gmsh:physical must have a number for each cell of each block")
+        if any(tags.dtype.kind not in "iuf" or not np.isfinite(tags).all() for tags in physical):
+            raise InputError("gmsh:physical must be whole numbers")
+        fields = (getattr(mesh, "field_data", None) or {}).items()
+        tagged = [(name, np.ravel(value)) for name, value in fields]
         of_tag = {
-            int(value[0]): name for name, value in mesh.field_data.items() if int(value[1]) == 2
+            int(value[0]): name for name, value in tagged if len(value) == 2 and value[1] == 2
         }
         index: dict[int, int] = {}
         found = []
-        for block, tags in zip(mesh.cells, physical, strict=False):
+        for block, tags in zip(mesh.cells, physical, strict=True):
             places = np.full(len(tags), -1, dtype=np.int64)
             if block.type in ("triangle", "triangle6", "quad"):
                 for tag in np.unique(tags):
@@ -648,7 +674,7 @@ def _meshio_groups(mesh: Any) -> tuple[list[str], list[npt.NDArray[Any]]]:
                     if int(tag) not in index:
                         index[int(tag)] = len(names)
                         names.append(of_tag.get(int(tag), f"group_{int(tag)}"))
-                    places[np.asarray(tags) == tag] = index[int(tag)]
+                    places[tags == tag] = index[int(tag)]
             found.append(places)
         return names, found
     found = [np.full(count, -1, dtype=np.int64) for count in counts]
@@ -656,10 +682,15 @@ def _meshio_groups(mesh: Any) -> tuple[list[str], list[npt.NDArray[Any]]]:
         if name.startswith("gmsh:"):
             continue
         used = False
-        for block, places, members in zip(mesh.cells, found, blocks, strict=False):
+        if len(blocks) != len(counts):
+            raise InputError(f"the cell set {name!r} must have a list for each block of cells")
+        for block, places, members in zip(mesh.cells, found, blocks, strict=True):
             if members is None or block.type not in ("triangle", "triangle6", "quad"):
                 continue
-            chosen = np.asarray(members, dtype=np.int64)
+            mask = _arrays.array(f"the cell set {name!r}", members)
+            of_mask = mask.dtype.kind == "b" and mask.shape == places.shape
+            chosen = np.flatnonzero(mask) if of_mask else mask
+            chosen = _arrays.indices(f"cells of the set {name!r}", chosen, len(places))
             chosen = chosen[places[chosen] < 0]
             used = used or len(chosen) > 0
             places[chosen] = len(names)

@@ -231,6 +231,49 @@ def test_meshio(tmp_path):
         farad.Mesh.from_meshio(meshio.Mesh(cube, [("line", [[0, 1]])]))
 
 
+def test_groups_of_meshio():
+    meshio = pytest.importorskip("meshio")
+
+    def mesh(cells=("triangle",), **more):
+        made = meshio.Mesh(CORNERS.astype(float), [(kind, FACES) for kind in cells])
+        for name, value in more.items():
+            setattr(made, name, value)
+        return made
+
+    masked = farad.Mesh.from_meshio(mesh(cell_sets={"a": [np.array([True, False, True, False])]}))
+    assert masked.group_of_triangle.tolist() == [0, -1, 0, -1]
+    by_tag = mesh(
+        cell_data={"gmsh:physical": [np.array([3, 3, 0, 4])]},
+        field_data={"pad": np.array([3, 2]), "other": np.array([4, 3]), "odd": np.array([4])},
+    )
+    by_tag = farad.Mesh.from_meshio(by_tag)
+    assert by_tag.groups == ["pad", "group_4"]
+    assert by_tag.group_of_triangle.tolist() == [0, 0, -1, 1]
+    for message, wrong in [
+        ("must have a number for each", mesh(cell_data={"gmsh:physical": [np.array([1, 2])]})),
+        (
+            "gmsh:physical must have a number for each cell of each block",
+            mesh(("triangle", "triangle"), cell_data={"gmsh:physical": [np.ones(4, int)]}),
+        ),
+        (
+            "gmsh:physical must be whole numbers",
+            mesh(cell_data={"gmsh:physical": [np.array([1, np.nan, 1, 1])]}),
+        ),
+        ("cells of the set 'a' have the index 9", mesh(cell_sets={"a": [np.array([9])]})),
+        ("cells of the set 'a' have the index -1", mesh(cell_sets={"a": [np.array([-1])]})),
+        ("the cell set 'a' must have a list for each block", mesh(cell_sets={"a": []})),
+        ("the cells of the mesh are no blocks with a type", mesh(cells=(), cells_=0)),
+    ]:
+        if not wrong.cells:
+            wrong.cells = ["triangle"]
+        with pytest.raises(farad.InputError, match=message):
+            farad.Mesh.from_meshio(wrong)
+    for kind, nodes in [("quad8", 8), ("triangle10", 10)]:
+        points, cells = np.zeros((nodes, 3)), [(kind, [list(range(nodes))])]
+        with pytest.raises(farad.InputError, match=f"cells of the kind {kind} are not read; make"):
+            farad.Mesh.from_meshio(meshio.Mesh(points, cells))
+
+
 def test_flat_and_curved_triangles_of_meshio_are_told():
     meshio = pytest.importorskip("meshio")
     both = [("triangle", FACES), ("triangle6", [[0, 1, 2, 3, 0, 1]])]
@@ -270,6 +313,19 @@ def test_pyvista():
     assert farad.Mesh.from_pyvista(sphere, groups="body").groups == ["group_7"]
     with pytest.raises(farad.InputError, match="no cell array 'net'; there are: .*body"):
         farad.Mesh.from_pyvista(sphere, groups="net")
+    with pytest.raises(farad.InputError, match="groups is 3; it must be a string"):
+        farad.Mesh.from_pyvista(sphere, groups=3)
+    with pytest.raises(farad.InputError, match="the data set has no surface: no polygons"):
+        farad.Mesh.from_pyvista(pyvista.Line())
+    faces = np.column_stack([np.full(4, 3), FACES]).ravel()
+    wired = pyvista.PolyData(CORNERS.astype(float), faces=faces, lines=[2, 0, 1], verts=[1, 0])
+    wired.cell_data["net"] = ["point", "line", "b", "a", "b", "a"]
+    taken = farad.Mesh.from_pyvista(wired, groups="net")
+    assert [taken.groups[k] for k in taken.group_of_triangle] == ["b", "a", "b", "a"]
+    cube = pyvista.Cube()
+    cube.cell_data["side"] = np.arange(6)
+    assert np.bincount(farad.Mesh.from_pyvista(cube, "side").group_of_triangle).tolist() == [2] * 6
+    assert "group of cell" not in cube.cell_data
     back = farad.Mesh.from_pyvista(mesh.to_pyvista())
     np.testing.assert_array_equal(back.triangles, mesh.triangles)
 
