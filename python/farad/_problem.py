@@ -232,8 +232,8 @@ class Problem(Unchanging):
         An ion of radius 2 angstrom in salt water has the energy of Born and that of its cloud:
 
         >>> import farad
-        >>> ion = farad.Problem(farad.Mesh.sphere(2.0, elements=1280, unit="angstrom"))
-        >>> ion = ion.dielectric("sphere", 2.0).charges([0, 0, 0], 1.0, "e").medium(78.54)
+        >>> mesh = farad.Mesh.sphere(2.0, elements=320, order=3, unit="angstrom")
+        >>> ion = farad.Problem(mesh).dielectric("sphere", 2.0).charges([0, 0, 0], 1.0, "e").medium(78.54)
         >>> energies = [ion.solve(), ion.salt(0.15).solve()]
         >>> for solution in energies:
         ...     print(f"{float(solution.quantities['solvation energy']):.1f} kcal/mol")

@@ -26,6 +26,10 @@ pub(crate) struct Operator {
     shape: (usize, usize),
 }
 
+/// Vectors that are multiplied together at most: products can end after so many, and what is kept
+/// for each is not kept for all.
+const FEW: usize = 32;
+
 /// Choices for an operator.
 #[derive(Clone, Debug, FromPyObject)]
 #[pyo3(from_item_all)]
@@ -149,7 +153,12 @@ impl Operator {
             if k > 0 {
                 let (pool, mut operator) = (run::pool(None)?, ending.turn(&self.operator)?);
                 let operator = &mut *operator;
-                ending.sum(&self.stop, || Ok(pool.install(|| operator.apply(x, &mut y, k))?))?;
+                for first in (0..k).step_by(FEW) {
+                    let few = FEW.min(k - first);
+                    let x = &x[first * columns..(first + few) * columns];
+                    let y = &mut y[first * rows..(first + few) * rows];
+                    ending.sum(&self.stop, || Ok(pool.install(|| operator.apply(x, y, few))?))?;
+                }
             }
             Ok(y)
         })?;
