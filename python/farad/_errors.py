@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._solution import Solution
@@ -36,12 +36,15 @@ class ConvergenceError(FaradError, RuntimeError):
     Attributes
     ----------
     solution : Solution or None
-        What was reached.
+        What was reached; None in another process than that of the solve.
     """
 
     def __init__(self, message: str, solution: Solution | None = None) -> None:
         super().__init__(message)
         self.solution = solution
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self),)
 
 
 class OutOfMemoryError(FaradError, MemoryError):

@@ -1,6 +1,8 @@
 """What is wrong with problems and options, in the program's words."""
 
+import multiprocessing
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -151,6 +153,34 @@ def test_crossing_bodies_are_told_or_allowed():
         farad.Problem(mesh).solve()
     with pytest.warns(farad.FaradWarning, match="go through each other"):
         farad.Problem(mesh).want(lenient=True).solve()
+
+
+def test_errors_reach_other_processes():
+    """Those of a pool hand them on as pickles."""
+    with pytest.raises(farad.ConvergenceError) as caught:
+        PROBLEM.solve(max_iterations=1, method="fmm", strict=True)
+    back = pickle.loads(pickle.dumps(caught.value))
+    assert isinstance(back, farad.ConvergenceError) and str(back) == str(caught.value)
+    assert caught.value.solution is not None and back.solution is None
+    for made in (farad.InputError, farad.FileError, farad.OutOfMemoryError, farad.NoGpuError):
+        back = pickle.loads(pickle.dumps(made("why")))
+        assert type(back) is made and str(back) == "why"
+
+
+def solved(mesh):
+    """In a process of its own."""
+    return farad.Problem(mesh).solve().capacitance.values
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_pools_of_processes_solve(method):
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"there is no {method} here")
+    expected = solved(MESH)
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        for values in pool.map_async(solved, [MESH, MESH]).get(timeout=60):
+            np.testing.assert_allclose(values, expected, rtol=1e-6)
 
 
 def test_memory_is_limited():
