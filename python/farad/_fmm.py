@@ -129,7 +129,8 @@ class Fmm(Unchanging):
         """Sum charges, dipoles or both.
 
         Several sets of charges go through one pass. Sums of one `Fmm` wait for each other; the
-        interpreter's lock is released meanwhile. Arrays must not be changed while they are read.
+        interpreter's lock is released meanwhile, and Ctrl-C ends a sum. Arrays must not be changed
+        while they are read.
 
         Parameters
         ----------
