@@ -89,8 +89,9 @@ LONG = textwrap.dedent(
         work()
     except KeyboardInterrupt:
         print("interrupted", flush=True)
-        # Nothing is broken after it: the next sum is whole.
-        assert farad.Fmm([[0, 0, 0]], [[0, 0, 2]])([1]).tolist() == [0.5]
+        # Nothing is broken after it: the next sum is whole. The other thread's goes on.
+        if sys.argv[1] != "waiting":
+            assert farad.Fmm([[0, 0, 0]], [[0, 0, 2]])([1]).tolist() == [0.5]
         if sys.argv[1] == "product":
             np.testing.assert_allclose(kept @ np.ones(5120), 1.0, rtol=0.01)
         print("goes on", flush=True)
