@@ -413,6 +413,8 @@ def failures(folder):
     (folder / "one.toml").write_text(head)
     code, output, errors = run(2, folder, "solve", "one.toml", "--split", "excitations")
     check(code == 2 and errors.count("this case has 1") == 1, code, output, errors)
+    code, output, errors = run(2, folder, "sweep", "half.toml", "--resume")
+    check(code == 2 and errors.count("--resume of a study or sweep is for one process") == 1, code, output, errors)
     # Ranks that read different files.
     for rank in (0, 1):
         (folder / f"rank{rank}").mkdir()
@@ -431,22 +433,67 @@ def children(parent):
     return [process for process, rest in fields if int(rest[1]) == parent]
 
 
+def iterations(of):
+    return sum(solve["iterations"] for solve in document(of)["solves"])
+
+
+def same_matrix(a, b, tolerance):
+    """Capacitances differ by no more than a share of the largest."""
+    a, b = (sum(document(of)["capacitance"]["maxwell_farad"], []) for of in (a, b))
+    size = max(map(abs, a))
+    check(all(abs(x - y) <= tolerance * size for x, y in zip(a, b, strict=True)), a, b)
+
+
 def interrupts(folder):
-    """SIGTERM to all ranks ends them in good order."""
+    """SIGTERM to all ranks ends them in good order, and as many as there are then go on."""
     must(0, folder, "mesh", "generate", "bus", "--bars", "3", "--elements", "8000", "-o", "large.msh")
     (folder / "large.toml").write_text('format = 1\n[mesh]\nfile = "large.msh"\nunit = "um"\n')
-    for split in ("excitations", "space"):
-        solve = ["solve", "large.toml", "--method", "fmm", "--tolerance", "1e-8", "--split", split]
-        process = started(3, folder, solve)
-        while not (folder / "large.out").exists() and process.poll() is None:
-            time.sleep(0.05)
-        for rank in children(process.pid):
-            os.kill(rank, signal.SIGTERM)
+    solve = ["solve", "large.toml", "--method", "fmm", "--tolerance", "1e-8", "--checkpoint-interval", "0"]
+    out, whole = folder / "large.out", folder / "whole"
+    kept = out / ".farad-checkpoint"
+    must(0, folder, *solve, "-o", whole.name)
+
+    def ended_by(stop, split, is_time):
+        process = started(3, folder, [*solve, "--split", split])
+        while not is_time() and process.poll() is None:
+            time.sleep(0.01)
+        ranks = children(process.pid)
+        for rank in ranks:
+            os.kill(rank, stop)
         _, errors = process.communicate(timeout=TIMEOUT)
-        told = errors.count("interrupted; no results were written")
-        check(process.returncode == 7 and told == 1, split, process.returncode, errors)
-        check(not (folder / "large.out").exists(), files(folder))
-    print("interrupts: all ranks end, and nothing is left")
+        check(ranks and not (out / "results.json").exists(), split, "had ended before it was stopped")
+        return process.returncode, errors
+
+    for split, again in (("excitations", (2, "space")), ("space", (4, "excitations")), ("space", (0, "auto"))):
+        # Before there is anything to keep, and after.
+        for is_time in (out.exists, lambda: any(kept.glob("charges-*"))):
+            code, errors = ended_by(signal.SIGTERM, split, is_time)
+            told = errors.count("interrupted; no results were written")
+            check(code == 7 and told == 1, split, code, errors)
+        check(files(out) and all(name.startswith(kept.name) for name in files(out)), files(out))
+        ranks, split = again
+        must(ranks, folder, *solve, "--split", split, "--resume")
+        check(not kept.exists() and iterations(out) < iterations(whole), iterations(out), "iterations of", iterations(whole))
+        same_matrix(whole, out, 1e-6)
+        shutil.rmtree(out)
+    # Killed ones go on from what was written last, also to an accuracy.
+    accurate = [*solve, "--accuracy", "2e-2"]
+    must(0, folder, *accurate, "-o", whole.name, "--overwrite")
+    for split in ("excitations", "space"):
+        process = started(2, folder, [*accurate, "--split", split])
+        while not any(kept.glob("charges-*")) and process.poll() is None:
+            time.sleep(0.01)
+        ranks = children(process.pid)
+        for rank in ranks:
+            os.kill(rank, signal.SIGKILL)
+        process.communicate(timeout=TIMEOUT)
+        check(ranks and kept.exists(), split, "had ended before it was killed")
+        must(2, folder, *accurate, "--split", split, "--resume")
+        meshes = [[mesh["triangles"] for mesh in document(of)["refinement"]["meshes"]] for of in (out, whole)]
+        check(meshes[0] == meshes[1] and not kept.exists(), split, meshes)
+        same_matrix(whole, out, document(whole)["accuracy"]["solver_tolerance"])
+        shutil.rmtree(out)
+    print("interrupts: all ranks end, nothing but what is kept is left, and they go on from there")
 
 
 with tempfile.TemporaryDirectory() as name:

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bem::{
     Electrostatics, Error, Excitation, Images, Keeper, Media, Method, PointCharge, Progress, Quiet,
-    SolveOptions, Stage, StopReason, electrostatics,
+    Ranks, SolveOptions, Stage, StopReason, electrostatics,
 };
 use mesh::Mesh;
 use mesh::generate::{Bus, Resolution};
@@ -59,6 +59,14 @@ fn bus() -> (Mesh, Vec<Option<u32>>) {
 }
 
 fn solve(excitations: &[Excitation], progress: &dyn Progress) -> Result<Electrostatics, Error> {
+    solve_among(None, excitations, progress)
+}
+
+fn solve_among(
+    ranks: Option<Ranks>,
+    excitations: &[Excitation],
+    progress: &dyn Progress,
+) -> Result<Electrostatics, Error> {
     let (mesh, conductor) = bus();
     let media = Media {
         conductor: &conductor,
@@ -67,7 +75,8 @@ fn solve(excitations: &[Excitation], progress: &dyn Progress) -> Result<Electros
         images: &Images::default(),
         bodies: &[],
     };
-    let options = SolveOptions { method: Method::Fmm, tolerance: 1e-8, ..SolveOptions::default() };
+    let method = Method::Fmm;
+    let options = SolveOptions { method, tolerance: 1e-8, ranks, ..SolveOptions::default() };
     electrostatics(&mesh, media, excitations, &options, progress)
 }
 
@@ -147,5 +156,61 @@ fn guesses_of_any_quality_do_no_harm() {
         answers.values_mut().for_each(spoil);
         let spoilt = Kept { answers: answers.into(), most: u64::MAX, ..Kept::default() };
         assert_same(&whole, &solve(&excitations, &spoilt).unwrap());
+    }
+}
+
+#[test]
+fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
+    let mut excitations = each_at_one();
+    excitations.truncate(3);
+    let charge = PointCharge { position: [0.0, 0.0, 40.0], charge: 1.0, permittivity: 1.0 };
+    excitations.push(Excitation { charges: vec![charge], ..excitations[0].clone() });
+    let whole = solve(&excitations, &Quiet).unwrap();
+    let all = iterations(&whole);
+    let most = all as u64 / 2;
+    // The first keeps answers, whoever it is that stops.
+    for who_stops in [0, 2] {
+        let stopped =
+            Kept { most: if who_stops == 0 { most } else { u64::MAX }, ..Kept::default() };
+        let stops = Stops { most, iterations: AtomicU64::new(0) };
+        comm::run(3, |group| {
+            let progress: &dyn Progress = match group.rank() {
+                0 => &stopped,
+                rank if rank == who_stops => &stops,
+                _ => &Quiet,
+            };
+            let ended = solve_among(Some(Ranks(group.clone())), &excitations, progress);
+            assert!(matches!(ended, Err(Error::Interrupted)));
+        });
+        let answers = stopped.answers.into_inner().unwrap();
+        assert_eq!(answers.len(), excitations.len());
+        // As many go on as there are then, or one alone.
+        for ranks in [1, 2] {
+            let kept =
+                || Kept { answers: answers.clone().into(), most: u64::MAX, ..Kept::default() };
+            let found = comm::run(ranks, |group| {
+                let kept = kept();
+                let progress: &dyn Progress = if group.rank() == 0 { &kept } else { &Quiet };
+                let shared = (ranks > 1).then(|| Ranks(group.clone()));
+                solve_among(shared, &excitations, progress).unwrap()
+            });
+            for answer in &found {
+                assert_same(&whole, answer);
+                let rest = iterations(answer);
+                assert!(rest + most as usize <= all + 3, "{rest} after {most} of {all}");
+            }
+        }
+    }
+}
+
+/// Stops a solve after so many iterations, and keeps nothing.
+struct Stops {
+    most: u64,
+    iterations: AtomicU64,
+}
+
+impl Progress for Stops {
+    fn advance(&self, stage: Stage, _: u64, _: u64) -> bool {
+        stage != Stage::Solve || self.iterations.fetch_add(1, Ordering::SeqCst) + 1 < self.most
     }
 }

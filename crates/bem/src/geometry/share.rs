@@ -240,16 +240,6 @@ impl Share {
     pub(crate) fn sum(&self, values: &mut [f64]) -> Result<(), Error> {
         sum(&*self.group, values)
     }
-
-    /// The least of the numbers of all ranks. Collective.
-    ///
-    /// # Errors
-    /// Messages that do not pass.
-    pub(crate) fn least(&self, value: f64) -> Result<f64, Error> {
-        let mut least = [value];
-        self.group.all_reduce(&mut least, Operation::Min).map_err(lost)?;
-        Ok(least[0])
-    }
 }
 
 /// A value that is the same on all ranks: those of one process have it together, made by the first

@@ -19,6 +19,7 @@ use crate::solve::completion::Completing;
 use crate::solve::gmres::{
     GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Metric, Watch, gmres_among,
 };
+use crate::solve::kept::WatchingAmong;
 use crate::solve::schedule::PlanSchedule;
 
 /// Products and preconditioner. Where ranks share the panels, vectors within have values on those
@@ -230,19 +231,11 @@ impl Host {
         };
         let completion =
             equations.completion.map(|completion| Completing::among(completion, share, modes));
-        // One that is asked to stop stops all.
-        let mut lost = None;
-        let mut among = |iteration: usize, residual: f64| {
-            let goes_on = if watch.after(iteration, residual).goes_on { 1.0 } else { 0.0 };
-            let agreed = share.least(goes_on);
-            agreed.map_err(|error| lost = Some(error)).is_ok_and(|least| least > 0.0)
-        };
+        let mut among = WatchingAmong::new(share, watch, size)?;
         let mut charges = share.held_of(x);
         let all = (&share.held_of(b)[..], &mut charges[..], columns);
         let found = self.iterate((plans, completion), of_part, all, params, &mut among);
-        if let Some(error) = lost {
-            return Err(error);
-        }
+        among.ended()?;
         let found = found?;
         share.gather(&charges, x)?;
         Ok(found)

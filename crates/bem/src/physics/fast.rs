@@ -218,7 +218,7 @@ impl Fast {
         scale(&mut b, n, &sizes, |size| 1.0 / size);
         scale(&mut charges, n, &sizes, |size| 1.0 / size);
         let iteration = Iteration::new(rows, ("solve", excitations), &b, options, progress);
-        iteration.restore(&mut charges);
+        iteration.restore(&mut charges)?;
         let mut infos = iteration.run(&mut self.layer, &b, &mut charges)?;
         let mut checking = 0.0;
         let mut check = |layer: &Layer| {
@@ -273,7 +273,7 @@ impl Fast {
         self.close(system, one, b, progress, &mut Timings::default())?;
         let rows = &system.rows;
         let iteration = Iteration::new(rows, ("refine", one), b, options, progress);
-        iteration.restore(&mut x);
+        iteration.restore(&mut x)?;
         let mut solved = iteration.solve_on(&mut self.layer, 0, (b, &mut x))?;
         // The fast sum's error is relative to the largest action of all.
         let looked_at = chosen(system, LOOKED_AT.max(rows.parts()));

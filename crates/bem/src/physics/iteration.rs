@@ -52,9 +52,17 @@ impl<'a> Iteration<'a> {
         Self { rows, options, kept, weights, has_sources, by_action, defect: Cell::new(0.0) }
     }
 
-    /// Puts what is known of the answers from a solve that was cut short into `x`.
-    pub(super) fn restore(&self, x: &mut [f64]) {
-        self.kept.restore(x);
+    /// Puts what is known of the answers from a solve that was cut short into `x`. Collective where
+    /// ranks share the panels: the first knows.
+    pub(super) fn restore(&self, x: &mut [f64]) -> Result<(), Error> {
+        let is_known = self.kept.restore(x);
+        if let Some(ranks) = &self.options.ranks {
+            let known = ranks.of_first(if is_known { x } else { &[] })?;
+            if known.len() == x.len() {
+                x.copy_from_slice(&known);
+            }
+        }
+        Ok(())
     }
 
     /// Largest relative defect of Gauss's law so far, in exact products.

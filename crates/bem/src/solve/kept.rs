@@ -1,7 +1,8 @@
 //! Answers that are kept while they are sought: see [`Keeper`](crate::Keeper).
 
 use super::gmres::{Next, Watch};
-use crate::{Keeper, Progress, Stage};
+use crate::geometry::share::Share;
+use crate::{Error, Keeper, Progress, Stage};
 
 /// Follows solves of some equations, and has their answers kept.
 pub(crate) struct Kept<'a> {
@@ -20,9 +21,11 @@ impl<'a> Kept<'a> {
         Self { progress, equations }
     }
 
-    /// Puts what is known of answers in the place of first guesses, shape (columns, len).
-    pub(crate) fn restore(&self, x: &mut [f64]) {
-        let Some(keeper) = self.progress.keeper() else { return };
+    /// Puts what is known of answers in the place of first guesses, shape (columns, len); whether
+    /// anything is.
+    pub(crate) fn restore(&self, x: &mut [f64]) -> bool {
+        let Some(keeper) = self.progress.keeper() else { return false };
+        let mut is_known = false;
         let length = x.len().checked_div(self.equations.len()).unwrap_or(0).max(1);
         for (x, equations) in x.chunks_exact_mut(length).zip(&self.equations) {
             let Some(known) = equations.and_then(|equations| keeper.known(equations)) else {
@@ -30,14 +33,84 @@ impl<'a> Kept<'a> {
             };
             if known.len() == length && known.iter().all(|value| value.is_finite()) {
                 x.copy_from_slice(&known);
+                is_known = true;
             }
         }
+        is_known
     }
 
     /// Follows one solve of the right-hand sides from this one on; what it finds is added to
     /// `base`, unless that is empty.
     pub(crate) fn watch<'b>(&'b self, first: usize, base: &'b [f64]) -> Watching<'a, 'b> {
         Watching { kept: self, keeper: self.progress.keeper(), first, base }
+    }
+}
+
+/// Follows one solve that ranks share: any may stop it, and who keeps answers has whole ones.
+pub(crate) struct WatchingAmong<'a> {
+    share: &'a Share,
+    own: &'a mut dyn Watch,
+    /// Whether any rank keeps answers.
+    keeps: bool,
+    /// Of whole vectors.
+    length: usize,
+    /// Why messages do not pass.
+    lost: Option<Error>,
+}
+
+impl<'a> WatchingAmong<'a> {
+    /// For vectors of so many values over all panels. Collective.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(crate) fn new(
+        share: &'a Share,
+        own: &'a mut dyn Watch,
+        length: usize,
+    ) -> Result<Self, Error> {
+        let [keeps] = any(share, [own.keeps()])?;
+        Ok(Self { share, own, keeps, length, lost: None })
+    }
+
+    /// Why messages did not pass, if that ended the solve.
+    ///
+    /// # Errors
+    /// That reason.
+    pub(crate) fn ended(self) -> Result<(), Error> {
+        self.lost.map_or(Ok(()), Err)
+    }
+}
+
+/// Which of these are true on any rank. Collective.
+fn any<const N: usize>(share: &Share, own: [bool; N]) -> Result<[bool; N], Error> {
+    let mut sums = own.map(|own| f64::from(u8::from(own)));
+    share.sum(&mut sums)?;
+    Ok(sums.map(|sum| sum > 0.0))
+}
+
+impl Watch for WatchingAmong<'_> {
+    fn after(&mut self, iteration: usize, residual: f64) -> Next {
+        let own = self.own.after(iteration, residual);
+        match any(self.share, [!own.goes_on, own.keeps]) {
+            Ok([stops, keeps]) => Next { goes_on: !stops, keeps: keeps || (stops && self.keeps) },
+            Err(error) => {
+                self.lost = Some(error);
+                Next { goes_on: false, keeps: false }
+            }
+        }
+    }
+
+    fn keeps(&self) -> bool {
+        self.keeps
+    }
+
+    fn keep(&mut self, column: usize, x: Vec<f64>) {
+        let mut whole = vec![0.0; self.length];
+        match self.share.gather(&x, &mut whole) {
+            Ok(()) if self.own.keeps() => self.own.keep(column, whole),
+            Ok(()) => {}
+            Err(error) => self.lost = Some(error),
+        }
     }
 }
 

@@ -107,7 +107,7 @@ pub(super) struct Resuming {
 
 impl Resuming {
     /// What this run keeps in its folder, whose results follow from the case and from `more`.
-    /// Several ranks keep nothing.
+    /// Several ranks, which share cases, keep nothing.
     pub(super) fn checkpoint(
         self,
         ranks: &Ranks,
@@ -117,26 +117,55 @@ impl Resuming {
         output: &Output,
     ) -> Result<Option<Checkpoint>, Failure> {
         let Some(folder) = folder.filter(|_| ranks.size() == 1) else { return Ok(None) };
-        let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
-        let mut inputs = vec![(version.to_owned(), 0)];
-        let (command, options) = more;
-        inputs.push((format!("farad {command} {options}").trim_end().to_owned(), 0));
-        inputs.extend(case.inputs()?);
-        let pause = Duration::from_secs_f64(self.checkpoint_interval);
-        folder.checkpoint(Inputs(inputs), (self.resume, pause), output)
+        folder.checkpoint(inputs(case, more)?, (self.resume, self.pause()), output)
     }
 
-    /// Refuses to go on where several ranks work.
+    /// The same for a solve that ranks share. The first, which has the folder, keeps what all of
+    /// them find together, and `each` those excitations that it solves for itself. Collective.
+    pub(super) fn checkpoint_among(
+        self,
+        (ranks, each): (&Ranks, bool),
+        (path, folder): (&Path, Option<&Folder>),
+        case: &Case,
+        more: (&str, String),
+        output: &Output,
+    ) -> Result<Option<Checkpoint>, Failure> {
+        let inputs = ranks.agree(inputs(case, more))?;
+        let of = (self.resume, self.pause());
+        let open = |folder: &Folder| folder.checkpoint(inputs.clone(), of, output);
+        let first = ranks.agree(folder.map(open).transpose())?.flatten();
+        // Those of others are there or gone by now.
+        let own = match first {
+            None if each => Checkpoint::beside(path, inputs, self.pause(), output).map(Some),
+            first => Ok(first),
+        };
+        ranks.agree(own)
+    }
+
+    fn pause(self) -> Duration {
+        Duration::from_secs_f64(self.checkpoint_interval)
+    }
+
+    /// Refuses to go on where several ranks share cases.
     pub(super) fn check(self, ranks: &Ranks) -> Result<(), Failure> {
         if !self.resume || ranks.size() == 1 {
             return Ok(());
         }
         Err(Failure::with_help(
             Exit::Usage,
-            "--resume is for one process with one GPU or none: several keep nothing to go on from",
+            "--resume of a study or sweep is for one process with one GPU or none: several keep nothing to go on from",
             "leave it out, or leave out mpirun and --gpus",
         ))
     }
+}
+
+/// What the results of a command on a case follow from.
+fn inputs(case: &Case, (command, options): (&str, String)) -> Result<Inputs, Failure> {
+    let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
+    let mut inputs = vec![(version.to_owned(), 0)];
+    inputs.push((format!("farad {command} {options}").trim_end().to_owned(), 0));
+    inputs.extend(case.inputs()?);
+    Ok(Inputs(inputs))
 }
 
 /// What several ranks share, in commands of many solves.

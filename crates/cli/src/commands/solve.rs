@@ -124,7 +124,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         ..Overrides::default()
     };
     let (case, output) = args.solving.begin(ranks, &args.case, verbose, overrides)?;
-    ranks.conclude(|| check_goal(args, &case).and_then(|()| args.resuming.check(ranks)))?;
+    ranks.conclude(|| check_goal(args, &case))?;
     let path = args.output.as_deref().unwrap_or(&case.directory);
     if args.dry_run {
         return ranks.conclude(|| {
@@ -298,8 +298,9 @@ fn complete_among(
     };
     let kept = match among.resuming {
         Some(of) => {
-            let of = of.checkpoint(ranks, folder.as_ref(), case, ("solve", String::new()), output);
-            ranks.agree(of)?
+            let each = split.of(&problem, ranks.size()) != Split::Space;
+            let more = ("solve", String::new());
+            of.checkpoint_among((ranks, each), (path, folder.as_ref()), case, more, output)?
         }
         None => None,
     };
@@ -377,8 +378,12 @@ fn solve_to_goal<'a>(
         Some(group) if split.of(&problem, ranks.size()) != Split::Space => {
             farad::solve_to_among(group, problem, goal, &options, &bars, &mut each)
         }
-        group => {
-            options.ranks = group.map(|group| farad::Ranks(Group::clone(group)));
+        // Meshes that were passed are solved on again, from the charges that are known on them.
+        Some(group) => {
+            options.ranks = Some(farad::Ranks(Group::clone(group)));
+            farad::solve_to(problem, goal, &options, &bars, &mut each).map(Some)
+        }
+        None => {
             let (passed, mut way) = Meshes::begin(kept, output);
             farad::solve_to_after(&passed, problem, goal, &options, &bars, &mut way).map(Some)
         }
@@ -466,7 +471,7 @@ pub(super) fn solve_among(
         return solve(kept, solver, case, problem, solving, output).map(Some);
     };
     let mut options = ranks.agree(solving.options(case))?;
-    let bars = Bars::new(output);
+    let bars = Bars::keeping(output, keeper(kept));
     let solution = match split.of(problem, ranks.size()) {
         Split::Space => {
             options.ranks = Some(farad::Ranks(Group::clone(group)));

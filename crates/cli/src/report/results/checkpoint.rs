@@ -128,6 +128,31 @@ impl Checkpoint {
             },
             (false, false) => {}
         }
+        Ok(Self::begun(folder, inputs, earlier, pause, output))
+    }
+
+    /// Of the output folder that another rank has locked and opened for the same inputs.
+    ///
+    /// # Errors
+    /// What is kept there cannot be read.
+    pub(crate) fn beside(
+        path: &Path,
+        inputs: Inputs,
+        pause: Duration,
+        output: &Output,
+    ) -> Result<Self, Failure> {
+        let folder = path.join(CHECKPOINT);
+        let earlier = if folder.is_dir() { names(&folder, &inputs)? } else { None };
+        Ok(Self::begun(folder, inputs, earlier.unwrap_or_default(), pause, output))
+    }
+
+    fn begun(
+        folder: PathBuf,
+        inputs: Inputs,
+        earlier: HashSet<String>,
+        pause: Duration,
+        output: &Output,
+    ) -> Self {
         let charges = earlier.iter().filter(|name| part_of(name).is_some()).cloned().collect();
         let state = Mutex::new(State {
             is_there: !earlier.is_empty(),
@@ -140,7 +165,7 @@ impl Checkpoint {
             took: Duration::ZERO,
             is_broken: false,
         });
-        Ok(Self { folder, inputs, output: *output, pause, state })
+        Self { folder, inputs, output: *output, pause, state }
     }
 
     /// A finished part that an earlier run has left: its description and numbers. It is given once.
@@ -258,7 +283,11 @@ impl Checkpoint {
     /// Makes the folder, unless it is there.
     fn make(&self, state: &mut State) -> io::Result<()> {
         if !state.is_there {
-            fs::create_dir(&self.folder)?;
+            match fs::create_dir(&self.folder) {
+                // By another rank.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => made?,
+            }
             let text = serde_json::to_vec(&self.inputs.0)?;
             self.write(INPUTS, &text, &[])?;
             files::sync_folder(self.folder.parent().unwrap_or(&self.folder))?;
