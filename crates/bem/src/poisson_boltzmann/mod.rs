@@ -126,12 +126,15 @@ pub fn poisson_boltzmann(
         regions.boundaries(&nodes).into_iter().map(Arc::new).collect();
     let is_dense = options.method == Method::Dense;
     let tolerance = options.fmm_tolerance.unwrap_or(OF_TOLERANCE * options.tolerance);
-    if !progress.advance(Stage::Plan, 0, 0) {
-        return Err(Error::Interrupted);
-    }
+    let go_on = |done: u64| match progress.advance(Stage::Plan, done, 1) {
+        true => Ok(()),
+        false => Err(Error::Interrupted),
+    };
+    go_on(0)?;
     let sum = |boundary| sum(boundary, &regions, tolerance, options);
     let mut sums: Vec<Sum> = boundaries.iter().map(sum).collect::<Result<_, Error>>()?;
     timings.plan = started.elapsed().as_secs_f64();
+    go_on(1)?;
     let started = Instant::now();
     let closeness = Closeness { reach: REACH, accuracy: 0.1 * options.tolerance.max(1e-10) };
     let correction = Correction::new(&panels, &nodes, &regions, closeness, progress)?;

@@ -136,7 +136,8 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             Folder::check(path, &names, args.solving.overwrite)?;
             let reading = started.elapsed().as_secs_f64();
-            let costs = forecast::lines((&case, &problem), &args.solving, reading, &output)?;
+            let of = (&args.solving, ranks.size());
+            let costs = forecast::lines((&case, &problem), of, reading, &output)?;
             output.data(&(dry_run(&case, &problem, path) + &costs))
         });
     }

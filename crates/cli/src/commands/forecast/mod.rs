@@ -1,0 +1,261 @@
+//! What a solve will take on this machine: it is begun, pieces of its surfaces are solved, and what
+//! these take is carried on to all of them.
+
+mod watch;
+
+use std::fmt::Write as _;
+use std::time::Instant;
+
+use farad::{Method, Options, Problem, Solver};
+
+use self::watch::{Beginning, Cost, Until, Watch};
+use super::arguments::Solving;
+use crate::case::Case;
+use crate::machine;
+use crate::machine::backend::Backend;
+use crate::report::units;
+use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::output::Output;
+
+/// The larger piece is this share of the surfaces,
+const SHARE: usize = 8;
+
+/// but no more than so many triangles,
+const MOST: usize = 1 << 17;
+
+/// and no fewer for each thread than keep it busy. Fewer of the whole are solved as they are: that
+/// takes a second or two.
+const OF_THREAD: usize = 8192;
+
+/// Unknowns of a piece that is solved by its matrix at most: seconds grow as their cube.
+const OF_MATRIX: usize = 4096;
+
+/// The smaller piece is this share of the larger one.
+const SMALLER: usize = 4;
+
+/// Seconds to write what is known of a triangle (docs/performance.md, "Estimates").
+const WRITING: f64 = 0.8e-6;
+
+/// A solve's expected cost.
+#[derive(Clone, Copy, Debug)]
+struct Forecast {
+    seconds: f64,
+    /// Bytes of the whole process at most, where the system tells.
+    memory: Option<u64>,
+}
+
+/// What one solve took.
+#[derive(Clone, Copy, Debug)]
+struct Took {
+    panels: f64,
+    whole: Cost,
+    /// After the near field, where it has one.
+    later: Option<Cost>,
+}
+
+/// Lines, each with "# ", that tell what solves will take by each backend that is here, or by the
+/// one that was chosen, in one process of `processes`. So many seconds have gone by already, and
+/// will again.
+///
+/// # Errors
+/// Ctrl-C; what no backend has the memory for.
+pub(super) fn lines(
+    (case, problem): (&Case, &Problem),
+    (solving, processes): (&Solving, usize),
+    reading: f64,
+    output: &Output,
+) -> Result<String, Failure> {
+    let started = Instant::now();
+    let panels = problem.panels();
+    let options = solving.options(case)?;
+    let least = OF_THREAD * machine::threads();
+    let larger = match options.method {
+        Method::Dense => OF_MATRIX / options.density.modes(),
+        _ => (panels / SHARE).clamp(least, MOST.max(least)),
+    };
+    let pieces = if panels <= larger { vec![] } else { vec![larger / SMALLER, larger] };
+    let pieces: Result<Vec<Problem>, farad::Error> =
+        pieces.into_iter().map(|triangles| problem.piece(triangles)).collect();
+    let pieces = pieces.map_err(|error| case.failed(error))?;
+    let mut text = String::new();
+    let mut refused = None;
+    for (name, backend) in backends(solving.on.backend, &options) {
+        let options = Options { backend, ..options.clone() };
+        match of_backend((case, problem, &pieces), &options, output) {
+            Ok(found) => text += &line(name, reading, found, options.memory_limit),
+            Err(failure) if failure.exit == Exit::Memory => {
+                let _ = writeln!(text, "# {name}: does not fit into memory");
+                refused = Some(failure);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if let (Some(failure), false) = (refused, text.contains(": about ")) {
+        return Err(failure);
+    }
+    let how = match pieces.is_empty() {
+        true => "by solving it",
+        false => "from its beginning and solves of two pieces of it",
+    };
+    let what = match case.goal.is_some() {
+        true => "the first mesh; finer ones will follow",
+        false => "the whole run",
+    };
+    let spent = units::duration(started.elapsed().as_secs_f64());
+    Ok(format!(
+        "# estimates of {what}, {how} in {spent}; good to some 30 % where nothing else keeps the machine busy:\n{text}{}",
+        left_out(problem, pieces.is_empty(), processes)
+    ))
+}
+
+/// What one backend takes.
+fn line(name: &str, reading: f64, found: Forecast, limit: Option<u64>) -> String {
+    let seconds = units::duration(reading + found.seconds);
+    let memory = found.memory.map(|bytes| format!(", {} of memory", units::bytes(bytes)));
+    let free = limit.filter(|limit| found.memory.is_some_and(|bytes| bytes > *limit));
+    let free = free.map(|limit| format!("; {} are free, it may be refused", units::bytes(limit)));
+    format!("# {name}: about {seconds}{}{}\n", memory.unwrap_or_default(), free.unwrap_or_default())
+}
+
+/// Lines on what estimates leave out.
+fn left_out(problem: &Problem, is_whole: bool, processes: usize) -> String {
+    let mut text = String::new();
+    let description = problem.description();
+    let parts = [
+        ("films", !description.films.is_empty()),
+        ("sensitivities", !description.sensitivities.is_empty()),
+    ];
+    let parts: Vec<&str> = parts
+        .into_iter()
+        .filter(|(_, is_there)| *is_there && !is_whole)
+        .map(|(name, _)| name)
+        .collect();
+    if !parts.is_empty() {
+        let _ = writeln!(text, "# {} take more, which is not among this", parts.join(" and "));
+    }
+    if processes > 1 {
+        let _ = writeln!(text, "# these are of one process; {processes} will share the work");
+    }
+    text
+}
+
+/// Those to tell of, by name.
+fn backends(asked: Backend, options: &Options) -> Vec<(&'static str, fmm::Backend)> {
+    let [cpu, cuda, hybrid] = [
+        (Backend::Cpu.name(), fmm::Backend::Cpu),
+        (Backend::Cuda.name(), fmm::Backend::Cuda),
+        (Backend::Hybrid.name(), fmm::Backend::Hybrid),
+    ];
+    match asked {
+        Backend::Auto if fmm::check_gpu(options.gpu).is_err() => vec![cpu],
+        Backend::Auto if options.deterministic => vec![cpu],
+        Backend::Auto => vec![cpu, cuda, hybrid],
+        Backend::Cpu => vec![cpu],
+        Backend::Cuda => vec![cuda],
+        Backend::Hybrid => vec![hybrid],
+    }
+}
+
+fn of_backend(
+    (case, problem, pieces): (&Case, &Problem, &[Problem]),
+    options: &Options,
+    output: &Output,
+) -> Result<Forecast, Failure> {
+    let panels = problem.panels();
+    let writing = WRITING * problem.mesh().triangles.len() as f64;
+    let took = |problem: &Problem, options: &Options| took(case, problem, options, output);
+    let on_gpu = !matches!(options.backend, fmm::Backend::Cpu);
+    let [smaller, larger] = pieces else {
+        // Kernels are compiled once and for all.
+        if on_gpu {
+            took(problem, options)?;
+        }
+        machine::return_free_memory();
+        machine::restart_peak_memory();
+        let seconds = took(problem, options)?.whole.seconds;
+        return Ok(Forecast { seconds: seconds + writing, memory: machine::peak_memory() });
+    };
+    // As for the whole: pieces are small enough for a dense solve.
+    let method = match options.method {
+        Method::Auto => Method::Fmm,
+        method => method,
+    };
+    let options = Options { method, ..options.clone() };
+    // The first solve also starts threads, and compiles and loads kernels, which depend on sizes.
+    took(if on_gpu { larger } else { smaller }, &options)?;
+    let took = [took(smaller, &options)?, took(larger, &options)?];
+    let (at, whole) = (took.map(|took| took.panels), panels as f64);
+    // Pieces have rims and small parts: plan and near field are not those of the whole.
+    let later = match (method, took.map(|took| took.later)) {
+        (Method::Dense, _) => None,
+        (_, [Some(smaller), Some(larger)]) => {
+            beginning(case, problem, &options, output)?.map(|begun| (begun, [smaller, larger]))
+        }
+        _ => None,
+    };
+    tracing::debug!(?took, ?later, whole, "pieces");
+    let found = match later {
+        Some((begun, [smaller, larger])) => {
+            begun.followed_by(smaller.with(larger, |values| linear(at, values, whole)))
+        }
+        None => took[0].whole.with(took[1].whole, |values| match method {
+            Method::Dense => cubic(at, values, whole),
+            _ => linear(at, values, whole),
+        }),
+    };
+    machine::return_free_memory();
+    let held = machine::resident_memory();
+    let memory = held.zip(found.bytes).map(|(held, bytes)| held + bytes as u64);
+    Ok(Forecast { seconds: found.seconds + writing, memory })
+}
+
+/// The value at `whole` of what grows as the number of panels, from those of two pieces.
+fn linear(at: [f64; 2], [smaller, larger]: [f64; 2], whole: f64) -> f64 {
+    // What does not grow is positive, and so is what does.
+    let slope = ((larger - smaller) / (at[1] - at[0])).clamp(0.0, larger / at[1]);
+    larger + slope * (whole - at[1])
+}
+
+/// The same where pairs are integrated, and a matrix is factorised.
+fn cubic(at: [f64; 2], values: [f64; 2], whole: f64) -> f64 {
+    let [smaller, larger] = [0, 1].map(|k| values[k] / at[k].powi(2));
+    let slope = ((larger - smaller) / (at[1] - at[0])).max(0.0);
+    (larger + slope * (whole - at[1])) * whole.powi(2)
+}
+
+/// Solves a problem and forgets the answer.
+fn took(
+    case: &Case,
+    problem: &Problem,
+    options: &Options,
+    output: &Output,
+) -> Result<Took, Failure> {
+    let watch = Watch::new(output, Until::End);
+    let solved = Solver::default().solve(problem, options, &watch);
+    let (whole, later) = watch.took();
+    let solution = solved.map_err(|error| case.failed(error))?;
+    tracing::debug!(
+        timings = ?solution.answer.timings,
+        checks = solution.check_seconds,
+        bars = solution.estimate_seconds,
+        evaluation = solution.evaluation_seconds,
+        "a piece"
+    );
+    Ok(Took { panels: problem.panels() as f64, whole, later })
+}
+
+/// What the beginning of a solve takes, up to its near field; from its plan, and from some of the
+/// near field's rows. Nothing where a solve has none of these.
+fn beginning(
+    case: &Case,
+    problem: &Problem,
+    options: &Options,
+    output: &Output,
+) -> Result<Option<Beginning>, Failure> {
+    let watch = Watch::new(output, Until::SomeRows);
+    match Solver::default().solve(problem, options, &watch) {
+        Err(_) if watch.has_stopped() => Ok(watch.beginning()),
+        Err(error) => Err(case.failed(error)),
+        Ok(_) => Ok(None),
+    }
+}

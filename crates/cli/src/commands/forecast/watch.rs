@@ -1,0 +1,250 @@
+//! Looks on while a solve goes on, for when it gets where, with how much memory.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use bem::{Progress, Stage};
+
+use crate::machine;
+use crate::terminal::output::Output;
+use crate::terminal::progress::Bars;
+
+/// Reports of each thread on its rows of the near field that tell what all rows will take: the
+/// first is of when all have begun.
+const REPORTS: usize = 3;
+
+/// The share of all rows that these are at least.
+const SHARE: u64 = 8;
+
+/// What something takes. Memory is known where the system tells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cost {
+    pub(super) seconds: f64,
+    pub(super) bytes: Option<f64>,
+}
+
+impl Cost {
+    /// What `f` makes of both costs' seconds, and of their bytes.
+    pub(super) fn with(self, other: Self, f: impl Fn([f64; 2]) -> f64) -> Self {
+        let bytes = self.bytes.zip(other.bytes).map(|(a, b)| f([a, b]));
+        Self { seconds: f([self.seconds, other.seconds]), bytes }
+    }
+}
+
+/// What a solve takes up to the end of its near field.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beginning {
+    /// Bytes are those that are held in the end.
+    all: Cost,
+    /// Bytes at most, until the near field began.
+    most: Option<f64>,
+}
+
+impl Beginning {
+    /// Both together, where the bytes of `later` are those in addition.
+    pub(super) fn followed_by(self, later: Cost) -> Cost {
+        let added = self.all.bytes.zip(later.bytes).map(|(held, added)| held + added);
+        let bytes = added.zip(self.most).map(|(a, b)| a.max(b));
+        Cost { seconds: self.all.seconds + later.seconds, bytes }
+    }
+}
+
+/// Where a solve is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    End,
+    /// Once some rows of the near field tell what all will take.
+    SomeRows,
+}
+
+/// Looks on while a solve goes on.
+pub(super) struct Watch {
+    bars: Bars<'static>,
+    until: Until,
+    threads: usize,
+    started: Instant,
+    /// Bytes held before it began.
+    before: Option<u64>,
+    marks: Mutex<Marks>,
+}
+
+/// What there was when, since the beginning.
+#[derive(Default)]
+struct Marks {
+    /// When the plan was there, and bytes at most until then.
+    planned: Option<(Cost, Option<f64>)>,
+    /// Reports on rows of the near field, how many rows each of two was about, and how many there
+    /// are.
+    reports: usize,
+    first: Option<(u64, Cost)>,
+    last: Option<(u64, Cost)>,
+    rows: u64,
+    /// When the near field was there, and bytes at most until then.
+    near: Option<(Cost, Option<f64>)>,
+    has_stopped: bool,
+}
+
+impl Watch {
+    pub(super) fn new(output: &Output, until: Until) -> Self {
+        let silent = Output { quiet: true, ..*output };
+        machine::return_free_memory();
+        let before = machine::restart_peak_memory().then(machine::resident_memory).flatten();
+        Self {
+            bars: Bars::new(&silent),
+            until,
+            threads: machine::threads(),
+            started: Instant::now(),
+            before,
+            marks: Mutex::default(),
+        }
+    }
+
+    fn marks(&self) -> MutexGuard<'_, Marks> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes more than before the beginning.
+    fn added(&self, bytes: Option<u64>) -> Option<f64> {
+        bytes.zip(self.before).map(|(bytes, before)| bytes as f64 - before as f64)
+    }
+
+    fn now(&self) -> Cost {
+        let seconds = self.started.elapsed().as_secs_f64();
+        Cost { seconds, bytes: self.added(machine::resident_memory()) }
+    }
+
+    /// What the whole solve took, bytes at most, and what it took after the near field.
+    pub(super) fn took(&self) -> (Cost, Option<Cost>) {
+        let seconds = self.started.elapsed().as_secs_f64();
+        let bytes = self.added(machine::peak_memory());
+        let Some((near, before)) = self.marks().near else {
+            return (Cost { seconds, bytes }, None);
+        };
+        let most = bytes.zip(before).map(|(bytes, before)| bytes.max(before));
+        let added = bytes.zip(near.bytes).map(|(bytes, held)| (bytes - held).max(0.0));
+        let later = Cost { seconds: seconds - near.seconds, bytes: added };
+        (Cost { seconds, bytes: most }, Some(later))
+    }
+
+    /// Whether it was this that ended the solve.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.marks().has_stopped
+    }
+
+    /// What a solve takes up to the end of its near field, if it was seen to have one.
+    pub(super) fn beginning(&self) -> Option<Beginning> {
+        let marks = self.marks();
+        let (planned, most) = marks.planned?;
+        let (done, last) = marks.last?;
+        let (from, first) = marks.first.filter(|(from, _)| *from < done).unwrap_or((0, planned));
+        let times = marks.rows as f64 / (done - from) as f64;
+        let carried_on =
+            |[planned, first, last]: [f64; 3]| planned + (last - first).max(0.0) * times;
+        let bytes = [planned.bytes, first.bytes, last.bytes];
+        let all = Cost {
+            seconds: carried_on([planned.seconds, first.seconds, last.seconds]),
+            bytes: match bytes {
+                [Some(planned), Some(first), Some(last)] => {
+                    Some(carried_on([planned, first, last]))
+                }
+                _ => None,
+            },
+        };
+        Some(Beginning { all, most })
+    }
+}
+
+impl Progress for Watch {
+    fn advance(&self, stage: Stage, done: u64, total: u64) -> bool {
+        let mut goes_on = self.bars.advance(stage, done, total);
+        let mut marks = self.marks();
+        match stage {
+            Stage::Plan if done > 0 && marks.planned.is_none() => {
+                let most = self.added(machine::peak_memory());
+                // What is freed so far would hide what the near field takes.
+                machine::return_free_memory();
+                marks.planned = Some((self.now(), most));
+            }
+            Stage::NearField if marks.near.is_none() && total > 0 => {
+                let now = self.now();
+                marks.reports += 1;
+                if marks.reports == self.threads {
+                    marks.first = Some((done, now));
+                }
+                if marks.last.is_none_or(|(known, _)| known < done) {
+                    marks.last = Some((done, now));
+                }
+                marks.rows = total;
+                if done >= total {
+                    marks.near = Some((now, self.added(machine::peak_memory())));
+                    machine::restart_peak_memory();
+                }
+                let tells = marks.reports >= REPORTS * self.threads && SHARE * done >= total;
+                marks.has_stopped |= self.until == Until::SomeRows && (tells || done >= total);
+            }
+            _ => {}
+        }
+        goes_on &= !marks.has_stopped;
+        goes_on
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch(until: Until) -> Watch {
+        let output = Output { quiet: true, json: false, verbose: false };
+        Watch { threads: 2, before: Some(0), ..Watch::new(&output, until) }
+    }
+
+    #[test]
+    fn a_beginning_ends_once_its_rows_tell_of_all() {
+        let watch = watch(Until::SomeRows);
+        assert!(watch.advance(Stage::Plan, 0, 1) && watch.advance(Stage::Plan, 1, 1));
+        let rows = 100;
+        let told = (1..=rows).find(|done| !watch.advance(Stage::NearField, *done, rows));
+        // An eighth, which is more than three reports of two threads.
+        assert_eq!(told, Some(13));
+        assert!(watch.has_stopped());
+        assert!(!watch.advance(Stage::NearField, 14, rows), "other threads end, too");
+    }
+
+    #[test]
+    fn all_rows_are_told_by_some() {
+        let watch = watch(Until::SomeRows);
+        let at = |seconds: f64, bytes: f64| Cost { seconds, bytes: Some(bytes) };
+        *watch.marks() = Marks {
+            planned: Some((at(2.0, 100.0), Some(150.0))),
+            first: Some((10, at(3.0, 140.0))),
+            last: Some((30, at(4.0, 180.0))),
+            rows: 100,
+            ..Marks::default()
+        };
+        let later = Cost { seconds: 5.0, bytes: Some(7.0) };
+        let whole = watch.beginning().unwrap().followed_by(later);
+        // 1 s and 40 bytes for each 20 rows.
+        assert_eq!((whole.seconds, whole.bytes), (2.0 + 5.0 + 5.0, Some(100.0 + 200.0 + 7.0)));
+        // One report alone, and a plan that took more while it was made.
+        watch.marks().planned = Some((at(2.0, 100.0), Some(1000.0)));
+        watch.marks().first = None;
+        let whole = watch.beginning().unwrap().followed_by(later);
+        assert_eq!(whole.bytes, Some(1000.0));
+        assert!((whole.seconds - (2.0 + 2.0 / 0.3 + 5.0)).abs() < 1e-12);
+        watch.marks().planned = None;
+        assert!(watch.beginning().is_none());
+    }
+
+    #[test]
+    fn a_solve_that_is_not_ended_early_goes_on_after_its_near_field() {
+        let watch = watch(Until::End);
+        assert!(watch.took().1.is_none());
+        for (stage, done) in [(Stage::Plan, 1), (Stage::NearField, 4), (Stage::Solve, 1)] {
+            assert!(watch.advance(stage, done, 4));
+        }
+        let (whole, later) = watch.took();
+        let later = later.unwrap();
+        assert!(later.seconds >= 0.0 && later.seconds <= whole.seconds);
+        assert!(!watch.has_stopped());
+    }
+}
