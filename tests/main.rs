@@ -9,6 +9,7 @@ mod batch;
 mod case_file;
 mod corpora;
 mod deterministic;
+mod estimates;
 mod exit_codes;
 mod fastcap;
 mod fastercap;

@@ -8,6 +8,7 @@ use crate::fault::Error;
 use crate::near_surface;
 use crate::planes::Symmetry;
 use crate::problem::Problem;
+use crate::sensitivity;
 
 /// Blocks of triangles that lie next to each other: some, for surfaces are not the same everywhere,
 /// and few, since next to its rim a block has fewer neighbours than it had.
@@ -22,8 +23,8 @@ const BITS: u32 = 20;
 impl Problem {
     /// The same problem with about so many of the triangles that carry charge, and no other ones:
     /// in some places all that is there, and some of every conductor. Bodies may be open in it, so
-    /// that its answers mean nothing; but a triangle costs about what it does in the whole. Films
-    /// and sensitivities, which need whole bodies, are left out.
+    /// that its answers mean nothing; but a triangle costs about what it does in the whole. What
+    /// needs whole bodies is left out: films, and sensitivities to shifts of dielectrics.
     ///
     /// # Errors
     /// Those of [`Problem::new`], where layers or planes do not take what is left of the surfaces.
@@ -33,7 +34,6 @@ impl Problem {
         let mesh = part(&self.mesh, &chosen);
         let mut description = self.description.clone();
         description.films.clear();
-        description.sensitivities.clear();
         let mut conductors = self.conductors.clone();
         conductors.of_triangle =
             chosen.iter().map(|t| self.conductors.of_triangle[of_chosen(t)]).collect();
@@ -59,7 +59,7 @@ impl Problem {
             true => Vec::new(),
             false => near_surface::find(&mesh, &Locator::new(&mesh), |_| true, &self.sources),
         };
-        Ok(Self {
+        let mut piece = Self {
             description,
             areas: chosen.iter().map(|t| self.areas[of_chosen(t)]).collect(),
             mesh,
@@ -73,7 +73,11 @@ impl Problem {
             excited: self.excited.clone(),
             reducers: self.reducers.clone(),
             given: None,
-        })
+        };
+        let wanted = std::mem::take(&mut piece.description.sensitivities);
+        let found = wanted.into_iter().filter(|of| sensitivity::can_be_found(&piece, of)).collect();
+        piece.description.sensitivities = found;
+        Ok(piece)
     }
 
     /// How many triangles carry charge: the unknowns, but for modes.
@@ -160,7 +164,9 @@ fn part(mesh: &Mesh, chosen: &[u32]) -> Mesh {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Conductor, Description, Dielectric, Options, Quiet, testing};
+    use crate::{
+        Conductor, Description, Dielectric, Options, Parameter, Quiet, Sensitivity, testing,
+    };
 
     fn shells() -> Problem {
         let conductors = vec![Conductor::new("inner")];
@@ -206,6 +212,25 @@ mod tests {
         }
         let solution = piece.solve(&Options::default(), &Quiet).unwrap();
         assert!(solution.converged());
+    }
+
+    #[test]
+    fn sensitivities_that_need_no_whole_bodies_are_found_of_a_piece() {
+        let by = [
+            Parameter::Shift(vec!["inner".to_owned()]),
+            Parameter::Shift(vec!["outer".to_owned()]),
+            Parameter::Permittivity("outer".to_owned()),
+        ];
+        let named = |(k, by)| Sensitivity { name: format!("s{k}"), by };
+        let conductors = vec![Conductor::new("inner")];
+        let dielectrics = vec![Dielectric::new("outer", 4.0)];
+        let sensitivities = by.into_iter().enumerate().map(named).collect();
+        let description =
+            Description { conductors, dielectrics, sensitivities, ..Description::default() };
+        let problem = Problem::new(description, testing::shells()).unwrap();
+        let solution = problem.piece(72).unwrap().solve(&Options::default(), &Quiet).unwrap();
+        let names: Vec<&str> = solution.derivatives.iter().map(|of| of.name.as_str()).collect();
+        assert!(names.contains(&"s2") && !names.contains(&"s1"), "{names:?}");
     }
 
     #[test]

@@ -146,6 +146,11 @@ pub(crate) fn faults(problem: &Problem) -> Vec<Fault> {
     wanted.filter_map(|(k, of)| Some(fault(k, of, plan(problem, &of.by).err()?))).collect()
 }
 
+/// Whether one can be found of the problem's surfaces as they are.
+pub(crate) fn can_be_found(problem: &Problem, of: &Sensitivity) -> bool {
+    plan(problem, &of.by).is_ok()
+}
+
 fn fault(index: usize, of: &Sensitivity, problem: SensitivityFault) -> Fault {
     Fault::Sensitivity { sensitivity: index, name: of.name.clone(), problem }
 }

@@ -73,7 +73,9 @@ pub(super) fn lines(
         Method::Dense => OF_MATRIX / options.density.modes(),
         _ => (panels / SHARE).clamp(least, MOST.max(least)),
     };
-    let pieces = if panels <= larger { vec![] } else { vec![larger / SMALLER, larger] };
+    // A little more than a piece takes no longer than its beginning and both pieces.
+    let is_small = panels <= larger + larger / 2;
+    let pieces = if is_small { vec![] } else { vec![larger / SMALLER, larger] };
     let pieces: Result<Vec<Problem>, farad::Error> =
         pieces.into_iter().map(|triangles| problem.piece(triangles)).collect();
     let pieces = pieces.map_err(|error| case.failed(error))?;
@@ -104,7 +106,7 @@ pub(super) fn lines(
     let spent = units::duration(started.elapsed().as_secs_f64());
     Ok(format!(
         "# estimates of {what}, {how} in {spent}; good to some 30 % where nothing else keeps the machine busy:\n{text}{}",
-        left_out(problem, pieces.is_empty(), processes)
+        left_out(problem, &pieces, processes)
     ))
 }
 
@@ -118,20 +120,19 @@ fn line(name: &str, reading: f64, found: Forecast, limit: Option<u64>) -> String
 }
 
 /// Lines on what estimates leave out.
-fn left_out(problem: &Problem, is_whole: bool, processes: usize) -> String {
+fn left_out(problem: &Problem, pieces: &[Problem], processes: usize) -> String {
     let mut text = String::new();
-    let description = problem.description();
-    let parts = [
-        ("films", !description.films.is_empty()),
-        ("sensitivities", !description.sensitivities.is_empty()),
-    ];
-    let parts: Vec<&str> = parts
-        .into_iter()
-        .filter(|(_, is_there)| *is_there && !is_whole)
-        .map(|(name, _)| name)
-        .collect();
-    if !parts.is_empty() {
-        let _ = writeln!(text, "# {} take more, which is not among this", parts.join(" and "));
+    if let Some(piece) = pieces.first() {
+        let (wanted, found) = (problem.description(), piece.description());
+        let parts = [
+            ("films", wanted.films.len() > found.films.len()),
+            ("some sensitivities", wanted.sensitivities.len() > found.sensitivities.len()),
+        ];
+        let of = |(name, is_left_out): (&'static str, bool)| is_left_out.then_some(name);
+        let parts: Vec<&str> = parts.into_iter().filter_map(of).collect();
+        if !parts.is_empty() {
+            let _ = writeln!(text, "# what {} take comes on top of that", parts.join(" and "));
+        }
     }
     if processes > 1 {
         let _ = writeln!(text, "# these are of one process; {processes} will share the work");
