@@ -4,10 +4,10 @@ use crate::support::Workplace;
 
 /// MiB of memory that a dry run predicts.
 fn predicted(text: &str) -> f64 {
-    let line = text.lines().find(|line| line.starts_with("# cpu: about ")).expect(text);
-    let memory = line.split(", ").nth(1).and_then(|memory| memory.split_once(' ')).expect(line);
+    let line = text.lines().find(|line| line.starts_with("# cpu: about ")).unwrap();
+    let memory = line.split(", ").nth(1).and_then(|memory| memory.split_once(' ')).unwrap();
     let unit = if memory.1.starts_with("GiB") { 1024.0 } else { 1.0 };
-    memory.0.parse::<f64>().expect(line) * unit
+    memory.0.parse::<f64>().unwrap() * unit
 }
 
 #[test]
