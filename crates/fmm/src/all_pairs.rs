@@ -11,7 +11,8 @@ use crate::p2p::{screen, square};
 use crate::plan::{Densities, Potentials};
 use crate::screened::Screening;
 use crate::simd::{Level, Real, Simd, Task, dispatch};
-use crate::{Error, Kernel, Stop, direct};
+use crate::stop::Ending;
+use crate::{Error, Kernel, direct};
 
 /// Targets of a block.
 const BLOCK: usize = 4;
@@ -35,7 +36,7 @@ pub(crate) struct AllPairs {
     kernel: Kernel,
     level: Level,
     /// Ends a sum before it is through.
-    pub(crate) stop: Stop,
+    pub(crate) stop: Ending,
     /// The caller's.
     sources: Vec<[f64; 3]>,
     /// None: the sources.
@@ -73,7 +74,7 @@ impl AllPairs {
         });
         let (sources, targets) = (sources.to_vec(), targets.map(<[_]>::to_vec));
         let (strengths, sums) = (Default::default(), Vec::new());
-        let stop = Stop::default();
+        let stop = Ending::default();
         Self { kernel, level, stop, sources, targets, scale, axes, strengths, sums }
     }
 

@@ -21,11 +21,12 @@ use crate::plan::{Densities, Potentials, StageSeconds};
 use crate::radial::ScreenedTables;
 use crate::scale::Scale;
 use crate::simd::{Level, Real, dispatch};
+use crate::stop::Ending;
 use crate::sums::Sums;
 use crate::translations::{Translations, timed};
 use crate::tree::{Cell, MortonOrder};
 use crate::treecode::{self, FarRows, M2pJob};
-use crate::{Error, Precision, Stop, l2p, p2m};
+use crate::{Error, Precision, l2p, p2m};
 
 /// Densities that go through the stages together: their expansions are in memory at the same time.
 const DENSITIES: usize = 8;
@@ -35,7 +36,7 @@ const DENSITIES: usize = 8;
 pub(crate) struct Engine<T> {
     simd: Level,
     /// Ends a sum before it is through.
-    pub(crate) stop: Stop,
+    pub(crate) stop: Ending,
     geometry: Geometry,
     sources: Particles<T>,
     /// None: the targets are the sources.
@@ -135,7 +136,7 @@ impl<T: Real> Engine<T> {
         let p = geometry.numbers.max().max(1);
         Self {
             simd,
-            stop: Stop::default(),
+            stop: Ending::default(),
             sources,
             targets,
             near_sums,

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::Stop;
 use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
 use crate::simd::{self, Real};
+use crate::stop::Ending;
 use crate::translate::{Batch, Tables, TranslateJob};
 use crate::tree::Cell;
 
@@ -57,7 +57,7 @@ pub(crate) struct ParentChildJob<'a, T> {
     /// First box of the level that is written.
     pub(crate) first: usize,
     /// Leaves out what has not begun.
-    pub(crate) stop: &'a Stop,
+    pub(crate) stop: &'a Ending,
 }
 
 /// Translates between two levels.

@@ -211,7 +211,7 @@ impl Plan {
             info.near_precision = Some(Precision::Double);
             info.p2p_pairs = sources.len() as u64 * m as u64;
             let mut all = AllPairs::new(options.kernel, simd, sources, targets);
-            all.stop = stop.clone();
+            all.stop = stop.clone().into();
             info.memory_bytes = all.bytes() as u64;
             Engine::Direct(Box::new(all))
         } else {
@@ -230,13 +230,13 @@ impl Plan {
             match precision {
                 Precision::Single => {
                     let mut engine = engine::Engine::new(simd, geometry, points, near_sums);
-                    engine.stop = stop.clone();
+                    engine.stop = stop.clone().into();
                     info.memory_bytes = engine.bytes() as u64;
                     Engine::Single(Box::new(engine))
                 }
                 Precision::Double => {
                     let mut engine = engine::Engine::new(simd, geometry, points, near_sums);
-                    engine.stop = stop.clone();
+                    engine.stop = stop.clone().into();
                     info.memory_bytes = engine.bytes() as u64;
                     Engine::Double(Box::new(engine))
                 }

@@ -44,9 +44,60 @@ impl Stop {
     }
 }
 
+/// The end of a plan's sums: one that has left something out fails, even if the [`Stop`] has been
+/// taken back meanwhile.
+#[derive(Debug, Default)]
+pub(crate) struct Ending {
+    stop: Stop,
+    has_left_out: AtomicBool,
+}
+
+impl From<Stop> for Ending {
+    fn from(stop: Stop) -> Self {
+        Self { stop, ..Self::default() }
+    }
+}
+
+impl Ending {
+    /// Whether what has not begun is to be left out.
+    pub(crate) fn is_set(&self) -> bool {
+        let is_set = self.stop.is_set();
+        if is_set {
+            self.has_left_out.store(true, Ordering::Relaxed);
+        }
+        is_set
+    }
+
+    /// An error if the sum that ends here has left something out.
+    pub(crate) fn check(&self) -> Result<(), crate::Error> {
+        if self.has_left_out.swap(false, Ordering::Relaxed) {
+            return Err(crate::Error::Interrupted);
+        }
+        self.stop.check()
+    }
+}
+
 /// The same one.
 impl PartialEq for Stop {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_left_out_is_told_though_the_stop_is_taken_back() {
+        let stop = Stop::default();
+        let ending = Ending::from(stop.clone());
+        assert!(!ending.is_set() && ending.check().is_ok());
+        stop.set(true);
+        assert!(ending.is_set());
+        stop.set(false);
+        assert!(ending.check().is_err());
+        // The next sum is another one.
+        assert!(ending.check().is_ok());
     }
 }

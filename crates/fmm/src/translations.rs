@@ -16,10 +16,11 @@ use crate::parent_child::{ParentChildBatch, ParentChildJob, translate_batches};
 #[cfg(test)]
 use crate::product::BLOCK;
 use crate::simd::{Level, Real};
+use crate::stop::Ending;
 use crate::translate::{Kind, Tables, Use, Vector};
 use crate::tree::Cell;
 use crate::truncation::TruncationNumbers;
-use crate::{Stop, l2l, m2l, m2m};
+use crate::{l2l, m2l, m2m};
 
 /// Expansions of all boxes, and what translates them.
 #[derive(Debug)]
@@ -87,7 +88,12 @@ impl<T: Real> Translations<T> {
     }
 
     /// Makes the multipole expansions of k densities from those of the leaves.
-    pub(crate) fn m2m(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize, stop: &Stop) {
+    pub(crate) fn m2m(
+        &mut self,
+        Geometry { tree, numbers, .. }: &Geometry,
+        k: usize,
+        stop: &Ending,
+    ) {
         let levels = tree.levels.len();
         for (i, batches) in self.upward.iter().enumerate() {
             let level = levels - 2 - i;
@@ -100,7 +106,7 @@ impl<T: Real> Translations<T> {
     }
 
     /// Makes the local expansions of k densities, without what boxes get from their parents.
-    pub(crate) fn m2l(&mut self, Geometry { tree, lists, .. }: &Geometry, k: usize, stop: &Stop) {
+    pub(crate) fn m2l(&mut self, Geometry { tree, lists, .. }: &Geometry, k: usize, stop: &Ending) {
         let Self { simd, m2l, receiving, multipoles, locals, .. } = self;
         locals.clear(k, receiving);
         let levels = locals.share();
@@ -121,7 +127,12 @@ impl<T: Real> Translations<T> {
     }
 
     /// Adds the parents' local expansions.
-    pub(crate) fn l2l(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize, stop: &Stop) {
+    pub(crate) fn l2l(
+        &mut self,
+        Geometry { tree, numbers, .. }: &Geometry,
+        k: usize,
+        stop: &Ending,
+    ) {
         for (level, batches) in self.downward.iter().enumerate() {
             let (order_in, order_out) = (numbers.local[level], numbers.local[level + 1]);
             let first = tree.levels[level + 1].start;

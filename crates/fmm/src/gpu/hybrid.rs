@@ -11,10 +11,11 @@ use crate::expansions::Expansions;
 use crate::geometry::{Geometry, Points};
 use crate::lists::Rows;
 use crate::simd::{self, Real};
+use crate::stop::Ending;
 use crate::translations::{Translations, timed};
 use crate::tree::MortonOrder;
 use crate::truncation::TruncationNumbers;
-use crate::{Error, Options, Precision, Stop};
+use crate::{Error, Options, Precision};
 
 /// When a part of a hybrid sum ran.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -202,7 +203,7 @@ impl<T: Real + Bytes> Staged<T> {
         let Self { geometry, translations, multipoles: from, .. } = self;
         translations.multipoles.load(|level, range| T::load(&from[bytes::<T>(range)], level));
         let begin = started.elapsed().as_secs_f64();
-        translations.m2m(geometry, 1, &Stop::default());
+        translations.m2m(geometry, 1, &Ending::default());
         let end = started.elapsed().as_secs_f64();
         spans.push(Span { stage: "M2M", gpu: false, begin, end });
         Ok(())
@@ -217,8 +218,8 @@ impl<T: Real + Bytes> Staged<T> {
         let Self { geometry, translations, locals: to, .. } = self;
         let mut at = started.elapsed().as_secs_f64();
         let [mut m2l, mut l2l] = [0.0; 2];
-        timed(&mut m2l, || translations.m2l(geometry, 1, &Stop::default()));
-        timed(&mut l2l, || translations.l2l(geometry, 1, &Stop::default()));
+        timed(&mut m2l, || translations.m2l(geometry, 1, &Ending::default()));
+        timed(&mut l2l, || translations.l2l(geometry, 1, &Ending::default()));
         for (stage, seconds) in [("M2L", m2l), ("L2L", l2l)] {
             spans.push(Span { stage, gpu: false, begin: at, end: at + seconds });
             at += seconds;

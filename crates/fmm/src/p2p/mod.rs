@@ -24,8 +24,9 @@ use crate::lists::Rows;
 use crate::near::{NearLeaf, TargetLeaf, close_sides};
 use crate::particles::{Particles, Strengths};
 use crate::simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
+use crate::stop::Ending;
 use crate::sums::Sums;
-use crate::{Options, Precision, Stop, tuning};
+use crate::{Options, Precision, tuning};
 
 use derivatives::General;
 pub(crate) use distances::{displacements, screen, square, squares};
@@ -68,7 +69,7 @@ pub(crate) struct NearPairs<'a, T> {
     pub(crate) strengths: &'a Strengths<T>,
     pub(crate) near_sums: NearSums,
     /// Leaves out what has not begun.
-    pub(crate) stop: &'a Stop,
+    pub(crate) stop: &'a Ending,
     pub(crate) sums: &'a Sums<'a, T>,
 }
 
