@@ -261,7 +261,9 @@ fn add<V: Simd<Scalar = f64>, const GENERAL: bool, const SCREENED: bool>(
     let one = V::splat(1.0);
     let mut argument = inverse;
     if SCREENED {
-        let of = screen::<V, BLOCK, true>(all.kernel.kappa() / all.scale, r2, inverse);
+        // No pair is screened so much, and pairs that are left out must be 0.
+        let kappa = (all.kernel.kappa() / all.scale).min(1e100);
+        let of = screen::<V, BLOCK, true>(kappa, r2, inverse);
         argument = of.argument;
         for b in 0..BLOCK {
             first[b] = inverse[b].mul(of.decay[b]);
@@ -317,7 +319,7 @@ fn add_close(
             }
             let charges = charges.map(|q| &q[j..=j]);
             let dipoles = dipoles.map(|d| &d[3 * j..3 * j + 3]);
-            let screening = Screening::new(all.kernel, 1.0);
+            let screening = Screening::unscaled(all.kernel);
             let one = direct::at(screening, x, std::slice::from_ref(y), charges, dipoles);
             for (component, (sum, value)) in sum.iter_mut().zip(one).enumerate() {
                 *sum += value / all.scale / if component == 0 { 1.0 } else { all.scale };

@@ -13,7 +13,7 @@ use crate::{Densities, Error, Kernel, Potentials};
 /// nothing.
 ///
 /// # Errors
-/// [`Error::Length`] when an array does not fit.
+/// [`Error::Length`] when an array does not fit, [`Error::Option`] for a kappa below 0 or not finite.
 pub fn sum(
     kernel: Kernel,
     sources: &[[f64; 3]],
@@ -21,12 +21,13 @@ pub fn sum(
     densities: Densities<'_>,
     potentials: &mut Potentials<'_>,
 ) -> Result<(), Error> {
+    kernel.check()?;
     let k = count_densities(sources.len(), targets.len(), &densities, potentials)?;
     let (n, m) = (sources.len(), targets.len());
     for density in 0..k {
         let charges = densities.charges.map(|q| &q[density * n..(density + 1) * n]);
         let dipoles = densities.dipoles.map(|d| &d[density * 3 * n..(density + 1) * 3 * n]);
-        let screening = Screening::new(kernel, 1.0);
+        let screening = Screening::unscaled(kernel);
         let evaluate = |x: &[f64; 3]| at(screening, x, sources, charges, dipoles);
         // Targets of a task: few where each takes long.
         let least = ((1 << 18) / n.max(1)).clamp(1, 16);

@@ -22,7 +22,38 @@ impl Kernel {
             Self::Yukawa { kappa } => kappa,
         }
     }
+
+    /// Checks the range of kappa.
+    pub(crate) fn check(self) -> Result<(), crate::Error> {
+        let kappa = self.kappa();
+        if kappa.is_finite() && kappa >= 0.0 {
+            return Ok(());
+        }
+        let (option, value) = ("kernel", format!("Yukawa with kappa = {kappa}"));
+        Err(crate::Error::Option { option, value, allowed: "0 or more, finite" })
+    }
+
+    /// Checks that the points, of these lowest and highest coordinates, are no more screening
+    /// lengths apart than expansions can hold.
+    pub(crate) fn check_extent(self, [low, high]: [[f64; 3]; 2]) -> Result<(), crate::Error> {
+        // Negative and infinite of no points.
+        let extent = (0..3).map(|i| high[i] - low[i]).fold(0.0, f64::max);
+        let kappa = self.kappa();
+        if kappa == 0.0 || kappa * extent <= MOST_SCREENED {
+            return Ok(());
+        }
+        Err(crate::Error::Option {
+            option: "kernel",
+            value: format!("Yukawa with kappa = {kappa:e} over points {extent:e} apart"),
+            allowed: "kappa times the extent of the points is at most 1e9 (beyond, no point feels another); give both in \
+                      the same unit of length",
+        })
+    }
 }
+
+/// kappa times the extent of the points at most: numbers of single precision then hold what screening
+/// makes of any distance.
+const MOST_SCREENED: f64 = 1e9;
 
 /// How the sum is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -178,10 +209,7 @@ impl Options {
         if !(1e-13..=0.5).contains(&self.tolerance) {
             return bad("tolerance", self.tolerance.to_string(), "1e-13 to 0.5");
         }
-        let kappa = self.kernel.kappa();
-        if !kappa.is_finite() || kappa < 0.0 {
-            return bad("kernel", format!("Yukawa with kappa = {kappa}"), "0 or more, finite");
-        }
+        self.kernel.check()?;
         if self.leaf_size == Some(0) {
             return bad("leaf_size", "0".into(), "1 or more");
         }

@@ -8,9 +8,10 @@ use crate::all_pairs::AllPairs;
 use crate::geometry::{Geometry, OrderedPoints, Points};
 use crate::p2p::NearSums;
 use crate::simd::{self, Level};
+use crate::tree::Root;
 use crate::{
-    Backend, Error, GpuInfo, Mode, Options, Precision, Span, Stop, direct, engine, gpu, treecode,
-    tuning,
+    Backend, Error, GpuInfo, Kernel, Mode, Options, Precision, Span, Stop, direct, engine, gpu,
+    treecode, tuning,
 };
 
 /// Source strengths of one `apply`: k densities over n sources, in the caller's order.
@@ -166,6 +167,7 @@ impl Plan {
         options.check()?;
         check_points("source", sources)?;
         check_points("target", targets.unwrap_or(&[]))?;
+        check_screening(options.kernel, sources, targets)?;
         let precision = tuning::precision(options);
         let mut info = Info {
             mode: options.mode,
@@ -202,6 +204,7 @@ impl Plan {
         options.check()?;
         check_points("source", sources)?;
         check_points("target", targets.unwrap_or(&[]))?;
+        check_screening(options.kernel, sources, targets)?;
         let m = targets.map_or(sources.len(), <[_]>::len);
         let mode = tuning::mode(options, sources.len(), m);
         let mut info = Info { mode, ..Info::default() };
@@ -371,10 +374,21 @@ pub(crate) fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<()
     }
 }
 
+fn check_screening(
+    kernel: Kernel,
+    sources: &[[f64; 3]],
+    targets: Option<&[[f64; 3]]>,
+) -> Result<(), Error> {
+    if kernel.kappa() == 0.0 {
+        return Ok(());
+    }
+    let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
+    kernel.check_extent(Root::bounds(&all))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kernel;
     use crate::samples::{ChargeKind, Distribution, Random};
 
     /// Potentials and gradients of charges and dipoles, two densities.

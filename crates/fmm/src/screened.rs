@@ -33,6 +33,10 @@ pub(crate) const HALF_DIAGONAL: f64 = 0.866_025_403_784_438_6;
 /// of a unit charge is below 1e-80.
 pub(crate) const DEAF: f64 = 700.0;
 
+/// kappa times the root's side is no larger: more than [`Kernel::check_extent`] lets through, and of
+/// no pair of points.
+pub(crate) const LARGEST: f64 = 1e10;
+
 /// How strongly a sum is screened.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Screening {
@@ -41,9 +45,15 @@ pub(crate) struct Screening {
 }
 
 impl Screening {
-    /// That of `kernel` in a root cube of so long a side.
+    /// That of `kernel` in a root cube of so long a side. Around points that all coincide the cube
+    /// has any side, and no pair to be screened.
     pub(crate) fn new(kernel: Kernel, side: f64) -> Self {
-        Self { root: kernel.kappa() * side }
+        Self { root: (kernel.kappa() * side).min(LARGEST) }
+    }
+
+    /// That of `kernel` where distances are the caller's.
+    pub(crate) fn unscaled(kernel: Kernel) -> Self {
+        Self { root: kernel.kappa() }
     }
 
     /// `exp(-t) / r`, and what is left of its first and second derivative along a direction after
@@ -56,7 +66,12 @@ impl Screening {
             return [inverse, cube, 3.0 * cube * inverse * inverse];
         }
         let t = self.root * r;
-        let potential = (-t).exp() * inverse;
+        let decay = (-t).exp();
+        if decay == 0.0 {
+            // The polynomials of t below may overflow.
+            return [0.0; 3];
+        }
+        let potential = decay * inverse;
         let cube = potential * inverse * inverse;
         [potential, cube * (1.0 + t), cube * inverse * inverse * (3.0 + 3.0 * t + t * t)]
     }
@@ -70,6 +85,9 @@ impl Screening {
         }
         let t = self.root * r2.sqrt();
         let potential = (-2.0 * t).exp() * inverse;
+        if potential == 0.0 {
+            return [0.0; 3];
+        }
         let slope = (1.0 + t) * (1.0 + t);
         // Along the distance, and twice across it.
         let along = 2.0 + 2.0 * t + t * t;

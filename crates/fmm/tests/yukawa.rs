@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use fmm::samples::{ChargeKind, Distribution, Random};
-use fmm::{Densities, Error, Kernel, Options, Plan, Potentials, Precision, direct};
+use fmm::{Densities, Error, Kernel, Mode, Options, Plan, Potentials, Precision, direct};
 
 /// Relative L2 error.
 fn error(found: &[f64], exact: &[f64]) -> f64 {
@@ -142,5 +142,80 @@ fn kappa_is_checked() {
         let options = Options { kernel: Kernel::Yukawa { kappa }, ..Options::default() };
         let refused = Plan::new(&[[0.0; 3]], None, &options);
         assert!(matches!(refused, Err(Error::Option { option: "kernel", .. })), "{kappa}");
+        let densities = Densities { charges: Some(&[1.0]), dipoles: None };
+        let mut potentials = Potentials { potential: Some(&mut [0.0]), gradient: None };
+        let kernel = Kernel::Yukawa { kappa };
+        let refused = direct::sum(kernel, &[[0.0; 3]], &[[1.0; 3]], densities, &mut potentials);
+        assert!(matches!(refused, Err(Error::Option { option: "kernel", .. })), "{kappa}");
+    }
+}
+
+/// Potentials and gradients of charges and dipoles.
+fn sums_of_all(points: &[[f64; 3]], options: &Options) -> Result<Vec<f64>, Error> {
+    let n = points.len();
+    let (charges, dipoles) = (vec![1.0; n], vec![0.1; 3 * n]);
+    let options = Options { gradient: true, dipoles: true, ..options.clone() };
+    let mut plan = Plan::new(points, None, &options)?;
+    let (mut potential, mut gradient) = (vec![0.0; n], vec![0.0; 3 * n]);
+    plan.apply(
+        Densities { charges: Some(&charges), dipoles: Some(&dipoles) },
+        Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) },
+    )?;
+    Ok([potential, gradient].concat())
+}
+
+#[test]
+fn any_kappa_gives_numbers_or_is_refused() {
+    // Some coincide, and some nearly do.
+    let mut points = Distribution::Cube.points(2000, &mut Random::new(3));
+    points.extend_from_within(..50);
+    let near: Vec<_> = points[..50].iter().map(|[x, y, z]| [x + 1e-11, *y, *z]).collect();
+    points.extend(near);
+    for mode in [Mode::Fmm, Mode::Treecode, Mode::Direct] {
+        for tolerance in [1e-3, 1e-9] {
+            let of = |kappa: f64| {
+                let kernel = Kernel::Yukawa { kappa };
+                let options = Options { kernel, mode, tolerance, ..Options::default() };
+                sums_of_all(&points, &options)
+            };
+            let laplace = of(0.0).unwrap();
+            for kappa in [5e-324, 1e-300, 1e-30] {
+                let error = error(&of(kappa).unwrap(), &laplace);
+                assert!(error < 2.0 * tolerance, "{mode:?} {tolerance:e} {kappa:e}: {error:e}");
+            }
+            for kappa in [1e3, 1e6, 9e8] {
+                let found = of(kappa).unwrap();
+                assert!(found.iter().all(|x| x.is_finite()), "{mode:?} {tolerance:e} {kappa:e}");
+            }
+            for kappa in [1e10, 1e20, 1e40, 1e200, 1e308] {
+                let refused = of(kappa).unwrap_err().to_string();
+                let words = ["kappa = 1e", "points", "apart", "at most 1e9", "unit of length"];
+                assert!(words.iter().all(|word| refused.contains(word)), "{refused}");
+            }
+            // Points that all coincide, or one, have no pair to be screened, whatever their place.
+            for (x, kappa) in [(0.0, 1e300), (1e-3, 1e308), (1e10, 1e300), (1.0, 1e12)] {
+                let kernel = Kernel::Yukawa { kappa };
+                let options = Options { kernel, mode, tolerance, ..Options::default() };
+                for count in [1, 300] {
+                    let found = sums_of_all(&vec![[x; 3]; count], &options).unwrap();
+                    assert!(found.iter().all(|x| *x == 0.0), "{mode:?} {kappa:e} {x} {found:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_by_all_pairs_vanish_as_kappa_grows() {
+    let points = Distribution::Cube.points(50, &mut Random::new(3));
+    for kappa in [1e6, 1e10, 1e200, f64::MAX] {
+        let (mut potential, mut gradient) = (vec![1.0; 50], vec![1.0; 150]);
+        let (charges, dipoles) = (vec![1.0; 50], vec![1.0; 150]);
+        let densities = Densities { charges: Some(&charges), dipoles: Some(&dipoles) };
+        let mut potentials =
+            Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) };
+        let kernel = Kernel::Yukawa { kappa };
+        direct::sum(kernel, &points, &points, densities, &mut potentials).unwrap();
+        assert!(potential.iter().chain(&gradient).all(|x| *x == 0.0), "{kappa:e}");
     }
 }

@@ -25,6 +25,11 @@ impl Warning {
     pub(crate) fn is_error(&self) -> bool {
         self.severity == "error"
     }
+
+    /// What it begins with in texts.
+    pub(crate) fn heading(&self) -> &'static str {
+        if self.is_error() { "ERROR" } else { "WARNING" }
+    }
 }
 
 /// All warnings of a solution.

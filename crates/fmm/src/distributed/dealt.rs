@@ -42,7 +42,9 @@ pub(super) fn root_and_leaf_size(
     let mut bounds = [low.map(|x| -x), high].concat();
     group.all_reduce(&mut bounds, Operation::Max)?;
     let bound = |i: usize| [bounds[i], bounds[i + 1], bounds[i + 2]];
-    let root = Root::of_bounds([bound(0).map(|x| -x), bound(3)]);
+    let bounds = [bound(0).map(|x| -x), bound(3)];
+    options.kernel.check_extent(bounds)?;
+    let root = Root::of_bounds(bounds);
     if let Some(leaf_size) = options.leaf_size {
         return Ok((root, leaf_size));
     }

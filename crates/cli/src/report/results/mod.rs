@@ -10,6 +10,7 @@ mod lock;
 mod molecular;
 mod opendx;
 mod probe;
+mod series;
 mod surface;
 mod table;
 mod viewers;
@@ -24,6 +25,7 @@ pub(crate) use checkpoint::{Checkpoint, Inputs};
 pub(crate) use folder::{Folder, INDEX, held};
 pub(crate) use json::Document;
 pub(crate) use probe::{tagged, write_all as write_probes};
+pub(crate) use series::Series;
 pub(crate) use surface::{
     INDEX as SURFACE_INDEX, WHOLE as SURFACE, stage_piece, write as write_surface,
 };

@@ -544,8 +544,7 @@ fn checks(run: &Run<'_>) -> String {
     }
     let mut text = String::new();
     for warning in warnings::of(run.solution) {
-        let word = if warning.is_error() { "ERROR" } else { "WARNING" };
-        let _ = writeln!(text, "{word}: {}", warning.message);
+        let _ = writeln!(text, "{}: {}", warning.heading(), warning.message);
     }
     text
 }

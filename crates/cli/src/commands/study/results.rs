@@ -1,0 +1,86 @@
+//! What a study finds: the meshes, and each number of the results with its limit.
+
+use bem::convergence::Range;
+use farad::Verdict;
+use serde::Serialize;
+
+use crate::report::warnings::Warning;
+
+/// What the study's results.json holds of its meshes.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Results {
+    /// "flat", "curved", "spheres", "graded" or, of molecules' surfaces, "remade".
+    pub(super) refinement: &'static str,
+    pub(super) meshes: Vec<MeshResult>,
+    /// The mesh that failed, and why; those before it are reported.
+    pub(super) failed: Option<Failed>,
+    pub(super) entries: Vec<Entry>,
+}
+
+/// A mesh without results.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Failed {
+    pub(super) triangles: usize,
+    pub(super) message: String,
+}
+
+/// Element size after so many refinements, relative to that of the first mesh.
+pub(super) fn relative_size(level: u32) -> f64 {
+    0.5f64.powi(level as i32)
+}
+
+/// One mesh.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct MeshResult {
+    pub(super) triangles: usize,
+    /// Of the first mesh's element size.
+    pub(super) relative_size: f64,
+    pub(super) iterations: usize,
+    pub(super) warnings: Vec<Warning>,
+}
+
+/// One number of the result on all meshes.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) unit: &'static str,
+    pub(super) values: Vec<f64>,
+    /// Error bar of each value, of its mesh alone; null where there is none.
+    pub(super) bars: Vec<Option<f64>>,
+    /// Error of each value that does not come from the mesh.
+    pub(super) solver_error: f64,
+    pub(super) range: &'static str,
+    pub(super) order: Option<f64>,
+    pub(super) extrapolated: f64,
+    /// `None` where the values support no estimate.
+    pub(super) error: Option<f64>,
+}
+
+impl From<farad::Entry> for Entry {
+    fn from(found: farad::Entry) -> Self {
+        Self {
+            name: found.name,
+            unit: found.unit,
+            values: found.values,
+            bars: found.bars,
+            solver_error: found.solver_error,
+            range: word(found.verdict),
+            order: found.order,
+            extrapolated: found.extrapolated,
+            error: found.error,
+        }
+    }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Of(Range::Asymptotic) => "asymptotic",
+        Verdict::Of(Range::Noise) => "noise",
+        Verdict::Of(Range::Constant) => "constant",
+        Verdict::Of(Range::Oscillating) => "oscillating",
+        Verdict::Of(Range::Slow) => "slow",
+        Verdict::Of(Range::Unsettled) => "unsettled",
+        Verdict::TooFewMeshes => "too few meshes",
+        Verdict::UnresolvedGap => "unresolved gap",
+    }
+}

@@ -1,0 +1,140 @@
+//! What a sweep writes of all runs: results.json, a table, a series of pictures, and the text.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use farad::{distinct_entries, entry_name};
+use serde::Serialize;
+
+use super::rows::{Common, Row};
+use super::runs::{Parameter, Runs, equations, picture};
+use crate::report::results::Series;
+use crate::report::text::csv_quoted;
+use crate::report::text_table::aligned_table;
+use crate::report::units::{counted, decimals, prefix, significant};
+
+pub(super) const CSV: &str = "sweep.csv";
+pub(super) const PVD: &str = "sweep.pvd";
+
+/// Entries beyond this are left to the files.
+const MOST_SHOWN: usize = 8;
+
+/// What the sweep's results.json holds of its runs.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Results {
+    parameters: Vec<String>,
+    conductors: Vec<String>,
+    /// Those that were excited, one for each column.
+    columns: Vec<String>,
+    #[serde(skip)]
+    excited: Vec<usize>,
+    /// Names and units of the results other than the matrix.
+    quantities: Vec<String>,
+    pub(super) runs: Vec<Row>,
+    /// Runs for which equations were solved; the others differ from one of them by a factor.
+    solved: usize,
+    /// How often near field and fast sums were set up: once per geometry.
+    prepared: usize,
+}
+
+impl Results {
+    pub(super) fn new(runs: &Runs<'_>, rows: Vec<Row>, common: Common) -> Self {
+        let Common { conductors, excited, quantities, solved, prepared } = common;
+        let conductors = conductors.unwrap_or_default();
+        let columns = excited.iter().filter_map(|&k| conductors.get(k).cloned()).collect();
+        let parameters = runs.case.sweeps.iter().map(|sweep| sweep.name.clone()).collect();
+        Self { parameters, conductors, columns, excited, quantities, runs: rows, solved, prepared }
+    }
+
+    /// The matrix's entries on and above the diagonal, by row: name and place. Where only some
+    /// conductors are excited, all of their columns but for what is there twice.
+    fn entries(&self) -> Vec<(String, usize, usize)> {
+        let Self { conductors, excited, .. } = self;
+        let entries = distinct_entries(conductors.len(), excited);
+        entries.into_iter().map(|(i, k)| (entry_name(conductors, i, excited[k]), i, k)).collect()
+    }
+}
+
+pub(super) fn csv(results: &Results) -> String {
+    let entries = results.entries();
+    let mut header: Vec<String> = results.parameters.iter().map(|name| csv_quoted(name)).collect();
+    header.push("triangles".to_owned());
+    header.extend(entries.iter().map(|(name, ..)| csv_quoted(&format!("{name} [F]"))));
+    header.extend(results.quantities.iter().map(|name| csv_quoted(name)));
+    let mut text = header.join(",") + "\n";
+    for row in &results.runs {
+        let cell = |parameter: &Parameter| match parameter {
+            Parameter::Number(value) => format!("{value:e}"),
+            Parameter::Text(text) => csv_quoted(text),
+        };
+        let mut cells: Vec<String> = row.parameters.iter().map(cell).collect();
+        cells.push(row.triangles.to_string());
+        cells.extend(entries.iter().map(|(_, i, j)| format!("{:e}", row.maxwell_farad[*i][*j])));
+        cells.extend(row.quantities.iter().map(|value| format!("{value:e}")));
+        text += &(cells.join(",") + "\n");
+    }
+    text
+}
+
+/// The series of pictures for ParaView: the time of a run is the value of the one sweep where that
+/// is a number, else the run's own.
+pub(super) fn steps(results: &Results) -> impl Iterator<Item = (f64, String, String)> {
+    results.runs.iter().enumerate().map(|(step, run)| {
+        let time = match run.parameters.as_slice() {
+            [Parameter::Number(value)] => *value,
+            _ => step as f64,
+        };
+        (time, picture(step + 1), equations(&results.parameters, &run.parameters))
+    })
+}
+
+/// The table of all runs, with what there is to be said of them.
+pub(super) fn text(series: &Series<Results>, folder: &Path) -> String {
+    let results = &series.results;
+    let entries = results.entries();
+    let shown = entries.len().min(MOST_SHOWN);
+    let all = results.runs.iter().flat_map(|row| row.maxwell_farad.iter().flatten());
+    let largest = all.fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    let scale = prefix(largest);
+    let digits = decimals(largest / scale.factor);
+    let mut header = results.parameters.clone();
+    header.extend(entries[..shown].iter().map(|(name, ..)| format!("{name} / {}F", scale.symbol)));
+    header.extend(results.quantities.iter().cloned());
+    let rows = results.runs.iter().map(|row| {
+        let mut cells: Vec<String> = row.parameters.iter().map(Parameter::to_string).collect();
+        cells.extend(
+            entries[..shown]
+                .iter()
+                .map(|(_, i, j)| format!("{:.digits$}", row.maxwell_farad[*i][*j] / scale.factor)),
+        );
+        cells.extend(row.quantities.iter().map(|value| significant(*value)));
+        cells
+    });
+    let mut text = format!("{}\nfarad {}\n\n", series.title, env!("CARGO_PKG_VERSION"));
+    text += &aligned_table(header, rows);
+    for row in &results.runs {
+        let run = equations(&results.parameters, &row.parameters);
+        for warning in &row.warnings {
+            let _ = writeln!(text, "{} with {run}: {}", warning.heading(), warning.message);
+        }
+    }
+    if shown < entries.len() {
+        let _ = writeln!(text, "  and {} more entries in {CSV}", entries.len() - shown);
+    }
+    let _ = writeln!(
+        text,
+        "\n{}{}\nResults in {}: {CSV}, results.json",
+        counted(results.runs.len(), "run"),
+        match results.solved {
+            solved if solved == results.runs.len() => ", all solved".to_owned(),
+            1 => ", of which 1 was solved and the others follow from it".to_owned(),
+            solved => format!(", of which {solved} were solved and the others follow from them"),
+        },
+        folder.display(),
+    );
+    if series.files.iter().any(|file| file == PVD) {
+        let picture = folder.join(PVD);
+        let _ = writeln!(text, "To see the charges, open {} in ParaView", picture.display());
+    }
+    text
+}
