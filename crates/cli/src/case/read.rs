@@ -286,7 +286,8 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     if needs_mesh && mesh.is_none() {
         return None;
     }
-    let directory = base.join(directory);
+    // Without the "." of resolved cases, whose folder is that of the results.
+    let directory = base.join(directory).components().collect();
     Some(Case {
         title,
         mesh: mesh.map(|file| file.value),

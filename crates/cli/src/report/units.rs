@@ -67,6 +67,22 @@ pub(crate) fn significant(value: f64) -> String {
     }
 }
 
+/// How the numbers of a column are written: all to the digit that the largest of them has as its
+/// last of [`DIGITS`] + 1 and `more`; plain where these are short.
+pub(crate) fn column(largest: f64, more: usize) -> impl Fn(f64) -> String {
+    let is_plain = largest == 0.0 || (1e-4..1e7).contains(&largest);
+    let digits = if is_plain { decimals(largest) } else { DIGITS } + more;
+    move |value| {
+        let text =
+            if is_plain { format!("{value:.digits$}") } else { format!("{value:.digits$e}") };
+        // A negative number that is rounded to 0.
+        match text.strip_prefix('-') {
+            Some(zero) if zero.bytes().all(|b| b == b'0' || b == b'.') => zero.to_owned(),
+            _ => text,
+        }
+    }
+}
+
 /// A value with its error bar, "73.5098 +- 0.0007", to the digit that the bar is in.
 pub(crate) fn with_bar(value: f64, bar: Option<f64>) -> String {
     let bar = bar.filter(|bar| *bar > 0.0 && bar.is_finite());
@@ -88,7 +104,7 @@ pub(crate) fn with_bar(value: f64, bar: Option<f64>) -> String {
 }
 
 /// Decimals that give `size` [`DIGITS`] + 1 significant digits.
-pub(crate) fn decimals(size: f64) -> usize {
+fn decimals(size: f64) -> usize {
     if size == 0.0 || !size.is_finite() {
         return DIGITS;
     }
@@ -131,6 +147,22 @@ mod tests {
         }
         for bar in [None, Some(0.0), Some(f64::NAN)] {
             assert_eq!(with_bar(73.509_812, bar), significant(73.509_812));
+        }
+    }
+
+    #[test]
+    fn columns_end_at_the_digit_of_their_largest_number() {
+        for (largest, more, value, text) in [
+            (73.509_812, 0, 73.509_812, "73.5098"),
+            (73.509_812, 1, -0.5, "-0.50000"),
+            (73.509_812, 0, 5.380_27e-17, "0.0000"),
+            (73.509_812, 0, -5.380_27e-17, "0.0000"),
+            (5.380_27e-17, 0, 5.380_27e-17, "5.38027e-17"),
+            (5.380_27e-17, 0, -1e-18, "-1.00000e-18"),
+            (2e9, 0, 1.5e9, "1.50000e9"),
+            (0.0, 0, -0.0, "0.00000"),
+        ] {
+            assert_eq!(column(largest, more)(value), text, "{largest} {value}");
         }
     }
 

@@ -18,14 +18,14 @@ use mesh::Mesh;
 use mesh::files::{Cause, Error, FormatError, Reading, in_file};
 use mesh::gmsh::Place as Where;
 use mesh::mirror::Plane;
-use mesh::outlines::Polygon;
+use mesh::outlines::{Polygon, bounds};
 use mesh::prisms::{self, OUTSIDE, Point, Prism};
 
 use crate::description::Description;
 use crate::reduction::Reduction;
 use crate::roles::{self, Role, Roles};
 use crate::units::LengthUnit;
-use scene::{Claim, Place, Scene};
+use scene::{Claim, Metal, Place, Scene};
 
 /// Images of metal in so many layers at most: each layer sees others by images of its own, and what
 /// these cost grows as the square of their number.
@@ -175,7 +175,7 @@ impl Model {
         let first_medium = 1 + scene.nets.len() as u32;
         let is_net = |label: u32| label != OUTSIDE && label < first_medium;
         let prisms::Surface { mut mesh, sides } =
-            prisms::surface(&prisms, is_net).map_err(|fault| meeting(&layout, &scene, fault))?;
+            prisms::surface(&prisms, is_net).map_err(|fault| no_surface(&layout, &scene, fault))?;
         // The ground plane is there without faces in it.
         let is_above = |t: usize| {
             mesh.corners(t).iter().any(|x| scene.ground.is_none_or(|ground| x[UP] > ground))
@@ -393,11 +393,51 @@ fn prisms(
     (media, prisms)
 }
 
+/// The error of shapes that no surface can be made of.
+fn no_surface(layout: &Layout, scene: &Scene, fault: prisms::Fault) -> Error {
+    let unit = layout.unit.map_or("", LengthUnit::name);
+    match fault {
+        prisms::Fault::Meeting { prisms, .. } => meeting(layout, scene, prisms),
+        prisms::Fault::Coordinate { prism, value, why } => {
+            let value = value * layout.grid;
+            let Some(metal) = scene.metals.get(prism) else {
+                let at = layout.dielectrics.first().map_or(layout.shapes[0].at, |first| first.at);
+                let message = format!(
+                    "the body of a dielectric has a coordinate of {value:e} {unit}, which is {why}: look at the heights and thicknesses \
+                     of dielectrics, and at how far the domain goes"
+                );
+                return layout.error(at, message);
+            };
+            let shape = &layout.shapes[metal.shape];
+            let message = format!(
+                "this shape of net \"{}\" on {} has a coordinate of {value:e} {unit}, which is {why}: look at its corners, and at the \
+                 heights of its layer",
+                scene.nets[metal.net].name, shape.layer
+            );
+            layout.error(shape.at, message)
+        }
+        prisms::Fault::Crossings { at: [x, y] } => {
+            let is_there = |metal: &&Metal| {
+                let ring = layout.shapes[metal.shape].polygon.first();
+                let [low, high] = bounds(ring.into_iter().flatten());
+                (low[0]..=high[0]).contains(&x) && (low[1]..=high[1]).contains(&y)
+            };
+            let there = scene.metals.iter().rfind(is_there);
+            let shape = &layout.shapes[there.map_or(0, |metal| metal.shape)];
+            let message = format!(
+                "outlines cross too often, or at too small an angle, around ({:e}, {:e}) {unit}, as that of this shape on {} does: move \
+                 its corners by a step of the grid, or leave out what other shapes cover",
+                x * layout.grid,
+                y * layout.grid,
+                shape.layer
+            );
+            layout.error(shape.at, message)
+        }
+    }
+}
+
 /// The error of two nets that touch, at the later shape.
-fn meeting(layout: &Layout, scene: &Scene, fault: prisms::Fault) -> Error {
-    let prisms::Fault::Meeting { prisms, .. } = fault else {
-        return layout.error(layout.shapes[0].at, fault.to_string());
-    };
+fn meeting(layout: &Layout, scene: &Scene, prisms: [usize; 2]) -> Error {
     let [a, b] = prisms.map(|k| scene.metals[k.min(scene.metals.len() - 1)]);
     let (former, later) = if a.shape < b.shape { (a, b) } else { (b, a) };
     let [of_former, of_later] = [former, later].map(|metal| &layout.shapes[metal.shape]);
@@ -411,4 +451,65 @@ fn meeting(layout: &Layout, scene: &Scene, fault: prisms::Fault) -> Error {
         of_former.at.place
     );
     layout.error(of_later.at, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prisms::Fault;
+
+    /// A layout of one box of a net in a layer, with a film.
+    fn one_box() -> Layout {
+        let at = |line| At { file: 0, place: Where::Line(line) };
+        let named = |name: &str, line| (name.to_owned(), at(line));
+        let (name, place) = named("m1", 3);
+        let metals = vec![Named { name, at: place, is: [1000.0, 1400.0] }];
+        let (name, place) = named("a", 4);
+        let conductors = vec![Named { name, at: place, is: Owner::Net("A".to_owned()) }];
+        let (name, place) = named("oxide", 5);
+        let is =
+            Dielectric { wraps: None, permittivity: 4.0, extent: Extent::Heights([0.0, 2000.0]) };
+        let dielectrics = vec![Named { name, at: place, is }];
+        let polygon = vec![vec![[0.0, 0.0], [5000.0, 0.0], [5000.0, 5000.0], [0.0, 5000.0]]];
+        let (conductor, layer) = ("a".to_owned(), "m1".to_owned());
+        Layout {
+            files: vec![PathBuf::from("bar.pex25d")],
+            unit: Some(LengthUnit::Micrometre),
+            grid: 0.001,
+            background: 1.0,
+            metals,
+            conductors,
+            dielectrics,
+            shapes: vec![Shape { conductor, layer, polygon, at: at(6) }],
+            ..Layout::default()
+        }
+    }
+
+    #[test]
+    fn shapes_without_a_surface_are_told_with_their_place_and_what_to_do() {
+        let layout = one_box();
+        let scene = Scene::new(&layout).unwrap();
+        let told = |fault| no_surface(&layout, &scene, fault).to_string();
+        let coordinate = |prism| Fault::Coordinate { prism, value: 1e64, why: "too large" };
+        for (fault, words) in [
+            (
+                coordinate(0),
+                "line 6: this shape of net \"A\" on m1 has a coordinate of 1e61 um, which is too large: look at its corners, \
+                 and at the heights of its layer",
+            ),
+            (
+                coordinate(1),
+                "line 5: the body of a dielectric has a coordinate of 1e61 um, which is too large: look at the heights and \
+                 thicknesses of dielectrics, and at how far the domain goes",
+            ),
+            (
+                Fault::Crossings { at: [2000.0, 1000.0] },
+                "line 6: outlines cross too often, or at too small an angle, around (2e0, 1e0) um, as that of this shape on m1 \
+                 does: move its corners by a step of the grid, or leave out what other shapes cover",
+            ),
+        ] {
+            let message = told(fault);
+            assert!(message.ends_with(words), "{message}");
+        }
+    }
 }

@@ -22,12 +22,19 @@ type Line = [Point; 2];
 
 /// The pieces of lines, each once.
 pub(super) fn cut(lines: impl Iterator<Item = Line>) -> Result<Vec<Line>, Fault> {
+    cut_within(PASSES, lines)
+}
+
+/// The same in so many passes at most.
+fn cut_within(passes: usize, lines: impl Iterator<Item = Line>) -> Result<Vec<Line>, Fault> {
     let mut lines = unique(lines);
-    for _ in 0..PASSES {
+    let mut last = [0.0; 2];
+    for _ in 0..passes {
         let mut cuts = cuts(&lines);
         if cuts.is_empty() {
             return Ok(lines);
         }
+        last = cuts[0].1;
         // Found in no order.
         let along = |k: u32, at: Point| {
             let [a, b] = lines[k as usize];
@@ -50,7 +57,7 @@ pub(super) fn cut(lines: impl Iterator<Item = Line>) -> Result<Vec<Line>, Fault>
         }
         lines = unique(pieces.into_iter());
     }
-    Err(Fault::Outline)
+    Err(Fault::Crossings { at: last })
 }
 
 fn order(a: &Point, b: &Point) -> Ordering {
@@ -187,6 +194,16 @@ mod tests {
         };
         let pieces = cut((0..60).map(line)).unwrap();
         assert!(pieces.len() > 1000 && is_apart(&pieces), "{}", pieces.len());
+    }
+
+    #[test]
+    fn crossings_that_do_not_settle_are_told_with_a_place() {
+        let cross = [[[0.0, 0.0], [4.0, 2.0]], [[0.0, 2.0], [4.0, 0.0]]];
+        assert_eq!(cut_within(2, cross.into_iter()).map(|pieces| pieces.len()), Ok(4));
+        let fault = cut_within(1, cross.into_iter()).unwrap_err();
+        assert_eq!(fault, Fault::Crossings { at: [2.0, 1.0] });
+        let message = "outlines cross too often, or at too small an angle, around [2.0, 1.0]";
+        assert_eq!(fault.to_string(), message);
     }
 
     #[test]

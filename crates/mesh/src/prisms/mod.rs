@@ -65,9 +65,22 @@ pub enum Fault {
         /// Where.
         at: [f64; 3],
     },
-    /// Coordinates that cannot be computed with.
-    #[error("the outlines have coordinates that cannot be computed with")]
-    Outline,
+    /// A coordinate that is no number, or one too large or too small for triangulations.
+    #[error("prism {prism} has a coordinate of {value:e}, which is {why}")]
+    Coordinate {
+        /// Whose it is.
+        prism: usize,
+        /// What it is.
+        value: f64,
+        /// What is wrong with it, in words.
+        why: &'static str,
+    },
+    /// Outlines that cross at angles so small, or so often, that rounded crossings make new ones.
+    #[error("outlines cross too often, or at too small an angle, around {at:?}")]
+    Crossings {
+        /// One of the crossings.
+        at: Point,
+    },
 }
 
 /// The surface of prisms.
@@ -80,12 +93,41 @@ pub struct Surface {
     pub sides: Vec<[u32; 2]>,
 }
 
+/// Coordinates other than 0 that can be triangulated: those of `spade`.
+const COORDINATES: std::ops::RangeInclusive<f64> =
+    spade::MIN_ALLOWED_VALUE..=spade::MAX_ALLOWED_VALUE;
+
+/// Whether a coordinate can be triangulated.
+fn is_usable(value: f64) -> bool {
+    value == 0.0 || COORDINATES.contains(&value.abs())
+}
+
+/// What is wrong with a coordinate.
+fn amiss(value: f64) -> &'static str {
+    match value.abs() {
+        size if !size.is_finite() => "no finite number",
+        size if size > *COORDINATES.end() => "too large",
+        _ => "too small, and not 0",
+    }
+}
+
+fn check_coordinates(prisms: &[Prism]) -> Result<(), Fault> {
+    for (k, prism) in prisms.iter().enumerate() {
+        let mut all = prism.rings.iter().flatten().flatten().chain(&prism.heights);
+        if let Some(&value) = all.find(|value| !is_usable(**value)) {
+            return Err(Fault::Coordinate { prism: k, value, why: amiss(value) });
+        }
+    }
+    Ok(())
+}
+
 /// Makes the surface on which labels change. Labels that `is_body` holds for are bodies, which must
 /// come before all others and must not touch each other.
 ///
 /// # Errors
 /// [`Fault`].
 pub fn surface(prisms: &[Prism], is_body: impl Fn(u32) -> bool) -> Result<Surface, Fault> {
+    check_coordinates(prisms)?;
     let mut heights: Vec<f64> = prisms.iter().flat_map(|prism| prism.heights).collect();
     heights.sort_by(f64::total_cmp);
     heights.dedup();
@@ -253,7 +295,8 @@ impl<F: Fn(u32) -> bool> Builder<'_, F> {
         let mut plan = DelaunayTriangulation::<Point2<f64>>::new();
         let mut places = Vec::with_capacity(corners.len());
         for ([s, z], [x, y]) in corners {
-            let vertex = plan.insert(Point2::new(s, z)).map_err(|_| Fault::Outline)?;
+            let vertex = plan.insert(Point2::new(s, z));
+            let vertex = vertex.map_err(|_| Fault::Crossings { at: [x, y] })?;
             if vertex.index() == places.len() {
                 places.push([x, y, z]);
             }
@@ -369,9 +412,24 @@ mod tests {
     }
 
     #[test]
-    fn outlines_without_numbers_are_refused() {
-        let mut prism = block([0.0; 3], [1.0; 3], 0);
-        prism.rings[0][0] = [f64::NAN, 0.0];
-        assert_eq!(surface(&[prism], |_| true).map(drop), Err(Fault::Outline));
+    fn coordinates_that_cannot_be_triangulated_are_refused_with_their_reason() {
+        for (value, reason) in [
+            (f64::NAN, "no finite number"),
+            (f64::NEG_INFINITY, "no finite number"),
+            (-1e61, "too large"),
+            (1e-50, "too small, and not 0"),
+        ] {
+            let good = block([2.0; 3], [3.0; 3], 0);
+            let mut outline = block([0.0; 3], [1.0; 3], 0);
+            outline.rings[0][0] = [value, 0.0];
+            let mut height = block([0.0; 3], [1.0; 3], 0);
+            height.heights[1] = value;
+            for prism in [outline, height] {
+                let fault = surface(&[good.clone(), prism], |_| true).unwrap_err();
+                let message = fault.to_string();
+                let expected = format!("prism 1 has a coordinate of {value:e}, which is {reason}");
+                assert_eq!(message, expected);
+            }
+        }
     }
 }

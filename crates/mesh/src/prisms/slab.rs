@@ -54,11 +54,13 @@ impl Plan {
         // All of them before any line, for the same reason.
         for [a, b] in cut(lines)? {
             let [from, to] = [a, b].map(|[x, y]| cdt.insert(Point2::new(x, y)));
-            ends.push([from.map_err(|_| Fault::Outline)?, to.map_err(|_| Fault::Outline)?]);
+            let at = |at: Point| move |_| Fault::Crossings { at };
+            ends.push([from.map_err(at(a))?, to.map_err(at(b))?]);
         }
         for [from, to] in ends {
             if cdt.try_add_constraint(from, to).is_empty() {
-                return Err(Fault::Outline);
+                let at = cdt.vertex(from).position();
+                return Err(Fault::Crossings { at: [at.x, at.y] });
             }
         }
         let sorted = [0, 1].map(|k| {

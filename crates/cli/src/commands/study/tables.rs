@@ -10,7 +10,7 @@ use crate::case::Case;
 use crate::report::results::Series;
 use crate::report::text::csv_quoted;
 use crate::report::text_table::narrow_tables;
-use crate::report::units::{self, decimals, prefix};
+use crate::report::units::{self, column, prefix};
 
 /// Tables are no wider than this.
 const WIDTH: usize = 79;
@@ -49,8 +49,8 @@ fn table(results: &Results, unit: &str) -> String {
     let largest = values.fold(0.0_f64, |m, v| m.max(v.abs()));
     let si = ["F", "V", "C", "N"].contains(&unit);
     let scale = if si { prefix(largest) } else { prefix(1.0) };
-    let digits = decimals(largest / scale.factor) + 1;
-    let number = |value: f64| format!("{:.digits$}", value / scale.factor);
+    let written = column(largest / scale.factor, 1);
+    let number = |value: f64| written(value / scale.factor);
     let mut header = vec![format!("{}{unit}", scale.symbol)];
     header.extend(entries.iter().map(|entry| entry.name.clone()));
     let row = |name: String, cell: &dyn Fn(&Entry) -> String| -> Vec<String> {

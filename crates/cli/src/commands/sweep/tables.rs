@@ -11,7 +11,7 @@ use super::runs::{Parameter, Runs, equations, picture};
 use crate::report::results::Series;
 use crate::report::text::csv_quoted;
 use crate::report::text_table::aligned_table;
-use crate::report::units::{counted, decimals, prefix, significant};
+use crate::report::units::{column, counted, prefix, significant};
 
 pub(super) const CSV: &str = "sweep.csv";
 pub(super) const PVD: &str = "sweep.pvd";
@@ -96,7 +96,7 @@ pub(super) fn text(series: &Series<Results>, folder: &Path) -> String {
     let all = results.runs.iter().flat_map(|row| row.maxwell_farad.iter().flatten());
     let largest = all.fold(0.0_f64, |largest, value| largest.max(value.abs()));
     let scale = prefix(largest);
-    let digits = decimals(largest / scale.factor);
+    let number = column(largest / scale.factor, 0);
     let mut header = results.parameters.clone();
     header.extend(entries[..shown].iter().map(|(name, ..)| format!("{name} / {}F", scale.symbol)));
     header.extend(results.quantities.iter().cloned());
@@ -105,7 +105,7 @@ pub(super) fn text(series: &Series<Results>, folder: &Path) -> String {
         cells.extend(
             entries[..shown]
                 .iter()
-                .map(|(_, i, j)| format!("{:.digits$}", row.maxwell_farad[*i][*j] / scale.factor)),
+                .map(|(_, i, j)| number(row.maxwell_farad[*i][*j] / scale.factor)),
         );
         cells.extend(row.quantities.iter().map(|value| significant(*value)));
         cells

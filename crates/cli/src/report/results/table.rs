@@ -8,7 +8,7 @@ use farad::{Derivative, Matrices, Parameter, Reduced, Solvation};
 use super::json::Timings;
 use super::{Document, Run, reason_name, surface};
 use crate::report::text_table::aligned_table;
-use crate::report::units::{self, decimals, prefix, significant, with_bar};
+use crate::report::units::{self, column, prefix, significant, with_bar};
 use crate::report::warnings;
 
 /// A matrix of more conductors is left to the files.
@@ -179,13 +179,25 @@ fn table(
     bars: Option<&[Vec<f64>]>,
     factor: f64,
 ) -> String {
-    let decimals = decimals(largest(values) / factor);
+    table_of_size((names, columns), unit, values, bars, factor, largest(values))
+}
+
+/// The same to the digits of numbers as large as `size`, of this matrix or of those with it.
+fn table_of_size(
+    (names, columns): (&[String], &[String]),
+    unit: &str,
+    values: &[Vec<f64>],
+    bars: Option<&[Vec<f64>]>,
+    factor: f64,
+    size: f64,
+) -> String {
+    let number = column(size / factor, 0);
     let bars = bars.filter(|_| names.len() <= LARGEST_WITH_BARS);
     let cell = |i: usize, j: usize| match bars {
         Some(bars) if !bars[i][j].is_nan() => {
             with_bar(values[i][j] / factor, Some(bars[i][j] / factor))
         }
-        _ => format!("{:.decimals$}", values[i][j] / factor),
+        _ => number(values[i][j] / factor),
     };
     let cells = |i: usize| (0..columns.len()).map(move |j| cell(i, j));
     let row = |i: usize| std::iter::once(names[i].clone()).chain(cells(i)).collect();
@@ -247,7 +259,9 @@ fn sensitivity(run: &Run<'_>, matrices: &Matrices, found: &Derivative) -> String
         let scale = prefix(largest_of_all);
         let along = if axis.is_empty() { String::new() } else { format!(" along {axis}") };
         let heading = format!("{}{unit}{along}", scale.symbol);
-        text += &table((&names[..], &names[..]), &heading, matrix, None, scale.factor);
+        let of = (&names[..], &names[..]);
+        // What vanishes along one axis is noise next to what does not along another.
+        text += &table_of_size(of, &heading, matrix, None, scale.factor, largest_of_all);
     }
     if let Some(parts) = super::participation(found, &matrices.maxwell_farad)
         && names.len() <= LARGEST_SHOWN

@@ -3,15 +3,20 @@
 use std::collections::HashMap;
 
 use fmm::samples::Random;
-use fmm::{Potentials, direct};
+use fmm::{Densities, Kernel, Potentials, direct};
 
 use super::Input;
 use super::options::Args;
+use crate::machine;
 use crate::machine::ranks::Ranks;
 use crate::terminal::exit::Failure;
+use crate::terminal::interrupt;
 
 /// Fixed, so that a repeated run measures the same targets.
 const SAMPLE_SEED: u64 = 0x5eed;
+
+/// Pairs that direct sums take between two looks for a signal: a fraction of a second.
+const AT_ONCE: usize = 100_000_000;
 
 /// How good sums are: relative L2 errors at random targets, against direct sums in double
 /// precision, of the worst density.
@@ -40,13 +45,10 @@ impl Errors {
         let places = ranks.gather(&places)?.concat();
         let mut exact = vec![0.0; input.count * places.len()];
         let mut exact_gradient = vec![0.0; if args.gradient { 3 * exact.len() } else { 0 }];
-        let mut outputs = Potentials {
-            potential: Some(&mut exact),
-            gradient: args.gradient.then_some(&mut exact_gradient[..]),
-        };
-        let kernel = fmm::Kernel::Yukawa { kappa: args.kappa };
-        let summed = direct::sum(kernel, input.sources, &places, input.densities, &mut outputs);
-        ranks.agree(summed.map_err(Failure::from))?;
+        let kernel = Kernel::Yukawa { kappa: args.kappa };
+        let outputs = (&mut exact[..], &mut exact_gradient[..]);
+        let summed = direct_sums(kernel, input, &places, outputs, AT_ONCE, interrupt::check);
+        ranks.agree(summed)?;
         ranks.sum(&mut exact)?;
         ranks.sum(&mut exact_gradient)?;
 
@@ -70,6 +72,42 @@ impl Errors {
             not_finite: not_finite[0] as usize,
         })
     }
+}
+
+/// Direct sums of each density at so many targets, by parts of so many pairs about, with a
+/// `check` before each; no gradients where there is no place for them.
+fn direct_sums(
+    kernel: Kernel,
+    input: &Input<'_>,
+    targets: &[[f64; 3]],
+    (potential, gradient): (&mut [f64], &mut [f64]),
+    at_once: usize,
+    mut check: impl FnMut() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (n, m, with_gradient) = (input.sources.len(), targets.len(), !gradient.is_empty());
+    // A target for each thread at least.
+    let some = (at_once / n.max(1)).max(machine::threads());
+    for density in 0..input.count {
+        for begin in (0..m).step_by(some) {
+            check()?;
+            let targets = &targets[begin..m.min(begin + some)];
+            let own = |width: usize| {
+                let begin = width * (density * m + begin);
+                begin..begin + width * targets.len()
+            };
+            let Densities { charges, dipoles } = input.densities;
+            let densities = Densities {
+                charges: charges.map(|all| &all[density * n..][..n]),
+                dipoles: dipoles.map(|all| &all[3 * density * n..][..3 * n]),
+            };
+            let mut sums = Potentials {
+                potential: Some(&mut potential[own(1)]),
+                gradient: with_gradient.then(|| &mut gradient[own(3)]),
+            };
+            direct::sum(kernel, input.sources, targets, densities, &mut sums)?;
+        }
+    }
+    Ok(())
 }
 
 /// Distinct indices below `count`: `samples` random ones, or all. The first of a shuffle, of which
@@ -111,6 +149,8 @@ fn relative_l2(values: &[f64], exact: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::fmm::sum::Mode;
+    use crate::terminal::exit::Exit;
 
     #[test]
     fn samples_are_distinct_and_repeatable() {
@@ -125,6 +165,44 @@ mod tests {
         let mut all: Vec<usize> = (0..count).collect();
         (0..1000).for_each(|place| all.swap(place, place + random.below(count - place)));
         assert_eq!(sample(count, 1000), all[..1000]);
+    }
+
+    #[test]
+    fn direct_sums_look_for_signals_between_parts_that_are_those_of_the_whole() {
+        let mut random = Random::new(5);
+        let (n, m, k) = (60, 41, 2);
+        let mut some =
+            |count: usize| -> Vec<f64> { (0..count).map(|_| random.uniform()).collect() };
+        let (sources, targets) = (some(3 * n), some(3 * m));
+        let (charges, dipoles) = (some(k * n), some(3 * k * n));
+        let (sources, targets) = (sources.as_chunks().0, targets.as_chunks().0);
+        let densities = Densities { charges: Some(&charges), dipoles: Some(&dipoles) };
+        let kernel = Kernel::Yukawa { kappa: 0.7 };
+        let (mut potential, mut gradient) = (vec![0.0; k * m], vec![0.0; 3 * k * m]);
+        let mut sums =
+            Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) };
+        direct::sum(kernel, sources, targets, densities, &mut sums).unwrap();
+        let (count, mode) = (k, Mode::Fmm);
+        let input = Input { sources, targets: Some(targets), densities, count, mode };
+        let (mut parts, mut slopes) = (vec![0.0; k * m], vec![0.0; 3 * k * m]);
+        let mut looks = 0;
+        let look = || {
+            looks += 1;
+            Ok(())
+        };
+        let outputs = (&mut parts[..], &mut slopes[..]);
+        direct_sums(kernel, &input, targets, outputs, 1, look).unwrap();
+        assert_eq!((parts, slopes), (potential, gradient));
+        assert_eq!(looks, k * m.div_ceil(machine::threads()));
+        // The first signal ends them.
+        let mut left = 2;
+        let stop = || {
+            left -= 1;
+            if left > 0 { Ok(()) } else { Err(Failure::interrupted()) }
+        };
+        let outputs = (&mut vec![0.0; k * m][..], &mut [][..]);
+        let failure = direct_sums(kernel, &input, targets, outputs, 1, stop).unwrap_err();
+        assert_eq!((failure.exit, left), (Exit::Interrupted, 0));
     }
 
     #[test]
