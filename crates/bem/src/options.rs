@@ -152,8 +152,8 @@ pub trait Progress: Sync {
 ///
 /// Equations are known by a number, which the same problem has whenever it is solved. What
 /// [`known`](Self::known) gives is where iterations start: it may be of any quality, since
-/// residuals are always taken anew. With [`SolveOptions::ranks`] the first rank's is asked, and each
-/// that has one keeps whole answers. Dense solves keep nothing.
+/// residuals are always taken anew. With [`SolveOptions::ranks`] the first rank's is asked, and
+/// each that has one keeps whole answers. Dense solves keep nothing.
 pub trait Keeper: Sync {
     /// The answer to these equations that was kept last.
     fn known(&self, equations: u64) -> Option<Vec<f64>>;

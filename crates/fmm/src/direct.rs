@@ -13,7 +13,8 @@ use crate::{Densities, Error, Kernel, Potentials};
 /// nothing.
 ///
 /// # Errors
-/// [`Error::Length`] when an array does not fit, [`Error::Option`] for a kappa below 0 or not finite.
+/// [`Error::Length`] when an array does not fit, [`Error::Option`] for a kappa below 0 or not
+/// finite.
 pub fn sum(
     kernel: Kernel,
     sources: &[[f64; 3]],

@@ -51,8 +51,8 @@ impl Kernel {
     }
 }
 
-/// kappa times the extent of the points at most: numbers of single precision then hold what screening
-/// makes of any distance.
+/// kappa times the extent of the points at most: numbers of single precision then hold what
+/// screening makes of any distance.
 const MOST_SCREENED: f64 = 1e9;
 
 /// How the sum is done.

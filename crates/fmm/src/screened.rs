@@ -33,8 +33,8 @@ pub(crate) const HALF_DIAGONAL: f64 = 0.866_025_403_784_438_6;
 /// of a unit charge is below 1e-80.
 pub(crate) const DEAF: f64 = 700.0;
 
-/// kappa times the root's side is no larger: more than [`Kernel::check_extent`] lets through, and of
-/// no pair of points.
+/// kappa times the root's side is no larger: more than [`Kernel::check_extent`] lets through, and
+/// of no pair of points.
 pub(crate) const LARGEST: f64 = 1e10;
 
 /// How strongly a sum is screened.

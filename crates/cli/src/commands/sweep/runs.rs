@@ -114,7 +114,8 @@ impl<'a> Runs<'a> {
         is_one_medium && !of.polarisability && of.reductions.is_empty()
     }
 
-    /// The case of one run: its permittivities, and the atoms of molecules where their surfaces are.
+    /// The case of one run: its permittivities, and the atoms of molecules where their surfaces
+    /// are.
     pub(super) fn case(&self, run: usize) -> Case {
         let mut case = self.case.clone();
         for (sweep, value) in self.choice(run) {
