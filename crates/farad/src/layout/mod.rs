@@ -396,21 +396,26 @@ fn prisms(
 /// The error of shapes that no surface can be made of.
 fn no_surface(layout: &Layout, scene: &Scene, fault: prisms::Fault) -> Error {
     let unit = layout.unit.map_or("", LengthUnit::name);
+    // A coordinate in the file's unit.
+    let told = |steps: f64| match steps * layout.grid {
+        x if x == 0.0 || (1e-3..1e6).contains(&x.abs()) => format!("{}", (1e6 * x).round() / 1e6),
+        x => format!("{x:.3e}"),
+    };
     match fault {
         prisms::Fault::Meeting { prisms, .. } => meeting(layout, scene, prisms),
         prisms::Fault::Coordinate { prism, value, why } => {
-            let value = value * layout.grid;
+            let value = told(value);
             let Some(metal) = scene.metals.get(prism) else {
                 let at = layout.dielectrics.first().map_or(layout.shapes[0].at, |first| first.at);
                 let message = format!(
-                    "the body of a dielectric has a coordinate of {value:e} {unit}, which is {why}: look at the heights and thicknesses \
+                    "the body of a dielectric has a coordinate of {value} {unit}, which is {why}: look at the heights and thicknesses \
                      of dielectrics, and at how far the domain goes"
                 );
                 return layout.error(at, message);
             };
             let shape = &layout.shapes[metal.shape];
             let message = format!(
-                "this shape of net \"{}\" on {} has a coordinate of {value:e} {unit}, which is {why}: look at its corners, and at the \
+                "this shape of net \"{}\" on {} has a coordinate of {value} {unit}, which is {why}: look at its corners, and at the \
                  heights of its layer",
                 scene.nets[metal.net].name, shape.layer
             );
@@ -425,10 +430,10 @@ fn no_surface(layout: &Layout, scene: &Scene, fault: prisms::Fault) -> Error {
             let there = scene.metals.iter().rfind(is_there);
             let shape = &layout.shapes[there.map_or(0, |metal| metal.shape)];
             let message = format!(
-                "outlines cross too often, or at too small an angle, around ({:e}, {:e}) {unit}, as that of this shape on {} does: move \
+                "outlines cross too often, or at too small an angle, around ({}, {}) {unit}, as that of this shape on {} does: move \
                  its corners by a step of the grid, or leave out what other shapes cover",
-                x * layout.grid,
-                y * layout.grid,
+                told(x),
+                told(y),
                 shape.layer
             );
             layout.error(shape.at, message)
@@ -494,17 +499,17 @@ mod tests {
         for (fault, words) in [
             (
                 coordinate(0),
-                "line 6: this shape of net \"A\" on m1 has a coordinate of 1e61 um, which is too large: look at its corners, \
+                "line 6: this shape of net \"A\" on m1 has a coordinate of 1.000e61 um, which is too large: look at its corners, \
                  and at the heights of its layer",
             ),
             (
                 coordinate(1),
-                "line 5: the body of a dielectric has a coordinate of 1e61 um, which is too large: look at the heights and \
+                "line 5: the body of a dielectric has a coordinate of 1.000e61 um, which is too large: look at the heights and \
                  thicknesses of dielectrics, and at how far the domain goes",
             ),
             (
                 Fault::Crossings { at: [2000.0, 1000.0] },
-                "line 6: outlines cross too often, or at too small an angle, around (2e0, 1e0) um, as that of this shape on m1 \
+                "line 6: outlines cross too often, or at too small an angle, around (2, 1) um, as that of this shape on m1 \
                  does: move its corners by a step of the grid, or leave out what other shapes cover",
             ),
         ] {
