@@ -65,7 +65,8 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     ranks.conclude(|| args.resuming.check(ranks))?;
     let runs = ranks.agree(Runs::of(&case))?;
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("sweep"));
-    let folder = open(ranks, &path, &runs, args)?;
+    // Until the end: what is kept of a run that fails is in it.
+    let mut folder = open(ranks, &path, &runs, args)?;
     let more = ("sweep", String::new());
     let kept = args.resuming.checkpoint(ranks, Some(&folder), &case, more, &output);
     let kept = ranks.agree(kept)?;
@@ -79,10 +80,10 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         started,
         is_alone: ranks.size() == 1,
     };
-    let found = solve_all(settings, own, folder);
+    let found = solve_all(settings, own, &mut folder);
     let found = ranks.agree(found.map_err(|failure| saved(kept.as_ref(), failure)))?;
-    let found = ranks.agree(share::collect(ranks, &runs, own, found))?;
-    ranks.conclude(|| finish(args, &runs, found, (&path, started), &output))
+    let found = ranks.agree(share::collect(ranks, &runs, own, found, &mut folder))?;
+    ranks.conclude(|| finish(args, &runs, found, (&path, folder), started, &output))
 }
 
 /// The folder for the files of all runs.
@@ -107,10 +108,11 @@ fn finish(
     args: &Args,
     runs: &Runs<'_>,
     found: Found,
-    (path, started): (&Path, Instant),
+    (path, mut folder): (&Path, Folder),
+    started: Instant,
     output: &Output,
 ) -> Result<(), Failure> {
-    let Found { rows, common, mut folder } = found;
+    let Found { rows, common } = found;
     let rows: Vec<Row> = rows.into_iter().flatten().collect();
     let has_failed =
         |(run, row): (usize, &Row)| warnings::failed(&row.warnings).then(|| runs.describe(run));

@@ -7,6 +7,7 @@ use super::runs::Runs;
 use super::solve::Found;
 use crate::machine::deal;
 use crate::machine::ranks::Ranks;
+use crate::report::results::Folder;
 use crate::terminal::exit::{Exit, Failure};
 
 /// The runs that are this rank's, of all in an order in which those of one geometry follow each
@@ -34,12 +35,14 @@ struct Message {
     staged: Vec<String>,
 }
 
-/// Brings what all ranks have found to the first. Collective.
+/// Brings what all ranks have found to the first, and the names of their files to its folder.
+/// Collective.
 pub(super) fn collect(
     ranks: &Ranks,
     runs: &Runs<'_>,
     own: &[usize],
     mut found: Found,
+    folder: &mut Folder,
 ) -> Result<Found, Failure> {
     if ranks.size() == 1 {
         return Ok(found);
@@ -48,7 +51,7 @@ pub(super) fn collect(
     let message = Message {
         rows: if ranks.is_first() { Vec::new() } else { rows.collect() },
         common: found.common.clone(),
-        staged: found.folder.staged().to_vec(),
+        staged: folder.staged().to_vec(),
     };
     let unread = |error| Failure::new(Exit::Io, format!("a message of a rank: {error}"));
     let message = serde_json::to_vec(&message).map_err(unread);
@@ -65,7 +68,7 @@ pub(super) fn collect(
         }
         found.common.solved += common.solved;
         found.common.prepared += common.prepared;
-        found.folder.add_staged(staged);
+        folder.add_staged(staged);
         for row in rows {
             let run = row.run;
             found.rows[run] = Some(row.into_row(runs.parameters(run)));

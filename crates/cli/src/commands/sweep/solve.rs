@@ -27,8 +27,6 @@ pub(super) struct Found {
     /// `None` for runs of other ranks.
     pub(super) rows: Vec<Option<Row>>,
     pub(super) common: Common,
-    /// With the files of the runs.
-    pub(super) folder: Folder,
 }
 
 /// How runs are solved.
@@ -48,10 +46,10 @@ pub(super) struct Settings<'a> {
 pub(super) fn solve_all(
     settings: Settings<'_>,
     own: &[usize],
-    mut folder: Folder,
+    folder: &mut Folder,
 ) -> Result<Found, Failure> {
     let Settings { runs, output, checkpoint, .. } = settings;
-    let kept = checkpoint.and_then(|checkpoint| kept::take(checkpoint, runs, &mut folder));
+    let kept = checkpoint.and_then(|checkpoint| kept::take(checkpoint, runs, folder));
     let (common, rows) = match kept {
         Some((common, rows)) => {
             let (count, of) = (rows.iter().flatten().count(), counted(runs.len(), "run"));
@@ -63,9 +61,9 @@ pub(super) fn solve_all(
     let mut is_own = vec![false; runs.len()];
     own.iter().for_each(|&run| is_own[run] = true);
     let prepared_before = common.prepared;
-    let found = Found { rows, common, folder };
+    let found = Found { rows, common };
     let (read, solver) = (HashMap::new(), Solver::default());
-    let mut solves = Solves { settings, is_own, read, solver, prepared_before, found };
+    let mut solves = Solves { settings, is_own, read, solver, prepared_before, folder, found };
     for (place, &run) in own.iter().enumerate() {
         if solves.found.rows[run].is_none() {
             interrupt::check()?;
@@ -88,6 +86,7 @@ struct Solves<'a> {
     solver: Solver,
     /// Set up by an earlier sweep that was cut short.
     prepared_before: usize,
+    folder: &'a mut Folder,
     found: Found,
 }
 
@@ -145,11 +144,11 @@ impl Solves<'_> {
                 false => solution.matrices_in(case.description.relative_permittivity),
             };
             let Some(matrices) = matrices else { break };
-            let staged = self.found.folder.staged().len();
+            let staged = self.folder.staged().len();
             let row = self.row(run, &case, &problem, &solution, matrices)?;
             if let Some(checkpoint) = checkpoint {
-                let folder = &self.found.folder;
-                kept::put_run(checkpoint, (run, &row), folder, &folder.staged()[staged..]);
+                let files = &self.folder.staged()[staged..];
+                kept::put_run(checkpoint, (run, &row), self.folder, files);
             }
             self.found.rows[run] = Some(row);
         }
@@ -179,7 +178,7 @@ impl Solves<'_> {
         matrices: Matrices,
     ) -> Result<Row, Failure> {
         let Settings { runs, solving, started, .. } = self.settings;
-        let folder = &mut self.found.folder;
+        let folder = &mut *self.folder;
         let surface = (case.vtk != VtkMode::None).then(|| picture(run + 1));
         if let Some(name) = &surface {
             let path = folder.path().to_owned();
