@@ -79,6 +79,8 @@ fn runs_that_fail_are_told_by_their_values() {
     let few = "[solver]\nmethod = \"fmm\"\nmax_iterations = 1\n";
     place.case("few.toml", "sphere.msh", &(moved("x", "0, 1") + few));
     place.farad("sweep few.toml").fails(4, &["the solver did not converge in the run with x = 0"]);
+    // The charges of the first run are there to go on from.
+    assert!(place.path("few.sweep/.farad-checkpoint/inputs").is_file());
     place
         .farad("study few.toml")
         .fails(4, &["the solver did not converge on the mesh of 72 triangles"]);
