@@ -86,3 +86,22 @@ fn what_is_wrong_is_told_with_its_place() {
         &["no conductor or dielectric \"bar_z1\"", "no layer 1", "no dielectric \"glass\""],
     );
 }
+
+/// Along y and z nothing changes by symmetry, but for noise: next to x it is 0.
+#[test]
+fn what_vanishes_is_written_as_zero() {
+    let place = Workplace::new("sensitivities_zero");
+    place.generate("two-spheres --elements 144", "two.msh");
+    place.case("two.toml", "two.msh", "[[sensitivity]]\nname = \"s\"\nshift = [\"right\"]\n");
+    let text = place.must("solve two.toml").stdout;
+    let along = |axis: &str| {
+        let rows = text.split(&format!("F/m along {axis}")).nth(1).unwrap().lines().skip(1).take(2);
+        let numbers = rows.flat_map(|row| row.split_whitespace().skip(1));
+        numbers.map(str::to_owned).collect::<Vec<String>>()
+    };
+    assert!(along("x").iter().all(|x| x.len() < 10 && x.bytes().any(|b| b > b'0')), "{text}");
+    for axis in ["y", "z"] {
+        let is_zero = |x: &String| x.len() < 10 && x.bytes().all(|b| b == b'0' || b == b'.');
+        assert!(along(axis).len() == 4 && along(axis).iter().all(is_zero), "{text}");
+    }
+}
