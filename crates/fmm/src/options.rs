@@ -44,7 +44,7 @@ impl Kernel {
         }
         Err(crate::Error::Option {
             option: "kernel",
-            value: format!("Yukawa with kappa = {kappa:e} over points {extent:e} apart"),
+            value: format!("Yukawa with kappa = {kappa:e} over points {extent:.2e} apart"),
             allowed: "kappa times the extent of the points is at most 1e9 (beyond, no point feels another); give both in \
                       the same unit of length",
         })
