@@ -71,7 +71,7 @@ HEADER = re.compile(r"^(\[+[^\]]+\]+)", re.MULTILINE)
 # Those of MPI's launchers, SLURM, containers, cargo, PDB2PQR and so on.
 OTHER_OPTIONS = set(
     """--bind-to --build-arg --cpu-bind --cpus-per-task --distribution --ff --gpus-per-task --host --features --hint --ignored --kill-on-bad-exit --locked
-    --manifest-path --mca --mpi --nocapture --nv --open --path --release --shm-size --test""".split()
+    --manifest-path --mca --mpi --nocapture --nv --open --path --release --shm-size --signal --test""".split()
 )
 # Tables of a stack file, which are not in a section of their own.
 STACK_TABLES = {"metal", "via"}
