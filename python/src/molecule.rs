@@ -11,9 +11,6 @@ use surface::{Cavities, Kind, Options, Resolution};
 use crate::error::Failure;
 use crate::problem::choice;
 
-/// Atoms that are named one by one.
-const NAMED: usize = 10;
-
 /// Choices for the surface of a molecule.
 #[derive(Clone, Debug, FromPyObject)]
 #[pyo3(from_item_all)]
@@ -75,17 +72,10 @@ pub(crate) fn surface(
     let atoms = atoms(path)?;
     let without = farad::atoms::uncovered(&atoms);
     if !without.is_empty() {
-        let named = without.iter().take(NAMED).map(|&index| {
-            let atom = &atoms[index];
-            format!("{} of {} {} on line {}", atom.name, atom.residue, atom.number, atom.line)
-        });
-        let named: Vec<String> = named.collect();
-        let more = without.len() - named.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         return Err(Failure::input(format!(
-            "{}: atoms of radius 0 lie in no other atom: {}{more}; give them radii, or leave them out",
+            "{}: atoms of radius 0 lie in no other atom: {}; give them radii, or leave them out",
             path.display(),
-            named.join(", ")
+            farad::atoms::named(without.iter().map(|&index| &atoms[index]))
         )));
     }
     let spheres = atoms.iter().map(|atom| (atom.position, atom.radius));

@@ -16,9 +16,6 @@ use crate::terminal::output::Output;
 const MAKE_PQR: &str = "a PQR file has a charge and a radius for each atom; PDB2PQR makes one: \
                         pdb2pqr --ff=PARSE protein.pdb protein.pqr";
 
-/// Atoms that are named one by one.
-const NAMED: usize = 10;
-
 /// Beginnings of lines of mmCIF files.
 const OF_MMCIF: [&[u8]; 3] = [b"data_", b"loop_", b"_atom_site"];
 
@@ -75,23 +72,11 @@ pub(crate) fn check_radii(path: &Path, atoms: &[pqr::Atom]) -> Result<(), Failur
         format!(
             "{}: {count} {have} radius 0 and {lie} in no other atom: {}",
             path.display(),
-            named(without.iter().map(|&index| &atoms[index]))
+            farad::atoms::named(without.iter().map(|&index| &atoms[index]))
         ),
         "give them radii, as pdb2pqr does with a force field, or leave them out; hydrogens of radius 0 inside the atoms that they are \
          bound to need none",
     ))
-}
-
-/// Atoms with their lines: "H1 of MOL 1 on line 3, ...", of many the first ones.
-pub(crate) fn named<'a>(mut atoms: impl Iterator<Item = &'a pqr::Atom>) -> String {
-    let one = |atom: &pqr::Atom| {
-        format!("{} of {} {} on line {}", atom.name, atom.residue, atom.number, atom.line)
-    };
-    let first: Vec<String> = atoms.by_ref().take(NAMED).map(one).collect();
-    match atoms.count() {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
-    }
 }
 
 /// The surface of atoms.

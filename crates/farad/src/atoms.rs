@@ -1,10 +1,25 @@
-//! Which atoms of PQR files lie in which, as spheres.
+//! Atoms of PQR files: what messages call them, and which lie in which, as spheres.
 
 use std::collections::HashMap;
 
 use mesh::vector::{dot, sub};
 
 use crate::pqr::Atom;
+
+/// Atoms that are named one by one.
+const NAMED: usize = 10;
+
+/// Atoms with their lines: "H1 of MOL 1 on line 3, ...", of many the first ones.
+pub fn named<'a>(mut atoms: impl Iterator<Item = &'a Atom>) -> String {
+    let one = |atom: &Atom| {
+        format!("{} of {} {} on line {}", atom.name, atom.residue, atom.number, atom.line)
+    };
+    let first: Vec<String> = atoms.by_ref().take(NAMED).map(one).collect();
+    match atoms.count() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
 
 /// Atoms of radius 0 that lie in no other one, by their indices: the surface of the others need not
 /// enclose them. Hydrogens of radius 0 lie in the atoms that they are bound to.

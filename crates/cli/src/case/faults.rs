@@ -11,7 +11,6 @@ use surface::Kind;
 use super::diagnostics::{Defect, MOST_SHOWN, Sort, nearest, quoted};
 use super::places::{Entry, Places};
 use super::{Case, Molecule, reduce};
-use crate::molecules;
 use crate::report::units;
 use crate::surfaces::fastcap_model;
 use crate::terminal::exit::{Exit, Failure};
@@ -166,7 +165,7 @@ impl Case {
                     let name = &self.description.dielectrics[of].name;
                     format!(
                         "\"{name}\" ({})",
-                        molecules::named(std::iter::once(&self.atoms[of][atom]))
+                        farad::atoms::named(std::iter::once(&self.atoms[of][atom]))
                     )
                 };
                 let message = format!(
