@@ -106,23 +106,10 @@ pub(super) struct Resuming {
 }
 
 impl Resuming {
-    /// What this run keeps in its folder, whose results follow from the case and from `more`.
-    /// Several ranks, which share cases, keep nothing.
+    /// What this run keeps in its folder, whose results follow from the case and from `more`. Of
+    /// several ranks the first, which has the folder, keeps what all find together, and `each` what
+    /// it finds for itself. Collective.
     pub(super) fn checkpoint(
-        self,
-        ranks: &Ranks,
-        folder: Option<&Folder>,
-        case: &Case,
-        more: (&str, String),
-        output: &Output,
-    ) -> Result<Option<Checkpoint>, Failure> {
-        let Some(folder) = folder.filter(|_| ranks.size() == 1) else { return Ok(None) };
-        folder.checkpoint(inputs(case, more)?, (self.resume, self.pause()), output)
-    }
-
-    /// The same for a solve that ranks share. The first, which has the folder, keeps what all of
-    /// them find together, and `each` those excitations that it solves for itself. Collective.
-    pub(super) fn checkpoint_among(
         self,
         (ranks, each): (&Ranks, bool),
         (path, folder): (&Path, Option<&Folder>),
@@ -144,18 +131,6 @@ impl Resuming {
 
     fn pause(self) -> Duration {
         Duration::from_secs_f64(self.checkpoint_interval)
-    }
-
-    /// Refuses to go on where several ranks share cases.
-    pub(super) fn check(self, ranks: &Ranks) -> Result<(), Failure> {
-        if !self.resume || ranks.size() == 1 {
-            return Ok(());
-        }
-        Err(Failure::with_help(
-            Exit::Usage,
-            "--resume of a study or sweep is for one process with one GPU or none: several keep nothing to go on from",
-            "leave it out, or leave out mpirun and --gpus",
-        ))
     }
 }
 

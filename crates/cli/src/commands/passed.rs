@@ -38,7 +38,7 @@ impl<'a> Meshes<'a> {
             output.note(&format!("{}, as found before", told(&mesh.level)));
         }
         if let Some(kept) = kept {
-            kept.begin(passed.len(), passed.len());
+            kept.begin(passed.len(), |part| part < passed.len());
         }
         let way = Self { kept, output, passed: passed.len() };
         (passed, way)
@@ -69,7 +69,7 @@ impl Way for Meshes<'_> {
         kept.put(&mesh_name(self.passed), &sent, &numbers);
         self.passed += 1;
         // The charges on the mesh itself are where the next run begins.
-        kept.begin(self.passed, self.passed - 1);
+        kept.begin(self.passed, |part| part + 1 < self.passed);
     }
 }
 

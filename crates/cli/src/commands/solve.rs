@@ -301,7 +301,7 @@ fn complete_among(
         Some(of) => {
             let each = split.of(&problem, ranks.size()) != Split::Space;
             let more = ("solve", String::new());
-            of.checkpoint_among((ranks, each), (path, folder.as_ref()), case, more, output)?
+            of.checkpoint((ranks, each), (path, folder.as_ref()), case, more, output)?
         }
         None => None,
     };

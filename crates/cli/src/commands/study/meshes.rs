@@ -1,6 +1,6 @@
 //! The meshes of a study, each refined from the one before and solved on.
 
-use farad::{OfMesh, Problem, Solver, Study};
+use farad::{OfMesh, Problem, Solution, Solver, Study};
 use mesh::Mesh;
 
 use super::kept;
@@ -8,7 +8,7 @@ use super::results::{Failed, MeshResult, relative_size};
 use crate::case::{Case, problem};
 use crate::commands::arguments::Solving;
 use crate::commands::mesh::refine::refined;
-use crate::commands::solve::{Split, content, solve_among};
+use crate::commands::solve::{Split, content, saved, solve_among};
 use crate::machine::ranks::Ranks;
 use crate::report::results::Checkpoint;
 use crate::report::{units, warnings};
@@ -70,6 +70,28 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// Adds what a solve has given, and keeps it.
+    fn add(
+        &mut self,
+        level: u32,
+        problem: &Problem,
+        solution: &Solution,
+        checkpoint: Option<&Checkpoint>,
+    ) {
+        let solves = solution.answer.solves.iter();
+        let result = MeshResult {
+            triangles: problem.mesh().triangles.len(),
+            relative_size: relative_size(level),
+            iterations: solves.map(|solve| solve.iterations).max().unwrap_or(0),
+            warnings: warnings::of(solution),
+        };
+        let mesh = OfMesh::new(problem, solution);
+        if let Some(checkpoint) = checkpoint {
+            kept::put(checkpoint, level, &result, &mesh);
+        }
+        self.push(result, mesh);
+    }
+
     fn push(&mut self, result: MeshResult, mesh: OfMesh) {
         self.meshes.push(result);
         self.study.push(mesh);
@@ -112,43 +134,51 @@ fn solve(
     found: &mut Found,
 ) -> Result<(), Failure> {
     let Settings { case, solving, levels, ranks, split, checkpoint, output, .. } = settings;
-    ranks.agree(if level == 0 { Ok(()) } else { refine(settings, level, problem) })?;
+    let refined = if level == 0 { Ok(()) } else { refine(settings, level, problem) };
+    agree(settings, refined)?;
     if ranks.size() > 1 {
         ranks.check_same("the mesh", content(problem))?;
     }
     let triangles = problem.mesh().triangles.len();
     let count = units::count(triangles as u64);
     let this = format!("mesh {} of {levels}: {count} triangles", level + 1);
-    let before = checkpoint.and_then(|checkpoint| kept::take(checkpoint, level));
-    if let Some((result, mesh)) = before.filter(|(result, _)| result.triangles == triangles) {
+    let of_first = checkpoint.filter(|_| ranks.is_first());
+    let before = of_first.and_then(|checkpoint| kept::take(checkpoint, level));
+    let before = before.filter(|(result, _)| result.triangles == triangles);
+    let begin = |checkpoint: &Checkpoint| {
+        checkpoint.begin(level as usize, |part| part < level as usize);
+    };
+    if let (None, Some(checkpoint)) = (&before, of_first) {
+        begin(checkpoint);
+    }
+    // What the first keeps of the mesh before is there before others remove charges on it.
+    let is_found = ranks.gather(&[u8::from(before.is_some())])?[0][0] == 1;
+    if is_found {
         output.note(&format!("{this}, as found before"));
-        found.push(result, mesh);
+        if let Some((result, mesh)) = before {
+            found.push(result, mesh);
+        }
         return Ok(());
     }
     output.note(&this);
-    if let Some(checkpoint) = checkpoint {
-        checkpoint.begin(level as usize, level as usize);
+    if let Some(checkpoint) = checkpoint.filter(|_| !ranks.is_first()) {
+        begin(checkpoint);
     }
     let among = (ranks, split, checkpoint);
     let solution = solve_among(among, &mut Solver::default(), case, problem, solving, output);
-    let solution = ranks.agree(solution)?.map(|solution| match solution.converged() {
-        true => interrupt::check().map(|()| solution),
+    let solution = agree(settings, solution)?.map(|solution| match solution.converged() {
+        true => Ok(solution),
         false => Err(not_converged(case, problem)),
     });
-    let Some(solution) = ranks.agree(solution.transpose())? else { return Ok(()) };
-    let solves = solution.answer.solves.iter();
-    let result = MeshResult {
-        triangles,
-        relative_size: relative_size(level),
-        iterations: solves.map(|solve| solve.iterations).max().unwrap_or(0),
-        warnings: warnings::of(&solution),
-    };
-    let mesh = OfMesh::new(problem, &solution);
-    if let Some(checkpoint) = checkpoint {
-        kept::put(checkpoint, level, &result, &mesh);
+    if let Some(solution) = agree(settings, solution.transpose())? {
+        found.add(level, problem, &solution, of_first);
     }
-    found.push(result, mesh);
-    Ok(())
+    agree(settings, interrupt::check())
+}
+
+/// [`Ranks::agree`], once every rank that fails has kept what it has. Collective.
+fn agree<T>(settings: Settings<'_>, own: Result<T, Failure>) -> Result<T, Failure> {
+    settings.ranks.agree(own.map_err(|failure| saved(settings.checkpoint, failure)))
 }
 
 /// Refines the mesh of `problem`.

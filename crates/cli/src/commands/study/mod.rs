@@ -85,7 +85,6 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let (case, output) = args.solving.begin(ranks, &args.case, verbose, Overrides::default())?;
-    ranks.conclude(|| args.resuming.check(ranks))?;
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("study"));
     let mut problem = ranks.agree(problem::load(&case, &output))?;
     if ranks.size() > 1 {
@@ -97,8 +96,9 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let open = || Folder::open(&path, names, args.solving.overwrite);
     let folder = ranks.agree(ranks.is_first().then(open).transpose())?;
     let more = ("study", args.refinement().option().to_owned());
-    let kept = args.resuming.checkpoint(ranks, folder.as_ref(), &case, more, &output);
-    let kept = ranks.agree(kept)?;
+    let each = args.split.of(&problem, ranks.size()) != Split::Space;
+    let (who, at) = ((ranks, each), (path.as_path(), folder.as_ref()));
+    let kept = args.resuming.checkpoint(who, at, &case, more, &output)?;
     let settings = Settings {
         case: &case,
         solving: &args.solving,

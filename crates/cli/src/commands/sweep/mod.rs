@@ -62,16 +62,16 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let (case, output) = args.solving.begin(ranks, &args.case, verbose, Overrides::default())?;
-    ranks.conclude(|| args.resuming.check(ranks))?;
     let runs = ranks.agree(Runs::of(&case))?;
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("sweep"));
     // Until the end: what is kept of a run that fails is in it.
     let mut folder = open(ranks, &path, &runs, args)?;
     let more = ("sweep", String::new());
-    let kept = args.resuming.checkpoint(ranks, Some(&folder), &case, more, &output);
-    let kept = ranks.agree(kept)?;
-    let order = runs.by_geometry();
-    let own = share::own(ranks, &runs, &order);
+    let at = (path.as_path(), Some(&folder));
+    let kept = args.resuming.checkpoint((ranks, true), at, &case, more, &output)?;
+    let all = (&runs, runs.by_geometry());
+    let (before, left) = share::begin(ranks, all, kept.as_ref(), &mut folder, &output)?;
+    let own = share::own(ranks, &runs, &left);
     let settings = Settings {
         runs: &runs,
         solving: &args.solving,
@@ -80,7 +80,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         started,
         is_alone: ranks.size() == 1,
     };
-    let found = solve_all(settings, own, &mut folder);
+    let found = solve_all(settings, own, before, &mut folder);
     let found = ranks.agree(found.map_err(|failure| saved(kept.as_ref(), failure)))?;
     let found = ranks.agree(share::collect(ranks, &runs, own, found, &mut folder))?;
     ranks.conclude(|| finish(args, &runs, found, (&path, folder), started, &output))

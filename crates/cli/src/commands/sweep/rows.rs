@@ -36,6 +36,18 @@ pub(super) struct Common {
     pub(super) prepared: usize,
 }
 
+impl Common {
+    /// Adds runs of others.
+    pub(super) fn add(&mut self, others: Self) {
+        self.solved += others.solved;
+        self.prepared += others.prepared;
+        if self.conductors.is_none() {
+            let (solved, prepared) = (self.solved, self.prepared);
+            *self = Self { solved, prepared, ..others };
+        }
+    }
+}
+
 /// A row on its way, with the bits of its numbers: JSON has no NaN, and may round.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Sent {

@@ -2,15 +2,40 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::kept;
 use super::rows::{Common, Sent};
 use super::runs::Runs;
 use super::solve::Found;
 use crate::machine::deal;
 use crate::machine::ranks::Ranks;
-use crate::report::results::Folder;
+use crate::report::results::{Checkpoint, Folder};
+use crate::report::units::counted;
 use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::output::Output;
 
-/// The runs that are this rank's, of all in an order in which those of one geometry follow each
+/// What an earlier sweep has kept, which the first has, and which runs of these that are in `order`
+/// are left. Collective.
+pub(super) fn begin(
+    ranks: &Ranks,
+    (runs, order): (&Runs<'_>, Vec<usize>),
+    checkpoint: Option<&Checkpoint>,
+    folder: &mut Folder,
+    output: &Output,
+) -> Result<(Found, Vec<usize>), Failure> {
+    let checkpoint = checkpoint.filter(|_| ranks.is_first());
+    let kept = checkpoint.map(|checkpoint| kept::take(checkpoint, runs, folder)).transpose();
+    let found = ranks.agree(kept)?.unwrap_or_else(|| Found::none(runs));
+    let own: Vec<u8> = found.rows.iter().map(|row| u8::from(row.is_some())).collect();
+    let is_found = ranks.gather(&own)?.swap_remove(0);
+    let left: Vec<usize> = order.into_iter().filter(|&run| is_found[run] == 0).collect();
+    if left.len() < runs.len() {
+        let (count, of) = (runs.len() - left.len(), counted(runs.len(), "run"));
+        output.note(&format!("{count} of {of} were found before"));
+    }
+    Ok((found, left))
+}
+
+/// The runs that are this rank's, of those in an order in which those of one geometry follow each
 /// other: these stay together, unless others would have none.
 pub(super) fn own<'a>(ranks: &Ranks, runs: &Runs<'_>, order: &'a [usize]) -> &'a [usize] {
     let together = |a: &usize, b: &usize| runs.have_same_geometry(*a, *b);
@@ -66,8 +91,7 @@ pub(super) fn collect(
         {
             runs.check_conductors(row.run, names, of_first)?;
         }
-        found.common.solved += common.solved;
-        found.common.prepared += common.prepared;
+        found.common.add(common);
         folder.add_staged(staged);
         for row in rows {
             let run = row.run;

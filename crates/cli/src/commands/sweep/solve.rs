@@ -16,7 +16,6 @@ use crate::commands::arguments::Solving;
 use crate::commands::solve::solve;
 use crate::machine::backend::Backend;
 use crate::report::results::{self, Checkpoint, Folder, Run};
-use crate::report::units::counted;
 use crate::report::warnings;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
@@ -27,6 +26,12 @@ pub(super) struct Found {
     /// `None` for runs of other ranks.
     pub(super) rows: Vec<Option<Row>>,
     pub(super) common: Common,
+}
+
+impl Found {
+    pub(super) fn none(runs: &Runs<'_>) -> Self {
+        Self { rows: vec![None; runs.len()], common: Common::default() }
+    }
 }
 
 /// How runs are solved.
@@ -41,37 +46,32 @@ pub(super) struct Settings<'a> {
     pub(super) is_alone: bool,
 }
 
-/// Solves a rank's `own` runs, but for those that an earlier sweep has kept or that follow from
-/// others, and writes their files to the folder.
+/// Solves a rank's `own` runs, but for those that follow from others, and writes their files to the
+/// folder; adds them to what was `found` before.
 pub(super) fn solve_all(
     settings: Settings<'_>,
     own: &[usize],
+    found: Found,
     folder: &mut Folder,
 ) -> Result<Found, Failure> {
-    let Settings { runs, output, checkpoint, .. } = settings;
-    let kept = checkpoint.and_then(|checkpoint| kept::take(checkpoint, runs, folder));
-    let (common, rows) = match kept {
-        Some((common, rows)) => {
-            let (count, of) = (rows.iter().flatten().count(), counted(runs.len(), "run"));
-            output.note(&format!("{count} of {of} were found before"));
-            (common, rows)
-        }
-        None => (Common::default(), vec![None; runs.len()]),
-    };
+    let Settings { runs, checkpoint, is_alone, .. } = settings;
     let mut is_own = vec![false; runs.len()];
     own.iter().for_each(|&run| is_own[run] = true);
-    let prepared_before = common.prepared;
-    let found = Found { rows, common };
     let (read, solver) = (HashMap::new(), Solver::default());
-    let mut solves = Solves { settings, is_own, read, solver, prepared_before, folder, found };
-    for (place, &run) in own.iter().enumerate() {
+    let mut solves = Solves { settings, is_own, read, solver, folder, found };
+    for &run in own {
         if solves.found.rows[run].is_none() {
             interrupt::check()?;
             if let Some(checkpoint) = checkpoint {
-                checkpoint.begin(place, place);
+                checkpoint.begin(run, |run| solves.has(run));
             }
             solves.solve(run)?;
         }
+    }
+    if let Some(checkpoint) = checkpoint.filter(|_| !is_alone) {
+        // Others may go on for long, or fail.
+        checkpoint.begin(runs.len(), |run| solves.has(run));
+        checkpoint.write_all();
     }
     Ok(solves.found)
 }
@@ -84,13 +84,16 @@ struct Solves<'a> {
     /// The meshes, each file read once.
     read: HashMap<Option<PathBuf>, Mesh>,
     solver: Solver,
-    /// Set up by an earlier sweep that was cut short.
-    prepared_before: usize,
     folder: &'a mut Folder,
     found: Found,
 }
 
 impl Solves<'_> {
+    /// Whether a run is found.
+    fn has(&self, run: usize) -> bool {
+        self.found.rows.get(run).is_some_and(Option::is_some)
+    }
+
     /// Solves a run, and with it those that follow from it.
     fn solve(&mut self, first: usize) -> Result<(), Failure> {
         let Settings { runs, solving, output, checkpoint, is_alone, .. } = self.settings;
@@ -116,6 +119,7 @@ impl Solves<'_> {
         let of_first = common.conductors.get_or_insert_with(|| names.clone());
         runs.check_conductors(first, names, of_first)?;
         common.excited = problem.excited().to_vec();
+        let prepared_before = self.solver.times_prepared();
         let solution = solve(checkpoint, &mut self.solver, &case, &problem, solving, output)
             .map_err(failed)?;
         if !solution.converged() {
@@ -125,14 +129,13 @@ impl Solves<'_> {
                 "raise solver.max_iterations or ask for less with --tolerance",
             ));
         }
+        let prepared = self.solver.times_prepared() - prepared_before;
         common.solved += 1;
-        common.prepared = self.prepared_before + self.solver.times_prepared();
+        common.prepared += prepared;
         let quantities = solution.quantities();
         common.quantities =
             quantities.iter().map(|(name, unit, _)| format!("{name} [{unit}]")).collect();
-        if let Some(checkpoint) = checkpoint {
-            kept::put_common(checkpoint, common);
-        }
+        let common = common.clone();
         for run in first..runs.len() {
             let is_left = self.is_own[run] && self.found.rows[run].is_none();
             if !is_left || !runs.have_same_geometry(first, run) {
@@ -148,7 +151,9 @@ impl Solves<'_> {
             let row = self.row(run, &case, &problem, &solution, matrices)?;
             if let Some(checkpoint) = checkpoint {
                 let files = &self.folder.staged()[staged..];
-                kept::put_run(checkpoint, (run, &row), self.folder, files);
+                let (solved, prepared) = if run == first { (1, prepared) } else { (0, 0) };
+                let common = Common { solved, prepared, ..common.clone() };
+                kept::put(checkpoint, (run, &row, common), self.folder, files);
             }
             self.found.rows[run] = Some(row);
         }

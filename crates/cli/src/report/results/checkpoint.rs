@@ -204,14 +204,14 @@ impl Checkpoint {
         is_whole && fs::hard_link(&from, to).or_else(|_| fs::copy(&from, to).map(|_| ())).is_ok()
     }
 
-    /// From now on charges are those of another part of the run; those of parts before `oldest` are
+    /// From now on charges are those of another part of the run; those of parts that are `over` are
     /// of no use any more.
-    pub(crate) fn begin(&self, part: usize, oldest: usize) {
+    pub(crate) fn begin(&self, part: usize, over: impl Fn(usize) -> bool) {
         let mut state = self.state();
         state.part = part;
-        let is_old = |name: &String| part_of(name).is_some_and(|part| part < oldest);
+        let is_old = |name: &String| part_of(name).is_some_and(&over);
         state.waiting.retain(|name, _| !is_old(name));
-        let (old, charges) = std::mem::take(&mut state.charges).into_iter().partition(is_old);
+        let (old, charges) = std::mem::take(&mut state.charges).into_iter().partition(&is_old);
         state.charges = charges;
         let old: HashSet<String> = old;
         if !old.is_empty() {
@@ -223,11 +223,17 @@ impl Checkpoint {
         }
     }
 
+    /// Writes what is not written.
+    pub(crate) fn write_all(&self) {
+        self.flush(&mut self.state());
+    }
+
     /// Writes what is not written, and adds to the message of an interrupted run how to go on.
     pub(crate) fn save(&self, failure: Failure) -> Failure {
-        let mut state = self.state();
-        self.flush(&mut state);
-        if failure.exit != Exit::Interrupted || !state.is_there {
+        self.write_all();
+        // Of several ranks only one tells why, and others may have kept something.
+        let is_told = failure.exit == Exit::Interrupted && failure.report.is_some();
+        if !is_told || !self.folder.is_dir() {
             return failure;
         }
         Failure::with_help(
