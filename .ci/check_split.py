@@ -8,6 +8,7 @@ import base64
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import struct
@@ -413,8 +414,6 @@ def failures(folder):
     (folder / "one.toml").write_text(head)
     code, output, errors = run(2, folder, "solve", "one.toml", "--split", "excitations")
     check(code == 2 and errors.count("this case has 1") == 1, code, output, errors)
-    code, output, errors = run(2, folder, "sweep", "half.toml", "--resume")
-    check(code == 2 and errors.count("--resume of a study or sweep is for one process") == 1, code, output, errors)
     # Ranks that read different files.
     for rank in (0, 1):
         (folder / f"rank{rank}").mkdir()
@@ -496,8 +495,74 @@ def interrupts(folder):
     print("interrupts: all ranks end, nothing but what is kept is left, and they go on from there")
 
 
+def columns(of):
+    """Numbers of a study or sweep, in lists of values that are as large as each other."""
+    found = document(of)
+    if "entries" in found:
+        return [sum((entry["values"] for entry in found["entries"]), [])]
+    rows = [[*sum(of_run["maxwell_farad"], []), *of_run["quantities"]] for of_run in found["runs"]]
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def resumes(folder):
+    """Studies and sweeps go on from what is kept when one rank is ended or killed, on any number of ranks."""
+    solver = '[solver]\nmethod = "fmm"\ntolerance = 1e-7\n'
+    (folder / "bars.toml").write_text(f'format = 1\n[mesh]\nfile = "bus.msh"\nunit = "um"\n{solver}')
+    must(0, folder, "mesh", "generate", "two-spheres", "--distance", "3", "--elements", "1000", "-o", "two.msh")
+    (folder / "gaps.toml").write_text(SWEEP + HELD + solver)
+    term, kill, dice = signal.SIGTERM, signal.SIGKILL, random.Random(5)
+    for command, split, of_part, ends in (
+        ("study bars.toml", "excitations", "mesh-", ((term, 3, 2), (kill, 4, 0))),
+        ("study bars.toml", "space", "mesh-", ((kill, 2, 3), (term, 3, 0))),
+        ("sweep gaps.toml", "cases", "run_", ((term, 2, 4), (kill, 3, 0))),
+    ):
+        command = [*command.split(), "--checkpoint-interval", "0"]
+        whole, out = folder / f"whole-{command[0]}", folder / f"cut-{command[0]}"
+        kept = out / ".farad-checkpoint"
+        go_on = [*command, "-o", out.name, "--resume"]
+        must(0, folder, *command, "-o", whole.name)
+        for stop, ranks, again in ends:
+            process = started(ranks, folder, [*go_on, "--split", split])
+            while not any(kept.glob(f"{of_part}*")) and process.poll() is None:
+                time.sleep(0.005)
+            processes = children(process.pid)
+            check(len(processes) == ranks, split, "had ended before it was stopped")
+            # They wait until a second run in the folder is refused.
+            for rank in processes:
+                os.kill(rank, signal.SIGSTOP)
+            if stop == term:
+                code, _, errors = run(2, folder, *go_on, "--split", split)
+                check(code == 6 and errors.count("another run is writing") == 1, split, code, errors)
+            os.kill(dice.choice(processes), stop)
+            for rank in processes:
+                os.kill(rank, signal.SIGCONT)
+            _, errors = process.communicate(timeout=TIMEOUT)
+            told = errors.count("interrupted; no results were written")
+            check(stop == kill or told == 1 and "with --resume goes on" in errors, split, errors)
+            check(process.returncode == 7 if stop == term else process.returncode != 0, process.returncode, errors)
+            check(files(out) and not (out / "results.json").exists(), split, files(out))
+            # Of something else, or damaged.
+            code, _, errors = run(again, folder, *go_on, "--tolerance", "1e-6")
+            check(code == 3 and errors.count("is of something else") == 1, code, errors)
+            parts = sorted(kept.glob(f"{of_part}*"))
+            if again and len(parts) > 1:
+                damaged = bytearray(parts[-1].read_bytes())
+                damaged[len(damaged) // 2] ^= 1
+                parts.pop().write_bytes(damaged)
+            code, _, errors = run(again, folder, *go_on)
+            before = errors.count("as found before") if of_part == "mesh-" else f"{len(parts)} of 6 runs were found before" in errors
+            check(code == 0 and before in (len(parts), True), split, len(parts), "parts", code, errors)
+            check(files(out) == files(whole), split, files(out))
+            same([document(of).get("solved") for of in (out, whole)], [6, 6] if of_part == "run_" else [None] * 2, 0.0)
+            for a, b in zip(columns(whole), columns(out), strict=True):
+                size = max(map(abs, a))
+                check(all(abs(x - y) <= 1e-6 * size for x, y in zip(a, b, strict=True)), split, a, b)
+            shutil.rmtree(out)
+    print("resumes: studies and sweeps go on where one rank was ended or killed")
+
+
 with tempfile.TemporaryDirectory() as name:
-    for part in (sweeps, batches, solves, pieces, accuracies, studies, failures, interrupts):
+    for part in (sweeps, batches, solves, pieces, accuracies, studies, failures, interrupts, resumes):
         begun = time.monotonic()
         part(pathlib.Path(name))
         print(f"  {time.monotonic() - begun:.0f} s")

@@ -309,8 +309,7 @@ fn complete_among(
     let mut solver = Solver::default();
     let of = (ranks, split, kept.as_ref());
     let solved = solve_to_goal(of, &mut solver, case, problem, solving, output);
-    let solved = solved.map_err(|failure| saved(kept.as_ref(), failure));
-    let solved = ranks.agree(solved)?;
+    let solved = agreed(ranks, kept.as_ref(), solved)?;
     drop(opening);
     let run = solved.as_ref().map(|(problem, solution, refinement)| Run {
         case,
@@ -400,12 +399,27 @@ fn keeper(kept: Option<&Checkpoint>) -> Option<&dyn Keeper> {
     kept.map(|kept| kept as &dyn Keeper)
 }
 
-/// A failure, once what was found before it is kept.
-pub(super) fn saved(kept: Option<&Checkpoint>, failure: Failure) -> Failure {
-    match kept {
-        Some(kept) => kept.save(failure),
-        None => failure,
+/// [`Ranks::agree`], where all have kept what they found before one that failed tells why: the
+/// first, which knows how to go on, if any was interrupted. Collective.
+pub(super) fn agreed<T>(
+    ranks: &Ranks,
+    kept: Option<&Checkpoint>,
+    own: Result<T, Failure>,
+) -> Result<T, Failure> {
+    let exit = own.as_ref().map_or_else(|failure| failure.exit, |_| Exit::Success);
+    let exits = ranks.gather(&[exit as u8])?.concat();
+    let is_interrupted = exits.contains(&(Exit::Interrupted as u8));
+    let own = match own {
+        Ok(_) | Err(Failure { report: None, .. }) if is_interrupted => Err(Failure::interrupted()),
+        own => own,
+    };
+    if let Some(kept) = kept.filter(|_| exits.iter().any(|exit| *exit != Exit::Success as u8)) {
+        kept.write_all();
     }
+    ranks.agree(own.map_err(|failure| match kept {
+        Some(kept) => kept.advise(failure),
+        None => failure,
+    }))
 }
 
 /// What was reached of an accuracy, and why no more.

@@ -8,7 +8,7 @@ use super::results::{Failed, MeshResult, relative_size};
 use crate::case::{Case, problem};
 use crate::commands::arguments::Solving;
 use crate::commands::mesh::refine::refined;
-use crate::commands::solve::{Split, content, saved, solve_among};
+use crate::commands::solve::{Split, agreed, content, solve_among};
 use crate::machine::ranks::Ranks;
 use crate::report::results::Checkpoint;
 use crate::report::{units, warnings};
@@ -135,7 +135,7 @@ fn solve(
 ) -> Result<(), Failure> {
     let Settings { case, solving, levels, ranks, split, checkpoint, output, .. } = settings;
     let refined = if level == 0 { Ok(()) } else { refine(settings, level, problem) };
-    agree(settings, refined)?;
+    agreed(ranks, checkpoint, refined)?;
     if ranks.size() > 1 {
         ranks.check_same("the mesh", content(problem))?;
     }
@@ -166,19 +166,15 @@ fn solve(
     }
     let among = (ranks, split, checkpoint);
     let solution = solve_among(among, &mut Solver::default(), case, problem, solving, output);
-    let solution = agree(settings, solution)?.map(|solution| match solution.converged() {
-        true => Ok(solution),
-        false => Err(not_converged(case, problem)),
-    });
-    if let Some(solution) = agree(settings, solution.transpose())? {
+    let solution =
+        agreed(ranks, checkpoint, solution)?.map(|solution| match solution.converged() {
+            true => Ok(solution),
+            false => Err(not_converged(case, problem)),
+        });
+    if let Some(solution) = agreed(ranks, checkpoint, solution.transpose())? {
         found.add(level, problem, &solution, of_first);
     }
-    agree(settings, interrupt::check())
-}
-
-/// [`Ranks::agree`], once every rank that fails has kept what it has. Collective.
-fn agree<T>(settings: Settings<'_>, own: Result<T, Failure>) -> Result<T, Failure> {
-    settings.ranks.agree(own.map_err(|failure| saved(settings.checkpoint, failure)))
+    agreed(ranks, checkpoint, interrupt::check())
 }
 
 /// Refines the mesh of `problem`.

@@ -15,7 +15,7 @@ use farad::Problem;
 use self::meshes::{Found, Refinement, Settings, solve_all};
 use self::results::{Entry, Results};
 use super::arguments::{Resuming, Several, Solving};
-use super::solve::{Split, check_shares, saved};
+use super::solve::{Split, check_shares};
 use crate::case::{Case, Overrides, problem};
 use crate::machine::ranks::Ranks;
 use crate::report::results::{Folder, Series};
@@ -110,7 +110,6 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         output: &output,
     };
     let (found, failure) = solve_all(settings, &mut problem);
-    let failure = failure.map(|failure| saved(kept.as_ref(), failure));
     // What was found before is reported all the same, by the first.
     if let Some(failure) = failure.as_ref().filter(|_| !ranks.is_first()) {
         output::failure(failure);

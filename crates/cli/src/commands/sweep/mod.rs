@@ -16,7 +16,7 @@ use self::runs::{Runs, picture, tag};
 use self::solve::{Found, Settings, solve_all};
 use self::tables::{CSV, PVD, Results};
 use super::arguments::{Resuming, Several, Solving, Whole};
-use super::solve::saved;
+use super::solve::agreed;
 use crate::case::{Overrides, VtkMode};
 use crate::machine::ranks::Ranks;
 use crate::report::page;
@@ -81,7 +81,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         is_alone: ranks.size() == 1,
     };
     let found = solve_all(settings, own, before, &mut folder);
-    let found = ranks.agree(found.map_err(|failure| saved(kept.as_ref(), failure)))?;
+    let found = agreed(ranks, kept.as_ref(), found)?;
     let found = ranks.agree(share::collect(ranks, &runs, own, found, &mut folder))?;
     ranks.conclude(|| finish(args, &runs, found, (&path, folder), started, &output))
 }

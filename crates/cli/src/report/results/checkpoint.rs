@@ -228,10 +228,8 @@ impl Checkpoint {
         self.flush(&mut self.state());
     }
 
-    /// Writes what is not written, and adds to the message of an interrupted run how to go on.
-    pub(crate) fn save(&self, failure: Failure) -> Failure {
-        self.write_all();
-        // Of several ranks only one tells why, and others may have kept something.
+    /// Adds to the message of an interrupted run how to go on, if there is anything.
+    pub(crate) fn advise(&self, failure: Failure) -> Failure {
         let is_told = failure.exit == Exit::Interrupted && failure.report.is_some();
         if !is_told || !self.folder.is_dir() {
             return failure;
