@@ -158,8 +158,8 @@ impl Operator {
                     let few = FEW.min(k - first);
                     let x = x.part(first * columns..(first + few) * columns);
                     let y = &mut y[first * rows..(first + few) * rows];
-                    ending.sum(&self.stop, || {
-                        pool.install(|| Ok(operator.apply(&x.widened("vectors")?, y, few)?))
+                    ending.sum(&pool, &self.stop, || {
+                        Ok(operator.apply(&x.widened("vectors")?, y, few)?)
                     })?;
                 }
             }

@@ -158,23 +158,21 @@ impl Plan {
         let sums = run::summed(py, move |ending| {
             let (pool, mut plan) = (run::pool(None)?, ending.turn(&self.plan)?);
             let plan = &mut *plan;
-            ending.sum(&self.stop, || {
-                pool.install(|| {
-                    let charges = strengths("charges", charges)?;
-                    let dipoles = strengths("dipoles", dipoles)?;
-                    if k > 0 {
-                        let densities =
-                            Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() };
-                        let out = Potentials {
-                            potential: potentials.as_deref_mut(),
-                            gradient: gradients.as_deref_mut(),
-                        };
-                        plan.apply(densities, out)?;
-                    }
-                    drop((charges, dipoles));
-                    let found = |sums: Vec<f64>| Found::of(sums, single);
-                    Ok((potentials.map(found).transpose()?, gradients.map(found).transpose()?))
-                })
+            ending.sum(&pool, &self.stop, || {
+                let charges = strengths("charges", charges)?;
+                let dipoles = strengths("dipoles", dipoles)?;
+                if k > 0 {
+                    let densities =
+                        Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() };
+                    let out = Potentials {
+                        potential: potentials.as_deref_mut(),
+                        gradient: gradients.as_deref_mut(),
+                    };
+                    plan.apply(densities, out)?;
+                }
+                drop((charges, dipoles));
+                let found = |sums: Vec<f64>| Found::of(sums, single);
+                Ok((potentials.map(found).transpose()?, gradients.map(found).transpose()?))
             })
         })?;
         let array = |found: Found| found.array(py);

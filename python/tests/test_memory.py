@@ -42,6 +42,7 @@ SCRIPT = textwrap.dedent(
         "fmm": lambda: farad._farad.Points("sources", farad._arrays.points("sources", points)),
         "charges": lambda: fmm(values),
         "probe": lambda: problem.probe("line", points),
+        "point charges": lambda: problem.charges(points, points.ravel()[:MANY]),
         "product": lambda: operator @ vectors,
     }
     fmm(values[:10]), operator @ vectors[:, :10]  # starts threads
@@ -68,6 +69,9 @@ EXPECTED = {
     "probe float64": 8,
     "probe float32": 8,
     # Results; 32 vectors are widened at a time.
+    # A position, an amount and its kind.
+    "point charges float64": (24 + 16) / 3,
+    "point charges float32": (24 + 16) / 3,
     "product float64": 8,
     "product float32": 8,
 }
