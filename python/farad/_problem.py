@@ -356,7 +356,10 @@ class Problem(Unchanging):
         return self._of(self._problem.field(_arrays.vector("field", field)))
 
     def probe(self, name: str, points: ArrayLike) -> Problem:
-        """Ask for potential and field at points, shape (n, 3), in the mesh's unit."""
+        """Ask for potential and field at points, shape (n, 3), in the mesh's unit.
+
+        Contiguous arrays of float64 or float32 are read in place, once.
+        """
         places = _arrays.points("points", np.atleast_2d(_arrays.array("points", points)))
         return self._of(self._problem.probe(_name(name), places))
 
