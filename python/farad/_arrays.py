@@ -14,6 +14,7 @@ import numpy.typing as npt
 from ._errors import InputError
 
 Floats = npt.NDArray[np.float64]
+Reals = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 ArrayLike = npt.ArrayLike
 Names = str | Sequence[str]
 
@@ -28,17 +29,26 @@ def array(what: str, values: ArrayLike) -> npt.NDArray[Any]:
         raise InputError(f"{what} is no array of numbers: {error}") from error
 
 
-def floats(what: str, values: ArrayLike) -> Floats:
-    """Real numbers in C order; contiguous float64 arrays as they are, others converted."""
+def reals(what: str, values: ArrayLike) -> Reals:
+    """Real numbers as the library reads them where they are: float32 or float64, in C order.
+
+    Other types become float64; arrays with gaps or in another order are copied in their type.
+    """
     found = array(what, values)
     if found.dtype.kind not in "fiu":
         raise InputError(f"{what} has the type {found.dtype}; it must be real numbers")
-    return np.ascontiguousarray(found, dtype=np.float64).reshape(found.shape)
+    kept = found.dtype if found.dtype in (np.float32, np.float64) else np.float64
+    return np.require(found, kept, ["C_CONTIGUOUS", "ALIGNED", "ENSUREARRAY"])
 
 
-def points(what: str, values: ArrayLike) -> Floats:
+def floats(what: str, values: ArrayLike) -> Floats:
+    """Real numbers of float64 in C order."""
+    return reals(what, values).astype(np.float64, copy=False)
+
+
+def points(what: str, values: ArrayLike) -> Reals:
     """Points in space, shape (n, 3)."""
-    found = floats(what, values)
+    found = reals(what, values)
     if found.ndim != 2 or found.shape[1] != 3:
         raise InputError(f"{what} has the shape {found.shape}; it must be (n, 3)")
     return found
@@ -56,6 +66,9 @@ def vector(what: str, values: ArrayLike) -> tuple[float, float, float]:
 
 def number(what: str, value: Any) -> float:
     """One number."""
+    kind = getattr(getattr(value, "dtype", None), "kind", None)
+    if isinstance(value, (str, bytes, bytearray)) or kind in ("S", "U"):
+        raise InputError(f"{what} is {value!r}; it must be a number")
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError) as error:

@@ -83,7 +83,7 @@ class CapacitanceMatrix:
     @classmethod
     def of(cls, names: Sequence[str], values: ArrayLike, title: str = "farad") -> CapacitanceMatrix:
         """Make one of a whole Maxwell matrix in farad."""
-        maxwell = _arrays.floats("values", values).copy()
+        maxwell = np.array(_arrays.reals("values", values), dtype=np.float64)
         known = _arrays.names("names", names)
         if maxwell.shape != (len(known), len(known)):
             raise InputError(f"values have the shape {maxwell.shape}, for {len(known)} names")

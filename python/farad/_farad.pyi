@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 _Floats = npt.NDArray[np.float64]
+_Reals = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 _Vector = tuple[float, float, float]
 
 __all__ = [
     "Mesh",
     "Operator",
     "Plan",
+    "Points",
     "Problem",
     "Solution",
     "Solver",
@@ -36,12 +38,12 @@ def reduced(
 class Mesh:
     @staticmethod
     def from_arrays(
-        points: _Floats,
+        points: _Reals,
         triangles: npt.NDArray[np.uint32],
         group: npt.NDArray[np.uint32],
         names: list[str],
         unit: str,
-        nodes: _Floats | None = None,
+        nodes: _Reals | None = None,
     ) -> Mesh: ...
     @staticmethod
     def from_parts(parts: tuple[Any, ...]) -> Mesh: ...
@@ -106,7 +108,7 @@ class Problem:
     def molecule(
         self, path: Path, name: str, relative_permittivity: float, groups: list[str]
     ) -> Problem: ...
-    def charges(self, positions: _Floats, charges: _Floats, elementary: bool) -> Problem: ...
+    def charges(self, positions: _Reals, charges: _Reals, elementary: bool) -> Problem: ...
     def plane(self, axis: int, at: float, odd: bool) -> Problem: ...
     def layers(
         self,
@@ -117,7 +119,7 @@ class Problem:
         above: float | None,
     ) -> Problem: ...
     def field(self, field: _Vector) -> Problem: ...
-    def probe(self, name: str, points: _Floats) -> Problem: ...
+    def probe(self, name: str, points: _Reals) -> Problem: ...
     def ignore(self, groups: list[str]) -> Problem: ...
     def wanted(
         self,
@@ -197,21 +199,26 @@ class Solution:
     def state_values(self) -> dict[str, _Floats] | None: ...
 
 @final
+class Points:
+    def __new__(cls, what: str, array: _Reals) -> Points: ...
+    def __len__(self) -> int: ...
+
+@final
 class Plan:
     def __new__(
         cls,
-        sources: _Floats,
-        targets: _Floats | None,
+        sources: Points,
+        targets: Points | None,
         choices: Mapping[str, Any],
     ) -> Plan: ...
     def apply(
         self,
         k: int,
-        charges: _Floats | None,
-        dipoles: _Floats | None,
-        potential: bool,
-        gradient: bool,
-    ) -> tuple[_Floats | None, _Floats | None]: ...
+        charges: _Reals | None,
+        dipoles: _Reals | None,
+        wanted: tuple[bool, bool],
+        single: bool,
+    ) -> tuple[_Reals | None, _Reals | None]: ...
     @property
     def info(self) -> dict[str, Any]: ...
 
@@ -233,4 +240,4 @@ class Surface:
 class Operator:
     @property
     def shape(self) -> tuple[int, int]: ...
-    def apply(self, vectors: _Floats, k: int) -> _Floats: ...
+    def apply(self, vectors: _Reals, k: int) -> _Floats: ...

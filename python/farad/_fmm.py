@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
 
 from . import _arrays, _farad
-from ._arrays import ArrayLike, Floats
+from ._arrays import ArrayLike, Reals
 from ._copies import Unchanging
 from ._errors import InputError
 
@@ -24,8 +25,10 @@ class Fmm(Unchanging):
     Parameters
     ----------
     sources : array_like, shape (n, 3)
-        Contiguous float64 arrays are read in place; others, float32 too, are converted once. A copy
-        is kept, from which sums with gradients or dipoles are planned when they are first asked for.
+        Contiguous arrays of float64 or float32 are read in place, once: the sum keeps its points in
+        double precision, for itself and for the plans with gradients or dipoles that are made when
+        these are first asked for. Arrays of other types are converted to float64 before, and those
+        with gaps or in another order copied.
     targets : array_like, shape (m, 3), optional
         Where the sums are wanted; the sources without.
     tolerance : float
@@ -70,13 +73,11 @@ class Fmm(Unchanging):
         backend: Literal["auto", "cpu", "cuda", "hybrid"] = "auto",
         gpu: int = 0,
     ) -> None:
-        self._single = all(
-            getattr(array, "dtype", None) == np.float32
-            for array in (sources, targets)
-            if array is not None
-        )
-        self._sources = _own("sources", sources)
-        self._targets = None if targets is None else _own("targets", targets)
+        given = {"sources": sources, "targets": targets}
+        arrays = {what: _arrays.points(what, of) for what, of in given.items() if of is not None}
+        self._single = _are_single(arrays.values())
+        owned = {what: _farad.Points(what, array) for what, array in arrays.items()}
+        self._sources, self._targets = owned["sources"], owned.get("targets")
         self._options: dict[str, Any] = {
             "tolerance": _arrays.number("tolerance", tolerance),
             "kappa": _arrays.number("kappa", kappa),
@@ -135,9 +136,11 @@ class Fmm(Unchanging):
         Parameters
         ----------
         charges : array_like, shape (n,) or (k, n), optional
-            Contiguous float64 arrays are read in place.
+            Contiguous arrays of float64 are read in place. Those of float32 are, too, and widened
+            once to double precision for the length of the sum. Other arrays are converted before,
+            as points are.
         dipoles : array_like, shape (n, 3) or (k, n, 3), optional
-            Moments d: a source adds d . (x - y) / |x - y|^3.
+            Moments d: a source adds d . (x - y) / |x - y|^3. Read as charges are.
         potential, gradient : bool
             What is wanted.
 
@@ -146,7 +149,7 @@ class Fmm(Unchanging):
         potential : ndarray, shape (m,) or (k, m)
         gradient : ndarray, shape (m, 3) or (k, m, 3)
             With respect to the target, if it is wanted. Both are float32 if points, charges and
-            dipoles are, else float64.
+            dipoles are, rounded once from the sums in double precision; else float64.
         """
         if charges is None and dipoles is None:
             raise InputError("there are neither charges nor dipoles")
@@ -154,10 +157,6 @@ class Fmm(Unchanging):
         gradient = bool(_arrays.flag("gradient", gradient))
         if not potential and not gradient:
             raise InputError("neither potential nor gradient is wanted")
-        given = [array for array in (charges, dipoles) if array is not None]
-        single = self._single and all(
-            getattr(array, "dtype", None) == np.float32 for array in given
-        )
         n, m = self.sources, self.targets
         q, k_q = self._strengths("charges", charges, (n,))
         d, k_d = self._strengths("dipoles", dipoles, (n, 3))
@@ -168,23 +167,23 @@ class Fmm(Unchanging):
         count = 1 if k is None else k
         flat_q = None if q is None else q.reshape(-1)
         flat_d = None if d is None else d.reshape(-1)
-        found = plan.apply(count, flat_q, flat_d, potential, gradient)
+        single = self._single and _are_single(array for array in (q, d) if array is not None)
+        found = plan.apply(count, flat_q, flat_d, (potential, gradient), single)
         shape = (m,) if k is None else (k, m)
         sums: list[Array] = []
         for values, tail in zip(found, ((), (3,)), strict=False):
             if values is not None:
-                values = values.reshape(shape + tail)
-                sums.append(values.astype(np.float32) if single else values)
+                sums.append(values.reshape(shape + tail))
         return sums[0] if len(sums) == 1 else (sums[0], sums[1])
 
     @staticmethod
     def _strengths(
         what: str, values: ArrayLike | None, one: tuple[int, ...]
-    ) -> tuple[Floats | None, int | None]:
+    ) -> tuple[Reals | None, int | None]:
         """The array, and of how many sets it is; None of one without an axis for it."""
         if values is None:
             return None, None
-        array = _arrays.floats(what, values)
+        array = _arrays.reals(what, values)
         if array.shape == one:
             return array, None
         if array.ndim == len(one) + 1 and array.shape[1:] == one:
@@ -199,7 +198,6 @@ class Fmm(Unchanging):
         )
 
 
-def _own(what: str, values: ArrayLike) -> Floats:
-    """Points that nobody else changes."""
-    array = _arrays.points(what, values)
-    return array.copy() if np.may_share_memory(array, np.asarray(values)) else array
+def _are_single(arrays: Iterable[Reals]) -> bool:
+    """Whether all are of float32."""
+    return all(array.dtype == np.float32 for array in arrays)

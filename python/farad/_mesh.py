@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _farad
-from ._arrays import ArrayLike, Floats
+from ._arrays import ArrayLike, Floats, Reals
 from ._copies import Unchanging
 from ._errors import FileError, InputError
 
@@ -30,10 +30,13 @@ class Mesh(Unchanging):
     Parameters
     ----------
     points : array_like, shape (vertices, 3)
-        Coordinates. They are copied: the library keeps its own vertices, without those that no
-        triangle uses, and joined where edges of the surface coincide.
+        Coordinates. Contiguous arrays of float64 or float32 are read in place, once: the mesh keeps
+        its own vertices in double precision, without those that no triangle uses, and joined where
+        edges of the surface coincide. Arrays of other types are converted to float64 before, and
+        those with gaps or in another order copied.
     triangles : array_like of int, shape (triangles, 3)
-        Indices of vertices.
+        Indices of vertices. Contiguous arrays of uint32 are read in place, once; others are
+        converted before.
     groups : array_like of int or of str, shape (triangles,), optional
         The group of each triangle: a name, or an index into `names`, -1 for none. Without it all
         triangles are in one group, ``names[0]``, or in none if no name is given.
@@ -193,10 +196,10 @@ class Mesh(Unchanging):
         if flat:
             raise InputError("the mesh has flat and curved triangles; make all of one order")
         triangles = _arrays.indices("triangles", np.concatenate(corners), len(vertices))
-        nodes = None
+        nodes: Reals | None = None
         if curved:
             places = _arrays.indices("triangles", np.concatenate(curved), len(vertices))
-            nodes = np.ascontiguousarray(vertices[places].reshape(-1, 3))
+            nodes = _arrays.points("nodes", vertices[places].reshape(-1, 3))
         group = np.concatenate(groups).astype(np.int64)
         group, names = _groups(group, labels[0], len(triangles))
         made = _farad.Mesh.from_arrays(vertices, triangles, group, names, _unit(unit), nodes)
@@ -628,18 +631,19 @@ def _groups(
     return np.where(signed < 0, np.int64(_NO_GROUP), signed).astype(np.uint32), known
 
 
-def _in_space(points: ArrayLike) -> Floats:
+def _in_space(points: ArrayLike) -> Reals:
     """Points of a plane mesh are at z = 0."""
-    array = _arrays.floats("the points of the mesh", points)
+    array = _arrays.reals("the points of the mesh", points)
     if array.ndim == 2 and array.shape[1] == 2:
-        return np.column_stack([array, np.zeros(len(array))])
+        return np.column_stack([array, np.zeros(len(array), dtype=array.dtype)])
     return array
 
 
-def _split(points: Floats, cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _split(points: Reals, cells: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Quadrangles as two triangles each, one after the other."""
     _arrays.indices("quadrangles", cells, len(points))
-    a, b, c, d = (points[cells[:, k]] for k in range(4))
+    # Lengths in double precision: those of squares are equal.
+    a, b, c, d = (points[cells[:, k]].astype(np.float64, copy=False) for k in range(4))
     first = np.linalg.norm(c - a, axis=1) <= np.linalg.norm(d - b, axis=1)
     along_ac = cells[:, [0, 1, 2, 0, 2, 3]]
     along_bd = cells[:, [0, 1, 3, 1, 2, 3]]

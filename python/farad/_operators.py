@@ -114,7 +114,10 @@ class Surface(Unchanging):
         -------
         scipy.sparse.linalg.LinearOperator
             With ``matvec``, ``matmat`` (several vectors in one pass) and, unless it is collocation,
-            the transpose.
+            the transpose. Its dtype is float64, so products are float64, also of float32 vectors
+            (complex128 of complex ones). One vector, or several in Fortran's order, is read in
+            place if it is of float64 or float32; float32 is widened 32 vectors at a time. Vectors
+            in C order are copied, so that each is contiguous.
         """
         return self._operator("single", test, trial, columns)
 

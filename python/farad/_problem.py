@@ -264,15 +264,16 @@ class Problem(Unchanging):
         Parameters
         ----------
         positions : array_like, shape (n, 3)
-            In the mesh's unit.
+            In the mesh's unit. Contiguous arrays of float64 or float32 are read in place, once.
         charges : array_like, shape (n,)
+            Read as positions are.
         unit : {"C", "e"}
             Coulomb or elementary charges.
         """
         if unit not in ("C", "e"):
             raise InputError(f'unit is {unit!r}; it must be "C" or "e"')
         places = _arrays.points("positions", np.atleast_2d(_arrays.array("positions", positions)))
-        amounts = _arrays.floats("charges", np.atleast_1d(_arrays.array("charges", charges)))
+        amounts = _arrays.reals("charges", np.atleast_1d(_arrays.array("charges", charges)))
         if amounts.ndim != 1:
             raise InputError(f"charges have the shape {amounts.shape}; it must be (n,)")
         return self._of(self._problem.charges(places, amounts, unit == "e"))
@@ -355,7 +356,10 @@ class Problem(Unchanging):
         return self._of(self._problem.field(_arrays.vector("field", field)))
 
     def probe(self, name: str, points: ArrayLike) -> Problem:
-        """Ask for potential and field at points, shape (n, 3), in the mesh's unit."""
+        """Ask for potential and field at points, shape (n, 3), in the mesh's unit.
+
+        Contiguous arrays of float64 or float32 are read in place, once.
+        """
         places = _arrays.points("points", np.atleast_2d(_arrays.array("points", points)))
         return self._of(self._problem.probe(_name(name), places))
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator
 
-from ._arrays import Floats, floats, name
+from ._arrays import name, reals
 from ._errors import InputError
 from ._operators import _TRANSPOSED
 
@@ -40,11 +40,13 @@ class LayerOperator(LinearOperator):  # type: ignore[misc]
     def _product(self, columns: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """A times vectors that are columns, shape (inputs, k)."""
         if np.iscomplexobj(columns):
-            both = self._product(np.hstack([columns.real, columns.imag]))
             k = columns.shape[1]
-            return both[:, :k] + 1j * both[:, k:]
+            both = np.empty((2 * k, columns.shape[0]), dtype=columns.real.dtype)
+            both[:k], both[k:] = columns.T.real, columns.T.imag
+            found = self._product(both.T)
+            return found[:, :k] + 1j * found[:, k:]
         # Columns one after the other: no copy of a single one, or of an array in Fortran's order.
-        vectors: Floats = floats("the vectors", columns.T)
+        vectors = reals("the vectors", columns.T)
         found = self._operator.apply(vectors.reshape(-1), vectors.shape[0])
         return found.reshape(vectors.shape[0], self.shape[0]).T
 
@@ -67,6 +69,6 @@ class LayerOperator(LinearOperator):  # type: ignore[misc]
             kind = _TRANSPOSED[self._kind]
             self._transposed = LayerOperator(self._surface, kind, trial, test, self._columns)
         weights = self._surface._surface.weights
-        inside = np.asarray(X) / weights(test)[:, None]
+        inside = np.divide(np.asarray(X).T, weights(test), order="C").T
         found: npt.NDArray[Any] = weights(trial)[:, None] * self._transposed._product(inside)
         return found

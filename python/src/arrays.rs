@@ -1,41 +1,183 @@
 //! Arrays between numpy and the library.
 
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
 use numpy::ndarray::ArrayView2;
-use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
+use numpy::{
+    Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
+use rayon::prelude::*;
 
 use crate::error::{Failure, Kind};
 
-/// The rows of an array of shape (n, 3), contiguous in C order, without a copy.
-pub(crate) fn points<'a>(
-    py: Python<'_>,
-    what: &str,
-    array: &'a PyReadonlyArray2<'_, f64>,
-) -> PyResult<&'a [[f64; 3]]> {
-    let wrong = |why: &str| Failure::input(format!("{what} {why}")).raise(py);
-    let (rows, is_whole) = rows_of(array).ok_or_else(|| wrong("is not contiguous in C order"))?;
-    if is_whole { Ok(rows) } else { Err(wrong("is not of shape (n, 3)")) }
+/// An array of shape (n,) that is read where it is.
+#[derive(FromPyObject)]
+pub(crate) enum Array1<'py> {
+    Double(PyReadonlyArray1<'py, f64>),
+    Single(PyReadonlyArray1<'py, f32>),
+}
+
+/// An array of shape (n, 3) that is read where it is.
+#[derive(FromPyObject)]
+pub(crate) enum Array2<'py> {
+    Double(PyReadonlyArray2<'py, f64>),
+    Single(PyReadonlyArray2<'py, f32>),
+}
+
+/// Numbers in the memory of an array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Values<'a> {
+    Double(&'a [f64]),
+    Single(&'a [f32]),
+}
+
+/// Points in the memory of an array.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rows<'a> {
+    Double(&'a [[f64; 3]]),
+    Single(&'a [[f32; 3]]),
+}
+
+impl Array1<'_> {
+    pub(crate) fn values(&self, py: Python<'_>, what: &str) -> PyResult<Values<'_>> {
+        let values = match self {
+            Self::Double(array) => array.as_slice().map(Values::Double),
+            Self::Single(array) => array.as_slice().map(Values::Single),
+        };
+        values.map_err(|_| Failure::input(format!("{what} are not contiguous")).raise(py))
+    }
+}
+
+impl Array2<'_> {
+    pub(crate) fn rows(&self, py: Python<'_>, what: &str) -> PyResult<Rows<'_>> {
+        let wrong = |why: &str| Failure::input(format!("{what} {why}")).raise(py);
+        let found = match self {
+            Self::Double(array) => rows_of(array).map(|(rows, whole)| (Rows::Double(rows), whole)),
+            Self::Single(array) => rows_of(array).map(|(rows, whole)| (Rows::Single(rows), whole)),
+        };
+        let (rows, is_whole) = found.ok_or_else(|| wrong("is not contiguous in C order"))?;
+        if is_whole { Ok(rows) } else { Err(wrong("is not of shape (n, 3)")) }
+    }
+
+    /// The points as the library has its own: one pass over the array.
+    pub(crate) fn points(&self, py: Python<'_>, what: &str) -> PyResult<Vec<[f64; 3]>> {
+        let rows = self.rows(py, what)?;
+        py.detach(|| rows.points(what)).map_err(|failure| failure.raise(py))
+    }
+}
+
+impl<'a> Values<'a> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Double(values) => values.len(),
+            Self::Single(values) => values.len(),
+        }
+    }
+
+    pub(crate) fn part(&self, range: Range<usize>) -> Self {
+        match self {
+            Self::Double(values) => Self::Double(&values[range]),
+            Self::Single(values) => Self::Single(&values[range]),
+        }
+    }
+
+    pub(crate) fn at(&self, index: usize) -> f64 {
+        match self {
+            Self::Double(values) => values[index],
+            Self::Single(values) => f64::from(values[index]),
+        }
+    }
+
+    /// In double precision: where they are, or widened by the threads of the pool.
+    pub(crate) fn widened(self, what: &str) -> Result<Cow<'a, [f64]>, Failure> {
+        match self {
+            Self::Double(values) => Ok(Cow::Borrowed(values)),
+            Self::Single(values) => {
+                let mut all = room(what, values.len())?;
+                values.par_iter().map(|x| f64::from(*x)).collect_into_vec(&mut all);
+                Ok(Cow::Owned(all))
+            }
+        }
+    }
+}
+
+impl Rows<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Double(rows) => rows.len(),
+            Self::Single(rows) => rows.len(),
+        }
+    }
+
+    pub(crate) fn at(&self, index: usize) -> [f64; 3] {
+        match self {
+            Self::Double(rows) => rows[index],
+            Self::Single(rows) => rows[index].map(f64::from),
+        }
+    }
+
+    /// On the caller's thread: those of the pool may have a long sum to finish.
+    fn points(&self, what: &str) -> Result<Vec<[f64; 3]>, Failure> {
+        let mut all = room(what, self.len())?;
+        match self {
+            Self::Double(rows) => all.extend_from_slice(rows),
+            Self::Single(rows) => all.extend(rows.iter().map(|row| row.map(f64::from))),
+        }
+        Ok(all)
+    }
+}
+
+/// Points in double precision, shared by all plans of a sum.
+#[pyclass(frozen, module = "farad._farad")]
+pub(crate) struct Points(pub(crate) Arc<Vec<[f64; 3]>>);
+
+#[pymethods]
+impl Points {
+    #[new]
+    fn new(py: Python<'_>, what: &str, array: Array2<'_>) -> PyResult<Self> {
+        Ok(Self(Arc::new(array.points(py, what)?)))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
 }
 
 /// Rows of three and whether these are those of the array; none in another order.
 pub(crate) fn rows_of<'a, T: Element>(
     array: &'a PyReadonlyArray2<'_, T>,
 ) -> Option<(&'a [[T; 3]], bool)> {
-    let view = array.as_array();
-    let (rows, rest) = view.to_slice()?.as_chunks::<3>();
-    Some((rows, rest.is_empty() && view.ncols() == 3))
+    let values = array.as_slice().ok().filter(|_| array.is_c_contiguous())?;
+    let (rows, rest) = values.as_chunks::<3>();
+    Some((rows, rest.is_empty() && array.shape()[1] == 3))
 }
 
-/// So many zeros, or what says that there is no room for them.
-pub(crate) fn zeros(length: usize) -> Result<Vec<f64>, Failure> {
+/// Room for so many values, or what says that there is none.
+fn room<T>(what: &str, length: usize) -> Result<Vec<T>, Failure> {
     let mut all = Vec::new();
     all.try_reserve_exact(length).map_err(|_| {
-        let bytes = 8.0 * length as f64;
-        let why =
-            format!("results of {bytes:.1e} bytes do not fit into memory; ask for fewer at once");
+        let bytes = size_of::<T>() as f64 * length as f64;
+        let why = format!("{what} of {bytes:.1e} bytes do not fit into memory; take fewer at once");
         Failure::new(Kind::Memory, why)
     })?;
+    Ok(all)
+}
+
+/// So many zeros for results.
+pub(crate) fn zeros(length: usize) -> Result<Vec<f64>, Failure> {
+    let mut all = room("results", length)?;
     all.resize(length, 0.0);
+    Ok(all)
+}
+
+/// Results in single precision, rounded by the threads of the pool.
+pub(crate) fn narrowed(values: &[f64]) -> Result<Vec<f32>, Failure> {
+    let mut all = room("results", values.len())?;
+    values.par_iter().map(|x| *x as f32).collect_into_vec(&mut all);
     Ok(all)
 }
 

@@ -22,6 +22,7 @@ fn _farad(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<problem::Problem>()?;
     module.add_class::<problem::Solver>()?;
     module.add_class::<solution::Solution>()?;
+    module.add_class::<arrays::Points>()?;
     module.add_class::<sum::Plan>()?;
     module.add_class::<operator::Surface>()?;
     module.add_class::<operator::Operator>()?;

@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use bem::{FunctionSpace, LinearOperator, OperatorOptions, Test};
 use fmm::Stop;
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 
+use crate::arrays::{self, Array1};
 use crate::error::Failure;
 use crate::problem::{backend, check_gpu};
 use crate::run;
@@ -139,25 +140,27 @@ impl Operator {
     fn apply<'py>(
         &self,
         py: Python<'py>,
-        vectors: PyReadonlyArray1<'py, f64>,
+        vectors: Array1<'py>,
         k: usize,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let wrong = |why: &str| Failure::input(why).raise(py);
-        let x = vectors.as_slice().map_err(|_| wrong("vectors are not contiguous"))?;
+        let raise = |failure: Failure| failure.raise(py);
+        let x = vectors.values(py, "vectors")?;
         let (rows, columns) = self.shape;
         if k.checked_mul(columns) != Some(x.len()) {
-            return Err(wrong("the vectors' length is not that of the operator"));
+            return Err(raise(Failure::input("the vectors' length is not that of the operator")));
         }
-        let y = run::summed(py, |ending| {
-            let mut y = vec![0.0; k * rows];
+        let mut y = arrays::zeros(k.saturating_mul(rows)).map_err(raise)?;
+        let y = run::summed(py, move |ending| {
             if k > 0 {
                 let (pool, mut operator) = (run::pool(None)?, ending.turn(&self.operator)?);
                 let operator = &mut *operator;
                 for first in (0..k).step_by(FEW) {
                     let few = FEW.min(k - first);
-                    let x = &x[first * columns..(first + few) * columns];
+                    let x = x.part(first * columns..(first + few) * columns);
                     let y = &mut y[first * rows..(first + few) * rows];
-                    ending.sum(&self.stop, || Ok(pool.install(|| operator.apply(x, y, few))?))?;
+                    ending.sum(&pool, &self.stop, || {
+                        Ok(operator.apply(&x.widened("vectors")?, y, few)?)
+                    })?;
                 }
             }
             Ok(y)

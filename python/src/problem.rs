@@ -9,10 +9,9 @@ use farad::{
     Of, Options, Parameter, Place, Plane, Probe, ProbePoints, Sensitivity, Setting, Toward,
     UnknownOf, fastcap, layout,
 };
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 
-use crate::arrays;
+use crate::arrays::{Array1, Array2};
 use crate::error::{Failure, Kind};
 use crate::run::{self, Watch, locked};
 use crate::solution::Solution;
@@ -270,22 +269,11 @@ impl Problem {
     }
 }
 
-fn numbers(py: Python<'_>, what: &str, all: &[f64]) -> PyResult<()> {
-    match all.iter().find(|x| !x.is_finite()) {
+fn numbers(py: Python<'_>, what: &str, all: impl IntoIterator<Item = f64>) -> PyResult<()> {
+    match all.into_iter().find(|x| !x.is_finite()) {
         Some(x) => Err(Failure::input(format!("{what} is {x}; it must be finite")).raise(py)),
         None => Ok(()),
     }
-}
-
-/// Points of one array.
-fn all_points(
-    py: Python<'_>,
-    what: &str,
-    array: &PyReadonlyArray2<'_, f64>,
-) -> PyResult<Vec<[f64; 3]>> {
-    let points = arrays::points(py, what, array)?.to_vec();
-    numbers(py, what, points.as_flattened())?;
-    Ok(points)
 }
 
 #[pymethods]
@@ -441,19 +429,21 @@ impl Problem {
     fn charges(
         &self,
         py: Python<'_>,
-        positions: PyReadonlyArray2<'_, f64>,
-        charges: PyReadonlyArray1<'_, f64>,
+        positions: Array2<'_>,
+        charges: Array1<'_>,
         elementary: bool,
     ) -> PyResult<Self> {
-        let positions = all_points(py, "positions", &positions)?;
-        let charges = charges.as_array().to_vec();
+        let positions = positions.rows(py, "positions")?;
+        let charges = charges.values(py, "charges")?;
+        numbers(py, "positions", (0..positions.len()).flat_map(|index| positions.at(index)))?;
         if positions.len() != charges.len() {
             let why = format!("{} charges at {} positions", charges.len(), positions.len());
             return Err(Failure::input(why).raise(py));
         }
         let amount = if elementary { Amount::Elementary } else { Amount::Coulomb };
-        let all = positions.into_iter().zip(charges);
-        let all = all.map(|(position, q)| Charge { position, amount: amount(q) });
+        let charge =
+            |index| Charge { position: positions.at(index), amount: amount(charges.at(index)) };
+        let all = (0..charges.len()).map(charge);
         Ok(self.with(|description| description.charges.extend(all)))
     }
 
@@ -485,17 +475,14 @@ impl Problem {
         self.with(|description| description.field = field)
     }
 
-    fn probe(
-        &self,
-        py: Python<'_>,
-        name: String,
-        points: PyReadonlyArray2<'_, f64>,
-    ) -> PyResult<Self> {
+    fn probe(&self, py: Python<'_>, name: String, points: Array2<'_>) -> PyResult<Self> {
         if self.description.probes.iter().any(|known| known.name == name) {
             let why = format!("there is a probe \"{name}\" already");
             return Err(Failure::input(why).raise(py));
         }
-        let place = ProbePoints::Points(all_points(py, "points", &points)?);
+        let points = points.points(py, "points")?;
+        numbers(py, "points", points.as_flattened().iter().copied())?;
+        let place = ProbePoints::Points(points);
         Ok(self.with(|description| description.probes.push(Probe { name, place })))
     }
 
@@ -580,7 +567,7 @@ impl Problem {
     }
 
     fn with_moved(&self, py: Python<'_>, groups: Vec<String>, along: [f64; 3]) -> PyResult<Self> {
-        numbers(py, "a shift", &along)?;
+        numbers(py, "a shift", along)?;
         self.changed(py, Change::Move { groups, along, values: vec![1.0] })
     }
 
@@ -592,7 +579,7 @@ impl Problem {
         centre: [f64; 3],
         degrees: f64,
     ) -> PyResult<Self> {
-        numbers(py, "a turn", &[&axis[..], &centre[..], &[degrees]].concat())?;
+        numbers(py, "a turn", axis.into_iter().chain(centre).chain([degrees]))?;
         if axis == [0.0; 3] {
             return Err(Failure::input("the axis has no direction").raise(py));
         }

@@ -258,18 +258,34 @@ impl Ending {
         }
     }
 
-    /// A sum that `stop` ends. Nobody else's does it meanwhile.
-    pub(crate) fn sum<T>(
+    /// Waits until a thread of the pool is free: another sum may hold them for minutes, and work
+    /// over arrays of the caller cannot be taken back once the pool has it.
+    fn thread_is_free(&self, pool: &ThreadPool) -> Result<(), Failure> {
+        let (sender, receiver) = sync_channel(1);
+        pool.spawn(move || {
+            // Nobody listens any more after Ctrl-C.
+            let _ = sender.send(());
+        });
+        while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(LOOK) {
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    /// A sum by the threads of the pool that `stop` ends. Nobody else's does it meanwhile.
+    pub(crate) fn sum<T: Send>(
         &self,
+        pool: &ThreadPool,
         stop: &Stop,
-        work: impl FnOnce() -> Result<T, Failure>,
+        work: impl FnOnce() -> Result<T, Failure> + Send,
     ) -> Result<T, Failure> {
+        self.thread_is_free(pool)?;
         {
             let mut running = locked(&self.running);
             self.check()?;
             *running = Some(stop.clone());
         }
-        let done = caught(work);
+        let done = caught(|| pool.install(work));
         *locked(&self.running) = None;
         stop.set(false);
         done

@@ -1,19 +1,43 @@
 //! Fast sums over points.
 
-use std::sync::Mutex;
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
 
 use fmm::{Densities, Kernel, Mode, Options, Potentials, Precision, Stop};
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rayon::prelude::*;
 
-use crate::arrays;
+use crate::arrays::{self, Array1, Points, Values};
 use crate::error::Failure;
 use crate::problem::{backend, check_gpu, choice};
 use crate::run::{self, locked};
 
-/// Potentials and gradients, those that are wanted.
-type Sums<'py> = (Option<Bound<'py, PyArray1<f64>>>, Option<Bound<'py, PyArray1<f64>>>);
+/// Potentials and gradients, those that are wanted, of float64 or float32.
+type Sums<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);
+
+/// Sums as the caller wants them.
+enum Found {
+    Double(Vec<f64>),
+    Single(Vec<f32>),
+}
+
+impl Found {
+    fn of(sums: Vec<f64>, single: bool) -> Result<Self, Failure> {
+        match single {
+            true => arrays::narrowed(&sums).map(Self::Single),
+            false => Ok(Self::Double(sums)),
+        }
+    }
+
+    fn array(self, py: Python<'_>) -> Bound<'_, PyAny> {
+        match self {
+            Self::Double(sums) => PyArray1::from_vec(py, sums).into_any(),
+            Self::Single(sums) => PyArray1::from_vec(py, sums).into_any(),
+        }
+    }
+}
 
 /// Choices for a plan.
 #[derive(Clone, Debug, FromPyObject)]
@@ -55,6 +79,19 @@ impl Choices {
     }
 }
 
+/// Charges or dipoles in double precision, all of them finite.
+fn strengths<'a>(
+    what: &str,
+    values: Option<Values<'a>>,
+) -> Result<Option<Cow<'a, [f64]>>, Failure> {
+    let Some(values) = values else { return Ok(None) };
+    let values = values.widened(what)?;
+    match values.par_iter().all(|x| x.is_finite()) {
+        true => Ok(Some(values)),
+        false => Err(Failure::input("charges or dipoles are NaN or infinite")),
+    }
+}
+
 /// A sum whose geometry has been processed.
 #[pyclass(frozen, module = "farad._farad")]
 pub(crate) struct Plan {
@@ -71,78 +108,75 @@ impl Plan {
     #[pyo3(signature = (sources, targets, choices))]
     fn new(
         py: Python<'_>,
-        sources: PyReadonlyArray2<'_, f64>,
-        targets: Option<PyReadonlyArray2<'_, f64>>,
+        sources: &Points,
+        targets: Option<&Points>,
         choices: Choices,
     ) -> PyResult<Self> {
         let options = choices.options().map_err(|failure| failure.raise(py))?;
-        let sources = arrays::points(py, "sources", &sources)?;
-        let targets = match &targets {
-            Some(targets) => Some(arrays::points(py, "targets", targets)?),
-            None => None,
-        };
-        let (n, m) = (sources.len(), targets.map_or(sources.len(), <[_]>::len));
-        let (sources, targets) = (sources.to_vec(), targets.map(<[_]>::to_vec));
+        let sources = Arc::clone(&sources.0);
+        let targets = targets.map(|targets| Arc::clone(&targets.0));
+        let (n, m) = (sources.len(), targets.as_ref().unwrap_or(&sources).len());
         let stop = Stop::default();
         let options = Options { stop: Some(stop.clone()), ..options };
         let plan = run::watched(py, None, None, move |_, pool| {
             check_gpu(options.backend, options.gpu)?;
-            Ok(pool.install(|| fmm::Plan::new(&sources, targets.as_deref(), &options))?)
+            let targets = targets.as_ref().map(|targets| &targets[..]);
+            Ok(pool.install(|| fmm::Plan::new(&sources, targets, &options))?)
         })?;
         Ok(Self { plan: Mutex::new(plan), stop, sources: n, targets: m })
     }
 
     /// Sums of k densities: `charges` of k n values, `dipoles` of 3 k n. Potentials of k m values
-    /// and gradients of 3 k m.
-    #[pyo3(signature = (k, charges, dipoles, potential, gradient))]
+    /// and gradients of 3 k m, those of the two that are wanted; rounded to float32 for `single`.
+    #[pyo3(signature = (k, charges, dipoles, wanted, single))]
     fn apply<'py>(
         &self,
         py: Python<'py>,
         k: usize,
-        charges: Option<PyReadonlyArray1<'py, f64>>,
-        dipoles: Option<PyReadonlyArray1<'py, f64>>,
-        potential: bool,
-        gradient: bool,
+        charges: Option<Array1<'py>>,
+        dipoles: Option<Array1<'py>>,
+        wanted: (bool, bool),
+        single: bool,
     ) -> PyResult<Sums<'py>> {
-        let wrong = |why: String| Failure::input(why).raise(py);
-        let not_contiguous = |what: &str| wrong(format!("{what} are not contiguous"));
-        let read = charges.as_ref().map(|charges| charges.as_slice()).transpose();
-        let charges = read.map_err(|_| not_contiguous("charges"))?;
-        let read = dipoles.as_ref().map(|dipoles| dipoles.as_slice()).transpose();
-        let dipoles = read.map_err(|_| not_contiguous("dipoles"))?;
+        let raise = |failure: Failure| failure.raise(py);
+        let charges = charges.as_ref().map(|array| array.values(py, "charges")).transpose()?;
+        let dipoles = dipoles.as_ref().map(|array| array.values(py, "dipoles")).transpose()?;
         for (what, each, values) in [("charges", 1, charges), ("dipoles", 3, dipoles)] {
             let expected = k.saturating_mul(each * self.sources);
-            if let Some(found) = values.map(<[_]>::len).filter(|found| *found != expected) {
-                return Err(wrong(format!("{what} have {found} values, expected {expected}")));
+            if let Some(found) = values.map(|v| v.len()).filter(|found| *found != expected) {
+                let why = format!("{what} have {found} values, expected {expected}");
+                return Err(raise(Failure::input(why)));
             }
         }
         let length = k.saturating_mul(self.targets);
         let room = |is_wanted: bool, length: usize| match is_wanted {
-            true => arrays::zeros(length).map(Some).map_err(|failure| failure.raise(py)),
+            true => arrays::zeros(length).map(Some).map_err(raise),
             false => Ok(None),
         };
-        let potentials = room(potential, length)?;
-        let gradients = room(gradient, length.saturating_mul(3))?;
+        let mut potentials = room(wanted.0, length)?;
+        let mut gradients = room(wanted.1, length.saturating_mul(3))?;
         let sums = run::summed(py, move |ending| {
-            let finite = |values: &[f64]| values.iter().all(|x| x.is_finite());
-            if !charges.is_none_or(finite) || !dipoles.is_none_or(finite) {
-                return Err(Failure::input("charges or dipoles are NaN or infinite"));
-            }
-            let (mut potentials, mut gradients) = (potentials, gradients);
-            if k > 0 {
-                let (pool, mut plan) = (run::pool(None)?, ending.turn(&self.plan)?);
-                let plan = &mut *plan;
-                let densities = Densities { charges, dipoles };
-                let out = Potentials {
-                    potential: potentials.as_deref_mut(),
-                    gradient: gradients.as_deref_mut(),
-                };
-                ending.sum(&self.stop, || Ok(pool.install(|| plan.apply(densities, out))?))?;
-            }
-            Ok([potentials, gradients])
+            let (pool, mut plan) = (run::pool(None)?, ending.turn(&self.plan)?);
+            let plan = &mut *plan;
+            ending.sum(&pool, &self.stop, || {
+                let charges = strengths("charges", charges)?;
+                let dipoles = strengths("dipoles", dipoles)?;
+                if k > 0 {
+                    let densities =
+                        Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() };
+                    let out = Potentials {
+                        potential: potentials.as_deref_mut(),
+                        gradient: gradients.as_deref_mut(),
+                    };
+                    plan.apply(densities, out)?;
+                }
+                drop((charges, dipoles));
+                let found = |sums: Vec<f64>| Found::of(sums, single);
+                Ok((potentials.map(found).transpose()?, gradients.map(found).transpose()?))
+            })
         })?;
-        let [potentials, gradients] = sums.map(|values| values.map(|v| PyArray1::from_vec(py, v)));
-        Ok((potentials, gradients))
+        let array = |found: Found| found.array(py);
+        Ok((sums.0.map(array), sums.1.map(array)))
     }
 
     /// What the plan resolved to.

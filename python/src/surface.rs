@@ -14,7 +14,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArra
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::arrays;
+use crate::arrays::{self, Array2};
 use crate::error::Failure;
 use crate::{molecule, run};
 
@@ -66,17 +66,17 @@ impl Mesh {
     #[pyo3(signature = (points, triangles, group, names, unit, nodes = None))]
     fn from_arrays(
         py: Python<'_>,
-        points: PyReadonlyArray2<'_, f64>,
+        points: Array2<'_>,
         triangles: PyReadonlyArray2<'_, u32>,
         group: PyReadonlyArray1<'_, u32>,
         names: Vec<String>,
         unit: &str,
-        nodes: Option<PyReadonlyArray2<'_, f64>>,
+        nodes: Option<Array2<'_>>,
     ) -> PyResult<Self> {
         let raise = |failure: Failure| failure.raise(py);
         let unit = self::unit(unit).map_err(raise)?;
         let wrong = |what: &str| raise(Failure::input(what));
-        let vertices = arrays::points(py, "points", &points)?.to_vec();
+        let vertices = points.points(py, "points")?;
         let (corners, is_whole) = arrays::rows_of(&triangles)
             .ok_or_else(|| wrong("triangles are not contiguous in C order"))?;
         if !is_whole {
@@ -88,9 +88,7 @@ impl Mesh {
             return Err(wrong("a mesh has less than 2^32 vertices and triangles"));
         }
         let patches = match &nodes {
-            Some(nodes) => {
-                Some(Patches { order: 2, nodes: arrays::points(py, "nodes", nodes)?.to_vec() })
-            }
+            Some(nodes) => Some(Patches { order: 2, nodes: nodes.points(py, "nodes")? }),
             None => None,
         };
         run::watched(py, None, None, move |_, _| {
@@ -121,7 +119,7 @@ impl Mesh {
         let wrong = |what: &str| Failure::input(what).raise(py);
         let (points, triangles, sets, groups, nodes, (unit, notes)) = parts;
         let unit = self::unit(&unit).map_err(|failure| failure.raise(py))?;
-        let vertices = arrays::points(py, "points", &points.readonly())?.to_vec();
+        let vertices = Array2::Double(points.readonly()).points(py, "points")?;
         let corners = arrays::rows_of(&triangles.readonly())
             .filter(|(_, is_whole)| *is_whole)
             .map(|(rows, _)| rows.to_vec())
@@ -130,7 +128,7 @@ impl Mesh {
         let membership = membership.readonly().as_array().to_vec();
         let patches = match nodes {
             Some((order, nodes)) => {
-                let nodes = arrays::points(py, "nodes", &nodes.readonly())?.to_vec();
+                let nodes = Array2::Double(nodes.readonly()).points(py, "nodes")?;
                 Some(Patches { order, nodes })
             }
             None => None,

@@ -77,7 +77,7 @@ def single_layer():
         ("only a whole matrix is written, with a name for each row", lambda: matrix(["a"])),
         ('there is no form "xml" of matrices', lambda: matrix(["a", "b"], "xml")),
         ("only a whole matrix is reduced, with a name for each row", lambda: reduced(["a"])),
-        ("sources is not of shape (n, 3)", lambda: _farad.Plan(np.zeros((3, 2)), None, SUM)),
+        ("sources is not of shape (n, 3)", lambda: _farad.Points("sources", np.zeros((3, 2)))),
         ("charges are not contiguous", lambda: sums(np.zeros(8)[::2])),
         ("charges have 3 values, expected 4", lambda: sums(np.zeros(3))),
         ("dipoles have 4 values, expected 12", lambda: sums(dipoles=np.zeros(4))),
@@ -124,8 +124,8 @@ def reduced(names):
 
 
 def sums(charges=None, dipoles=None):
-    plan = _farad.Plan(POINTS, None, {**SUM, "dipoles": True})
-    return plan.apply(1, charges, dipoles, True, False)
+    plan = _farad.Plan(_farad.Points("sources", POINTS), None, {**SUM, "dipoles": True})
+    return plan.apply(1, charges, dipoles, (True, False), False)
 
 
 def operator(kind):

@@ -83,12 +83,31 @@ def test_kinds_of_arrays(points):
     found = single(charges.astype(np.float32))
     assert found.dtype == np.float32 and error(found, exact) < 1e-3
     assert single(charges).dtype == np.float64
+    # Widening is exact, and sums are rounded once; in gaps and in Fortran's order, too.
+    p, q = sources.astype(np.float32), charges.astype(np.float32)
+    widened = farad.Fmm(p.astype(float), mode="direct")(q.astype(float)).astype(np.float32)
+    for given in (p, np.asfortranarray(p), np.repeat(p, 2, axis=0)[::2]):
+        found = farad.Fmm(given, mode="direct")(np.repeat(q, 2)[::2])
+        assert found.dtype == np.float32 and np.array_equal(found, widened)
+    potential, gradient = single(q, gradient=True, dipoles=p)
+    assert potential.dtype == gradient.dtype == np.float32 and gradient.shape == (700, 3)
+    assert single(q, dipoles=sources).dtype == np.float64
     # In Fortran's order, with gaps, backwards, lists, whole numbers.
     wide = np.zeros((3000, 5))
     wide[:, 1:4] = sources
     for given in (np.asfortranarray(sources), wide[:, 1:4], sources.tolist()):
         assert error(farad.Fmm(given, targets)(charges), exact) < 1e-6
     assert error(farad.Fmm(sources[::-1], targets)(charges[::-1]), exact) < 1e-6
+    # Of the other byte order, and not at addresses that are multiples of their size.
+    for kind in (">f8", ">f4"):
+        found = farad.Fmm(sources.astype(kind), targets)(charges.astype(kind))
+        assert found.dtype == np.float64 and error(found, exact) < 1e-5
+    for kind in (np.float64, np.float32):
+        odd = np.zeros(1 + np.dtype(kind).itemsize * sources.size, dtype=np.uint8)[1:].view(kind)
+        odd = odd.reshape(sources.shape)
+        odd[:] = sources
+        assert not odd.flags.aligned
+        assert error(farad.Fmm(odd, targets)(charges), exact) < 1e-5
     ones = farad.Fmm(sources, targets)(np.ones(3000, dtype=int))
     assert error(ones, direct(targets, sources, np.ones(3000))[0]) < 1e-6
 
@@ -148,7 +167,7 @@ def test_threads_sum_at_once(points):
 
 def test_results_that_do_not_fit_are_told():
     fmm = farad.Fmm(np.zeros((1, 3)), np.ones((1_000_000, 3)))
-    with pytest.raises(farad.OutOfMemoryError, match="do not fit into memory; ask for fewer"):
+    with pytest.raises(farad.OutOfMemoryError, match="do not fit into memory; take fewer"):
         fmm(np.zeros((20_000_000, 1)))
     assert len(fmm([1.0])) == 1_000_000
 
@@ -167,7 +186,18 @@ def test_results_that_do_not_fit_are_told():
         ("tolerance = 0 is out of range", lambda p: farad.Fmm(p, tolerance=0)),
         ("tolerance = 100", lambda p: farad.Fmm(p, tolerance=100)),
         ("tolerance = NaN", lambda p: farad.Fmm(p, tolerance=float("nan"))),
-        ("tolerance is 'small'", lambda p: farad.Fmm(p, tolerance="small")),
+        ("tolerance is 'small'; it must be a number", lambda p: farad.Fmm(p, tolerance="small")),
+        ("tolerance is '1e-3'; it must be a number", lambda p: farad.Fmm(p, tolerance="1e-3")),
+        ("kappa is b'1'; it must be a number", lambda p: farad.Fmm(p, kappa=b"1")),
+        ("kappa is array.*; it must be a number", lambda p: farad.Fmm(p, kappa=np.array("1"))),
+        ("sources has the type <U", lambda p: farad.Fmm([["1", "2", "3"]])),
+        ("charges has the type <U", lambda p: farad.Fmm(p)(["1"] * 100)),
+        ("charges has the type object", lambda p: farad.Fmm(p)(np.array(["1"] * 100, object))),
+        (
+            "charges or dipoles are NaN or infinite",
+            lambda p: farad.Fmm(p)(np.full(100, np.inf, dtype=np.float32)),
+        ),
+        ("kappa is None; it must be a number", lambda p: farad.Fmm(p, kappa=None)),
         ("kappa", lambda p: farad.Fmm(p, kappa=-1)),
         ("precision is", lambda p: farad.Fmm(p, precision="half")),
         ("mode is", lambda p: farad.Fmm(p, mode="fast")),

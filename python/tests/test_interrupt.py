@@ -57,7 +57,7 @@ def test_ctrl_c_ends_a_solve():
 
 LONG = textwrap.dedent(
     """
-    import sys, threading
+    import sys, threading, time
     import numpy as np
     import farad
 
@@ -77,7 +77,14 @@ LONG = textwrap.dedent(
         threading.Thread(target=sum_all, daemon=True).start()
         return fmm, sum_all
 
+    def busy():
+        (_, sum_all), fmm = sums("direct"), farad.Fmm(np.eye(3))
+        threading.Thread(target=sum_all, daemon=True).start()
+        time.sleep(0.5)  # it has all threads now
+        return fmm, lambda: [fmm(np.ones(3)) for _ in range(1000)]
+
     begin = {
+        "busy": busy,
         "direct": lambda: sums("direct"),
         "fmm": lambda: sums("fmm"),
         "product": product,
@@ -90,7 +97,7 @@ LONG = textwrap.dedent(
     except KeyboardInterrupt:
         print("interrupted", flush=True)
         # Nothing is broken after it: the next sum is whole. The other thread's goes on.
-        if sys.argv[1] != "waiting":
+        if sys.argv[1] not in ("busy", "waiting"):
             assert farad.Fmm([[0, 0, 0]], [[0, 0, 2]])([1]).tolist() == [0.5]
         if sys.argv[1] == "product":
             np.testing.assert_allclose(kept @ np.ones(5120), 1.0, rtol=0.01)
@@ -101,9 +108,9 @@ LONG = textwrap.dedent(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT for one process alone")
-@pytest.mark.parametrize("work", ["direct", "fmm", "product", "waiting"])
+@pytest.mark.parametrize("work", ["direct", "fmm", "product", "waiting", "busy"])
 def test_ctrl_c_ends_sums(work):
-    """Also where the sum of another thread comes first."""
+    """Also where the sum of another thread comes first, of the same points or of others."""
     with subprocess.Popen(
         [sys.executable, "-c", LONG, work], stdout=subprocess.PIPE, text=True
     ) as process:
