@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use fmm::samples::{ChargeKind, Distribution, Random};
-use fmm::{Densities, Mode, Options, Plan, Potentials, Precision, Stencil, Truncation, direct};
+use fmm::{
+    Densities, Kernel, Mode, Options, Plan, Potentials, Precision, Stencil, Truncation, direct,
+};
 
 const DISTRIBUTIONS: [Distribution; 4] =
     [Distribution::Cube, Distribution::Sphere, Distribution::Plummer, Distribution::GradedPlate];
@@ -26,59 +28,76 @@ struct Case<'a> {
     gradient: bool,
 }
 
+/// Direct sums at up to 1000 targets.
+struct Exact {
+    picked: Vec<usize>,
+    /// Potentials and gradients of each density.
+    sums: Vec<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Exact {
+    fn of(case: &Case<'_>, kernel: Kernel) -> Self {
+        let n = case.sources.len();
+        let targets = case.targets.unwrap_or(case.sources);
+        let m = targets.len();
+        let picked: Vec<usize> = (0..m).step_by(m.div_ceil(1000)).collect();
+        let at: Vec<[f64; 3]> = picked.iter().map(|&i| targets[i]).collect();
+        let sum = |density| {
+            let charges = case.charges.map(|q| &q[density * n..(density + 1) * n]);
+            let dipoles = case.dipoles.map(|d| &d[density * 3 * n..(density + 1) * 3 * n]);
+            let mut potential = vec![0.0; at.len()];
+            let mut gradient = vec![0.0; 3 * at.len()];
+            let mut potentials =
+                Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) };
+            let densities = Densities { charges, dipoles };
+            direct::sum(kernel, case.sources, &at, densities, &mut potentials).unwrap();
+            (potential, gradient)
+        };
+        Self { sums: (0..case.densities).map(sum).collect(), picked }
+    }
+
+    /// Errors of potential and gradient of a plan's sums, the worst over the densities.
+    fn errors(&self, case: &Case<'_>, options: &Options) -> (f64, f64) {
+        let (m, k) = (case.targets.unwrap_or(case.sources).len(), case.densities);
+        let options = Options {
+            gradient: case.gradient,
+            dipoles: case.dipoles.is_some(),
+            densities: k,
+            ..options.clone()
+        };
+        let mut plan = Plan::new(case.sources, case.targets, &options).unwrap();
+        let mut potential = vec![f64::NAN; k * m];
+        let mut gradient = vec![f64::NAN; if case.gradient { 3 * k * m } else { 0 }];
+        // Twice: the second apply must not remember the first.
+        for _ in 0..2 {
+            let densities = Densities { charges: case.charges, dipoles: case.dipoles };
+            let potentials = Potentials {
+                potential: Some(&mut potential),
+                gradient: case.gradient.then_some(&mut gradient[..]),
+            };
+            plan.apply(densities, potentials).unwrap();
+        }
+        let mut worst = (0.0f64, 0.0f64);
+        for (density, (exact, exact_gradient)) in self.sums.iter().enumerate() {
+            let found: Vec<f64> = self.picked.iter().map(|&i| potential[density * m + i]).collect();
+            worst.0 = worst.0.max(error(&found, exact));
+            if case.gradient {
+                let found: Vec<f64> = self
+                    .picked
+                    .iter()
+                    .flat_map(|&i| (0..3).map(move |a| 3 * i + a))
+                    .map(|i| gradient[density * 3 * m + i])
+                    .collect();
+                worst.1 = worst.1.max(error(&found, exact_gradient));
+            }
+        }
+        worst
+    }
+}
+
 /// Errors of potential and gradient at up to 1000 targets, the worst over the densities.
 fn measure(case: &Case<'_>, options: &Options) -> (f64, f64) {
-    let n = case.sources.len();
-    let targets = case.targets.unwrap_or(case.sources);
-    let (m, k) = (targets.len(), case.densities);
-    let options = Options {
-        gradient: case.gradient,
-        dipoles: case.dipoles.is_some(),
-        densities: k,
-        ..options.clone()
-    };
-    let mut plan = Plan::new(case.sources, case.targets, &options).unwrap();
-    let mut potential = vec![f64::NAN; k * m];
-    let mut gradient = vec![f64::NAN; if case.gradient { 3 * k * m } else { 0 }];
-    // Twice: the second apply must not remember the first.
-    for _ in 0..2 {
-        let densities = Densities { charges: case.charges, dipoles: case.dipoles };
-        let potentials = Potentials {
-            potential: Some(&mut potential),
-            gradient: case.gradient.then_some(&mut gradient[..]),
-        };
-        plan.apply(densities, potentials).unwrap();
-    }
-    let picked: Vec<usize> = (0..m).step_by(m.div_ceil(1000)).collect();
-    let at: Vec<[f64; 3]> = picked.iter().map(|&i| targets[i]).collect();
-    let mut worst = (0.0f64, 0.0f64);
-    for density in 0..k {
-        let charges = case.charges.map(|q| &q[density * n..(density + 1) * n]);
-        let dipoles = case.dipoles.map(|d| &d[density * 3 * n..(density + 1) * 3 * n]);
-        let mut exact = vec![0.0; at.len()];
-        let mut exact_gradient = vec![0.0; 3 * at.len()];
-        let mut potentials =
-            Potentials { potential: Some(&mut exact), gradient: Some(&mut exact_gradient) };
-        direct::sum(
-            options.kernel,
-            case.sources,
-            &at,
-            Densities { charges, dipoles },
-            &mut potentials,
-        )
-        .unwrap();
-        let found: Vec<f64> = picked.iter().map(|&i| potential[density * m + i]).collect();
-        worst.0 = worst.0.max(error(&found, &exact));
-        if case.gradient {
-            let found: Vec<f64> = picked
-                .iter()
-                .flat_map(|&i| (0..3).map(move |a| 3 * i + a))
-                .map(|i| gradient[density * 3 * m + i])
-                .collect();
-            worst.1 = worst.1.max(error(&found, &exact_gradient));
-        }
-    }
-    worst
+    Exact::of(case, options.kernel).errors(case, options)
 }
 
 /// How far below the tolerance the worst error of a sum may be: beyond that it takes longer than
@@ -125,12 +144,13 @@ fn potentials_and_gradients_keep_every_tolerance() {
         let kinds = [ChargeKind::Mixed, ChargeKind::Positive, ChargeKind::PlaneWave];
         let charges: Vec<f64> =
             kinds.iter().flat_map(|kind| kind.charges(&points, &mut Random::new(2))).collect();
+        // The error of the worst kind counts.
+        let case = Case { gradient: true, densities: 3, ..charges_only(&points, &charges) };
+        let exact = Exact::of(&case, Kernel::Laplace);
         for exponent in 2..=11 {
             let tolerance = 10f64.powi(-exponent);
             let options = Options { tolerance, ..Options::default() };
-            // The error of the worst kind counts.
-            let case = Case { gradient: true, densities: 3, ..charges_only(&points, &charges) };
-            let (potential, gradient) = measure(&case, &options);
+            let (potential, gradient) = exact.errors(&case, &options);
             let what = format!("{distribution:?} 1e-{exponent}");
             assert_at_most(&what, &[potential, gradient], tolerance);
         }
@@ -200,9 +220,13 @@ fn derivatives_by_near_pairs_in_single_precision_keep_the_tolerance() {
                 Case { targets, densities: 3, gradient: true, ..charges_only(&points, &charges) };
             let with_dipoles = Case { dipoles: Some(&dipoles), ..of_charges };
             let potential_alone = Case { gradient: false, ..with_dipoles };
-            for (case, tolerance) in
-                [(of_charges, 5e-7), (with_dipoles, 1e-6), (potential_alone, 1e-6)]
-            {
+            let [charges_alone, both] =
+                [of_charges, with_dipoles].map(|case| Exact::of(&case, Kernel::Laplace));
+            for (case, exact, tolerance) in [
+                (of_charges, &charges_alone, 5e-7),
+                (with_dipoles, &both, 1e-6),
+                (potential_alone, &both, 1e-6),
+            ] {
                 let options = Options {
                     tolerance,
                     densities: 3,
@@ -212,7 +236,7 @@ fn derivatives_by_near_pairs_in_single_precision_keep_the_tolerance() {
                 };
                 let plan = Plan::new(&points, targets, &options).unwrap();
                 assert_eq!(plan.info().near_precision, Some(Precision::Single));
-                let (potential, gradient) = measure(&case, &options);
+                let (potential, gradient) = exact.errors(&case, &options);
                 let what = format!("{distribution:?} {} {tolerance:.0e}", targets.is_some());
                 assert_at_most(&what, &[potential, gradient], tolerance);
             }
@@ -247,8 +271,7 @@ fn charges_that_lie_together_keep_the_tolerance() {
             let mut exact = vec![f64::NAN; n];
             let mut potentials = Potentials { potential: Some(&mut exact), gradient: None };
             let densities = Densities { charges: Some(&strengths), dipoles: None };
-            direct::sum(fmm::Kernel::Laplace, &sources, &points, densities, &mut potentials)
-                .unwrap();
+            direct::sum(Kernel::Laplace, &sources, &points, densities, &mut potentials).unwrap();
             let error = error(&found, &exact);
             assert_at_most(&format!("{} charges", here.len()), &[error], tolerance);
         }
@@ -277,9 +300,11 @@ fn any_number_of_points_from_none_to_1e5() {
         for distribution in DISTRIBUTIONS {
             let points = distribution.points(n, &mut Random::new(n as u64));
             let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(5));
+            let case = charges_only(&points, &charges);
+            let exact = Exact::of(&case, Kernel::Laplace);
             for tolerance in [1e-4, 1e-8] {
                 let options = Options { tolerance, ..Options::default() };
-                let (potential, _) = measure(&charges_only(&points, &charges), &options);
+                let (potential, _) = exact.errors(&case, &options);
                 let what = format!("{distribution:?} {n}");
                 if n < 100_000 {
                     assert_at_most(&what, &[potential], tolerance);
@@ -304,18 +329,20 @@ fn dipoles_and_several_densities_share_a_plan() {
         let dipoles: Vec<f64> =
             (0..3 * densities * points.len()).map(|_| 0.02 * (random.uniform() - 0.5)).collect();
         for (with_charges, with_dipoles) in [(true, false), (false, true), (true, true)] {
+            let case = Case {
+                sources: &points,
+                targets: None,
+                charges: with_charges.then_some(&charges[..]),
+                dipoles: with_dipoles.then_some(&dipoles[..]),
+                densities,
+                gradient: false,
+            };
+            let exact = Exact::of(&case, Kernel::Laplace);
             for gradient in [false, true] {
+                let case = Case { gradient, ..case };
                 for tolerance in [1e-4, 1e-9] {
-                    let case = Case {
-                        sources: &points,
-                        targets: None,
-                        charges: with_charges.then_some(&charges[..]),
-                        dipoles: with_dipoles.then_some(&dipoles[..]),
-                        densities,
-                        gradient,
-                    };
                     let options = Options { tolerance, ..Options::default() };
-                    let (potential, of_gradient) = measure(&case, &options);
+                    let (potential, of_gradient) = exact.errors(&case, &options);
                     let what = format!("{densities} {with_charges} {with_dipoles} {tolerance:e}");
                     assert_at_most(&what, &[potential, of_gradient], tolerance);
                 }
