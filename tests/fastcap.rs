@@ -311,6 +311,8 @@ fn lists_have_a_unit_and_may_be_solved_leniently() {
     place.must("import one.lst --unit um -o one.toml");
     assert!(place.read("one.toml").contains("unit = \"um\""));
     place.farad("solve one.toml --unit um").fails(2, &["--unit is for FastCap's files"]);
+    place.write("mesh.msh", "$MeshFormat\n");
+    place.farad("solve mesh.msh --unit um").fails(3, &["mesh.msh is no case file: it is a mesh"]);
 
     // Two bodies through each other: where they are, and what to do.
     place.write("two.lst", "C cube.qui 1 0 0 0\nC cube.qui 1 0.5 0.4 0.3\n");

@@ -111,8 +111,8 @@ def test_coincident_vertices_are_joined():
         ("the name of a group is ''; it must", lambda: farad.Mesh(CORNERS, FACES, ["", "a"] * 2)),
         ("the name of a group is ''; it must", lambda: farad.Mesh.sphere(name="")),
         ("several names", lambda: farad.Mesh(CORNERS, FACES, names=["a", "b"])),
-        ("positive finite length", lambda: farad.Mesh.sphere(-1.0)),
-        ("positive finite length", lambda: farad.Mesh.sphere(np.nan)),
+        ("the radius is -1.0; it must be a length from 1e-100 to 1e97", lambda: farad.Mesh.sphere(-1.0)),
+        ("the radius is 1e-300; it", lambda: farad.Mesh.sphere(1e-300)),
         (
             "give either elements or size, not both",
             lambda: farad.Mesh.sphere(elements=3, size=0.1),

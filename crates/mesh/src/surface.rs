@@ -79,7 +79,7 @@ pub enum InvalidMesh {
     },
     /// A coordinate is NaN, infinite, or so large that volumes overflow.
     #[error(
-        "vertex {vertex} has the coordinate {value}; coordinates must be finite and below {MAX_COORDINATE:e}"
+        "vertex {vertex} has the coordinate {value:?}; coordinates must be finite and below {MAX_COORDINATE:e}"
     )]
     Coordinate {
         /// Index of the vertex.

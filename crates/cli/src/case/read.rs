@@ -40,7 +40,10 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
     } else if overrides.unit.is_some() {
         let (what, help) = if is_layout(path) {
             ("a layout that names its unit", "leave it out")
+        } else if molecules::is_pqr(path) {
+            ("a molecule in angstrom", "leave it out")
         } else {
+            read_text(path)?; // tells what is no case file
             ("a case file", "change `unit` in its [mesh] table")
         };
         return Err(Failure::with_help(

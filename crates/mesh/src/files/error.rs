@@ -142,7 +142,7 @@ pub enum Cause {
     },
     /// A coordinate that cannot be computed with.
     #[error(
-        "the coordinate {0} is not usable; coordinates must be finite and below {MAX_COORDINATE:e}"
+        "the coordinate {0:?} is not usable; coordinates must be finite and below {MAX_COORDINATE:e}"
     )]
     Coordinate(f64),
     /// A polygon of more corners than there is a unique way to split.

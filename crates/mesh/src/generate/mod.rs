@@ -50,7 +50,7 @@ pub enum Resolution {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Error {
     /// A length is not usable.
-    #[error("{what} is {value}; it must be a positive finite length")]
+    #[error("{what} is {value:?}; it must be a length from {SHORTEST:e} to {LONGEST:e}")]
     Length {
         /// Which one.
         what: &'static str,
@@ -114,12 +114,12 @@ pub enum Error {
     },
 }
 
+/// Lengths whose squares and cubes are numbers, as those of all coordinates are.
+const SHORTEST: f64 = 1.0 / MAX_COORDINATE;
+const LONGEST: f64 = MAX_COORDINATE / 1e3;
+
 fn check_length(what: &'static str, value: f64) -> Result<(), Error> {
-    if (1.0 / MAX_COORDINATE..=1e-3 * MAX_COORDINATE).contains(&value) {
-        Ok(())
-    } else {
-        Err(Error::Length { what, value })
-    }
+    if (SHORTEST..=LONGEST).contains(&value) { Ok(()) } else { Err(Error::Length { what, value }) }
 }
 
 fn check_grade(grade: f64) -> Result<(), Error> {

@@ -129,7 +129,7 @@ pub enum Cause {
     Order(&'static str),
     /// A coordinate that cannot be computed with.
     #[error(
-        "the coordinate {0} is not usable; coordinates must be finite and below {MAX_COORDINATE:e}"
+        "the coordinate {0:?} is not usable; coordinates must be finite and below {MAX_COORDINATE:e}"
     )]
     Coordinate(f64),
     /// Two nodes of one number.
