@@ -515,8 +515,8 @@ def resumes(folder):
     """Studies and sweeps go on from what is kept when one rank is ended or killed, on any number of ranks."""
     solver = '[solver]\nmethod = "fmm"\ntolerance = 1e-7\n'
     (folder / "bars.toml").write_text(f'format = 1\n[mesh]\nfile = "bus.msh"\nunit = "um"\n{solver}')
-    must(0, folder, "mesh", "generate", "two-spheres", "--distance", "3", "--elements", "1000", "-o", "two.msh")
-    (folder / "gaps.toml").write_text(SWEEP + HELD + solver)
+    must(0, folder, "mesh", "generate", "two-spheres", "--distance", "3", "--elements", "1000", "-o", "gaps.msh")
+    (folder / "gaps.toml").write_text(SWEEP.replace("two.msh", "gaps.msh") + HELD + solver)
     term, kill, dice = signal.SIGTERM, signal.SIGKILL, random.Random(5)
     for command, split, of_part, ends in (
         ("study bars.toml", "excitations", "mesh-", ((term, 3, 2), (kill, 4, 0))),
