@@ -5,6 +5,7 @@ are left in the folder, for other programs to read.
 """
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -541,7 +542,8 @@ def resumes(folder):
             check(code == 6 and errors.count("another run is writing") == 1, split, code, errors)
             os.kill(dice.choice(processes), stop)
             for rank in processes:
-                os.kill(rank, signal.SIGCONT)
+                with contextlib.suppress(ProcessLookupError):  # ended with the one that was killed
+                    os.kill(rank, signal.SIGCONT)
             _, errors = process.communicate(timeout=TIMEOUT)
             told = errors.count("interrupted; no results were written")
             check(stop == kill or told == 1 and "with --resume goes on" in errors, split, errors)
