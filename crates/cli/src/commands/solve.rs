@@ -513,10 +513,10 @@ fn dry_run(case: &Case, problem: &Problem, folder: &Path) -> String {
     for summary in &problem.conductors().summaries {
         let _ = writeln!(
             text,
-            "# conductor {:?}: {} triangles, {:.6e} {unit}^2, {}",
+            "# conductor {:?}: {} triangles, {} {unit}^2, {}",
             summary.name,
             units::count(summary.triangles as u64),
-            summary.area,
+            units::significant(summary.area),
             if summary.closed { "closed" } else { "open" },
         );
     }
