@@ -24,7 +24,7 @@ use cuda::{Arguments, Buffer, Device, Error, Pointer};
 use crate::geometry::panels::Panels;
 use crate::near::Needs;
 use crate::near::pairs::RowKind;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::quadrature::{self, MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE};
 pub(crate) use backend::OnDevice;
 pub(crate) use interfaces::DevicePreconditioner;

@@ -9,7 +9,7 @@ use super::{DeviceGeometry, LANES, THREADS};
 use crate::integrals::pair::PairQuadrature;
 use crate::near::{Precision, REGULAR_ROW, Selection};
 use crate::precondition::local_inverse::NEIGHBOURS;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::{Error, Progress, Stage};
 
 /// Panels of a tree's leaf at most.

@@ -8,7 +8,7 @@ use super::near::DeviceNear;
 use crate::Error;
 use crate::operator::far;
 use crate::operator::sampling::Sampling;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::solve::backend::Sampled;
 use crate::solve::schedule::PlanSchedule;
 

@@ -24,7 +24,7 @@ use crate::physics::capacitance::capacitance;
 use crate::physics::electrostatics;
 use crate::precondition::coarse::Coarse;
 use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS, TwoLevel};
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::solve::backend::Backend;
 use crate::solve::completion::complete;
 use crate::solve::completion::tests::Overlapping;

@@ -13,7 +13,7 @@ use crate::geometry::images::Images;
 use crate::geometry::patch::Patch;
 use crate::geometry::triangle::{self, Triangle, Vec3};
 use crate::ordered;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 
 /// Panels of a tree's leaf.
 pub(crate) const LEAF: usize = 8;

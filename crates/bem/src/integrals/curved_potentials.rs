@@ -11,8 +11,9 @@ use simd::{Elementary, Simd, Task};
 use crate::geometry::patch::{CORNERS, Parameters, Patch, between};
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::potentials::WeightedPoints;
+use crate::quadrature::curved_sums::Points;
 use crate::quadrature::modes::{self, MODES};
-use crate::quadrature::sums::{Points, Rule};
+use crate::quadrature::rule::Rule;
 
 /// Cuts after which a part counts as flat.
 const CUTS: usize = 30;

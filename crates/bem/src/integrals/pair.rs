@@ -32,7 +32,8 @@ use crate::constants::{IN_PLANE, LEAST_ACCURACY};
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::edge::{self, EdgeRule};
 use crate::integrals::potentials::WeightedPoints;
-use crate::quadrature::sums::{self, Rule};
+use crate::quadrature::rule::Rule;
+use crate::quadrature::sums;
 
 /// The point where the planes meet may be this many sizes away: the boundary terms cancel by that
 /// factor, and are good to about 1e-15.

@@ -7,7 +7,7 @@ use crate::constants::{
 use crate::integrals::pair::PairQuadrature;
 use crate::near::{Precision, Selection};
 use crate::quadrature::TriangleRule;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 
 /// What one order of rules and their reach leave is taken from here on by the reach: distances grow
 /// as this root of the tolerance.

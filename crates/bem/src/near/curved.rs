@@ -7,7 +7,8 @@ use crate::integrals::linear_pair::transposed;
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::pairs::RowKind;
-use crate::quadrature::sums::{self, Points, Rule};
+use crate::quadrature::curved_sums::{self, Points};
+use crate::quadrature::rule::Rule;
 
 /// Whether the entries of a pair are not those of flat panels.
 pub(super) fn is_pair(panels: &Panels, i: usize, j: usize) -> bool {
@@ -114,11 +115,11 @@ fn points(panels: &Panels, kinds: [RowKind; 2], rule: &'static Rule, i: usize) -
 fn between(panels: &Panels, kinds: [RowKind; 2], [i, j]: [usize; 2], of: [&Points; 2]) -> Both {
     let mut potential = Entries::default();
     if kinds.contains(&RowKind::Single) {
-        potential = sums::potentials_between(of[0], of[1]);
+        potential = curved_sums::potentials(of[0], of[1]);
     }
     let mut fields = Both::default();
     if normals_of(kinds) != [false; 2] {
-        let [forth, back] = sums::fields_between(of[0], of[1]);
+        let [forth, back] = curved_sums::fields(of[0], of[1]);
         let per = |entries: Entries, k: usize| {
             entries.map(|row| row.map(|entry| entry / twice_area(panels, k)))
         };

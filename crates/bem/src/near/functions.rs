@@ -19,7 +19,7 @@ use crate::integrals::linear_nodes::Block;
 use crate::integrals::linear_pair::{double_layer, single_layer, transposed};
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::modes;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::space::{Test, TestTrial};
 use crate::{Error, Progress, Stage};
 

@@ -24,7 +24,7 @@ use rayon::prelude::*;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
 use crate::geometry::share::Share;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::{Error, Progress, Stage};
 pub(crate) use block::FullRows;
 use block::{Block, Builder, Value};

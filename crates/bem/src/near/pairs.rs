@@ -9,8 +9,10 @@ use crate::integrals::curved::Entries;
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 use crate::integrals::solid_angle::solid_angle_over;
+use crate::quadrature::errors;
 use crate::quadrature::remainder::Remainder;
-use crate::quadrature::sums::{self, Rule};
+use crate::quadrature::rule::Rule;
+use crate::quadrature::sums;
 
 /// What a row of the operator is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,9 +232,9 @@ impl PairIntegrals for LayerPairs<'_> {
         let fields = |pair: &&[usize; 2]| has(pair, RowKind::Adjoint) || has(pair, RowKind::Double);
         let (mut of_potentials, mut of_fields) = (Vec::new(), Vec::new());
         let chosen: Vec<[usize; 2]> = pairs.iter().filter(potentials).copied().collect();
-        sums::errors(rules, vertices, &chosen, &mut of_potentials);
+        errors::of_potentials(rules, vertices, &chosen, &mut of_potentials);
         let chosen: Vec<[usize; 2]> = pairs.iter().filter(fields).copied().collect();
-        sums::field_errors(rules, vertices, &chosen, &mut of_fields);
+        errors::of_fields(rules, vertices, &chosen, &mut of_fields);
         let (mut of_potentials, mut of_fields) = (of_potentials.into_iter(), of_fields.into_iter());
         errors.extend(pairs.iter().map(|pair| {
             let none = [0.0; 2];

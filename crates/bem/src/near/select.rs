@@ -6,7 +6,7 @@ use crate::geometry::neighbours::{Neighbours, Walk};
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::near::{Entry, PairIntegrals, over_images};
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 
 /// Pairs whose entries the operator's points would get wrong.
 #[derive(Clone, Debug)]

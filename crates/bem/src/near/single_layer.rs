@@ -8,7 +8,9 @@ use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::pairs::RowKind;
 use crate::near::{PairIntegrals, curved};
-use crate::quadrature::sums::{self, Rule};
+use crate::quadrature::errors;
+use crate::quadrature::rule::Rule;
+use crate::quadrature::sums;
 
 /// A_ij = 1/(A_i A_j) int_i int_j dS_x dS_y / |x - y|: the mean potential on panel i of a unit
 /// charge spread evenly over panel j.
@@ -72,7 +74,7 @@ impl PairIntegrals for SingleLayerPairs<'_> {
             );
         }
         let mut both = Vec::with_capacity(pairs.len());
-        sums::errors(rules, self.panels.all_vertices(), pairs, &mut both);
+        errors::of_potentials(rules, self.panels.all_vertices(), pairs, &mut both);
         errors.extend(both.into_iter().map(|error| [error; 2]));
     }
 }

@@ -21,7 +21,8 @@ use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::modes::{self, MODES};
 use crate::quadrature::remainder::Remainder;
-use crate::quadrature::sums::{self, Rule};
+use crate::quadrature::rule::Rule;
+use crate::quadrature::sums;
 use crate::{Error, Progress, Stage};
 
 /// Rows that one task assembles at a time.

@@ -10,7 +10,7 @@ use crate::geometry::panels::Panels;
 use crate::geometry::share::Share;
 use crate::near::pairs::RowKind;
 use crate::ordered;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::space::Dofs;
 
 /// Panels that one task works at a time.

@@ -8,7 +8,7 @@ use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::potentials::WeightedPoints;
 use crate::ordered;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 
 /// Panels whose points are summed over at a time: coordinates and charges stay in a cache.
 const CHUNK: usize = 256;

@@ -6,7 +6,7 @@ use super::far::SeenFar;
 use crate::geometry::panels::Panels;
 use crate::geometry::share::Share;
 use crate::near::pairs::RowKind;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::space::Dofs;
 
 /// Panels, points and unknowns of an operator.

@@ -12,7 +12,7 @@ use crate::geometry::images::Images;
 use crate::geometry::patch::Patch;
 use crate::geometry::triangle::Vec3;
 use crate::quadrature::TriangleNode;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::space::strengths;
 
 /// Degree of the rule by which potentials and fields are averaged over a triangle.

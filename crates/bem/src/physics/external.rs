@@ -17,7 +17,7 @@ use crate::integrals::potentials::WeightedPoints;
 use crate::near::Sources;
 use crate::near::pairs::RowKind;
 use crate::quadrature::modes::{self, MODES};
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::space::Density;
 
 /// Accuracy of potentials of curved panels at charges.

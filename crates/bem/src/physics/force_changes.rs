@@ -15,7 +15,7 @@ use crate::Error;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::patch::Patch;
 use crate::geometry::triangle::Vec3;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::space::strengths;
 
 /// Pairs of points up to which all are summed one by one.

@@ -17,7 +17,7 @@ use crate::geometry::panels;
 use crate::geometry::patch::Patch;
 use crate::geometry::triangle::Vec3;
 use crate::quadrature::TriangleNode;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::space::strengths;
 
 /// Degree of the rule by which the field is averaged over a triangle, and over one that is near

@@ -20,7 +20,7 @@ use crate::operator::far::{self, SeenFar};
 use crate::operator::points::QuadraturePoints;
 use crate::ordered;
 use crate::quadrature::modes::MODES;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::space::{Density, Dofs};
 use crate::{Error, PairQuadrature};
 use mesh::Mesh;

@@ -13,7 +13,7 @@ use crate::geometry::image::Image;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::ordered;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 
 /// Degree of the rule whose points stand for a triangle far away.
 const DEGREE: usize = 4;

@@ -12,7 +12,7 @@ use super::nodes::{MOST, Stencil};
 use crate::geometry::patch::{CORNERS, Parameters, Patch, Tangents, between};
 use crate::geometry::triangle::Vec3;
 use crate::quadrature;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 
 /// How far errors of rules stay below (radius / distance)^(degree + 1).
 const BELOW_BOUND: f64 = 0.1;

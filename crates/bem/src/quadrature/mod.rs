@@ -2,8 +2,11 @@
 //!
 //! Weights sum to 1, so a rule gives means: int f = length (area) times sum w f.
 
+pub(crate) mod curved_sums;
+pub(crate) mod errors;
 pub(crate) mod modes;
 pub(crate) mod remainder;
+pub(crate) mod rule;
 pub(crate) mod sums;
 
 use std::sync::LazyLock;

@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use nalgebra::Complex;
 
 use super::modes::{LARGEST, MODES, modes};
-use super::sums::Rule;
+use super::rule::Rule;
 use super::{MAX_TRIANGLE_DEGREE, TriangleNode};
 
 /// Steps of a / d in tables.

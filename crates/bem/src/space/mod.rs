@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::geometry::panels::Panels;
 use crate::integrals::linear_nodes::Block;
 use crate::quadrature::modes::{MODES, at_corners};
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 
 /// Functions on a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

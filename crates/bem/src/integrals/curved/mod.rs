@@ -27,8 +27,9 @@ use crate::integrals::potentials::WeightedPoints;
 use crate::integrals::solid_angle::solid_angle_over;
 use crate::integrals::touching::{Contact, ORDERS, PairNodes};
 use crate::quadrature::MAX_TRIANGLE_DEGREE;
+use crate::quadrature::curved_sums::{self, Points};
 use crate::quadrature::modes::{MODES, of_corners};
-use crate::quadrature::sums::{self, Points, Rule};
+use crate::quadrature::rule::Rule;
 use nodes::{Fields, Potentials};
 use pieces::{LONG, Piece, contact, cut, height, longness};
 
@@ -243,9 +244,9 @@ impl CurvedPair {
             Points::on_patch(rule, &piece.patch, with_normals.then_some(&piece.tangents))
         });
         let blocks = match self.kernel {
-            Kernel::Single => [sums::potentials_between(&first, &second), Block::default()],
-            Kernel::Adjoint => [sums::fields_between(&first, &second)[0], Block::default()],
-            Kernel::Adjoints => sums::fields_between(&first, &second),
+            Kernel::Single => [curved_sums::potentials(&first, &second), Block::default()],
+            Kernel::Adjoint => [curved_sums::fields(&first, &second)[0], Block::default()],
+            Kernel::Adjoints => curved_sums::fields(&first, &second),
         };
         // Between the modes of the pieces.
         let hats = |block: &Block| hats_of_modes(block);

@@ -17,7 +17,7 @@ use crate::integrals::potentials::WeightedPoints;
 use crate::near::pairs::RowKind;
 use crate::operator::points::QuadraturePoints;
 use crate::quadrature::modes::MODES;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::solve::plan::Plan;
 use crate::space::Density;
 

@@ -18,7 +18,7 @@ use crate::near::Sources;
 use crate::operator::far;
 use crate::operator::points::QuadraturePoints;
 use crate::quadrature::modes::{self, MODES};
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 use crate::solve::plan::Plan;
 use crate::space::{Density, Dofs};
 

@@ -12,7 +12,7 @@ use crate::geometry::panels;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::remainder::Remainder;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 
 /// Degree of the rule whose points stand for a triangle at [`TOLERANCE`]; two more for each digit
 /// beyond.

@@ -8,7 +8,7 @@ use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::curved_potentials::{self, Wanted};
 use crate::quadrature::TriangleNode;
 use crate::quadrature::modes;
-use crate::quadrature::sums::Rule;
+use crate::quadrature::rule::Rule;
 
 /// Triangles that one task takes at a time.
 const PIECE: usize = 1024;

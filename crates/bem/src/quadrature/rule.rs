@@ -1,0 +1,93 @@
+//! Rules on triangles as sums over their points take them.
+
+use std::sync::LazyLock;
+
+use simd::Real;
+
+use crate::geometry::triangle::Vec3;
+use crate::quadrature::modes::{self, MODES};
+use crate::quadrature::{self, MAX_TRIANGLE_DEGREE, TriangleNode};
+
+/// A triangle rule, coordinate by coordinate, filled up to whole vectors with points of weight 0.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    degree: usize,
+    nodes: &'static [TriangleNode],
+    pub(super) barycentric: [Vec<f64>; 3],
+    pub(super) weights: Vec<f64>,
+    /// Values of the modes of linear functions, times the weights.
+    pub(super) modes: [Vec<f64>; MODES],
+    /// The points, filled up to whole blocks of [`BLOCK`].
+    pub(super) blocks: Vec<TriangleNode>,
+}
+
+/// Points that are evaluated side by side where lanes carry pairs of triangles.
+pub(super) const BLOCK: usize = 3;
+
+impl Rule {
+    /// The cheapest rule that is exact to `degree`, as [`quadrature::triangle`] has it.
+    pub(crate) fn of_degree(degree: usize) -> &'static Self {
+        static RULES: LazyLock<Vec<Rule>> =
+            LazyLock::new(|| (0..=MAX_TRIANGLE_DEGREE).map(Rule::filled_up).collect());
+        &RULES[degree.min(MAX_TRIANGLE_DEGREE)]
+    }
+
+    fn filled_up(degree: usize) -> Self {
+        let nodes = quadrature::triangle(degree);
+        let length = nodes.len().next_multiple_of(f64::MAX_LANES);
+        let mut blocks = nodes.to_vec();
+        let none = TriangleNode { barycentric: [1.0 / 3.0; 3], weight: 0.0 };
+        blocks.resize(nodes.len().next_multiple_of(BLOCK), none);
+        let mut rule = Self {
+            degree,
+            nodes,
+            blocks,
+            barycentric: std::array::from_fn(|_| vec![1.0 / 3.0; length]),
+            weights: vec![0.0; length],
+            modes: modes::weighted(nodes).map(|mut values| {
+                values.resize(length, 0.0);
+                values
+            }),
+        };
+        for (p, node) in nodes.iter().enumerate() {
+            rule.weights[p] = node.weight;
+            for k in 0..3 {
+                rule.barycentric[k][p] = node.barycentric[k];
+            }
+        }
+        rule
+    }
+
+    pub(crate) fn nodes(&self) -> &'static [TriangleNode] {
+        self.nodes
+    }
+
+    /// The points on a triangle with these vertices, and their weights, which sum to 1.
+    pub(crate) fn on(&self, v: &[Vec3; 3]) -> impl Iterator<Item = (Vec3, f64)> {
+        self.nodes.iter().map(move |node| {
+            let [a, b, c] = node.barycentric;
+            (v[0] * a + v[1] * b + v[2] * c, node.weight)
+        })
+    }
+
+    /// Barycentric coordinates and weights, filled up to whole vectors with weights 0.
+    #[inline]
+    pub(crate) fn lanes(&self) -> ([&[f64]; 3], &[f64]) {
+        (self.barycentric.each_ref().map(Vec::as_slice), &self.weights)
+    }
+
+    /// Polynomials up to this degree are integrated exactly.
+    pub(crate) fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// Number of points.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// For each mode of linear functions its values at the points, times their weights.
+    pub(crate) fn modes(&self) -> [&[f64]; MODES] {
+        self.modes.each_ref().map(|values| &values[..self.len()])
+    }
+}
