@@ -12,7 +12,6 @@ on two cores. Tables go to standard output; with --into they also replace those 
 import csv
 import json
 import math
-import math
 import statistics
 import subprocess
 import sys
@@ -40,6 +39,39 @@ def film(x, y, width, height, z):
     """A rectangle of two triangles."""
     points = [(x, y, z), (x + width, y, z), (x + width, y + height, z), (x, y + height, z)]
     return points, [(0, 1, 2), (0, 2, 3)]
+
+
+def ball(radius, at, rounds=2):
+    """A sphere of triangles between points of it."""
+    g = (1 + math.sqrt(5)) / 2
+    points = [p for a in (-1, 1) for b in (-g, g) for p in ((0, a, b), (a, b, 0), (b, 0, a))]
+    near = {(i, j) for i in range(12) for j in range(12) if abs(math.dist(points[i], points[j]) - 2) < 1e-9}
+    faces = [(i, j, k) for i, j in near for k in range(j + 1, 12) if i < j and {(i, k), (j, k)} <= near]
+    for _ in range(rounds):
+        middles = {}
+
+        def middle(i, j):
+            key = (min(i, j), max(i, j))
+            if key not in middles:
+                points.append(tuple((a + b) / 2 for a, b in zip(points[i], points[j])))
+                middles[key] = len(points) - 1
+            return middles[key]
+
+        parts = []
+        for a, b, c in faces:
+            ab, bc, ca = middle(a, b), middle(b, c), middle(c, a)
+            parts += [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+        faces = parts
+    points = [tuple(radius * x / math.hypot(*p) for x in p) for p in points]
+
+    def out(face):
+        a, b, c = (points[v] for v in face)
+        u, v = ([q[k] - a[k] for k in range(3)] for q in (b, c))
+        normal = (u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0])
+        return face if sum(n * (x + y + z) for n, x, y, z in zip(normal, a, b, c)) > 0 else face[::-1]
+
+    faces = [out(face) for face in faces]
+    return [tuple(x + y for x, y in zip(p, at)) for p in points], faces
 
 
 def gmsh(**surfaces):
@@ -85,6 +117,8 @@ SPHERE, LEFT, RIGHT, DISK, CYLINDER, TORUS = (
 FORCES = "[output]\nforces = true\n"
 CUBE = box((0, 0, 0), (1, 1, 1))
 SQUARE = film(0, 0, 1, 1, 0)
+LINE, LINE_TOO = box((0, 1.1, 0.3), (60, 0.9, 0.16)), box((0, 0, 0.3), (60, 0.92, 0.16))
+SLAB = box((-70, -75, -40), (200, 150, 40))
 
 # Name, surfaces, tables of the case.
 PROBLEMS = (
@@ -123,6 +157,14 @@ PROBLEMS = (
         {"a": CUBE, "b": box((0, 0, 1.4), (1, 1, 0.5))},
         FORCES + held("a", 1) + conductor("b", "b", "charge = 0") + "\n" + charge(1.5, 0.5, 0.5) + line((0.5, 0.4, 1.2), (3, 3, 2)),
     ),
+    # Large triangles next to small things.
+    ("bars over slab", {"a": LINE, "b": LINE_TOO, "slab": SLAB}, A + B + glass("slab", 8)),
+    ("bars over plate", {"a": LINE, "b": LINE_TOO, "c": SLAB}, A + B + C),
+    ("bar in a layer", {"a": LINE, "slab": box((-70, -75, -1), (200, 150, 2.1))}, A + glass("slab", 30)),
+    ("plate over layer", {"a": box((0, 0, 0.1), (10, 7, 0.5)), "slab": box((-10, -12, -0.2), (33, 30, 0.2))}, A + glass("slab", 100)),
+    ("balls over slab", {"a": ball(1, (0, 0, 1.05)), "b": ball(0.3, (2, 0.5, 0.33)), "slab": box((-9, -8, -5), (19, 16, 5))}, A + B + glass("slab", 4)),
+    ("needle over slab", {"a": box((0, 0, 0.02), (20, 0.1, 0.1)), "slab": box((-30, -33, -9), (77, 60, 9))}, A + glass("slab", 2)),
+    ("needle and plate", {"a": box((3, 4, 0.05), (0.1, 0.1, 9)), "b": box((-30, -33, -1), (77, 60, 1))}, A + B),
     ("curved sphere", "sphere --elements 72 --order 2", SPHERE),
     ("curved spheres, gap 0.1", "two-spheres --distance 2.1 --elements 144 --order 2", LEFT + RIGHT),
     ("curved disk", "disk --elements 24 --order 2", DISK),

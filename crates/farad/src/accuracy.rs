@@ -10,6 +10,7 @@ use crate::among::Among;
 use crate::descent::{Descent, Known};
 use crate::edges;
 use crate::fault::Error;
+use crate::first_mesh;
 use crate::forces;
 use crate::goal::{self, Number, Of};
 use crate::marking::{self, Marks, Side};
@@ -227,9 +228,10 @@ struct Reached {
 /// What the first rank makes of a solution.
 #[derive(Clone, Copy, Debug, Default)]
 struct Judgement {
-    /// Whether its bars are to be relied on, or it did not converge or failed its checks.
-    is_sound: bool,
+    /// Whether it has bars, or did not converge.
     has_converged: bool,
+    /// Whether it failed its self-checks.
+    has_failed: bool,
     /// The place of the worst number, its value and bar, and that relative to its size.
     worst: usize,
     value: f64,
@@ -243,25 +245,31 @@ struct Judgement {
 }
 
 /// Why there is no next mesh, if the solution says so.
-const ENDS: [Option<Ended>; 5] =
-    [None, Some(Ended::Reached), Some(Ended::Stalled), Some(Ended::Vanishing), Some(Ended::Time)];
+const ENDS: [Option<Ended>; 6] = [
+    None,
+    Some(Ended::Reached),
+    Some(Ended::Stalled),
+    Some(Ended::Vanishing),
+    Some(Ended::Time),
+    Some(Ended::Unsolved),
+];
 
 impl Judgement {
     fn numbers(&self) -> Vec<f64> {
-        let flags = [self.is_sound, self.has_converged].map(|flag| f64::from(u8::from(flag)));
+        let flags = [self.has_converged, self.has_failed].map(|flag| f64::from(u8::from(flag)));
         let of_worst = [self.worst as f64, self.value, self.bar, self.relative];
         let rest = [self.stretched, self.seconds, self.end as f64];
         flags.into_iter().chain(of_worst).chain(rest).collect()
     }
 
     fn of(numbers: &[f64]) -> Self {
-        let &[sound, converged, worst, value, bar, relative, stretched, seconds, end] = numbers
+        let &[converged, failed, worst, value, bar, relative, stretched, seconds, end] = numbers
         else {
             return Self::default();
         };
-        let (is_sound, has_converged) = (sound != 0.0, converged != 0.0);
+        let (has_converged, has_failed) = (converged != 0.0, failed != 0.0);
         let (worst, end) = (worst as usize, end as usize);
-        Self { is_sound, has_converged, worst, value, bar, relative, stretched, seconds, end }
+        Self { has_converged, has_failed, worst, value, bar, relative, stretched, seconds, end }
     }
 }
 
@@ -275,6 +283,8 @@ struct Judge<'a> {
     stretch: f64,
     /// The numbers of the last mesh.
     known: Vec<Number>,
+    /// Meshes, one after another up to the last, whose solutions failed their self-checks.
+    failed: usize,
 }
 
 impl Judge<'_> {
@@ -305,10 +315,13 @@ impl Judge<'_> {
         levels: &[Level],
         started: Instant,
     ) -> Result<Judgement, Error> {
-        let (goal, has_converged) = (self.goal, solution.converged());
-        if solution.bars.is_none() || !has_converged || solution.failed_checks() {
-            return Ok(Judgement { has_converged, ..Judgement::default() });
+        let goal = self.goal;
+        if solution.bars.is_none() || !solution.converged() {
+            return Ok(Judgement::default());
         }
+        // What a coarse mesh fails a finer one may pass.
+        let has_failed = solution.failed_checks();
+        self.failed = if has_failed { self.failed + 1 } else { 0 };
         let numbers = goal::numbers(problem, solution, &goal.of)?;
         for (new, old) in numbers.iter().zip(&self.known) {
             let moved = (new.value - old.value).abs();
@@ -328,17 +341,22 @@ impl Judge<'_> {
         let seconds = started.elapsed().as_secs_f64();
         // What is exact needs no second mesh.
         let is_met = relative == 0.0 || relative <= goal.accuracy && !has_grown;
-        let ended = if is_met {
+        let ended = if is_met && !has_failed {
             Some(Ended::Reached)
-        } else if is_stalled(levels, relative) {
-            Some(if relative > 1.0 { Ended::Vanishing } else { Ended::Stalled })
+        } else if self.failed > PATIENCE {
+            Some(Ended::Unsolved)
+        } else if is_stalled(levels, relative, |level| level.relative) {
+            // Of what vanishes bars get shorter, and values with them.
+            let is_zero =
+                relative > 1.0 && !is_stalled(levels, stretched * worst.bar, |level| level.bar);
+            Some(if is_zero { Ended::Vanishing } else { Ended::Stalled })
         } else {
             let is_late = |limit: f64| self.elapsed() + NEXT * seconds > limit;
             goal.max_seconds.is_some_and(is_late).then_some(Ended::Time)
         };
         Ok(Judgement {
-            is_sound: true,
-            has_converged,
+            has_converged: true,
+            has_failed,
             worst: place,
             value: worst.value,
             bar: stretched * worst.bar,
@@ -374,14 +392,17 @@ fn refine_to(
         return Err(Error::Accuracy(BY_THE_CLOCK.to_owned()));
     }
     let (begun, known) = (Instant::now(), Vec::new());
-    let mut judge = Judge { goal, begun, earlier: 0.0, stretch: 1.0, known };
+    let mut judge = Judge { goal, begun, earlier: 0.0, stretch: 1.0, known, failed: 0 };
     let mut levels: Vec<Level> = Vec::new();
-    let mut current = problem;
+    let mut current = match among.agreed(problem.finer_next_to_surfaces(first_mesh::FIRST))? {
+        Some(mesh) => among.agreed(Problem::next_to_charges(problem.description.clone(), mesh))?,
+        None => problem,
+    };
     for mesh in passed {
         judge.pass(mesh);
         levels.push(mesh.level.clone());
         let (next, _) = split(among, &current, (mesh.share, mesh.gains.clone()), options.density)?;
-        current = Problem::new(current.description.clone(), next)?;
+        current = Problem::next_to_charges(current.description.clone(), next)?;
     }
     // Nothing else tells when it is enough.
     current.description.error_bars = true;
@@ -413,16 +434,13 @@ fn refine_to(
             Some(solution) => Ok(judge.of(&current, solution, &levels, started)?.numbers()),
             None => Ok(Vec::new()),
         })?);
-        if !judged.is_sound {
-            let n = current.mesh.triangles.len();
-            let found =
-                if judged.has_converged { "failed its self-checks" } else { "did not converge" };
-            let why = format!("the solve on the next mesh, of {n} triangles, {found}");
+        let triangles = current.mesh.triangles.len();
+        if !judged.has_converged {
             // What was reached before has bars.
-            if let Some(before) = before {
-                return Ok(Reached { ended: Ended::Next(why), levels, ..before });
-            }
-            return Ok(Reached { problem: current, solution, levels, ended: Ended::Unsolved });
+            return Ok(match before {
+                Some(before) => Reached { ended: unsolved(triangles, &judged), levels, ..before },
+                None => Reached { problem: current, solution, levels, ended: Ended::Unsolved },
+            });
         }
         if let Some(solution) = &mut solution {
             solution.bars = solution.bars.take().map(|bars| bars.times(judged.stretched));
@@ -442,7 +460,14 @@ fn refine_to(
             way.reached(level, solution);
         }
         if let Some(ended) = ENDS.get(judged.end).cloned().flatten() {
-            return Ok(Reached { problem: current, solution, levels, ended });
+            let this = Reached { problem: current, solution, levels, ended };
+            return Ok(match before.filter(|_| judged.has_failed) {
+                Some(sound) if this.ended == Ended::Unsolved => {
+                    let ended = unsolved(triangles, &judged);
+                    Reached { ended, levels: this.levels, ..sound }
+                }
+                _ => this,
+            });
         }
         let marked = among.gains_of_first(|| match &solution {
             Some(solution) => gains(&current, solution, &judge),
@@ -461,15 +486,14 @@ fn refine_to(
             split(among, &current, (this.share, this.gains.clone()), options.density)
         });
         let description = current.description.clone();
-        let same = current.mesh.triangles.len();
-        if next.as_ref().is_ok_and(|(_, descent)| descent.triangles() == same) {
+        if next.as_ref().is_ok_and(|(_, descent)| descent.triangles() == triangles) {
             // Nothing that is split changes what is asked for.
             return Ok(Reached { problem: current, solution, levels, ended: Ended::Stalled });
         }
         let next = next.and_then(|(mesh, descent)| {
-            let known = among.known(solver.into_known(), same)?;
+            let known = among.known(solver.into_known(), triangles)?;
             start = known.iter().map(|known| descent.carry(known)).collect();
-            let next = among.agreed(Problem::new(description, mesh))?;
+            let next = among.agreed(Problem::next_to_charges(description, mesh))?;
             among.check_same(&next)?;
             way.passed(&this);
             Ok(next)
@@ -483,8 +507,15 @@ fn refine_to(
                 return Ok(Reached { ended: Ended::Next(why), levels, ..reached });
             }
         };
-        last = Some(reached);
+        // Rather a mesh whose solution passed its self-checks than a later one.
+        last = before.filter(|_| judged.has_failed).or(Some(reached));
     }
+}
+
+/// That the solution on a mesh of so many triangles is not to be used.
+fn unsolved(triangles: usize, judged: &Judgement) -> Ended {
+    let found = if judged.has_converged { "failed its self-checks" } else { "did not converge" };
+    Ended::Next(format!("the solve on the next mesh, of {triangles} triangles, {found}"))
 }
 
 /// The name and unit of the number at a place, on ranks that have the solution.
@@ -539,13 +570,13 @@ fn not_solved(error: &Error) -> Ended {
     }
 }
 
-/// Whether bars no longer shrink. The first meshes may be too coarse for what matters: the longest
-/// of the last bars counts, not the first of them.
-fn is_stalled(before: &[Level], relative: f64) -> bool {
+/// Whether `bar` says that bars no longer shrink. The first meshes may be too coarse for what
+/// matters: the longest of the last bars counts, not the first of them.
+fn is_stalled(before: &[Level], bar: f64, of: impl Fn(&Level) -> f64) -> bool {
     let recent = &before[before.len().saturating_sub(PATIENCE)..];
-    let longest = recent.iter().map(|level| level.relative).fold(0.0, f64::max);
+    let longest = recent.iter().map(of).fold(0.0, f64::max);
     // NaN does not shrink.
-    recent.len() == PATIENCE && (relative > SHRINKS * longest || !longest.is_finite())
+    recent.len() == PATIENCE && (bar > SHRINKS * longest || !longest.is_finite())
 }
 
 /// The mesh with those sides split that have most to gain, so that about this share of the error is

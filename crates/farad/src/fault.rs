@@ -513,4 +513,20 @@ pub enum Note {
         /// How many triangles more there are.
         added: usize,
     },
+    /// Triangles were split next to other surfaces.
+    #[error(
+        "triangles were split that are many times as large as their distance from another surface: {} more triangles; what is induced          on them is narrower than they are",
+        count(*added as u64)
+    )]
+    SplitNextToSurfaces {
+        /// How many triangles more there are.
+        added: usize,
+    },
+}
+
+impl Note {
+    /// Whether it is of triangles that were added.
+    pub(crate) fn is_of_splitting(&self) -> bool {
+        matches!(self, Self::Split { .. } | Self::SplitNextToSurfaces { .. })
+    }
 }

@@ -46,6 +46,7 @@ mod edges;
 pub mod fastcap;
 mod fault;
 mod films;
+mod first_mesh;
 mod forces;
 pub mod formats;
 mod fringes;

@@ -199,6 +199,16 @@ struct Unfolded {
     halved: HashSet<Side>,
 }
 
+/// The mesh with marked sides split, and the longest sides of needles of which another is marked.
+pub(crate) fn split_sides(
+    mesh: &Mesh,
+    creases: &Creases,
+    marked: &mut Vec<Side>,
+) -> Result<Split, mesh::refine::Error> {
+    with_needles(mesh, marked);
+    Ok(split_unfolded(mesh, creases, marked)?.split)
+}
+
 /// The mesh with marked sides split. Layers along a curved side that are no wider than it is bent
 /// would fold: there it is split along, too. Where that is not enough, the triangle is quartered,
 /// which halves its bend relative to its width.

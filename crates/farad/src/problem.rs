@@ -10,6 +10,7 @@ use crate::conductors::{self, Conductors};
 use crate::description::Description;
 use crate::fault::{Error, Fault, Note};
 use crate::films;
+use crate::first_mesh;
 use crate::layers;
 use crate::media::{self, Media};
 use crate::meetings;
@@ -60,36 +61,48 @@ pub struct Problem {
     pub(crate) excited: Vec<usize>,
     /// Those of the description.
     pub(crate) reducers: Vec<Reducer>,
-    /// The mesh as it was given, and the places nearest to charges on it, if triangles were split
-    /// next to point charges.
+    /// The mesh as it was given, and the places nearest to charges on it, if triangles were split.
     pub(crate) given: Option<(Mesh, Vec<Option<Nearest>>)>,
 }
 
 impl Problem {
     /// Checks the mesh and finds its conductors and media. Triangles that are large compared with
     /// their distance from a point charge are halved, since constant densities on them cannot
-    /// resolve the charge that it induces.
+    /// resolve the charge that it induces, and so are those that are very large compared with their
+    /// distance from another surface.
     ///
     /// # Errors
     /// [`Error::Faults`], as many as are found at once.
     pub fn new(description: Description, mesh: Mesh) -> Result<Self, Error> {
+        let problem = Self::next_to_charges(description, mesh)?;
+        let finer = problem.finer_next_to_surfaces(first_mesh::SEEN)?;
+        problem.on(finer, |added| Note::SplitNextToSurfaces { added })
+    }
+
+    /// The same without triangles split next to other surfaces.
+    pub(crate) fn next_to_charges(description: Description, mesh: Mesh) -> Result<Self, Error> {
         let mut faults = description.faults();
         faults.extend(mesh.validate().err().map(Fault::Mesh));
         if !faults.is_empty() {
             return Err(Error::Faults(faults));
         }
-        let mut given = Self::checked(description, mesh).map_err(Error::Faults)?;
+        let given = Self::checked(description, mesh).map_err(Error::Faults)?;
         let rounded = rounded(&given.mesh);
         let finer = given.finer_next_to_charges().map_err(Error::Faults)?;
-        let Some(finer) = finer else {
-            given.notes.extend(rounded);
-            return Ok(given);
-        };
-        let mut problem = Self::checked(given.description, finer).map_err(Error::Faults)?;
-        let added = problem.mesh.triangles.len() - given.mesh.triangles.len();
+        let mut problem = given.on(finer, |added| Note::Split { added })?;
         problem.notes.extend(rounded);
-        problem.notes.push(Note::Split { added });
-        problem.given = Some((given.mesh, given.nearest));
+        Ok(problem)
+    }
+
+    /// The same on a finer mesh, if there is one, with a note of how many triangles that has more.
+    fn on(self, finer: Option<Mesh>, note: impl Fn(usize) -> Note) -> Result<Self, Error> {
+        let Some(finer) = finer else { return Ok(self) };
+        let is_kept = |note: &Note| note.is_of_splitting() || matches!(note, Note::Rounded { .. });
+        let mut notes: Vec<Note> = self.notes.into_iter().filter(is_kept).collect();
+        notes.push(note(finer.triangles.len() - self.mesh.triangles.len()));
+        let mut problem = Self::checked(self.description, finer).map_err(Error::Faults)?;
+        problem.notes.extend(notes);
+        problem.given = Some(self.given.unwrap_or((self.mesh, self.nearest)));
         Ok(problem)
     }
 
@@ -98,7 +111,8 @@ impl Problem {
         &self.description
     }
 
-    /// The mesh, with smaller triangles next to point charges where those given were large.
+    /// The mesh, with smaller triangles next to point charges and other surfaces where those given
+    /// were large.
     pub fn mesh(&self) -> &Mesh {
         &self.mesh
     }
@@ -134,7 +148,7 @@ impl Problem {
         &self.notes
     }
 
-    /// The mesh without the triangles that were added next to point charges.
+    /// The mesh without the triangles that were added.
     pub fn given_mesh(&self) -> &Mesh {
         self.as_given().0
     }
@@ -147,8 +161,8 @@ impl Problem {
         }
     }
 
-    /// How many triangles were added next to point charges.
-    pub fn added_next_to_charges(&self) -> usize {
+    /// How many triangles were added next to point charges and other surfaces.
+    pub fn added_triangles(&self) -> usize {
         self.mesh.triangles.len() - self.given_mesh().triangles.len()
     }
 

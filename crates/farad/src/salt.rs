@@ -51,7 +51,7 @@ pub(crate) fn solve(
     let evaluation_seconds = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
     let answer = answer(&screened, options);
-    let mut warnings = checks::judge(problem, options, &answer, &Measured::default());
+    let mut warnings = checks::judge(problem, options, &answer, None, &Measured::default());
     if let Some(solvation) = &state.solvation {
         warnings.extend(near_surface::judge(problem, &solvation.reaction_v));
     }

@@ -281,9 +281,10 @@ impl Solver {
             _ => None,
         };
         estimate_seconds += started.elapsed().as_secs_f64();
-        let mut solution = found(problem, options, answer, &measured, check_seconds)?;
-        let started = Instant::now();
         let mut bars = estimated.map(|(bars, ..)| bars);
+        let mut solution =
+            found(problem, options, answer, bars.as_ref(), &measured, check_seconds)?;
+        let started = Instant::now();
         if let (Some(bars), Some(missing), Some(state)) = (&mut bars, missing, &solution.state) {
             bars.probes = missing.of_probes(problem, &state.probes, options.tolerance)?;
             if let Some(forces) = &state.forces {
@@ -363,6 +364,7 @@ fn found(
     problem: &Problem,
     options: &SolveOptions,
     answer: Electrostatics,
+    bars: Option<&Bars>,
     measured: &Measured,
     check_seconds: f64,
 ) -> Result<Solution, Error> {
@@ -385,7 +387,7 @@ fn found(
     let evaluation_seconds = begun.elapsed().as_secs_f64();
     let answer = answer.into_capacitance(description.relative_permittivity, &problem.areas);
     let begun = Instant::now();
-    let mut warnings = checks::judge(problem, options, &answer, measured);
+    let mut warnings = checks::judge(problem, options, &answer, bars, measured);
     if let Some(solvation) = state.as_ref().and_then(|state| state.solvation.as_ref()) {
         warnings.extend(near_surface::judge(problem, &solvation.reaction_v));
     }

@@ -249,10 +249,10 @@ fn charges_close_to_surfaces_get_smaller_triangles_and_those_at_one_place_a_warn
     let given = sphere();
     let problem = Problem::new(describe(&[[0.0, 0.0, 1.1]]), given.clone()).unwrap();
     assert_eq!(problem.given_mesh().triangles, given.triangles);
-    let added = problem.added_next_to_charges();
+    let added = problem.added_triangles();
     assert!(added > 0 && problem.notes() == [Note::Split { added }], "{:?}", problem.notes());
     let far = Problem::new(describe(&[[0.0, 0.0, 3.0], [0.0, 0.0, 3.0]]), given).unwrap();
-    assert_eq!(far.added_next_to_charges(), 0);
+    assert_eq!(far.added_triangles(), 0);
     let solution = far.solve(&Options::default(), &Quiet).unwrap();
     let [warning] = &solution.warnings[..] else { panic!("{:?}", solution.warnings) };
     assert!(warning.check == "coincident_charges" && warning.is_error);

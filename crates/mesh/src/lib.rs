@@ -34,6 +34,7 @@ pub mod patch;
 pub mod polygon;
 pub mod prisms;
 mod probe;
+pub mod proximity;
 pub mod quality;
 pub mod refine;
 pub mod regions;

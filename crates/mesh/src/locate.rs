@@ -392,23 +392,28 @@ pub(crate) fn solid_angle(point: Vector, corners: [Vector; 3]) -> f64 {
 }
 
 /// The square of the distance of a point from a triangle.
-pub(crate) fn distance_squared(point: Vector, [a, b, c]: [Vector; 3]) -> f64 {
+pub(crate) fn distance_squared(point: Vector, corners: [Vector; 3]) -> f64 {
+    let off = to_triangle(point, corners);
+    dot(off, off)
+}
+
+/// From a point to the nearest place of a triangle.
+pub(crate) fn to_triangle(point: Vector, [a, b, c]: [Vector; 3]) -> Vector {
     let normal = cross(sub(b, a), sub(c, a));
     let squared = dot(normal, normal);
     let is_outside = |p: Vector, q: Vector| dot(cross(sub(q, p), sub(point, p)), normal) < 0.0;
     if squared > 0.0 && !is_outside(a, b) && !is_outside(b, c) && !is_outside(c, a) {
-        let height = dot(sub(point, a), normal);
-        return height * height / squared;
+        return scale(dot(sub(a, point), normal) / squared, normal);
     }
     let to_side = |p: Vector, q: Vector| {
         let side = sub(q, p);
         let length = dot(side, side);
         let along =
             if length > 0.0 { (dot(sub(point, p), side) / length).clamp(0.0, 1.0) } else { 0.0 };
-        let off = sub(point, add(p, scale(along, side)));
-        dot(off, off)
+        sub(add(p, scale(along, side)), point)
     };
-    to_side(a, b).min(to_side(b, c)).min(to_side(c, a))
+    let nearer = |x: Vector, y: Vector| if dot(y, y) < dot(x, x) { y } else { x };
+    nearer(nearer(to_side(a, b), to_side(b, c)), to_side(c, a))
 }
 
 #[cfg(test)]

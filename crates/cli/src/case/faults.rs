@@ -461,6 +461,9 @@ pub(crate) fn told(case: &Case, note: &Note) -> String {
             format!("{note}, and `farad mesh check {file}` writes them to a VTK file")
         }
         Note::Touching(_) | Note::Allowed(_) => format!("in {file}, {note}"),
-        Note::Separate(_) | Note::Rounded { .. } | Note::Split { .. } => format!("{file}: {note}"),
+        Note::Separate(_)
+        | Note::Rounded { .. }
+        | Note::Split { .. }
+        | Note::SplitNextToSurfaces { .. } => format!("{file}: {note}"),
     }
 }

@@ -27,10 +27,6 @@ use crate::roles::{self, Role, Roles};
 use crate::units::LengthUnit;
 use scene::{Claim, Metal, Place, Scene};
 
-/// Images of metal in so many layers at most: each layer sees others by images of its own, and what
-/// these cost grows as the square of their number.
-const LAYERS_OF_METAL: usize = 3;
-
 /// Layers' images are as exact as the first of these for which there are few enough.
 const IMAGES: [f64; 3] = [1e-6, 1e-5, 1e-4];
 
@@ -167,8 +163,8 @@ impl Layout {
 impl Model {
     /// The problem that a layout describes.
     fn new(mut layout: Layout) -> Result<Self, Error> {
-        let scene = Scene::new(&layout)?;
-        let stack = stack(&scene).and_then(|stack| with_images(stack, &scene));
+        let mut scene = Scene::new(&layout)?;
+        let stack = stack(&scene).and_then(|stack| with_images(stack, &mut scene));
         let bodies = if stack.is_some() { &[][..] } else { &scene.claims };
         let background = if stack.is_some() { 1.0 } else { scene.background };
         let (media, prisms) = prisms(&layout, &scene, bodies, background);
@@ -263,11 +259,9 @@ impl Model {
     }
 }
 
-/// The layers without end, in grid units, if there is nothing but these and metal in some of them.
+/// The layers without end, in grid units, if there is nothing but these and metal in some of them:
+/// films are of the permittivity around them.
 fn stack(scene: &Scene) -> Option<Stack> {
-    if scene.claims.iter().any(|claim| !matches!(claim.place, Place::Field)) {
-        return None;
-    }
     let floor = scene.ground.unwrap_or(f64::NEG_INFINITY);
     let mut heights: Vec<f64> = scene.claims.iter().flat_map(|claim| claim.heights).collect();
     heights.retain(|height| *height > floor);
@@ -277,8 +271,13 @@ fn stack(scene: &Scene) -> Option<Stack> {
     let mut layers: Vec<(f64, f64)> = Vec::new();
     for pair in heights.windows(2) {
         let is_in = |claim: &&Claim| claim.heights[0] <= pair[0] && claim.heights[1] >= pair[1];
-        let first = scene.claims.iter().find(is_in);
-        let permittivity = first.map_or(scene.background, |claim| claim.permittivity);
+        let here: Vec<&Claim> = scene.claims.iter().filter(is_in).collect();
+        let field = here.iter().position(|claim| matches!(claim.place, Place::Field));
+        let permittivity = field.map_or(scene.background, |first| here[first].permittivity);
+        let mut films = here[..field.unwrap_or(here.len())].iter();
+        if films.any(|film| film.permittivity != permittivity) {
+            return None;
+        }
         match layers.last() {
             Some((_, last)) if *last == permittivity => {}
             _ => layers.push((pair[0], permittivity)),
@@ -295,12 +294,6 @@ fn stack(scene: &Scene) -> Option<Stack> {
     }
     let at = layers.first().map_or(top, |(low, _)| *low);
     let bounds: Vec<f64> = layers.iter().map(|(low, _)| *low).chain([top]).collect();
-    // An interface inside of metal.
-    let inner = if layers.is_empty() { &[][..] } else { &bounds };
-    let is_cut = |[low, high]: [f64; 2]| inner.iter().any(|bound| low < *bound && high > *bound);
-    if scene.metals.iter().any(|metal| is_cut(metal.heights)) {
-        return None;
-    }
     let layers = layers.iter().zip(&bounds[1..]).map(|((low, permittivity), high)| StackLayer {
         thickness: whole(high - low),
         permittivity: *permittivity,
@@ -316,31 +309,34 @@ fn stack(scene: &Scene) -> Option<Stack> {
     })
 }
 
-/// The layers, if images stand for them exactly enough.
-fn with_images(stack: Stack, scene: &Scene) -> Option<Stack> {
+/// The layers, if images stand for them exactly enough. Metal through interfaces is cut there.
+fn with_images(stack: Stack, scene: &mut Scene) -> Option<Stack> {
     if stack.layers.is_empty() {
         return Some(stack);
     }
+    let interfaces = stack.interfaces();
+    let metals: Vec<Metal> =
+        scene.metals.iter().flat_map(|metal| metal.cut_at(&interfaces)).collect();
     let [low, high] = scene.metal;
     let size = (0..3).map(|k| (high[k] - low[k]).powi(2)).sum::<f64>().sqrt();
     let mut regions = match stack.region(low[UP], high[UP], 0.0) {
         Some(region) => vec![region],
         None => {
-            let of = |[low, high]: [f64; 2]| stack.region(low, high, 0.0);
-            let each = scene.metals.iter().map(|metal| of(metal.heights));
-            each.collect::<Option<Vec<usize>>>()?
+            let of = |metal: &Metal| stack.region(metal.heights[0], metal.heights[1], 0.0);
+            metals.iter().map(of).collect::<Option<Vec<usize>>>()?
         }
     };
     regions.sort_unstable();
     regions.dedup();
-    if regions.len() > LAYERS_OF_METAL {
-        return None;
-    }
     let all = IMAGES.into_iter().map(|tolerance| Stack { tolerance, ..stack.clone() });
-    all.into_iter().find(|stack| match regions[..] {
+    let found = all.into_iter().find(|stack| match regions[..] {
         [region] => stack.images(region, size).is_ok(),
         _ => bem::Between::new(stack, &regions, size).is_ok(),
-    })
+    });
+    if found.is_some() {
+        scene.metals = metals;
+    }
+    found
 }
 
 fn ground(scene: &Scene, height: impl Fn(f64) -> f64) -> Vec<Mirror> {
