@@ -2,21 +2,23 @@
 """Measures how often error bars hold, and what accuracies take.
 
     cargo build --release
-    python3 benches/bars.py [--into docs/validation.md] [FARAD [bars | accuracy]]
+    python3 benches/bars.py [--jobs N] [--into docs/validation.md] [FARAD [bars | sizes | accuracy]]
 
 `bars`: problems of all kinds on their coarsest meshes, each with both densities at several accuracies and without any, against a
-run that is ten times as exact as the most exact of these. `accuracy`: what it takes to reach an accuracy. Both together take about ten minutes
-on two cores. Tables go to standard output; with --into they also replace those between the markers of that file.
+run that is ten times as exact as the most exact of these, N problems at a time. `sizes`: the same of boxes and balls stretched along each axis,
+anew each time. `accuracy`: what it takes to reach an accuracy. `bars` and `accuracy` together take about ten minutes on two cores. Tables go to standard output; with --into they also replace those between the markers of that file.
 """
 
 import csv
 import json
 import math
+import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from validation import EXACT, ROOT, Table, conductor, replace
@@ -254,47 +256,80 @@ def worst(results):
     return max(bar / sizes[kind] for kind, _, bar in found)
 
 
-def bars(program, folder):
-    """How often bars hold"""
-    table = Table("problem", "density", "triangles", "accuracies", "numbers", "covered", "bar over error, median", "least")
-    runs = held = 0
-    all_numbers, all_ratios = [0, 0], []
-    for name, surfaces, tables in PROBLEMS:
-        path = case(program, folder, surfaces, tables)
-        reference, _ = solve(program, path, folder, REFERENCE * ACCURACIES[-1])
-        known = {key: (value, bar) for key, value, bar in numbers(reference)}
-        for density in DENSITIES:
-            counts, ratios, triangles, reached = [0, 0], [], [], []
-            for accuracy in (None, *ACCURACIES):
-                results, _ = solve(program, path, folder, accuracy, density=density)
-                if worst(results) < 3 * worst(reference):
-                    continue
-                triangles.append(results["mesh"]["triangles"])
-                reached.append("none" if accuracy is None else f"{accuracy:g}")
-                misses = 0
-                for key, value, bar in numbers(results):
-                    best, its_bar = known[key]
-                    error = apart(value, best)
-                    counts[0] += 1
-                    misses += error > bar + its_bar
-                    ratios.append(bar / max(error, its_bar / 4))
-                counts[1] += misses
-                runs += 1
-                held += misses == 0
-            if not ratios:
+def of_problem(program, folder, problem):
+    """Rows of a problem, each with its numbers: how many, how many missed, bars over errors, runs, runs that held."""
+    name, surfaces, tables = problem
+    folder.mkdir()
+    path = case(program, folder, surfaces, tables)
+    reference, _ = solve(program, path, folder, REFERENCE * ACCURACIES[-1])
+    known = {key: (value, bar) for key, value, bar in numbers(reference)}
+    found = []
+    for density in DENSITIES:
+        count, missed, runs, held = 0, [], 0, 0
+        ratios, triangles, reached = [], [], []
+        for accuracy in (None, *ACCURACIES):
+            results, _ = solve(program, path, folder, accuracy, density=density)
+            if worst(results) < 3 * worst(reference):
                 continue
-            all_numbers = [total + count for total, count in zip(all_numbers, counts)]
-            all_ratios += ratios
-            table.row(
-                name, density, f"{triangles[0]:,} to {triangles[-1]:,}", ", ".join(reached), counts[0], counts[0] - counts[1],
+            triangles.append(results["mesh"]["triangles"])
+            reached.append("none" if accuracy is None else f"{accuracy:g}")
+            before = len(missed)
+            for key, value, bar in numbers(results):
+                best, its_bar = known[key]
+                error = apart(value, best)
+                count += 1
+                if error > bar + its_bar:
+                    missed.append(f"{key} {value} +- {bar}, {best} +- {its_bar} ({reached[-1]})")
+                ratios.append(bar / max(error, its_bar / 4))
+            runs += 1
+            held += len(missed) == before
+        if ratios:
+            for miss in missed:
+                print(f"{name}, {density}: {miss}", file=sys.stderr)
+            row = (
+                name, density, f"{triangles[0]:,} to {triangles[-1]:,}", ", ".join(reached), count, count - len(missed),
                 f"{statistics.median(ratios):.1f}", f"{min(ratios):.1f}",
             )  # fmt: skip
-    total, misses = all_numbers
-    table.row(f"all: {held} of {runs} runs", "", "", "", total, total - misses, f"{statistics.median(all_ratios):.1f}", "")
+            found.append((row, count, len(missed), ratios, runs, held))
+    return found
+
+
+def coverage(program, folder, problems, jobs):
+    table = Table("problem", "density", "triangles", "accuracies", "numbers", "covered", "bar over error, median", "least")
+    with ThreadPoolExecutor(jobs) as pool:
+        folders = (folder / str(k) for k in range(len(problems)))
+        found = pool.map(lambda of: of_problem(program, *of), zip(folders, problems))
+        found = [of_density for of_one in found for of_density in of_one]
+    for row, *_ in found:
+        table.row(*row)
+    total, missed, runs, held = (sum(of[k] for of in found) for k in (1, 2, 4, 5))
+    ratios = [ratio for of in found for ratio in of[3]]
+    table.row(f"all: {held} of {runs} runs", "", "", "", total, total - missed, f"{statistics.median(ratios):.1f}", "")
     return table
 
 
-def accuracy(program, folder):
+def bars(program, folder, jobs):
+    """How often bars hold"""
+    return coverage(program, folder, PROBLEMS, jobs)
+
+
+def sizes(program, folder, jobs):
+    """How often bars hold of bodies of other sizes"""
+    seed = time.time_ns()
+    print(f"seed {seed}", file=sys.stderr)
+    draw = random.Random(seed)
+    problems = []
+    for name, surfaces, tables in PROBLEMS:
+        if not isinstance(surfaces, dict) or "[[charge]]" in tables or "[[probe]]" in tables:
+            continue
+        factors = [math.exp(draw.uniform(-0.7, 0.7)) for _ in range(3)]
+        stretched = lambda points: [tuple(f * x for f, x in zip(factors, point)) for point in points]
+        surfaces = {group: (stretched(points), faces) for group, (points, faces) in surfaces.items()}
+        problems.append((name, surfaces, tables))
+    return coverage(program, folder, problems, jobs)
+
+
+def accuracy(program, folder, _):
     """What accuracies take"""
     table = Table("problem", "accuracy", "meshes", "triangles", "bar", "error", "seconds")
     reach = (
@@ -317,20 +352,22 @@ def accuracy(program, folder):
     return table
 
 
-PARTS = {"bars": bars, "accuracy": accuracy}
+PARTS = {"bars": bars, "sizes": sizes, "accuracy": accuracy}
 
 
 def main(arguments):
-    page = None
+    page, jobs = None, 1
+    if arguments[:1] == ["--jobs"]:
+        jobs, arguments = int(arguments[1]), arguments[2:]
     if arguments[:1] == ["--into"]:
         page, arguments = Path(arguments[1]), arguments[2:]
     program = str(Path(arguments[0] if arguments else ROOT / "target/release/farad").resolve())
-    for name in arguments[1:] or PARTS:
+    for name in arguments[1:] or ("bars", "accuracy"):
         if name not in PARTS:
             sys.exit(__doc__)
         print(f"\n**{PARTS[name].__doc__}**\n", flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            table = PARTS[name](program, Path(folder))
+            table = PARTS[name](program, Path(folder), jobs)
         if page:
             replace(page, name, table)
 

@@ -17,7 +17,7 @@ use crate::problem::Problem;
 pub(crate) const SEEN: f64 = 8.0;
 
 /// The same before a refinement, which would else come to it step by step.
-pub(crate) const FIRST: f64 = 2.0;
+pub(crate) const FIRST: f64 = 3.0;
 
 /// Triangles that the mesh may have, or times as many as before, whichever is more.
 const MOST: usize = 20_000;

@@ -9,9 +9,11 @@ use rayon::prelude::*;
 
 use crate::bvh::{Box3, Bvh, MIXED};
 use crate::curved::{self, Barycentric, CORNERS};
+use crate::disjoint::DisjointSets;
 use crate::locate::{distance_squared, to_triangle};
 use crate::surface::Mesh;
-use crate::vector::{Vector, add, norm, scale, sub};
+use crate::topology::Sides;
+use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
 
 /// A triangle is looked at in pieces that are no larger than this share of their distance from what
 /// is near, or from which it looks alike but for this share.
@@ -22,6 +24,9 @@ const MOST_PIECES: usize = 1 << 14;
 
 /// Triangles closer than this share of the longest side touch.
 const TOUCHING: f64 = 1e-9;
+
+/// Corners closer than this share of a triangle's longest side to a plane are in it.
+const FLAT: f64 = 1e-6;
 
 /// The nearest place of another surface.
 #[derive(Clone, Copy)]
@@ -41,6 +46,8 @@ pub struct Surfaces<'a> {
     tree: Bvh,
     /// The surface of all triangles under each node, if it is one.
     common: Vec<u32>,
+    /// The plane piece that each triangle is in, by one of its triangles.
+    piece: Vec<u32>,
 }
 
 /// A part of these surfaces, with smaller triangles.
@@ -67,20 +74,21 @@ impl<'a> Surfaces<'a> {
         let tree = Bvh::new(&boxes);
         let label = |member: u32| surface[members[member as usize] as usize].unwrap_or(MIXED);
         let common = tree.common(label);
-        Some(Self { mesh, surface, members, tree, common })
+        let piece = plane_pieces(mesh, surface);
+        Some(Self { mesh, surface, members, tree, common, piece })
     }
 
     /// The sides (pairs of vertices, the lower first, sorted) of some triangles along which the
     /// vector to the nearest other surface changes by more than `ratio` times its least length on
     /// the triangle, and the longest side of triangles with such a place inside them alone.
     ///
-    /// Triangles that touch are not near each other. Curved triangles count as near as their
+    /// A plane side that the triangle touches is not near it. Curved triangles count as near as their
     /// corners. O(log n) for a triangle.
     pub fn long_sides(&self, of: Part<'_>, triangles: &[u32], ratio: f64) -> Vec<(u32, u32)> {
         let of_triangle = |&t: &u32| {
-            let mesh = of.mesh;
-            let view = View { surfaces: self, mesh, t: t as usize, own: of.surface[t as usize] };
-            view.long_sides(ratio)
+            let (mesh, t) = (of.mesh, t as usize);
+            let touched = self.touched(mesh.corners(t));
+            View { surfaces: self, mesh, t, own: of.surface[t], touched }.long_sides(ratio)
         };
         let mut sides: Vec<(u32, u32)> = triangles.par_iter().flat_map_iter(of_triangle).collect();
         sides.par_sort_unstable();
@@ -102,15 +110,85 @@ impl Surfaces<'_> {
         change <= share * near.distance
     }
 
-    /// Whether the middle and the corners of a piece see the same triangle, one next to it, or
-    /// another surface as far away: so does all of the piece then.
+    /// Whether the middle and the corners of a piece are as far from what is near, and see the same
+    /// plane, a triangle next to it, or now one of two sides, now the other: so does all of the
+    /// piece then.
     fn is_one_view(&self, near: &Near, corners: &[Near; 3]) -> bool {
-        let triangles = &self.mesh.triangles;
+        let (triangles, piece) = (&self.mesh.triangles, &self.piece);
         let own = triangles[near.triangle as usize];
-        let is_next = |t: u32| triangles[t as usize].iter().any(|v| own.contains(v));
-        let is_same =
-            |corner: &Near| is_next(corner.triangle) && self.is_alike(near, corner, LOOKED_AT);
-        corners.iter().all(is_same)
+        let is_next = |t: u32| {
+            piece[t as usize] == piece[near.triangle as usize]
+                || triangles[t as usize].iter().any(|v| own.contains(v))
+        };
+        corners.iter().all(|corner| {
+            let change = (corner.distance - near.distance).abs();
+            let is_far = change > LOOKED_AT * near.distance;
+            let turn = norm(sub(near.vector, corner.vector));
+            !is_far && (is_next(corner.triangle) || turn > LOOKED_AT * near.distance)
+        })
+    }
+}
+
+/// For each triangle one of those that are connected with it in its plane, of its surface.
+fn plane_pieces(mesh: &Mesh, surface: &[Option<u32>]) -> Vec<u32> {
+    let normal = |t: usize| {
+        let [a, b, c] = mesh.corners(t);
+        let normal = cross(sub(b, a), sub(c, a));
+        scale(1.0 / norm(normal).max(f64::MIN_POSITIVE), normal)
+    };
+    let mut sets = DisjointSets::new(surface.len());
+    for edge in Sides::of(mesh).edges() {
+        if let [s, t] = edge {
+            let [s, t] = [s.triangle, t.triangle];
+            let turned = norm(cross(normal(s as usize), normal(t as usize)));
+            if surface[s as usize] == surface[t as usize] && turned < FLAT {
+                sets.join(s, t);
+            }
+        }
+    }
+    (0..surface.len() as u32).map(|t| sets.root(t)).collect()
+}
+
+/// The plane of a triangle that another one touches.
+struct Plane {
+    surface: Option<u32>,
+    at: Vector,
+    /// Of length 1.
+    normal: Vector,
+}
+
+impl Surfaces<'_> {
+    /// The planes of the triangles that one with these corners touches.
+    fn touched(&self, corners: [Vector; 3]) -> Vec<Plane> {
+        let near = TOUCHING * longest(corners);
+        let own = Box3::around(&corners);
+        let (low, high) = (own.low.map(|x| x - near), own.high.map(|x| x + near));
+        let own = Box3 { low, high };
+        let mut found = Vec::new();
+        let mut stack = vec![0];
+        while let Some(index) = stack.pop() {
+            let node = &self.tree.nodes[index];
+            if !node.bounds.overlaps(&own) {
+                continue;
+            }
+            if node.count == 0 {
+                stack.extend([node.children as usize, node.children as usize + 1]);
+                continue;
+            }
+            for &member in self.tree.members(node) {
+                let s = self.members[member as usize] as usize;
+                let others @ [a, b, c] = self.mesh.corners(s);
+                let is_on = |points: [Vector; 3], triangle| {
+                    points.iter().any(|&x| distance_squared(x, triangle) <= near * near)
+                };
+                if is_on(corners, others) || is_on(others, corners) {
+                    let normal = cross(sub(b, a), sub(c, a));
+                    let normal = scale(1.0 / norm(normal).max(f64::MIN_POSITIVE), normal);
+                    found.push(Plane { surface: self.surface[s], at: a, normal });
+                }
+            }
+        }
+        found
     }
 }
 
@@ -120,13 +198,14 @@ struct View<'a> {
     mesh: &'a Mesh,
     t: usize,
     own: Option<u32>,
+    touched: Vec<Plane>,
 }
 
 impl View<'_> {
-    /// The nearest place to a point of the triangle of another surface, without triangles that
-    /// touch it, if there is one within a distance.
+    /// The nearest place to a point of the triangle of another surface, without plane sides that it
+    /// touches, if there is one within a distance.
     fn nearest(&self, point: Vector, within: f64) -> Option<Near> {
-        let Surfaces { mesh, surface, members, tree, common } = self.surfaces;
+        let Surfaces { mesh, surface, members, tree, common, .. } = self.surfaces;
         let mut best: Option<Near> = None;
         let mut least = within;
         let mut stack = vec![(tree.nodes[0].bounds.distance_squared(point), 0)];
@@ -162,14 +241,14 @@ impl View<'_> {
         best
     }
 
-    /// Whether a corner of the triangle is on another one, or the reverse.
+    /// Whether a triangle is in a plane side that this one touches.
     fn touches(&self, s: usize) -> bool {
-        let (of_s, of_t) = (self.surfaces.mesh.corners(s), self.mesh.corners(self.t));
-        let near = TOUCHING * longest(of_s).min(longest(of_t));
-        let is_on = |corners: [Vector; 3], other| {
-            corners.iter().any(|&corner| distance_squared(corner, other) <= near * near)
-        };
-        is_on(of_s, of_t) || is_on(of_t, of_s)
+        let corners = self.surfaces.mesh.corners(s);
+        let flat = FLAT * longest(corners);
+        self.touched.iter().any(|plane| {
+            let off = |x: &Vector| dot(sub(*x, plane.at), plane.normal).abs();
+            plane.surface == self.surfaces.surface[s] && corners.iter().all(|x| off(x) <= flat)
+        })
     }
 
     fn point(&self, at: Barycentric) -> Vector {
@@ -189,13 +268,13 @@ impl View<'_> {
 
     fn long_sides(&self, ratio: f64) -> Vec<(u32, u32)> {
         let mut found = Vec::new();
-        let Some(least) = self.least_where_it_changes(ratio) else { return found };
+        let Some(distance) = self.distance_where_it_changes(ratio) else { return found };
         let corners = self.mesh.triangles[self.t];
         let sides = [0, 1, 2].map(|k| (corners[k], corners[(k + 1) % 3]));
         let at_corners = CORNERS.map(|at| self.seen_from(at));
         for (k, &(a, b)) in sides.iter().enumerate() {
             if let (Some(p), Some(q)) = (at_corners[k], at_corners[(k + 1) % 3])
-                && norm(sub(p.vector, q.vector)) > ratio * least
+                && norm(sub(p.vector, q.vector)) > ratio * distance
             {
                 found.push((a.min(b), a.max(b)));
             }
@@ -210,24 +289,22 @@ impl View<'_> {
         found
     }
 
-    /// The least distance of the triangle from what is near where that changes by more than `ratio`
-    /// times the distance within the triangle.
-    fn least_where_it_changes(&self, ratio: f64) -> Option<f64> {
+    /// The distance of a place of the triangle from what is near, if that changes by more than
+    /// `ratio` times the distance within the triangle.
+    fn distance_where_it_changes(&self, ratio: f64) -> Option<f64> {
         self.own?;
         let size = longest(self.mesh.corners(self.t));
         let (middle, reach) = self.middle(&CORNERS);
         self.nearest(middle, size / ratio + reach)?;
         let [a, b, c] = CORNERS.map(|at| self.seen_from(at));
         let corners = [a?, b?, c?];
-        let mut least = f64::INFINITY;
         let mut open = vec![Piece { corners: CORNERS, near: corners }];
         let mut pieces = 0;
         while let Some(piece) = open.pop() {
             pieces += 1;
             let (middle, reach) = self.middle(&piece.corners);
-            // What is farther away is not near to any of this piece; nor does it tell more.
-            let within = (size / ratio).min(least) + reach;
-            let Some(near) = self.nearest(middle, within) else { continue };
+            // What is farther away is not near to any of this piece.
+            let Some(near) = self.nearest(middle, size / ratio + reach) else { continue };
             let is_small = reach <= LOOKED_AT * near.distance || pieces > MOST_PIECES;
             if !is_small && !self.surfaces.is_one_view(&near, &piece.near) {
                 open.extend(self.halves(&piece));
@@ -235,10 +312,11 @@ impl View<'_> {
             }
             let changes = |corner: &Near| !self.surfaces.is_alike(&near, corner, ratio);
             if size > ratio * near.distance && corners.iter().any(changes) {
-                least = least.min(near.distance);
+                // What is nearer elsewhere is seen by the parts that this triangle gets.
+                return Some(near.distance);
             }
         }
-        least.is_finite().then_some(least)
+        None
     }
 
     /// The centroid of a piece, and how far its corners are from it.
@@ -253,13 +331,14 @@ impl View<'_> {
     /// it looks alike.
     fn halves(&self, Piece { corners, near }: &Piece) -> [Piece; 2] {
         let side = |k: usize| (k, (k + 1) % 3);
-        let change = |k: usize| {
-            let (a, b) = side(k);
-            norm(sub(near[a].vector, near[b].vector))
-        };
         let length = |k: usize| {
             let (a, b) = side(k);
             norm(sub(self.point(corners[a]), self.point(corners[b])))
+        };
+        // Where the nearest side is another one at once, the vector jumps.
+        let change = |k: usize| {
+            let (a, b) = side(k);
+            norm(sub(near[a].vector, near[b].vector)).min(length(k))
         };
         let most =
             |of: &dyn Fn(usize) -> f64| (1..3).fold(0, |m, k| if of(k) > of(m) { k } else { m });
