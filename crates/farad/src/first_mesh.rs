@@ -8,7 +8,7 @@ use mesh::Mesh;
 use mesh::proximity::{Part, Surfaces};
 
 use crate::edges;
-use crate::fault::Error;
+use crate::fault::{Error, Note};
 use crate::marking;
 use crate::problem::Problem;
 
@@ -28,6 +28,11 @@ impl Problem {
     /// from other surfaces; `None` where none is.
     #[tracing::instrument(level = "debug", skip_all, name = "triangles next to other surfaces")]
     pub(crate) fn finer_next_to_surfaces(&self, ratio: f64) -> Result<Option<Mesh>, Error> {
+        // Surfaces that cross are near each other at any size.
+        let cross = |note: &Note| matches!(note, Note::ThroughItself { .. } | Note::Allowed(_));
+        if self.notes.iter().any(cross) {
+            return Ok(None);
+        }
         let of_triangle = self.near_surfaces();
         let Some(surfaces) = Surfaces::new(&self.mesh, &of_triangle) else { return Ok(None) };
         let mut finer: Option<Mesh> = None;
