@@ -214,21 +214,47 @@ fn column(table: &str, name: &str) -> Vec<f64> {
     lines.map(|line| line.split(',').nth(at).unwrap().parse().unwrap()).collect()
 }
 
+/// Asserts that a script for a viewer has no commands but those that we write, as the viewer reads
+/// it. PyMOL and ChimeraX cut lines into commands at semicolons, PyMOL before it knows a comment;
+/// Tcl has commands in brackets, too, and comments that go on in the next line.
+#[track_caller]
+fn assert_runs_only_ours(script: &str, text: &str) {
+    let (ours, cuts): (&[&str], &[char]) = match script {
+        "view.cxc" => (&["open", "volume", "color", "view"], &[';']),
+        "view.pml" => (&["load", "alter", "hide", "set", "ramp_new", "show", "zoom"], &[';']),
+        _ => (&["set", "mol", "color", "file", "info"], &[';', '[']),
+    };
+    let is_inert = |c: char| c.is_ascii_alphanumeric() || " .,:-_".contains(c);
+    for line in text.lines() {
+        if let Some(comment) = line.strip_prefix('#') {
+            assert!(comment.chars().all(is_inert), "{script}: {line}");
+            continue;
+        }
+        assert!(!line.contains(['`', '\\', '@']), "{script}: {line}");
+        for command in line.split(cuts) {
+            // Lists of PyMOL are in brackets.
+            let word = command.split_whitespace().next().unwrap_or_default();
+            assert!(ours.contains(&word), "{script}: \"{word}\" in {line}");
+        }
+    }
+}
+
 /// Two residues off the middle of one sphere, and what programs that show molecules read.
 #[test]
 fn results_of_molecules_are_for_their_programs() {
     let place = Workplace::new("molecule_outputs");
     let atoms = "ATOM      1  C   BIG A   1       0.000   0.000   0.000  0.5000 4.0000\n\
                  ATOM      2  H1  BIG A   1       1.000   0.000   0.000  0.3000 0.0000\n\
-                 ATOM      3  N   ARG A   2      -1.000   1.000   0.000 -0.2000 1.0000\n";
+                 ATOM      3  N   A;[ A   2      -1.000   1.000   0.000 -0.2000 1.0000\n";
     place.write("two.pqr", atoms);
+    let title = "title = \"Two; system touch made; \\n/open('made', 'w')\\n[exec touch made] $(x) `y` \\\\\"\n";
     let output = "[output]\nviewers = [\"chimerax\", \"pymol\", \"vmd\"]\ndx = 2.5\n";
     let probe = "[[probe]]\nname = \"near\"\nlow = [10, 0, 0]\nhigh = [12, 3, 2]\ncounts = [2, 4, 3]\n\
                  [[probe]]\nname = \"flat\"\nlow = [10, 0, 0]\nhigh = [12, 3, 0]\ncounts = [2, 4, 1]\n";
     case(
         &place,
         "two.toml",
-        &format!("[[molecule]]\npqr = \"two.pqr\"\ndensity = 1\n{output}{probe}"),
+        &format!("{title}[[molecule]]\npqr = \"two.pqr\"\ndensity = 1\n{output}{probe}"),
     );
     let found = place.solve("two.toml");
     let solvation = &found["solvation"];
@@ -318,6 +344,7 @@ fn results_of_molecules_are_for_their_programs() {
     ] {
         let text = place.read(&format!("two.out/{script}"));
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        assert_runs_only_ours(script, &text);
     }
     let stl = std::fs::read(place.path("two.out/surface.stl")).unwrap();
     let triangles = found["mesh"]["triangles"].as_u64().unwrap() as usize;

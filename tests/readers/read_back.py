@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Read farad's results with programs that are not farad, and check the files against each other.
 
-    pip install numpy scipy pyvista meshio
+    pip install numpy scipy pyvista meshio pymol-open-source
     python read_back.py RESULTS_FOLDER...
 
 For each folder: results.json names exactly the files that are there; the CSV tables repeat its matrices; surface.vtu,
@@ -9,11 +9,12 @@ or surface.pvtu with its pieces, opens in VTK (through pyvista) and in meshio wi
 area, summed over its triangles, is the column of the Maxwell matrix that the excitation gives.
 What viewers show first is the charge of the first excitation, or of the
 state; a series over excitations (excitations.pvd) has the values of the surface, and one over a sweep (sweep.pvd)
-a surface for each run.
+a surface for each run. PyMOL runs its script without anything else happening, and shows all of the atoms' spheres.
 """
 
 import csv
 import json
+import subprocess
 import sys
 import xml.etree.ElementTree
 from pathlib import Path
@@ -305,6 +306,8 @@ def check_folder(folder):
     for name in results["files"]:
         if name.endswith(".dx"):
             check_map(folder, name.removesuffix(".dx"))
+    if "view.pml" in results["files"]:
+        check_pymol(folder)
     if "residues.csv" in results["files"] and len(results["solvation"]["molecules"]) > 0:
         check_residues(folder, results["solvation"])
     surfaces = {"surface.vtu", "surface.pvtu"} & set(results["files"])
@@ -319,6 +322,24 @@ def check_folder(folder):
     if "excitations.pvd" in results["files"]:
         check_series(folder, surface, results)
     return f"{results['mesh']['triangles']} triangles, charge x area = C to {worst:.1e}"
+
+
+def check_pymol(folder):
+    """PyMOL's script runs, does nothing to the folder, and no sphere is cut by the planes of its picture."""
+    before = sorted(path.name for path in folder.iterdir())
+    pymol = [sys.executable, "-m", "pymol", "-cq", "view.pml", "-d", "print('VIEW', *cmd.get_view())"]
+    ended = subprocess.run(pymol, cwd=folder, capture_output=True, text=True, timeout=120)
+    check(sorted(path.name for path in folder.iterdir()) == before, "view.pml changes its folder")
+    views = [line.split()[1:] for line in ended.stdout.splitlines() if line.startswith("VIEW ")]
+    check(ended.returncode == 0 and len(views) == 1, f"PyMOL: {ended.stdout}{ended.stderr}")
+    # The camera looks along -z: (0:9) rotation, (9:12) where the origin of rotation, (12:15), is seen, planes.
+    view = [float(word) for word in views[0]]
+    lines = (folder / "potential.pqr").read_text().splitlines()
+    atoms = [(float(line[46:54]), float(line.split()[-1])) for line in lines if line.startswith("ATOM")]
+    z, radius = np.array(atoms).T
+    depth = view[14] - view[11] - z
+    near, far = view[15:17]
+    check(np.all(depth - radius > near) and np.all(depth + radius < far), "PyMOL's first picture cuts spheres open")
 
 
 def main(folders):

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use crate::network::{self, Network, symmetric};
-use crate::printable::printable_line;
+use crate::printable::{inert, printable_line};
 use crate::solution::mutual;
 use crate::units::{count, shortest};
 
@@ -45,7 +45,7 @@ pub enum Palace {
 pub fn matrix_market(out: &mut dyn Write, written: &Written<'_>) -> io::Result<()> {
     let matrix = symmetric(written.maxwell_farad);
     writeln!(out, "%%MatrixMarket matrix coordinate real symmetric")?;
-    writeln!(out, "% {}", heading(written))?;
+    writeln!(out, "% {}", heading(written, |text| printable_line(text).into_owned()))?;
     for (index, name) in (1..).zip(written.names) {
         writeln!(out, "% {index} {}", printable_line(name))?;
     }
@@ -68,7 +68,8 @@ pub fn spice(out: &mut dyn Write, written: &Written<'_>, threshold: f64) -> io::
     let matrix = symmetric(written.maxwell_farad);
     let nodes = legal(written.names);
     let network = Network::new(&matrix, threshold);
-    writeln!(out, "* {}", heading(written))?;
+    // Circuit simulators run what decks tell them, some of it in comments.
+    writeln!(out, "* {}", heading(written, inert))?;
     writeln!(out, "* Node 0 is infinity, and all ground planes.")?;
     if network.neglected > 0 {
         writeln!(
@@ -87,7 +88,7 @@ pub fn spice(out: &mut dyn Write, written: &Written<'_>, threshold: f64) -> io::
         writeln!(out, "* All couplings are here.")?;
     }
     for (node, name) in nodes.iter().zip(written.names).filter(|(node, name)| node != name) {
-        writeln!(out, "* {node}: {}", printable_line(name))?;
+        writeln!(out, "* {node}: {}", inert(name))?;
     }
     let whole = match written.reduction {
         Some(reduction) => format!("{}_{reduction}", written.title),
@@ -190,15 +191,15 @@ fn counted(number: usize, what: &str) -> String {
     format!("{} {what}{}", count(number as u64), if number == 1 { "" } else { "s" })
 }
 
-fn heading(written: &Written<'_>) -> String {
+fn heading(written: &Written<'_>, fit: impl Fn(&str) -> String) -> String {
     let of = match written.reduction {
-        Some(reduction) => format!(", reduction {reduction}"),
+        Some(reduction) => format!(", reduction {}", fit(reduction)),
         None => String::new(),
     };
-    let title = printable_line(written.title);
     format!(
-        "farad {}: capacitances in farad of {title}{of}{}",
+        "farad {}: capacitances in farad of {}{of}{}",
         env!("CARGO_PKG_VERSION"),
+        fit(written.title),
         written.mark
     )
 }
@@ -326,6 +327,39 @@ mod tests {
                 "{text}"
             );
             assert!(text.contains("* A_b_2: A_b\n"), "{text}");
+        }
+    }
+
+    /// Simulators run lines of `.control` blocks, and some comments.
+    #[test]
+    fn a_deck_has_nothing_of_others_that_acts() {
+        let names = ["a;b", "c\n.control\nshell touch d", "*# `e` $(f)"].map(str::to_owned);
+        let title = "g\n*# shell touch h; \u{2028}.include \"/i\"";
+        let maxwell = vec![vec![1.0, 0.5, 0.25]; 3];
+        let written = Written {
+            title,
+            reduction: Some("j"),
+            mark: "",
+            names: &names,
+            maxwell_farad: &maxwell,
+        };
+        let mut out = Vec::new();
+        spice(&mut out, &written, 0.0).unwrap();
+        for line in String::from_utf8(out).unwrap().lines() {
+            let is_ours = [
+                "* farad ",
+                "* Node 0 ",
+                "* All ",
+                "* a_b: ",
+                "* c__",
+                "* n__",
+                ".subckt ",
+                "C",
+                ".ends ",
+            ];
+            assert!(is_ours.iter().any(|start| line.starts_with(start)), "{line}");
+            let inert = |c: char| c.is_ascii_alphanumeric() || " ._-:,*".contains(c);
+            assert!(line.chars().all(inert), "{line}");
         }
     }
 

@@ -19,6 +19,13 @@ pub fn printable_line(text: &str) -> Cow<'_, str> {
     escaped(text, acts)
 }
 
+/// The text for comments of files that other programs run as they read them: letters, digits, blanks
+/// and `.-_` alone, which mean nothing to any of them.
+pub fn inert(text: &str) -> String {
+    let fit = |c: char| if c.is_ascii_alphanumeric() || " .-_".contains(c) { c } else { '_' };
+    text.chars().map(fit).collect()
+}
+
 fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(&is_bad) {
         return Cow::Borrowed(text);

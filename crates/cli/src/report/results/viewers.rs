@@ -1,5 +1,9 @@
 //! Scripts for programs that show molecules: they open the atoms, the map of potentials and, where
 //! the program colours any surface, that of the solve.
+//!
+//! These programs run what they read: PyMOL cuts even comments into commands at semicolons. So
+//! nothing of a case (titles, names of molecules and atoms, of files) is in a script: it has our own
+//! words, names of files that we choose, and numbers.
 
 use std::io::{self, Write};
 
@@ -10,6 +14,9 @@ use crate::case::{Case, Viewer, potential_map};
 
 /// Potentials in kT/e at which colours end, as is usual.
 const RANGE: f64 = 5.0;
+
+/// What is seen around the spheres in PyMOL's first picture, in angstrom.
+const MARGIN: f64 = 2.0;
 
 /// Numbers of models in ChimeraX that no session has by chance.
 const MODELS: [u32; 3] = [901, 902, 903];
@@ -26,11 +33,10 @@ pub(super) fn script(viewer: Viewer) -> &'static str {
 /// Writes a script; the files that it opens lie next to it.
 pub(super) fn write(out: &mut impl Write, case: &Case, viewer: Viewer) -> io::Result<()> {
     let map = potential_map();
-    let title = crate::report::text::printable_line(&case.title);
     match viewer {
         Viewer::ChimeraX => {
             let [atoms, potential, surface] = MODELS;
-            writeln!(out, "# {title}: in ChimeraX, open this file")?;
+            writeln!(out, "# In ChimeraX, open this file")?;
             writeln!(out, "open {ATOMS} id {atoms}")?;
             writeln!(out, "open {map} id {potential}")?;
             writeln!(out, "volume #{potential} hide")?;
@@ -43,7 +49,7 @@ pub(super) fn write(out: &mut impl Write, case: &Case, viewer: Viewer) -> io::Re
             writeln!(out, "view #{surface}")
         }
         Viewer::PyMol => {
-            writeln!(out, "# {title}: in this folder, pymol view.pml")?;
+            writeln!(out, "# In this folder: pymol view.pml")?;
             writeln!(out, "load {ATOMS}, farad_atoms")?;
             writeln!(out, "load {map}, farad_map")?;
             // Surfaces are of van der Waals radii, which PyMOL takes from the elements.
@@ -57,10 +63,13 @@ pub(super) fn write(out: &mut impl Write, case: &Case, viewer: Viewer) -> io::Re
             )?;
             writeln!(out, "set surface_color, farad_scale, farad_atoms")?;
             writeln!(out, "show surface, farad_atoms")?;
-            writeln!(out, "zoom farad_atoms")
+            // Room for the whole surface: planes that cut the picture are set by the centres alone.
+            let radii = case.atoms.iter().flatten().map(|atom| atom.radius);
+            let room = radii.fold(0.0, f64::max) + MARGIN;
+            writeln!(out, "zoom farad_atoms, {room}, complete=1")
         }
         Viewer::Vmd => {
-            writeln!(out, "# {title}: vmd -e view_vmd.tcl")?;
+            writeln!(out, "# vmd -e view_vmd.tcl")?;
             writeln!(out, "set here [file dirname [file normalize [info script]]]")?;
             writeln!(out, "set farad [mol new [file join $here {ATOMS}] type pqr waitfor all]")?;
             writeln!(out, "mol addfile [file join $here {map}] type dx waitfor all $farad")?;
