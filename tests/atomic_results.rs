@@ -5,13 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Workplace, repository};
+use crate::support::Workplace;
 
 /// What a file system answers: no space, and an error of the disk.
 const ERRORS: [&str; 2] = ["28", "5"];
@@ -130,22 +129,10 @@ fn copy(place: &Workplace, from: &str, to: &str) {
     assert!(copied.unwrap().success());
 }
 
-/// The library that lets calls fail, compiled.
-fn library(place: &Workplace) -> PathBuf {
-    let library = place.path("faults.so");
-    let compiled = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-o"])
-        .args([&library, &repository().join("tests/faults.c")])
-        .arg("-ldl")
-        .status();
-    assert!(compiled.unwrap().success(), "tests/faults.c needs a C compiler");
-    library
-}
-
 /// Disturbs every `step`-th call that has to do with the folder, in each of these ways.
 fn disturb_each_call(name: &str, folder: bool, step: usize) {
     let scene = Scene::new(name, folder);
-    let library = library(&scene.place);
+    let library = scene.place.faults();
     let log = scene.place.path("calls.txt");
     let ended = scene.run().env("LD_PRELOAD", &library).env("FAULT_LOG", &log).status().unwrap();
     assert!(ended.success());

@@ -1,7 +1,9 @@
 //! Each exit code, as `farad --help` documents it.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::support::{Ended, Workplace};
 
@@ -116,6 +118,55 @@ fn memory_that_the_system_refuses_is_5() {
     limited(6_000_000, repeat).fails(2, &["at most 1000000"]);
 }
 
+/// Memory that is refused at any moment of a run, above all while the table of temporary files is
+/// written to: with a folder of so long a name, it is paths that take so many bytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_is_refused_at_any_moment_ends_the_run() {
+    let place = Workplace::small("exit_refused_moments");
+    let library = place.faults();
+    let folder = format!("{}/o", ["d".repeat(200), "e".repeat(200), "f".repeat(200)].join("/"));
+    let command =
+        format!("solve sphere.toml -o {folder} --threads 1 --checkpoint-interval 0 --quiet");
+    let refused = |number: usize| {
+        let mut run = place.command(&command);
+        run.env("LD_PRELOAD", &library).env("FAULT_REFUSE", format!("600 999 {number}"));
+        run.stdout(Stdio::null()).stderr(Stdio::null());
+        run
+    };
+    let demands = place.path("demands");
+    assert!(refused(0).env("FAULT_DEMANDS", &demands).status().unwrap().success());
+    let demands: usize = place.read("demands").parse().unwrap();
+    let mut left = 0;
+    let mut codes = std::collections::BTreeMap::<_, usize>::new();
+    for number in (1..=demands).step_by(demands.div_ceil(40)) {
+        fs::remove_dir_all(place.path(&folder)).unwrap();
+        let mut run = refused(number).spawn().unwrap();
+        let begun = Instant::now();
+        let ended = loop {
+            if let Some(ended) = run.try_wait().unwrap() {
+                break ended;
+            }
+            if begun.elapsed() > Duration::from_secs(30) {
+                run.kill().unwrap();
+                panic!("refused memory for the time {number} of {demands}, the run never ends");
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        *codes.entry(ended.code()).or_default() += 1;
+        // The C library asks for some of it, which comes as an error of a call.
+        assert!(matches!(ended.code(), Some(0 | 5 | 6)), "{number} of {demands}: {ended}");
+        let _ = fs::create_dir(place.path(&folder));
+        let is_left = |name: &String| name.starts_with(".farad-tmp");
+        left += usize::from(place.list(&folder).iter().any(is_left));
+    }
+    assert!(codes[&Some(5)] > 5, "{codes:?}");
+    // Nothing is touched while results take their place, at the end; the next run does the rest.
+    assert!(5 * left < codes[&Some(5)], "{left} of {codes:?}");
+    place.must(&command);
+    assert!(!place.list(&folder).iter().any(|name| name.starts_with(".farad")));
+}
+
 #[test]
 fn more_threads_than_the_machine_has_are_not_started() {
     let place = Workplace::small("exit_threads");
@@ -143,7 +194,7 @@ fn numbers_on_the_command_line_are_explained() {
 fn help_that_cannot_be_written_is_6() {
     let place = Workplace::new("exit_full");
     for arguments in ["--help", "--version", "solve --help", "completions bash", "info"] {
-        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
         let ended = place.command(arguments).stdout(full).output().unwrap();
         Ended::from(ended).fails(6, &["cannot write to standard output"]);
     }
@@ -234,7 +285,7 @@ fn a_second_signal_ends_the_run_at_once_and_leaves_nothing() {
     let (mut child, lines) = solving(command);
     send("-TERM", &child);
     // Two that arrive together are one.
-    std::thread::sleep(std::time::Duration::from_millis(20));
+    std::thread::sleep(Duration::from_millis(20));
     send("-TERM", &child);
     drop(lines);
     assert_eq!(child.wait().unwrap().code(), Some(7));

@@ -1,9 +1,13 @@
 /* Loaded before the C library (LD_PRELOAD): counts the calls of a program that have to do with its output folder, and lets
-   the one of the number FAULT_AT fail, or the process die there, as by kill -9. Used by tests/atomic_results.rs.
+   the one of the number FAULT_AT fail, or the process die there, as by kill -9. Used by tests/atomic_results.rs, tests/resume.rs and
+   tests/exit_codes.rs.
 
    FAULT_AT    the number of the call, from 1; 0 lets all pass
    FAULT_KIND  "kill-before", "kill-after", or the number of an error
-   FAULT_LOG   a file that gets a line with each call's name */
+   FAULT_LOG   a file that gets a line with each call's name
+   FAULT_SWAP  before so many openings of mesh.msh, other.msh takes its name: it is saved again at that moment
+   FAULT_REFUSE  "LOW HIGH NUMBER": of all demands of LOW to HIGH bytes of memory, the one of this number is refused; 0 grants all
+   FAULT_DEMANDS  a file that gets how many there were, at the end */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,6 +20,39 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+
+static long low = -1, high, refused, demands;
+
+static void __attribute__((constructor)) begin(void) {
+    const char *refuse = getenv("FAULT_REFUSE");
+    if (!refuse || sscanf(refuse, "%ld %ld %ld", &low, &high, &refused) != 3) low = -1;
+}
+
+static void __attribute__((destructor)) end(void) {
+    const char *path = getenv("FAULT_DEMANDS");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file) return;
+    fprintf(file, "%ld", demands);
+    fclose(file);
+}
+
+static int refuse(size_t size) {
+    if (low < 0 || size < (size_t)low || size > (size_t)high) return 0;
+    if (__atomic_add_fetch(&demands, 1, __ATOMIC_SEQ_CST) != refused) return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
+void *malloc(size_t n) { return refuse(n) ? NULL : __libc_malloc(n); }
+void *calloc(size_t a, size_t b) { return refuse(a * b) ? NULL : __libc_calloc(a, b); }
+void *realloc(void *p, size_t n) { return refuse(n) ? NULL : __libc_realloc(p, n); }
+int posix_memalign(void **p, size_t a, size_t n) {
+    if (refuse(n)) return ENOMEM;
+    *p = __libc_memalign(a, n);
+    return *p ? 0 : ENOMEM;
+}
 
 static long calls;
 

@@ -80,6 +80,19 @@ impl Workplace {
         command
     }
 
+    /// The library that lets calls of the program fail (LD_PRELOAD), compiled.
+    #[cfg(target_os = "linux")]
+    pub fn faults(&self) -> PathBuf {
+        let library = self.path("faults.so");
+        let compiled = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .args([&library, &repository().join("tests/faults.c")])
+            .arg("-ldl")
+            .status();
+        assert!(compiled.unwrap().success(), "tests/faults.c needs a C compiler");
+        library
+    }
+
     pub fn farad(&self, arguments: &str) -> Ended {
         Ended::from(self.command(arguments).output().unwrap())
     }

@@ -5,35 +5,13 @@ use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, BufWriter};
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::Path;
 
+use crate::temporaries::{Temporary, finishing};
 use crate::terminal::exit::{Exit, Failure};
 
 /// What temporary names begin with.
 const TEMPORARY: &str = ".farad-tmp-";
-
-/// Temporary files and folders that exist now: they are removed when the process is asked to end at
-/// once.
-static LEFT: Mutex<Vec<(PathBuf, Removal)>> = Mutex::new(Vec::new());
-
-/// How far the removal of a temporary goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Removal {
-    /// A file, or a folder and all that is in it.
-    Whole,
-    /// A folder, if nothing is in it.
-    IfEmpty,
-}
-
-/// Held while files get their final names.
-static FINISHING: Mutex<()> = Mutex::new(());
-
-/// Keeps [`remove_temporaries_and_exit`] waiting while files get their final names. To be held for
-/// moments only.
-pub(crate) fn finishing() -> MutexGuard<'static, ()> {
-    FINISHING.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// An unpredictable name, short enough for every file system. `owner` marks whose it is, if that
 /// matters.
@@ -56,90 +34,12 @@ pub(crate) fn is_temporary_of(name: &OsStr, owner: u64) -> bool {
     name.to_string_lossy().starts_with(&format!("{TEMPORARY}{owner:016x}-"))
 }
 
-/// A path that is removed when this is dropped or the process is asked to end at once.
-#[derive(Debug)]
-pub(crate) struct Temporary {
-    path: PathBuf,
-    removal: Removal,
-}
-
-impl Temporary {
-    /// Of a path at which a file or a folder is about to be made; it goes with all that is in it.
-    pub(crate) fn new(path: PathBuf) -> Self {
-        Self::remembered(path, Removal::Whole)
-    }
-
-    /// Of a folder that goes only if nothing is in it then.
-    pub(crate) fn if_empty(path: PathBuf) -> Self {
-        Self::remembered(path, Removal::IfEmpty)
-    }
-
-    fn remembered(path: PathBuf, removal: Removal) -> Self {
-        left().push((path.clone(), removal));
-        Self { path, removal }
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// It lies at another path now.
-    pub(crate) fn moved(&mut self, path: PathBuf) {
-        let mut left = left();
-        left.retain(|(known, _)| *known != self.path);
-        left.push((path.clone(), self.removal));
-        self.path = path;
-    }
-
-    /// It stays.
-    pub(crate) fn keep(&self) {
-        left().retain(|(known, _)| *known != self.path);
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let mut left = left();
-        if let Some(place) = left.iter().position(|(known, _)| *known == self.path) {
-            left.swap_remove(place);
-            self.removal.apply(&self.path);
-        }
-    }
-}
-
-impl Removal {
-    fn apply(self, path: &Path) {
-        match self {
-            Self::Whole => remove(path),
-            Self::IfEmpty => {
-                let _ = fs::remove_dir(path);
-            }
-        }
-    }
-}
-
-fn left() -> MutexGuard<'static, Vec<(PathBuf, Removal)>> {
-    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Removes a file, or a folder with its content; gives up after two attempts.
 pub(crate) fn remove(path: &Path) {
     for _ in 0..2 {
         let Ok(found) = fs::symlink_metadata(path) else { continue };
         let _ = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     }
-}
-
-/// Ends the process at once, without anything temporary left.
-pub(crate) fn remove_temporaries_and_exit(code: i32) -> ! {
-    // Held to the end, so that nothing new is made meanwhile.
-    let _finished = finishing();
-    let left = left();
-    let order = [Removal::Whole, Removal::IfEmpty];
-    for (path, removal) in order.iter().flat_map(|o| left.iter().filter(move |(_, r)| r == o)) {
-        removal.apply(path);
-    }
-    std::process::exit(code)
 }
 
 /// Writes a new file and flushes it to the disk, so that a rename never shows half of it.

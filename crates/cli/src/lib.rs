@@ -10,6 +10,7 @@ mod molecules;
 mod paths;
 mod report;
 mod surfaces;
+mod temporaries;
 mod terminal;
 
 use std::ffi::OsString;

@@ -2,13 +2,15 @@
 //! advice, and the exit code for it. Asks for huge pages where blocks are large.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::io::Write as _;
+use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use super::pages;
+use super::{pages, system};
+use crate::machine;
 use crate::report::units;
+use crate::temporaries;
 use crate::terminal::exit::{Exit, Failure};
-use crate::{files, machine};
 
 /// The system's allocator. Where it refuses, the standard library would abort the process.
 struct Allocator;
@@ -52,24 +54,36 @@ fn granted(pointer: *mut u8, size: usize) -> *mut u8 {
 #[cold]
 fn refused(size: usize) -> ! {
     static ENDING: AtomicBool = AtomicBool::new(false);
-    // Reporting needs a little memory itself, and other threads may be refused meanwhile: the first
-    // one ends the process.
-    if ENDING.swap(true, Ordering::SeqCst) {
-        if size < 1 << 16 {
-            std::process::abort();
-        }
-        loop {
-            std::thread::park();
-        }
+    // Other threads may be refused meanwhile: the first one ends the process. From here on it takes
+    // no lock, since whoever holds one may be among those that wait here, and asks for no memory.
+    while ENDING.swap(true, Ordering::SeqCst) {
+        std::thread::sleep(Duration::from_secs(1));
     }
-    // Written piece by piece, without memory.
+    let mut message = Line { bytes: [0; 256], length: 0 };
     let _ = writeln!(
-        std::io::stderr(),
+        message,
         "Error: out of memory: the system refused {} MiB more\n  help: use a coarser mesh, fewer points, or --method fmm; or give the \
          process more memory (ulimit -v, the control group)",
         (size >> 20).max(1)
     );
-    files::remove_temporaries_and_exit(Exit::Memory as i32)
+    system::write_to_stderr(&message.bytes[..message.length]);
+    temporaries::remove_and_exit_without_memory(Exit::Memory as i32)
+}
+
+/// Text that needs no memory; what does not fit is cut off.
+struct Line {
+    bytes: [u8; 256],
+    length: usize,
+}
+
+impl fmt::Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for (to, byte) in self.bytes[self.length..].iter_mut().zip(text.bytes()) {
+            *to = byte;
+            self.length += 1;
+        }
+        Ok(())
+    }
 }
 
 /// Refuses what `needs` more bytes than may be used; `None` is more than can be counted.

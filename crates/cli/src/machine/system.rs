@@ -1,5 +1,7 @@
 //! System calls that the standard library lacks, with a fallback for systems that lack them too.
 
+#[cfg(unix)]
+use std::ffi::CStr;
 use std::io;
 use std::path::Path;
 
@@ -150,5 +152,119 @@ pub(crate) fn ignore_file_size_signal() {
     // SAFETY: the number of a signal, and "ignore", which is no function.
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
+/// The path of so many bytes up to the first zero, which [`std::ffi::OsStr::as_encoded_bytes`] gave.
+#[cfg(unix)]
+pub(crate) fn path_of(bytes: &[u8]) -> Option<&Path> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let bytes = CStr::from_bytes_until_nul(bytes).ok()?.to_bytes();
+    Some(Path::new(std::ffi::OsStr::from_bytes(bytes)))
+}
+
+/// The same of paths that are text.
+#[cfg(not(unix))]
+pub(crate) fn path_of(bytes: &[u8]) -> Option<&Path> {
+    let bytes = bytes.split(|byte| *byte == 0).next()?;
+    std::str::from_utf8(bytes).ok().map(Path::new)
+}
+
+/// Writes to standard error past whatever locks it, without memory.
+#[cfg(unix)]
+pub(crate) fn write_to_stderr(text: &[u8]) {
+    // SAFETY: so many bytes can be read there, and the call keeps nothing of them.
+    let _ = unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+}
+
+/// Writes to standard error: this system has locks and memory for it.
+#[cfg(not(unix))]
+pub(crate) fn write_to_stderr(text: &[u8]) {
+    let _ = io::Write::write_all(&mut io::stderr(), text);
+}
+
+/// Ends the process without anything that is done at its end.
+pub(crate) fn exit_at_once(code: i32) -> ! {
+    #[cfg(unix)]
+    // SAFETY: it takes a number, and nothing comes after it.
+    unsafe {
+        libc::_exit(code)
+    }
+    #[cfg(not(unix))]
+    std::process::exit(code)
+}
+
+/// Removes what is at a path that ends with a zero, of a folder all that is in it if it is to go
+/// whole; without memory.
+#[cfg(target_os = "linux")]
+pub(crate) fn remove_without_memory(path: &[u8], is_whole: bool) {
+    if let Ok(path) = CStr::from_bytes_until_nul(path) {
+        remove_in(libc::AT_FDCWD, path, if is_whole { DEPTH } else { 0 });
+    }
+}
+
+/// The same for files and empty folders: this system lists folders with memory alone.
+#[cfg(all(unix, not(target_os = "linux")))]
+pub(crate) fn remove_without_memory(path: &[u8], _: bool) {
+    if let Ok(path) = CStr::from_bytes_until_nul(path) {
+        // SAFETY: the path ends with a zero, and the calls keep nothing of it.
+        unsafe {
+            libc::unlink(path.as_ptr());
+            libc::rmdir(path.as_ptr());
+        }
+    }
+}
+
+/// Leaves what is there to the next run: this system removes with memory alone.
+#[cfg(not(unix))]
+pub(crate) fn remove_without_memory(_: &[u8], _: bool) {}
+
+/// Folders in each other that are removed without memory.
+#[cfg(target_os = "linux")]
+const DEPTH: usize = 8;
+
+/// Removes a name in an open folder, and what is in it so many folders deep. Links are removed and
+/// not followed.
+#[cfg(target_os = "linux")]
+fn remove_in(folder: libc::c_int, name: &CStr, depth: usize) {
+    /// Where the length of an entry and its name are in `struct linux_dirent64`.
+    const LENGTH: usize = 16;
+    const NAME: usize = 19;
+    let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: names end with a zero and live until the calls return; the buffer is as long as is
+    // said; what is closed was opened here.
+    unsafe {
+        if libc::unlinkat(folder, name.as_ptr(), 0) == 0 {
+            return;
+        }
+        if depth > 0 {
+            let opened = libc::openat(folder, name.as_ptr(), flags);
+            let mut buffer = [0u8; 2048];
+            loop {
+                let (to, size) = (buffer.as_mut_ptr(), buffer.len());
+                let read = libc::syscall(libc::SYS_getdents64, opened, to, size);
+                let Some(mut rest) = usize::try_from(read).ok().and_then(|n| buffer.get(..n))
+                else {
+                    break;
+                };
+                if rest.is_empty() {
+                    break;
+                }
+                while let Some(&[low, high]) = rest.get(LENGTH..LENGTH + 2) {
+                    let length = usize::from(u16::from_ne_bytes([low, high]));
+                    let Some((entry, after)) = rest.split_at_checked(length) else { break };
+                    let inside = entry.get(NAME..).unwrap_or_default();
+                    match CStr::from_bytes_until_nul(inside) {
+                        Ok(name) if name != c"." && name != c".." => {
+                            remove_in(opened, name, depth - 1);
+                        }
+                        _ => {}
+                    }
+                    rest = after;
+                }
+            }
+            libc::close(opened);
+        }
+        libc::unlinkat(folder, name.as_ptr(), libc::AT_REMOVEDIR);
     }
 }

@@ -3,8 +3,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::files;
 use crate::machine::system;
+use crate::temporaries;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output;
 
@@ -19,7 +19,7 @@ pub(crate) fn install() {
     let handler = || {
         let again = REQUESTED.swap(true, Ordering::SeqCst);
         if again {
-            files::remove_temporaries_and_exit(Exit::Interrupted as i32);
+            temporaries::remove_and_exit(Exit::Interrupted as i32);
         } else if AT_ONCE.load(Ordering::SeqCst) {
             end();
         }
@@ -41,7 +41,7 @@ pub(crate) fn ends_at_once() {
 
 fn end() {
     output::failure(&Failure::interrupted());
-    files::remove_temporaries_and_exit(Exit::Interrupted as i32);
+    temporaries::remove_and_exit(Exit::Interrupted as i32);
 }
 
 /// Whether the user has interrupted the program.

@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::files;
+use crate::temporaries::Temporary;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
@@ -303,7 +304,7 @@ impl Checkpoint {
     fn write(&self, name: &str, text: &[u8], numbers: &[f64]) -> io::Result<()> {
         let bytes = framed(name, self.inputs.number(), text, numbers);
         let place = self.folder.join(name);
-        let temporary = files::Temporary::new(self.folder.join(files::temporary_name(None)));
+        let temporary = Temporary::new(self.folder.join(files::temporary_name(None)));
         files::write_whole(temporary.path(), |file| file.write_all(&bytes))?;
         fs::rename(temporary.path(), &place)?;
         temporary.keep();
@@ -444,10 +445,10 @@ mod tests {
     use super::*;
 
     /// A folder that is removed at the end.
-    fn folder() -> files::Temporary {
+    fn folder() -> Temporary {
         let path = std::env::temp_dir().join(files::temporary_name(None));
         fs::create_dir(&path).unwrap();
-        files::Temporary::new(path)
+        Temporary::new(path)
     }
 
     /// What a rank keeps in a folder, whose first one opens it.

@@ -23,8 +23,9 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint::CHECKPOINT;
 use super::folder::{INDEX, previous_files};
 use super::lock::LOCK;
-use crate::files::{self, Temporary};
+use crate::files;
 use crate::machine::system;
+use crate::temporaries::{self, Temporary};
 
 /// The folder whose files hold, although they are not yet in their places.
 const DECIDED: &str = ".farad-commit";
@@ -94,8 +95,8 @@ impl Staging {
         staged: &[String],
         previous: &[String],
     ) -> io::Result<()> {
-        let _finishing = files::finishing();
-        match self.exchange(real, staged, previous) {
+        let _finishing = temporaries::finishing();
+        match self.exchange(real, staged, previous, goes_on) {
             Ok(()) => Ok(()),
             Err(error) => {
                 tracing::debug!("{} is not exchanged as a whole: {error}", real.display());

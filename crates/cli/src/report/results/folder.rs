@@ -13,9 +13,10 @@ use serde::Deserialize;
 use super::checkpoint::{Checkpoint, Inputs};
 use super::commit::{self, Staging};
 use super::lock::Lock;
-use crate::files::{self, Temporary};
+use crate::files;
 use crate::machine::ranks::Ranks;
 use crate::report::page;
+use crate::temporaries::Temporary;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 

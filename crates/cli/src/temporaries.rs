@@ -1,0 +1,284 @@
+//! Temporary files and folders, and the end of the process without anything of them left.
+//!
+//! What there is stands in a table that the end can read whatever else has happened: it needs no
+//! lock, which a thread that never goes on may hold, and no memory, which the system may just have
+//! refused.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU8, Ordering};
+use std::time::Duration;
+
+use crate::files;
+use crate::machine::system;
+
+/// So many are known at the same time: more are only removed when they are dropped.
+const PLACES: usize = 64;
+
+/// Bytes of a path with the zero after it, as Linux limits them; what is longer is not known either.
+const LONGEST: usize = 4096;
+
+// States of a place of the table.
+const FREE: u8 = 0;
+const BEING_WRITTEN: u8 = 1;
+const THERE: u8 = 2;
+const BEING_REMOVED: u8 = 3;
+
+/// A place of the table. Whoever changes its state from [`FREE`] or [`THERE`] is alone with the rest.
+struct Place {
+    state: AtomicU8,
+    is_whole: AtomicBool,
+    path: [AtomicU8; LONGEST],
+}
+
+static TABLE: [Place; PLACES] = [const {
+    Place {
+        state: AtomicU8::new(FREE),
+        is_whole: AtomicBool::new(false),
+        path: [const { AtomicU8::new(0) }; LONGEST],
+    }
+}; PLACES];
+
+impl Place {
+    /// Takes the place in one state over to another one; whether it was in that state.
+    fn take(&self, from: u8, to: u8) -> bool {
+        self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Fills a place that was taken to be written; what does not fit leaves it free.
+    fn fill(&self, path: &Path, is_whole: bool) {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        let fits = bytes.len() < LONGEST;
+        if fits {
+            for (to, byte) in self.path.iter().zip(bytes.iter().chain([&0])) {
+                to.store(*byte, Ordering::Relaxed);
+            }
+            self.is_whole.store(is_whole, Ordering::Relaxed);
+        }
+        self.state.store(if fits { THERE } else { FREE }, Ordering::Release);
+    }
+
+    /// The path with its zero, and whether all that is in it goes with it.
+    fn read(&self) -> ([u8; LONGEST], bool) {
+        let path = std::array::from_fn(|k| self.path[k].load(Ordering::Relaxed));
+        (path, self.is_whole.load(Ordering::Relaxed))
+    }
+}
+
+/// Threads at which files get their final names, or [`ENDING`].
+static FINISHING: AtomicIsize = AtomicIsize::new(0);
+
+/// The process is being ended: nothing gets a final name any more.
+const ENDING: isize = -1;
+
+/// While it lives, files get their final names, and [`remove_and_exit`] waits. To be held for
+/// moments only.
+#[derive(Debug)]
+pub(crate) struct Finishing(());
+
+/// Keeps the end of the process waiting, or waits for that end.
+pub(crate) fn finishing() -> Finishing {
+    let one_more = |threads: isize| (threads != ENDING).then_some(threads + 1);
+    while FINISHING.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).is_err() {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    Finishing(())
+}
+
+impl Drop for Finishing {
+    fn drop(&mut self) {
+        FINISHING.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A path that is removed when this is dropped or the process is asked to end at once.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    path: PathBuf,
+    /// Whether a folder goes with all that is in it, or only if it is empty.
+    is_whole: bool,
+    is_kept: AtomicBool,
+    /// Its place in the table, if it has one.
+    place: Option<usize>,
+}
+
+impl Temporary {
+    /// Of a path at which a file or a folder is about to be made; it goes with all that is in it.
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self::known(path, true)
+    }
+
+    /// Of a folder that goes only if nothing is in it then.
+    pub(crate) fn if_empty(path: PathBuf) -> Self {
+        Self::known(path, false)
+    }
+
+    fn known(path: PathBuf, is_whole: bool) -> Self {
+        let place = TABLE.iter().position(|place| place.take(FREE, BEING_WRITTEN));
+        if let Some(place) = place {
+            TABLE[place].fill(&path, is_whole);
+        }
+        // The end of the process has looked through the table, or finds this in it.
+        while FINISHING.load(Ordering::Acquire) == ENDING {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+        Self { path, is_whole, is_kept: AtomicBool::new(false), place }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// It lies at another path now.
+    pub(crate) fn moved(&mut self, path: PathBuf) {
+        match self.place.map(|place| &TABLE[place]) {
+            Some(place) if place.take(THERE, BEING_WRITTEN) => place.fill(&path, self.is_whole),
+            _ => self.place = None,
+        }
+        self.path = path;
+    }
+
+    /// It stays.
+    pub(crate) fn keep(&self) {
+        self.is_kept.store(true, Ordering::Relaxed);
+        self.forget();
+    }
+
+    /// Frees its place, unless the end of the process has that.
+    fn forget(&self) {
+        if let Some(place) = self.place {
+            TABLE[place].take(THERE, FREE);
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !*self.is_kept.get_mut() {
+            remove(&self.path, self.is_whole);
+            self.forget();
+        }
+    }
+}
+
+fn remove(path: &Path, is_whole: bool) {
+    if is_whole {
+        files::remove(path);
+    } else {
+        let _ = fs::remove_dir(path);
+    }
+}
+
+/// Takes what is left out of the table: first what goes with all that is in it, then the folders
+/// that may be empty by then.
+fn take_all(mut each: impl FnMut(&[u8; LONGEST], bool)) {
+    for wanted in [true, false] {
+        for place in &TABLE {
+            if place.is_whole.load(Ordering::Relaxed) == wanted && place.take(THERE, BEING_REMOVED)
+            {
+                let (path, is_whole) = place.read();
+                each(&path, is_whole);
+            }
+        }
+    }
+}
+
+/// Ends the process at once, without anything temporary left.
+pub(crate) fn remove_and_exit(code: i32) -> ! {
+    while FINISHING.compare_exchange(0, ENDING, Ordering::AcqRel, Ordering::Acquire).is_err() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    take_all(|path, is_whole| {
+        if let Some(path) = system::path_of(path) {
+            remove(path, is_whole);
+        }
+    });
+    std::process::exit(code)
+}
+
+/// The same where the system has refused memory. Of files that get their final names at this
+/// moment nothing is touched, as if the process were killed: the next run ends what is begun.
+pub(crate) fn remove_and_exit_without_memory(code: i32) -> ! {
+    if FINISHING.compare_exchange(0, ENDING, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+        take_all(|path, is_whole| system::remove_without_memory(path, is_whole));
+    }
+    system::exit_at_once(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the table has the path, and whether it goes whole.
+    fn known(path: &Path) -> Option<bool> {
+        let is_it = |place: &&Place| {
+            let (bytes, _) = place.read();
+            place.state.load(Ordering::Acquire) == THERE && system::path_of(&bytes) == Some(path)
+        };
+        TABLE.iter().find(is_it).map(|place| place.read().1)
+    }
+
+    fn folder() -> Temporary {
+        let path = std::env::temp_dir().join(files::temporary_name(None));
+        fs::create_dir(&path).unwrap();
+        Temporary::new(path)
+    }
+
+    #[test]
+    fn the_table_has_what_there_is() {
+        let folder = folder();
+        assert_eq!(known(folder.path()), Some(true));
+        let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+        let mut inside = Temporary::if_empty(first.clone());
+        assert_eq!(known(&first), Some(false));
+        inside.moved(second.clone());
+        assert_eq!((known(&first), known(&second)), (None, Some(false)));
+        inside.keep();
+        assert_eq!(known(&second), None);
+        fs::write(&second, "stays").unwrap();
+        drop(inside);
+        assert!(second.exists());
+        let outer = folder.path().to_owned();
+        drop(folder);
+        assert!(!outer.exists() && known(&outer).is_none());
+    }
+
+    #[test]
+    fn more_than_the_table_holds_go_when_they_are_dropped() {
+        let folder = folder();
+        let path = |k: usize| folder.path().join(format!("{k}"));
+        let mut all: Vec<Temporary> = (0..PLACES + 5).map(|k| Temporary::new(path(k))).collect();
+        let long = folder.path().join("x/".repeat(LONGEST));
+        all.push(Temporary::new(long.clone()));
+        assert_eq!(known(&long), None);
+        (0..all.len() - 1).for_each(|k| fs::write(path(k), "goes").unwrap());
+        drop(all);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn folders_are_removed_without_memory_and_links_are_not_followed() {
+        let (outer, other) = (folder(), folder());
+        let inner = outer.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        for k in 0..300 {
+            fs::write(inner.join(format!("a file with a rather long name {k}")), "x").unwrap();
+        }
+        fs::write(other.path().join("stays"), "x").unwrap();
+        std::os::unix::fs::symlink(other.path(), inner.join("link")).unwrap();
+        let bytes = |path: &Path| -> [u8; LONGEST] {
+            let bytes = path.as_os_str().as_encoded_bytes();
+            std::array::from_fn(|k| bytes.get(k).copied().unwrap_or(0))
+        };
+        system::remove_without_memory(&bytes(outer.path()), false);
+        assert!(inner.exists(), "it is not empty");
+        system::remove_without_memory(&bytes(outer.path()), true);
+        assert!(!outer.path().exists() && other.path().join("stays").exists());
+        let file = other.path().join("stays");
+        system::remove_without_memory(&bytes(&file), true);
+        assert!(!file.exists());
+        system::remove_without_memory(&bytes(other.path()), false);
+        assert!(!other.path().exists());
+    }
+}
