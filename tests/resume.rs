@@ -324,3 +324,46 @@ fn the_second_run_in_a_folder_is_told_whose_it_is() {
     // A dead one is in nobody's way.
     assert!(whole.finish() < whole.tolerance);
 }
+
+/// A mesh that is saved again at the moment when it is opened for the second time, which is after
+/// it was read and before what was found was kept, or the reverse: what is kept is of the bytes
+/// that were solved for.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_kept_is_of_the_bytes_that_were_read() {
+    let place = Workplace::new("resume_swapped");
+    let library = place.faults();
+    let meshes = || {
+        place.generate("sphere --elements 1200 --overwrite", "mesh.msh");
+        place.generate("sphere --radius 2 --elements 1200 --overwrite", "other.msh");
+    };
+    let swapped = |command: &str| {
+        let mut run = place.command(command);
+        run.env("LD_PRELOAD", &library).env("FAULT_SWAP", "2");
+        run.stdout(Stdio::null()).stderr(Stdio::piped());
+        run
+    };
+    let solver = "[solver]\nmethod = \"fmm\"\ntolerance = 1e-7\n";
+    place.case("case.toml", "mesh.msh", solver);
+    meshes();
+    let study = "study case.toml -o study --checkpoint-interval 0 -q";
+    let mut run = swapped(study).spawn().unwrap();
+    let kept = place.path("study/.farad-checkpoint/mesh-0");
+    while !kept.exists() {
+        assert!(run.try_wait().unwrap().is_none(), "the study ended before it was killed");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    // It is another one now, if it was not before.
+    let _ = fs::rename(place.path("other.msh"), place.path("mesh.msh"));
+    let resumed = place.farad(&format!("{study} --resume"));
+    resumed.fails(3, &["is of something else", "the file mesh.msh differs"]);
+
+    // A sweep knows what its files hold before it reads them for its runs.
+    meshes();
+    let sweep = "[[sweep]]\nname = \"eps\"\nvalues = [1, 2]\nset = \"medium\"\n";
+    place.case("sweep.toml", "mesh.msh", sweep);
+    let ended: Ended = swapped("sweep sweep.toml -q").output().unwrap().into();
+    ended.fails(6, &["mesh.msh", "it was saved again since this run first read it"]);
+}

@@ -10,19 +10,23 @@ use mesh::files::{self, Error, Reading};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
+/// What gives the bytes of files.
+type Load<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, Error>;
+
 /// Reads a FastCap file; panels on one place may contradict each other if this is `lenient`.
-pub(crate) fn fastcap_model(path: &Path, lenient: bool) -> Result<Model, Failure> {
-    let model = if lenient {
-        fastcap::read_lenient(path, files::load)
-    } else {
-        fastcap::read(path, files::load)
-    };
+pub(crate) fn fastcap_model(path: &Path, lenient: bool, load: Load<'_>) -> Result<Model, Failure> {
+    let model = if lenient { fastcap::read_lenient(path, load) } else { fastcap::read(path, load) };
     model.map_err(unreadable)
 }
 
 /// Whether it is a file whose conductors are nets: a list of FastCap's, or a layout.
 pub(crate) fn has_nets(path: &Path) -> bool {
     fastcap::is_name(path) || is_layout(path)
+}
+
+/// Whether the surface may be in several files, of which this one leads to the others.
+pub(crate) fn names_others(path: &Path) -> bool {
+    has_nets(path) || files::Format::of(path) == Some(files::Format::Msms)
 }
 
 /// Whether it is a layout of a chip.
@@ -36,10 +40,11 @@ pub(crate) fn layout(
     path: &Path,
     stack: Option<&Path>,
     lenient: bool,
+    load: Load<'_>,
 ) -> Result<layout::Model, Failure> {
     match stack {
-        Some(stack) => gds::read(path, stack, lenient, files::load),
-        None => pex25d::read(path, lenient, files::load),
+        Some(stack) => gds::read(path, stack, lenient, load),
+        None => pex25d::read(path, lenient, load),
     }
     .map_err(unreadable)
 }
@@ -72,14 +77,24 @@ pub(crate) fn read(
     stack: Option<&Path>,
     lenient: bool,
 ) -> Result<(Mesh, Reading), Failure> {
+    read_by(path, stack, lenient, &files::load)
+}
+
+/// The same of the bytes that `load` gives.
+pub(crate) fn read_by(
+    path: &Path,
+    stack: Option<&Path>,
+    lenient: bool,
+    load: Load<'_>,
+) -> Result<(Mesh, Reading), Failure> {
     check_stack(path, stack)?;
     if fastcap::is_name(path) {
-        return fastcap_model(path, lenient).map(|model| (model.mesh, model.reading));
+        return fastcap_model(path, lenient, load).map(|model| (model.mesh, model.reading));
     }
     if is_layout(path) {
-        return layout(path, stack, lenient).map(|model| (model.mesh, model.reading));
+        return layout(path, stack, lenient, load).map(|model| (model.mesh, model.reading));
     }
-    files::read(path).map_err(|error| match error {
+    files::read_by(path, load).map_err(|error| match error {
         Error::Unknown { .. } => {
             let help =
                 "FastCap's files (.lst, .qui, .neu) and layouts (.gds, .pex25d) are read too";
@@ -89,27 +104,21 @@ pub(crate) fn read(
     })
 }
 
-/// The same, with the notes of the reader shown.
-pub(crate) fn read_with_notes(
-    path: &Path,
-    stack: Option<&Path>,
-    lenient: bool,
-    output: &Output,
-) -> Result<(Mesh, Reading), Failure> {
-    let (mesh, reading) = read(path, stack, lenient)?;
+/// Shows the notes of the reader.
+pub(crate) fn tell(path: &Path, reading: &Reading, output: &Output) {
     for note in &reading.notes {
         output.note(&format!("{}: {note}", path.display()));
     }
-    Ok((mesh, reading))
 }
 
-/// The same, to be written as a Gmsh mesh, with a note on what that has no place for.
+/// Reads a surface and shows the notes of the reader, to be written as a Gmsh mesh, with a note on what that has no place for.
 pub(crate) fn read_to_convert(
     path: &Path,
     stack: Option<&Path>,
     output: &Output,
 ) -> Result<Mesh, Failure> {
-    let (mesh, reading) = read_with_notes(path, stack, true, output)?;
+    let (mesh, reading) = read(path, stack, true)?;
+    tell(path, &reading, output);
     if reading.normals.is_some() {
         output.note(&format!(
             "{}: its normals are not written, since .msh has no place for them; [mesh] smooth uses them where a case names the file itself",

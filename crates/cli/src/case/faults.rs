@@ -198,7 +198,8 @@ fn panels(case: &Case, fault: &Fault) -> String {
     let triangles = fault.triangles();
     let list = case.mesh.as_deref().filter(|mesh| farad::fastcap::is_name(mesh));
     let (Some(list), false) = (list, triangles.is_empty()) else { return String::new() };
-    let Ok(model) = fastcap_model(list, case.description.lenient) else {
+    let Ok(model) = fastcap_model(list, case.description.lenient, &|path| case.known.load(path))
+    else {
         return String::new();
     };
     let place = |&t: &usize| Some(format!("triangle {t} is of {}", model.place_of(t)?));

@@ -10,6 +10,7 @@ mod file_names;
 mod film;
 mod foreign;
 mod goal;
+mod known;
 mod map;
 pub(crate) mod molecule;
 mod places;
@@ -31,17 +32,17 @@ use std::path::{Path, PathBuf};
 
 use bem::SolveOptions;
 use farad::{Description, Goal, LengthUnit, Of, Problem, pqr};
-use rayon::prelude::*;
 
 pub(crate) use diagnostics::{Defect, Sort, quoted};
 pub(crate) use faults::told;
 pub(crate) use goal::parse_of;
+use known::Known;
 pub(crate) use map::file as potential_map;
 pub(crate) use molecule::Molecule;
 use places::Places;
 pub(crate) use probe::{file as probe_file, map as probe_map, picture as probe_picture};
 
-use crate::files;
+use crate::surfaces;
 use crate::terminal::exit::Failure;
 
 /// One case, every default filled in.
@@ -84,6 +85,8 @@ pub(crate) struct Case {
     pub(crate) sweeps: Vec<sweep::Sweep>,
     places: Places,
     source: SourceText,
+    /// What the files were, of which surfaces are read.
+    known: Known,
 }
 
 /// How the equations are solved.
@@ -250,7 +253,7 @@ impl Case {
     }
 
     /// All that results follow from, with a number for each: the case, what the command line
-    /// changed in it, and the bytes of the files that it names.
+    /// changed in it, and the bytes of the files that it names, and of those that these name.
     pub(crate) fn inputs(&self) -> Result<Vec<(String, u64)>, Failure> {
         let Self { description, options, goal, sweeps, atoms, vtk, .. } = self;
         let goal = goal.as_ref().map(|goal| (goal.accuracy, &goal.of));
@@ -259,14 +262,43 @@ impl Case {
             (format!("the case {}", name_of(&self.source.path)), number(&self.source.text)),
             ("what it comes to with the command line's options".to_owned(), number(&settings)),
         ];
-        let swept = sweeps.iter().flat_map(|sweep| match &sweep.values {
+        inputs.extend(self.contents()?);
+        Ok(inputs)
+    }
+
+    /// The files that surfaces are read from, with a number for the content of each: the very bytes
+    /// that surfaces were made of, or will be.
+    pub(crate) fn contents(&self) -> Result<Vec<(String, u64)>, Failure> {
+        let swept = self.sweeps.iter().flat_map(|sweep| match &sweep.values {
             sweep::Values::Files(files) => &files[..],
             sweep::Values::Of(_) => &[],
         });
         for file in self.mesh.iter().chain(&self.stack).chain(swept) {
-            inputs.push((format!("the file {}", name_of(file)), content(&files::bytes(file)?)));
+            if self.known.has(file) {
+                continue;
+            }
+            if surfaces::names_others(file) {
+                self.surface(file)?;
+            } else {
+                self.known.load(file).map_err(surfaces::unreadable)?;
+            }
         }
-        Ok(inputs)
+        let named =
+            |(file, content): (PathBuf, u64)| (format!("the file {}", name_of(&file)), content);
+        let mut files: Vec<_> = self.known.all().into_iter().map(named).collect();
+        // In whatever order they were read.
+        files.sort();
+        Ok(files)
+    }
+
+    /// The surface in a file that the case, or a run of its sweep, names.
+    pub(crate) fn surface(
+        &self,
+        file: &Path,
+    ) -> Result<(mesh::Mesh, mesh::files::Reading), Failure> {
+        // A sweep may vary the mesh.
+        let stack = self.stack.as_deref().filter(|_| farad::layout::gds::is_name(file));
+        surfaces::read_by(file, stack, self.description.lenient, &|path| self.known.load(path))
     }
 
     /// Whether there are molecules with atoms.
@@ -308,15 +340,6 @@ impl Case {
 /// The name of a file, wherever it lies.
 fn name_of(file: &Path) -> String {
     file.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Bytes of a file that are hashed together.
-const HASHED: usize = 1 << 20;
-
-/// A number that stands for the bytes of a file, made in pieces side by side: meshes may be large.
-fn content(bytes: &[u8]) -> u64 {
-    let pieces: Vec<u64> = bytes.par_chunks(HASHED).map(|piece| number(&piece)).collect();
-    number(&(bytes.len(), pieces))
 }
 
 /// A number that stands for a value.

@@ -51,10 +51,8 @@ pub(crate) fn with_molecules(
 
 /// Reads a mesh for `case`, and smooths it if the case asks for that.
 fn of_file(case: &Case, file: &Path, output: &Output) -> Result<Mesh, Failure> {
-    // A sweep may vary the mesh.
-    let stack = case.stack.as_deref().filter(|_| farad::layout::gds::is_name(file));
-    let lenient = case.description.lenient;
-    let (mesh, reading) = surfaces::read_with_notes(file, stack, lenient, output)?;
+    let (mesh, reading) = case.surface(file)?;
+    surfaces::tell(file, &reading, output);
     tracing::info!(
         vertices = mesh.vertices.len(),
         triangles = mesh.triangles.len(),

@@ -14,6 +14,7 @@ use farad::{
 
 use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
+use super::known::Known;
 use super::places::{self, Entry, Places};
 use super::{
     Case, Format, Overrides, SourceText, Viewer, VtkMode, described, faults, film, foreign, goal,
@@ -30,11 +31,13 @@ const LARGEST: u64 = 4 << 20;
 
 /// Reads and checks the file at `path`.
 pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
+    let known = Known::default();
+    let load = |path: &Path| known.load(path);
     if has_nets(path) {
         check_stack(path, overrides.stack.as_deref())?;
     }
     let text = if farad::fastcap::is_name(path) {
-        let model = fastcap_model(path, overrides.lenient)?;
+        let model = fastcap_model(path, overrides.lenient, &load)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         described::of_list(&model, path, &file, overrides)?
     } else if overrides.unit.is_some() {
@@ -55,7 +58,7 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
             help,
         ));
     } else if is_layout(path) {
-        let model = layout(path, overrides.stack.as_deref(), overrides.lenient)?;
+        let model = layout(path, overrides.stack.as_deref(), overrides.lenient, &load)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         described::of_layout(&model, path, &file, overrides)?
     } else if molecules::is_pqr(path) {
@@ -68,7 +71,7 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
         check_stack(mesh, case.stack.as_deref())?;
     }
     read_files(&mut case)?;
-    Ok(case)
+    Ok(Case { known, ..case })
 }
 
 /// Reads the atoms and points that the case names files of.
@@ -313,6 +316,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         sweeps,
         places,
         source,
+        known: Known::default(),
     })
 }
 

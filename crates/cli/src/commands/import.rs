@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         files::check_vacant(file, args.overwrite)?;
     }
     let overrides = args.listed.over(Overrides::default());
-    let model = fastcap_model(&args.list, overrides.lenient)?;
+    let model = fastcap_model(&args.list, overrides.lenient, &mesh::files::load)?;
     let output = Output::default();
     for note in &model.reading.notes {
         output.note(&format!("{}: {note}", args.list.display()));

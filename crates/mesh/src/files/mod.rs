@@ -105,6 +105,17 @@ pub(crate) fn note_split(quadrangles: usize) -> String {
 /// # Errors
 /// [`Error`], with the file's name, the place in it, what is wrong and what to do.
 pub fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
+    read_by(path, &load)
+}
+
+/// The same, where `load` gives the bytes of this file and of those that belong to it.
+///
+/// # Errors
+/// [`Error`], those of `load` among them.
+pub fn read_by(
+    path: &Path,
+    load: &dyn Fn(&Path) -> Result<Vec<u8>, Error>,
+) -> Result<(Mesh, Reading), Error> {
     let format = Format::of(path).ok_or_else(|| unknown(path))?;
     let (mut mesh, mut reading) = match format {
         Format::Gmsh => {
@@ -116,7 +127,7 @@ pub fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
                 Reading { format, elements: report.elements, notes: report.notes, normals: None },
             )
         }
-        Format::Msms => msms::read(path)?,
+        Format::Msms => msms::read(path, load)?,
         Format::Off => off::parse(&load(path)?).map_err(in_file(path))?,
         Format::Ply => ply::parse(&load(path)?).map_err(in_file(path))?,
         // Equal points are joined already.

@@ -10,7 +10,7 @@
 
 use super::error::{Cause, Error, FormatError};
 use super::lines::{Line, Lines, parse_real};
-use super::{Assembly, Reading, in_file, load};
+use super::{Assembly, Reading, in_file};
 use crate::gmsh::{Encoding, Place};
 use crate::surface::Mesh;
 use std::path::Path;
@@ -21,7 +21,10 @@ const COMMENT: &[u8] = b"#";
 const HEADER_WORDS: [usize; 2] = [1, 4];
 
 /// Reads the pair of files, given the name of either.
-pub(super) fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
+pub(super) fn read(
+    path: &Path,
+    load: &dyn Fn(&Path) -> Result<Vec<u8>, Error>,
+) -> Result<(Mesh, Reading), Error> {
     let ending = path.extension().unwrap_or_default();
     let (vert, face) = if ending.eq_ignore_ascii_case("vert") {
         (path.to_path_buf(), partner(path, &[("vert", "face"), ("VERT", "FACE")]))

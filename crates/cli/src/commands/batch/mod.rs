@@ -449,8 +449,7 @@ fn fingerprint(case: &Case, bars: bool) -> String {
     let wanted = (&case.formats, &case.viewers, case.map_spacing, case.vtk, case.smooth);
     format!("{:?} {:?} {:?}", case.description, case.options, case.goal).hash(&mut hasher);
     format!("{surfaces:?} {wanted:?} {:?} {bars}", case.atoms).hash(&mut hasher);
-    if let Some(mesh) = &case.mesh {
-        std::fs::read(mesh).unwrap_or_default().hash(&mut hasher);
-    }
+    // What cannot be read is told when it is.
+    case.contents().unwrap_or_default().hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
