@@ -217,6 +217,32 @@ fn no_surface_and_broken_surfaces_are_said() {
     assert!(place.read("sphere.out/report.html").contains("The surface cannot be shown"));
 }
 
+/// A folder that somebody sends may have links to files of the one who makes the page.
+#[cfg(unix)]
+#[test]
+fn what_links_lead_to_is_not_on_a_page() {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    let place = Workplace::small("report_links");
+    place.must("solve sphere.toml");
+    for name in ["results.json", "case.resolved.toml", "residuals.csv"] {
+        let file = place.path(&format!("sphere.out/{name}"));
+        fs::rename(&file, place.path(name)).unwrap();
+        symlink(format!("../{name}"), &file).unwrap();
+        place
+            .farad("report sphere.out")
+            .fails(6, &[name, "is a link", "put the file in its place"]);
+        assert!(!place.path("sphere.out/report.html").exists());
+        fs::rename(place.path(name), &file).unwrap();
+    }
+    let file = place.path("sphere.out/surface.vtu");
+    fs::rename(&file, place.path("surface.vtu")).unwrap();
+    symlink("../surface.vtu", &file).unwrap();
+    place.must("report sphere.out");
+    let page = place.read("sphere.out/report.html");
+    assert!(page.contains("surface.vtu is a link") && !page.contains("id=\"scene-data\""));
+}
+
 #[test]
 fn older_results_have_a_page_of_what_is_there() {
     let place = Workplace::new("report_old");

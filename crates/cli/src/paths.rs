@@ -1,6 +1,6 @@
 //! One path as seen from another folder.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
 /// `target` as seen from `folder`, with forward slashes; absolute where there is no way (another
@@ -16,6 +16,13 @@ pub(crate) fn relative(folder: &Path, target: &Path) -> String {
     let up = folder.components().skip(shared).map(|_| Component::ParentDir);
     let relative: PathBuf = up.chain(target.components().skip(shared)).collect();
     if relative.as_os_str().is_empty() { ".".to_owned() } else { slashes(&relative) }
+}
+
+/// A name with this after it, also where it is no text.
+pub(crate) fn ending_in(name: &OsStr, end: &str) -> PathBuf {
+    let mut name = name.to_owned();
+    name.push(end);
+    PathBuf::from(name)
 }
 
 /// The absolute path; links are resolved as far as the path exists.

@@ -22,6 +22,7 @@ use super::{
 };
 use crate::files;
 use crate::molecules;
+use crate::paths;
 use crate::report::units::LengthUnit;
 use crate::surfaces::{check_stack, fastcap_model, has_nets, is_layout, layout};
 use crate::terminal::exit::{Exit, Failure};
@@ -158,9 +159,10 @@ fn without_echoes(text: &str, found: Vec<Defect>, syntax: &[toml::de::Error]) ->
 /// defects.
 fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -> Option<Case> {
     let base = source.path.parent().unwrap_or(Path::new(""));
-    let stem = source.path.file_stem().unwrap_or_default().to_string_lossy();
+    let stem = source.path.file_stem().unwrap_or_default();
     let format = top.integer("format");
-    let title = top.text("title").map_or_else(|| stem.to_string(), |title| title.value);
+    let title =
+        top.text("title").map_or_else(|| stem.to_string_lossy().into_owned(), |title| title.value);
     let mesh_section = top.section("mesh");
     // Molecules need no mesh.
     let needs_mesh = !top.has("molecule") || mesh_section.has("file");
@@ -285,7 +287,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     }
     let directory = output
         .text("directory")
-        .map_or_else(|| PathBuf::from(format!("{stem}.out")), |text| PathBuf::from(text.value));
+        .map_or_else(|| paths::ending_in(stem, ".out"), |text| PathBuf::from(text.value));
     let names: Vec<&str> = description.dielectrics.iter().map(|d| d.name.as_str()).collect();
     let sweeps = sweep::read(top, base, &names);
     format.and(unit)?;

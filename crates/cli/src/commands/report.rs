@@ -31,7 +31,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     check(folder)?;
     // A page inside is one of the results, which no other run is to replace meanwhile.
     let _held = args.output.is_none().then(|| held(folder)).transpose()?;
-    let page = page::make(folder, &files::text(&folder.join(INDEX))?)?;
+    let index = folder.join(INDEX);
+    let text = files::text_itself(&index).map_err(|error| Failure::io("read", &index, &error))?;
+    let page = page::make(folder, &text.unwrap_or_default())?;
     let path = args.output.clone().unwrap_or_else(|| folder.join(page::FILE));
     let is_own = args.output.is_none() && page::is_in(folder);
     files::check_vacant(&path, args.overwrite || is_own)?;

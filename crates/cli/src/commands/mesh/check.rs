@@ -12,6 +12,7 @@ use super::info;
 use crate::case::problem;
 use crate::case::{Case, Overrides};
 use crate::files;
+use crate::paths;
 use crate::report::text::printable;
 use crate::report::{units, vtk};
 use crate::surfaces;
@@ -193,7 +194,7 @@ fn describe(crossings: &[Intersection]) -> String {
 }
 
 fn default_output(file: &Path) -> PathBuf {
-    PathBuf::from(format!("{}.defects.vtu", file.file_stem().unwrap_or_default().to_string_lossy()))
+    paths::ending_in(file.file_stem().unwrap_or_default(), ".defects.vtu")
 }
 
 /// The defective triangles with what is wrong with them.

@@ -32,6 +32,7 @@ use serde_json::Value;
 use self::html::{Html, script_json};
 use self::scene::{Named, Scene};
 use self::value::{count, list, text, texts};
+use crate::files::text_itself;
 use crate::report::units;
 use crate::terminal::exit::{Exit, Failure};
 
@@ -142,7 +143,7 @@ fn page(folder: &Path, results: &Value, content: Content) -> std::io::Result<Str
     let mut sections = first;
     let before = sections.len();
     sections.extend(then);
-    sections.push(("case", "Case".to_owned(), case(folder, results)));
+    sections.push(("case", "Case".to_owned(), case(folder, results)?));
     let mut scripts = Html::default();
     if let Some(named) = surface {
         let used = sections.iter().map(|section| section.2.len()).sum::<usize>();
@@ -355,7 +356,7 @@ fn three(value: f64) -> f64 {
 }
 
 /// The case as it was given, and with every default filled in.
-fn case(folder: &Path, results: &Value) -> Html {
+fn case(folder: &Path, results: &Value) -> std::io::Result<Html> {
     let mut html = Html::default();
     let mut show = |name: &str, text: &str, is_open: bool| {
         let mut end = text.len().min(MOST_OF_CASE);
@@ -373,10 +374,10 @@ fn case(folder: &Path, results: &Value) -> Html {
     if !given.is_empty() {
         show(text(&results["case"]), given, given.lines().count() <= 120);
     }
-    if let Ok(resolved) = std::fs::read_to_string(folder.join("case.resolved.toml")) {
+    if let Some(resolved) = text_itself(&folder.join("case.resolved.toml"))? {
         show("case.resolved.toml, with every default filled in", &resolved, given.is_empty());
     }
-    html
+    Ok(html)
 }
 
 /// The files of the results.

@@ -12,6 +12,7 @@ use super::numbers::{largest, plain, small, unit, with_bar};
 use super::scene::Named;
 use super::value::{count, list, matrix as rows_of, number, numbers, text, texts};
 use super::{Content, files, limited};
+use crate::files::text_itself;
 use crate::report::units;
 
 /// Conductors whose capacitances are among the first numbers.
@@ -59,7 +60,7 @@ pub(super) fn content(folder: &Path, results: &Value) -> io::Result<Content> {
             ("reductions", "Reduced matrices".to_owned(), reductions(&results["reductions"])),
             ("bodies", "Forces and bodies".to_owned(), bodies(results)),
             ("sensitivities", "Sensitivities and films".to_owned(), sensitivities(results)),
-            ("convergence", "Convergence".to_owned(), convergence(folder, results)),
+            ("convergence", "Convergence".to_owned(), convergence(folder, results)?),
             ("problem", "Conductors and media".to_owned(), problem(results)),
             ("run", "Run".to_owned(), run(results)),
         ],
@@ -332,11 +333,11 @@ fn sensitivities(results: &Value) -> Html {
 }
 
 /// Residuals over iterations, and refinement over triangles.
-fn convergence(folder: &Path, results: &Value) -> Html {
+fn convergence(folder: &Path, results: &Value) -> io::Result<Html> {
     let mut html = Html::default();
     let solves = list(&results["solves"]);
     let accuracy = &results["accuracy"];
-    let mut all = residuals(folder, solves);
+    let mut all = residuals(folder, solves)?;
     html.raw("<div class=\"charts\">\n");
     if !all.is_empty() {
         // The slowest is the one in sight where there are many.
@@ -439,14 +440,12 @@ fn convergence(folder: &Path, results: &Value) -> Html {
         rows.push(("Asymmetry of the matrix".to_owned(), small(Some(asymmetry))));
     }
     html.raw("<h3>Accuracy</h3>\n").part(&html::pairs(rows));
-    html
+    Ok(html)
 }
 
 /// The residuals of each solve, as residuals.csv has them; none where it is not there.
-fn residuals(folder: &Path, solves: &[Value]) -> Vec<Curve> {
-    let Ok(table) = std::fs::read_to_string(folder.join("residuals.csv")) else {
-        return Vec::new();
-    };
+fn residuals(folder: &Path, solves: &[Value]) -> io::Result<Vec<Curve>> {
+    let table = text_itself(&folder.join("residuals.csv"))?.unwrap_or_default();
     let mut found: Vec<Curve> = Vec::new();
     for row in table.lines().skip(1) {
         // Names may have commas; the four fields after them do not.
@@ -465,7 +464,7 @@ fn residuals(folder: &Path, solves: &[Value]) -> Vec<Curve> {
     }
     // Direct solves have no iterations.
     found.retain(|curve| curve.points.len() > 1);
-    found
+    Ok(found)
 }
 
 fn problem(results: &Value) -> Html {

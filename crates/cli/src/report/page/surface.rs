@@ -5,7 +5,6 @@
 //! reason. Arrays are decoded one at a time, so that what is kept of many excitations is the
 //! caller's choice.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use flate2::read::ZlibDecoder;
 
+use crate::files;
 use crate::report::results::{SURFACE, SURFACE_INDEX};
 
 /// Triangles of the surface, curved ones cut into flat ones.
@@ -189,7 +189,7 @@ fn parts(order: usize) -> Vec<[usize; 3]> {
 /// The files that an index names, which lie next to it.
 fn pieces(index: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
-    for line in BufReader::new(File::open(index)?).lines() {
+    for line in BufReader::new(files::open_itself(index)?).lines() {
         let line = line?;
         if line.starts_with("<Piece ") {
             let name = attribute(&line, "Source").ok_or_else(|| wrong("a piece without a file"))?;
@@ -208,7 +208,7 @@ fn read(
     wanted: impl Fn(&Head) -> bool,
     mut each: impl FnMut(&Head, Option<Vec<f64>>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut lines = BufReader::with_capacity(1 << 16, File::open(file)?);
+    let mut lines = BufReader::with_capacity(1 << 16, files::open_itself(file)?);
     let mut line = Vec::new();
     let (mut section, mut compressed) = (String::new(), false);
     let mut ended = false;
