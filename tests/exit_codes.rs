@@ -198,6 +198,12 @@ fn help_that_cannot_be_written_is_6() {
         let ended = place.command(arguments).stdout(full).output().unwrap();
         Ended::from(ended).fails(6, &["cannot write to standard output"]);
     }
+    // Results that are there all the same are told.
+    let place = Workplace::small("exit_full_table");
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let ended = place.command("solve sphere.toml").stdout(full).output().unwrap();
+    Ended::from(ended).fails(6, &["standard output", "the results are written, in sphere.out"]);
+    assert_eq!(place.json("sphere.out/results.json")["status"], "complete");
 }
 
 #[test]

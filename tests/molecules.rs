@@ -329,6 +329,8 @@ fn results_of_molecules_are_for_their_programs() {
         assert!(files.iter().any(|file| file == name), "no {name} in {files:?}");
     }
     assert!(!files.iter().any(|file| file == "probe_flat.dx"));
+    // There are no conductors, and so no matrix.
+    assert!(!files.iter().any(|file| file.starts_with("capacitance_")), "{files:?}");
     assert!(
         !place
             .list("line.out")

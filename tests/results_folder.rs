@@ -396,6 +396,63 @@ fn names_do_nothing_but_be_read() {
     }
 }
 
+/// Names need be no text: those of two cases that differ in such bytes alone are two.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_no_text_have_folders_of_their_own() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let place = Workplace::small("results_bytes");
+    for name in [b"a\xfe", b"a\xff"] {
+        let named = |end: &str| {
+            place.path(".").join(std::ffi::OsStr::from_bytes(&[name, end.as_bytes()].concat()))
+        };
+        std::fs::copy(place.path("sphere.toml"), named(".toml")).unwrap();
+        let ended = place.command("solve").arg(named(".toml")).output().unwrap();
+        assert!(ended.status.success());
+        assert!(named(".out").join("results.json").is_file());
+    }
+}
+
+/// What cannot be written, as on a full disk, is left out: here all that is longer than a limit.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_written_withholds_no_other() {
+    let place = Workplace::new("results_full");
+    place.generate("sphere --elements 1200", "sphere.msh");
+    place.case("sphere.toml", "sphere.msh", "[solver]\nmethod = \"fmm\"");
+    let farad = env!("CARGO_BIN_EXE_farad");
+    // In units of 512 bytes.
+    let limited = format!(
+        "ulimit -f 40; exec {farad} solve sphere.toml --report --checkpoint-interval 0 --threads 1"
+    );
+    let mut shell = std::process::Command::new("sh");
+    let ended = shell.args(["-c", &limited]).current_dir(place.path(".")).output().unwrap();
+    let ended = crate::support::Ended::from(ended);
+    ended.fails(6, &["cannot write sphere.out/surface.vtu"]);
+    ended.fails(6, &["all other results are in sphere.out", "the same command with --resume"]);
+    assert!(ended.stdout.contains("Capacitance"), "{}", ended.stdout);
+    let results = place.json("sphere.out/results.json");
+    let listed = |results: &Value| -> Vec<String> {
+        let files = results["files"].as_array().unwrap().iter();
+        let mut files: Vec<String> = files.map(|file| file.as_str().unwrap().to_owned()).collect();
+        files.sort();
+        files
+    };
+    let mut there = place.list("sphere.out");
+    there.retain(|name| name != ".farad-checkpoint");
+    assert_eq!(there, listed(&results));
+    assert!(there.contains(&"capacitance_maxwell.csv".to_owned()), "{there:?}");
+    assert!(!there.contains(&"surface.vtu".to_owned()), "{there:?}");
+    let resumed = place.must("solve sphere.toml --report --resume");
+    assert!(!resumed.stderr.contains("nothing to go on from"), "{}", resumed.stderr);
+    let again = place.json("sphere.out/results.json");
+    let iterations = |results: &Value| results["solves"][0]["iterations"].as_u64().unwrap();
+    assert!(iterations(&again) < iterations(&results));
+    assert_eq!(place.list("sphere.out"), listed(&again));
+    assert!(place.path("sphere.out/surface.vtu").is_file());
+    assert!(place.path("sphere.out/report.html").is_file());
+}
+
 #[test]
 fn nothing_temporary_is_left() {
     let place = Workplace::small("folder_temporary");

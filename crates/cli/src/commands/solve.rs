@@ -148,7 +148,8 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
             return output.data(&document.text());
         }
         let (solution, matrices) = (run.solution, run.solution.matrices());
-        output.text(&results::table(run, &matrices, &results::reduced(solution), document))
+        let table = results::table(run, &matrices, &results::reduced(solution), document);
+        output.text_of(path, &table)
     })
 }
 
@@ -335,8 +336,19 @@ fn complete_among(
         let solution = run.solution;
         let matrices = solution.matrices();
         let reduced = results::reduced(solution);
-        let document = results::write(run, &matrices, &reduced, folder)?;
+        let kept = kept.as_ref();
+        let advised = |failure| Checkpoint::advised(kept, failure);
+        let (document, lacking) =
+            results::write(run, &matrices, &reduced, folder, kept).map_err(|failure| {
+                if let Some(kept) = kept {
+                    kept.write_all();
+                }
+                advised(failure)
+            })?;
         told(run, &document)?;
+        if let Some(lacking) = lacking {
+            return Err(advised(lacking));
+        }
         if !solution.converged() {
             return Err(not_converged(run));
         }
@@ -416,10 +428,7 @@ pub(super) fn agreed<T>(
     if let Some(kept) = kept.filter(|_| exits.iter().any(|exit| *exit != Exit::Success as u8)) {
         kept.write_all();
     }
-    ranks.agree(own.map_err(|failure| match kept {
-        Some(kept) => kept.advise(failure),
-        None => failure,
-    }))
+    ranks.agree(own.map_err(|failure| Checkpoint::advised(kept, failure)))
 }
 
 /// What was reached of an accuracy, and why no more.

@@ -2,6 +2,7 @@
 //! module writes to them.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::report::text::{printable, printable_json};
@@ -22,6 +23,18 @@ impl Output {
     /// Text for people, on stdout unless `--quiet` or `--json` was given.
     pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
         if self.quiet || self.json { Ok(()) } else { to_stdout(&printable(text)) }
+    }
+
+    /// The same about results that are in a folder already, which is told where the text cannot be
+    /// printed.
+    pub(crate) fn text_of(&self, folder: &Path, text: &str) -> Result<(), Failure> {
+        self.text(text).map_err(|failure| match &failure.report {
+            Some(_) => {
+                let help = format!("the results are written, in {}", folder.display());
+                Failure::with_help(failure.exit, failure, help)
+            }
+            None => failure,
+        })
     }
 
     /// Text that the command exists to print, on stdout whatever the options.

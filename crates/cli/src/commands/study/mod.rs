@@ -18,7 +18,7 @@ use super::arguments::{Resuming, Several, Solving};
 use super::solve::{Split, check_shares};
 use crate::case::{Case, Overrides, problem};
 use crate::machine::ranks::Ranks;
-use crate::report::results::{Folder, Series};
+use crate::report::results::{Checkpoint, Folder, Series};
 use crate::report::{page, warnings};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
@@ -117,6 +117,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     ranks.conclude(|| {
         let Some(folder) = folder else { return Ok(()) };
         finish(args, (&case, &problem), (found, failure), (&path, folder), started, &output)
+            .map_err(|failure| Checkpoint::advised(kept.as_ref(), failure))
     })
 }
 
@@ -150,16 +151,17 @@ fn finish(
         failed,
         entries: study.entries(gap).into_iter().map(Entry::from).collect(),
     };
+    folder.leave_out_what_fails();
     folder.stage(CSV, |out| out.write_all(tables::csv(&results).as_bytes()))?;
     folder.stage(SVG, |out| out.write_all(plot::svg(&case.title, &results).as_bytes()))?;
     let mut series = Series::new(SCHEMA, status, (case, path), results);
-    let json = series.commit(folder, args.report, started)?;
+    let (json, lacking) = series.commit(folder, args.report, started)?;
     if args.solving.json {
         output.data(&json)?;
     } else {
-        output.text(&tables::text(case, &series, gap, path))?;
+        output.text_of(path, &tables::text(case, &series, gap, path))?;
     }
-    match failure {
+    match failure.or(lacking) {
         Some(failure) => Err(failure),
         None if checks_failed => Err(Failure::with_help(
             Exit::NotConverged,

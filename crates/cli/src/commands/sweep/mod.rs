@@ -20,7 +20,7 @@ use super::solve::agreed;
 use crate::case::{Overrides, VtkMode};
 use crate::machine::ranks::Ranks;
 use crate::report::page;
-use crate::report::results::{self, Folder, Series};
+use crate::report::results::{self, Checkpoint, Folder, Series};
 use crate::report::units::counted;
 use crate::report::{vtk, warnings};
 use crate::terminal::exit::{Exit, Failure};
@@ -83,7 +83,10 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let found = solve_all(settings, own, before, &mut folder);
     let found = agreed(ranks, kept.as_ref(), found)?;
     let found = ranks.agree(share::collect(ranks, &runs, own, found, &mut folder))?;
-    ranks.conclude(|| finish(args, &runs, found, (&path, folder), started, &output))
+    ranks.conclude(|| {
+        finish(args, &runs, found, (&path, folder), started, &output)
+            .map_err(|failure| Checkpoint::advised(kept.as_ref(), failure))
+    })
 }
 
 /// The folder for the files of all runs.
@@ -118,17 +121,21 @@ fn finish(
         |(run, row): (usize, &Row)| warnings::failed(&row.warnings).then(|| runs.describe(run));
     let failed: Vec<String> = rows.iter().enumerate().filter_map(has_failed).collect();
     let results = Results::new(runs, rows, common);
+    folder.leave_out_what_fails();
     folder.stage(CSV, |out| out.write_all(tables::csv(&results).as_bytes()))?;
     if runs.case.vtk != VtkMode::None {
         folder.stage(PVD, |out| vtk::write_series(out, tables::steps(&results)))?;
     }
     let status = if failed.is_empty() { "complete" } else { "checks_failed" };
     let mut series = Series::new(SCHEMA, status, (runs.case, path), results);
-    let json = series.commit(folder, args.report, started)?;
+    let (json, lacking) = series.commit(folder, args.report, started)?;
     if args.solving.json {
         output.data(&json)?;
     } else {
-        output.text(&tables::text(&series, path))?;
+        output.text_of(path, &tables::text(&series, path))?;
+    }
+    if let Some(lacking) = lacking {
+        return Err(lacking);
     }
     if failed.is_empty() {
         return Ok(());

@@ -229,20 +229,30 @@ impl Checkpoint {
         self.flush(&mut self.state());
     }
 
-    /// Adds to the message of an interrupted run how to go on, if there is anything.
+    /// [`Self::advise`] where something is kept.
+    pub(crate) fn advised(kept: Option<&Self>, failure: Failure) -> Failure {
+        match kept {
+            Some(kept) => kept.advise(failure),
+            None => failure,
+        }
+    }
+
+    /// Adds to the message of a run that was interrupted, or could not write, how to go on, if there
+    /// is anything.
     pub(crate) fn advise(&self, failure: Failure) -> Failure {
-        let is_told = failure.exit == Exit::Interrupted && failure.report.is_some();
-        if !is_told || !self.folder.is_dir() {
+        let before = match failure.exit {
+            Exit::Interrupted => "",
+            Exit::Io => "make room, or mend what the message says; ",
+            _ => return failure,
+        };
+        if failure.report.is_none() || !self.folder.is_dir() {
             return failure;
         }
-        Failure::with_help(
-            Exit::Interrupted,
-            "interrupted; no results were written",
-            format!(
-                "what was found is kept in {}: the same command with --resume goes on from it",
-                self.folder.display()
-            ),
-        )
+        let help = format!(
+            "{before}what was found is kept in {}: the same command with --resume goes on from it",
+            self.folder.display()
+        );
+        Failure::with_help(failure.exit, failure, help)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

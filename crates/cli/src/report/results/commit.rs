@@ -53,6 +53,9 @@ struct Journal {
     moved: Vec<String>,
     /// Files that only the earlier run had.
     removed: Vec<String>,
+    /// Whether what is kept to go on from stays.
+    #[serde(default)]
+    goes_on: bool,
 }
 
 /// Whether a name in an output folder is one of these modules.
@@ -88,25 +91,33 @@ impl Staging {
         &self.folder
     }
 
-    /// Lets the files called `staged`, all there are, take the place of those called `previous`.
+    /// Lets the files called `staged`, all there are, take the place of those called `previous`;
+    /// what is kept to go on from stays if the run `goes_on`.
     pub(super) fn commit(
         &mut self,
         real: &Path,
         staged: &[String],
         previous: &[String],
+        goes_on: bool,
     ) -> io::Result<()> {
         let _finishing = temporaries::finishing();
         match self.exchange(real, staged, previous, goes_on) {
             Ok(()) => Ok(()),
             Err(error) => {
                 tracing::debug!("{} is not exchanged as a whole: {error}", real.display());
-                self.move_in(real, staged, previous)
+                self.move_in(real, staged, previous, goes_on)
             }
         }
     }
 
     /// The commit at once. If it fails, the files are still where they were.
-    fn exchange(&mut self, real: &Path, staged: &[String], previous: &[String]) -> io::Result<()> {
+    fn exchange(
+        &mut self,
+        real: &Path,
+        staged: &[String],
+        previous: &[String],
+        goes_on: bool,
+    ) -> io::Result<()> {
         let other = |why: &str| Err(io::Error::other(why.to_owned()));
         let Some(parent) = real.parent() else { return other("it has no parent") };
         if std::env::current_dir()?.canonicalize()?.starts_with(real) {
@@ -148,7 +159,7 @@ impl Staging {
         if let Err(error) = files::sync_folder(parent) {
             tracing::warn!("cannot see {} to the disk: {error}", real.display());
         }
-        let cleared = attempt(|| clear(&self.folder, real, &is_result))
+        let cleared = attempt(|| clear(&self.folder, real, &is_result, goes_on))
             .and_then(|()| attempt(|| remove_folder(self.wrapper.path())));
         if let Err(error) = cleared {
             tracing::warn!(
@@ -167,9 +178,15 @@ impl Staging {
     }
 
     /// The commit file by file.
-    fn move_in(&mut self, real: &Path, staged: &[String], previous: &[String]) -> io::Result<()> {
+    fn move_in(
+        &mut self,
+        real: &Path,
+        staged: &[String],
+        previous: &[String],
+        goes_on: bool,
+    ) -> io::Result<()> {
         let removed = previous.iter().filter(|name| !staged.contains(name)).cloned().collect();
-        let journal = Journal { moved: staged.to_vec(), removed };
+        let journal = Journal { moved: staged.to_vec(), removed, goes_on };
         let text = serde_json::to_vec(&journal)?;
         files::write_whole(&self.folder.join(JOURNAL), |file| file.write_all(&text))?;
         files::sync_folder(&self.folder)?;
@@ -217,9 +234,9 @@ pub(super) fn recover(real: &Path) -> io::Result<()> {
                     .filter_map(previous_files)
                     .flatten()
                     .collect();
-                clear(&folder, real, &|name| {
-                    name == INDEX || known.iter().any(|k| name == k.as_str())
-                })?;
+                let is_result =
+                    |name: &OsStr| name == INDEX || known.iter().any(|k| name == k.as_str());
+                clear(&folder, real, &is_result, false)?;
             }
         }
         remove_folder(&wrapper.path())?;
@@ -229,7 +246,12 @@ pub(super) fn recover(real: &Path) -> io::Result<()> {
 
 /// Empties and removes a folder of old results that new ones have taken the place of. Files of the
 /// user, which lie in both, and whatever came in between is never lost.
-fn clear(old: &Path, real: &Path, is_result: &dyn Fn(&OsStr) -> bool) -> io::Result<()> {
+fn clear(
+    old: &Path,
+    real: &Path,
+    is_result: &dyn Fn(&OsStr) -> bool,
+    goes_on: bool,
+) -> io::Result<()> {
     if !old.exists() {
         return Ok(());
     }
@@ -239,6 +261,8 @@ fn clear(old: &Path, real: &Path, is_result: &dyn Fn(&OsStr) -> bool) -> io::Res
         let place = real.join(&name);
         if name == INDEX {
             // What it lists must be known until all of that is gone.
+        } else if goes_on && name == CHECKPOINT {
+            fs::rename(&path, &place)?;
         } else if is_ours(&name) {
             files::remove(&path);
         } else if is_result(&name) {
@@ -267,9 +291,11 @@ fn finish(real: &Path) -> io::Result<()> {
         io::Error::new(error.kind(), message)
     };
     let index = decided.join(INDEX);
+    let mut is_over = true;
     if index.exists() {
         let text = attempt(|| fs::read(decided.join(JOURNAL))).map_err(unfinished)?;
-        let Journal { moved, removed } = serde_json::from_slice(&text)?;
+        let Journal { moved, removed, goes_on } = serde_json::from_slice(&text)?;
+        is_over = !goes_on;
         let plain = |name: &&String| Path::new(name).file_name() == Some(name.as_ref());
         let result = attempt(|| {
             remove_if_there(&real.join(INDEX))?;
@@ -290,7 +316,9 @@ fn finish(real: &Path) -> io::Result<()> {
     if let Err(error) = files::sync_folder(real) {
         tracing::warn!("cannot see {} to the disk: {error}", real.display());
     }
-    files::remove(&real.join(CHECKPOINT));
+    if is_over {
+        files::remove(&real.join(CHECKPOINT));
+    }
     if let Err(error) = attempt(|| remove_folder(&decided)) {
         tracing::warn!("cannot remove {}: {error}; the next run will try again", decided.display());
     }

@@ -37,6 +37,8 @@ pub(crate) struct Folder {
     staging: PathBuf,
     /// Files written, by their final names.
     staged: Vec<String>,
+    /// Why others are not; `None` while a file that cannot be written ends the run.
+    left_out: Option<Vec<Failure>>,
 }
 
 /// What the one writer of a folder has, in the order in which it goes: the files, the folder if it
@@ -89,7 +91,7 @@ impl Folder {
         let staging = Staging::new(&real).map_err(cannot("write to the output folder"))?;
         let (path, folder) = (path.to_owned(), staging.folder().to_owned());
         let held = Some(Held { staging, created, _lock: lock, real, previous });
-        Ok(Self { held, path, staging: folder, staged: Vec::new() })
+        Ok(Self { held, path, staging: folder, staged: Vec::new(), left_out: None })
     }
 
     /// The folder that rank 0 opens, for all ranks to write files to; `help` is what to do where
@@ -118,7 +120,8 @@ impl Folder {
                 help.to_owned(),
             ));
         }
-        Ok(Self { held: None, path: path.to_owned(), staging, staged: Vec::new() })
+        let (path, staged) = (path.to_owned(), Vec::new());
+        Ok(Self { held: None, path, staging, staged, left_out: None })
     }
 
     /// Keeps what the run finds until its results are here, and with `resume` has what an earlier
@@ -159,21 +162,54 @@ impl Folder {
         &self.path
     }
 
+    /// From now on a file that cannot be written is left out: on a full disk the largest ones fail,
+    /// and what was computed is in the others, too.
+    pub(crate) fn leave_out_what_fails(&mut self) {
+        self.left_out.get_or_insert_default();
+    }
+
+    /// Whether a file was left out.
+    pub(crate) fn lacks_any(&self) -> bool {
+        self.left_out.as_ref().is_some_and(|failures| !failures.is_empty())
+    }
+
+    fn leave_out(&mut self, failure: Failure) -> Result<(), Failure> {
+        match &mut self.left_out {
+            Some(failures) => {
+                failures.push(failure);
+                Ok(())
+            }
+            None => Err(failure),
+        }
+    }
+
     /// Writes a file, which is not yet seen under its name.
     pub(crate) fn stage(
         &mut self,
         name: &str,
         write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        self.staged.push(name.to_owned());
-        files::write_whole(&self.staging.join(name), write)
-            .map_err(|error| Failure::io("write", &self.path.join(name), &error))
+        let staged = self.staging.join(name);
+        match files::write_whole(&staged, write) {
+            Ok(()) => {
+                self.staged.push(name.to_owned());
+                Ok(())
+            }
+            Err(error) => {
+                files::remove(&staged);
+                self.leave_out(Failure::io("write", &self.path.join(name), &error))
+            }
+        }
     }
 
-    /// Writes the page of what is staged, whose results.json will have the text `index`.
-    pub(crate) fn stage_page(&mut self, index: &str) -> Result<(), Failure> {
-        let page = page::make(&self.staging, index)?;
-        self.stage(page::FILE, |out| out.write_all(page.as_bytes()))
+    /// Writes the page of what is staged, whose results.json will have the text `index`; whether it
+    /// is there.
+    pub(crate) fn stage_page(&mut self, index: &str) -> Result<bool, Failure> {
+        match page::make(&self.staging, index) {
+            Ok(page) => self.stage(page::FILE, |out| out.write_all(page.as_bytes()))?,
+            Err(failure) => self.leave_out(failure)?,
+        }
+        Ok(self.staged.last().is_some_and(|name| name == page::FILE))
     }
 
     /// The names of all files that the run will have written, the index among them.
@@ -182,19 +218,29 @@ impl Folder {
     }
 
     /// Lets the staged files, with `index` as results.json, take the place of the earlier run's;
-    /// where another rank has the folder, that one does.
-    pub(crate) fn commit(mut self, index: &str) -> Result<(), Failure> {
+    /// where another rank has the folder, that one does. What is kept to go on from stays if files
+    /// were left out, and the failure that names them is returned.
+    pub(crate) fn commit(mut self, index: &str) -> Result<Option<Failure>, Failure> {
         let target = self.path.join(INDEX);
-        let Some(mut held) = self.held.take() else { return Ok(()) };
+        let Some(mut held) = self.held.take() else { return Ok(None) };
+        let left_out = self.left_out.take().unwrap_or_default();
         self.stage(INDEX, |file| file.write_all(index.as_bytes()))?;
         refuse_special(&self.path, &self.staged)?;
         held.staging
-            .commit(&held.real, &self.staged, &held.previous)
+            .commit(&held.real, &self.staged, &held.previous, !left_out.is_empty())
             .map_err(|error| Failure::io("write", &target, &error))?;
         if let Some(created) = &held.created {
             created.keep();
         }
-        Ok(())
+        let why: Vec<String> = left_out.iter().map(Failure::to_string).collect();
+        if why.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Failure::with_help(
+            Exit::Io,
+            format!("{}\nall other results are in {}", why.join("\n"), self.path.display()),
+            "make room, and run the same command again",
+        )))
     }
 }
 

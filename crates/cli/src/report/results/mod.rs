@@ -116,9 +116,16 @@ fn shorten(bars: &mut [Vec<f64>]) {
 /// The files that a run of `case` with so many excitations of conductors writes besides
 /// results.json, with its surface in so many pieces or as one file.
 pub(crate) fn file_names(case: &Case, excitations: usize, pieces: Option<usize>) -> Vec<String> {
-    let mut names = vec![MAXWELL, MUTUAL, RESIDUALS, RESOLVED];
-    if case.description.error_bars {
-        names.extend([MAXWELL_ERROR, MUTUAL_ERROR]);
+    let mut names = vec![RESIDUALS, RESOLVED];
+    if excitations > 0 {
+        names.extend([MAXWELL, MUTUAL]);
+        names.extend(
+            case.description
+                .error_bars
+                .then_some([MAXWELL_ERROR, MUTUAL_ERROR])
+                .into_iter()
+                .flatten(),
+        );
     }
     if case.description.has_charges() {
         names.push(REACTION);
@@ -184,14 +191,17 @@ pub(crate) fn probe_files(case: &Case) -> Vec<String> {
 }
 
 /// Writes all files, next to pieces of the surface that ranks have staged, and returns what
-/// results.json holds.
+/// results.json holds, with the failure that names the files that could not be written. These can be
+/// made of what is `kept`.
 pub(crate) fn write(
     run: &Run<'_>,
     matrices: &Matrices,
     reduced: &[Reduced],
     mut folder: Folder,
-) -> Result<Document, Failure> {
+    kept: Option<&Checkpoint>,
+) -> Result<(Document, Option<Failure>), Failure> {
     let begun = Instant::now();
+    folder.leave_out_what_fails();
     let names = &run.problem.conductors().names;
     let columns = &run.columns();
     let both = (&names[..], &columns[..]);
@@ -201,12 +211,17 @@ pub(crate) fn write(
         Status::ChecksFailed => "; SELF-CHECKS FAILED",
         Status::AccuracyNotReached => "; ACCURACY NOT REACHED",
     };
-    let maxwell = format!("farad; Maxwell matrix: Q_i = sum_j C_ij V_j{mark}");
-    folder.stage(MAXWELL, |out| csv::matrix(out, &maxwell, both, &matrices.maxwell_farad))?;
-    let mutual =
-        format!("farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity{mark}");
-    folder.stage(MUTUAL, |out| csv::matrix(out, &mutual, both, &matrices.mutual_farad))?;
-    if let Some(bars) = run.matrix_bars() {
+    // Dielectrics alone have no matrix.
+    let has_matrix = !columns.is_empty();
+    if has_matrix {
+        let maxwell = format!("farad; Maxwell matrix: Q_i = sum_j C_ij V_j{mark}");
+        folder.stage(MAXWELL, |out| csv::matrix(out, &maxwell, both, &matrices.maxwell_farad))?;
+        let mutual = format!(
+            "farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity{mark}"
+        );
+        folder.stage(MUTUAL, |out| csv::matrix(out, &mutual, both, &matrices.mutual_farad))?;
+    }
+    if let Some(bars) = run.matrix_bars().filter(|_| has_matrix) {
         let maxwell = format!("farad; error bars of the Maxwell matrix{mark}");
         folder.stage(MAXWELL_ERROR, |out| csv::matrix(out, &maxwell, both, &bars.maxwell_farad))?;
         let mutual = format!("farad; error bars of the mutual form{mark}");
@@ -268,10 +283,15 @@ pub(crate) fn write(
     document.timings_s.output = Some(begun.elapsed().as_secs_f64());
     if run.has_page {
         document.files.push(page::FILE.to_owned());
-        folder.stage_page(&document.text())?;
+        if !folder.stage_page(&document.text())? {
+            document.files.pop();
+        }
     }
-    folder.commit(&document.text())?;
-    Ok(document)
+    if let Some(kept) = kept.filter(|_| folder.lacks_any()) {
+        kept.write_all();
+    }
+    let lacking = folder.commit(&document.text())?;
+    Ok((document, lacking))
 }
 
 /// How far the results are to be trusted.

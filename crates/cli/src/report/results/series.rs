@@ -52,21 +52,22 @@ impl<T: Serialize> Series<T> {
     }
 
     /// Commits the folder with results.json, whose text is returned, and with a page of it if that
-    /// was asked for.
+    /// was asked for; and the failure that names what could not be written.
     pub(crate) fn commit(
         &mut self,
         mut folder: Folder,
         has_page: bool,
         started: Instant,
-    ) -> Result<String, Failure> {
+    ) -> Result<(String, Option<Failure>), Failure> {
         self.files = folder.names();
         self.files.extend(has_page.then(|| page::FILE.to_owned()));
         self.seconds = started.elapsed().as_secs_f64();
-        let json = json::text(self);
-        if has_page {
-            folder.stage_page(&json)?;
+        let mut json = json::text(self);
+        if has_page && !folder.stage_page(&json)? {
+            self.files.pop();
+            json = json::text(self);
         }
-        folder.commit(&json)?;
-        Ok(json)
+        let lacking = folder.commit(&json)?;
+        Ok((json, lacking))
     }
 }

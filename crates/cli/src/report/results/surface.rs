@@ -72,8 +72,11 @@ pub(super) fn stage_series(folder: &mut Folder, run: &Run<'_>) -> Result<(), Fai
         let grid = vtk::SurfaceGrid::of(run.problem.mesh(), all.iter().copied(), data);
         folder.stage(&step_file(column), |out| vtk::write(out, grid, compressed))?;
     }
-    let steps = columns.iter().take(count).enumerate();
-    let steps = steps.map(|(k, name)| ((k + 1) as f64, step_file(k), format!("{name} at 1 V")));
+    let is_there = |k: &usize| folder.staged().contains(&step_file(*k));
+    let steps: Vec<_> =
+        columns.iter().take(count).enumerate().filter(|(k, _)| is_there(k)).collect();
+    let steps =
+        steps.into_iter().map(|(k, name)| ((k + 1) as f64, step_file(k), format!("{name} at 1 V")));
     folder.stage(SERIES, |out| vtk::write_series(out, steps))
 }
 
