@@ -1,8 +1,9 @@
 //! PQR files: atoms with charges and radii.
 //!
 //! A line `ATOM` or `HETATM` holds, with blanks between: serial number, atom, residue, optionally a
-//! chain, residue number, x, y, z, charge and radius. Lengths are in angstrom, charges in
-//! elementary charges. Other records (REMARK, TER, END, ...) are skipped. Refused are atoms that
+//! chain, residue number, x, y, z, charge and radius. Lines that cannot be read so are read by the
+//! columns of PDB2PQR, in which numbers touch each other from -100 and 1000 on. Lengths are in
+//! angstrom, charges in elementary charges. Other records (REMARK, TER, END, ...) are skipped. Refused are atoms that
 //! lie upon each other: those of a second MODEL, alternate locations, copies; and PDB files, whose
 //! occupancies would be taken for charges. Format: APBS and PDB2PQR documentation, "PQR molecular
 //! structure format".
@@ -40,6 +41,21 @@ const FEWEST_OF_PDB: usize = 4;
 /// Columns of a PDB file's line that hold occupancy and temperature factor.
 const OCCUPANCY: std::ops::Range<usize> = 54..60;
 const TEMPERATURE: std::ops::Range<usize> = 60..66;
+
+/// Columns in which PDB2PQR writes an atom.
+mod columns {
+    use std::ops::Range;
+
+    pub(super) const NAME: Range<usize> = 12..16;
+    pub(super) const RESIDUE: Range<usize> = 16..20;
+    pub(super) const CHAIN: Range<usize> = 21..22;
+    /// With its insertion code.
+    pub(super) const NUMBER: Range<usize> = 22..27;
+    pub(super) const BLANK: [Range<usize>; 3] = [11..12, 20..21, 27..30];
+    /// x, y, z, charge and radius, and how many digits each has after its point.
+    pub(super) const VALUES: [(Range<usize>, usize); 5] =
+        [(30..38, 3), (38..46, 3), (46..54, 3), (54..62, 4), (62..69, 4)];
+}
 
 /// Words after the record's name, without a chain and with one.
 const WORDS: [usize; 2] = [9, 10];
@@ -137,7 +153,9 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Atom>, FormatError> {
                 return Err(line.unexpected("ATOM or HETATM", Some(record.as_bytes())));
             }
             let raw = line.raw();
-            let atom = atom(&mut line, glued.is_empty())?;
+            let number = line.number();
+            let atom = atom(&mut line, glued.is_empty())
+                .or_else(|why| by_columns(raw, number).ok_or(why))?;
             like_pdb &= is_like_pdb(raw, &atom);
             atoms.push(atom);
             continue;
@@ -223,13 +241,50 @@ fn check_twice(atoms: &[Atom]) -> Result<(), FormatError> {
     Ok(())
 }
 
+/// The atom of a line whose words stand in the columns of PDB2PQR, whatever touches there; `None`
+/// if they do not.
+fn by_columns(raw: &[u8], line: usize) -> Option<Atom> {
+    let text = std::str::from_utf8(raw).ok().filter(|text| text.is_ascii())?.trim_end();
+    let field = |columns: std::ops::Range<usize>| text.get(columns).map(str::trim);
+    let word = |columns| field(columns).filter(|word| !word.is_empty() && !word.contains(' '));
+    if columns::BLANK.into_iter().any(|columns| field(columns) != Some("")) {
+        return None;
+    }
+    let mut values = [0.0; 5];
+    for (value, (columns, digits)) in values.iter_mut().zip(columns::VALUES) {
+        // Where their points are tells numbers in these columns from others.
+        let is_last = columns.end == columns::VALUES[4].0.end;
+        let number = if is_last { text.get(columns.start..)? } else { text.get(columns)? };
+        let (whole, fraction) = number.split_once('.')?;
+        let is_number = !whole.is_empty()
+            && fraction.len() == digits
+            && fraction.bytes().all(|digit| digit.is_ascii_digit());
+        let number = if is_number { parse_real(number.trim_start().as_bytes()) } else { None };
+        *value = number.filter(|value| value.abs() <= MAX_COORDINATE)?;
+    }
+    let [x, y, z, charge, radius] = values;
+    let number = word(columns::NUMBER)?;
+    let is_atom = radius >= 0.0 && number.bytes().any(|byte| byte.is_ascii_digit());
+    is_atom.then_some(Atom {
+        name: word(columns::NAME)?.to_owned(),
+        residue: word(columns::RESIDUE)?.to_owned(),
+        chain: word(columns::CHAIN).map(str::to_owned),
+        number: number.to_owned(),
+        position: [x, y, z],
+        charge,
+        radius,
+        line,
+    })
+}
+
 /// What follows the record's name, with the serial number unless that was read with it.
 fn atom(line: &mut Line<'_>, serial: bool) -> Result<Atom, FormatError> {
     let number = line.number();
     let count = line.count() + usize::from(!serial);
     if !WORDS.contains(&count) {
-        let found =
-            format!("{count} words after the record's name; numbers must have blanks between them");
+        let found = format!(
+            "{count} words after the record's name; numbers must have blanks between them, or stand in the columns of PDB2PQR"
+        );
         return Err(Cause::expected(format!("{LINE}, {} or {} words", WORDS[0], WORDS[1]), found)
             .on_line(number));
     }
@@ -341,6 +396,41 @@ END
         for (text, part) in cases {
             let message = parse(text.as_bytes()).unwrap_err().to_string();
             assert!(message.contains(part), "{text:?}: {message}");
+        }
+    }
+
+    /// What PDB2PQR writes without `--whitespace`: words of fixed width.
+    #[test]
+    fn columns_may_touch() {
+        let text = "\
+ATOM      1  N   MET     1      27.343  24.294-147.317 -0.3200 2.0000
+ATOM      2 HH11ARG  A1000    -100.0001000.250-147.106-10.3300 2.2500
+HETATM12345  O1  LIG A  12B   -127.343-124.294-147.317  0.5000 1.7000
+";
+        let atoms = parse(text.as_bytes()).unwrap();
+        let found = |k: usize| {
+            let Atom { name, residue, chain, number, position, charge, radius, line } = &atoms[k];
+            let words = [&**name, residue, chain.as_deref().unwrap_or_default(), number].join(" ");
+            (words, *position, *charge, *radius, *line)
+        };
+        assert_eq!(found(0), ("N MET  1".to_owned(), [27.343, 24.294, -147.317], -0.32, 2.0, 1));
+        let second = ("HH11 ARG A 1000".to_owned(), [-100.0, 1000.25, -147.106], -10.33, 2.25, 2);
+        assert_eq!(found(1), second);
+        let third = ("O1 LIG A 12B".to_owned(), [-127.343, -124.294, -147.317], 0.5, 1.7, 3);
+        assert_eq!(found(2), third);
+        // Columns that are not those are not guessed at: a digit too many, words between, a column
+        // more, no number where one has to be.
+        for (from, to) in [
+            ("-147.317 -0.32", "-147.3170 -0.32"),
+            ("-147.317 -0.32", "-147.3x7 -0.32"),
+            ("27.343", " 27.343"),
+            (" -0.3200 2.0000", " -0.3200 2.000 0"),
+            ("   1    ", "   A    "),
+        ] {
+            let changed = text.replacen(from, to, 1);
+            assert_ne!(changed, text);
+            let message = parse(changed.as_bytes()).unwrap_err().to_string();
+            assert!(message.starts_with("line 1: "), "{to}: {message}");
         }
     }
 
