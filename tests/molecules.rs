@@ -73,6 +73,27 @@ fn molecules_may_be_among_ions() {
 
 /// Ions are kept away by a layer that the program makes, and energies go to a limit as surfaces are
 /// made anew.
+/// Temperatures in degrees Celsius and mmol per litre are as good as numbers go.
+#[test]
+fn values_that_no_solution_has_are_noted() {
+    let place = Workplace::new("molecule_implausible");
+    place.write("ion.pqr", ION);
+    let run = |kelvin: &str, strength: &str| {
+        let salt = format!("[medium]\nionic_strength = {strength}\ntemperature = {kelvin}\n");
+        let molecule = "[[molecule]]\npqr = \"ion.pqr\"\nelements = 100\n";
+        case(&place, "ion.toml", &format!("{salt}{molecule}"));
+        place.must("solve ion.toml").stderr
+    };
+    let notes = run("25", "150");
+    assert!(notes.contains("note: [medium] temperature = 25 is in kelvin"), "{notes}");
+    assert!(notes.contains("note: ionic_strength = 150 is in mol/l"), "{notes}");
+    assert!(!run("298.15", "0.15").contains("note: "));
+    let liquid = "[diffusion]\ntemperature = 20\nviscosity = 1e-3\n";
+    case(&place, "ion.toml", &format!("[[molecule]]\npqr = \"ion.pqr\"\nelements = 100\n{liquid}"));
+    let notes = place.must("solve ion.toml").stderr;
+    assert!(notes.contains("note: [diffusion] temperature = 20 is in kelvin"), "{notes}");
+}
+
 #[test]
 fn ions_are_kept_away_by_a_stern_layer() {
     let place = Workplace::new("molecule_stern");

@@ -75,6 +75,8 @@ pub(crate) struct Case {
     pub(crate) formats: Vec<Format>,
     /// Kelvin, as `[medium]` has it.
     pub(crate) temperature: Option<f64>,
+    /// Sentences on values that are hardly meant.
+    pub(crate) notes: Vec<String>,
     /// Programs for which scripts are written that show molecules.
     pub(crate) viewers: Vec<Viewer>,
     /// Spacing in angstrom of the map of potentials around all atoms, if one is wanted.

@@ -91,8 +91,9 @@ pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
     Ok(problem)
 }
 
-/// Shows the notes on the surfaces of `case`.
+/// Shows the notes on `case` and on its surfaces.
 pub(crate) fn tell(case: &Case, problem: &Problem, output: &Output) {
+    case.notes.iter().for_each(|note| output.note(note));
     // In FastCap's files and in layouts, conductors of several pieces are the rule.
     let is_list = case.mesh.as_deref().is_some_and(surfaces::has_nets);
     let is_usual = |note: &Note| is_list && matches!(note, Note::Separate(_));

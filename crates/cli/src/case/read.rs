@@ -260,6 +260,10 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         sensitivities,
         films,
     };
+    let liquid = description.diffusion.as_ref();
+    solution
+        .notes
+        .extend(liquid.and_then(|liquid| salt::implausible("diffusion", liquid.temperature)));
     let places = Places {
         mesh: mesh.as_ref().map_or(0..0, |file| file.span.clone()),
         ignore: of_ignore,
@@ -312,6 +316,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         vtk_series,
         formats,
         temperature: solution.temperature,
+        notes: solution.notes,
         viewers,
         map_spacing,
         spice_threshold,

@@ -1,6 +1,6 @@
 //! `kappa`, or `ionic_strength` and `temperature`: ions in a medium.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use farad::{LengthUnit, units};
 
@@ -17,13 +17,32 @@ pub(super) struct Solution {
     pub(super) by_strength: bool,
     /// The key that gave the first medium its ions.
     pub(super) place: Range<usize>,
+    /// Sentences on values that are hardly meant: those of another unit, as a rule.
+    pub(super) notes: Vec<String>,
+}
+
+/// Temperatures of liquids in kelvin; those in degrees Celsius are below.
+const LIQUID: RangeInclusive<f64> = 200.0..=400.0;
+
+/// Mol per litre that no solution has.
+const MOST_IONS: f64 = 10.0;
+
+/// A note on the temperature of a table that no liquid has.
+pub(super) fn implausible(table: &str, kelvin: f64) -> Option<String> {
+    (!LIQUID.contains(&kelvin)).then(|| {
+        format!(
+            "[{table}] temperature = {kelvin} is in kelvin, and hardly that of a liquid: 25 degrees Celsius are 298.15"
+        )
+    })
 }
 
 impl Solution {
     pub(super) fn new(medium: &Section<'_>, unit: Option<LengthUnit>) -> Self {
         let temperature = medium.number("temperature").map(|number| number.value);
         let has_temperature = medium.has("temperature");
-        Self { unit, temperature, has_temperature, by_strength: false, place: 0..0 }
+        let notes = temperature.and_then(|kelvin| implausible("medium", kelvin));
+        let notes = notes.into_iter().collect();
+        Self { unit, temperature, has_temperature, by_strength: false, place: 0..0, notes }
     }
 
     /// Inverse screening length of a table's medium of that permittivity, per unit of length.
@@ -40,6 +59,12 @@ impl Solution {
             (Some(kappa), _) => kappa.value,
             (None, Some(ions)) if ions.value > 0.0 => {
                 self.by_strength = true;
+                if ions.value > MOST_IONS {
+                    self.notes.push(format!(
+                        "ionic_strength = {} is in mol/l, and more than any solution has: 150 mmol/l are 0.15",
+                        ions.value
+                    ));
+                }
                 let Some(temperature) = self.temperature else {
                     if self.has_temperature {
                         return 0.0;
