@@ -73,11 +73,19 @@ fn quoted(name: &str) -> String {
 }
 
 /// The name on one line of its own characters; what a spreadsheet would take for a formula gets an
-/// apostrophe, by which spreadsheets know text, and numbers are left alone.
+/// apostrophe, by which spreadsheets know text, and numbers are left alone. Some spreadsheets begin
+/// a cell after a semicolon or a bar, too, whatever quotes are around.
 fn harmless(name: &str) -> String {
-    let begins = name.starts_with(['=', '+', '-', '@']);
-    let mark = if begins && name.parse::<f64>().is_err() { "'" } else { "" };
-    format!("{mark}{}", printable_line(name))
+    let is_number = name.parse::<f64>().is_ok();
+    let (mut text, mut begins) = (String::new(), true);
+    for c in printable_line(name).chars() {
+        if begins && !is_number && "=+-@\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}".contains(c) {
+            text.push('\'');
+        }
+        begins = ",;|\"".contains(c) || begins && c.is_whitespace();
+        text.push(c);
+    }
+    text
 }
 
 #[cfg(test)]
@@ -113,6 +121,11 @@ mod tests {
             ("+a,b", "\"'+a,b\""),
             ("-1.5e-3", "-1.5e-3"),
             ("left", "left"),
+            (";=1+1", ";'=1+1"),
+            ("  =1", "  '=1"),
+            ("a; -1|+2", "a; '-1|'+2"),
+            ("a-b", "a-b"),
+            ("\u{ff1d}1", "'\u{ff1d}1"),
             ("say \"c\"", "\"say \"\"c\"\"\""),
         ] {
             assert_eq!(csv_name(name), field);

@@ -8,7 +8,7 @@ use farad::{FACETS_OVER_GAP, Gap};
 use super::results::{Entry, Results};
 use crate::case::Case;
 use crate::report::results::Series;
-use crate::report::text::csv_quoted;
+use crate::report::text::{csv_quoted, printable_line};
 use crate::report::text_table::narrow_tables;
 use crate::report::units::{self, column, prefix};
 
@@ -100,7 +100,7 @@ pub(super) fn text(case: &Case, series: &Series<Results>, gap: Option<Gap>, path
     let results = &series.results;
     let mut text = format!(
         "{}\nfarad {}, {} meshes, solver tolerance {:.1e}\n",
-        case.title,
+        printable_line(&case.title),
         env!("CARGO_PKG_VERSION"),
         results.meshes.len(),
         case.options.tolerance,
@@ -141,11 +141,11 @@ pub(super) fn text(case: &Case, series: &Series<Results>, gap: Option<Gap>, path
         );
     }
     for kind in ["noise", "constant", "oscillating", "slow", "unsettled", "too few meshes"] {
-        let names: Vec<&str> = results
+        let names: Vec<_> = results
             .entries
             .iter()
             .filter(|entry| entry.range == kind)
-            .map(|entry| entry.name.as_str())
+            .map(|entry| printable_line(&entry.name))
             .collect();
         if !names.is_empty() {
             let _ = writeln!(text, "\n{}: {}", names.join(", "), remark(kind));

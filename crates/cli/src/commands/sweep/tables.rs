@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::rows::{Common, Row};
 use super::runs::{Parameter, Runs, equations, picture};
 use crate::report::results::Series;
-use crate::report::text::csv_quoted;
+use crate::report::text::{csv_quoted, printable_line};
 use crate::report::text_table::aligned_table;
 use crate::report::units::{column, counted, prefix, significant};
 
@@ -110,7 +110,8 @@ pub(super) fn text(series: &Series<Results>, folder: &Path) -> String {
         cells.extend(row.quantities.iter().map(|value| significant(*value)));
         cells
     });
-    let mut text = format!("{}\nfarad {}\n\n", series.title, env!("CARGO_PKG_VERSION"));
+    let mut text =
+        format!("{}\nfarad {}\n\n", printable_line(&series.title), env!("CARGO_PKG_VERSION"));
     text += &aligned_table(header, rows);
     for row in &results.runs {
         let run = equations(&results.parameters, &row.parameters);

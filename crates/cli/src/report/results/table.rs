@@ -7,6 +7,7 @@ use farad::{Derivative, Matrices, Parameter, Reduced, Solvation};
 
 use super::json::Timings;
 use super::{Document, Run, reason_name, surface};
+use crate::report::text::printable_line;
 use crate::report::text_table::aligned_table;
 use crate::report::units::{self, column, prefix, significant, with_bar};
 use crate::report::warnings;
@@ -62,7 +63,7 @@ fn heading(run: &Run<'_>) -> String {
     };
     format!(
         "{}\nfarad {}, method {}, {} with {} threads\n{warning}",
-        run.case.title,
+        printable_line(&run.case.title),
         env!("CARGO_PKG_VERSION"),
         super::method_name(run.solution.answer.method),
         run.used.name(),
