@@ -362,7 +362,8 @@ fn what_is_kept_is_of_the_bytes_that_were_read() {
 
     // A sweep knows what its files hold before it reads them for its runs.
     meshes();
-    let sweep = "[[sweep]]\nname = \"eps\"\nvalues = [1, 2]\nset = \"medium.relative_permittivity\"\n";
+    let sweep =
+        "[[sweep]]\nname = \"eps\"\nvalues = [1, 2]\nset = \"medium.relative_permittivity\"\n";
     place.case("sweep.toml", "mesh.msh", sweep);
     let ended: Ended = swapped("sweep sweep.toml -q").output().unwrap().into();
     ended.fails(6, &["mesh.msh", "it was saved again since this run first read it"]);
