@@ -5,7 +5,7 @@ over points, `Surface` has the layer operators for equations of one's own. docs/
 guide.
 
 >>> import farad
->>> mesh = farad.Mesh.sphere(1.0, elements=1280)
+>>> mesh = farad.Mesh.sphere(1.0, elements=1280, unit="m")
 >>> C = farad.Problem(mesh).solve().capacitance
 >>> print(f"{C['sphere', 'sphere'] * 1e12:.1f} pF")
 110.9 pF
@@ -19,6 +19,7 @@ from ._errors import (
     FileError,
     InputError,
     InternalError,
+    MissingFileError,
     NoGpuError,
     OutOfMemoryError,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "Mesh",
+    "MissingFileError",
     "Move",
     "NoGpuError",
     "OutOfMemoryError",

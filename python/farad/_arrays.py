@@ -135,11 +135,12 @@ def names(what: str, value: Names) -> list[str]:
     return [name(f"one of {what}", one) for one in value]
 
 
-def optional(module: str, extra: str, purpose: str) -> ModuleType:
+def optional(module: str, purpose: str) -> ModuleType:
     """An optional dependency, or a message that says how to get it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
+        package = module.split(".")[0]
         raise ImportError(
-            f"{purpose} needs {module.split('.')[0]}, which is not installed: pip install 'farad[{extra}]'"
+            f"{purpose} needs {package}, which is not installed: pip install {package}"
         ) from error

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from . import _arrays, _farad
 from ._arrays import ArrayLike, Floats, Names
-from ._errors import FileError, InputError
+from ._errors import FileError, InputError, MissingFileError
 
 PathLike = str | os.PathLike[str]
 Form = Literal["maxwell", "mutual"]
@@ -50,7 +50,10 @@ class CapacitanceMatrix:
     values : ndarray, shape (rows, columns)
         Maxwell form, farad; rows as they were computed.
     errors : ndarray or None
-        Error bars of `values`, farad; NaN in rows that have none.
+        Error bars of `values`, farad; NaN in rows that have none. They are of the mesh's own
+        surface: of a sphere of flat triangles they tell how exact the capacitance of the
+        polyhedron is, not how near that is to the sphere. Finer meshes or curved triangles
+        (``order``) tell that.
     mutual : ndarray
         Mutual form, farad.
     mutual_errors : ndarray or None
@@ -69,6 +72,14 @@ class CapacitanceMatrix:
     >>> print(C.mutual)
     [[2.e-12 1.e-12]
      [1.e-12 1.e-12]]
+
+    Arithmetic is that of the array `values`: here in picofarad, and the charges at 1 V and 0 V.
+
+    >>> C * 1e12
+    array([[ 3., -1.],
+           [-1.,  2.]])
+    >>> C @ [1.0, 0.0]
+    array([ 3.e-12, -1.e-12])
     """
 
     names: list[str]
@@ -98,6 +109,39 @@ class CapacitanceMatrix:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.array(self.values, dtype=dtype) if copy in (None, True) else self.values
 
+    def __add__(self, other: ArrayLike) -> Any:
+        return self.values + other
+
+    def __radd__(self, other: ArrayLike) -> Any:
+        return other + self.values
+
+    def __sub__(self, other: ArrayLike) -> Any:
+        return self.values - other
+
+    def __rsub__(self, other: ArrayLike) -> Any:
+        return other - self.values
+
+    def __mul__(self, other: ArrayLike) -> Any:
+        return self.values * other
+
+    def __rmul__(self, other: ArrayLike) -> Any:
+        return other * self.values
+
+    def __truediv__(self, other: ArrayLike) -> Any:
+        return self.values / other
+
+    def __rtruediv__(self, other: ArrayLike) -> Any:
+        return other / self.values
+
+    def __matmul__(self, other: ArrayLike) -> Any:
+        return self.values @ other
+
+    def __rmatmul__(self, other: ArrayLike) -> Any:
+        return other @ self.values
+
+    def __neg__(self) -> Floats:
+        return -self.values
+
     def __getitem__(self, key: tuple[str, str]) -> float:
         """The entry of the Maxwell matrix between two conductors, by their names."""
         try:
@@ -110,7 +154,8 @@ class CapacitanceMatrix:
             ) from None
 
     def __repr__(self) -> str:
-        lines = [f"Capacitance matrix (Maxwell), farad; columns {', '.join(self.columns)}"]
+        bars = "" if self.errors is None else "; +- of the surface as meshed"
+        lines = [f"Capacitance matrix (Maxwell), farad; columns {', '.join(self.columns)}{bars}"]
         for index, name in enumerate(self.names):
             row = ", ".join(
                 f"{value:.6e}"
@@ -137,7 +182,7 @@ class CapacitanceMatrix:
         errors : bool
             Give the error bars instead of the values.
         """
-        pandas = _arrays.optional("pandas", "pandas", "to_pandas")
+        pandas = _arrays.optional("pandas", "to_pandas")
         values, bars = self._form(form)
         if errors:
             values = np.full_like(values, np.nan) if bars is None else bars
@@ -145,7 +190,7 @@ class CapacitanceMatrix:
 
     def to_xarray(self) -> Any:
         """Return an `xarray.Dataset` of `maxwell`, `mutual` and their errors."""
-        xarray = _arrays.optional("xarray", "xarray", "to_xarray")
+        xarray = _arrays.optional("xarray", "to_xarray")
         dims = ("conductor", "column")
         found = {"maxwell": self.values, "mutual": self.mutual}
         if self.errors is not None:
@@ -389,6 +434,8 @@ def _read(path: PathLike) -> str:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: is no text: {error}") from error
+    except FileNotFoundError as error:
+        raise MissingFileError(f"cannot read {path}: {error}") from error
     except (OSError, ValueError) as error:
         raise FileError(f"cannot read {path}: {error}") from error
 

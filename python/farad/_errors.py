@@ -14,6 +14,7 @@ __all__ = [
     "FileError",
     "InputError",
     "InternalError",
+    "MissingFileError",
     "NoGpuError",
     "OutOfMemoryError",
 ]
@@ -53,6 +54,10 @@ class OutOfMemoryError(FaradError, MemoryError):
 
 class FileError(FaradError, OSError):
     """A file cannot be read or written (exit code 6)."""
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file is not there (exit code 6)."""
 
 
 class NoGpuError(FaradError, RuntimeError):

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,7 @@ class Mesh(Unchanging):
     names : sequence of str, optional
         Names of groups, where `groups` has indices.
     unit : {"m", "cm", "mm", "um", "nm", "angstrom"}
-        Unit of the coordinates.
+        Unit of the coordinates, which has to be given.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Mesh(Unchanging):
         triangles: ArrayLike,
         groups: ArrayLike | None = None,
         names: Sequence[str] | None = None,
-        unit: Unit = "m",
+        unit: Unit | None = None,
     ) -> None:
         vertices = _arrays.points("points", points)
         corners = _arrays.array("triangles", triangles)
@@ -81,7 +81,7 @@ class Mesh(Unchanging):
         return made
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], unit: Unit = "m") -> Mesh:
+    def read(cls, path: str | os.PathLike[str], unit: Unit | None = None) -> Mesh:
         """Read a file of Gmsh (.msh 2.2 and 4.1), MSMS, OFF, PLY or STL.
 
         Parameters
@@ -89,7 +89,7 @@ class Mesh(Unchanging):
         path : path-like
             Its ending chooses the format.
         unit : str
-            Unit of the file's coordinates.
+            Unit of the file's coordinates, which has to be given: files do not name it.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Mesh(Unchanging):
         return cls._of(_farad.Mesh.molecule(file, named, choices, _unit(unit)))
 
     @classmethod
-    def from_meshio(cls, mesh: Any, unit: Unit = "m") -> Mesh:
+    def from_meshio(cls, mesh: Any, unit: Unit | None = None) -> Mesh:
         """Take the triangles of a `meshio.Mesh`.
 
         Blocks of triangles (flat, or of 6 nodes) and quadrangles (split along the shorter diagonal)
@@ -164,7 +164,7 @@ class Mesh(Unchanging):
         ----------
         mesh : meshio.Mesh
         unit : str
-            Unit of its coordinates.
+            Unit of its coordinates, which has to be given.
         """
         if not hasattr(mesh, "cells") or not hasattr(mesh, "points"):
             raise InputError(f"{type(mesh).__name__} is no meshio.Mesh")
@@ -206,7 +206,7 @@ class Mesh(Unchanging):
         return cls._of(made)
 
     @classmethod
-    def from_pyvista(cls, mesh: Any, groups: str | None = None, unit: Unit = "m") -> Mesh:
+    def from_pyvista(cls, mesh: Any, groups: str | None = None, unit: Unit | None = None) -> Mesh:
         """Take the surface of a `pyvista.PolyData`, or that of another data set.
 
         Parameters
@@ -217,7 +217,7 @@ class Mesh(Unchanging):
             Name of the cell array that has each cell's group: names, or whole numbers ``n`` that
             become ``group_n``. Without it all triangles are in no group.
         unit : str
-            Unit of its coordinates.
+            Unit of its coordinates, which has to be given.
         """
         if not hasattr(mesh, "extract_surface"):
             raise InputError(f"{type(mesh).__name__} is no data set of PyVista")
@@ -254,7 +254,7 @@ class Mesh(Unchanging):
         lengths: Sequence[Any],
         elements: int | None,
         size: float | None,
-        unit: Unit,
+        unit: Unit | None,
         names: Sequence[str] | None = None,
         center: ArrayLike = (0.0, 0.0, 0.0),
         grade: float = 1.0,
@@ -288,7 +288,7 @@ class Mesh(Unchanging):
         center: ArrayLike = (0.0, 0.0, 0.0),
         name: str = "sphere",
         order: int = 1,
-        unit: Unit = "m",
+        unit: Unit | None = None,
     ) -> Mesh:
         """Make a sphere, with its vertices on the true surface.
 
@@ -296,7 +296,7 @@ class Mesh(Unchanging):
         ----------
         radius : float
         elements : int, optional
-            How many triangles, at most; 1000 without `size`.
+            How many triangles, as near as possible; 1000 without `size`.
         size : float, optional
             Largest edge, instead of `elements`.
         center : array_like, shape (3,)
@@ -305,6 +305,7 @@ class Mesh(Unchanging):
         order : int
             1 for flat triangles, 2 to 4 for curved ones.
         unit : str
+            Of all lengths, which has to be given.
 
         Examples
         --------
@@ -324,7 +325,7 @@ class Mesh(Unchanging):
         center: ArrayLike = (0.0, 0.0, 0.0),
         name: str = "ellipsoid",
         order: int = 1,
-        unit: Unit = "m",
+        unit: Unit | None = None,
     ) -> Mesh:
         """Make an ellipsoid; parameters as of `sphere`, with its three semi-axes."""
         axes = _arrays.vector("semi_axes", semi_axes)
@@ -340,7 +341,7 @@ class Mesh(Unchanging):
         size: float | None = None,
         center: ArrayLike = (0.0, 0.0, 0.0),
         name: str = "cube",
-        unit: Unit = "m",
+        unit: Unit | None = None,
     ) -> Mesh:
         """Make a cube; `grade` is the largest over the smallest element along an edge."""
         return cls._shape("cube", [edge], elements, size, unit, [name], center, grade)
@@ -356,7 +357,7 @@ class Mesh(Unchanging):
         size: float | None = None,
         center: ArrayLike = (0.0, 0.0, 0.0),
         name: str = "plate",
-        unit: Unit = "m",
+        unit: Unit | None = None,
     ) -> Mesh:
         """Make a thin plate perpendicular to z, `width` along x and `height` along y."""
         return cls._shape("plate", [width, height], elements, size, unit, [name], center, grade)
@@ -372,7 +373,7 @@ class Mesh(Unchanging):
         center: ArrayLike = (0.0, 0.0, 0.0),
         name: str = "disk",
         order: int = 1,
-        unit: Unit = "m",
+        unit: Unit | None = None,
     ) -> Mesh:
         """Make a thin disk perpendicular to z."""
         return cls._shape("disk", [radius], elements, size, unit, [name], center, grade, order)
@@ -388,7 +389,7 @@ class Mesh(Unchanging):
         center: ArrayLike = (0.0, 0.0, 0.0),
         name: str = "cylinder",
         order: int = 1,
-        unit: Unit = "m",
+        unit: Unit | None = None,
     ) -> Mesh:
         """Make a closed cylinder along z."""
         lengths = [radius, length]
@@ -405,7 +406,7 @@ class Mesh(Unchanging):
         center: ArrayLike = (0.0, 0.0, 0.0),
         name: str = "torus",
         order: int = 1,
-        unit: Unit = "m",
+        unit: Unit | None = None,
     ) -> Mesh:
         """Make a torus around the z axis."""
         lengths = [ring_radius, tube_radius]
@@ -422,7 +423,7 @@ class Mesh(Unchanging):
         size: float | None = None,
         names: Sequence[str] = ("left", "right"),
         order: int = 1,
-        unit: Unit = "m",
+        unit: Unit | None = None,
     ) -> Mesh:
         """Make two spheres on the x axis whose centres are `distance` apart."""
         lengths = [radius, distance]
@@ -440,7 +441,7 @@ class Mesh(Unchanging):
         size: float | None = None,
         names: Sequence[str] = ("inner", "outer"),
         order: int = 1,
-        unit: Unit = "m",
+        unit: Unit | None = None,
     ) -> Mesh:
         """Make two spheres around the origin."""
         lengths = [inner_radius, outer_radius]
@@ -455,8 +456,8 @@ class Mesh(Unchanging):
         Examples
         --------
         >>> import farad
-        >>> left = farad.Mesh.sphere(1.0, elements=80, name="left")
-        >>> right = farad.Mesh.sphere(1.0, elements=80, center=(3, 0, 0), name="right")
+        >>> left = farad.Mesh.sphere(1.0, elements=80, name="left", unit="mm")
+        >>> right = farad.Mesh.sphere(1.0, elements=80, center=(3, 0, 0), name="right", unit="mm")
         >>> (left + right).groups
         ['left', 'right']
         """
@@ -509,7 +510,7 @@ class Mesh(Unchanging):
 
     def to_meshio(self) -> Any:
         """Return a `meshio.Mesh` of the (flat) triangles with their physical groups."""
-        meshio = _arrays.optional("meshio", "meshio", "Mesh.to_meshio")
+        meshio = _arrays.optional("meshio", "Mesh.to_meshio")
         tags = self.group_of_triangle + 1
         data = {name: np.array([tag, 2]) for tag, name in enumerate(self.groups, 1)}
         return meshio.Mesh(
@@ -521,7 +522,7 @@ class Mesh(Unchanging):
 
     def to_pyvista(self) -> Any:
         """Return a `pyvista.PolyData` of the (flat) triangles, with the cell array ``group``."""
-        pyvista = _arrays.optional("pyvista", "pyvista", "Mesh.to_pyvista")
+        pyvista = _arrays.optional("pyvista", "Mesh.to_pyvista")
         surface = pyvista.PolyData.from_regular_faces(self.points, self.triangles.astype(np.int64))
         surface.cell_data["group"] = self.group_of_triangle
         return surface
@@ -599,6 +600,10 @@ def _named(names: list[str]) -> list[str]:
 
 
 def _unit(unit: Any) -> str:
+    if unit is None:
+        # None could be guessed: a capacitance is proportional to it.
+        units = ", ".join(get_args(Unit))
+        raise InputError(f'unit is missing; say what coordinates are in, as unit="mm": {units}')
     return _arrays.name("unit", unit)
 
 

@@ -49,7 +49,7 @@ class Surface(Unchanging):
     >>> import numpy as np
     >>> import farad
     >>> from scipy.sparse.linalg import gmres
-    >>> surface = farad.Surface(farad.Mesh.sphere(1.0, elements=320))
+    >>> surface = farad.Surface(farad.Mesh.sphere(1.0, elements=320, unit="m"))
     >>> V = surface.single_layer()
     >>> density, info = gmres(V, np.ones(V.shape[0]))
     >>> bool(abs(density @ surface.weights() / (4 * np.pi) - 1) < 0.02)
@@ -91,7 +91,7 @@ class Surface(Unchanging):
         return self._surface.weights(_arrays.name("space", space))
 
     def _operator(self, kind: Kind, test: str, trial: str, columns: int) -> Any:
-        _arrays.optional("scipy.sparse.linalg", "scipy", "a layer operator")
+        _arrays.optional("scipy.sparse.linalg", "a layer operator")
         from ._scipy import LayerOperator
 
         return LayerOperator(self, kind, test, trial, _arrays.count("columns", columns))

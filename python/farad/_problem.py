@@ -56,7 +56,7 @@ class Problem(Unchanging):
     inside of it has a little less:
 
     >>> import farad
-    >>> problem = farad.Problem(farad.Mesh.sphere(1.0, elements=1280))
+    >>> problem = farad.Problem(farad.Mesh.sphere(1.0, elements=1280, unit="m"))
     >>> solution = problem.solve()
     >>> print(f"{solution.capacitance['sphere', 'sphere'] * 1e12:.1f} pF")
     110.9 pF
@@ -543,7 +543,7 @@ class Problem(Unchanging):
         tolerance : float
             Relative residual, 1e-12 to 0.1; `accuracy` chooses it by itself.
         fmm_tolerance : float, optional
-            Relative error of the fast sums; it follows `tolerance` without.
+            Relative error of the fast sums, 1e-12 to 0.1; it follows `tolerance` without.
         method : {"auto", "fmm", "dense"}
         density : {"auto", "constant", "linear"}
             How charge varies over a triangle: constant, unless an accuracy below 5e-3 is asked for.
@@ -630,7 +630,7 @@ class Problem(Unchanging):
         Examples
         --------
         >>> import farad
-        >>> mesh = farad.Mesh.concentric_spheres(1.0, 2.0, elements=640)
+        >>> mesh = farad.Mesh.concentric_spheres(1.0, 2.0, elements=640, unit="m")
         >>> coated = farad.Problem(mesh).conductor("inner").dielectric("outer", 2.0)
         >>> for run in coated.sweep(farad.Permittivity("outer", [2.0, 4.0])):
         ...     print(run.values, f"{run.solution.capacitance['inner', 'inner'] * 1e12:.0f} pF")

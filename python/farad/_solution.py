@@ -160,7 +160,7 @@ class Solution(Unchanging):
 
     @cached_property
     def capacitance(self) -> CapacitanceMatrix:
-        """The capacitance matrix, with error bars."""
+        """The capacitance matrix, with error bars: of the surface as it is meshed."""
         matrices = self._found.matrices()
         return CapacitanceMatrix(
             self._found.conductors,
@@ -327,7 +327,11 @@ class Solution(Unchanging):
         return self._found.unit_density(columns.index(conductor), free)
 
     def to_pyvista(self) -> Any:
-        """Return the surface as `pyvista.PolyData`, its arrays named as in ``surface.vtu``."""
+        """Return the surface as `pyvista.PolyData`, its arrays named as in ``surface.vtu``.
+
+        Charge densities with each conductor at 1 V, and where a potential, a charge or a field is
+        set the potential and charge densities of that state, too.
+        """
         surface = self.mesh.to_pyvista()
         surface.cell_data["conductor id"] = self.conductor_of_triangle
         for name in self._found.columns:

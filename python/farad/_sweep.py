@@ -147,7 +147,7 @@ def to_xarray(runs: Iterable[Run]) -> Any:
         that changes, and ``conductor`` and ``column``; ``converged`` over the former. What was not
         among the runs is NaN.
     """
-    xarray = _arrays.optional("xarray", "xarray", "to_xarray")
+    xarray = _arrays.optional("xarray", "to_xarray")
     if not isinstance(runs, Iterable):
         raise InputError(f"runs is {runs!r}; it must be the runs of a sweep")
     found = []

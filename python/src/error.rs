@@ -2,6 +2,7 @@
 //! kind of exit code that the program has.
 
 use std::fmt::Display;
+use std::io::ErrorKind::NotFound;
 
 use pyo3::prelude::*;
 
@@ -11,6 +12,7 @@ pub(crate) enum Kind {
     Input,
     Memory,
     File,
+    MissingFile,
     NoGpu,
     Internal,
     /// The caller is about to raise what asked for the end.
@@ -23,6 +25,7 @@ impl Kind {
             Self::Input => "InputError",
             Self::Memory => "OutOfMemoryError",
             Self::File => "FileError",
+            Self::MissingFile => "MissingFileError",
             Self::NoGpu => "NoGpuError",
             Self::Internal | Self::Interrupted => "InternalError",
         }
@@ -105,6 +108,9 @@ impl From<fmm::Error> for Failure {
 impl From<mesh::files::Error> for Failure {
     fn from(error: mesh::files::Error) -> Self {
         let kind = match error {
+            mesh::files::Error::Io { ref source, .. } if source.kind() == NotFound => {
+                Kind::MissingFile
+            }
             mesh::files::Error::Io { .. } => Kind::File,
             _ => Kind::Input,
         };

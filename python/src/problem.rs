@@ -152,7 +152,7 @@ impl Choices {
         // The program's ranges.
         in_range("tolerance", self.tolerance, 1e-12, 0.1)?;
         if let Some(tolerance) = self.fmm_tolerance {
-            in_range("fmm_tolerance", tolerance, 1e-13, 0.5)?;
+            in_range("fmm_tolerance", tolerance, 1e-12, 0.1)?;
         }
         if self.max_iterations == 0 || self.restart == 0 {
             return Err(Failure::input("max_iterations and restart must be 1 or more"));

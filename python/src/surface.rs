@@ -200,7 +200,7 @@ impl Mesh {
         let unit = self::unit(unit).map_err(raise)?;
         let resolution = match resolution {
             (Some(size), None) => Resolution::Size(size),
-            (None, Some(count)) => Resolution::Elements(count),
+            (None, Some(count)) => Resolution::Closest(count),
             _ => return Err(raise(Failure::input("give either elements or size"))),
         };
         let base = SphereBase::Icosahedron;

@@ -12,7 +12,7 @@ import pytest
 
 import farad
 
-MESH = farad.Mesh.two_spheres(1.0, 3.0, elements=160)
+MESH = farad.Mesh.two_spheres(1.0, 3.0, elements=160, unit="m")
 PROBLEM = farad.Problem(MESH)
 
 
@@ -81,7 +81,9 @@ PROBLEM = farad.Problem(MESH)
         ("max_time", lambda: PROBLEM.solve(1e-2, max_time=-1)),
         ("tolerance is 1e0", lambda: PROBLEM.solve(tolerance=1)),
         ("tolerance is 0", lambda: PROBLEM.solve(tolerance=0)),
-        ("fmm_tolerance", lambda: PROBLEM.solve(fmm_tolerance=2)),
+        # As in a case file: beyond it would be taken for the nearest that is possible.
+        ("fmm_tolerance is 2e-1; it must be 1e-12 to 1e-1", lambda: PROBLEM.solve(fmm_tolerance=0.2)),
+        ("fmm_tolerance is 1e-13", lambda: PROBLEM.solve(fmm_tolerance=1e-13)),
         ('method is "fast"', lambda: PROBLEM.solve(method="fast")),
         ("density is", lambda: PROBLEM.solve(density="cubic")),
         ('backend is "gpu"; it must be one of "auto"', lambda: PROBLEM.solve(backend="gpu")),
@@ -146,8 +148,8 @@ def test_what_is_wrong_is_told(message, make):
 
 
 def test_crossing_bodies_are_told_or_allowed():
-    mesh = farad.Mesh.sphere(elements=80, name="a") + farad.Mesh.sphere(
-        elements=80, center=(1, 0.1, 0.2), name="b"
+    mesh = farad.Mesh.sphere(elements=80, name="a", unit="m") + farad.Mesh.sphere(
+        elements=80, center=(1, 0.1, 0.2), name="b", unit="m"
     )
     with pytest.raises(farad.InputError, match="go through each other"):
         farad.Problem(mesh).solve()
@@ -195,7 +197,7 @@ def test_limits_of_the_process_count():
         pytest.skip("limits are not known here")
     script = (
         "import resource, farad\n"
-        "problem = farad.Problem(farad.Mesh.sphere(elements=100000))\n"
+        "problem = farad.Problem(farad.Mesh.sphere(elements=100000, unit='m'))\n"
         "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
         "resource.setrlimit(resource.RLIMIT_AS, (used + 2**26, resource.RLIM_INFINITY))\n"
         "try:\n    problem.solve(threads=1)\n"

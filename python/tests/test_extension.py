@@ -9,7 +9,7 @@ from farad import _farad
 POINTS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]], dtype=np.uint32)
 GROUP = np.zeros(4, dtype=np.uint32)
-PROBLEM = farad.Problem(farad.Mesh.sphere(elements=80))._problem
+PROBLEM = farad.Problem(farad.Mesh.sphere(elements=80, unit="m"))._problem
 SUM = {
     "tolerance": 1e-6,
     "kappa": 0.0,
@@ -67,7 +67,7 @@ def single_layer():
         ("groups are not contiguous", lambda: mesh(group=np.zeros(8, dtype=np.uint32)[::2])),
         ("group", lambda: mesh(group=GROUP + 7)),
         ("vertex", lambda: mesh(faces=FACES + 9)),
-        ("1 names for 2 groups", lambda: farad.Mesh.two_spheres()._mesh.renamed(["a"])),
+        ("1 names for 2 groups", lambda: farad.Mesh.two_spheres(unit="m")._mesh.renamed(["a"])),
         ("give either elements or size", lambda: shape((None, None))),
         ('there is no shape "blob"', lambda: shape((None, 80), "blob")),
         (
@@ -102,7 +102,7 @@ def single_layer():
         ),
         (
             "there is no column 7 of charges",
-            lambda: farad.Problem(farad.Mesh.sphere(elements=80)).solve()._found.unit_density(
+            lambda: farad.Problem(farad.Mesh.sphere(elements=80, unit="m")).solve()._found.unit_density(
                 7, True
             ),
         ),

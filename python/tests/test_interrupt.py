@@ -22,14 +22,14 @@ SCRIPT = textwrap.dedent(
             print("under way", flush=True)
 
     told = []
-    problem = farad.Problem(farad.Mesh.sphere(elements=40000))
+    problem = farad.Problem(farad.Mesh.sphere(elements=40000, unit="m"))
     begun = time.monotonic()
     try:
         problem.solve(tolerance=1e-10, method="fmm", density="linear", progress=follow)
     except KeyboardInterrupt:
         print("interrupted", flush=True)
         # Nothing is broken after it.
-        C = farad.Problem(farad.Mesh.sphere(elements=80)).solve().capacitance
+        C = farad.Problem(farad.Mesh.sphere(elements=80, unit="m")).solve().capacitance
         print("goes on", C.names, flush=True)
         sys.exit(42)
     """
@@ -68,7 +68,7 @@ LONG = textwrap.dedent(
         return fmm, lambda: [fmm(np.ones((8, 1_000_000))) for _ in range(100)]
 
     def product():
-        surface = farad.Surface(farad.Mesh.sphere(elements=5120))
+        surface = farad.Surface(farad.Mesh.sphere(elements=5120, unit="m"))
         V, X = surface.single_layer(), np.ones((5120, 1000))
         return V, lambda: [V @ X for _ in range(100)]
 
@@ -131,14 +131,14 @@ def test_what_a_function_raises_ends_the_solve():
     def stop(event):
         raise RuntimeError(f"enough at {event['stage']}")
 
-    problem = farad.Problem(farad.Mesh.sphere(elements=20000))
+    problem = farad.Problem(farad.Mesh.sphere(elements=20000, unit="m"))
     with pytest.raises(RuntimeError, match="enough at (plan|near field|solve)"):
         problem.solve(progress=stop)
 
 
 def test_events_tell_stages_and_residuals():
     events = []
-    farad.Problem(farad.Mesh.sphere(elements=5000)).solve(method="fmm", progress=events.append)
+    farad.Problem(farad.Mesh.sphere(elements=5000, unit="m")).solve(method="fmm", progress=events.append)
     assert {"stage", "done", "total", "residual"} <= events[-1].keys()
     assert events[-1]["stage"] == "solve" and 0 < events[-1]["residual"] < 1e-5
 
@@ -149,7 +149,7 @@ def test_progress_is_shown_on_stderr(capfd, monkeypatch, with_tqdm):
         monkeypatch.setitem(sys.modules, "tqdm.auto", None)
     else:
         pytest.importorskip("tqdm")
-    farad.Problem(farad.Mesh.cube(elements=300)).solve(1e-2, progress=True)
+    farad.Problem(farad.Mesh.cube(elements=300, unit="m")).solve(1e-2, progress=True)
     out, err = capfd.readouterr()
     # Short stages may go by unseen.
     assert out == "" and "triangles: C = " in err

@@ -17,6 +17,29 @@ def matrix():
     return farad.CapacitanceMatrix.of(NAMES, VALUES, title="qubit")
 
 
+def test_arithmetic_is_that_of_an_array(matrix):
+    for made, expected in [
+        (matrix * 1e15, VALUES * 1e15),
+        (1e15 * matrix, VALUES * 1e15),
+        (np.float64(2) * matrix, VALUES * 2),
+        (matrix / 2, VALUES / 2),
+        (1 / matrix, 1 / VALUES),
+        (matrix + matrix, VALUES * 2),
+        (1 + matrix, VALUES + 1),
+        (matrix - VALUES, VALUES * 0),
+        (VALUES - matrix, VALUES * 0),
+        (1 - matrix, 1 - VALUES),
+        (-matrix, -VALUES),
+        (matrix @ [1, 0, 0], VALUES[:, 0]),
+        ([1, 0, 0] @ matrix, VALUES[0]),
+    ]:
+        assert type(made) is np.ndarray
+        np.testing.assert_array_equal(made, expected)
+    assert matrix == matrix and matrix in {matrix}
+    with pytest.raises((TypeError, np.exceptions.DTypePromotionError)):
+        matrix * "fF"
+
+
 def test_q3d_goes_round(matrix, tmp_path):
     matrix.to_q3d(tmp_path / "c.txt")
     back = farad.CapacitanceMatrix.read_q3d(tmp_path / "c.txt")
@@ -90,7 +113,7 @@ def test_matrix_market(matrix, tmp_path):
 
 
 def test_pandas_and_xarray_are_labelled():
-    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=160)
+    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=160, unit="m")
     C = farad.Problem(mesh).solve().capacitance
     table = C.to_pandas()
     assert table.loc["left", "right"] == C["left", "right"] < 0
@@ -120,7 +143,7 @@ def test_nets_are_joined_grounded_and_eliminated(matrix):
         value == pytest.approx(1 / (inverse[0, 0] + inverse[1, 1] - 2 * inverse[0, 1]))
         and error is None
     )
-    solved = farad.Problem(farad.Mesh.two_spheres(elements=160)).solve().capacitance
+    solved = farad.Problem(farad.Mesh.two_spheres(elements=160, unit="m")).solve().capacitance
     left = solved.reduce(floating="right")
     assert left.errors.shape == left.mutual_errors.shape == (1, 1) and left.errors[0, 0] > 0
     assert solved.between("left", "right")[1] > 0

@@ -32,13 +32,13 @@ SCRIPT = textwrap.dedent(
     points = np.zeros((MANY, 3))
     points[:, 0] = np.arange(MANY)
     points[2, 1] = 1.0
-    problem = farad.Problem(farad.Mesh.sphere(elements=80))
+    problem = farad.Problem(farad.Mesh.sphere(elements=80, unit="m"))
     fmm = farad.Fmm(np.eye(3), [[0.0, 0.0, 0.0]])
     operator = farad.Surface(problem.mesh).mass()
     values = np.ones((MANY, 3))
     vectors = np.ones((MANY // 80, 80)).T
     work = {
-        "mesh": lambda: farad.Mesh(points, [[0, 1, 2]]),
+        "mesh": lambda: farad.Mesh(points, [[0, 1, 2]], unit="m"),
         "fmm": lambda: farad._farad.Points("sources", farad._arrays.points("sources", points)),
         "charges": lambda: fmm(values),
         "probe": lambda: problem.probe("line", points),
@@ -109,7 +109,7 @@ LIMITED = textwrap.dedent(
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + 500_000_000, resource.RLIM_INFINITY))
-    for make in (lambda: farad.Mesh(points, [[0, 1, 2]]), lambda: farad.Fmm(points)):
+    for make in (lambda: farad.Mesh(points, [[0, 1, 2]], unit="m"), lambda: farad.Fmm(points)):
         try:
             make()
         except farad.OutOfMemoryError as error:

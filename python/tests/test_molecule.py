@@ -115,7 +115,7 @@ def test_kinds_of_surfaces(tmp_path):
 
 def test_what_is_left_out_is_noted(tmp_path):
     """A shell of atoms has a cavity."""
-    shell = farad.Mesh.sphere(8.0, elements=320).points
+    shell = farad.Mesh.sphere(8.0, elements=320, unit="m").points
     path = tmp_path / "shell.pqr"
     path.write_text(
         "".join(

@@ -11,7 +11,7 @@ KINDS = ["single_layer", "double_layer", "adjoint_double_layer"]
 
 @pytest.fixture(scope="module")
 def surface():
-    return farad.Surface(farad.Mesh.sphere(1.0, elements=320), tolerance=1e-8)
+    return farad.Surface(farad.Mesh.sphere(1.0, elements=320, unit="m"), tolerance=1e-8)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -69,7 +69,7 @@ def test_transposes(surface, kind, spaces):
 
 
 def test_closed_forms_on_a_sphere():
-    surface = farad.Surface(farad.Mesh.sphere(1.0, elements=1280))
+    surface = farad.Surface(farad.Mesh.sphere(1.0, elements=1280, unit="m"))
     ones = np.ones(1280)
     # Gauss's law is exact on any closed surface, for means weighted with areas.
     inside = surface.double_layer() @ ones

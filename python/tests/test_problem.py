@@ -35,7 +35,7 @@ def test_a_sphere_has_its_closed_form_in_every_unit():
 
 def test_error_bars_cover_the_error():
     # On flat triangles the exact value is that of the polyhedron: a much finer solution on it.
-    mesh = farad.Mesh.cube(1.0, elements=432, grade=4.0)
+    mesh = farad.Mesh.cube(1.0, elements=432, grade=4.0, unit="m")
     C = farad.Problem(mesh).solve().capacitance
     exact = 0.66067815 * SPHERE
     assert 0 < C.errors[0, 0] < 0.01 * exact
@@ -55,7 +55,7 @@ def test_two_spheres():
 
 def test_an_accuracy_is_reached_and_told_on_the_way():
     levels = []
-    mesh = farad.Mesh.cube(1.0, elements=108)
+    mesh = farad.Mesh.cube(1.0, elements=108, unit="m")
     solution = farad.Problem(mesh).solve(
         1e-3, progress=lambda event: levels.append(event["level"]) if "level" in event else None
     )
@@ -68,7 +68,7 @@ def test_an_accuracy_is_reached_and_told_on_the_way():
 
 
 def test_an_accuracy_that_is_not_reached_is_told():
-    problem = farad.Problem(farad.Mesh.cube(1.0, elements=108))
+    problem = farad.Problem(farad.Mesh.cube(1.0, elements=108, unit="m"))
     with pytest.warns(farad.FaradWarning, match="accuracy of 1.0e-08 was not reached"):
         solution = problem.solve(1e-8, max_time=0.01)
     assert not solution.reached and not solution.ok and solution.converged
@@ -78,7 +78,7 @@ def test_an_accuracy_that_is_not_reached_is_told():
 
 
 def test_a_solve_that_does_not_converge_is_told():
-    problem = farad.Problem(farad.Mesh.sphere(elements=1280))
+    problem = farad.Problem(farad.Mesh.sphere(elements=1280, unit="m"))
     with pytest.warns(farad.FaradWarning, match="1 of 1 solves did not converge") as told:
         solution = problem.solve(max_iterations=1, method="fmm")
     assert told[0].filename == __file__
@@ -90,7 +90,7 @@ def test_a_solve_that_does_not_converge_is_told():
 
 
 def test_a_coated_sphere():
-    mesh = farad.Mesh.concentric_spheres(1.0, 2.0, elements=1000, order=2)
+    mesh = farad.Mesh.concentric_spheres(1.0, 2.0, elements=1000, order=2, unit="m")
     problem = farad.Problem(mesh).conductor("core", "inner").dielectric("coat", 4.0, "outer")
     C = problem.solve().capacitance
     exact = SPHERE / ((1.0 - 0.5) / 4.0 + 0.5)
@@ -100,7 +100,7 @@ def test_a_coated_sphere():
 
 
 def test_a_sphere_over_ground():
-    mesh = farad.Mesh.sphere(1.0, elements=500, order=3, center=(0, 0, 1.5))
+    mesh = farad.Mesh.sphere(1.0, elements=500, order=3, center=(0, 0, 1.5), unit="m")
     problem = farad.Problem(mesh).plane("z", 0.0).conductor("sphere", potential=2.0)
     solution = problem.solve()
     own, mutual = two_spheres(1.0, 3.0)
@@ -111,7 +111,7 @@ def test_a_sphere_over_ground():
 
 
 def test_a_floating_conductor():
-    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=500, order=3)
+    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=500, order=3, unit="m")
     problem = farad.Problem(mesh).conductor("left", potential=1.0).conductor("right", charge=0.0)
     state = problem.solve().state
     own, mutual = two_spheres(1.0, 3.0)
@@ -136,7 +136,7 @@ def test_an_ion_in_water(unit, charge):
 
 
 def test_probes_and_fields():
-    mesh = farad.Mesh.sphere(1.0, elements=500, order=3)
+    mesh = farad.Mesh.sphere(1.0, elements=500, order=3, unit="m")
     points = np.array([[2.0, 0.0, 0.0], [0.0, 0.0, -4.0]])
     problem = farad.Problem(mesh).conductor("sphere", potential=3.0).probe("axis", points)
     probed = problem.solve().probes["axis"]
@@ -149,10 +149,10 @@ def test_probes_and_fields():
 
 
 def test_polarisability_and_forces():
-    mesh = farad.Mesh.sphere(2.0, elements=500, order=3)
+    mesh = farad.Mesh.sphere(2.0, elements=500, order=3, unit="m")
     solution = farad.Problem(mesh).want(polarisability=True).solve()
     np.testing.assert_allclose(solution.polarisability, 8 * np.eye(3), atol=0.01)
-    pair = farad.Mesh.two_spheres(1.0, 4.0, elements=500, order=3)
+    pair = farad.Mesh.two_spheres(1.0, 4.0, elements=500, order=3, unit="m")
     held = farad.Problem(pair).conductor("left", potential=1.0).conductor("right", potential=1.0)
     forces = held.want(forces=True).solve().forces
     assert isinstance(forces["right"].force, tuple)
@@ -179,7 +179,7 @@ def test_the_share_of_a_film():
 
 
 def test_derivatives_are_quotients_of_differences():
-    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=800)
+    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=800, unit="m")
     problem = farad.Problem(mesh).sensitivity("gap", shift="right")
     problem = problem.sensitivity("oil", permittivity="surroundings")
     solution = problem.solve(tolerance=1e-8)
@@ -197,7 +197,7 @@ def test_derivatives_are_quotients_of_differences():
 
 
 def test_layers_of_one_medium_are_that_medium():
-    mesh = farad.Mesh.sphere(1.0, elements=500, center=(0, 0, 2.0))
+    mesh = farad.Mesh.sphere(1.0, elements=500, center=(0, 0, 2.0), unit="m")
     plain = farad.Problem(mesh).medium(3.0).solve().capacitance
     layered = farad.Problem(mesh).layers([(5.0, 3.0)], below=3.0, above=3.0).solve().capacitance
     np.testing.assert_allclose(layered.values, plain.values, rtol=1e-5)
@@ -207,7 +207,7 @@ def test_layers_of_one_medium_are_that_medium():
 
 
 def test_nets_choose_columns():
-    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=400)
+    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=400, unit="m")
     C = farad.Problem(mesh).want(nets="right").solve().capacitance
     assert C.columns == ["right"] and C.values.shape == (2, 1)
     assert C["left", "right"] < 0
@@ -216,7 +216,7 @@ def test_nets_choose_columns():
 
 
 def test_methods_and_densities_agree():
-    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=400)
+    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=400, unit="m")
     fast = farad.Problem(mesh).solve(method="fmm")
     dense = farad.Problem(mesh).solve(method="dense", backend="cpu")
     assert (fast.info["method"], dense.info["method"]) == ("fmm", "dense")
@@ -225,7 +225,7 @@ def test_methods_and_densities_agree():
 
 
 def test_deterministic_solves_have_the_same_bits():
-    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=400)
+    mesh = farad.Mesh.two_spheres(1.0, 3.0, elements=400, unit="m")
     problem = farad.Problem(mesh).plane("z", at=-2.0)
     solves = [problem.solve(method="fmm", deterministic=True, threads=2) for _ in range(4)]
     first = solves[0].capacitance
@@ -245,7 +245,7 @@ def test_charge_densities_add_up():
 
 
 def test_problems_do_not_change():
-    problem = farad.Problem(farad.Mesh.sphere(elements=80))
+    problem = farad.Problem(farad.Mesh.sphere(elements=80, unit="m"))
     other = problem.conductor("sphere", potential=1.0)
     assert "potential" not in repr(problem) and other is not problem
     assert problem.solve().state == {} and problem.solve().energy is None
@@ -253,7 +253,7 @@ def test_problems_do_not_change():
 
 
 def test_threads_solve_at_once():
-    problem = farad.Problem(farad.Mesh.two_spheres(1.0, 3.0, elements=400))
+    problem = farad.Problem(farad.Mesh.two_spheres(1.0, 3.0, elements=400, unit="m"))
     expected = problem.solve().capacitance.values
     solver = farad.Solver()
     found, errors = [], []
@@ -278,16 +278,16 @@ def test_threads_solve_at_once():
 
 
 def test_notes_are_warnings_but_those_of_routine():
-    mesh = farad.Mesh.sphere(elements=80, name="a")
-    far = farad.Mesh.sphere(elements=80, center=(5, 0, 0), name="b")
+    mesh = farad.Mesh.sphere(elements=80, name="a", unit="m")
+    far = farad.Mesh.sphere(elements=80, center=(5, 0, 0), name="b", unit="m")
     pair = mesh + far
-    problem = farad.Problem(farad.Mesh(pair.points, pair.triangles, names=["both"]))
+    problem = farad.Problem(farad.Mesh(pair.points, pair.triangles, names=["both"], unit="m"))
     assert "share no edges" in problem.check()[0]
     with pytest.warns(farad.FaradWarning, match="share no edges"):
         problem.solve()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        cube = farad.Problem(farad.Mesh.cube(elements=48))
+        cube = farad.Problem(farad.Mesh.cube(elements=48, unit="m"))
         near = cube.conductor("cube").charges([0.55, 0, 0], 1.0, "e")
         assert any("split" in note for note in near.solve().notes)
 

@@ -5,7 +5,7 @@ import pytest
 
 import farad
 
-COAT = farad.Problem(farad.Mesh.concentric_spheres(1.0, 2.0, elements=320)).conductor("inner")
+COAT = farad.Problem(farad.Mesh.concentric_spheres(1.0, 2.0, elements=320, unit="m")).conductor("inner")
 
 
 def test_runs_come_as_they_are_solved():
@@ -33,7 +33,7 @@ def test_runs_that_differ_in_permittivities_share_the_near_field():
 
 def test_gathered_runs_are_labelled():
     pytest.importorskip("xarray")
-    pair = farad.Problem(farad.Mesh.two_spheres(1.0, 3.0, elements=160))
+    pair = farad.Problem(farad.Mesh.two_spheres(1.0, 3.0, elements=160, unit="m"))
     runs = pair.sweep(
         farad.Move("right", (1, 0, 0), [0.0, 1.0, 4.0], name="gap"),
         farad.Permittivity(None, [1.0, 2.0]),
@@ -47,8 +47,8 @@ def test_gathered_runs_are_labelled():
 
 
 def test_turns():
-    mesh = farad.Mesh.cube(1.0, elements=108, name="a") + farad.Mesh.cube(
-        1.0, elements=108, center=(2, 0, 0), name="b"
+    mesh = farad.Mesh.cube(1.0, elements=108, name="a", unit="m") + farad.Mesh.cube(
+        1.0, elements=108, center=(2, 0, 0), name="b", unit="m"
     )
     turn = farad.Turn("b", (0, 0, 1), [0.0, 45.0, 90.0], center=(2, 0, 0))
     found = [run.solution.capacitance["a", "b"] for run in farad.Problem(mesh).sweep(turn)]
@@ -58,7 +58,7 @@ def test_turns():
 def others():
     """Runs of different problems."""
     for name in ("left", "right"):
-        mesh = farad.Mesh.sphere(elements=80, name=name)
+        mesh = farad.Mesh.sphere(elements=80, name=name, unit="m")
         yield from farad.Problem(mesh).sweep(farad.Permittivity(None, [1.0]))
 
 
