@@ -24,8 +24,8 @@ import zlib
 FARAD = str(pathlib.Path(sys.argv[1]).resolve())
 TIMEOUT = 120  # seconds of one run: ranks that wait for each other forever fail
 
-# Keys of results.json that tell of times, memory, threads, and how often ranks prepared one geometry.
-OF_THE_RUN = {"seconds", "timings_s", "memory_bytes", "threads", "prepared"}
+# Keys of results.json that tell of times, dates, memory, threads, and how often ranks prepared one geometry.
+OF_THE_RUN = {"seconds", "date", "timings_s", "memory_bytes", "threads", "prepared"}
 
 SWEEP = """format = 1
 [mesh]
@@ -453,7 +453,7 @@ def same_matrix(a, b, tolerance):
 
 def interrupts(folder):
     """SIGTERM to all ranks ends them in good order, and as many as there are then go on."""
-    must(0, folder, "mesh", "generate", "bus", "--bars", "3", "--elements", "8000", "-o", "large.msh")
+    must(0, folder, "mesh", "generate", "bus", "--bars", "3", "--elements", "5760", "-o", "large.msh")
     (folder / "large.toml").write_text('format = 1\n[mesh]\nfile = "large.msh"\nunit = "um"\n')
     solve = ["solve", "large.toml", "--method", "fmm", "--tolerance", "1e-8", "--checkpoint-interval", "0"]
     out, whole = folder / "large.out", folder / "whole"
@@ -516,7 +516,7 @@ def resumes(folder):
     """Studies and sweeps go on from what is kept when one rank is ended or killed, on any number of ranks."""
     solver = '[solver]\nmethod = "fmm"\ntolerance = 1e-7\n'
     (folder / "bars.toml").write_text(f'format = 1\n[mesh]\nfile = "bus.msh"\nunit = "um"\n{solver}')
-    must(0, folder, "mesh", "generate", "two-spheres", "--distance", "3", "--elements", "1000", "-o", "gaps.msh")
+    must(0, folder, "mesh", "generate", "two-spheres", "--distance", "3", "--elements", "800", "-o", "gaps.msh")
     (folder / "gaps.toml").write_text(SWEEP.replace("two.msh", "gaps.msh") + HELD + solver)
     term, kill, dice = signal.SIGTERM, signal.SIGKILL, random.Random(5)
     for command, split, of_part, ends in (

@@ -23,14 +23,14 @@ def solves(farad):
         ("sphere", ("sphere", "--base", "icosahedron", "--elements", 20480)),
         ("sphere", ("sphere", "--base", "icosahedron", "--elements", 81920)),
         ("sphere", ("sphere", "--base", "icosahedron", "--elements", 327680)),
-        ("cube, uniform", ("cube", "--elements", 10000)),
-        ("cube, uniform", ("cube", "--elements", 40000)),
-        ("cube, graded 1:1000", ("cube", "--grade", 1000, "--elements", 10000)),
-        ("cube, graded 1:1000", ("cube", "--grade", 1000, "--elements", 40000)),
+        ("cube, uniform", ("cube", "--elements", 9408)),
+        ("cube, uniform", ("cube", "--elements", 38988)),
+        ("cube, graded 1:1000", ("cube", "--grade", 1000, "--elements", 9408)),
+        ("cube, graded 1:1000", ("cube", "--grade", 1000, "--elements", 38988)),
         ("spheres, gap 0.02 radii", ("two-spheres", "--distance", 2.02, "--elements", 10000)),
         ("spheres, gap 0.02 radii", ("two-spheres", "--distance", 2.02, "--elements", 40000)),
-        ("bus 5 x 5", ("bus", "--bars", 5, "--elements", 10000)),
-        ("bus 5 x 5", ("bus", "--bars", 5, "--elements", 40000)),
+        ("bus 5 x 5", ("bus", "--bars", 5, "--elements", 8280)),
+        ("bus 5 x 5", ("bus", "--bars", 5, "--elements", 33120)),
     ]
     for name, shape in shapes:
         r = farad.solve(shape, tolerance=1e-5)

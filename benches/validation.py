@@ -543,7 +543,7 @@ def fmm(farad):
     for digits in range(2, 12):
         errors = []
         for distribution in distributions:
-            options = ("--n", 100_000, "--distribution", distribution, "--tolerance", f"1e-{digits}", "--repeat", 1)
+            options = ("--points", 100_000, "--distribution", distribution, "--tolerance", f"1e-{digits}", "--repeat", 1)
             errors.append(f"{json.loads(farad.run('fmm', 'bench', *options, '--json'))['relative_l2_error']:.1e}")
         table.row(f"1e-{digits}", *errors)
     return table

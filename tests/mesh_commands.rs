@@ -45,6 +45,22 @@ fn every_shape_is_generated_in_both_encodings_and_passes() {
 }
 
 #[test]
+fn numbers_of_triangles_may_have_an_exponent() {
+    let place = Workplace::new("mesh_exponents");
+    place.generate("sphere --elements 1.28e2", "sphere.msh");
+    assert!(place.must("mesh info sphere.msh").stdout.contains("128 triangles"));
+    // The closest number is used, here one that is more.
+    place.generate("sphere --elements 500", "sphere512.msh");
+    assert!(place.must("mesh info sphere512.msh").stdout.contains("512 triangles"));
+    place.generate("bus --bars 2e0 --elements 4e2", "bus.msh");
+    place.generate("molecule --atoms 3e1 --elements 8e1", "molecule.msh");
+    place.must("mesh repair sphere.msh --largest-hole 1e1 -o whole.msh");
+    place
+        .farad("mesh generate sphere --elements 1.5 -o half.msh")
+        .fails(2, &["must be a whole number, such as 1000 or 1e6"]);
+}
+
+#[test]
 fn generate_does_not_overwrite_unasked() {
     let place = Workplace::small("mesh_overwrite");
     let ended = place.farad("mesh generate sphere --elements 8 -o sphere.msh");

@@ -250,6 +250,42 @@ fn graded_counts_come_as_near_as_uniform_ones() {
     assert_eq!(made(bus.build()), 4128);
 }
 
+/// Of all shapes: as near as the number that does not exceed the one asked for, and where the next
+/// one is nearer that.
+#[test]
+fn closest_numbers_may_be_more() {
+    let base = SphereBase::Octahedron;
+    let build = |shape: usize, resolution: Resolution| -> usize {
+        let mesh = match shape {
+            0 => Sphere { radius: 1.0, base, resolution }.build(),
+            1 => TwoSpheres { radius: 1.0, distance: 3.0, base, resolution }.build(),
+            2 => Cube { edge: 1.0, grade: 1.0, resolution }.build(),
+            3 => Plate { width: 3.0, height: 1.0, grade: 2.0, resolution }.build(),
+            4 => Disk { radius: 1.0, grade: 2.0, resolution }.build(),
+            5 => Cylinder { radius: 1.0, length: 2.0, resolution }.build(),
+            6 => Torus { ring_radius: 1.0, tube_radius: 0.25, resolution }.build(),
+            _ => {
+                let (width, spacing, gap) = (1.0, 1.0, 1.0);
+                Bus { bars: 2, width, spacing, gap, grade: 1.0, resolution }.build()
+            }
+        };
+        mesh.unwrap().triangles.len()
+    };
+    assert_eq!(build(0, Resolution::Elements(500)), 392);
+    assert_eq!(build(0, Resolution::Closest(500)), 512);
+    assert_eq!(build(1, Resolution::Closest(1000)), 1024);
+    for shape in 0..8 {
+        let mut more = 0;
+        for asked in (100..1500).step_by(50) {
+            let [most, closest] =
+                [Resolution::Elements(asked), Resolution::Closest(asked)].map(|r| build(shape, r));
+            assert!(closest.abs_diff(asked) <= most.abs_diff(asked), "{shape} {asked}: {closest}");
+            more += usize::from(closest > asked);
+        }
+        assert!(more > 2, "{shape}: {more}");
+    }
+}
+
 #[test]
 fn senseless_requests_are_errors() {
     let cube = |edge, grade, resolution| Cube { edge, grade, resolution }.build().unwrap_err();

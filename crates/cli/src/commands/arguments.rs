@@ -275,15 +275,18 @@ pub(super) fn parse_accuracy(text: &str) -> Result<f64, String> {
 
 /// How many of something: 1 or more, also as 1e6.
 pub(super) fn parse_count(text: &str) -> Result<NonZeroUsize, String> {
+    NonZeroUsize::new(parse_whole(text)?).ok_or_else(|| "must be 1 or greater".to_owned())
+}
+
+/// How many of something, also as 1e6; none of it may do.
+pub(super) fn parse_whole(text: &str) -> Result<usize, String> {
     let whole = text.parse::<u64>().ok().or_else(|| match text.parse::<f64>() {
         // Beyond, not every whole number is a floating-point number.
         Ok(value) if value.fract() == 0.0 && (0.0..=9e15).contains(&value) => Some(value as u64),
         _ => None,
     });
-    let Some(count) = whole.and_then(|count| usize::try_from(count).ok()) else {
-        return Err("must be a whole number, such as 1000 or 1e6".to_owned());
-    };
-    NonZeroUsize::new(count).ok_or_else(|| "must be 1 or greater".to_owned())
+    let whole = whole.and_then(|count| usize::try_from(count).ok());
+    whole.ok_or_else(|| "must be a whole number, such as 1000 or 1e6".to_owned())
 }
 
 /// A time that may be none.

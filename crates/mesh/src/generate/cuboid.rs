@@ -53,7 +53,9 @@ impl Cube {
             Resolution::Size(size) => {
                 grading::cells_for_size(self.edge, size, self.grade, Toward::BothEnds)?
             }
-            Resolution::Elements(elements) => largest_within(1, elements, count),
+            Resolution::Elements(elements) | Resolution::Closest(elements) => {
+                self.resolution.number(elements, count)
+            }
         };
         check_count(count(n), self.resolution)?;
         let mut builder = Builder::new();
@@ -95,7 +97,7 @@ impl Bus {
                     grading::cells_for_size(self.width, size, self.grade, Toward::BothEnds)?;
                 (across, cells_along(size)?)
             }
-            Resolution::Elements(elements) => {
+            Resolution::Elements(elements) | Resolution::Closest(elements) => {
                 // Cells are as long as they are wide at their largest. That of two cells, which
                 // cannot be graded, is smaller than that of three: the count does not just grow.
                 let fits = |across: usize| {
@@ -103,7 +105,15 @@ impl Bus {
                     along.is_ok_and(|along| count(across, along) <= elements as f64)
                 };
                 let most = largest_within(1, elements, |across| count(across, 1));
-                let across = (1..=most).rev().find(|&across| fits(across)).unwrap_or(1);
+                let mut across = (1..=most).rev().find(|&across| fits(across)).unwrap_or(1);
+                if matches!(self.resolution, Resolution::Closest(_)) {
+                    let off = |across: usize| {
+                        let along = cells_along(width_cell(across)).unwrap_or(MAX_ELEMENTS);
+                        (count(across, along) - elements as f64).abs()
+                    };
+                    let nearest = (1..=most + 1).min_by(|&a, &b| off(a).total_cmp(&off(b)));
+                    across = nearest.unwrap_or(across);
+                }
                 (across, cells_along(width_cell(across))?)
             }
         };

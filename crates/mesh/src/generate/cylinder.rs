@@ -1,7 +1,7 @@
 //! The cylinder with caps.
 
 use super::flat::rings;
-use super::{Builder, Error, Resolution, check_count, check_length, largest_within};
+use super::{Builder, Error, Resolution, check_count, check_length};
 use crate::surface::Mesh;
 use std::f64::consts::{PI, TAU};
 
@@ -37,8 +37,8 @@ impl Cylinder {
                 let n = (PI / 3.0 * self.radius / size).ceil().max(1.0);
                 (n as usize, (self.length / size).ceil().max(1.0))
             }
-            Resolution::Elements(elements) => {
-                let n = largest_within(1, elements, count);
+            Resolution::Elements(elements) | Resolution::Closest(elements) => {
+                let n = self.resolution.number(elements, count);
                 (n, layers(n))
             }
         };

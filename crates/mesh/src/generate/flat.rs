@@ -3,7 +3,7 @@
 
 use super::grading::{self, Toward};
 use super::{
-    Builder, Error, Resolution, check_count, check_grade, check_length, cut_outward, largest_within,
+    Builder, Error, Resolution, check_count, check_grade, check_length, cut_outward,
 };
 use crate::surface::Mesh;
 use std::f64::consts::PI;
@@ -47,12 +47,12 @@ impl Plate {
                     |length| grading::cells_for_size(length, size, self.grade, Toward::BothEnds);
                 (cells(self.width)?, cells(self.height)?)
             }
-            Resolution::Elements(elements) => {
+            Resolution::Elements(elements) | Resolution::Closest(elements) => {
                 // The shorter side gets n cells, the longer one as many of the same size as its
                 // length holds.
                 let aspect = (self.width / self.height).max(self.height / self.width);
                 let longer = |n: usize| (n as f64 * aspect).round();
-                let n = largest_within(1, elements, |n| 2.0 * n as f64 * longer(n));
+                let n = self.resolution.number(elements, |n| 2.0 * n as f64 * longer(n));
                 let longer = longer(n).min((elements as f64 / 2.0).max(1.0)) as usize;
                 if self.width >= self.height { (longer, n) } else { (n, longer) }
             }
@@ -95,7 +95,9 @@ impl Disk {
                 let rim = (PI / 3.0 * self.radius / size).ceil() as usize;
                 if self.grade == 1.0 { radial.max(rim) } else { radial }
             }
-            Resolution::Elements(elements) => largest_within(1, elements, count),
+            Resolution::Elements(elements) | Resolution::Closest(elements) => {
+                self.resolution.number(elements, count)
+            }
         };
         check_count(count(n), self.resolution)?;
         let mut builder = Builder::new();

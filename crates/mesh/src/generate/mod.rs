@@ -41,9 +41,11 @@ pub enum Resolution {
     /// On a sphere no edge is longer than this; elsewhere no edge along the shape's grid lines is,
     /// and diagonals are up to the square root of two longer.
     Size(f64),
-    /// The achievable number of triangles next to this one: the largest that does not exceed it, or
-    /// the smallest there is.
+    /// So many triangles at most: the largest achievable number that does not exceed it, or the
+    /// smallest there is.
     Elements(usize),
+    /// The achievable number of triangles next to this one, more or less.
+    Closest(usize),
 }
 
 /// Why a shape cannot be made.
@@ -130,10 +132,19 @@ impl Resolution {
     fn check(self) -> Result<(), Error> {
         match self {
             Self::Size(size) => check_length("the element size", size),
-            Self::Elements(0) => Err(Error::None("elements")),
-            Self::Elements(n) if n > MAX_ELEMENTS => Err(Error::TooMany),
-            Self::Elements(_) => Ok(()),
+            Self::Elements(0) | Self::Closest(0) => Err(Error::None("elements")),
+            Self::Elements(n) | Self::Closest(n) if n > MAX_ELEMENTS => Err(Error::TooMany),
+            Self::Elements(_) | Self::Closest(_) => Ok(()),
         }
+    }
+
+    /// The `n >= 1` for which the growing `count(n)` is as near to `elements`, those asked for, as it
+    /// may be.
+    fn number(self, elements: usize, count: impl Fn(usize) -> f64) -> usize {
+        let n = largest_within(1, elements, &count);
+        let (less, more) = (elements as f64 - count(n), count(n + 1) - elements as f64);
+        let is_nearer = more < less && count(n + 1) <= MAX_ELEMENTS as f64;
+        n + usize::from(is_nearer && matches!(self, Self::Closest(_)))
     }
 
     /// The resolution of each of `parts` equal parts.
@@ -141,6 +152,7 @@ impl Resolution {
         match self {
             Self::Size(size) => Self::Size(size),
             Self::Elements(n) => Self::Elements((n / parts).max(1)),
+            Self::Closest(n) => Self::Closest((n / parts).max(1)),
         }
     }
 }
@@ -169,6 +181,12 @@ fn largest_within(least: usize, limit: usize, count: impl Fn(usize) -> f64) -> u
 fn check_count(elements: f64, resolution: Resolution) -> Result<(), Error> {
     match resolution {
         Resolution::Elements(asked) if elements > MAX_UNASKED as f64 && elements > asked as f64 => {
+            Err(Error::Least { asked, least: elements as u64 })
+        }
+        // Twice as many are not the closest where there are fewer.
+        Resolution::Closest(asked)
+            if elements > MAX_UNASKED as f64 && elements > 2.0 * asked as f64 =>
+        {
             Err(Error::Least { asked, least: elements as u64 })
         }
         _ if elements <= MAX_ELEMENTS as f64 => Ok(()),

@@ -1,9 +1,6 @@
 //! Spheres from subdivided octahedra and icosahedra.
 
-use super::{
-    Builder, Error, MAX_ELEMENTS, Resolution, check_count, check_grade, check_length,
-    largest_within,
-};
+use super::{Builder, Error, Resolution, check_count, check_grade, check_length};
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
 use std::collections::HashMap;
@@ -357,7 +354,9 @@ fn frequency(base: SphereBase, radius: f64, resolution: Resolution) -> Result<us
             check_count(base.face_count() as f64 * n * n, resolution)?;
             Ok(n as usize)
         }
-        Resolution::Elements(elements) => Ok(largest_within(1, elements.min(MAX_ELEMENTS), count)),
+        Resolution::Elements(elements) | Resolution::Closest(elements) => {
+            Ok(resolution.number(elements, count))
+        }
     }
 }
 

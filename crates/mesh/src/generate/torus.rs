@@ -31,11 +31,15 @@ impl Torus {
                 let up = |length: f64| 2.0 * (length / size / 2.0 * (1.0 - 1e-9)).ceil().max(2.0);
                 (up(TAU * (ring + tube)), up(TAU * tube))
             }
-            Resolution::Elements(elements) => {
+            Resolution::Elements(elements) | Resolution::Closest(elements) => {
                 let down = |count: f64| 2.0 * (count / 2.0).floor().max(2.0);
                 let cells = elements as f64 / 2.0;
                 let around = down((cells * tube / ring).sqrt());
-                (down(cells / around), around)
+                let along = match self.resolution {
+                    Resolution::Closest(_) => down(cells / around + 1.0),
+                    _ => down(cells / around),
+                };
+                (along, around)
             }
         };
         check_count(2.0 * along * around, self.resolution)?;

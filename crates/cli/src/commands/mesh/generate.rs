@@ -9,7 +9,7 @@ use mesh::generate::{
 };
 
 use super::convert::Target;
-use crate::commands::arguments::parse_positive;
+use crate::commands::arguments::{parse_positive, parse_whole};
 use crate::files;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
@@ -41,7 +41,7 @@ pub(super) struct ResolutionArgs {
     #[arg(long, value_name = "LENGTH", value_parser = parse_positive)]
     size: Option<f64>,
     /// Number of triangles; the closest possible number is used
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_whole)]
     elements: Option<usize>,
 }
 
@@ -167,7 +167,7 @@ enum Shape {
     /// Bars in two crossing layers; groups `bar_x1`, ..., `bar_y1`, ...
     Bus {
         /// Bars in each layer
-        #[arg(long, default_value_t = 5)]
+        #[arg(long, default_value_t = 5, value_parser = parse_whole)]
         bars: usize,
         /// Width and height of a bar
         #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
@@ -188,7 +188,7 @@ enum Shape {
     /// `molecule`. The atoms go to a PQR file next to the mesh
     Molecule {
         /// How many atoms
-        #[arg(long, default_value_t = 1000)]
+        #[arg(long, default_value_t = 1000, value_parser = parse_whole)]
         atoms: usize,
         #[command(flatten)]
         common: Common,
@@ -209,7 +209,7 @@ impl ResolutionArgs {
         match *self {
             Self { size: Some(size), .. } => Resolution::Size(size),
             // The group makes sure of one of the two; none would be refused as such.
-            Self { elements, .. } => Resolution::Elements(elements.unwrap_or(0)),
+            Self { elements, .. } => Resolution::Closest(elements.unwrap_or(0)),
         }
     }
 }

@@ -6,6 +6,7 @@ use mesh::repair::{self, Action, Error, Options};
 
 use super::convert::Target;
 use super::info;
+use crate::commands::arguments::parse_whole;
 use crate::report::text::printable;
 use crate::surfaces;
 use crate::terminal::exit::{Exit, Failure};
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "T", default_value_t = Options::default().tolerance, value_parser = tolerance)]
     tolerance: f64,
     /// Holes of more edges are left open
-    #[arg(long, value_name = "EDGES", default_value_t = Options::default().largest_hole)]
+    #[arg(long, value_name = "EDGES", default_value_t = Options::default().largest_hole, value_parser = parse_whole)]
     largest_hole: usize,
     /// Leave out cavities of less volume, in the cube of the mesh's unit
     #[arg(long, value_name = "V", default_value_t = 0.0, value_parser = volume)]
