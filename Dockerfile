@@ -1,7 +1,7 @@
 # Farad with Open MPI. From the root of the repository:
 #
 #     docker build -t farad .
-#     docker run --rm --shm-size=1g farad mpirun -n 2 farad fmm bench --n 1e6 --distribution cube --tolerance 1e-5
+#     docker run --rm --shm-size=1g farad mpirun -n 2 farad fmm bench --points 1e6 --distribution cube --tolerance 1e-5
 #
 # docs/clusters.md has more. Debian's release decides which Open MPI is inside: bookworm 4.1, trixie 5.0.
 ARG DEBIAN=bookworm

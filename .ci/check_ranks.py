@@ -67,7 +67,7 @@ def sums(folder):
 
 def reports():
     """One report, of all ranks together."""
-    bench = ["fmm", "bench", "--n", "20001", "--distribution", "sphere", "--tolerance", "1e-5", "--json"]
+    bench = ["fmm", "bench", "--points", "20001", "--distribution", "sphere", "--tolerance", "1e-5", "--json"]
     code, output, errors = run(3, *bench)
     check(code == 0, "bench ends with", code, errors)
     report = json.loads(output)
@@ -83,7 +83,7 @@ def failures(folder):
     missing = ["fmm", "eval", str(folder / "no.npy"), str(folder / "no.npy"), "--tolerance", "1e-3", "-o", str(folder / "x.npy")]
     code, output, errors = run(3, *missing)
     check(code == 6 and errors.count("no.npy: No such file") == 1 and "rank 0 on " in errors, code, output, errors)
-    code, output, errors = run(2, "fmm", "bench", "--n", "10", "--distribution", "cube", "--tolerance", "1e-3", "--direct")
+    code, output, errors = run(2, "fmm", "bench", "--points", "10", "--distribution", "cube", "--tolerance", "1e-3", "--direct")
     check(code == 2 and errors.count("mode = Direct") == 1, code, output, errors)
     code, output, errors = run(2, "mesh", "info", str(folder / "no.msh"))
     check(code == 2 and errors.count("2 processes of farad mesh") == 1, code, output, errors)

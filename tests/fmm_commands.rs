@@ -27,7 +27,7 @@ fn bench_reports_one_object_and_meets_the_tolerance() {
     ] {
         let tolerance = 1e-4;
         let report = object(&place.must(&format!(
-            "fmm bench --n 3000 --distribution {distribution} --tolerance {tolerance} --seed 3 --json {options}"
+            "fmm bench --points 3000 --distribution {distribution} --tolerance {tolerance} --seed 3 --json {options}"
         )));
         assert_eq!(report["n"], 3000);
         assert_eq!(report["distribution"], distribution);
@@ -43,20 +43,20 @@ fn bench_reports_one_object_and_meets_the_tolerance() {
         (900, "fmm", "fmm"),
     ] {
         let report = object(&place.must(&format!(
-            "fmm bench --n 4e4 --targets {targets} --distribution cube --tolerance 1e-3 --backend cpu --mode {mode} --json"
+            "fmm bench --points 4e4 --targets {targets} --distribution cube --tolerance 1e-3 --backend cpu --mode {mode} --json"
         )));
         assert_eq!((&report["mode"], &report["targets"]), (&chosen.into(), &targets.into()));
         assert_eq!(report["m2p_count"].as_u64() > Some(0), chosen == "treecode");
     }
     place
-        .farad("fmm bench --n 9 --distribution cube --tolerance 1e-3 --mode fmm --direct")
+        .farad("fmm bench --points 9 --distribution cube --tolerance 1e-3 --mode fmm --direct")
         .fails(2, &["--mode", "--direct"]);
-    let text = place.must("fmm bench --n 1e2 --distribution cube --tolerance 1e-3").stdout;
+    let text = place.must("fmm bench --points 1e2 --distribution cube --tolerance 1e-3").stdout;
     assert!(text.contains("100 points (cube)"), "{text}");
     for n in ["0", "1.5", "-3", "many"] {
         place
             .farad(&format!("fmm bench --n={n} --distribution cube --tolerance 1e-3"))
-            .fails(2, &["--n", if n == "0" { "1 or greater" } else { "such as 1000 or 1e6" }]);
+            .fails(2, &["--points", if n == "0" { "1 or greater" } else { "such as 1000 or 1e6" }]);
     }
 }
 
@@ -270,7 +270,16 @@ fn the_environment_chooses_the_instruction_set() {
     let plain = of(&info(None));
     assert_eq!(
         keys(&plain),
-        ["available_memory_bytes", "gpus", "no_gpu", "processor", "simd", "threads", "version"]
+        [
+            "available_memory_bytes",
+            "commit",
+            "gpus",
+            "no_gpu",
+            "processor",
+            "simd",
+            "threads",
+            "version"
+        ]
     );
     assert_eq!(plain["simd"]["used"], plain["simd"]["best"]);
     let names = [("baseline", "baseline"), ("avx2", "AVX2"), ("avx512", "AVX-512")];
@@ -284,7 +293,8 @@ fn the_environment_chooses_the_instruction_set() {
         assert_eq!((ended.code, of(&ended)["simd"]["used"].as_str()), (0, Some(name)));
         let text = farad("info", Some(level)).stdout;
         assert!(text.contains(&format!("simd       {name} (chosen by FARAD_SIMD")), "{text}");
-        let bench = "fmm bench --n 2000 --distribution cube --tolerance 1e-5 --repeat 1 --json";
+        let bench =
+            "fmm bench --points 2000 --distribution cube --tolerance 1e-5 --repeat 1 --json";
         let report = of(&farad(bench, Some(level)));
         assert_eq!(report["simd"], name);
         assert!(report["relative_l2_error"].as_f64().unwrap() <= 1e-5);

@@ -290,6 +290,10 @@ fn a_page_comes_and_goes_with_its_results() {
     place.farad("solve sphere.toml --report").fails(6, &["report.html", "--overwrite"]);
     place.must("solve sphere.toml");
     assert_eq!(place.read("sphere.out/report.html"), "mine");
+    place.must("report sphere.out -o page.html");
+    place.must("report sphere.out -o page.html");
+    place.write("page.html", "mine");
+    place.farad("report sphere.out -o page.html").fails(6, &["page.html", "--overwrite"]);
     place.must("report sphere.out --overwrite");
     assert_self_contained(&place.read("sphere.out/report.html"));
 }

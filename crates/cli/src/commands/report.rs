@@ -35,8 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let text = files::text_itself(&index).map_err(|error| Failure::io("read", &index, &error))?;
     let page = page::make(folder, &text.unwrap_or_default())?;
     let path = args.output.clone().unwrap_or_else(|| folder.join(page::FILE));
-    let is_own = args.output.is_none() && page::is_in(folder);
-    files::check_vacant(&path, args.overwrite || is_own)?;
+    files::check_vacant(&path, args.overwrite || page::is_own(&path))?;
     files::replace(&path, |out| out.write_all(page.as_bytes()))?;
     let output = Output { quiet: args.quiet, ..Output::default() };
     output.text(&format!("Page in {}: open it in a browser\n", path.display()))

@@ -17,8 +17,8 @@ use crate::terminal::output::Output;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Number of points, sources and targets at once
-    #[arg(long, value_name = "N", value_parser = parse_count)]
-    n: NonZeroUsize,
+    #[arg(long, alias = "n", value_name = "N", value_parser = parse_count)]
+    points: NonZeroUsize,
     /// Number of targets, of the same distribution [default: the points themselves]
     #[arg(long, value_name = "M", value_parser = parse_count)]
     targets: Option<NonZeroUsize>,
@@ -72,7 +72,7 @@ fn on_rank(args: &Args, ranks: &Ranks) -> Result<(), Failure> {
         let end = |rank: u128| (all as u128 * rank / size) as usize;
         end(rank + 1) - end(rank)
     };
-    let (n, k) = (share(args.n.get()), args.densities.get());
+    let (n, k) = (share(args.points.get()), args.densities.get());
     let m = args.targets.map(|targets| share(targets.get()));
     let here = ranks.here()[1] * (n + m.unwrap_or(0));
     ranks.agree(sum::check_memory(&args.sum, ranks, here, k, args.dipoles))?;

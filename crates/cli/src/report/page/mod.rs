@@ -25,7 +25,6 @@ mod value;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
@@ -33,6 +32,7 @@ use self::html::{Html, script_json};
 use self::scene::{Named, Scene};
 use self::value::{count, list, text, texts};
 use crate::files::text_itself;
+use crate::report::made;
 use crate::report::units;
 use crate::terminal::exit::{Exit, Failure};
 
@@ -61,10 +61,14 @@ const STYLE: &str = include_str!("style.css");
 const VIEWER: &str = include_str!("viewer/viewer.min.js");
 const LICENCE: &str = include_str!("viewer/three.LICENSE.txt");
 
-/// Whether the file in a folder of results is a page that this program made.
-pub(crate) fn is_in(folder: &Path) -> bool {
+/// Whether a file is a page that this program made.
+pub(crate) fn is_own(file: &Path) -> bool {
+    // Nothing but a file is opened: a pipe would wait for who writes to it.
+    if !file.is_file() {
+        return false;
+    }
     let mut start = [0; MARK.len()];
-    let opened = File::open(folder.join(FILE)).and_then(|mut file| file.read_exact(&mut start));
+    let opened = File::open(file).and_then(|mut file| file.read_exact(&mut start));
     opened.is_ok() && start == *MARK.as_bytes()
 }
 
@@ -412,12 +416,10 @@ fn limited(header: &[String], rows: Vec<Vec<String>>, others: &str) -> Html {
 
 /// The day, in words, by the clock of Greenwich.
 fn today() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    date(seconds / 86_400)
+    date(made::seconds() / made::DAY)
 }
 
-/// The date of a day by its number from 1970 on. See H. Hinnant, chrono-compatible low-level date
-/// algorithms, 2013, `civil_from_days`.
+/// The date of a day by its number from 1970 on.
 fn date(days: u64) -> String {
     const MONTHS: [&str; 12] = [
         "January",
@@ -433,14 +435,8 @@ fn date(days: u64) -> String {
         "November",
         "December",
     ];
-    let z = days + 719_468;
-    let (era, day) = (z / 146_097, z % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let of_month = day - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 { (month + 2, 0) } else { (month - 10, 1) };
-    format!("{of_month} {} {}", MONTHS[month as usize], year + 400 * era + later)
+    let [year, month, day] = made::date(days);
+    format!("{day} {} {year}", MONTHS[month as usize - 1])
 }
 
 #[cfg(test)]

@@ -336,7 +336,7 @@ pub(super) fn previous_files(path: &Path) -> Option<Vec<String>> {
     let ours = index.schema.starts_with(FAMILY);
     // A list that was tampered with must not lead out of the folder.
     let plain = |name: &String| Path::new(name).file_name() == Some(name.as_ref());
-    let page = page::is_in(path).then(|| page::FILE.to_owned());
+    let page = page::is_own(&path.join(page::FILE)).then(|| page::FILE.to_owned());
     ours.then(|| index.files.into_iter().filter(plain).chain(page).collect())
 }
 
