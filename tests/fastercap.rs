@@ -136,6 +136,8 @@ fn codes_are_fastercap_s() {
     for (line, code) in [
         ("fastercap -b?", 0),
         ("fastercap -bv", 0),
+        ("fastercap --version", 0),
+        ("fastcap --version", 0),
         ("fastercap", 64),
         ("fastercap -zz deck/pair.lst", 64),
         ("fastercap -a deck/pair.lst", 64),
@@ -148,6 +150,17 @@ fn codes_are_fastercap_s() {
         assert_eq!(ended.code, code, "{line}: {}", ended.stderr);
         assert_eq!(ended.stderr.is_empty(), code == 0, "{line}: {}", ended.stderr);
     }
+}
+
+/// KLayout-PEX takes the first number of this form, after the name or without it, and warns of less.
+#[test]
+fn the_version_is_one_that_callers_take() {
+    let told = pair("fastercap_version").must("fastercap --version").stdout;
+    let numbers = told.split(|c: char| !c.is_ascii_digit() && c != '.').filter(|n| n.contains('.'));
+    let first: Vec<u32> =
+        numbers.take(1).flat_map(|n| n.split('.')).map(|n| n.parse().unwrap()).collect();
+    assert!(first >= vec![6, 0, 9] && first.len() == 3, "{told}");
+    assert!(told.contains("Farad"), "{told}");
 }
 
 #[test]

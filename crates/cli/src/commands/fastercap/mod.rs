@@ -22,8 +22,9 @@ use crate::terminal::output::{self, Output};
 use crate::terminal::progress::Bars;
 use crate::{files, machine::backend};
 
-/// The version of FasterCap whose command line and text these are.
-const VERSION: &str = "6.0.7";
+/// The version of FasterCap whose command line and text these are: callers look for this number, the
+/// first in the line that has it, and KLayout-PEX warns of less than 6.0.9.
+const VERSION: &str = "6.0.9";
 
 /// Arguments of `farad fastercap` and `farad fastcap`: their own command lines.
 #[derive(Debug, clap::Args)]
@@ -125,7 +126,7 @@ fn usage(dialect: Dialect) -> &'static str {
              -e         write the matrix to a file, too: the input's name with .csv\n  \
              -i         tell times in detail\n  -oi        read the input, and stop\n  \
              -g -v -b   as they are without: Galerkin's method, all text, no window\n  \
-             -b? -bv    this text; the version\n\n\
+             -b? -bv    this text; the version, as does --version\n\n\
              Of no use here, since they follow from the error: -ap -m -mc -t -d -f -pn -pj -pb -ps -ph -o -c -r"
         }
         Dialect::FastCap => {

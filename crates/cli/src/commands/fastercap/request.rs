@@ -1,6 +1,6 @@
 //! The command lines of FasterCap and FastCap: what is asked for, and what has no meaning here.
 //!
-//! FasterCap's is in the usage text of its 6.0.7, FastCap's in the FastCap User's Guide (MIT 1992).
+//! FasterCap's is in the usage text of its 6.0.7, which later ones have kept, FastCap's in the FastCap User's Guide (MIT 1992).
 
 use std::path::PathBuf;
 
@@ -90,6 +90,10 @@ const PRECONDITIONER: &str = "the preconditioner is chosen for the problem";
 
 /// What the words after the program's name ask for.
 pub(super) fn parse(dialect: Dialect, words: &[String]) -> Result<Asked, String> {
+    // Neither program has it, but callers of both ask so: KLayout-PEX from 0.6.12 on.
+    if words.iter().any(|word| word == "--version") {
+        return Ok(Asked::Version);
+    }
     match dialect {
         Dialect::FasterCap => fastercap(words),
         Dialect::FastCap => fastcap(words),
@@ -243,6 +247,9 @@ mod tests {
             assert_eq!(asked(Dialect::FasterCap, line), Ok(Asked::Usage));
         }
         assert_eq!(asked(Dialect::FasterCap, "-bv"), Ok(Asked::Version));
+        for dialect in [Dialect::FasterCap, Dialect::FastCap] {
+            assert_eq!(asked(dialect, "--version"), Ok(Asked::Version));
+        }
     }
 
     #[test]
