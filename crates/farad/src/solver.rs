@@ -237,7 +237,7 @@ impl Solver {
         let started = Instant::now();
         let mut estimated = None;
         if description.error_bars && answer.responses.iter().all(is_converged) {
-            let weights = edges::weights(problem);
+            let weights = edges::weights(problem, options.density);
             let mut estimate =
                 prepared.error_estimate(excitations, &answer.responses, &weights, with_sides)?;
             let energies = sums(&estimate.of_conductors, &estimate.of_interfaces);
