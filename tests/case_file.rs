@@ -28,6 +28,70 @@ fn all_errors_come_at_once_with_line_column_and_advice() {
     );
 }
 
+/// Each mistake once, however often its table is read; and names that only the mesh can tell to be
+/// wrong with those that need none, in all tables.
+#[test]
+fn mistakes_are_told_once_and_at_once() {
+    let place = Workplace::new("case_at_once");
+    place.generate("two-spheres --elements 144", "two.msh");
+    place.case("once.toml", "two.msh", "[solver]\ntolerence = 1e-5\naccuracy = \"fine\"");
+    place.farad("solve once.toml").fails(
+        3,
+        &[
+            "2 errors in the case file",
+            "did you mean `tolerance`?",
+            "expected a number for accuracy",
+        ],
+    );
+    let wrong = "ignore = \"rest\"\n[[conductor]]\nname = \"a\"\ngroup = \"lift\"\n\
+                 [[dielectric]]\nname = \"b\"\ngroup = \"rihgt\"\nrelative_permittivity = -2\n\
+                 [[sweep]]\nname = \"gap\"\nvalues = [0, 1]\nmove = \"lefft\"\nalong = [0, 0, 1]\n\
+                 [[sweep]]\nname = \"eps\"\nvalues = [1]\nset = \"medium.relative_permitivity\"\n";
+    place.case("many.toml", "two.msh", wrong);
+    let all = [
+        "5 errors in the case file",
+        "many.toml:5:10",
+        "no physical group \"rest\"",
+        "no physical group \"lift\"",
+        "did you mean \"left\"?",
+        "relative_permittivity is out of range",
+        "no physical group \"lefft\"",
+        "names nothing that a sweep can set",
+    ];
+    for command in ["solve", "sweep", "study"] {
+        place.farad(&format!("{command} many.toml")).fails(3, &all);
+    }
+    // Without a fault of its own, all names of the mesh at once.
+    let right = wrong.replace("-2", "2").replace("permitivity", "permittivity");
+    place.case("names.toml", "two.msh", &right);
+    let names =
+        ["4 errors", "\"rest\"", "\"lift\"", "\"rihgt\"", "did you mean \"right\"?", "\"lefft\""];
+    place.farad("sweep names.toml").fails(3, &names);
+    place.farad("solve names.toml").fails(3, &["3 errors", names[1], names[2], names[3]]);
+    // What is right is no mistake because of what is wrong.
+    place.case("one.toml", "two.msh", "[[conductor]]\nname = \"a\"\ngruop = \"left\"\n");
+    place
+        .farad("solve one.toml")
+        .fails(3, &["2 errors", "group is missing", "did you mean `group`?"]);
+}
+
+#[test]
+fn suggestions_are_near_or_there_are_none() {
+    let place = Workplace::small("case_suggestions");
+    for (text, help) in [
+        (
+            "[[plane]]\naxis = \"z\"\nkind = \"ground\"\nat = -3\nnormal = 1\n",
+            "keys here: axis, at, kind",
+        ),
+        ("[medium]\npermittivity = 2\n", "did you mean `relative_permittivity`?"),
+        ("[external]\npermittivity = 2\n", "did you mean `relative_permittivity` in [medium]?"),
+        ("[solver]\niterations = 2\n", "did you mean `max_iterations`?"),
+    ] {
+        place.case("case.toml", "sphere.msh", text);
+        place.farad("solve case.toml").fails(3, &["1 error", help]);
+    }
+}
+
 #[test]
 fn a_missing_unit_is_an_error() {
     let place = Workplace::small("case_unit");

@@ -347,6 +347,32 @@ fn media_that_are_missing_or_contradict_each_other_are_refused() {
     place.farad("solve again.toml").fails(3, &["group \"outer\" has its media already"]);
 }
 
+/// A mesh does not tell whether metal is solid.
+#[test]
+fn charges_within_metal_are_noted() {
+    let place = Workplace::small("solve_in_metal");
+    let charge = "[[charge]]\nposition = [0, 0.1, 0]\ncharge = 1\nunit = \"e\"\n";
+    place.case("inside.toml", "sphere.msh", charge);
+    let told = place.must("solve inside.toml").stderr;
+    let note = "sphere.msh: the charge at (0, 0.1, 0) m lies within the closed surface of \"sphere\", which is taken as the wall of a cavity";
+    assert!(told.contains(note), "{told}");
+    place.case("outside.toml", "sphere.msh", &charge.replace("0.1", "3.1"));
+    let told = place.must("solve outside.toml").stderr;
+    assert!(!told.contains("cavity"), "{told}");
+}
+
+/// What has neither a capacitance nor an energy may have something else to be exact about.
+#[test]
+fn an_accuracy_of_dielectrics_alone_is_of_what_they_have() {
+    let place = Workplace::small("solve_polarisable");
+    let body = "[[dielectric]]\nname = \"a\"\ngroup = \"sphere\"\nrelative_permittivity = 3\n[output]\npolarisability = true";
+    place.case("body.toml", "sphere.msh", body);
+    place
+        .farad("solve body.toml --accuracy 0.1")
+        .fails(3, &["ask for an accuracy of something else: polarisability", "--accuracy-of"]);
+    place.must("solve body.toml --accuracy 0.1 --accuracy-of polarisability");
+}
+
 #[test]
 fn charges_on_metal_and_cases_without_sources_are_refused() {
     let place = Workplace::small("solve_nothing");

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mesh::conductors::{self, Assignment, Request};
+use mesh::conductors::{self, Assignment, Request, UNGROUPED};
 use mesh::{Mesh, topology};
 
 use crate::description::{Conductor, Description};
@@ -43,9 +43,13 @@ pub(crate) fn assign(description: &Description, mesh: &Mesh) -> Result<Assignmen
         let of_triangle = vec![None; mesh.triangles.len()];
         return Ok(Assignment { names: Vec::new(), of_triangle });
     }
-    // What bounds a dielectric and is in no conductor is an interface, which belongs to none.
+    // What bounds a dielectric and is in no conductor is an interface, which belongs to none. Names
+    // that the mesh does not have are told of as those of interfaces.
     let claimed: HashSet<&String> = requests.iter().flat_map(|request| &request.groups).collect();
-    let interfaces = description.interfaces().filter(|group| !claimed.contains(group));
+    let known: HashSet<String> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
+    let is_there = |group: &String| known.contains(group) || group == UNGROUPED;
+    let interfaces =
+        description.interfaces().filter(|group| is_there(group) && !claimed.contains(group));
     let ignore: Vec<String> = description.ignore.iter().chain(interfaces).cloned().collect();
     conductors::assign(mesh, &requests, &ignore)
         .map_err(|problems| problems.into_iter().map(Fault::Conductors).collect())

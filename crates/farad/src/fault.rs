@@ -504,6 +504,23 @@ pub enum Note {
         /// Rounding of its largest coordinate over its longest side.
         share: f64,
     },
+    /// Charges within a closed surface of metal, which may be solid.
+    #[error(
+        "{} ({}, {}, {}) {unit}, {} within the closed surface of \"{conductor}\", which is taken as the wall of a cavity; in solid metal \
+         there is no charge: leave it out or move it, if that is what is meant",
+        match charges { 1 => "the charge at".to_owned(), n => format!("{} charges, the first of them at", count(*n as u64)) },
+        first[0], first[1], first[2], if *charges == 1 { "lies" } else { "lie" }
+    )]
+    InMetal {
+        /// Name of the conductor.
+        conductor: String,
+        /// How many charges.
+        charges: usize,
+        /// Where the first of them is.
+        first: [f64; 3],
+        /// Name of the unit.
+        unit: &'static str,
+    },
     /// Triangles were split next to point charges.
     #[error(
         "triangles were split next to point charges that are closer to them than half a side: {} more triangles",

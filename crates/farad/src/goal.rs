@@ -304,7 +304,9 @@ impl Found<'_> {
 pub(crate) fn nothing(of: &Of) -> Error {
     Error::Accuracy(match of {
         Of::All => {
-            "there is neither a conductor nor a point charge, so no capacitance or energy to be accurate to"
+            "there is neither a conductor nor a point charge, so no capacitance or energy to be accurate to; ask for an accuracy of \
+             something else: polarisability, probe(NAME), field(NAME) or F(BODY), by --accuracy-of, solver.accuracy_of or, in \
+             Python, of"
                 .to_owned()
         }
         Of::Energy => "there is no point charge, so no solvation energy".to_owned(),

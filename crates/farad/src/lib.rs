@@ -52,6 +52,7 @@ pub mod formats;
 mod fringes;
 mod goal;
 mod hydrodynamics;
+mod in_metal;
 mod layers;
 pub mod layout;
 mod marking;

@@ -231,7 +231,7 @@ fn contradictory(
 }
 
 /// Every group that a dielectric or a surface names is in the mesh.
-fn check_groups(description: &Description, mesh: &Mesh) -> Result<(), Vec<Fault>> {
+pub(crate) fn check_groups(description: &Description, mesh: &Mesh) -> Result<(), Vec<Fault>> {
     let available: Arc<[String]> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
     let known: HashSet<&String> = available.iter().collect();
     let unknown = |(_, group): &(usize, &String)| !known.contains(group) && *group != UNGROUPED;

@@ -1,6 +1,7 @@
 //! From a description and a mesh to the input of the solver.
 
 use mesh::check::Defects;
+use mesh::conductors::{self as owners, Assignment};
 use mesh::local_refine::{self, Sizes};
 use mesh::locate::{Locator, Nearest};
 use mesh::{Mesh, quality};
@@ -11,13 +12,14 @@ use crate::description::Description;
 use crate::fault::{Error, Fault, Note};
 use crate::films;
 use crate::first_mesh;
+use crate::in_metal;
 use crate::layers;
 use crate::media::{self, Media};
 use crate::meetings;
 use crate::names::fits;
 use crate::near_surface;
 use crate::planes::Symmetry;
-use crate::reduction::{Reducer, ReductionFault};
+use crate::reduction::{Reducer, Reduction, ReductionFault};
 use crate::sensitivity;
 use crate::sources::{self, Source};
 
@@ -82,7 +84,11 @@ impl Problem {
     /// The same without triangles split next to other surfaces.
     pub(crate) fn next_to_charges(description: Description, mesh: Mesh) -> Result<Self, Error> {
         let mut faults = description.faults();
-        faults.extend(mesh.validate().err().map(Fault::Mesh));
+        if let Err(invalid) = mesh.validate() {
+            faults.push(Fault::Mesh(invalid));
+        } else if !faults.is_empty() {
+            faults.extend(Self::misnamed(&description, &mesh));
+        }
         if !faults.is_empty() {
             return Err(Error::Faults(faults));
         }
@@ -104,6 +110,12 @@ impl Problem {
         problem.notes.extend(notes);
         problem.given = Some(self.given.unwrap_or((self.mesh, self.nearest)));
         Ok(problem)
+    }
+
+    /// What a description names and this mesh does not have: for those who have found the
+    /// description wrong already, and tell all that is.
+    pub fn misnamed(description: &Description, mesh: &Mesh) -> Vec<Fault> {
+        Named::find(description, mesh).err().unwrap_or_default()
     }
 
     /// The description.
@@ -192,9 +204,7 @@ impl Problem {
         if let Some(stack) = &description.stack {
             layers::snap(stack, &mut mesh);
         }
-        let assignment = conductors::assign(&description, &mesh)?;
-        let excited = excited(&description.nets, &assignment.names)?;
-        let reducers = reducers(&description, &assignment.names)?;
+        let Named { assignment, excited, reducers } = Named::find(&description, &mesh)?;
         let defects = Defects::of(&mesh);
         if !defects.is_empty() {
             return Err(vec![Fault::Defects(defects)]);
@@ -249,10 +259,13 @@ impl Problem {
         } else {
             Some(media::find(&description, &mesh, whole, &regions, is_conductor, &sources))
         };
-        let carries_charge = |t: u32| {
-            let sides = media.as_ref().map(|media| media.permittivity[t as usize]);
-            is_conductor(t as usize) || sides.is_some_and(|[a, b]| a != b)
+        let bounds = |t: usize| {
+            let sides = media.as_ref().map(|media| media.permittivity[t]);
+            is_conductor(t) || sides.is_some_and(|[a, b]| a != b)
         };
+        let of = (&mesh, whole);
+        notes.extend(in_metal::notes(&description, of, &assignment, &regions, &sources, bounds));
+        let carries_charge = |t: u32| bounds(t as usize);
         let nearest = surfaces.map_or_else(Vec::new, |surfaces| {
             near_surface::find(&mesh, &surfaces, carries_charge, &sources)
         });
@@ -306,6 +319,44 @@ impl Problem {
     }
 }
 
+/// What the names in a description mean on its mesh.
+struct Named {
+    assignment: Assignment,
+    excited: Vec<usize>,
+    reducers: Vec<Reducer>,
+}
+
+impl Named {
+    /// All names that mean nothing are found at once.
+    fn find(description: &Description, mesh: &Mesh) -> Result<Self, Vec<Fault>> {
+        let mut faults = media::check_groups(description, mesh).err().unwrap_or_default();
+        let assignment = match conductors::assign(description, mesh) {
+            Ok(assignment) => assignment,
+            Err(more) => {
+                // Of a group that has another name there, nothing lists the triangles.
+                let is_echo = |fault: &Fault| {
+                    matches!(fault, Fault::Conductors(owners::Error::Unclaimed { .. }))
+                };
+                let is_first = faults.is_empty();
+                faults.extend(more.into_iter().filter(|fault| is_first || !is_echo(fault)));
+                return Err(faults);
+            }
+        };
+        let excited = excited(&description.nets, &assignment.names);
+        let reducers = reducers(&description.reductions, &assignment.names);
+        match (excited, reducers) {
+            (Ok(excited), Ok(reducers)) if faults.is_empty() => {
+                Ok(Self { assignment, excited, reducers })
+            }
+            (excited, reducers) => {
+                faults.extend(excited.err().into_iter().flatten());
+                faults.extend(reducers.err().into_iter().flatten());
+                Err(faults)
+            }
+        }
+    }
+}
+
 /// The conductors that the patterns choose, all without any.
 fn excited(patterns: &[String], names: &[String]) -> Result<Vec<usize>, Vec<Fault>> {
     if patterns.is_empty() {
@@ -328,10 +379,10 @@ fn excited(patterns: &[String], names: &[String]) -> Result<Vec<usize>, Vec<Faul
     if faults.is_empty() { Ok(chosen) } else { Err(faults) }
 }
 
-/// The description's reductions of matrices over conductors of these names.
-fn reducers(description: &Description, names: &[String]) -> Result<Vec<Reducer>, Vec<Fault>> {
+/// Reductions of matrices over conductors of these names.
+fn reducers(reductions: &[Reduction], names: &[String]) -> Result<Vec<Reducer>, Vec<Fault>> {
     let (mut reducers, mut faults) = (Vec::new(), Vec::new());
-    for (index, reduction) in description.reductions.iter().enumerate() {
+    for (index, reduction) in reductions.iter().enumerate() {
         let fault = |problem: ReductionFault| Fault::Reduction {
             reduction: index,
             name: reduction.name.clone(),

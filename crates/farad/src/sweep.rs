@@ -82,23 +82,34 @@ impl Change {
         }
     }
 
+    /// The groups that it moves and a mesh does not have.
+    pub fn missing(&self, mesh: &Mesh) -> Vec<NoGroup> {
+        let (Self::Move { groups, .. } | Self::Turn { groups, .. }) = self else {
+            return Vec::new();
+        };
+        let available: Vec<String> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
+        let missing = groups.iter().enumerate().filter(|(_, group)| !available.contains(group));
+        let fault = |(index, group): (usize, &String)| NoGroup {
+            index,
+            group: group.clone(),
+            available: available.clone(),
+        };
+        missing.map(fault).collect()
+    }
+
     /// The mesh with the value of this index.
     ///
     /// # Errors
     /// [`NoGroup`], if a group that moves is not there.
     pub fn place(&self, index: usize, mesh: Mesh) -> Result<Mesh, NoGroup> {
         let Some((groups, motion)) = self.motion(index) else { return Ok(mesh) };
-        let available: Vec<String> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
-        let member = |(index, group): (usize, &String)| {
-            let found = available.iter().position(|label| label == group);
-            found.map(|found| found as u32).ok_or_else(|| NoGroup {
-                index,
-                group: group.clone(),
-                available: available.clone(),
-            })
-        };
-        let members = groups.iter().enumerate().map(member).collect::<Result<Vec<u32>, _>>()?;
-        let moves = |t: usize| mesh.groups_of(t).iter().any(|group| members.contains(group));
+        if let Some(missing) = self.missing(&mesh).into_iter().next() {
+            return Err(missing);
+        }
+        let is_member = |label: String| groups.contains(&label);
+        let members: Vec<bool> =
+            mesh.groups.iter().map(|group| is_member(group.label())).collect();
+        let moves = |t: usize| mesh.groups_of(t).iter().any(|&group| members[group as usize]);
         Ok(moved(&mesh, moves, &motion))
     }
 

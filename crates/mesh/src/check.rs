@@ -260,6 +260,13 @@ impl fmt::Display for Warning {
                     "\"{label}\": normals point inward; this matters where media meet, not for a conductor's charge"
                 )
             }
+            Self::Open { label, edges: 0 } => {
+                write!(
+                    f,
+                    "\"{label}\": the surface has no boundary but is not closed: three of its triangles, or another odd number, \
+                     meet at edges, as where a sheet ends on another in a T; it is taken as thin sheets"
+                )
+            }
             Self::Open { label, edges } => {
                 write!(
                     f,

@@ -425,7 +425,11 @@ fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before:
     let suggestion = looked_at
         .iter()
         .map(|label| (edit_distance(group, label), label))
-        .filter(|(distance, _)| *distance <= group.chars().count().div_ceil(3))
+        .filter(|(distance, _)| {
+            let letters = group.chars().count();
+            // Of one letter each is as near as the other.
+            *distance <= letters.div_ceil(3) && *distance < letters
+        })
         .min()
         .map(|(_, label)| label.clone());
     Error::UnknownGroup {

@@ -125,6 +125,12 @@ fn open_and_branching_surfaces_are_told() {
     assert_eq!((report.whole.edges, report.whole.boundary_edges), (7, 6));
     assert!(!report.whole.closed);
     assert!(report.warnings().contains(&Warning::NonManifold { edges: 1 }));
+    // Two tetrahedra with a wall between them have no boundary, but three triangles at its sides.
+    let walled = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3], [0, 1, 4], [0, 4, 3], [1, 3, 4]];
+    let report = Report::of(&surface(&CORNERS, &walled)).unwrap();
+    assert_eq!((report.whole.boundary_edges, report.whole.closed), (0, false));
+    let told = report.warnings()[0].to_string();
+    assert!(told.contains("no boundary but is not closed: three of its triangles"), "{told}");
     // The tetrahedron is closed, as are two of them that share an edge.
     let tetrahedron = surface(&CORNERS, &[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]);
     let report = Report::of(&tetrahedron).unwrap();

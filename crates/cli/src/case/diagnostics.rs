@@ -151,22 +151,26 @@ fn counted(errors: usize, shown: usize) -> String {
     }
 }
 
-/// The candidate that `name` was probably meant to be, if one is near.
+/// The candidate that `name` was probably meant to be, if one is near: but for a typing error at most
+/// a third of the letters are others, and not the first.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let lower = name.to_lowercase();
-    // Half the word may be wrong: a useless suggestion costs less than a missing one.
-    let limit = name.chars().count().div_ceil(2).max(1);
+    let limit = (name.chars().count() + 1) / 3;
     candidates
         .into_iter()
         .map(|candidate| {
-            (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate)
+            let other = candidate.to_lowercase();
+            let distance = strsim::damerau_levenshtein(&lower, &other);
+            (distance, lower.chars().next() == other.chars().next(), candidate)
         })
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+        .filter(|(distance, begins_alike, _)| {
+            *distance <= if *begins_alike { limit } else { limit.min(1) }
+        })
+        .min_by_key(|(distance, ..)| *distance)
+        .map(|(.., candidate)| candidate)
 }
 
 /// Names in quotes, with commas: "a", "b", "c"; of many only the first.
@@ -190,5 +194,9 @@ mod tests {
         assert_eq!(nearest("units", keys), Some("unit"));
         assert_eq!(nearest("Fiel", keys), Some("file"));
         assert_eq!(nearest("permittivity", keys), None);
+        assert_eq!(nearest("normal", ["format", "formats"]), None);
+        assert_eq!(nearest("grounded", ["ground", "symmetric"]), Some("ground"));
+        // Of one letter each is as near as the other.
+        assert_eq!(nearest("w", ["x", "y", "z"]), None);
     }
 }

@@ -2,6 +2,7 @@
 //! first.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use toml::Spanned;
@@ -20,8 +21,12 @@ impl Defects {
         self.0.borrow_mut().push(defect);
     }
 
+    /// All of them, each once: a table or a key that is read twice is found wrong twice.
     pub(crate) fn into_inner(self) -> Vec<Defect> {
-        self.0.into_inner()
+        let mut known = HashSet::new();
+        let mut found = self.0.into_inner();
+        found.retain(|defect| known.insert((defect.span, defect.message.clone())));
+        found
     }
 }
 
@@ -417,18 +422,28 @@ impl<'d> Section<'d> {
         let tables = if self.name.is_empty() { &TABLES[..] } else { &[] };
         let here: Vec<_> =
             schema::keys_of(self.name).map(|key| key.name).chain(tables.iter().copied()).collect();
-        if let Some(near) = nearest(name, here.iter().copied()) {
+        let is_word = |key: &&str| is_word_of(name, key);
+        let near = nearest(name, here.iter().copied());
+        if let Some(near) = near.or_else(|| here.iter().copied().find(is_word)) {
             return defect.help(format!("did you mean `{near}`?"));
         }
-        if let Some(home) = KEYS.iter().find(|key| key.name == name) {
-            return defect.help(format!("`{name}` stands {}", schema::place(home.table)));
-        }
-        if let Some(near) = nearest(name, KEYS.iter().map(|key| key.name)) {
-            let home = KEYS.iter().find(|key| key.name == near).map_or("", |key| key.table);
-            return defect.help(format!("did you mean `{near}` {}?", schema::place(home)));
+        let told = |home: &Key| match home.name == name {
+            true => format!("`{name}` stands {}", schema::place(home.table)),
+            false => format!("did you mean `{}` {}?", home.name, schema::place(home.table)),
+        };
+        let near = nearest(name, KEYS.iter().map(|key| key.name));
+        let named = KEYS.iter().find(|key| key.name == name || is_word_of(name, key.name));
+        let home = named.or_else(|| KEYS.iter().find(|key| Some(key.name) == near));
+        if let Some(home) = home {
+            return defect.help(told(home));
         }
         defect.help(format!("keys here: {}", here.join(", ")))
     }
+}
+
+/// Whether it is a word of a key, as `permittivity` is of `relative_permittivity`.
+fn is_word_of(name: &str, key: &str) -> bool {
+    key != name && format!("_{key}_").contains(&format!("_{name}_"))
 }
 
 fn wrong_type(span: &Range<usize>, value: &Spanned<DeValue<'_>>, expected: &str) -> Defect {

@@ -463,6 +463,7 @@ pub(crate) fn told(case: &Case, note: &Note) -> String {
         }
         Note::Touching(_) | Note::Allowed(_) => format!("in {file}, {note}"),
         Note::Separate(_)
+        | Note::InMetal { .. }
         | Note::Rounded { .. }
         | Note::Split { .. }
         | Note::SplitNextToSurfaces { .. } => format!("{file}: {note}"),

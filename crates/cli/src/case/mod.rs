@@ -12,6 +12,7 @@ mod foreign;
 mod goal;
 mod known;
 mod map;
+mod misnamed;
 pub(crate) mod molecule;
 mod places;
 mod plane;
@@ -32,8 +33,10 @@ use std::path::{Path, PathBuf};
 
 use bem::SolveOptions;
 use farad::{Description, Goal, LengthUnit, Of, Problem, pqr};
+use rayon::prelude::*;
 
-pub(crate) use diagnostics::{Defect, Sort, quoted};
+use diagnostics::Defect;
+pub(crate) use diagnostics::quoted;
 pub(crate) use faults::told;
 pub(crate) use goal::parse_of;
 use known::Known;
@@ -330,6 +333,11 @@ impl Case {
     /// The failure that shows `error`, at its places in the file where it has any.
     pub(crate) fn failed(&self, error: farad::Error) -> Failure {
         faults::failure(self, error)
+    }
+
+    /// Refuses names of groups that sweeps move and the mesh of a run does not have.
+    pub(crate) fn check_moved(&self, mesh: &Mesh) -> Result<(), Failure> {
+        misnamed::check(self, mesh)
     }
 
     /// The case with every default filled in, as the text of a case file that lies in `folder` and

@@ -18,7 +18,7 @@ use super::known::Known;
 use super::places::{self, Entry, Places};
 use super::{
     Case, Format, Overrides, SourceText, Viewer, VtkMode, described, faults, film, foreign, goal,
-    map, molecule, plane, probe, reduce, salt, sensitivity, stack, surface, sweep,
+    map, misnamed, molecule, plane, probe, reduce, salt, sensitivity, stack, surface, sweep,
 };
 use crate::files;
 use crate::molecules;
@@ -133,7 +133,11 @@ fn parse(path: &Path, text: &str, overrides: &Overrides) -> Result<Case, Failure
     }
     match case {
         Some(case) if found.is_empty() => Ok(case),
-        _ => Err(diagnostics::failure(path, text, found)),
+        case => {
+            let of_mesh = case.iter().flat_map(|case| misnamed::beside(case, &found));
+            let all = of_mesh.collect::<Vec<_>>().into_iter().chain(found).collect();
+            Err(diagnostics::failure(path, text, all))
+        }
     }
 }
 
@@ -160,7 +164,8 @@ fn without_echoes(text: &str, found: Vec<Defect>, syntax: &[toml::de::Error]) ->
 fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -> Option<Case> {
     let base = source.path.parent().unwrap_or(Path::new(""));
     let stem = source.path.file_stem().unwrap_or_default();
-    let format = top.integer("format");
+    // Its range has one number.
+    top.integer("format");
     let title =
         top.text("title").map_or_else(|| stem.to_string_lossy().into_owned(), |title| title.value);
     let mesh_section = top.section("mesh");
@@ -294,7 +299,6 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         .map_or_else(|| paths::ending_in(stem, ".out"), |text| PathBuf::from(text.value));
     let names: Vec<&str> = description.dielectrics.iter().map(|d| d.name.as_str()).collect();
     let sweeps = sweep::read(top, base, &names);
-    format.and(unit)?;
     if needs_mesh && mesh.is_none() {
         return None;
     }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use mesh::Mesh;
 use serde::Serialize;
 
+use crate::case::Case;
 use crate::case::sweep::{Sweep, Values};
-use crate::case::{Case, Defect, Sort};
 use crate::terminal::exit::{Exit, Failure};
 
 /// More combinations than this are refused as a mistake.
@@ -151,16 +151,13 @@ impl<'a> Runs<'a> {
         self.choice(run).filter_map(file).last().or(self.case.mesh.as_ref()).cloned()
     }
 
-    /// The mesh of a run, from that of its file.
+    /// The mesh of a run, from that of its file, which has the groups that move.
     pub(super) fn place(&self, run: usize, mut mesh: Mesh) -> Result<Mesh, Failure> {
         for (sweep, value) in self.choice(run) {
             let Some(change) = sweep.change() else { continue };
-            mesh = change.place(value, mesh).map_err(|missing| {
-                let place = sweep.groups[missing.index].clone();
-                let defect = Defect::new(Sort::Value, place, missing.to_string());
-                let help = format!("its groups are {}", missing.available.join(", "));
-                self.case.failure(vec![defect.label("no such group").help(help)])
-            })?;
+            mesh = change
+                .place(value, mesh)
+                .map_err(|missing| Failure::new(Exit::BadInput, missing))?;
         }
         Ok(mesh)
     }

@@ -167,6 +167,7 @@ impl Solves<'_> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
                 let mesh = problem::read(runs.case, new.key().as_deref(), output)?;
+                runs.case.check_moved(&mesh)?;
                 new.insert(mesh)
             }
         };

@@ -1,0 +1,108 @@
+//! Point charges within a closed surface of metal: in a cavity of a shell, or in solid metal, where
+//! there can be none. A surface alone does not tell which.
+
+use std::collections::BTreeMap;
+
+use mesh::Mesh;
+use mesh::conductors::Assignment;
+use mesh::regions::{self, Position, Region};
+
+use crate::description::Description;
+use crate::fault::Note;
+use crate::sources::Source;
+
+/// A note for each conductor that charges may be in the metal of: an odd number of its closed
+/// surfaces is around them, and in the innermost are neither surfaces of others nor a medium that
+/// fills it. `bounds` tells triangles that are metal or between the media of `regions`; `whole` is
+/// the mesh with its images.
+pub(crate) fn notes(
+    description: &Description,
+    (mesh, whole): (&Mesh, &Mesh),
+    assignment: &Assignment,
+    regions: &[Region],
+    sources: &[Source],
+    bounds: impl Fn(usize) -> bool,
+) -> Vec<Note> {
+    let count = mesh.triangles.len();
+    let owner = |t: u32| assignment.of_triangle[t as usize % count];
+    let alone = || sources.iter().filter(|source| source.molecule.is_none());
+    if alone().next().is_none() {
+        return Vec::new();
+    }
+    let mut bodies: BTreeMap<u32, Vec<(Vec<u32>, Region)>> = BTreeMap::new();
+    for (triangles, space) in regions::parts(whole, |t| owner(t as u32).is_some(), &[]) {
+        let conductor = triangles.first().and_then(|&t| owner(t));
+        if let (Some(conductor), Some(space)) = (conductor, space) {
+            bodies.entry(conductor).or_default().push((triangles, space));
+        }
+    }
+    let mut notes = Vec::new();
+    for (conductor, parts) in bodies {
+        let is_of_others = |(t, position): (usize, &Position)| {
+            *position == Position::Inside
+                && bounds(t % count)
+                && owner(t as u32) != Some(conductor)
+        };
+        let has_others: Vec<bool> = parts
+            .iter()
+            .map(|(_, space)| space.positions(whole).iter().enumerate().any(is_of_others))
+            .collect();
+        let is_in_metal = |x: [f64; 3]| {
+            let around: Vec<usize> =
+                (0..parts.len()).filter(|&k| parts[k].1.contains(x)).collect();
+            let volume = |k: &usize| parts[*k].1.volume.abs();
+            let innermost = around.iter().copied().min_by(|a, b| volume(a).total_cmp(&volume(b)));
+            let Some(innermost) = innermost.filter(|_| around.len() % 2 == 1) else { return false };
+            let is_of_wall = |(t, _): &(u32, bool)| parts[innermost].0.binary_search(t).is_ok();
+            let fills =
+                |region: &Region| region.boundary.iter().any(is_of_wall) && region.contains(x);
+            !has_others[innermost] && !regions.iter().any(fills)
+        };
+        let found: Vec<[f64; 3]> =
+            alone().map(|source| source.position).filter(|x| is_in_metal(*x)).collect();
+        if let Some(&first) = found.first() {
+            let name = assignment.names[conductor as usize].clone();
+            let unit = description.unit.name();
+            notes.push(Note::InMetal { conductor: name, charges: found.len(), first, unit });
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Amount, Charge, Conductor, Dielectric, Problem, testing};
+
+    /// The conductors that notes name, with charges at these distances from the middle of two
+    /// spheres of radius 1 and 2 around it.
+    fn noted(description: Description, distances: &[f64]) -> Vec<(String, usize)> {
+        let charge = |&x: &f64| Charge { position: [x, 0.0, 0.0], amount: Amount::Coulomb(1.0) };
+        let charges = distances.iter().map(charge).collect();
+        let problem = Problem::new(Description { charges, ..description }, testing::shells());
+        let name = |note: &Note| match note {
+            Note::InMetal { conductor, charges, .. } => Some((conductor.clone(), *charges)),
+            _ => None,
+        };
+        problem.unwrap().notes().iter().filter_map(name).collect()
+    }
+
+    #[test]
+    fn charges_are_noted_where_metal_may_be_solid() {
+        let spheres = Description::default();
+        let in_inner = |charges| vec![("inner".to_owned(), charges)];
+        assert_eq!(noted(spheres.clone(), &[0.0, 0.1, 5.0]), in_inner(2));
+        // What has another body inside is a shell.
+        assert_eq!(noted(spheres.clone(), &[1.5]), []);
+        // One with an inner wall of its own: what is within that is not in metal.
+        let groups = vec!["inner".to_owned(), "outer".to_owned()];
+        let conductors = vec![Conductor { groups, ..Conductor::new("shell") }];
+        let shell = Description { conductors, ..Description::default() };
+        assert_eq!(noted(shell.clone(), &[0.0]), []);
+        assert_eq!(noted(shell, &[1.5]), [("shell".to_owned(), 1)]);
+        // A medium in it says that it is hollow.
+        let filled = Description { dielectrics: vec![Dielectric::new("inner", 3.0)], ..spheres };
+        let conductors = vec![Conductor::new("inner"), Conductor::new("outer")];
+        assert_eq!(noted(Description { conductors, ..filled }, &[0.0]), []);
+    }
+}
