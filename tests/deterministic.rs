@@ -41,10 +41,10 @@ fn repeated(place: &Workplace, arguments: &str) -> Vec<BTreeMap<String, Vec<u8>>
     (0..RUNS).map(content).collect()
 }
 
-/// Without times and memory, which differ from run to run.
+/// Without times, dates and memory, which differ from run to run.
 fn untimed(value: Value) -> Value {
     let is_measured = |key: &str| {
-        ["timings_s", "memory_bytes", "seconds"].contains(&key) || key.ends_with("_seconds")
+        ["timings_s", "memory_bytes", "seconds", "date"].contains(&key) || key.ends_with("_seconds")
     };
     match value {
         Value::Object(of) => {

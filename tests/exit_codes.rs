@@ -37,7 +37,7 @@ fn usage_is_2() {
         "solve sphere.toml --json --dry-run",
         "mesh generate sphere -o a.msh",
         "mesh generate sphere --size 1 --elements 8 -o a.msh",
-        "fmm bench --n 0 --distribution cube --tolerance 1e-3",
+        "fmm bench --points 0 --distribution cube --tolerance 1e-3",
     ] {
         assert_eq!(place.farad(arguments).code, 2, "farad {arguments}");
     }
@@ -114,7 +114,7 @@ fn memory_that_the_system_refuses_is_5() {
         ended.fails(5, &["the sum of", "ask for fewer"]);
     }
     let repeat =
-        "fmm bench --n 100 --repeat 18446744073709551615 --distribution cube --tolerance 1e-3";
+        "fmm bench --points 100 --repeat 18446744073709551615 --distribution cube --tolerance 1e-3";
     limited(6_000_000, repeat).fails(2, &["at most 1000000"]);
 }
 
@@ -189,6 +189,29 @@ fn numbers_on_the_command_line_are_explained() {
     place.farad("solve sphere.toml --threads 0").fails(2, &["must be 1 or greater"]);
 }
 
+/// Of a checkout it is that of git; what is told is that of the program in results, too.
+#[test]
+fn the_version_has_the_commit() {
+    let place = Workplace::small("exit_version");
+    let told = place.must("--version").stdout;
+    let commit =
+        told.trim().strip_prefix(concat!("farad ", env!("CARGO_PKG_VERSION"), " (commit "));
+    let commit = commit.and_then(|commit| commit.strip_suffix(')')).unwrap().to_owned();
+    let is_hash = commit.len() == 12 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_checkout = crate::support::repository().join(".git").is_dir();
+    assert!(is_hash || !is_checkout && commit == "unknown", "{told}");
+    assert!(place.must("info").stdout.contains(&commit));
+    let made = place.solve("sphere.toml")["made"].clone();
+    assert_eq!(made["commit"], commit.as_str());
+    // The year of the clock.
+    let date = made["date"].as_str().unwrap();
+    assert!(date.len() == 20 && date[..4].parse::<u32>().unwrap() > 2025 && date.ends_with('Z'));
+    assert_eq!(
+        crate::support::keys(&made),
+        ["commit", "date", "processor", "processors", "system"]
+    );
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn help_that_cannot_be_written_is_6() {
@@ -231,7 +254,7 @@ fn a_gpu_asked_for_is_8() {
         let ended = place.farad(&format!("solve sphere.toml --backend {backend}"));
         let name = backend.trim_end_matches(" --gpu 99");
         ended.fails(8, &[&format!("no GPU for --backend {name}")]);
-        let bench = "fmm bench --n 10 --distribution cube --tolerance 1e-3 --backend";
+        let bench = "fmm bench --points 10 --distribution cube --tolerance 1e-3 --backend";
         assert_eq!(place.farad(&format!("{bench} {backend}")).code, 8);
     }
     let ended = place.farad("solve sphere.toml --gpus 99");
@@ -368,11 +391,11 @@ fn wrong_options_are_told_in_their_words() {
             "--deterministic asks for the same results each time, and a time limit ends where",
         ),
         (
-            "fmm bench --n 100 --distribution cube --tolerance 1e-3 --repeat 2000000",
+            "fmm bench --points 100 --distribution cube --tolerance 1e-3 --repeat 2000000",
             "must be at most 1000000",
         ),
         (
-            "fmm bench --n 100 --distribution cube --tolerance 1e-3 --kappa=-1",
+            "fmm bench --points 100 --distribution cube --tolerance 1e-3 --kappa=-1",
             "must be a finite number, 0 or more",
         ),
         ("fgt bench --points 100 --tolerance 1e-3 --bandwidth x", "must be a number"),

@@ -177,7 +177,7 @@ fn results_json_has_every_key_of_its_schema() {
             ("/memory_bytes", "peak"),
             (
                 "",
-                "accuracy backend capacitance case case_text charges files films forces hydrodynamics media memory_bytes mesh polarisability probes program reductions refinement schema sensitivities solvation solver solves status timings_s title warnings",
+                "accuracy backend capacitance case case_text charges files films forces hydrodynamics made media memory_bytes mesh polarisability probes program reductions refinement schema sensitivities solvation solver solves status timings_s title warnings",
             ),
         ];
         for (pointer, names) in expected {
@@ -208,7 +208,7 @@ fn tables_repeat_the_matrices_with_names_and_unit() {
     ] {
         let text = place.read(&format!("two.out/{file}"));
         let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
-        assert!(rows[0][0].starts_with("farad; ") && rows[0][0].contains(word), "{text}");
+        assert!(rows[0][0].starts_with("unit: farad; ") && rows[0][0].contains(word), "{text}");
         assert_eq!(rows[0][1..], ["left", "right"]);
         assert_eq!([rows[1][0], rows[2][0]], ["left", "right"]);
         let numbers: Vec<Vec<f64>> = rows[1..]

@@ -52,7 +52,7 @@ fn sensitivities_are_in_all_results_and_in_the_resolved_case() {
     let found = [up, up, up, oxide, air, thick];
     for (k, (file, of)) in files.iter().zip(found).enumerate() {
         let text = place.read(&format!("bus.out/sensitivity_{file}.csv"));
-        assert!(text.starts_with("farad; sensitivity "), "{text}");
+        assert!(text.starts_with("unit: farad; sensitivity "), "{text}");
         let last: f64 = text.lines().nth(1).unwrap().split(',').nth(1).unwrap().parse().unwrap();
         let axis = if k < 3 { k } else { 0 };
         let expected = matrix(&of["derivatives"][axis])[0][0];

@@ -34,7 +34,7 @@ METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "angstrom": 
 EPSILON_0 = 8.8541878188e-12  # F/m, CODATA 2022
 
 KEYS = {
-    "": "schema status warnings program case title case_text files backend mesh media refinement capacitance reductions sensitivities films charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
+    "": "schema status warnings program made case title case_text files backend mesh media refinement capacitance reductions sensitivities films charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
     "backend": "requested used fallback device threads simd deterministic",
     "mesh": "triangles unit conductors",
     "capacitance": "conductors columns maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry maxwell_farad_error mutual_farad_error maxwell_over_4pi_eps0_error",
@@ -67,7 +67,7 @@ def read_matrix(path):
     """Names and numbers of a capacitance table; the corner says what they are."""
     with open(path, newline="", encoding="utf-8") as file:
         (corner, *names), *rows = csv.reader(file)
-    check(corner.startswith("farad;"), f"{path.name}: no unit in the corner, but {corner!r}")
+    check(corner.startswith("unit: farad;"), f"{path.name}: no unit in the corner, but {corner!r}")
     check([row[0] for row in rows] == names, f"{path.name}: row and column names differ")
     return names, np.array([[float(value) for value in row[1:]] for row in rows])
 

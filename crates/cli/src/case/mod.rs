@@ -33,6 +33,7 @@ use std::path::{Path, PathBuf};
 
 use bem::SolveOptions;
 use farad::{Description, Goal, LengthUnit, Of, Problem, pqr};
+use mesh::Mesh;
 use rayon::prelude::*;
 
 use diagnostics::Defect;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use simd::Level;
 
 use crate::machine;
-use crate::report::units;
+use crate::report::{made, units};
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
 
@@ -20,6 +20,7 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize)]
 struct Info {
     version: &'static str,
+    commit: &'static str,
     processor: Option<String>,
     simd: Simd,
     threads: usize,
@@ -66,6 +67,7 @@ impl Info {
         let asked = std::env::var(simd::VARIABLE).ok().filter(|asked| !asked.is_empty());
         Self {
             version: env!("CARGO_PKG_VERSION"),
+            commit: made::COMMIT,
             processor: machine::processor(),
             simd: Simd { used: Level::chosen().name(), best: Level::detect().name(), asked },
             threads: machine::threads(),
@@ -91,7 +93,8 @@ impl Info {
         };
         format!(
             "farad      {}\nprocessor  {processor}\nsimd       {used}{chosen}\nthreads    {}\nmemory     {memory} available\n{gpus}",
-            self.version, self.threads,
+            made::VERSION,
+            self.threads,
         )
     }
 }

@@ -19,11 +19,12 @@ mod sweep;
 
 use clap::{ArgAction, Parser, Subcommand};
 
+use crate::report::made::VERSION;
 use crate::terminal::exit::{Exit, Failure};
 
 /// Boundary element electrostatics: capacitances, charges and fields of real meshes
 #[derive(Debug, Parser)]
-#[command(name = "farad", version, after_help = Exit::help(), after_long_help = Exit::help())]
+#[command(name = "farad", version = VERSION, after_help = Exit::help(), after_long_help = Exit::help())]
 pub(crate) struct Cli {
     /// Log what happens to stderr; twice for details, three times for everything
     #[arg(short, long, global = true, action = ArgAction::Count)]

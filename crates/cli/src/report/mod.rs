@@ -1,6 +1,7 @@
 //! The program's output: tables, pictures and files of results.
 
 pub(crate) mod json;
+pub(crate) mod made;
 pub(crate) mod page;
 pub(crate) mod plot;
 pub(crate) mod results;

@@ -24,6 +24,7 @@ use crate::case::{Case, Overrides, Viewer};
 use crate::machine::deal;
 use crate::machine::ranks::Ranks;
 use crate::paths;
+use crate::report::made::Made;
 use crate::report::results::{self, Folder};
 use crate::report::units::{counted, duration, with_bar};
 use crate::terminal::exit::{Exit, Failure};
@@ -78,6 +79,7 @@ struct Document<'a> {
     /// "complete", or "incomplete" if there is anything that is not.
     status: &'static str,
     program: String,
+    made: Made,
     template: Option<String>,
     reference: Option<&'a str>,
     files: Vec<String>,
@@ -379,6 +381,7 @@ impl Batch<'_> {
             schema: SCHEMA,
             status: if is_complete { "complete" } else { "incomplete" },
             program: format!("farad {}", env!("CARGO_PKG_VERSION")),
+            made: Made::now(),
             template: self.template.map(|template| paths::relative(&self.path, template)),
             reference: self.reference.map(|row| self.rows[row].name.as_str()),
             files: folder.names(),

@@ -8,6 +8,7 @@ use farad::{Derivative, Energies, FilmShare, Matrices, Parameter, Reduced};
 use super::Run;
 use crate::case::probe_file;
 use crate::machine;
+use crate::report::made::Made;
 use crate::report::units;
 use crate::report::warnings::{self, Warning};
 
@@ -21,6 +22,7 @@ pub(crate) struct Document {
     status: &'static str,
     warnings: Vec<Warning>,
     program: String,
+    made: Made,
     case: String,
     title: String,
     case_text: Option<String>,
@@ -315,6 +317,7 @@ impl Document {
             status: super::status(run).name(),
             warnings: warnings::of(run.solution),
             program: format!("farad {}", env!("CARGO_PKG_VERSION")),
+            made: Made::now(),
             case: crate::paths::relative(run.folder, run.case.path()),
             title: run.case.title.clone(),
             case_text: run.case.text(),

@@ -214,17 +214,17 @@ pub(crate) fn write(
     // Dielectrics alone have no matrix.
     let has_matrix = !columns.is_empty();
     if has_matrix {
-        let maxwell = format!("farad; Maxwell matrix: Q_i = sum_j C_ij V_j{mark}");
+        let maxwell = format!("unit: farad; Maxwell matrix: Q_i = sum_j C_ij V_j{mark}");
         folder.stage(MAXWELL, |out| csv::matrix(out, &maxwell, both, &matrices.maxwell_farad))?;
         let mutual = format!(
-            "farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity{mark}"
+            "unit: farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity{mark}"
         );
         folder.stage(MUTUAL, |out| csv::matrix(out, &mutual, both, &matrices.mutual_farad))?;
     }
     if let Some(bars) = run.matrix_bars().filter(|_| has_matrix) {
-        let maxwell = format!("farad; error bars of the Maxwell matrix{mark}");
+        let maxwell = format!("unit: farad; error bars of the Maxwell matrix{mark}");
         folder.stage(MAXWELL_ERROR, |out| csv::matrix(out, &maxwell, both, &bars.maxwell_farad))?;
-        let mutual = format!("farad; error bars of the mutual form{mark}");
+        let mutual = format!("unit: farad; error bars of the mutual form{mark}");
         folder.stage(MUTUAL_ERROR, |out| csv::matrix(out, &mutual, both, &bars.mutual_farad))?;
     }
     let maxwell_farad = &matrices.maxwell_farad[..];
@@ -235,11 +235,11 @@ pub(crate) fn write(
         let reduction = Some(name.as_str());
         let written = Written { title, reduction, mark, names: nets, maxwell_farad: maxwell };
         formats::write_all(&mut folder, run.case, &written)?;
-        let corner = format!("farad; Maxwell matrix of the reduction {name}{mark}");
+        let corner = format!("unit: farad; Maxwell matrix of the reduction {name}{mark}");
         folder
             .stage(&reduced_file(name), |out| csv::matrix(out, &corner, (nets, nets), maxwell))?;
         if let Some(bars) = bars {
-            let corner = format!("farad; error bars of the reduction {name}{mark}");
+            let corner = format!("unit: farad; error bars of the reduction {name}{mark}");
             folder.stage(&reduced_error_file(name), |out| {
                 csv::matrix(out, &corner, (nets, nets), bars)
             })?;
@@ -249,7 +249,7 @@ pub(crate) fn write(
         let files = sensitivity_files(&derivative.name, &derivative.by);
         for (file, matrix) in files.iter().zip(&derivative.matrices) {
             let unit = per_unit(&derivative.by);
-            let corner = format!("farad; sensitivity {} in {unit}{mark}", derivative.name);
+            let corner = format!("unit: farad; sensitivity {} in {unit}{mark}", derivative.name);
             folder.stage(file, |out| csv::matrix(out, &corner, both, matrix))?;
         }
     }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::Folder;
 use crate::case::Case;
 use crate::paths;
+use crate::report::made::Made;
 use crate::report::{json, page};
 use crate::terminal::exit::Failure;
 
@@ -20,6 +21,7 @@ pub(crate) struct Series<T> {
     /// "complete", or what is amiss.
     pub(crate) status: &'static str,
     program: String,
+    made: Made,
     case: String,
     pub(crate) title: String,
     case_text: Option<String>,
@@ -42,6 +44,7 @@ impl<T: Serialize> Series<T> {
             schema,
             status,
             program: format!("farad {}", env!("CARGO_PKG_VERSION")),
+            made: Made::now(),
             case: paths::relative(path, case.path()),
             title: case.title.clone(),
             case_text: case.text(),
