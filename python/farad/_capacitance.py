@@ -109,34 +109,34 @@ class CapacitanceMatrix:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.array(self.values, dtype=dtype) if copy in (None, True) else self.values
 
-    def __add__(self, other: ArrayLike) -> Any:
+    def __add__(self, other: Any) -> Any:
         return self.values + other
 
-    def __radd__(self, other: ArrayLike) -> Any:
+    def __radd__(self, other: Any) -> Any:
         return other + self.values
 
-    def __sub__(self, other: ArrayLike) -> Any:
+    def __sub__(self, other: Any) -> Any:
         return self.values - other
 
-    def __rsub__(self, other: ArrayLike) -> Any:
+    def __rsub__(self, other: Any) -> Any:
         return other - self.values
 
-    def __mul__(self, other: ArrayLike) -> Any:
+    def __mul__(self, other: Any) -> Any:
         return self.values * other
 
-    def __rmul__(self, other: ArrayLike) -> Any:
+    def __rmul__(self, other: Any) -> Any:
         return other * self.values
 
-    def __truediv__(self, other: ArrayLike) -> Any:
+    def __truediv__(self, other: Any) -> Any:
         return self.values / other
 
-    def __rtruediv__(self, other: ArrayLike) -> Any:
+    def __rtruediv__(self, other: Any) -> Any:
         return other / self.values
 
-    def __matmul__(self, other: ArrayLike) -> Any:
+    def __matmul__(self, other: Any) -> Any:
         return self.values @ other
 
-    def __rmatmul__(self, other: ArrayLike) -> Any:
+    def __rmatmul__(self, other: Any) -> Any:
         return other @ self.values
 
     def __neg__(self) -> Floats:

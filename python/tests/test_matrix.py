@@ -36,7 +36,7 @@ def test_arithmetic_is_that_of_an_array(matrix):
         assert type(made) is np.ndarray
         np.testing.assert_array_equal(made, expected)
     assert matrix == matrix and matrix in {matrix}
-    with pytest.raises((TypeError, np.exceptions.DTypePromotionError)):
+    with pytest.raises(TypeError):
         matrix * "fF"
 
 

@@ -506,10 +506,10 @@ pub enum Note {
     },
     /// Charges within a closed surface of metal, which may be solid.
     #[error(
-        "{} ({}, {}, {}) {unit}, {} within the closed surface of \"{conductor}\", which is taken as the wall of a cavity; in solid metal \
+        "{} ({}, {}, {}) {unit}{} within the closed surface of \"{conductor}\", which is taken as the wall of a cavity; in solid metal \
          there is no charge: leave it out or move it, if that is what is meant",
         match charges { 1 => "the charge at".to_owned(), n => format!("{} charges, the first of them at", count(*n as u64)) },
-        first[0], first[1], first[2], if *charges == 1 { "lies" } else { "lie" }
+        first[0], first[1], first[2], if *charges == 1 { " lies" } else { ", lie" }
     )]
     InMetal {
         /// Name of the conductor.

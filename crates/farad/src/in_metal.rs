@@ -39,17 +39,14 @@ pub(crate) fn notes(
     let mut notes = Vec::new();
     for (conductor, parts) in bodies {
         let is_of_others = |(t, position): (usize, &Position)| {
-            *position == Position::Inside
-                && bounds(t % count)
-                && owner(t as u32) != Some(conductor)
+            *position == Position::Inside && bounds(t % count) && owner(t as u32) != Some(conductor)
         };
         let has_others: Vec<bool> = parts
             .iter()
             .map(|(_, space)| space.positions(whole).iter().enumerate().any(is_of_others))
             .collect();
         let is_in_metal = |x: [f64; 3]| {
-            let around: Vec<usize> =
-                (0..parts.len()).filter(|&k| parts[k].1.contains(x)).collect();
+            let around: Vec<usize> = (0..parts.len()).filter(|&k| parts[k].1.contains(x)).collect();
             let volume = |k: &usize| parts[*k].1.volume.abs();
             let innermost = around.iter().copied().min_by(|a, b| volume(a).total_cmp(&volume(b)));
             let Some(innermost) = innermost.filter(|_| around.len() % 2 == 1) else { return false };

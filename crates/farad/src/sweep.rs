@@ -107,8 +107,7 @@ impl Change {
             return Err(missing);
         }
         let is_member = |label: String| groups.contains(&label);
-        let members: Vec<bool> =
-            mesh.groups.iter().map(|group| is_member(group.label())).collect();
+        let members: Vec<bool> = mesh.groups.iter().map(|group| is_member(group.label())).collect();
         let moves = |t: usize| mesh.groups_of(t).iter().any(|&group| members[group as usize]);
         Ok(moved(&mesh, moves, &motion))
     }

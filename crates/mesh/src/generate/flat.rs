@@ -2,9 +2,7 @@
 //! disk.
 
 use super::grading::{self, Toward};
-use super::{
-    Builder, Error, Resolution, check_count, check_grade, check_length, cut_outward,
-};
+use super::{Builder, Error, Resolution, check_count, check_grade, check_length, cut_outward};
 use crate::surface::Mesh;
 use std::f64::consts::PI;
 
