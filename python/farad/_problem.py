@@ -214,7 +214,8 @@ class Problem(Unchanging):
     ) -> Problem:
         """Dissolve ions in a medium: the linearised Poisson-Boltzmann equation is solved.
 
-        There are no conductors then, no planes, layers or external field, and no error bars.
+        There are no conductors then, no planes, layers or external field, and error bars of
+        the energy alone.
 
         Parameters
         ----------

@@ -84,7 +84,7 @@ pub(crate) fn surface(
     let made = surface::molecular(&spheres, &options)
         .map_err(|error| Failure::input(format!("{}: {error}", path.display())))?;
     let mut notes = Vec::new();
-    let surface::Filled { count, volume } = made.info.filled;
+    let surface::Filled { count, volume, .. } = made.info.filled;
     if count > 0 {
         notes.push(format!("{name}: cavities filled: {count}, of {volume:.3} A^3 in all"));
     }

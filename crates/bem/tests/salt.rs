@@ -179,6 +179,25 @@ fn kirkwoods_sphere_converges_by_order() {
     assert!(fine < 1e-4, "{fine:.1e}");
 }
 
+/// Errors of constant densities are c / N with one c, whether triangles are so large that the
+/// charge is next to all of them, or to none.
+#[test]
+fn errors_do_not_jump_where_charges_are_no_longer_next_to_triangles() {
+    let outside = Medium { permittivity: 78.4, kappa: 0.0736 };
+    for (radius, charge) in [(1.811, [0.0; 3]), (5.0, [0.0, 2.6, 2.6])] {
+        let of = |elements: usize| {
+            let how = (elements, 1, Density::Constant);
+            error(&[[radius, 2.0]], outside, &[(charge, 1.0)], how) * elements as f64
+        };
+        let constants = [180, 320, 500, 980].map(of);
+        let [least, most] = [f64::min, f64::max]
+            .map(|pick| constants.iter().map(|c| c.abs()).reduce(pick).unwrap());
+        // The second charge is a quarter of the radius from the surface, which a mesh of 180
+        // triangles is not fine for.
+        assert!(most < 1.3 * least, "{constants:?}");
+    }
+}
+
 #[test]
 fn layers_without_ions_are_layers() {
     let charges = [([1.0, 1.0, 1.0], 1.0), ([-1.5, 0.3, 0.8], -0.6), ([0.2, -2.0, -1.0], 0.5)];

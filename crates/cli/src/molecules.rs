@@ -5,7 +5,7 @@ use std::path::Path;
 use farad::{LengthUnit, pqr};
 use mesh::Mesh;
 use mesh::files::{self as formats, Cause};
-use surface::{Atom, Error, Info, Options, Surface};
+use surface::{Atom, Error, Info, Options, Resolution, Surface};
 
 use crate::files;
 use crate::report::units;
@@ -15,6 +15,18 @@ use crate::terminal::output::Output;
 /// What makes a PQR file of others.
 const MAKE_PQR: &str = "a PQR file has a charge and a radius for each atom; PDB2PQR makes one: \
                         pdb2pqr --ff=PARSE protein.pdb protein.pqr";
+
+/// Triangles per square angstrom where nothing says how many, of atoms of usual radii.
+pub(crate) const DENSITY: f64 = 4.0;
+
+/// The largest radius of these, in angstrom.
+const LARGEST: f64 = 5.0;
+
+/// So many times the density asked for passes without a word.
+const DENSER: f64 = 1.5;
+
+/// A share of the area that triangles may miss without a word.
+const MISSING: f64 = 0.003;
 
 /// Beginnings of lines of mmCIF files.
 const OF_MMCIF: [&[u8]; 3] = [b"data_", b"loop_", b"_atom_site"];
@@ -79,6 +91,14 @@ pub(crate) fn check_radii(path: &Path, atoms: &[pqr::Atom]) -> Result<(), Failur
     ))
 }
 
+/// How fine a surface is where nothing says so: balls that are larger than atoms, all of them, have
+/// as many triangles as the largest atom.
+pub(crate) fn usual_resolution(atoms: &[pqr::Atom]) -> Resolution {
+    let radii = atoms.iter().map(|atom| atom.radius).filter(|radius| *radius > 0.0);
+    let least = radii.fold(f64::INFINITY, f64::min);
+    Resolution::Density(if least > LARGEST { DENSITY * (LARGEST / least).powi(2) } else { DENSITY })
+}
+
 /// The surface of atoms.
 pub(crate) fn surface(
     path: &Path,
@@ -109,12 +129,12 @@ fn failure(path: &Path, error: Error, atoms: &[pqr::Atom]) -> Failure {
 }
 
 /// Shows what of a molecule's surface is not as its atoms have it.
-pub(crate) fn tell(name: &str, info: &Info, output: &Output) {
+pub(crate) fn tell(name: &str, info: &Info, options: &Options, output: &Output) {
     let triangles: usize = info.parts.iter().map(|part| part.triangles).sum();
     let (area, volume) = measured(info);
     tracing::info!(triangles, area, volume, "made the surface of {name}");
     if info.filled.count > 0 {
-        let surface::Filled { count, volume } = info.filled;
+        let surface::Filled { count, volume, .. } = info.filled;
         output.note(&format!("{name}: {} filled, {volume:.3} A^3 in all", cavities(count)));
     }
     if info.unresolved > 0 {
@@ -123,6 +143,39 @@ pub(crate) fn tell(name: &str, info: &Info, output: &Output) {
             units::counted(info.unresolved, "part")
         ));
     }
+    if let Some(denser) = denser(info, options) {
+        output.note(&format!("{name}: {denser}"));
+    }
+    if let Some(missing) = missing_area(info) {
+        let area = info.union.map_or(0.0, |union| union.area);
+        output.note(&format!(
+            "{name}: the spheres of its atoms have {area:.1} A^2 of surface, and triangles leave out {missing}"
+        ));
+    }
+}
+
+/// That there are more triangles than asked for, because the surface is curved.
+pub(crate) fn denser(info: &Info, options: &Options) -> Option<String> {
+    let Resolution::Density(density) = options.resolution else { return None };
+    let triangles: usize = info.parts.iter().map(|part| part.triangles).sum();
+    let found = triangles as f64 / measured(info).0;
+    (found > DENSER * density).then(|| {
+        format!(
+            "{found:.1} triangles per square angstrom where {} were asked for: their sides go with the radii of atoms, probe and \
+             creases, and this surface has no coarser ones",
+            units::shortest(density)
+        )
+    })
+}
+
+/// What triangles leave out of the area of a union of balls, if that is more than they do of smooth
+/// surfaces.
+pub(crate) fn missing_area(info: &Info) -> Option<String> {
+    let all = info.union.filter(|union| union.area > 0.0)?.area;
+    let missing = 1.0 - (measured(info).0 + info.filled.area) / all;
+    (missing > MISSING).then(|| {
+        format!("{:.1} % of this area, in hollows and creases smaller than they are", 100.0 * missing)
+    })
 }
 
 fn cavities(count: usize) -> String {

@@ -108,6 +108,19 @@ impl Bars {
         .with_state(problem, answer, &bounds)
     }
 
+    /// Of an energy alone.
+    pub(crate) fn of_reaction(reaction_j: f64) -> Self {
+        Self {
+            maxwell: Vec::new(),
+            conductors: Vec::new(),
+            reaction_j: Some(reaction_j),
+            polarisability: None,
+            probes: Vec::new(),
+            forces: Vec::new(),
+            sides: Vec::new(),
+        }
+    }
+
     /// Adds the bars of the state that these answers make.
     fn with_state(
         mut self,

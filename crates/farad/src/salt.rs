@@ -5,11 +5,13 @@ use std::time::Instant;
 
 use bem::checks::ratio;
 use bem::{Cells, FixedCharge, Medium, Progress, Screened, Solve, SolveOptions};
+use mesh::coarsen;
 use mesh::locate::Locator;
 use mesh::regions;
 use mesh::vector::{add, cross, norm, scale, sub};
 use rayon::prelude::*;
 
+use crate::bars::Bars;
 use crate::checks::{self, Measured, Warning};
 use crate::fault::Error;
 use crate::near_surface;
@@ -21,6 +23,18 @@ use crate::units;
 
 /// Fluxes that differ more than this from charges are told.
 const MOST_OF_FLUX: f64 = 0.03;
+
+/// A mesh with this share of the triangles tells how exact an energy is, if it gets to so many times
+/// fewer.
+const COARSE: f64 = 0.5;
+const LEAST_RATIO: f64 = 1.5;
+
+/// Errors of so many triangles are larger by this where they are left of more: their shapes are
+/// worse.
+const SHAPES: f64 = 1.4;
+
+/// Bars over errors as they follow from the two.
+const SAFETY: f64 = 2.0;
 
 /// Points are at least this far from surfaces, relative to the triangles there.
 const LEAST_DISTANCE: f64 = 1e-3;
@@ -50,6 +64,15 @@ pub(crate) fn solve(
     let state = state(problem, &media, &screened, &charges)?;
     let evaluation_seconds = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
+    let reaction_j = state.solvation.as_ref().map(|found| found.energies.reaction_j);
+    let bars = match reaction_j {
+        Some(energy) if description.error_bars && screened.has_converged() => {
+            bar(problem, &media, (&sides, &charges), energy, options, progress)?
+        }
+        _ => None,
+    };
+    let estimate_seconds = begun.elapsed().as_secs_f64();
+    let begun = Instant::now();
     let answer = answer(&screened, options);
     let mut warnings = checks::judge(problem, options, &answer, None, &Measured::default());
     if let Some(solvation) = &state.solvation {
@@ -68,7 +91,7 @@ pub(crate) fn solve(
         polarisability: None,
         hydrodynamics: None,
         gauss_defect: Some(gauss_defect),
-        bars: None,
+        bars: bars.map(Bars::of_reaction),
         warnings,
         all_charge: Vec::new(),
         derivatives: Vec::new(),
@@ -76,7 +99,7 @@ pub(crate) fn solve(
         is_in_layers: false,
         units: Vec::new(),
         reducers: problem.reducers.clone(),
-        estimate_seconds: 0.0,
+        estimate_seconds,
         check_seconds: begun.elapsed().as_secs_f64(),
         evaluation_seconds,
     })
@@ -148,6 +171,28 @@ fn charges(problem: &Problem) -> Vec<FixedCharge> {
     .collect()
 }
 
+/// The potential at each charge that is not of the charges as if there were no surfaces and no
+/// ions.
+fn reaction(
+    problem: &Problem,
+    media: &[Medium],
+    screened: &Screened,
+    charges: &[FixedCharge],
+    sources: &bem::Excitation,
+) -> Result<Vec<f64>, bem::Error> {
+    let (places, regions): (Vec<[f64; 3]>, Vec<u32>) =
+        charges.iter().map(|charge| (charge.position, charge.region)).unzip();
+    let values = screened.values(&places, &regions, charges, false)?;
+    let coulomb = state::coulomb(problem, sources)?;
+    // A charge among ions has its own cloud, of the potential (exp(-kappa r) - 1) / r at r = 0.
+    let cloud = |charge: &FixedCharge| {
+        let Medium { permittivity, kappa } = media[charge.region as usize];
+        -kappa * charge.charge / permittivity
+    };
+    let all = values.reaction.iter().zip(&values.source).zip(&coulomb).zip(charges);
+    Ok(all.map(|(((r, s), c), q)| r + s - c + cloud(q)).collect())
+}
+
 fn state(
     problem: &Problem,
     media: &[Medium],
@@ -155,21 +200,10 @@ fn state(
     charges: &[FixedCharge],
 ) -> Result<State, bem::Error> {
     let sources = state::sources(problem);
-    let (places, regions): (Vec<[f64; 3]>, Vec<u32>) =
-        charges.iter().map(|charge| (charge.position, charge.region)).unzip();
     let solvation = if charges.is_empty() {
         None
     } else {
-        let values = screened.values(&places, &regions, charges, false)?;
-        let coulomb = state::coulomb(problem, &sources)?;
-        // What is not of the other charges as if there were no ions: a charge among ions has its
-        // own cloud, of the potential (exp(-kappa r) - 1) / r at r = 0.
-        let cloud = |charge: &FixedCharge| {
-            let Medium { permittivity, kappa } = media[charge.region as usize];
-            -kappa * charge.charge / permittivity
-        };
-        let reaction_v = values.reaction.iter().zip(&values.source).zip(&coulomb).zip(charges);
-        let reaction_v = reaction_v.map(|(((r, s), c), q)| r + s - c + cloud(q)).collect();
+        let reaction_v = reaction(problem, media, screened, charges, &sources)?;
         Some(state::solvation(problem, reaction_v, &sources)?)
     };
     let has_probes = !problem.description.probes.is_empty();
@@ -209,6 +243,36 @@ fn state(
         forces: None,
         balance: None,
     })
+}
+
+/// How far the energy may be from that of the surface that the mesh is to be: from how far it is
+/// from that of a mesh with fewer triangles on some of its vertices.
+fn bar(
+    problem: &Problem,
+    media: &[Medium],
+    (sides, charges): (&[[u32; 2]], &[FixedCharge]),
+    reaction_j: f64,
+    options: &SolveOptions,
+    progress: &dyn Progress,
+) -> Result<Option<f64>, bem::Error> {
+    let (mesh, kept) = coarsen::coarsened(&problem.mesh, COARSE);
+    let ratio = problem.mesh.triangles.len() as f64 / kept.len() as f64;
+    if ratio < LEAST_RATIO {
+        return Ok(None);
+    }
+    let sides: Vec<[u32; 2]> = kept.iter().map(|&t| sides[t as usize]).collect();
+    let cells = Cells { media, sides: &sides };
+    let coarse = bem::poisson_boltzmann(&mesh, cells, charges, options, progress)?;
+    if !coarse.has_converged() {
+        return Ok(None);
+    }
+    let sources = state::sources(problem);
+    let reaction = reaction(problem, media, &coarse, charges, &sources)?;
+    let found = state::solvation(problem, reaction, &sources)?.energies.reaction_j;
+    // Errors are c / N on flat triangles, c / N^(3/2) on curved ones.
+    let order = if mesh.patches.is_some() { 1.5 } else { 1.0 };
+    let error = (reaction_j - found).abs() / (SHAPES * ratio.powf(order) - 1.0);
+    Ok(Some(SAFETY * error + options.tolerance * reaction_j.abs()))
 }
 
 fn answer(screened: &Screened, options: &SolveOptions) -> bem::Capacitance {

@@ -8,6 +8,7 @@ mod bezier;
 mod bvh;
 pub mod cells;
 pub mod check;
+pub mod coarsen;
 pub mod conductors;
 pub mod conform;
 pub mod contact;

@@ -6,7 +6,7 @@ use mesh::intersect::intersections;
 use mesh::vector::{add, cross, dot, norm, sub};
 use rayon::prelude::*;
 
-use crate::balls::{all_balls, balls};
+use crate::balls::{Ball, all_balls, balls};
 use crate::connectivity::Connectivity;
 use crate::curved::straighten;
 use crate::error::Error;
@@ -17,6 +17,7 @@ use crate::offset::Offset;
 use crate::options::{Atom, Kind, Options, Resolution};
 use crate::parts::{Filled, Part, group, parts};
 use crate::shape::{Shape, Tag, area_normal, quality};
+use crate::union::{Union, union};
 
 /// Lattice constants relative to the details of the surface, at most, and to the triangles' sides.
 const DETAIL: f64 = 0.35;
@@ -87,6 +88,9 @@ pub struct Info {
     pub filled: Filled,
     /// Bodies and cavities that are too small for the lattice and were left out.
     pub unresolved: usize,
+    /// Of van der Waals and solvent accessible surfaces: area and volume of the union of balls
+    /// that they bound, with all that is too small for triangles.
+    pub union: Option<Union>,
     /// Vertices that stayed where they were put: corners and ends of creases, tips, and those where
     /// necks or gaps are too narrow for the lattice, which the mesh closes.
     pub closed_places: usize,
@@ -121,10 +125,18 @@ pub fn molecular(atoms: &[Atom], options: &Options) -> Result<Surface, Error> {
     let probe = options.probe;
     match options.kind {
         Kind::SolventExcluded => of_field(&Offset::new(balls(atoms, probe)?, probe), options),
-        Kind::VanDerWaals => of_field(&Offset::new(balls(atoms, 0.0)?, 0.0), options),
-        Kind::SolventAccessible => of_field(&Offset::new(balls(atoms, probe)?, 0.0), options),
+        Kind::VanDerWaals => of_union(balls(atoms, 0.0)?, options),
+        Kind::SolventAccessible => of_union(balls(atoms, probe)?, options),
         Kind::Gaussian => of_field(&Gaussian::new(all_balls(atoms, 0.0)?, options.decay), options),
     }
+}
+
+/// The surface of a union of balls, whose area and volume are known.
+fn of_union(balls: Vec<Ball>, options: &Options) -> Result<Surface, Error> {
+    let union = union(&balls);
+    let mut surface = of_field(&Offset::new(balls, 0.0), options)?;
+    surface.info.union = Some(union);
+    Ok(surface)
 }
 
 /// Finds the side of triangles that gives the number asked for.
@@ -345,7 +357,9 @@ fn finish<F: Field>(
         (attempts > 1 || normal == [0.0; 3]) && !shape.field.is_on(at)
     };
     let off_surface = kept.par_iter().filter(is_off).count();
-    let info = Info { parts, filled, unresolved, closed_places, off_surface, lattice, attempts };
+    let union = None;
+    let info =
+        Info { parts, filled, unresolved, union, closed_places, off_surface, lattice, attempts };
     Surface { mesh, normals, info }
 }
 

@@ -15,7 +15,7 @@
 //! (`gaussian`). A first mesh comes from a lattice (`lattice`); edges are put along creases
 //! (`crease`), triangles get their size (`remesh`) and shape (`improve`), by changes that keep the
 //! surface closed (`connectivity`, `shape`). At last areas and volumes are
-//! measured (`measure`), bodies and cavities told apart (`parts`), and triangles made curved
+//! measured (`measure`; of unions of balls without a mesh, too: `union`), bodies and cavities told apart (`parts`), and triangles made curved
 //! (`curved`). Equations are in docs/math.md, "Molecular surfaces".
 
 mod arcs;
@@ -38,11 +38,13 @@ mod options;
 mod parts;
 mod remesh;
 mod shape;
+mod union;
 
 pub use build::{Info, Surface, molecular};
 pub use error::Error;
 pub use options::{Atom, Cavities, Kind, Options, Resolution};
 pub use parts::{Filled, Part, PartKind};
+pub use union::Union;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -39,6 +39,8 @@ pub struct Filled {
     pub count: usize,
     /// Their volume in cubic angstrom.
     pub volume: f64,
+    /// The area of the surface that is gone with them, in square angstrom.
+    pub area: f64,
 }
 
 /// The parts of a mesh, the part of each triangle (`u32::MAX` of those to leave out), and what was
@@ -79,7 +81,10 @@ pub(crate) fn parts(
     let filled = filled.fold(Filled::default(), |sum, c| Filled {
         count: sum.count + 1,
         volume: sum.volume - volume(c),
+        area: sum.area,
     });
+    let area = (0..count).filter(|&c| gone[c]).map(|c| sums[c][0]).sum();
+    let filled = Filled { area, ..filled };
     let mut kept: Vec<usize> = (0..count).filter(|&c| !gone[c]).collect();
     // Bodies first, the largest ones first; triangles decide between equal ones.
     kept.sort_by(|&a, &b| {

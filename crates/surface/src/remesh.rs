@@ -22,6 +22,10 @@ const WRONG: f64 = 0.05;
 /// Longest edges relative to the least radius of curvature.
 const CURVED: f64 = 0.85;
 
+/// Where the sides asked for are longer than this, relative to the details of the surface, edges may
+/// be longer, too, as much as these are, up to twice.
+const COARSE: f64 = 0.7;
+
 /// Least wanted length relative to the greatest.
 const SMALLEST: f64 = 0.12;
 
@@ -55,6 +59,7 @@ type Pull = (f64, Vector);
 impl<F: Field> Shape<'_, F> {
     /// Makes the wanted lengths: `side`, less where the surface is strongly curved.
     pub fn set_sizes(&mut self, side: f64) {
+        let longest = CURVED * (side / (COARSE * self.field.detail())).clamp(1.0, 2.0);
         let size = |v: usize| {
             let curvature = match self.tags[v] {
                 Tag::Smooth(feature) => self.field.curvature(feature, self.places[v]),
@@ -64,7 +69,7 @@ impl<F: Field> Shape<'_, F> {
                 }
                 Tag::Corner => 0.0,
             };
-            side.min(CURVED / curvature).max(SMALLEST * side)
+            side.min(longest / curvature).max(SMALLEST * side)
         };
         self.sizes = (0..self.places.len()).into_par_iter().map(size).collect();
         self.grade();

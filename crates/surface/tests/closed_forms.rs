@@ -113,6 +113,9 @@ fn meshed(atoms: &[Atom], kind: Kind, density: f64) -> [f64; 2] {
     let surface = molecular(atoms, &options).unwrap();
     assert_eq!(surface.info.parts.len(), 1, "{:?}", surface.info);
     let part = &surface.info.parts[0];
+    if let Some(union) = surface.info.union {
+        compare([union.area, union.volume], [part.area, part.volume], "union");
+    }
     assert!(part.kind == PartKind::Body && part.min_angle >= 15.0);
     [part.area, part.volume]
 }
@@ -157,6 +160,49 @@ fn triples_have_their_areas_and_volumes() {
     for atoms in sets {
         compare(meshed(&atoms, Kind::SolventExcluded, 4.0), triple(atoms, 1.4), "excluded");
         compare(meshed(&atoms, Kind::VanDerWaals, 4.0), triple(atoms, 0.0), "van der Waals");
+    }
+}
+
+/// Points spread evenly over spheres, and which of them no other ball covers (A. Shrake & J. A.
+/// Rupley, J. Mol. Biol. 79 (1973) 351): the area of a union of balls.
+fn area_by_points(balls: &[Atom], count: usize) -> f64 {
+    let bare = |&ball: &Atom| {
+        let is_bare = |n: &usize| {
+            let z = 1.0 - (2 * n + 1) as f64 / count as f64;
+            let (out, angle) = ((1.0 - z * z).sqrt(), *n as f64 * 2.399_963_229_728_653);
+            let on = [out * angle.cos(), out * angle.sin(), z];
+            let point = add(ball.centre, scale(ball.radius, on));
+            balls.iter().all(|other| {
+                *other == ball || norm(sub(point, other.centre)) >= other.radius
+            })
+        };
+        let share = (0..count).filter(is_bare).count() as f64 / count as f64;
+        4.0 * PI * ball.radius.powi(2) * share
+    };
+    balls.iter().map(bare).sum()
+}
+
+/// A coil of atoms as in a protein has hollows and creases that no triangles have.
+#[test]
+fn unions_of_many_balls_have_the_area_of_all_that_is_bare() {
+    let atoms: Vec<Atom> = (0..120)
+        .map(|k| {
+            let t = f64::from(k);
+            let out = 2.3 + 1.6 * (1.7 * t).sin();
+            let centre = [out * t.cos(), out * t.sin(), 0.22 * t];
+            atom(centre, [1.0, 1.7, 1.55, 1.8][k as usize % 4])
+        })
+        .collect();
+    for (kind, probe) in [(Kind::VanDerWaals, 0.0), (Kind::SolventAccessible, 1.4)] {
+        let balls: Vec<Atom> = atoms.iter().map(|a| atom(a.centre, a.radius + probe)).collect();
+        let resolution = Resolution::Density(2.0);
+        let surface = molecular(&atoms, &Options { kind, resolution, ..Options::default() });
+        let info = surface.unwrap().info;
+        let (found, expected) = (info.union.unwrap().area, area_by_points(&balls, 2000));
+        // Each point stands for 2e-2 square angstrom of some 700, and a crease goes between them.
+        assert!((found / expected - 1.0).abs() < 2e-3, "{kind:?}: {found} {expected}");
+        let meshed: f64 = info.parts.iter().map(|part| part.area).sum();
+        assert!(meshed < found, "{kind:?}: {meshed} {found}");
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) fn between(terms: &[Term], x: &Target, y: (Vec3, Vec3, f64)) -> Entri
 }
 
 /// Exact integrals over a panel, less the sum over its points, for each of them.
-pub(super) fn differences(
+fn differences(
     nodes: &Nodes,
     source: &Source<'_>,
     panel: usize,

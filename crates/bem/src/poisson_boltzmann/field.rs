@@ -1,4 +1,9 @@
 //! Potentials and fields of layers at points, and of charges on surfaces.
+//!
+//! Panels next to a point are integrated, others summed over points. As triangles get smaller,
+//! those next to a charge go from the first kind to the second, all at once where the surface is a
+//! sphere around it, and energies would jump there by what sums over the points of the densities
+//! are off. So these sums are over finer points: there is one of each kind in a solve.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,14 +11,15 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::close::{Scratch, Source, Target};
-use super::correction::{between, differences};
+use super::correction::between;
 use super::kernel::{Entries, Term};
-use super::nodes::{Degree, Stencil};
+use super::nodes::{Degree, MOST, Nodes, Stencil};
 use super::operator::{self, Sum};
 use super::regions::{Boundary, Layers};
 use super::{FixedCharge, Screened};
 use crate::Error;
 use crate::geometry::neighbours::Neighbours;
+use crate::geometry::patch::Parameters;
 use crate::geometry::triangle::Vec3;
 use crate::quadrature::TriangleNode;
 use crate::solve::plan::Plan;
@@ -97,28 +103,73 @@ impl Screened {
             if sources.is_empty() {
                 continue;
             }
-            let mut plan = self.plan(boundary.region, &sources, &boundary.places, true)?;
+            let mut plan = self.plan(boundary.region, &sources, &boundary.places, false)?;
             let layers = Layers { dipoles: vec![0.0; 3 * charges.len()], charges };
-            let count = boundary.nodes.len();
-            let (mut potential, mut gradient) = (vec![0.0; count], vec![0.0; 3 * count]);
-            operator::apply(&mut plan, &layers, &mut potential, &mut gradient)?;
+            let mut potential = vec![0.0; boundary.nodes.len()];
+            operator::apply(&mut plan, &layers, &mut potential, &mut [])?;
             let permittivity = self.regions.media[boundary.region].permittivity;
-            for (k, &node) in boundary.nodes.iter().enumerate() {
-                let node = node as usize;
-                let gradient = Vec3::from_column_slice(&gradient[3 * k..3 * k + 3]);
-                right[node] += permittivity * potential[k];
-                right[n + node] += gradient.dot(&self.nodes.normals[node]);
+            for (&node, potential) in boundary.nodes.iter().zip(potential) {
+                right[node as usize] += permittivity * potential;
             }
-            self.add_means(boundary.region, &sources, &layers.charges, &mut right[n..]);
+            self.add_fields(boundary, &sources, &layers, &mut right[n..])?;
         }
         Ok(right)
     }
 
-    /// Normal derivatives of close charges on flat panels are means, as those of layers are: the
-    /// potential of dipoles on the panel where the charge is.
-    fn add_means(&self, region: usize, places: &[[f64; 3]], charges: &[f64], rows: &mut [f64]) {
+    /// Adds the normal derivatives of charges' potentials in a region. On flat panels they are
+    /// means, as those of layers are.
+    fn add_fields(
+        &self,
+        boundary: &Boundary,
+        sources: &[[f64; 3]],
+        layers: &Layers,
+        rows: &mut [f64],
+    ) -> Result<(), Error> {
+        let panels = self.panels_of(boundary);
+        let points = |&panel: &u32| self.means_over(panel as usize);
+        let points: Vec<Point> = panels.iter().flat_map(points).collect();
+        let places: Vec<[f64; 3]> = points.iter().map(|point| point.place.into()).collect();
+        let mut plan = self.plan(boundary.region, sources, &places, true)?;
+        let (mut potential, mut gradient) = (vec![0.0; points.len()], vec![0.0; 3 * points.len()]);
+        operator::apply(&mut plan, layers, &mut potential, &mut gradient)?;
+        let mut found = points.iter().zip(gradient.chunks_exact(3));
+        for &panel in &panels {
+            let panel = panel as usize;
+            let (own, count) = (self.nodes.of_panel(panel), self.rule_of_means(panel).len());
+            for (point, gradient) in found.by_ref().take(count) {
+                let flux = point.weight * Vec3::from_column_slice(gradient).dot(&point.normal);
+                for (node, share) in own.clone().zip(point.shares) {
+                    rows[node] += share * flux / self.nodes.weights[node];
+                }
+            }
+        }
+        self.add_close_fields(boundary.region, sources, &layers.charges, rows);
+        Ok(())
+    }
+
+    /// The panels around a region.
+    fn panels_of(&self, boundary: &Boundary) -> Vec<u32> {
+        let points = self.nodes.degree.points();
+        boundary.nodes.iter().step_by(points).map(|node| node / points as u32).collect()
+    }
+
+    /// The rule that normal derivatives are taken by: on curved panels their values at its points.
+    fn rule_of_means(&self, panel: usize) -> &'static [TriangleNode] {
+        match self.nodes.patches[panel].is_straight() {
+            true => self.nodes.degree.finer(),
+            false => self.nodes.degree.stencil().nodes,
+        }
+    }
+
+    fn means_over(&self, panel: usize) -> impl Iterator<Item = Point> {
+        points(&self.nodes, panel, self.rule_of_means(panel))
+    }
+
+    /// What exact integrals over flat panels next to charges add to those sums: of the potential of
+    /// dipoles on the panel where the charge is.
+    fn add_close_fields(&self, region: usize, places: &[[f64; 3]], charges: &[f64], rows: &mut [f64]) {
         let kappa = self.regions.media[region].kappa;
-        let dipoles = Term { kappa, ..Term::dipoles(1.0) };
+        let dipoles = [Term { kappa, ..Term::dipoles(1.0) }];
         let reach = self.reach();
         let search = Neighbours::new(self.panels.centroids(), &reach);
         let room = || (Vec::new(), Scratch::default());
@@ -134,8 +185,13 @@ impl Screened {
                     continue;
                 }
                 let source = Source::new(&self.nodes.patches[j], self.nodes.degree.stencil());
-                let how = (&[dipoles][..], self.closeness.accuracy);
-                let entries = differences(&self.nodes, &source, j, &target, how, scratch);
+                let accuracy = self.closeness.accuracy;
+                let mut entries = source.entries(&target, &dipoles, accuracy, scratch);
+                for point in self.means_over(j) {
+                    let by_point = between(&dipoles, &target, point.source());
+                    let shares = entries.iter_mut().zip(point.shares);
+                    shares.for_each(|(entry, share)| entry.add(-share, &by_point));
+                }
                 let own = self.nodes.of_panel(j);
                 found.extend(own.zip(entries).map(|(node, entry)| {
                     (node, charges[k] * entry.double / self.nodes.weights[node])
@@ -227,6 +283,32 @@ impl Screened {
         }
     }
 
+    /// The layers around a region on finer points than those of the densities.
+    fn finer_layers(
+        &self,
+        boundary: &Boundary,
+        recovered: Option<&Recovered>,
+    ) -> (Vec<[f64; 3]>, Layers) {
+        let permittivity = self.regions.media[boundary.region].permittivity;
+        let rule = self.nodes.degree.finer();
+        let count = rule.len() * boundary.nodes.len() / self.nodes.degree.points();
+        let (mut places, mut charges, mut dipoles) =
+            (Vec::with_capacity(count), Vec::with_capacity(count), Vec::with_capacity(3 * count));
+        for panel in self.panels_of(boundary) {
+            let panel = panel as usize;
+            let (sign, own) =
+                (self.regions.sign(panel, boundary.region), self.densities_on(panel, recovered));
+            for point in points(&self.nodes, panel, rule) {
+                let [u, flux] = own.at(point.at);
+                let weight = sign * point.weight;
+                places.push(point.place.into());
+                charges.push(weight * flux / permittivity);
+                dipoles.extend((point.normal * (-weight * u)).iter());
+            }
+        }
+        (places, Layers { charges, dipoles })
+    }
+
     /// Potentials of the layers around a region at points of it; gradients are added.
     fn of_layers(
         &self,
@@ -235,15 +317,16 @@ impl Screened {
         gradients: &mut [[f64; 3]],
     ) -> Result<Vec<f64>, Error> {
         let (region, four_pi) = (boundary.region, 4.0 * std::f64::consts::PI);
-        let layers = self.regions.layers(&self.nodes, boundary, &self.potentials, &self.fluxes);
         let with_gradient = !gradients.is_empty();
-        let mut plan = self.plan(region, &boundary.places, places, with_gradient)?;
+        let recovered = with_gradient.then(|| Recovered::new(self));
+        let (sources, layers) = self.finer_layers(boundary, recovered.as_ref());
+        let mut plan = self.plan(region, &sources, places, with_gradient)?;
         let mut potential = vec![0.0; places.len()];
         let mut far = vec![[0.0; 3]; gradients.len()];
         operator::apply(&mut plan, &layers, &mut potential, far.as_flattened_mut())?;
+        drop((plan, sources, layers));
         let reach = self.reach();
         let search = Neighbours::new(self.panels.centroids(), &reach);
-        let recovered = with_gradient.then(|| Recovered::new(self));
         let room = || (Vec::new(), Vec::new(), Scratch::default());
         let correct = |(near, terms, scratch): &mut (Vec<u32>, Vec<_>, Scratch), k: usize| {
             near.clear();
@@ -270,9 +353,9 @@ impl Screened {
                         gradient[axis] += entry.adjoint * flux + entry.hypersingular * u;
                     };
                     exact.iter().zip(&panel.values).for_each(|(entry, of)| add(entry, *of));
-                    for node in self.nodes.of_panel(j) {
-                        let of = [-self.potentials[node], -self.fluxes[node]];
-                        add(&between(terms, &target, self.nodes.source(node)), of);
+                    for point in points(&self.nodes, j, self.nodes.degree.finer()) {
+                        let of = panel.at(point.at).map(|value| -value);
+                        add(&between(terms, &target, point.source()), of);
                     }
                 }
             }
@@ -296,6 +379,47 @@ impl Screened {
 struct OnPanel {
     stencil: &'static Stencil,
     values: Vec<[f64; 2]>,
+}
+
+impl OnPanel {
+    fn at(&self, at: Parameters) -> [f64; 2] {
+        let shares = self.stencil.values(at);
+        let each = || shares.iter().zip(&self.values);
+        [0, 1].map(|k| each().map(|(share, of)| share * of[k]).sum())
+    }
+}
+
+/// A point of a panel that sums are over.
+struct Point {
+    at: Parameters,
+    place: Vec3,
+    /// Of unit length.
+    normal: Vec3,
+    /// The area that it stands for.
+    weight: f64,
+    /// What the polynomials of the panel's own points are at it.
+    shares: [f64; MOST],
+}
+
+impl Point {
+    /// As a point of a sum: place, unit normal, area.
+    fn source(&self) -> (Vec3, Vec3, f64) {
+        (self.place, self.normal, self.weight)
+    }
+}
+
+/// The points of a rule on a panel.
+fn points(nodes: &Nodes, panel: usize, rule: &'static [TriangleNode]) -> impl Iterator<Item = Point> {
+    let (patch, stencil) = (nodes.patches[panel], nodes.degree.stencil());
+    rule.iter().map(move |node| {
+        let [_, s, t] = node.barycentric;
+        let at = [s, t];
+        let normal = patch.normal(at);
+        let stretch = normal.norm();
+        let (place, normal) = (patch.at(at), normal / stretch);
+        let weight = 0.5 * node.weight * stretch;
+        Point { at, place, normal, weight, shares: stencil.values(at) }
+    })
 }
 
 /// Potentials at the corners of panels, means over the panels around: potentials are continuous,

@@ -263,6 +263,11 @@ fn sum(
 }
 
 impl Screened {
+    /// Whether the solve met its tolerance.
+    pub fn has_converged(&self) -> bool {
+        self.info.reason == crate::StopReason::Converged
+    }
+
     /// Weights of residuals: of areas, fluxes and potentials each relative to their right-hand
     /// sides.
     fn weights(&self, right: &[f64]) -> Vec<f64> {

@@ -46,6 +46,15 @@ impl Degree {
         }
     }
 
+    /// The rule of sums between charges and panels.
+    pub(super) fn finer(self) -> &'static [TriangleNode] {
+        quadrature::triangle(match self {
+            Self::Constant => 2,
+            Self::Linear => 4,
+            Self::Quadratic => 6,
+        })
+    }
+
     pub(super) fn stencil(self) -> &'static Stencil {
         static STENCILS: LazyLock<[Stencil; 3]> =
             LazyLock::new(|| [1, 2, 4].map(Stencil::of_degree));
@@ -70,6 +79,17 @@ impl Stencil {
         let of =
             |node: usize| array::from_fn(|term| if term < n { inverse[(term, node)] } else { 0.0 });
         Self { nodes, polynomials: (0..n).map(of).collect() }
+    }
+
+    /// The polynomials at a place on the panel.
+    pub(super) fn values(&self, [s, t]: Parameters) -> [f64; MOST] {
+        let powers = [1.0, s, t, s * s, s * t, t * t];
+        let mut values = [0.0; MOST];
+        for (value, polynomial) in values.iter_mut().zip(&self.polynomials) {
+            let terms = polynomial.iter().zip(powers);
+            *value = terms.map(|(coefficient, power)| coefficient * power).sum();
+        }
+        values
     }
 
     /// Parameters of a point.

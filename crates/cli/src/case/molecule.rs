@@ -25,9 +25,6 @@ pub(super) const WATER: f64 = 78.54;
 /// Relative permittivity of a molecule where a case names none.
 const INSIDE: f64 = 4.0;
 
-/// Triangles per square angstrom where a case does not say how many.
-const DENSITY: f64 = 4.0;
-
 /// Kinds in the order of their names.
 const KINDS: [Kind; 4] =
     [Kind::SolventExcluded, Kind::Gaussian, Kind::VanDerWaals, Kind::SolventAccessible];
@@ -41,6 +38,8 @@ pub(crate) struct Molecule {
     pub(crate) file: PathBuf,
     /// How the surface is made.
     pub(crate) options: Options,
+    /// Whether the case leaves the number of triangles to the program.
+    pub(crate) has_usual_density: bool,
     /// A layer around it that ions do not enter.
     pub(crate) stern: Option<Stern>,
 }
@@ -139,7 +138,9 @@ pub(super) fn read(
         check_name(top, &name, first);
         let index = before.len() + dielectrics.len();
         let stern = thickness.map(|thickness| Stern { dielectric: index + 1, thickness });
-        molecules.push(Molecule { dielectric: index, file: file.value.clone(), options, stern });
+        let has_usual_density = !section.has("density") && !section.has("elements");
+        let (dielectric, path) = (index, file.value.clone());
+        molecules.push(Molecule { dielectric, file: path, options, has_usual_density, stern });
         let (atoms, groups) = (Vec::new(), vec![name.value.clone()]);
         let name_of = name.value.clone();
         let dielectric =
@@ -207,7 +208,7 @@ fn read_options(section: &Section<'_>) -> Options {
         probe: section.number("probe").map_or(usual.probe, |number| number.value),
         resolution: match elements {
             Some(elements) => Resolution::Elements(elements),
-            None => Resolution::Density(density.map_or(DENSITY, |number| number.value)),
+            None => Resolution::Density(density.map_or(molecules::DENSITY, |number| number.value)),
         },
         order: order.unwrap_or(usual.order),
         cavities: match word(section.choice("cavities"), &CAVITIES) {

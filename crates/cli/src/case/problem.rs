@@ -42,7 +42,7 @@ pub(crate) fn with_molecules(
             }
             let atoms = &case.atoms[molecule.dielectric];
             let made = molecules::surface(&molecule.file, atoms, &options)?;
-            molecules::tell(name, &made.info, output);
+            molecules::tell(name, &made.info, &options, output);
             mesh = with_group(mesh, name, molecules::in_unit(made.mesh, unit));
         }
     }

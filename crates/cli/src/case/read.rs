@@ -88,7 +88,11 @@ fn read_files(case: &mut Case) -> Result<(), Failure> {
         atoms.push(read);
     }
     for molecule in molecules {
-        molecules::check_radii(&molecule.file, &atoms[molecule.dielectric])?;
+        let atoms = &atoms[molecule.dielectric];
+        molecules::check_radii(&molecule.file, atoms)?;
+        if molecule.has_usual_density {
+            molecule.options.resolution = molecules::usual_resolution(atoms);
+        }
     }
     for (probe, entry) in description.probes.iter_mut().zip(&places.probes) {
         if let Some(file) = &entry.file {

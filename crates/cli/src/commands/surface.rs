@@ -82,7 +82,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         probe: args.probe,
         resolution: match (args.density, args.elements) {
             (_, Some(elements)) => Resolution::Elements(elements.get()),
-            (density, None) => Resolution::Density(density.unwrap_or(4.0)),
+            (Some(density), None) => Resolution::Density(density),
+            (None, None) => molecules::usual_resolution(&atoms),
         },
         order: usize::from(args.order),
         cavities: match args.cavities {
@@ -94,6 +95,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let made = molecules::surface(&args.atoms, &atoms, &options)?;
     args.target.write(&made.mesh)?;
+    if let Some(denser) = molecules::denser(&made.info, &options) {
+        Output::default().note(&format!("{}: {denser}", args.atoms.display()));
+    }
     Output::default().text(&describe(&made.info))
 }
 
@@ -111,11 +115,18 @@ fn describe(info: &surface::Info) -> String {
     });
     let mut text = aligned_table(header.map(str::to_owned).to_vec(), rows);
     if info.filled.count > 0 {
-        let surface::Filled { count, volume } = info.filled;
+        let surface::Filled { count, volume, .. } = info.filled;
         text += &format!("{count} cavities filled, {volume:.3} A^3 in all\n");
     }
     if info.unresolved > 0 {
         text += &format!("{} parts too small for these triangles left out\n", info.unresolved);
+    }
+    if let Some(surface::Union { area, volume }) = info.union {
+        text += &format!("the union of the balls: {area:.3} A^2, {volume:.3} A^3");
+        text += &molecules::missing_area(info).map_or_else(
+            || "\n".to_owned(),
+            |missing| format!("; triangles leave out {missing}\n"),
+        );
     }
     text
 }

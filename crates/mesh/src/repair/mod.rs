@@ -16,7 +16,7 @@ mod sheets;
 mod slivers;
 mod steps;
 mod untangle;
-mod web;
+pub(crate) mod web;
 
 pub use report::{Action, Error, Fault, What};
 

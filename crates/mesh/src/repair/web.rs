@@ -5,7 +5,7 @@ use crate::surface::Mesh;
 use crate::vector::{Vector, cross, dot, sub};
 
 /// A mesh with the triangles around each vertex.
-pub(super) struct Web<'a> {
+pub(crate) struct Web<'a> {
     pub mesh: &'a mut Mesh,
     pub alive: Vec<bool>,
     around: Vec<Vec<u32>>,

@@ -55,7 +55,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME = A - B", allow_hyphen_values = true)]
     difference: Vec<String>,
     /// Error bars of solvation energies from surfaces with half and a quarter as many triangles,
-    /// solved on first: nearly twice the time. Of energies in salt there are no others
+    /// solved on first: nearly twice the time
     #[arg(long)]
     bars: bool,
     /// Solve again what is done already
