@@ -95,8 +95,8 @@ pub(crate) fn check_radii(path: &Path, atoms: &[pqr::Atom]) -> Result<(), Failur
 /// as many triangles as the largest atom.
 pub(crate) fn usual_resolution(atoms: &[pqr::Atom]) -> Resolution {
     let radii = atoms.iter().map(|atom| atom.radius).filter(|radius| *radius > 0.0);
-    let least = radii.fold(f64::INFINITY, f64::min);
-    Resolution::Density(if least > LARGEST { DENSITY * (LARGEST / least).powi(2) } else { DENSITY })
+    let least = radii.reduce(f64::min).unwrap_or(LARGEST).max(LARGEST);
+    Resolution::Density(DENSITY * (LARGEST / least).powi(2))
 }
 
 /// The surface of atoms.
@@ -174,7 +174,10 @@ pub(crate) fn missing_area(info: &Info) -> Option<String> {
     let all = info.union.filter(|union| union.area > 0.0)?.area;
     let missing = 1.0 - (measured(info).0 + info.filled.area) / all;
     (missing > MISSING).then(|| {
-        format!("{:.1} % of this area, in hollows and creases smaller than they are", 100.0 * missing)
+        format!(
+            "{:.1} % of this area, in hollows and creases smaller than they are",
+            100.0 * missing
+        )
     })
 }
 

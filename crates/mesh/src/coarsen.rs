@@ -53,7 +53,8 @@ pub fn coarsened(mesh: &Mesh, share: f64) -> (Mesh, Vec<u32>) {
         }
     }
     let kept: Vec<u32> = (0..all as u32).filter(|&t| web.alive[t as usize]).collect();
-    let of = |values: &[u32]| kept.iter().filter_map(|&t| values.get(t as usize).copied()).collect();
+    let of =
+        |values: &[u32]| kept.iter().filter_map(|&t| values.get(t as usize).copied()).collect();
     coarse.triangles = kept.iter().map(|&t| coarse.triangles[t as usize]).collect();
     coarse.membership = of(&mesh.membership);
     coarse.drop_unused();
@@ -86,7 +87,8 @@ fn sides(web: &Web<'_>, sizes: &[f64]) -> Vec<(f64, u32, u32)> {
         for (a, b) in [(a, b), (b, c), (c, a)] {
             // The triangle on the other side runs the other way.
             if web.alive[t] && a < b {
-                let length = norm(sub(web.mesh.vertices[b as usize], web.mesh.vertices[a as usize]));
+                let length =
+                    norm(sub(web.mesh.vertices[b as usize], web.mesh.vertices[a as usize]));
                 found.push((2.0 * length / (sizes[a as usize] + sizes[b as usize]), a, b));
             }
         }

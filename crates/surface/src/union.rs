@@ -53,8 +53,8 @@ fn of_ball(balls: &[Ball], i: usize, around: &[u32], origin: [f64; 3]) -> Union 
         }
         for [start, end] in bare(&mut covered) {
             let angle = end - start;
-            let across =
-                from_origin[0] * (end.sin() - start.sin()) - from_origin[1] * (end.cos() - start.cos());
+            let across = from_origin[0] * (end.sin() - start.sin())
+                - from_origin[1] * (end.cos() - start.cos());
             let outward = (circle * across + z * from_origin[2] * angle) / radius;
             own.area += radius * height * angle;
             own.volume += radius * height * (outward + radius * angle) / 3.0;

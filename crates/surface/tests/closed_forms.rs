@@ -172,9 +172,9 @@ fn area_by_points(balls: &[Atom], count: usize) -> f64 {
             let (out, angle) = ((1.0 - z * z).sqrt(), *n as f64 * 2.399_963_229_728_653);
             let on = [out * angle.cos(), out * angle.sin(), z];
             let point = add(ball.centre, scale(ball.radius, on));
-            balls.iter().all(|other| {
-                *other == ball || norm(sub(point, other.centre)) >= other.radius
-            })
+            balls
+                .iter()
+                .all(|other| *other == ball || norm(sub(point, other.centre)) >= other.radius)
         };
         let share = (0..count).filter(is_bare).count() as f64 / count as f64;
         4.0 * PI * ball.radius.powi(2) * share

@@ -167,7 +167,13 @@ impl Screened {
 
     /// What exact integrals over flat panels next to charges add to those sums: of the potential of
     /// dipoles on the panel where the charge is.
-    fn add_close_fields(&self, region: usize, places: &[[f64; 3]], charges: &[f64], rows: &mut [f64]) {
+    fn add_close_fields(
+        &self,
+        region: usize,
+        places: &[[f64; 3]],
+        charges: &[f64],
+        rows: &mut [f64],
+    ) {
         let kappa = self.regions.media[region].kappa;
         let dipoles = [Term { kappa, ..Term::dipoles(1.0) }];
         let reach = self.reach();
@@ -409,7 +415,11 @@ impl Point {
 }
 
 /// The points of a rule on a panel.
-fn points(nodes: &Nodes, panel: usize, rule: &'static [TriangleNode]) -> impl Iterator<Item = Point> {
+fn points(
+    nodes: &Nodes,
+    panel: usize,
+    rule: &'static [TriangleNode],
+) -> impl Iterator<Item = Point> {
     let (patch, stencil) = (nodes.patches[panel], nodes.degree.stencil());
     rule.iter().map(move |node| {
         let [_, s, t] = node.barycentric;
