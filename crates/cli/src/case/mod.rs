@@ -34,7 +34,6 @@ use std::path::{Path, PathBuf};
 use bem::SolveOptions;
 use farad::{Description, Goal, LengthUnit, Of, Problem, pqr};
 use mesh::Mesh;
-use rayon::prelude::*;
 
 use diagnostics::Defect;
 pub(crate) use diagnostics::quoted;
@@ -298,10 +297,7 @@ impl Case {
     }
 
     /// The surface in a file that the case, or a run of its sweep, names.
-    pub(crate) fn surface(
-        &self,
-        file: &Path,
-    ) -> Result<(mesh::Mesh, mesh::files::Reading), Failure> {
+    pub(crate) fn surface(&self, file: &Path) -> Result<(Mesh, mesh::files::Reading), Failure> {
         // A sweep may vary the mesh.
         let stack = self.stack.as_deref().filter(|_| farad::layout::gds::is_name(file));
         surfaces::read_by(file, stack, self.description.lenient, &|path| self.known.load(path))
