@@ -152,25 +152,23 @@ fn counted(errors: usize, shown: usize) -> String {
 }
 
 /// The candidate that `name` was probably meant to be, if one is near: but for a typing error at most
-/// a third of the letters are others, and not the first.
+/// a third of the letters are others, and not the first, or it begins with the name.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let lower = name.to_lowercase();
-    let limit = (name.chars().count() + 1) / 3;
-    candidates
-        .into_iter()
-        .map(|candidate| {
-            let other = candidate.to_lowercase();
-            let distance = strsim::damerau_levenshtein(&lower, &other);
-            (distance, lower.chars().next() == other.chars().next(), candidate)
-        })
-        .filter(|(distance, begins_alike, _)| {
-            *distance <= if *begins_alike { limit } else { limit.min(1) }
-        })
-        .min_by_key(|(distance, ..)| *distance)
-        .map(|(.., candidate)| candidate)
+    let letters = lower.chars().count();
+    let near = |candidate: &'a str| {
+        let other = candidate.to_lowercase();
+        let distance = strsim::damerau_levenshtein(&lower, &other);
+        let begins_alike = lower.chars().next() == other.chars().next();
+        let limit = if begins_alike { (letters + 1) / 3 } else { usize::from(letters > 1) };
+        let is_near = distance <= limit || letters > 2 && other.starts_with(&lower);
+        is_near.then_some((distance, candidate))
+    };
+    let found = candidates.into_iter().filter_map(near).min_by_key(|(distance, _)| *distance);
+    found.map(|(_, candidate)| candidate)
 }
 
 /// Names in quotes, with commas: "a", "b", "c"; of many only the first.
@@ -196,6 +194,7 @@ mod tests {
         assert_eq!(nearest("permittivity", keys), None);
         assert_eq!(nearest("normal", ["format", "formats"]), None);
         assert_eq!(nearest("grounded", ["ground", "symmetric"]), Some("ground"));
+        assert_eq!(nearest("float", ["group", "floating"]), Some("floating"));
         // Of one letter each is as near as the other.
         assert_eq!(nearest("w", ["x", "y", "z"]), None);
     }
