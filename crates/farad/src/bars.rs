@@ -1,7 +1,7 @@
 //! Error bars: how far the numbers of a solution may be from those of the exact solution on the
 //! same surfaces (docs/math.md, "Error estimates").
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DMatrix;
 
 use crate::problem::Problem;
 use crate::solution::{ConductorState, SOLVATION_ENERGY, State, TOTAL_ENERGY};
@@ -13,6 +13,9 @@ const SAFETY: f64 = 1.5;
 /// Meshes of so many triangles hide as much again from the estimate: edges, which need it most, are
 /// next to every triangle.
 const COARSE: f64 = 40.0;
+
+/// This part of two states' own errors counts where errors with their signs cancel.
+const BY_CHANCE: f64 = 0.1;
 
 /// Bars of a solution's numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,10 +89,12 @@ impl Bars {
     /// From the estimated errors of the answers to the problem's excitations.
     pub(crate) fn new(
         problem: &Problem,
-        estimate: bem::ErrorEstimate,
+        (estimate, hidden): (bem::ErrorEstimate, &[Vec<f64>]),
         answer: &bem::Electrostatics,
     ) -> Self {
-        let bounds = bounds(problem, &estimate, answer);
+        let at_most = (Some(&estimate.of_conductors_at_most), &estimate.of_interfaces_at_most);
+        let bounds = bounds(problem, at_most, answer);
+        let signed = Signed::new(problem, (&estimate, hidden), answer);
         let eps = problem.description.relative_permittivity;
         let excited = &problem.excited;
         let mut maxwell = vec![vec![f64::NAN; excited.len()]; problem.conductors.names.len()];
@@ -105,7 +110,7 @@ impl Bars {
             forces: Vec::new(),
             sides: estimate.sides,
         }
-        .with_state(problem, answer, &bounds)
+        .with_state(problem, answer, (&bounds, &signed))
     }
 
     /// Of an energy alone.
@@ -126,7 +131,7 @@ impl Bars {
         mut self,
         problem: &Problem,
         answer: &bem::Electrostatics,
-        bounds: &[Vec<f64>],
+        (bounds, signed): (&[Vec<f64>], &Signed),
     ) -> Self {
         let count = problem.conductors.names.len();
         let has_sources = problem.description.has_sources();
@@ -151,10 +156,17 @@ impl Bars {
         if !floating.is_empty() {
             let m = floating.len();
             let matrix = DMatrix::from_fn(m, m, |a, b| capacitance(floating[a], floating[b]));
-            let of_floating = DVector::from_iterator(m, floating.iter().map(|&k| charges[k]));
             if let Some(inverse) = matrix.try_inverse() {
-                let off = inverse.abs() * of_floating;
-                floating.iter().zip(off.iter()).for_each(|(&k, off)| potentials[k] = *off);
+                for (a, &k) in floating.iter().enumerate() {
+                    // The potentials that a charge on this conductor alone makes.
+                    let mut alone = vec![0.0; bounds.len()];
+                    floating.iter().enumerate().for_each(|(b, &i)| alone[i] = inverse[(a, b)]);
+                    let mut all = vec![0.0; bounds.len()];
+                    (0..count).for_each(|k| all[k] = state.potentials[k] - had(k));
+                    sources.into_iter().for_each(|s| all[s] = 1.0);
+                    let at_most: f64 = floating.iter().map(|&i| alone[i].abs() * charges[i]).sum();
+                    potentials[k] = signed.of(&alone, &all).min(at_most);
+                }
             }
             for i in 0..count {
                 let by_others = |&k: &usize| capacitance(i, k).abs() * potentials[k];
@@ -241,6 +253,44 @@ impl Bars {
     }
 }
 
+/// What is missing of the energies of all pairs of excitations with its sign, for states in which
+/// errors cancel: of a charge between two plates, what both miss of the field around them.
+struct Signed {
+    by_conductors: Vec<Vec<f64>>,
+    /// What else may be off, all of it positive.
+    others: Vec<Vec<f64>>,
+}
+
+impl Signed {
+    fn new(
+        problem: &Problem,
+        (estimate, hidden): (&bem::ErrorEstimate, &[Vec<f64>]),
+        answer: &bem::Electrostatics,
+    ) -> Self {
+        let others = bounds(problem, (None, &estimate.of_interfaces_at_most), answer);
+        let mut by_conductors = estimate.of_conductors.clone();
+        for (row, hidden) in by_conductors.iter_mut().zip(hidden) {
+            row.iter_mut().zip(hidden).for_each(|(energy, hidden)| *energy += hidden);
+        }
+        let factor = factor(problem);
+        by_conductors.iter_mut().flatten().for_each(|energy| *energy *= factor);
+        Self { by_conductors, others }
+    }
+
+    /// What is off of the energy of two states, of these shares of excitations. What cancels may do
+    /// so by chance: part of the two states' own errors counts in any case.
+    fn of(&self, a: &[f64], b: &[f64]) -> f64 {
+        let form = |matrix: &[Vec<f64>], a: &[f64], b: &[f64]| -> f64 {
+            let row = |row: &Vec<f64>| row.iter().zip(b).map(|(entry, b)| entry * b).sum::<f64>();
+            matrix.iter().zip(a).map(|(entries, a)| a * row(entries)).sum()
+        };
+        let of = |a: &[f64], b: &[f64]| form(&self.by_conductors, a, b).abs();
+        let [sizes_a, sizes_b] = [a, b].map(|of| of.iter().map(|x| x.abs()).collect::<Vec<f64>>());
+        let own = (of(a, a) * of(b, b)).sqrt();
+        of(a, b) + BY_CHANCE * own + form(&self.others, &sizes_a, &sizes_b)
+    }
+}
+
 /// Bars of the dipole moments that fields of unit strength make: by reciprocity products of the
 /// field's own excitation and that of the field along which the moment is taken, both with the
 /// potentials that uncharged conductors have.
@@ -281,11 +331,11 @@ fn polarisability(
     Some(bars)
 }
 
-/// Bars of the energies of all pairs of excitations that were estimated: charges over 4 pi eps0
-/// times potentials.
+/// Bars of the energies of all pairs of excitations, by what is missing of these at most by
+/// conductors, if that counts, and by interfaces: charges over 4 pi eps0 times potentials.
 fn bounds(
     problem: &Problem,
-    estimate: &bem::ErrorEstimate,
+    (by_conductors, by_interfaces): (Option<&Vec<Vec<f64>>>, &Vec<Vec<f64>>),
     answer: &bem::Electrostatics,
 ) -> Vec<Vec<f64>> {
     let owner = &problem.conductors.of_triangle;
@@ -315,10 +365,11 @@ fn bounds(
         let residual = answer.responses.get(j).map_or(0.0, |response| response.relative_residual);
         residual.max(answer.tolerance) + answer.fmm_error_potential.unwrap_or(0.0)
     };
-    let all = estimate.of_conductors_at_most.len();
+    let all = by_interfaces.len();
     let bound = |i: usize, j: usize| {
-        let metal = estimate.of_conductors_at_most[i][j] * of_conductors(i).max(of_conductors(j));
-        let interface = estimate.of_interfaces_at_most[i][j] * coarse(interfaces);
+        let metal = by_conductors.map_or(0.0, |missing| missing[i][j]);
+        let metal = metal * of_conductors(i).max(of_conductors(j));
+        let interface = by_interfaces[i][j] * coarse(interfaces);
         SAFETY * (metal + interface) + left(j) * size(i, j)
     };
     (0..all).map(|i| (0..all).map(|j| bound(i, j)).collect()).collect()

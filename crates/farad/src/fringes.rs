@@ -32,8 +32,12 @@ struct Fringe {
     energy: f64,
 }
 
-/// Adds to an estimate what fringes may hide, and to the sides along which to split for it.
-pub(crate) fn add(problem: &Problem, estimate: &mut bem::ErrorEstimate) {
+/// Adds to an estimate what fringes may hide, and to the sides along which to split for it. Returns
+/// it for pairs of the problem's excited conductors, with its sign: charge that moves to edges of
+/// both comes from what faces each other.
+pub(crate) fn add(problem: &Problem, estimate: &mut bem::ErrorEstimate) -> Vec<Vec<f64>> {
+    let all = problem.excited.len();
+    let mut between = vec![vec![0.0; all]; all];
     // The excitation of each conductor.
     let mut excitation = vec![None; problem.conductors.names.len()];
     problem.excited.iter().zip(0..).for_each(|(&conductor, k)| excitation[conductor] = Some(k));
@@ -44,6 +48,7 @@ pub(crate) fn add(problem: &Problem, estimate: &mut bem::ErrorEstimate) {
             for j in both() {
                 let (i, j): (usize, usize) = (i, j);
                 estimate.of_conductors_at_most[i][j] += energy;
+                between[i][j] += if i == j { energy } else { -energy };
             }
             // Where meshes are not refined there are none.
             if let Some(sides) = estimate.sides.get_mut(i) {
@@ -53,6 +58,7 @@ pub(crate) fn add(problem: &Problem, estimate: &mut bem::ErrorEstimate) {
             }
         }
     }
+    between
 }
 
 /// The lowest and the highest coordinates of the corners of some triangles.

@@ -55,14 +55,14 @@ impl Problem {
     }
 
     /// The permittivity on both sides of each triangle.
-    fn permittivity(&self) -> Vec<[f64; 2]> {
+    pub(crate) fn permittivity(&self) -> Vec<[f64; 2]> {
         match &self.media {
             Some(media) => media.permittivity.clone(),
             None => vec![[self.description.relative_permittivity; 2]; self.mesh.triangles.len()],
         }
     }
 
-    fn media_of<'a>(&'a self, permittivity: &'a [[f64; 2]]) -> bem::Media<'a> {
+    pub(crate) fn media_of<'a>(&'a self, permittivity: &'a [[f64; 2]]) -> bem::Media<'a> {
         bem::Media {
             conductor: &self.conductors.of_triangle,
             conductors: self.conductors.names.len(),
@@ -240,9 +240,12 @@ impl Solver {
             let weights = edges::weights(problem, options.density);
             let mut estimate =
                 prepared.error_estimate(excitations, &answer.responses, &weights, with_sides)?;
-            let energies = sums(&estimate.of_conductors, &estimate.of_interfaces);
-            fringes::add(problem, &mut estimate);
-            estimated = Some((Bars::new(problem, estimate, &answer), energies, weights));
+            let mut energies = sums(&estimate.of_conductors, &estimate.of_interfaces);
+            let hidden = fringes::add(problem, &mut estimate);
+            for (row, hidden) in energies.iter_mut().zip(&hidden) {
+                row.iter_mut().zip(hidden).for_each(|(energy, hidden)| *energy += hidden);
+            }
+            estimated = Some((Bars::new(problem, (estimate, &hidden), &answer), energies, weights));
         }
         let mut estimate_seconds = started.elapsed().as_secs_f64();
         let refined = state::refined(problem, prepared, &mut answer, progress)?;

@@ -7,7 +7,7 @@ use farad::{
     Options, Plane, Probe, ProbePoints, Problem, Quiet, Setting, Solution, solve_to,
 };
 use mesh::Mesh;
-use mesh::generate::{Cube, Resolution, Sphere, SphereBase, TwoSpheres};
+use mesh::generate::{Cube, Plate, Resolution, Sphere, SphereBase, TwoSpheres};
 use mesh::refine;
 use mesh::transform::{Motion, moved};
 
@@ -196,5 +196,56 @@ fn fields_next_to_refined_edges_are_those_of_the_charges() {
         let is_inside = point.iter().all(|x| x.abs() < 0.4);
         assert!(!is_inside || size(field) < 0.01 * largest, "{point:?}: {field:?} of {largest}");
         assert!(*bar < 0.1 * largest, "{point:?}: {bar} of {largest}");
+    }
+}
+
+/// Square films of side 1 and given charges, on triangles that are larger than most of the gaps:
+/// the field between them spreads beyond their edges, and with it goes charge from where the field
+/// is looked at.
+#[test]
+fn of_films_of_given_charge_across_gaps() {
+    let charge = 1e-11;
+    let film = |name: &str, charge| Conductor {
+        setting: Some(Setting::Charge(charge)),
+        ..Conductor::new(name)
+    };
+    // Potentials, forces and fields in the middle by linear densities on 392 to 1152 triangles a
+    // film, graded toward edges, to some parts in 1000; forces are those of potentials at two gaps.
+    let of_gaps = [
+        (0.3, 0.094_859, 1.944e-12, 0.632),
+        (0.1, 0.043_249, 3.465e-12, 0.865),
+        (0.02, 0.010_478, 4.916e-12, 1.047),
+        (0.01, 0.005_414, 5.222e-12, 1.083),
+    ];
+    let film_mesh = || {
+        let resolution = Resolution::Elements(162);
+        Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap()
+    };
+    for (gap, volt, newton, field) in of_gaps {
+        let up = moved(&film_mesh(), |_| true, &Motion::along([0.0, 0.0, gap]));
+        let parts = [("plate", film_mesh()), ("other", up)];
+        let mesh = mesh::join::joined(parts.map(|(name, mesh)| (name.to_owned(), mesh)).to_vec());
+        let at = 0.5 * gap;
+        let description = Description {
+            conductors: vec![film("plate", charge), film("other_plate", -charge)],
+            forces: true,
+            probes: vec![line("middle", [-0.1, 0.0, at], [0.1, 0.0, at])],
+            ..Description::default()
+        };
+        let solution = solved(&description, &mesh, Density::Constant, 1e-6);
+        let (bars, state) = (solution.bars().unwrap(), solution.state.as_ref().unwrap());
+        let judged = |what: &str, found: f64, bar: f64, exact: f64, most: f64| {
+            let off = (found - exact).abs();
+            assert!(
+                off < bar && bar < most * exact,
+                "{what} {gap}: {found:e} +- {bar:e}, {exact:e}"
+            );
+        };
+        judged("V", state.conductors[0].potential_v, bars.conductors[0].potential_v, volt, 0.15);
+        let force = state.forces.as_ref().unwrap()[0].newton[2];
+        judged("F", force, bars.forces[0].newton, newton, 0.15);
+        let middle = state.probes[0].field.len() / 2;
+        let found = state.probes[0].field[middle][2].abs();
+        judged("E", found, bars.probes[0].field_v_per_m[middle], field, 0.15);
     }
 }
