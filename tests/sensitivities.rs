@@ -57,7 +57,16 @@ fn sensitivities_are_in_all_results_and_in_the_resolved_case() {
         let axis = if k < 3 { k } else { 0 };
         let expected = matrix(&of["derivatives"][axis])[0][0];
         assert!((last / expected - 1.0).abs() < 1e-15, "{last:e} {expected:e}");
+        let text = place.read(&format!("bus.out/sensitivity_{file}_error.csv"));
+        assert!(text.starts_with("farad; error bars of the sensitivity "), "{text}");
+        let bar: f64 = text.lines().nth(1).unwrap().split(',').nth(1).unwrap().parse().unwrap();
+        let expected = matrix(&of["derivatives_error"][axis])[0][0];
+        assert!(bar > 0.0 && (bar / expected - 1.0).abs() < 1e-15, "{bar:e} {expected:e}");
     }
+    assert!(up["participation_error"].is_null());
+    let bar = oxide["participation_error"][0].as_f64().unwrap();
+    assert!(bar > 0.0 && bar < 0.1, "{bar}");
+    assert!(shown.split("participation").nth(1).unwrap().contains(" +- "), "{shown}");
     place.must("solve bus.out/case.resolved.toml --overwrite");
     assert_eq!(place.json("bus.out/results.json")["sensitivities"], results["sensitivities"]);
 }
@@ -72,12 +81,14 @@ fn what_is_wrong_is_told_with_its_place() {
     fails(
         "[[sensitivity]]\nname = \"a\"\n[[sensitivity]]\nname = \"a/b\"\nshift = \"bar_x1\"\n\
          [[sensitivity]]\nname = \"c\"\nshift = \"bar_x1\"\nof = \"thickness\"\n\
-         [[sensitivity]]\nname = \"c\"\npermittivity = \"surroundings\"\n",
+         [[sensitivity]]\nname = \"c\"\npermittivity = \"surroundings\"\n\
+         [[sensitivity]]\nname = \"c_error\"\npermittivity = \"surroundings\"\n",
         &[
             "neither shift, permittivity nor layer",
             "becomes that of a file",
             "there is no layer",
             "two sensitivities are called",
+            "sensitivity_c_error.csv is the name of another result",
         ],
     );
     fails(
@@ -87,7 +98,7 @@ fn what_is_wrong_is_told_with_its_place() {
     );
 }
 
-/// Along y and z nothing changes by symmetry, but for noise: next to x it is 0.
+/// Along y and z nothing changes by symmetry, but for noise: next to its bar it is 0.
 #[test]
 fn what_vanishes_is_written_as_zero() {
     let place = Workplace::new("sensitivities_zero");
@@ -96,12 +107,18 @@ fn what_vanishes_is_written_as_zero() {
     let text = place.must("solve two.toml").stdout;
     let along = |axis: &str| {
         let rows = text.split(&format!("F/m along {axis}")).nth(1).unwrap().lines().skip(1).take(2);
-        let numbers = rows.flat_map(|row| row.split_whitespace().skip(1));
-        numbers.map(str::to_owned).collect::<Vec<String>>()
+        let cells = rows.flat_map(|row| row.split_whitespace().skip(1));
+        let cells: Vec<String> = cells.map(str::to_owned).collect();
+        // Numbers and bars with a sign between them.
+        cells.chunks(3).map(|cell| (cell[0].clone(), cell[2].clone())).collect::<Vec<_>>()
     };
-    assert!(along("x").iter().all(|x| x.len() < 10 && x.bytes().any(|b| b > b'0')), "{text}");
+    let is_zero = |x: &str| x.bytes().all(|b| b"0.-".contains(&b));
+    assert!(along("x").iter().all(|(x, bar)| !is_zero(x) && !is_zero(bar)), "{text}");
     for axis in ["y", "z"] {
-        let is_zero = |x: &String| x.len() < 10 && x.bytes().all(|b| b == b'0' || b == b'.');
-        assert!(along(axis).len() == 4 && along(axis).iter().all(is_zero), "{text}");
+        let found = along(axis);
+        assert!(
+            found.len() == 4 && found.iter().all(|(x, bar)| is_zero(x) && !is_zero(bar)),
+            "{text}"
+        );
     }
 }

@@ -273,11 +273,31 @@ class Solution(Unchanging):
         Farad by a relative permittivity, shape (n, n); farad a metre by a thickness, shape (n, n),
         and by shifts, shape (3, n, n), along x, y and z.
         """
+        return self._of_derivatives("matrices")
+
+    @cached_property
+    def derivative_errors(self) -> dict[str, Floats]:
+        """Error bars of the derivatives, in the same shapes; empty if none were wanted."""
+        return self._of_derivatives("errors")
+
+    def _of_derivatives(self, key: str) -> dict[str, Floats]:
         return {
-            found["name"]: np.array(found["matrices"])
-            if len(found["matrices"]) > 1
-            else found["matrices"][0]
+            found["name"]: np.array(found[key]) if len(found[key]) > 1 else found[key][0]
             for found in self._found.derivatives
+            if found[key]
+        }
+
+    @cached_property
+    def participations(self) -> dict[str, tuple[Floats, Floats]]:
+        """Shares of the energy in media, of derivatives by permittivities, and their error bars.
+
+        Each with one conductor in turn at a potential and the others at 0 V; bars are empty if none
+        were wanted.
+        """
+        return {
+            found["name"]: (found["participation"], found["participation_errors"])
+            for found in self._found.derivatives
+            if found["participation"].size
         }
 
     @property

@@ -291,7 +291,8 @@ impl Solution {
         self.solution.films.iter().map(told).collect()
     }
 
-    /// Derivatives of the Maxwell matrix: name, where, and one matrix, or three for shifts.
+    /// Derivatives of the Maxwell matrix: name, where, one matrix, or three for shifts, shares of
+    /// the energy by permittivities, and the bars of both.
     #[getter]
     fn derivatives<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let told = |derivative: &farad::Derivative| {
@@ -302,6 +303,12 @@ impl Solution {
             let matrices: PyResult<Vec<_>> =
                 matrices.map(|rows| of_rows(py, rows, rows.len())).collect();
             found.set_item("matrices", matrices?)?;
+            let bars = derivative.bars.iter();
+            let bars: PyResult<Vec<_>> = bars.map(|rows| of_rows(py, rows, rows.len())).collect();
+            found.set_item("errors", bars?)?;
+            found.set_item("participation", PyArray1::from_slice(py, &derivative.participation))?;
+            let bars = PyArray1::from_slice(py, &derivative.participation_bars);
+            found.set_item("participation_errors", bars)?;
             Ok(found)
         };
         self.solution.derivatives.iter().map(told).collect()

@@ -293,7 +293,7 @@ def check_folder(folder):
         check(np.array_equal(table, reduction["maxwell_farad"]), f"{file}: not the matrix of results.json")
         check_formats(folder, reduction["name"], names, table)
     for sensitivity in results["sensitivities"] or []:
-        check(set(sensitivity) == set("name by at unit derivatives participation".split()), f"keys of the sensitivity: {sorted(sensitivity)}")
+        check(set(sensitivity) == set("name by at unit derivatives derivatives_error participation participation_error".split()), f"keys of the sensitivity: {sorted(sensitivity)}")
         axes = ["_x", "_y", "_z"] if sensitivity["by"] == "shift" else [""]
         for axis, derivative in zip(axes, sensitivity["derivatives"], strict=True):
             file = f"sensitivity_{sensitivity['name']}{axis}.csv"

@@ -13,6 +13,7 @@ use crate::fault::{Fault, Note};
 use crate::films::FilmShare;
 use crate::forces::Balance;
 use crate::problem::Problem;
+use crate::sensitivity::Derivative;
 use crate::state;
 
 /// A result that misses its promise by more than this factor is an error.
@@ -43,6 +44,10 @@ const BALANCE: f64 = 1e-3;
 
 /// Share of the energy up to which a film is so thin that it leaves the field as it is.
 const THIN: f64 = 0.1;
+
+/// Shares of the energy in all media may add up to so much more or less than 1, and be so far
+/// below 0.
+const SHARES: f64 = 5e-3;
 
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +140,41 @@ pub(crate) fn films(films: &[FilmShare]) -> impl Iterator<Item = Warning> {
         );
         let name = film.name.clone();
         (share > THIN).then(|| Warning::new("film", name, [share, THIN], message))
+    })
+}
+
+/// Shares of the energy are positive, and those of all media add up to 1.
+pub(crate) fn participations(problem: &Problem, derivatives: &[Derivative]) -> Option<Warning> {
+    let description = &problem.description;
+    let mut media: Vec<&Derivative> = Vec::new();
+    for of in derivatives.iter().filter(|of| !of.participation.is_empty()) {
+        if media.iter().all(|known| known.by != of.by) {
+            media.push(of);
+        }
+    }
+    let layers = description.stack.as_ref().map_or(1, |stack| stack.layers.len() + 2);
+    let grounds = description.stack.as_ref().map_or(0, |stack| {
+        [stack.below, stack.above].iter().filter(|end| **end == bem::Beyond::Ground).count()
+    });
+    let is_all = media.len() == description.dielectrics.len() + layers - grounds;
+    let least = media.iter().flat_map(|of| &of.participation).copied().fold(0.0, f64::min);
+    let of_conductor = |k: usize| media.iter().map(|of| of.participation[k]).sum::<f64>();
+    let off = (0..problem.conductors.names.len()).map(|k| {
+        let sum = if media.is_empty() { 1.0 } else { of_conductor(k) };
+        if is_all { (sum - 1.0).abs() } else { sum - 1.0 }
+    });
+    let off = off.fold(0.0, f64::max);
+    let value = off.max(-least);
+    (ratio(value, SHARES) > 1.0).then(|| {
+        let what = match -least > off {
+            true => format!("one of them is {least:.1e}"),
+            false => format!("theirs add up to 1 but for {off:.1e}"),
+        };
+        let message = format!(
+            "shares of the energy in media are positive and add up to 1, and {what}: \
+             refine the mesh where metal and dielectrics meet"
+        );
+        Warning::new("participation", "sensitivities".to_owned(), [value, SHARES], message)
     })
 }
 
@@ -491,7 +531,42 @@ fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Amount, Charge, Conductor, Description, Dielectric, Problem, Setting, testing};
+    use crate::media::SURROUNDINGS;
+    use crate::{
+        Amount, Charge, Conductor, Description, Dielectric, Parameter, Problem, Setting, testing,
+    };
+
+    #[test]
+    fn shares_that_are_negative_or_do_not_add_up_are_told() {
+        let description = Description {
+            conductors: vec![Conductor::new("inner")],
+            dielectrics: vec![Dielectric::new("outer", 100.0)],
+            ..Description::default()
+        };
+        let problem = Problem::new(description, testing::shells()).unwrap();
+        let of = |name: &str, share: f64| Derivative {
+            name: name.to_owned(),
+            by: Parameter::Permittivity(name.to_owned()),
+            at: Some(1.0),
+            matrices: vec![vec![vec![share]]],
+            bars: Vec::new(),
+            participation: vec![share],
+            participation_bars: Vec::new(),
+        };
+        let judged = |coat: f64, around: Option<f64>| {
+            let all = [Some(of("outer", coat)), around.map(|share| of(SURROUNDINGS, share))];
+            participations(&problem, &all.into_iter().flatten().collect::<Vec<Derivative>>())
+        };
+        assert_eq!(judged(0.034, Some(0.966)), None);
+        assert_eq!(judged(0.034, None), None);
+        let lacking = judged(0.0244, Some(0.9661)).unwrap();
+        let told = "shares of the energy in media are positive and add up to 1, and theirs add up to 1 but for 9.5e-3";
+        assert!(lacking.message.contains(told), "{lacking:?}");
+        assert!(!lacking.is_error && (lacking.value - 0.0095).abs() < 1e-9, "{lacking:?}");
+        let negative = judged(-0.28, None).unwrap();
+        assert!(negative.message.contains("one of them is -2.8e-1"), "{negative:?}");
+        assert!(negative.is_error && judged(1.02, None).is_some());
+    }
 
     /// Metal in a coat of low permittivity: of a charge outside, and of a potential, it takes
     /// hardly anything. The charge that the solver's tolerance leaves is more than what is induced,

@@ -63,6 +63,7 @@ mod missing;
 mod names;
 mod near_surface;
 pub mod network;
+mod permittivities;
 mod piece;
 mod planes;
 pub mod pqr;

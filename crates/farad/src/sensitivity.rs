@@ -3,12 +3,11 @@
 //! "Derivatives").
 
 use bem::derivatives::{self, OfPairs};
-use mesh::regions;
 
 use crate::fault::{Error, Fault};
 use crate::forces;
 use crate::layers;
-use crate::media::SURROUNDINGS;
+use crate::permittivities::{self, Matrix, Medium, Shares};
 use crate::planes::Seen;
 use crate::problem::Problem;
 use crate::units;
@@ -20,6 +19,9 @@ const STEP: f64 = 0.02;
 /// The tolerances that images of changed layers are fitted to, if they can be; else that of the
 /// layers.
 const TOLERANCES: [f64; 2] = [1e-7, 1e-6];
+
+/// What such a step, and the fit of images, leave of a share.
+const OF_STEPS: f64 = 5e-4;
 
 /// Tolerance of the potentials that belong to these, which differences are taken of.
 const OF_WORKS: f64 = 1e-6;
@@ -60,6 +62,13 @@ pub struct Derivative {
     /// Farad for a relative permittivity, farad a metre else: one matrix, or three for shifts along
     /// the axes.
     pub matrices: Vec<Vec<Vec<f64>>>,
+    /// By how much their entries may be off; none where no bars were wanted.
+    pub bars: Vec<Vec<Vec<f64>>>,
+    /// By a permittivity, the share of the energy in the medium with each conductor in turn at a
+    /// potential, the others at 0 V; empty else.
+    pub participation: Vec<f64>,
+    /// By how much these may be off; none where no bars were wanted.
+    pub participation_bars: Vec<f64>,
 }
 
 /// Why there is no derivative.
@@ -159,13 +168,7 @@ fn fault(index: usize, of: &Sensitivity, problem: SensitivityFault) -> Fault {
 enum Plan {
     /// The derivatives by the shifts of these bodies are added.
     Bodies(Vec<bem::Body>),
-    Permittivity {
-        at: f64,
-        /// What free charge, and all charge, of each triangle of metal counts.
-        on_metal: Vec<[f64; 2]>,
-        /// What charge times potential of each triangle of an interface counts.
-        on_interfaces: Vec<f64>,
-    },
+    Permittivity(Medium),
     Layer(Change),
 }
 
@@ -200,7 +203,7 @@ impl Change {
 fn plan(problem: &Problem, by: &Parameter) -> Result<Plan, SensitivityFault> {
     match by {
         Parameter::Shift(names) => shifted(problem, names),
-        Parameter::Permittivity(name) => permittivity(problem, name),
+        Parameter::Permittivity(name) => Ok(Plan::Permittivity(Medium::new(problem, name)?)),
         Parameter::OfLayer(layer) => changed(problem, *layer, false),
         Parameter::Thickness(layer) => changed(problem, *layer, true),
     }
@@ -285,65 +288,42 @@ fn images(problem: &Problem, stack: &bem::Stack) -> Option<(bem::Images, f64)> {
     Some((all, stack.permittivity(region)?))
 }
 
-/// A dielectric, or the surrounding medium, whose permittivity changes.
-fn permittivity(problem: &Problem, name: &str) -> Result<Plan, SensitivityFault> {
-    let description = &problem.description;
-    if !description.surfaces.is_empty() {
-        return Err(SensitivityFault::BySurfaces);
-    }
-    let all = &description.dielectrics;
-    let index = all.iter().position(|dielectric| dielectric.name == name);
-    if index.is_none() && (name != SURROUNDINGS || description.stack.is_some()) {
-        let available = all.iter().map(|dielectric| dielectric.name.clone());
-        let around = description.stack.is_none().then(|| SURROUNDINGS.to_owned());
-        let (name, available) = (name.to_owned(), available.chain(around).collect());
-        return Err(SensitivityFault::NoDielectric { name, available });
-    }
-    let at = index.map_or(description.relative_permittivity, |k| all[k].relative_permittivity);
-    let count = problem.mesh.triangles.len();
-    let Some(media) = &problem.media else {
-        let on_metal = vec![[0.0, 1.0]; count];
-        return Ok(Plan::Permittivity { at, on_metal, on_interfaces: vec![0.0; count] });
-    };
-    let sides = regions::on_both_sides(problem.symmetry.whole(&problem.mesh), &media.regions);
-    let of = index.map(|k| k as u32);
-    let (mut on_metal, mut on_interfaces) = (vec![[0.0; 2]; count], vec![0.0; count]);
-    for t in 0..count {
-        let eps = media.permittivity[t];
-        let is_own = [0, 1].map(|side| sides[t][side] == of && eps[side] == at);
-        if is_own == [false; 2] {
-            continue;
-        }
-        let other = if is_own[0] { eps[1] } else { eps[0] };
-        let is_metal = problem.conductors.of_triangle[t].is_some();
-        match (is_metal, other == at) {
-            // The fields on both sides add up to the total charge.
-            (true, true) => on_metal[t] = [0.0, 1.0],
-            (true, false) => on_metal[t] = [1.0, -other].map(|share| share / (at - other)),
-            (false, false) => on_interfaces[t] = other / (other - at),
-            // Inside of it nothing is bounded.
-            (false, true) if is_own == [true; 2] => {}
-            (false, true) => return Err(SensitivityFault::Alike(name.to_owned())),
-        }
-    }
-    Ok(Plan::Permittivity { at, on_metal, on_interfaces })
-}
-
-/// All that the description wants, for answers to each conductor in turn at 1 V.
+/// All that the description wants, for answers to each conductor in turn at 1 V, which make this
+/// matrix, in farad, with its bars.
 pub(crate) fn find(
     problem: &Problem,
     responses: &[bem::Response],
+    matrix: (&Matrix, Option<&Matrix>),
     progress: &dyn bem::Progress,
 ) -> Result<Vec<Derivative>, Error> {
     let count = problem.conductors.names.len();
     let units = &responses[..count.min(responses.len())];
-    let of = |(index, wanted): (usize, &Sensitivity)| {
+    let sensitivities = &problem.description.sensitivities;
+    let size = Size::new(matrix);
+    let mut plans = Vec::new();
+    for (index, wanted) in sensitivities.iter().enumerate() {
         let faulty = |problem| Error::Faults(vec![fault(index, wanted, problem)]);
-        let (at, matrices) = match plan(problem, &wanted.by).map_err(faulty)? {
-            Plan::Bodies(bodies) => (None, by_shifts(problem, units, &bodies)?),
-            Plan::Permittivity { at, on_metal, on_interfaces } => {
-                let weights = (&on_metal[..], &on_interfaces[..]);
-                (Some(at), vec![by_permittivity(problem, units, weights)?])
+        plans.push(plan(problem, &wanted.by).map_err(faulty)?);
+    }
+    let media = plans.iter().filter_map(|plan| match plan {
+        Plan::Permittivity(medium) => Some(medium),
+        _ => None,
+    });
+    let media: Vec<&Medium> = media.collect();
+    let with_bars = size.relative.is_some();
+    let mut shares =
+        permittivities::shares(problem, units, (&media, with_bars), progress)?.into_iter();
+    let mut found = Vec::new();
+    for (index, (wanted, plan)) in sensitivities.iter().zip(plans).enumerate() {
+        let (name, by) = (wanted.name.clone(), wanted.by.clone());
+        found.push(match plan {
+            Plan::Bodies(bodies) => {
+                let matrices = by_shifts(problem, units, &bodies)?;
+                size.by_length((name, by), None, matrices)
+            }
+            Plan::Permittivity(medium) => {
+                let shares = shares.next().unwrap_or_default();
+                size.by_permittivity((name, by), medium.at, shares)
             }
             Plan::Layer(change) => {
                 let unit = problem.description.unit.metres();
@@ -355,18 +335,107 @@ pub(crate) fn find(
                 };
                 let [less, more] = [fitted(-step), fitted(step)];
                 let (Some(less), Some(more)) = (less, more) else {
-                    return Err(faulty(SensitivityFault::TooCoarse));
+                    let problem = SensitivityFault::TooCoarse;
+                    return Err(Error::Faults(vec![fault(index, wanted, problem)]));
                 };
                 let matrix = by_images(problem, units, &[less, more], (step * per, progress))?;
-                (Some(change.at * per), vec![matrix])
+                match change.is_thickness {
+                    true => size.by_length((name, by), Some(change.at * per), vec![matrix]),
+                    false => {
+                        let shares = size.shares(change.at, &matrix);
+                        size.by_permittivity((name, by), change.at, shares)
+                    }
+                }
             }
-        };
-        Ok(Derivative { name: wanted.name.clone(), by: wanted.by.clone(), at, matrices })
-    };
-    problem.description.sensitivities.iter().enumerate().map(of).collect()
+        });
+    }
+    Ok(found)
 }
 
-fn charges(units: &[bem::Response]) -> Vec<bem::Charges<'_>> {
+/// What derivatives, and what they may be off by, are measured with.
+struct Size {
+    /// Square roots of the conductors' own capacitances.
+    roots: Vec<f64>,
+    /// Square roots of their bars relative to them.
+    relative: Option<Vec<f64>>,
+}
+
+impl Size {
+    fn new((matrix, bars): (&Matrix, Option<&Matrix>)) -> Self {
+        let own = |of: &Matrix| -> Vec<f64> {
+            of.iter().enumerate().map(|(k, row)| row[k].abs()).collect()
+        };
+        let all = own(matrix);
+        let relative = bars.map(|bars| {
+            let each = own(bars).into_iter().zip(&all);
+            each.map(|(bar, own)| (bar / own).sqrt()).collect()
+        });
+        Self { roots: all.into_iter().map(f64::sqrt).collect(), relative }
+    }
+
+    /// A matrix over all conductors.
+    fn entries(&self, entry: impl Fn(usize, usize) -> f64) -> Matrix {
+        let n = self.roots.len();
+        (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect()
+    }
+
+    /// A derivative by a place or a thickness. It is a form of two charges, each of which may be
+    /// off by as much as they make the capacitance.
+    fn by_length(
+        &self,
+        (name, by): (String, Parameter),
+        at: Option<f64>,
+        matrices: Vec<Matrix>,
+    ) -> Derivative {
+        let rows = |i: usize| matrices.iter().flat_map(move |matrix| &matrix[i]);
+        let largest = |i: usize| rows(i).fold(0.0, |most: f64, entry| most.max(entry.abs()));
+        let largest: Vec<f64> = (0..self.roots.len()).map(largest).collect();
+        let of_all = largest.iter().copied().fold(0.0, f64::max);
+        let bars = self.relative.as_ref().map_or_else(Vec::new, |relative| {
+            let of = |k: usize| relative[k] * largest[k].sqrt();
+            let bar = |i: usize, j: usize| 2.0 * (of(i) * of(j) + OF_STEPS * of_all);
+            vec![self.entries(bar); matrices.len()]
+        });
+        let (participation, participation_bars) = (Vec::new(), Vec::new());
+        Derivative { name, by, at, matrices, bars, participation, participation_bars }
+    }
+
+    /// Shares of a layer by this derivative.
+    fn shares(&self, at: f64, matrix: &Matrix) -> Shares {
+        let shares = self.entries(|i, j| at * matrix[i][j] / (self.roots[i] * self.roots[j]));
+        let bars = self.entries(|_, _| OF_STEPS);
+        Shares { shares, bars, are_of_charges: true }
+    }
+
+    fn by_permittivity(
+        &self,
+        (name, by): (String, Parameter),
+        at: f64,
+        Shares { shares, bars, are_of_charges }: Shares,
+    ) -> Derivative {
+        let own = |of: &Matrix| -> Vec<f64> { (0..of.len()).map(|k| of[k][k]).collect() };
+        let participation = own(&shares);
+        let farad = |i: usize, j: usize| self.roots[i] * self.roots[j] / at;
+        let matrices = vec![self.entries(|i, j| shares[i][j] * farad(i, j))];
+        // What is off in one of two parts of all energy is so in the other.
+        let off_by_charges = if are_of_charges { 2.0 } else { 0.0 };
+        let parts: Vec<f64> = participation.iter().map(|p| (p * (1.0 - p)).abs().sqrt()).collect();
+        let with_bars = self.relative.as_ref().map(|relative| {
+            let of_charges = |i: usize, j: usize| relative[i] * relative[j];
+            let off = self.entries(|i, j| {
+                bars[i][j] + off_by_charges * of_charges(i, j) * parts[i] * parts[j]
+            });
+            let bar = |i: usize, j: usize| {
+                (off[i][j] + of_charges(i, j) * shares[i][j].abs()) * farad(i, j)
+            };
+            (vec![self.entries(bar)], own(&off))
+        });
+        let (bars, participation_bars) = with_bars.unwrap_or_default();
+        Derivative { name, by, at: Some(at), matrices, bars, participation, participation_bars }
+    }
+}
+
+pub(crate) fn charges(units: &[bem::Response]) -> Vec<bem::Charges<'_>> {
     units.iter().map(bem::Charges::from).collect()
 }
 
@@ -396,27 +465,6 @@ fn by_shifts(
         even(&rows, farad_per_metre)
     };
     Ok([0, 1, 2].map(along).to_vec())
-}
-
-/// With the weights of a [`Plan::Permittivity`].
-fn by_permittivity(
-    problem: &Problem,
-    units: &[bem::Response],
-    (on_metal, on_interfaces): (&[[f64; 2]], &[f64]),
-) -> Result<Vec<Vec<f64>>, bem::Error> {
-    let images = &problem.symmetry.images;
-    let mut rows = derivatives::works(&problem.mesh, &charges(units), images, on_interfaces)?;
-    // Row j: the field of solution j at conductors at 1 V in others.
-    for (row, unit) in rows.iter_mut().zip(units) {
-        for (t, owner) in problem.conductors.of_triangle.iter().enumerate() {
-            if let Some(to) = owner.and_then(|i| row.get_mut(i as usize)) {
-                let [free, total] = on_metal[t];
-                *to += free * unit.free_charge[t] + total * unit.charge[t];
-            }
-        }
-    }
-    let whole = images.copies() as f64;
-    Ok(even(&rows, whole * units::farads(1.0, problem.description.unit)))
 }
 
 fn density_of(units: &[bem::Response]) -> bem::Density {

@@ -107,7 +107,10 @@ impl Solution {
         problem: &Problem,
         progress: &dyn bem::Progress,
     ) -> Result<(), Error> {
-        self.derivatives = sensitivity::find(problem, &self.units, progress)?;
+        let (matrix, bars) = (self.matrices().maxwell_farad, self.matrix_bars());
+        let matrix = (&matrix, bars.as_ref().map(|bars| &bars.maxwell_farad));
+        self.derivatives = sensitivity::find(problem, &self.units, matrix, progress)?;
+        self.warnings.extend(checks::participations(problem, &self.derivatives));
         self.films = films::find(problem, &self.units)?;
         self.warnings.extend(checks::films(&self.films));
         Ok(())

@@ -176,6 +176,118 @@ fn parts_of_media_add_up_where_metal_lies_between_them() {
     near(&[vec![found[0]]], &expected, 0.02);
 }
 
+/// Metal in the middle of what has nearly no field: closed forms, whose shares are those of facets
+/// too, since both spheres have the same.
+#[test]
+fn shares_in_high_permittivities_are_those_of_the_closed_form() {
+    let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(360));
+    let mesh = ConcentricSpheres { inner_radius: 1.0, outer_radius: 1.7, base, resolution };
+    let mesh = mesh.build().unwrap();
+    for coat in [10.0, 1e2, 1e3, 1e4] {
+        let description = Description {
+            conductors: vec![Conductor::new("inner")],
+            dielectrics: vec![Dielectric::new("outer", coat)],
+            sensitivities: wanted(&[
+                Parameter::Permittivity("outer".into()),
+                Parameter::Permittivity(SURROUNDINGS.into()),
+            ]),
+            ..Description::default()
+        };
+        let of_coat = (1.0 - 1.0 / 1.7) / coat;
+        let share = of_coat / (of_coat + 1.0 / 1.7);
+        judge(&solved(&description, &mesh, Density::Constant), &[share, 1.0 - share]);
+    }
+}
+
+/// Shares are within 1 % of these and within their bars, which are of use, and add up to 1.
+#[track_caller]
+fn judge(solution: &Solution, expected: &[f64]) {
+    let own = |of: &Derivative| (of.participation[0], of.participation_bars[0]);
+    for ((found, bar), expected) in solution.derivatives.iter().map(own).zip(expected) {
+        let off = (found - expected).abs();
+        assert!(off < 0.01 * expected && off <= bar, "{found:e} +- {bar:e}, not {expected:e}");
+        assert!(found > 0.0 && bar < 0.1, "{found:e} +- {bar:e}");
+    }
+    let sum: f64 = solution.derivatives.iter().map(|of| own(of).0).sum();
+    assert!((sum - 1.0).abs() < 2e-3, "{sum}");
+    let capacitance = solution.matrices().maxwell_farad[0][0];
+    for of in &solution.derivatives {
+        let of_change = of.at.unwrap() * of.matrices[0][0][0] / capacitance;
+        assert!((of_change / own(of).0 - 1.0).abs() < 1e-9);
+        assert!(of.bars[0][0][0] > 0.0);
+    }
+}
+
+/// Metal, half of it sunk in a block: 2 x 2 x 2 of unit squares in 6 x 6 x 3.
+fn half_sunk() -> Mesh {
+    type Square = ([i32; 3], [i32; 3], [i32; 3]);
+    let mut squares: Vec<(usize, Square)> = Vec::new();
+    let (x, y, z) = ([1, 0, 0], [0, 1, 0], [0, 0, 1]);
+    for (i, j) in (0..6).flat_map(|i| (0..6).map(move |j| (i, j))) {
+        let is_metal = (2..4).contains(&i) && (2..4).contains(&j);
+        squares.push((0, ([i, j, -3], y, x)));
+        match is_metal {
+            true => squares.extend([(1, ([i, j, -1], x, y)), (2, ([i, j, 1], x, y))]),
+            false => squares.push((0, ([i, j, 0], x, y))),
+        }
+    }
+    for (k, i) in (-3..0).flat_map(|k| (0..6).map(move |i| (k, i))) {
+        let sides = [([i, 0, k], x, z), ([i, 6, k], z, x), ([0, i, k], z, y), ([6, i, k], y, z)];
+        squares.extend(sides.map(|side| (0, side)));
+    }
+    for (group, k, i) in [(1, -1, 2), (1, -1, 3), (2, 0, 2), (2, 0, 3)] {
+        let sides = [([i, 2, k], x, z), ([i, 4, k], z, x), ([2, i, k], z, y), ([4, i, k], y, z)];
+        squares.extend(sides.map(|side| (group, side)));
+    }
+    let mut mesh = Mesh::default();
+    let mut known = std::collections::BTreeMap::new();
+    for (group, (at, u, v)) in squares {
+        let corners = [[0, 0], [1, 0], [1, 1], [0, 1]].map(|[a, b]| {
+            let place: [i32; 3] = std::array::from_fn(|k| at[k] + a * u[k] + b * v[k]);
+            *known.entry(place).or_insert_with(|| {
+                mesh.vertices.push(place.map(f64::from));
+                mesh.vertices.len() as u32 - 1
+            })
+        });
+        let [a, b, c, d] = corners;
+        mesh.triangles.extend([[a, b, c], [a, c, d]]);
+        mesh.membership.extend([group as u32; 2]);
+    }
+    let group = |(tag, name): (i64, &str)| PhysicalGroup { tag, name: Some(name.into()) };
+    mesh.groups = [(1, "d"), (2, "md"), (3, "mo")].map(group).to_vec();
+    mesh.memberships = vec![vec![0], vec![1], vec![2]];
+    mesh
+}
+
+/// By charges alone the block would have a share that is off by a third, and below 0 farther on.
+#[test]
+fn shares_of_a_block_that_metal_is_sunk_in_are_those_of_solves() {
+    for eps in [10.0, 300.0, 1e4] {
+        let mut conductor = Conductor::new("m");
+        conductor.groups = vec!["md".into(), "mo".into()];
+        let mut block = Dielectric::new("block", eps);
+        block.groups = vec!["d".into(), "md".into()];
+        let description = Description {
+            conductors: vec![conductor],
+            dielectrics: vec![block],
+            sensitivities: wanted(&[
+                Parameter::Permittivity("block".into()),
+                Parameter::Permittivity(SURROUNDINGS.into()),
+            ]),
+            ..Description::default()
+        };
+        let mesh = half_sunk();
+        let of = |eps: f64| {
+            let mut changed = Description { sensitivities: Vec::new(), ..description.clone() };
+            changed.dielectrics[0].relative_permittivity = eps;
+            maxwell(&changed, &mesh, Density::Linear)[0][0]
+        };
+        let (less, more) = (of(0.97 * eps), of(1.03 * eps));
+        let share = (more - less) / 0.03 / (more + less);
+        judge(&solved(&description, &mesh, Density::Constant), &[share, 1.0 - share]);
+    }
+}
+
 fn films(at: f64) -> Mesh {
     let plate =
         Plate { width: 1.0, height: 1.0, grade: 4.0, resolution: Resolution::Elements(128) };

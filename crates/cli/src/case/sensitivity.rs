@@ -8,6 +8,9 @@ use super::diagnostics::{Defect, Sort};
 use super::document::Section;
 use super::file_names;
 
+/// The end of the names of tables of error bars.
+const BARS: &str = "_error";
+
 /// Reads every `[[sensitivity]]` with its place; defects are reported to the document. Whether
 /// there is what they name is for the mesh to say.
 pub(super) fn read(top: &Section<'_>) -> Vec<(Sensitivity, Range<usize>)> {
@@ -23,6 +26,11 @@ pub(super) fn read(top: &Section<'_>) -> Vec<(Sensitivity, Range<usize>)> {
             &name,
             first.map(|(_, first)| first),
         );
+        if name.value.ends_with(BARS) {
+            let message = format!("sensitivity_{}.csv is the name of another result", name.value);
+            let defect = Defect::new(Sort::Value, name.span.clone(), message);
+            top.report(defect.help("choose another name"));
+        }
         read.push((Sensitivity { name: name.value, by }, name.span));
     }
     read

@@ -296,15 +296,18 @@ fn sensitivities(results: &Value) -> Html {
     let mut html = Html::default();
     let found = list(&results["sensitivities"]);
     if !found.is_empty() {
-        let header = ["sensitivity", "by", "at", "largest derivative", "unit"].map(str::to_owned);
+        let header =
+            ["sensitivity", "by", "at", "largest derivative", "±", "unit"].map(str::to_owned);
         let rows = found.iter().map(|of| {
-            let matrices = list(&of["derivatives"]).iter();
-            let all: Vec<Vec<f64>> = matrices.flat_map(|m| list(m).iter().map(numbers)).collect();
+            let [all, bars] = ["derivatives", "derivatives_error"].map(|key| -> Vec<Vec<f64>> {
+                list(&of[key]).iter().flat_map(|m| list(m).iter().map(numbers)).collect()
+            });
             vec![
                 text(&of["name"]).to_owned(),
                 text(&of["by"]).to_owned(),
                 number(&of["at"]).map_or_else(String::new, plain),
                 plain(largest(&all)),
+                small((!bars.is_empty()).then(|| largest(&bars))),
                 text(&of["unit"]).to_owned(),
             ]
         });

@@ -122,7 +122,10 @@ struct Sensitivity {
     unit: &'static str,
     /// One matrix, or three for shifts along x, y and z.
     derivatives: Vec<Vec<Vec<f64>>>,
+    /// Their bars.
+    derivatives_error: Option<Vec<Vec<Vec<f64>>>>,
     participation: Option<Vec<f64>>,
+    participation_error: Option<Vec<f64>>,
 }
 
 /// What share of the energy is in a film.
@@ -353,10 +356,8 @@ impl Document {
                 maxwell_over_4pi_eps0_error: bars.and_then(|bars| form(&bars.maxwell_length)),
             },
             reductions: (!reduced.is_empty()).then(|| reduced.iter().map(reduction).collect()),
-            sensitivities: (!run.solution.derivatives.is_empty()).then(|| {
-                let of = |found| sensitivity(found, &matrices.maxwell_farad);
-                run.solution.derivatives.iter().map(of).collect()
-            }),
+            sensitivities: (!run.solution.derivatives.is_empty())
+                .then(|| run.solution.derivatives.iter().map(sensitivity).collect()),
             films: (!run.solution.films.is_empty())
                 .then(|| run.solution.films.iter().map(film).collect()),
             charges: state.map(|state| charged(&state.conductors, run.solution.bars())),
@@ -406,7 +407,8 @@ impl Document {
     }
 }
 
-fn sensitivity(found: &Derivative, maxwell_farad: &[Vec<f64>]) -> Sensitivity {
+fn sensitivity(found: &Derivative) -> Sensitivity {
+    let of_media = |all: &[f64]| (!all.is_empty()).then(|| all.to_vec());
     Sensitivity {
         name: found.name.clone(),
         by: match found.by {
@@ -417,7 +419,9 @@ fn sensitivity(found: &Derivative, maxwell_farad: &[Vec<f64>]) -> Sensitivity {
         at: found.at,
         unit: super::per_unit(&found.by),
         derivatives: found.matrices.clone(),
-        participation: super::participation(found, maxwell_farad),
+        derivatives_error: (!found.bars.is_empty()).then(|| found.bars.clone()),
+        participation: of_media(&found.participation),
+        participation_error: of_media(&found.participation_bars),
     }
 }
 

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use farad::formats::Written;
-use farad::{Derivative, Ended, Goal, Level, Matrices, Parameter, Problem, Reduced, Solution};
+use farad::{Ended, Goal, Level, Matrices, Parameter, Problem, Reduced, Solution};
 
 pub(crate) use checkpoint::{Checkpoint, Inputs};
 pub(crate) use folder::{Folder, INDEX, held};
@@ -138,7 +138,11 @@ pub(crate) fn file_names(case: &Case, excitations: usize, pieces: Option<usize>)
         [reduced_file(&reduction.name)].into_iter().chain(bars)
     });
     let sensitivities = case.description.sensitivities.iter();
-    let sensitivities = sensitivities.flat_map(|of| sensitivity_files(&of.name, &of.by));
+    let sensitivities = sensitivities.flat_map(|of| {
+        let bars = case.description.error_bars.then_some("_error");
+        let ends = [""].into_iter().chain(bars);
+        ends.flat_map(|end| sensitivity_files((&of.name, &of.by), end))
+    });
     let formats = formats::all_names(case);
     let of_molecules = of_molecules.into_iter().map(str::to_owned);
     let names = names.chain(of_molecules).chain(reduced).chain(sensitivities);
@@ -155,13 +159,13 @@ fn reduced_error_file(name: &str) -> String {
     format!("capacitance_{name}_error.csv")
 }
 
-/// The files of a derivative's matrices.
-fn sensitivity_files(name: &str, by: &Parameter) -> Vec<String> {
+/// The files of a derivative's matrices, and with another end those of their bars.
+fn sensitivity_files((name, by): (&str, &Parameter), end: &str) -> Vec<String> {
     match by {
         Parameter::Shift(_) => {
-            ["x", "y", "z"].map(|axis| format!("sensitivity_{name}_{axis}.csv")).to_vec()
+            ["x", "y", "z"].map(|axis| format!("sensitivity_{name}_{axis}{end}.csv")).to_vec()
         }
-        _ => vec![format!("sensitivity_{name}.csv")],
+        _ => vec![format!("sensitivity_{name}{end}.csv")],
     }
 }
 
@@ -171,15 +175,6 @@ fn per_unit(by: &Parameter) -> &'static str {
         Parameter::Shift(_) | Parameter::Thickness(_) => "F/m",
         Parameter::Permittivity(_) | Parameter::OfLayer(_) => "F",
     }
-}
-
-/// What part of the energy is in the medium whose permittivity changes, with each conductor in turn
-/// at a potential and the others at 0 V.
-fn participation(derivative: &Derivative, maxwell_farad: &[Vec<f64>]) -> Option<Vec<f64>> {
-    let is_medium = matches!(derivative.by, Parameter::Permittivity(_) | Parameter::OfLayer(_));
-    let (at, matrix) = (derivative.at.filter(|_| is_medium)?, derivative.matrices.first()?);
-    let own = matrix.iter().zip(maxwell_farad).enumerate();
-    Some(own.map(|(k, (change, value))| at * change[k] / value[k]).collect())
 }
 
 /// The files of the probes of `case`.
@@ -246,11 +241,16 @@ pub(crate) fn write(
         }
     }
     for derivative in &run.solution.derivatives {
-        let files = sensitivity_files(&derivative.name, &derivative.by);
-        for (file, matrix) in files.iter().zip(&derivative.matrices) {
-            let unit = per_unit(&derivative.by);
-            let corner = format!("unit: farad; sensitivity {} in {unit}{mark}", derivative.name);
-            folder.stage(file, |out| csv::matrix(out, &corner, both, matrix))?;
+        let both_kinds =
+            [("", "", &derivative.matrices), ("_error", "error bars of the ", &derivative.bars)];
+        for (end, what, all) in both_kinds {
+            let files = sensitivity_files((&derivative.name, &derivative.by), end);
+            for (file, matrix) in files.iter().zip(all) {
+                let unit = per_unit(&derivative.by);
+                let corner =
+                    format!("unit: farad; {what}sensitivity {} in {unit}{mark}", derivative.name);
+                folder.stage(file, |out| csv::matrix(out, &corner, both, matrix))?;
+            }
         }
     }
     folder.stage(RESIDUALS, |out| csv::residuals(out, run.problem, &run.solution.answer.solves))?;

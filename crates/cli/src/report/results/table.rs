@@ -36,7 +36,7 @@ pub(crate) fn text(
         _ => matrix(run, matrices),
     };
     text.extend(reduced.iter().map(reduction));
-    text.extend(run.solution.derivatives.iter().map(|of| sensitivity(run, matrices, of)));
+    text.extend(run.solution.derivatives.iter().map(|of| sensitivity(run, of)));
     text += &films(run);
     text += &state(run);
     text += &bodies(run);
@@ -240,10 +240,10 @@ fn reduction(found: &Reduced) -> String {
 }
 
 /// The derivative of the matrix by a parameter.
-fn sensitivity(run: &Run<'_>, matrices: &Matrices, found: &Derivative) -> String {
+fn sensitivity(run: &Run<'_>, found: &Derivative) -> String {
     let unit = super::per_unit(&found.by);
     let names = &run.problem.conductors().names;
-    let files = super::sensitivity_files(&found.name, &found.by);
+    let files = super::sensitivity_files((&found.name, &found.by), "");
     let what = match &found.by {
         Parameter::Shift(names) => format!("shifts of {}", names.join(", ")),
         Parameter::Permittivity(name) => format!("the relative permittivity of {name}"),
@@ -253,7 +253,7 @@ fn sensitivity(run: &Run<'_>, matrices: &Matrices, found: &Derivative) -> String
     let mut text = format!("\nSensitivity {}, by {what}\n", found.name);
     let axes: &[&str] = if found.matrices.len() == 3 { &["x", "y", "z"] } else { &[""] };
     let largest_of_all = found.matrices.iter().map(|rows| largest(rows)).fold(0.0, f64::max);
-    for (axis, matrix) in axes.iter().zip(&found.matrices) {
+    for (k, (axis, matrix)) in axes.iter().zip(&found.matrices).enumerate() {
         if names.len() > LARGEST_SHOWN {
             continue;
         }
@@ -262,13 +262,17 @@ fn sensitivity(run: &Run<'_>, matrices: &Matrices, found: &Derivative) -> String
         let heading = format!("{}{unit}{along}", scale.symbol);
         let of = (&names[..], &names[..]);
         // What vanishes along one axis is noise next to what does not along another.
-        text += &table_of_size(of, &heading, matrix, None, scale.factor, largest_of_all);
+        let bars = found.bars.get(k).map(Vec::as_slice);
+        text += &table_of_size(of, &heading, matrix, bars, scale.factor, largest_of_all);
     }
-    if let Some(parts) = super::participation(found, &matrices.maxwell_farad)
-        && names.len() <= LARGEST_SHOWN
-    {
-        let rows =
-            names.iter().zip(parts).map(|(name, part)| vec![name.clone(), significant(part)]);
+    if !found.participation.is_empty() && names.len() <= LARGEST_SHOWN {
+        let rows = names.iter().zip(&found.participation).enumerate().map(|(k, (name, part))| {
+            let bar = found.participation_bars.get(k).copied();
+            vec![
+                name.clone(),
+                bar.map_or_else(|| significant(*part), |bar| with_bar(*part, Some(bar))),
+            ]
+        });
         text += &aligned_table(vec![String::new(), "participation".to_owned()], rows);
     }
     if names.len() > LARGEST_SHOWN {
