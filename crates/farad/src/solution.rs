@@ -111,7 +111,11 @@ impl Solution {
         let matrix = (&matrix, bars.as_ref().map(|bars| &bars.maxwell_farad));
         self.derivatives = sensitivity::find(problem, &self.units, matrix, progress)?;
         self.warnings.extend(checks::participations(problem, &self.derivatives));
-        self.films = films::find(problem, &self.units)?;
+        let relative = matrix.1.map(|bars| {
+            let own = bars.iter().zip(matrix.0).enumerate();
+            own.map(|(k, (bars, row))| (bars[k] / row[k]).abs()).collect::<Vec<f64>>()
+        });
+        self.films = films::find(problem, &self.units, relative.as_deref())?;
         self.warnings.extend(checks::films(&self.films));
         Ok(())
     }

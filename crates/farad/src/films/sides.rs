@@ -63,6 +63,8 @@ pub(super) struct Part {
     pub(super) gap: Option<Gap>,
     /// Then the integrals from [`NEARER`] of the cutoff on, and from ten times that.
     farther: Vec<Square>,
+    /// And those from the cutoff on.
+    beyond: Vec<Square>,
     mean_is_zero: bool,
 }
 
@@ -190,7 +192,7 @@ impl Part {
     }
 
     /// Three ways of integrating the square of these densities.
-    pub(super) fn square(&self, [charges, even]: [&[f64]; 2]) -> [f64; 3] {
+    pub(super) fn square(&self, [charges, even]: [&[f64]; 2]) -> Ways {
         sums(&self.squares, [charges, even])
     }
 
@@ -198,8 +200,13 @@ impl Part {
     pub(super) fn at_edges(&self, charges: &[f64]) -> [f64; 3] {
         let even = vec![0.0; charges.len()];
         let [all, beyond] =
-            [&self.squares, &self.farther].map(|squares| sums(squares, [charges, &even]));
+            [&self.squares, &self.farther].map(|squares| sums(squares, [charges, &even]).found);
         [0, 1, 2].map(|way| all[way] - beyond[way])
+    }
+
+    /// The same from the cutoff on, for a film in an interface of layers.
+    pub(super) fn square_beyond(&self, [charges, even]: [&[f64]; 2]) -> Ways {
+        sums(&self.beyond, [charges, even])
     }
 
     /// Whether there is a field along any of the surfaces.
@@ -208,11 +215,39 @@ impl Part {
     }
 }
 
-fn sums(squares: &[Square], [charges, even]: [&[f64]; 2]) -> [f64; 3] {
-    let each = squares.par_iter().map(|square| square.of(charges, even));
+/// An integral found in three ways.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ways {
+    pub(super) found: [f64; 3],
+    /// What they differ by on each triangle, added up.
+    pub(super) apart: f64,
+    /// What of the field within a cutoff is not known, about.
+    pub(super) cut: f64,
+}
+
+impl Ways {
+    /// The same with `factor` times another.
+    pub(super) fn and(self, factor: f64, other: Self) -> Self {
+        let found = [0, 1, 2].map(|way| self.found[way] + factor * other.found[way]);
+        let apart = self.apart + factor * other.apart;
+        Self { found, apart, cut: self.cut + factor * other.cut }
+    }
+}
+
+/// The least and the largest of them.
+pub(super) fn ends(ways: [f64; 3]) -> [f64; 2] {
+    [f64::min, f64::max].map(|of| of(of(ways[0], ways[1]), ways[2]))
+}
+
+fn sums(squares: &[Square], [charges, even]: [&[f64]; 2]) -> Ways {
+    let of = |square: &Square| {
+        let found = square.of(charges, even);
+        let [low, high] = ends(found);
+        Ways { found, apart: high - low, cut: 0.0 }
+    };
     // In their order: the same sums on any number of threads.
-    let each: Vec<[f64; 3]> = each.collect();
-    each.iter().fold([0.0; 3], |a, b| [0, 1, 2].map(|k| a[k] + b[k]))
+    let each: Vec<Ways> = squares.par_iter().map(of).collect();
+    each.into_iter().fold(Ways::default(), |sum, of| sum.and(1.0, of))
 }
 
 /// A point of a triangle, and the normal there.
@@ -350,12 +385,12 @@ impl Part {
         let from = film.cutoff.unwrap_or(0.0);
         let axis = problem.description.stack.as_ref().map_or(2, |stack| stack.axis);
         let gap = interface.map(|[height, eps]| Gap::new(problem, axis, height, eps));
-        let (squares, farther) = match gap {
-            None => (beyond(from), Vec::new()),
-            Some(_) => (beyond(NEARER * from), beyond(10.0 * NEARER * from)),
+        let (squares, farther, beyond) = match gap {
+            None => (beyond(from), Vec::new(), Vec::new()),
+            Some(_) => (beyond(NEARER * from), beyond(10.0 * NEARER * from), beyond(from)),
         };
         let mean_is_zero = is_even(problem);
-        Self { sides, squares, farther, gap, mean_is_zero }
+        Self { sides, squares, farther, beyond, gap, mean_is_zero }
     }
 }
 
