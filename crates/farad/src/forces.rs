@@ -1,7 +1,7 @@
 //! The bodies that forces act on: conductors, and dielectrics with all that is in them.
 
 use mesh::Mesh;
-use mesh::regions::Position;
+use mesh::regions::Places;
 
 use crate::planes::Seen;
 use crate::problem::Problem;
@@ -245,16 +245,16 @@ fn dielectrics(problem: &Problem) -> Vec<(String, bem::Body)> {
     let whole = problem.symmetry.whole(&problem.mesh);
     let count = problem.mesh.triangles.len();
     let mut bodies = Vec::new();
+    let places = Places::new(whole);
     for (dielectric, region) in problem.description.dielectrics.iter().zip(&media.regions) {
-        let positions = region.positions(whole);
         let outside = region
             .boundary
             .iter()
             .filter(|(t, _)| (*t as usize) < count)
             .map(|&(t, inward)| media.permittivity[t as usize][usize::from(inward)]);
         let Some(permittivity) = same(outside) else { continue };
-        let inside = |t: &u32| positions[*t as usize] != Position::Outside;
-        let triangles: Vec<u32> = (0..count as u32).filter(inside).collect();
+        let within = places.of(region).into_iter().map(|(t, _)| t);
+        let triangles: Vec<u32> = within.filter(|&t| (t as usize) < count).collect();
         let sources: Vec<usize> = (0..problem.sources.len())
             .filter(|&index| region.contains(problem.sources[index].position))
             .collect();

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use mesh::Mesh;
 use mesh::cells;
 use mesh::conductors::UNGROUPED;
-use mesh::regions::{self, Position, Region};
+use mesh::regions::{self, Places, Position, Region};
 
-use crate::description::{Description, Dielectric, SurfaceMedia};
+use crate::description::{Description, Dielectric};
 use crate::fault::Fault;
 use crate::media_check::{self, Contradiction};
 use crate::sources::Source;
@@ -45,26 +45,72 @@ pub struct Summary {
     pub triangles: usize,
 }
 
-/// Whether triangle `t` is in one of `groups`.
-pub(crate) fn is_in(mesh: &Mesh, groups: &[String], t: usize) -> bool {
-    let of = mesh.groups_of(t);
-    groups.iter().any(|wanted| {
-        of.iter().any(|&g| mesh.groups[g as usize].label() == *wanted)
-            || (of.is_empty() && wanted == UNGROUPED)
-    })
+/// What names of groups choose in a mesh, by the place of each name in a list.
+pub(crate) struct Chosen<'a> {
+    mesh: &'a Mesh,
+    /// Of each group, and last of triangles that are in none; increasing.
+    by: Vec<Vec<u32>>,
+}
+
+impl<'a> Chosen<'a> {
+    /// By several lists of names.
+    pub(crate) fn by_lists<'b>(
+        mesh: &'a Mesh,
+        lists: impl Iterator<Item = &'b [String]>,
+    ) -> Chosen<'a> {
+        let mut groups_of: HashMap<String, Vec<usize>> = HashMap::new();
+        for (group, known) in mesh.groups.iter().enumerate() {
+            groups_of.entry(known.label()).or_default().push(group);
+        }
+        let mut by = vec![Vec::new(); mesh.groups.len() + 1];
+        for (list, names) in (0..).zip(lists) {
+            for name in names {
+                let ungrouped = (name == UNGROUPED).then_some(mesh.groups.len());
+                for &group in groups_of.get(name).into_iter().flatten().chain(&ungrouped) {
+                    by[group].push(list);
+                }
+            }
+        }
+        by.iter_mut().for_each(|lists: &mut Vec<u32>| lists.dedup());
+        Chosen { mesh, by }
+    }
+
+    /// By one list of names.
+    pub(crate) fn by(mesh: &'a Mesh, names: &[String]) -> Self {
+        Self::by_lists(mesh, std::iter::once(names))
+    }
+
+    /// The lists that choose a triangle, in increasing order.
+    pub(crate) fn lists(&self, t: usize) -> Vec<u32> {
+        let ungrouped = [self.mesh.groups.len() as u32];
+        let of: &[u32] = match self.mesh.groups_of(t) {
+            [] => &ungrouped,
+            of => of,
+        };
+        let mut lists: Vec<u32> = of.iter().flat_map(|&g| &self.by[g as usize]).copied().collect();
+        lists.sort_unstable();
+        lists.dedup();
+        lists
+    }
+
+    /// Whether any does.
+    pub(crate) fn has(&self, t: usize) -> bool {
+        match self.mesh.groups_of(t) {
+            [] => !self.by[self.mesh.groups.len()].is_empty(),
+            of => of.iter().any(|&g| !self.by[g as usize].is_empty()),
+        }
+    }
 }
 
 /// The space that each dielectric's surface encloses, in the order of the description.
 pub(crate) fn regions(description: &Description, mesh: &Mesh) -> Result<Vec<Region>, Vec<Fault>> {
     check_groups(description, mesh)?;
     let dielectrics = &description.dielectrics;
-    let boundaries: Vec<Vec<u32>> = dielectrics
-        .iter()
-        .map(|dielectric| {
-            let member = |&t: &u32| is_in(mesh, &dielectric.groups, t as usize);
-            (0..mesh.triangles.len() as u32).filter(member).collect()
-        })
-        .collect();
+    let chosen = Chosen::by_lists(mesh, dielectrics.iter().map(|d| &d.groups[..]));
+    let mut boundaries: Vec<Vec<u32>> = vec![Vec::new(); dielectrics.len()];
+    for t in 0..mesh.triangles.len() {
+        chosen.lists(t).iter().for_each(|&list| boundaries[list as usize].push(t as u32));
+    }
     let regions = regions::enclosed(mesh, &boundaries).map_err(|(dielectric, problem)| {
         let name = dielectrics[dielectric].name.clone();
         vec![Fault::NoSpace { dielectric, name, problem }]
@@ -143,15 +189,19 @@ fn bury(
     }
     let bounds: Vec<bool> =
         (0..count).map(|t| is_conductor(t) || differs(t as u32, permittivity)).collect();
-    let parts = regions::parts(whole, |t| is_conductor(t % count), &[]);
+    let metal: Vec<u32> =
+        (0..whole.triangles.len() as u32).filter(|&t| is_conductor(t as usize % count)).collect();
+    let parts = regions::parts(whole, &metal, &[]);
+    let places = Places::new(whole);
     for region in parts.into_iter().filter_map(|(_, region)| region) {
         let own = || region.boundary.iter().filter(|(t, _)| (*t as usize) < count);
         if !own().any(|&(t, _)| differs(t, permittivity)) {
             continue;
         }
-        let positions = region.positions(whole);
-        let has_surfaces =
-            (0..positions.len()).any(|t| positions[t] == Position::Inside && bounds[t % count]);
+        let is_surface = |&(t, position): &(u32, Position)| {
+            position == Position::Inside && bounds[t as usize % count]
+        };
+        let has_surfaces = places.of(&region).iter().any(is_surface);
         if has_surfaces || sources.iter().any(|source| region.contains(source.position)) {
             continue;
         }
@@ -173,10 +223,11 @@ pub(crate) fn by_surfaces(
     check_groups(description, mesh)?;
     let mut permittivity = vec![[description.relative_permittivity; 2]; mesh.triangles.len()];
     let mut listed = vec![false; mesh.triangles.len()];
-    for surface in &description.surfaces {
-        let own = |t: &usize| is_in(mesh, &surface.groups, *t);
-        for t in (0..permittivity.len()).filter(own) {
-            permittivity[t] = surface.sides;
+    let chosen = Chosen::by_lists(mesh, description.surfaces.iter().map(|s| &s.groups[..]));
+    for t in 0..permittivity.len() {
+        // The last counts.
+        if let Some(&surface) = chosen.lists(t).last() {
+            permittivity[t] = description.surfaces[surface as usize].sides;
             listed[t] = true;
         }
     }
@@ -219,11 +270,11 @@ fn contradictory(
         let group = mesh.groups_of(t).first().map(|&g| mesh.groups[g as usize].label());
         (t, group.unwrap_or_default(), permittivity[t])
     };
-    let named =
-        |surface: &SurfaceMedia| found.triangles.iter().any(|&t| is_in(mesh, &surface.groups, t));
+    let chosen = Chosen::by_lists(mesh, description.surfaces.iter().map(|s| &s.groups[..]));
+    let first = |&t: &usize| chosen.lists(t).first().map(|&surface| surface as usize);
     Fault::Contradiction {
         triangles: found.triangles.map(described),
-        surface: description.surfaces.iter().position(named),
+        surface: found.triangles.iter().filter_map(first).min(),
         meet: found.meet,
         place: found.place,
         count: found.count,
@@ -249,7 +300,7 @@ mod tests {
     use super::*;
     use crate::problem::Problem;
     use crate::testing;
-    use crate::{Charge, Conductor, Error, Plane};
+    use crate::{Charge, Conductor, Error, Plane, SurfaceMedia};
 
     fn on_shells(description: Description) -> Result<Problem, Vec<Fault>> {
         Problem::new(description, testing::shells()).map_err(|error| match error {

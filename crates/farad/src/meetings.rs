@@ -10,7 +10,7 @@ use mesh::topology::Topology;
 
 use crate::description::Description;
 use crate::fault::{Fault, Note, Touching};
-use crate::media;
+use crate::media::Chosen;
 
 /// Refuses surfaces of different bodies that go through each other, and parts of one dielectric's
 /// surface that do. Within one conductor they do no more harm than making some of its surface an
@@ -29,23 +29,22 @@ pub(crate) fn check_crossings(
     if found.is_empty() {
         return Ok(Vec::new());
     }
+    let of_dielectrics =
+        Chosen::by_lists(mesh, description.dielectrics.iter().map(|d| &d.groups[..]));
+    let listed: Vec<&String> = description.surfaces.iter().flat_map(|s| &s.groups).collect();
+    let of_surfaces = Chosen::by_lists(mesh, listed.iter().map(|&name| std::slice::from_ref(name)));
     let dielectrics_of = |triangle: u32| -> Vec<&str> {
-        let dielectrics = description
-            .dielectrics
-            .iter()
-            .filter(|dielectric| media::is_in(mesh, &dielectric.groups, triangle as usize));
-        dielectrics.map(|dielectric| dielectric.name.as_str()).collect()
+        let lists = of_dielectrics.lists(triangle as usize).into_iter();
+        lists.map(|list| description.dielectrics[list as usize].name.as_str()).collect()
     };
     let bodies = |triangle: u32| -> Vec<&str> {
         let conductor = assignment.of_triangle[triangle as usize]
             .map(|owner| assignment.names[owner as usize].as_str());
-        let interfaces = description
-            .surfaces
-            .iter()
-            .filter(|_| conductor.is_none())
-            .flat_map(|surface| &surface.groups)
-            .filter(|group| media::is_in(mesh, std::slice::from_ref(*group), triangle as usize));
-        let interfaces = interfaces.map(|group| group.as_str());
+        let interfaces = match conductor {
+            Some(_) => Vec::new(),
+            None => of_surfaces.lists(triangle as usize),
+        };
+        let interfaces = interfaces.into_iter().map(|group| listed[group as usize].as_str());
         conductor.into_iter().chain(dielectrics_of(triangle)).chain(interfaces).collect()
     };
     let component_of = Topology::of(mesh).component_of;

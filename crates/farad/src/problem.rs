@@ -14,7 +14,7 @@ use crate::films;
 use crate::first_mesh;
 use crate::in_metal;
 use crate::layers;
-use crate::media::{self, Media};
+use crate::media::{self, Chosen, Media};
 use crate::meetings;
 use crate::names::fits;
 use crate::near_surface;
@@ -225,14 +225,15 @@ impl Problem {
         }
         let is_conductor = |t: usize| assignment.of_triangle[t].is_some();
         let interfaces: Vec<String> = description.interfaces().cloned().collect();
-        let bounds = |t: usize| is_conductor(t) || media::is_in(&mesh, &interfaces, t);
+        let interfaces = Chosen::by(&mesh, &interfaces);
+        let bounds = |t: usize| is_conductor(t) || interfaces.has(t);
         let mut symmetry = Symmetry::find(&description, &mesh, bounds, is_conductor)?;
         let mut in_layers = None;
         if let Some(stack) = &description.stack {
             let place = layers::find(stack, &mesh, bounds, is_conductor)?;
             let points = description.probes.iter().flat_map(|probe| probe.place.points());
             symmetry = place.images(stack, &mesh, symmetry, points)?;
-            let is_interface = |t: usize| media::is_in(&mesh, &interfaces, t);
+            let is_interface = |t: usize| interfaces.has(t);
             let placed = (stack, &place);
             layers::check_places(&description, placed, &mesh, &symmetry.images, is_interface)?;
             description.relative_permittivity = place.reference();

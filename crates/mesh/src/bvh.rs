@@ -41,6 +41,11 @@ impl Box3 {
         }
     }
 
+    /// Longer by `margin` on every side.
+    pub fn grown(&self, margin: f64) -> Self {
+        Self { low: self.low.map(|x| x - margin), high: self.high.map(|x| x + margin) }
+    }
+
     pub fn overlaps(&self, other: &Self) -> bool {
         (0..3).all(|i| self.low[i] <= other.high[i] && other.low[i] <= self.high[i])
     }
@@ -104,6 +109,24 @@ impl Bvh {
     /// The triangles of a leaf.
     pub fn members(&self, node: &Node) -> &[u32] {
         &self.order[node.start as usize..(node.start + node.count) as usize]
+    }
+
+    /// The triangles whose boxes lie within another one, in no order; `boxes`: those of the tree.
+    pub fn held_by(&self, outer: &Box3, boxes: &[Box3]) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut stack: Vec<&Node> = self.nodes.first().into_iter().collect();
+        while let Some(node) = stack.pop() {
+            if !node.bounds.overlaps(outer) {
+                continue;
+            }
+            if node.count == 0 {
+                stack.extend(&self.nodes[node.children as usize..][..2]);
+                continue;
+            }
+            let members = self.members(node).iter();
+            found.extend(members.filter(|&&member| outer.holds(&boxes[member as usize])));
+        }
+        found
     }
 
     /// For each node the label of all triangles under it, `MIXED` where their labels differ.

@@ -93,6 +93,11 @@ impl Locator {
         Self { corners, curved, triangles, tree, moments }
     }
 
+    /// A box around all triangles; `None` without any.
+    pub(crate) fn bounds(&self) -> Option<Box3> {
+        self.tree.nodes.first().map(|root| root.bounds)
+    }
+
     /// How many times the surface goes round a point: 1 inside a closed surface with normals
     /// outward, -1 with normals inward, 0 outside; something between for open surfaces. Exact to
     /// about 0.02 away from the surface.

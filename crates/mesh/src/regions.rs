@@ -4,10 +4,13 @@
 //! ([`crate::orient`]), and what lies inside is decided by winding numbers ([`crate::locate`]).
 //! Surfaces must not go through each other ([`crate::intersect`]).
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use thiserror::Error;
 
+use crate::bvh::{Box3, Bvh};
 use crate::curved;
 use crate::locate::Locator;
 use crate::measure;
@@ -152,14 +155,14 @@ impl Region {
 
     /// The triangles of `own`, which are `triangles` of the mesh turned outward.
     pub(crate) fn of(mesh: &Mesh, triangles: &[u32], own: &Mesh, volume: f64) -> Self {
-        let turned = |(&t, corners): (&u32, &[u32; 3])| (t, mesh.triangles[t as usize] != *corners);
+        let turned = |(k, &t): (usize, &u32)| (t, mesh.corners(t as usize) != own.corners(k));
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         for corner in (0..triangles.len()).flat_map(|t| own.corners(t)) {
             low = std::array::from_fn(|k| low[k].min(corner[k]));
             high = std::array::from_fn(|k| high[k].max(corner[k]));
         }
         Self {
-            boundary: triangles.iter().zip(&own.triangles).map(turned).collect(),
+            boundary: triangles.iter().enumerate().map(turned).collect(),
             volume,
             surface: Arc::new(Locator::new(own)),
             size: (0..3).map(|k| high[k] - low[k]).fold(f64::MIN_POSITIVE, f64::max),
@@ -190,29 +193,68 @@ impl Region {
     pub fn distance(&self, x: [f64; 3]) -> f64 {
         self.surface.nearest(x).map_or(f64::INFINITY, |nearest| nearest.distance)
     }
+}
 
-    /// Where each triangle of the mesh lies; triangles joined by edges, other than edges of the
-    /// boundary, lie on one side.
-    pub fn positions(&self, mesh: &Mesh) -> Vec<Position> {
-        let mut positions = vec![Position::Outside; mesh.triangles.len()];
-        for &(triangle, inward) in &self.boundary {
-            positions[triangle as usize] = Position::Boundary { inward };
+/// Share of a region's size by which rounding may put triangles out of it.
+const MARGIN: f64 = 1e-9;
+
+/// The triangles of a mesh, to be told where they lie: many regions are looked up one after
+/// another, each in the time that its own surroundings take.
+#[derive(Clone, Debug)]
+pub struct Places<'a> {
+    mesh: &'a Mesh,
+    boxes: Vec<Box3>,
+    tree: Bvh,
+}
+
+impl<'a> Places<'a> {
+    /// Of a valid mesh ([`Mesh::validate`]), in O(n log n).
+    pub fn new(mesh: &'a Mesh) -> Self {
+        let around = |t: usize| Box3::around(&mesh.corners(t));
+        let boxes: Vec<Box3> = (0..mesh.triangles.len()).into_par_iter().map(around).collect();
+        let tree = Bvh::new(&boxes);
+        Self { mesh, boxes, tree }
+    }
+
+    /// The triangles that are not outside of a region, in increasing order; triangles joined by
+    /// edges, other than edges of the boundary, lie on one side.
+    pub fn of(&self, region: &Region) -> Vec<(u32, Position)> {
+        let Some(bounds) = region.surface.bounds() else { return Vec::new() };
+        // All others are outside.
+        let mut near = self.tree.held_by(&bounds.grown(MARGIN * region.size), &self.boxes);
+        near.extend(region.boundary.iter().map(|(t, _)| t));
+        near.sort_unstable();
+        near.dedup();
+        let mut positions = vec![Position::Outside; near.len()];
+        for &(triangle, inward) in &region.boundary {
+            if let Ok(place) = near.binary_search(&triangle) {
+                positions[place] = Position::Boundary { inward };
+            }
         }
-        let (group_of, count) = components_where(mesh, |edge| {
+        if near.len() > region.boundary.len() {
+            self.settle(region, &near, &mut positions);
+        }
+        let all = near.into_iter().zip(positions);
+        all.filter(|(_, position)| *position != Position::Outside).collect()
+    }
+
+    /// Puts the triangles `near` a region inside that are, but for those of its boundary.
+    fn settle(&self, region: &Region, near: &[u32], positions: &mut [Position]) {
+        let (group_of, count) = components_where(&part(self.mesh, near), |edge| {
             edge.iter().all(|side| positions[side.triangle as usize] == Position::Outside)
         });
         let mut groups: Vec<Vec<u32>> = vec![Vec::new(); count];
-        for (triangle, &group) in group_of.iter().enumerate() {
-            if positions[triangle] == Position::Outside {
-                groups[group as usize].push(triangle as u32);
+        for (place, &group) in group_of.iter().enumerate() {
+            if positions[place] == Position::Outside {
+                groups[group as usize].push(place as u32);
             }
         }
         for group in groups.iter().filter(|group| !group.is_empty()) {
-            if orient::is_within(mesh, group, &self.surface, self.size) {
-                group.iter().for_each(|&t| positions[t as usize] = Position::Inside);
+            let triangles: Vec<u32> = group.iter().map(|&place| near[place as usize]).collect();
+            if orient::is_within(self.mesh, &triangles, &region.surface, region.size) {
+                group.iter().for_each(|&place| positions[place as usize] = Position::Inside);
             }
         }
-        positions
     }
 }
 
@@ -220,34 +262,32 @@ impl Region {
 /// that it encloses if taken alone (cavities count as bodies); `None` if it is open or cannot face
 /// one side.
 ///
-/// `keep` selects the triangles of the surface by index. Regions that are `known` are taken where a
-/// part is all of their boundary.
-pub fn parts(
-    mesh: &Mesh,
-    keep: impl Fn(usize) -> bool,
-    known: &[Region],
-) -> Vec<(Vec<u32>, Option<Region>)> {
-    let triangles: Vec<u32> =
-        (0..mesh.triangles.len()).filter(|&t| keep(t)).map(|t| t as u32).collect();
+/// `triangles` are those of the surface, in increasing order. Regions that are `known` are taken
+/// where a part is all of their boundary.
+pub fn parts(mesh: &Mesh, triangles: &[u32], known: &[Region]) -> Vec<(Vec<u32>, Option<Region>)> {
     if triangles.is_empty() {
         return Vec::new();
     }
-    let mut all = part(mesh, &triangles);
+    let mut all = part(mesh, triangles);
     let (faced, topology) = orient::face_and_connect(&mut all, Facing::Outward);
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); topology.components.len()];
     for (index, &component) in topology.component_of.iter().enumerate() {
         members[component as usize].push(index as u32);
     }
+    let first = |region: &Region| region.boundary.first().map(|&(t, _)| t);
+    let mut by_first: HashMap<Option<u32>, Vec<&Region>> = HashMap::new();
+    known.iter().for_each(|region| by_first.entry(first(region)).or_default().push(region));
     let each = |(component, members): (usize, Vec<u32>)| {
         let index = component as u32;
         let of_mesh: Vec<u32> = members.iter().map(|&m| triangles[m as usize]).collect();
         let bounds = !faced.open.contains(&index) && !faced.unorientable.contains(&index);
-        let is_same = |region: &&Region| {
+        let is_same = |region: &&&Region| {
             region.boundary.len() == of_mesh.len()
                 && region.boundary.iter().zip(&of_mesh).all(|((a, _), b)| a == b)
         };
         let region = bounds.then(|| {
-            if let Some(known) = known.iter().find(is_same) {
+            let alike = by_first.get(&of_mesh.first().copied()).into_iter().flatten();
+            if let Some(&known) = alike.into_iter().find(is_same) {
                 return known.clone();
             }
             let volume = topology.components[component].signed_volume;
@@ -277,9 +317,11 @@ pub fn on_both_sides(mesh: &Mesh, regions: &[Region]) -> Vec<[Option<u32>; 2]> {
     let mut order: Vec<usize> = (0..regions.len()).collect();
     // From the largest on, smaller ones take over.
     order.sort_by(|&a, &b| regions[b].volume.total_cmp(&regions[a].volume));
+    let places = Places::new(mesh);
     for index in order {
         let here = Some(index as u32);
-        for (sides, position) in sides.iter_mut().zip(regions[index].positions(mesh)) {
+        for (triangle, position) in places.of(&regions[index]) {
+            let sides = &mut sides[triangle as usize];
             match position {
                 Position::Inside => *sides = [here; 2],
                 Position::Boundary { inward: true } => sides[0] = here,
@@ -326,11 +368,25 @@ pub(crate) fn enclosed_volume(surface: &Mesh) -> f64 {
     (0..surface.triangles.len()).map(of).sum()
 }
 
-/// Some triangles of a mesh as a mesh without groups.
+/// A part with fewer triangles than this share of the mesh's vertices has vertices of its own.
+const SHARE: usize = 8;
+
+/// Some triangles of a mesh as a mesh without groups. Vertices keep their order.
 pub(crate) fn part(mesh: &Mesh, triangles: &[u32]) -> Mesh {
+    let own = triangles.iter().map(|&t| mesh.triangles[t as usize]);
+    let (vertices, own): (_, Vec<[u32; 3]>) = if SHARE * triangles.len() < mesh.vertices.len() {
+        let mut used: Vec<u32> = own.clone().flatten().collect();
+        used.sort_unstable();
+        used.dedup();
+        let renumbered = |v: u32| used.partition_point(|&known| known < v) as u32;
+        let own = own.map(|corners| corners.map(renumbered)).collect();
+        (used.iter().map(|&v| mesh.vertices[v as usize]).collect(), own)
+    } else {
+        (mesh.vertices.clone(), own.collect())
+    };
     Mesh {
-        vertices: mesh.vertices.clone(),
-        triangles: triangles.iter().map(|&t| mesh.triangles[t as usize]).collect(),
+        vertices,
+        triangles: own,
         membership: vec![0; triangles.len()],
         memberships: vec![vec![]],
         patches: mesh.patches.as_ref().map(|patches| {

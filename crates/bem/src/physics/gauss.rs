@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 use std::sync::Arc;
 
 use mesh::Mesh;
-use mesh::regions::{self, Position, Region};
+use mesh::regions::{self, Places, Position, Region};
 use nalgebra::DMatrix;
 use rayon::prelude::*;
 
@@ -110,6 +110,8 @@ pub(super) struct Finder<'a> {
     pub(super) panels: &'a [PanelInfo],
     /// Bodies, in the mesh with all its images.
     pub(super) bodies: &'a [Region],
+    /// Of that mesh.
+    pub(super) places: Places<'a>,
 }
 
 impl Finder<'_> {
@@ -146,10 +148,11 @@ impl Finder<'_> {
         if signed <= CANCELLED * members.iter().map(area).sum::<f64>() {
             return None;
         }
-        let positions = region.positions(self.whole);
-        let is_inside =
-            |t: &u32| self.panel(*t) != u32::MAX && positions[*t as usize] == Position::Inside;
-        let inside: Vec<u32> = (0..self.whole.triangles.len() as u32).filter(is_inside).collect();
+        let is_inside = |&(t, position): &(u32, Position)| {
+            self.panel(t) != u32::MAX && position == Position::Inside
+        };
+        let places = self.places.of(&region).into_iter();
+        let inside: Vec<u32> = places.filter(is_inside).map(|(t, _)| t).collect();
         let interior = inside.iter().filter(|&&t| self.is_itself(t)).map(|&t| self.panel(t));
         let interior = interior.filter(|&i| self.panels[i as usize].conductor.is_none()).collect();
         let inside = inside.iter().map(|&t| (self.panel(t), self.sign(t))).collect();
@@ -158,8 +161,8 @@ impl Finder<'_> {
 
     /// The closed surfaces that `triangles` consist of; `None` among them for such as do not bound
     /// anything taken alone.
-    fn parts(&self, has: impl Fn(usize) -> bool) -> Vec<(Vec<u32>, Option<Region>)> {
-        regions::parts(self.whole, has, self.bodies)
+    fn parts(&self, triangles: &[u32]) -> Vec<(Vec<u32>, Option<Region>)> {
+        regions::parts(self.whole, triangles, self.bodies)
     }
 
     /// Boundaries of groups of bodies that share walls. Groups are those of the bodies above some
@@ -191,22 +194,20 @@ impl Finder<'_> {
                 triangles.for_each(|&(t, _)| owners[t as usize].push(b));
             }
             for group in groups(self.bodies.len(), &owners) {
-                let mut times = vec![0; owners.len()];
-                let mut is_inward = vec![false; owners.len()];
                 let boundaries = group.iter().flat_map(|&b| &self.bodies[b].boundary);
-                boundaries.for_each(|&(t, inward)| {
-                    times[t as usize] += 1;
-                    is_inward[t as usize] = inward;
-                });
-                let once: Vec<u32> =
-                    (0..times.len() as u32).filter(|&t| times[t as usize] == 1).collect();
+                let mut sides: Vec<(u32, bool)> = boundaries.copied().collect();
+                sides.sort_unstable_by_key(|(t, _)| *t);
+                let alone = |same: &[(u32, bool)]| if let [one] = same { Some(*one) } else { None };
+                let sides: Vec<(u32, bool)> =
+                    sides.chunk_by(|(a, _), (b, _)| a == b).filter_map(alone).collect();
+                let once: Vec<u32> = sides.iter().map(|(t, _)| *t).collect();
                 if connected.contains(&once) {
                     continue;
                 }
-                let parts = self.parts(|t| times[t] == 1);
+                let parts = self.parts(&once);
                 // Where bodies touch along an edge, the bodies tell how the surface faces.
                 let faced = |triangles: &[u32]| {
-                    let of = |&t: &u32| (t, is_inward[t as usize]);
+                    let of = |t: &u32| sides[once.partition_point(|known| known < t)];
                     Region::faced(self.whole, &triangles.iter().map(of).collect::<Vec<_>>())
                 };
                 let region = |(triangles, region): (Vec<u32>, Option<Region>)| {
@@ -230,9 +231,7 @@ impl Finder<'_> {
         let connected: HashSet<Vec<u32>> = interfaces.iter().map(boundary).collect();
         let mut candidates = interfaces;
         for body in self.bodies.iter().filter(|&body| !connected.contains(&boundary(body))) {
-            let mut own = vec![false; self.whole.triangles.len()];
-            body.boundary.iter().for_each(|&(t, _)| own[t as usize] = true);
-            let parts = self.parts(|t| own[t]);
+            let parts = self.parts(&boundary(body));
             if parts.len() == 1 {
                 candidates.push(body.clone());
             } else if parts.iter().all(|(_, region)| region.is_some()) {
@@ -293,7 +292,9 @@ impl Finder<'_> {
         let owner = |t: u32| of(t).and_then(|panel| panel.conductor);
         let mut pieces: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         let mut found = Vec::new();
-        for (triangles, region) in self.parts(|t| owner(t as u32).is_some()) {
+        let owned: Vec<u32> =
+            (0..self.whole.triangles.len() as u32).filter(|&t| owner(t).is_some()).collect();
+        for (triangles, region) in self.parts(&owned) {
             match region {
                 Some(region) if matters(&triangles) => found.push(region),
                 Some(_) => {}

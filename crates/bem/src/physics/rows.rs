@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use comm::Group;
 use mesh::Mesh;
-use mesh::regions;
+use mesh::regions::{self, Places};
 use rayon::prelude::*;
 
 use super::Media;
@@ -142,9 +142,10 @@ impl System {
         };
         let is_itself = |t: u32| (t as usize) < triangles;
         let mut closed = Vec::new();
-        for (members, region) in
-            regions::parts(whole, |t| is_interface(t % triangles), media.bodies)
-        {
+        let interfaces: Vec<u32> = (0..whole.triangles.len() as u32)
+            .filter(|&t| is_interface(t as usize % triangles))
+            .collect();
+        for (members, region) in regions::parts(whole, &interfaces, media.bodies) {
             let mut own = members.iter().filter(|&&t| is_itself(t)).peekable();
             if own.peek().is_none() {
                 continue;
@@ -168,6 +169,7 @@ impl System {
             panel_of: &panel_of,
             panels: &infos,
             bodies: media.bodies,
+            places: Places::new(whole),
         };
         let mut area = vec![0.0; parts];
         let mut areas = panels.areas().iter();

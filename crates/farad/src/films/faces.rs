@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::f64::consts::TAU;
 
 use mesh::creases::{self, Creases};
-use mesh::regions::{self, Position};
+use mesh::regions::{self, Places, Position};
 use mesh::vector::{Vector, cross, dot, norm, scale, sub};
 
 use super::sides::{Flux, Side, normal};
@@ -258,10 +258,14 @@ fn outside(problem: &Problem) -> Vec<Option<usize>> {
     let mut found = vec![None; count];
     let surfaces = edges::surfaces(problem);
     let is_metal = |t: usize| problem.conductors.of_triangle[t % count].is_some();
-    for region in regions::parts(whole, is_metal, &[]).into_iter().filter_map(|(_, part)| part) {
-        let positions = region.positions(whole);
-        let has_surfaces = (0..positions.len())
-            .any(|t| positions[t] == Position::Inside && surfaces[t % count].is_some());
+    let metal: Vec<u32> =
+        (0..whole.triangles.len()).filter(|&t| is_metal(t)).map(|t| t as u32).collect();
+    let places = Places::new(whole);
+    for region in regions::parts(whole, &metal, &[]).into_iter().filter_map(|(_, part)| part) {
+        let is_surface = |&(t, position): &(u32, Position)| {
+            position == Position::Inside && surfaces[t as usize % count].is_some()
+        };
+        let has_surfaces = places.of(&region).iter().any(is_surface);
         let has_charges = problem.sources.iter().any(|source| region.contains(source.position));
         if has_surfaces || has_charges {
             continue;

@@ -12,7 +12,7 @@ use super::faces::{Faces, Facing};
 use super::gap::Gap;
 use super::squares::{self, Edge, Square};
 use super::{Film, FilmFault, Place};
-use crate::media;
+use crate::media::Chosen;
 use crate::problem::Problem;
 
 /// The mean field of both sides is that at points so far off a triangle, relative to its size, on
@@ -295,12 +295,11 @@ pub(super) fn find(problem: &Problem, film: &Film) -> Result<Selected, FilmFault
     }
     let faces = Faces::new(problem);
     let wanted = faces.wanted(toward.as_ref())?;
+    let bodies = dielectrics.iter().filter(|body| names.contains(&body.name));
+    let of_bodies = Chosen::by_lists(&problem.mesh, bodies.map(|body| &body.groups[..]));
     let is_of = |t: usize| match problem.conductors.of_triangle[t] {
         Some(owner) => names.contains(&known[owner as usize]),
-        None => {
-            let bodies = dielectrics.iter().filter(|body| names.contains(&body.name));
-            bodies.into_iter().any(|body| media::is_in(&problem.mesh, &body.groups, t))
-        }
+        None => of_bodies.has(t),
     };
     let mut sides = Vec::new();
     for t in (0..problem.mesh.triangles.len()).filter(|&t| is_of(t)) {
