@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use mesh::Mesh;
 use mesh::conductors::Assignment;
-use mesh::regions::{self, Position, Region};
+use mesh::regions::{self, Places, Position, Region};
 
 use crate::description::Description;
 use crate::fault::Note;
@@ -30,21 +30,24 @@ pub(crate) fn notes(
         return Vec::new();
     }
     let mut bodies: BTreeMap<u32, Vec<(Vec<u32>, Region)>> = BTreeMap::new();
-    for (triangles, space) in regions::parts(whole, |t| owner(t as u32).is_some(), &[]) {
+    let of_metal: Vec<u32> =
+        (0..whole.triangles.len() as u32).filter(|&t| owner(t).is_some()).collect();
+    for (triangles, space) in regions::parts(whole, &of_metal, &[]) {
         let conductor = triangles.first().and_then(|&t| owner(t));
         if let (Some(conductor), Some(space)) = (conductor, space) {
             bodies.entry(conductor).or_default().push((triangles, space));
         }
     }
     let mut notes = Vec::new();
+    let places = Places::new(whole);
     for (conductor, parts) in bodies {
-        let is_of_others = |(t, position): (usize, &Position)| {
-            *position == Position::Inside && bounds(t % count) && owner(t as u32) != Some(conductor)
+        let is_of_others = |&(t, position): &(u32, Position)| {
+            position == Position::Inside
+                && bounds(t as usize % count)
+                && owner(t) != Some(conductor)
         };
-        let has_others: Vec<bool> = parts
-            .iter()
-            .map(|(_, space)| space.positions(whole).iter().enumerate().any(is_of_others))
-            .collect();
+        let has_others: Vec<bool> =
+            parts.iter().map(|(_, space)| places.of(space).iter().any(is_of_others)).collect();
         let is_in_metal = |x: [f64; 3]| {
             let around: Vec<usize> = (0..parts.len()).filter(|&k| parts[k].1.contains(x)).collect();
             let volume = |k: &usize| parts[*k].1.volume.abs();

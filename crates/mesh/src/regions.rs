@@ -506,7 +506,7 @@ mod tests {
             assert_eq!(sides[t as usize], expected);
         }
         // Together they meet along edges, and enclose nothing as one part.
-        let found = parts(&mesh, |_| true, &[]);
+        let found = parts(&mesh, &all(&mesh), &[]);
         assert!(found.len() == 1 && found[0].1.is_none());
     }
 
@@ -533,7 +533,7 @@ mod tests {
         }
         mesh.membership = vec![0; mesh.triangles.len()];
         mesh.memberships = vec![vec![]];
-        assert!(parts(&mesh, |_| true, &[]).iter().all(|(_, region)| region.is_none()));
+        assert!(parts(&mesh, &all(&mesh), &[]).iter().all(|(_, region)| region.is_none()));
         let region = Region::of_pieces(&mesh, &all(&mesh)).unwrap();
         assert!((region.volume - 8.0).abs() < 1e-12, "{}", region.volume);
         let outward = |&(t, inward): &(u32, bool)| {
@@ -611,7 +611,8 @@ mod tests {
         let found = Region::new(&mesh, &inner[1..]).unwrap_err();
         assert!(matches!(found, Error::Open { edges: 3, .. }), "{found}");
         assert_eq!(Region::new(&mesh, &[]).unwrap_err(), Error::Empty);
-        let found = parts(&mesh, |t| t as u32 != inner[0], &[]);
+        let others: Vec<u32> = all(&mesh).into_iter().filter(|&t| t != inner[0]).collect();
+        let found = parts(&mesh, &others, &[]);
         assert_eq!(
             found.iter().map(|(_, region)| region.is_some()).collect::<Vec<_>>(),
             [false, true]
@@ -623,7 +624,7 @@ mod tests {
         let (resolution, base) = (Resolution::Elements(144), SphereBase::Octahedron);
         let apart = TwoSpheres { radius: 1.0, distance: 2.5, base, resolution }.build().unwrap();
         for mesh in [apart, concentric()] {
-            let found = parts(&mesh, |_| true, &[]);
+            let found = parts(&mesh, &all(&mesh), &[]);
             assert_eq!(found.len(), 2);
             for (index, (triangles, region)) in found.into_iter().enumerate() {
                 assert_eq!(triangles, group(&mesh, index as u32));
