@@ -85,8 +85,8 @@ mod testing;
 pub mod units;
 
 pub use accuracy::{
-    Attained, Ended, FINEST, Goal, Level, Passed, Way, density_for, solve_to, solve_to_after,
-    solve_to_among,
+    Attained, Ended, FINEST, Goal, Level, OF_ACCURACY, Passed, Way, density_for, solve_to,
+    solve_to_after, solve_to_among,
 };
 pub use bars::{Bars, ConductorBars, ForceBar, ProbeBars};
 pub use bem;

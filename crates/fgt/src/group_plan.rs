@@ -93,16 +93,14 @@ impl GroupPlan {
             Boxes::new(&scaled(whole.targets), everything, box_side)
         };
 
-        let decay = (1.0 / (BEYOND_CUT_OFF * options.tolerance)).ln();
+        let decay = decay(options.tolerance);
         let cut_off = |bandwidth: f64| (decay * bandwidth).sqrt().min(diameter);
         let reach = Reach::new(cut_off(largest), box_side, dimensions);
         let to_sources = runs(&targets, &sources, &reach);
         let spacing = box_side / layout.side() as f64;
-        // One node more than the cut-off; no more than there are between any two blocks.
+        // No more than there are between any two blocks.
         let most = (diameter / spacing).ceil() as usize + 2 * window.width();
-        let nodes = |bandwidth: f64| {
-            ((decay * bandwidth).sqrt() / spacing).ceil().min(most as f64) as usize + 1
-        };
+        let nodes = |bandwidth: f64| nodes_within((decay * bandwidth).sqrt() / spacing, most);
         let rough = rough(options.tolerance);
         let work = Work {
             layout: &layout,
@@ -170,6 +168,17 @@ impl GroupPlan {
 /// The bandwidth of a source.
 pub(crate) fn of(bandwidths: &[f64], source: usize) -> f64 {
     if let [one] = *bandwidths { one } else { bandwidths[source] }
+}
+
+/// Squared distance over bandwidth from which on sources are dropped.
+fn decay(tolerance: f64) -> f64 {
+    (1.0 / (BEYOND_CUT_OFF * tolerance)).ln()
+}
+
+/// Nodes that a cut-off of so many spacings reaches, and one more, for a source may lie between
+/// nodes; with no more than `most`.
+fn nodes_within(cut_off: f64, most: usize) -> usize {
+    cut_off.ceil().min(most as f64) as usize + 1
 }
 
 /// Whether exponentials of pairs may be rough: their error is a tenth of this.
@@ -246,4 +255,32 @@ fn jobs(targets: &Boxes) -> Vec<TargetJob> {
         }
     }
     jobs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dropped_is_a_share_of_the_tolerance() {
+        for tolerance in [1e-3, 1e-6, 1e-10] {
+            let dropped = (-decay(tolerance)).exp() / tolerance;
+            // Sources all around add six times that up, which leaves room for the window's errors;
+            // a longer reach costs time.
+            assert!((0.02..0.06).contains(&dropped), "{tolerance:e}: {dropped}");
+        }
+    }
+
+    #[test]
+    fn nodes_reach_from_either_side_of_a_point() {
+        // A source between two nodes, and a target at the cut-off between two others.
+        for (cut_off, expected) in [(0.3, 2), (2.0, 3), (2.1, 4), (1e9, 8)] {
+            assert_eq!(nodes_within(cut_off, 7), expected, "{cut_off}");
+        }
+    }
+
+    #[test]
+    fn exponentials_are_rough_where_a_tenth_of_the_tolerance_is_more() {
+        assert!(rough(1e-3) && rough(1e-7) && !rough(9e-8) && !rough(1e-10));
+    }
 }

@@ -338,7 +338,14 @@ mod tests {
         assert_eq!(touches(&two, &three, [1.0, 1.000001, 0.37]), None);
         assert_eq!(touches(&two, &five, [0.1, 0.750001, 0.05]), None);
         assert_eq!(touches(&two, &two, [3.0, 0.0, 0.0]), None);
+        // On either side of the gap that counts as none, by the longest sides of the triangles.
+        let gap = |share: f64| [1.0 + share * TOUCHING_OF_HALF, 1.0, 0.0];
+        assert_eq!(touches(&two, &two, gap(0.5)), Some(Touch::Line));
+        assert_eq!(touches(&two, &two, gap(2.0)), None);
     }
+
+    /// A billionth of the diagonal of a square with sides of a half.
+    const TOUCHING_OF_HALF: f64 = 1e-9 * std::f64::consts::FRAC_1_SQRT_2;
 
     #[test]
     fn curved_bodies_touch_where_their_nodes_are_the_same() {

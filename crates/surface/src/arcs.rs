@@ -217,6 +217,14 @@ mod tests {
     }
 
     #[test]
+    fn balls_that_hardly_meet_have_a_circle_and_others_none() {
+        // They overlap by 1e-12: the circle's radius is the root of that.
+        let found = arcs(&[ball(0.0, 0.0, 1.0), ball(2.0 - 1e-12, 0.0, 1.0)]);
+        assert!(found.len() == 1 && (found[0].radius / 1e-6 - 1.0).abs() < 1e-3, "{found:?}");
+        assert!(arcs(&[ball(0.0, 0.0, 1.0), ball(2.0 + 1e-12, 0.0, 1.0)]).is_empty());
+    }
+
+    #[test]
     fn three_balls_have_three_arcs_with_common_ends() {
         let height = 0.75f64.sqrt();
         let found = arcs(&[ball(0.0, 0.0, 1.0), ball(1.0, 0.0, 1.0), ball(0.5, height, 1.0)]);

@@ -439,6 +439,33 @@ mod tests {
     }
 
     #[test]
+    fn values_at_points_together_are_those_at_each() {
+        let at = |k: usize| {
+            let t = k as f64;
+            [9.0 * (1.7 * t).sin(), 7.0 * (2.3 * t).cos(), 5.0 * (0.9 * t).sin()]
+        };
+        let balls: Vec<Ball> =
+            (0..150).map(|k| Ball { centre: at(k), radius: 1.0 + 0.01 * k as f64 }).collect();
+        let field = Gaussian::new(balls, 2.3);
+        let (mut together, mut compared) = (Vec::new(), 0);
+        for k in 0..300 {
+            let x = scale(1.3, at(1000 + k));
+            let points = [[0.0; 3], [0.3, 0.0, 0.1], [0.0, 0.4, -0.2]].map(|by| add(x, by));
+            field.values(&points, &mut together);
+            for (x, found) in points.iter().zip(&together) {
+                let expected = field.value(*x);
+                if expected.abs() < 0.3 * field.mean {
+                    compared += 1;
+                    // The sum is about 1 there, and what is left out of it less than 1e-6 for each
+                    // of some dozens of balls.
+                    assert!((found - expected).abs() < 3e-5, "{x:?} {found} {expected}");
+                }
+            }
+        }
+        assert!(compared > 50, "{compared}");
+    }
+
+    #[test]
     fn blocks_with_surface_are_not_passed_over() {
         let balls = [[0.0, 0.0, 0.0], [1.4, 0.3, 0.0], [0.2, 2.9, 0.5]];
         let balls = balls.map(|centre| Ball { centre, radius: 1.5 }).to_vec();

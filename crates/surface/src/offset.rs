@@ -404,6 +404,16 @@ mod tests {
     }
 
     #[test]
+    fn circles_of_unequal_spheres_bend_by_their_radius() {
+        // Radii and distance are sides of a right-angled triangle, whose height is the radius.
+        let field = Offset::new(vec![ball([0.0; 3], 4.0), ball([5.0, 0.0, 0.0], 3.0)], 1.4);
+        for pair in [[0, 1], [1, 0]] {
+            let found = field.bending(pair.map(Feature::Sphere));
+            assert!((found - 1.0 / 2.4).abs() < 1e-12, "{found}");
+        }
+    }
+
+    #[test]
     fn feet_are_on_the_surface_with_their_normals() {
         let balls = vec![
             ball([0.0, 0.0, 0.0], 3.0),
@@ -422,6 +432,9 @@ mod tests {
                 if field.value(x).abs() < 0.3 {
                     let foot = field.foot(x).unwrap();
                     assert!(field.is_on(foot.point));
+                    // That is within a billionth of the mean radius.
+                    let off = scale(2.5e-9 * field.mean, foot.normal);
+                    assert!(!field.is_on(add(foot.point, off)));
                     // Steps along the normal change the value by as much.
                     for step in [1e-4, -1e-4] {
                         let beside = add(foot.point, scale(step, foot.normal));

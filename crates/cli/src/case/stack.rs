@@ -6,9 +6,8 @@ use super::diagnostics::{Defect, Located, Sort};
 use super::document::Section;
 use super::schema::{AXES, GROUND};
 
-/// Images are this much more exact than the solver's tolerance, which is this share of an accuracy.
+/// Images are this much more exact than the solver's tolerance.
 pub(super) const FINER: f64 = 0.1;
-pub(super) const OF_ACCURACY: f64 = 0.1;
 
 /// Reads the layers, if there are any; their images are for solves to this tolerance.
 pub(super) fn read(top: &Section<'_>, solver: f64) -> Option<Located<Stack>> {
