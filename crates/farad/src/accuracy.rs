@@ -518,7 +518,8 @@ fn refine_to(
 /// That the solution on a mesh of so many triangles is not to be used.
 fn unsolved(triangles: usize, judged: &Judgement) -> Ended {
     let found = if judged.has_converged { "failed its self-checks" } else { "did not converge" };
-    Ended::Next(format!("the solve on the next mesh, of {triangles} triangles, {found}"))
+    let why = format!("the solve on the next mesh, of {triangles} triangles, {found}");
+    Ended::Next(why)
 }
 
 /// The name and unit of the number at a place, on ranks that have the solution.

@@ -354,11 +354,12 @@ mod tests {
                 "* c__",
                 "* n__",
                 ".subckt ",
+                "+ ",
                 "C",
                 ".ends ",
             ];
             assert!(is_ours.iter().any(|start| line.starts_with(start)), "{line}");
-            let inert = |c: char| c.is_ascii_alphanumeric() || " ._-:,*".contains(c);
+            let inert = |c: char| c.is_ascii_alphanumeric() || " ._-:,*+".contains(c);
             assert!(line.chars().all(inert), "{line}");
         }
     }

@@ -296,9 +296,12 @@ pub(crate) fn find(
     matrix: (&Matrix, Option<&Matrix>),
     progress: &dyn bem::Progress,
 ) -> Result<Vec<Derivative>, Error> {
+    let sensitivities = &problem.description.sensitivities;
+    if sensitivities.is_empty() {
+        return Ok(Vec::new());
+    }
     let count = problem.conductors.names.len();
     let units = &responses[..count.min(responses.len())];
-    let sensitivities = &problem.description.sensitivities;
     let size = Size::new(matrix);
     let mut plans = Vec::new();
     for (index, wanted) in sensitivities.iter().enumerate() {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use farad::{
     Amount, Attained, Charge, Conductor, Description, Dielectric, Ended, Error, Goal, LengthUnit,
-    Of, Options, Probe, ProbePoints, Problem, Quiet, Setting, solve_to,
+    Note, Of, Options, Probe, ProbePoints, Problem, Quiet, Setting, solve_to,
 };
 use mesh::Mesh;
 use mesh::generate::{Cube, Resolution};
@@ -506,6 +506,16 @@ fn large_triangles_next_to_small_things_are_seen() {
     let unit = LengthUnit::Micrometre;
     let over_slab = Description { conductors, dielectrics, unit, ..Description::default() };
     let over_metal = Description { unit, ..Description::default() };
+    // A plain solve says so, and has bars that hold.
+    let problem = Problem::new(over_slab.clone(), mesh.clone()).unwrap();
+    let [Note::SplitNextToSurfaces { added }] = problem.notes() else { panic!() };
+    assert!(*added == problem.mesh().triangles.len() - mesh.triangles.len());
+    let note = problem.notes()[0].to_string();
+    assert!(note.contains("many times as large as their distance from another surface"), "{note}");
+    let solution = problem.solve(&Options::default(), &Quiet).unwrap();
+    let (matrix, bars) = (solution.matrices(), solution.matrix_bars().unwrap());
+    let off = (matrix.maxwell_farad[0][0] - 2.690e-15).abs();
+    assert!(off < bars.maxwell_farad[0][0], "{off}");
     for (description, own, coupling) in
         [(over_slab, 2.690e-15, -1.753e-15), (over_metal, 3.717e-15, -1.078e-15)]
     {
