@@ -416,8 +416,8 @@ mod tests {
             let (mesh, surface) = rectangles(&[plate(0.0), plate(gap)]);
             assert_eq!(long_sides(&mesh, &surface, 1.0), []);
             // One surface, or none, is near nothing.
-            assert_eq!(long_sides(&mesh, &vec![Some(3); 4], 1.0), []);
-            assert_eq!(long_sides(&mesh, &vec![None; 4], 1.0), []);
+            assert_eq!(long_sides(&mesh, &[Some(3); 4], 1.0), []);
+            assert_eq!(long_sides(&mesh, &[None; 4], 1.0), []);
         }
     }
 
