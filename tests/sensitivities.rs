@@ -58,7 +58,7 @@ fn sensitivities_are_in_all_results_and_in_the_resolved_case() {
         let expected = matrix(&of["derivatives"][axis])[0][0];
         assert!((last / expected - 1.0).abs() < 1e-15, "{last:e} {expected:e}");
         let text = place.read(&format!("bus.out/sensitivity_{file}_error.csv"));
-        assert!(text.starts_with("farad; error bars of the sensitivity "), "{text}");
+        assert!(text.starts_with("unit: farad; error bars of the sensitivity "), "{text}");
         let bar: f64 = text.lines().nth(1).unwrap().split(',').nth(1).unwrap().parse().unwrap();
         let expected = matrix(&of["derivatives_error"][axis])[0][0];
         assert!(bar > 0.0 && (bar / expected - 1.0).abs() < 1e-15, "{bar:e} {expected:e}");

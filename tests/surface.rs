@@ -73,6 +73,6 @@ fn what_is_left_out_of_surfaces_is_told() {
     place.write("lone.pqr", shell + &atom(999, [30.0, 0.0, 0.0], 0.5));
     let keys = "pqr = \"lone.pqr\"\nsurface = \"vdw\"\ndensity = 0.02";
     told(keys, "of the surface too small for these triangles left out");
-    told(keys, "A^2 of surface, and triangles leave out");
+    told(keys, "A^2 of surface, and triangles have ");
     told(keys, "triangles per square angstrom where 0.02 were asked for");
 }

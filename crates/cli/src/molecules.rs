@@ -146,10 +146,10 @@ pub(crate) fn tell(name: &str, info: &Info, options: &Options, output: &Output) 
     if let Some(denser) = denser(info, options) {
         output.note(&format!("{name}: {denser}"));
     }
-    if let Some(missing) = missing_area(info) {
+    if let Some(off) = off_area(info) {
         let area = info.union.map_or(0.0, |union| union.area);
         output.note(&format!(
-            "{name}: the spheres of its atoms have {area:.1} A^2 of surface, and triangles leave out {missing}"
+            "{name}: the spheres of its atoms have {area:.1} A^2 of surface, and triangles {off}"
         ));
     }
 }
@@ -168,16 +168,17 @@ pub(crate) fn denser(info: &Info, options: &Options) -> Option<String> {
     })
 }
 
-/// What triangles leave out of the area of a union of balls, if that is more than they do of smooth
-/// surfaces.
-pub(crate) fn missing_area(info: &Info) -> Option<String> {
+/// How far the area of triangles is from that of a union of balls, if that is more than it is of
+/// smooth surfaces.
+pub(crate) fn off_area(info: &Info) -> Option<String> {
     let all = info.union.filter(|union| union.area > 0.0)?.area;
     let missing = 1.0 - (measured(info).0 + info.filled.area) / all;
-    (missing > MISSING).then(|| {
-        format!(
-            "{:.1} % of this area, in hollows and creases smaller than they are",
-            100.0 * missing
-        )
+    let percent = 100.0 * missing.abs();
+    (missing.abs() > MISSING).then(|| match missing > 0.0 {
+        true => format!(
+            "leave out {percent:.1} % of this area, in hollows and creases smaller than they are"
+        ),
+        false => format!("have {percent:.1} % more than this area"),
     })
 }
 

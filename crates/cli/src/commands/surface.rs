@@ -123,10 +123,8 @@ fn describe(info: &surface::Info) -> String {
     }
     if let Some(surface::Union { area, volume }) = info.union {
         text += &format!("the union of the balls: {area:.3} A^2, {volume:.3} A^3");
-        text += &molecules::missing_area(info).map_or_else(
-            || "\n".to_owned(),
-            |missing| format!("; triangles leave out {missing}\n"),
-        );
+        text += &molecules::off_area(info)
+            .map_or_else(|| "\n".to_owned(), |off| format!("; triangles {off}\n"));
     }
     text
 }
