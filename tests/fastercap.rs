@@ -152,7 +152,8 @@ fn codes_are_fastercap_s() {
     }
 }
 
-/// KLayout-PEX takes the first number of this form, after the name or without it, and warns of less.
+/// KLayout-PEX takes the first number of this form, after the name or without it, and warns of
+/// less.
 #[test]
 fn the_version_is_one_that_callers_take() {
     let told = pair("fastercap_version").must("fastercap --version").stdout;

@@ -111,7 +111,8 @@ pub(crate) fn tell(path: &Path, reading: &Reading, output: &Output) {
     }
 }
 
-/// Reads a surface and shows the notes of the reader, to be written as a Gmsh mesh, with a note on what that has no place for.
+/// Reads a surface and shows the notes of the reader, to be written as a Gmsh mesh, with a note on
+/// what that has no place for.
 pub(crate) fn read_to_convert(
     path: &Path,
     stack: Option<&Path>,

@@ -15,7 +15,8 @@ use crate::machine::system;
 /// So many are known at the same time: more are only removed when they are dropped.
 const PLACES: usize = 64;
 
-/// Bytes of a path with the zero after it, as Linux limits them; what is longer is not known either.
+/// Bytes of a path with the zero after it, as Linux limits them; what is longer is not known
+/// either.
 const LONGEST: usize = 4096;
 
 // States of a place of the table.
@@ -24,7 +25,8 @@ const BEING_WRITTEN: u8 = 1;
 const THERE: u8 = 2;
 const BEING_REMOVED: u8 = 3;
 
-/// A place of the table. Whoever changes its state from [`FREE`] or [`THERE`] is alone with the rest.
+/// A place of the table. Whoever changes its state from [`FREE`] or [`THERE`] is alone with the
+/// rest.
 struct Place {
     state: AtomicU8,
     is_whole: AtomicBool,

@@ -2,8 +2,8 @@
 //! (docs/math.md, "Derivatives").
 //!
 //! By the charges of the solve each share is an integral over the medium's surface, and the shares
-//! of all media add up to 1. In a high permittivity next to metal the field is a small difference of
-//! what charges make, and they do not: there, and where not all media are known, the share is by
+//! of all media add up to 1. In a high permittivity next to metal the field is a small difference
+//! of what charges make, and they do not: there, and where not all media are known, the share is by
 //! how much capacitances change from solves with less of the permittivity to such with more. These
 //! are with linear densities, and once more with constant ones, since what both differ by tells how
 //! good they are.

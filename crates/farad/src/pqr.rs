@@ -3,10 +3,10 @@
 //! A line `ATOM` or `HETATM` holds, with blanks between: serial number, atom, residue, optionally a
 //! chain, residue number, x, y, z, charge and radius. Lines that cannot be read so are read by the
 //! columns of PDB2PQR, in which numbers touch each other from -100 and 1000 on. Lengths are in
-//! angstrom, charges in elementary charges. Other records (REMARK, TER, END, ...) are skipped. Refused are atoms that
-//! lie upon each other: those of a second MODEL, alternate locations, copies; and PDB files, whose
-//! occupancies would be taken for charges. Format: APBS and PDB2PQR documentation, "PQR molecular
-//! structure format".
+//! angstrom, charges in elementary charges. Other records (REMARK, TER, END, ...) are skipped.
+//! Refused are atoms that lie upon each other: those of a second MODEL, alternate locations,
+//! copies; and PDB files, whose occupancies would be taken for charges. Format: APBS and PDB2PQR
+//! documentation, "PQR molecular structure format".
 //!
 //! [`charges`] makes point charges of them, [`crate::Atom::from_pqr`] atoms of a dielectric.
 

@@ -19,8 +19,8 @@ pub fn printable_line(text: &str) -> Cow<'_, str> {
     escaped(text, acts)
 }
 
-/// The text for comments of files that other programs run as they read them: letters, digits, blanks
-/// and `.-_` alone, which mean nothing to any of them.
+/// The text for comments of files that other programs run as they read them: letters, digits,
+/// blanks and `.-_` alone, which mean nothing to any of them.
 pub fn inert(text: &str) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() || " .-_".contains(c) { c } else { '_' };
     text.chars().map(fit).collect()

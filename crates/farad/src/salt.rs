@@ -24,8 +24,8 @@ use crate::units;
 /// Fluxes that differ more than this from charges are told.
 const MOST_OF_FLUX: f64 = 0.03;
 
-/// A mesh with this share of the triangles tells how exact an energy is, if it gets to so many times
-/// fewer.
+/// A mesh with this share of the triangles tells how exact an energy is, if it gets to so many
+/// times fewer.
 const COARSE: f64 = 0.5;
 const LEAST_RATIO: f64 = 1.5;
 

@@ -90,8 +90,8 @@ fn held(name: &str, volt: f64) -> Conductor {
     Conductor::new(name).with(Setting::Potential(volt))
 }
 
-/// Of polyhedra whose facets are single triangles, whatever the angle between these: what quarters of
-/// triangles find of the error is less than half of it. The finer solve, which misses some of it
+/// Of polyhedra whose facets are single triangles, whatever the angle between these: what quarters
+/// of triangles find of the error is less than half of it. The finer solve, which misses some of it
 /// itself, is of the same polyhedra.
 #[test]
 fn of_polyhedra() {

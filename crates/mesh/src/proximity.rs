@@ -82,8 +82,8 @@ impl<'a> Surfaces<'a> {
     /// vector to the nearest other surface changes by more than `ratio` times its least length on
     /// the triangle, and the longest side of triangles with such a place inside them alone.
     ///
-    /// A plane side that the triangle touches is not near it. Curved triangles count as near as their
-    /// corners. O(log n) for a triangle.
+    /// A plane side that the triangle touches is not near it. Curved triangles count as near as
+    /// their corners. O(log n) for a triangle.
     pub fn long_sides(&self, of: Part<'_>, triangles: &[u32], ratio: f64) -> Vec<(u32, u32)> {
         let of_triangle = |&t: &u32| {
             let (mesh, t) = (of.mesh, t as usize);

@@ -22,8 +22,8 @@ const WRONG: f64 = 0.05;
 /// Longest edges relative to the least radius of curvature.
 const CURVED: f64 = 0.85;
 
-/// Where the sides asked for are longer than this, relative to the details of the surface, edges may
-/// be longer, too, as much as these are, up to twice.
+/// Where the sides asked for are longer than this, relative to the details of the surface, edges
+/// may be longer, too, as much as these are, up to twice.
 const COARSE: f64 = 0.7;
 
 /// Least wanted length relative to the greatest.

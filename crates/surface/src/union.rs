@@ -1,6 +1,6 @@
 //! Area and volume of a union of balls, without a mesh: on each sphere the arcs of circles of
-//! latitude that no other ball covers, exactly, and a sum over latitudes (B. Lee and F. M. Richards,
-//! J. Mol. Biol. 55 (1971) 379).
+//! latitude that no other ball covers, exactly, and a sum over latitudes (B. Lee and F. M.
+//! Richards, J. Mol. Biol. 55 (1971) 379).
 
 use std::f64::consts::TAU;
 

@@ -151,8 +151,8 @@ fn counted(errors: usize, shown: usize) -> String {
     }
 }
 
-/// The candidate that `name` was probably meant to be, if one is near: but for a typing error at most
-/// a third of the letters are others, and not the first, or it begins with the name.
+/// The candidate that `name` was probably meant to be, if one is near: but for a typing error at
+/// most a third of the letters are others, and not the first, or it begins with the name.
 pub(crate) fn nearest<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,

@@ -155,7 +155,8 @@ pub(crate) fn ignore_file_size_signal() {
     }
 }
 
-/// The path of so many bytes up to the first zero, which [`std::ffi::OsStr::as_encoded_bytes`] gave.
+/// The path of so many bytes up to the first zero, which [`std::ffi::OsStr::as_encoded_bytes`]
+/// gave.
 #[cfg(unix)]
 pub(crate) fn path_of(bytes: &[u8]) -> Option<&Path> {
     use std::os::unix::ffi::OsStrExt as _;

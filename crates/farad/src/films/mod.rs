@@ -18,9 +18,9 @@ use sides::{Part, Ways};
 /// on all triangles counts, for constant and for linear densities.
 const OF_APART: [f64; 2] = [0.1, 0.4];
 
-/// A share goes with the square of densities next to edges, where the mesh leaves out most: so often
-/// the bar of the capacitance counts. With these bars cover what strips of 64 to 288 triangles miss
-/// with cutoffs down to 1e-4 of their width.
+/// A share goes with the square of densities next to edges, where the mesh leaves out most: so
+/// often the bar of the capacitance counts. With these bars cover what strips of 64 to 288
+/// triangles miss with cutoffs down to 1e-4 of their width.
 const OF_MESH: [f64; 2] = [1.0, 4.0];
 
 /// The field within the cutoff beside metal goes on from that on metal at first order, with the
@@ -76,8 +76,8 @@ pub struct FilmShare {
     pub relative_permittivity: f64,
     /// The share with each conductor in turn at a potential, the others at 0 V.
     pub participation: Vec<f64>,
-    /// By how much these may be off, as three ways of integrating differ, and, where error bars were
-    /// wanted, by the mesh.
+    /// By how much these may be off, as three ways of integrating differ, and, where error bars
+    /// were wanted, by the mesh.
     pub bars: Vec<f64>,
 }
 

@@ -138,8 +138,8 @@ impl Resolution {
         }
     }
 
-    /// The `n >= 1` for which the growing `count(n)` is as near to `elements`, those asked for, as it
-    /// may be.
+    /// The `n >= 1` for which the growing `count(n)` is as near to `elements`, those asked for, as
+    /// it may be.
     fn number(self, elements: usize, count: impl Fn(usize) -> f64) -> usize {
         let n = largest_within(1, elements, &count);
         let (less, more) = (elements as f64 - count(n), count(n + 1) - elements as f64);

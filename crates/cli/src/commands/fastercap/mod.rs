@@ -22,8 +22,8 @@ use crate::terminal::output::{self, Output};
 use crate::terminal::progress::Bars;
 use crate::{files, machine::backend};
 
-/// The version of FasterCap whose command line and text these are: callers look for this number, the
-/// first in the line that has it, and KLayout-PEX warns of less than 6.0.9.
+/// The version of FasterCap whose command line and text these are: callers look for this number,
+/// the first in the line that has it, and KLayout-PEX warns of less than 6.0.9.
 const VERSION: &str = "6.0.9";
 
 /// Arguments of `farad fastercap` and `farad fastcap`: their own command lines.

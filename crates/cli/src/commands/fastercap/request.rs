@@ -1,6 +1,7 @@
 //! The command lines of FasterCap and FastCap: what is asked for, and what has no meaning here.
 //!
-//! FasterCap's is in the usage text of its 6.0.7, which later ones have kept, FastCap's in the FastCap User's Guide (MIT 1992).
+//! FasterCap's is in the usage text of its 6.0.7, which later ones have kept, FastCap's in the
+//! FastCap User's Guide (MIT 1992).
 
 use std::path::PathBuf;
 

@@ -237,8 +237,8 @@ impl Checkpoint {
         }
     }
 
-    /// Adds to the message of a run that was interrupted, or could not write, how to go on, if there
-    /// is anything.
+    /// Adds to the message of a run that was interrupted, or could not write, how to go on, if
+    /// there is anything.
     pub(crate) fn advise(&self, failure: Failure) -> Failure {
         let before = match failure.exit {
             Exit::Interrupted => "",

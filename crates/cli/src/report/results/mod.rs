@@ -186,8 +186,8 @@ pub(crate) fn probe_files(case: &Case) -> Vec<String> {
 }
 
 /// Writes all files, next to pieces of the surface that ranks have staged, and returns what
-/// results.json holds, with the failure that names the files that could not be written. These can be
-/// made of what is `kept`.
+/// results.json holds, with the failure that names the files that could not be written. These can
+/// be made of what is `kept`.
 pub(crate) fn write(
     run: &Run<'_>,
     matrices: &Matrices,

@@ -2,8 +2,8 @@
 //! the program colours any surface, that of the solve.
 //!
 //! These programs run what they read: PyMOL cuts even comments into commands at semicolons. So
-//! nothing of a case (titles, names of molecules and atoms, of files) is in a script: it has our own
-//! words, names of files that we choose, and numbers.
+//! nothing of a case (titles, names of molecules and atoms, of files) is in a script: it has our
+//! own words, names of files that we choose, and numbers.
 
 use std::io::{self, Write};
 
