@@ -41,7 +41,7 @@ pub enum Parameter {
     /// The places of these conductors and dielectrics, which are shifted together.
     Shift(Vec<String>),
     /// The relative permittivity of a dielectric, or of the surrounding medium
-    /// ([`SURROUNDINGS`]).
+    /// (`surroundings`).
     Permittivity(String),
     /// That of a layer: 0 is what is below all of them, 1 the lowest, and the last what is above
     /// all.

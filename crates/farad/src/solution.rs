@@ -113,7 +113,11 @@ impl Solution {
         self.warnings.extend(checks::participations(problem, &self.derivatives));
         let relative = matrix.1.map(|bars| {
             let own = bars.iter().zip(matrix.0).enumerate();
-            own.map(|(k, (bars, row))| (bars[k] / row[k]).abs()).collect::<Vec<f64>>()
+            // There are no films where some of the conductors alone are excited.
+            let relative = |(k, (bars, row)): (usize, (&Vec<f64>, &Vec<f64>))| {
+                Some((bars.get(k)? / row.get(k)?).abs())
+            };
+            own.filter_map(relative).collect::<Vec<f64>>()
         });
         self.films = films::find(problem, &self.units, relative.as_deref())?;
         self.warnings.extend(checks::films(&self.films));

@@ -21,7 +21,7 @@ const OF_APART: [f64; 2] = [0.1, 0.4];
 /// A share goes with the square of densities next to edges, where the mesh leaves out most: so
 /// often the bar of the capacitance counts. With these bars cover what strips of 64 to 288
 /// triangles miss with cutoffs down to 1e-4 of their width.
-const OF_MESH: [f64; 2] = [1.0, 4.0];
+const OF_MESH: [f64; 2] = [1.0, 3.3];
 
 /// The field within the cutoff beside metal goes on from that on metal at first order, with the
 /// other sign next to a gap, and next to a round edge with three times that.

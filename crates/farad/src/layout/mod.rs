@@ -163,8 +163,8 @@ impl Layout {
 impl Model {
     /// The problem that a layout describes.
     fn new(mut layout: Layout) -> Result<Self, Error> {
-        let mut scene = Scene::new(&layout)?;
-        let stack = stack(&scene).and_then(|stack| with_images(stack, &mut scene));
+        let scene = Scene::new(&layout)?;
+        let stack = stack(&scene).and_then(|stack| with_images(stack, &scene));
         let bodies = if stack.is_some() { &[][..] } else { &scene.claims };
         let background = if stack.is_some() { 1.0 } else { scene.background };
         let (media, prisms) = prisms(&layout, &scene, bodies, background);
@@ -309,34 +309,27 @@ fn stack(scene: &Scene) -> Option<Stack> {
     })
 }
 
-/// The layers, if images stand for them exactly enough. Metal through interfaces is cut there.
-fn with_images(stack: Stack, scene: &mut Scene) -> Option<Stack> {
+/// The layers, if images stand for them exactly enough, and no interface is inside of metal.
+fn with_images(stack: Stack, scene: &Scene) -> Option<Stack> {
     if stack.layers.is_empty() {
         return Some(stack);
     }
-    let interfaces = stack.interfaces();
-    let metals: Vec<Metal> =
-        scene.metals.iter().flat_map(|metal| metal.cut_at(&interfaces)).collect();
     let [low, high] = scene.metal;
     let size = (0..3).map(|k| (high[k] - low[k]).powi(2)).sum::<f64>().sqrt();
     let mut regions = match stack.region(low[UP], high[UP], 0.0) {
         Some(region) => vec![region],
         None => {
             let of = |metal: &Metal| stack.region(metal.heights[0], metal.heights[1], 0.0);
-            metals.iter().map(of).collect::<Option<Vec<usize>>>()?
+            scene.metals.iter().map(of).collect::<Option<Vec<usize>>>()?
         }
     };
     regions.sort_unstable();
     regions.dedup();
     let all = IMAGES.into_iter().map(|tolerance| Stack { tolerance, ..stack.clone() });
-    let found = all.into_iter().find(|stack| match regions[..] {
+    all.into_iter().find(|stack| match regions[..] {
         [region] => stack.images(region, size).is_ok(),
         _ => bem::Between::new(stack, &regions, size).is_ok(),
-    });
-    if found.is_some() {
-        scene.metals = metals;
-    }
-    found
+    })
 }
 
 fn ground(scene: &Scene, height: impl Fn(f64) -> f64) -> Vec<Mirror> {

@@ -42,17 +42,6 @@ pub(super) struct Metal {
     pub heights: [f64; 2],
 }
 
-impl Metal {
-    /// Its parts between these heights, from the lowest on.
-    pub(super) fn cut_at(self, heights: &[f64]) -> impl Iterator<Item = Self> + use<> {
-        let [low, high] = self.heights;
-        let inner = heights.iter().copied().filter(|at| low < *at && *at < high);
-        let mut ends: Vec<f64> = inner.chain(self.heights).collect();
-        ends.sort_by(f64::total_cmp);
-        (1..ends.len()).map(move |k| Self { heights: [ends[k - 1], ends[k]], ..self })
-    }
-}
-
 pub(super) struct Scene {
     pub nets: Vec<Net>,
     pub metals: Vec<Metal>,
