@@ -10,7 +10,7 @@ use crate::vector::{norm, sub};
 const PASSES: usize = 16;
 
 /// Triangles that are flatter than this are not made ([`crate::quality::relative_height`]).
-const LEAST: f64 = 0.35;
+const LEAST: f64 = 0.25;
 
 /// Sides that are drawn together are at most so many times as long as sides there are to become.
 const SHORT: f64 = 0.9;
