@@ -20,6 +20,10 @@ use crate::sensitivity::{SensitivityFault, charges};
 /// ones.
 const LACKING: f64 = 0.01;
 
+/// Part of all energy by which integrals over charges may be off: shares of curved shells are off by
+/// 1e-5, whatever their permittivity, against their closed form.
+const OF_INTEGRALS: f64 = 2e-5;
+
 /// Logarithm of the factor by which permittivities are less and more. Over twice its hyperbolic
 /// sine the difference is exact for what goes with the permittivity or with one over it, and off by
 /// 6e-4 in between.
@@ -214,7 +218,7 @@ fn by_charges(
     let wanted: Vec<&Matrix> = wanted.collect();
     let is_good = |shares: &&Matrix| {
         let own = || (0..n).map(|i| shares[i][i]);
-        own().all(|share| share > 0.0) && most <= LACKING * own().fold(0.0, f64::max)
+        own().all(|share| share > 0.0) && most + OF_INTEGRALS <= LACKING * own().fold(0.0, f64::max)
     };
     if !wanted.iter().all(is_good) {
         return Ok(None);
@@ -225,7 +229,7 @@ fn by_charges(
         let entry = |i: usize, j: usize| shares[i][j] + 0.5 * (part(i) + part(j)) * lacking(i, j);
         Shares {
             shares: (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect(),
-            bars: vec![vec![most; n]; n],
+            bars: vec![vec![most + OF_INTEGRALS; n]; n],
             are_of_charges: true,
         }
     };

@@ -16,12 +16,12 @@ use sides::{Part, Ways};
 
 /// Ways of integrating that agree as a whole may do so by chance: this part of what they differ by
 /// on all triangles counts, for constant and for linear densities.
-const OF_APART: [f64; 2] = [0.1, 0.4];
+const OF_APART: [f64; 2] = [0.1, 0.8];
 
 /// A share goes with the square of densities next to edges, where the mesh leaves out most: so
 /// often the bar of the capacitance counts. With these bars cover what strips of 64 to 288
 /// triangles miss with cutoffs down to 1e-4 of their width.
-const OF_MESH: [f64; 2] = [1.0, 3.3];
+const OF_MESH: [f64; 2] = [1.0, 3.0];
 
 /// The field within the cutoff beside metal goes on from that on metal at first order, with the
 /// other sign next to a gap, and next to a round edge with three times that.
