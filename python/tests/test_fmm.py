@@ -139,7 +139,7 @@ def test_empty_and_single():
     assert farad.Fmm(none, [[0.0, 0, 0]])(np.zeros(0)).tolist() == [0.0]
     assert farad.Fmm([[0, 0, 0]], none)(np.ones(1)).shape == (0,)
     assert farad.Fmm([[0, 0, 0]])([1.0]).tolist() == [0.0]
-    assert farad.Fmm([[0, 0, 0]], [[0, 0, 2]])([1]).tolist() == [0.5]
+    assert farad.Fmm([[0, 0, 0]], [[0, 0, 2]])([1]).tolist() == pytest.approx([0.5], rel=1e-14)
     assert farad.Fmm([[0, 0, 0]])(np.zeros((0, 1))).shape == (0, 1)
 
 
