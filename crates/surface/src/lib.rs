@@ -16,8 +16,8 @@
 //! (`crease`), triangles get their size (`remesh`) and shape (`improve`), by changes that keep the
 //! surface closed (`connectivity`, `shape`). At last areas and volumes are
 //! measured (`measure`; of unions of balls without a mesh, too: `union`), bodies and cavities told
-//! apart (`parts`), and triangles made curved (`curved`). Equations are in docs/math.md, "Molecular
-//! surfaces".
+//! apart (`parts`), and triangles made curved (`curved`). Equations are in docs/math.md,
+//! "Molecular surfaces".
 
 mod arcs;
 mod balls;
