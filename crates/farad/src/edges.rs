@@ -2,6 +2,7 @@
 
 use mesh::Mesh;
 use mesh::creases::{self, Creases};
+use rayon::prelude::*;
 
 use crate::problem::Problem;
 
@@ -83,5 +84,5 @@ pub(crate) fn weights(problem: &Problem, density: bem::Density) -> Vec<f64> {
         let own = if is_facet { OF_FACET } else { 1.0 };
         corners.into_iter().map(|v| of_vertex[v as usize]).fold(own, f64::max)
     };
-    triangles.iter().zip(&problem.conductors.of_triangle).map(of_triangle).collect()
+    triangles.par_iter().zip(&problem.conductors.of_triangle).map(of_triangle).collect()
 }

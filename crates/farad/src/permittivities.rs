@@ -20,8 +20,8 @@ use crate::sensitivity::{SensitivityFault, charges};
 /// ones.
 const LACKING: f64 = 0.01;
 
-/// Part of all energy by which integrals over charges may be off: shares of curved shells are off by
-/// 1e-5, whatever their permittivity, against their closed form.
+/// Part of all energy by which integrals over charges may be off: shares of curved shells are off
+/// by 1e-5, whatever their permittivity, against their closed form.
 const OF_INTEGRALS: f64 = 2e-5;
 
 /// Logarithm of the factor by which permittivities are less and more. Over twice its hyperbolic
