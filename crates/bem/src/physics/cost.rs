@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::constants::GROUP;
 use crate::near::Precision;
+use crate::physics::estimate;
 use crate::precondition::local_inverse::NEIGHBOURS;
 
 /// Whether a dense solve of `n` panels, of `images` each, and `k` excitations beats the fast one;
@@ -57,20 +58,19 @@ impl Fast {
         const PANEL: usize = 150 + NEIGHBOURS * 8 + 100;
         /// Basis of a solve of some 20 iterations.
         const KRYLOV: usize = 20 * 8;
-        /// Of an excitation: its charges, free ones, and what error bars look at.
-        const ANSWER: usize = 40;
         let [rows, sources] = self.panels;
         let at_once = self.columns.clamp(1, GROUP);
         let (of_sum, outputs) = if self.gradient { (POINT + GRADIENT, 4) } else { (POINT, 1) };
         let of_points = self.points * (of_sum + 8 * (1 + outputs) * at_once);
-        let of_panel = of_points + PANEL + KRYLOV * at_once + ANSWER * self.columns;
+        let of_panel = of_points + PANEL + KRYLOV * at_once;
         let value = match self.precision {
             Precision::Single => 4,
             Precision::Double => 8,
         };
         let of_entry = COLUMN + if self.is_symmetric { value / 2 } else { value };
         let of_images = (sources - rows) * self.points * (SOURCE + 8 * at_once);
-        (rows * of_panel + of_images + self.entries * of_entry) as u64
+        let found = (rows * of_panel + of_images + self.entries * of_entry) as u64;
+        found + answers(rows, self.columns)
     }
 
     /// That it is within the limit with so many entries.
@@ -81,6 +81,18 @@ impl Fast {
         let bytes = Self { entries, ..*self }.bytes();
         check("the fast solve", bytes, self.limit, "use a coarser mesh or fewer conductors")
     }
+}
+
+/// Bytes of what is found for some excitations of so many rows, and of the error bars (measured with
+/// 250 to 1,000 conductors).
+pub(crate) fn answers(rows: usize, columns: usize) -> u64 {
+    /// Of a row in an excitation: its charge, the free one, and what error bars look at.
+    const ROW: usize = 48;
+    /// Of a pair of excitations: entries of matrices, and both sums of error bars.
+    const PAIR: usize = 32;
+    const SUMS: usize = 16;
+    let parts = estimate::parts(columns).min(rayon::current_num_threads());
+    (columns * (ROW * rows + (PAIR + SUMS * (1 + parts)) * columns)) as u64
 }
 
 pub(crate) fn check(

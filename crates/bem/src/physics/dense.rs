@@ -51,6 +51,7 @@ pub(super) struct Dense {
 impl Dense {
     pub(super) fn new(
         system: &System,
+        columns: usize,
         options: &SolveOptions,
         progress: &dyn Progress,
         timings: &mut Timings,
@@ -58,12 +59,11 @@ impl Dense {
         let kinds = &system.rows.kinds;
         let is_symmetric = !kinds.contains(&RowKind::Adjoint);
         let squares = if is_symmetric { 1 } else { 3 };
-        cost::check(
-            "the dense matrix",
-            squares * dense::Dense::bytes(system.rows.len()),
-            options.memory_limit,
-            "use the fast method or a coarser mesh",
-        )?;
+        let (n, limit) = (system.rows.len(), options.memory_limit);
+        let (matrix, answers) = (squares * dense::Dense::bytes(n), cost::answers(n, columns));
+        let check = |what, bytes, advice| cost::check(what, bytes, limit, advice);
+        check("the dense matrix", matrix, "use the fast method or a coarser mesh")?;
+        check("the dense solve", matrix + answers, "use a coarser mesh or fewer conductors")?;
         let started = Instant::now();
         let accuracy = accuracy(system, options);
         let panels = &system.panels;

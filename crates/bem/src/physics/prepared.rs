@@ -67,7 +67,9 @@ impl Work {
         timings: &mut Timings,
     ) -> Result<Self, Error> {
         if is_dense {
-            return Ok(Self::Dense(Box::new(Dense::new(system, options, progress, timings)?)));
+            return Ok(Self::Dense(Box::new(Dense::new(
+                system, columns, options, progress, timings,
+            )?)));
         }
         Ok(Self::Fast(Box::new(Fast::new(system, columns, options, progress, timings)?)))
     }

@@ -61,6 +61,12 @@ const BLOCK: usize = 64;
 const PARTS: usize = 64;
 const ENTRIES: usize = 1 << 24;
 
+/// Parts of all panels for so many excitations: on any number of threads as many, so that sums are
+/// the same, of which no more are under way than there are threads.
+pub(super) fn parts(excitations: usize) -> usize {
+    (ENTRIES / excitations.pow(2).max(1)).clamp(1, PARTS)
+}
+
 impl System {
     /// Adds up what all ranks found. Collective.
     fn of_all_ranks_in(&self, estimate: &mut ErrorEstimate) -> Result<(), Error> {
@@ -139,8 +145,6 @@ impl System {
             if panels.is_empty() {
                 continue;
             }
-            // As many parts on any number of threads, so that sums are the same.
-            let parts = (ENTRIES / count.pow(2)).clamp(1, PARTS);
             let part = |panels: &[usize]| {
                 let (mut sums, mut sides) = (Sums::new(count), Vec::new());
                 for block in panels.chunks(BLOCK) {
@@ -154,14 +158,17 @@ impl System {
                 }
                 (sums, sides)
             };
-            let all: Vec<_> = panels.par_chunks(panels.len().div_ceil(parts)).map(part).collect();
+            let of_part = panels.len().div_ceil(parts(count));
             let mut total = Sums::new(count);
-            for (sums, of_panels) in all {
-                total.join(&sums);
-                for (i, of_panel) in of_panels {
-                    let triangle = self.panels.triangles()[i] as usize;
-                    for (sides, gains) in estimate.sides.iter_mut().zip(of_panel) {
-                        sides[triangle] = gains.map(|gain| weight(i) * gain);
+            for some in panels.chunks(of_part * rayon::current_num_threads()) {
+                let all: Vec<_> = some.par_chunks(of_part).map(part).collect();
+                for (sums, of_panels) in all {
+                    total.join(&sums);
+                    for (i, of_panel) in of_panels {
+                        let triangle = self.panels.triangles()[i] as usize;
+                        for (sides, gains) in estimate.sides.iter_mut().zip(of_panel) {
+                            sides[triangle] = gains.map(|gain| weight(i) * gain);
+                        }
                     }
                 }
             }
