@@ -24,11 +24,12 @@ impl Problem {
     /// The same problem with about so many of the triangles that carry charge, and no other ones:
     /// in some places all that is there, and some of every conductor. Bodies may be open in it, so
     /// that its answers mean nothing; but a triangle costs about what it does in the whole. What
-    /// needs whole bodies is left out: films, and sensitivities to shifts of dielectrics.
+    /// needs whole bodies is left out: films, and sensitivities to shifts of dielectrics. At most
+    /// `excited` of the conductors are excited; further matrices need them all.
     ///
     /// # Errors
     /// Those of [`Problem::new`], where layers or planes do not take what is left of the surfaces.
-    pub fn piece(&self, triangles: usize) -> Result<Self, Error> {
+    pub fn piece(&self, triangles: usize, excited: usize) -> Result<Self, Error> {
         let chosen = self.blocks(triangles);
         let of_chosen = |t: &u32| *t as usize;
         let mesh = part(&self.mesh, &chosen);
@@ -70,8 +71,11 @@ impl Problem {
             sources: self.sources.clone(),
             nearest,
             notes: Vec::new(),
-            excited: self.excited.clone(),
-            reducers: self.reducers.clone(),
+            excited: self.excited.iter().take(excited).copied().collect(),
+            reducers: match excited < self.excited.len() {
+                true => Vec::new(),
+                false => self.reducers.clone(),
+            },
             given: None,
         };
         let wanted = std::mem::take(&mut piece.description.sensitivities);
@@ -100,13 +104,16 @@ impl Problem {
             let first = middle.saturating_sub(each / 2).min(n.saturating_sub(each));
             order[first..n.min(first + each)].iter().for_each(|&t| is_chosen[t as usize] = true);
         }
-        for conductor in 0..self.conductors.names.len() as u32 {
+        let names = self.conductors.names.len();
+        // Of many conductors less, or they were all there is.
+        let least = (triangles / names.max(1)).clamp(1, LEAST);
+        for conductor in 0..names as u32 {
             let own = |t: &&u32| self.conductors.of_triangle[**t as usize] == Some(conductor);
             if order.iter().filter(own).any(|&t| is_chosen[t as usize]) {
                 continue;
             }
             let own: Vec<u32> = order.iter().filter(own).copied().collect();
-            let count = (own.len() * triangles / n.max(1)).max(LEAST).min(own.len());
+            let count = (own.len() * triangles / n.max(1)).max(least).min(own.len());
             let first = (own.len() - count) / 2;
             own[first..first + count].iter().for_each(|&t| is_chosen[t as usize] = true);
         }
@@ -180,7 +187,7 @@ mod tests {
         let whole = shells();
         assert_eq!(whole.panels(), 144);
         for triangles in [24, 72, 144, 1000] {
-            let piece = whole.piece(triangles).unwrap();
+            let piece = whole.piece(triangles, usize::MAX).unwrap();
             let expected = triangles.min(144);
             assert!(piece.panels().abs_diff(expected) <= LEAST, "{triangles} {}", piece.panels());
             for t in 0..piece.panels() {
@@ -205,13 +212,26 @@ mod tests {
         let plane = mesh::mirror::Plane { axis: 2, at: -3.0 };
         let planes = vec![bem::Mirror { plane, odd: true }];
         let problem = Problem::new(Description { planes, ..Description::default() }, mesh).unwrap();
-        let piece = problem.piece(problem.panels() / 4).unwrap();
+        let piece = problem.piece(problem.panels() / 4, usize::MAX).unwrap();
         assert!(piece.panels() < problem.panels() / 2, "{}", piece.panels());
         for conductor in 0..12 {
             assert!(piece.conductors.of_triangle.contains(&Some(conductor)), "{conductor}");
         }
         let solution = piece.solve(&Options::default(), &Quiet).unwrap();
         assert!(solution.converged());
+    }
+
+    #[test]
+    fn a_piece_of_many_conductors_excites_some_and_has_little_of_each() {
+        let names: Vec<String> = (0..12).map(|k| format!("c{k}")).collect();
+        let cube = |k: usize| (names[k].as_str(), testing::cube([2.0 * k as f64, 0.0, 0.0]));
+        let mesh = testing::joined::<12>(std::array::from_fn(cube));
+        let problem = Problem::new(Description::default(), mesh).unwrap();
+        let piece = problem.piece(24, 3).unwrap();
+        assert_eq!((piece.excited(), piece.conductors.names.len()), (&[0, 1, 2][..], 12));
+        assert!(piece.panels() <= 24 + 12 * 2, "{}", piece.panels());
+        let solution = piece.solve(&Options::default(), &Quiet).unwrap();
+        assert_eq!(solution.answer.responses.len(), 3);
     }
 
     #[test]
@@ -228,7 +248,8 @@ mod tests {
         let description =
             Description { conductors, dielectrics, sensitivities, ..Description::default() };
         let problem = Problem::new(description, testing::shells()).unwrap();
-        let solution = problem.piece(72).unwrap().solve(&Options::default(), &Quiet).unwrap();
+        let solution =
+            problem.piece(72, usize::MAX).unwrap().solve(&Options::default(), &Quiet).unwrap();
         let names: Vec<&str> = solution.derivatives.iter().map(|of| of.name.as_str()).collect();
         assert!(names.contains(&"s2") && !names.contains(&"s1"), "{names:?}");
     }
@@ -244,7 +265,7 @@ mod tests {
             Problem::new(description, testing::cube([0.0, 0.0, 2.0])).unwrap()
         };
         let whole = problem(stack);
-        let piece = whole.piece(whole.panels() / 2).unwrap();
+        let piece = whole.piece(whole.panels() / 2, usize::MAX).unwrap();
         assert_eq!(piece.panels(), whole.panels() / 2);
         assert!(piece.solve(&Options::default(), &Quiet).unwrap().converged());
     }

@@ -19,6 +19,21 @@ pub(crate) fn processors() -> Option<usize> {
     None
 }
 
+/// Seconds that processors have spent on this process, on all of its threads.
+#[cfg(unix)]
+pub(crate) fn processor_seconds() -> Option<f64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it writes to a structure that lives here.
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    (result == 0).then_some(time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64)
+}
+
+/// Seconds that processors have spent on this process: not known.
+#[cfg(not(unix))]
+pub(crate) fn processor_seconds() -> Option<f64> {
+    None
+}
+
 /// This process, for people who look for it: "process 1234 on host".
 pub(crate) fn this_process() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();

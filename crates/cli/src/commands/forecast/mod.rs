@@ -1,6 +1,7 @@
 //! What a solve will take on this machine: it is begun, pieces of its surfaces are solved, and what
 //! these take is carried on to all of them.
 
+mod slow;
 mod watch;
 
 use std::fmt::Write as _;
@@ -24,8 +25,12 @@ const SHARE: usize = 8;
 const MOST: usize = 1 << 17;
 
 /// and no fewer for each thread than keep it busy. Fewer of the whole are solved as they are: that
-/// takes a second or two.
+/// takes a second or two,
 const OF_THREAD: usize = 8192;
+
+/// or more, with many images or excitations; then it is ended after so many seconds, and smaller
+/// pieces tell what the whole takes.
+const PATIENCE: f64 = 2.0;
 
 /// Unknowns of a piece that is solved by its matrix at most: seconds grow as their cube.
 const OF_MATRIX: usize = 4096;
@@ -42,6 +47,8 @@ struct Forecast {
     seconds: f64,
     /// Bytes of the whole process at most, where the system tells.
     memory: Option<u64>,
+    /// Whether it is carried on far, from pieces alone.
+    is_rough: bool,
 }
 
 /// What one solve took.
@@ -66,25 +73,17 @@ pub(super) fn lines(
     output: &Output,
 ) -> Result<String, Failure> {
     let started = Instant::now();
-    let panels = problem.panels();
     let options = solving.options(case)?;
-    let least = OF_THREAD * machine::threads();
-    let larger = match options.method {
-        Method::Dense => OF_MATRIX / options.density.modes(),
-        _ => (panels / SHARE).clamp(least, MOST.max(least)),
-    };
-    // A little more than a piece takes no longer than its beginning and both pieces.
-    let is_small = panels <= larger + larger / 2;
-    let pieces = if is_small { vec![] } else { vec![larger / SMALLER, larger] };
-    let pieces: Result<Vec<Problem>, farad::Error> =
-        pieces.into_iter().map(|triangles| problem.piece(triangles)).collect();
-    let pieces = pieces.map_err(|error| case.failed(error))?;
+    let pieces = pieces(case, problem, &options)?;
     let mut text = String::new();
-    let mut refused = None;
+    let (mut refused, mut is_rough) = (None, false);
     for (name, backend) in backends(solving.on.backend, &options) {
         let options = Options { backend, ..options.clone() };
         match of_backend((case, problem, &pieces), &options, output) {
-            Ok(found) => text += &line(name, reading, found, options.memory_limit),
+            Ok(found) => {
+                is_rough |= found.is_rough;
+                text += &line(name, reading, found, options.memory_limit);
+            }
             Err(failure) if failure.exit == Exit::Memory => {
                 let _ = writeln!(text, "# {name}: does not fit into memory");
                 refused = Some(failure);
@@ -95,19 +94,37 @@ pub(super) fn lines(
     if let (Some(failure), false) = (refused, text.contains(": about ")) {
         return Err(failure);
     }
-    let how = match pieces.is_empty() {
-        true => "by solving it",
-        false => "from its beginning and solves of two pieces of it",
+    let how = match (pieces.is_empty(), is_rough) {
+        (true, true) => "from solves of small pieces of it",
+        (true, false) => "by solving it",
+        (false, _) => "from its beginning and solves of two pieces of it",
     };
+    let good = if is_rough { "to a factor of two" } else { "to some 30 %" };
     let what = match case.goal.is_some() {
         true => "the first mesh; finer ones will follow",
         false => "the whole run",
     };
     let spent = units::duration(started.elapsed().as_secs_f64());
     Ok(format!(
-        "# estimates of {what}, {how} in {spent}; good to some 30 % where nothing else keeps the machine busy:\n{text}{}",
+        "# estimates of {what}, {how} in {spent}; good {good} where nothing else keeps the machine busy:\n{text}{}",
         left_out(problem, &pieces, processes)
     ))
+}
+
+/// Pieces of a problem that tell what it takes; none where it is small.
+fn pieces(case: &Case, problem: &Problem, options: &Options) -> Result<Vec<Problem>, Failure> {
+    let panels = problem.panels();
+    let least = OF_THREAD * machine::threads();
+    let larger = match options.method {
+        Method::Dense => OF_MATRIX / options.density.modes(),
+        _ => (panels / SHARE).clamp(least, MOST.max(least)),
+    };
+    // A little more than a piece takes no longer than its beginning and both pieces.
+    let is_small = panels <= larger + larger / 2;
+    let pieces = if is_small { vec![] } else { vec![larger / SMALLER, larger] };
+    let piece = |triangles| problem.piece(triangles, usize::MAX);
+    let pieces: Result<Vec<Problem>, farad::Error> = pieces.into_iter().map(piece).collect();
+    pieces.map_err(|error| case.failed(error))
 }
 
 /// What one backend takes.
@@ -171,10 +188,8 @@ fn of_backend(
         if on_gpu {
             took(problem, options)?;
         }
-        machine::return_free_memory();
-        machine::restart_peak_memory();
-        let seconds = took(problem, options)?.whole.seconds;
-        return Ok(Forecast { seconds: seconds + writing, memory: machine::peak_memory() });
+        let found = small((case, problem), options, output)?;
+        return Ok(Forecast { seconds: found.seconds + writing, ..found });
     };
     // As for the whole: pieces are small enough for a dense solve.
     let method = match options.method {
@@ -207,7 +222,32 @@ fn of_backend(
     machine::return_free_memory();
     let held = machine::resident_memory();
     let memory = held.zip(found.bytes).map(|(held, bytes)| held + bytes as u64);
-    Ok(Forecast { seconds: found.seconds + writing, memory })
+    Ok(Forecast { seconds: found.seconds + writing, memory, is_rough: false })
+}
+
+/// What a small problem takes, by solving it if that is soon done.
+fn small(
+    (case, problem): (&Case, &Problem),
+    options: &Options,
+    output: &Output,
+) -> Result<Forecast, Failure> {
+    let watch = Watch::new(output, Until::Seconds(PATIENCE), options.backend);
+    match Solver::default().solve(problem, options, &watch) {
+        Ok(_) => {
+            let seconds = watch.took().0.seconds;
+            Ok(Forecast { seconds, memory: machine::peak_memory(), is_rough: false })
+        }
+        Err(_) if watch.has_stopped() => {
+            let method = if watch.has_plan() { Method::Fmm } else { Method::Dense };
+            let options = Options { method, ..options.clone() };
+            let cost = slow::cost((case, problem), &options, output)?;
+            machine::return_free_memory();
+            let held = machine::resident_memory();
+            let memory = held.zip(cost.bytes).map(|(held, bytes)| held + bytes as u64);
+            Ok(Forecast { seconds: cost.seconds, memory, is_rough: true })
+        }
+        Err(error) => Err(case.failed(error)),
+    }
 }
 
 /// The value at `whole` of what grows as the number of panels, from those of two pieces.
@@ -231,7 +271,7 @@ fn took(
     options: &Options,
     output: &Output,
 ) -> Result<Took, Failure> {
-    let watch = Watch::new(output, Until::End);
+    let watch = Watch::new(output, Until::End, options.backend);
     let solved = Solver::default().solve(problem, options, &watch);
     let (whole, later) = watch.took();
     let solution = solved.map_err(|error| case.failed(error))?;
@@ -253,7 +293,7 @@ fn beginning(
     options: &Options,
     output: &Output,
 ) -> Result<Option<Beginning>, Failure> {
-    let watch = Watch::new(output, Until::SomeRows);
+    let watch = Watch::new(output, Until::SomeRows, options.backend);
     match Solver::default().solve(problem, options, &watch) {
         Err(_) if watch.has_stopped() => Ok(watch.beginning()),
         Err(error) => Err(case.failed(error)),

@@ -6,6 +6,7 @@ use std::time::Instant;
 use bem::{Progress, Stage};
 
 use crate::machine;
+use crate::machine::system::processor_seconds;
 use crate::terminal::output::Output;
 use crate::terminal::progress::Bars;
 
@@ -50,9 +51,11 @@ impl Beginning {
 }
 
 /// Where a solve is ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Until {
     End,
+    /// So many seconds after its beginning.
+    Seconds(f64),
     /// Once some rows of the near field tell what all will take.
     SomeRows,
 }
@@ -63,6 +66,8 @@ pub(super) struct Watch {
     until: Until,
     threads: usize,
     started: Instant,
+    /// Seconds of all processors that were spent before, where they alone compute.
+    spent_before: Option<f64>,
     /// Bytes held before it began.
     before: Option<u64>,
     marks: Mutex<Marks>,
@@ -71,6 +76,8 @@ pub(super) struct Watch {
 /// What there was when, since the beginning.
 #[derive(Default)]
 struct Marks {
+    /// Whether there is one: a dense solve has none.
+    has_plan: bool,
     /// When the plan was there, and bytes at most until then.
     planned: Option<(Cost, Option<f64>)>,
     /// Reports on rows of the near field, how many rows each of two was about, and how many there
@@ -85,7 +92,7 @@ struct Marks {
 }
 
 impl Watch {
-    pub(super) fn new(output: &Output, until: Until) -> Self {
+    pub(super) fn new(output: &Output, until: Until, backend: fmm::Backend) -> Self {
         let silent = Output { quiet: true, ..*output };
         machine::return_free_memory();
         let before = machine::restart_peak_memory().then(machine::resident_memory).flatten();
@@ -94,6 +101,7 @@ impl Watch {
             until,
             threads: machine::threads(),
             started: Instant::now(),
+            spent_before: processor_seconds().filter(|_| backend == fmm::Backend::Cpu),
             before,
             marks: Mutex::default(),
         }
@@ -108,14 +116,22 @@ impl Watch {
         bytes.zip(self.before).map(|(bytes, before)| bytes as f64 - before as f64)
     }
 
+    /// Seconds since the beginning; no more than processors have spent, for others may keep the
+    /// machine busy, too.
+    fn seconds(&self) -> f64 {
+        let elapsed = self.started.elapsed().as_secs_f64();
+        let spent = self.spent_before.and_then(|before| Some(processor_seconds()? - before));
+        spent.map_or(elapsed, |spent| elapsed.min(spent))
+    }
+
     fn now(&self) -> Cost {
-        let seconds = self.started.elapsed().as_secs_f64();
+        let seconds = self.seconds();
         Cost { seconds, bytes: self.added(machine::resident_memory()) }
     }
 
     /// What the whole solve took, bytes at most, and what it took after the near field.
     pub(super) fn took(&self) -> (Cost, Option<Cost>) {
-        let seconds = self.started.elapsed().as_secs_f64();
+        let seconds = self.seconds();
         let bytes = self.added(machine::peak_memory());
         let Some((near, before)) = self.marks().near else {
             return (Cost { seconds, bytes }, None);
@@ -129,6 +145,11 @@ impl Watch {
     /// Whether it was this that ended the solve.
     pub(super) fn has_stopped(&self) -> bool {
         self.marks().has_stopped
+    }
+
+    /// Whether fast sums have been planned, or begun to be.
+    pub(super) fn has_plan(&self) -> bool {
+        self.marks().has_plan
     }
 
     /// What a solve takes up to the end of its near field, if it was seen to have one.
@@ -158,6 +179,10 @@ impl Progress for Watch {
     fn advance(&self, stage: Stage, done: u64, total: u64) -> bool {
         let mut goes_on = self.bars.advance(stage, done, total);
         let mut marks = self.marks();
+        marks.has_plan |= matches!(stage, Stage::Plan);
+        if let Until::Seconds(seconds) = self.until {
+            marks.has_stopped |= self.seconds() > seconds;
+        }
         match stage {
             Stage::Plan if done > 0 && marks.planned.is_none() => {
                 let most = self.added(machine::peak_memory());
@@ -195,7 +220,7 @@ mod tests {
 
     fn watch(until: Until) -> Watch {
         let output = Output { quiet: true, json: false, verbose: false };
-        Watch { threads: 2, before: Some(0), ..Watch::new(&output, until) }
+        Watch { threads: 2, before: Some(0), ..Watch::new(&output, until, fmm::Backend::Cpu) }
     }
 
     #[test]
@@ -208,6 +233,21 @@ mod tests {
         assert_eq!(told, Some(13));
         assert!(watch.has_stopped());
         assert!(!watch.advance(Stage::NearField, 14, rows), "other threads end, too");
+    }
+
+    #[test]
+    fn a_solve_ends_when_its_time_is_over() {
+        let patient = watch(Until::Seconds(1e9));
+        assert!(patient.advance(Stage::NearField, 1, 9) && !patient.has_plan());
+        let pause = || std::thread::sleep(std::time::Duration::from_millis(1));
+        let spent = |more: f64| processor_seconds().map(|spent| spent + more);
+        // As if processors had done nothing for it.
+        let idle = Watch { spent_before: spent(1e9), ..watch(Until::Seconds(0.0)) };
+        pause();
+        assert!(idle.advance(Stage::NearField, 1, 9) || cfg!(not(unix)));
+        let busy = Watch { spent_before: spent(-1e9), ..watch(Until::Seconds(0.0)) };
+        pause();
+        assert!(!busy.advance(Stage::Plan, 0, 1) && busy.has_stopped() && busy.has_plan());
     }
 
     #[test]
