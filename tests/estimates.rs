@@ -50,7 +50,7 @@ fn tetrahedra(count: usize) -> String {
 #[test]
 fn a_solve_that_takes_more_than_the_limit_is_not_begun() {
     let place = Workplace::new("estimate_limit");
-    place.write("many.msh", &tetrahedra(120));
+    place.write("many.msh", tetrahedra(120));
     place.case("many.toml", "many.msh", "");
     // Its matrix takes 1.8 MiB, and what is known of 120 excitations much more; fewer take less.
     let farad = |more: &str| {
