@@ -4,12 +4,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use farad::bem::{Beyond, Stack, StackLayer};
 use farad::{
     Amount, Attained, Charge, Conductor, Description, Dielectric, Ended, Error, Goal, LengthUnit,
-    Note, Of, Options, Probe, ProbePoints, Problem, Quiet, Setting, solve_to,
+    Mirror, Note, Of, Options, Plane, Probe, ProbePoints, Problem, Quiet, Setting, solve_to,
 };
 use mesh::Mesh;
-use mesh::generate::{Cube, Resolution};
+use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
 use mesh::transform::{Motion, moved};
 
 /// C/(4 pi eps0) of the unit cube (Helsing & Perfekt 2013).
@@ -528,6 +529,103 @@ fn large_triangles_next_to_small_things_are_seen() {
                 let (value, bar) = (farad[0][j], bars[0][j]);
                 assert!((value - exact).abs() < bar && bar < 1.5 * accuracy * own, "{value} {bar}");
             }
+        }
+    }
+}
+
+/// Strength and depth of the images of what is over a layer on a ground, or over a half-space.
+fn images(eps: f64, thickness: Option<f64>) -> Vec<[f64; 2]> {
+    let beta = (eps - 1.0) / (eps + 1.0);
+    let mut all = vec![[-beta, 0.0]];
+    let mut strength = beta * beta - 1.0;
+    while let Some(thickness) = thickness.filter(|_| strength.abs() > 1e-7 * (1.0 - beta)) {
+        all.push([strength, all.len() as f64 * thickness]);
+        strength *= -beta;
+    }
+    all
+}
+
+/// C/(4 pi eps0) of a ball of radius 1 at this height over them: multipoles about its middle and
+/// those of its images.
+fn over_images(height: f64, images: &[[f64; 2]]) -> f64 {
+    let n = 30 + (8.0 / height.sqrt()) as usize;
+    let mut matrix = nalgebra::DMatrix::<f64>::identity(n, n);
+    for [strength, depth] in images {
+        let far = 2.0 * (1.0 + height + depth);
+        let mut first = strength / far;
+        for l in 0..n {
+            let mut entry = first;
+            for m in 0..n {
+                matrix[(m, l)] += entry;
+                entry *= -((l + m + 1) as f64) / ((m + 1) as f64 * far);
+            }
+            first /= -far;
+        }
+    }
+    let mut one = nalgebra::DVector::zeros(n);
+    one[0] = 1.0;
+    matrix.lu().solve(&one).unwrap()[0]
+}
+
+/// Bars hold against series of images, of a ball of curved triangles over layers that go by images
+/// and over such as are meshed, of two triangles a face (benches/truths.py has more).
+#[test]
+fn balls_over_layers_have_the_capacitance_of_their_images() {
+    let resolution = Resolution::Elements(128);
+    let sphere = Sphere { radius: 1.0, base: SphereBase::Octahedron, resolution };
+    let ball = sphere.build_curved(4).unwrap();
+    // Over metal by the series for two spheres.
+    let a = 1.1f64.acosh();
+    let two: f64 = (1..200).map(|n| a.sinh() / (f64::from(n) * a).sinh()).sum();
+    assert!((over_images(0.1, &[[-1.0, 0.0]]) - two).abs() < 1e-9);
+    let cases = [
+        (1e-3, 8.0, None, false),
+        (1e-2, 100.0, None, false),
+        (1.0, 30.0, None, false),
+        (10.0, 100.0, None, false),
+        (1e-2, 30.0, Some(0.02), false),
+        (0.03, 100.0, Some(1.0), false),
+        (0.5, 12.0, Some(10.0), false),
+        (0.1, 2.0, Some(0.1), true),
+        (5.0, 60.0, Some(2.0), true),
+    ];
+    for (height, eps, thickness, is_meshed) in cases {
+        let exact = over_images(height, &images(eps, thickness));
+        let at = -1.0 - height - thickness.unwrap_or(0.0);
+        let conductors = vec![Conductor::new("sphere")];
+        let mut description = Description { conductors, ..Description::default() };
+        let mut mesh = mesh::join::joined(vec![("sphere".to_owned(), ball.clone())]);
+        // What is far away on a meshed layer makes less than this.
+        let mut truth = 1e-4 * exact;
+        if is_meshed {
+            truth = 1e-3 * exact;
+            let thick = thickness.unwrap();
+            let wide = 24.0 * (thick + height + 1.0);
+            let mut slab = cube(|[x, y, z]| [wide * x, wide * y, at + thick * (z + 0.5)]);
+            // On the ground there is none.
+            slab.triangles.retain(|t| t.iter().any(|&v| slab.vertices[v as usize][2] > at));
+            slab.membership.truncate(slab.triangles.len());
+            mesh = mesh::join::with_group(mesh, "slab", slab);
+            description.dielectrics = vec![Dielectric::new("slab", eps)];
+            description.planes = vec![Mirror { plane: Plane { axis: 2, at }, odd: true }];
+        } else {
+            let layer = |thickness| StackLayer { thickness, permittivity: eps };
+            let below = thickness.map_or(Beyond::Dielectric(eps), |_| Beyond::Ground);
+            let layers = thickness.map(layer).into_iter().collect();
+            let above = Beyond::Dielectric(1.0);
+            description.stack = Some(Stack { axis: 2, at, below, layers, above, tolerance: 1e-5 });
+        }
+        for accuracy in [5e-2, 5e-3] {
+            let found = attained(description.clone(), mesh.clone(), &goal(accuracy)).unwrap();
+            assert_eq!(found.ended, Ended::Reached, "{height} {eps} {thickness:?}");
+            let value = found.solution.matrices().maxwell_length[0][0];
+            let farad = found.solution.matrices().maxwell_farad[0][0];
+            let bar = found.solution.matrix_bars().unwrap().maxwell_farad[0][0] * value / farad;
+            let off = (value - exact).abs();
+            assert!(
+                off < bar + truth && bar < accuracy * value,
+                "{height} {eps} {thickness:?}: {value} +- {bar}, {exact}"
+            );
         }
     }
 }

@@ -356,6 +356,51 @@ fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
     close(bound, ELEMENTARY_CHARGE * (1.0 / outside - 1.0 / inside), 5e-3);
 }
 
+/// Reaction energy over charge^2 and 4 pi eps0 of a charge this far from the middle of a ball of
+/// radius 1 among ions: Kirkwood's series.
+fn kirkwood(far: f64, [inside, outside]: [f64; 2], kappa: f64) -> f64 {
+    let (mut energy, mut ratio) = (0.0, 1.0);
+    for l in 0..400 {
+        let degree = f64::from(l);
+        // x k_l'(x) / k_l(x) at x = kappa, and k_l / k_(l + 1) from k_(l - 1) / k_l.
+        let slope = -(degree + 1.0) - kappa * ratio;
+        ratio = kappa / (kappa * ratio + 2.0 * degree + 1.0);
+        let share =
+            (outside * slope + inside * (degree + 1.0)) / (inside * degree - outside * slope);
+        energy += 0.5 * share / inside * far.powi(2 * l);
+    }
+    energy
+}
+
+/// Coarse flat triangles under a charge are split, but not rounder: bars have the surface that they
+/// leave out.
+#[test]
+fn bars_among_ions_hold_where_triangles_are_split_next_to_charges() {
+    let (media, kappa) = ([1.0, 80.0], 2.3);
+    let charge_over = ELEMENTARY_CHARGE / farads(1.0, LengthUnit::Angstrom);
+    for (elements, far) in [(108, 0.5), (108, 0.7), (200, 0.7), (200, 0.8)] {
+        let resolution = Resolution::Elements(elements);
+        let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
+        let x = far / 3f64.sqrt();
+        let description = Description {
+            unit: LengthUnit::Angstrom,
+            relative_permittivity: media[1],
+            kappa,
+            dielectrics: vec![Dielectric::new("sphere", media[0])],
+            charges: vec![elementary([x, x, x], 1.0)],
+            ..Description::default()
+        };
+        let problem = Problem::new(description, mesh.build().unwrap()).unwrap();
+        let solution = problem.solve(&Options::default(), &Quiet).unwrap();
+        let bar = solution.bars().and_then(|bars| bars.reaction_j).unwrap();
+        let found = solution.state.unwrap().solvation.unwrap().energies.reaction_j;
+        let exact = ELEMENTARY_CHARGE * charge_over * kirkwood(far, media, kappa);
+        let off = (found - exact).abs();
+        assert!(off < bar, "{elements} {far}: {found:e} +- {bar:e}, {exact:e}");
+        assert!(bar < 6.0 * off, "{elements} {far}: {found:e} +- {bar:e}, {exact:e}");
+    }
+}
+
 /// Without ions both equations are the same problem: of two molecules next to each other.
 #[test]
 fn energies_among_few_ions_are_those_without() {
