@@ -1,10 +1,10 @@
-//! Compiles many mutants into one program: at each of some places of the numerics, drawn at random, a
-//! switch chooses between what is written and a change of it (`src/switch.rs`).
+//! Compiles many mutants into one program: at each of some places of the numerics, drawn at random,
+//! a switch chooses between what is written and a change of it (`src/switch.rs`).
 //!
 //!     mutants CHECKOUT SEED COUNT [LEAVE_OUT]
 //!
-//! changes the files of CHECKOUT (a copy) in place and prints one line a mutant: number, file, line,
-//! what is written, what it becomes. LEAVE_OUT has numbers, one a line, that do not compile.
+//! changes the files of CHECKOUT (a copy) in place and prints one line a mutant: number, file,
+//! line, what is written, what it becomes. LEAVE_OUT has numbers, one a line, that do not compile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

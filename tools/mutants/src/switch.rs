@@ -1,5 +1,6 @@
 //! Which of the mutants compiled into this program is switched on: the one whose number is in
-//! FARAD_MUTANT. With FARAD_REACHED the numbers of those that a run comes by are appended to that file.
+//! FARAD_MUTANT. With FARAD_REACHED the numbers of those that a run comes by are appended to that
+//! file.
 
 use std::io::Write;
 use std::sync::OnceLock;

@@ -83,8 +83,8 @@ impl Fast {
     }
 }
 
-/// Bytes of what is found for some excitations of so many rows, and of the error bars (measured with
-/// 250 to 1,000 conductors).
+/// Bytes of what is found for some excitations of so many rows, and of the error bars (measured
+/// with 250 to 1,000 conductors).
 pub(crate) fn answers(rows: usize, columns: usize) -> u64 {
     /// Of a row in an excitation: its charge, the free one, and what error bars look at.
     const ROW: usize = 48;

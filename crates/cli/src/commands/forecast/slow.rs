@@ -1,6 +1,6 @@
 //! What a solve of few triangles takes that takes long all the same, for it has many images or
-//! excitations: pieces grow, first by triangles and then by excitations, until they take long enough
-//! to tell how what they take grows.
+//! excitations: pieces grow, first by triangles and then by excitations, until they take long
+//! enough to tell how what they take grows.
 
 use farad::{Method, Options, Problem, Solver};
 
