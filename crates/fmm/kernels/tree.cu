@@ -13,6 +13,10 @@ __device__ u32 upper(const u64* keys, u32 begin, u32 end, u32 shift, u32 octant)
     return begin;
 }
 
+__device__ bool full(const u64* keys, u32 begin, u32 end, u32 leaf_size) {
+    return end - begin > leaf_size && keys[begin] != keys[end - 1];
+}
+
 __device__ __forceinline__ void place_centre(const Cell& cell, const Root& root, double* centre) {
     u32 place[3] = {cell.x, cell.y, cell.z};
     for (u32 k = 0; k < 3; k++)
@@ -38,8 +42,8 @@ extern "C" __global__ void tree_count(const Cell* cells, u32 first, u32 count, c
     if (i < count) {
         Cell cell = cells[first + i];
         u32 shift = 3 * (MAX_DEPTH - 1 - cell.level);
-        if (cell.level < MAX_DEPTH && (cell.source_end - cell.source_begin > source_leaf ||
-                                       cell.target_end - cell.target_begin > target_leaf)) {
+        if (cell.level < MAX_DEPTH && (full(source_keys, cell.source_begin, cell.source_end, source_leaf) ||
+                                       full(target_keys, cell.target_begin, cell.target_end, target_leaf))) {
             u32 s = cell.source_begin, t = cell.target_begin;
             for (u32 octant = 0; octant < 8; octant++) {
                 u32 s_end = upper(source_keys, s, cell.source_end, shift, octant);

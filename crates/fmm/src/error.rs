@@ -64,17 +64,6 @@ pub enum Error {
         /// known.
         gpus: Option<usize>,
     },
-    /// Points so close together, seen from the others, that boxes of a GPU's octree do not part
-    /// them.
-    #[error(
-        "the points are in clusters that are tiny beside their distance: {points} of them share boxes that the octree of a GPU cannot split, and their {pairs:.0e} pairs would be summed one by one; use the cpu backend, which gives such clusters octrees of their own"
-    )]
-    GpuCrowds {
-        /// Sources in such boxes.
-        points: usize,
-        /// Pairs within these boxes.
-        pairs: f64,
-    },
     /// Another rank has failed, or messages between ranks.
     #[error(transparent)]
     Ranks(#[from] comm::Error),

@@ -7,7 +7,6 @@
 mod all_pairs;
 mod close;
 mod coaxial;
-mod crowds;
 pub mod direct;
 mod disjoint;
 pub mod distributed;

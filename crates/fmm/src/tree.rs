@@ -2,8 +2,7 @@
 //!
 //! Coordinates inside the FMM are relative to the root cube, whose side is 1. Sources and targets
 //! share the boxes; a box splits while it holds more than `leaf_size` of either. Boxes without
-//! points do not exist. Points that no level parts are one box on each level down to the last: in a
-//! larger one they would be near to all that is next to it, however far away.
+//! points do not exist.
 
 use std::ops::Range;
 
@@ -155,13 +154,14 @@ impl Tree {
         leaf_sizes: [usize; 2],
         needed: impl Fn(&Cell) -> bool + Sync,
     ) -> Self {
+        let target_keys = targets.map_or(&sources.keys[..], |t| &t.keys);
         Self::split(sources, targets, |cell| {
-            cell.targets.len() > leaf_sizes[1]
-                || (cell.sources.len() > leaf_sizes[0] && needed(cell))
+            divides(&cell.targets, target_keys, leaf_sizes[1])
+                || (divides(&cell.sources, &sources.keys, leaf_sizes[0]) && needed(cell))
         })
     }
 
-    /// Splits the boxes that are `full`, down to the last level.
+    /// Splits the boxes that are `full`.
     pub(crate) fn split(
         sources: &MortonOrder,
         targets: Option<&MortonOrder>,
@@ -230,6 +230,11 @@ impl Tree {
     pub(crate) fn depth(&self) -> usize {
         self.levels.len() - 1
     }
+}
+
+/// Whether points with these `keys` are more than a leaf may hold, and splitting parts them.
+pub(crate) fn divides(points: &Range<u32>, keys: &[u64], leaf_size: usize) -> bool {
+    points.len() > leaf_size && keys[points.start as usize] != keys[points.end as usize - 1]
 }
 
 /// Appends the occupied octants of a box.
@@ -309,18 +314,16 @@ mod tests {
     }
 
     #[test]
-    fn points_that_no_level_parts_are_one_box_of_each() {
-        let mut points = vec![[0.25, 0.5, 0.75]; 100];
-        let sizes = |points: &[[f64; 3]]| -> Vec<usize> {
-            let root = Root::around(&[points]);
-            let tree = Tree::new(&MortonOrder::new(&root, points), None, 10);
-            tree.levels.iter().map(ExactSizeIterator::len).collect()
-        };
-        assert_eq!(sizes(&points), [1; MAX_DEPTH + 1]);
-        points.push([0.25, 0.5, 0.7500001]);
-        let mut expected = [1; MAX_DEPTH + 1];
-        expected[1] = 2;
-        assert_eq!(sizes(&points), expected);
+    fn coincident_points_end_the_splitting() {
+        let points = vec![[0.25, 0.5, 0.75]; 100];
+        let root = Root::around(&[&points]);
+        let order = MortonOrder::new(&root, &points);
+        assert_eq!(Tree::new(&order, None, 10).cells.len(), 1);
+        let mut two = points.clone();
+        two.push([0.25, 0.5, 0.7500001]);
+        let root = Root::around(&[&two]);
+        let order = MortonOrder::new(&root, &two);
+        assert_eq!(Tree::new(&order, None, 10).depth(), 1);
     }
 
     #[test]

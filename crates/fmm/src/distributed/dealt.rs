@@ -18,7 +18,7 @@ use crate::morton::{self, Sample};
 use crate::plan::check_count;
 use crate::screened::Screening;
 use crate::simd::Level;
-use crate::tree::{MortonOrder, Root, Tree};
+use crate::tree::{MortonOrder, Root, Tree, divides};
 use crate::truncation::{PointSets, TruncationNumbers, choose_on_ranks};
 use crate::tuning::enlargement;
 use crate::{Error, Options};
@@ -117,10 +117,12 @@ impl Dealt {
         let order = |points: &[[f64; 3]]| order(root, top, points, enough);
         let source_order = steps.of("sort", || order(&source_points));
         let other_order = target_points.as_ref().map(|points| steps.of("sort", || order(points)));
+        let target_keys = &other_order.as_ref().unwrap_or(&source_order).keys;
         let tree = steps.of("tree", || {
             Tree::split(&source_order, other_order.as_ref(), |cell| {
                 top.is_split(code(cell.level, cell.place))
-                    || cell.targets.len().max(cell.sources.len()) > leaf_size
+                    || divides(&cell.targets, target_keys, leaf_size)
+                    || divides(&cell.sources, &source_order.keys, leaf_size)
             })
         });
         let rule = Rule::new(tuning.stencil, tuning.direct);

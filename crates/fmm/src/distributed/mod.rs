@@ -31,16 +31,14 @@ pub use work::StageWork;
 
 use comm::{Communicator, Group, Operation};
 
-use crate::crowds::{self, Crowds};
 use crate::geometry::{Geometry, Points};
-use crate::morton::{self, MAX_DEPTH};
+use crate::morton;
 use crate::p2p::NearSums;
 use crate::plan::{Densities, Info, Potentials, StageSeconds, check_points};
 use crate::scale::Scale;
 use crate::screened::Screening;
 use crate::simd::{self, Level};
-use crate::translations::timed;
-use crate::tree::{Cell, MortonOrder, Root, Tree};
+use crate::tree::{MortonOrder, Root};
 use crate::{Backend, Error, Mode, Options, Precision, Span, direct, engine, gpu};
 
 use agreement::{agreed, same};
@@ -90,8 +88,6 @@ pub struct RankInfo {
 pub struct Plan {
     group: Group,
     engine: Engine,
-    /// Of own sources and targets, as this rank holds them.
-    crowds: Crowds,
     sources: Route,
     /// None: the targets are the sources.
     targets: Option<Route>,
@@ -141,7 +137,7 @@ impl Plan {
         same(group, "options", &format!("{of_all:?}, targets: {with_targets}"))?;
         let simd = agreed(group, simd::check().map_err(Error::from))?;
         let points = [sources.len(), targets.map_or(sources.len(), <[_]>::len)];
-        let (asked, (backend, fallback)) = (options.backend, backend(group, points, options)?);
+        let (backend, fallback) = backend(group, points, options)?;
         let options = &Options { backend, ..options.clone() };
         let mut tuning = Tuning::new(options, simd);
         // In a hybrid sum it depends on the threads of a rank.
@@ -169,17 +165,7 @@ impl Plan {
             leaf_size,
             ..Info::default()
         };
-        let made = Self::of_dealt(all, dealt, (root, &top), info, (options, simd), &mut steps);
-        let mut plan = match made {
-            // All ranks have this one.
-            Err(error @ Error::GpuCrowds { .. }) if asked == Backend::Auto => {
-                let options = Options { backend: Backend::Cpu, ..options.clone() };
-                let mut plan = Self::new(all, sources, targets, &options)?;
-                plan.info.fallback = Some(error.to_string());
-                return Ok(plan);
-            }
-            other => other?,
-        };
+        let mut plan = Self::of_dealt(all, dealt, (root, &top), info, (options, simd), &mut steps)?;
         (plan.rank_info.imbalance, plan.rank_info.work) = (shares.imbalance, shares.own);
         plan.info.setup_seconds = steps.seconds();
         plan.setup = steps.spans;
@@ -215,9 +201,7 @@ impl Plan {
         let precision = crate::tuning::precision(options);
         let scalar = scalar(precision);
         let hybrid = options.backend == Backend::Hybrid;
-        let mut crowds = Crowds::default();
         let engine = if hybrid || options.backend == Backend::Cuda {
-            check_crowds(group, &essential.tree, info.leaf_size)?;
             info.near_precision = Some(precision);
             rank_info.bytes_sent = halo.bytes([components * size_of::<f64>(), scalar]);
             let screening = Screening::new(options.kernel, root.side);
@@ -260,14 +244,12 @@ impl Plan {
             }
             Engine::Gpu(Box::new(engine), order.index)
         } else {
-            // Ranks that share a sum are not to be stopped one by one.
-            let alone = Options { stop: None, ..options.clone() };
             steps.of("split near", || split_near(&essential, own_sources, &mut lists));
             let near_sums = NearSums::new(options, precision);
             info.near_precision = Some(near_sums.precision);
             rank_info.bytes_sent = halo.bytes([components * scalar, scalar]);
             let Essential { tree, order, ref points, .. } = essential;
-            let mut geometry = Geometry {
+            let geometry = Geometry {
                 root,
                 screening: Screening::new(options.kernel, root.side),
                 tree,
@@ -279,10 +261,8 @@ impl Plan {
                 own: Some(own_boxes),
                 itself: targets.is_none(),
             };
-            let at = Points { sources: points, targets: Some(target_points) };
-            let taken = Crowds::take(&mut geometry, at, info.leaf_size, &alone, simd);
-            crowds = agreed(group, taken)?;
             geometry.describe(&mut info);
+            let at = Points { sources: points, targets: Some(target_points) };
             match precision {
                 Precision::Single => {
                     let engine =
@@ -298,11 +278,9 @@ impl Plan {
                 }
             }
         };
-        crowds.describe(&mut info);
         Ok(Self {
             group: Group::clone(all),
             engine,
-            crowds,
             sources,
             targets,
             halo,
@@ -394,7 +372,7 @@ impl Plan {
         &mut self,
         k: usize,
         densities: Densities<'_>,
-        mut sums: Potentials<'_>,
+        sums: Potentials<'_>,
         started: Instant,
     ) -> Result<(), Error> {
         let (group, halo, m) = (&*self.group, &self.halo, self.rank_info.points[1] as usize);
@@ -409,16 +387,10 @@ impl Plan {
         } else {
             let mut job = on_cores::Job { group, halo, started, timeline, seconds };
             match &mut self.engine {
-                Engine::Single(engine) => {
-                    job.run(engine, [k, own, m], densities, sums.reborrowed())?
-                }
-                Engine::Double(engine) => {
-                    job.run(engine, [k, own, m], densities, sums.reborrowed())?
-                }
+                Engine::Single(engine) => job.run(engine, [k, own, m], densities, sums)?,
+                Engine::Double(engine) => job.run(engine, [k, own, m], densities, sums)?,
                 Engine::Gpu(..) => {}
             }
-            let near = &mut job.seconds.p2p;
-            timed(near, || self.crowds.add(k, densities, &mut sums))?;
             (job.timeline, job.seconds)
         };
         Ok(())
@@ -500,16 +472,6 @@ fn backend(
         }
         Err(error) => Err(error),
     }
-}
-
-/// Whether leaves of the last level hold few enough points for GPUs. Collective.
-fn check_crowds(group: &dyn Communicator, tree: &Tree, leaf_size: usize) -> Result<(), Error> {
-    let last = tree.levels.get(MAX_DEPTH).cloned().unwrap_or_default();
-    let counts = |cell: &Cell| [cell.targets.len(), cell.sources.len()];
-    let [points, pairs] = crowds::within(tree.cells[last].iter().map(counts), leaf_size);
-    let mut all = [points, pairs, tree.cells[0].targets.len() as f64];
-    group.all_reduce(&mut all, Operation::Sum)?;
-    crowds::check_on_gpu([all[0], all[1]], all[2], leaf_size)
 }
 
 /// Lets GPUs copy expansions from each other where all can; true if they do. Collective.

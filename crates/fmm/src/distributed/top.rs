@@ -56,9 +56,8 @@ pub(super) struct TopBox {
 }
 
 impl TopBox {
-    fn new(code: Code, [sources, targets]: Count, leaf_size: usize) -> Self {
-        let is_last = code.ilog2() as usize == 3 * MAX_DEPTH;
-        let leaf = is_last || sources.max(targets) <= leaf_size as f64;
+    fn new(code: Code, of: &Count, leaf_size: usize) -> Self {
+        let ([sources, targets], leaf) = (of.points, !of.divides(leaf_size));
         Self { code, sources, targets, leaf, children: 0..0, ranks: None }
     }
 }
@@ -93,10 +92,10 @@ impl Top {
         };
         let mut counts = Counts::new(group, sources, targets, &[1], depth)?;
         let whole = counts.at(0, 0);
-        let mut boxes = vec![TopBox::new(1, whole, leaf_size)];
+        let mut boxes = vec![TopBox::new(1, &whole, leaf_size)];
         let limit = match group.size() {
             1 => f64::INFINITY,
-            ranks => whole.iter().sum::<f64>() / (GRAINS * ranks as f64),
+            ranks => whole.points.iter().sum::<f64>() / (GRAINS * ranks as f64),
         };
         // The last level, with the place of each box among those counted, and levels of them.
         let (mut last, mut below) = (vec![(0, 0)], 0);
@@ -120,10 +119,10 @@ impl Top {
                 for octant in 0..8 {
                     let slot = 8 * slot + octant;
                     let of = counts.at(below, slot);
-                    if of != [0.0; 2] {
+                    if of.points != [0.0; 2] {
                         next.push((boxes.len(), slot));
                         let code = boxes[parent].code << 3 | octant as Code;
-                        boxes.push(TopBox::new(code, of, leaf_size));
+                        boxes.push(TopBox::new(code, &of, leaf_size));
                     }
                 }
                 boxes[parent].children = first..boxes.len();

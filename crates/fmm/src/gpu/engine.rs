@@ -95,7 +95,6 @@ impl Engine {
         let target_leaf = if of_treecode { leaf_size.min(TARGETS) } else { leaf_size };
         let leaf_sizes = [leaf_size, target_leaf];
         let tree = Tree::new(&device, &points.root, &points.sources.1, target_order, leaf_sizes)?;
-        tree.check_crowds(leaf_size)?;
         let side = points.root.side;
         let screening = Screening::new(options.kernel, side);
         // The CPU makes boxes of the same keys.

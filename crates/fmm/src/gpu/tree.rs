@@ -9,7 +9,6 @@ use rayon::prelude::*;
 use super::coordinates::Coordinates;
 use super::kernels::{Kernel, count, morton, tree};
 use super::primitives::{Scan, Sort};
-use crate::crowds;
 use crate::morton::MAX_DEPTH;
 use crate::tree::{self as cpu, Root};
 
@@ -269,23 +268,6 @@ impl Tree {
             levels: std::iter::once(0).chain(ends).collect(),
         };
         Ok((on_device, cells))
-    }
-
-    /// Whether leaves of the last level hold few enough points.
-    ///
-    /// # Errors
-    /// [`GpuCrowds`](crate::Error::GpuCrowds) if not.
-    pub(super) fn check_crowds(&self, leaf_size: usize) -> Result<(), crate::Error> {
-        if self.depth() < MAX_DEPTH {
-            return Ok(());
-        }
-        let [.., first, end] = self.levels[..] else { return Ok(()) };
-        let (mut root, mut last) = ([Cell::default()], vec![Cell::default(); end - first]);
-        self.cells.read(0, &mut root)?;
-        self.cells.read(first, &mut last)?;
-        let counts = |cell: &Cell| [cell.targets, cell.sources].map(|of| (of[1] - of[0]) as usize);
-        let within = crowds::within(last.iter().map(counts), leaf_size);
-        crowds::check_on_gpu(within, f64::from(root[0].targets[1]), leaf_size)
     }
 
     /// Number of boxes.

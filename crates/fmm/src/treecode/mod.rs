@@ -16,7 +16,7 @@ use crate::lists::Lists;
 use crate::morton::{self, MAX_DEPTH};
 use crate::plan::Info;
 use crate::screened::Screening;
-use crate::tree::{Cell, MortonOrder, Tree};
+use crate::tree::{Cell, MortonOrder, Tree, divides};
 use crate::truncation::{self, PointSets, TruncationNumbers};
 use crate::{Options, Precision, tuning};
 use rows::Traversal;
@@ -72,8 +72,9 @@ pub(crate) fn geometry(
     let tree = Tree::where_needed(&source_order, target_order.as_ref(), leaf_sizes, needed);
     let whole = |index: usize| {
         let cell = &tree.cells[index];
-        let full = usize::from(cell.level) < MAX_DEPTH && cell.sources.len() > leaf_size;
-        cell.is_leaf() && full
+        let split = usize::from(cell.level) < MAX_DEPTH
+            && divides(&cell.sources, &source_order.keys, leaf_size);
+        cell.is_leaf() && split
     };
     let sources = (&source_order, points.sources);
     let targets = target_order.as_ref().zip(points.targets).unwrap_or(sources);

@@ -34,31 +34,6 @@ fn a_sum_too_large_for_the_memory_is_refused() {
 }
 
 #[test]
-fn clusters_that_no_box_parts_are_left_to_processors() {
-    if gpu("clusters_that_no_box_parts_are_left_to_processors").is_none() {
-        return;
-    }
-    let mut points = Distribution::Sphere.points(15_000, &mut Random::new(7));
-    let more = Distribution::Cube.points::<3>(15_000, &mut Random::new(8)).into_iter();
-    points.extend(more.map(|x| [x[0] + 1e8, x[1], x[2]]));
-    let plan = |backend: Backend| {
-        Plan::new(&points, None, &Options { tolerance: 1e-4, backend, ..Options::default() })
-    };
-    for backend in [Backend::Cuda, Backend::Hybrid] {
-        let text = plan(backend).unwrap_err().to_string();
-        assert!(text.starts_with("the points are in clusters that are tiny beside"), "{text}");
-    }
-    let info = plan(Backend::Auto).unwrap().info().clone();
-    assert_eq!(info.backend, Backend::Cpu);
-    assert!(info.fallback.unwrap().contains("use the cpu backend"));
-    // One of few points is summed with the rest.
-    points.truncate(15_000);
-    let few = Distribution::Cube.points::<3>(900, &mut Random::new(9)).into_iter();
-    points.extend(few.map(|x| x.map(|x| 0.2 + 1e-9 * x)));
-    Plan::new(&points, None, &Options { backend: Backend::Cuda, ..Options::default() }).unwrap();
-}
-
-#[test]
 fn truncation_numbers_are_the_same_in_every_plan() {
     if gpu("truncation_numbers_are_the_same_in_every_plan").is_none() {
         return;
