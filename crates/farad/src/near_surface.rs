@@ -66,7 +66,7 @@ fn narrow_charge(problem: &Problem) -> Option<Warning> {
 /// surface: about, and more where errors cancel.
 pub(crate) fn off_j(problem: &Problem, reaction_v: &[f64]) -> f64 {
     let found = off_surface(problem);
-    found.iter().map(|of| 0.5 * charge_times(problem, reaction_v, of) * of.ratio()).sum()
+    found.iter().map(|of| energy_j(problem, reaction_v, of) * of.ratio()).sum()
 }
 
 /// How far the surface is from the triangle under each charge.
@@ -75,13 +75,14 @@ fn off_surface(problem: &Problem) -> Vec<Found> {
     lengths(problem, given, nearest, quality::sagittas)
 }
 
-fn charge_times(problem: &Problem, reaction_v: &[f64], of: &Found) -> f64 {
-    (problem.sources[of.index].coulomb * reaction_v[of.index]).abs()
+/// What the reaction of the surface has of a charge's energy, without its sign.
+fn energy_j(problem: &Problem, reaction_v: &[f64], of: &Found) -> f64 {
+    0.5 * (problem.sources[of.index].coulomb * reaction_v[of.index]).abs()
 }
 
 fn flat_facets(problem: &Problem, reaction_v: &[f64]) -> Option<Warning> {
     let found = off_surface(problem);
-    let energy = |of: &Found| charge_times(problem, reaction_v, of);
+    let energy = |of: &Found| energy_j(problem, reaction_v, of);
     let error = |of: &Found| energy(of) * of.ratio();
     let errors: f64 = found.iter().map(error).sum();
     let energies: f64 = found.iter().map(energy).sum();

@@ -568,7 +568,7 @@ fn over_images(height: f64, images: &[[f64; 2]]) -> f64 {
 }
 
 /// Bars hold against series of images, of a ball of curved triangles over layers that go by images
-/// and over such as are meshed, of two triangles a face (benches/truths.py has more).
+/// and over such as are meshed, of two triangles a face.
 #[test]
 fn balls_over_layers_have_the_capacitance_of_their_images() {
     let resolution = Resolution::Elements(128);

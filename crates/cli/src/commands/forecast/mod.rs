@@ -219,10 +219,14 @@ fn of_backend(
             _ => linear(at, values, whole),
         }),
     };
-    machine::return_free_memory();
-    let held = machine::resident_memory();
-    let memory = held.zip(found.bytes).map(|(held, bytes)| held + bytes as u64);
+    let memory = beside_held(found.bytes);
     Ok(Forecast { seconds: found.seconds + writing, memory, is_rough: false })
+}
+
+/// Bytes together with those that the process holds.
+fn beside_held(bytes: Option<f64>) -> Option<u64> {
+    machine::return_free_memory();
+    machine::resident_memory().zip(bytes).map(|(held, bytes)| held + bytes as u64)
 }
 
 /// What a small problem takes, by solving it if that is soon done.
@@ -241,10 +245,7 @@ fn small(
             let method = if watch.has_plan() { Method::Fmm } else { Method::Dense };
             let options = Options { method, ..options.clone() };
             let cost = slow::cost((case, problem), &options, output)?;
-            machine::return_free_memory();
-            let held = machine::resident_memory();
-            let memory = held.zip(cost.bytes).map(|(held, bytes)| held + bytes as u64);
-            Ok(Forecast { seconds: cost.seconds, memory, is_rough: true })
+            Ok(Forecast { seconds: cost.seconds, memory: beside_held(cost.bytes), is_rough: true })
         }
         Err(error) => Err(case.failed(error)),
     }
