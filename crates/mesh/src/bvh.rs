@@ -76,6 +76,12 @@ impl Box3 {
         let gap = |i: usize| (self.low[i] - point[i]).max(point[i] - self.high[i]).max(0.0);
         (0..3).map(|i| gap(i) * gap(i)).sum()
     }
+
+    /// The square of the distance of another box, 0 where they overlap.
+    pub fn gap_squared(&self, other: &Self) -> f64 {
+        let gap = |i: usize| (self.low[i] - other.high[i]).max(other.low[i] - self.high[i]);
+        (0..3).map(|i| gap(i).max(0.0).powi(2)).sum()
+    }
 }
 
 /// A node: a leaf if `count` is not 0, else one with two children.

@@ -8,19 +8,10 @@
 use rayon::prelude::*;
 
 use crate::bvh::{Box3, Bvh, MIXED};
-use crate::curved::{self, Barycentric, CORNERS};
-use crate::disjoint::DisjointSets;
+use crate::curved::{self, Barycentric, CORNERS, QUARTERS};
 use crate::locate::{distance_squared, to_triangle};
 use crate::surface::Mesh;
-use crate::topology::Sides;
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
-
-/// A triangle is looked at in pieces that are no larger than this share of their distance from what
-/// is near, or from which it looks alike but for this share.
-const LOOKED_AT: f64 = 0.5;
-
-/// Pieces that are looked at, at most.
-const MOST_PIECES: usize = 1 << 14;
 
 /// Triangles closer than this share of the longest side touch.
 const TOUCHING: f64 = 1e-9;
@@ -28,10 +19,16 @@ const TOUCHING: f64 = 1e-9;
 /// Corners closer than this share of a triangle's longest side to a plane are in it.
 const FLAT: f64 = 1e-6;
 
+/// Where a triangle is looked at, beside where it is nearest to something: the corners first.
+const PLACES: [Barycentric; 7] = {
+    let ([a, b, c], [ab, bc, ca]) = (CORNERS, QUARTERS[3]);
+    [a, b, c, ab, bc, ca, [1.0 / 3.0; 3]]
+};
+
 /// The nearest place of another surface.
 #[derive(Clone, Copy)]
 struct Near {
-    /// From the point to that place.
+    /// To that place.
     vector: Vector,
     distance: f64,
     triangle: u32,
@@ -46,8 +43,6 @@ pub struct Surfaces<'a> {
     tree: Bvh,
     /// The surface of all triangles under each node, if it is one.
     common: Vec<u32>,
-    /// The plane piece that each triangle is in, by one of its triangles.
-    piece: Vec<u32>,
 }
 
 /// A part of these surfaces, with smaller triangles.
@@ -74,79 +69,27 @@ impl<'a> Surfaces<'a> {
         let tree = Bvh::new(&boxes);
         let label = |member: u32| surface[members[member as usize] as usize].unwrap_or(MIXED);
         let common = tree.common(label);
-        let piece = plane_pieces(mesh, surface);
-        Some(Self { mesh, surface, members, tree, common, piece })
+        Some(Self { mesh, surface, members, tree, common })
     }
 
     /// The sides (pairs of vertices, the lower first, sorted) of some triangles along which the
     /// vector to the nearest other surface changes by more than `ratio` times its least length on
     /// the triangle, and the longest side of triangles with such a place inside them alone.
     ///
-    /// A plane side that the triangle touches is not near it. Curved triangles count as near as
-    /// their corners. O(log n) for a triangle.
+    /// A plane side that the triangle touches is not near it. Curved triangles of other surfaces
+    /// count as near as their corners. O(log n) for a triangle.
     pub fn long_sides(&self, of: Part<'_>, triangles: &[u32], ratio: f64) -> Vec<(u32, u32)> {
         let of_triangle = |&t: &u32| {
             let (mesh, t) = (of.mesh, t as usize);
-            let touched = self.touched(mesh.corners(t));
-            View { surfaces: self, mesh, t, own: of.surface[t], touched }.long_sides(ratio)
+            let own = of.surface[t]?;
+            let touched = self.touched(mesh.corners(t), own);
+            Some(View { surfaces: self, mesh, t, own, touched }.long_sides(ratio))
         };
-        let mut sides: Vec<(u32, u32)> = triangles.par_iter().flat_map_iter(of_triangle).collect();
+        let mut sides: Vec<(u32, u32)> = triangles.par_iter().filter_map(of_triangle).flatten_iter().collect();
         sides.par_sort_unstable();
         sides.dedup();
         sides
     }
-}
-
-impl Surfaces<'_> {
-    /// Whether two points see the same, but for `share` of the distance.
-    fn is_alike(&self, near: &Near, other: &Near, share: f64) -> bool {
-        let of = |near: &Near| self.surface[near.triangle as usize];
-        let change = if of(near) == of(other) {
-            norm(sub(near.vector, other.vector))
-        } else {
-            // Half way between two surfaces the nearest one is now this, now that.
-            (near.distance - other.distance).abs()
-        };
-        change <= share * near.distance
-    }
-
-    /// Whether the middle and the corners of a piece are as far from what is near, and see the same
-    /// plane, a triangle next to it, or now one of two sides, now the other: so does all of the
-    /// piece then.
-    fn is_one_view(&self, near: &Near, corners: &[Near; 3]) -> bool {
-        let (triangles, piece) = (&self.mesh.triangles, &self.piece);
-        let own = triangles[near.triangle as usize];
-        let is_next = |t: u32| {
-            piece[t as usize] == piece[near.triangle as usize]
-                || triangles[t as usize].iter().any(|v| own.contains(v))
-        };
-        corners.iter().all(|corner| {
-            let change = (corner.distance - near.distance).abs();
-            let is_far = change > LOOKED_AT * near.distance;
-            let turn = norm(sub(near.vector, corner.vector));
-            !is_far && (is_next(corner.triangle) || turn > LOOKED_AT * near.distance)
-        })
-    }
-}
-
-/// For each triangle one of those that are connected with it in its plane, of its surface.
-fn plane_pieces(mesh: &Mesh, surface: &[Option<u32>]) -> Vec<u32> {
-    let normal = |t: usize| {
-        let [a, b, c] = mesh.corners(t);
-        let normal = cross(sub(b, a), sub(c, a));
-        scale(1.0 / norm(normal).max(f64::MIN_POSITIVE), normal)
-    };
-    let mut sets = DisjointSets::new(surface.len());
-    for edge in Sides::of(mesh).edges() {
-        if let [s, t] = edge {
-            let [s, t] = [s.triangle, t.triangle];
-            let turned = norm(cross(normal(s as usize), normal(t as usize)));
-            if surface[s as usize] == surface[t as usize] && turned < FLAT {
-                sets.join(s, t);
-            }
-        }
-    }
-    (0..surface.len() as u32).map(|t| sets.root(t)).collect()
 }
 
 /// The plane of a triangle that another one touches.
@@ -158,17 +101,26 @@ struct Plane {
 }
 
 impl Surfaces<'_> {
-    /// The planes of the triangles that one with these corners touches.
-    fn touched(&self, corners: [Vector; 3]) -> Vec<Plane> {
+    /// How much what one place sees differs from what another one does.
+    fn change(&self, near: &Near, other: &Near) -> f64 {
+        let of = |near: &Near| self.surface[near.triangle as usize];
+        if of(near) == of(other) {
+            norm(sub(near.vector, other.vector))
+        } else {
+            // Half way between two surfaces the nearest one is now this, now that.
+            (near.distance - other.distance).abs()
+        }
+    }
+
+    /// The planes of the triangles of other surfaces that one with these corners touches.
+    fn touched(&self, corners: [Vector; 3], own: u32) -> Vec<Plane> {
         let near = TOUCHING * longest(corners);
-        let own = Box3::around(&corners);
-        let (low, high) = (own.low.map(|x| x - near), own.high.map(|x| x + near));
-        let own = Box3 { low, high };
+        let around = Box3::around(&corners).grown(near);
         let mut found = Vec::new();
         let mut stack = vec![0];
         while let Some(index) = stack.pop() {
             let node = &self.tree.nodes[index];
-            if !node.bounds.overlaps(&own) {
+            if self.common[index] == own || !node.bounds.overlaps(&around) {
                 continue;
             }
             if node.count == 0 {
@@ -177,6 +129,9 @@ impl Surfaces<'_> {
             }
             for &member in self.tree.members(node) {
                 let s = self.members[member as usize] as usize;
+                if self.surface[s] == Some(own) {
+                    continue;
+                }
                 let others @ [a, b, c] = self.mesh.corners(s);
                 let is_on = |points: [Vector; 3], triangle| {
                     points.iter().any(|&x| distance_squared(x, triangle) <= near * near)
@@ -197,30 +152,38 @@ struct View<'a> {
     surfaces: &'a Surfaces<'a>,
     mesh: &'a Mesh,
     t: usize,
-    own: Option<u32>,
+    own: u32,
     touched: Vec<Plane>,
 }
 
 impl View<'_> {
-    /// The nearest place to a point of the triangle of another surface, without plane sides that it
-    /// touches, if there is one within a distance.
-    fn nearest(&self, point: Vector, within: f64) -> Option<Near> {
-        let Surfaces { mesh, surface, members, tree, common, .. } = self.surfaces;
+    /// What is nearest to a part of the triangle, if another surface, without plane sides that it
+    /// touches, is within a distance. `to` is the shortest vector from that part to a triangle.
+    fn nearest(
+        &self,
+        part: &Box3,
+        within: f64,
+        to: impl Fn([Vector; 3]) -> Vector,
+    ) -> Option<Near> {
+        let Surfaces { mesh, surface, members, tree, common } = self.surfaces;
         let mut best: Option<Near> = None;
         let mut least = within;
-        let mut stack = vec![(tree.nodes[0].bounds.distance_squared(point), 0)];
+        let gap = |index: usize| tree.nodes[index].bounds.gap_squared(part);
+        let mut stack = vec![(gap(0), 0)];
         while let Some((bound, index)) = stack.pop() {
-            if bound >= least * least || self.own == Some(common[index]) && common[index] != MIXED {
+            if bound >= least * least || common[index] == self.own {
                 continue;
             }
             let node = &tree.nodes[index];
             if node.count > 0 {
                 for &member in tree.members(node) {
                     let s = members[member as usize] as usize;
-                    if surface[s] == self.own {
+                    let corners = mesh.corners(s);
+                    let is_far = || Box3::around(&corners).gap_squared(part) >= least * least;
+                    if surface[s] == Some(self.own) || is_far() {
                         continue;
                     }
-                    let vector = to_triangle(point, mesh.corners(s));
+                    let vector = to(corners);
                     let distance = norm(vector);
                     if distance < least && !self.touches(s) {
                         best = Some(Near { vector, distance, triangle: s as u32 });
@@ -230,8 +193,7 @@ impl View<'_> {
                 continue;
             }
             let first = node.children as usize;
-            let mut children = [first, first + 1]
-                .map(|child| (tree.nodes[child].bounds.distance_squared(point), child));
+            let mut children = [first, first + 1].map(|child| (gap(child), child));
             // The nearer child is looked at first, and so pushed last.
             if children[0].0 < children[1].0 {
                 children.swap(0, 1);
@@ -261,26 +223,52 @@ impl View<'_> {
         }
     }
 
-    /// The nearest place to one of the triangle, however far.
+    /// What is nearest to a place of the triangle, however far.
     fn seen_from(&self, at: Barycentric) -> Option<Near> {
-        self.nearest(self.point(at), f64::INFINITY)
+        let point = self.point(at);
+        let here = Box3 { low: point, high: point };
+        self.nearest(&here, f64::INFINITY, |corners| to_triangle(point, corners))
+    }
+
+    /// What is nearest to any place of the triangle, if it is within a distance.
+    fn nearest_of_all(&self, within: f64) -> Option<Near> {
+        let near = |corners: [Vector; 3], within: f64| {
+            let from = |others| between_triangles(corners, others);
+            self.nearest(&Box3::around(&corners), within, from)
+        };
+        let Some(patches) = &self.mesh.patches else {
+            return near(self.mesh.corners(self.t), within);
+        };
+        // Sixteen parts of a curved one count as flat.
+        let within_part = |[a, b, c]: [Barycentric; 3], at: Barycentric| {
+            std::array::from_fn(|k| at[0] * a[k] + at[1] * b[k] + at[2] * c[k])
+        };
+        let quarters = |part| QUARTERS.map(|corners| corners.map(|at| within_part(part, at)));
+        let parts = quarters(CORNERS).into_iter().flat_map(quarters);
+        parts.fold(None, |best: Option<Near>, part| {
+            let corners = part.map(|at| curved::point(patches.order, patches.of(self.t), at));
+            near(corners, best.map_or(within, |best| best.distance)).or(best)
+        })
     }
 
     fn long_sides(&self, ratio: f64) -> Vec<(u32, u32)> {
         let mut found = Vec::new();
-        let Some(distance) = self.distance_where_it_changes(ratio) else { return found };
+        let places = self.mesh.corners(self.t);
+        // The vectors to what is no nearer change by less than the triangle's size.
+        let Some(least) = self.nearest_of_all(longest(places) / ratio) else { return found };
+        let seen = PLACES.map(|at| self.seen_from(at).unwrap_or(least));
+        let most = ratio * least.distance;
+        if !seen.iter().any(|near| self.surfaces.change(near, &least) > most) {
+            return found;
+        }
         let corners = self.mesh.triangles[self.t];
         let sides = [0, 1, 2].map(|k| (corners[k], corners[(k + 1) % 3]));
-        let at_corners = CORNERS.map(|at| self.seen_from(at));
         for (k, &(a, b)) in sides.iter().enumerate() {
-            if let (Some(p), Some(q)) = (at_corners[k], at_corners[(k + 1) % 3])
-                && norm(sub(p.vector, q.vector)) > ratio * distance
-            {
+            if norm(sub(seen[k].vector, seen[(k + 1) % 3].vector)) > most {
                 found.push((a.min(b), a.max(b)));
             }
         }
         if found.is_empty() {
-            let places = self.mesh.corners(self.t);
             let length = |k: usize| norm(sub(places[(k + 1) % 3], places[k]));
             let side = (1..3).fold(0, |most, k| if length(k) > length(most) { k } else { most });
             let (a, b) = sides[side];
@@ -288,80 +276,33 @@ impl View<'_> {
         }
         found
     }
-
-    /// The distance of a place of the triangle from what is near, if that changes by more than
-    /// `ratio` times the distance within the triangle.
-    fn distance_where_it_changes(&self, ratio: f64) -> Option<f64> {
-        self.own?;
-        let size = longest(self.mesh.corners(self.t));
-        let (middle, reach) = self.middle(&CORNERS);
-        self.nearest(middle, size / ratio + reach)?;
-        let [a, b, c] = CORNERS.map(|at| self.seen_from(at));
-        let corners = [a?, b?, c?];
-        let mut open = vec![Piece { corners: CORNERS, near: corners }];
-        let mut pieces = 0;
-        while let Some(piece) = open.pop() {
-            pieces += 1;
-            let (middle, reach) = self.middle(&piece.corners);
-            // What is farther away is not near to any of this piece.
-            let Some(near) = self.nearest(middle, size / ratio + reach) else { continue };
-            let is_small = reach <= LOOKED_AT * near.distance || pieces > MOST_PIECES;
-            if !is_small && !self.surfaces.is_one_view(&near, &piece.near) {
-                open.extend(self.halves(&piece));
-                continue;
-            }
-            let changes = |corner: &Near| !self.surfaces.is_alike(&near, corner, ratio);
-            if size > ratio * near.distance && corners.iter().any(changes) {
-                // What is nearer elsewhere is seen by the parts that this triangle gets.
-                return Some(near.distance);
-            }
-        }
-        None
-    }
-
-    /// The centroid of a piece, and how far its corners are from it.
-    fn middle(&self, piece: &[Barycentric; 3]) -> (Vector, f64) {
-        let middle = std::array::from_fn(|k| piece.iter().map(|at| at[k]).sum::<f64>() / 3.0);
-        let place = self.point(middle);
-        let reach = piece.iter().map(|&at| norm(sub(self.point(at), place)));
-        (place, reach.fold(0.0, f64::max))
-    }
-
-    /// A piece in two: across the side along which most changes, or the longest one where all of
-    /// it looks alike.
-    fn halves(&self, Piece { corners, near }: &Piece) -> [Piece; 2] {
-        let side = |k: usize| (k, (k + 1) % 3);
-        let length = |k: usize| {
-            let (a, b) = side(k);
-            norm(sub(self.point(corners[a]), self.point(corners[b])))
-        };
-        // Where the nearest side is another one at once, the vector jumps.
-        let change = |k: usize| {
-            let (a, b) = side(k);
-            norm(sub(near[a].vector, near[b].vector)).min(length(k))
-        };
-        let most =
-            |of: &dyn Fn(usize) -> f64| (1..3).fold(0, |m, k| if of(k) > of(m) { k } else { m });
-        let mut cut = most(&change);
-        if change(cut) <= LOOKED_AT * near[cut].distance {
-            cut = most(&length);
-        }
-        let (a, b) = side(cut);
-        let at = std::array::from_fn(|k| f64::midpoint(corners[a][k], corners[b][k]));
-        let seen = self.seen_from(at).unwrap_or(near[a]);
-        let with = |corner: usize| {
-            let (mut corners, mut near) = (*corners, *near);
-            (corners[corner], near[corner]) = (at, seen);
-            Piece { corners, near }
-        };
-        [with(a), with(b)]
-    }
 }
 
-/// A piece of a triangle, and what is nearest to its corners.
-struct Piece {
-    corners: [Barycentric; 3],
-    near: [Near; 3],
+/// The shortest vector from a triangle to another one that it does not cross: it begins or ends at
+/// a corner, or goes from side to side.
+fn between_triangles(from: [Vector; 3], to: [Vector; 3]) -> Vector {
+    let side = |of: [Vector; 3], k: usize| [of[k], of[(k + 1) % 3]];
+    let to_corners = from.map(|x| to_triangle(x, to));
+    let from_corners = to.map(|x| scale(-1.0, to_triangle(x, from)));
+    let sides = (0..9).map(|k| between_segments(side(from, k / 3), side(to, k % 3)));
+    let all = to_corners.into_iter().chain(from_corners).chain(sides);
+    all.reduce(|x, y| if dot(y, y) < dot(x, x) { y } else { x }).unwrap_or_default()
+}
+
+/// The shortest vector from a segment to another one that is not parallel to it, or one that is no
+/// shorter than from or to an end.
+fn between_segments([a, b]: [Vector; 2], [c, d]: [Vector; 2]) -> Vector {
+    let (u, v, off) = (sub(b, a), sub(d, c), sub(c, a));
+    let (uu, uv, vv) = (dot(u, u), dot(u, v), dot(v, v));
+    let determinant = uu * vv - uv * uv;
+    let along = |numerator: f64, denominator: f64| {
+        if denominator > 0.0 { (numerator / denominator).clamp(0.0, 1.0) } else { 0.0 }
+    };
+    let first = along(dot(off, u) * vv - dot(off, v) * uv, determinant);
+    let second = along(first * uv - dot(off, v), vv);
+    // Where the second was clamped, the first is the nearest to its end.
+    let first = along(second * uv + dot(off, u), uu);
+    sub(add(off, scale(second, v)), scale(first, u))
 }
 
 fn longest(corners: [Vector; 3]) -> f64 {
@@ -407,6 +348,40 @@ mod tests {
             mesh = split.mesh;
         }
         panic!("no end");
+    }
+
+    /// Against the least distance of points of a fine grid on both.
+    #[test]
+    fn distances_of_triangles_are_those_of_their_nearest_points() {
+        let mut state = 7u64;
+        let mut random = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 40) as f64 / (1u64 << 24) as f64
+        };
+        let places = |[a, b, c]: [Vector; 3]| {
+            let all = (0..=40).flat_map(|i| (0..=40 - i).map(move |j| (i, j)));
+            let at = move |(i, j)| {
+                let (s, t) = (f64::from(i) / 40.0, f64::from(j) / 40.0);
+                add(scale(1.0 - s - t, a), add(scale(s, b), scale(t, c)))
+            };
+            all.map(at).collect::<Vec<_>>()
+        };
+        for case in 0..200 {
+            let mut triangle = |z: f64| [0; 3].map(|_| [random(), random(), z + 0.4 * random()]);
+            let (mut s, mut t) = (triangle(0.0), triangle(0.5));
+            if case % 4 == 0 {
+                // Parallel ones, and parallel sides.
+                s.iter_mut().for_each(|x| x[2] = 0.0);
+                t.iter_mut().for_each(|x| x[2] = 0.1);
+                t[1] = add(t[0], sub(s[1], s[0]));
+            }
+            let found = norm(between_triangles(s, t));
+            let grid = places(s).into_iter().map(|x| norm(to_triangle(x, t)));
+            let least = grid.fold(f64::MAX, f64::min);
+            assert!(found <= least + 1e-12 && found > least - 0.03, "{case}: {found} {least}");
+            let back = norm(between_triangles(t, s));
+            assert!((found - back).abs() < 1e-12 * (1.0 + found), "{case}: {found} {back}");
+        }
     }
 
     #[test]
