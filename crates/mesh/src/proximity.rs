@@ -85,7 +85,8 @@ impl<'a> Surfaces<'a> {
             let touched = self.touched(mesh.corners(t), own);
             Some(View { surfaces: self, mesh, t, own, touched }.long_sides(ratio))
         };
-        let mut sides: Vec<(u32, u32)> = triangles.par_iter().filter_map(of_triangle).flatten_iter().collect();
+        let mut sides: Vec<(u32, u32)> =
+            triangles.par_iter().filter_map(of_triangle).flatten_iter().collect();
         sides.par_sort_unstable();
         sides.dedup();
         sides

@@ -244,7 +244,7 @@ fn small(
         Err(_) if watch.has_stopped() => {
             let method = if watch.has_plan() { Method::Fmm } else { Method::Dense };
             let options = Options { method, ..options.clone() };
-            let cost = slow::cost((case, problem), &options, output)?;
+            let cost = slow::cost((case, problem), &options, watch.beginning(true), output)?;
             Ok(Forecast { seconds: cost.seconds, memory: beside_held(cost.bytes), is_rough: true })
         }
         Err(error) => Err(case.failed(error)),
@@ -296,7 +296,7 @@ fn beginning(
 ) -> Result<Option<Beginning>, Failure> {
     let watch = Watch::new(output, Until::SomeRows, options.backend);
     match Solver::default().solve(problem, options, &watch) {
-        Err(_) if watch.has_stopped() => Ok(watch.beginning()),
+        Err(_) if watch.has_stopped() => Ok(watch.beginning(false)),
         Err(error) => Err(case.failed(error)),
         Ok(_) => Ok(None),
     }

@@ -5,7 +5,7 @@
 use farad::{Method, Options, Problem, Solver};
 
 use super::PATIENCE;
-use super::watch::{Cost, Until, Watch};
+use super::watch::{Beginning, Cost, Until, Watch};
 use crate::case::Case;
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
@@ -16,7 +16,7 @@ const FIRST: [usize; 2] = [64, 8];
 /// Seconds of a piece that tell what larger ones take.
 const TELLING: f64 = 0.5;
 
-/// What a piece took, with its triangles and excitations.
+/// What a piece took, or after its near field, with its triangles and excitations.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     panels: f64,
@@ -24,13 +24,15 @@ struct Known {
     cost: Cost,
 }
 
-/// What the whole takes by the method that `options` name, from pieces.
+/// What the whole takes by the method that `options` name, from pieces, and from its own beginning
+/// where that got so far.
 ///
 /// # Errors
 /// Those of the solves.
 pub(super) fn cost(
     (case, problem): (&Case, &Problem),
     options: &Options,
+    beginning: Option<Beginning>,
     output: &Output,
 ) -> Result<Cost, Failure> {
     let whole = [problem.panels(), problem.excited().len()];
@@ -40,7 +42,9 @@ pub(super) fn cost(
         match Solver::default().solve(&piece, options, &watch) {
             Ok(_) => {
                 let (panels, excited) = (piece.panels() as f64, piece.excited().len() as f64);
-                Ok(Some(Known { panels, excited, cost: watch.took().0 }))
+                let (whole, later) = watch.took();
+                let cost = beginning.and(later).unwrap_or(whole);
+                Ok(Some(Known { panels, excited, cost }))
             }
             Err(_) if watch.has_stopped() => Ok(None),
             Err(error) => Err(case.failed(error)),
@@ -74,9 +78,10 @@ pub(super) fn cost(
             None => break,
         }
     }
-    tracing::debug!(?by_size, ?by_excitations, ?whole, "pieces");
+    tracing::debug!(?by_size, ?by_excitations, ?beginning, ?whole, "pieces");
     let power = if options.method == Method::Dense { 3.0 } else { 2.0 };
-    Ok(carried_on((&by_size, &by_excitations), whole.map(|n| n as f64), power))
+    let pieces = carried_on((&by_size, &by_excitations), whole.map(|n| n as f64), power);
+    Ok(beginning.map_or(pieces, |beginning| beginning.followed_by(pieces)))
 }
 
 /// What the whole takes, of pieces of more and more triangles, and then excitations. It grows by a

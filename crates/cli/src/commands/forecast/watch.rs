@@ -152,13 +152,18 @@ impl Watch {
         self.marks().has_plan
     }
 
-    /// What a solve takes up to the end of its near field, if it was seen to have one.
-    pub(super) fn beginning(&self) -> Option<Beginning> {
+    /// What a solve takes up to the end of its near field, if it was seen to have one; `is_crowd`
+    /// where rows may be of pairs with all rows that follow.
+    pub(super) fn beginning(&self, is_crowd: bool) -> Option<Beginning> {
         let marks = self.marks();
         let (planned, most) = marks.planned?;
         let (done, last) = marks.last?;
         let (from, first) = marks.first.filter(|(from, _)| *from < done).unwrap_or((0, planned));
-        let times = marks.rows as f64 / (done - from) as f64;
+        let [rows, from, done] = [marks.rows, from, done].map(|rows| rows as f64);
+        let alike = rows / (done - from);
+        // Where all pairs are near, later rows have fewer; it is between these.
+        let fewer = rows * rows / ((rows - from).powi(2) - (rows - done).powi(2));
+        let times = if is_crowd { (alike * fewer).sqrt() } else { alike };
         let carried_on =
             |[planned, first, last]: [f64; 3]| planned + (last - first).max(0.0) * times;
         let bytes = [planned.bytes, first.bytes, last.bytes];
@@ -262,17 +267,23 @@ mod tests {
             ..Marks::default()
         };
         let later = Cost { seconds: 5.0, bytes: Some(7.0) };
-        let whole = watch.beginning().unwrap().followed_by(later);
+        let whole = watch.beginning(false).unwrap().followed_by(later);
         // 1 s and 40 bytes for each 20 rows.
         assert_eq!((whole.seconds, whole.bytes), (2.0 + 5.0 + 5.0, Some(100.0 + 200.0 + 7.0)));
         // One report alone, and a plan that took more while it was made.
         watch.marks().planned = Some((at(2.0, 100.0), Some(1000.0)));
         watch.marks().first = None;
-        let whole = watch.beginning().unwrap().followed_by(later);
+        let whole = watch.beginning(false).unwrap().followed_by(later);
         assert_eq!(whole.bytes, Some(1000.0));
         assert!((whole.seconds - (2.0 + 2.0 / 0.3 + 5.0)).abs() < 1e-12);
+        // The first hundred rows of a thousand take a fifth of all, where all pairs are near.
+        watch.marks().first = None;
+        watch.marks().last = Some((100, at(21.0, 100.0)));
+        watch.marks().rows = 1000;
+        let found = watch.beginning(true).unwrap().followed_by(later).seconds;
+        assert!((100.0..190.0).contains(&(found - 7.0)), "{found}");
         watch.marks().planned = None;
-        assert!(watch.beginning().is_none());
+        assert!(watch.beginning(false).is_none());
     }
 
     #[test]
