@@ -616,7 +616,10 @@ mod tests {
         let names = ["a", "b"].map(str::to_owned);
         let told = |law: Law, c: [[f64; 2]; 2]| {
             let finding = Finding { at: [0, 1], law, value: 0.5, promise: 0.1 };
-            entry(&names, &c.map(Vec::from), &finding, "").message
+            let found = entry(&names, &c.map(Vec::from), &finding, "");
+            // The promise of the transposed entry is that of the symmetry.
+            assert!((found.value - 5.0 * found.promise).abs() < 1e-12, "{found:?}");
+            found.message
         };
         let fair = [[2.0, -1.0], [-1.0, 2.0]];
         for (law, part) in [
@@ -658,5 +661,18 @@ mod tests {
         let told = induced(&problem, &answer, &[Induced { by, besides: 0.0 }]).unwrap().message;
         let part = "the charge that the sources induce on \"inner\" is off by";
         assert!(told.contains(part), "{told}");
+        // In one medium ten tolerances are to be expected, as shares of the charge.
+        let metal = Problem::new(Description::default(), testing::sphere()).unwrap();
+        let off = |tolerances: f64| {
+            let answer = bem::Capacitance { tolerance: 1e-4, ..answer.clone() };
+            let by_potentials = 1.0 + 1e-4 * tolerances;
+            let size = answer.maxwell[0][0];
+            let (charge, by_potentials) = (size, size * by_potentials);
+            let by = bem::Reciprocity { conductor: 0, charge, by_potentials, size };
+            induced(&metal, &answer, &[Induced { by, besides: 0.0 }])
+        };
+        assert_eq!(off(0.9 * INDUCED), None);
+        let found = off(1.1 * INDUCED).unwrap();
+        assert!((found.promise - 1e-3).abs() < 1e-12 && off(12.0).is_some(), "{found:?}");
     }
 }

@@ -12,9 +12,6 @@ use crate::solution::{Polarisability, Solution};
 use crate::solver::Solver;
 use crate::units;
 
-/// Sweeps of Jacobi's method; three numbers need fewer.
-const SWEEPS: usize = 30;
-
 /// Hydrodynamic properties of a body whose surface is all conductors, or that of molecules taken as
 /// one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -152,26 +149,10 @@ fn prefactor(mut axes: [f64; 3]) -> f64 {
     above / (6.0 * a + 6.0 * c * y / delta + b_below * y * y + 5.0 * power)
 }
 
-/// Eigenvalues of the symmetric part of a matrix, by Jacobi's method.
+/// Eigenvalues of the symmetric part of a matrix.
 fn eigenvalues(matrix: [[f64; 3]; 3]) -> [f64; 3] {
-    let mut a: [[f64; 3]; 3] =
-        std::array::from_fn(|i| std::array::from_fn(|j| 0.5 * (matrix[i][j] + matrix[j][i])));
-    for (p, q) in [(0, 1), (0, 2), (1, 2)].into_iter().cycle().take(3 * SWEEPS) {
-        if a[p][q] == 0.0 {
-            continue;
-        }
-        let ratio = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-        let tangent = ratio.signum() / (ratio.abs() + ratio.hypot(1.0));
-        let cosine = 1.0 / tangent.hypot(1.0);
-        let sine = tangent * cosine;
-        for row in &mut a {
-            (row[p], row[q]) = (cosine * row[p] - sine * row[q], sine * row[p] + cosine * row[q]);
-        }
-        let (above, below) = (a[p], a[q]);
-        a[p] = std::array::from_fn(|k| cosine * above[k] - sine * below[k]);
-        a[q] = std::array::from_fn(|k| sine * above[k] + cosine * below[k]);
-    }
-    [a[0][0], a[1][1], a[2][2]]
+    let matrix = nalgebra::Matrix3::from(matrix);
+    ((matrix + matrix.transpose()) * 0.5).symmetric_eigenvalues().into()
 }
 
 #[cfg(test)]

@@ -174,6 +174,7 @@ mod tests {
     use crate::{
         Conductor, Description, Dielectric, Options, Parameter, Quiet, Sensitivity, testing,
     };
+    use mesh::generate::{Resolution, Sphere, SphereBase};
 
     fn shells() -> Problem {
         let conductors = vec![Conductor::new("inner")];
@@ -202,6 +203,30 @@ mod tests {
                 assert_eq!(sides(&piece, t), sides(&whole, same));
             }
         }
+    }
+
+    /// In one plate, then in a plate far from which is a small cube: each block lies together, and a
+    /// conductor that none of them meets has some triangles all the same.
+    #[test]
+    fn a_piece_is_a_few_blocks_and_some_of_what_is_elsewhere() {
+        let resolution = Resolution::Elements(20_000);
+        let base = SphereBase::Icosahedron;
+        let ball = Sphere { radius: 1.0, base, resolution }.build().unwrap();
+        let mesh = testing::joined([("ball", ball), ("cube", testing::cube([0.0, 0.0, 9.0]))]);
+        let problem = Problem::new(Description::default(), mesh).unwrap();
+        let piece = problem.piece(2_000, usize::MAX).unwrap();
+        let of_cube = piece.conductors.of_triangle.iter().filter(|owner| **owner == Some(1));
+        assert_eq!(of_cube.count(), LEAST);
+        let mut sides = std::collections::HashMap::new();
+        for [a, b, c] in &piece.mesh.triangles {
+            for side in [[a, b], [b, c], [c, a]] {
+                *sides.entry([*side[0].min(side[1]), *side[0].max(side[1])]).or_insert(0) += 1;
+            }
+        }
+        let rim = sides.values().filter(|count| **count == 1).count();
+        let inner = sides.len() - rim;
+        // Blocks of 500 have a rim of some 50 sides each.
+        assert!(20 * rim > inner && 6 * rim < inner, "{rim} {inner}");
     }
 
     #[test]

@@ -299,6 +299,11 @@ mod tests {
         assert!(
             (found.width - 0.1).abs() < 1e-12 && (found.facets - 0.125f64.sqrt()).abs() < 1e-12
         );
+        // Wherever they are.
+        let apart = [0.0, 1.1].map(|x| cube([x, 7.0, -5.0]));
+        let [a, b] = apart;
+        let shifted = gap(Description::default(), joined([("a", a), ("b", b)])).unwrap();
+        assert!((shifted.width - 0.1).abs() < 1e-12, "{shifted:?}");
         // A sphere by itself has no gap, but one over ground may.
         assert_eq!(gap(Description::default(), sphere()), None);
         let planes = vec![Mirror { plane: Plane { axis: 2, at: -1.01 }, odd: true }];

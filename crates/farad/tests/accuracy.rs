@@ -292,6 +292,9 @@ fn what_cannot_be_reached_is_said() {
     let late = solve(Goal { max_seconds: Some(0.0), ..goal(1e-3) }).unwrap();
     assert_eq!((late.ended, late.levels.len()), (Ended::Time, 1));
     assert!(late.solution.matrix_bars().is_some());
+    // Meshes of milliseconds have time enough in a minute.
+    let soon = solve(Goal { max_seconds: Some(60.0), ..goal(2e-2) }).unwrap();
+    assert_eq!(soon.ended, Ended::Reached);
     for (wrong, what) in [
         (goal(1e-10), "1e-9"),
         (goal(f64::NAN), "1e-9"),

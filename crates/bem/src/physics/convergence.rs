@@ -184,6 +184,9 @@ mod tests {
         assert_eq!(range(&[1.0, 2.0, 4.0], 0.0), Range::Slow);
         assert_eq!(range(&[1.0, 1.5, 1.5 + 1e-7], 1e-6), Range::Noise);
         assert_eq!(range(&[2.0, 2.0, 2.0], 0.0), Range::Constant);
+        // Differences count from four times the uncertainty on.
+        assert_eq!(range(&[1.0, 1.5, 1.625], 0.125 / 3.5), Range::Noise);
+        assert_eq!(range(&[1.0, 1.5, 1.625], 0.125 / 4.5), Range::Asymptotic);
         // The gap between two plates is far below the size of the elements: that they hardly change
         // says nothing.
         assert_eq!(estimate(&[500.0, 500.000_1, 500.000_2], 1e-3).unwrap().error, None);
