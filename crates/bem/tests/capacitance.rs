@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
+use std::sync::Mutex;
+
 use bem::{
-    Capacitance, Conductors, Error, Method, Progress, Quiet, SolveOptions, Stage, StopReason,
-    capacitance,
+    Capacitance, Conductors, Density, Error, Method, Progress, Quiet, SolveOptions, Stage,
+    StopReason, capacitance,
 };
 use mesh::Mesh;
 use mesh::generate::{Bus, Cube, Disk, Plate, Resolution, Sphere, SphereBase, TwoSpheres};
@@ -233,6 +235,36 @@ struct StopAt(Stage);
 impl Progress for StopAt {
     fn advance(&self, stage: Stage, done: u64, _: u64) -> bool {
         !(stage == self.0 && done > 0)
+    }
+}
+
+/// How far each stage got, and how far it was to get.
+#[derive(Default)]
+struct Told(Mutex<Vec<(Stage, u64, u64)>>);
+
+impl Progress for Told {
+    fn advance(&self, stage: Stage, done: u64, total: u64) -> bool {
+        self.0.lock().unwrap().push((stage, done, total));
+        true
+    }
+}
+
+#[test]
+fn the_near_field_is_told_of_to_its_end() {
+    let mesh = sphere(512);
+    let of_triangle = vec![Some(0); mesh.triangles.len()];
+    let conductors = Conductors { of_triangle: &of_triangle, count: 1 };
+    for density in [Density::Constant, Density::Linear] {
+        let (told, options) =
+            (Told::default(), SolveOptions { density, ..options(Method::Fmm, 1e-6) });
+        capacitance(&mesh, conductors, &options, &told).unwrap();
+        let told = told.0.into_inner().unwrap();
+        let near = told.iter().filter(|(stage, ..)| *stage == Stage::NearField);
+        let near: Vec<(u64, u64)> = near.map(|(_, done, total)| (*done, *total)).collect();
+        assert!(near.iter().any(|(done, total)| done == total), "{near:?}");
+        assert!(near.iter().all(|(done, total)| done <= total), "{near:?}");
+        // Rows of a block may take long.
+        assert!(density == Density::Linear || near.len() > 10, "{near:?}");
     }
 }
 
