@@ -161,8 +161,7 @@ impl Function {
         })
     }
 
-    /// Puts a launch on `stream`, with each argument in the front bytes of a word; a grid without
-    /// blocks does nothing.
+    /// Puts a launch on `stream`, with each argument in the front bytes of a word.
     ///
     /// # Safety
     /// The arguments are those that the kernel declares, and its accesses stay inside buffers that
@@ -176,9 +175,6 @@ impl Function {
         grid: Grid,
         words: &mut [u64],
     ) -> Result<(), Error> {
-        if grid.blocks.contains(&0) {
-            return Ok(());
-        }
         self.module.context.bind()?;
         let mut pointers: Vec<*mut c_void> =
             words.iter_mut().map(|word| std::ptr::from_mut(word).cast()).collect();

@@ -63,6 +63,22 @@ pub enum Error {
         /// Bytes free.
         free: u64,
     },
+    /// A kernel would have gone beyond the end of an array.
+    #[error(
+        "the GPU kernel {kernel} was not started: its argument {argument} needs {needed} elements, \
+         {there} are there; this is a defect of Farad: please report it with the input, and \
+         compute without a GPU meanwhile"
+    )]
+    TooShort {
+        /// The kernel.
+        kernel: &'static str,
+        /// Which of its arguments the array is.
+        argument: &'static str,
+        /// Elements that the kernel touches at least.
+        needed: u128,
+        /// Elements that are there.
+        there: usize,
+    },
     /// Any other failure that the driver reports; after a failed kernel nothing more works in this
     /// process.
     #[error("the GPU failed in {what}: {reason}")]

@@ -1,32 +1,98 @@
 //! Kernels with the arguments that they take: types and names that the compiler checks on this
-//! side, and a test compares with the CUDA source.
+//! side, and a test compares with the CUDA source; lengths that every launch checks.
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::RangeFull;
 
 use crate::device::{Function, Grid};
 use crate::{Device, Error, Source, Stream};
 
-/// An address on the device, of elements that a kernel takes as `T`.
+/// An address on the device, of elements that a kernel takes as `T`, and how many follow it. The
+/// kernel gets the address alone.
 pub struct Pointer<T> {
     address: u64,
+    len: usize,
     of: PhantomData<fn() -> T>,
 }
 
 impl<T> Pointer<T> {
-    pub(crate) fn new(address: u64) -> Self {
-        Self { address, of: PhantomData }
+    pub(crate) fn new(address: u64, len: usize) -> Self {
+        Self { address, len, of: PhantomData }
     }
 
     /// What a kernel takes for an array that is not there.
     pub fn null() -> Self {
-        Self::new(0)
+        Self::new(0, 0)
     }
 
-    /// The same address, of elements whose type is decided by macros of the kernel's source.
-    pub fn cast<U>(self) -> Pointer<U> {
-        Pointer::new(self.address)
+    /// Whether there is no array, or nothing in it.
+    pub fn is_null(self) -> bool {
+        self.address == 0
     }
+
+    /// The same memory, of elements of `size` bytes whose type is decided by macros of the kernel's
+    /// source.
+    ///
+    /// # Panics
+    /// When `size` is 0.
+    pub fn cast<U>(self, size: usize) -> Pointer<U> {
+        Pointer::new(self.address, self.len * size_of::<T>() / size)
+    }
+
+    /// Refuses a launch whose kernel goes further, as [`arguments!`](crate::arguments) asks for.
+    ///
+    /// # Errors
+    /// [`Error::TooShort`].
+    pub fn check(
+        self,
+        argument: &'static str,
+        length: impl Length,
+        launch: Launch,
+    ) -> Result<(), Error> {
+        let (needed, there) = (length.known(), self.len);
+        if needed <= there as u128 {
+            return Ok(());
+        }
+        Err(Error::TooShort { kernel: launch.kernel, argument, needed, there })
+    }
+}
+
+/// How many elements of an array a kernel touches, as far as its scalar arguments tell.
+pub trait Length {
+    /// At least so many.
+    fn known(self) -> u128;
+}
+
+impl Length for u128 {
+    fn known(self) -> u128 {
+        self
+    }
+}
+
+/// What is in memory decides.
+impl Length for RangeFull {
+    fn known(self) -> u128 {
+        0
+    }
+}
+
+/// A launch whose arguments are checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch {
+    kernel: &'static str,
+    /// Blocks along both dimensions of the grid.
+    pub blocks: [u128; 2],
+}
+
+/// Arguments that say how long their arrays must be. A pointer alone does not: whoever declares it
+/// has to.
+pub trait Lengths {
+    /// Compares that with how long they are.
+    ///
+    /// # Errors
+    /// [`Error::TooShort`].
+    fn check(&self, launch: Launch) -> Result<(), Error>;
 }
 
 impl<T> Clone for Pointer<T> {
@@ -39,7 +105,7 @@ impl<T> Copy for Pointer<T> {}
 
 impl<T> fmt::Debug for Pointer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#x}", self.address)
+        write!(f, "{:#x}[{}]", self.address, self.len)
     }
 }
 
@@ -93,6 +159,13 @@ pub struct Parameter {
 /// [`Self::words`] adds one word for each of [`Self::parameters`]: a value of that type in its
 /// front bytes.
 pub unsafe trait Argument: Copy {
+    /// What expressions of lengths have for it: for whole numbers the widest type, which no product
+    /// of a few overflows.
+    type InLengths;
+
+    /// Its value there.
+    fn in_lengths(self) -> Self::InLengths;
+
     /// Adds what a kernel declares for it; `name` is that of a single parameter.
     fn parameters(name: &'static str, to: &mut Vec<Parameter>);
 
@@ -101,11 +174,17 @@ pub unsafe trait Argument: Copy {
 }
 
 macro_rules! scalars {
-    ($($type:ty, $c:literal, $word:expr;)*) => {
+    ($($type:ty, $c:literal, $word:expr, $wide:ty;)*) => {
         $(
             // SAFETY: little-endian, as every host of an NVIDIA GPU: a shorter value is the front
             // of its word.
             unsafe impl Argument for $type {
+                type InLengths = $wide;
+
+                fn in_lengths(self) -> $wide {
+                    self.into()
+                }
+
                 fn parameters(name: &'static str, to: &mut Vec<Parameter>) {
                     to.push(Parameter { name, types: &[$c], pointer: false });
                 }
@@ -115,19 +194,31 @@ macro_rules! scalars {
                     to.push(word(*self));
                 }
             }
+
+            impl Lengths for $type {
+                fn check(&self, _: Launch) -> Result<(), Error> {
+                    Ok(())
+                }
+            }
         )*
     };
 }
 
 scalars! {
-    bool, "u32", u64::from;
-    u32, "u32", u64::from;
-    u64, "u64", |value| value;
-    f64, "double", f64::to_bits;
+    bool, "u32", u64::from, u128;
+    u32, "u32", u64::from, u128;
+    u64, "u64", |value| value, u128;
+    f64, "double", f64::to_bits, f64;
 }
 
 // SAFETY: an address.
 unsafe impl<T: Element> Argument for Pointer<T> {
+    type InLengths = Self;
+
+    fn in_lengths(self) -> Self {
+        self
+    }
+
     fn parameters(name: &'static str, to: &mut Vec<Parameter>) {
         to.push(Parameter { name, types: T::C, pointer: true });
     }
@@ -138,7 +229,7 @@ unsafe impl<T: Element> Argument for Pointer<T> {
 }
 
 /// All arguments of a kernel; declared by [`kernels!`](crate::kernels).
-pub trait Arguments: Argument {
+pub trait Arguments: Argument + Lengths {
     /// The file that has the kernel.
     const SOURCE: Source<'static>;
     /// The kernel's name there.
@@ -181,26 +272,45 @@ impl<A: Arguments> Kernel<A> {
     /// Puts a launch on `stream`; a grid without blocks does nothing.
     ///
     /// # Safety
-    /// The kernel's accesses stay inside buffers that live, as this kernel does, until it has run.
+    /// Where what is in memory, or a macro, decides how far the kernel goes, it stays inside the
+    /// buffers; that they have the lengths declared is checked here. They live, as this kernel
+    /// does, until it has run.
     ///
     /// # Errors
-    /// [`Error::Driver`].
+    /// [`Error::TooShort`], and [`Error::Driver`].
     pub unsafe fn launch(&self, stream: &Stream, grid: Grid, arguments: A) -> Result<(), Error> {
+        if grid.blocks.contains(&0) {
+            return Ok(());
+        }
+        arguments.check(Launch { kernel: A::NAME, blocks: grid.blocks.map(u128::from) })?;
         let mut words = Vec::with_capacity(32);
         arguments.words(&mut words);
-        // SAFETY: the words are the arguments that the kernel declares; the rest is the caller's
-        // promise.
+        // SAFETY: the words are the arguments that the kernel declares, whose lengths were checked;
+        // the rest is the caller's promise.
         unsafe { self.function.launch(stream, grid, &mut words) }
     }
 }
 
 /// Declares arguments that follow one another in several kernels: their names are those of the
-/// parameters there.
+/// parameters there. Lengths are stated as in [`kernels!`](crate::kernels).
 #[macro_export]
 macro_rules! arguments {
+    (@check $launch:ident, $argument:expr, $field:ident) => {
+        $crate::Lengths::check(&$argument, $launch)?;
+    };
+    (@check $launch:ident, $argument:expr, $field:ident [$length:expr]) => {
+        $argument.check(stringify!($field), $length, $launch)?;
+    };
+    (@check $launch:ident, $argument:expr, $field:ident [$length:expr] or null) => {
+        if !$argument.is_null() {
+            $argument.check(stringify!($field), $length, $launch)?;
+        }
+    };
     ($(
         $(#[$meta:meta])*
-        struct $name:ident { $($field:ident: $type:ty),* $(,)? }
+        struct $name:ident $([$blocks:pat_param, $columns:pat_param])? {
+            $($field:ident: $type:ty $([$length:expr] $(or $null:ident)?)?),* $(,)?
+        }
     )*) => {
         $(
             $(#[$meta])*
@@ -211,12 +321,30 @@ macro_rules! arguments {
 
             // SAFETY: one argument after the other.
             unsafe impl $crate::Argument for $name {
+                type InLengths = Self;
+
+                fn in_lengths(self) -> Self {
+                    self
+                }
+
                 fn parameters(_: &'static str, to: &mut Vec<$crate::Parameter>) {
                     $(<$type as $crate::Argument>::parameters(stringify!($field), to);)*
                 }
 
                 fn words(&self, to: &mut Vec<u64>) {
                     $($crate::Argument::words(&self.$field, to);)*
+                }
+            }
+
+            impl $crate::Lengths for $name {
+                #[allow(unused_variables, reason = "lengths depend on some of them")]
+                fn check(&self, launch: $crate::Launch) -> Result<(), $crate::Error> {
+                    $(let [$blocks, $columns] = launch.blocks;)?
+                    $(let $field = $crate::Argument::in_lengths(self.$field);)*
+                    $($crate::arguments!(
+                        @check launch, self.$field, $field $([$length] $(or $null)?)?
+                    );)*
+                    Ok(())
                 }
             }
         )*
@@ -229,6 +357,13 @@ macro_rules! arguments {
 /// kernel's parameters; fields that are structs of [`arguments!`](crate::arguments) stand for
 /// several. A test is made that compares names, types and order with the file.
 ///
+/// Behind a pointer stands in brackets how many elements the kernel touches, which every launch
+/// compares with how many there are: an expression of whole numbers among the other arguments, all
+/// of which are `u128` there (those of a struct of several have their own types), and of the grid's
+/// blocks along its two dimensions, to which brackets behind the kernel's name give names. `[..]`:
+/// what is in other arrays says that, and whoever launches the kernel answers for it. `or null`
+/// behind the brackets: the array may also be missing.
+///
 /// ```no_run
 /// mod scale {
 ///     use cuda::Pointer;
@@ -238,7 +373,7 @@ macro_rules! arguments {
 ///         constants {
 ///             THREADS: u32 = 256;
 ///         }
-///         struct Scale = "scale" { values: Pointer<f64>, factor: f64, n: u32 }
+///         struct Scale = "scale" { values: Pointer<f64> [n], factor: f64, n: u32 }
 ///     }
 /// }
 ///
@@ -246,7 +381,7 @@ macro_rules! arguments {
 /// let values = device.upload(&[1.5; 1000])?;
 /// let scale = scale::Scale { values: values.pointer(), factor: 2.0, n: 1000 };
 /// let kernel = cuda::Kernel::new(&device, &[])?;
-/// // SAFETY: four blocks take at least 1000 values, and the kernel stays below `n`.
+/// // SAFETY: the kernel stays below `n`, which is checked; `values` outlive it.
 /// unsafe { kernel.launch(device.stream(), cuda::Grid::new(4, scale::THREADS), scale)? };
 /// assert_eq!(values.to_vec()?, [3.0; 1000]);
 /// # Ok::<(), cuda::Error>(())
@@ -260,7 +395,9 @@ macro_rules! kernels {
         $(constants { $($(#[$about:meta])* $constant:ident: $of:ident = $value:expr;)* })?
         $(
             $(#[$meta:meta])*
-            struct $name:ident = $kernel:literal { $($field:ident: $type:ty),* $(,)? }
+            struct $name:ident = $kernel:literal $([$blocks:pat_param, $columns:pat_param])? {
+                $($field:ident: $type:ty $([$length:expr] $(or $null:ident)?)?),* $(,)?
+            }
         )*
     ) => {
         $($($(#[$about])* pub(crate) const $constant: $of = $value;)*)?
@@ -275,7 +412,9 @@ macro_rules! kernels {
         $(
             $crate::arguments! {
                 $(#[$meta])*
-                struct $name { $($field: $type),* }
+                struct $name $([$blocks, $columns])? {
+                    $($field: $type $([$length] $(or $null)?)?),*
+                }
             }
 
             impl $crate::Arguments for $name {
@@ -300,8 +439,20 @@ mod tests {
     use crate::testing;
 
     arguments! {
-        struct Inner { at: Pointer<f64>, n: u32 }
-        struct Outer { factor: f64, inner: Inner, some: bool }
+        struct Inner { at: Pointer<f64> [3 * n], n: u32 }
+        struct Outer [blocks, columns] {
+            factor: f64,
+            inner: Inner,
+            some: bool,
+            sums: Pointer<u64> [columns * u128::from(inner.n) + blocks] or null,
+            found: Pointer<u32> [..],
+        }
+    }
+
+    fn outer(n: u32, [at, sums]: [usize; 2]) -> Outer {
+        let inner = Inner { at: Pointer::new(8, at), n };
+        let found = Pointer::null();
+        Outer { factor: 1.0, inner, some: true, sums: Pointer::new(16, sums), found }
     }
 
     /// The example of `kernels!`.
@@ -313,7 +464,7 @@ mod tests {
             constants {
                 THREADS: u32 = 256;
             }
-            struct Scale = "scale" { values: Pointer<f64>, factor: f64, n: u32 }
+            struct Scale = "scale" { values: Pointer<f64> [n], factor: f64, n: u32 }
         }
     }
 
@@ -326,25 +477,56 @@ mod tests {
         let values = device.upload(&[1.5; 1000]).unwrap();
         let kernel = Kernel::new(&device, &[]).unwrap();
         let scale = scale::Scale { values: values.pointer(), factor: 2.0, n: 1000 };
-        // SAFETY: four blocks take at least 1000 values, and the kernel stays below `n`.
+        // SAFETY: the kernel stays below `n`, which is checked; `values` outlive it.
         unsafe { kernel.launch(device.stream(), Grid::new(4, scale::THREADS), scale).unwrap() };
         assert_eq!(values.to_vec().unwrap(), [3.0; 1000]);
     }
 
     #[test]
     fn arguments_within_arguments_follow_one_another() {
-        let inner = Inner { at: Pointer::new(8), n: 3 };
         let (mut words, mut parameters) = (Vec::new(), Vec::new());
-        Outer { factor: 1.0, inner, some: true }.words(&mut words);
+        outer(3, [9, 11]).words(&mut words);
         Outer::parameters("", &mut parameters);
-        assert_eq!(words, [1.0f64.to_bits(), 8, 3, 1]);
+        assert_eq!(words, [1.0f64.to_bits(), 8, 3, 1, 16, 0]);
         let names: Vec<_> = parameters.iter().map(|p| (p.name, p.types[0], p.pointer)).collect();
         let expected = [
             ("factor", "double", false),
             ("at", "double", true),
             ("n", "u32", false),
             ("some", "u32", false),
+            ("sums", "u64", true),
+            ("found", "u32", true),
         ];
         assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn arrays_that_are_too_short_are_refused() {
+        let launch = Launch { kernel: "outer", blocks: [5, 2] };
+        let of = |n, lengths| outer(n, lengths).check(launch);
+        // Three for each of n; two columns of n and one for each of five blocks.
+        assert_eq!(of(3, [9, 11]), Ok(()));
+        let (kernel, argument) = ("outer", "sums");
+        let error = Error::TooShort { kernel, argument, needed: 11, there: 10 };
+        assert_eq!(of(3, [9, 10]), Err(error));
+        let error = of(3, [8, 11]).unwrap_err().to_string();
+        let start = "the GPU kernel outer was not started: its argument at needs 9 elements, 8 are";
+        assert!(error.starts_with(start), "{error}");
+        // 3 * n does not wrap around.
+        let argument = "at";
+        let error = Error::TooShort { kernel, argument, needed: 3 * (1 << 31), there: 1 << 31 };
+        assert_eq!(of(1 << 31, [1 << 31, usize::MAX]), Err(error));
+        // An array that may be missing, and one that may not.
+        let none = Outer { sums: Pointer::null(), ..outer(3, [9, 0]) };
+        assert_eq!(none.check(launch), Ok(()));
+        let inner = Inner { at: Pointer::null(), n: 1 };
+        assert!(Outer { inner, ..none }.check(launch).is_err());
+    }
+
+    #[test]
+    fn elements_of_another_size_are_counted_anew() {
+        let bytes = Pointer::<u8>::new(8, 23);
+        assert_eq!(bytes.cast::<f64>(8).len, 2);
+        assert_eq!(Pointer::<u64>::new(8, 8).cast::<u32>(64).len, 1);
     }
 }

@@ -22,7 +22,9 @@ pub use compiler::{Constant, REAL_HEADER, Source};
 pub use device::{Device, Grid, Module, count};
 pub use error::{Error, in_units};
 pub use graph::Graph;
-pub use kernel::{Argument, Arguments, Element, Kernel, Parameter, Pointer};
+pub use kernel::{
+    Argument, Arguments, Element, Kernel, Launch, Length, Lengths, Parameter, Pointer,
+};
 pub use memory::{Buffer, Pinned, Plain};
 pub use peer::{Address, Shared, VARIABLE as PEER_VARIABLE, process};
 pub use probe::{DeviceInfo, devices};

@@ -127,7 +127,7 @@ impl<T: Plain> Buffer<T> {
     /// When the buffer ends before.
     pub fn pointer_to(&self, first: usize) -> Pointer<T> {
         assert!(first <= self.len, "element {first} of a buffer of {}", self.len);
-        Pointer::new(self.raw + (first * size_of::<T>()) as u64)
+        Pointer::new(self.raw + (first * size_of::<T>()) as u64, self.len - first)
     }
 
     /// Where the elements are, for a kernel.

@@ -126,7 +126,7 @@ impl Shared {
 
     /// Where it is, for a kernel of its GPU.
     pub fn pointer(&self) -> Pointer<u8> {
-        Pointer::new(self.raw)
+        Pointer::new(self.raw, self.len)
     }
 
     /// Copies all bytes to the host, when what `device` has on its main stream has run.

@@ -6,7 +6,7 @@ use cuda::{Arguments, Device, Error, Graph, Grid, Kernel, Pointer, Source, testi
 
 cuda::arguments! {
     /// Sums what it wrote into dynamic shared memory: 0 + 1 + ... + words - 1.
-    struct Sum { words: u32, out: Pointer<u64> }
+    struct Sum { words: u32, out: Pointer<u64> [1] }
 }
 
 impl Arguments for Sum {
@@ -44,6 +44,27 @@ fn shared_memory_that_was_allowed_stays_allowed() {
     unsafe { large.launch(device.stream(), grid, Sum { words, out: out.pointer() }).unwrap() };
     let words = u64::from(words);
     assert_eq!(out.to_vec().unwrap(), [words * (words - 1) / 2]);
+}
+
+#[test]
+fn kernels_with_arrays_that_are_too_short_are_not_started() {
+    let test = "kernels_with_arrays_that_are_too_short_are_not_started";
+    let Some(device) = testing::device_for(test, || Device::open(0)).unwrap() else { return };
+    let kernel = Kernel::<Sum>::new(&device, &[]).unwrap();
+    let out = device.upload(&[0u64; 2]).unwrap();
+    let launch = |out, blocks| {
+        let grid = Grid { shared: 4 << 10, ..Grid::new(blocks, 256) };
+        // SAFETY: the kernel stays inside its shared memory and one word of `out`.
+        unsafe { kernel.launch(device.stream(), grid, Sum { words: 4, out }) }
+    };
+    let (kernel, argument) = ("sum", "out");
+    let error = Error::TooShort { kernel, argument, needed: 1, there: 0 };
+    // Behind the last word, and nowhere; without blocks nothing is touched.
+    assert_eq!(launch(out.pointer_to(2), 1), Err(error.clone()));
+    assert_eq!(launch(Pointer::null(), 1), Err(error));
+    assert_eq!(launch(out.pointer_to(2), 0), Ok(()));
+    assert_eq!(launch(out.pointer_to(1), 1), Ok(()));
+    assert_eq!(out.to_vec().unwrap(), [0, 6]);
 }
 
 #[test]

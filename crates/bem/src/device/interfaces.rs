@@ -143,15 +143,15 @@ impl DevicePreconditioner {
             conductors.apply((self.panels, self.share.as_deref()), v, z, columns)?;
             (metal, charges) = (conductors.panels.len(), conductors.charges.pointer());
         }
-        let SparseRows { starts, columns: entries, values } = &interfaces.rows;
+        let rows = &interfaces.rows;
         let solve = Solve {
             count: count(interfaces.panels.len()),
             interfaces: interfaces.panels.pointer(),
             n: count(self.panels),
             conductors: count(metal),
-            starts: starts.pointer(),
-            columns: entries.pointer(),
-            values: values.pointer().cast(),
+            starts: rows.starts.pointer(),
+            columns: rows.columns.pointer(),
+            values: rows.values(),
             charges,
             coupling: interfaces.coupling.pointer(),
             diagonal: interfaces.diagonal.pointer(),

@@ -2,8 +2,10 @@
 
 use cuda::{Buffer, Device, Pointer};
 
-use super::kernels::near::{Candidates, Diagonal, Integrate, Leaves, Pairs, Parents, Select, Tree};
-use super::kernels::{Kernel, Matrix, Node, Pair, count, prefix_sums, shrunk, sparse, vectors};
+use super::kernels::near::{Candidates, Diagonal, Integrate, Leaves, Parents, Select, Sizes, Tree};
+use super::kernels::{
+    Kernel, Matrix, Node, Pair, Value, count, prefix_sums, shrunk, sparse, vectors,
+};
 use super::rows::Rows;
 use super::{DeviceGeometry, LANES, THREADS};
 use crate::integrals::pair::PairQuadrature;
@@ -51,7 +53,21 @@ pub(crate) struct DeviceNear {
 pub(super) struct SparseRows {
     pub(super) starts: Buffer<u32>,
     pub(super) columns: Buffer<u32>,
-    pub(super) values: Buffer<u8>,
+    values: Buffer<u8>,
+    /// Bytes of an entry.
+    size: usize,
+}
+
+impl SparseRows {
+    /// The entries, for a kernel.
+    pub(super) fn values(&self) -> Pointer<Value> {
+        self.values.pointer().cast(self.size)
+    }
+}
+
+/// Bytes of an entry whose type this macro tells.
+fn size_of_value(value: &[String]) -> usize {
+    if value[0].ends_with("float") { 4 } else { 8 }
 }
 
 /// Pairs with their entries: one each, or with general rows both.
@@ -136,13 +152,14 @@ impl DeviceNear {
         if total > u64::from(u32::MAX) {
             let free = device.free_memory()?;
             let gpu = device.info().index;
-            return Err(cuda::Error::OutOfMemory { gpu, needed: total * (4 + size), free });
+            let needed = total * (4 + size as u64);
+            return Err(cuda::Error::OutOfMemory { gpu, needed, free });
         }
         let total = total as usize;
         counts.write(&starts[..n])?;
         let starts = device.upload(&starts)?;
         let columns = device.buffer::<u32>(total)?;
-        let values = device.buffer::<u8>(total * size as usize)?;
+        let values = device.buffer::<u8>(total * size)?;
         let fill = Kernel::new(device, &macros, THREADS)?;
         for part in parts {
             let pairs = part.pairs.len();
@@ -152,7 +169,7 @@ impl DeviceNear {
                 count: count(pairs),
                 next: counts.pointer(),
                 columns: columns.pointer(),
-                values: values.pointer().cast(),
+                values: values.pointer().cast(size),
             };
             fill.over(pairs, 1, entries)?;
         }
@@ -160,7 +177,7 @@ impl DeviceNear {
             n: count(n),
             starts: starts.pointer(),
             columns: columns.pointer(),
-            values: values.pointer().cast(),
+            values: values.pointer().cast(size),
         };
         Kernel::new(device, &macros, THREADS)?.over(n, 1, sort)?;
         let multiply_add = Kernel::new(device, &macros, THREADS)?;
@@ -199,7 +216,7 @@ impl DeviceNear {
         let (value, macros) = (self.value.clone(), self.macros.clone());
         let multiply_add = self.multiply_add.clone();
         let entries = chosen.len() + rows.columns.len();
-        let SparseRows { starts, columns, values } = rows;
+        let SparseRows { starts, columns, values, size: _ } = rows;
         Ok(Self {
             geometry,
             value,
@@ -234,17 +251,17 @@ impl DeviceNear {
         let (starts, total) = prefix_sums(&counts.to_vec()?);
         let (starts, total) = (device.upload(&starts)?, total as usize);
         let columns = device.buffer::<u32>(total)?;
-        let size = if self.value[0].ends_with("float") { 4 } else { 8 };
+        let size = size_of_value(&self.value);
         let values = device.buffer::<u8>(total * size)?;
         let part = sparse::Part {
             from,
-            values: self.values.pointer().cast(),
+            values: self.values.pointer().cast(size),
             part_starts: starts.pointer(),
             part_columns: columns.pointer(),
-            part_values: values.pointer().cast(),
+            part_values: values.pointer().cast(size),
         };
         Kernel::new(device, &self.macros, THREADS)?.over(n, 1, part)?;
-        Ok(SparseRows { starts, columns, values })
+        Ok(SparseRows { starts, columns, values, size })
     }
 
     /// Entries that are not zero, the diagonal among them.
@@ -276,7 +293,7 @@ impl DeviceNear {
             n: count(self.geometry.panels),
             starts: self.starts.pointer(),
             columns: self.columns.pointer(),
-            values: self.values.pointer().cast(),
+            values: self.values.pointer().cast(size_of_value(&self.value)),
             diagonal: self.diagonal.pointer(),
         }
     }
@@ -445,17 +462,17 @@ impl<'a> Integrals<'a> {
         let device = &geometry.device;
         let total = candidates.len() - 1;
         let [rule, finer] = self.selection.rules;
-        let panels = Pairs {
+        let panels = Sizes {
             vertices: geometry.vertices.pointer(),
             charges: geometry.charges.pointer(),
             parts: geometry.parts.pointer(),
-            pairs: candidates.pointer(),
         };
         let chosen = device.buffer::<u32>(total)?;
         // Pairs chosen, pairs left for integrals along edges, pairs kept.
         let tally = device.upload(&[0u32; 3])?;
         let select = Select {
             panels,
+            pairs: candidates.pointer(),
             count: count(total),
             rules: geometry.rules.of_triangles(),
             degree: count(rule.degree()),
@@ -477,6 +494,7 @@ impl<'a> Integrals<'a> {
             let pairs = tally.to_vec()?[edges] as usize;
             let integrate = Integrate {
                 panels,
+                pairs: candidates.pointer(),
                 chosen: list.pointer(),
                 count: count(pairs),
                 rules: geometry.rules.of_pairs(),

@@ -21,10 +21,13 @@ pub(super) struct Rows {
     /// What charges of panels are multiplied by, shape (images, panels).
     factors: Buffer<f64>,
     /// Their addresses, as the kernels' `Rows` has them.
-    table: Buffer<u64>,
+    table: Buffer<Words>,
     pub(super) has_potentials: bool,
     pub(super) has_fields: bool,
 }
+
+/// A `Rows` of the kernels.
+type Words = [u64; 8];
 
 /// Macros of kernels that know `Rows`, or do not.
 pub(super) fn general(yes: bool) -> Vec<String> {
@@ -83,7 +86,7 @@ impl Rows {
         let (factors, panels) = (self.factors.address(), self.factors.len() as u64 / count);
         let table =
             [areas.address(), kinds, needs, images, count, angles.to_bits(), factors, panels];
-        self.table = device.upload(&table)?;
+        self.table = device.upload(&[table])?;
         Ok(())
     }
 
@@ -97,7 +100,7 @@ impl Rows {
     }
 
     pub(super) fn pointer(&self) -> Pointer<Table> {
-        self.table.pointer().cast()
+        self.table.pointer().cast(size_of::<Words>())
     }
 
     pub(super) fn kinds(&self) -> Pointer<u32> {

@@ -179,7 +179,8 @@ impl DeviceGrid {
                 n: count(self.sources),
                 sorted: sorted.pointer(),
             };
-            // SAFETY: as many charges and shares as sources, here and below.
+            // SAFETY: `order` has the group's sources among all. Lengths that arguments tell are
+            // checked, here and below.
             unsafe {
                 self.gather.launch(
                     stream,

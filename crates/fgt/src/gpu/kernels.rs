@@ -18,23 +18,24 @@ pub(super) mod points {
     cuda::kernels! {
         "points.cu", HEADERS;
         constants { THREADS: u32 = 256; }
+        // `order` says which charges of all there are.
         struct Gather = "points_gather" {
-            charges: Pointer<f64>,
-            order: Pointer<u32>,
-            shares: Pointer<f64>,
+            charges: Pointer<f64> [..],
+            order: Pointer<u32> [n],
+            shares: Pointer<f64> [n] or null,
             n: u32,
-            sorted: Pointer<Real>,
+            sorted: Pointer<Real> [n],
         }
         struct Scatter = "points_scatter" {
-            sums: Pointer<Real>,
+            sums: Pointer<Real> [slices * columns * m],
             slices: u32,
-            rank: Pointer<u32>,
+            rank: Pointer<u32> [m],
             m: u32,
             dimensions: u32,
             columns: u32,
             scale: f64,
-            values: Pointer<f64>,
-            gradients: Pointer<f64>,
+            values: Pointer<f64> [m] or null,
+            gradients: Pointer<f64> [m * dimensions] or null,
         }
     }
 }
@@ -76,21 +77,22 @@ pub(super) mod pairs {
             /// Targets of a thread.
             OWN: u32 = 2;
         }
-        struct Pairs = "pairs" {
-            jobs: Pointer<Job>,
-            runs: Pointer<Run>,
-            x: Pointer<f64>,
-            y: Pointer<f64>,
-            z: Pointer<f64>,
+        // Jobs say which runs there are; macros, how many densities and columns.
+        struct Pairs = "pairs" [blocks, _] {
+            jobs: Pointer<Job> [blocks],
+            runs: Pointer<Run> [..],
+            x: Pointer<f64> [stride],
+            y: Pointer<f64> [stride],
+            z: Pointer<f64> [stride],
             stride: u32,
-            exponents: Pointer<f64>,
-            charges: Pointer<Real>,
-            target_x: Pointer<f64>,
-            target_y: Pointer<f64>,
-            target_z: Pointer<f64>,
+            exponents: Pointer<f64> [stride],
+            charges: Pointer<Real> [stride],
+            target_x: Pointer<f64> [m],
+            target_y: Pointer<f64> [m],
+            target_z: Pointer<f64> [m],
             m: u32,
             slices: u32,
-            sums: Pointer<Real>,
+            sums: Pointer<Real> [slices * m],
         }
     }
 }
@@ -138,17 +140,23 @@ pub(super) mod spread {
     cuda::kernels! {
         "spread.cu", HEADERS;
         constants { THREADS: u32 = 128; }
-        struct Spread = "spread" {
-            jobs: Pointer<Job>,
-            items: Pointer<Item>,
-            places: Pointer<Real>,
-            charges: Pointer<Real>,
+        // Jobs say which items, nodes and parts there are; macros, the length of the window.
+        struct Spread = "spread" [blocks, _] {
+            jobs: Pointer<Job> [blocks],
+            items: Pointer<Item> [..],
+            places: Pointer<Real> [3 * n],
+            charges: Pointer<Real> [n],
             n: u32,
-            window: Pointer<Real>,
-            nodes: Pointer<Real>,
-            parts: Pointer<Real>,
+            window: Pointer<Real> [..],
+            nodes: Pointer<Real> [..],
+            parts: Pointer<Real> [..],
         }
-        struct Join = "spread_join" { wholes: Pointer<Whole>, parts: Pointer<Real>, nodes: Pointer<Real> }
+        // Wholes say which parts and nodes there are.
+        struct Join = "spread_join" [blocks, _] {
+            wholes: Pointer<Whole> [blocks],
+            parts: Pointer<Real> [..],
+            nodes: Pointer<Real> [..],
+        }
     }
 }
 
@@ -174,15 +182,17 @@ pub(super) mod convolve {
             THREADS: u32 = 128;
             PADDING: usize = crate::axis_kernel::PADDING;
         }
+        // `offsets` say which inputs there are, these which blocks; a macro, how many nodes a block
+        // has: one at least.
         struct Convolve = "convolve" {
             axis: u32,
-            offsets: Pointer<u32>,
-            inputs: Pointer<Input>,
+            offsets: Pointer<u32> [count + 1],
+            inputs: Pointer<Input> [..],
             count: u32,
-            kernel: Pointer<Real>,
+            kernel: Pointer<Real> [2 * (PADDING as u128 + reach) + 1],
             reach: u32,
-            from: Pointer<Real>,
-            to: Pointer<Real>,
+            from: Pointer<Real> [..],
+            to: Pointer<Real> [count],
             add: bool,
         }
     }
@@ -211,16 +221,18 @@ pub(super) mod interpolate {
     cuda::kernels! {
         "interpolate.cu", HEADERS;
         constants { THREADS: u32 = 128; }
-        struct Interpolate = "interpolate" {
-            jobs: Pointer<Job>,
-            cells: Pointer<u32>,
-            places: Pointer<Real>,
+        // Jobs say which cells there are, these which nodes; macros, the length of windows, and how
+        // many sums a target has.
+        struct Interpolate = "interpolate" [blocks, _] {
+            jobs: Pointer<Job> [blocks],
+            cells: Pointer<u32> [..],
+            places: Pointer<Real> [3 * m],
             m: u32,
-            window: Pointer<Real>,
-            slopes: Pointer<Real>,
-            nodes: Pointer<Real>,
+            window: Pointer<Real> [..],
+            slopes: Pointer<Real> [..],
+            nodes: Pointer<Real> [..],
             per_unit: f64,
-            sums: Pointer<Real>,
+            sums: Pointer<Real> [m],
         }
     }
 }

@@ -213,7 +213,7 @@ impl Engine {
                 values,
                 gradients,
             };
-            // SAFETY: `rank` has the place of each target, and the sums are those of all.
+            // SAFETY: `rank` has the place of each target among the sums.
             unsafe { self.scatter.launch(stream, Grid::covering(m, points::THREADS), scatter)? };
         }
         Ok(())

@@ -172,8 +172,8 @@ impl NearPairs {
         };
         let blocks = [count(self.jobs.len()), count(self.slices)];
         let grid = Grid { blocks, threads: THREADS, shared: 0 };
-        // SAFETY: jobs and runs are of the points that are there, and there are as many charges and
-        // sums as densities, points and slices ask for.
+        // SAFETY: jobs and runs are of the points that are there, and there are charges and sums of
+        // as many densities and columns as the kernel was compiled for.
         unsafe { kernel.launch(device.stream(), grid, arguments) }
     }
 

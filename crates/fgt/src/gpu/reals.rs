@@ -64,7 +64,7 @@ impl Reals {
 
     /// Where the numbers from `first` on are.
     pub(super) fn pointer_to(&self, first: usize) -> Pointer<Real> {
-        self.bytes.pointer_to(first * self.size).cast()
+        self.bytes.pointer_to(first * self.size).cast(self.size)
     }
 
     /// Where the numbers are.

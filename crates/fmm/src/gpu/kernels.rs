@@ -38,9 +38,10 @@ impl<A: Arguments> Kernel<A> {
 
     /// Puts a launch on `stream`.
     pub(super) fn launch(&self, stream: &Stream, grid: Grid, arguments: A) -> Result<(), Error> {
-        // SAFETY: every call in this module passes arrays of the lengths that the kernel's file
-        // states, in buffers that the plan owns; the tests run under compute-sanitizer check that
-        // (docs/performance.md, "GPU").
+        // SAFETY: the launch checks the lengths that are declared below. Boxes, lists, indices and
+        // addresses, by which kernels find the rest (`[..]` below), are made by this module, as are
+        // the macros that decide lengths, and the plan owns the buffers; the tests run under
+        // compute-sanitizer check that (docs/performance.md, "GPU").
         unsafe { self.0.launch(stream, grid, arguments) }
     }
 
@@ -61,8 +62,16 @@ pub(super) mod scan {
             /// Numbers per thread.
             ITEMS: usize = 8;
         }
-        struct Blocks = "scan_blocks" { values: Pointer<u32>, sums: Pointer<u32>, n: u32 }
-        struct Add = "scan_add" { values: Pointer<u32>, sums: Pointer<u32>, n: u32 }
+        struct Blocks = "scan_blocks" [blocks, _] {
+            values: Pointer<u32> [n],
+            sums: Pointer<u32> [blocks],
+            n: u32,
+        }
+        struct Add = "scan_add" [blocks, _] {
+            values: Pointer<u32> [n],
+            sums: Pointer<u32> [blocks],
+            n: u32,
+        }
     }
 }
 
@@ -86,13 +95,19 @@ pub(super) mod sort {
             /// Bits of a digit.
             DIGIT_BITS: usize = 8;
         }
-        struct Count = "sort_count" { keys: Pointer<Key>, counts: Pointer<u32>, n: u32, shift: u32, tiles: u32 }
+        struct Count = "sort_count" {
+            keys: Pointer<Key> [n],
+            counts: Pointer<u32> [tiles << DIGIT_BITS],
+            n: u32,
+            shift: u32,
+            tiles: u32,
+        }
         struct Scatter = "sort_scatter" {
-            keys: Pointer<Key>,
-            values: Pointer<Value>,
-            keys_out: Pointer<Key>,
-            values_out: Pointer<Value>,
-            offsets: Pointer<u32>,
+            keys: Pointer<Key> [n],
+            values: Pointer<Value> [n],
+            keys_out: Pointer<Key> [n],
+            values_out: Pointer<Value> [n],
+            offsets: Pointer<u32> [tiles << DIGIT_BITS],
             n: u32,
             shift: u32,
             tiles: u32,
@@ -110,19 +125,27 @@ pub(super) mod morton {
             THREADS: u32 = 256;
             MAX_DEPTH: usize = crate::morton::MAX_DEPTH;
         }
-        struct Bounds = "bounds" { points: Pointer<f64>, n: u32, out: Pointer<f64> }
+        struct Bounds = "bounds" [blocks, _] {
+            points: Pointer<f64> [3 * n],
+            n: u32,
+            out: Pointer<f64> [6 * blocks],
+        }
         struct Keys = "morton_keys" {
-            points: Pointer<f64>,
+            points: Pointer<f64> [3 * n],
             first: u32,
             n: u32,
             x: f64,
             y: f64,
             z: f64,
             scale: f64,
-            keys: Pointer<u64>,
-            index: Pointer<u32>,
+            keys: Pointer<u64> [first + n],
+            index: Pointer<u32> [first + n],
         }
-        struct Partings = "partings" { keys: Pointer<u64>, n: u32, out: Pointer<u32> }
+        struct Partings = "partings" {
+            keys: Pointer<u64> [n],
+            n: u32,
+            out: Pointer<u32> [MAX_DEPTH as u128 + 1],
+        }
     }
 }
 
@@ -142,40 +165,42 @@ pub(super) mod tree {
             MAX_DEPTH: usize = crate::morton::MAX_DEPTH;
         }
         struct Root = "tree_root" {
-            cells: Pointer<Cell>,
-            centres: Pointer<f64>,
+            cells: Pointer<Cell> [1],
+            centres: Pointer<f64> [3],
             sources: u32,
             targets: u32,
             cube: Cube,
         }
+        // Boxes say which keys are theirs.
         struct Count = "tree_count" {
-            cells: Pointer<Cell>,
+            cells: Pointer<Cell> [first + count],
             first: u32,
             count: u32,
-            source_keys: Pointer<u64>,
-            target_keys: Pointer<u64>,
+            source_keys: Pointer<u64> [..],
+            target_keys: Pointer<u64> [..],
             source_leaf: u32,
             target_leaf: u32,
-            counts: Pointer<u32>,
+            counts: Pointer<u32> [count + 1],
         }
+        // Likewise; children come behind, as many as `places` say.
         struct Split = "tree_split" {
-            cells: Pointer<Cell>,
-            centres: Pointer<f64>,
+            cells: Pointer<Cell> [next],
+            centres: Pointer<f64> [3 * next],
             first: u32,
             count: u32,
             next: u32,
-            source_keys: Pointer<u64>,
-            target_keys: Pointer<u64>,
-            places: Pointer<u32>,
+            source_keys: Pointer<u64> [..],
+            target_keys: Pointer<u64> [..],
+            places: Pointer<u32> [count + 1],
             cube: Cube,
         }
         struct Families = "tree_families" {
-            cells: Pointer<Cell>,
+            cells: Pointer<Cell> [first + count],
             first: u32,
             count: u32,
-            pairs: Pointer<u64>,
+            pairs: Pointer<u64> [8 * capacity],
             capacity: u32,
-            counts: Pointer<u32>,
+            counts: Pointer<u32> [8],
         }
     }
 }
@@ -185,12 +210,13 @@ pub(super) mod lists {
     use super::*;
 
     cuda::arguments! {
+        // Where rows begin says how many entries there are.
         /// Near lists of all boxes, and how they are cut into items.
         struct NearRows {
-            cells: Pointer<Cell>,
+            cells: Pointer<Cell> [n],
             n: u32,
-            begins: Pointer<u32>,
-            entries: Pointer<u32>,
+            begins: Pointer<u32> [n + 1],
+            entries: Pointer<u32> [..],
             chunk: u32,
             split: u32,
         }
@@ -205,42 +231,44 @@ pub(super) mod lists {
             LEVEL_BITS: u32 = 5;
             OFFSET_BITS: u32 = 18;
         }
+        // Pairs say which boxes there are, counts where far and near pairs go.
         struct Settle = "lists_settle" {
-            cells: Pointer<Cell>,
-            pairs: Pointer<u64>,
+            cells: Pointer<Cell> [..],
+            pairs: Pointer<u64> [n],
             n: u32,
-            acceptance: Pointer<i64>,
+            acceptance: Pointer<i64> [u128::from(MAX_LEVEL_DIFFERENCE) + 1],
             full_stencil: bool,
-            table: Pointer<u64>,
+            table: Pointer<u64> [size],
             size: u32,
-            far_places: Pointer<u32>,
-            far: Pointer<u64>,
-            near_places: Pointer<u32>,
-            entries: Pointer<u32>,
-            next: Pointer<u64>,
-            next_count: Pointer<u32>,
-            totals: Pointer<u64>,
+            far_places: Pointer<u32> [size],
+            far: Pointer<u64> [..],
+            near_places: Pointer<u32> [..],
+            entries: Pointer<u32> [..],
+            next: Pointer<u64> [8 * n],
+            next_count: Pointer<u32> [2],
+            totals: Pointer<u64> [2],
         }
         struct ItemsCount = "lists_items_count" {
             rows: NearRows,
-            counts: Pointer<u32>,
-            pairs: Pointer<u64>,
+            counts: Pointer<u32> [u128::from(rows.n) + 1],
+            pairs: Pointer<u64> [1],
         }
+        // Items go where `places` say.
         struct ItemsFill = "lists_items_fill" {
             rows: NearRows,
-            places: Pointer<u32>,
-            items: Pointer<Item>,
-            item_cells: Pointer<u32>,
-            orders: Pointer<u32>,
-            numbers: Pointer<u64>,
+            places: Pointer<u32> [u128::from(rows.n) + 1],
+            items: Pointer<Item> [..],
+            item_cells: Pointer<u32> [..],
+            orders: Pointer<u32> [..],
+            numbers: Pointer<u64> [..],
         }
         struct ItemsGather = "lists_items_gather" {
-            numbers: Pointer<u64>,
+            numbers: Pointer<u64> [n],
             n: u32,
-            items: Pointer<Item>,
-            item_cells: Pointer<u32>,
-            items_out: Pointer<Item>,
-            cells_out: Pointer<u32>,
+            items: Pointer<Item> [n],
+            item_cells: Pointer<u32> [n],
+            items_out: Pointer<Item> [n],
+            cells_out: Pointer<u32> [n],
         }
     }
 }
@@ -255,43 +283,48 @@ pub(super) mod particles {
             THREADS: u32 = 256;
             CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;
         }
+        // Boxes say which points are theirs.
         struct Place = "particles_place" {
-            cells: Pointer<Cell>,
-            centres: Pointer<f64>,
+            cells: Pointer<Cell> [count],
+            centres: Pointer<f64> [3 * count],
             count: u32,
             of_targets: bool,
-            points: Pointer<f64>,
+            points: Pointer<f64> [3 * here],
             first: u32,
             here: u32,
-            index: Pointer<u32>,
+            index: Pointer<u32> [..],
             side: f64,
-            out: Pointer<Point>,
+            out: Pointer<Point> [..],
         }
-        struct Largest = "particles_largest" { values: Pointer<f64>, count: u64, largest: Pointer<u64> }
+        struct Largest = "particles_largest" {
+            values: Pointer<f64> [count],
+            count: u64,
+            largest: Pointer<u64> [1],
+        }
         struct Gather = "particles_gather" {
-            from: Pointer<f64>,
-            index: Pointer<u32>,
+            from: Pointer<f64> [n * width],
+            index: Pointer<u32> [n],
             n: u32,
             width: u32,
             unit: f64,
-            largest: Pointer<u64>,
+            largest: Pointer<u64> [2],
             side: f64,
-            to: Pointer<Real>,
+            to: Pointer<Real> [n * width],
         }
         struct Scatter = "particles_scatter" {
-            index: Pointer<u32>,
+            index: Pointer<u32> [m],
             m: u32,
             side: f64,
-            targets: Pointer<Point>,
+            targets: Pointer<Point> [m],
             itself: bool,
-            slots: Pointer<u32>,
-            charges: Pointer<Real>,
-            largest: Pointer<u64>,
-            potential: Pointer<Real>,
-            gradient: Pointer<Real>,
+            slots: Pointer<u32> [m] or null,
+            charges: Pointer<Real> [itself * m],
+            largest: Pointer<u64> [2],
+            potential: Pointer<Real> [m],
+            gradient: Pointer<Real> [3 * m] or null,
             kappa: f64,
-            potential_out: Pointer<f64>,
-            gradient_out: Pointer<f64>,
+            potential_out: Pointer<f64> [m] or null,
+            gradient_out: Pointer<f64> [3 * m] or null,
         }
     }
 }
@@ -305,21 +338,23 @@ pub(super) mod exchange {
         constants {
             THREADS: u32 = 256;
         }
+        // Boxes say of which cells and levels they are, `places` where expansions go.
         struct Pack = "exchange_pack" {
-            cells: Pointer<Cell>,
-            levels: Pointer<Level>,
-            boxes: Pointer<u32>,
-            places: Pointer<u64>,
+            cells: Pointer<Cell> [..],
+            levels: Pointer<Level> [..],
+            boxes: Pointer<u32> [count],
+            places: Pointer<u64> [count],
             count: u32,
-            packed: Pointer<Real>,
+            packed: Pointer<Real> [..],
         }
+        // Likewise.
         struct Unpack = "exchange_unpack" {
-            cells: Pointer<Cell>,
-            levels: Pointer<Level>,
-            boxes: Pointer<u32>,
-            places: Pointer<u64>,
+            cells: Pointer<Cell> [..],
+            levels: Pointer<Level> [..],
+            boxes: Pointer<u32> [count],
+            places: Pointer<u64> [count],
             count: u32,
-            packed: Pointer<Real>,
+            packed: Pointer<Real> [..],
             added: bool,
         }
     }
@@ -330,12 +365,13 @@ pub(super) mod truncation {
     use super::*;
 
     cuda::arguments! {
+        // Pairs say which boxes there are, these which points.
         /// Points in their boxes.
         struct Sampled {
-            cells: Pointer<Cell>,
-            centres: Pointer<f64>,
-            sources: Pointer<Point>,
-            targets: Pointer<Point>,
+            cells: Pointer<Cell> [..],
+            centres: Pointer<f64> [..],
+            sources: Pointer<Point> [..],
+            targets: Pointer<Point> [..],
             side: f64,
         }
     }
@@ -347,23 +383,25 @@ pub(super) mod truncation {
             CAPACITY: usize = crate::gpu::truncation::MORE_SAMPLES[1] + 512;
             ENCOUNTER: f64 = crate::truncation::ENCOUNTER;
         }
-        struct Far = "truncation_far" {
+        // `begins` say which pairs there are. A row of `out` is for P_MAX degrees, a macro that is
+        // at least `degrees`.
+        struct Far = "truncation_far" [blocks, _] {
             points: Sampled,
-            pairs: Pointer<u64>,
-            begins: Pointer<u32>,
+            pairs: Pointer<u64> [..],
+            begins: Pointer<u32> [blocks + 1],
             samples: u32,
             degrees: u32,
-            factors: Pointer<f64>,
-            recurrence: Pointer<[f64; 2]>,
-            out: Pointer<f64>,
+            factors: Pointer<f64> [degrees * (degrees + 1) * (degrees + 2) / 6],
+            recurrence: Pointer<[f64; 2]> [(degrees * degrees - degrees) / 2],
+            out: Pointer<f64> [blocks * (degrees + 3)],
         }
         struct Near = "truncation_near" {
             points: Sampled,
-            begins: Pointer<u32>,
-            entries: Pointer<u32>,
+            begins: Pointer<u32> [boxes + 1],
+            entries: Pointer<u32> [count],
             boxes: u32,
             count: u32,
-            out: Pointer<f64>,
+            out: Pointer<f64> [2],
         }
     }
 }
@@ -377,7 +415,11 @@ pub(super) mod m2l {
         constants {
             WHOLE_COLUMNS: usize = crate::gpu::tables::WHOLE_COLUMNS;
         }
-        struct Fill = "m2l_fill" { vectors: Pointer<Vector>, roots: Pointer<f64> }
+        // Vectors have the truncation numbers, and the addresses of the matrices.
+        struct Fill = "m2l_fill" [blocks, _] {
+            vectors: Pointer<Vector> [blocks],
+            roots: Pointer<f64> [..],
+        }
     }
 }
 
@@ -391,7 +433,7 @@ pub(super) mod rotated {
             WHOLE_COLUMNS: usize = crate::gpu::tables::WHOLE_COLUMNS;
             P_MAX: usize = crate::truncation::P_MAX;
         }
-        struct Fill = "rotated_fill" { matrices: Pointer<Rotated> }
+        struct Fill = "rotated_fill" [blocks, _] { matrices: Pointer<Rotated> [blocks] }
     }
 }
 
@@ -420,10 +462,11 @@ pub(super) mod translate {
             DOUBLE_ROW_PAD: usize = 4;
             COLUMN_PAD: usize = 4;
         }
-        struct Translate = "translate" {
-            batches: Pointer<Batch>,
-            tiles: Pointer<Tile>,
-            pairs: Pointer<u64>,
+        // Tiles say of which batches and pairs they are; batches have the addresses of the rest.
+        struct Translate = "translate" [blocks, _] {
+            batches: Pointer<Batch> [..],
+            tiles: Pointer<Tile> [blocks],
+            pairs: Pointer<u64> [..],
             turned: bool,
         }
     }
@@ -432,10 +475,10 @@ pub(super) mod translate {
 cuda::arguments! {
     /// Factors of the recursions of harmonics and their derivatives.
     struct Harmonics {
-        diagonal: Pointer<Real>,
-        columns: Pointer<Real>,
+        diagonal: Pointer<Real> [table_p],
+        columns: Pointer<Real> [table_p * table_p - table_p],
         table_p: u32,
-        derivatives: Pointer<Derivative>,
+        derivatives: Pointer<Derivative> [end_z],
         end_x: u32,
         end_y: u32,
         end_z: u32,
@@ -448,16 +491,17 @@ pub(super) mod p2m {
 
     cuda::kernels! {
         "p2m.cu", HEADERS;
+        // Boxes say of which levels they are.
         struct P2m = "p2m" {
-            cells: Pointer<Cell>,
+            cells: Pointer<Cell> [count],
             count: u32,
-            levels: Pointer<Level>,
-            sources: Pointer<Point>,
-            charges: Pointer<Real>,
-            dipoles: Pointer<Real>,
+            levels: Pointer<Level> [..],
+            sources: Pointer<Point> [n],
+            charges: Pointer<Real> [n] or null,
+            dipoles: Pointer<Real> [3 * n] or null,
             n: u64,
             tables: Harmonics,
-            radials: Pointer<Radial>,
+            radials: Pointer<Radial> [..],
         }
     }
 }
@@ -468,15 +512,16 @@ pub(super) mod l2p {
 
     cuda::kernels! {
         "l2p.cu", HEADERS;
+        // Boxes say of which levels they are.
         struct L2p = "l2p" {
-            cells: Pointer<Cell>,
+            cells: Pointer<Cell> [count],
             count: u32,
-            levels: Pointer<Level>,
-            targets: Pointer<Point>,
+            levels: Pointer<Level> [..],
+            targets: Pointer<Point> [m_targets],
             tables: Harmonics,
-            radials: Pointer<Radial>,
-            potential: Pointer<Real>,
-            gradient: Pointer<Real>,
+            radials: Pointer<Radial> [..],
+            potential: Pointer<Real> [m_targets],
+            gradient: Pointer<Real> [3 * m_targets] or null,
             m_targets: u64,
         }
     }
@@ -492,48 +537,52 @@ pub(super) mod m2p {
             /// Targets of a warp at most.
             TARGETS: usize = 32;
         }
-        struct M2p = "m2p" {
-            evaluations: Pointer<Evaluation>,
-            boxes: Pointer<u64>,
+        // Evaluations say which boxes there are, these of which cells and levels; there are corners
+        // with screening alone.
+        struct M2p = "m2p" [blocks, _] {
+            evaluations: Pointer<Evaluation> [blocks],
+            boxes: Pointer<u64> [..],
             pitch: u32,
-            cells: Pointer<Cell>,
-            centres: Pointer<f64>,
+            cells: Pointer<Cell> [..],
+            centres: Pointer<f64> [..],
             side: f64,
-            levels: Pointer<Level>,
-            targets: Pointer<f64>,
-            diagonal: Pointer<Real>,
-            columns: Pointer<Real>,
+            levels: Pointer<Level> [..],
+            targets: Pointer<f64> [3 * m_targets],
+            diagonal: Pointer<Real> [table_p],
+            columns: Pointer<Real> [table_p * table_p - table_p],
             table_p: u32,
             kappa: f64,
-            corners: Pointer<Real>,
-            potential: Pointer<Real>,
-            gradient: Pointer<Real>,
+            corners: Pointer<Real> [..],
+            potential: Pointer<Real> [m_targets],
+            gradient: Pointer<Real> [3 * m_targets] or null,
             m_targets: u64,
         }
     }
 }
 
 cuda::arguments! {
+    // Items say which entries there are, these and their own boxes which points.
     /// Near leaves of every item of work, with the points.
     struct NearItems {
-        cells: Pointer<Cell>,
-        centres: Pointer<f64>,
-        entries: Pointer<u32>,
-        items: Pointer<Item>,
-        item_cells: Pointer<u32>,
+        cells: Pointer<Cell> [..],
+        centres: Pointer<f64> [..],
+        entries: Pointer<u32> [..],
+        items: Pointer<Item> [count],
+        item_cells: Pointer<u32> [count],
         count: u32,
         side: f64,
-        sources: Pointer<Point>,
-        targets: Pointer<Point>,
+        sources: Pointer<Point> [..],
+        targets: Pointer<Point> [..],
     }
 
+    // Of one density, and of more where a macro says so.
     /// Strengths of some densities and what they are summed to.
     struct NearSums {
-        charges: Pointer<Real>,
-        dipoles: Pointer<Real>,
+        charges: Pointer<Real> [n] or null,
+        dipoles: Pointer<Real> [3 * n] or null,
         n: u64,
-        potential: Pointer<Real>,
-        gradient: Pointer<Real>,
+        potential: Pointer<Real> [m],
+        gradient: Pointer<Real> [3 * m] or null,
         m: u64,
     }
 }
@@ -552,30 +601,32 @@ pub(super) mod close {
             CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;
             CLOSE_DOUBLE: f64 = crate::near::CLOSE_DOUBLE;
         }
+        // Items say which points there are.
         struct Find = "close_find" {
             near: NearItems,
             itself: bool,
-            source_index: Pointer<u32>,
-            target_index: Pointer<u32>,
-            pairs: Pointer<UnresolvedPair>,
-            squares: Pointer<f32>,
+            source_index: Pointer<u32> [..],
+            target_index: Pointer<u32> [..],
+            pairs: Pointer<UnresolvedPair> [capacity],
+            squares: Pointer<f32> [capacity],
             capacity: u32,
-            found: Pointer<u32>,
+            found: Pointer<u32> [1],
         }
+        // Pairs say which points there are.
         struct Displace = "close_displace" {
-            pairs: Pointer<UnresolvedPair>,
+            pairs: Pointer<UnresolvedPair> [count],
             count: u32,
             of_targets: bool,
-            index: Pointer<u32>,
-            points: Pointer<f64>,
+            index: Pointer<u32> [..],
+            points: Pointer<f64> [3 * here],
             first: u32,
             here: u32,
-            displacements: Pointer<f64>,
+            displacements: Pointer<f64> [3 * count],
         }
         struct Resolve = "close_resolve" {
-            pairs: Pointer<UnresolvedPair>,
+            pairs: Pointer<UnresolvedPair> [count],
             count: u32,
-            displacements: Pointer<f64>,
+            displacements: Pointer<f64> [3 * count],
             side: f64,
         }
     }
@@ -594,9 +645,9 @@ pub(super) mod p2p {
         }
         struct P2p = "p2p" { near: NearItems, sums: NearSums, kappa: f64 }
         struct Close = "p2p_close" {
-            pairs: Pointer<UnresolvedPair>,
+            pairs: Pointer<UnresolvedPair> [count],
             count: u32,
-            squares: Pointer<f32>,
+            squares: Pointer<f32> [count],
             sums: NearSums,
             kappa: f64,
         }

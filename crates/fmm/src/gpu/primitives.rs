@@ -97,7 +97,7 @@ impl<K: Plain, V: Plain> Sort<K, V> {
         let grid = Grid::new(tiles, SORT_THREADS);
         for shift in bits.step_by(sort::DIGIT_BITS) {
             let of_digits = sort::Count {
-                keys: keys.pointer().cast(),
+                keys: keys.pointer().cast(size_of::<K>()),
                 counts: counts.pointer(),
                 n: count(n),
                 shift: count(shift),
@@ -106,10 +106,10 @@ impl<K: Plain, V: Plain> Sort<K, V> {
             self.count.launch(device.stream(), grid, of_digits)?;
             self.scan.run(device, &counts, DIGITS * tiles)?;
             let items = sort::Scatter {
-                keys: keys.pointer().cast(),
-                values: values.pointer().cast(),
-                keys_out: keys_out.pointer().cast(),
-                values_out: values_out.pointer().cast(),
+                keys: keys.pointer().cast(size_of::<K>()),
+                values: values.pointer().cast(size_of::<V>()),
+                keys_out: keys_out.pointer().cast(size_of::<K>()),
+                values_out: values_out.pointer().cast(size_of::<V>()),
                 offsets: counts.pointer(),
                 n: count(n),
                 shift: count(shift),

@@ -515,7 +515,7 @@ impl Exchange {
             boxes: boxes.pointer(),
             places: places.pointer(),
             count: count(boxes.len()),
-            packed: self.outgoing.pointer().cast(),
+            packed: self.outgoing.pointer().cast(*scalar),
         };
         let grid = cuda::Grid::covering(32 * boxes.len(), exchange::THREADS);
         self.pack.launch(plan.device.stream(), grid, of_boxes)?;

@@ -71,7 +71,7 @@ impl<E: OfReals> Reals<E> {
 
     /// Where the values from `first` on are.
     pub(super) fn pointer_to(&self, first: usize) -> Pointer<E> {
-        self.bytes.pointer_to(first * self.size).cast()
+        self.bytes.pointer_to(first * self.size).cast(self.size)
     }
 
     /// Where the values are.
