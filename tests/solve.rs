@@ -42,6 +42,30 @@ fn facets_of_the_spheres_volume_come_much_closer() {
     assert!((c - 1.0).abs() < 5e-4, "{c}");
 }
 
+/// Vertices at 1e9 radii are rounded by 1e-7 of a radius.
+#[test]
+fn spheres_however_far_apart_take_as_much_memory_and_are_alone() {
+    let place = Workplace::new("solve_far");
+    let solved = |distance: &str| {
+        let shape = "two-spheres --radius 1 --base icosahedron --equal-volume --elements 1280";
+        place.generate(&format!("{shape} --distance {distance} --overwrite"), "mesh.msh");
+        place.case("case.toml", "mesh.msh", "[solver]\nmethod = \"fmm\"");
+        let results = place.solve("case.toml --threads 1 --backend cpu");
+        (maxwell(&results), results["memory_bytes"]["peak"].as_f64())
+    };
+    let (_, near) = solved("10");
+    for distance in ["3e7", "1e9"] {
+        let (c, far) = solved(distance);
+        for i in 0..2 {
+            // As of facets of the sphere's volume; the others see 3e-8 of it at most.
+            assert!((c[i][i] - 1.0).abs() < 5e-4 && c[i][1 - i].abs() < 1e-6, "{c:?}");
+        }
+        if let (Some(near), Some(far)) = (near, far) {
+            assert!(far < 1.5 * near, "{distance}: {far} bytes for {near}");
+        }
+    }
+}
+
 /// Literature values: the torus to six digits, the cube's polarisability as ZENO gives it, 3.64431
 /// eps0 a^3.
 #[test]

@@ -4,12 +4,13 @@
 
 // All but their exact displacements. squares: in single precision the squared distance that P2P's
 // loop takes the root of. found: number of close pairs, which may exceed capacity: then only that
-// number counts. itself: the targets are the sources, and no point is paired with itself.
+// number counts. Above `most` it need not be all: crowded leaves have too many to wait for. itself:
+// the targets are the sources, and no point is paired with itself.
 extern "C" __global__ void close_find(const Cell* cells, const double* centres, const u32* entries, const Item* items,
                                       const u32* item_cells, u32 count, double side, const Point* sources,
                                       const Point* targets, u32 itself, const u32* source_index,
                                       const u32* target_index, UnresolvedPair* pairs, float* squares, u32 capacity,
-                                      u32* found) {
+                                      u64* found, u64 most) {
     __shared__ Point stages[WARPS][32];
     u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     u32 i = blockIdx.x * WARPS + warp;
@@ -27,7 +28,9 @@ extern "C" __global__ void close_find(const Cell* cells, const double* centres, 
             for (u32 e = 0; e < leaves; e++) {
                 Leaf leaf = from_lane(mine, e);
                 if (leaf.threshold == 0) continue;
+                bool crowded = leaf.end - leaf.begin > CROWD;
                 for (u32 begin = leaf.begin; begin < leaf.end; begin += 32) {
+                    if (crowded && __any_sync(~0u, *(volatile u64*)found > most)) return;
                     u32 here = min(32, leaf.end - begin);
                     Point s = sources[begin + min(lane, here - 1)];
                     s.x += leaf.x;
@@ -41,7 +44,7 @@ extern "C" __global__ void close_find(const Cell* cells, const double* centres, 
                         REAL dx = p.x - s.x, dy = p.y - s.y, dz = p.z - s.z;
                         REAL r2 = fused(dz, dz, fused(dy, dy, dx * dx));
                         if (!(r2 <= leaf.threshold) || !valid || (itself && target_index[target] == source_index[begin + j])) continue;
-                        u32 place = atomicAdd(found, 1);
+                        u64 place = atomicAdd(found, (u64)1);
                         if (place >= capacity) continue;
                         UnresolvedPair pair;
                         pair.target = target;

@@ -64,6 +64,15 @@ pub enum Error {
         /// known.
         gpus: Option<usize>,
     },
+    /// Points so close together, seen from the others, that boxes of a GPU's octree do not part
+    /// them.
+    #[error(
+        "the points are in clusters that are tiny beside their distance, or many of them coincide: a GPU, whose octree does not part them, would list more than {pairs} close pairs one by one; use the cpu backend, which gives such clusters octrees of their own"
+    )]
+    GpuCrowds {
+        /// Close pairs that are still listed of so many points.
+        pairs: u64,
+    },
     /// Another rank has failed, or messages between ranks.
     #[error(transparent)]
     Ranks(#[from] comm::Error),

@@ -6,7 +6,7 @@ use crate::morton::Sample;
 use crate::plan::Info;
 use crate::screened::Screening;
 use crate::simd::Level;
-use crate::tree::{MortonOrder, Root, Tree};
+use crate::tree::{Crowded, MortonOrder, Root, Tree};
 use crate::treecode::FarRows;
 use crate::truncation::{self, PointSets, TruncationNumbers};
 use crate::{Options, Precision, tuning};
@@ -28,6 +28,8 @@ pub(crate) struct OrderedPoints {
     pub leaf_size: usize,
     /// Pairs of points up to which boxes two levels apart or more are summed directly.
     pub direct: u64,
+    /// Of the boxes: crowds are taken from them on processors alone.
+    pub crowded: Crowded,
 }
 
 /// Boxes, their lists and truncation numbers.
@@ -90,7 +92,8 @@ impl OrderedPoints {
         let source_order = MortonOrder::of_leaves(&root, sources, enough);
         let target_order = targets.map(|points| MortonOrder::new(&root, points));
         let direct = tuning::direct_pairs(options, precision);
-        Self { root, source_order, target_order, leaf_size, direct }
+        let crowded = Crowded::ToTheLast;
+        Self { root, source_order, target_order, leaf_size, direct, crowded }
     }
 }
 
@@ -104,8 +107,9 @@ impl Geometry {
         simd: Level,
         info: &mut Info,
     ) -> Self {
-        let OrderedPoints { root, mut source_order, mut target_order, leaf_size, direct } = ordered;
-        let tree = Tree::new(&source_order, target_order.as_ref(), leaf_size);
+        let OrderedPoints { root, mut source_order, mut target_order, .. } = ordered;
+        let (leaf_size, direct) = (ordered.leaf_size, ordered.direct);
+        let tree = Tree::new(&source_order, target_order.as_ref(), leaf_size, ordered.crowded);
         let (stencil, block_size) =
             (tuning::stencil(options, precision), block_size(options, precision));
         let mut lists = Lists::new(&tree, stencil, direct, block_size);

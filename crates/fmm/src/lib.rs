@@ -7,6 +7,7 @@
 mod all_pairs;
 mod close;
 mod coaxial;
+mod crowds;
 pub mod direct;
 mod disjoint;
 pub mod distributed;

@@ -442,7 +442,7 @@ fn hash(i: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::samples::{Distribution, Random};
-    use crate::tree::{MortonOrder, Tree};
+    use crate::tree::{Crowded, MortonOrder, Tree};
 
     #[test]
     fn the_radix_sort_gives_what_a_comparison_sort_gives() {
@@ -499,8 +499,8 @@ mod tests {
                     let mut seen = coarse.index.clone();
                     seen.sort_unstable();
                     assert!(seen.iter().copied().eq(0..n as u32));
-                    let (fine, coarse) =
-                        (Tree::new(&order, None, leaf_size), Tree::new(&coarse, None, leaf_size));
+                    let [fine, coarse] = [&order, &coarse]
+                        .map(|order| Tree::new(order, None, leaf_size, Crowded::ToTheLast));
                     let boxes = |tree: &Tree| -> Vec<_> {
                         tree.cells.iter().map(|c| (c.level, c.place, c.sources.clone())).collect()
                     };

@@ -5,9 +5,11 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::all_pairs::AllPairs;
+use crate::crowds::Crowds;
 use crate::geometry::{Geometry, OrderedPoints, Points};
 use crate::p2p::NearSums;
 use crate::simd::{self, Level};
+use crate::translations::timed;
 use crate::tree::Root;
 use crate::{
     Backend, Error, GpuInfo, Kernel, Mode, Options, Precision, Span, Stop, direct, engine, gpu,
@@ -40,6 +42,16 @@ pub struct Potentials<'a> {
     pub potential: Option<&'a mut [f64]>,
     /// Gradient with respect to the target, shape (k, m, 3).
     pub gradient: Option<&'a mut [f64]>,
+}
+
+impl Potentials<'_> {
+    /// The same, lent for a while.
+    pub(crate) fn reborrowed(&mut self) -> Potentials<'_> {
+        Potentials {
+            potential: self.potential.as_deref_mut(),
+            gradient: self.gradient.as_deref_mut(),
+        }
+    }
 }
 
 /// What a plan resolved to.
@@ -107,6 +119,7 @@ pub struct StageSeconds {
 #[derive(Debug)]
 pub struct Plan {
     engine: Engine,
+    crowds: Crowds,
     sources: usize,
     targets: usize,
     with_gradient: bool,
@@ -146,7 +159,7 @@ impl Plan {
         }
         let mode = gpu::mode(options, sources.len(), m);
         match Self::on_gpu(sources, targets, &Options { mode, ..options.clone() }) {
-            Err(error @ (Error::Gpu(_) | Error::GpuMemory { .. }))
+            Err(error @ (Error::Gpu(_) | Error::GpuMemory { .. } | Error::GpuCrowds { .. }))
                 if options.backend == Backend::Auto =>
             {
                 let mut plan = Self::at_level(sources, targets, options, simd::check()?)?;
@@ -183,6 +196,7 @@ impl Plan {
         info.setup_seconds = started.elapsed().as_secs_f64();
         Ok(Self {
             engine: Engine::Gpu(Box::new(engine)),
+            crowds: Crowds::default(),
             sources: sources.len(),
             targets: targets.map_or(sources.len(), <[_]>::len),
             with_gradient: options.gradient,
@@ -209,6 +223,7 @@ impl Plan {
         let mode = tuning::mode(options, sources.len(), m);
         let mut info = Info { mode, ..Info::default() };
         let stop = options.stop.clone().unwrap_or_default();
+        let mut crowds = Crowds::default();
         let engine = if mode == Mode::Direct {
             info.precision = Some(Precision::Double);
             info.near_precision = Some(Precision::Double);
@@ -221,13 +236,15 @@ impl Plan {
             let precision = tuning::precision(options);
             info.precision = Some(precision);
             let points = Points { sources, targets };
-            let geometry = if mode == Mode::Treecode {
+            let mut geometry = if mode == Mode::Treecode {
                 let ordered = treecode::order(points, options, precision);
                 treecode::geometry(points, ordered, options, precision, &mut info)
             } else {
                 let ordered = OrderedPoints::new(points, options, precision);
                 Geometry::new(points, ordered, options, precision, simd, &mut info)
             };
+            crowds = Crowds::take(&mut geometry, points, info.leaf_size, options, simd)?;
+            info.p2p_pairs = geometry.lists.near_pairs;
             let near_sums = NearSums::new(options, precision);
             info.near_precision = Some(near_sums.precision);
             match precision {
@@ -245,9 +262,11 @@ impl Plan {
                 }
             }
         };
+        crowds.describe(&mut info);
         info.setup_seconds = started.elapsed().as_secs_f64();
         Ok(Self {
             engine,
+            crowds,
             sources: sources.len(),
             targets: m,
             with_gradient: options.gradient,
@@ -277,17 +296,21 @@ impl Plan {
         }
         let k = direct::count_densities(self.sources, self.targets, &densities, &potentials)?;
         self.stop.check()?;
+        let mut sums = potentials.reborrowed();
         self.stages = match &mut self.engine {
-            Engine::Single(engine) => engine.apply(k, densities, potentials)?,
-            Engine::Double(engine) => engine.apply(k, densities, potentials)?,
-            Engine::Gpu(engine) => engine.apply(k, densities, potentials)?,
+            Engine::Single(engine) => engine.apply(k, densities, sums)?,
+            Engine::Double(engine) => engine.apply(k, densities, sums)?,
+            Engine::Gpu(engine) => engine.apply(k, densities, sums)?,
             Engine::Direct(all) => {
-                let started = Instant::now();
-                all.apply(k, densities, &mut potentials)?;
-                let seconds = started.elapsed().as_secs_f64();
-                StageSeconds { p2p: seconds, total: seconds, ..StageSeconds::default() }
+                let mut stages = StageSeconds::default();
+                timed(&mut stages.p2p, || all.apply(k, densities, &mut sums))?;
+                StageSeconds { total: stages.p2p, ..stages }
             }
         };
+        let mut seconds = 0.0;
+        timed(&mut seconds, || self.crowds.add(k, densities, &mut potentials))?;
+        self.stages.p2p += seconds;
+        self.stages.total += seconds;
         Ok(())
     }
 

@@ -198,8 +198,9 @@ fn octants(kind: Kind) -> Vec<Vector> {
 }
 
 /// Adds the seconds that `work` takes.
-pub(crate) fn timed(seconds: &mut f64, work: impl FnOnce()) {
+pub(crate) fn timed<R>(seconds: &mut f64, work: impl FnOnce() -> R) -> R {
     let started = Instant::now();
-    work();
+    let result = work();
     *seconds += started.elapsed().as_secs_f64();
+    result
 }

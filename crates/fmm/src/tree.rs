@@ -123,6 +123,26 @@ impl MortonOrder {
     }
 }
 
+/// What becomes of a box with more points than leaves may hold, but all of one key, so that no
+/// level parts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Crowded {
+    /// A leaf.
+    Whole,
+    /// One box on each level down to the last, from which [`crate::crowds`] takes it: in a larger
+    /// leaf it would be near to all that is next to that, however far away.
+    ToTheLast,
+}
+
+impl Crowded {
+    /// Whether a box with points of these `keys` is split.
+    pub(crate) fn divides(self, points: &Range<u32>, keys: &[u64], leaf_size: usize) -> bool {
+        points.len() > leaf_size
+            && (self == Self::ToTheLast
+                || keys[points.start as usize] != keys[points.end as usize - 1])
+    }
+}
+
 /// Boxes that one job splits.
 const JOB_CELLS: usize = 128;
 
@@ -142,8 +162,9 @@ impl Tree {
         sources: &MortonOrder,
         targets: Option<&MortonOrder>,
         leaf_size: usize,
+        crowded: Crowded,
     ) -> Self {
-        Self::where_needed(sources, targets, [leaf_size; 2], |_| true)
+        Self::where_needed(sources, targets, ([leaf_size; 2], crowded), |_| true)
     }
 
     /// As [`Self::new`], with a leaf size of sources and one of targets; boxes with more sources
@@ -151,17 +172,17 @@ impl Tree {
     pub(crate) fn where_needed(
         sources: &MortonOrder,
         targets: Option<&MortonOrder>,
-        leaf_sizes: [usize; 2],
+        (leaf_sizes, crowded): ([usize; 2], Crowded),
         needed: impl Fn(&Cell) -> bool + Sync,
     ) -> Self {
         let target_keys = targets.map_or(&sources.keys[..], |t| &t.keys);
         Self::split(sources, targets, |cell| {
-            divides(&cell.targets, target_keys, leaf_sizes[1])
-                || (divides(&cell.sources, &sources.keys, leaf_sizes[0]) && needed(cell))
+            crowded.divides(&cell.targets, target_keys, leaf_sizes[1])
+                || (crowded.divides(&cell.sources, &sources.keys, leaf_sizes[0]) && needed(cell))
         })
     }
 
-    /// Splits the boxes that are `full`.
+    /// Splits the boxes that are `full`, down to the last level.
     pub(crate) fn split(
         sources: &MortonOrder,
         targets: Option<&MortonOrder>,
@@ -232,11 +253,6 @@ impl Tree {
     }
 }
 
-/// Whether points with these `keys` are more than a leaf may hold, and splitting parts them.
-pub(crate) fn divides(points: &Range<u32>, keys: &[u64], leaf_size: usize) -> bool {
-    points.len() > leaf_size && keys[points.start as usize] != keys[points.end as usize - 1]
-}
-
 /// Appends the occupied octants of a box.
 fn children(
     cell: &Cell,
@@ -290,7 +306,7 @@ mod tests {
         let points = points(5000);
         let root = Root::around(&[&points]);
         let order = MortonOrder::new(&root, &points);
-        let tree = Tree::new(&order, None, 20);
+        let tree = Tree::new(&order, None, 20, Crowded::ToTheLast);
         let mut seen = vec![false; points.len()];
         for cell in tree.cells.iter().filter(|c| c.is_leaf()) {
             assert!(cell.sources.len() <= 20 && !cell.sources.is_empty());
@@ -314,24 +330,35 @@ mod tests {
     }
 
     #[test]
-    fn coincident_points_end_the_splitting() {
-        let points = vec![[0.25, 0.5, 0.75]; 100];
+    fn points_that_no_level_parts_are_one_box_of_each() {
+        let mut points = vec![[0.25, 0.5, 0.75]; 100];
+        let sizes = |points: &[[f64; 3]]| -> Vec<usize> {
+            let root = Root::around(&[points]);
+            let tree = Tree::new(&MortonOrder::new(&root, points), None, 10, Crowded::ToTheLast);
+            tree.levels.iter().map(ExactSizeIterator::len).collect()
+        };
+        assert_eq!(sizes(&points), [1; MAX_DEPTH + 1]);
+        points.push([0.25, 0.5, 0.7500001]);
+        let mut expected = [1; MAX_DEPTH + 1];
+        expected[1] = 2;
+        assert_eq!(sizes(&points), expected);
         let root = Root::around(&[&points]);
         let order = MortonOrder::new(&root, &points);
-        assert_eq!(Tree::new(&order, None, 10).cells.len(), 1);
-        let mut two = points.clone();
-        two.push([0.25, 0.5, 0.7500001]);
-        let root = Root::around(&[&two]);
-        let order = MortonOrder::new(&root, &two);
-        assert_eq!(Tree::new(&order, None, 10).depth(), 1);
+        assert_eq!(Tree::new(&order, None, 10, Crowded::Whole).depth(), 1);
     }
 
     #[test]
     fn no_points_and_one_point_make_a_root() {
         let root = Root::around(&[&[]]);
-        assert_eq!(Tree::new(&MortonOrder::new(&root, &[]), None, 10).cells.len(), 1);
+        assert_eq!(
+            Tree::new(&MortonOrder::new(&root, &[]), None, 10, Crowded::Whole).cells.len(),
+            1
+        );
         let one = [[3.0, 4.0, 5.0]];
         let root = Root::around(&[&one]);
-        assert_eq!(Tree::new(&MortonOrder::new(&root, &one), None, 10).cells.len(), 1);
+        assert_eq!(
+            Tree::new(&MortonOrder::new(&root, &one), None, 10, Crowded::Whole).cells.len(),
+            1
+        );
     }
 }

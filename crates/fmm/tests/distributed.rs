@@ -204,6 +204,18 @@ fn stages_of_a_hybrid_sum_overlap() {
 }
 
 #[test]
+fn clusters_far_apart_are_summed_by_the_ranks_that_hold_them() {
+    let mut random = Random::new(6);
+    let mut points = Distribution::Sphere.points(900, &mut random);
+    let more = Distribution::Cube.points::<3>(700, &mut random).into_iter();
+    points.extend(more.map(|x| [x[0] + 1e9, x[1], x[2] - 3e8]));
+    let case = Case { gradient: true, ..Case::charges(points, 8) };
+    for ranks in [1, 2, 3] {
+        assert_within(&case, &with_tolerance(1e-5), ranks, Spread::Cyclic);
+    }
+}
+
+#[test]
 fn what_is_wrong_on_one_rank_ends_all() {
     let points = Distribution::Cube.points(300, &mut Random::new(1));
     let failures = comm::run(3, |group| {

@@ -135,3 +135,109 @@ fn clusters_however_far_apart_keep_every_tolerance() {
         }
     }
 }
+
+#[test]
+fn clusters_however_far_apart_take_memory_by_their_points() {
+    // A third cluster, large beside the boxes that cannot be split, and across several of them; and
+    // two clusters whose boxes touch.
+    let of = |n: usize, apart: f64| -> Vec<[f64; 3]> {
+        let mut random = Random::new(46);
+        let mut points = Distribution::Sphere.points(n, &mut random);
+        let more = Distribution::Cube.points::<3>(n, &mut random).into_iter();
+        points.extend(more.map(|x| [x[0] + apart, x[1] - 0.3 * apart, x[2]]));
+        let more = Distribution::Cube.points::<3>(n, &mut random).into_iter();
+        let size = 4e-7 * apart;
+        points.extend(more.map(|x| x.map(|x| size.max(1.0) * x + 0.41 * apart)));
+        points
+    };
+    let options = Options { tolerance: 1e-5, ..Options::default() };
+    let costs = |points: &[[f64; 3]]| {
+        let plan = Plan::new(points, None, &options).unwrap();
+        let info = plan.info();
+        [info.memory_bytes, info.p2p_pairs].map(|of_all| of_all as f64 / points.len() as f64)
+    };
+    let plain = costs(&of(2000, 3.0));
+    for apart in [1e3, 1e6, 1e7, 1e8, 1e12, 1e15] {
+        let points = of(2000, apart);
+        // Clusters are small sums, with tops of trees and tables of their own.
+        let taken = costs(&points);
+        let times = [taken[0] / plain[0], taken[1] / plain[1]];
+        assert!(times.iter().all(|&times| times < 3.0), "{apart:e}: {times:?} of bytes and pairs");
+        let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(47));
+        let densities = Densities { charges: Some(&charges), dipoles: None };
+        let [found, _] = apply(&points, &options, densities, 1);
+        let picked: Vec<usize> = (0..points.len()).step_by(17).collect();
+        let at: Vec<[f64; 3]> = picked.iter().map(|&i| points[i]).collect();
+        let mut exact = vec![0.0; at.len()];
+        let mut sums = potentials(&mut exact, &mut []);
+        direct::sum(fmm::Kernel::Laplace, &points, &at, densities, &mut sums).unwrap();
+        let found: Vec<f64> = picked.iter().map(|&i| found[i]).collect();
+        // Each cluster by itself.
+        for cluster in 0..3 {
+            let own = |values: &[f64]| -> Vec<f64> {
+                let is_own = |(i, _): &(&usize, &f64)| **i / 2000 == cluster;
+                picked.iter().zip(values).filter(is_own).map(|(_, value)| *value).collect()
+            };
+            let error = error(&own(&found), &own(&exact));
+            assert!(error <= options.tolerance, "{apart:e} {cluster}: {error:.2e}");
+        }
+    }
+}
+
+#[test]
+fn crowds_have_gradients_dipoles_and_targets_of_their_own() {
+    let mut random = Random::new(48);
+    let cluster = |n: usize, random: &mut Random| -> Vec<[f64; 3]> {
+        let mut points = Distribution::Cube.points(n, random);
+        let more = Distribution::Sphere.points::<3>(n, random).into_iter();
+        points.extend(more.map(|x| [x[0] - 1e9, x[1], x[2] + 1e8]));
+        points
+    };
+    let (sources, targets) = (cluster(700, &mut random), cluster(400, &mut random));
+    let (n, m, k) = (sources.len(), targets.len(), 2);
+    let charges: Vec<f64> = (0..k * n).map(|_| random.uniform() - 0.5).collect();
+    let dipoles: Vec<f64> = (0..3 * k * n).map(|_| 0.1 * (random.uniform() - 0.5)).collect();
+    let densities = Densities { charges: Some(&charges), dipoles: Some(&dipoles) };
+    for kappa in [0.0, 0.5] {
+        for mode in [fmm::Mode::Fmm, fmm::Mode::Treecode] {
+            let kernel = fmm::Kernel::Yukawa { kappa };
+            let options = Options { kernel, mode, tolerance: 1e-6, ..Options::default() };
+            let options = Options { gradient: true, dipoles: true, densities: k, ..options };
+            let mut plan = Plan::new(&sources, Some(&targets), &options).unwrap();
+            let (mut found, mut slopes) = (vec![f64::NAN; k * m], vec![f64::NAN; 3 * k * m]);
+            // The second sum must not remember the first.
+            for _ in 0..2 {
+                plan.apply(densities, potentials(&mut found, &mut slopes)).unwrap();
+            }
+            let (mut exact, mut exact_slopes) = (vec![0.0; k * m], vec![0.0; 3 * k * m]);
+            let mut sums = potentials(&mut exact, &mut exact_slopes);
+            direct::sum(kernel, &sources, &targets, densities, &mut sums).unwrap();
+            let errors = [error(&found, &exact), error(&slopes, &exact_slopes)];
+            assert!(errors.iter().all(|error| *error < 1e-6), "{kappa} {mode:?}: {errors:?}");
+        }
+    }
+}
+
+#[test]
+fn many_points_at_few_places_are_summed_as_few() {
+    let places = [[0.3, -0.1, 0.2], [0.300_000_1, -0.1, 0.2], [7e9, 3.0, 0.2]];
+    let points: Vec<[f64; 3]> = (0..60_000).map(|i| places[i % 3]).collect();
+    let charges = vec![1.0 / 20_000.0; points.len()];
+    let densities = Densities { charges: Some(&charges), dipoles: None };
+    for mode in [fmm::Mode::Fmm, fmm::Mode::Treecode] {
+        let options = Options { tolerance: 1e-6, mode, ..Options::default() };
+        let info = Plan::new(&points, None, &options).unwrap().info().clone();
+        let each = info.memory_bytes as usize / points.len();
+        assert!(each < 1000 && info.p2p_pairs < 100 * points.len() as u64, "{mode:?}: {info:?}");
+        let [found, _] = apply(&points, &options, densities, 1);
+        // Those of one place are no pairs.
+        let distance = |i: usize, j: usize| {
+            places[i].iter().zip(places[j]).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+        };
+        for (i, found) in found.iter().enumerate() {
+            let others = (0..3).filter(|&j| j != i % 3);
+            let exact: f64 = others.map(|j| 1.0 / distance(i % 3, j)).sum();
+            assert!((found / exact - 1.0).abs() < 1e-6, "{mode:?} {i}: {found} {exact}");
+        }
+    }
+}

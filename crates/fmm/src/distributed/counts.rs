@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::top::Code;
 use crate::morton::MAX_DEPTH;
+use crate::tree::Crowded;
 
 /// Keys that one job looks at, at least.
 const RUN: usize = 1 << 16;
@@ -19,9 +20,10 @@ pub(super) struct Count {
 }
 
 impl Count {
-    /// As [`crate::tree::divides`], for sources or targets.
-    pub(super) fn divides(&self, leaf_size: usize) -> bool {
-        (0..2).any(|set| self.points[set] > leaf_size as f64 && self.differ[set])
+    /// As [`Crowded::divides`], for sources or targets.
+    pub(super) fn divides(&self, (leaf_size, crowded): (usize, Crowded)) -> bool {
+        let parts = |set: usize| crowded == Crowded::ToTheLast || self.differ[set];
+        (0..2).any(|set| self.points[set] > leaf_size as f64 && parts(set))
     }
 
     /// Of a box with these children.

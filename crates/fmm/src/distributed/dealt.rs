@@ -18,7 +18,7 @@ use crate::morton::{self, Sample};
 use crate::plan::check_count;
 use crate::screened::Screening;
 use crate::simd::Level;
-use crate::tree::{MortonOrder, Root, Tree, divides};
+use crate::tree::{Crowded, MortonOrder, Root, Tree};
 use crate::truncation::{PointSets, TruncationNumbers, choose_on_ranks};
 use crate::tuning::enlargement;
 use crate::{Error, Options};
@@ -87,6 +87,7 @@ pub(super) struct Dealt {
 pub(super) struct Common<'a> {
     pub root: Root,
     pub leaf_size: usize,
+    pub crowded: Crowded,
     pub options: &'a Options,
     pub tuning: Tuning,
     pub simd: Level,
@@ -101,7 +102,7 @@ impl Dealt {
         common: &Common<'_>,
         steps: &mut Steps,
     ) -> Result<Self, Error> {
-        let &Common { ref root, leaf_size, options, ref tuning, simd } = common;
+        let &Common { ref root, leaf_size, crowded, options, ref tuning, simd } = common;
         let begins = top.begins(group.size());
         let mut deal = |(keys, points): (&[u64], &[[f64; 3]])| {
             let route = steps.of("route", || Route::new(group, keys, &begins))?;
@@ -121,8 +122,8 @@ impl Dealt {
         let tree = steps.of("tree", || {
             Tree::split(&source_order, other_order.as_ref(), |cell| {
                 top.is_split(code(cell.level, cell.place))
-                    || divides(&cell.targets, target_keys, leaf_size)
-                    || divides(&cell.sources, &source_order.keys, leaf_size)
+                    || crowded.divides(&cell.targets, target_keys, leaf_size)
+                    || crowded.divides(&cell.sources, &source_order.keys, leaf_size)
             })
         });
         let rule = Rule::new(tuning.stencil, tuning.direct);

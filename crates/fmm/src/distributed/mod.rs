@@ -31,6 +31,7 @@ pub use work::StageWork;
 
 use comm::{Communicator, Group, Operation};
 
+use crate::crowds::Crowds;
 use crate::geometry::{Geometry, Points};
 use crate::morton;
 use crate::p2p::NearSums;
@@ -38,7 +39,8 @@ use crate::plan::{Densities, Info, Potentials, StageSeconds, check_points};
 use crate::scale::Scale;
 use crate::screened::Screening;
 use crate::simd::{self, Level};
-use crate::tree::{MortonOrder, Root};
+use crate::translations::timed;
+use crate::tree::{Crowded, MortonOrder, Root};
 use crate::{Backend, Error, Mode, Options, Precision, Span, direct, engine, gpu};
 
 use agreement::{agreed, same};
@@ -88,6 +90,8 @@ pub struct RankInfo {
 pub struct Plan {
     group: Group,
     engine: Engine,
+    /// Of own sources and targets, as this rank holds them.
+    crowds: Crowds,
     sources: Route,
     /// None: the targets are the sources.
     targets: Option<Route>,
@@ -137,7 +141,7 @@ impl Plan {
         same(group, "options", &format!("{of_all:?}, targets: {with_targets}"))?;
         let simd = agreed(group, simd::check().map_err(Error::from))?;
         let points = [sources.len(), targets.map_or(sources.len(), <[_]>::len)];
-        let (backend, fallback) = backend(group, points, options)?;
+        let (asked, (backend, fallback)) = (options.backend, backend(group, points, options)?);
         let options = &Options { backend, ..options.clone() };
         let mut tuning = Tuning::new(options, simd);
         // In a hybrid sum it depends on the threads of a rank.
@@ -148,13 +152,16 @@ impl Plan {
             steps.of("root", || root_and_leaf_size(group, sources, targets, options, &tuning))?;
         let keys = |points: &[[f64; 3]]| morton::keys(&root, points);
         let (source_keys, target_keys) = steps.of("keys", || (keys(sources), targets.map(keys)));
+        let on_cpu = backend == Backend::Cpu;
+        let crowded = if on_cpu { Crowded::ToTheLast } else { Crowded::Whole };
+        let leaf = (leaf_size, crowded);
         let mut top =
-            steps.of("top", || Top::new(group, &source_keys, target_keys.as_deref(), leaf_size))?;
+            steps.of("top", || Top::new(group, &source_keys, target_keys.as_deref(), leaf))?;
         let callers = Callers {
             sources: (&source_keys, sources),
             targets: target_keys.as_deref().zip(targets),
         };
-        let common = Common { root, leaf_size, options, tuning, simd };
+        let common = Common { root, leaf_size, crowded, options, tuning, simd };
         let (dealt, shares) = deal(group, &callers, &mut top, &common, &mut steps)?;
         drop((source_keys, target_keys));
         let info = Info {
@@ -165,7 +172,17 @@ impl Plan {
             leaf_size,
             ..Info::default()
         };
-        let mut plan = Self::of_dealt(all, dealt, (root, &top), info, (options, simd), &mut steps)?;
+        let made = Self::of_dealt(all, dealt, (root, &top), info, (options, simd), &mut steps);
+        let mut plan = match made {
+            // So have all ranks.
+            Err(error @ Error::GpuCrowds { .. }) if asked == Backend::Auto => {
+                let options = Options { backend: Backend::Cpu, ..options.clone() };
+                let mut plan = Self::new(all, sources, targets, &options)?;
+                plan.info.fallback = Some(error.to_string());
+                return Ok(plan);
+            }
+            other => other?,
+        };
         (plan.rank_info.imbalance, plan.rank_info.work) = (shares.imbalance, shares.own);
         plan.info.setup_seconds = steps.seconds();
         plan.setup = steps.spans;
@@ -201,6 +218,7 @@ impl Plan {
         let precision = crate::tuning::precision(options);
         let scalar = scalar(precision);
         let hybrid = options.backend == Backend::Hybrid;
+        let mut crowds = Crowds::default();
         let engine = if hybrid || options.backend == Backend::Cuda {
             info.near_precision = Some(precision);
             rank_info.bytes_sent = halo.bytes([components * size_of::<f64>(), scalar]);
@@ -220,6 +238,15 @@ impl Plan {
             let peers = if hybrid { [&[][..]; 2] } else { [&parts[..], &multipoles] };
             let engine = steps
                 .of("engine", || gpu::RankEngine::new(&part, peers, options, precision, &mut info));
+            // All ranks have this one, so that all may go on without GPUs.
+            let mut crowded = [match engine {
+                Err(Error::GpuCrowds { pairs }) => pairs as f64,
+                _ => 0.0,
+            }];
+            group.all_reduce(&mut crowded, Operation::Max)?;
+            if crowded[0] > 0.0 {
+                return Err(Error::GpuCrowds { pairs: crowded[0] as u64 });
+            }
             let mut engine = agreed(group, engine)?;
             let Essential { tree, order, .. } = essential;
             if hybrid {
@@ -244,12 +271,14 @@ impl Plan {
             }
             Engine::Gpu(Box::new(engine), order.index)
         } else {
+            // Ranks that share a sum are not to be stopped one by one.
+            let alone = Options { stop: None, ..options.clone() };
             steps.of("split near", || split_near(&essential, own_sources, &mut lists));
             let near_sums = NearSums::new(options, precision);
             info.near_precision = Some(near_sums.precision);
             rank_info.bytes_sent = halo.bytes([components * scalar, scalar]);
             let Essential { tree, order, ref points, .. } = essential;
-            let geometry = Geometry {
+            let mut geometry = Geometry {
                 root,
                 screening: Screening::new(options.kernel, root.side),
                 tree,
@@ -261,8 +290,10 @@ impl Plan {
                 own: Some(own_boxes),
                 itself: targets.is_none(),
             };
-            geometry.describe(&mut info);
             let at = Points { sources: points, targets: Some(target_points) };
+            let taken = Crowds::take(&mut geometry, at, info.leaf_size, &alone, simd);
+            crowds = agreed(group, taken)?;
+            geometry.describe(&mut info);
             match precision {
                 Precision::Single => {
                     let engine =
@@ -278,9 +309,11 @@ impl Plan {
                 }
             }
         };
+        crowds.describe(&mut info);
         Ok(Self {
             group: Group::clone(all),
             engine,
+            crowds,
             sources,
             targets,
             halo,
@@ -372,7 +405,7 @@ impl Plan {
         &mut self,
         k: usize,
         densities: Densities<'_>,
-        sums: Potentials<'_>,
+        mut sums: Potentials<'_>,
         started: Instant,
     ) -> Result<(), Error> {
         let (group, halo, m) = (&*self.group, &self.halo, self.rank_info.points[1] as usize);
@@ -387,10 +420,16 @@ impl Plan {
         } else {
             let mut job = on_cores::Job { group, halo, started, timeline, seconds };
             match &mut self.engine {
-                Engine::Single(engine) => job.run(engine, [k, own, m], densities, sums)?,
-                Engine::Double(engine) => job.run(engine, [k, own, m], densities, sums)?,
+                Engine::Single(engine) => {
+                    job.run(engine, [k, own, m], densities, sums.reborrowed())?
+                }
+                Engine::Double(engine) => {
+                    job.run(engine, [k, own, m], densities, sums.reborrowed())?
+                }
                 Engine::Gpu(..) => {}
             }
+            let near = &mut job.seconds.p2p;
+            timed(near, || self.crowds.add(k, densities, &mut sums))?;
             (job.timeline, job.seconds)
         };
         Ok(())

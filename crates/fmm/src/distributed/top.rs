@@ -10,6 +10,7 @@ use comm::Communicator;
 
 use super::counts::{Count, Counts};
 use crate::morton::{self, MAX_DEPTH};
+use crate::tree::Crowded;
 
 /// A box's level and place as one number: a leading 1, then three bits for each level.
 pub(super) type Code = u64;
@@ -56,8 +57,10 @@ pub(super) struct TopBox {
 }
 
 impl TopBox {
-    fn new(code: Code, of: &Count, leaf_size: usize) -> Self {
-        let ([sources, targets], leaf) = (of.points, !of.divides(leaf_size));
+    fn new(code: Code, of: &Count, leaf: (usize, Crowded)) -> Self {
+        let [sources, targets] = of.points;
+        let is_last = code.ilog2() as usize == 3 * MAX_DEPTH;
+        let leaf = is_last || !of.divides(leaf);
         Self { code, sources, targets, leaf, children: 0..0, ranks: None }
     }
 }
@@ -82,7 +85,7 @@ impl Top {
         group: &dyn Communicator,
         sources: &[u64],
         targets: Option<&[u64]>,
-        leaf_size: usize,
+        leaf: (usize, Crowded),
     ) -> Result<Self, comm::Error> {
         // Most points lie in grains of these levels.
         let depth = match group.size() {
@@ -92,7 +95,7 @@ impl Top {
         };
         let mut counts = Counts::new(group, sources, targets, &[1], depth)?;
         let whole = counts.at(0, 0);
-        let mut boxes = vec![TopBox::new(1, &whole, leaf_size)];
+        let mut boxes = vec![TopBox::new(1, &whole, leaf)];
         let limit = match group.size() {
             1 => f64::INFINITY,
             ranks => whole.points.iter().sum::<f64>() / (GRAINS * ranks as f64),
@@ -122,7 +125,7 @@ impl Top {
                     if of.points != [0.0; 2] {
                         next.push((boxes.len(), slot));
                         let code = boxes[parent].code << 3 | octant as Code;
-                        boxes.push(TopBox::new(code, &of, leaf_size));
+                        boxes.push(TopBox::new(code, &of, leaf));
                     }
                 }
                 boxes[parent].children = first..boxes.len();

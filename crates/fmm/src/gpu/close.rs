@@ -1,11 +1,12 @@
 //! Close pairs: those whose relative coordinates have lost digits. CPU twin: module `close`.
 
-use cuda::{Buffer, Device, Error, Grid, Plain};
+use cuda::{Buffer, Device, Grid, Plain};
 
 use super::kernels::{Kernel, NEAR_WARPS, NearItems, close, count};
 use super::points::Points;
 use super::reals::precision_macro;
 use super::tree;
+use crate::Error;
 use crate::Precision;
 
 /// A close pair, as `kernels/near.cuh` declares it: of the same size in both formats.
@@ -24,6 +25,11 @@ pub(super) const PAIR_BYTES: u64 = 36;
 /// over surfaces have about as many.
 pub(super) const GUESSED: usize = 2;
 
+/// Close pairs of each point at most, so that memory goes by the number of points, and how many are
+/// listed of however few points. Points that no box parts may have the square of their number.
+const OF_EACH: u64 = 1024;
+const OF_FEW: u64 = 1 << 20;
+
 /// Threads of a block that has a pair each.
 const THREADS: u32 = 256;
 
@@ -39,6 +45,9 @@ pub(super) struct Close {
 impl Close {
     /// Lists the close pairs; a second time if there are more than was guessed. `itself`: the
     /// targets are sources, and no point is paired with itself.
+    ///
+    /// # Errors
+    /// The GPU's; [`Error::GpuCrowds`], before there is memory for them, if they are too many.
     pub(super) fn find(
         device: &Device,
         precision: Precision,
@@ -48,7 +57,10 @@ impl Close {
     ) -> Result<Self, Error> {
         let find = Kernel::with(device, &[precision_macro(precision)])?;
         let [(_, source_order), (_, target_order)] = points.ends();
-        let found = device.buffer::<u32>(1)?;
+        let found = device.buffer::<u64>(1)?;
+        let points_there = source_order.index.len().max(target_order.index.len()) as u64;
+        // Kernels count them by 32 bits.
+        let most = (OF_EACH * points_there).clamp(OF_FEW, u64::from(u32::MAX));
         let grid = Grid::new((near.count as usize).div_ceil(NEAR_WARPS as usize), 32 * NEAR_WARPS);
         let list = |capacity: usize| -> Result<Self, Error> {
             let (pairs, squares) = (device.buffer(capacity)?, device.buffer(capacity)?);
@@ -62,9 +74,14 @@ impl Close {
                 squares: squares.pointer(),
                 capacity: count(capacity),
                 found: found.pointer(),
+                most,
             };
             find.launch(device.stream(), grid, of_items)?;
-            Ok(Self { pairs, squares, count: found.to_vec()?[0] as usize })
+            let count = found.to_vec()?[0];
+            if count > most {
+                return Err(Error::GpuCrowds { pairs: most });
+            }
+            Ok(Self { pairs, squares, count: count as usize })
         };
         let mut all = list(1024 + target_order.index.len() / GUESSED)?;
         if all.count > all.pairs.len() {
@@ -93,7 +110,7 @@ impl Close {
         device: &Device,
         precision: Precision,
         points: &Points<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<(), cuda::Error> {
         if self.count == 0 {
             return Ok(());
         }

@@ -334,7 +334,7 @@ mod tests {
     use crate::Stencil;
     use crate::lists::Lists;
     use crate::samples::{Distribution, Random};
-    use crate::tree::{MortonOrder, Tree};
+    use crate::tree::{Crowded, MortonOrder, Tree};
 
     const SURFACE: Spread = Spread { dimension: 2.0, uneven: 1.0 };
 
@@ -364,7 +364,8 @@ mod tests {
             };
             let occupied: Vec<usize> = (0..=MAX_DEPTH).map(occupied).collect();
             let factor = tuning::enlargement(points.len(), &occupied, occupancy);
-            let tree = Tree::new(&keys(&root.enlarged(factor)), None, (2.0 * occupancy) as usize);
+            let order = keys(&root.enlarged(factor));
+            let tree = Tree::new(&order, None, (2.0 * occupancy) as usize, Crowded::Whole);
             let lists = Lists::new(&tree, Stencil::Reduced, 0, 512);
             let batches = lists.target_blocks.iter().flat_map(|block| &block.batches);
             let near = &lists.near;

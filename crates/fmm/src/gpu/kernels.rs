@@ -600,6 +600,8 @@ pub(super) mod close {
             WARPS: u32 = NEAR_WARPS;
             CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;
             CLOSE_DOUBLE: f64 = crate::near::CLOSE_DOUBLE;
+            /// Sources of a leaf that are so many that no box parts them.
+            CROWD: usize = 1024;
         }
         // Items say which points there are.
         struct Find = "close_find" {
@@ -610,7 +612,8 @@ pub(super) mod close {
             pairs: Pointer<UnresolvedPair> [capacity],
             squares: Pointer<f32> [capacity],
             capacity: u32,
-            found: Pointer<u32> [1],
+            found: Pointer<u64> [1],
+            most: u64,
         }
         // Pairs say which points there are.
         struct Displace = "close_displace" {

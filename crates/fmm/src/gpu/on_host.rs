@@ -9,7 +9,7 @@ use super::{points, tree};
 use crate::geometry::{Geometry, OrderedPoints, Points};
 use crate::simd::{self, Level};
 use crate::translate::Kind;
-use crate::tree::MortonOrder;
+use crate::tree::{Crowded, MortonOrder};
 use crate::truncation::Class;
 use crate::{Backend, Error, Options, Precision, Stencil};
 
@@ -31,6 +31,8 @@ pub(super) fn geometry(
         leaf_size,
         // The GPU sums the pairs that its own lists leave.
         direct: 0,
+        // As on the device.
+        crowded: Crowded::Whole,
     };
     let (simd, mut info) = (simd::check()?, crate::Info::default());
     Ok((simd, Geometry::new(points, ordered, options, precision, simd, &mut info)))

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::samples::{Distribution, Random};
-use crate::tree::{MortonOrder, Root};
+use crate::tree::{Crowded, MortonOrder, Root};
 
 /// Points of one kind.
 fn points(kind: usize, count: usize, random: &mut Random) -> Vec<[f64; 3]> {
@@ -108,7 +108,7 @@ proptest! {
         let root = Root::around(&sets);
         let order = MortonOrder::new(&root, &sources);
         let target_order = targets.as_ref().map(|points| MortonOrder::new(&root, points));
-        let tree = Tree::new(&order, target_order.as_ref(), leaf_size);
+        let tree = Tree::new(&order, target_order.as_ref(), leaf_size, Crowded::ToTheLast);
         let lists = Lists::new(&tree, stencil, direct, block_size);
         let m = targets.as_ref().map_or(sources.len(), Vec::len);
         let times = coverage(&tree, &lists, m, sources.len());
@@ -139,7 +139,7 @@ fn translations_of_a_lattice(stencil: Stencil, levels: u32) -> (Tree, Vec<u32>) 
         .collect();
     // The cube of the boxes, which is a little larger than that of the points.
     let root = Root { corner: [0.0; 3], side: 1.0 };
-    let tree = Tree::new(&MortonOrder::new(&root, &points), None, 1);
+    let tree = Tree::new(&MortonOrder::new(&root, &points), None, 1, Crowded::ToTheLast);
     let lists = Lists::new(&tree, stencil, 0, 512);
     let mut received = vec![0; tree.cells.len()];
     for block in &lists.target_blocks {

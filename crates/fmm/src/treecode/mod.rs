@@ -16,7 +16,7 @@ use crate::lists::Lists;
 use crate::morton::{self, MAX_DEPTH};
 use crate::plan::Info;
 use crate::screened::Screening;
-use crate::tree::{Cell, MortonOrder, Tree, divides};
+use crate::tree::{Cell, Crowded, MortonOrder, Tree};
 use crate::truncation::{self, PointSets, TruncationNumbers};
 use crate::{Options, Precision, tuning};
 use rows::Traversal;
@@ -33,10 +33,18 @@ pub(crate) fn order(points: Points<'_>, options: &Options, precision: Precision)
     let Points { sources, targets } = points;
     let occupancy = tuning::treecode_occupancy(options, precision);
     let (root, leaf_size) = root_and_leaf_size(points, options, occupancy);
+    let crowded = Crowded::ToTheLast;
     let Some(targets) = targets else {
         // Splitting boxes of targets may split leaves of sources.
         let source_order = MortonOrder::of_leaves(&root, sources, leaf_size.min(TARGETS));
-        return OrderedPoints { root, source_order, target_order: None, leaf_size, direct: 0 };
+        return OrderedPoints {
+            root,
+            source_order,
+            target_order: None,
+            leaf_size,
+            direct: 0,
+            crowded,
+        };
     };
     let target_order = MortonOrder::new(&root, targets);
     let source_order = if are_few(targets.len(), sources.len()) {
@@ -49,7 +57,7 @@ pub(crate) fn order(points: Points<'_>, options: &Options, precision: Precision)
         MortonOrder::new(&root, sources)
     };
     let target_order = Some(target_order);
-    OrderedPoints { root, source_order, target_order, leaf_size, direct: 0 }
+    OrderedPoints { root, source_order, target_order, leaf_size, direct: 0, crowded }
 }
 
 /// Tree, near and far boxes, and truncation numbers, with their counts in `info`.
@@ -60,7 +68,8 @@ pub(crate) fn geometry(
     precision: Precision,
     info: &mut Info,
 ) -> Geometry {
-    let OrderedPoints { root, mut source_order, mut target_order, leaf_size, .. } = ordered;
+    let OrderedPoints { root, mut source_order, mut target_order, leaf_size, crowded, .. } =
+        ordered;
     let target_keys = &target_order.as_ref().unwrap_or(&source_order).keys;
     let few = are_few(target_keys.len(), source_order.keys.len());
     let needed = |cell: &Cell| {
@@ -68,13 +77,12 @@ pub(crate) fn geometry(
         let near = || has_near_target(target_keys, usize::from(cell.level), place());
         !few || cell.sources.len() > WHOLE || near()
     };
-    let leaf_sizes = [leaf_size, leaf_size.min(TARGETS)];
+    let leaf_sizes = ([leaf_size, leaf_size.min(TARGETS)], crowded);
     let tree = Tree::where_needed(&source_order, target_order.as_ref(), leaf_sizes, needed);
     let whole = |index: usize| {
         let cell = &tree.cells[index];
-        let split = usize::from(cell.level) < MAX_DEPTH
-            && divides(&cell.sources, &source_order.keys, leaf_size);
-        cell.is_leaf() && split
+        let full = usize::from(cell.level) < MAX_DEPTH && cell.sources.len() > leaf_size;
+        cell.is_leaf() && full
     };
     let sources = (&source_order, points.sources);
     let targets = target_order.as_ref().zip(points.targets).unwrap_or(sources);

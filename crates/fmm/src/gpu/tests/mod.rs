@@ -39,7 +39,7 @@ fn trees(
     let root = cpu::Root::around(&sets);
     let order = cpu::MortonOrder::new(&root, sources);
     let target_order = targets.map(|t| cpu::MortonOrder::new(&root, t));
-    let expected = cpu::Tree::new(&order, target_order.as_ref(), leaf_size);
+    let expected = cpu::Tree::new(&order, target_order.as_ref(), leaf_size, cpu::Crowded::Whole);
 
     let coordinates: Vec<_> =
         sets.iter().map(|set| Coordinates::new(device, set, None).unwrap()).collect();

@@ -34,6 +34,43 @@ fn a_sum_too_large_for_the_memory_is_refused() {
 }
 
 #[test]
+fn clusters_that_no_box_parts_are_left_to_processors() {
+    if gpu("clusters_that_no_box_parts_are_left_to_processors").is_none() {
+        return;
+    }
+    // Two whose middles are at corners of boxes, and many points at each of few places.
+    let cluster = |n: usize, seed: u64| Distribution::Sphere.points(n, &mut Random::new(seed));
+    let mut apart: Vec<[f64; 3]> = cluster(15_000, 7);
+    apart.extend(cluster(15_000, 8).into_iter().map(|[x, y, z]| [x + 1e8, y, z]));
+    let coincident = (0..30_000).map(|i| [f64::from(i % 8), f64::from(i % 2), 0.0]).collect();
+    for points in [&apart, &coincident] {
+        let plan = |backend: Backend, mode: Mode| {
+            let options = Options { tolerance: 1e-4, backend, mode, ..Options::default() };
+            Plan::new(points, None, &options)
+        };
+        for (backend, mode) in [
+            (Backend::Cuda, Mode::Fmm),
+            (Backend::Cuda, Mode::Treecode),
+            (Backend::Cuda, Mode::Direct),
+            (Backend::Hybrid, Mode::Fmm),
+        ] {
+            let text = plan(backend, mode).unwrap_err().to_string();
+            assert!(text.starts_with("the points are in clusters that are tiny"), "{text}");
+        }
+        let info = plan(Backend::Auto, Mode::Fmm).unwrap().info().clone();
+        assert_eq!(info.backend, Backend::Cpu);
+        assert!(info.fallback.unwrap().contains("use the cpu backend"));
+    }
+    // One of few points is summed with the rest.
+    apart.truncate(15_000);
+    let few = cluster(900, 9).into_iter();
+    apart.extend(few.map(|x| x.map(|x| 0.2 + 1e-9 * x)));
+    let options = Options { backend: Backend::Cuda, tolerance: 1e-4, ..Options::default() };
+    let errors = against_direct(&apart, None, &options, ChargeKind::Positive, 1);
+    assert!(errors[0] < 1e-4, "{errors:?}");
+}
+
+#[test]
 fn truncation_numbers_are_the_same_in_every_plan() {
     if gpu("truncation_numbers_are_the_same_in_every_plan").is_none() {
         return;
