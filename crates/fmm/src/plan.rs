@@ -142,7 +142,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Error::NotFinite`], [`Error::TooMany`], [`Error::Option`]; [`Error::Simd`] on a CPU;
-    /// [`Error::Gpu`] where a GPU is asked for.
+    /// [`Error::Gpu`], [`Error::GpuMemory`] and [`Error::GpuCrowds`] where a GPU is asked for.
     pub fn new(
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
