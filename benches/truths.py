@@ -6,8 +6,7 @@ in two dimensions. Needs numpy.
     python3 benches/truths.py [--jobs N] [--into docs/validation.md] [FARAD [next_to_layers | ...]]
 
 `next_to_layers`: balls, needles and bars over layers of glass. `films`: strips on a substrate. `salt`: charges in balls and globules
-among ions. Tables go to standard output; with --into they also replace those
-between the markers of that file.
+among ions. Tables go to standard output; with --into they also replace those between the markers of that file.
 """
 
 import math
@@ -227,7 +226,7 @@ NEXT_TO_LAYERS = (
         for gap, eps, thickness in ((1e-3, 4, 3), (1e-2, 30, 0.02), (0.03, 100, 1), (0.1, 2, 0.1), (0.5, 12, 10), (5, 60, 2))
         for kind in ("layers", "meshed")
     ),
-    # Of these the layers as bodies take a quarter of an hour each.
+    # Of these layers as bodies take more than ten minutes each.
     *(
         of_bars(gap, eps, thickness, "layers")
         for gap, eps, thickness in ((1e-3, 4, 1), (0.02, 100, 0.05), (0.1, 10, 5), (0.3, 2, 0.5), (2, 50, 2), (10, 8, 3))
