@@ -205,8 +205,8 @@ mod tests {
         }
     }
 
-    /// In one plate, then in a plate far from which is a small cube: each block lies together, and a
-    /// conductor that none of them meets has some triangles all the same.
+    /// Each block lies together, and a conductor that none of them meets has some triangles all the
+    /// same.
     #[test]
     fn a_piece_is_a_few_blocks_and_some_of_what_is_elsewhere() {
         let resolution = Resolution::Elements(20_000);
