@@ -130,10 +130,10 @@ impl Surfaces<'_> {
             }
             for &member in self.tree.members(node) {
                 let s = self.members[member as usize] as usize;
-                if self.surface[s] == Some(own) {
+                let others @ [a, b, c] = self.mesh.corners(s);
+                if self.surface[s] == Some(own) || !Box3::around(&others).overlaps(&around) {
                     continue;
                 }
-                let others @ [a, b, c] = self.mesh.corners(s);
                 let is_on = |points: [Vector; 3], triangle| {
                     points.iter().any(|&x| distance_squared(x, triangle) <= near * near)
                 };
