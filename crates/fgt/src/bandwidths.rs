@@ -1,9 +1,10 @@
 //! Sources grouped by bandwidth, and channels of a group.
 //!
 //! A group has one grid; its sources differ in bandwidth by a factor of 4 at most. Each channel of
-//! it has a bandwidth of its own: one for each bandwidth that occurs or, where there are many, one
-//! for each Chebyshev point, at which charges are shares of those of sources. A Gaussian as a
-//! function of its logarithmic bandwidth is analytic, so few points are enough.
+//! it has a bandwidth of its own: one for each bandwidth that occurs or, where these are more than
+//! interpolation needs, one for each Chebyshev point, at which charges are shares of those of
+//! sources. A Gaussian as a function of its logarithmic bandwidth is analytic, so few points are
+//! enough.
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -13,9 +14,6 @@ const RATIO: f64 = 4.0;
 /// Bandwidths of more than this many squared diameters of the whole are one group, however large:
 /// Gaussians are then nearly constant.
 const WIDE: f64 = 1.0 / 3.0;
-
-/// Most bandwidths that are told apart one by one.
-const DISTINCT: usize = 8;
 
 /// Sources of one grid.
 #[derive(Clone, Debug)]
@@ -55,6 +53,13 @@ impl Rule {
             Self::Logarithm => variable.exp(),
             Self::Inverse => 1.0 / variable,
         }
+    }
+
+    /// Chebyshev points between two bandwidths.
+    fn nodes(self, smallest: f64, largest: f64, count: usize) -> Vec<f64> {
+        let [a, b] = [smallest, largest].map(|bandwidth| self.variable(bandwidth));
+        let node = |i: usize| (PI * (i as f64 + 0.5) / count as f64).cos();
+        (0..count).map(|i| self.bandwidth(0.5 * (a + b) + 0.5 * (b - a) * node(i))).collect()
     }
 }
 
@@ -112,22 +117,16 @@ impl Group {
                 if !distinct.contains(&bandwidth) {
                     distinct.push(bandwidth);
                 }
-                if distinct.len() > count.min(DISTINCT) {
+                if distinct.len() > count {
                     break;
                 }
             }
         }
-        if distinct.len() <= count.min(DISTINCT) {
+        if distinct.len() <= count {
             distinct.sort_by(f64::total_cmp);
             return Self { members, smallest, largest, channels: distinct, rule: Rule::Equal };
         }
-        let [a, b] = [smallest, largest].map(|bandwidth| rule.variable(bandwidth));
-        let channels = (0..count)
-            .map(|i| {
-                let node = (PI * (i as f64 + 0.5) / count as f64).cos();
-                rule.bandwidth(0.5 * (a + b) + 0.5 * (b - a) * node)
-            })
-            .collect();
+        let channels = rule.nodes(smallest, largest, count);
         Self { members, smallest, largest, channels, rule }
     }
 
@@ -180,4 +179,68 @@ fn points(rule: Rule, smallest: f64, largest: f64, diameter: f64, tolerance: f64
         }
     };
     (2..64).find(|&n| error(n) <= tolerance).unwrap_or(64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPANS: [(Rule, [f64; 2]); 6] = [
+        (Rule::Logarithm, [1.0, 1.3]),
+        (Rule::Logarithm, [1.0, 2.0]),
+        (Rule::Logarithm, [1.0, 4.0]),
+        (Rule::Inverse, [0.34, 0.5]),
+        (Rule::Inverse, [0.34, 1.0]),
+        (Rule::Inverse, [0.34, 1e6]),
+    ];
+
+    /// The largest error of Gaussians between so many channels, at distances up to 1, or to the end
+    /// of those that fall off earlier.
+    fn largest_error(rule: Rule, [smallest, largest]: [f64; 2], count: usize) -> f64 {
+        let channels = rule.nodes(smallest, largest, count);
+        let group = Group { members: Vec::new(), smallest, largest, channels, rule };
+        let farthest = if matches!(rule, Rule::Inverse) { 1.0 } else { 6.0 * largest.sqrt() };
+        let [a, b] = [smallest, largest].map(|bandwidth| rule.variable(bandwidth));
+        let mut shares = vec![0.0; count];
+        let mut worst = 0.0f64;
+        for share in (0..=40).map(|i| f64::from(i) / 40.0) {
+            let bandwidth = rule.bandwidth(a + share * (b - a));
+            group.shares(bandwidth, &mut shares);
+            for square in (0..=60).map(|i| (farthest * f64::from(i) / 60.0).powi(2)) {
+                let terms =
+                    shares.iter().zip(&group.channels).map(|(s, c)| s * (-square / c).exp());
+                worst = worst.max((terms.sum::<f64>() - (-square / bandwidth).exp()).abs());
+            }
+        }
+        worst
+    }
+
+    #[test]
+    fn there_are_as_many_channels_as_interpolation_needs_and_hardly_more() {
+        for (rule, span) in SPANS {
+            for tolerance in [5e-4, 5e-6, 5e-8, 5e-10, 5e-12] {
+                let count = points(rule, span[0], span[1], 1.0, tolerance);
+                let error = largest_error(rule, span, count);
+                assert!(error <= tolerance, "{rule:?} {span:?} {tolerance:e}: {error:.1e}");
+                // Each costs a convolution.
+                let fewer = count.saturating_sub(3);
+                let error = if fewer < 1 { 1.0 } else { largest_error(rule, span, fewer) };
+                assert!(error > tolerance, "{rule:?} {span:?} {tolerance:e}: {fewer} are enough");
+            }
+        }
+    }
+
+    #[test]
+    fn bandwidths_no_more_than_interpolation_needs_have_channels_of_their_own() {
+        let own: Vec<f64> = (0..10).map(|i| 1.0 + 0.3 * f64::from(i)).collect();
+        let many: Vec<f64> = (0..30).map(|i| 1.0 + 0.1 * f64::from(i)).collect();
+        let channels = |bandwidths: &[f64]| {
+            let twice = [bandwidths, bandwidths].concat();
+            let groups = groups(&twice, twice.len(), 100.0, 5e-10);
+            assert_eq!(groups.len(), 1);
+            groups[0].channels.clone()
+        };
+        assert_eq!(channels(&own), own);
+        assert!((10..30).contains(&channels(&many).len()));
+    }
 }

@@ -275,6 +275,7 @@ fn bounds(sources: &[Point], targets: &[Point]) -> (f64, f64) {
 mod tests {
     use super::*;
     use crate::samples::{Distribution, Random, mixed_charges};
+    use crate::tuning::{BLOCKS_PER_BOX, inputs};
 
     fn levels_agree<const D: usize>() {
         let random = &mut Random::new(31);
@@ -307,6 +308,25 @@ mod tests {
                     assert!((a - b).abs() < 1e-9, "{level:?} {options:?}: {a} {b}");
                 }
             }
+        }
+    }
+
+    /// Where everything is full it is less, on a surface more, but neither by much.
+    #[test]
+    fn what_a_box_adds_to_a_grid_is_guessed_within_a_factor_of_two() {
+        let options = Options { tolerance: 1e-3, mode: Mode::Grid, ..Options::default() };
+        for distribution in [Distribution::Cube, Distribution::Sphere] {
+            let points: Vec<[f64; 3]> = distribution.points(4000, &mut Random::new(3));
+            let (bandwidths, targets) = (Bandwidths::Same(0.0025), Targets::Sources);
+            let plan = Plan::new(&points, bandwidths, targets, &options).unwrap();
+            let Engine::Groups(groups) = &plan.engine else { panic!() };
+            let grid = groups[0].grid.as_ref().unwrap();
+            let side = grid.layout.side() as f64;
+            let each = 3.0 * BLOCKS_PER_BOX * inputs(grid.kernels[0].reach, side);
+            let guess = each * groups[0].sources.boxes.len() as f64;
+            let all: usize = grid.stages.iter().map(|stage| stage.inputs.entries.len()).sum();
+            let ratio = guess / all as f64;
+            assert!((0.5..2.0).contains(&ratio), "{distribution:?}: {ratio}");
         }
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct Costs {
 
 /// Blocks, of each stage, that a box of points adds: one where everything is full, several on a
 /// surface. Before boxes are chosen it is not known how many.
-const BLOCKS_PER_BOX: f64 = 2.0;
+pub(crate) const BLOCKS_PER_BOX: f64 = 2.0;
 
 /// Filling a node of a buffer, copying it to a block or from one: memory, not lanes, is the limit.
 const BUFFER_NODE: f64 = 2.5;
@@ -125,6 +125,37 @@ impl Costs {
 }
 
 /// Blocks that a block takes from along one axis.
-fn inputs(reach: usize, side: f64) -> f64 {
+pub(crate) fn inputs(reach: usize, side: f64) -> f64 {
     2.0 * (reach as f64 / side).ceil() + 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::Shape;
+
+    fn costs(processor: Processor, gradient: bool, densities: usize) -> Costs {
+        let options = Options { gradient, densities, ..Options::default() };
+        let window = Window::new(Shape::of(options.tolerance, gradient), options.tolerance);
+        let layout = Layout::new(3, window.width(), window.padded());
+        let (layout, window, options) = (&layout, &window, &options);
+        let work = Work { layout, window, reach: 12, channels: 1, rough: true, options };
+        Costs::new(processor, work)
+    }
+
+    #[test]
+    fn gradients_and_densities_cost_more() {
+        let gpus = [Precision::Single, Precision::Double].map(Processor::Gpu);
+        let cores = [1, 4, 8].map(|lanes| Processor::Core { lanes });
+        for processor in gpus.into_iter().chain(cores) {
+            for densities in [1, 4, 16] {
+                let [values, both] = [false, true].map(|on| costs(processor, on, densities));
+                assert!(values.pair > 0.0 && both.pair > values.pair, "{processor:?}");
+                assert!(both.interpolate > values.interpolate, "{processor:?}");
+                let more = costs(processor, true, densities + 1);
+                assert!(more.pair > both.pair && more.spread > both.spread, "{processor:?}");
+                assert!(more.input > both.input && more.buffer > both.buffer, "{processor:?}");
+            }
+        }
+    }
 }

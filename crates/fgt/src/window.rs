@@ -96,7 +96,7 @@ impl Window {
         let place = |i: usize, t: f64| 0.5 * (t + 1.0) - 0.5 * width as f64 + i as f64;
         let fit = |f: &dyn Fn(f64) -> f64| {
             let series: Vec<Vec<f64>> = (0..width).map(|i| chebyshev(|t| f(place(i, t)))).collect();
-            rows(&series, padded, (1e-3 * tolerance).max(SMALLEST))
+            rows(&series, padded, 1e-3 * tolerance)
         };
         let values = fit(&|z| shape.value(z));
         let slopes = fit(&|z| -shape.slope(z));
@@ -217,9 +217,6 @@ fn bessel(order: u32, x: f64) -> f64 {
     sum
 }
 
-/// Coefficients below this are noise, which high powers would amplify.
-const SMALLEST: f64 = 1e-16;
-
 /// Points of a fit.
 const FIT: usize = 26;
 
@@ -335,6 +332,9 @@ mod tests {
             let tolerance = 10f64.powi(-decade);
             for gradient in [false, true] {
                 let shape = Shape::of(tolerance, gradient);
+                let window = Window::new(shape, tolerance);
+                let rows = window.coefficients().map(|all| all.len() / window.padded());
+                assert!(rows[0] == window.terms() && rows.iter().all(|rows| *rows <= FIT));
                 let [value, slope] = largest_errors(shape, tolerance);
                 let most = one_axis_error(tolerance);
                 assert!(value <= most, "{tolerance:e} {gradient}: {value:.2e}");
