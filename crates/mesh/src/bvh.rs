@@ -253,15 +253,14 @@ fn build(boxes: &[Box3], order: &mut [u32], start: usize) -> Vec<Node> {
     let [left, right] = halves(boxes, order, &bounds);
     let middle = start + left.len();
     let (left, right) = rayon::join(|| build(boxes, left, start), || build(boxes, right, middle));
-    let mut nodes = Vec::with_capacity(1 + left.len() + right.len());
-    nodes.push(Node { children: 1, ..leaf(bounds, start, 0) });
+    let root = Node { children: 1, ..leaf(bounds, start, 0) };
     // Both roots, then the nodes under each.
-    let shifts = [2, 1 + left.len() as u32];
-    let moved = |node: &Node, shift: u32| Node { children: node.children + shift, ..*node };
-    nodes.extend([moved(&left[0], shifts[0]), moved(&right[0], shifts[1])]);
-    nodes.extend(left[1..].iter().map(|node| moved(node, shifts[0])));
-    nodes.extend(right[1..].iter().map(|node| moved(node, shifts[1])));
-    nodes
+    let shift = 1 + left.len() as u32;
+    let of_left = |node: &Node| Node { children: node.children + 2, ..*node };
+    let of_right = |node: &Node| Node { children: node.children + shift, ..*node };
+    let first = [root, of_left(&left[0]), of_right(&right[0])].into_iter();
+    let under = left[1..].iter().map(of_left).chain(right[1..].iter().map(of_right));
+    first.chain(under).collect()
 }
 
 /// Splits triangles at the median of their centres along the longest side of their box.

@@ -516,6 +516,32 @@ mod tests {
         intersections(&Mesh { patches: None, ..fine })
     }
 
+    /// A hood over another one of the opposite bend whose corners are in the same plane.
+    #[test]
+    fn hoods_that_bend_away_from_each_other_are_apart_whatever_the_unit() {
+        for unit in [1e-6, 1e-3, 1.0, 1e3] {
+            let hood = |low: f64, high: f64, bend: f64| {
+                let corner = |x: f64, y: f64| [unit * x, unit * y, 0.0];
+                let mut mesh = Mesh {
+                    vertices: vec![corner(low, low), corner(high, low), corner(low, high)],
+                    triangles: vec![[0, 1, 2]],
+                    membership: vec![0],
+                    memberships: vec![vec![]],
+                    ..Mesh::default()
+                };
+                let mut patches = Patches::straight(&mesh, 2);
+                patches.nodes[3..].iter_mut().for_each(|node| node[2] = unit * bend);
+                mesh.patches = Some(patches);
+                mesh
+            };
+            let apart = both(&hood(0.0, 1.0, 2e-3), &hood(0.2, 0.4, -1e-3));
+            assert_eq!(intersections(&apart), [], "{unit}");
+            // One that bends upwards more goes through.
+            let through = both(&hood(0.0, 1.0, 2e-3), &hood(0.2, 0.4, 5e-3));
+            assert_eq!(intersections(&through).len(), 1, "{unit}");
+        }
+    }
+
     #[test]
     fn arcs_that_cross_are_found_where_chords_do_not() {
         for order in 2..=MAX_ORDER {

@@ -564,6 +564,16 @@ mod tests {
         let other: Vec<Vector> =
             right.iter().map(|[x, y, z]| [*x, 0.8 * y - 0.6 * z, 0.6 * y + 0.8 * z]).collect();
         assert_eq!(smooth_by(&mesh, 40.0, &other), (smooth(&mesh, 40.0), right.len()));
+        // Rounded to three digits their length is not quite 1, which makes no difference.
+        let long: Vec<Vector> = right.iter().map(|&n| scale(1.0 + 0.9 * UNIT, n)).collect();
+        let (lifted, unfit) = smooth_by(&mesh, 40.0, &long);
+        let nodes = &lifted.patches.as_ref().unwrap().nodes;
+        assert!(unfit == 0 && nodes.iter().all(|&x| (norm(x) - 1.0).abs() < 1e-12));
+        // Nor does what they are off where those of the triangles are exact, however many.
+        let resolution = Resolution::Elements(2000);
+        let plate = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap();
+        let tilted = [0.3 * DIGITS, 0.0, 1.0];
+        assert_eq!(smooth_by(&plate, 40.0, &vec![tilted; plate.vertices.len()]).1, 0);
         // A cube has them within its faces alone.
         let cube = Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(108) };
         let cube = cube.build().unwrap();

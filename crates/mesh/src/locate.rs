@@ -478,10 +478,12 @@ mod tests {
             ([5.0, 0.0, 4.0], 5.0),
             ([1.0, 1.0, 0.0], 0.0),
         ] {
-            assert!(
-                (distance_squared(point, triangle).sqrt() - distance).abs() < 1e-15,
-                "{point:?}"
-            );
+            // Also of triangles much smaller and larger than the unit.
+            for unit in [1e-3, 1.0, 1e3] {
+                let (point, corners) = (scale(unit, point), triangle.map(|v| scale(unit, v)));
+                let off = distance_squared(point, corners).sqrt() - unit * distance;
+                assert!(off.abs() < 1e-15 * unit, "{point:?}");
+            }
         }
         // A triangle without area is a segment.
         let flat = [[0.0; 3], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]];

@@ -176,6 +176,9 @@ mod tests {
         // Two corners that are one but for the digits of the file.
         let rounded = [[0.0, 0.0], [1.0, 0.0], [0.500_01, 1.0], [0.500_02, 1.0]];
         assert!(split(rounded, 0.0).is_some());
+        // More than a file of five digits makes.
+        let crossed = [[0.0, 0.0], [1.0, 0.0], [0.5, 1.0], [0.502, 1.0]];
+        assert_eq!(split(crossed, 0.0), None);
         // Of no area, whichever corners are one: those are left out or refused as such.
         for [p, q, r, s] in [[0, 0, 1, 2], [0, 1, 0, 2], [0, 1, 2, 1], [0, 0, 1, 1], [0, 0, 0, 0]] {
             let corners = [[0.0, 0.0], [2.0, 0.5], [1.0, 3.0]];

@@ -549,6 +549,26 @@ mod tests {
             .collect();
         assert!(open.len() < mesh.triangles.len());
         assert!(Region::of_pieces(&mesh, &open).is_none());
+        // Nor without a fiftieth of its surface, wherever that is.
+        for gone in (0..24).map(|t| 3 * t % 24) {
+            let open: Vec<u32> = all(&mesh).into_iter().filter(|&t| t != gone).collect();
+            assert!(Region::of_pieces(&mesh, &open).is_none(), "{gone}");
+        }
+    }
+
+    /// Whatever the unit of length.
+    #[test]
+    fn bodies_that_face_as_told_are_turned_only_where_they_enclose_less_than_nothing() {
+        let resolution = Resolution::Elements(12);
+        for edge in [1e-3, 1.0, 1e3] {
+            let mesh = Cube { edge, grade: 1.0, resolution }.build().unwrap();
+            for inward in [false, true] {
+                let told: Vec<(u32, bool)> = all(&mesh).into_iter().map(|t| (t, inward)).collect();
+                let region = Region::faced(&mesh, &told);
+                assert!((region.volume / edge.powi(3) - 1.0).abs() < 1e-12);
+                assert!(region.boundary.iter().all(|(_, inward)| !inward), "{edge} {inward}");
+            }
+        }
     }
 
     /// A coat thinner than what its triangles and those of the core are off from flat ones, each of

@@ -158,6 +158,26 @@ mod tests {
 
     use super::*;
     use crate::generate::{Resolution, Sphere, SphereBase};
+    use crate::surface::{Mesh, Patches};
+
+    #[test]
+    fn sheets_go_through_triangles_that_are_not_seen_edge_on() {
+        for unit in [1e-3, 1.0, 1e3] {
+            let through = |third: Vector| {
+                let corners = [[0.0; 3], [unit, 0.0, 0.0], scale(unit, third)];
+                let mesh = Mesh {
+                    vertices: corners.to_vec(),
+                    triangles: vec![[0, 1, 2]],
+                    ..Mesh::default()
+                };
+                let patch = Bezier::of(2, Patches::straight(&mesh, 2).of(0));
+                Sheet::through(&patch, [0.0, 0.0, 1.0])
+            };
+            let sheet = through([0.0, 1.0, 0.5]).unwrap();
+            assert_eq!((sheet.bend, sheet.plane), ([0.0; 3], [0.0, 0.0, 0.5]));
+            assert!(through([0.0, 0.0, 1.0]).is_none() && through([2.0, 0.0, 1.0]).is_none());
+        }
+    }
 
     #[test]
     fn heights_are_within_their_bounds_which_go_with_the_third_power_of_the_size() {

@@ -242,6 +242,15 @@ mod tests {
         let mut mesh = triangle();
         mesh.patches = Some(Patches { order: 2, nodes: Vec::new() });
         assert!(matches!(mesh.validate(), Err(InvalidMesh::Patches { triangles: 1 })));
+        // A node between corners is told by a vertex of its triangle.
+        let mut mesh = triangle();
+        mesh.vertices.push([1.0, 1.0, 0.0]);
+        mesh.triangles.push([3, 2, 1]);
+        mesh.membership.push(0);
+        let mut patches = Patches::straight(&mesh, 2);
+        patches.of_mut(1)[4][2] = f64::INFINITY;
+        mesh.patches = Some(patches);
+        assert!(matches!(mesh.validate(), Err(InvalidMesh::Coordinate { vertex: 3, .. })));
     }
 
     /// A mesh made by hand, without the arrays of groups: not valid, but no reason to panic.

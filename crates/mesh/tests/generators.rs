@@ -157,6 +157,10 @@ fn plates() {
     }
     let plate = Plate { width: 3.0, height: 1.0, grade: 1.0, resolution: Resolution::Size(0.1) };
     assert_eq!(plate.build().unwrap().triangles.len(), 2 * 30 * 10);
+    // Large ones are refused by the number that they have.
+    let resolution = Resolution::Elements(400_000);
+    let plate = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution };
+    assert_eq!(plate.build().unwrap().triangles.len(), 2 * 447 * 447);
 }
 
 #[test]

@@ -207,6 +207,14 @@ fn triangles_that_cross_others_of_their_part_are_smoothed() {
     mesh.vertices.swap(a as usize, b as usize);
     assert!(!faults(&mesh).is_empty());
     repaired(mesh, 1, volume(&whole), 1e-2, &[What::Moved]);
+    // A cap that is turned over and around, dozens of triangles wide: what is within moves, too.
+    let mut mesh = whole.clone();
+    for v in mesh.vertices.iter_mut().filter(|v| v[2] > 0.5) {
+        *v = [-v[0], -v[1], 1.0 - v[2]];
+    }
+    // The ball without the cap and its mirror image.
+    let cap = 0.25 * 2.5 / 4.0;
+    repaired(mesh, 1, (1.0 - 2.0 * cap) * volume(&whole), 0.15, &[What::Moved]);
 }
 
 #[test]
@@ -218,7 +226,11 @@ fn parts_that_go_through_each_other_are_united() {
     repaired(turned(cubes), 1, union, 1e-9, &[What::United]);
     // Faces in one plane, vertices on each other.
     let level = with(cube(1.0), &cube(1.0), [0.5, 0.0, 0.0]);
-    repaired(level, 1, 1.5, 1e-5, &[What::United]);
+    repaired(level.clone(), 1, 1.5, 1e-5, &[What::United]);
+    // Also where coordinates round to more than a small move.
+    let mut far = level;
+    far.vertices.iter_mut().for_each(|v| *v = add(*v, [1e8, -1e8, 1e8]));
+    repaired(far, 1, 1.5, 1e-5, &[What::United]);
     // Two balls at the distance of their radius: 27/16 of a ball, less what facets leave out.
     let ball = sphere(1.0, 320);
     let two = with(ball.clone(), &ball, [1.001, 0.02, 0.03]);

@@ -182,6 +182,17 @@ mod tests {
     }
 
     #[test]
+    fn zeros_of_either_sign_are_one_place() {
+        let other = [[-0.0, 0.0], [2.0, 5.0]];
+        let lines =
+            [[[-0.0, 0.0], [1.0, 0.0]], other, [[1.0, -0.0], [0.0, -0.0]], [[0.0; 2], [-0.0, 0.0]]];
+        assert_eq!(
+            cut(lines.into_iter()).unwrap(),
+            [[[0.0; 2], [1.0, 0.0]], [[0.0; 2], [2.0, 5.0]]]
+        );
+    }
+
+    #[test]
     fn many_slanted_lines_have_ends_alone_in_common() {
         let angle = |k: usize| 1e-3 * (k * k % 17) as f64 + 0.02 * k as f64;
         let line = |k: usize| {

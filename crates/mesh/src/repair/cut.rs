@@ -162,6 +162,13 @@ mod tests {
         let sum: f64 = found.iter().map(|&t| twice_area(&points, t)).sum();
         assert_eq!(sum, 1.0);
         assert_eq!(pieces(&points, &[[3, 5], [0, 5], [1, 4]]), None, "lines that cross");
+        // Through a point on the way, and up to it; seen from either end.
+        for line in [[0, 5], [5, 0], [0, 6], [6, 5]] {
+            let found = pieces(&points, &[line]).unwrap();
+            let has = |a, b| found.iter().any(|t| t.contains(&a) && t.contains(&b));
+            assert!(line[0].min(line[1]) != 0 || has(0, 6), "{line:?}");
+            assert!(line[0].max(line[1]) != 5 && line[1] != 5 || has(6, 5), "{line:?}");
+        }
     }
 
     proptest! {
