@@ -169,7 +169,8 @@ fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>)
     None
 }
 
-/// Whether cuts cover a whole circle together: the ends of each are well within another one.
+/// Whether cuts cover a whole circle together: the end of each, counter-clockwise, is well within
+/// another one.
 fn are_covered(cuts: &[[f64; 4]], radius: f64) -> bool {
     let margin = TOUCHING * radius * radius;
     let covered = |[p, q]: [f64; 2]| {
@@ -180,7 +181,6 @@ fn are_covered(cuts: &[[f64; 4]], radius: f64) -> bool {
             let cosine = level / reach;
             let sine = ((reach - level * level).max(0.0)).sqrt() / reach;
             covered([cosine * x - sine * y, cosine * y + sine * x])
-                && covered([cosine * x + sine * y, cosine * y - sine * x])
         })
 }
 
@@ -214,6 +214,41 @@ mod tests {
         assert!((found[0].radius - 0.75f64.sqrt()).abs() < 1e-15 && found[0].cosine == -2.0);
         let nearest = found[0].nearest([0.5, 2.0, 0.0]);
         assert!((nearest.distance - (2.0 - 0.75f64.sqrt())).abs() < 1e-15 && nearest.end.is_none());
+    }
+
+    #[test]
+    fn boxes_hold_circles_and_touch_them() {
+        for centre in [[1.0, 0.0, 0.0], [0.0, 1.1, 0.0], [0.9, -0.3, 0.4], [0.1, 0.7, 0.9]] {
+            let [a, b] = [[0.0; 3], centre].map(|centre| Ball { centre, radius: 1.0 });
+            let arc = arcs(&[a, b])[0];
+            let (half, [u, v]) = (arc.half_box(), frame(arc.axis));
+            for axis in 0..3 {
+                let farthest = arc.radius * u[axis].hypot(v[axis]);
+                assert!((half[axis] - farthest).abs() < 1e-12, "{centre:?}: {half:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn circles_are_covered_if_no_gap_is_left() {
+        // Parts of the unit circle, from one angle to another, as cuts.
+        let is_covered = |parts: &[[f64; 2]]| {
+            let cut = |[start, end]: &[f64; 2]| {
+                let (sine, cosine) = (0.5 * (start + end)).sin_cos();
+                [cosine, sine, 1.0, (0.5 * (end - start)).cos()]
+            };
+            are_covered(&parts.iter().map(cut).collect::<Vec<_>>(), 1.0)
+        };
+        assert!(!is_covered(&[]));
+        for turn in (0..12).map(|k| 0.5 * f64::from(k)) {
+            for (last, expected) in [(TAU + 0.1, true), (TAU - 0.1, false), (TAU, false)] {
+                let ends = [[0.0, 2.5], [2.0, 4.5], [4.0, last]];
+                let parts = ends.map(|part| part.map(|angle| angle + turn));
+                assert_eq!(is_covered(&parts), expected, "{turn} {last}");
+                let turned = parts.map(|[start, end]| [-end, -start]);
+                assert_eq!(is_covered(&turned), expected, "{turn} {last}");
+            }
+        }
     }
 
     #[test]

@@ -233,11 +233,7 @@ impl<F: Field> Shape<'_, F> {
         let place = self.field.meet(&pair, middle)?;
         // At the sharp rim of a thin sheet, or of a gap, it may be far from an edge across it.
         let reach = (INSIDE * length).max(BEYOND * self.wanted(h));
-        let distance = norm(sub(place, middle));
-        let between = scale(0.5, add(place, middle));
-        let sound = distance < INSIDE * length
-            || distance < reach && self.field.value(between) * self.field.value(middle) > 0.0;
-        sound.then_some((place, a, pair))
+        (norm(sub(place, middle)) < reach).then_some((place, a, pair))
     }
 
     /// Where the features of three corners meet, if that is in their triangle.

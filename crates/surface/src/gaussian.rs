@@ -25,9 +25,6 @@ const MOST: f64 = 1e7;
 /// Steps of Newton's method.
 const STEPS: usize = 40;
 
-/// Side of the cells that sums go over, relative to the reach of terms.
-const OF_REACH: f64 = 1.0;
-
 /// The terms at a point, their gradients and second derivatives, summed by vectors.
 struct Terms<'a> {
     decay: f64,
@@ -144,7 +141,7 @@ impl Sorted {
         let extent: Vector = std::array::from_fn(|k| end(k, 1.0) - low[k]);
         let largest = balls.iter().map(|ball| ball.radius).fold(0.0, f64::max);
         let reach = largest * (1.0 - negligible.ln() / decay).sqrt();
-        let mut side = OF_REACH * reach;
+        let mut side = reach;
         while extent.iter().map(|x| (x / side).floor() + 1.0).product::<f64>() > MOST {
             side *= 1.2;
         }

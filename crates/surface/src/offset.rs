@@ -403,6 +403,26 @@ mod tests {
         assert!(compared > 15, "{compared}");
     }
 
+    /// The probe on one side of three atoms, and that on the other side, overlap: the surface has a
+    /// hole with a sharp rim.
+    #[test]
+    fn features_meet_at_the_distance_of_the_surface_from_both() {
+        let (level, side) = (1.7, 4.5f64);
+        let height = 0.75f64.sqrt() * side;
+        let centres = [[0.0; 3], [side, 0.0, 0.0], [0.5 * side, height, 0.0]];
+        let field = Offset::new(centres.map(|centre| ball(centre, 3.0)).to_vec(), level);
+        let middle = [0.5 * side, height / 3.0, 0.0];
+        let pair = [Feature::Point(0, 0), Feature::Point(0, 1)];
+        for k in 0..6 {
+            let (sine, cosine) = f64::from(k).sin_cos();
+            let place = field.meet(&pair, add(middle, [0.6 * cosine, 0.6 * sine, 0.1])).unwrap();
+            for end in field.arcs[0].ends {
+                assert!((norm(sub(place, end)) - level).abs() < 1e-8, "{place:?}");
+            }
+            assert!(place[2].abs() < 1e-8);
+        }
+    }
+
     #[test]
     fn circles_of_unequal_spheres_bend_by_their_radius() {
         // Radii and distance are sides of a right-angled triangle, whose height is the radius.
