@@ -113,7 +113,7 @@ mod tests {
     fn sides_have_five_bits_and_are_no_larger_than_they_must_be() {
         for k in 0..500 {
             let wanted = 1.37f64.powi(k % 50 - 25);
-            // The least side with which boxes can be counted, far below what is wanted to far above.
+            // The least side with which boxes can be counted: far below what is wanted to above.
             let least = wanted * 1.093f64.powi(k - 250);
             let extent = least * MAX_BOXES;
             let side = side(wanted, extent);
