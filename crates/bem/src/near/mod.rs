@@ -295,7 +295,7 @@ impl Near {
                 }
                 let own = |i, j| integrals.exact(i, j, &mut scratch);
                 block.end_row(Some(over_images(panels, i, i, own)[0]));
-                if (i + 1 - first) % TOLD == 0 {
+                if (i + 1 - first).is_multiple_of(TOLD) {
                     tell(TOLD)?;
                 }
             }
