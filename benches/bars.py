@@ -355,22 +355,23 @@ def accuracy(program, folder, _):
 PARTS = {"bars": bars, "sizes": sizes, "accuracy": accuracy}
 
 
-def main(arguments):
+def main(arguments, parts, wanted, usage):
+    """Runs those of `parts` that the arguments name, or `wanted`."""
     page, jobs = None, 1
     if arguments[:1] == ["--jobs"]:
         jobs, arguments = int(arguments[1]), arguments[2:]
     if arguments[:1] == ["--into"]:
         page, arguments = Path(arguments[1]), arguments[2:]
     program = str(Path(arguments[0] if arguments else ROOT / "target/release/farad").resolve())
-    for name in arguments[1:] or ("bars", "accuracy"):
-        if name not in PARTS:
-            sys.exit(__doc__)
-        print(f"\n**{PARTS[name].__doc__}**\n", flush=True)
+    for name in arguments[1:] or wanted:
+        if name not in parts:
+            sys.exit(usage)
+        print(f"\n**{parts[name].__doc__}**\n", flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            table = PARTS[name](program, Path(folder), jobs)
+            table = parts[name](program, Path(folder), jobs)
         if page:
             replace(page, name, table)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv[1:], PARTS, ("bars", "accuracy"), __doc__)

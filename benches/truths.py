@@ -14,13 +14,11 @@ import random
 import statistics
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
-from bars import DENSITIES, box, glass, gmsh, plane, solve
-from validation import ROOT, Table, conductor, replace
+from bars import DENSITIES, box, glass, gmsh, main, plane, solve
+from validation import Table, conductor
 
 ACCURACIES = (5e-2, 2e-2, 1e-2, 5e-3)
 FILM_ACCURACIES = (3e-2, 1e-2, 3e-3)
@@ -587,22 +585,5 @@ def salt(program, folder, jobs):
 PARTS = {"next_to_layers": next_to_layers, "films": films, "salt": salt}
 
 
-def main(arguments):
-    page, jobs = None, 1
-    if arguments[:1] == ["--jobs"]:
-        jobs, arguments = int(arguments[1]), arguments[2:]
-    if arguments[:1] == ["--into"]:
-        page, arguments = Path(arguments[1]), arguments[2:]
-    program = str(Path(arguments[0] if arguments else ROOT / "target/release/farad").resolve())
-    for name in arguments[1:] or PARTS:
-        if name not in PARTS:
-            sys.exit(__doc__)
-        print(f"\n**{PARTS[name].__doc__}**\n", flush=True)
-        with tempfile.TemporaryDirectory() as folder:
-            table = PARTS[name](program, Path(folder), jobs)
-        if page:
-            replace(page, name, table)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv[1:], PARTS, PARTS, __doc__)

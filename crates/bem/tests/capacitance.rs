@@ -240,9 +240,9 @@ impl Progress for StopAt {
 
 /// How far each stage got, and how far it was to get.
 #[derive(Default)]
-struct Told(Mutex<Vec<(Stage, u64, u64)>>);
+struct Reports(Mutex<Vec<(Stage, u64, u64)>>);
 
-impl Progress for Told {
+impl Progress for Reports {
     fn advance(&self, stage: Stage, done: u64, total: u64) -> bool {
         self.0.lock().unwrap().push((stage, done, total));
         true
@@ -250,16 +250,16 @@ impl Progress for Told {
 }
 
 #[test]
-fn the_near_field_is_told_of_to_its_end() {
+fn the_near_field_is_reported_to_its_end() {
     let mesh = sphere(512);
     let of_triangle = vec![Some(0); mesh.triangles.len()];
     let conductors = Conductors { of_triangle: &of_triangle, count: 1 };
     for density in [Density::Constant, Density::Linear] {
-        let (told, options) =
-            (Told::default(), SolveOptions { density, ..options(Method::Fmm, 1e-6) });
-        capacitance(&mesh, conductors, &options, &told).unwrap();
-        let told = told.0.into_inner().unwrap();
-        let near = told.iter().filter(|(stage, ..)| *stage == Stage::NearField);
+        let (reports, options) =
+            (Reports::default(), SolveOptions { density, ..options(Method::Fmm, 1e-6) });
+        capacitance(&mesh, conductors, &options, &reports).unwrap();
+        let reports = reports.0.into_inner().unwrap();
+        let near = reports.iter().filter(|(stage, ..)| *stage == Stage::NearField);
         let near: Vec<(u64, u64)> = near.map(|(_, done, total)| (*done, *total)).collect();
         assert!(near.iter().any(|(done, total)| done == total), "{near:?}");
         assert!(near.iter().all(|(done, total)| done <= total), "{near:?}");

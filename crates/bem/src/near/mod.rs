@@ -142,8 +142,8 @@ fn is_wanted(share: Option<&Share>, panels: &Panels, i: usize, j: usize) -> bool
 /// panels, the fewer of those; the fewer, the better blocks spread over threads.
 pub(crate) const BLOCK: usize = 1024;
 
-/// Rows of one block that are told of at a time: some take a second, with many images.
-const TOLD: usize = 32;
+/// Rows of one block that are reported at a time: some take a second, with many images.
+const REPORTED: usize = 32;
 
 /// A pair of panels in different blocks, and both of its entries.
 struct Across<V> {
@@ -256,7 +256,7 @@ impl Near {
         let reach = selection.reach(panels);
         let search = Neighbours::new(panels.centroids(), &reach);
         let (done, entries) = (AtomicU64::new(0), AtomicU64::new(0));
-        let tell = |rows: usize| {
+        let report = |rows: usize| {
             let done = done.fetch_add(rows as u64, Ordering::Relaxed) + rows as u64;
             let goes_on = progress.advance(Stage::NearField, done, n as u64);
             if goes_on { Ok(()) } else { Err(Error::Interrupted) }
@@ -295,13 +295,13 @@ impl Near {
                 }
                 let own = |i, j| integrals.exact(i, j, &mut scratch);
                 block.end_row(Some(over_images(panels, i, i, own)[0]));
-                if (i + 1 - first).is_multiple_of(TOLD) {
-                    tell(TOLD)?;
+                if (i + 1 - first).is_multiple_of(REPORTED) {
+                    report(REPORTED)?;
                 }
             }
             let added = (block.entries() + 2 * across.len()) as u64;
             check((entries.fetch_add(added, Ordering::Relaxed) + added) as usize)?;
-            tell(rows.len() % TOLD)?;
+            report(rows.len() % REPORTED)?;
             Ok((block, across))
         };
         let starts: Vec<usize> = (0..n).step_by(BLOCK).collect();
