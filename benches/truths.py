@@ -5,7 +5,7 @@ in two dimensions. Needs numpy.
     cargo build --release
     python3 benches/truths.py [--jobs N] [--into docs/validation.md] [FARAD [next_to_layers | ...]]
 
-`next_to_layers`: balls, needles and bars over layers of glass. `films`: strips on a substrate. `salt`: charges in balls and globules
+`next_to_layers`: balls, needles and bars over layers of glass. `films`: strips on a substrate or over a ground. `salt`: charges in balls and globules
 among ions. Tables go to standard output; with --into they also replace those between the markers of that file.
 """
 
@@ -327,15 +327,16 @@ def potential_of_rectangle(x, y, z, width, height):
     return total
 
 
-def field_of_rectangle(x, y, width, height):
-    """The field of the same along its own plane."""
-    fx = fy = 0.0
+def field_of_rectangle(x, y, z, width, height):
+    """The field of the same, along its plane and through it; the latter is 0 in the plane itself."""
+    fx = fy = fz = 0.0
     for sx, u in ((-1, x), (1, x - width)):
         for sy, v in ((-1, y), (1, y - height)):
-            r = np.hypot(u, v)
+            r = np.sqrt(u * u + v * v + z * z)
             fx = fx - sx * sy * np.log(np.maximum(r + v, 1e-300))
             fy = fy - sx * sy * np.log(np.maximum(r + u, 1e-300))
-    return fx, fy
+            fz = fz + sx * sy * (np.arctan2(u * v, z * r) if z else 0 * u)
+    return np.array((fx, fy, fz))
 
 
 def panels(length, cutoff, ratio):
@@ -349,10 +350,11 @@ def panels(length, cutoff, ratio):
     return np.concatenate([half, length - half[-2::-1]])
 
 
-def strips_alone(strips, cutoff, ratio=0.3):
+def strips_alone(strips, cutoff, ground=None, ratio=0.3):
     """Rectangles (x, y, width, height) without thickness in a plane, all with one middle in y, by a method of moments of densities
-    that are constant on the cells of graded grids: capacitances, integrals of the field's square on one side and along the plane
-    beside them, all beyond a cutoff from edges, each with one rectangle at 1 V in turn."""
+    that are constant on the cells of graded grids, perhaps with a ground so far below: capacitances, and integrals of the squares of
+    the fields below and above them, and of those along and through the plane beside them, all beyond a cutoff from edges, each with one
+    rectangle at 1 V in turn."""
     middle = strips[0][1] + strips[0][3] / 2
     cells, owner, counts = [], [], []
     for k, (x, y, width, height) in enumerate(strips):
@@ -367,7 +369,10 @@ def strips_alone(strips, cutoff, ratio=0.3):
     half = np.flatnonzero(my < middle)
     mirrored = 2 * middle - y - h
     volts = (owner[:, None] == np.arange(len(strips))).astype(float)
-    of_cell = lambda low: potential_of_rectangle(mx[half, None] - x[half], my[half, None] - low[half], 0.0, w[half], h[half])
+    # Where charges and those of their image are, in z, and their signs.
+    images = [(0.0, 1.0)] + ([(2 * ground, -1.0)] if ground else [])
+    offset = lambda low: (mx[half, None] - x[half], my[half, None] - low[half])
+    of_cell = lambda low: sum(sign * potential_of_rectangle(*offset(low), z, w[half], h[half]) for z, sign in images)
     density = np.linalg.solve(of_cell(y) + of_cell(mirrored), volts[half])
     x, y, w, h, mx, my, owner, volts = (of[half] for of in (x, y, w, h, mx, my, owner, volts))
     mirrored = mirrored[half]
@@ -377,14 +382,20 @@ def strips_alone(strips, cutoff, ratio=0.3):
         own = owner == k
         edge[own] = np.minimum.reduce([mx - sx, sx + sw - mx, my - sy, sy + sh - my])[own]
     counted = (edge > cutoff)[:, None]
-    normal = 2 * np.sum(counted * areas * (2 * np.pi * density) ** 2, axis=0)
+
+    def field(px, py):
+        places = [(low, z, sign) for low in (y, mirrored) for z, sign in images]
+        return sum(sign * field_of_rectangle(px[:, None] - x, py[:, None] - low, z, w, h) for low, z, sign in places) @ density
+
+    own, through = 2 * np.pi * density, field(mx, my)[2]
+    below, above = (2 * np.sum(counted * areas * (own + sign * through) ** 2, axis=0) for sign in (-1, 1))
     # Beside them, on grids of all lines around all of them.
     lines = []
     for axis, size in ((0, 2), (1, 3)):
         ends = sorted({e for s in strips for e in (s[axis], s[axis] + s[size])})
-        inner = [a + panels(b - a, cutoff, ratio) for a, b in zip(ends, ends[1:])]
-        far = cutoff * (1 + ratio) ** np.arange(0, math.log(60 * (ends[-1] - ends[0]) / cutoff) / math.log(1 + ratio))
-        far = np.concatenate([cutoff * (1 + ratio) ** -np.arange(3, 0, -1.0), far])
+        inner = [a + panels(b - a, cutoff, ratio / 2) for a, b in zip(ends, ends[1:])]
+        far = np.arange(-6, math.log(60 * (ends[-1] - ends[0]) / cutoff) / math.log(1 + ratio / 2))
+        far = cutoff * (1 + ratio / 2) ** far
         lines.append(np.unique(np.concatenate([ends[0] - far, *inner, ends[-1] + far])))
     px, py = ((line[1:] + line[:-1]) / 2 for line in lines)
     qx, qy = (of.ravel() for of in np.meshgrid(px, py, indexing="ij"))
@@ -396,11 +407,10 @@ def strips_alone(strips, cutoff, ratio=0.3):
         away = np.minimum(away, np.hypot(dx, dy))
     beside = (away > cutoff) & (qy < middle)
     qx, qy, area = qx[beside], qy[beside], area[beside]
-    along = np.zeros(len(strips))
+    beside = np.zeros((3, len(strips)))
     for part in np.array_split(np.arange(len(qx)), max(1, len(qx) * len(x) // 4_000_000)):
-        sides = [field_of_rectangle(qx[part, None] - x, qy[part, None] - low, w, h) for low in (y, mirrored)]
-        along += sum(2 * area[part] @ ((f + g) @ density) ** 2 for f, g in zip(*sides))
-    return 2 * volts.T @ (density * areas), normal, along
+        beside += 2 * area[part] @ field(qx[part], qy[part]) ** 2
+    return 2 * volts.T @ (density * areas), (below, above), (beside[0] + beside[1], beside[2])
 
 
 def strip_mesh(x, y, width, height, cells, draw, turn, graded_by):
@@ -431,7 +441,8 @@ def strip_mesh(x, y, width, height, cells, draw, turn, graded_by):
     return points, faces
 
 
-# Rectangles, permittivity below, cutoff, cells of the shortest and the longest side of each, grading, turn.
+# Rectangles, permittivity below (or everywhere, with a ground so far below), cutoff, cells of the shortest and the longest side of
+# each, grading, turn.
 STRIPS = (
     ([(0, 0, 1, 5), (1.1, 0, 1, 5)], 11.7, 0.02, (4, 10), 1, 0.4),
     ([(0, 0, 1, 5), (1.1, 0, 1, 5)], 11.7, 0.002, (6, 14), 2, 0.0),
@@ -441,8 +452,26 @@ STRIPS = (
     ([(0, 0, 0.4, 4), (0.6, 0, 1, 4), (1.8, 0, 0.4, 4)], 9.0, 0.02, (3, 12), 1, 0.0),
     ([(0, 0, 3, 3)], 6.0, 0.003, (6, 6), 2, 0.3),
     ([(0, 0, 1, 2), (4, 0, 1, 2)], 12.0, 0.03, (6, 9), 3, 0.9),
+    ([(0, 0, 2, 4), (2.5, 0, 2, 4)], (3.0, 0.5), 0.02, (6, 10), 2, 0.3),
+    ([(0, 0, 1, 5)], (2.0, 0.2), 0.01, (5, 15), 2, 0.0),
 )  # fmt: skip
 THICKNESS, OF_FILM = 1e-5, 7.0
+
+
+def random_strips(count):
+    """More of these: one to three strips of any sizes, gaps from 0.05 to 1, cutoffs from 0.002 to a third of a gap."""
+    draw = random.Random(77)
+    for _ in range(count):
+        number = draw.choice((1, 2, 2, 3))
+        widths, height = [draw.uniform(0.4, 2) for _ in range(number)], draw.uniform(1.5, 8)
+        gap, x, strips = draw.choice((0.05, 0.15, 0.4, 1.0)), 0.0, []
+        for width in widths:
+            strips.append((round(x, 3), 0, round(width, 3), round(height, 3)))
+            x += round(width, 3) + gap
+        cutoff = gap * draw.choice((0.3, 0.1, 0.03)) if number > 1 else min(widths) * draw.choice((0.1, 0.03, 0.01))
+        cutoff = max(0.002, min(cutoff, 0.2 * min(widths)))
+        eps = draw.choice((2.0, 4.0, 11.7, (3.0, 0.3), (4.0, 1.0)))
+        yield strips, eps, cutoff, (draw.choice((3, 4, 6)), draw.choice((8, 12))), draw.choice((1, 2, 3)), draw.uniform(0, 1.5)
 
 
 def of_films(program, folder, problem):
@@ -455,44 +484,60 @@ def of_films(program, folder, problem):
     for name, strip in zip(names, strips):
         nx, ny = cells if strip[2] <= strip[3] else cells[::-1]
         surfaces[name] = strip_mesh(*strip, (nx, ny), draw, turn, grade)
-    tables = "".join(conductor(name, name) + "\n" for name in names) + f"[stack]\nbelow = {eps}\n"
-    places = ("layer = 0", "layer = 1", "interface = 0")
+    eps, ground = eps if isinstance(eps, tuple) else (eps, None)
+    layer = 1 if ground else 0
+    tables = "".join(conductor(name, name) + "\n" for name in names)
+    tables += layers(eps, ground, True, 0.0)
+    if ground:
+        tables = tables.replace("[stack]", f"[stack]\nabove = {eps}")
+    places = (f"layer = {layer}", f"layer = {layer + 1}", f"interface = {layer}")
     for k, place in enumerate(places):
         on = f"on = {names}\n".replace("'", '"') if k < 2 else ""
         tables += f'[[film]]\nname = "film{k}"\n{on}{place}\nthickness = {THICKNESS}\nrelative_permittivity = {OF_FILM}\ncutoff = {cutoff}\n'
-    capacitance, normal, along = strips_alone(strips, cutoff)
-    per = THICKNESS / (4 * np.pi * np.diag(capacitance) * (1 + eps) / 2)
-    exact = [per * normal * eps**2 / OF_FILM, per * normal / OF_FILM, per * along * OF_FILM]
+    capacitance, (below, above), (along, through) = strips_alone(strips, cutoff, ground)
+    of_above = eps if ground else 1
+    per = THICKNESS / (4 * np.pi * np.diag(capacitance) * (eps + of_above) / 2)
+    exact = [per * below * eps**2 / OF_FILM, per * above * of_above**2 / OF_FILM]
+    exact.append(per * (along * OF_FILM + through * eps**2 / OF_FILM))
     path = write(program, folder, None, surfaces, tables)
     gap = "" if len(strips) == 1 else f", gap {strips[1][0] - strips[0][0] - strips[0][2]:.2g}"
+    gap += f", ground {ground:g} below" if ground else ""
     name = f"{len(strips)} of {strips[0][2]:g} x {strips[0][3]:g}{gap}, eps {eps:g}, cutoff {cutoff:g}"
     found = []
     for density in DENSITIES:
-        ratios, covered, missed, sizes, seen = [], 0, [], [], {}
+        seen = {}
         for accuracy in (None, *FILM_ACCURACIES):
             results, _ = solve(program, path, folder, accuracy, density=density)
-            sizes.append(results["mesh"]["triangles"])
             for k, film in enumerate(results["films"]):
+                kind = ("on metal" if k < 2 else "beside metal") + (", over a ground" if ground else "")
                 for i, (value, bar) in enumerate(zip(film["participation"], film["participation_error"])):
                     truth = OF_TRUTH * exact[k][i]
                     error = abs(value - exact[k][i])
-                    ratios.append(bar / max(error, truth / 2))
-                    covered += error <= bar + truth
+                    missed = []
                     if error > bar + truth:
                         missed.append(f"{name}, {density}, {accuracy}: {places[k]}, {i}: {value:.4g} +- {bar:.2g}, exact {exact[k][i]:.4g}")
+                    ratio = bar / max(error, truth / 2)
+                    found.append(((kind, density), results["mesh"]["triangles"], ratio, missed, error / exact[k][i]))
                     for other, its_bar in seen.get((k, i), []):
                         if abs(value - other) > bar + its_bar:
-                            missed.append(f"{name}, {density}: {places[k]}, {i}: {value:.4g} +- {bar:.2g} excludes {other:.4g} +- {its_bar:.2g}")
+                            print(f"{name}, {density}: {places[k]}, {i}: {value:.4g} +- {bar:.2g} excludes {other:.4g} +- {its_bar:.2g}")
                     seen.setdefault((k, i), []).append((value, bar))
-        found.append((f"{name}, {density}", f"{sizes[0]:,} to {sizes[-1]:,}", ratios, covered, missed))
     return found
 
 
 def films(program, folder, jobs):
     """Bars of shares in films"""
     with ThreadPoolExecutor(jobs) as pool:
-        rows = pool.map(lambda of: of_films(program, folder / str(of[0]), of), enumerate(STRIPS))
-        return table_of((row for rows_of_one in rows for row in rows_of_one), *COLUMNS)
+        problems = enumerate([*STRIPS, *random_strips(20)])
+        found = [of for one in pool.map(lambda of: of_films(program, folder / str(of[0]), of), problems) for of in one]
+    rows = []
+    for kind in sorted({of[0] for of in found}):
+        of = [one for one in found if one[0] == kind]
+        counts, missed = [one[1] for one in of], [miss for one in of for miss in one[3]]
+        error = statistics.median(one[4] for one in of)
+        name = f"{', '.join(kind)} (error {100 * error:.1f} % in the median)"
+        rows.append((name, f"{min(counts):,} to {max(counts):,}", [one[2] for one in of], len(of) - len(missed), missed))
+    return table_of(rows, *COLUMNS)
 
 
 def kirkwood(radius, charges, inside, outside, kappa):

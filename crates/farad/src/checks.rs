@@ -128,9 +128,21 @@ impl Measured {
     }
 }
 
-/// Films whose share of the energy says that they are not thin.
+/// Films whose share of the energy says that they are not thin, and those whose share is not known.
 pub(crate) fn films(films: &[FilmShare]) -> impl Iterator<Item = Warning> {
-    films.iter().filter_map(|film| {
+    let unknown = films.iter().filter_map(|film| {
+        let mut shares = film.participation.iter().zip(&film.bars);
+        let (share, bar) = shares.find(|(share, bar)| bar > share)?;
+        let message = format!(
+            "the bar of the film \"{}\" is longer than its share: refine (--accuracy), or choose a cutoff \
+             that is small against the distances to a ground and to other metal",
+            film.name
+        );
+        // The bar says so, too: no error.
+        let warning = Warning::new("film", film.name.clone(), [*bar, *share], message);
+        Some(Warning { is_error: false, ..warning })
+    });
+    let thick = films.iter().filter_map(|film| {
         let share = film.participation.iter().copied().fold(0.0, f64::max);
         let message = format!(
             "the film \"{}\" would have {:.0} % of the energy, and is to be so thin that it leaves the \
@@ -140,7 +152,8 @@ pub(crate) fn films(films: &[FilmShare]) -> impl Iterator<Item = Warning> {
         );
         let name = film.name.clone();
         (share > THIN).then(|| Warning::new("film", name, [share, THIN], message))
-    })
+    });
+    unknown.chain(thick)
 }
 
 /// Shares of the energy are positive, and those of all media add up to 1.

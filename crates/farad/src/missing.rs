@@ -132,11 +132,7 @@ pub(crate) fn find(
     let images = problem.symmetry.images.of_parts(CHILDREN);
     let children = refine::uniform(&problem.mesh, |_, point| point)
         .map_err(|error| Error::Accuracy(error.to_string()))?;
-    let owner = &problem.conductors.of_triangle;
-    let weight = |(weight, owner): (&f64, &Option<u32>)| {
-        if owner.is_some() { *weight } else { OF_INTERFACES * weight }
-    };
-    let weights: Vec<f64> = weights.iter().zip(owner).map(weight).collect();
+    let weights = of_all(problem, weights);
     let mut missing = prepared.missing(&excitation, &state, &weights)?;
     let induced = prepared.induced_by(&missing, progress)?;
     missing.add(1.0, &induced);
@@ -152,6 +148,35 @@ pub(crate) fn find(
         mesh: children,
         images,
     }))
+}
+
+/// The weights of all triangles, those of interfaces included.
+fn of_all(problem: &Problem, weights: &[f64]) -> Vec<f64> {
+    let weight = |(weight, owner): (&f64, &Option<u32>)| {
+        if owner.is_some() { *weight } else { OF_INTERFACES * weight }
+    };
+    weights.iter().zip(&problem.conductors.of_triangle).map(weight).collect()
+}
+
+/// What the charges of each conductor in turn at 1 V miss on each triangle, as far as the next finer
+/// densities find it, all that they induce included.
+#[tracing::instrument(level = "debug", skip_all, name = "missing charges of units")]
+pub(crate) fn of_units(
+    problem: &Problem,
+    prepared: &mut Prepared,
+    (excitations, answer): (&[bem::Excitation], &Electrostatics),
+    weights: &[f64],
+    progress: &dyn Progress,
+) -> Result<Vec<Vec<f64>>, Error> {
+    let weights = of_all(problem, weights);
+    let units = problem.conductors.names.len().min(answer.responses.len());
+    let of_unit = |(excitation, unit): (&bem::Excitation, &bem::Response)| {
+        let mut missing = prepared.missing(excitation, unit, &weights)?;
+        let induced = prepared.induced_by(&missing, progress)?;
+        missing.add(1.0, &induced);
+        Ok(missing.total.chunks(CHILDREN).map(|children| children.iter().sum()).collect())
+    };
+    excitations.iter().zip(&answer.responses).take(units).map(of_unit).collect()
 }
 
 /// What the potentials of floating conductors are off by: the charge that is missing at fixed

@@ -108,6 +108,7 @@ pub(crate) fn solve(
         films: Vec::new(),
         is_in_layers: false,
         units: Vec::new(),
+        missing: Vec::new(),
         reducers: problem.reducers.clone(),
         estimate_seconds,
         check_seconds: begun.elapsed().as_secs_f64(),

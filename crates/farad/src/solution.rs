@@ -59,6 +59,8 @@ pub struct Solution {
     pub(crate) is_in_layers: bool,
     /// The answers to each conductor in turn at 1 V, if the former are wanted.
     pub(crate) units: Vec<bem::Response>,
+    /// What these miss on each triangle, if bars of films are wanted.
+    pub(crate) missing: Vec<Vec<f64>>,
     /// What [`Solution::reduced`] does.
     pub(crate) reducers: Vec<Reducer>,
     /// Wall seconds of the error estimate.
@@ -119,7 +121,9 @@ impl Solution {
             };
             own.filter_map(relative).collect::<Vec<f64>>()
         });
-        self.films = films::find(problem, &self.units, relative.as_deref())?;
+        let capacitances = relative.as_deref();
+        let missing = films::Missing { capacitances, charges: &self.missing };
+        self.films = films::find(problem, &self.units, &missing)?;
         self.warnings.extend(checks::films(&self.films));
         Ok(())
     }

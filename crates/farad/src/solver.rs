@@ -283,10 +283,18 @@ impl Solver {
             }
             _ => None,
         };
+        let of_units = match &estimated {
+            Some((.., weights)) if !description.films.is_empty() => {
+                let of = (excitations, &answer);
+                missing::of_units(problem, prepared, of, weights, progress)?
+            }
+            _ => Vec::new(),
+        };
         estimate_seconds += started.elapsed().as_secs_f64();
         let mut bars = estimated.map(|(bars, ..)| bars);
         let mut solution =
             found(problem, options, answer, bars.as_ref(), &measured, check_seconds)?;
+        solution.missing = of_units;
         let started = Instant::now();
         if let (Some(bars), Some(missing), Some(state)) = (&mut bars, missing, &solution.state) {
             bars.probes = missing.of_probes(problem, &state.probes, options.tolerance)?;
@@ -412,6 +420,7 @@ fn found(
         films: Vec::new(),
         is_in_layers: description.stack.is_some(),
         units,
+        missing: Vec::new(),
         bars: None,
         estimate_seconds: 0.0,
         check_seconds: check_seconds + begun.elapsed().as_secs_f64(),

@@ -100,7 +100,7 @@ fn disks_are_integrated_up_to_their_rim() {
             let [found] = &shares(&description, &disk(2000), density)[..] else { panic!() };
             near(found.participation[0], 2.0 * of_disk(cutoff), share);
             let off = (found.participation[0] - 2.0 * of_disk(cutoff)).abs();
-            assert!(off < found.bars[0] && found.bars[0] < 0.08 * found.participation[0]);
+            assert!(off < found.bars[0] && found.bars[0] < 0.09 * found.participation[0]);
         }
     }
 }
@@ -368,8 +368,8 @@ fn bars_of_films_are_those_of_meshes() {
         let other = moved(&strip, |_| true, &Motion::along([2.0 + gap, 0.0, 0.0]));
         join::joined(vec![("a".into(), strip), ("b".into(), other)])
     };
-    // By linear and constant densities on 768 and 1536 triangles a strip, to 1 % at most.
-    let of_cutoffs = [(0.05, 2.045e-5), (0.01, 3.64e-5), (1e-3, 6.05e-5), (1e-4, 8.46e-5)];
+    // By a method of moments on rectangles (`benches/truths.py`), to 0.5 %.
+    let of_cutoffs = [(0.05, 2.020e-5), (0.01, 3.60e-5), (1e-3, 6.00e-5), (1e-4, 8.42e-5)];
     let wanted = |(cutoff, _): &(f64, f64)| {
         let place = Place::On {
             names: vec!["plate".to_owned(), "b_plate".to_owned()],
@@ -380,17 +380,48 @@ fn bars_of_films_are_those_of_meshes() {
     };
     let films = of_cutoffs.iter().map(wanted).collect();
     let description = Description { stack: Some(stack), films, ..Description::default() };
-    for (grade, elements, most) in [(1.0, 64, 0.8), (2.0, 128, 0.3), (3.0, 288, 0.2)] {
+    for (grade, elements, most) in [(1.0, 64, 1.1), (2.0, 128, 0.3), (3.0, 288, 0.25)] {
         for density in [Density::Constant, Density::Linear] {
             let found = shares(&description, &strips(grade, elements), density);
             for (film, (cutoff, exact)) in found.iter().zip(of_cutoffs) {
                 let (share, bar) = (film.participation[0], film.bars[0]);
                 let off = (share - exact).abs();
                 assert!(
-                    off < bar + 0.01 * exact && bar < most * share,
+                    off < bar + 0.005 * exact && bar < most * share,
                     "{grade} {density:?} {cutoff}: {share:e} +- {bar:e}, {exact:e}"
                 );
             }
+        }
+    }
+}
+
+/// Strips of 1 x 5 across a gap that is five times the cutoff: within it the field beside metal is
+/// not that on metal. By a method of moments on rectangles (`benches/truths.py`), to 1 %.
+#[test]
+fn films_in_gaps_little_wider_than_the_cutoff() {
+    let (eps, gap, exact) = (11.7, 0.1, 6.05e-4);
+    let (below, above) = (Beyond::Dielectric(eps), Beyond::Dielectric(1.0));
+    let stack = Stack { axis: 2, at: 0.0, below, layers: vec![], above, tolerance: 1e-6 };
+    let films = vec![Film { place: Place::Interface(0), ..film("", None, Some(0.02)) }];
+    let description = Description { stack: Some(stack), films, ..Description::default() };
+    let resolution = Resolution::Elements(250);
+    let strip = Plate { width: 1.0, height: 5.0, grade: 2.0, resolution }.build().unwrap();
+    // Turned, so that places on edges are only nearly on them.
+    let other = moved(&strip, |_| true, &Motion::along([1.0 + gap, 0.0, 0.0]));
+    let mut mesh = join::joined(vec![("a".into(), strip), ("b".into(), other)]);
+    let (sin, cos) = 0.4f64.sin_cos();
+    for [x, y, _] in &mut mesh.vertices {
+        (*x, *y) = (cos * *x - sin * *y, sin * *x + cos * *y);
+    }
+    for density in [Density::Constant, Density::Linear] {
+        let [found] = &shares(&description, &mesh, density)[..] else { panic!() };
+        for (share, bar) in found.participation.iter().zip(&found.bars) {
+            let off = (share - exact).abs();
+            assert!(off < 0.06 * exact, "{density:?}: {share:e} +- {bar:e}");
+            assert!(
+                off < bar + 0.01 * exact && *bar < 0.4 * exact,
+                "{density:?}: {share:e} +- {bar:e}"
+            );
         }
     }
 }

@@ -7,6 +7,7 @@ use mesh::creases::{self, Creases};
 use mesh::regions::{self, Places, Position};
 use mesh::vector::{Vector, cross, dot, norm, scale, sub};
 
+use super::rims::Across;
 use super::sides::{Flux, Side, normal};
 use super::squares::{self, Edge};
 use super::wedge::{self, Face};
@@ -156,8 +157,19 @@ impl<'a> Faces<'a> {
                 return None;
             }
             let ends = [p, q].map(|v| self.problem.mesh.vertices[v as usize]);
-            Some(Edge { ends, exponent: self.exponent(side, (p, q)) })
+            Some(Edge { ends, exponent: self.exponent(side, (p, q)), across: Across::default() })
         })
+    }
+
+    /// All edges of metal without thickness, those of images too.
+    pub(super) fn rims(&self) -> Vec<[Vector; 2]> {
+        let Problem { symmetry, mesh, conductors, .. } = self.problem;
+        let vertices = &symmetry.whole(mesh).vertices;
+        let count = mesh.triangles.len();
+        let is_metal = |t: &&u32| conductors.of_triangle[**t as usize % count].is_some();
+        let is_rim = |all: &[u32]| all.iter().filter(is_metal).count() == 1;
+        let rims = self.at_edge.iter().filter(|(_, all)| is_rim(all));
+        rims.map(|(&(p, q), _)| [p, q].map(|v| vertices[v as usize])).collect()
     }
 
     fn exponent(&self, side: &Side, (p, q): (u32, u32)) -> f64 {

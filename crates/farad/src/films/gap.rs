@@ -24,39 +24,65 @@ pub(super) struct Gap {
     /// Permittivity of the half-space.
     pub(super) half_space: f64,
     axis: usize,
-    /// Points, with what each counts among all and among the few in the middle of others.
-    points: Vec<(Vector, [f64; 2])>,
+    points: Vec<Point>,
+}
+
+/// A point of the plane.
+#[derive(Debug)]
+struct Point {
+    at: Vector,
+    /// What it counts among all and among the few in the middle of others.
+    areas: [f64; 2],
+    /// Whether it is beyond the cutoff.
+    is_beyond: bool,
+}
+
+/// An integral over the plane beside metal.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Through {
+    pub(super) all: f64,
+    /// Over what is beyond the cutoff.
+    pub(super) beyond: f64,
 }
 
 impl Gap {
-    /// Of the plane at this height.
-    pub(super) fn new(problem: &Problem, axis: usize, height: f64, half_space: f64) -> Self {
+    /// Of the plane at this height, for a half-space of this permittivity and a cutoff.
+    pub(super) fn new(
+        problem: &Problem,
+        (axis, height): (usize, f64),
+        half_space: f64,
+        cutoff: f64,
+    ) -> Self {
         let points = match &problem.description.stack {
             // Between two half-spaces no field goes through the plane there.
             Some(stack) if stack.layers.is_empty() => Vec::new(),
-            _ => points(problem, axis, height),
+            _ => points(problem, (axis, height), cutoff),
         };
         Self { half_space, axis, points }
     }
 
     pub(super) fn points(&self) -> Vec<Vector> {
-        self.points.iter().map(|(x, _)| *x).collect()
+        self.points.iter().map(|point| point.at).collect()
     }
 
     /// The integral of the square of the displacement through the plane, from fields at the points
     /// in a medium of this permittivity, by all points and by few.
-    pub(super) fn integral(&self, fields: &[Vector], permittivity: f64) -> [f64; 2] {
-        let pairs = self.points.iter().zip(fields);
-        pairs.fold([0.0; 2], |[all, few], ((_, [weight, of_few]), field)| {
+    pub(super) fn integral(&self, fields: &[Vector], permittivity: f64) -> [Through; 2] {
+        let mut sums = [Through::default(); 2];
+        for (point, field) in self.points.iter().zip(fields) {
             let square = (permittivity * field[self.axis]).powi(2);
-            [all + weight * square, few + of_few * square]
-        })
+            for (sum, area) in sums.iter_mut().zip(point.areas) {
+                sum.all += area * square;
+                sum.beyond += if point.is_beyond { area * square } else { 0.0 };
+            }
+        }
+        sums
     }
 }
 
-/// Points of the plane with their areas: half of them are as near as the metal is large, the others
+/// Points of the plane: half of them are as near as the metal is large, the others
 /// beyond, as far as there is a field.
-fn points(problem: &Problem, axis: usize, height: f64) -> Vec<(Vector, [f64; 2])> {
+fn points(problem: &Problem, (axis, height): (usize, f64), cutoff: f64) -> Vec<Point> {
     let symmetry = &problem.symmetry;
     let whole = symmetry.whole(&problem.mesh);
     let count = problem.mesh.triangles.len();
@@ -80,14 +106,14 @@ fn points(problem: &Problem, axis: usize, height: f64) -> Vec<(Vector, [f64; 2])
         let ((at_u, du), (at_v, dv)) = (place(i, u), place(j, v));
         let mut x = [height; 3];
         (x[u], x[v]) = (at_u, at_v);
-        let is_metal = metal.nearest(x).is_some_and(|nearest| nearest.distance <= ON_METAL * size);
-        if is_metal || symmetry.is_behind_ground(x) {
+        let distance = metal.nearest(x).map_or(f64::INFINITY, |nearest| nearest.distance);
+        if distance <= ON_METAL * size || symmetry.is_behind_ground(x) {
             return None;
         }
         // The metal of one copy is counted.
         let area = du * dv / copies;
         let of_few = if i % 3 == 1 && j % 3 == 1 { 9.0 * area } else { 0.0 };
-        Some((x, [area, of_few]))
+        Some(Point { at: x, areas: [area, of_few], is_beyond: distance > cutoff })
     };
     (0..POINTS * POINTS).into_par_iter().filter_map(of).collect()
 }

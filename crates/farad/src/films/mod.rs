@@ -3,29 +3,19 @@
 
 mod faces;
 mod gap;
+mod rims;
 mod sides;
 mod squares;
 mod wedge;
 
 use std::f64::consts::PI;
 
+use crate::bars;
 use crate::fault::{Error, Fault};
 use crate::problem::Problem;
 use crate::sensitivity::listed;
+use gap::Through;
 use sides::{Part, Ways};
-
-/// Ways of integrating that agree as a whole may do so by chance: this part of what they differ by
-/// on all triangles counts, for constant and for linear densities.
-const OF_APART: [f64; 2] = [0.1, 0.8];
-
-/// A share goes with the square of densities next to edges, where the mesh leaves out most: so
-/// often the bar of the capacitance counts. With these bars cover what strips of 64 to 288
-/// triangles miss with cutoffs down to 1e-4 of their width.
-const OF_MESH: [f64; 2] = [1.0, 3.0];
-
-/// The field within the cutoff beside metal goes on from that on metal at first order, with the
-/// other sign next to a gap, and next to a round edge with three times that.
-const CUT: f64 = 3.0;
 
 /// A film that is wanted: so thin that it leaves the field as it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,8 +66,8 @@ pub struct FilmShare {
     pub relative_permittivity: f64,
     /// The share with each conductor in turn at a potential, the others at 0 V.
     pub participation: Vec<f64>,
-    /// By how much these may be off, as three ways of integrating differ, and, where error bars
-    /// were wanted, by the mesh.
+    /// By how much these may be off, as two ways of integrating differ, and, where error bars
+    /// were wanted, by what charges miss.
     pub bars: Vec<f64>,
 }
 
@@ -168,12 +158,19 @@ fn number(of: &Film) -> Option<FilmFault> {
     wrong.next().map(|(what, value)| FilmFault::Number { what, value })
 }
 
-/// All that the description wants, for answers to each conductor in turn at 1 V, and the bars of
-/// their own capacitances relative to them.
+/// What answers are short of.
+pub(crate) struct Missing<'a> {
+    /// The bars of their own capacitances relative to them.
+    pub(crate) capacitances: Option<&'a [f64]>,
+    /// The charges of triangles, one set for each answer, over 4 pi eps0; none without bars.
+    pub(crate) charges: &'a [Vec<f64>],
+}
+
+/// All that the description wants, for answers to each conductor in turn at 1 V.
 pub(crate) fn find(
     problem: &Problem,
     responses: &[bem::Response],
-    relative: Option<&[f64]>,
+    missing: &Missing<'_>,
 ) -> Result<Vec<FilmShare>, Error> {
     let films = &problem.description.films;
     let units = &responses[..problem.conductors.names.len().min(responses.len())];
@@ -193,54 +190,82 @@ pub(crate) fn find(
             bars: Vec::new(),
         })
         .collect();
-    let copies = problem.symmetry.images.copies() as f64;
+    let factor = bars::factor(problem);
     for (k, unit) in units.iter().enumerate() {
-        let fields = sides::Fields::find(problem, unit, &parts)?;
-        for (index, (share, part)) in shares.iter_mut().zip(&parts).enumerate() {
-            let film = &films[index];
-            let ways = energy(problem, part, (film, fields.gaps[index]), &fields);
-            // Twice the energy of all fields over 4 pi eps0 at 1 V.
-            let factor = copies * film.thickness / (4.0 * PI * unit.conductor_charge[k]);
-            let [low, high] = sides::ends(ways.found);
-            let density = usize::from(!unit.at_corners.is_empty());
-            let found = factor * ways.found[density];
-            share.participation.push(found);
-            let integration = (factor * (high - low).max(OF_APART[density] * ways.apart)).abs();
-            let cut = (factor * CUT * ways.cut).abs();
-            let mesh =
-                relative.map_or(0.0, |relative| OF_MESH[density] * relative[k] * found.abs());
-            share.bars.push(integration + cut + mesh);
+        let as_solved = of_unit(problem, &parts, (k, unit))?;
+        let completed = match missing.charges.get(k) {
+            Some(missing) => of_unit(problem, &parts, (k, &completed(problem, unit, missing)))?,
+            None => as_solved.clone(),
+        };
+        let relative = missing.capacitances.map_or(0.0, |relative| relative[k]);
+        let both = as_solved.iter().zip(&completed);
+        for (share, (as_solved, completed)) in shares.iter_mut().zip(both) {
+            let found = completed.found[sides::OWN];
+            let all = || as_solved.found.into_iter().chain(completed.found);
+            let spread = all().fold(f64::MIN, f64::max) - all().fold(f64::MAX, f64::min);
+            let bar = factor * spread + completed.cut.abs() + (relative * found).abs();
+            // No film has less than nothing; the upper end is what it was.
+            share.participation.push(found.max(0.0));
+            share.bars.push(if found < 0.0 { (found + bar).max(0.0) } else { bar });
         }
     }
     Ok(shares)
 }
 
-/// The integral of the film's permittivity times the square of its field, over its surface, in the
-/// three ways of [`squares::Square::of`].
+/// An answer with the charges that it misses; free ones go with all charge.
+fn completed(problem: &Problem, unit: &bem::Response, missing: &[f64]) -> bem::Response {
+    let mut response = unit.clone();
+    for (t, &more) in missing.iter().enumerate() {
+        let all = unit.charge[t];
+        let free = if all == 0.0 { 0.0 } else { unit.free_charge[t] / all * more };
+        response.charge[t] += more;
+        response.free_charge[t] += free;
+        response.at_corners.get_mut(t).into_iter().flatten().for_each(|q| *q += more);
+        if let Some(conductor) = problem.conductors.of_triangle[t] {
+            response.conductor_charge[conductor as usize] += free;
+        }
+    }
+    response
+}
+
+/// The shares of all films for conductor `k` at 1 V.
+fn of_unit(
+    problem: &Problem,
+    parts: &[Part],
+    (k, unit): (usize, &bem::Response),
+) -> Result<Vec<Ways>, Error> {
+    let fields = sides::Fields::find(problem, unit, parts)?;
+    let films = &problem.description.films;
+    let copies = problem.symmetry.images.copies() as f64;
+    let share = |(index, (film, part)): (usize, (&Film, &Part))| {
+        // Twice the energy of all fields over 4 pi eps0 at 1 V.
+        let factor = copies * film.thickness / (4.0 * PI * unit.conductor_charge[k]);
+        Ways::default().and(factor, energy(problem, part, (film, fields.gaps[index]), &fields))
+    };
+    Ok(films.iter().zip(parts).enumerate().map(share).collect())
+}
+
+/// The integral of the film's permittivity times the square of its field, over its surface, in
+/// both ways of [`squares::Square::of`].
 fn energy(
     problem: &Problem,
     part: &Part,
-    (film, [through, roughly]): (&Film, [f64; 2]),
+    (film, [through, roughly]): (&Film, [Through; 2]),
     fields: &sides::Fields<'_>,
 ) -> Ways {
     let eps = film.relative_permittivity;
     let [charges, even] = part.fluxes(fields);
     let mut sums = part.square([&charges, &even]);
     if let Some(gap) = &part.gap {
-        // Near edges the square is as large on metal as beside it but for what is bounded.
-        let at_edges = part.at_edges(&charges).map(|sum| sum / 10f64.ln());
-        // The charges of single triangles at edges say little of what is left where tensions
-        // cancel: both fits, and fewer points between metal.
+        // Tensions cancel over the whole plane, and so they do beyond the cutoff but for what they
+        // differ by within it.
+        sums = sums.and(1.0, part.more_on_metal([&charges, &even]));
         let of_metal = eps / gap.half_space.powi(2);
-        let found = [(0, through), (1, through), (0, roughly)].map(|(way, between)| {
-            let on_metal = sums.found[way] + at_edges[way] * sides::NEARER.ln();
-            of_metal * (on_metal + between) + between / eps
-        });
-        // What ways differ by within the cutoff is that of the singular part, which cancels.
-        let beyond = part.square_beyond([&charges, &even]);
-        let within = sums.found[0] - beyond.found[0];
-        let cut = of_metal * (within + at_edges[0] * sides::NEARER.ln());
-        return Ways { found, apart: of_metal * beyond.apart, cut };
+        let of = |(on_metal, between): (f64, Through)| {
+            of_metal * (on_metal + between.all) + between.beyond / eps
+        };
+        let cut = of_metal * sums.cut + (of((0.0, through)) - of((0.0, roughly))).abs();
+        return Ways { found: sums.found.map(|on_metal| of((on_metal, through))), cut };
     }
     sums = Ways::default().and(1.0 / eps, sums);
     if part.has_along() {

@@ -9,7 +9,8 @@ use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 use rayon::prelude::*;
 
 use super::faces::{Faces, Facing};
-use super::gap::Gap;
+use super::gap::{Gap, Through};
+use super::rims::{self, Across, More};
 use super::squares::{self, Edge, Square};
 use super::{Film, FilmFault, Place};
 use crate::media::Chosen;
@@ -22,8 +23,8 @@ const ASIDE: f64 = 1e-3;
 /// Relative error of what images far away make.
 const ROUGHLY: f64 = 1e-5;
 
-/// Where tensions cancel, they do so up to this share of the cutoff.
-pub(super) const NEARER: f64 = 1e-6;
+/// The singular part of the square is that so near to edges, as a share of the cutoff.
+const NEARER: f64 = 1e-6;
 
 /// Exponents of edges without thickness are no more than this.
 const OF_SHEETS: f64 = 0.5 + 1e-6;
@@ -61,10 +62,13 @@ pub(super) struct Part {
     /// For a film in an interface of layers: the sides are those of all metal that face the
     /// half-space.
     pub(super) gap: Option<Gap>,
-    /// Then the integrals from [`NEARER`] of the cutoff on, and from ten times that.
-    farther: Vec<Square>,
-    /// And those from the cutoff on.
-    beyond: Vec<Square>,
+    /// Then the integrals from [`NEARER`] of the cutoff on and from ten times that over triangles at
+    /// edges, which differ by the singular part.
+    near: [Vec<Square>; 2],
+    /// And those from there on over all triangles, where a field of others goes through them.
+    to_edges: Vec<Square>,
+    /// And what there is more of it within the cutoff on metal than beside it.
+    more_on_metal: Vec<More>,
     mean_is_zero: bool,
 }
 
@@ -76,7 +80,7 @@ pub(super) struct Fields<'a> {
     /// The mean field of both sides, where it is needed: along the normal, and along the surface.
     mean: HashMap<u32, (f64, Vector)>,
     /// For each part the integrals of [`Gap::integral`].
-    pub(super) gaps: Vec<[f64; 2]>,
+    pub(super) gaps: Vec<[Through; 2]>,
 }
 
 impl<'a> Fields<'a> {
@@ -98,7 +102,7 @@ impl<'a> Fields<'a> {
         let of_gap = |part: &Part| part.gap.as_ref().map_or_else(Vec::new, Gap::points);
         let in_gaps: Vec<Vec<Vector>> = parts.iter().map(of_gap).collect();
         if triangles.is_empty() && in_gaps.iter().all(Vec::is_empty) {
-            let gaps = vec![[0.0; 2]; parts.len()];
+            let gaps = vec![[Through::default(); 2]; parts.len()];
             return Ok(Self { unit, charge, mean: HashMap::new(), gaps });
         }
         let roughly = |mesh: &Mesh, charges: bem::Charges<'_>, points: &[Vector]| {
@@ -143,7 +147,7 @@ impl<'a> Fields<'a> {
         let own = problem.description.relative_permittivity;
         let integral = |(part, points): (&Part, &Vec<Vector>)| {
             let Some(gap) = part.gap.as_ref().filter(|_| !points.is_empty()) else {
-                return Ok([0.0; 2]);
+                return Ok([Through::default(); 2]);
             };
             Ok(gap.integral(&field(points)?, own))
         };
@@ -191,22 +195,37 @@ impl Part {
         [0, 1, 2].map(|k| all.iter().map(|field| field[k]).collect())
     }
 
-    /// Three ways of integrating the square of these densities.
+    /// The integral of the square of these densities.
     pub(super) fn square(&self, [charges, even]: [&[f64]; 2]) -> Ways {
         sums(&self.squares, [charges, even])
     }
 
-    /// How much of it there is within ten times a small distance from edges, in the limit.
-    pub(super) fn at_edges(&self, charges: &[f64]) -> [f64; 3] {
-        let even = vec![0.0; charges.len()];
-        let [all, beyond] =
-            [&self.squares, &self.farther].map(|squares| sums(squares, [charges, &even]).found);
-        [0, 1, 2].map(|way| all[way] - beyond[way])
-    }
-
-    /// The same from the cutoff on, for a film in an interface of layers.
-    pub(super) fn square_beyond(&self, [charges, even]: [&[f64]; 2]) -> Ways {
-        sums(&self.beyond, [charges, even])
+    /// How much more of the square there is within the cutoff on metal than beside it, in an
+    /// interface of layers.
+    pub(super) fn more_on_metal(&self, [charges, even]: [&[f64]; 2]) -> Ways {
+        let none = vec![0.0; charges.len()];
+        let [all, farther] = &self.near;
+        let of = |(k, more): (usize, &More)| {
+            let [all, farther] = [all, farther].map(|squares| squares[k].of(charges, &none));
+            let singular = [0, 1].map(|way| (all[way] - farther[way]) / 10f64.ln());
+            let found = singular.map(|singular| singular * more.found);
+            Ways { found, cut: (singular[OWN] * more.apart).abs() }
+        };
+        let each: Vec<Ways> = self.more_on_metal.par_iter().enumerate().map(of).collect();
+        let sum = each.into_iter().fold(Ways::default(), |sum, of| sum.and(1.0, of));
+        // What is even adds to it on metal, by its product with the other too, which beside metal
+        // is none of the tension.
+        let added = |squares: &[Square]| {
+            sums(squares, [charges, even]).and(-1.0, sums(squares, [charges, &none])).found
+        };
+        let [to_edges, beyond] = [&self.to_edges, &self.squares].map(|squares| added(squares));
+        let of_even = match self.to_edges.is_empty() {
+            true => [0.0; 2],
+            false => [0, 1].map(|way| to_edges[way] - beyond[way]),
+        };
+        // Where what is even changes within the cutoff, there is as much more of it, or less.
+        let cut = sum.cut + of_even[OWN].abs();
+        Ways { found: [0, 1].map(|way| sum.found[way] + of_even[way]), cut }
     }
 
     /// Whether there is a field along any of the surfaces.
@@ -215,36 +234,27 @@ impl Part {
     }
 }
 
-/// An integral found in three ways.
+/// The place in [`Ways::found`] of that by each triangle's own charge.
+pub(super) const OWN: usize = 1;
+
+/// An integral found in both ways of [`Square::of`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ways {
-    pub(super) found: [f64; 3],
-    /// What they differ by on each triangle, added up.
-    pub(super) apart: f64,
-    /// What of the field within a cutoff is not known, about.
+    pub(super) found: [f64; 2],
+    /// What is not known of what is within a cutoff.
     pub(super) cut: f64,
 }
 
 impl Ways {
     /// The same with `factor` times another.
     pub(super) fn and(self, factor: f64, other: Self) -> Self {
-        let found = [0, 1, 2].map(|way| self.found[way] + factor * other.found[way]);
-        let apart = self.apart + factor * other.apart;
-        Self { found, apart, cut: self.cut + factor * other.cut }
+        let found = [0, 1].map(|way| self.found[way] + factor * other.found[way]);
+        Self { found, cut: self.cut + factor * other.cut }
     }
 }
 
-/// The least and the largest of them.
-pub(super) fn ends(ways: [f64; 3]) -> [f64; 2] {
-    [f64::min, f64::max].map(|of| of(of(ways[0], ways[1]), ways[2]))
-}
-
 fn sums(squares: &[Square], [charges, even]: [&[f64]; 2]) -> Ways {
-    let of = |square: &Square| {
-        let found = square.of(charges, even);
-        let [low, high] = ends(found);
-        Ways { found, apart: high - low, cut: 0.0 }
-    };
+    let of = |square: &Square| Ways { found: square.of(charges, even), cut: 0.0 };
     // In their order: the same sums on any number of threads.
     let each: Vec<Ways> = squares.par_iter().map(of).collect();
     each.into_iter().fold(Ways::default(), |sum, of| sum.and(1.0, of))
@@ -342,7 +352,7 @@ fn selected(
     faces: &Faces<'_>,
     (sides, interface): (Vec<Side>, Option<[f64; 2]>),
 ) -> Result<Selected, FilmFault> {
-    let edges: Vec<[Option<Edge>; 3]> = sides.iter().map(|side| faces.edges(side)).collect();
+    let mut edges: Vec<[Option<Edge>; 3]> = sides.iter().map(|side| faces.edges(side)).collect();
     if let Some(cutoff) = film.cutoff
         && edges.iter().flatten().any(Option::is_some)
         && sides.iter().all(|side| is_within(problem, side, cutoff, &edges))
@@ -362,7 +372,29 @@ fn selected(
         let name = owner.map(|k| problem.conductors.names[k as usize].clone());
         return Err(FilmFault::Sheet(name.unwrap_or_else(beside)));
     }
+    let rims = faces.rims();
+    let ground = interface.map_or(0.0, |[height, _]| to_ground(problem, height).recip());
+    edges.par_iter_mut().zip(&sides).for_each(|(edges, side)| {
+        let t = side.triangle as usize;
+        let is_metal = problem.conductors.of_triangle[t].is_some();
+        let sheets = edges.iter_mut().flatten().filter(|edge| edge.exponent <= OF_SHEETS);
+        for edge in sheets.filter(|_| is_metal) {
+            let inside = squares::centroid(problem.mesh.corners(t));
+            edge.across = Across::from(edge.ends, inside, &rims);
+            edge.across.ground = ground;
+        }
+    });
     Ok(Selected { sides, edges, interface })
+}
+
+/// The distance from this height to the nearest ground of the layers.
+fn to_ground(problem: &Problem, height: f64) -> f64 {
+    let Some(stack) = &problem.description.stack else { return f64::INFINITY };
+    let interfaces = stack.interfaces();
+    let ends = [(stack.below, interfaces.first()), (stack.above, interfaces.last())];
+    let of_grounds = ends.into_iter().filter(|(end, _)| *end == bem::Beyond::Ground);
+    let distances = of_grounds.filter_map(|(_, at)| Some((height - at?).abs()));
+    distances.fold(f64::INFINITY, f64::min)
 }
 
 /// Whether a triangle is nearer to edges than that as a whole.
@@ -379,17 +411,28 @@ impl Part {
         let Selected { sides, edges, interface } = selected;
         let triangles: Vec<(u32, bool)> =
             sides.iter().map(|side| (side.triangle, side.is_front)).collect();
-        let beyond =
-            |from| squares::find((&problem.mesh, &problem.areas), &triangles, &edges, from);
+        let beyond = |which: &[usize], from| {
+            squares::find((&problem.mesh, &problem.areas), &triangles, &edges, (which, from))
+        };
         let from = film.cutoff.unwrap_or(0.0);
         let axis = problem.description.stack.as_ref().map_or(2, |stack| stack.axis);
-        let gap = interface.map(|[height, eps]| Gap::new(problem, axis, height, eps));
-        let (squares, farther, beyond) = match gap {
-            None => (beyond(from), Vec::new(), Vec::new()),
-            Some(_) => (beyond(NEARER * from), beyond(10.0 * NEARER * from), beyond(from)),
-        };
+        let gap = interface.map(|[height, eps]| Gap::new(problem, (axis, height), eps, from));
+        let (mut near, mut more_on_metal) = ([Vec::new(), Vec::new()], Vec::new());
+        let mut to_edges = Vec::new();
+        let all: Vec<usize> = (0..sides.len()).collect();
         let mean_is_zero = is_even(problem);
-        Self { sides, squares, farther, beyond, gap, mean_is_zero }
+        if gap.is_some() {
+            let has_edge = |k: &usize| edges[*k].iter().any(Option::is_some);
+            let at_edges: Vec<usize> = all.iter().copied().filter(has_edge).collect();
+            near = [NEARER, 10.0 * NEARER].map(|share| beyond(&at_edges, share * from));
+            if !mean_is_zero {
+                to_edges = beyond(&all, NEARER * from);
+            }
+            let more = |&k: &usize| rims::more_on_metal(&edges[k], from);
+            more_on_metal = at_edges.iter().map(more).collect();
+        }
+        let squares = beyond(&all, from);
+        Self { sides, squares, gap, near, to_edges, more_on_metal, mean_is_zero }
     }
 }
 

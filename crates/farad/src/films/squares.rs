@@ -1,10 +1,10 @@
 //! Integrals of the squares of densities of which each triangle's charge is known, and how they
 //! grow toward edges (docs/math.md, "Films").
 //!
-//! A density is r^(exponent - 1) times a function that is smooth up to the edge, r the distance
-//! from it. On each triangle that function is the linear one that fits the charges of the triangles
-//! around it best, so that charges that alternate from triangle to triangle, as those of constant
-//! densities next to an edge do, do not count; and its square is integrated with the power.
+//! A density is r^(exponent - 1), r the distance from the edge, times what lies across from it makes
+//! of that (`rims`), times a function that is smooth up to the edge. On each triangle that function
+//! is a constant, by the triangle's charge, or the linear one that fits the charges of the
+//! triangles around it best; and its square is integrated with the power.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -14,6 +14,8 @@ use mesh::curved::Barycentric;
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 use nalgebra::{Matrix3, Vector3};
 use rayon::prelude::*;
+
+use super::rims::Across;
 
 /// Gauss points across a triangle at an edge, and farther away.
 const ACROSS: usize = 8;
@@ -26,28 +28,29 @@ const BENT: f64 = 0.05;
 /// So many triangles determine a linear function.
 const LINEAR: usize = 6;
 
-/// Rings of triangles around one at an edge that determine its function, and the trust in those at
-/// the edge: next to r^(-1/2) their charges are off by up to a fifth for constant densities, though
-/// not in the mean over two of them, and by some percent for linear ones, with others of the
-/// opposite sign behind them. Of disks and cubes integrals came out best (to 2 %, and 1 % for
-/// linear densities) with full trust in constant densities and with less in linear ones.
+/// Rings of triangles around one at an edge that determine its function.
 const RINGS: usize = 3;
-const LESS: f64 = 0.3;
 
 /// An edge toward which densities grow as r^(exponent - 1).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     pub(super) ends: [Vector; 2],
     pub(super) exponent: f64,
+    /// What lies across from it, in the plane of metal without thickness.
+    pub(super) across: Across,
 }
 
 impl Edge {
     pub(super) fn distance(&self, x: Vector) -> f64 {
-        let [a, b] = self.ends;
-        let (along, from) = (sub(b, a), sub(x, a));
-        let share = (dot(along, from) / dot(along, along)).clamp(0.0, 1.0);
-        norm(sub(from, scale(share, along)))
+        norm(sub(x, nearest(self.ends, x)))
     }
+}
+
+/// The place between two ends that is nearest to another.
+pub(super) fn nearest([a, b]: [Vector; 2], x: Vector) -> Vector {
+    let along = sub(b, a);
+    let share = (dot(along, sub(x, a)) / dot(along, along)).clamp(0.0, 1.0);
+    add(a, scale(share, along))
 }
 
 /// A part of a triangle over which the distance from the nearest edge is linear.
@@ -62,9 +65,8 @@ struct Piece {
 pub(super) struct Square {
     /// Places in the list of triangles, the triangle's own first.
     around: Vec<u32>,
-    /// Rows that make the coefficients of the function next to the triangle of these charges, with
-    /// full and with [`LESS`] trust in triangles at edges.
-    fits: [Vec<Vector3<f64>>; 2],
+    /// Rows that make the coefficients of the function next to the triangle of these charges.
+    fit: Vec<Vector3<f64>>,
     /// The integrals of the square of the density of these coefficients, of the density, and of 1.
     form: Matrix3<f64>,
     first: Vector3<f64>,
@@ -82,36 +84,33 @@ impl Square {
     }
 
     /// The integral, of `charges` of the list of triangles and a density next to them that is even
-    /// on each, three ways: by fits with full and with less trust in triangles at edges, and by the
-    /// triangle's own charge.
-    pub(super) fn of(&self, charges: &[f64], even: &[f64]) -> [f64; 3] {
+    /// on each, in two ways: by the fit, and by the triangle's own charge.
+    pub(super) fn of(&self, charges: &[f64], even: &[f64]) -> [f64; 2] {
         let own = self.around.first().map_or(0, |&k| k as usize);
         let even = even[own];
         let square = |fitted: Vector3<f64>| {
             let mixed = 2.0 * even * fitted.dot(&self.first);
             fitted.dot(&(self.form * fitted)) + mixed + even * even * self.area
         };
-        let fitted = self.fits.each_ref().map(|fit| {
-            let pairs = self.around.iter().zip(fit);
-            pairs.map(|(&k, row)| row * charges[k as usize]).sum()
-        });
-        [fitted[0], fitted[1], Vector3::new(charges[own] * self.own, 0.0, 0.0)].map(square)
+        let pairs = self.around.iter().zip(&self.fit);
+        let fitted = pairs.map(|(&k, row)| row * charges[k as usize]).sum();
+        [fitted, Vector3::new(charges[own] * self.own, 0.0, 0.0)].map(square)
     }
 }
 
-/// Those of `triangles`, each with whether the side that its normal points to is meant, and with
-/// those of its sides, from each corner to the next, that are edges; where they are farther than
-/// `from` from these. `areas` are those of all triangles of the mesh, curved ones as they are.
+/// Those of `which` of `triangles`, each with whether the side that its normal points to is meant,
+/// and with those of its sides, from each corner to the next, that are edges; where they are farther
+/// than `from` from these. `areas` are those of all triangles of the mesh, curved ones as they are.
 pub(super) fn find(
     (mesh, areas): (&Mesh, &[f64]),
     triangles: &[(u32, bool)],
     edges: &[[Option<Edge>; 3]],
-    from: f64,
+    (which, from): (&[usize], f64),
 ) -> Vec<Square> {
     let surface = Surface::new((mesh, areas), triangles, edges);
     let pieces: Vec<Vec<Piece>> =
         (0..triangles.len()).into_par_iter().map(|k| surface.pieces(k)).collect();
-    (0..triangles.len()).into_par_iter().map(|k| surface.square(k, &pieces, from)).collect()
+    which.par_iter().map(|&k| surface.square(k, &pieces, from)).collect()
 }
 
 struct Surface<'a> {
@@ -266,6 +265,11 @@ impl<'a> Surface<'a> {
         reached.chain(near().flat_map(|k| self.edges[k].iter().flatten().copied())).collect()
     }
 
+    /// What the density at a place of a triangle is multiplied by for what lies across.
+    fn as_across(&self, k: usize, x: Vector) -> f64 {
+        self.nearest[k].map_or(1.0, |edge| edge.across.factor(edge.distance(x)))
+    }
+
     /// The parts of a triangle.
     fn pieces(&self, k: usize) -> Vec<Piece> {
         let corners = self.corners(k);
@@ -305,31 +309,22 @@ impl<'a> Surface<'a> {
             .iter()
             .map(|&k| {
                 let nodes = pieces[k as usize].iter().flat_map(|piece| nodes(piece, exponent, 0.0));
-                nodes.map(|(weight, x)| weight * frame.functions(x)).sum()
+                let as_across = |x: Vector| self.as_across(k as usize, x);
+                nodes.map(|(weight, x)| weight * as_across(x) * frame.functions(x)).sum()
             })
             .collect();
         let beyond = |power: f64| pieces[k].iter().flat_map(move |piece| nodes(piece, power, from));
         let mut form = Matrix3::zeros();
         for (weight, x) in beyond(2.0 * exponent - 1.0) {
-            let functions = frame.functions(x);
+            let functions = self.as_across(k, x) * frame.functions(x);
             form += weight * functions * functions.transpose();
         }
-        let first: Vector3<f64> =
-            beyond(exponent).map(|(weight, x)| weight * frame.functions(x)).sum();
+        let functions = |x: Vector| self.as_across(k, x) * frame.functions(x);
+        let first: Vector3<f64> = beyond(exponent).map(|(weight, x)| weight * functions(x)).sum();
         let beyond_area: f64 = beyond(1.0).map(|(weight, _)| weight).sum();
-        let is_at_edge = |k: &u32| {
-            let distances = || pieces[*k as usize].iter().flat_map(|piece| piece.distances);
-            let low = distances().fold(f64::INFINITY, f64::min);
-            low < 0.05 * distances().fold(0.0, f64::max)
-        };
-        let at_edge: Vec<bool> = around.iter().map(is_at_edge).collect();
-        let fits = [1.0, LESS].map(|trust| {
-            let trust = |is_at_edge: &bool| if *is_at_edge { trust } else { 1.0 };
-            let rows = fit(&moments, &at_edge.iter().map(trust).collect::<Vec<f64>>());
-            // Densities of curved triangles are smaller than their charges make on flat ones.
-            let rows = rows.into_iter().zip(around);
-            rows.map(|(row, &k)| row / self.stretch[k as usize]).collect()
-        });
+        // Densities of curved triangles are smaller than their charges make on flat ones.
+        let rows = fit(&moments).into_iter().zip(around);
+        let fit = rows.map(|(row, &k)| row / self.stretch[k as usize]).collect();
         let edges = self.near(k);
         let distance =
             |x: Vector| edges.iter().map(|edge| edge.distance(x)).fold(f64::INFINITY, f64::min);
@@ -342,7 +337,7 @@ impl<'a> Surface<'a> {
         let stretch = self.stretch[k];
         Square {
             around: around.clone(),
-            fits,
+            fit,
             form: form * stretch,
             first: stretch * first,
             area: stretch * beyond_area,
@@ -353,8 +348,8 @@ impl<'a> Surface<'a> {
 }
 
 /// Rows that make of charges the coefficients whose moments are next to them in the mean, each
-/// triangle weighted by its trust and by its charge where the function is 1.
-fn fit(moments: &[Vector3<f64>], trust: &[f64]) -> Vec<Vector3<f64>> {
+/// triangle weighted by its charge where the function is 1.
+fn fit(moments: &[Vector3<f64>]) -> Vec<Vector3<f64>> {
     let mean = || {
         let total: f64 = moments.iter().map(|m| m[0]).sum();
         vec![Vector3::new(1.0 / total, 0.0, 0.0); moments.len()]
@@ -363,11 +358,9 @@ fn fit(moments: &[Vector3<f64>], trust: &[f64]) -> Vec<Vector3<f64>> {
         return mean();
     }
     let mut normal = Matrix3::zeros();
-    moments.iter().zip(trust).for_each(|(m, w)| normal += m * m.transpose() * (w / m[0]));
+    moments.iter().for_each(|m| normal += m * m.transpose() / m[0]);
     match normal.cholesky() {
-        Some(factors) => {
-            moments.iter().zip(trust).map(|(m, w)| factors.solve(m) * (w / m[0])).collect()
-        }
+        Some(factors) => moments.iter().map(|m| factors.solve(m) / m[0]).collect(),
         None => mean(),
     }
 }

@@ -1,0 +1,192 @@
+//! What lies across from edges of flat metal, and what that makes of the field next to them
+//! (docs/math.md, "Films").
+//!
+//! Next to an edge the square of the field is c^2/r on the metal and beside it, with r the distance
+//! from the edge, as if the edge were alone. What lies across changes both, in opposite ways.
+
+use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
+
+use super::squares::{self, Edge};
+
+/// One over the distances to the next edge, across the metal and across the gap beside it, and to a
+/// ground below or above; 0 without one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Across {
+    metal: f64,
+    gap: f64,
+    pub(super) ground: f64,
+}
+
+/// Next to the edge of a half-plane at a height h over a ground the square of the field that its
+/// charge makes is c^2/r (1 + pi r/3h) on it and c^2/r (1 - pi r/3h) beside it, by Maxwell's map
+/// z = h/pi (1 + w + exp(w)).
+const OF_GROUND: f64 = std::f64::consts::PI / 3.0;
+
+/// Relative error by rounding of what is straight or level.
+const LEVEL: f64 = 1e-9;
+
+/// How much more of the square there is within a cutoff on the metal than beside it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct More {
+    /// For each c^2, along an edge and along what lies across from it.
+    pub(super) found: f64,
+    /// What it differs by from its first order in the cutoff.
+    pub(super) apart: f64,
+}
+
+/// That of a triangle with these edges, next to each of them by its length.
+pub(super) fn more_on_metal(edges: &[Option<Edge>; 3], cutoff: f64) -> More {
+    let length = |edge: &Edge| norm(sub(edge.ends[1], edge.ends[0]));
+    let whole: f64 = edges.iter().flatten().map(length).sum();
+    edges.iter().flatten().fold(More::default(), |sum, edge| {
+        let more = edge.across.more(cutoff);
+        let share = length(edge) / whole;
+        More { found: sum.found + share * more.found, apart: sum.apart + share * more.apart }
+    })
+}
+
+impl Across {
+    /// From the middle of an edge of metal with this point in it, to the nearest of all edges by
+    /// circles that touch the edge there: of a disk's rim that is the rim all around it, and none
+    /// is what goes on along the edge.
+    pub(super) fn from(ends: [Vector; 2], inside: Vector, all: &[[Vector; 2]]) -> Self {
+        let [a, b] = ends;
+        let (middle, along) = (scale(0.5, add(a, b)), sub(b, a));
+        let level = cross(along, sub(inside, a));
+        let outward = cross(along, level);
+        let [level, outward] = [level, outward].map(|v| scale(1.0 / norm(v), v));
+        let length = norm(along);
+        // Where others stand on this edge, as in corners, none is across.
+        let (mut metal, mut gap) = (0.0f64, 0.0f64);
+        for other in all {
+            let nearest = squares::nearest(*other, middle);
+            let its = sub(other[1], other[0]);
+            let alike = dot(along, its).abs() / (length * norm(its));
+            for x in [nearest, other[0], other[1]] {
+                let away = sub(x, middle);
+                // Itself has its middle there, but for rounding.
+                let is_level = dot(away, level).abs() <= LEVEL * norm(away);
+                if norm(away) > LEVEL * length && is_level {
+                    let inverse = alike * dot(away, outward) / dot(away, away);
+                    (metal, gap) = (metal.max(-inverse), gap.max(inverse));
+                }
+            }
+        }
+        // What is left by rounding where an edge goes straight on.
+        let straight = |inverse: f64| if inverse * length < LEVEL { 0.0 } else { inverse };
+        Self { metal: straight(metal), gap: straight(gap), ground: 0.0 }
+    }
+
+    /// What the density on metal at this distance is multiplied by: the field of flat metal is
+    /// c/sqrt(r) over the root of (1 - r/metal) (1 + r/gap), exact for two half-planes, and for a
+    /// strip alone.
+    pub(super) fn factor(self, r: f64) -> f64 {
+        // No place is nearer to this edge than to that across beyond the middle.
+        ((1.0 - (r * self.metal).min(0.5)) * (1.0 + r * self.gap)).sqrt().recip()
+    }
+
+    /// The square of that on metal, and that beside it, where r is -r.
+    fn more(self, cutoff: f64) -> More {
+        // Of 1/(r (1 - through r) (1 + behind r)) - 1/r, to the middle at most, and its first order.
+        let side = |through: f64, behind: f64| {
+            let reach = cutoff.min(0.5 / through);
+            let logs = behind * (behind * reach).ln_1p() + through * (-through * reach).ln_1p();
+            let both = through + behind;
+            let found = if both > 0.0 { -logs / both } else { 0.0 };
+            (found, reach * (through - behind), reach)
+        };
+        let (on_metal, first, reach) = side(self.metal, self.gap);
+        let (beside, first_beside, reach_beside) = side(self.gap, self.metal);
+        // The singular part itself, where one side is narrower than twice the cutoff.
+        let over_ground = 2.0 * OF_GROUND * self.ground * cutoff;
+        let found = (reach / reach_beside).ln() + on_metal - beside + over_ground;
+        More { found, apart: (on_metal - first).abs() + (beside - first_beside).abs() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::PI;
+
+    use super::*;
+
+    const CUTOFF: f64 = 0.02;
+
+    /// Sums over midpoints of what is beside an edge and on metal, between the cutoff and the middle.
+    fn check(field: impl Fn(f64) -> f64, found: f64) {
+        let sum = |sign: f64| -> f64 {
+            let f = |k: u32| {
+                let t = (f64::from(k) + 0.5) / 4000.0;
+                (sign * field(sign * CUTOFF * t) - 1.0 / (CUTOFF * t)) * CUTOFF / 4000.0
+            };
+            (0..4000).map(f).sum()
+        };
+        let expected = sum(1.0) - sum(-1.0);
+        assert!((found - expected).abs() < 1e-6, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn strips_and_gaps_have_their_fields() {
+        let edge = |x: f64| [[x, -1.0, 0.0], [x, 1.0, 0.0]];
+        let (metal, gap) = (1.0, 0.1);
+        let all = [edge(0.0), edge(metal), edge(-gap), edge(-gap - metal)];
+        let from = |all: &[[Vector; 2]]| Across::from(edge(0.0), [0.3, 0.1, 0.0], all);
+        let across = from(&all);
+        assert!((across.metal * metal - 1.0).abs() < 1e-9, "{across:?}");
+        assert!((across.gap * gap - 1.0).abs() < 1e-9, "{across:?}");
+        check(|r| 1.0 / (r * (1.0 - r / metal) * (1.0 + r / gap)), across.more(CUTOFF).found);
+        let squared = across.factor(0.2).powi(2);
+        assert!((squared * (1.0 - 0.2 / metal) * (1.0 + 0.2 / gap) - 1.0).abs() < 1e-9);
+        let alone = from(&all[..2]);
+        assert_eq!(alone.gap, 0.0);
+        check(|r| 1.0 / (r * (1.0 - r / metal)), alone.more(CUTOFF).found);
+        assert_eq!(from(&all[..1]).more(CUTOFF).found, 0.0);
+        // Neither what is in another plane nor what stands on the edge is across.
+        let above = edge(-gap).map(|[x, y, _]| [x, y, 0.3]);
+        let corner = [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]];
+        let others = from(&[edge(0.0), above, corner]);
+        assert_eq!((others.metal, others.gap), (0.0, 0.0));
+    }
+
+    /// By Maxwell's map of a half-plane at height 1: on metal u is real and the mean of both sides,
+    /// u and another that the map takes to the same place, is even; beside it u is complex.
+    #[test]
+    fn grounds_act_at_first_order() {
+        let place = |u: f64| (u - u.exp() + 1.0) / PI;
+        // The other side of a place: below it lies u < 0, above it u > 0.
+        let above = |below: f64| {
+            let (mut low, mut high) = (0.0, 3.0);
+            for _ in 0..80 {
+                let middle = 0.5 * (low + high);
+                if place(middle) > place(below) { low = middle } else { high = middle }
+            }
+            0.5 * (low + high)
+        };
+        let field = |u: f64| 1.0 / (1.0 - u.exp());
+        for below in [-0.02, -0.04] {
+            let r = -place(below);
+            let odd = 0.5 * (field(below) - field(above(below)));
+            // c^2/r with c^2 = 1/(2 pi).
+            let more = odd * odd * 2.0 * PI * r - 1.0;
+            assert!((more / (OF_GROUND * r) - 1.0).abs() < 0.02, "{more} {}", OF_GROUND * r);
+        }
+        let over = Across { ground: 2.0, ..Across::default() };
+        assert!((over.more(0.01).found - 2.0 * OF_GROUND * 0.02).abs() < 1e-12);
+    }
+
+    /// Of a disk the opposite of each place of the rim is its diameter away, whatever the rim is
+    /// made of, and the square of the field beside it is (1/r)/(1 + r)^2 1/(2 + r) with areas.
+    #[test]
+    fn rims_of_disks_are_across_from_themselves() {
+        let point = |k: u32| {
+            let (sin, cos) = (f64::from(k) * std::f64::consts::TAU / 64.0).sin_cos();
+            [cos, sin, 0.0]
+        };
+        let all: Vec<[Vector; 2]> = (0..64).map(|k| [point(k), point((k + 1) % 64)]).collect();
+        let across = Across::from(all[7], [0.0; 3], &all);
+        assert!((across.metal - 0.5).abs() < 0.02 && across.gap < 1e-9, "{across:?}");
+        // With areas, for each c^2: -1/2 of the cutoff on metal and -3/2 beside it.
+        let found = across.more(1e-3).found;
+        assert!((found / 1e-3 - 1.0).abs() < 0.06, "{found}");
+    }
+}
