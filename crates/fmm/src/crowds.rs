@@ -30,9 +30,12 @@ struct Crowd {
     targets: Option<Vec<u32>>,
 }
 
-/// Whether the pairs of two leaves are more than two full leaves have.
-fn are_crowded(targets: usize, sources: usize, leaf_size: usize) -> bool {
-    targets * sources > leaf_size * leaf_size
+/// Whether two leaves of the last level have more pairs than two full leaves. A larger leaf holds
+/// no more points than it may, and a plan about both would have a root as large as this one.
+fn are_crowded(target: &Cell, source: &Cell, leaf_size: usize) -> bool {
+    let is_last = |cell: &Cell| usize::from(cell.level) == MAX_DEPTH;
+    let pairs = target.targets.len() * source.sources.len();
+    is_last(target) && is_last(source) && pairs > leaf_size * leaf_size
 }
 
 impl Crowds {
@@ -146,9 +149,8 @@ fn taken(tree: &Tree, near: &mut Rows, leaf_size: usize) -> (BTreeMap<Vec<u32>, 
         for entry in begin as usize..end as usize {
             let index = near.entries[entry];
             let source = &tree.cells[index as usize];
-            let [targets, sources] = [target.targets.len(), source.sources.len()];
-            if are_crowded(targets, sources, leaf_size) {
-                pairs += (targets * sources) as u64;
+            if are_crowded(target, source, leaf_size) {
+                pairs += (target.targets.len() * source.sources.len()) as u64;
                 crowded.push(index);
             } else {
                 near.entries[kept as usize] = index;

@@ -184,6 +184,30 @@ fn clusters_however_far_apart_take_memory_by_their_points() {
     }
 }
 
+/// A cluster that the last level does not part, in the middle of points whose leaves are large.
+#[test]
+fn clusters_are_summed_beside_large_leaves() {
+    for (size, places) in [(1e-9, 2000), (1e-12, 2000), (0.0, 1)] {
+        let mut random = Random::new(49);
+        let mut points = Distribution::Cube.points::<3>(1000, &mut random);
+        let cluster = Distribution::Cube.points::<3>(places, &mut random);
+        points.extend((0..2000).map(|k| cluster[k % places].map(|x| 0.3 + size * x)));
+        let charges = ChargeKind::Mixed.charges(&points, &mut random);
+        let densities = Densities { charges: Some(&charges), dipoles: None };
+        let mut exact = vec![0.0; points.len()];
+        let mut sums = potentials(&mut exact, &mut []);
+        direct::sum(fmm::Kernel::Laplace, &points, &points, densities, &mut sums).unwrap();
+        for tolerance in [1e-4, 1e-8] {
+            let options = Options { tolerance, ..Options::default() };
+            let [found, _] = apply(&points, &options, densities, 1);
+            for part in [0..1000, 1000..points.len()] {
+                let error = error(&found[part.clone()], &exact[part.clone()]);
+                assert!(error <= tolerance, "{size:e} {tolerance:e} {part:?}: {error:.2e}");
+            }
+        }
+    }
+}
+
 #[test]
 fn crowds_have_gradients_dipoles_and_targets_of_their_own() {
     let mut random = Random::new(48);
