@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use farad::bem::{Beyond, Stack, StackLayer};
+use farad::bem::{Beyond, Method, Stack, StackLayer};
 use farad::{
     Amount, Attained, Charge, Conductor, Description, Dielectric, Ended, Error, Goal, LengthUnit,
     Mirror, Note, Of, Options, Plane, Probe, ProbePoints, Problem, Quiet, Setting, solve_to,
@@ -320,7 +320,7 @@ fn what_cannot_be_reached_is_said() {
     let without = Description { error_bars: false, ..Description::default() };
     assert_eq!(attained(without, cube(|x| x), &goal(5e-2)).unwrap().ended, Ended::Reached);
     // A solve that does not converge has no bars; what was reached before has.
-    let hasty = Options { max_iterations: 1, method: farad::Method::Fmm, ..Options::default() };
+    let hasty = Options { max_iterations: 1, method: Method::Fmm, ..Options::default() };
     let to = |mesh: Mesh| {
         let problem = Problem::new(Description::default(), mesh).unwrap();
         solve_to(problem, &goal(1e-3), &hasty, &Quiet, &mut |_, _| ()).unwrap()
@@ -412,9 +412,9 @@ fn two_cubes() -> Problem {
 #[test]
 fn ranks_refine_as_one_process_does() {
     for (method, density, accuracy, tolerance) in [
-        (farad::Method::Dense, bem::Density::Constant, 1.5e-2, 1e-9),
-        (farad::Method::Fmm, bem::Density::Constant, 1.5e-2, 1e-4),
-        (farad::Method::Fmm, bem::Density::Linear, 4e-3, 1e-4),
+        (Method::Dense, bem::Density::Constant, 1.5e-2, 1e-9),
+        (Method::Fmm, bem::Density::Constant, 1.5e-2, 1e-4),
+        (Method::Fmm, bem::Density::Linear, 4e-3, 1e-4),
     ] {
         let options = Options { method, density, ..Options::default() };
         let goal = goal(accuracy);
@@ -490,7 +490,7 @@ fn ranks_end_together() {
         let mut each = |_: &farad::Level, _: &farad::Solution| {
             stops.0.store(group.rank() == 1, Ordering::Relaxed);
         };
-        let options = Options { method: farad::Method::Fmm, ..options };
+        let options = Options { method: Method::Fmm, ..options };
         solve_to(two_cubes(), &goal(1e-4), &options, &stops, &mut each).map(|_| ())
     });
     assert!(stopped.iter().all(Result::is_err), "{stopped:?}");
@@ -540,6 +540,29 @@ fn large_triangles_next_to_small_things_are_seen() {
             }
         }
     }
+}
+
+/// A box at a thousandth of its width over a plate, on which triangles as split are long and of other
+/// sizes: fast sums have the near fields that what cancels across the gap needs.
+#[test]
+fn a_narrow_gap_between_unlike_triangles_needs_better_integrals() {
+    let of_box = cube(|[u, v, w]| [10.0 * u, v, 0.501 + w]);
+    let plate = Mesh {
+        vertices: [[-50.0, -47.0], [53.0, -45.0], [51.0, 55.0], [-49.0, 53.0]]
+            .map(|[x, y]| [x, y, 0.0])
+            .to_vec(),
+        triangles: vec![[0, 1, 2], [0, 2, 3]],
+        membership: vec![0; 2],
+        memberships: vec![Vec::new()],
+        ..Mesh::default()
+    };
+    let mesh = mesh::join::joined(vec![("box".into(), of_box), ("plate".into(), plate)]);
+    let problem = Problem::new(Description::default(), mesh).unwrap();
+    let [dense, fast] = [Method::Dense, Method::Fmm].map(|method| {
+        let options = Options { method, tolerance: 1e-4, ..Options::default() };
+        problem.solve(&options, &Quiet).unwrap().matrices().maxwell_farad[0][0]
+    });
+    assert!((fast / dense - 1.0).abs() < 1e-3, "{fast:e} {dense:e}");
 }
 
 /// Strength and depth of the images of what is over a layer on a ground, or over a half-space.

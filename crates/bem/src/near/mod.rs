@@ -30,7 +30,7 @@ pub(crate) use block::FullRows;
 use block::{Block, Builder, Value};
 pub(crate) use needs::{Needs, Sources};
 use select::Choice;
-pub(crate) use select::{Selection, smallest_relative_gap};
+pub(crate) use select::{Selection, smallest_relative_gap, smallest_relative_height};
 
 /// Entries of a row of the near field on a mesh of regular triangles.
 pub(crate) const REGULAR_ROW: usize = 45;

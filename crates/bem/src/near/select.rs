@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::geometry::neighbours::{Neighbours, Walk};
 use crate::geometry::panels::Panels;
-use crate::geometry::triangle::Vec3;
+use crate::geometry::triangle::{Triangle, Vec3};
 use crate::near::{Entry, PairIntegrals, over_images};
 use crate::quadrature::rule::Rule;
 
@@ -177,6 +177,51 @@ pub(crate) fn smallest_relative_gap(panels: &Panels, rule: &'static Rule) -> f64
         found.iter().map(relative).fold(1.0, f64::min)
     };
     (0..n).into_par_iter().map_init(|| (search.walk(), Vec::new()), row).reduce(|| 1.0, f64::min)
+}
+
+/// Smallest height of points of one panel above another one, or an image, that they are in front
+/// of, relative to the smaller width of both, at most 1.
+///
+/// Where panels of two sheets are of other sizes or long and thin, their points do not come as
+/// close to each other as the sheets do: [`smallest_relative_gap`] does not see that.
+pub(crate) fn smallest_relative_height(panels: &Panels, rule: &'static Rule) -> f64 {
+    let (n, total) = (panels.len(), panels.total());
+    let triangles: Vec<Triangle> = (0..total).into_par_iter().map(|i| panels.panel(i)).collect();
+    let reach: Vec<f64> = triangles.par_iter().map(|triangle| triangle.diameter()).collect();
+    let widths: Vec<f64> = (0..total).map(|i| 2.0 * panels.areas()[i % n] / reach[i]).collect();
+    let search = Neighbours::new(panels.centroids(), &reach);
+    let row = |(walk, found): &mut (Walk<'_>, Vec<u32>), i: usize| {
+        found.clear();
+        walk.of(i, found);
+        let relative = |&j: &u32| {
+            let j = j as usize;
+            if j <= i || !panels.act(i, j) {
+                return 1.0;
+            }
+            let size = widths[i].min(widths[j]);
+            let (small, large) = if widths[i] < widths[j] { (i, j) } else { (j, i) };
+            let height = |(x, _)| height_above(&triangles[large], x).unwrap_or(f64::INFINITY);
+            panels.points(rule, small).map(height).fold(1.0f64, |least, h| least.min(h / size))
+        };
+        found.iter().map(relative).fold(1.0, f64::min)
+    };
+    (0..n).into_par_iter().map_init(|| (search.walk(), Vec::new()), row).reduce(|| 1.0, f64::min)
+}
+
+/// Rounding of heights, relative to a triangle.
+const ON_PLANE: f64 = 1e-9;
+
+/// The distance of a point from a triangle's plane, if it is in front of or behind the triangle,
+/// and not on it.
+fn height_above(triangle: &Triangle, x: Vec3) -> Option<f64> {
+    let [a, b, c] = triangle.vertices;
+    let normal = (b - a).cross(&(c - a));
+    let is_inside = |p: Vec3, q: Vec3| (q - p).cross(&(x - p)).dot(&normal) > 0.0;
+    if !(is_inside(a, b) && is_inside(b, c) && is_inside(c, a)) {
+        return None;
+    }
+    let height = ((x - a).dot(&normal) / normal.norm()).abs();
+    (height > ON_PLANE * triangle.diameter()).then_some(height)
 }
 
 #[cfg(test)]

@@ -91,7 +91,8 @@ impl Discretisation {
             Some(geometry) => geometry.smallest_relative_gap(accuracy.rule).map_err(Error::from),
             None => Ok(near::smallest_relative_gap(&held.panels, accuracy.rule)),
         };
-        let gap = -share::largest(group, -share::agreed(group, gap)?)?;
+        let height = near::smallest_relative_height(&held.panels, accuracy.rule);
+        let gap = -share::largest(group, -share::agreed(group, gap)?.min(height))?;
         let accuracy = accuracy.for_gap(gap);
         Ok(Self { accuracy, sampling, gap, target, part, geometry })
     }

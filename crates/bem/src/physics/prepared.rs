@@ -495,5 +495,6 @@ impl Prepared {
 pub(super) fn accuracy(system: &System, options: &SolveOptions) -> Accuracy {
     let accuracy = Accuracy::new(options.tolerance, options.quadrature_increment);
     let gap = near::smallest_relative_gap(&system.panels, accuracy.rule);
-    accuracy.for_gap(gap)
+    let height = near::smallest_relative_height(&system.panels, accuracy.rule);
+    accuracy.for_gap(gap.min(height))
 }
