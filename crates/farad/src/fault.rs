@@ -532,7 +532,7 @@ pub enum Note {
     },
     /// Triangles were split next to other surfaces.
     #[error(
-        "triangles were split that are many times as large as their distance from another surface: {} more triangles; what is induced          on them is narrower than they are",
+        "triangles were split that are many times as large as their distance from another surface: {} more triangles; what is induced on them is narrower than they are",
         count(*added as u64)
     )]
     SplitNextToSurfaces {

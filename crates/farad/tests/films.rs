@@ -323,6 +323,22 @@ fn a_film_that_is_not_thin_is_a_warning() {
     assert!(warning.is_error && warning.message.contains("mesh it as a dielectric"));
 }
 
+/// As far from the edge as a ground is below, next to nothing is left of the field beside metal.
+#[test]
+fn a_share_that_is_not_known_is_a_warning() {
+    let layer = StackLayer { thickness: 0.1, permittivity: 3.0 };
+    let (below, above) = (Beyond::Ground, Beyond::Dielectric(3.0));
+    let stack = Stack { axis: 2, at: -0.1, below, layers: vec![layer], above, tolerance: 1e-6 };
+    let films = vec![Film { place: Place::Interface(1), ..film("disk", None, Some(0.1)) }];
+    let description = Description { stack: Some(stack), films, ..Description::default() };
+    let problem = Problem::new(description, disk(200)).unwrap();
+    let solution = problem.solve(&Options::default(), &Quiet).unwrap();
+    let [found] = &solution.films[..] else { panic!() };
+    assert!(found.participation[0] >= 0.0 && found.bars[0] > found.participation[0]);
+    let [warning] = &solution.warnings[..] else { panic!("{:?}", solution.warnings) };
+    assert!(!warning.is_error && warning.message.contains("is longer than its share"));
+}
+
 /// Charges of curved triangles are spread over their own areas: a film has the share that it has on
 /// a sphere, not on facets, whose area is 5 % less here; and with a coat around the metal, whose
 /// fields are those at points of the curved surface.
