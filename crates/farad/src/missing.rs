@@ -158,8 +158,8 @@ fn of_all(problem: &Problem, weights: &[f64]) -> Vec<f64> {
     weights.iter().zip(&problem.conductors.of_triangle).map(weight).collect()
 }
 
-/// What the charges of each conductor in turn at 1 V miss on each triangle, as far as the next finer
-/// densities find it, all that they induce included.
+/// What the charges of each conductor in turn at 1 V miss on each triangle, as far as the next
+/// finer densities find it, all that they induce included.
 #[tracing::instrument(level = "debug", skip_all, name = "missing charges of units")]
 pub(crate) fn of_units(
     problem: &Problem,

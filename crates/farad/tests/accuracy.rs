@@ -542,8 +542,8 @@ fn large_triangles_next_to_small_things_are_seen() {
     }
 }
 
-/// A box at a thousandth of its width over a plate, on which triangles as split are long and of other
-/// sizes: fast sums have the near fields that what cancels across the gap needs.
+/// A box at a thousandth of its width over a plate, on which triangles as split are long and of
+/// other sizes: fast sums have the near fields that what cancels across the gap needs.
 #[test]
 fn a_narrow_gap_between_unlike_triangles_needs_better_integrals() {
     let of_box = cube(|[u, v, w]| [10.0 * u, v, 0.501 + w]);

@@ -87,7 +87,8 @@ impl Across {
 
     /// The square of that on metal, and that beside it, where r is -r.
     fn more(self, cutoff: f64) -> More {
-        // Of 1/(r (1 - through r) (1 + behind r)) - 1/r, to the middle at most, and its first order.
+        // Of 1/(r (1 - through r) (1 + behind r)) - 1/r, to the middle at most, and its first
+        // order.
         let side = |through: f64, behind: f64| {
             let reach = cutoff.min(0.5 / through);
             let logs = behind * (behind * reach).ln_1p() + through * (-through * reach).ln_1p();
@@ -112,7 +113,8 @@ mod tests {
 
     const CUTOFF: f64 = 0.02;
 
-    /// Sums over midpoints of what is beside an edge and on metal, between the cutoff and the middle.
+    /// Sums over midpoints of what is beside an edge and on metal, between the cutoff and the
+    /// middle.
     fn check(field: impl Fn(f64) -> f64, found: f64) {
         let sum = |sign: f64| -> f64 {
             let f = |k: u32| {

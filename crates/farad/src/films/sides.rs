@@ -62,8 +62,8 @@ pub(super) struct Part {
     /// For a film in an interface of layers: the sides are those of all metal that face the
     /// half-space.
     pub(super) gap: Option<Gap>,
-    /// Then the integrals from [`NEARER`] of the cutoff on and from ten times that over triangles at
-    /// edges, which differ by the singular part.
+    /// Then the integrals from [`NEARER`] of the cutoff on and from ten times that over triangles
+    /// at edges, which differ by the singular part.
     near: [Vec<Square>; 2],
     /// And those from there on over all triangles, where a field of others goes through them.
     to_edges: Vec<Square>,

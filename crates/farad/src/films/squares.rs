@@ -1,9 +1,9 @@
 //! Integrals of the squares of densities of which each triangle's charge is known, and how they
 //! grow toward edges (docs/math.md, "Films").
 //!
-//! A density is r^(exponent - 1), r the distance from the edge, times what lies across from it makes
-//! of that (`rims`), times a function that is smooth up to the edge. On each triangle that function
-//! is a constant, by the triangle's charge, or the linear one that fits the charges of the
+//! A density is r^(exponent - 1), r the distance from the edge, times what lies across from it
+//! makes of that (`rims`), times a function that is smooth up to the edge. On each triangle that
+//! function is a constant, by the triangle's charge, or the linear one that fits the charges of the
 //! triangles around it best; and its square is integrated with the power.
 
 use std::cmp::Ordering;
@@ -99,8 +99,9 @@ impl Square {
 }
 
 /// Those of `which` of `triangles`, each with whether the side that its normal points to is meant,
-/// and with those of its sides, from each corner to the next, that are edges; where they are farther
-/// than `from` from these. `areas` are those of all triangles of the mesh, curved ones as they are.
+/// and with those of its sides, from each corner to the next, that are edges; where they are
+/// farther than `from` from these. `areas` are those of all triangles of the mesh, curved ones as
+/// they are.
 pub(super) fn find(
     (mesh, areas): (&Mesh, &[f64]),
     triangles: &[(u32, bool)],
