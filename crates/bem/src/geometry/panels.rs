@@ -545,6 +545,10 @@ impl Panels {
         Triangle::of(self.vertices[i])
     }
 
+    pub(crate) fn corners(&self, i: usize) -> [Vec3; 3] {
+        self.vertices[i]
+    }
+
     /// A pair in the mesh's order, which rounding does not change as it may change the tree's.
     pub(crate) fn ordered(&self, i: usize, j: usize) -> (usize, usize) {
         let n = self.len();

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::geometry::neighbours::{Neighbours, Walk};
 use crate::geometry::panels::Panels;
-use crate::geometry::triangle::{Triangle, Vec3};
+use crate::geometry::triangle::Vec3;
 use crate::near::{Entry, PairIntegrals, over_images};
 use crate::quadrature::rule::Rule;
 
@@ -152,31 +152,21 @@ impl<E> Choice<E> {
 /// Where it is small, sheets face each other: their potentials nearly cancel, and entries must be
 /// that much better.
 pub(crate) fn smallest_relative_gap(panels: &Panels, rule: &'static Rule) -> f64 {
-    let (n, total) = (panels.len(), panels.total());
-    let widths: Vec<f64> = (0..total)
-        .into_par_iter()
-        .map(|i| 2.0 * panels.areas()[i % n] / panels.panel(i).diameter())
-        .collect();
     let centroids = panels.centroids();
-    let reach: Vec<f64> = widths.iter().map(|width| 2.0 * width).collect();
-    let search = Neighbours::new(centroids, &reach);
-    let row = |(walk, found): &mut (Walk<'_>, Vec<u32>), i: usize| {
-        found.clear();
-        walk.of(i, found);
-        let relative = |&j: &u32| {
-            let j = j as usize;
+    smallest(
+        panels,
+        |_, width| 2.0 * width,
+        |widths, i, j| {
             let size = widths[i].min(widths[j]);
-            if j <= i || !panels.act(i, j) || (centroids[i] - centroids[j]).norm() > 2.0 * size {
+            if (centroids[i] - centroids[j]).norm() > 2.0 * size {
                 return 1.0;
             }
             let to = |x: Vec3| panels.points(rule, j).map(move |(y, _)| (x - y).norm_squared());
             let points = panels.points(rule, i);
             let nearest = points.flat_map(|(x, _)| to(x)).fold(f64::INFINITY, f64::min);
             nearest.sqrt() / size
-        };
-        found.iter().map(relative).fold(1.0, f64::min)
-    };
-    (0..n).into_par_iter().map_init(|| (search.walk(), Vec::new()), row).reduce(|| 1.0, f64::min)
+        },
+    )
 }
 
 /// Smallest height of points of one panel above another one, or an image, that they are in front
@@ -185,25 +175,41 @@ pub(crate) fn smallest_relative_gap(panels: &Panels, rule: &'static Rule) -> f64
 /// Where panels of two sheets are of other sizes or long and thin, their points do not come as
 /// close to each other as the sheets do: [`smallest_relative_gap`] does not see that.
 pub(crate) fn smallest_relative_height(panels: &Panels, rule: &'static Rule) -> f64 {
+    smallest(
+        panels,
+        |diameter, _| diameter,
+        |widths, i, j| {
+            let (small, large) = if widths[i] < widths[j] { (i, j) } else { (j, i) };
+            let corners = panels.corners(large);
+            let height = |(x, _)| height_above(&corners, x).unwrap_or(f64::INFINITY);
+            panels
+                .points(rule, small)
+                .map(|point| height(point) / widths[small])
+                .fold(1.0, f64::min)
+        },
+    )
+}
+
+/// The smallest of what `relative` makes of the widths (heights above the longest edge) of pairs of
+/// panels within reach of each other, at most 1; `reach` is that of a panel's diameter and width.
+fn smallest(
+    panels: &Panels,
+    reach: impl Fn(f64, f64) -> f64 + Sync,
+    relative: impl Fn(&[f64], usize, usize) -> f64 + Sync,
+) -> f64 {
     let (n, total) = (panels.len(), panels.total());
-    let triangles: Vec<Triangle> = (0..total).into_par_iter().map(|i| panels.panel(i)).collect();
-    let reach: Vec<f64> = triangles.par_iter().map(|triangle| triangle.diameter()).collect();
-    let widths: Vec<f64> = (0..total).map(|i| 2.0 * panels.areas()[i % n] / reach[i]).collect();
+    let sizes = |i: usize| {
+        let diameter = panels.panel(i).diameter();
+        let width = 2.0 * panels.areas()[i % n] / diameter;
+        (width, reach(diameter, width))
+    };
+    let (widths, reach): (Vec<f64>, Vec<f64>) = (0..total).into_par_iter().map(sizes).unzip();
     let search = Neighbours::new(panels.centroids(), &reach);
     let row = |(walk, found): &mut (Walk<'_>, Vec<u32>), i: usize| {
         found.clear();
         walk.of(i, found);
-        let relative = |&j: &u32| {
-            let j = j as usize;
-            if j <= i || !panels.act(i, j) {
-                return 1.0;
-            }
-            let size = widths[i].min(widths[j]);
-            let (small, large) = if widths[i] < widths[j] { (i, j) } else { (j, i) };
-            let height = |(x, _)| height_above(&triangles[large], x).unwrap_or(f64::INFINITY);
-            panels.points(rule, small).map(height).fold(1.0f64, |least, h| least.min(h / size))
-        };
-        found.iter().map(relative).fold(1.0, f64::min)
+        let later = found.iter().map(|&j| j as usize).filter(|&j| j > i && panels.act(i, j));
+        later.map(|j| relative(&widths, i, j)).fold(1.0, f64::min)
     };
     (0..n).into_par_iter().map_init(|| (search.walk(), Vec::new()), row).reduce(|| 1.0, f64::min)
 }
@@ -213,15 +219,14 @@ const ON_PLANE: f64 = 1e-9;
 
 /// The distance of a point from a triangle's plane, if it is in front of or behind the triangle,
 /// and not on it.
-fn height_above(triangle: &Triangle, x: Vec3) -> Option<f64> {
-    let [a, b, c] = triangle.vertices;
+fn height_above([a, b, c]: &[Vec3; 3], x: Vec3) -> Option<f64> {
     let normal = (b - a).cross(&(c - a));
-    let is_inside = |p: Vec3, q: Vec3| (q - p).cross(&(x - p)).dot(&normal) > 0.0;
+    let is_inside = |p: &Vec3, q: &Vec3| (q - p).cross(&(x - p)).dot(&normal) > 0.0;
     if !(is_inside(a, b) && is_inside(b, c) && is_inside(c, a)) {
         return None;
     }
     let height = ((x - a).dot(&normal) / normal.norm()).abs();
-    (height > ON_PLANE * triangle.diameter()).then_some(height)
+    (height > ON_PLANE * (b - a).norm().max((c - a).norm())).then_some(height)
 }
 
 #[cfg(test)]

@@ -49,32 +49,17 @@ impl Across {
     /// From the middle of an edge of metal with this point in it, to the nearest of all edges by
     /// circles that touch the edge there: of a disk's rim that is the rim all around it, and none
     /// is what goes on along the edge.
-    pub(super) fn from(ends: [Vector; 2], inside: Vector, all: &[[Vector; 2]]) -> Self {
+    pub(super) fn from(ends: [Vector; 2], inside: Vector, rims: &Rims) -> Self {
         let [a, b] = ends;
-        let (middle, along) = (scale(0.5, add(a, b)), sub(b, a));
+        let along = sub(b, a);
         let level = cross(along, sub(inside, a));
-        let outward = cross(along, level);
-        let [level, outward] = [level, outward].map(|v| scale(1.0 / norm(v), v));
-        let length = norm(along);
-        // Where others stand on this edge, as in corners, none is across.
-        let (mut metal, mut gap) = (0.0f64, 0.0f64);
-        for other in all {
-            let nearest = squares::nearest(*other, middle);
-            let its = sub(other[1], other[0]);
-            let alike = dot(along, its).abs() / (length * norm(its));
-            for x in [nearest, other[0], other[1]] {
-                let away = sub(x, middle);
-                // Itself has its middle there, but for rounding.
-                let is_level = dot(away, level).abs() <= LEVEL * norm(away);
-                if norm(away) > LEVEL * length && is_level {
-                    let inverse = alike * dot(away, outward) / dot(away, away);
-                    (metal, gap) = (metal.max(-inverse), gap.max(inverse));
-                }
-            }
-        }
+        let [level, outward] = [level, cross(along, level)].map(|v| scale(1.0 / norm(v), v));
+        let middle = scale(0.5, add(a, b));
+        let mut view = View { middle, along, level, outward, metal: 0.0, gap: 0.0 };
+        rims.nearest(&mut view);
         // What is left by rounding where an edge goes straight on.
-        let straight = |inverse: f64| if inverse * length < LEVEL { 0.0 } else { inverse };
-        Self { metal: straight(metal), gap: straight(gap), ground: 0.0 }
+        let straight = |inverse: f64| if inverse * norm(along) < LEVEL { 0.0 } else { inverse };
+        Self { metal: straight(view.metal), gap: straight(view.gap), ground: 0.0 }
     }
 
     /// What the density on metal at this distance is multiplied by: the field of flat metal is
@@ -105,6 +90,108 @@ impl Across {
     }
 }
 
+/// Edges in a tree of boxes.
+#[derive(Debug)]
+pub(super) struct Rims {
+    low: Vector,
+    high: Vector,
+    inner: Inner,
+}
+
+#[derive(Debug)]
+enum Inner {
+    Edges(Vec<[Vector; 2]>),
+    Halves(Box<[Rims; 2]>),
+}
+
+/// Edges of one box, at most.
+const LEAF: usize = 8;
+
+/// What is seen from the middle of an edge.
+struct View {
+    middle: Vector,
+    along: Vector,
+    /// Across the metal's plane, and in it away from the metal.
+    level: Vector,
+    outward: Vector,
+    /// The largest inverses so far.
+    metal: f64,
+    gap: f64,
+}
+
+impl View {
+    fn see(&mut self, other: [Vector; 2]) {
+        let length = norm(self.along);
+        let its = sub(other[1], other[0]);
+        // Where others stand on this edge, as in corners, none is across.
+        let alike = dot(self.along, its).abs() / (length * norm(its));
+        for x in [squares::nearest(other, self.middle), other[0], other[1]] {
+            let away = sub(x, self.middle);
+            // Itself has its middle there, but for rounding.
+            let is_level = dot(away, self.level).abs() <= LEVEL * norm(away);
+            if norm(away) > LEVEL * length && is_level {
+                let inverse = alike * dot(away, self.outward) / dot(away, away);
+                (self.metal, self.gap) = (self.metal.max(-inverse), self.gap.max(inverse));
+            }
+        }
+    }
+
+    /// The square of a box's distance.
+    fn to(&self, of: &Rims) -> f64 {
+        let off = |k: usize| (of.low[k] - self.middle[k]).max(self.middle[k] - of.high[k]).max(0.0);
+        (0..3).map(|k| off(k) * off(k)).sum()
+    }
+
+    /// Whether no place of a box has a larger inverse than there is, inward and outward.
+    fn is_beyond(&self, of: &Rims) -> bool {
+        let squared = self.to(of);
+        // The farthest that it goes this way.
+        let reach = |sign: f64| -> f64 {
+            let ends = |k: usize| [of.low[k], of.high[k]].map(|x| x - self.middle[k]);
+            let along = |k: usize| ends(k).map(|off| sign * self.outward[k] * off);
+            (0..3).map(|k| along(k)[0].max(along(k)[1])).sum()
+        };
+        let is_beyond = |sign: f64, known: f64| reach(sign) <= known * squared;
+        is_beyond(-1.0, self.metal) && is_beyond(1.0, self.gap)
+    }
+}
+
+impl Rims {
+    pub(super) fn new(mut edges: Vec<[Vector; 2]>) -> Self {
+        let bound = |k: usize, of: fn(f64, f64) -> f64, start: f64| {
+            edges.iter().flatten().map(|x| x[k]).fold(start, of)
+        };
+        let low: Vector = std::array::from_fn(|k| bound(k, f64::min, f64::INFINITY));
+        let high: Vector = std::array::from_fn(|k| bound(k, f64::max, f64::NEG_INFINITY));
+        if edges.len() <= LEAF {
+            return Self { low, high, inner: Inner::Edges(edges) };
+        }
+        let longer = |a: usize, b: usize| if high[b] - low[b] > high[a] - low[a] { b } else { a };
+        let axis = (1..3).fold(0, longer);
+        let half = edges.len() / 2;
+        let at = |[a, b]: &[Vector; 2]| a[axis] + b[axis];
+        edges.select_nth_unstable_by(half, |a, b| at(a).total_cmp(&at(b)));
+        let second = edges.split_off(half);
+        let halves = [edges, second].map(Self::new);
+        Self { low, high, inner: Inner::Halves(Box::new(halves)) }
+    }
+
+    fn nearest(&self, view: &mut View) {
+        if view.is_beyond(self) {
+            return;
+        }
+        match &self.inner {
+            Inner::Edges(edges) => edges.iter().for_each(|edge| view.see(*edge)),
+            Inner::Halves(halves) => {
+                let [a, b] = &**halves;
+                let [first, second] = if view.to(b) < view.to(a) { [b, a] } else { [a, b] };
+                first.nearest(view);
+                second.nearest(view);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::f64::consts::PI;
@@ -132,7 +219,8 @@ mod tests {
         let edge = |x: f64| [[x, -1.0, 0.0], [x, 1.0, 0.0]];
         let (metal, gap) = (1.0, 0.1);
         let all = [edge(0.0), edge(metal), edge(-gap), edge(-gap - metal)];
-        let from = |all: &[[Vector; 2]]| Across::from(edge(0.0), [0.3, 0.1, 0.0], all);
+        let rims = |all: &[[Vector; 2]]| Rims::new(all.to_vec());
+        let from = |all: &[[Vector; 2]]| Across::from(edge(0.0), [0.3, 0.1, 0.0], &rims(all));
         let across = from(&all);
         assert!((across.metal * metal - 1.0).abs() < 1e-9, "{across:?}");
         assert!((across.gap * gap - 1.0).abs() < 1e-9, "{across:?}");
@@ -148,6 +236,29 @@ mod tests {
         let corner = [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]];
         let others = from(&[edge(0.0), above, corner]);
         assert_eq!((others.metal, others.gap), (0.0, 0.0));
+    }
+
+    /// The tree leaves out nothing that is nearer than what it finds.
+    #[test]
+    fn rims_are_found_as_by_looking_at_all() {
+        let mut state = 1u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) as f64 / (1u64 << 24) as f64
+        };
+        let all: Vec<[Vector; 2]> = (0..300)
+            .map(|_| {
+                let [x, y, u, v] = [0; 4].map(|_| draw());
+                [[x, 3.0 * y, 0.0], [x + 0.1 * (u - 0.5), 3.0 * y + 0.1 * (v - 0.5), 0.0]]
+            })
+            .collect();
+        let tree = Rims::new(all.clone());
+        let flat = Rims { inner: Inner::Edges(all.clone()), low: tree.low, high: tree.high };
+        for ends in &all {
+            let inside = add(ends[0], [draw() - 0.5, draw() - 0.5, 0.0]);
+            let [found, expected] = [&tree, &flat].map(|rims| Across::from(*ends, inside, rims));
+            assert_eq!((found.metal, found.gap), (expected.metal, expected.gap));
+        }
     }
 
     /// By Maxwell's map of a half-plane at height 1: on metal u is real and the mean of both sides,
@@ -185,7 +296,7 @@ mod tests {
             [cos, sin, 0.0]
         };
         let all: Vec<[Vector; 2]> = (0..64).map(|k| [point(k), point((k + 1) % 64)]).collect();
-        let across = Across::from(all[7], [0.0; 3], &all);
+        let across = Across::from(all[7], [0.0; 3], &Rims::new(all.clone()));
         assert!((across.metal - 0.5).abs() < 0.02 && across.gap < 1e-9, "{across:?}");
         // With areas, for each c^2: -1/2 of the cutoff on metal and -3/2 beside it.
         let found = across.more(1e-3).found;

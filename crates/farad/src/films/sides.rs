@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use super::faces::{Faces, Facing};
 use super::gap::{Gap, Through};
-use super::rims::{self, Across, More};
-use super::squares::{self, Edge, Square};
+use super::rims::{self, Across, More, Rims};
+use super::squares::{self, Edge, Square, Surface};
 use super::{Film, FilmFault, Place};
 use crate::media::Chosen;
 use crate::problem::Problem;
@@ -283,6 +283,8 @@ pub(super) struct Selected {
     edges: Vec<[Option<Edge>; 3]>,
     /// Height of an interface, and the permittivity of the half-space next to it.
     interface: Option<[f64; 2]>,
+    /// All edges of metal without thickness.
+    rims: Vec<[Vector; 2]>,
 }
 
 /// The sides that a film is on.
@@ -352,7 +354,7 @@ fn selected(
     faces: &Faces<'_>,
     (sides, interface): (Vec<Side>, Option<[f64; 2]>),
 ) -> Result<Selected, FilmFault> {
-    let mut edges: Vec<[Option<Edge>; 3]> = sides.iter().map(|side| faces.edges(side)).collect();
+    let edges: Vec<[Option<Edge>; 3]> = sides.iter().map(|side| faces.edges(side)).collect();
     if let Some(cutoff) = film.cutoff
         && edges.iter().flatten().any(Option::is_some)
         && sides.iter().all(|side| is_within(problem, side, cutoff, &edges))
@@ -373,18 +375,7 @@ fn selected(
         return Err(FilmFault::Sheet(name.unwrap_or_else(beside)));
     }
     let rims = faces.rims();
-    let ground = interface.map_or(0.0, |[height, _]| to_ground(problem, height).recip());
-    edges.par_iter_mut().zip(&sides).for_each(|(edges, side)| {
-        let t = side.triangle as usize;
-        let is_metal = problem.conductors.of_triangle[t].is_some();
-        let sheets = edges.iter_mut().flatten().filter(|edge| edge.exponent <= OF_SHEETS);
-        for edge in sheets.filter(|_| is_metal) {
-            let inside = squares::centroid(problem.mesh.corners(t));
-            edge.across = Across::from(edge.ends, inside, &rims);
-            edge.across.ground = ground;
-        }
-    });
-    Ok(Selected { sides, edges, interface })
+    Ok(Selected { sides, edges, interface, rims })
 }
 
 /// The distance from this height to the nearest ground of the layers.
@@ -408,12 +399,22 @@ fn is_within(problem: &Problem, side: &Side, cutoff: f64, edges: &[[Option<Edge>
 impl Part {
     /// The integrals over these sides.
     pub(super) fn new(problem: &Problem, film: &Film, selected: Selected) -> Self {
-        let Selected { sides, edges, interface } = selected;
+        let Selected { sides, mut edges, interface, rims } = selected;
+        let rims = Rims::new(rims);
+        let ground = interface.map_or(0.0, |[height, _]| to_ground(problem, height).recip());
+        edges.par_iter_mut().zip(&sides).for_each(|(edges, side)| {
+            let t = side.triangle as usize;
+            let is_metal = problem.conductors.of_triangle[t].is_some();
+            let sheets = edges.iter_mut().flatten().filter(|edge| edge.exponent <= OF_SHEETS);
+            for edge in sheets.filter(|_| is_metal) {
+                let inside = squares::centroid(problem.mesh.corners(t));
+                edge.across = Across::from(edge.ends, inside, &rims);
+                edge.across.ground = ground;
+            }
+        });
         let triangles: Vec<(u32, bool)> =
             sides.iter().map(|side| (side.triangle, side.is_front)).collect();
-        let beyond = |which: &[usize], from| {
-            squares::find((&problem.mesh, &problem.areas), &triangles, &edges, (which, from))
-        };
+        let surface = Surface::new((&problem.mesh, &problem.areas), &triangles, &edges);
         let from = film.cutoff.unwrap_or(0.0);
         let axis = problem.description.stack.as_ref().map_or(2, |stack| stack.axis);
         let gap = interface.map(|[height, eps]| Gap::new(problem, (axis, height), eps, from));
@@ -424,14 +425,14 @@ impl Part {
         if gap.is_some() {
             let has_edge = |k: &usize| edges[*k].iter().any(Option::is_some);
             let at_edges: Vec<usize> = all.iter().copied().filter(has_edge).collect();
-            near = [NEARER, 10.0 * NEARER].map(|share| beyond(&at_edges, share * from));
+            near = [NEARER, 10.0 * NEARER].map(|share| surface.beyond(share * from, &at_edges));
             if !mean_is_zero {
-                to_edges = beyond(&all, NEARER * from);
+                to_edges = surface.beyond(NEARER * from, &all);
             }
             let more = |&k: &usize| rims::more_on_metal(&edges[k], from);
             more_on_metal = at_edges.iter().map(more).collect();
         }
-        let squares = beyond(&all, from);
+        let squares = surface.beyond(from, &all);
         Self { sides, squares, gap, near, to_edges, more_on_metal, mean_is_zero }
     }
 }

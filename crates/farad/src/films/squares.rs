@@ -98,23 +98,8 @@ impl Square {
     }
 }
 
-/// Those of `which` of `triangles`, each with whether the side that its normal points to is meant,
-/// and with those of its sides, from each corner to the next, that are edges; where they are
-/// farther than `from` from these. `areas` are those of all triangles of the mesh, curved ones as
-/// they are.
-pub(super) fn find(
-    (mesh, areas): (&Mesh, &[f64]),
-    triangles: &[(u32, bool)],
-    edges: &[[Option<Edge>; 3]],
-    (which, from): (&[usize], f64),
-) -> Vec<Square> {
-    let surface = Surface::new((mesh, areas), triangles, edges);
-    let pieces: Vec<Vec<Piece>> =
-        (0..triangles.len()).into_par_iter().map(|k| surface.pieces(k)).collect();
-    which.par_iter().map(|&k| surface.square(k, &pieces, from)).collect()
-}
-
-struct Surface<'a> {
+/// Sides of triangles, and the edges toward which densities on them grow.
+pub(super) struct Surface<'a> {
     mesh: &'a Mesh,
     triangles: &'a [(u32, bool)],
     edges: &'a [[Option<Edge>; 3]],
@@ -124,6 +109,8 @@ struct Surface<'a> {
     nearest: Vec<Option<Edge>>,
     /// The triangles that share a corner, and are not beyond an edge.
     around: Vec<Vec<u32>>,
+    /// Their parts.
+    pieces: Vec<Vec<Piece>>,
 }
 
 /// A triangle that may be nearest to an edge.
@@ -154,7 +141,10 @@ impl PartialEq for Reached {
 impl Eq for Reached {}
 
 impl<'a> Surface<'a> {
-    fn new(
+    /// Of triangles, each with whether the side that its normal points to is meant, and with those
+    /// of its sides, from each corner to the next, that are edges. `areas` are those of all
+    /// triangles of the mesh, curved ones as they are.
+    pub(super) fn new(
         (mesh, areas): (&'a Mesh, &[f64]),
         triangles: &'a [(u32, bool)],
         edges: &'a [[Option<Edge>; 3]],
@@ -252,7 +242,15 @@ impl<'a> Surface<'a> {
         let around = (0..triangles.len()).into_par_iter().map(wider).collect();
         let stretch = |&(t, _): &(u32, bool)| areas[t as usize] / area(mesh.corners(t as usize));
         let stretch = triangles.iter().map(stretch).collect();
-        Self { mesh, triangles, edges, stretch, nearest, around }
+        let pieces = Vec::new();
+        let mut surface = Self { mesh, triangles, edges, stretch, nearest, around, pieces };
+        surface.pieces = (0..triangles.len()).into_par_iter().map(|k| surface.parts(k)).collect();
+        surface
+    }
+
+    /// The integrals over some of the triangles, where they are farther than `from` from edges.
+    pub(super) fn beyond(&self, from: f64, which: &[usize]) -> Vec<Square> {
+        which.par_iter().map(|&k| self.square(k, from)).collect()
     }
 
     fn corners(&self, k: usize) -> [Vector; 3] {
@@ -272,7 +270,7 @@ impl<'a> Surface<'a> {
     }
 
     /// The parts of a triangle.
-    fn pieces(&self, k: usize) -> Vec<Piece> {
+    fn parts(&self, k: usize) -> Vec<Piece> {
         let corners = self.corners(k);
         let edges = self.near(k);
         if edges.is_empty() {
@@ -301,7 +299,8 @@ impl<'a> Surface<'a> {
         outer.map(|(p, q)| piece([p, q, middle])).to_vec()
     }
 
-    fn square(&self, k: usize, pieces: &[Vec<Piece>], from: f64) -> Square {
+    fn square(&self, k: usize, from: f64) -> Square {
+        let pieces = &self.pieces;
         let corners = self.corners(k);
         let exponent = self.nearest[k].map_or(1.0, |edge| edge.exponent);
         let frame = Frame::new(corners);
