@@ -221,7 +221,9 @@ const ON_PLANE: f64 = 1e-9;
 /// and not on it.
 fn height_above([a, b, c]: &[Vec3; 3], x: Vec3) -> Option<f64> {
     let normal = (b - a).cross(&(c - a));
-    let is_inside = |p: &Vec3, q: &Vec3| (q - p).cross(&(x - p)).dot(&normal) > 0.0;
+    // Not above a side, where another face may stand on it.
+    let least = ON_PLANE * normal.norm_squared();
+    let is_inside = |p: &Vec3, q: &Vec3| (q - p).cross(&(x - p)).dot(&normal) > least;
     if !(is_inside(a, b) && is_inside(b, c) && is_inside(c, a)) {
         return None;
     }
@@ -269,6 +271,31 @@ mod tests {
         ) {
             self.0.errors(rules, pairs, errors);
         }
+    }
+
+    /// A face that stands on another one's edge is not in front of it; a sheet is, whatever its
+    /// triangles.
+    #[test]
+    fn heights_are_those_of_other_sheets() {
+        let resolution = Resolution::Elements(600);
+        let rule = Accuracy::new(1e-6, 0).rule;
+        let height = |mesh: &Mesh| smallest_relative_height(&Panels::new(mesh, |_| true), rule);
+        let cube = Cube { edge: 1.0, grade: 5.0, resolution }.build().unwrap();
+        assert_eq!(height(&cube), 1.0);
+        let sphere = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
+        assert_eq!(height(&sphere.build().unwrap()), 1.0);
+        // Squares of 1/6 cut in halves, as wide as half their diagonal, and long rectangles.
+        let plate = |elements: usize| {
+            let resolution = Resolution::Elements(elements);
+            Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap()
+        };
+        let (wide, mut long) = (plate(72), plate(200));
+        let (gap, width) = (1e-4, 0.5 * 2f64.sqrt() / 6.0);
+        long.vertices.iter_mut().for_each(|v| *v = [0.4 * v[0], 30.0 * v[1], gap]);
+        let thin = 0.04 * 3.0 / (0.04f64.powi(2) + 9.0).sqrt();
+        let mesh = mesh::join::joined(vec![("wide".into(), wide), ("long".into(), long)]);
+        let expected = gap / thin.min(width);
+        assert!((height(&mesh) / expected - 1.0).abs() < 1e-6, "{} {expected}", height(&mesh));
     }
 
     /// Bounds leave out pairs that their errors leave out, and no others.
