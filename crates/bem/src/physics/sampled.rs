@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::rows::System;
+use super::rows::{Rows, System};
 use super::{Charges, Excitation, Media, external};
 use crate::constants::{FINE, NO_DIGITS};
 use crate::geometry::panels::Panels;
@@ -60,8 +60,8 @@ const TOGETHER: usize = 128;
 pub struct SampledResidual {
     /// The conductor on which it is largest; `None` = an interface.
     pub conductor: Option<u32>,
-    /// Root mean square over the panels looked at of that conductor or interface, relative to that
-    /// of the right-hand side where this is largest, as in
+    /// Root mean square over the area of that conductor or interface, by the panels looked at,
+    /// relative to that of the right-hand side where this is largest, as in
     /// [`Response::relative_residual`](super::Response::relative_residual); of a
     /// [`Refined`](super::Refined) state to what acts there.
     pub relative: f64,
@@ -77,8 +77,9 @@ enum RelativeTo {
 }
 
 /// The residual that the charges of each pair leave in the equations of its excitation, on panels
-/// spread evenly over the area of each conductor and interface. It is as good as it takes to judge
-/// a solve with this `tolerance`.
+/// spread over the area and the charge of each conductor and interface: what a residual changes is
+/// its work on the charge, most of which may be on a small share of the area. It is as good as it
+/// takes to judge a solve with this `tolerance`.
 ///
 /// # Errors
 /// [`Error::Length`].
@@ -133,7 +134,10 @@ fn of_system(
 ) -> Result<Vec<SampledResidual>, Error> {
     let (panels, rows) = (&system.panels, &system.rows);
     let count = (ENTRIES / panels.total().max(1)).clamp(ROWS[0], ROWS[1]);
-    let chosen = chosen(system, count.max(rows.parts().min(PARTS)));
+    let columns: Vec<&[f64]> = solved.iter().map(|(_, x)| *x).collect();
+    let drawn =
+        drawn(system, &by_area_and_charge(rows, &columns), count.max(rows.parts().min(PARTS)));
+    let chosen: Vec<usize> = drawn.iter().map(|&(i, _)| i).collect();
     let sized = self::chosen(system, SIZED.max(chosen.len()));
     let mut kinds = vec![RowKind::None; panels.len()];
     chosen.iter().chain(&sized).for_each(|&i| kinds[i] = rows.kinds[i]);
@@ -154,7 +158,6 @@ fn of_system(
     };
     let is_fine = tolerance < FINE || relative_to == RelativeTo::Action;
     let whole = WholeRows::new(system, &kinds, &slopes, &chosen, is_fine);
-    let columns: Vec<&[f64]> = solved.iter().map(|(_, x)| *x).collect();
     let products = whole.times(&columns)?;
     let residual = |column: usize| {
         let (excitation, x) = solved[column];
@@ -166,12 +169,12 @@ fn of_system(
             Some(_) => known,
             None => rows.diagonal(i) * x[i] + rows.coupling(i) * known,
         };
-        let mut residuals = Squares::new(rows.parts());
-        for (&i, &known) in chosen.iter().zip(&products[column]) {
-            residuals.add(rows.part(i), right(i) - left(i, known));
+        let [mut residuals, mut sizes] = [(); 2].map(|()| Squares::new(rows.parts()));
+        for (&(i, stands_for), &known) in drawn.iter().zip(&products[column]) {
+            let (part, residual) = (rows.part(i), right(i) - left(i, known));
+            residuals.add(part, rows.areas[i] * stands_for, residual);
         }
-        let mut sizes = Squares::new(rows.parts());
-        sized.iter().for_each(|&i| sizes.add(rows.part(i), right(i)));
+        sized.iter().for_each(|&i| sizes.add(rows.part(i), 1.0, right(i)));
         worst(system, (excitation, x), [&residuals, &sizes], relative_to)
     };
     Ok((0..solved.len()).map(residual).collect())
@@ -376,57 +379,103 @@ impl<'a> WholeRows<'a> {
     }
 }
 
-/// Sums of squares on each part.
-struct Squares(Vec<(usize, f64)>);
+/// Sums of weights and of weighted squares on each part.
+struct Squares(Vec<[f64; 2]>);
 
 impl Squares {
     fn new(parts: usize) -> Self {
-        Self(vec![(0, 0.0); parts])
+        Self(vec![[0.0; 2]; parts])
     }
 
-    fn add(&mut self, part: usize, value: f64) {
-        self.0[part].0 += 1;
-        self.0[part].1 += value * value;
+    fn add(&mut self, part: usize, weight: f64, value: f64) {
+        self.0[part][0] += weight;
+        self.0[part][1] += weight * value * value;
     }
 
-    /// Root mean square.
+    /// Root mean square, 0 where nothing has weight.
     fn root(&self, part: usize) -> f64 {
-        let (count, squares) = self.0[part];
-        (squares / count.max(1) as f64).sqrt()
+        let [weight, squares] = self.0[part];
+        if weight > 0.0 { (squares / weight).sqrt() } else { squares.sqrt() }
     }
 }
 
 /// Panels at equal steps of the area of each part.
 pub(super) fn chosen(system: &System, rows: usize) -> Vec<usize> {
+    drawn(system, &system.rows.areas, rows).into_iter().map(|(i, _)| i).collect()
+}
+
+/// What each panel has of its part: half by area, half by charge, where all `columns` count alike.
+fn by_area_and_charge(rows: &Rows, columns: &[&[f64]]) -> Vec<f64> {
+    let n = rows.areas.len();
+    let share = |values: &dyn Fn(usize) -> f64| -> Vec<f64> {
+        let mut sums = vec![0.0; rows.parts()];
+        (0..n).for_each(|i| sums[rows.part(i)] += values(i));
+        let share =
+            |i: usize| if sums[rows.part(i)] > 0.0 { values(i) / sums[rows.part(i)] } else { 0.0 };
+        (0..n).map(share).collect()
+    };
+    let mut density = share(&|i| rows.areas[i]);
+    for x in columns {
+        let of_charge = share(&|i| x[i].abs());
+        density.iter_mut().zip(of_charge).for_each(|(all, one)| *all += one / columns.len() as f64);
+    }
+    density
+}
+
+/// Panels at equal steps of a density of each part, and how many each stands for.
+fn drawn(system: &System, density: &[f64], rows: usize) -> Vec<(usize, f64)> {
     let count = system.rows.parts();
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
     (0..system.panels.len()).for_each(|i| parts[system.rows.part(i)].push(i));
     parts.retain(|part| !part.is_empty());
     // With more parts than rows every so many of them has one.
     let step = parts.len().div_ceil(rows.max(1)).max(1);
-    let each = (rows / parts.len().max(1)).max(1);
-    let mut chosen = Vec::new();
+    let each = (rows / parts.len().max(1)).max(1) as f64;
+    let mut drawn = Vec::new();
     for part in parts.iter().step_by(step) {
-        let area: f64 = part.iter().map(|&i| system.rows.areas[i]).sum();
+        let whole: f64 = part.iter().map(|&i| density[i]).sum();
         let (mut sum, mut next) = (0.0, 0.5);
         for &i in part {
-            sum += system.rows.areas[i];
-            if sum * each as f64 > next * area {
-                chosen.push(i);
+            sum += density[i];
+            if sum * each > next * whole {
+                drawn.push((i, (whole / (each * density[i])).max(1.0)));
                 // The next half step; a panel may be larger than a step.
-                next = (sum / area * each as f64 + 0.5).floor() + 0.5;
+                next = (sum / whole * each + 0.5).floor() + 0.5;
             }
         }
     }
-    chosen
+    drawn
 }
 
 #[cfg(test)]
 mod tests {
-    use mesh::generate::{Cube, Resolution};
+    use mesh::generate::{Cube, Plate, Resolution};
 
     use super::*;
     use crate::geometry::images::Images;
+
+    #[test]
+    fn half_of_the_panels_looked_at_are_where_the_charge_is() {
+        let resolution = Resolution::Elements(3200);
+        let mesh = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap();
+        let triangles = mesh.triangles.len();
+        let media = Media {
+            conductor: &vec![Some(0); triangles],
+            conductors: 1,
+            permittivity: &vec![[1.0, 1.0]; triangles],
+            bodies: &[],
+            images: &Images::new(&[]),
+        };
+        let system = System::new(&mesh, media, Density::Constant, None).unwrap();
+        let is_charged = |i: usize| (1000..1008).contains(&i);
+        let x: Vec<f64> = (0..triangles).map(|i| -f64::from(u8::from(is_charged(i)))).collect();
+        let drawn = drawn(&system, &by_area_and_charge(&system.rows, &[&x, &x]), 16);
+        let charged = drawn.iter().filter(|(i, _)| is_charged(*i)).count();
+        assert!((7..=8).contains(&charged), "{charged}");
+        // A panel that more than one step falls on counts once.
+        let all: f64 = drawn.iter().map(|(_, stands_for)| stands_for).sum();
+        assert!((all / triangles as f64 - 1.0).abs() < 0.1, "{all} of {triangles}");
+    }
 
     #[test]
     fn as_many_panels_are_looked_at_as_were_asked_for() {
