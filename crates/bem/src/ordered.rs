@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Runs that a sum is cut into: enough for the threads of a large machine.
 const RUNS: usize = 256;

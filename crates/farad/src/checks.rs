@@ -193,7 +193,6 @@ pub(crate) fn participations(problem: &Problem, derivatives: &[Derivative]) -> O
 
 /// Measures a solve, of what was `prepared` if it still is: the first excitations of a problem are
 /// each conductor in turn at 1 V, and those with sources come after.
-#[tracing::instrument(level = "debug", skip_all, name = "self-checks")]
 pub(crate) fn measure(
     problem: &Problem,
     media: bem::Media<'_>,
@@ -201,6 +200,7 @@ pub(crate) fn measure(
     excitations: &[bem::Excitation],
     answer: &bem::Electrostatics,
 ) -> Result<Measured, bem::Error> {
+    let _span = tracing::debug_span!("self-checks").entered();
     let charges = answer.responses.iter().map(bem::Charges::from);
     let solved: Vec<(&bem::Excitation, bem::Charges<'_>)> =
         excitations.iter().zip(charges).collect();

@@ -2,7 +2,7 @@
 
 use mesh::Mesh;
 use mesh::creases::{self, Creases};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::problem::Problem;
 

@@ -26,8 +26,8 @@ const GROWTH: usize = 8;
 impl Problem {
     /// Its mesh with triangles split that are more than `ratio` times as large as their distance
     /// from other surfaces; `None` where none is.
-    #[tracing::instrument(level = "debug", skip_all, name = "triangles next to other surfaces")]
     pub(crate) fn finer_next_to_surfaces(&self, ratio: f64) -> Result<Option<Mesh>, Error> {
+        let _span = tracing::debug_span!("triangles next to other surfaces").entered();
         // Surfaces that cross are near each other at any size.
         let cross = |note: &Note| matches!(note, Note::ThroughItself { .. } | Note::Allowed(_));
         if self.notes.iter().any(cross) {

@@ -12,7 +12,7 @@ use mesh::Mesh;
 use mesh::locate::Locator;
 use mesh::quality::areas;
 use mesh::vector::{self, Vector};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::edges;
 use crate::problem::Problem;

@@ -117,7 +117,6 @@ impl<'a> From<&'a OnTriangles> for bem::Charges<'a> {
 
 /// What is missing of the state of this answer, whose matrix of all excitations misses `energies`;
 /// `None` where there is no state.
-#[tracing::instrument(level = "debug", skip_all, name = "missing charge")]
 pub(crate) fn find(
     problem: &Problem,
     prepared: &mut Prepared,
@@ -125,6 +124,7 @@ pub(crate) fn find(
     (energies, weights, bars): (&[Vec<f64>], &[f64], &[ConductorBars]),
     progress: &dyn Progress,
 ) -> Result<Option<Missing>, Error> {
+    let _span = tracing::debug_span!("missing charge").entered();
     let driven = state::driven(problem, answer);
     let Some(state) = answer.state(&state::conditions(problem), driven) else { return Ok(None) };
     let excitation =
@@ -160,7 +160,6 @@ fn of_all(problem: &Problem, weights: &[f64]) -> Vec<f64> {
 
 /// What the charges of each conductor in turn at 1 V miss on each triangle, as far as the next
 /// finer densities find it, all that they induce included.
-#[tracing::instrument(level = "debug", skip_all, name = "missing charges of units")]
 pub(crate) fn of_units(
     problem: &Problem,
     prepared: &mut Prepared,
@@ -168,6 +167,7 @@ pub(crate) fn of_units(
     weights: &[f64],
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<f64>>, Error> {
+    let _span = tracing::debug_span!("missing charges of units").entered();
     let weights = of_all(problem, weights);
     let units = problem.conductors.names.len().min(answer.responses.len());
     let of_unit = |(excitation, unit): (&bem::Excitation, &bem::Response)| {
@@ -211,13 +211,13 @@ fn floating(
 
 impl Missing {
     /// The bars of values at each of the problem's probes, which a solve to `tolerance` found.
-    #[tracing::instrument(level = "debug", skip_all, name = "bars of probes")]
     pub(crate) fn of_probes(
         &self,
         problem: &Problem,
         found: &[crate::Probed],
         tolerance: f64,
     ) -> Result<Vec<ProbeBars>, Error> {
+        let _span = tracing::debug_span!("bars of probes").entered();
         if found.is_empty() {
             return Ok(Vec::new());
         }
@@ -307,12 +307,12 @@ impl Missing {
     }
 
     /// The bars of forces and torques on these bodies.
-    #[tracing::instrument(level = "debug", skip_all, name = "bars of forces")]
     pub(crate) fn of_forces(
         &self,
         problem: &Problem,
         found: &[crate::Force],
     ) -> Result<Vec<ForceBar>, Error> {
+        let _span = tracing::debug_span!("bars of forces").entered();
         // Bodies with forces are in one layer.
         let [charge, missing] =
             [&self.charge, &self.missing].map(|of| Seen::new(of.into(), &self.images, 0));

@@ -5,7 +5,7 @@ use bem::checks::ratio;
 use mesh::Mesh;
 use mesh::locate::{Locator, Nearest};
 use mesh::quality;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::checks::Warning;
 use crate::problem::Problem;

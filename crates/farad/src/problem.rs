@@ -5,7 +5,7 @@ use mesh::conductors::{self as owners, Assignment};
 use mesh::local_refine::{self, Sizes};
 use mesh::locate::{Locator, Nearest};
 use mesh::{Mesh, quality};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::conductors::{self, Conductors};
 use crate::description::Description;
@@ -179,8 +179,8 @@ impl Problem {
     }
 
     /// The mesh with small triangles next to point charges, if it has none there.
-    #[tracing::instrument(level = "debug", skip_all, name = "triangles next to charges")]
     fn finer_next_to_charges(&self) -> Result<Option<Mesh>, Vec<Fault>> {
+        let _span = tracing::debug_span!("triangles next to charges").entered();
         let points: Vec<[f64; 3]> = self.sources.iter().map(|source| source.position).collect();
         if points.is_empty() {
             return Ok(None);
@@ -199,8 +199,8 @@ impl Problem {
     }
 
     /// One pass of [`Problem::new`].
-    #[tracing::instrument(level = "debug", skip_all, name = "checks of the mesh")]
     fn checked(mut description: Description, mut mesh: Mesh) -> Result<Self, Vec<Fault>> {
+        let _span = tracing::debug_span!("checks of the mesh").entered();
         if let Some(stack) = &description.stack {
             layers::snap(stack, &mut mesh);
         }

@@ -9,7 +9,7 @@ use mesh::coarsen;
 use mesh::locate::Locator;
 use mesh::regions;
 use mesh::vector::{add, cross, norm, scale, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::bars::Bars;
 use crate::checks::{self, Measured, Warning};

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 use bem::{Charges, Electrostatics, Group, Prepared, Progress, SolveOptions};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::bars::Bars;
 use crate::checks::{self, Measured};
@@ -79,8 +79,8 @@ impl Problem {
     }
 
     /// A hash of the geometry: panels, conductors, images and bodies.
-    #[tracing::instrument(level = "debug", skip_all, name = "hash of the geometry")]
     pub(crate) fn geometry(&self) -> u64 {
+        let _span = tracing::debug_span!("hash of the geometry").entered();
         let mut hasher = DefaultHasher::new();
         hash_of(self.mesh.vertices.as_flattened(), |x| x.to_bits()).hash(&mut hasher);
         if let Some(patches) = &self.mesh.patches {

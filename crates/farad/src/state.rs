@@ -212,11 +212,11 @@ pub(crate) fn refined(
 }
 
 /// The state; `None` if a floating potential has no value.
-#[tracing::instrument(level = "debug", skip_all, name = "state")]
 pub(crate) fn find(
     problem: &Problem,
     answer: &bem::Electrostatics,
 ) -> Result<Option<State>, bem::Error> {
+    let _span = tracing::debug_span!("state").entered();
     // A charge over 4 pi eps0 is a potential times a length.
     let coulomb = units::farads(1.0, problem.description.unit);
     let names = &problem.conductors.names;

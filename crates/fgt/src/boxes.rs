@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 use simd::MAX_LANES;
 
 /// Coordinates along three axes. Points in a plane have the first 0, those on a line the first two.

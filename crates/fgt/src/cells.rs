@@ -1,6 +1,6 @@
 //! Boxes of points and the blocks of nodes that their points reach.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::boxes::{Boxes, Key};
 use crate::node_blocks::{Blocks, Layout, sorted};

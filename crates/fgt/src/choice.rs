@@ -1,6 +1,6 @@
 //! Which boxes are left to the grid: a pair of boxes is, if both are.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::boxes::{Boxes, PointBox};
 use crate::lists::Rows;

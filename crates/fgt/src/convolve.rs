@@ -1,6 +1,6 @@
 //! Convolution of blocks of nodes along one axis.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 use simd::{Level, Simd, Task, dispatch};
 
 use crate::axis_kernel::{AxisKernel, PADDING};

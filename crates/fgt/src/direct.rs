@@ -1,6 +1,6 @@
 //! All pairs in double precision: the oracle that every other path is measured against.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 use simd::{Level, MAX_LANES, dispatch};
 
 use crate::input::{check_bandwidths, check_charges, check_points, count_densities, padded};

@@ -1,6 +1,6 @@
 //! One `apply` of one group.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 use simd::{Level, MAX_LANES, dispatch};
 
 use crate::boxes::Boxes;

@@ -1,6 +1,6 @@
 //! One group of bandwidths: its boxes, which pairs of them are summed directly, and its grid.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 use simd::MAX_LANES;
 
 use crate::bandwidths::Group;

@@ -1,6 +1,6 @@
 //! What callers pass, and its checks.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::Error;
 use crate::boxes::Point;

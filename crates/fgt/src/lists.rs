@@ -1,6 +1,6 @@
 //! Which boxes reach which.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::boxes::{Boxes, Key};
 

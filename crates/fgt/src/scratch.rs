@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Arrays that nobody uses at present.
 #[derive(Debug, Default)]

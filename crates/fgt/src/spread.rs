@@ -1,6 +1,6 @@
 //! Charges to the nodes of the grid: each adds psi(node - source) times its charge.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 use simd::{Level, Simd, Task, dispatch};
 
 use crate::boxes::Boxes;

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::p2p::{screen, square};
 use crate::plan::{Densities, Potentials};

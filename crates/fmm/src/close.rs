@@ -10,7 +10,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::geometry::{Geometry, Points};
 use crate::lists::Rows;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::screened::Screening;
 use crate::{Densities, Error, Kernel, Potentials};

@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::close::{CloseRows, UnresolvedPair, find_close};
 use crate::disjoint::DisjointSlice;

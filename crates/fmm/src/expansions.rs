@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::disjoint::DisjointSlice;
 use crate::harmonics::stride;

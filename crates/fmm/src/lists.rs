@@ -15,7 +15,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Mutex;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::Stencil;
 use crate::translate::Vector;

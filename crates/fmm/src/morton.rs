@@ -3,7 +3,7 @@
 //! The sort is a parallel radix sort from the top: keys are spread over buckets by their highest
 //! bits, so that buckets fit the cache and are sorted there, each on its own.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::tree::Root;
 

@@ -8,7 +8,7 @@
 //! are exact, and the rest. The difference of two points is that of the first parts plus that of
 //! the rests, to working precision however close they are.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::Densities;
 use crate::disjoint::DisjointSlice;

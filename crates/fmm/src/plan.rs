@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::all_pairs::AllPairs;
 use crate::crowds::Crowds;

@@ -4,7 +4,7 @@
 //! sums divided by it. Otherwise charges of 1e39 would be infinite in single precision, and those
 //! of 1e-50 zero. CPU twin of `strength_exponent` in kernels/particles.cu.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Exponents beyond this one are cut off: 2^1000 and 2^-1000 are both normal numbers, and what is
 /// left of the range of double precision fits single precision.

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::expansions::Expansions;
 use crate::geometry::Geometry;

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::morton::{self, MAX_DEPTH};
 

@@ -263,7 +263,7 @@ pub(crate) struct Nets {
 impl Nets {
     /// Those of some triangles.
     pub fn of(patches: &Patches, triangles: &[u32]) -> Self {
-        use rayon::prelude::*;
+        use parallel::prelude::*;
         let order = patches.order;
         let of = |&t: &u32| {
             let patch = Bezier::of(order, patches.of(t as usize));

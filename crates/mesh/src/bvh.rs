@@ -4,7 +4,7 @@
 //! the depth is the logarithm of their number wherever they lie; building takes O(n log n).
 
 use crate::vector::Vector;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Triangles in a leaf, at most.
 const LEAF: usize = 4;

@@ -9,7 +9,7 @@ use crate::topology::{self, Orientation, Part, Topology};
 use crate::vector::{max_norm, norm, sub};
 use crate::weld::{self, ROUNDINGS};
 use crate::wording::counted;
-use rayon::prelude::*;
+use parallel::prelude::*;
 use std::fmt;
 
 /// A triangle whose height is less than this times its longest side counts as one without area: its
@@ -129,9 +129,9 @@ fn duplicates(mesh: &Mesh, welded: &[u32]) -> Vec<Duplicate> {
         .collect();
     keyed.par_sort_unstable();
     let mut found: Vec<Duplicate> = keyed
-        .par_chunk_by(|a, b| a.0 == b.0)
+        .chunk_by(|a, b| a.0 == b.0)
         .filter(|same| same.len() > 1)
-        .flat_map_iter(|same| {
+        .flat_map(|same| {
             same.iter().enumerate().filter_map(|(k, &(_, triangle))| {
                 let mut earlier = same[..k].iter().map(|&(_, original)| original);
                 let original = earlier.find(|&original| same_shape(mesh, original, triangle))?;

@@ -2,7 +2,7 @@
 
 use crate::surface::Mesh;
 use crate::topology::components;
-use rayon::prelude::*;
+use parallel::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use thiserror::Error;

@@ -8,7 +8,7 @@ use crate::bvh::{Box3, Bvh};
 use crate::polygon::triangulate;
 use crate::surface::Mesh;
 use crate::vector::{Vector, dot, norm, scale, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 use std::collections::HashSet;
 
 /// A vertex on a side of a triangle.

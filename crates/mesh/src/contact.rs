@@ -15,7 +15,7 @@ use crate::probe;
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use crate::weld::ROUNDINGS;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Surfaces touch that are closer than this times the size of the smaller triangle, or than
 /// coordinates are rounded by.

@@ -1,7 +1,7 @@
 //! Sharp edges of a surface: where charge densities are singular or jump, so that triangles have to
 //! be small across them.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::surface::Mesh;
 use crate::topology::{Side, Sides};

@@ -260,7 +260,7 @@ pub struct Fold {
 
 /// The curved triangles of a valid mesh ([`Mesh::validate`]) that fold ([`fold`]).
 pub fn folds(mesh: &Mesh) -> Vec<Fold> {
-    use rayon::prelude::*;
+    use parallel::prelude::*;
     let Some(patches) = &mesh.patches else { return Vec::new() };
     let found = |t: usize| {
         fold(patches.order, patches.of(t)).map(|place| Fold { triangle: t as u32, place })

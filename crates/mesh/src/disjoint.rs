@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Sets of the numbers below a count, joined step by step; each is named after its least number.
 #[derive(Clone, Debug, Default)]
@@ -102,7 +102,7 @@ impl SharedSets {
 
     /// A label for each of `numbers`, the same for those of one set, in the order in which sets are
     /// met, and how many sets these are.
-    pub fn labels(&self, numbers: impl IndexedParallelIterator<Item = u32>) -> (Vec<u32>, usize) {
+    pub fn labels(&self, numbers: impl Parallel<Item = u32>) -> (Vec<u32>, usize) {
         let mut labels: Vec<u32> = numbers.map(|number| self.root(number)).collect();
         let mut label_of = vec![u32::MAX; self.parent.len()];
         let mut count = 0;

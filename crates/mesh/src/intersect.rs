@@ -6,7 +6,7 @@ use crate::crossing::{self, Part};
 use crate::curved::is_straight;
 use crate::surface::{Mesh, Patches};
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 use robust::{Coord, Coord3D, orient2d, orient3d};
 
 /// Triangles around a vertex that are compared with each other by their boxes; the boxes of all of

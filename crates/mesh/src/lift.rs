@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::creases::{self, Creases};
 use crate::curved;

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::curved::{self, Barycentric, CORNERS, QUARTERS};
 use crate::locate::distance_squared;

@@ -1,6 +1,6 @@
 //! The location of a point relative to a surface: inside or outside, and the distance.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::bezier::Nets;
 use crate::bvh::{Box3, Bvh};

@@ -10,7 +10,7 @@ use crate::disjoint::DisjointSets;
 use crate::polygon::{area_vector, triangulate};
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Triangles whose normals differ by more than this do not lie in one plane, however small they
 /// are.

@@ -5,7 +5,7 @@
 //! point to the nearest point of what is near tells both: its length is d, and it stays the same
 //! along what is parallel.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::bvh::{Box3, Bvh, MIXED};
 use crate::curved::{self, Barycentric, CORNERS, QUARTERS};

@@ -8,7 +8,7 @@ use crate::patch::MAX_ORDER;
 use crate::surface::{Mesh, Patches};
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use crate::weld;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// The least, the middle and the greatest of many values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 use thiserror::Error;
 
 use crate::bvh::{Box3, Bvh};

@@ -13,7 +13,7 @@
 //! one diagonal more through the innermost layer, for each triangle at a sharp edge that is not
 //! cut.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::creases::Creases;
 use crate::curved::{self, Barycentric, CORNERS};

@@ -4,7 +4,7 @@ use crate::disjoint::SharedSets;
 use crate::measure;
 use crate::surface::Mesh;
 use crate::vector::{cross, dot, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Number of ranges that sides are distributed to, and the least number of triangles per range.
 const RANGES: usize = 64;
@@ -79,7 +79,7 @@ impl Sides {
     }
 
     /// The same in parallel; edges are sorted.
-    pub fn par_edges(&self) -> impl ParallelIterator<Item = &[Side]> {
+    pub fn par_edges(&self) -> impl Parallel<Item = &[Side]> {
         self.ranges.par_iter().flat_map_iter(|range| edges_of(range))
     }
 }

@@ -1,7 +1,7 @@
 //! Points that differ only by rounding.
 
 use crate::vector::{Vector, max_norm, norm, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU8, Ordering};
 

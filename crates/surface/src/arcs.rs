@@ -2,7 +2,7 @@
 
 use crate::balls::{Ball, Neighbours};
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 use std::f64::consts::{PI, TAU};
 
 /// A ball covers what is deeper in it than this, relative to its radius: points that several balls

@@ -4,7 +4,7 @@
 use mesh::Mesh;
 use mesh::intersect::intersections;
 use mesh::vector::{add, cross, dot, norm, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::balls::{Ball, all_balls, balls};
 use crate::connectivity::Connectivity;

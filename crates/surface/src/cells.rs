@@ -3,7 +3,7 @@
 use crate::arcs::Arc;
 use crate::balls::Ball;
 use mesh::vector::{Vector, dot, norm, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Most cells of a grid.
 const MOST: f64 = 3e7;

@@ -4,7 +4,7 @@
 //! Half-edge `3 t + k` runs from corner k of triangle t to the next one. `twin` is the half-edge
 //! that runs the other way.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// A vertex or half-edge that is none.
 pub(crate) const NONE: u32 = u32::MAX;

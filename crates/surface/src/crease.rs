@@ -9,7 +9,7 @@ use crate::connectivity::{NONE, previous};
 use crate::field::{Feature, Field, Foot};
 use crate::shape::{Shape, Tag, area_normal};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 
 /// Cosine of the least angle at a crease (12 degrees): weaker ones are passed over, which

@@ -4,7 +4,7 @@ use mesh::curved::{folds, straight};
 use mesh::intersect::intersections;
 use mesh::vector::{Vector, add, scale};
 use mesh::{Mesh, Patches};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::connectivity::next;
 use crate::field::Field;

@@ -5,7 +5,7 @@ use crate::connectivity::{next, previous};
 use crate::field::Field;
 use crate::shape::{Shape, Tag, quality};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Rounds over all bad triangles.
 const ROUNDS: usize = 20;

@@ -1,7 +1,7 @@
 //! Changes that are made at once: of those that touch the same triangles the best one is chosen, so
 //! that the result does not depend on the order in which they were found.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A change at a half-edge, with what it gains, which is not negative.
@@ -33,16 +33,14 @@ impl Claims {
         });
         let wins =
             |gain: &Gain| of(gain.1).iter().all(|best| best.load(Ordering::Relaxed) == key(gain));
-        let (chosen, rest) = gains.par_iter().partition_map(|gain| {
-            if wins(gain) {
-                rayon::iter::Either::Left(gain.1)
-            } else {
-                rayon::iter::Either::Right(gain.1)
-            }
-        });
+        let won: Vec<bool> = gains.par_iter().map(wins).collect();
+        let those = |all: bool| {
+            let which = gains.iter().zip(&won).filter(move |(_, won)| **won == all);
+            which.map(|(gain, _)| gain.1).collect()
+        };
         gains.par_iter().for_each(|change| {
             of(change.1).iter().for_each(|best| best.store(0, Ordering::Relaxed));
         });
-        (chosen, rest)
+        (those(true), those(false))
     }
 }

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::field::{Field, Foot};
 use crate::shape::quality;
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Cells of the lattice along the side of a block, of the cubes that it is taken apart into at
 /// first, and of the least ones.
@@ -158,7 +158,7 @@ impl FirstMesh {
                 .triangles
                 .par_iter()
                 .filter(|t| quality(t.map(|v| self.vertices[v as usize])) < least)
-                .flatten()
+                .flatten_iter()
                 .copied()
                 .collect();
             if thin.is_empty() {

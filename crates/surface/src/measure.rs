@@ -1,7 +1,7 @@
 //! Areas and volumes by quadrature over curved triangles.
 
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::field::Field;
 use crate::shape::{Shape, Tag};

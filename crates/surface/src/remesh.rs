@@ -6,7 +6,7 @@ use crate::field::Field;
 use crate::independent::{Claims, Gain};
 use crate::shape::{Place, Shape, Tag, area_normal, quality, turns};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Edges longer than this times the wanted length are split, shorter ones collapsed.
 const LONG: f64 = 1.4;
@@ -309,8 +309,8 @@ impl<F: Field> Shape<'_, F> {
     /// Moves vertices at once, and then back those around which triangles got worse than before,
     /// until none has.
     fn move_all(&mut self, mut moves: Vec<Option<Place>>, before: &[f64]) {
-        let all = (&mut self.places, &mut self.normals, &mut self.tags, &mut moves);
-        all.into_par_iter().for_each(|(place, normal, tag, new)| {
+        let all = self.places.par_iter_mut().zip(&mut self.normals).zip(&mut self.tags);
+        all.zip(&mut moves).for_each(|(((place, normal), tag), new)| {
             if let Some(new) = new {
                 // What was there is kept instead.
                 let old = (*place, *normal, *tag);
@@ -338,8 +338,11 @@ impl<F: Field> Shape<'_, F> {
         let worst = |shape: &Self, v: u32, qualities: &[f64]| {
             shape.mesh.around(v).map(|h| qualities[h as usize / 3]).fold(1.0, f64::min)
         };
-        let mut looked_at: Vec<u32> = (&self.mesh.triangles, &now)
-            .into_par_iter()
+        let mut looked_at: Vec<u32> = self
+            .mesh
+            .triangles
+            .par_iter()
+            .zip(&now)
             .filter(|(corners, now)| corners[0] != NONE && **now < ENOUGH)
             .flat_map_iter(|(corners, _)| corners.iter().copied())
             .collect();

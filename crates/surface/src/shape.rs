@@ -5,7 +5,7 @@ use crate::connectivity::{Connectivity, next, previous};
 use crate::field::{Feature, Field, Foot};
 use crate::guard::Guard;
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Cosine of the largest angle between a triangle's normal and those of the surface at its corners.
 const FACING: f64 = 0.2;

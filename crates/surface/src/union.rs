@@ -5,7 +5,7 @@
 use std::f64::consts::TAU;
 
 use mesh::vector::sub;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::balls::{Ball, Neighbours};
 

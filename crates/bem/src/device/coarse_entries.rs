@@ -1,7 +1,7 @@
 //! Entries of the coarse levels' matrices, on the device: the twin of `precondition::entries`.
 
 use cuda::{Buffer, Pointer};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::kernels::preconditioner::{CoarseCorrect, CoarseEntries};
 use super::kernels::{Kernel, count, prefix_sums};
@@ -76,7 +76,6 @@ impl<'a> Cells<'a> {
 
     /// Entries of these pairs of clusters, or of unions of them, or of all: the twin of
     /// [`Entries`](crate::precondition::entries::Entries). Collective where ranks share the panels.
-    #[tracing::instrument(level = "debug", skip_all, name = "rows of the coarse level")]
     pub(super) fn entries(
         &self,
         near: &DeviceNear,
@@ -84,6 +83,7 @@ impl<'a> Cells<'a> {
         clusters: &Clusters,
         adjacency: Option<&Adjacency>,
     ) -> Result<Vec<f64>, Error> {
+        let _span = tracing::debug_span!("rows of the coarse level").entered();
         let own = self.own_entries(near, panels, clusters, adjacency).map_err(Error::from);
         let Some(OfAll { conductors, .. }) = &self.all else { return own };
         let group = conductors.group();

@@ -174,10 +174,10 @@ impl DeviceLaws {
 impl DeviceEntries {
     fn new(device: &Device, of: &Entries) -> Result<Self, cuda::Error> {
         Ok(Self {
-            shape: [of.rows(), of.cols()],
-            rows: device.upload(of.row_inds())?,
-            columns: device.upload(of.col_inds())?,
-            values: device.upload(of.data())?,
+            shape: of.shape,
+            rows: device.upload(&of.rows)?,
+            columns: device.upload(&of.columns)?,
+            values: device.upload(&of.values)?,
         })
     }
 }

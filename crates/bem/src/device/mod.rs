@@ -88,13 +88,13 @@ impl DeviceGeometry {
     ///
     /// # Errors
     /// The GPU's; [`Error::OutOfMemory`] at once if near field and preconditioner would not fit.
-    #[tracing::instrument(level = "debug", skip_all, name = "panels to the GPU")]
     pub(crate) fn new(
         device: &Device,
         panels: &Panels,
         kinds: &[RowKind],
         diameters: f64,
     ) -> Result<Self, Error> {
+        let _span = tracing::debug_span!("panels to the GPU").entered();
         let n = panels.len();
         device.check_free(near::estimate(n))?;
         let vertices = device.upload(panels.coordinates())?;

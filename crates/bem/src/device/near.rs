@@ -81,7 +81,6 @@ impl DeviceNear {
     ///
     /// # Errors
     /// [`Error::Interrupted`], what `check` says, and the GPU's.
-    #[tracing::instrument(level = "debug", skip_all, name = "close pairs")]
     pub(crate) fn new(
         geometry: DeviceGeometry,
         selection: &Selection,
@@ -90,6 +89,7 @@ impl DeviceNear {
         check: impl Fn(usize) -> Result<(), Error>,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
+        let _span = tracing::debug_span!("close pairs").entered();
         let (n, search) = (geometry.panels, &geometry.search);
         let integrals = Integrals::new(&geometry, selection, quadrature)?;
         let mut parts = Vec::new();

@@ -68,8 +68,8 @@ impl DeviceTwoLevel {
     }
 
     /// Local inverses without a coarse level.
-    #[tracing::instrument(level = "debug", skip_all, name = "local inverses")]
     fn local(near: &DeviceNear, neighbours: usize) -> Result<Self, cuda::Error> {
+        let _span = tracing::debug_span!("local inverses").entered();
         let device = near.geometry.device.clone();
         let n = near.len();
         let usual = usual_macros(&near.value);

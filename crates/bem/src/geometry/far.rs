@@ -117,7 +117,7 @@ impl FarImages {
         counts: [usize; 3],
         images: &[(Image, f64)],
     ) -> Vec<f64> {
-        use rayon::prelude::*;
+        use parallel::prelude::*;
         let m = counts.iter().product::<usize>();
         let node = |k: usize, i: usize| {
             let angle = std::f64::consts::PI * (i as f64 + 0.5) / counts[k] as f64;

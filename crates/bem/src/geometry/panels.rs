@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mesh::Mesh;
 use mesh::disjoint::SharedSets;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::geometry::far::{FarImages, Weight};
 use crate::geometry::image::{ITSELF, Image};
@@ -81,8 +81,8 @@ pub(crate) struct Panels {
 impl Panels {
     /// The triangles of `mesh` that `keep` accepts (by their index), scaled by half the longest
     /// side of their bounding box; parts are what hangs together.
-    #[tracing::instrument(level = "debug", skip_all, name = "panels of the mesh")]
     pub(crate) fn new(mesh: &Mesh, keep: impl Fn(usize) -> bool + Sync) -> Self {
+        let _span = tracing::debug_span!("panels of the mesh").entered();
         let panels = Self::without_parts(mesh, keep);
         let part = connected(mesh, &panels.triangle);
         panels.with_parts(part)

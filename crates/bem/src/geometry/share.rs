@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use comm::{Communicator, Group, Operation};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::neighbours::Neighbours;
 use super::panels::Panels;
@@ -59,8 +59,8 @@ impl Share {
     ///
     /// # Errors
     /// Messages that do not pass.
-    #[tracing::instrument(level = "debug", skip_all, name = "panels to ranks")]
     pub(crate) fn new(group: &Group, panels: &Panels, reach: &[f64]) -> Result<Self, Error> {
+        let _span = tracing::debug_span!("panels to ranks").entered();
         let (n, rank, ranks) = (panels.len(), group.rank(), group.size());
         let dealt = once(Some(group), || Ok::<_, Error>(Dealt::new(panels, ranks)))?;
         let Dealt { owners, owned } = &*dealt;

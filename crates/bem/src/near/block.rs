@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use sprs::CsMatI;
-
 /// What entries are stored as.
 pub(crate) trait Value: Copy + Default + Send + Sync + Into<f64> + std::fmt::Debug {
     fn of(value: f64) -> Self;
@@ -41,8 +39,10 @@ pub(crate) struct Block<V> {
     upper: Vec<V>,
     /// Entries (j, i); none if they are the same.
     lower: Vec<V>,
-    /// All others, shape (rows, columns).
-    outside: CsMatI<V, u32, u32>,
+    /// All others, by compressed rows.
+    outside_starts: Vec<u32>,
+    outside_columns: Vec<u32>,
+    outside: Vec<V>,
 }
 
 /// A block whose rows are still coming.
@@ -50,7 +50,6 @@ pub(crate) struct Block<V> {
 pub(crate) struct Builder<V> {
     rows: Range<usize>,
     inside: Range<usize>,
-    columns_of_all: usize,
     symmetric: bool,
     diagonal: Vec<f64>,
     starts: Vec<u32>,
@@ -63,17 +62,16 @@ pub(crate) struct Builder<V> {
 }
 
 impl<V: Value> Builder<V> {
-    /// For these rows of a square matrix over `panels`.
-    pub(crate) fn new(rows: Range<usize>, panels: usize, symmetric: bool) -> Self {
-        Self { symmetric, inside: rows.clone(), ..Self::plain(rows, panels) }
+    /// For these rows of a square matrix over panels.
+    pub(crate) fn new(rows: Range<usize>, symmetric: bool) -> Self {
+        Self { symmetric, inside: rows.clone(), ..Self::plain(rows) }
     }
 
-    /// For these rows of a matrix with so many columns, no pair of which is stored once.
-    pub(crate) fn plain(rows: Range<usize>, columns_of_all: usize) -> Self {
+    /// For these rows of a matrix, no pair of which is stored once.
+    pub(crate) fn plain(rows: Range<usize>) -> Self {
         Self {
             rows,
             inside: 0..0,
-            columns_of_all,
             symmetric: false,
             diagonal: Vec::new(),
             starts: vec![0],
@@ -136,7 +134,6 @@ impl<V: Value> Builder<V> {
         for values in [&mut self.upper, &mut self.lower, &mut self.outside] {
             values.shrink_to_fit();
         }
-        let shape = (self.rows.len(), self.columns_of_all);
         Block {
             rows: self.rows,
             inside: self.inside,
@@ -145,14 +142,16 @@ impl<V: Value> Builder<V> {
             columns: self.columns,
             upper: self.upper,
             lower: self.lower,
-            outside: CsMatI::new(shape, self.outside_starts, self.outside_columns, self.outside),
+            outside_starts: self.outside_starts,
+            outside_columns: self.outside_columns,
+            outside: self.outside,
         }
     }
 }
 
 impl<V: Value> Block<V> {
     pub(crate) fn entries(&self) -> usize {
-        self.diagonal.len() + 2 * self.columns.len() + self.outside.nnz()
+        self.diagonal.len() + 2 * self.columns.len() + self.outside.len()
     }
 
     pub(crate) fn diagonal(&self, i: usize) -> f64 {
@@ -163,10 +162,14 @@ impl<V: Value> Block<V> {
         self.starts[r] as usize..self.starts[r + 1] as usize
     }
 
+    fn places_outside(&self, r: usize) -> Range<usize> {
+        self.outside_starts[r] as usize..self.outside_starts[r + 1] as usize
+    }
+
     fn outside_row(&self, r: usize) -> impl Iterator<Item = (usize, V)> {
-        let row = self.outside.indptr().outer_inds_sz(r);
-        let columns = &self.outside.indices()[row.clone()];
-        columns.iter().map(|&j| j as usize).zip(self.outside.data()[row].iter().copied())
+        let row = self.places_outside(r);
+        let columns = &self.outside_columns[row.clone()];
+        columns.iter().map(|&j| j as usize).zip(self.outside[row].iter().copied())
     }
 
     fn lower(&self) -> &[V] {
@@ -187,9 +190,10 @@ impl<V: Value> Block<V> {
                 }
             }
         }
-        for (r, mut row) in self.outside.outer_iterator_mut().enumerate() {
-            for (j, value) in row.iter_mut() {
-                add(value, f(self.rows.start + r, j)[0]);
+        for r in 0..self.rows.len() {
+            for at in self.places_outside(r) {
+                let j = self.outside_columns[at] as usize;
+                add(&mut self.outside[at], f(self.rows.start + r, j)[0]);
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::accuracy::Accuracy;
 use super::block::{Builder, Value};
@@ -187,7 +187,7 @@ fn assemble<V: Value>(
     check: impl Fn(usize) -> Result<(), Error> + Sync,
     progress: &dyn Progress,
 ) -> Result<Vec<super::block::Block<V>>, Error> {
-    let TestTrial { rows, columns, .. } = pairs.functions;
+    let TestTrial { rows, .. } = pairs.functions;
     let panels = pairs.panels;
     let selection = pairs.selection();
     let reach = selection.reach(panels);
@@ -207,7 +207,7 @@ fn assemble<V: Value>(
         let own = block * BLOCK..rows.len().min((block + 1) * BLOCK);
         let mut terms = terms(pairs, &selection, &search, members, &own);
         terms.sort_unstable_by_key(|&(row, column, _)| (row, column));
-        let mut block = Builder::plain(own.clone(), columns.len());
+        let mut block = Builder::plain(own.clone());
         let mut terms = terms.into_iter().peekable();
         for row in own {
             while let Some((_, column, first)) = terms.next_if(|term| term.0 as usize == row) {

@@ -19,7 +19,7 @@ pub(crate) mod slopes;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
@@ -263,7 +263,7 @@ impl Near {
         };
         let block = |first: usize| -> Result<(Builder<V>, Vec<Across<V>>), Error> {
             let rows = first..n.min(first + BLOCK);
-            let mut block = Builder::new(rows.clone(), n, symmetric);
+            let mut block = Builder::new(rows.clone(), symmetric);
             let mut across = Vec::new();
             let mut scratch = I::Scratch::default();
             let (mut candidates, mut pairs) = (Vec::new(), Vec::new());
@@ -316,7 +316,7 @@ impl Near {
         chosen.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
         let block = |first: usize| {
             let rows = first..chosen.len().min(first + BLOCK);
-            let mut block = Builder::new(rows.clone(), chosen.len(), true);
+            let mut block = Builder::new(rows.clone(), true);
             let old = |k: usize| chosen[k] as usize / BLOCK;
             for source in old(rows.start)..=old(rows.end - 1) {
                 let full = self.full_rows(source);

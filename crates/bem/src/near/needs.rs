@@ -8,7 +8,7 @@
 
 use std::f64::consts::PI;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;

@@ -1,6 +1,6 @@
 //! Which pairs of panels a near field holds.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::geometry::neighbours::{Neighbours, Walk};
 use crate::geometry::panels::Panels;

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::accuracy::Accuracy;
 use super::pairs::{LayerPairs, RowKind};

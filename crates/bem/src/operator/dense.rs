@@ -2,7 +2,7 @@
 //! problems.
 
 use nalgebra::DMatrix;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::geometry::panels::Panels;
 use crate::near::PairIntegrals;

@@ -68,7 +68,6 @@ impl Discretisation {
     ///
     /// # Errors
     /// The GPU's, where it was asked for; messages that do not pass.
-    #[tracing::instrument(level = "debug", skip_all, name = "discretisation")]
     pub(crate) fn new(
         panels: &Arc<Panels>,
         kinds: &[RowKind],
@@ -77,6 +76,7 @@ impl Discretisation {
         increment: usize,
         target: Target,
     ) -> Result<Self, Error> {
+        let _span = tracing::debug_span!("discretisation").entered();
         let accuracy = Accuracy::new(tolerance, increment);
         let rules = [accuracy.rule, dofs.test_rule(accuracy.rule)];
         let sampling = Sampling { panels: Arc::clone(panels), rules, kinds: kinds.into(), dofs };
@@ -147,12 +147,12 @@ impl Discretisation {
     /// # Errors
     /// [`Error::Interrupted`], what `close.check` says, and the GPU's where it was asked for;
     /// messages that do not pass.
-    #[tracing::instrument(level = "debug", skip_all, name = "near field and preconditioner")]
     pub(crate) fn backend(
         &mut self,
         close: &Close<'_>,
         conductor: Option<&[Option<u32>]>,
     ) -> Result<Box<dyn Backend>, Error> {
+        let _span = tracing::debug_span!("near field and preconditioner").entered();
         if let Some(geometry) = self.geometry.take() {
             let found = self.on_device(geometry, close, conductor);
             let is_gpus = matches!(found, Err(Error::Gpu(_)));

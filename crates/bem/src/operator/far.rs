@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::Error;
 use crate::geometry::far::FarImages;

@@ -42,8 +42,8 @@ impl FastSum {
     ///
     /// # Errors
     /// Those of [`Plan::new`].
-    #[tracing::instrument(level = "debug", skip_all, name = "plan", fields(tolerance))]
     pub(crate) fn plan(&self, tolerance: f64) -> Result<Plan, Error> {
+        let _span = tracing::debug_span!("plan", tolerance).entered();
         let Sampling { panels, rules, .. } = &self.sampling;
         let options = fmm::Options {
             tolerance,

@@ -60,7 +60,6 @@ impl Layer {
     ///
     /// # Errors
     /// As for [`gmres`](crate::gmres).
-    #[tracing::instrument(level = "debug", skip_all, name = "gmres")]
     pub(crate) fn solve(
         &mut self,
         equations: Equations<'_>,
@@ -69,6 +68,7 @@ impl Layer {
         params: &GmresParams,
         watch: &mut dyn Watch,
     ) -> Result<Vec<GmresInfo>, Error> {
+        let _span = tracing::debug_span!("gmres").entered();
         self.backend.solve(&mut self.plans, equations, b, x, params, watch)
     }
 
@@ -78,8 +78,8 @@ impl Layer {
     ///
     /// # Errors
     /// The GPU's.
-    #[tracing::instrument(level = "debug", skip_all, name = "sampled error of the fast sum")]
     pub(crate) fn sampled_error(&self, samples: usize) -> Result<Option<SampledError>, Error> {
+        let _span = tracing::debug_span!("sampled error of the fast sum").entered();
         let Sampling { panels, rules: [_, rule], kinds, .. } = &self.sampling;
         let points = QuadraturePoints::new(panels, rule);
         // An odd stride visits all points of the rule in turn.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;

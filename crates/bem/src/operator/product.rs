@@ -1,7 +1,7 @@
 //! Products of vectors in the processor's memory: from coefficients to points, fast sum, from
 //! points to rows, near field.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::far;
 use super::points::QuadraturePoints;

@@ -1,6 +1,6 @@
 //! Potentials of point charges at each other.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::PointCharge;
 use crate::constants::DIRECT_SUMS;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use nalgebra::{DMatrix, DVector};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::prepared::{Found, accuracy};
 use super::rows::System;

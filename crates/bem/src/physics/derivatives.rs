@@ -3,7 +3,7 @@
 //! "Derivatives"). No further solve is needed.
 
 use mesh::Mesh;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::evaluate::SurfaceCharge;
 use super::{Body, Charges, Excitation};

@@ -4,7 +4,7 @@
 //! The mean over a panel of 1/|x - y| is the panel's own potential at y over its area, and that of
 //! n . grad 1/|x - y| its solid angle there: exact however near the charge is.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::rows::System;
 use super::{Excitation, PointCharge};
@@ -28,8 +28,8 @@ const OF_CURVED: f64 = 1e-9;
 const OF_FIELD: usize = 9;
 
 /// Right-hand side of one excitation.
-#[tracing::instrument(level = "debug", skip_all, name = "right-hand side")]
 pub(super) fn right_hand_side(system: &System, excitation: &Excitation) -> Vec<f64> {
+    let _span = tracing::debug_span!("right-hand side").entered();
     let mut external = in_rows(system, excitation);
     system.rows.right_hand_side(&excitation.potentials, &mut external);
     external

@@ -44,8 +44,8 @@ pub(super) struct Fast {
 /// What these excitations, with right-hand sides `b`, ask of the near field. Interfaces alone ask
 /// for nothing: their densities and the fields that these make have one norm, in which the panels'
 /// own weights bound errors.
-#[tracing::instrument(level = "debug", skip_all, name = "needs of charges in space")]
 fn needs(system: &System, excitations: &[Excitation], b: &[f64]) -> Needs {
+    let _span = tracing::debug_span!("needs of charges in space").entered();
     let rows = &system.rows;
     let sources = |(excitation, b): (&Excitation, &[f64])| {
         external::sources(system, excitation, rows.measure(b))

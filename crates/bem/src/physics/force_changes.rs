@@ -7,7 +7,7 @@
 //! replaces its points.
 
 use mesh::Mesh;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::evaluate::{self, SurfaceCharge};
 use super::{Body, Charges, Excitation};

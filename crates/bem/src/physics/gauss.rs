@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mesh::Mesh;
 use mesh::regions::{self, Places, Position, Region};
 use nalgebra::DMatrix;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::Images;
 use super::means::Means;
@@ -376,14 +376,14 @@ fn flux_laws(areas: &[f64], surfaces: &[Closed], inverses: &[DMatrix<f64>]) -> L
     let mut laws = Laws::new(surfaces.len(), areas.len());
     for (law, surface) in surfaces.iter().enumerate() {
         for &(i, sign) in &surface.inside {
-            laws.expected.add_triplet(law, i as usize, -4.0 * PI * sign);
+            laws.expected.add(law, i as usize, -4.0 * PI * sign);
         }
         for m in &surface.members {
             let i = m.panel as usize;
-            laws.expected.add_triplet(law, i, -2.0 * PI * m.sign());
-            laws.found.add_triplet(law, i, -m.sign() * m.outward() * areas[i]);
+            laws.expected.add(law, i, -2.0 * PI * m.sign());
+            laws.found.add(law, i, -m.sign() * m.outward() * areas[i]);
             if m.is_itself {
-                laws.shifts.add_triplet(i, law, m.outward());
+                laws.shifts.add(i, law, m.outward());
             }
         }
     }

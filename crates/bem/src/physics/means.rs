@@ -125,11 +125,11 @@ fn laws(means: &[Shares], panels: usize) -> Laws {
     let inverse = if are_apart { None } else { matrix(means, panels).try_inverse() };
     for (law, Shares { own, scaled }) in means.iter().enumerate() {
         for &(i, share) in scaled {
-            laws.found.add_triplet(law, i as usize, share);
+            laws.found.add(law, i as usize, share);
         }
         for &(i, share) in own {
-            laws.found.add_triplet(law, i as usize, -share);
-            laws.shifts.add_triplet(i as usize, law, 1.0);
+            laws.found.add(law, i as usize, -share);
+            laws.shifts.add(i as usize, law, 1.0);
         }
     }
     laws.set_inverse(0, &inverse.unwrap_or_else(|| DMatrix::identity(count, count)));

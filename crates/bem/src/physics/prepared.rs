@@ -214,12 +214,12 @@ impl Prepared {
     ///
     /// # Errors
     /// As for [`solve`](Self::solve).
-    #[tracing::instrument(level = "debug", skip_all, name = "induced charge")]
     pub fn induced_by(
         &mut self,
         charges: &ChildCharges,
         progress: &dyn Progress,
     ) -> Result<ChildCharges, Error> {
+        let _span = tracing::debug_span!("induced charge").entered();
         let b = self.system.right_hand_side_of(charges)?;
         let at_zero =
             Excitation { potentials: vec![0.0; self.system.conductors], ..Excitation::default() };
@@ -277,7 +277,6 @@ impl Prepared {
     /// # Errors
     /// As for [`solve`](Self::solve); [`Error::Length`] also where `some` are not in the
     /// excitations.
-    #[tracing::instrument(level = "debug", skip_all, name = "solve")]
     pub fn solve_some(
         &mut self,
         start: &[Charges<'_>],
@@ -285,6 +284,7 @@ impl Prepared {
         some: Range<usize>,
         progress: &dyn Progress,
     ) -> Result<Electrostatics, Error> {
+        let _span = tracing::debug_span!("solve").entered();
         let (expected, found) = (excitations.len(), some.end);
         if found > expected || some.start > found {
             return Err(Error::Length { what: "some", expected, found });

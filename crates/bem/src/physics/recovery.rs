@@ -18,7 +18,7 @@
 //! triangle to begin with there is only the third to do.
 
 use mesh::Mesh;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;

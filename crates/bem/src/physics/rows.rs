@@ -19,7 +19,7 @@ use std::sync::Arc;
 use comm::Group;
 use mesh::Mesh;
 use mesh::regions::{self, Places};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::Media;
 use super::gauss::{Equations, Finder, Gauss, PanelInfo};
@@ -106,13 +106,13 @@ impl System {
     ///
     /// # Errors
     /// [`Error::Length`] and that of conductors without a number.
-    #[tracing::instrument(level = "debug", skip_all, name = "equations")]
     pub(super) fn new(
         mesh: &Mesh,
         media: Media<'_>,
         density: Density,
         tolerance: Option<f64>,
     ) -> Result<Self, Error> {
+        let _span = tracing::debug_span!("equations").entered();
         let triangles = mesh.triangles.len();
         check_lengths(&media, triangles)?;
         check_conductors(media.conductor, media.conductors)?;

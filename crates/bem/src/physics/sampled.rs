@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::rows::{Rows, System};
 use super::{Charges, Excitation, Media, external};

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use mesh::Mesh;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::{Charges, Values};
 use crate::Images;

@@ -18,8 +18,8 @@ const TRIANGLES: usize = 2000;
 ///
 /// # Errors
 /// Why there will be none.
-#[tracing::instrument(level = "debug", skip_all, name = "warm-up of the GPU")]
 pub fn warm_up(options: &SolveOptions, interfaces: bool, planes: bool) -> Result<(), Error> {
+    let _span = tracing::debug_span!("warm-up of the GPU").entered();
     let _under_way = WarmUp::begin();
     fmm::check_gpu(options.gpu).map_err(Error::Gpu)?;
     let (resolution, base) = (Resolution::Elements(TRIANGLES), SphereBase::Icosahedron);

@@ -1,6 +1,6 @@
 //! What integrals over close panels add to sums over points: exact integrals less those sums.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::close::{Scratch, Source, Target};
 use super::kernel::{Entries, Term, values};

@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::close::{Scratch, Source, Target};
 use super::correction::between;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::correction::between;
 use super::kernel::Term;
@@ -119,7 +119,7 @@ impl Closed<'_> {
             Some((x, exact - layer))
         };
         let members = self.members.par_iter().zip(&found);
-        Ok(members.map_init(Vec::new, of_member).flatten().collect())
+        Ok(members.map_init(Vec::new, of_member).flatten_iter().collect())
     }
 }
 

@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use std::sync::Arc;
 
 use nalgebra::Matrix2;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::correction::Correction;
 use super::nodes::Nodes;

@@ -1,6 +1,6 @@
 //! Regions of space, their media and the points of surfaces around them.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::kernel::Term;
 use super::nodes::Nodes;

@@ -13,7 +13,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::constants::PARALLEL;
 use crate::geometry::panels::Panels;
@@ -98,8 +98,8 @@ pub(crate) struct ClusterLevels {
 
 impl ClusterLevels {
     /// `None` if there are too few panels for a coarse level to help.
-    #[tracing::instrument(level = "debug", skip_all, name = "clusters of panels")]
     pub(crate) fn new(panels: &Panels, conductor: &[u32]) -> Option<Self> {
+        let _span = tracing::debug_span!("clusters of panels").entered();
         let parts_of_boxes = |parting: Parting, least: usize, most: usize| {
             parts_of_boxes(panels, conductor, parting, least, most)
         };
@@ -150,8 +150,8 @@ impl ClusterLevels {
 }
 
 /// Pairs of clusters that share a vertex, either way round, in increasing order.
-#[tracing::instrument(level = "debug", skip_all, name = "clusters that touch")]
 fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
+    let _span = tracing::debug_span!("clusters that touch").entered();
     let vertex = |(i, v): (usize, &Vec3)| {
         let mut hasher = DefaultHasher::new();
         // -0 and 0 are one place.
@@ -174,8 +174,8 @@ fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
         let pair = |c: u32| clusters.iter().filter(move |d| **d != c).map(move |&d| (c, d));
         clusters.iter().flat_map(|&c| pair(c)).collect::<Vec<_>>()
     };
-    let mut pairs: Vec<(u32, u32)> =
-        vertices.par_chunk_by(|a, b| a.0 == b.0).flat_map_iter(of_vertex).collect();
+    let vertices: Vec<&[(u64, u32)]> = vertices.chunk_by(|a, b| a.0 == b.0).collect();
+    let mut pairs: Vec<(u32, u32)> = vertices.into_par_iter().flat_map_iter(of_vertex).collect();
     pairs.par_sort_unstable();
     pairs.dedup();
     pairs
@@ -238,14 +238,14 @@ impl Clusters {
             let radius = members().map(distance).fold(0.0, f64::max);
             ((area, centre), (radius, members().map(variance).sum::<f64>()))
         };
-        let ((areas, centres), (radii, variances)) =
-            members.par_iter().with_min_len(64).map(work).unzip();
+        let all: Vec<_> = members.par_iter().with_min_len(64).map(work).collect();
+        let ((areas, centres), (radii, variances)) = all.into_iter().unzip();
         Self { of, members, areas, centres, radii, variances }
     }
 
     /// Cells of a few panels, each in one of the clusters and in their order.
-    #[tracing::instrument(level = "debug", skip_all, name = "cells of clusters")]
     fn cells(panels: &Panels, clusters: &Self) -> Self {
+        let _span = tracing::debug_span!("cells of clusters").entered();
         let cells = boxes(0..panels.len(), &|range| range.len() <= CELL).into_par_iter();
         let part = |range| parted(range, |i| clusters.of[i as usize]);
         let mut members: Vec<Vec<u32>> = cells.flat_map_iter(part).collect();

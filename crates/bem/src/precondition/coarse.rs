@@ -10,7 +10,7 @@
 //! what panels are to clusters: local inverses below a coarser level.
 
 use comm::Group;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::Error;
 use crate::geometry::panels::Panels;

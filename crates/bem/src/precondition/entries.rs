@@ -6,7 +6,7 @@
 //! are.
 
 use comm::Group;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::Error;
 use crate::geometry::neighbours::Neighbours;

@@ -5,7 +5,7 @@
 //! other share none, and their potentials may have little to do with each other.
 
 use nalgebra::{Matrix3, SymmetricEigen};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::constants::PARALLEL;
 use crate::geometry::panels::Panels;
@@ -34,7 +34,6 @@ pub(crate) struct Gradients {
 impl Gradients {
     /// Of clusters of panels that touch in these pairs, increasing; `places` of what has
     /// potentials, panels or clusters, and the cluster or union that each is part `of`.
-    #[tracing::instrument(level = "debug", skip_all, name = "gradients of clusters")]
     pub(crate) fn new(
         panels: &Panels,
         clusters: &Clusters,
@@ -43,6 +42,7 @@ impl Gradients {
         places: &[Vec3],
         of: &[u32],
     ) -> Self {
+        let _span = tracing::debug_span!("gradients of clusters").entered();
         let count = clusters.len();
         let normals: Vec<Vec3> =
             clusters.members.par_iter().map(|own| normal(panels, own)).collect();

@@ -5,7 +5,7 @@
 //! exact inverse. (Vavasis, SIAM J. Matrix Anal. Appl. 13 (1992) 905; Carpentieri et al., SIAM J.
 //! Sci. Comput. 27 (2005) 774.) Clusters of panels take care of coarser scales.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 use simd::{Elementary, Real, Simd, Task};
 
 use crate::Error;
@@ -55,13 +55,13 @@ impl LocalInverse {
 
     /// The same over clusters in place of panels, from entries on close pairs; those of other pairs
     /// are clouds to each other.
-    #[tracing::instrument(level = "debug", skip_all, name = "local inverses of clusters")]
     pub(crate) fn of_clusters(
         panels: &Panels,
         clusters: &Clusters,
         adjacency: &Adjacency,
         entries: &[f64],
     ) -> Self {
+        let _span = tracing::debug_span!("local inverses of clusters").entered();
         let len = clusters.len();
         let work = |block: usize| {
             let rows = near::BLOCK * block..len.min(near::BLOCK * (block + 1));

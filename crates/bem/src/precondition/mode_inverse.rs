@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 
 use nalgebra::DMatrix;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::near::slopes::{Modes, SlopePairs, Slopes};
 use crate::near::{FullRows, Near, over_images};

@@ -1,7 +1,7 @@
 //! Cholesky factorisation of a dense matrix, blocked and on all threads.
 
 use nalgebra::{DMatrix, DMatrixViewMut};
-use rayon::prelude::*;
+use parallel::prelude::*;
 use simd::{Simd, Task};
 
 /// Columns that are factorised together.
@@ -27,8 +27,8 @@ impl Factor {
     }
 
     /// The same of a matrix given column by column.
-    #[tracing::instrument(level = "debug", skip_all, name = "factor of the coarse level")]
     pub(crate) fn of_columns(n: usize, columns: Vec<f64>) -> Option<Self> {
+        let _span = tracing::debug_span!("factor of the coarse level").entered();
         Self::new(DMatrix::from_vec(n, n, columns))
     }
 

@@ -2,13 +2,40 @@
 //! as data that runs where the rows are.
 
 use nalgebra::DMatrix;
-use sprs::TriMatI;
 
 use crate::Error;
 use crate::geometry::share::Share;
 
 /// A sparse matrix as a list of its entries, which may repeat places: entries of one place add up.
-pub(crate) type Entries = TriMatI<f64, u32>;
+#[derive(Clone, Debug)]
+pub(crate) struct Entries {
+    /// Rows and columns.
+    pub(crate) shape: [usize; 2],
+    /// The row of each entry.
+    pub(crate) rows: Vec<u32>,
+    /// Its column.
+    pub(crate) columns: Vec<u32>,
+    pub(crate) values: Vec<f64>,
+}
+
+impl Entries {
+    fn new(shape: [usize; 2]) -> Self {
+        Self { shape, rows: Vec::new(), columns: Vec::new(), values: Vec::new() }
+    }
+
+    /// One more entry.
+    pub(crate) fn add(&mut self, row: usize, column: usize, value: f64) {
+        self.rows.push(row as u32);
+        self.columns.push(column as u32);
+        self.values.push(value);
+    }
+
+    /// Row, column and value of each entry.
+    fn iter(&self) -> impl Iterator<Item = (usize, usize, f64)> {
+        let places = self.rows.iter().zip(&self.columns);
+        places.zip(&self.values).map(|((&i, &j), &value)| (i as usize, j as usize, value))
+    }
+}
 
 /// Makes left-hand sides of equations of the rows `y` that charges `x` make: `y` is shifted to meet
 /// the first laws, then y_i = a_i x_i + b_i y_i, then `y` is shifted to meet the second laws.
@@ -136,7 +163,7 @@ impl<'a> Completing<'a> {
 
 /// Laws that linear sums of `y` are to meet: y += S M (E x + F y), where row k of E x + F y is what
 /// law k misses.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Laws {
     /// E, shape (laws, n).
     pub(crate) expected: Entries,
@@ -149,30 +176,14 @@ pub(crate) struct Laws {
     pub(crate) shifts: Entries,
 }
 
-impl Clone for Laws {
-    fn clone(&self) -> Self {
-        // The matrices' type has no copies of its own.
-        let copy = |of: &Entries| {
-            let (rows, columns) = (of.row_inds().to_vec(), of.col_inds().to_vec());
-            Entries::from_triplets(of.shape(), rows, columns, of.data().to_vec())
-        };
-        Self {
-            expected: copy(&self.expected),
-            found: copy(&self.found),
-            inverse: copy(&self.inverse),
-            shifts: copy(&self.shifts),
-        }
-    }
-}
-
 impl Laws {
     /// So many laws on `n` rows, still without entries.
     pub(crate) fn new(count: usize, n: usize) -> Self {
         Self {
-            expected: Entries::new((count, n)),
-            found: Entries::new((count, n)),
-            inverse: Entries::new((count, count)),
-            shifts: Entries::new((n, count)),
+            expected: Entries::new([count, n]),
+            found: Entries::new([count, n]),
+            inverse: Entries::new([count, count]),
+            shifts: Entries::new([n, count]),
         }
     }
 
@@ -180,7 +191,7 @@ impl Laws {
     pub(crate) fn set_inverse(&mut self, first: usize, block: &DMatrix<f64>) {
         for (l, column) in block.column_iter().enumerate() {
             for (k, &value) in column.iter().enumerate().filter(|(_, value)| **value != 0.0) {
-                self.inverse.add_triplet(first + k, first + l, value);
+                self.inverse.add(first + k, first + l, value);
             }
         }
     }
@@ -188,29 +199,27 @@ impl Laws {
     /// What is of these rows, by their places among `n` others; `u32::MAX` for none.
     fn at(&self, places: &[u32], n: usize) -> Self {
         let mut of_part = Self::new(self.len(), n);
-        for (&value, (k, l)) in &self.inverse {
-            of_part.inverse.add_triplet(k as usize, l as usize, value);
-        }
-        let place = |row: u32| Some(places[row as usize] as usize).filter(|&at| at < n);
+        of_part.inverse = self.inverse.clone();
+        let place = |row: usize| Some(places[row] as usize).filter(|&at| at < n);
         for (from, to) in
             [(&self.expected, &mut of_part.expected), (&self.found, &mut of_part.found)]
         {
-            for (&value, (law, row)) in from {
+            for (law, row, value) in from.iter() {
                 if let Some(row) = place(row) {
-                    to.add_triplet(law as usize, row, value);
+                    to.add(law, row, value);
                 }
             }
         }
-        for (&value, (row, law)) in &self.shifts {
+        for (row, law, value) in self.shifts.iter() {
             if let Some(row) = place(row) {
-                of_part.shifts.add_triplet(row, law as usize, value);
+                of_part.shifts.add(row, law, value);
             }
         }
         of_part
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.inverse.rows()
+        self.inverse.shape[0]
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -228,8 +237,8 @@ impl Laws {
     /// The sum of |x_j| over the entries of each law.
     pub(crate) fn sizes(&self, x: &[f64]) -> Vec<f64> {
         let mut sizes = vec![0.0; self.len()];
-        for (_, (law, j)) in &self.expected {
-            sizes[law as usize] += x[j as usize].abs();
+        for (law, j, _) in self.expected.iter() {
+            sizes[law] += x[j].abs();
         }
         sizes
     }
@@ -244,8 +253,8 @@ impl Laws {
 
 /// y += A x.
 fn multiply_add(a: &Entries, x: &[f64], y: &mut [f64]) {
-    for (value, (row, column)) in a {
-        y[row as usize] += value * x[column as usize];
+    for (row, column, value) in a.iter() {
+        y[row] += value * x[column];
     }
 }
 
@@ -267,12 +276,12 @@ pub(crate) mod tests {
                     for i in (0..n).filter(|i| i % (law + 2) != 1) {
                         let value = 1.0 + (i + law) as f64 / n as f64;
                         // In two parts.
-                        laws.found.add_triplet(law, i, -0.25 * value);
-                        laws.found.add_triplet(law, i, -0.75 * value);
-                        laws.shifts.add_triplet(i, law, if i % 2 == 0 { 1.0 } else { -0.5 });
+                        laws.found.add(law, i, -0.25 * value);
+                        laws.found.add(law, i, -0.75 * value);
+                        laws.shifts.add(i, law, if i % 2 == 0 { 1.0 } else { -0.5 });
                     }
                     for i in (0..n).filter(|i| has_expected && i % 3 == law) {
-                        laws.expected.add_triplet(law, i, 2.0 - law as f64);
+                        laws.expected.add(law, i, 2.0 - law as f64);
                     }
                 }
                 // What a unit of each shift takes from what the others miss.

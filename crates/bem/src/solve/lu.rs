@@ -1,7 +1,7 @@
 //! LU factorisation of a dense matrix with row exchanges, blocked and on all threads.
 
 use nalgebra::{DMatrix, DMatrixViewMut};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 /// Columns that are factorised together.
 const BLOCK: usize = 48;

@@ -6,7 +6,7 @@
 //! Langou, M. Rozloznik, Comput. Math. Appl. 50 (2005) 1069: twice is enough.)
 
 use comm::Group;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::gmres::{InexactBudget, LinearOperator, Metric};
 use crate::Error;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mesh::files::{self, Error};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::number;
 

@@ -13,7 +13,6 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use std::ops::Range;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -21,9 +20,7 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use mesh::Mesh;
 use mesh::numbering::Numbering;
-use rayon::prelude::*;
-use vtkio::model::{CellType, IOBuffer};
-use vtkio::xml::ScalarType;
+use parallel::prelude::*;
 
 /// zlib's usual middle between size and time.
 const COMPRESSION_LEVEL: u32 = 5;
@@ -31,6 +28,16 @@ const COMPRESSION_LEVEL: u32 = 5;
 /// Bytes that are compressed together, a multiple of every number's size: VTK's own choice, which
 /// all readers take.
 const BLOCK: usize = 1 << 15;
+
+/// VTK's kinds of cells, by its numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum CellType {
+    Vertex = 1,
+    PolyLine = 4,
+    Triangle = 5,
+    QuadraticTriangle = 22,
+    LagrangeTriangle = 69,
+}
 
 /// VTK's quadratic and Lagrange triangles. Both have their nodes in the order of Gmsh's.
 const CURVED: [CellType; 2] = [CellType::QuadraticTriangle, CellType::LagrangeTriangle];
@@ -100,40 +107,50 @@ pub(crate) struct Image {
 pub(crate) struct Array {
     name: String,
     components: usize,
-    values: IOBuffer,
+    /// What VTK calls the type of its numbers.
+    kind: &'static str,
+    /// Numbers, least significant byte first, and of how many bytes each is.
+    bytes: Vec<u8>,
+    size: usize,
     /// Whether viewers show it first.
     first: bool,
 }
 
+/// A number that VTK has a type for.
+pub(crate) trait Number: Copy {
+    const KIND: &'static str;
+    fn put(self, bytes: &mut Vec<u8>);
+}
+
+macro_rules! numbers {
+    ($($number:ty: $kind:literal),*) => {
+        $(impl Number for $number {
+            const KIND: &'static str = $kind;
+
+            fn put(self, bytes: &mut Vec<u8>) {
+                bytes.extend(self.to_le_bytes());
+            }
+        })*
+    };
+}
+numbers!(u8: "UInt8", u32: "UInt32", u64: "UInt64", i32: "Int32", i64: "Int64", f64: "Float64");
+
 /// One named array of one value per element.
-pub(crate) fn array(name: impl Into<String>, values: impl Into<IOBuffer>) -> Array {
-    Array { name: name.into(), components: 1, values: values.into(), first: false }
+pub(crate) fn array<T: Number>(name: impl Into<String>, values: impl AsRef<[T]>) -> Array {
+    let (name, size) = (name.into(), size_of::<T>());
+    let bytes = bytes(values.as_ref());
+    Array { name, components: 1, kind: T::KIND, bytes, size, first: false }
 }
 
 /// One named array of vectors, three numbers each.
-pub(crate) fn vectors(name: impl Into<String>, values: impl Into<IOBuffer>) -> Array {
-    Array { name: name.into(), components: 3, values: values.into(), first: false }
+pub(crate) fn vectors<T: Number>(name: impl Into<String>, values: impl AsRef<[T]>) -> Array {
+    Array { components: 3, ..array(name, values) }
 }
 
-/// Some of an array's numbers, least significant byte first.
-fn bytes(values: &IOBuffer, range: Range<usize>) -> Vec<u8> {
-    fn each<T: Copy, const N: usize>(values: &[T], bytes: impl Fn(T) -> [u8; N]) -> Vec<u8> {
-        let mut all = Vec::with_capacity(N * values.len());
-        values.iter().for_each(|&value| all.extend_from_slice(&bytes(value)));
-        all
-    }
-    match values {
-        IOBuffer::Bit(v) | IOBuffer::U8(v) => v[range].to_vec(),
-        IOBuffer::I8(v) => each(&v[range], i8::to_le_bytes),
-        IOBuffer::U16(v) => each(&v[range], u16::to_le_bytes),
-        IOBuffer::I16(v) => each(&v[range], i16::to_le_bytes),
-        IOBuffer::U32(v) => each(&v[range], u32::to_le_bytes),
-        IOBuffer::I32(v) => each(&v[range], i32::to_le_bytes),
-        IOBuffer::U64(v) => each(&v[range], u64::to_le_bytes),
-        IOBuffer::I64(v) => each(&v[range], i64::to_le_bytes),
-        IOBuffer::F32(v) => each(&v[range], f32::to_le_bytes),
-        IOBuffer::F64(v) => each(&v[range], f64::to_le_bytes),
-    }
+fn bytes<T: Number>(values: &[T]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(size_of_val(values));
+    values.iter().for_each(|value| value.put(&mut bytes));
+    bytes
 }
 
 impl Array {
@@ -144,8 +161,7 @@ impl Array {
 
     /// Name, type and components, as attributes of an XML element.
     fn attributes(&self) -> String {
-        let kind = ScalarType::from(self.values.scalar_type());
-        let mut text = format!(r#"type="{kind:?}" Name="{}""#, escaped(&self.name));
+        let mut text = format!(r#"type="{}" Name="{}""#, self.kind, escaped(&self.name));
         // meshio takes one component that is named for a dimension more.
         if self.components > 1 {
             let _ = write!(text, r#" NumberOfComponents="{}""#, self.components);
@@ -163,28 +179,26 @@ impl Array {
 
     /// The number of bytes and the bytes, in base64.
     fn plain(&self) -> String {
-        let mut all = (self.values.num_bytes() as u64).to_le_bytes().to_vec();
-        all.extend(bytes(&self.values, 0..self.values.len()));
+        let mut all = bytes(&[self.bytes.len() as u64]);
+        all.extend(&self.bytes);
         BASE64_STANDARD.encode(all)
     }
 
     /// How many blocks, the bytes of one, those of the last if it is shorter, and those of each
     /// compressed, in base64; then the blocks, in base64.
     fn compressed(&self) -> io::Result<String> {
-        let size = self.values.scalar_size();
-        let (count, step) = (self.values.len(), BLOCK / size);
-        let block = |start: usize| -> io::Result<Vec<u8>> {
+        let block = |bytes: &[u8]| -> io::Result<Vec<u8>> {
             let level = Compression::new(COMPRESSION_LEVEL);
             let mut encoder = ZlibEncoder::new(Vec::new(), level);
-            encoder.write_all(&bytes(&self.values, start..count.min(start + step)))?;
+            encoder.write_all(bytes)?;
             encoder.finish()
         };
         let blocks: Vec<Vec<u8>> =
-            (0..count).into_par_iter().step_by(step).map(block).collect::<io::Result<_>>()?;
-        let mut header = vec![blocks.len(), BLOCK, count % step * size];
+            self.bytes.par_chunks(BLOCK).map(block).collect::<io::Result<_>>()?;
+        let mut header = vec![blocks.len(), BLOCK, self.bytes.len() % BLOCK];
         header.extend(blocks.iter().map(Vec::len));
         let header: Vec<u64> = header.into_iter().map(|n| n as u64).collect();
-        let mut text = BASE64_STANDARD.encode(bytes(&IOBuffer::from(header), 0..blocks.len() + 3));
+        let mut text = BASE64_STANDARD.encode(bytes(&header));
         BASE64_STANDARD.encode_string(blocks.concat(), &mut text);
         Ok(text)
     }
@@ -237,15 +251,14 @@ pub(crate) fn write(
     let each = connectivity.len().checked_div(triangles).unwrap_or(0);
     let ends = (1..=triangles).map(|n| each * n);
     // meshio subtracts 64-bit numbers from the offsets of Lagrange cells.
-    let ends: IOBuffer = match kind {
-        CellType::LagrangeTriangle => ends.map(|end| end as i64).collect::<Vec<_>>().into(),
-        _ => ends.map(|end| end as u32).collect::<Vec<_>>().into(),
+    let ends = match kind {
+        CellType::LagrangeTriangle => {
+            array("offsets", ends.map(|end| end as i64).collect::<Vec<_>>())
+        }
+        _ => array("offsets", ends.map(|end| end as u32).collect::<Vec<_>>()),
     };
-    let cells = [
-        array("connectivity", connectivity),
-        array("offsets", ends),
-        array("types", vec![kind as u8; triangles]),
-    ];
+    let cells =
+        [array("connectivity", connectivity), ends, array("types", vec![kind as u8; triangles])];
     grid(out, &nodes, &cells, [&[], &data], compressed)
 }
 
@@ -322,7 +335,8 @@ fn grid(
     let points = vectors("Points", vertices.as_flattened().to_vec());
     begin(out, "UnstructuredGrid", compressed)?;
     let types = cells.iter().find(|array| array.name == "types");
-    let (points_count, cells_count) = (vertices.len(), types.map_or(0, |types| types.values.len()));
+    let (points_count, cells_count) =
+        (vertices.len(), types.map_or(0, |types| types.bytes.len() / types.size));
     writeln!(
         out,
         "<UnstructuredGrid>\n<Piece NumberOfPoints=\"{points_count}\" NumberOfCells=\"{cells_count}\">"
@@ -365,7 +379,7 @@ fn open(out: &mut impl Write, element: &str, arrays: &[Array]) -> io::Result<()>
 #[cfg(test)]
 mod tests {
     use vtkio::Vtk;
-    use vtkio::model::{Attribute, DataSet, Piece, VertexNumbers};
+    use vtkio::model::{Attribute, CellType, DataSet, IOBuffer, Piece, VertexNumbers};
 
     use super::*;
 

@@ -7,7 +7,7 @@
 
 use mesh::locate::Locator;
 use mesh::vector::Vector;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::problem::Problem;
 

@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 use mesh::Mesh;
 use mesh::curved::{self, Barycentric};
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::faces::{Faces, Facing};
 use super::gap::{Gap, Through};

@@ -13,7 +13,7 @@ use mesh::Mesh;
 use mesh::curved::Barycentric;
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 use nalgebra::{Matrix3, Vector3};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::rims::Across;
 

@@ -1,7 +1,7 @@
 //! How many points of all ranks lie in the boxes of a few levels, of keys in any order.
 
 use comm::{Communicator, Operation};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::top::Code;
 use crate::morton::MAX_DEPTH;

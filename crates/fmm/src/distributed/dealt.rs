@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use comm::{Communicator, Operation};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::agreement::agreed;
 use super::essential::Essential;

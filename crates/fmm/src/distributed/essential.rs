@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use comm::Communicator;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::scout::{Node, Scout};
 use super::top::{Code, place};
@@ -203,7 +203,7 @@ impl Builder<'_> {
         let root = Origin { own: Some(0), node: Some(0) };
         self.cells.push(self.cell(0, root));
         self.origins.push(root);
-        let mut levels = Vec::with_capacity(MAX_DEPTH + 1);
+        let mut levels: Vec<Range<usize>> = Vec::with_capacity(MAX_DEPTH + 1);
         levels.push(0..1);
         loop {
             let above = levels[levels.len() - 1].clone();

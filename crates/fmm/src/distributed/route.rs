@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use comm::Communicator;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::disjoint::DisjointSlice;
 

@@ -5,7 +5,7 @@
 //! far apart half of the lanes are empty and truncation numbers are large, so that as many
 //! translations take several times as long as elsewhere.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::essential::Essential;
 use super::top::{Top, code};
@@ -82,9 +82,11 @@ impl Counted<'_> {
             self.lists.target_blocks.par_iter().flat_map_iter(|block| self.of_block(block));
         let levels = (1..tree.levels.len()).into_par_iter();
         let between = levels.flat_map_iter(|level| self.above(level));
-        let all = leaves.chain(sources).chain(blocks).chain(between);
         // Added in their order: who has which grains does not depend on threads.
-        let all: Vec<(usize, StageWork)> = all.map(by_grain).collect();
+        let mut all: Vec<(usize, StageWork)> = leaves.map(by_grain).collect();
+        all.par_extend(sources.map(by_grain));
+        all.par_extend(blocks.map(by_grain));
+        all.par_extend(between.map(by_grain));
         let mut work = vec![StageWork::default(); grains + 1];
         all.iter().for_each(|(grain, more)| work[*grain].add(more));
         let above = work.pop().unwrap_or_default();

@@ -4,7 +4,7 @@
 //! themselves are only visited, first for keys, then for places in leaves and close pairs.
 
 use cuda::{Buffer, Device, Error, Event, Pinned};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::kernels::count;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cuda::{Buffer, Device, Event, Shared};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::close::Close;
 use super::coordinates::Coordinates;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use cuda::{Buffer, Device, Error, Grid, Plain, Stream};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::kernels::{Kernel, rotated};
 use super::reals::precision_macro;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use cuda::{Buffer, Device, Error, Grid, Plain};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::coordinates::Coordinates;
 use super::kernels::{Kernel, count, morton, tree};

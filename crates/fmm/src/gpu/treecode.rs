@@ -5,7 +5,7 @@
 //! short: the CPU's traversal takes less time than its result would take to make there.
 
 use cuda::{Buffer, Device, Error, Grid, Plain, Stream};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::kernels::m2p::{self, TARGETS};
 use super::kernels::{Kernel, count};

@@ -16,7 +16,7 @@ mod potentials;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::close::{CloseRows, P2P_LEAVES, add_close};
 use crate::geometry::Geometry;

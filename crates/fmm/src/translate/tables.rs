@@ -101,7 +101,7 @@ impl<T: Real> Tables<T> {
         uses: impl IntoIterator<Item = Use>,
         screening: Screening,
     ) -> Self {
-        use rayon::prelude::*;
+        use parallel::prelude::*;
         use std::collections::BTreeMap;
 
         let mut orders = vec![1; vectors.len()];

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use crate::lists::Rows;
 use crate::tree::{Cell, MortonOrder, Root, Tree, side};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::norms::Measures;
 use super::optimise::{Goal, Statistics};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use comm::{Communicator, Operation};
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::Class;
 use super::measure::{Candidates, PointSets};

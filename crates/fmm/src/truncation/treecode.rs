@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::measure::PointSets;
 use super::norms::Norms;

@@ -7,7 +7,7 @@ use crate::patch::node_count;
 use crate::polygon::split_quadrangle;
 use crate::surface::{Mesh, Patches, PhysicalGroup};
 use crate::wording::counted;
-use rayon::prelude::*;
+use parallel::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -7,7 +7,7 @@ use super::scan::{About, Input, Numbers, Parsed, fail, line, words};
 use super::tags::Places;
 use crate::patch::{MAX_NODES, node_count};
 use crate::surface::usable;
-use rayon::prelude::*;
+use parallel::prelude::*;
 use std::collections::HashMap;
 
 /// `$Entities`, from behind the name to before the end.

@@ -1,6 +1,6 @@
 //! The charge that a state misses, as far as the next finer densities find it.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::super::rows::System;
 use super::super::{Charges, Excitation};
@@ -66,7 +66,6 @@ impl ChildCharges {
 impl System {
     /// What the local problems put right of these charges in this excitation, each triangle's times
     /// its weight, for a solve to `tolerance`.
-    #[tracing::instrument(level = "debug", skip_all, name = "local densities")]
     pub(in crate::physics) fn missing(
         &self,
         excitation: &Excitation,
@@ -74,6 +73,7 @@ impl System {
         weights: &[f64],
         tolerance: f64,
     ) -> Result<ChildCharges, Error> {
+        let _span = tracing::debug_span!("local densities").entered();
         let n = self.panels.len();
         let mut found = ChildCharges::zero(self.triangles, self.density);
         if n == 0 {

@@ -16,7 +16,7 @@ mod products;
 mod tested;
 mod values;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::rows::System;
 use super::{Charges, Excitation, Response};
@@ -92,7 +92,6 @@ impl System {
 
     /// The errors of these answers to these excitations, shares of triangles times their weights;
     /// those of sides if wanted, of a solve to `tolerance`.
-    #[tracing::instrument(level = "debug", skip_all, name = "error estimate")]
     pub(super) fn error_estimate(
         &self,
         excitations: &[Excitation],
@@ -101,6 +100,7 @@ impl System {
         with_sides: bool,
         tolerance: f64,
     ) -> Result<ErrorEstimate, Error> {
+        let _span = tracing::debug_span!("error estimate").entered();
         let (n, count) = (self.panels.len(), excitations.len().min(responses.len()));
         let zeros = || vec![vec![0.0; count]; count];
         let mut estimate = ErrorEstimate {

@@ -1,7 +1,7 @@
 //! Means over panels, weighted with the modes, of what charges at the places of all panels make:
 //! the transpose of [`values`](super::values), entry by entry.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::super::external;
 use super::super::rows::System;
@@ -29,11 +29,11 @@ const PANELS: usize = 32;
 
 impl System {
     /// The right-hand side for conductors at 0 V next to these charges on the same surfaces.
-    #[tracing::instrument(level = "debug", skip_all, name = "right-hand side of children")]
     pub(in crate::physics) fn right_hand_side_of(
         &self,
         charges: &ChildCharges,
     ) -> Result<Vec<f64>, Error> {
+        let _span = tracing::debug_span!("right-hand side of children").entered();
         let n = self.panels.len();
         let mut rows = vec![0.0; self.rows.len()];
         if n > 0 {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 use simd::{Real, Simd, Task};
 
 use super::super::rows::System;

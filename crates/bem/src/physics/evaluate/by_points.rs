@@ -1,7 +1,7 @@
 //! Values at many points: sums over quadrature points and point charges, with closed forms in the
 //! place of what is near a target.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::closed_forms::add_point;
 use super::{DIRECT, SurfaceCharge, direct_sums};

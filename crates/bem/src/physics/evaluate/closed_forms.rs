@@ -1,6 +1,6 @@
 //! Closed forms of potentials and fields: those of a few points, and of triangles near a point.
 
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use super::SurfaceCharge;
 use crate::geometry::patch::Patch;
@@ -31,7 +31,8 @@ impl SurfaceCharge {
     /// Potential and scaled gradient at a scaled point.
     pub(super) fn closed_form(&self, x: &Vec3, with_gradient: bool) -> [f64; 4] {
         let n = self.panels.len();
-        let piece = |start: usize| {
+        let piece = |piece: usize| {
+            let start = piece * PIECE;
             let mut sum = [0.0; 4];
             for i in start..n.min(start + PIECE) {
                 let part = self.of_panel(i, x, with_gradient);
@@ -40,7 +41,7 @@ impl SurfaceCharge {
             sum
         };
         // Pieces in order: the same sum on any number of threads.
-        let pieces: Vec<[f64; 4]> = (0..n).into_par_iter().step_by(PIECE).map(piece).collect();
+        let pieces: Vec<[f64; 4]> = (0..n.div_ceil(PIECE)).into_par_iter().map(piece).collect();
         pieces.iter().fold([0.0; 4], |sum, part| std::array::from_fn(|k| sum[k] + part[k]))
     }
 

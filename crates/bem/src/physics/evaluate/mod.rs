@@ -10,7 +10,7 @@ mod closed_forms;
 mod sums;
 
 use mesh::Mesh;
-use rayon::prelude::*;
+use parallel::prelude::*;
 
 use self::closed_forms::add_point;
 pub(super) use self::closed_forms::gradient_of_point;
