@@ -229,9 +229,10 @@ pub unsafe trait Parallel: std::marker::Sized + Sync {
     /// Sums of ranges, added up.
     fn sum<S: Sum<Self::Item> + Sum<S> + Send>(self) -> S {
         let parts = Ordered::new();
-        // SAFETY: `run` gives each place once.
         let part = |range: Range<usize>| {
-            parts.put(range.start, unsafe { self.part(range) }.sum::<S>());
+            let start = range.start;
+            // SAFETY: `run` gives each place once.
+            parts.put(start, unsafe { self.part(range) }.sum::<S>());
         };
         run(self.places(), self.sizes(), &part);
         parts.into_values().sum()

@@ -332,7 +332,7 @@ fn grid(
     [on_points, on_cells]: [&[Array]; 2],
     compressed: bool,
 ) -> io::Result<()> {
-    let points = vectors("Points", vertices.as_flattened().to_vec());
+    let points = vectors("Points", vertices.as_flattened());
     begin(out, "UnstructuredGrid", compressed)?;
     let types = cells.iter().find(|array| array.name == "types");
     let (points_count, cells_count) =
@@ -558,7 +558,7 @@ mod tests {
                 low: [-0.5, 0.25, 2.0],
                 spacing: [0.5, 0.125, 0.0],
                 counts: [4, 3, 1],
-                data: vec![array("phi", field[..12].to_vec()), vectors("E", field.clone())],
+                data: vec![array("phi", &field[..12]), vectors("E", field.clone())],
             };
             let mut out = Vec::new();
             write_image(&mut out, &image, compressed).unwrap();

@@ -75,12 +75,12 @@ fn write_picture(out: &mut impl Write, case: &Case, values: &Values<'_>) -> io::
 fn arrays(values: &Values<'_>) -> Vec<vtk::Array> {
     let Values { found, bars, .. } = values;
     let mut all = vec![
-        vtk::array("potential [V]", found.potential.clone()).first(),
-        vtk::vectors("electric field [V/m]", found.field.as_flattened().to_vec()),
+        vtk::array("potential [V]", &found.potential).first(),
+        vtk::vectors("electric field [V/m]", found.field.as_flattened()),
     ];
     if let Some(bars) = bars {
-        all.push(vtk::array("potential error [V]", bars.potential_v.clone()));
-        all.push(vtk::array("electric field error [V/m]", bars.field_v_per_m.clone()));
+        all.push(vtk::array("potential error [V]", &bars.potential_v));
+        all.push(vtk::array("electric field error [V/m]", &bars.field_v_per_m));
     }
     all
 }

@@ -186,7 +186,7 @@ fn arrays(run: &Run<'_>, triangles: &[usize]) -> Vec<Array> {
         }
         if let Some(potential) = &state.potential {
             let potential: Vec<f64> = triangles.iter().map(|&t| potential[t]).collect();
-            data.push(vtk::array("potential [V]", potential.clone()));
+            data.push(vtk::array("potential [V]", &potential));
             if run.case.has_atoms() {
                 let temperature = units::temperature(run.case);
                 let thermal = |volt: &f64| units::thermal(volt * ELEMENTARY_CHARGE, temperature);
