@@ -8,23 +8,28 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{Parallel, run};
 
-/// What ranges leave, in the order of the sequence.
-pub(crate) struct Ordered<T>(Mutex<Vec<(usize, T)>>);
+/// What ranges leave, in the order of the sequence. Each thread has a place of its own: threads
+/// that waited for each other took longer than small loops do.
+pub(crate) struct Ordered<T>(Vec<Mutex<Vec<(usize, T)>>>);
 
 impl<T> Ordered<T> {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(Vec::new()))
+        Self((0..rayon::current_num_threads()).map(|_| Mutex::new(Vec::new())).collect())
     }
 
     pub(crate) fn put(&self, start: usize, value: T) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = all.partition_point(|(other, _)| *other < start);
-        all.insert(at, (start, value));
+        let own = rayon::current_thread_index().unwrap_or(0) % self.0.len();
+        self.0[own].lock().unwrap_or_else(PoisonError::into_inner).push((start, value));
     }
 
     pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
-        let all = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        all.into_iter().map(|(_, value)| value)
+        let parts = self.0.into_iter();
+        let of_thread = |part: Mutex<_>| part.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (starts, mut values): (Vec<usize>, Vec<Option<T>>) =
+            parts.flat_map(of_thread).map(|(start, value)| (start, Some(value))).unzip();
+        let mut order: Vec<(usize, usize)> = starts.into_iter().zip(0..).collect();
+        order.sort_unstable();
+        order.into_iter().filter_map(move |(_, at)| values[at].take())
     }
 }
 

@@ -16,6 +16,7 @@ use std::io::{self, Write};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use bytemuck::Pod;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use mesh::Mesh;
@@ -117,19 +118,14 @@ pub(crate) struct Array {
 }
 
 /// A number that VTK has a type for.
-pub(crate) trait Number: Copy {
+pub(crate) trait Number: Pod {
     const KIND: &'static str;
-    fn put(self, bytes: &mut Vec<u8>);
 }
 
 macro_rules! numbers {
     ($($number:ty: $kind:literal),*) => {
         $(impl Number for $number {
             const KIND: &'static str = $kind;
-
-            fn put(self, bytes: &mut Vec<u8>) {
-                bytes.extend(self.to_le_bytes());
-            }
         })*
     };
 }
@@ -148,8 +144,10 @@ pub(crate) fn vectors<T: Number>(name: impl Into<String>, values: impl AsRef<[T]
 }
 
 fn bytes<T: Number>(values: &[T]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(size_of_val(values));
-    values.iter().for_each(|value| value.put(&mut bytes));
+    let mut bytes = bytemuck::cast_slice(values).to_vec();
+    if cfg!(target_endian = "big") {
+        bytes.chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
+    }
     bytes
 }
 
