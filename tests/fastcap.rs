@@ -319,8 +319,11 @@ fn lists_have_a_unit_and_may_be_solved_leniently() {
     let parts = ["go through each other", "(line 2 of the list)", "with --lenient"];
     place.farad("solve two.lst").fails(3, &parts);
     let solved = place.solve("two.lst --lenient");
-    let warning = &solved["warnings"][0];
-    assert_eq!((&warning["check"], &warning["severity"]), (&"geometry".into(), &"warning".into()));
+    // Most charge is where they touch, and the residual is looked at there too.
+    let warnings = solved["warnings"].as_array().unwrap();
+    let geometry = warnings.iter().find(|warning| warning["check"] == "geometry").unwrap();
+    assert!(warnings.iter().all(|warning| warning["severity"] == "warning"), "{warnings:?}");
+    assert!(geometry["message"].as_str().unwrap().contains("go through each other"));
     // The key of a case does the same, and is kept.
     place.must("import two.lst --lenient");
     let case = place.read("two.toml");
