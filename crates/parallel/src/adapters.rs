@@ -206,13 +206,13 @@ unsafe impl<A: Parallel, B: Parallel> Parallel for Zip<A, B> {
 }
 
 /// See [`Parallel::with_min_len`] and [`Parallel::with_max_len`].
-pub struct Sized<P> {
+pub struct WithSizes<P> {
     pub(crate) of: P,
     pub(crate) sizes: [usize; 2],
 }
 
 // SAFETY: places are those of the sequence that this is made of.
-unsafe impl<P: Parallel> Parallel for Sized<P> {
+unsafe impl<P: Parallel> Parallel for WithSizes<P> {
     type Item = P::Item;
     type Part<'a>
         = P::Part<'a>

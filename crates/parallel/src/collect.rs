@@ -4,34 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
-use crate::{Parallel, run};
-
-/// What ranges leave, in the order of the sequence. Each thread has a place of its own: threads
-/// that waited for each other took longer than small loops do.
-pub(crate) struct Ordered<T>(Vec<Mutex<Vec<(usize, T)>>>);
-
-impl<T> Ordered<T> {
-    pub(crate) fn new() -> Self {
-        Self((0..rayon::current_num_threads()).map(|_| Mutex::new(Vec::new())).collect())
-    }
-
-    pub(crate) fn put(&self, start: usize, value: T) {
-        let own = rayon::current_thread_index().unwrap_or(0) % self.0.len();
-        self.0[own].lock().unwrap_or_else(PoisonError::into_inner).push((start, value));
-    }
-
-    pub(crate) fn into_values(self) -> impl Iterator<Item = T> {
-        let parts = self.0.into_iter();
-        let of_thread = |part: Mutex<_>| part.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let (starts, mut values): (Vec<usize>, Vec<Option<T>>) =
-            parts.flat_map(of_thread).map(|(start, value)| (start, Some(value))).unzip();
-        let mut order: Vec<(usize, usize)> = starts.into_iter().zip(0..).collect();
-        order.sort_unstable();
-        order.into_iter().filter_map(move |(_, at)| values[at].take())
-    }
-}
+use crate::ordered::Ordered;
+use crate::{FromParallel, IntoParallel, Parallel, ParallelExtend, run};
 
 /// The end of a vector to be, which threads fill.
 struct Room<T>(*mut T);
@@ -49,7 +24,7 @@ impl<T> Room<T> {
 }
 
 /// Appends all items. Where nothing may fail, items of exact sequences are written in place.
-pub(crate) fn extend<P: Parallel>(to: &mut Vec<P::Item>, of: &P) {
+fn extend<P: Parallel>(to: &mut Vec<P::Item>, of: &P) {
     let places = of.places();
     if !P::IS_EXACT {
         let parts = Ordered::new();
@@ -83,10 +58,10 @@ pub(crate) fn extend<P: Parallel>(to: &mut Vec<P::Item>, of: &P) {
     unsafe { to.set_len(to.len() + places) };
 }
 
-/// What items of a sequence can be collected in.
-pub trait FromParallel<T>: Sized {
-    /// All items, in their order.
-    fn from_parallel<P: Parallel<Item = T>>(of: P) -> Self;
+impl<T: Send> ParallelExtend<T> for Vec<T> {
+    fn par_extend(&mut self, items: impl IntoParallel<Item = T>) {
+        extend(self, &items.into_par_iter());
+    }
 }
 
 impl<T: Send> FromParallel<T> for Vec<T> {

@@ -7,14 +7,14 @@
 
 mod adapters;
 mod collect;
+mod ordered;
 mod run;
 mod sources;
 
 pub use adapters::{
     Cloned, Enumerate, Filter, FilterMap, FlatMap, Flatten, Fold, Init, Map, MapInit,
-    PartWithState, Sized, Zip,
+    PartWithState, WithSizes, Zip,
 };
-pub use collect::FromParallel;
 pub use run::run;
 pub use sources::{Chunks, ChunksMut, Numbers, Owned, OwnedPart, Slice, SliceMut, Slices};
 
@@ -24,7 +24,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use collect::Ordered;
+use ordered::Ordered;
 
 /// What loops need in scope.
 pub mod prelude {
@@ -47,17 +47,17 @@ pub trait ParallelExtend<T> {
     fn par_extend(&mut self, items: impl IntoParallel<Item = T>);
 }
 
-impl<T: Send> ParallelExtend<T> for Vec<T> {
-    fn par_extend(&mut self, items: impl IntoParallel<Item = T>) {
-        collect::extend(self, &items.into_par_iter());
-    }
+/// What items of a sequence can be collected in.
+pub trait FromParallel<T>: Sized {
+    /// All items, in their order.
+    fn from_parallel<P: Parallel<Item = T>>(of: P) -> Self;
 }
 
 /// A sequence of places, ranges of which threads walk at the same time.
 ///
 /// # Safety
 /// If [`IS_EXACT`](Self::IS_EXACT), each place has one item.
-pub unsafe trait Parallel: std::marker::Sized + Sync {
+pub unsafe trait Parallel: Sized + Sync {
     /// What it has.
     type Item: Send;
     /// Items of a range of places.
@@ -152,16 +152,16 @@ pub unsafe trait Parallel: std::marker::Sized + Sync {
         Cloned(self)
     }
 
-    /// The same in ranges of so many places at least.
-    fn with_min_len(self, least: usize) -> Sized<Self> {
+    /// The same in ranges of at least `least` places.
+    fn with_min_len(self, least: usize) -> WithSizes<Self> {
         let [_, most] = self.sizes();
-        Sized { of: self, sizes: [least, most] }
+        WithSizes { of: self, sizes: [least, most] }
     }
 
-    /// The same in ranges of so many places at most.
-    fn with_max_len(self, most: usize) -> Sized<Self> {
+    /// The same in ranges of at most `most` places.
+    fn with_max_len(self, most: usize) -> WithSizes<Self> {
         let [least, _] = self.sizes();
-        Sized { of: self, sizes: [least, most] }
+        WithSizes { of: self, sizes: [least, most] }
     }
 
     /// What `f` makes of the items of each range, beginning with `init()`.

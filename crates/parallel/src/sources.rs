@@ -67,7 +67,7 @@ unsafe impl<'s, T: Sync> Parallel for Slice<'s, T> {
     }
 }
 
-/// Consecutive elements of a slice, so many at a time.
+/// Consecutive parts of a slice, `size` elements each.
 pub struct Chunks<'s, T> {
     all: &'s [T],
     size: usize,
@@ -138,7 +138,7 @@ unsafe impl<'s, T: Send> Parallel for SliceMut<'s, T> {
     }
 }
 
-/// Consecutive elements of a slice, so many at a time, to be changed.
+/// Consecutive parts of a slice, `size` elements each, to be changed.
 pub struct ChunksMut<'s, T> {
     all: Shared<'s, T>,
     size: usize,
@@ -301,13 +301,13 @@ pub trait Slices<T> {
     fn par_iter(&self) -> Slice<'_, T>;
     /// Elements, to be changed.
     fn par_iter_mut(&mut self) -> SliceMut<'_, T>;
-    /// So many consecutive elements at a time, fewer at the end.
+    /// Consecutive parts of `size` elements, the last one of fewer.
     fn par_chunks(&self, size: usize) -> Chunks<'_, T>;
-    /// The same without those at the end that are fewer.
+    /// The same without a last one of fewer.
     fn par_chunks_exact(&self, size: usize) -> Chunks<'_, T>;
-    /// So many consecutive elements at a time, fewer at the end, to be changed.
+    /// Consecutive parts of `size` elements, the last one of fewer, to be changed.
     fn par_chunks_mut(&mut self, size: usize) -> ChunksMut<'_, T>;
-    /// The same without those at the end that are fewer.
+    /// The same without a last one of fewer.
     fn par_chunks_exact_mut(&mut self, size: usize) -> ChunksMut<'_, T>;
     /// Sorts; equal elements may change places.
     fn par_sort_unstable(&mut self)

@@ -410,9 +410,10 @@ fn by_area_and_charge(rows: &Rows, columns: &[&[f64]]) -> Vec<f64> {
     let share = |values: &dyn Fn(usize) -> f64| -> Vec<f64> {
         let mut sums = vec![0.0; rows.parts()];
         (0..n).for_each(|i| sums[rows.part(i)] += values(i));
-        let share =
-            |i: usize| if sums[rows.part(i)] > 0.0 { values(i) / sums[rows.part(i)] } else { 0.0 };
-        (0..n).map(share).collect()
+        // Charges that are no numbers leave the choice to areas.
+        let is_known = |sum: f64| sum > 0.0 && sum.is_finite();
+        let share = |i: usize, sum: f64| if is_known(sum) { values(i) / sum } else { 0.0 };
+        (0..n).map(|i| share(i, sums[rows.part(i)])).collect()
     };
     let mut density = share(&|i| rows.areas[i]);
     for x in columns {
@@ -475,6 +476,11 @@ mod tests {
         // A panel that more than one step falls on counts once.
         let all: f64 = drawn.iter().map(|(_, stands_for)| stands_for).sum();
         assert!((all / triangles as f64 - 1.0).abs() < 0.1, "{all} of {triangles}");
+        for broken in [f64::NAN, f64::INFINITY] {
+            let x = vec![broken; triangles];
+            let rows = super::drawn(&system, &by_area_and_charge(&system.rows, &[&x]), 16);
+            assert_eq!(rows.len(), 16);
+        }
     }
 
     #[test]
