@@ -85,11 +85,25 @@ def other_versions(version):
             yield f"Cargo.toml: {name} is asked for with version {dependency.get('version')}, the workspace has {version}"
 
 
+def compiled_twice():
+    """What the program is made of and the tests would compile anew: with other features, as their own dependencies ask for."""
+
+    def crates(*choice):
+        return {
+            line.removesuffix(" (*)")
+            for line in output("cargo", "tree", "--locked", "--prefix", "none", "--format", "{p} {f}", *choice).splitlines()
+        }
+
+    program = crates("--package", "farad-cli", "--edges", "normal,build")
+    for crate in sorted(program - crates("--workspace", "--edges", "normal,build,dev")):
+        yield f"tests compile {crate.strip()} with more features, and all that is made with it: ask for these in Cargo.toml too"
+
+
 def main():
     metadata = json.loads(output("cargo", "metadata", "--locked", "--format-version", "1", "--no-deps"))
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
     package_all()
-    faults = list(other_versions(version))
+    faults = [*other_versions(version), *compiled_twice()]
     for package in metadata["packages"]:
         faults += [f"{package['name']}: {fault}" for fault in faults_of(package)]
     for fault in faults:
