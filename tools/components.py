@@ -31,10 +31,10 @@ def command(*words):
     return subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def resolved(manifest, target):
+def resolved(target):
     """Packages by their identity, and the edges of each: (identity, whether it is only there to build)."""
     metadata = json.loads(
-        command("cargo", "metadata", "--locked", "--format-version", "1", "--manifest-path", str(manifest), "--filter-platform", target)
+        command("cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target)
     )
     packages = {package["id"]: package for package in metadata["packages"]}
     edges = {}
@@ -190,19 +190,18 @@ def licences(packages, identities, with_three):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--manifest-path", type=Path, default=ROOT / "Cargo.toml")
     parser.add_argument("--package", required=True, help="the package whose program or module it is")
     parser.add_argument("--target", required=True, help="the target triple it is built for")
     parser.add_argument("--sbom", type=Path, required=True, help="file to write the bill of materials to")
     parser.add_argument("--licences", type=Path, required=True, help="file to write the licences of others to")
     arguments = parser.parse_args()
 
-    packages, edges = resolved(arguments.manifest_path, arguments.target)
+    packages, edges = resolved(arguments.target)
     roots = [identity for identity, package in packages.items() if package["name"] == arguments.package and not package["source"]]
     if len(roots) != 1:
-        sys.exit(f"{arguments.manifest_path}: there is no package {arguments.package}")
+        sys.exit(f"there is no package {arguments.package}")
     inside, outside = reached(roots[0], packages, edges)
-    lock = tomllib.loads(arguments.manifest_path.with_name("Cargo.lock").read_text())
+    lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
     checksums = {(package["name"], package["version"]): package.get("checksum") for package in lock["package"]}
     with_pages = any(packages[each]["name"] == "farad-cli" for each in inside)
     extra = [standard_library()]

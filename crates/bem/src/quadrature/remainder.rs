@@ -14,7 +14,7 @@
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
-use nalgebra::Complex;
+use num_complex::Complex;
 
 use super::modes::{LARGEST, MODES, modes};
 use super::rule::Rule;
