@@ -10,7 +10,7 @@ use crate::fmm_commands::{cloud, doubles, npy};
 use crate::support::Workplace;
 
 /// So many runs at a time on few processors: threads wait for them in another order in each.
-const RUNS: usize = 5;
+const RUNS: usize = 3;
 
 /// Starts the same run several times over, each with a folder of its own for `--output`, and
 /// returns what is in these: all files, without what is said of times and memory.

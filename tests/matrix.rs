@@ -81,13 +81,15 @@ fn judged(seed: u64, indices: &[usize], machine: &Machine, folder: &Path) -> Vec
     let last = indices.iter().max().copied().unwrap_or(0);
     let features = features::list(seed, last + 1);
     each(indices, jobs(), |&index| {
+        let begun = std::time::Instant::now();
         let verdict = judge::judge(seed, index, &features[index], machine, folder);
+        let seconds = begun.elapsed().as_secs_f64();
         if verdict.failed() {
             println!("{}", table::told(&verdict));
         } else {
             let worst = verdict.checks.iter().map(|check| check.worst()).fold(0.0, f64::max);
             println!(
-                "case {index}: {} checks hold, to {worst:.2} of the bound",
+                "case {index}: {} checks hold, to {worst:.2} of the bound, in {seconds:.1} s",
                 verdict.checks.len()
             );
             let _ = std::fs::remove_dir_all(&verdict.folder);

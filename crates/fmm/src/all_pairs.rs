@@ -10,9 +10,9 @@ use parallel::prelude::*;
 use crate::p2p::{screen, square};
 use crate::plan::{Densities, Potentials};
 use crate::screened::Screening;
-use crate::simd::{Level, Real, Simd, Task, dispatch};
 use crate::stop::Ending;
 use crate::{Error, Kernel, direct};
+use simd::{Level, Real, Simd, Task, dispatch};
 
 /// Targets of a block.
 const BLOCK: usize = 4;

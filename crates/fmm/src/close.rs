@@ -18,9 +18,9 @@ use crate::near::{NearLeaf, TargetLeaf, close_sides};
 use crate::p2p::{displacements, square, squares};
 use crate::particles::{Particles, Strengths};
 use crate::screened::Screening;
-use crate::simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 use crate::sums::Sums;
 use crate::tree::{Cell, MortonOrder, Tree};
+use simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 
 /// Target leaves of one P2P job.
 pub(crate) const P2P_LEAVES: usize = 64;

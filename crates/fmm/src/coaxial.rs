@@ -7,7 +7,7 @@
 //! table serves all levels.
 
 use crate::harmonics::parity;
-use crate::simd::Real;
+use simd::Real;
 
 /// The matrices of one coaxial translation, for `m < p`.
 #[derive(Clone, Debug)]

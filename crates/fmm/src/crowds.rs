@@ -12,9 +12,9 @@ use crate::geometry::{Geometry, Points};
 use crate::lists::Rows;
 use crate::morton::MAX_DEPTH;
 use crate::plan::{Densities, Info, Plan, Potentials};
-use crate::simd::Level;
 use crate::tree::{Cell, MortonOrder, Root, Tree};
 use crate::{Backend, Error, Mode, Options};
+use simd::Level;
 
 /// The crowds of a plan.
 #[derive(Debug, Default)]

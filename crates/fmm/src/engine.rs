@@ -20,13 +20,13 @@ use crate::particles::{Particles, Strengths};
 use crate::plan::{Densities, Potentials, StageSeconds};
 use crate::radial::ScreenedTables;
 use crate::scale::Scale;
-use crate::simd::{Level, Real, dispatch};
 use crate::stop::Ending;
 use crate::sums::Sums;
 use crate::translations::{Translations, timed};
 use crate::tree::{Cell, MortonOrder};
 use crate::treecode::{self, FarRows, M2pJob};
 use crate::{Error, Precision, l2p, p2m};
+use simd::{Level, Real, dispatch};
 
 /// Densities that go through the stages together: their expansions are in memory at the same time.
 const DENSITIES: usize = 8;

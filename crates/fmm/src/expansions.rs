@@ -8,8 +8,8 @@ use parallel::prelude::*;
 use crate::disjoint::DisjointSlice;
 use crate::harmonics::stride;
 use crate::morton::MAX_DEPTH;
-use crate::simd::Real;
 use crate::tree::Tree;
+use simd::Real;
 
 /// Multipole or local expansions of k densities.
 #[derive(Debug)]

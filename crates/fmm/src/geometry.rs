@@ -5,11 +5,11 @@ use crate::lists::Lists;
 use crate::morton::Sample;
 use crate::plan::Info;
 use crate::screened::Screening;
-use crate::simd::Level;
 use crate::tree::{Crowded, MortonOrder, Root, Tree};
 use crate::treecode::FarRows;
 use crate::truncation::{self, PointSets, TruncationNumbers};
 use crate::{Options, Precision, tuning};
+use simd::Level;
 
 /// Sources and targets in the caller's order; without targets they are the sources.
 #[derive(Clone, Copy, Debug)]

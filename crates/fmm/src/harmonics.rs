@@ -17,7 +17,7 @@
 //! truncation number is a prefix.
 
 use crate::radial::Radial;
-use crate::simd::{Real, Simd};
+use simd::{Real, Simd};
 
 /// Takes harmonics one after another, of `B` vectors of points.
 pub(crate) trait Visit<V, const B: usize> {
@@ -343,21 +343,21 @@ impl<T: Real> Gradient<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::One;
     use approx::assert_relative_eq;
+    use simd::One;
 
     const P: usize = 30;
 
     fn regular(point: [f64; 3]) -> Vec<f64> {
         let mut out = vec![One::<f64>::splat(0.0); P * P];
         Harmonics::<f64>::new(P).regular(P, point.map(One::splat), &mut out);
-        crate::simd::scalars_mut(&mut out).to_vec()
+        simd::scalars_mut(&mut out).to_vec()
     }
 
     fn singular(point: [f64; 3]) -> Vec<f64> {
         let mut out = vec![One::<f64>::splat(0.0); P * P];
         Harmonics::<f64>::new(P).singular(P, point.map(One::splat), &mut out);
-        crate::simd::scalars_mut(&mut out).to_vec()
+        simd::scalars_mut(&mut out).to_vec()
     }
 
     #[test]

@@ -8,9 +8,9 @@ use crate::p2m::{Tables, together};
 use crate::particles::{PADDING, Particles};
 use crate::radial::walk;
 use crate::scratch::Scratch;
-use crate::simd::{Real, Simd, Task, scalars_mut};
 use crate::sums::Sums;
 use crate::tree::{Cell, side};
+use simd::{Real, Simd, Task, scalars_mut};
 
 /// Adds up `C` components' coefficients times the harmonics of `B` vectors of points. Those of one
 /// place are `step` apart.

@@ -37,7 +37,6 @@ mod rotation;
 mod scale;
 mod scratch;
 mod screened;
-mod simd;
 mod stop;
 mod sums;
 mod translate;

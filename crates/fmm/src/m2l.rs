@@ -6,8 +6,8 @@ use std::ops::Range;
 use crate::disjoint::DisjointSlice;
 use crate::expansions::{Expansions, Level};
 use crate::lists::TargetBlock;
-use crate::simd::{self, Real};
 use crate::translate::{Batch, Tables, TranslateJob};
+use simd::Real;
 
 /// Pairs a batch below which its lanes carry several densities: a few blocks' worth.
 const SMALL_BATCH: usize = 24;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::simd::Real;
 use crate::tree::{Root, Tree, side};
+use simd::Real;
 
 /// A near source leaf as seen from the target leaf.
 #[derive(Clone, Debug, Default)]

@@ -9,8 +9,8 @@ use crate::harmonics::{Gradient, Harmonics, Visit};
 use crate::particles::{PADDING, Particles, Strengths};
 use crate::radial::{ScreenedTables, walk};
 use crate::scratch::Scratch;
-use crate::simd::{Real, Simd, Task, scalars_mut};
 use crate::tree::{Cell, side};
+use simd::{Real, Simd, Task, scalars_mut};
 
 /// Tables that a leaf's expansions need.
 #[derive(Clone, Copy, Debug)]

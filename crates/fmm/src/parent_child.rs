@@ -6,10 +6,10 @@ use parallel::prelude::*;
 
 use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
-use crate::simd::{self, Real};
 use crate::stop::Ending;
 use crate::translate::{Batch, Tables, TranslateJob};
 use crate::tree::Cell;
+use simd::Real;
 
 /// Boxes whose expansions one job owns.
 pub(crate) const JOB_CELLS: usize = 256;

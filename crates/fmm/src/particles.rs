@@ -13,8 +13,8 @@ use parallel::prelude::*;
 use crate::Densities;
 use crate::disjoint::DisjointSlice;
 use crate::scale::Scale;
-use crate::simd::{Real, Simd};
 use crate::tree::{MortonOrder, Root, Tree, side};
+use simd::{Real, Simd};
 
 /// Grid of fine coordinates in sides of a leaf: with 24 bits differences up to two sides are exact,
 /// larger ones relatively good.

@@ -8,13 +8,13 @@ use crate::all_pairs::AllPairs;
 use crate::crowds::Crowds;
 use crate::geometry::{Geometry, OrderedPoints, Points};
 use crate::p2p::NearSums;
-use crate::simd::{self, Level};
 use crate::translations::timed;
 use crate::tree::Root;
 use crate::{
     Backend, Error, GpuInfo, Kernel, Mode, Options, Precision, Span, Stop, direct, engine, gpu,
     treecode, tuning,
 };
+use simd::Level;
 
 /// Source strengths of one `apply`: k densities over n sources, in the caller's order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn every_instruction_set_gives_the_scalar_twins_sums() {
+    fn every_instruction_set_gives_the_sums_of_one_lane() {
         let points = Distribution::Sphere.points(3000, &mut Random::new(3));
         // Rounding of a few thousand terms; a wrong lane would be off by 1e-2.
         // The tolerance decides how exact inverse distances are.
@@ -460,7 +460,7 @@ mod tests {
                     dipoles: true,
                     ..Options::default()
                 };
-                let expected = sums(&points, &options, Level::SCALAR);
+                let expected = sums(&points, &options, Level::BASELINE);
                 let norm: f64 = expected.iter().map(|v| v * v).sum();
                 for level in Level::available() {
                     let found = sums(&points, &options, level);

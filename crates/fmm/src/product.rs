@@ -3,7 +3,7 @@
 //! A block of up to six rows keeps its sums in registers, so each matrix entry is read once and
 //! each operand once for six multiply-adds a vector: the loop is bound by arithmetic, not by loads.
 
-use crate::simd::{Call, Simd};
+use simd::{Call, Simd};
 
 /// Most vectors of lanes that travel together.
 pub(crate) const BLOCK: usize = 4;
@@ -149,7 +149,7 @@ unsafe fn product_rows<V: Simd, const B: usize, const R: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{Level, Task, dispatch, scalars_mut};
+    use simd::{Level, Task, dispatch, scalars_mut};
 
     /// Every shape up to 14 x 14 with gaps between rows and operands; the sums, and what lies
     /// between them.

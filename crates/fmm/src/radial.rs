@@ -4,8 +4,8 @@
 use crate::harmonics::{Entry, Harmonics, ScreenedGradient, Visit};
 use crate::p2p::square;
 use crate::screened::{DEAF, HALF_DIAGONAL, Screening, corner};
-use crate::simd::{Real, Simd};
 use crate::truncation::{P_MAX, TruncationNumbers};
+use simd::{Real, Simd};
 
 /// `i^(n)(kappa s u) / i^(n)(kappa h)` for `n < p` at points `u` sides `s` from the centre of a
 /// box, whose corners are h from it.
@@ -180,7 +180,7 @@ impl<T: Real> ScreenedTables<T> {
 mod tests {
     use super::*;
     use crate::screened::regular;
-    use crate::simd::One;
+    use simd::One;
 
     #[test]
     fn series_and_recurrence_are_bessel_functions() {

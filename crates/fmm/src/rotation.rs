@@ -7,7 +7,7 @@
 //! matrix serves both ways.
 
 use crate::harmonics::{Gradient, cosine, sine};
-use crate::simd::Real;
+use simd::Real;
 
 /// Cosines and sines of the multiples of one azimuth.
 #[derive(Clone, Debug)]
@@ -142,7 +142,7 @@ fn next_degree(
 mod tests {
     use super::*;
     use crate::harmonics::Harmonics;
-    use crate::simd::{One, Simd, scalars_mut};
+    use simd::{One, Simd, scalars_mut};
 
     #[test]
     fn rotating_an_expansion_is_expanding_the_rotated_point() {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use crate::simd::Simd;
+use simd::Simd;
 
 /// A cache line: aligned as the widest vector must be.
 #[derive(Clone, Copy)]

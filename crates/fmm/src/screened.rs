@@ -23,8 +23,8 @@
 use crate::Kernel;
 use crate::coaxial::Coaxial;
 use crate::harmonics::parity;
-use crate::simd::Real;
 use crate::tree::side;
+use simd::Real;
 
 /// Half the diagonal of a box, in sides.
 pub(crate) const HALF_DIAGONAL: f64 = 0.866_025_403_784_438_6;
@@ -335,7 +335,7 @@ pub(crate) fn l2l<T: Real>(p: usize, kappa: f64, distance: f64) -> Coaxial<T> {
 mod tests {
     use super::*;
     use crate::harmonics::{Harmonics, cosine, sine};
-    use crate::simd::{One, Simd, scalars_mut};
+    use simd::{One, Simd, scalars_mut};
 
     const P: usize = 30;
 

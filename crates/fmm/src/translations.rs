@@ -15,12 +15,12 @@ use crate::lists::Lists;
 use crate::parent_child::{ParentChildBatch, ParentChildJob, translate_batches};
 #[cfg(test)]
 use crate::product::BLOCK;
-use crate::simd::{Level, Real};
 use crate::stop::Ending;
 use crate::translate::{Kind, Tables, Use, Vector};
 use crate::tree::Cell;
 use crate::truncation::TruncationNumbers;
 use crate::{l2l, m2l, m2m};
+use simd::{Level, Real};
 
 /// Expansions of all boxes, and what translates them.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
-//! Vectors without intrinsics: one lane as the twin for tests, a few lanes for processors without
-//! AVX2.
+//! Vectors without intrinsics: one lane, the baseline of x86-64 and the twin for tests; a few lanes
+//! for other processors.
 
 use crate::{Call, Real, Simd};
 

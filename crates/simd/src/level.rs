@@ -36,19 +36,15 @@ pub struct Level(pub(crate) Set);
 /// Instruction sets, each of which includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Set {
-    Scalar,
     Baseline,
     Avx2,
     Avx512,
 }
 
 impl Level {
-    /// One lane, without intrinsics: the twin that tests compare with.
-    /// [`testing::dispatch`](crate::testing::dispatch) alone has code for it; elsewhere it is the
-    /// baseline.
-    pub const SCALAR: Self = Self(Set::Scalar);
-    /// What every x86-64 (or any other processor) has: 16 bytes of lanes that the compiler
-    /// vectorises.
+    /// What every processor has. On x86-64 it is one lane without intrinsics, the twin that tests
+    /// compare with: processors without AVX2 are few, and more code for them would take everybody's
+    /// time to compile. Elsewhere it is 16 bytes of lanes that the compiler vectorises.
     pub const BASELINE: Self = Self(Set::Baseline);
 
     /// The level that loops use: the one that [`VARIABLE`] names, else the best of the processor.
@@ -88,10 +84,10 @@ impl Level {
         Self::BASELINE
     }
 
-    /// Every level that the processor at hand can run, the scalar twin first.
+    /// Every level that the processor at hand can run, the baseline first.
     pub fn available() -> impl Iterator<Item = Self> {
         let best = Self::detect();
-        [Set::Scalar, Set::Baseline, Set::Avx2, Set::Avx512]
+        [Set::Baseline, Set::Avx2, Set::Avx512]
             .into_iter()
             .map(Self)
             .filter(move |&level| level <= best)
@@ -100,7 +96,6 @@ impl Level {
     /// Its name for people.
     pub fn name(self) -> &'static str {
         match self.0 {
-            Set::Scalar => "scalar",
             Set::Baseline => "baseline",
             Set::Avx2 => "AVX2",
             Set::Avx512 => "AVX-512",

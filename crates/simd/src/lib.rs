@@ -3,14 +3,15 @@
 //! Every hot loop is written once, generic over [`Simd`], as a [`Task`]; [`run`] compiles it for
 //! each instruction set and runs it with the widest vectors that the processor at hand has, or
 //! those that [`VARIABLE`] names. [`Elementary`] has functions of double-precision lanes. One lane
-//! without intrinsics ([`One`]) is the twin that tests compare with ([`testing`]).
+//! without intrinsics ([`One`]), the baseline of x86-64, is the twin that tests compare with.
 
 mod array;
 mod elementary;
 mod exponential;
 mod level;
 mod roots;
-pub mod testing;
+#[cfg(test)]
+mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -311,6 +312,9 @@ macro_rules! real {
                     level::Set::Avx2 => x86::$avx2::run(task),
                     #[cfg(target_arch = "x86_64")]
                     level::Set::Avx512 => x86::$avx512::run(task),
+                    #[cfg(target_arch = "x86_64")]
+                    _ => One::<$scalar>::run(task),
+                    #[cfg(not(target_arch = "x86_64"))]
                     _ => Array::<$scalar, $lanes>::run(task),
                 }
             }

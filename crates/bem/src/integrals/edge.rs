@@ -373,7 +373,7 @@ fn plan(a: f64, b: f64, singular: &Singularities, rule: &EdgeRule) -> Piece {
 
 #[cfg(test)]
 mod tests {
-    use simd::{Level, testing::dispatch};
+    use simd::{Level, dispatch};
 
     use super::*;
 

@@ -17,11 +17,11 @@ use crate::lists::{BoxKey, Lists, Rows, Rule};
 use crate::morton::{self, Sample};
 use crate::plan::check_count;
 use crate::screened::Screening;
-use crate::simd::Level;
 use crate::tree::{Crowded, MortonOrder, Root, Tree};
 use crate::truncation::{PointSets, TruncationNumbers, choose_on_ranks};
 use crate::tuning::enlargement;
 use crate::{Error, Options};
+use simd::Level;
 
 /// Ratio of the largest share of the work to the mean from which on points are dealt out anew.
 const IMBALANCE: f64 = 1.1;

@@ -13,9 +13,9 @@ use super::top::{Code, Top};
 use crate::engine::Engine;
 use crate::expansions::Expansions;
 use crate::gpu;
-use crate::simd::Real;
 use crate::tree::Tree;
 use crate::truncation::TruncationNumbers;
+use simd::Real;
 
 /// What goes to and comes from one other rank, in an order that both know.
 #[derive(Clone, Debug)]

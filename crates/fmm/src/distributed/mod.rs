@@ -38,10 +38,10 @@ use crate::p2p::NearSums;
 use crate::plan::{Densities, Info, Potentials, StageSeconds, check_points};
 use crate::scale::Scale;
 use crate::screened::Screening;
-use crate::simd::{self, Level};
 use crate::translations::timed;
 use crate::tree::{Crowded, MortonOrder, Root};
 use crate::{Backend, Error, Mode, Options, Precision, Span, direct, engine, gpu};
+use simd::Level;
 
 use agreement::{agreed, same};
 use dealt::{Callers, Common, Dealt, OwnTargets, deal, root_and_leaf_size, split_near};

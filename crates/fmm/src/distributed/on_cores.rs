@@ -10,8 +10,8 @@ use crate::Span;
 use crate::engine::{Engine, Part, by_few};
 use crate::plan::{Densities, Potentials, StageSeconds};
 use crate::scale::Scale;
-use crate::simd::Real;
 use crate::translations::timed;
+use simd::Real;
 
 /// One `apply` on one rank.
 pub(super) struct Job<'a> {

@@ -15,8 +15,8 @@ use super::{exponents, scalar};
 use crate::expansions::Expansions;
 use crate::gpu::{Exchange, RankEngine, Signature, stage_seconds};
 use crate::plan::{Densities, Potentials, StageSeconds};
-use crate::simd::Real;
 use crate::{Error, Precision, Span};
+use simd::Real;
 
 /// One `apply` on one rank.
 pub(super) struct Job<'a> {

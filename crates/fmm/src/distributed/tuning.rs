@@ -2,9 +2,9 @@
 
 use crate::geometry::block_size;
 use crate::product::BLOCK;
-use crate::simd::{Level, Real, Simd, Task, dispatch};
 use crate::truncation::expected;
 use crate::{Backend, Options, Precision, Stencil, gpu, tuning};
+use simd::{Level, Real, Simd, Task, dispatch};
 
 /// What the cost model says.
 #[derive(Clone, Copy, Debug)]

@@ -168,7 +168,7 @@ mod tests {
     use super::super::{Engine, Plan};
     use crate::geometry::Geometry;
     use crate::samples::{Distribution, Random};
-    use crate::{Options, Precision, simd};
+    use crate::{Options, Precision};
 
     /// What the engine of a rank does by stage, each in units of its own: terms of points, and of
     /// translations p^3, vectors of `lanes` lanes filled up; near pairs.

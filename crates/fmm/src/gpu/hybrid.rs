@@ -10,12 +10,12 @@ use super::{on_host, points};
 use crate::expansions::Expansions;
 use crate::geometry::{Geometry, Points};
 use crate::lists::Rows;
-use crate::simd::{self, Real};
 use crate::stop::Ending;
 use crate::translations::{Translations, timed};
 use crate::tree::MortonOrder;
 use crate::truncation::TruncationNumbers;
 use crate::{Error, Options, Precision};
+use simd::Real;
 
 /// When a part of a hybrid sum ran.
 #[derive(Clone, Copy, Debug, PartialEq)]

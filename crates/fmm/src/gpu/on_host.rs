@@ -7,11 +7,11 @@ use super::lists::Lists;
 use super::truncation::Chosen;
 use super::{points, tree};
 use crate::geometry::{Geometry, OrderedPoints, Points};
-use crate::simd::{self, Level};
 use crate::translate::Kind;
 use crate::tree::{Crowded, MortonOrder};
 use crate::truncation::Class;
 use crate::{Backend, Error, Options, Precision, Stencil};
+use simd::Level;
 
 /// The CPU's geometry, with the instruction set that it is meant for.
 pub(super) fn geometry(

@@ -32,7 +32,7 @@ use crate::plan::{Densities, Info, Potentials};
 use crate::screened::Screening;
 use crate::tree::{self as cpu, Root};
 use crate::truncation::TruncationNumbers;
-use crate::{Backend, Error, Mode, Options, Precision, Stencil, lists, simd};
+use crate::{Backend, Error, Mode, Options, Precision, Stencil, lists};
 
 /// A rank's part as the CPU has found it.
 #[derive(Clone, Copy, Debug)]

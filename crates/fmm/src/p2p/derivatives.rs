@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::near::NearLeaf;
-use crate::simd::{MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
+use simd::{MAX_LANES, Real, Simd, Task};
 
 use super::distances::{self, Screen, square};
 use super::{Block, Group, PAIR, move_to_doubles};

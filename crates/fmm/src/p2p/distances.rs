@@ -1,6 +1,6 @@
 //! Distances of a block of points from one source.
 
-use crate::simd::{Real, Simd};
+use simd::{Real, Simd};
 
 /// Squared distances of a block of points from one source.
 #[inline(always)]

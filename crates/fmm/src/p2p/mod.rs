@@ -23,10 +23,10 @@ use crate::geometry::Geometry;
 use crate::lists::Rows;
 use crate::near::{NearLeaf, TargetLeaf, close_sides};
 use crate::particles::{Particles, Strengths};
-use crate::simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 use crate::stop::Ending;
 use crate::sums::Sums;
 use crate::{Options, Precision, tuning};
+use simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 
 use derivatives::General;
 pub(crate) use distances::{displacements, screen, square, squares};

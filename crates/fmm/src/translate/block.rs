@@ -3,7 +3,7 @@
 use crate::disjoint::DisjointSlice;
 use crate::product::{Lanes, Matrix, product};
 use crate::rotation::block;
-use crate::simd::{MAX_LANES, Real, Simd};
+use simd::{MAX_LANES, Real, Simd};
 
 use super::Rotated;
 use super::tables::Translation;

@@ -16,7 +16,7 @@ use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
 use crate::product::BLOCK;
 use crate::scratch::Scratch;
-use crate::simd::{self, MAX_LANES, Real, Simd, Task};
+use simd::{MAX_LANES, Real, Simd, Task};
 
 use block::Block;
 use tables::Translation;

@@ -4,7 +4,7 @@ use crate::coaxial::Coaxial;
 use crate::kept::KeptCoefficients;
 use crate::rotation::{Azimuth, Polar};
 use crate::screened::{self, Screening};
-use crate::simd::Real;
+use simd::Real;
 
 /// One translation vector, resolved to its matrices.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use super::*;
 use crate::harmonics::Harmonics;
 use crate::samples::Random;
 use crate::screened::Screening;
-use crate::simd::{One, scalars_mut};
+use simd::{One, scalars_mut};
 
 const P: usize = 26;
 

@@ -16,10 +16,10 @@ use crate::particles::Particles;
 use crate::radial::{Scaled, ScreenedTables};
 use crate::scratch::Scratch;
 use crate::screened::HALF_DIAGONAL;
-use crate::simd::{Call, MAX_LANES, Real, Simd, Task, scalars_mut};
 use crate::sums::Sums;
 use crate::tree::side;
 use crate::truncation::P_MAX;
+use simd::{Call, MAX_LANES, Real, Simd, Task, scalars_mut};
 
 use super::rows::FarRows;
 

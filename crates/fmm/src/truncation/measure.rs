@@ -13,8 +13,8 @@ use super::series::{Errors, Sample};
 use super::{Class, class_of, screened};
 use crate::lists::{Lists, TargetBlock};
 use crate::screened::Screening;
-use crate::simd::{Level, dispatch};
 use crate::tree::{Cell, MortonOrder, Root, Tree, side};
+use simd::{Level, dispatch};
 
 /// Pairs of points sampled for a class with many translations.
 const SAMPLES: usize = 192;

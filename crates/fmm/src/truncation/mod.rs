@@ -34,9 +34,9 @@ pub(crate) use ranks::choose_on_ranks;
 pub(crate) use treecode::choose_for_treecode;
 
 use crate::lists::Lists;
-use crate::simd::Level;
 use crate::translate::{Kind, Vector};
 use crate::{Backend, Options};
+use simd::Level;
 
 /// Largest truncation number.
 pub(crate) const P_MAX: usize = 60;

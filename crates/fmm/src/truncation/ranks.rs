@@ -16,7 +16,7 @@ use super::{
 };
 use crate::Options;
 use crate::lists::Lists;
-use crate::simd::Level;
+use simd::Level;
 
 /// Chooses p' of every batch of `lists`, each rank's own; `source_counts`: the sources of each box,
 /// here or elsewhere. Collective.

@@ -10,7 +10,7 @@ use crate::coaxial::Coaxial;
 use crate::harmonics::{Harmonics, ScreenedGradient, Visit, cosine, parity, sine};
 use crate::radial::{Radial, walk};
 use crate::screened::{Screening, m2l};
-use crate::simd::{Simd, Task, scalars_mut};
+use simd::{Simd, Task, scalars_mut};
 
 /// What one class of translations needs.
 #[derive(Debug)]

@@ -7,7 +7,7 @@
 //! of points for all truncation numbers up to p cost O(p^2).
 
 use super::sampling::Point;
-use crate::simd::{Simd, Task, scalars_mut};
+use simd::{Simd, Task, scalars_mut};
 
 /// A pair of points, each relative to its box, with the distance of the boxes' centres, source to
 /// target, and the sample's weight; lengths in sides of the smaller box.
@@ -219,7 +219,7 @@ mod tests {
     use super::*;
     use crate::coaxial::Coaxial;
     use crate::harmonics::{Harmonics, cosine, parity, sine};
-    use crate::simd::{Level, One, dispatch};
+    use simd::{Level, One, dispatch};
 
     /// The truncated expansion through harmonics in the frame of the translation, along z:
     /// docs/math.md, (24), (27), (30).
