@@ -104,7 +104,7 @@ fn states_are_the_same_to_the_bit() {
 #[test]
 fn matrices_in_layers_are_the_same_to_the_bit() {
     let place = Workplace::new("deterministic_layers");
-    place.generate("bus --bars 2 --elements 700", "bus.msh");
+    place.generate("bus --bars 2 --elements 400", "bus.msh");
     place.case(
         "case.toml",
         "bus.msh",
@@ -148,7 +148,7 @@ fn dielectrics_and_planes_are_the_same_to_the_bit() {
          [[film]]\nname = \"film\"\non = [\"coat\", \"core\"]\nthickness = 1e-3\n\
          relative_permittivity = 4\n\
          [solver]\nmethod = \"fmm\"\ndensity = \"linear\"\n";
-    place.generate("concentric-spheres --elements 600", "flat.msh");
+    place.generate("concentric-spheres --elements 400", "flat.msh");
     place.case("flat.toml", "flat.msh", &format!("{coat}{linear}"));
     assert_same(&place, "solve flat.toml");
     place.generate("concentric-spheres --elements 200 --order 2", "curved.msh");

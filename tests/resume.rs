@@ -155,7 +155,7 @@ fn bars(name: &str, elements: usize) -> Workplace {
 
 #[test]
 fn killed_runs_go_on_with_the_same_results() {
-    let place = bars("resume_kills", 400);
+    let place = bars("resume_kills", 200);
     for (command, folder, seed) in [
         ("solve bus.toml", "solve.out", 0x9e37_79b9_7f4a_7c15),
         ("solve two.toml --accuracy 2e-3", "accuracy.out", 0xbf58_476d_1ce4_e5b9),
@@ -223,7 +223,7 @@ impl Whole<'_> {
 
 #[test]
 fn damage_does_no_harm() {
-    let place = bars("resume_damage", 400);
+    let place = bars("resume_damage", 200);
     for (command, folder) in [("study two.toml", "study.out"), ("sweep sweep.toml", "sweep.out")] {
         Whole::new(&place, command, folder).damaged(4, 0x9e37_79b9_7f4a_7c15);
     }

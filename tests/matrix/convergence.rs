@@ -120,7 +120,7 @@ impl Plan {
             probes: Vec::new(),
             forces: true,
             polarisability: self.plane.is_none(),
-            tolerance: 1e-7,
+            tolerance: 1e-6,
             unit: ("m", 1.0),
             lists_all: true,
         };

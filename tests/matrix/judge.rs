@@ -86,16 +86,21 @@ impl Machine {
     }
 }
 
+/// The check that no case goes without.
+const FIRST: &str = "fast = dense";
+
 /// Which of several ways a case takes where one is enough.
 fn either(random: &mut Random) -> &'static str {
     random.of_these(&["dense", "fmm"])
 }
 
-/// Builds and runs case `index` of a seed.
+/// Builds and runs case `index` of a seed, asked in the first and in one of `share` of the other
+/// ways.
 pub fn judge(
     seed: u64,
     index: usize,
     features: &Features,
+    share: usize,
     machine: &Machine,
     folder: &Path,
 ) -> Verdict {
@@ -125,7 +130,12 @@ pub fn judge(
     };
     verdict.is_coarse = reference.is_coarse;
     let judge = Judge { folder, scales: Scales::of(&scene, &reference), scene, reference };
-    let asked = judge.asked(machine, &mut random);
+    let mut number = index / share;
+    let mut asked = judge.asked(machine, &mut random);
+    asked.retain(|asked| {
+        number += 1;
+        asked.name == FIRST || number % share == 0
+    });
     let at_once = super::environment("FARAD_MATRIX_CHECKS").unwrap_or(1);
     verdict.checks = super::each(&asked, at_once, |asked| judge.check(asked));
     verdict
@@ -157,7 +167,7 @@ impl Judge {
         let ask = |name, file, variant, way| Asked { name, file, variant, way };
         let same = |scene: &Scene| Variant { scene: scene.clone(), back: Box::new(Outcome::clone) };
         let scene = &self.scene;
-        let mut asked = vec![ask("fast = dense", "fast", same(scene), Way::new("fmm"))];
+        let mut asked = vec![ask(FIRST, "fast", same(scene), Way::new("fmm"))];
         if let Some(whole) = variants::whole(scene) {
             asked.push(ask("whole = part", "whole", whole, Way::new(either(random))));
         }
