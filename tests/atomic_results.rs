@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use crate::support::Workplace;
 
-/// What becomes of a call: its process is killed before it or after it, the file system has no space,
-/// or its disk errs. With each the first call that it happens to, less one: of every two calls each
-/// fails in one way, and processes are killed between all of them.
+/// What becomes of a call: its process is killed before it or after it, the file system has no
+/// space, or its disk errs. With each the first call that it happens to, less one: of every two
+/// calls each fails in one way, and processes are killed between all of them.
 const KINDS: [(&str, usize); 4] = [("kill-before", 1), ("kill-after", 3), ("28", 2), ("5", 1)];
 
 /// An output folder with the results of an older case, and what those of another one look like.

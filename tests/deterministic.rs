@@ -170,7 +170,7 @@ fn dielectrics_and_planes_are_the_same_to_the_bit() {
 fn molecules_are_the_same_to_the_bit() {
     let place = Workplace::new("deterministic_molecules");
     place.generate("molecule --atoms 60 --elements 800", "molecule.msh");
-    let molecule = "format = 1\n[[molecule]]\npqr = \"molecule.pqr\"\ndensity = 2\n";
+    let molecule = "format = 1\n[[molecule]]\npqr = \"molecule.pqr\"\ndensity = 1\n";
     let ions = "stern = 2\n[medium]\nrelative_permittivity = 78.54\nionic_strength = 0.15\n\
          temperature = 298.15\n[output]\ndx = 4\n[solver]\nmethod = \"fmm\"\n";
     place.write("ions.toml", format!("{molecule}{ions}"));

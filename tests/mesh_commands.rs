@@ -239,7 +239,7 @@ fn facets_that_share_no_vertices_are_one_body() {
 #[test]
 fn conductors_that_touch_are_an_error_along_a_line_and_a_note_at_a_point() {
     let place = Workplace::new("mesh_contact");
-    let solved = |name: &str, shift: [f64; 3], more: &str| {
+    let asked = |name: &str, shift: [f64; 3], more: &str, options: &str| {
         let mut text = "OFF\n16 24 0\n".to_owned();
         for origin in [[0.0; 3], shift] {
             for corner in 0..8 {
@@ -257,8 +257,9 @@ fn conductors_that_touch_are_an_error_along_a_line_and_a_note_at_a_point() {
         }
         place.write(&format!("{name}.off"), text);
         place.case(&format!("{name}.toml"), &format!("{name}.off"), more);
-        place.farad(&format!("solve {name}.toml"))
+        place.farad(&format!("solve {name}.toml{options}"))
     };
+    let solved = |name: &str, shift: [f64; 3], more: &str| asked(name, shift, more, "");
     let parts = [
         "\"body_1\"",
         "\"body_2\"",
@@ -289,8 +290,9 @@ fn conductors_that_touch_are_an_error_along_a_line_and_a_note_at_a_point() {
     assert!(corner.stderr.contains("touch at a point, at (1, 1, 1) m"), "{}", corner.stderr);
     assert_eq!(corner.code, 0);
     assert!(place.must("mesh check corner.off").stdout.contains("OK: the mesh can be solved on."));
-    let apart = solved("apart", [1.0, 1.000001, 0.25], "");
-    assert!(!apart.stderr.contains("touch"), "{}", apart.stderr);
+    // Its solve would take long: many triangles are next to each other.
+    let apart = asked("apart", [1.0, 1.000001, 0.25], "", " --dry-run");
+    assert!(apart.code == 0 && !apart.stderr.contains("touch"), "{}", apart.stderr);
 }
 
 /// A tetrahedron with one face twice, and a triangle without area.

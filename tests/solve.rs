@@ -576,7 +576,7 @@ fn a_charge_close_to_a_surface_has_the_energy_of_its_image() {
     let metal = cube("[[conductor]]\nname = \"c\"\npotential = 0\n");
     let dielectric = cube("[[dielectric]]\nname = \"c\"\nrelative_permittivity = 4\n");
     for (body, image) in [(metal, 1.0), (dielectric, 0.6)] {
-        for height in [1e-2, 1e-3, 1e-5] {
+        for height in [1e-2, 1e-5] {
             let energies = ["dense", "fmm"].map(|method| {
                 let charge = format!(
                     "[[charge]]\nposition = [0.21, 0.13, {}]\ncharge = 1e-10\n[solver]\nmethod = {method:?}\n",

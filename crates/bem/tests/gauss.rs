@@ -22,8 +22,18 @@ fn solve(
     excitation: Excitation,
     method: Method,
 ) -> Electrostatics {
+    solve_all(mesh, sides, bodies, &[excitation], method)
+}
+
+fn solve_all(
+    mesh: &Mesh,
+    sides: &[Sides],
+    bodies: &[Region],
+    excitations: &[Excitation],
+    method: Method,
+) -> Electrostatics {
     let (conductor, permittivity): (Vec<_>, Vec<_>) = sides.iter().copied().unzip();
-    let conductors = excitation.potentials.len();
+    let conductors = excitations[0].potentials.len();
     let images = Images::default();
     let media = Media {
         conductor: &conductor,
@@ -33,9 +43,10 @@ fn solve(
         bodies,
     };
     let options = SolveOptions { method, tolerance: 1e-6, ..SolveOptions::default() };
-    let answer = electrostatics(mesh, media, &[excitation], &options, &Quiet).unwrap();
-    let response = &answer.responses[0];
-    assert_eq!(response.reason, StopReason::Converged, "{:?}", response.history);
+    let answer = electrostatics(mesh, media, excitations, &options, &Quiet).unwrap();
+    for response in &answer.responses {
+        assert_eq!(response.reason, StopReason::Converged, "{:?}", response.history);
+    }
     answer
 }
 
@@ -168,14 +179,16 @@ fn a_body_that_metal_covers_in_part() {
 /// eps times a field in the shell that is next to none.
 #[test]
 fn a_shell_that_metal_covers_in_part_on_both_sides() {
-    let (mesh, each) = nested(&[0.5, 1.0, 2.0], 512);
+    let (mesh, each) = nested(&[0.5, 1.0, 2.0], 392);
     let n = mesh.triangles.len();
     let eps = 1e6;
     let shell: Vec<u32> = (each as u32..n as u32).collect();
     let body = Region::new(&mesh, &shell).unwrap();
-    let solve = |sides: &[Sides], bodies: &[Region], method: Method, volt: [f64; 2]| {
-        let excitation = Excitation { potentials: volt.to_vec(), ..Excitation::default() };
-        solve(&mesh, sides, bodies, excitation, method).responses[0].conductor_charge.clone()
+    let volts = [[1.0, 0.0], [0.0, 1.0]];
+    let solve = |sides: &[Sides], bodies: &[Region], method: Method| {
+        let at =
+            |volt: &[f64; 2]| Excitation { potentials: volt.to_vec(), ..Excitation::default() };
+        solve_all(&mesh, sides, bodies, &volts.each_ref().map(at), method).responses
     };
     let metal: Vec<Sides> = (0..n).map(|t| (Some(u32::from(t < each)), [1.0; 2])).collect();
     let capped: Vec<Sides> = (0..n)
@@ -188,21 +201,23 @@ fn a_shell_that_metal_covers_in_part_on_both_sides() {
         })
         .collect();
     for method in [Method::Dense, Method::Fmm] {
-        for volt in [[1.0, 0.0], [0.0, 1.0]] {
-            let found = solve(&capped, std::slice::from_ref(&body), method, volt);
-            let whole = solve(&metal, &[], method, volt);
+        let found = solve(&capped, std::slice::from_ref(&body), method);
+        let whole = solve(&metal, &[], method);
+        for ((found, whole), volt) in found.iter().zip(&whole).zip(volts) {
+            let (found, whole) = (&found.conductor_charge, &whole.conductor_charge);
             println!("{method:?} {volt:?}: {found:?} {whole:?}");
-            for (c, whole) in found.iter().zip(&whole) {
-                // Found: 2e-5, of the mesh.
+            for (c, whole) in found.iter().zip(whole) {
+                // Found: 3e-5, of the mesh.
                 assert!((c - whole).abs() < 6e-5 * whole.abs(), "{c} {whole}");
             }
         }
     }
 }
 
-/// Two boxes that share a wall, where x is `wall`: the mesh, the triangles of each and `wall`.
-fn boxes() -> (Mesh, [Vec<u32>; 2], f64) {
-    let resolution = Resolution::Elements(768);
+/// Two boxes of so many triangles that share a wall, where x is `wall`: the mesh, the triangles of
+/// each and `wall`.
+fn boxes(elements: usize) -> (Mesh, [Vec<u32>; 2], f64) {
+    let resolution = Resolution::Elements(elements);
     let mut mesh = Cube { edge: 2.0, grade: 1.0, resolution }.build().unwrap();
     let wall = mesh.vertices.iter().map(|v| v[0]).fold(f64::MIN, f64::max);
     let first: Vec<u32> = (0..mesh.triangles.len() as u32).collect();
@@ -234,7 +249,7 @@ fn boxes() -> (Mesh, [Vec<u32>; 2], f64) {
 /// permittivities.
 #[test]
 fn boxes_that_share_a_wall_stay_neutral() {
-    let (mesh, [first, second], wall) = boxes();
+    let (mesh, [first, second], wall) = boxes(300);
     let (left, right) = (1e4, 3e4);
     let sides: Vec<Sides> = (0..mesh.triangles.len() as u32)
         .map(|t| match (first.contains(&t), second.contains(&t)) {
@@ -284,16 +299,16 @@ fn nested(radii: &[f64], elements: usize) -> (Mesh, usize) {
 /// products are wrong by, which no permittivity may amplify.
 #[test]
 fn layers_of_any_permittivity_around_a_charge_or_a_conductor() {
-    let layers: [(&[f64], &[f64]); 6] = [
-        (&[1.0, 2.0], &[1.0, 1e3, 1.0]),
-        (&[1.0, 2.0], &[4.0, 1e4, 80.0]),
-        (&[1.0, 2.0], &[1.0, 1e6, 1.0]),
-        (&[1.0, 1.5, 2.0], &[1e-2, 1e4, 1e-3, 1.0]),
-        (&[1.0, 1.5, 2.0], &[80.0, 1e5, 2.0, 1e3]),
-        (&[1.0, 1.3, 1.6, 2.0], &[1.0, 1e4, 1.0, 1e6, 1.0]),
+    let layers: [(&[f64], &[f64], usize); 6] = [
+        (&[1.0, 2.0], &[1.0, 1e3, 1.0], 200),
+        (&[1.0, 2.0], &[4.0, 1e4, 80.0], 288),
+        (&[1.0, 2.0], &[1.0, 1e6, 1.0], 200),
+        (&[1.0, 1.5, 2.0], &[1e-2, 1e4, 1e-3, 1.0], 288),
+        (&[1.0, 1.5, 2.0], &[80.0, 1e5, 2.0, 1e3], 288),
+        (&[1.0, 1.3, 1.6, 2.0], &[1.0, 1e4, 1.0, 1e6, 1.0], 200),
     ];
-    for (radii, eps) in layers {
-        let (mesh, each) = nested(radii, 288);
+    for (radii, eps, elements) in layers {
+        let (mesh, each) = nested(radii, elements);
         let interfaces: Vec<Sides> =
             (0..mesh.triangles.len()).map(|t| (None, [eps[t / each + 1], eps[t / each]])).collect();
         let at = [0.3, -0.2, 0.4];
@@ -342,7 +357,7 @@ fn layers_of_any_permittivity_around_a_charge_or_a_conductor() {
         };
         let exact = 1.0 / (1..eps.len()).map(shell).sum::<f64>();
         println!("{eps:?} core: {dense} {fast}, exact {exact}");
-        // 288 facets take 3 % of the radii.
+        // 200 facets take up to 4 % of the radii.
         assert!((dense / exact - 1.0).abs() < 0.06, "{eps:?}: {dense} {exact}");
         assert!((fast / dense - 1.0).abs() < 1e-5, "{eps:?}: {dense} {fast}");
     }
@@ -407,7 +422,7 @@ fn a_body_on_a_plane_is_half_of_the_whole() {
 /// difference of large numbers.
 #[test]
 fn metal_on_a_body_that_touches_another() {
-    let (mesh, [first, second], wall) = boxes();
+    let (mesh, [first, second], wall) = boxes(300);
     let bodies = [Region::new(&mesh, &first).unwrap(), Region::new(&mesh, &second).unwrap()];
     let far = |t: u32| mesh.corners(t as usize).iter().all(|v| v[0] < wall - 1.999);
     for (left, right) in
@@ -432,7 +447,7 @@ fn metal_on_a_body_that_touches_another() {
 /// A metal box next to one of `inside`, in `outside`; metal's own inside is said to be of `within`.
 /// In `pieces` no two triangles of the metal have an edge in common.
 fn metal_next_to(inside: f64, outside: f64, within: Option<f64>, pieces: bool) -> f64 {
-    let (mut mesh, [metal, second], _) = boxes();
+    let (mut mesh, [metal, second], _) = boxes(192);
     let is_wall = |t: u32| second.contains(&t);
     let sides: Vec<Sides> = (0..mesh.triangles.len() as u32)
         .map(|t| match (metal.contains(&t), is_wall(t)) {
@@ -479,7 +494,7 @@ fn the_medium_inside_of_metal_is_of_no_account() {
 /// it is not.
 #[test]
 fn a_distant_conductor_next_to_a_capacitor_of_high_permittivity() {
-    let (mut mesh, [first, second], wall) = boxes();
+    let (mut mesh, [first, second], wall) = boxes(300);
     // The second plate next to the body, which is the second box, is a copy of the first; its wall
     // is there.
     let far_side = wall + 2.0;

@@ -65,7 +65,7 @@ fn allowed(method: Method) -> f64 {
 
 #[test]
 fn an_eighth_of_a_coated_sphere_and_a_charge_equals_the_whole() {
-    let (resolution, base) = (Resolution::Elements(1152), SphereBase::Octahedron);
+    let (resolution, base) = (Resolution::Elements(576), SphereBase::Octahedron);
     let whole = ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base, resolution };
     let eighth = part(&whole.build().unwrap(), &[0, 1, 2]);
     let images = mirrors(&[(0, false), (1, false), (2, false)]);

@@ -50,7 +50,7 @@ impl Keeper for Kept {
 
 /// Ten bars.
 fn bus() -> (Mesh, Vec<Option<u32>>) {
-    let resolution = Resolution::Elements(1500);
+    let resolution = Resolution::Elements(720);
     let bus = Bus { bars: 5, width: 1.0, spacing: 1.0, gap: 1.0, grade: 1.0, resolution };
     let mesh = bus.build().unwrap();
     let conductor = (0..mesh.triangles.len()).map(|t| mesh.groups_of(t).first().copied());

@@ -46,7 +46,7 @@ fn conductors(mesh: &Mesh) -> Vec<Option<u32>> {
 
 #[test]
 fn capacitances_of_many_conductors() {
-    let resolution = Resolution::Elements(1500);
+    let resolution = Resolution::Elements(720);
     let bus = Bus { bars: 5, width: 1.0, spacing: 1.0, gap: 1.0, grade: 1.0, resolution };
     let mesh = bus.build().unwrap();
     let of_triangle = conductors(&mesh);
@@ -99,7 +99,7 @@ fn dielectric(
 
 #[test]
 fn an_interface_with_a_conductor_and_a_charge() {
-    let resolution = Resolution::Elements(1500);
+    let resolution = Resolution::Elements(720);
     let base = SphereBase::Icosahedron;
     let spheres = ConcentricSpheres { inner_radius: 1.0, outer_radius: 1.5, base, resolution };
     let mesh = spheres.build().unwrap();

@@ -168,7 +168,7 @@ fn kirkwoods_sphere_converges_by_order() {
         counts.map(|n| error(&layers, salt_water(), &charges, (n, order, density)).abs())
     };
     // The charge is 2.3 from the surface, which triangles of the first mesh are not small for.
-    for (counts, density) in [([1280, 5120], Density::Constant), ([320, 1280], Density::Linear)] {
+    for (counts, density) in [([500, 2000], Density::Constant), ([320, 1280], Density::Linear)] {
         // Of the second order in the size of triangles, half as large in the second mesh.
         let [coarse, fine] = errors(counts, 1, density);
         assert!((3.3..5.0).contains(&(coarse / fine)), "{density:?}: {coarse:.1e} {fine:.1e}");

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
-use farad::bem::{Beyond, Density, Stack, StackLayer};
+use farad::bem::{Beyond, Density, Method, Stack, StackLayer};
 use farad::mesh::generate::{ConcentricSpheres, Cube, Plate, Resolution, Sphere, SphereBase};
 use farad::mesh::transform::{Motion, moved};
 use farad::mesh::{Mesh, PhysicalGroup, join};
@@ -19,15 +19,30 @@ fn wanted(by: &[Parameter]) -> Vec<Sensitivity> {
 }
 
 fn solved(description: &Description, mesh: &Mesh, density: Density) -> Solution {
+    solved_by(Method::Auto, description, mesh, density)
+}
+
+fn solved_by(method: Method, description: &Description, mesh: &Mesh, density: Density) -> Solution {
     let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
-    let options = Options { density, tolerance: TOLERANCE, ..Options::default() };
+    let options = Options { method, density, tolerance: TOLERANCE, ..Options::default() };
     let solution = problem.solve(&options, &Quiet).unwrap();
     assert!(solution.converged() && !solution.failed_checks(), "{:?}", solution.warnings);
     solution
 }
 
 fn maxwell(description: &Description, mesh: &Mesh, density: Density) -> Vec<Vec<f64>> {
-    solved(description, mesh, density).matrices().maxwell_farad
+    maxwell_by(Method::Auto, description, mesh, density)
+}
+
+/// Of references, which need no bars.
+fn maxwell_by(
+    method: Method,
+    description: &Description,
+    mesh: &Mesh,
+    density: Density,
+) -> Vec<Vec<f64>> {
+    let description = Description { error_bars: false, ..description.clone() };
+    solved_by(method, &description, mesh, density).matrices().maxwell_farad
 }
 
 /// The derivative of solves with the parameter less and more.
@@ -54,7 +69,7 @@ fn sphere(radius: f64, at: [f64; 3], elements: usize) -> Mesh {
 }
 
 fn two(above: [f64; 3]) -> Mesh {
-    let parts = [("a", sphere(1.0, [0.0; 3], 720)), ("b", sphere(0.6, above, 320))];
+    let parts = [("a", sphere(1.0, [0.0; 3], 320)), ("b", sphere(0.6, above, 180))];
     join::joined(parts.map(|(name, mesh)| (name.to_owned(), mesh)).to_vec())
 }
 
@@ -176,13 +191,17 @@ fn parts_of_media_add_up_where_metal_lies_between_them() {
     near(&[vec![found[0]]], &expected, 0.02);
 }
 
-/// Metal in the middle of what has nearly no field: closed forms, of curved spheres.
+/// Metal in the middle of what has nearly no field: closed forms, of curved spheres. In the lower
+/// permittivity shares are by charges, in the higher one by solves, for which fewer triangles do.
 #[test]
 fn shares_in_high_permittivities_are_those_of_the_closed_form() {
-    let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(360));
-    let mesh = ConcentricSpheres { inner_radius: 1.0, outer_radius: 1.7, base, resolution };
-    let mesh = mesh.build_curved(4).unwrap();
-    for coat in [10.0, 1e2, 1e3, 1e4] {
+    let base = SphereBase::Icosahedron;
+    let spheres = |elements: usize| {
+        let resolution = Resolution::Elements(elements);
+        ConcentricSpheres { inner_radius: 1.0, outer_radius: 1.7, base, resolution }
+    };
+    for (coat, elements) in [(1e2, 360), (1e4, 160)] {
+        let mesh = spheres(elements).build_curved(4).unwrap();
         let description = Description {
             conductors: vec![Conductor::new("inner")],
             dielectrics: vec![Dielectric::new("outer", coat)],
@@ -261,7 +280,7 @@ fn half_sunk() -> Mesh {
 /// By charges alone the block would have a share that is off by a third, and below 0 farther on.
 #[test]
 fn shares_of_a_block_that_metal_is_sunk_in_are_those_of_solves() {
-    for eps in [10.0, 300.0, 1e4] {
+    for eps in [10.0, 1e4] {
         let mut conductor = Conductor::new("m");
         conductor.groups = vec!["md".into(), "mo".into()];
         let mut block = Dielectric::new("block", eps);
@@ -288,8 +307,7 @@ fn shares_of_a_block_that_metal_is_sunk_in_are_those_of_solves() {
 }
 
 fn films(at: f64) -> Mesh {
-    let plate =
-        Plate { width: 1.0, height: 1.0, grade: 4.0, resolution: Resolution::Elements(128) };
+    let plate = Plate { width: 1.0, height: 1.0, grade: 4.0, resolution: Resolution::Elements(32) };
     let plate = moved(&plate.build().unwrap(), |_| true, &Motion::along([0.0, 0.0, at]));
     let other = moved(&plate, |_| true, &Motion::along([1.3, 0.0, 0.0]));
     join::joined(vec![("a".into(), plate), ("b".into(), other)])
@@ -338,7 +356,7 @@ fn layers_are_those_of_solves_with_changed_layers() {
             ..Description::default()
         };
         let first = Description { sensitivities: wanted(&by), ..description(&base, 1.2) };
-        let solution = solved(&first, &films(at), Density::Constant);
+        let solution = solved_by(Method::Fmm, &first, &films(at), Density::Constant);
         for (of, by) in solution.derivatives.iter().zip(&by) {
             let step = 0.01;
             let [less, more] = [-step, step].map(|step| {
@@ -355,7 +373,8 @@ fn layers_are_those_of_solves_with_changed_layers() {
                     Parameter::OfLayer(k) => layers[k - 1].1 += step,
                     _ => panic!("{by:?}"),
                 }
-                maxwell(&description(&layers, above), &films(at), Density::Constant)
+                let changed = description(&layers, above);
+                maxwell_by(Method::Fmm, &changed, &films(at), Density::Constant)
             });
             near(&of.matrices[0], &quotient(&less, &more, step), 5e-3);
         }

@@ -35,7 +35,11 @@ fn two_spheres(distance: f64) -> Mesh {
 }
 
 fn shells() -> Mesh {
-    let resolution = Resolution::Elements(800);
+    shells_of(800)
+}
+
+fn shells_of(elements: usize) -> Mesh {
+    let resolution = Resolution::Elements(elements);
     let shells = ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base: BASE, resolution };
     with_volumes(shells.build().unwrap(), &[([0.0; 3], 1.0), ([0.0; 3], 2.0)])
 }
@@ -67,7 +71,9 @@ fn floating_conductors_take_the_potential_that_their_charge_asks_for() {
     let floating = solved(describe(Setting::Charge(3e-13)), two_spheres(3.0));
     let [left, right] = &floating.state.as_ref().unwrap().conductors[..] else { panic!() };
     assert!(right.floating && !left.floating);
-    assert_eq!((left.potential_v, right.charge_c), (2.0, 3e-13));
+    assert_eq!(left.potential_v, 2.0);
+    // A sum over triangles, which each number of lanes rounds in another way.
+    close(right.charge_c, 3e-13, 1e-14);
     // Q = C V, to the solver's tolerance of each.
     let c = floating.matrices().maxwell_farad;
     close(right.potential_v, (3e-13 - c[1][0] * 2.0) / c[1][1], 1e-5);
@@ -455,7 +461,7 @@ fn ranks_that_share_excitations_find_what_one_solve_does() {
         polarisability: true,
         ..Description::default()
     };
-    let problem = Problem::new(description, shells()).unwrap();
+    let problem = Problem::new(description, shells_of(320)).unwrap();
     assert_eq!(problem.shared_excitations(), 5);
     for (method, density, tolerance) in [
         (farad::Method::Dense, Density::Constant, 1e-10),

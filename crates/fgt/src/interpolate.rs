@@ -93,7 +93,7 @@ impl Task<f64> for Points<'_> {
 /// The loop for rows of `P` weights, `D` dimensions, with gradients if `G`.
 struct Loop<'a, const P: usize, const D: usize, const G: bool>(Points<'a>);
 
-/// Vectors of a row: of two lanes, or of one by the scalar twin.
+/// Vectors of a row: of two lanes, or of one.
 const VECTORS: usize = crate::window::MAX_VECTORS;
 
 impl<const P: usize, const D: usize, const G: bool> Task<f64> for Loop<'_, P, D, G> {

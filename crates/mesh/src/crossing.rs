@@ -581,10 +581,13 @@ mod tests {
                 let coat = sphere(1.0 + gap, SphereBase::Octahedron, 72, order);
                 let mesh = both(&core, &coat);
                 assert!(!intersections(&Mesh { patches: None, ..mesh.clone() }).is_empty());
-                // Where curved triangles are that far off from the sphere, their parts tell.
-                let expected = flat_parts(&mesh, 5);
                 let found = intersections(&mesh);
-                assert_eq!(found.is_empty(), expected.is_empty(), "{order} {gap}");
+                // Where curved triangles are that far off from the sphere, their parts tell. Within
+                // a coat that is wider than one that none crosses there is no need to.
+                if gap < 0.02 || (order == 2 && gap < 0.04) {
+                    let expected = flat_parts(&mesh, 5);
+                    assert_eq!(found.is_empty(), expected.is_empty(), "{order} {gap}");
+                }
                 assert!(order == 2 && gap < 0.02 || found.is_empty(), "{order} {gap} {found:?}");
             }
             let coat = sphere(1.0, SphereBase::Octahedron, 72, order);

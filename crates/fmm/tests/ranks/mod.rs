@@ -4,7 +4,7 @@
 use comm::{Group, Operation};
 use fmm::distributed::{Plan, RankInfo};
 use fmm::samples::{ChargeKind, Distribution, Random};
-use fmm::{Densities, Options, Potentials, direct};
+use fmm::{Densities, Kernel, Options, Potentials, direct};
 
 /// How points are spread over ranks at first.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +64,18 @@ impl Case {
 
     pub fn targets(&self) -> &[[f64; 3]] {
         self.targets.as_deref().unwrap_or(&self.sources)
+    }
+
+    /// Exact potentials, shape (k, m), and gradients, shape (k, m, 3), at some of the targets.
+    pub fn exact(&self, kernel: Kernel, some: &[usize]) -> [Vec<f64>; 2] {
+        let k = self.densities;
+        let at: Vec<[f64; 3]> = some.iter().map(|&i| self.targets()[i]).collect();
+        let (mut exact, mut slopes) = (vec![0.0; k * at.len()], vec![0.0; 3 * k * at.len()]);
+        let mut to = Potentials { potential: Some(&mut exact), gradient: Some(&mut slopes) };
+        let densities =
+            Densities { charges: self.charges.as_deref(), dipoles: self.dipoles.as_deref() };
+        direct::sum(kernel, &self.sources, &at, densities, &mut to).unwrap();
+        [exact, slopes]
     }
 }
 
@@ -129,21 +141,25 @@ pub fn own_sums(group: &Group, case: &Case, options: &Options, spread: Spread) -
 /// many, as in the middle of a cluster, may be ten times as far off as all.
 /// Collective.
 pub fn assert_within(group: &Group, case: &Case, options: &Options, spread: Spread) -> RankInfo {
+    assert_near(group, case, options, spread, |some| case.exact(options.kernel, some))
+}
+
+/// The same with exact sums at some of the targets, as [`Case::exact`] has them, from elsewhere.
+/// Collective.
+pub fn assert_near(
+    group: &Group,
+    case: &Case,
+    options: &Options,
+    spread: Spread,
+    exact: impl FnOnce(&[usize]) -> [Vec<f64>; 2],
+) -> RankInfo {
     let (m, k) = (case.targets().len(), case.densities);
     let own = own_sums(group, case, options, spread);
     let every = m.div_ceil(8000).max(1);
     let some: Vec<usize> = (0..own.targets.len()).step_by(every).collect();
-    let at: Vec<[f64; 3]> = some.iter().map(|&i| case.targets()[own.targets[i]]).collect();
-    let (mut exact, mut slopes) = (vec![0.0; k * at.len()], vec![0.0; 3 * k * at.len()]);
-    let mut to = Potentials { potential: Some(&mut exact), gradient: Some(&mut slopes) };
-    let densities =
-        Densities { charges: case.charges.as_deref(), dipoles: case.dipoles.as_deref() };
-    direct::sum(options.kernel, &case.sources, &at, densities, &mut to).unwrap();
-    let found = if own.targets.is_empty() {
-        Default::default()
-    } else {
-        (pick(&own.potential, &some, k, 1), pick(&own.gradient, &some, k, 3))
-    };
+    let at: Vec<usize> = some.iter().map(|&i| own.targets[i]).collect();
+    let [exact, slopes] = exact(&at);
+    let found = (pick(&own.potential, &some, k, 1), pick(&own.gradient, &some, k, 3));
     let squares = |found: &[f64], exact: &[f64]| {
         let difference: f64 = found.iter().zip(exact).map(|(a, b)| (a - b) * (a - b)).sum();
         [difference, exact.iter().map(|b| b * b).sum()]
