@@ -134,7 +134,7 @@ pub fn judge(
     let mut asked = judge.asked(machine, &mut random);
     asked.retain(|asked| {
         number += 1;
-        asked.name == FIRST || number % share == 0
+        asked.name == FIRST || number.is_multiple_of(share)
     });
     let at_once = super::environment("FARAD_MATRIX_CHECKS").unwrap_or(1);
     verdict.checks = super::each(&asked, at_once, |asked| judge.check(asked));
