@@ -111,7 +111,8 @@ fn every_tolerance_holds_at_few_and_at_many_targets() {
             let kernel = Kernel::Yukawa { kappa };
             let options = Options { tolerance, kernel, ..Options::default() };
             let dipoles = (i + exponent as usize).is_multiple_of(2);
-            let targets = if (i / 2 + exponent as usize / 2) % 2 == 0 { &few } else { &many };
+            let targets =
+                if (i / 2 + exponent as usize / 2).is_multiple_of(2) { &few } else { &many };
             let found = errors(&sources, Some(targets), dipoles, &options);
             let what = format!("{distribution:?} 1e-{exponent} {kappa} {}", targets.len());
             assert_below(&what, found, tolerance);
