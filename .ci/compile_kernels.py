@@ -1,5 +1,5 @@
 """Compiles every crates/*/kernels/*.cu with NVRTC, which needs no GPU, for each architecture that Farad supports: in every variant that the
-program asks for, or, of many macros, in so many that every two values of two macros meet; on the others in two; warnings fail.
+program asks for, or, of many macros, in enough that every two values of two macros meet; on the others in two; warnings fail.
 
 Headers of the same folder and real.cuh are passed by name, as the program does it. Constants that a file shares with the program come from the program: the
 tests that compare the files' kernels with their declarations print them. NVRTC comes from the package nvidia-cuda-nvrtc-cu12.

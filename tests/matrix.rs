@@ -31,7 +31,7 @@ const SEED: u64 = 1;
 const SLICE: &[usize] =
     &[0, 1, 6, 13, 14, 19, 20, 22, 23, 24, 26, 28, 41, 43, 52, 53, 55, 58, 59, 68, 69, 77, 793];
 
-/// Of the ways to ask a case in that the slice has, each of its cases is asked in one of so many.
+/// Each case of the slice is asked in one way of this many, and in the first.
 const SLICE_SHARE: usize = 2;
 
 /// Cases of the slice, and ways to ask them, that did not hold once.
@@ -68,8 +68,8 @@ fn each<T: Sync, U: Send>(things: &[T], at_once: usize, act: impl Fn(&T) -> U + 
     done.into_iter().map(|(_, found)| found).collect()
 }
 
-/// Judges cases of a seed, by one in `share` of the ways to ask them. Each is told as it ends;
-/// folders of those that fail stay.
+/// Judges cases of a seed, asked in the first way and in one of `share` of the others. Prints each
+/// as it ends; folders of those that fail stay.
 #[expect(clippy::print_stdout, reason = "who waits for a thousand cases sees them as they end")]
 fn judged(
     seed: u64,

@@ -130,6 +130,7 @@ pub fn judge(
     };
     verdict.is_coarse = reference.is_coarse;
     let judge = Judge { folder, scales: Scales::of(&scene, &reference), scene, reference };
+    // Cases differ in which ways they have.
     let mut number = index / share;
     let mut asked = judge.asked(machine, &mut random);
     asked.retain(|asked| {

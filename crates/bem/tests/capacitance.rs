@@ -303,10 +303,9 @@ fn plates(gap: f64, elements: usize) -> (Mesh, Vec<Option<u32>>) {
 #[test]
 fn turned_plates_keep_their_capacitance() {
     for gap in [0.1, 1e-3] {
-        for (method, tolerance, elements) in [(Method::Dense, 1e-6, 200), (Method::Fmm, 1e-10, 128)]
-        {
-            let (mesh, of_triangle) = plates(gap, elements);
-            let conductors = Conductors { of_triangle: &of_triangle, count: 2 };
+        let (mesh, of_triangle) = plates(gap, 200);
+        let conductors = Conductors { of_triangle: &of_triangle, count: 2 };
+        for (method, tolerance) in [(Method::Dense, 1e-6), (Method::Fmm, 1e-10)] {
             let solve = |mesh: &Mesh| {
                 capacitance(mesh, conductors, &options(method, tolerance), &Quiet).unwrap().maxwell
             };

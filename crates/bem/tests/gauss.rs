@@ -214,8 +214,8 @@ fn a_shell_that_metal_covers_in_part_on_both_sides() {
     }
 }
 
-/// Two boxes of so many triangles that share a wall, where x is `wall`: the mesh, the triangles of
-/// each and `wall`.
+/// Two boxes that share a wall, where x is `wall`, the first of `elements` triangles: the mesh, the
+/// triangles of each and `wall`.
 fn boxes(elements: usize) -> (Mesh, [Vec<u32>; 2], f64) {
     let resolution = Resolution::Elements(elements);
     let mut mesh = Cube { edge: 2.0, grade: 1.0, resolution }.build().unwrap();

@@ -82,7 +82,7 @@ impl Case {
         work(Prepared::new(&self.mesh, media, self.excitations.len(), &options).unwrap())
     }
 
-    /// Asserts that groups of so many ranks find what one process does.
+    /// Asserts that ranks find what one process does, for each number of ranks in `counts`.
     fn assert_shared_by(&self, counts: &[usize]) {
         let alone = self.solve(fmm::Backend::Cpu, None);
         for (&ranks, &backend) in counts.iter().flat_map(|n| BACKENDS.iter().map(move |b| (n, b))) {
@@ -155,7 +155,7 @@ fn one_conductor_on_more_ranks_than_panels() {
     Case::conductors("few panels", sphere(1.0, 20), 1).assert_shared_by(&[30]);
 }
 
-/// So many panels that there are two coarse levels.
+/// Enough panels for two coarse levels: their 4,096 clusters are more than one level may have.
 #[test]
 fn two_coarse_levels_are_those_of_one_process() {
     Case::conductors("large sphere", sphere(1.0, 100_820), 1).assert_shared_by(&[3]);

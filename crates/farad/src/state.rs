@@ -145,17 +145,21 @@ pub(crate) fn sources(problem: &Problem) -> bem::Excitation {
     bem::Excitation { potentials, ..excitation }
 }
 
+/// What a conductor is held at or given.
+fn setting(problem: &Problem, name: &str) -> Option<Setting> {
+    let mut set = problem.description.conductors.iter();
+    set.find(|conductor| conductor.name == name).and_then(|conductor| conductor.setting)
+}
+
 /// The given potential or charge of each conductor; 0 V where nothing is set.
 pub(crate) fn conditions(problem: &Problem) -> Vec<bem::Condition> {
     // A charge over 4 pi eps0 is a potential times a length.
     let coulomb = units::farads(1.0, problem.description.unit);
-    let set = &problem.description.conductors;
-    let condition =
-        |name: &String| match set.iter().find(|c| c.name == *name).and_then(|c| c.setting) {
-            Some(Setting::Charge(charge)) => bem::Condition::Charge(charge / coulomb),
-            Some(Setting::Potential(volt)) => bem::Condition::Potential(volt),
-            None => bem::Condition::Potential(0.0),
-        };
+    let condition = |name: &String| match setting(problem, name) {
+        Some(Setting::Charge(charge)) => bem::Condition::Charge(charge / coulomb),
+        Some(Setting::Potential(volt)) => bem::Condition::Potential(volt),
+        None => bem::Condition::Potential(0.0),
+    };
     problem.conductors.names.iter().map(condition).collect()
 }
 
@@ -226,13 +230,19 @@ pub(crate) fn find(
     };
     let conductors = names
         .iter()
-        .zip(&conditions)
         .enumerate()
-        .map(|(k, (name, condition))| ConductorState {
-            name: name.clone(),
-            potential_v: state.potentials[k],
-            charge_c: state.conductor_charge[k] * coulomb,
-            floating: matches!(condition, bem::Condition::Charge(_)),
+        .map(|(k, name)| {
+            let (charge_c, floating) = match setting(problem, name) {
+                // The potential is the one at which the conductor has it, up to rounding.
+                Some(Setting::Charge(charge)) => (charge, true),
+                _ => (state.conductor_charge[k] * coulomb, false),
+            };
+            ConductorState {
+                name: name.clone(),
+                potential_v: state.potentials[k],
+                charge_c,
+                floating,
+            }
         })
         .collect();
     let sources = sources(problem);

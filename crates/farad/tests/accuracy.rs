@@ -564,8 +564,7 @@ fn a_narrow_gap_between_unlike_triangles_needs_better_integrals() {
         ..Mesh::default()
     };
     let mesh = mesh::join::joined(vec![("box".into(), of_box), ("plate".into(), plate)]);
-    let description = Description { error_bars: false, ..Description::default() };
-    let problem = Problem::new(description, mesh).unwrap();
+    let problem = Problem::new(Description::default(), mesh).unwrap();
     let [dense, fast] = [Method::Dense, Method::Fmm].map(|method| {
         let options = Options { method, tolerance: 1e-4, ..Options::default() };
         problem.solve(&options, &Quiet).unwrap().matrices().maxwell_farad[0][0]

@@ -51,10 +51,6 @@ fn scene() -> Mesh {
     join::joined(parts.into_iter().map(|(name, mesh)| (name.to_owned(), mesh)).collect())
 }
 
-fn without_bars(stack: Stack) -> Description {
-    Description { error_bars: false, ..in_stack(stack) }
-}
-
 fn bars(solution: &Solution) -> Vec<f64> {
     solution.matrix_bars().unwrap().maxwell_farad.concat()
 }
@@ -153,14 +149,13 @@ fn layers_upside_down_are_the_same() {
     // Mirrored, triangles run around the other way.
     other.triangles.iter_mut().for_each(|[_, b, c]| std::mem::swap(b, c));
     let options = options(Method::Fmm, Density::Constant);
-    let found = solved(without_bars(up.clone()), scene(), &options);
-    same(&maxwell(&solved(without_bars(down), other, &options)), &maxwell(&found), SAME);
+    let found = solved(in_stack(up.clone()), scene(), &options);
+    same(&maxwell(&solved(in_stack(down), other, &options)), &maxwell(&found), SAME);
     // A film just above the interface, or just below.
     for by in [1e-5, -1e-5] {
         let mut near = scene();
         near.vertices.iter_mut().filter(|x| x[2] == 0.9).for_each(|x| x[2] += by);
-        let near = solved(without_bars(up.clone()), near, &options);
-        same(&maxwell(&near), &maxwell(&found), 2e-4);
+        same(&maxwell(&solved(in_stack(up.clone()), near, &options)), &maxwell(&found), 2e-4);
     }
 }
 
@@ -177,7 +172,7 @@ fn plates_in_two_layers_are_in_series() {
         let stack = stack(Beyond::Ground, &[(1.0, 4.0), (1.0, 2.0)], Beyond::Ground);
         let stack = Stack { tolerance: 1e-5, ..stack };
         let options = Options { tolerance: 1e-4, ..options(Method::Fmm, Density::Linear) };
-        let solution = solved(without_bars(stack), mesh, &options);
+        let solution = solved(in_stack(stack), mesh, &options);
         // Over eps0, in the mesh's unit.
         solution.matrices().maxwell_length.concat().iter().map(|c| 4.0 * PI * c).collect()
     };
