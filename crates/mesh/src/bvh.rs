@@ -20,7 +20,7 @@ pub(crate) const MIXED: u32 = u32::MAX;
 
 /// An axis-parallel box.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Box3 {
+pub struct Box3 {
     pub low: Vector,
     pub high: Vector,
 }

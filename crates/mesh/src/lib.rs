@@ -20,6 +20,8 @@ pub mod fastcap;
 pub mod files;
 pub mod generate;
 pub mod gmsh;
+#[doc(hidden)]
+pub mod internals;
 pub mod intersect;
 pub mod join;
 pub mod lift;

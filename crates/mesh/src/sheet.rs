@@ -47,19 +47,19 @@ fn terms(order: usize) -> &'static [Term] {
 
 /// A surface of second degree over a plane.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sheet {
+pub struct Sheet {
     origin: Vector,
     /// Two directions of the plane and its normal.
-    axes: [Vector; 3],
+    pub axes: [Vector; 3],
     /// Coefficients of x x, x y and y y.
-    bend: [f64; 3],
+    pub bend: [f64; 3],
     /// Those of 1, x and y.
-    plane: [f64; 3],
+    pub plane: [f64; 3],
 }
 
 /// A patch seen over a sheet.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
+pub struct Seen {
     /// Its corners, the third coordinate the height over the sheet.
     pub corners: [Vector; 3],
     /// Least and greatest height of its points, at most.
@@ -106,7 +106,8 @@ impl Sheet {
         Some(sheet)
     }
 
-    fn bent(&self, x: f64, y: f64) -> f64 {
+    /// What the terms of second degree add to the height at a point of the plane.
+    pub fn bent(&self, x: f64, y: f64) -> f64 {
         (self.bend[0] * x + self.bend[1] * y) * x + self.bend[2] * y * y
     }
 
@@ -149,64 +150,5 @@ impl Sheet {
             }
         }
         Seen { corners, heights: range, off }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-    use crate::generate::{Resolution, Sphere, SphereBase};
-    use crate::surface::{Mesh, Patches};
-
-    #[test]
-    fn sheets_go_through_triangles_that_are_not_seen_edge_on() {
-        for unit in [1e-3, 1.0, 1e3] {
-            let through = |third: Vector| {
-                let corners = [[0.0; 3], [unit, 0.0, 0.0], scale(unit, third)];
-                let mesh = Mesh {
-                    vertices: corners.to_vec(),
-                    triangles: vec![[0, 1, 2]],
-                    ..Mesh::default()
-                };
-                let patch = Bezier::of(2, Patches::straight(&mesh, 2).of(0));
-                Sheet::through(&patch, [0.0, 0.0, 1.0])
-            };
-            let sheet = through([0.0, 1.0, 0.5]).unwrap();
-            assert_eq!((sheet.bend, sheet.plane), ([0.0; 3], [0.0, 0.0, 0.5]));
-            assert!(through([0.0, 0.0, 1.0]).is_none() && through([2.0, 0.0, 1.0]).is_none());
-        }
-    }
-
-    #[test]
-    fn heights_are_within_their_bounds_which_go_with_the_third_power_of_the_size() {
-        for order in 2..=MAX_ORDER {
-            let mut last = f64::INFINITY;
-            for elements in [320, 1280, 5120] {
-                let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(elements));
-                let mesh = Sphere { radius: 1.0, base, resolution }.build_curved(order).unwrap();
-                let patch = Bezier::of(order, mesh.patches.as_ref().unwrap().of(7));
-                let [a, b, c] = patch.corners();
-                let normal = cross(sub(b, a), sub(c, a));
-                let normal = scale(1.0 / norm(normal), normal);
-                let sheet = Sheet::through(&patch, normal).unwrap();
-                let seen = sheet.seen(&patch);
-                for at in [[0.2, 0.3, 0.5], [0.6, 0.4, 0.0], [1.0, 0.0, 0.0], [0.1, 0.1, 0.8]] {
-                    let [x, y, z] = sheet.axes.map(|axis| dot(axis, sub(patch.point(at), a)));
-                    let height = z - sheet.plane[1] * x - sheet.plane[2] * y - sheet.bent(x, y);
-                    let [low, high] = seen.heights;
-                    assert!(low - 1e-15 <= height && height <= high + 1e-15);
-                    let flat: f64 = (0..3).map(|k| at[k] * seen.corners[k][2]).sum();
-                    assert!((height - flat).abs() <= seen.off[1] + 1e-15);
-                }
-                let width = seen.heights[1] - seen.heights[0];
-                assert!(
-                    width < last / 6.0 && width < 0.1 * patch.bulge(),
-                    "{order}: {width} {last}"
-                );
-                last = width;
-            }
-        }
     }
 }

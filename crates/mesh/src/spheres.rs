@@ -265,25 +265,3 @@ fn solve(a: [[f64; 3]; 3], b: Vector) -> Option<Vector> {
         determinant(replaced) / whole
     }))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::generate::{Resolution, Sphere, SphereBase};
-
-    #[test]
-    fn far_spheres_are_found_to_rounding() {
-        let resolution = Resolution::Elements(500);
-        let sphere = Sphere { radius: 1e-3, base: SphereBase::Octahedron, resolution };
-        let mut mesh = sphere.build().unwrap();
-        for vertex in &mut mesh.vertices {
-            *vertex = add(*vertex, [5.0, -7.0, 9.0]);
-        }
-        let found = find(&mesh);
-        let [Some(super::Sphere { ball, raised: false })] = found.spheres.as_slice() else {
-            panic!("{found:?}")
-        };
-        assert!((ball.radius / 1e-3 - 1.0).abs() < 1e-9);
-        assert!(norm(sub(ball.centre, [5.0, -7.0, 9.0])) < 1e-12);
-    }
-}

@@ -6,7 +6,7 @@
 
 mod assemble;
 mod error;
-mod lines;
+pub(crate) mod lines;
 mod msms;
 mod off;
 mod ply;

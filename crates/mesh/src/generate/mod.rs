@@ -9,8 +9,8 @@ mod cuboid;
 mod curved;
 mod cylinder;
 mod flat;
-mod grading;
-mod molecule;
+pub(crate) mod grading;
+pub(crate) mod molecule;
 mod sphere;
 mod torus;
 

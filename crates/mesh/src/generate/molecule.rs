@@ -117,7 +117,7 @@ impl Molecule {
 
 impl Molecule {
     /// The surface of its atoms.
-    pub(super) fn surface(&self) -> Result<Surface, Error> {
+    pub(crate) fn surface(&self) -> Result<Surface, Error> {
         let atoms = self.atoms()?;
         let reach = |atom: &Atom| norm(atom.position) + END * atom.radius;
         let farthest = atoms.iter().map(reach).fold(0.0, f64::max);
@@ -126,9 +126,11 @@ impl Molecule {
 }
 
 /// The surface of a molecule.
-pub(super) struct Surface {
-    atoms: Vec<Atom>,
-    farthest: f64,
+pub struct Surface {
+    /// The atoms.
+    pub atoms: Vec<Atom>,
+    /// All of it is nearer to the centre.
+    pub farthest: f64,
 }
 
 impl Surface {
@@ -154,7 +156,7 @@ fn atom(index: usize, position: Vector) -> Atom {
 }
 
 /// Direction `i` of `count` along a spiral that covers the sphere evenly.
-fn on_spiral(i: usize, count: usize) -> Vector {
+pub fn on_spiral(i: usize, count: usize) -> Vector {
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
     let z = 1.0 - (2.0 * i as f64 + 1.0) / count as f64;
     let (across, angle) = ((1.0 - z * z).sqrt(), golden * i as f64);
@@ -167,7 +169,7 @@ fn bulge([x, y, z]: Vector) -> f64 {
 }
 
 /// The Gaussians along a direction from the centre.
-struct Ray {
+pub struct Ray {
     direction: Vector,
     /// Centres and radii of the atoms that reach it.
     balls: Vec<(Vector, f64)>,
@@ -175,7 +177,8 @@ struct Ray {
 }
 
 impl Ray {
-    fn new(atoms: &[Atom], direction: Vector, farthest: f64) -> Self {
+    /// Of the atoms that reach it.
+    pub fn new(atoms: &[Atom], direction: Vector, farthest: f64) -> Self {
         let reaches = |atom: &&Atom| {
             let along = dot(atom.position, direction);
             let square = dot(atom.position, atom.position) - along * along;
@@ -186,7 +189,7 @@ impl Ray {
     }
 
     /// Logarithm of the sum over the level, and its gradient.
-    fn level(&self, x: Vector) -> (f64, Vector) {
+    pub fn level(&self, x: Vector) -> (f64, Vector) {
         let (mut sum, mut slope) = (0.0, [0.0; 3]);
         for (centre, radius) in &self.balls {
             let r = sub(x, *centre);
@@ -232,52 +235,5 @@ impl Ray {
             return Err(Error::Folded);
         }
         Ok(at(distance))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-
-    use super::*;
-
-    fn directions() -> impl Iterator<Item = Vector> {
-        (0..40).map(|i| on_spiral(i, 40))
-    }
-
-    #[test]
-    fn rays_begin_where_no_atom_is() {
-        for count in [1, 2, 3, 4, 7, 30, 300] {
-            let atoms = Molecule { atoms: count, resolution: Resolution::Elements(20) };
-            let surface = atoms.surface().unwrap();
-            let toward =
-                surface.atoms.iter().map(|atom| scale(1.0 / norm(atom.position), atom.position));
-            for direction in directions().chain(toward) {
-                let ray = Ray::new(&surface.atoms, direction, surface.farthest);
-                let (level, _) = ray.level(scale(surface.farthest, direction));
-                // exp(-30) for each.
-                assert!(level < (count as f64).ln() - 29.0, "{count}: {level}");
-            }
-        }
-    }
-
-    #[test]
-    fn slopes_are_those_of_the_level() {
-        let surface =
-            Molecule { atoms: 30, resolution: Resolution::Elements(20) }.surface().unwrap();
-        for direction in directions() {
-            let ray = Ray::new(&surface.atoms, direction, surface.farthest);
-            let place = scale(0.9 * surface.farthest, direction);
-            let (_, slope) = ray.level(place);
-            for axis in 0..3 {
-                let at = |step: f64| {
-                    let mut place = place;
-                    place[axis] += step;
-                    ray.level(place).0
-                };
-                let found = (at(1e-5) - at(-1e-5)) / 2e-5;
-                assert!((found - slope[axis]).abs() < 1e-7 * (1.0 + norm(slope)), "{direction:?}");
-            }
-        }
     }
 }

@@ -12,11 +12,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Stands for the missing fourth corner of a triangle, and for a vertex that is not used.
-const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 
 /// Triangles and quadrangles with their physical groups.
-pub(super) struct Faces {
-    corners: Vec<[u32; 4]>,
+#[derive(Default)]
+pub struct Faces {
+    /// The corners of each; the fourth one of a triangle is [`NONE`].
+    pub corners: Vec<[u32; 4]>,
     membership: Vec<u32>,
     /// Those that are curved, in their order.
     curved: Vec<Curved>,
@@ -43,12 +45,14 @@ struct Groups {
     set_of: HashMap<Vec<u32>, u32>,
 }
 
-impl Groups {
-    fn new() -> Self {
+impl Default for Groups {
+    fn default() -> Self {
         let set_of = HashMap::from([(Vec::new(), 0)]);
         Self { tags: Vec::new(), index_of: HashMap::new(), sets: vec![Vec::new()], set_of }
     }
+}
 
+impl Groups {
     /// The number of a set of physical tags, all positive.
     fn set(&mut self, tags: impl IntoIterator<Item = i64>) -> u32 {
         let mut set: Vec<u32> = Vec::new();
@@ -70,7 +74,7 @@ impl Groups {
 
 /// What one element of version 2 holds besides its nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Label {
+pub struct Label {
     /// Physical tag, 0 for none.
     pub physical: i64,
     /// Elementary entity.
@@ -78,17 +82,8 @@ pub(super) struct Label {
 }
 
 impl Faces {
-    pub fn new() -> Self {
-        Self {
-            corners: Vec::new(),
-            membership: Vec::new(),
-            curved: Vec::new(),
-            nodes: Vec::new(),
-            groups: Groups::new(),
-        }
-    }
-
-    pub fn len(&self) -> usize {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
         self.corners.len()
     }
 
@@ -306,38 +301,8 @@ pub(super) fn note_opposed(elements: usize) -> String {
 }
 
 /// Whether two faces with the same corners run through them in the same sense.
-fn same_orientation(a: [u32; 4], b: [u32; 4]) -> bool {
+pub fn same_orientation(a: [u32; 4], b: [u32; 4]) -> bool {
     let length = if a[3] == NONE { 3 } else { 4 };
     let (a, b) = (&a[..length], &b[..length]);
     (0..length).any(|shift| (0..length).all(|i| a[i] == b[(i + shift) % length]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn orientation_is_that_of_the_cycle() {
-        assert!(same_orientation([1, 2, 3, NONE], [3, 1, 2, NONE]));
-        assert!(!same_orientation([1, 2, 3, NONE], [1, 3, 2, NONE]));
-        assert!(same_orientation([1, 2, 3, 4], [2, 3, 4, 1]));
-        assert!(!same_orientation([1, 2, 3, 4], [4, 3, 2, 1]));
-    }
-
-    #[test]
-    fn turning_over_keeps_the_first_corner() {
-        let mut faces = Faces::new();
-        faces.push(&[1, 2, 3], 0, true);
-        faces.push(&[1, 2, 3, 4], 0, true);
-        assert_eq!(faces.corners, [[1, 3, 2, NONE], [1, 4, 3, 2]]);
-    }
-
-    #[test]
-    fn quadrangles_are_cut_along_the_shorter_diagonal() {
-        let vertices = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [3.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
-        let mut faces = Faces::new();
-        faces.push(&[0, 1, 2, 3], 0, false);
-        let mesh = faces.into_mesh(&vertices, &HashMap::new(), &mut ReadReport::default());
-        assert_eq!(mesh.unwrap().triangles, [[0, 1, 3], [1, 2, 3]]);
-    }
 }

@@ -1,8 +1,9 @@
 //! Gmsh's element types.
 
 /// The shape of an element.
+#[allow(missing_docs)] // Their names say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub enum Shape {
     Point,
     Line,
     Triangle,
@@ -18,7 +19,8 @@ pub(super) enum Shape {
 
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ElementKind {
+pub struct ElementKind {
+    /// Its shape.
     pub shape: Shape,
     /// Number of nodes, corners first; `None` where each element has its own.
     pub nodes: Option<usize>,
@@ -26,7 +28,7 @@ pub(super) struct ElementKind {
 
 /// Types by shape, each with its number of nodes (Gmsh's reference manual and its `GmshDefines.h`).
 #[rustfmt::skip] // One line a shape, or a few.
-const FIXED: [(Shape, &[(u8, u16)]); 9] = [
+pub const FIXED: [(Shape, &[(u8, u16)]); 9] = [
     (Shape::Point, &[(15, 1)]),
     (Shape::Line, &[
         (1, 2), (8, 3), (26, 4), (27, 5), (28, 6), (62, 7), (63, 8), (64, 9),
@@ -66,7 +68,7 @@ const FIXED: [(Shape, &[(u8, u16)]); 9] = [
 ];
 
 /// Types whose elements each say how many nodes they have.
-const VARIABLE: [(u8, Shape); 7] = [
+pub const VARIABLE: [(u8, Shape); 7] = [
     (34, Shape::Polygon),
     (35, Shape::Polyhedron),
     (69, Shape::Polygon),
@@ -123,30 +125,5 @@ impl ElementKind {
             Shape::Polyhedron => "polyhedron",
         };
         self.nodes.map_or_else(|| shape.into(), |nodes| format!("{nodes}-node {shape}"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn types_are_found_once_and_named() {
-        assert_eq!(ElementKind::of(9).unwrap().name(), "6-node triangle");
-        assert_eq!(ElementKind::of(16).unwrap().surface_corners(), Some(4));
-        assert_eq!(ElementKind::of(4).unwrap().surface_corners(), None);
-        assert_eq!(
-            ElementKind::of(34).unwrap(),
-            ElementKind { shape: Shape::Polygon, nodes: None }
-        );
-        for bad in [-1, 0, 76, 84, 141, 258, i64::MAX] {
-            assert_eq!(ElementKind::of(bad), None);
-        }
-        let mut all: Vec<u8> = FIXED.iter().flat_map(|(_, types)| *types).map(|t| t.0).collect();
-        all.extend(VARIABLE.map(|t| t.0));
-        let count = all.len();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), count);
     }
 }

@@ -3,12 +3,12 @@
 //! The format is described in the Gmsh reference manual, section "Gmsh file formats".
 
 mod error;
-mod faces;
-mod kinds;
+pub(crate) mod faces;
+pub(crate) mod kinds;
 mod reader;
 mod report;
-mod scan;
-mod tags;
+pub(crate) mod scan;
+pub(crate) mod tags;
 mod v2;
 mod v4;
 mod write;

@@ -85,7 +85,7 @@ impl Reader {
             element_tags: Tags::default(),
             elements_seen: false,
             counts: [0; 256],
-            faces: Faces::new(),
+            faces: Faces::default(),
             labels: Vec::new(),
             surfaces: None,
             opposed: 0,
@@ -292,7 +292,7 @@ impl Reader {
     /// Makes the mesh, when the whole file has been read.
     fn finish(&mut self, end: Input) -> Result<(Mesh, ReadReport), nom::Err<Fault>> {
         let mut report = std::mem::take(&mut self.report);
-        let mut faces = std::mem::replace(&mut self.faces, Faces::new());
+        let mut faces = std::mem::take(&mut self.faces);
         let cause = match faces.len() {
             0 => Some(Cause::NoTriangles { found: self.describe_counts() }),
             // Each may be split in two.

@@ -82,7 +82,7 @@ impl<T> About for Parsed<'_, T> {
 }
 
 /// The first word of the input, shortened, for messages.
-fn excerpt(input: Input) -> String {
+pub fn excerpt(input: Input) -> String {
     const LONGEST: usize = 24;
     if matches!(input.first(), Some(b'\n' | b'\r')) {
         return "the end of the line".into();
@@ -222,6 +222,16 @@ impl Text {
     }
 }
 
+/// The `int` at the start of text, if it is one.
+pub fn int_of_text(text: Input) -> Option<i64> {
+    Text.int(text, "a number").ok().map(|(_, value)| value)
+}
+
+/// The `size_t` at the start of text, if it is one.
+pub fn size_of_text(text: Input) -> Option<u64> {
+    Text.size(text, "a number").ok().map(|(_, value)| value)
+}
+
 impl Numbers for Text {
     fn int<'a>(self, input: Input<'a>, what: &'static str) -> Parsed<'a, i64> {
         let (rest, word) = self.word(input, what)?;
@@ -327,32 +337,4 @@ impl Binary {
 pub(super) fn words<const N: usize>(record: &[u8]) -> [[u8; 8]; N] {
     let (words, _) = record.as_chunks::<8>();
     std::array::from_fn(|k| words.get(k).copied().unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn integers_have_exact_limits() {
-        let int = |word: &[u8]| Text.int(word, "a number").ok().map(|(_, value)| value);
-        let size = |word: &[u8]| Text.size(word, "a number").ok().map(|(_, value)| value);
-        assert_eq!(size(b"18446744073709551615"), Some(u64::MAX));
-        assert_eq!(size(b"18446744073709551616"), None);
-        assert_eq!(size(b"-1"), None);
-        assert_eq!(int(b" -9223372036854775808\n"), Some(i64::MIN));
-        assert_eq!(int(b"9223372036854775808"), None);
-        assert_eq!(int(b"+7 8"), Some(7));
-        for bad in ["", "-", "1.5", "0x10", "1_000", "99999999999999999999999", "\n3"] {
-            assert_eq!(int(bad.as_bytes()), None, "{bad}");
-        }
-    }
-
-    #[test]
-    fn messages_quote_briefly() {
-        assert_eq!(excerpt(b"$EndNodes\n"), "\"$EndNodes\"");
-        assert_eq!(excerpt(b"\n1"), "the end of the line");
-        assert_eq!(excerpt(&[b'a'; 100]), format!("\"{}...\"", "a".repeat(24)));
-        assert_eq!(excerpt(b"a\x1b[0m"), "\"a\\u{1b}[0m\"");
-    }
 }

@@ -5,7 +5,7 @@
 //! where it only touches, closes small holes, turns what faces the wrong way and cuts parts that go
 //! through each other along their common lines. It lists what it did.
 
-mod cut;
+pub(crate) mod cut;
 mod cuts;
 mod hits;
 mod holes;
