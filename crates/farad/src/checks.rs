@@ -33,7 +33,7 @@ const FMM_SHARE: f64 = 3.0;
 const GAUSS: f64 = 1e-2;
 
 /// Relative error of charges induced on conductors, in one medium: a few tolerances.
-const INDUCED: f64 = 10.0;
+pub const INDUCED: f64 = 10.0;
 
 /// The same in several media, where the error of the mesh dominates.
 const INDUCED_BY_MESH: f64 = 0.1;
@@ -108,12 +108,13 @@ pub(crate) struct Measured {
 
 /// The charge that sources induce on a conductor, by two ways.
 #[derive(Clone, Debug)]
-pub(crate) struct Induced {
-    by: bem::Reciprocity,
+pub struct Induced {
+    /// The charge, and what it is by potentials.
+    pub by: bem::Reciprocity,
     /// Magnitudes of what has errors of the tolerance and is no part of it: charges that potentials
     /// hold there, which the induced one comes in addition to; and among dielectrics the sources
     /// times 1 V, since these may shield a conductor's potential from the sources.
-    besides: f64,
+    pub besides: f64,
 }
 
 impl Measured {
@@ -157,7 +158,7 @@ pub(crate) fn films(films: &[FilmShare]) -> impl Iterator<Item = Warning> {
 }
 
 /// Shares of the energy are positive, and those of all media add up to 1.
-pub(crate) fn participations(problem: &Problem, derivatives: &[Derivative]) -> Option<Warning> {
+pub fn participations(problem: &Problem, derivatives: &[Derivative]) -> Option<Warning> {
     let description = &problem.description;
     let mut media: Vec<&Derivative> = Vec::new();
     for of in derivatives.iter().filter(|of| !of.participation.is_empty()) {
@@ -275,7 +276,7 @@ pub(crate) fn judge(
 
 /// Action and reaction: the bodies' forces, and their torques, add up to nothing where nothing else
 /// acts.
-pub(crate) fn balance(found: Balance) -> Option<Warning> {
+pub fn balance(found: Balance) -> Option<Warning> {
     let value = if found.torque > found.force { found.torque } else { found.force };
     (ratio(value, BALANCE) > 1.0).then(|| {
         let message = format!(
@@ -319,7 +320,7 @@ fn coincident_charges(problem: &Problem) -> Option<Warning> {
 }
 
 /// The equations at some panels, by another path than the solve's.
-fn residual(
+pub fn residual(
     problem: &Problem,
     answer: &bem::Capacitance,
     found: &[bem::SampledResidual],
@@ -354,7 +355,7 @@ fn residual(
 
 /// The fast sum against direct sums. One whose tolerance follows the solver's is judged by what it
 /// does to the equations, if charges nearly cancel its error relative to what is left says little.
-fn fmm_error(
+pub fn fmm_error(
     is_asked_for: bool,
     answer: &bem::Capacitance,
     equations_broken: bool,
@@ -425,7 +426,8 @@ fn matrix(
     laws.into_iter().filter_map(worst).collect()
 }
 
-fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) -> Warning {
+/// What is said of an entry of the matrix `c` that breaks a law, and of `others` like it.
+pub fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) -> Warning {
     let [i, j] = finding.at;
     let name = |i: usize, j: usize| format!("C({}, {})", names[i], names[j]);
     let own = (c[i][i] * c[j][j]).abs().sqrt();
@@ -483,7 +485,7 @@ fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) -> W
 /// Gauss's law in the products of the fast method. Dense matrices are put right column by column:
 /// what one facet's charge lacks there says nothing of the charges that were found, and rows of
 /// whole integrals are all there is.
-fn gauss(defect: Option<f64>, answer: &bem::Capacitance) -> Option<Warning> {
+pub fn gauss(defect: Option<f64>, answer: &bem::Capacitance) -> Option<Warning> {
     let (defect, promise) = (defect?, GAUSS.max(answer.tolerance));
     answer.fmm.as_ref()?;
     (ratio(defect, promise) > 1.0).then(|| {
@@ -497,7 +499,7 @@ fn gauss(defect: Option<f64>, answer: &bem::Capacitance) -> Option<Warning> {
 }
 
 /// Couplings that only the solve for another conductor would resolve.
-fn unresolved(names: &[String], entries: &[[usize; 2]]) -> Option<Warning> {
+pub fn unresolved(names: &[String], entries: &[[usize; 2]]) -> Option<Warning> {
     let [i, j] = *entries.first()?;
     let name = format!("C({}, {})", names[i], names[j]);
     let others = match entries.len() - 1 {
@@ -516,7 +518,7 @@ fn unresolved(names: &[String], entries: &[[usize; 2]]) -> Option<Warning> {
 
 /// Charge that point charges and field induce on conductors, against the potentials that these
 /// conductors make there.
-fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> Option<Warning> {
+pub fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> Option<Warning> {
     let c = &answer.maxwell;
     let own = |k: usize| c[k][k].abs();
     // What the sources do where they do most, as a potential.
@@ -539,153 +541,4 @@ fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> O
         relative[0], relative[1]
     );
     Some(Warning::new("reciprocity", name.clone(), relative, message))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::media::SURROUNDINGS;
-    use crate::{
-        Amount, Charge, Conductor, Description, Dielectric, Parameter, Problem, Setting, testing,
-    };
-
-    #[test]
-    fn shares_that_are_negative_or_do_not_add_up_are_told() {
-        let description = Description {
-            conductors: vec![Conductor::new("inner")],
-            dielectrics: vec![Dielectric::new("outer", 100.0)],
-            ..Description::default()
-        };
-        let problem = Problem::new(description, testing::shells()).unwrap();
-        let of = |name: &str, share: f64| Derivative {
-            name: name.to_owned(),
-            by: Parameter::Permittivity(name.to_owned()),
-            at: Some(1.0),
-            matrices: vec![vec![vec![share]]],
-            bars: Vec::new(),
-            participation: vec![share],
-            participation_bars: Vec::new(),
-        };
-        let judged = |coat: f64, around: Option<f64>| {
-            let all = [Some(of("outer", coat)), around.map(|share| of(SURROUNDINGS, share))];
-            participations(&problem, &all.into_iter().flatten().collect::<Vec<Derivative>>())
-        };
-        assert_eq!(judged(0.034, Some(0.966)), None);
-        assert_eq!(judged(0.034, None), None);
-        let lacking = judged(0.0244, Some(0.9661)).unwrap();
-        let told = "shares of the energy in media are positive and add up to 1, and theirs add up to 1 but for 9.5e-3";
-        assert!(lacking.message.contains(told), "{lacking:?}");
-        assert!(!lacking.is_error && (lacking.value - 0.0095).abs() < 1e-9, "{lacking:?}");
-        let negative = judged(-0.28, None).unwrap();
-        assert!(negative.message.contains("one of them is -2.8e-1"), "{negative:?}");
-        assert!(negative.is_error && judged(1.02, None).is_some());
-    }
-
-    /// Metal in a coat of low permittivity: of a charge outside, and of a potential, it takes
-    /// hardly anything. The charge that the solver's tolerance leaves is more than what is induced,
-    /// and is no fault.
-    #[test]
-    fn what_is_induced_on_shielded_metal_is_known_to_the_tolerance() {
-        for tolerance in [1e-3, 1e-4, 1e-5] {
-            for permittivity in [1e-4, 1e-3, 1.0, 80.0] {
-                for potential in [0.0, -16.0] {
-                    let setting = Some(Setting::Potential(potential));
-                    let charge = |position| Charge { position, amount: Amount::Coulomb(1e-10) };
-                    let coat = Dielectric::new("outer", permittivity);
-                    let description = Description {
-                        conductors: vec![Conductor { setting, ..Conductor::new("inner") }],
-                        dielectrics: vec![coat],
-                        charges: vec![charge([5.0, 3.0, 6.0]), charge([-6.0, 1.0, 2.0])],
-                        ..Description::default()
-                    };
-                    let problem = Problem::new(description, testing::shells()).unwrap();
-                    let options = bem::SolveOptions {
-                        method: bem::Method::Fmm,
-                        tolerance,
-                        ..bem::SolveOptions::default()
-                    };
-                    let solution = problem.solve(&options, &bem::Quiet).unwrap();
-                    assert_eq!(solution.warnings, [], "{tolerance:.0e} {permittivity} {potential}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn couplings_that_only_another_net_resolves_are_warnings() {
-        let names = ["a", "b", "c"].map(str::to_owned);
-        assert_eq!(unresolved(&names, &[]), None);
-        let warning = unresolved(&names, &[[1, 0], [1, 2]]).unwrap();
-        assert_eq!(
-            (warning.what.as_str(), warning.value, warning.is_error),
-            ("C(b, a)", 2.0, false)
-        );
-        assert!(warning.message.contains("like 1 other entry: choose that net"), "{warning:?}");
-    }
-
-    /// What is wrong with a matrix or a solve is told in words that say where and what to do.
-    #[test]
-    fn warnings_say_what_is_wrong() {
-        let names = ["a", "b"].map(str::to_owned);
-        let told = |law: Law, c: [[f64; 2]; 2]| {
-            let finding = Finding { at: [0, 1], law, value: 0.5, promise: 0.1 };
-            let found = entry(&names, &c.map(Vec::from), &finding, "");
-            // The promise of the transposed entry is that of the symmetry.
-            assert!((found.value - 5.0 * found.promise).abs() < 1e-12, "{found:?}");
-            found.message
-        };
-        let fair = [[2.0, -1.0], [-1.0, 2.0]];
-        for (law, part) in [
-            (Law::Diagonal, "C(a, a) is not positive: the result is wrong"),
-            (Law::OffDiagonal, "C(a, b) is positive, 2.5e-1 of the conductors' own capacitances"),
-            (Law::Symmetry, "C(a, b) and C(b, a) differ by 5.0e-1 of the larger, where 1.0e-1"),
-            (
-                Law::Transposed,
-                "C(a, b) is taken from C(b, a), since the charge of \"a\" had it off by",
-            ),
-            (Law::RowSum, "row \"a\" of the matrix has a negative sum, 2.5e-1 of its diagonal"),
-        ] {
-            assert!(told(law, fair).contains(part), "{}", told(law, fair));
-        }
-        let found = balance(Balance { force: 0.5, torque: 0.1 }).unwrap();
-        let part =
-            "the forces on the bodies add up to 5.0e-1 of their sizes and the torques to 1.0e-1";
-        assert!(found.message.contains(part), "{found:?}");
-        let coated = Description {
-            conductors: vec![Conductor::new("inner")],
-            dielectrics: vec![Dielectric::new("outer", 2.0)],
-            ..Description::default()
-        };
-        let problem = Problem::new(coated, testing::shells()).unwrap();
-        let options = bem::SolveOptions { method: bem::Method::Fmm, ..Default::default() };
-        let mut answer = problem.solve(&options, &bem::Quiet).unwrap().answer;
-        let sampled = |conductor| bem::SampledResidual { relative: 0.5, conductor };
-        let told = residual(&problem, &answer, &[sampled(Some(0))]).unwrap().message;
-        let part = "do not meet the equations on conductor \"inner\": the residual there";
-        assert!(told.contains(part), "{told}");
-        let told = residual(&problem, &answer, &[sampled(None)]).unwrap().message;
-        assert!(told.contains("do not meet the equations on an interface"), "{told}");
-        let told = gauss(Some(0.5), &answer).unwrap().message;
-        assert!(told.contains("Gauss's law on a closed interface was off by 5.0e-1"), "{told}");
-        answer.fmm_error_sampled = Some(0.5);
-        let told = fmm_error(true, &answer, false).unwrap().message;
-        assert!(told.contains("fast sums are off by 5.0e-1 against direct sums where"), "{told}");
-        let by = bem::Reciprocity { conductor: 0, charge: 2.0, by_potentials: 1.0, size: 1.0 };
-        let told = induced(&problem, &answer, &[Induced { by, besides: 0.0 }]).unwrap().message;
-        let part = "the charge that the sources induce on \"inner\" is off by";
-        assert!(told.contains(part), "{told}");
-        // In one medium ten tolerances are to be expected, as shares of the charge.
-        let metal = Problem::new(Description::default(), testing::sphere()).unwrap();
-        let off = |tolerances: f64| {
-            let answer = bem::Capacitance { tolerance: 1e-4, ..answer.clone() };
-            let by_potentials = 1.0 + 1e-4 * tolerances;
-            let size = answer.maxwell[0][0];
-            let (charge, by_potentials) = (size, size * by_potentials);
-            let by = bem::Reciprocity { conductor: 0, charge, by_potentials, size };
-            induced(&metal, &answer, &[Induced { by, besides: 0.0 }])
-        };
-        assert_eq!(off(0.9 * INDUCED), None);
-        let found = off(1.1 * INDUCED).unwrap();
-        assert!((found.promise - 1e-3).abs() < 1e-12 && off(12.0).is_some(), "{found:?}");
-    }
 }

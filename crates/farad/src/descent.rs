@@ -6,7 +6,7 @@ use mesh::split::Split;
 
 /// Where the triangles of a mesh are in the coarser one that they are parts of.
 #[derive(Clone, Debug)]
-pub(crate) struct Descent {
+pub struct Descent {
     /// For each triangle the one it is a part of.
     ancestor: Vec<u32>,
     /// Where its corners are in that.
@@ -15,19 +15,21 @@ pub(crate) struct Descent {
 
 /// Charges of triangles over 4 pi eps0, as in [`Charges`].
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Known {
-    total: Vec<f64>,
-    at_corners: Vec<[f64; 3]>,
+pub struct Known {
+    /// Of each triangle.
+    pub total: Vec<f64>,
+    /// Of its corners, whose mean is the total; empty where densities are constant.
+    pub at_corners: Vec<[f64; 3]>,
 }
 
 impl Known {
     /// All of its numbers: for each triangle one, or four.
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> {
+    pub fn numbers(&self) -> impl Iterator<Item = f64> {
         self.total.iter().chain(self.at_corners.as_flattened()).copied()
     }
 
     /// Of these numbers, on so many triangles.
-    pub(crate) fn of_numbers(numbers: &[f64], triangles: usize) -> Self {
+    pub fn of_numbers(numbers: &[f64], triangles: usize) -> Self {
         let (total, at_corners) = numbers.split_at(triangles.min(numbers.len()));
         Self { total: total.to_vec(), at_corners: at_corners.as_chunks::<3>().0.to_vec() }
     }
@@ -47,12 +49,12 @@ impl From<&bem::Response> for Known {
 
 impl Descent {
     /// Of a mesh of so many triangles from itself.
-    pub(crate) fn none(triangles: usize) -> Self {
+    pub fn none(triangles: usize) -> Self {
         Self { ancestor: (0..triangles as u32).collect(), within: vec![CORNERS; triangles] }
     }
 
     /// After a further split.
-    pub(crate) fn then(&self, split: &Split) -> Self {
+    pub fn then(&self, split: &Split) -> Self {
         let of_part = |(&parent, corners): (&u32, &[Barycentric; 3])| {
             let of_parent = self.within[parent as usize];
             let at = |w: Barycentric| {
@@ -65,12 +67,12 @@ impl Descent {
     }
 
     /// Triangles of the finer mesh.
-    pub(crate) fn triangles(&self) -> usize {
+    pub fn triangles(&self) -> usize {
         self.ancestor.len()
     }
 
     /// These charges of the coarser mesh on the finer one, with the same density everywhere.
-    pub(crate) fn carry(&self, known: &Known) -> Known {
+    pub fn carry(&self, known: &Known) -> Known {
         let parts = || self.ancestor.iter().map(|&t| t as usize).zip(&self.within);
         if known.at_corners.is_empty() {
             let total = parts().map(|(t, corners)| share(corners) * known.total[t]);
@@ -91,52 +93,4 @@ impl Descent {
 fn share([a, b, c]: &[Barycentric; 3]) -> f64 {
     let minor = |i: usize, j: usize| b[i] * c[j] - b[j] * c[i];
     (a[0] * minor(1, 2) + a[1] * minor(2, 0) + a[2] * minor(0, 1)).abs()
-}
-
-#[cfg(test)]
-mod tests {
-    use mesh::creases;
-
-    use super::*;
-    use crate::testing;
-
-    /// A linear density stays the same function through two splits, and every charge is kept.
-    #[test]
-    fn densities_are_the_same_on_parts() {
-        let coarse = testing::cube([0.0; 3]);
-        let creases = |mesh: &mesh::Mesh| creases::find(mesh, |_| Some(0), 40.0);
-        let sides = |mesh: &mesh::Mesh, step: usize| -> Vec<(u32, u32)> {
-            mesh.triangles.iter().step_by(step).map(|c| (c[0], c[1])).collect()
-        };
-        let split = |mesh: &mesh::Mesh, step| {
-            mesh::split::edges(mesh, &creases(mesh), &sides(mesh, step), |_| 0.3).unwrap()
-        };
-        let first = split(&coarse, 2);
-        let second = split(&first.mesh, 3);
-        let descent = Descent::none(coarse.triangles.len()).then(&first).then(&second);
-        assert_eq!(descent.triangles(), second.mesh.triangles.len());
-        assert!(descent.triangles() > coarse.triangles.len());
-
-        let density = |[x, y, z]: [f64; 3]| 1.0 + 2.0 * x - 3.0 * y + 0.5 * z;
-        let of = |mesh: &mesh::Mesh| {
-            let areas = mesh::quality::areas(mesh);
-            let corners = |t: usize| mesh.corners(t).map(|x| areas[t] * density(x));
-            let at_corners: Vec<_> = (0..mesh.triangles.len()).map(corners).collect();
-            let total = at_corners.iter().map(|q| q.iter().sum::<f64>() / 3.0).collect();
-            Known { total, at_corners }
-        };
-        let (carried, exact) = (descent.carry(&of(&coarse)), of(&second.mesh));
-        for (a, b) in carried.at_corners.iter().flatten().zip(exact.at_corners.iter().flatten()) {
-            assert!((a - b).abs() < 1e-14, "{a} {b}");
-        }
-        let evenly = Known { at_corners: Vec::new(), ..of(&coarse) };
-        for known in [&evenly, &carried] {
-            let numbers: Vec<f64> = known.numbers().collect();
-            assert_eq!(Known::of_numbers(&numbers, known.total.len()), *known);
-        }
-        for known in [descent.carry(&evenly), carried] {
-            let [before, after] = [&evenly.total, &known.total].map(|q| q.iter().sum::<f64>());
-            assert!((before - after).abs() < 1e-13, "{before} {after}");
-        }
-    }
 }

@@ -115,7 +115,7 @@ fn volume(mesh: &Mesh) -> Option<f64> {
 }
 
 /// Intrinsic viscosity of a body by its polarisability as a conductor (\[Mansfield2008\]).
-fn viscosity(found: &Polarisability, volume: f64) -> Viscosity {
+pub fn viscosity(found: &Polarisability, volume: f64) -> Viscosity {
     let whole = 4.0 * std::f64::consts::PI;
     let axes = eigenvalues(found.over_4pi_eps0).map(|value| whole * value);
     let mean = axes.iter().sum::<f64>() / 3.0;
@@ -132,7 +132,7 @@ fn viscosity(found: &Polarisability, volume: f64) -> Viscosity {
 
 /// The approximant of \[Mansfield2008\] for intrinsic viscosity over intrinsic conductivity, in the
 /// logarithms of ratios of the polarisabilities along the axes. Exact for spheres, 1.5 % elsewhere.
-fn prefactor(mut axes: [f64; 3]) -> f64 {
+pub fn prefactor(mut axes: [f64; 3]) -> f64 {
     axes.sort_by(f64::total_cmp);
     let (x, y) = ((axes[1] / axes[0]).ln(), (axes[2] / axes[1]).ln());
     let sum = |terms: [(f64, f64); 4]| -> f64 {
@@ -150,87 +150,7 @@ fn prefactor(mut axes: [f64; 3]) -> f64 {
 }
 
 /// Eigenvalues of the symmetric part of a matrix.
-fn eigenvalues(matrix: [[f64; 3]; 3]) -> [f64; 3] {
+pub fn eigenvalues(matrix: [[f64; 3]; 3]) -> [f64; 3] {
     let matrix = nalgebra::Matrix3::from(matrix);
     ((matrix + matrix.transpose()) * 0.5).symmetric_eigenvalues().into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use approx::assert_relative_eq;
-
-    #[test]
-    fn eigenvalues_are_those_of_a_turned_diagonal() {
-        // Turned by 30 degrees about z, then by 45 about x.
-        let turn = |a: [[f64; 3]; 3], b: [[f64; 3]; 3]| -> [[f64; 3]; 3] {
-            std::array::from_fn(|i| {
-                std::array::from_fn(|j| (0..3).map(|k| a[i][k] * b[k][j]).sum())
-            })
-        };
-        let (c, s, h) = (0.75f64.sqrt(), 0.5, 0.5f64.sqrt());
-        let r = turn(
-            [[1.0, 0.0, 0.0], [0.0, h, -h], [0.0, h, h]],
-            [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]],
-        );
-        let transposed = std::array::from_fn(|i| std::array::from_fn(|j| r[j][i]));
-        let diagonal = [[1.0, 0.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 2.0]];
-        let mut found = eigenvalues(turn(turn(r, diagonal), transposed));
-        found.sort_by(f64::total_cmp);
-        for (found, expected) in found.into_iter().zip([1.0, 2.0, 5.0]) {
-            assert_relative_eq!(found, expected, max_relative = 1e-12);
-        }
-    }
-
-    /// Spheroids twice as long as wide: 2.908 by H. A. Scheraga, J. Chem. Phys. 23 (1955) 1526, and
-    /// polarisabilities over the volume of one over their depolarisation factors.
-    #[test]
-    fn spheroids_have_their_viscosity() {
-        let eccentricity = 0.75f64.sqrt();
-        let logarithm = ((1.0 + eccentricity) / (1.0 - eccentricity)).ln();
-        let along = 0.25 / 0.75 * (logarithm / (2.0 * eccentricity) - 1.0);
-        let axes = [along, (1.0 - along) / 2.0, (1.0 - along) / 2.0].map(|factor| 1.0 / factor);
-        let found = prefactor(axes) * axes.iter().sum::<f64>() / 3.0;
-        assert_relative_eq!(found, 2.908, max_relative = 5e-3);
-    }
-
-    /// Spheroids half as long as wide, by the same.
-    #[test]
-    fn oblate_spheroids_have_their_viscosity() {
-        let root = 3f64.sqrt();
-        let along = 4.0 / (3.0 * root) * (root - std::f64::consts::FRAC_PI_3);
-        let axes = [along, (1.0 - along) / 2.0, (1.0 - along) / 2.0].map(|factor| 1.0 / factor);
-        let found = prefactor(axes) * axes.iter().sum::<f64>() / 3.0;
-        assert_relative_eq!(found, 2.8546, max_relative = 1e-4);
-    }
-
-    /// Bodies of three different axes: the approximant as it is published, in arithmetic of its own
-    /// outside of this program; every factor and rate counts in some of them.
-    #[test]
-    fn the_prefactor_is_that_of_its_table() {
-        let known = [
-            ([1.0, 1.5, 2.5], 0.826_111_334_568),
-            ([7.1, 1.0, 2.3], 0.804_641_773_087),
-            ([1.0, 9.0, 1.2], 0.787_272_414_009),
-            ([1.0, 6.0, 11.0], 0.807_540_943_644),
-            ([1.3, 1.05, 1.0], 0.832_496_616_303),
-            ([1.0, 4.0, 60.0], 0.769_127_464_542),
-        ];
-        for (axes, expected) in known {
-            assert_relative_eq!(prefactor(axes), expected, max_relative = 1e-10);
-        }
-    }
-
-    /// Spheres by Einstein: 5/2 = 5/6 * 3. For needles the prefactor tends to 4/5, by the powers.
-    #[test]
-    fn the_prefactor_has_its_limits() {
-        assert_relative_eq!(prefactor([2.0; 3]), 5.0 / 6.0, max_relative = 1e-12);
-        assert_relative_eq!(prefactor([1.0, 1.0, 1e40]), 0.8, max_relative = 1e-2);
-        let sphere =
-            Polarisability { over_4pi_eps0: [[8.0, 0.0, 0.0], [0.0, 8.0, 0.0], [0.0, 0.0, 8.0]] };
-        let found = viscosity(&sphere, 4.0 / 3.0 * std::f64::consts::PI * 8.0);
-        assert_relative_eq!(found.intrinsic_conductivity, 3.0, max_relative = 1e-12);
-        assert_relative_eq!(found.intrinsic_viscosity, 2.5, max_relative = 1e-12);
-        assert_relative_eq!(found.viscometric_radius, 2.0, max_relative = 1e-12);
-    }
 }

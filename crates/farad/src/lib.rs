@@ -80,8 +80,6 @@ mod sources;
 mod state;
 mod study;
 mod sweep;
-#[cfg(test)]
-mod testing;
 pub mod units;
 
 pub use accuracy::{
@@ -118,6 +116,9 @@ pub use sources::Source;
 pub use study::{Entry, FACETS_OVER_GAP, Gap, OfMesh, Study, Verdict, entry_name};
 pub use sweep::{Change, NoGroup, combinations};
 pub use units::{LengthUnit, unit_named};
+
+#[doc(hidden)]
+pub mod internals;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

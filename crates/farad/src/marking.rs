@@ -49,9 +49,11 @@ const LONGEST_CURVED: f64 = 8.0;
 /// Parts of curved triangles are stretched by no less, and sides of those longer than so many
 /// heights bent by no more than this share of their height, where the whole is not: integrals over
 /// narrow ones that bend along each other take a hundred times as long.
-const LEAST_STRETCH: f64 = 0.5;
-const LONG: f64 = 4.0;
-const MOST_BENT: f64 = 0.1;
+pub const LEAST_STRETCH: f64 = 0.5;
+/// See there.
+pub const LONG: f64 = 4.0;
+/// See there.
+pub const MOST_BENT: f64 = 0.1;
 
 /// What is left of a side's gain in each of its halves, by density, and in what is next to an edge
 /// and the part beyond.
@@ -262,7 +264,7 @@ fn split_unfolded(
 }
 
 /// The least stretch of a curved triangle; less where it is long and its sides are bent.
-fn evenness(order: usize, nodes: &[vector::Vector]) -> f64 {
+pub fn evenness(order: usize, nodes: &[vector::Vector]) -> f64 {
     let stretch = curved::least_stretch(order, nodes);
     let sides = [0, 1, 2].map(|k| vector::sub(nodes[(k + 1) % 3], nodes[k]));
     let longest = sides.iter().map(|&side| vector::norm(side)).fold(0.0, f64::max);
@@ -300,21 +302,4 @@ fn with_needles(mesh: &Mesh, marked: &mut Vec<Side>) {
     }
     marked.sort_unstable();
     marked.dedup();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_triangles_are_uneven_where_their_sides_are_bent() {
-        let bent = |width: f64| {
-            let corners = [[0.0; 3], [width, 0.0, 0.0], [0.5 * width, 1.0, 0.0]];
-            let mut nodes = curved::straight(2, corners);
-            nodes[3][2] += 2.0 * MOST_BENT;
-            evenness(2, &nodes)
-        };
-        assert!(bent(0.9 * LONG) > LEAST_STRETCH && bent(1.1 * LONG) < LEAST_STRETCH);
-        assert!(bent(8.0) < LEAST_STRETCH);
-    }
 }

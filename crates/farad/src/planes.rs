@@ -11,7 +11,7 @@ use crate::layers::Regions;
 
 /// Images in the planes of a problem.
 #[derive(Clone, Debug)]
-pub(crate) struct Symmetry {
+pub struct Symmetry {
     /// Signs and places of the images.
     pub(crate) images: bem::Images,
     /// The mesh with its mirror images; `None` without planes.
@@ -45,7 +45,7 @@ impl<'a> From<&'a Seen> for bem::Charges<'a> {
 
 /// Where a point lies to the planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub enum Side {
     /// Where the mesh is.
     Here,
     /// In the grounded plane of this index.
@@ -57,7 +57,7 @@ pub(crate) enum Side {
 impl Symmetry {
     /// Looks at the surfaces that `keep` holds for, by their triangles' index; `is_conductor`
     /// selects those that are metal.
-    pub(crate) fn find(
+    pub fn find(
         description: &Description,
         mesh: &Mesh,
         keep: impl Fn(usize) -> bool,
@@ -105,7 +105,7 @@ impl Symmetry {
     }
 
     /// `mesh`, which is that of the problem, with its mirror images.
-    pub(crate) fn whole<'a>(&'a self, mesh: &'a Mesh) -> &'a Mesh {
+    pub fn whole<'a>(&'a self, mesh: &'a Mesh) -> &'a Mesh {
         self.whole.as_ref().unwrap_or(mesh)
     }
 
@@ -156,7 +156,7 @@ impl Symmetry {
     }
 
     /// Where a point lies.
-    pub(crate) fn side(&self, x: [f64; 3]) -> Side {
+    pub fn side(&self, x: [f64; 3]) -> Side {
         let each = self.images.mirrors().iter().zip(&self.placed).enumerate();
         for (index, (bem::Mirror { plane, odd }, placed)) in each {
             let height = placed.side * (x[plane.axis] - plane.at);
@@ -171,14 +171,14 @@ impl Symmetry {
     }
 
     /// Whether a grounded plane keeps everything away from a point.
-    pub(crate) fn is_behind_ground(&self, x: [f64; 3]) -> bool {
+    pub fn is_behind_ground(&self, x: [f64; 3]) -> bool {
         let each = self.images.mirrors().iter().zip(&self.placed);
         each.filter(|(mirror, _)| mirror.odd)
             .any(|(mirror, placed)| placed.side * (x[mirror.plane.axis] - mirror.plane.at) < 0.0)
     }
 
     /// The point, or the one in the planes of symmetry that it lies in but for rounding.
-    pub(crate) fn snapped(&self, x: [f64; 3]) -> [f64; 3] {
+    pub fn snapped(&self, x: [f64; 3]) -> [f64; 3] {
         let mut x = x;
         for (bem::Mirror { plane, .. }, placed) in self.images.mirrors().iter().zip(&self.placed) {
             if (x[plane.axis] - plane.at).abs() <= placed.tolerance {
@@ -190,7 +190,7 @@ impl Symmetry {
 
     /// The images that are one with what is there across planes that `touches` holds for, by their
     /// index: one body with it.
-    pub(crate) fn joined(&self, touches: impl Fn(usize) -> bool) -> Vec<usize> {
+    pub fn joined(&self, touches: impl Fn(usize) -> bool) -> Vec<usize> {
         let across = |g: usize, k: usize| g >> k & 1 == 1;
         (0..self.images.mirrored().count())
             .filter(|&g| (0..self.placed.len()).all(|k| !across(g, k) || touches(k)))
@@ -198,12 +198,12 @@ impl Symmetry {
     }
 
     /// Whether triangles touch each plane; `has` selects the triangles.
-    pub(crate) fn touching(&self, has: impl Fn(u32) -> bool) -> Vec<bool> {
+    pub fn touching(&self, has: impl Fn(u32) -> bool) -> Vec<bool> {
         self.placed.iter().map(|placed| placed.touching.iter().any(|&t| has(t))).collect()
     }
 
     /// A point of all grounded planes, at which a uniform field's potential is 0.
-    pub(crate) fn origin(&self) -> [f64; 3] {
+    pub fn origin(&self) -> [f64; 3] {
         let mut origin = [0.0; 3];
         for mirror in self.images.mirrors().iter().filter(|mirror| mirror.odd) {
             origin[mirror.plane.axis] = mirror.plane.at;
@@ -226,87 +226,5 @@ fn asked_too_much(description: &Description, mirror: &bem::Mirror) -> Option<Pla
         Some(PlaneFault::Diffusion)
     } else {
         None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::description::Diffusion;
-    use crate::testing;
-    use mesh::mirror::Plane;
-
-    fn plane(axis: usize, at: f64, odd: bool) -> bem::Mirror {
-        bem::Mirror { plane: Plane { axis, at }, odd }
-    }
-
-    /// A unit sphere and these planes, all of it metal or none.
-    fn found(description: &Description, metal: bool) -> Result<Symmetry, Vec<PlaneFault>> {
-        let problem = |fault: Fault| match fault {
-            Fault::Plane { problem, .. } => problem,
-            other => panic!("{other}"),
-        };
-        Symmetry::find(description, &testing::sphere(), |_| true, |_| metal)
-            .map_err(|faults| faults.into_iter().map(problem).collect())
-    }
-
-    fn with(planes: &[bem::Mirror]) -> Description {
-        Description { planes: planes.to_vec(), ..Description::default() }
-    }
-
-    #[test]
-    fn what_a_plane_cuts_or_touches_is_told() {
-        let cut = found(&with(&[plane(2, 0.3, false)]), true).unwrap_err();
-        assert!(matches!(cut[..], [PlaneFault::NotMirrored(mirror::Error::Through(_))]), "{cut:?}");
-        // The sphere's lowest vertex is at z = -1.
-        let ground = with(&[plane(2, -1.0, true)]);
-        let shorted = found(&ground, true).unwrap_err();
-        assert!(matches!(shorted[..], [PlaneFault::Shorted(_)]), "{shorted:?}");
-        assert!(found(&ground, false).is_ok());
-        assert!(found(&with(&[plane(2, -1.0, false)]), true).is_ok());
-    }
-
-    #[test]
-    fn fields_and_tensors_that_a_plane_does_not_allow_are_told() {
-        let (ground, symmetric) = (with(&[plane(2, -3.0, true)]), with(&[plane(2, -3.0, false)]));
-        let field = |description: &Description, field| {
-            found(&Description { field, ..description.clone() }, true).map(|_| ())
-        };
-        assert_eq!(field(&ground, [0.0, 1.0, 0.0]), Err(vec![PlaneFault::FieldAlong]));
-        assert_eq!(field(&ground, [0.0, 0.0, 1.0]), Ok(()));
-        assert_eq!(field(&symmetric, [0.0, 0.0, 1.0]), Err(vec![PlaneFault::FieldThrough]));
-        assert_eq!(field(&symmetric, [0.0, 1.0, 0.0]), Ok(()));
-        let polarised = Description { polarisability: true, ..ground.clone() };
-        assert_eq!(found(&polarised, true).map(|_| ()), Err(vec![PlaneFault::Polarisability]));
-        let diffusion = Some(Diffusion { temperature: 300.0, viscosity: 1e-3 });
-        let diffusing = Description { diffusion, ..ground };
-        let told = found(&diffusing, true).map(|_| ());
-        assert_eq!(told, Err(vec![PlaneFault::Diffusion]));
-        let fault =
-            Fault::Plane { plane: 0, name: "the plane".to_owned(), problem: PlaneFault::Diffusion };
-        let words = "diffusion is that of a body alone, not of one over the plane";
-        assert_eq!(fault.to_string(), words);
-        let allowed = Description { polarisability: true, diffusion, ..symmetric };
-        assert!(found(&allowed, true).is_ok());
-    }
-
-    #[test]
-    fn points_lie_here_in_the_ground_or_beyond() {
-        let planes = [plane(2, -3.0, true), plane(0, -1.0, false)];
-        let symmetry = found(&with(&planes), false).unwrap();
-        assert_eq!(symmetry.side([0.0, 5.0, 0.0]), Side::Here);
-        assert_eq!(symmetry.side([0.0, 0.0, -3.0]), Side::InGround(0));
-        assert_eq!(symmetry.side([0.0, 0.0, -4.0]), Side::Beyond(0));
-        assert_eq!(symmetry.side([-1.0, 0.0, 0.0]), Side::Here);
-        assert_eq!(symmetry.side([-1.5, 0.0, 0.0]), Side::Beyond(1));
-        assert!(symmetry.is_behind_ground([0.0, 0.0, -3.5]));
-        assert!(!symmetry.is_behind_ground([-1.5, 0.0, 0.0]));
-        assert_eq!(symmetry.snapped([-1.0 + 1e-12, 2.0, 0.0]), [-1.0, 2.0, 0.0]);
-        assert_eq!(symmetry.origin(), [0.0, 0.0, -3.0]);
-        // Images: 0 is the part, bit k of the number is the plane of index k.
-        assert_eq!(symmetry.joined(|_| false), [0]);
-        assert_eq!(symmetry.joined(|k| k == 1), [0, 2]);
-        assert_eq!(symmetry.touching(|_| true), [false, true]);
-        assert_eq!(symmetry.whole(&testing::sphere()).triangles.len(), 4 * 128);
     }
 }

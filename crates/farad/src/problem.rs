@@ -411,31 +411,3 @@ fn rounded(mesh: &Mesh) -> Option<Note> {
     let (share, triangle) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (share > ROUNDED).then_some(Note::Rounded { triangle, share })
 }
-
-#[cfg(test)]
-mod tests {
-    use mesh::transform::{Motion, moved};
-
-    use super::*;
-    use crate::{Conductor, testing};
-
-    #[test]
-    fn coordinates_with_too_few_digits_are_noted() {
-        let notes = |distance: f64| {
-            let mesh = testing::sphere();
-            let mesh = moved(&mesh, |_| true, &Motion::along([distance, 0.7 * distance, 0.0]));
-            let conductors = vec![Conductor::new("sphere")];
-            let problem = Problem::new(Description { conductors, ..Description::default() }, mesh);
-            problem.unwrap().notes
-        };
-        for distance in [0.0, 1e3, 1e6] {
-            assert_eq!(notes(distance), [], "{distance}");
-        }
-        for distance in [1e9, 1e12] {
-            let [Note::Rounded { share, .. }] = notes(distance)[..] else { panic!("{distance}") };
-            // Sides are between 0.3 and 0.6.
-            let expected = 0.5 * f64::EPSILON * distance;
-            assert!((1.5..4.0).contains(&(share / expected)), "{distance}: {share}");
-        }
-    }
-}

@@ -381,7 +381,8 @@ pub fn distinct_entries(rows: usize, columns: &[usize]) -> Vec<(usize, usize)> {
     (0..rows).flat_map(of_row).collect()
 }
 
-fn relative_asymmetry(matrix: &[Vec<f64>], columns: &[usize]) -> f64 {
+/// The largest difference between an entry and its transposed one, over the largest entry.
+pub fn relative_asymmetry(matrix: &[Vec<f64>], columns: &[usize]) -> f64 {
     let largest = matrix.iter().flatten().fold(0.0_f64, |largest, value| largest.max(value.abs()));
     let mut difference = 0.0_f64;
     for (a, &i) in columns.iter().enumerate() {
@@ -390,24 +391,4 @@ fn relative_asymmetry(matrix: &[Vec<f64>], columns: &[usize]) -> f64 {
         }
     }
     if largest > 0.0 { difference / largest } else { 0.0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn mutual_capacitances_of_two_conductors() {
-        let maxwell = [vec![3.0, -1.0], vec![-1.5, 2.0]];
-        assert_eq!(mutual(&maxwell), [vec![2.0, 1.0], vec![1.5, 0.5]]);
-        assert_eq!(relative_asymmetry(&maxwell, &[0, 1]), 0.5 / 3.0);
-    }
-
-    #[test]
-    fn permittivity_and_unit_enter_once() {
-        let matrices = Matrices::new(&[vec![2.0]], &[0], 3.0, LengthUnit::Micrometre);
-        assert_eq!(matrices.maxwell_length, [vec![6.0]]);
-        assert_eq!(matrices.maxwell_farad, [vec![units::farads(6e-6, LengthUnit::Metre)]]);
-        assert_eq!(matrices.mutual_farad, matrices.maxwell_farad);
-    }
 }

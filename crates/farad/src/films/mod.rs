@@ -3,10 +3,10 @@
 
 mod faces;
 mod gap;
-mod rims;
+pub(crate) mod rims;
 mod sides;
-mod squares;
-mod wedge;
+pub(crate) mod squares;
+pub(crate) mod wedge;
 
 use std::f64::consts::PI;
 

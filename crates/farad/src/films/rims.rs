@@ -11,25 +11,28 @@ use super::squares::{self, Edge};
 /// One over the distances to the next edge, across the metal and across the gap beside it, and to a
 /// ground below or above; 0 without one.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Across {
-    metal: f64,
-    gap: f64,
-    pub(super) ground: f64,
+pub struct Across {
+    /// Across the metal.
+    pub metal: f64,
+    /// Across the gap beside it.
+    pub gap: f64,
+    /// To the ground.
+    pub ground: f64,
 }
 
 /// Next to the edge of a half-plane at a height h over a ground the square of the field that its
 /// charge makes is c^2/r (1 + pi r/3h) on it and c^2/r (1 - pi r/3h) beside it, by Maxwell's map
 /// z = h/pi (1 + w + exp(w)).
-const OF_GROUND: f64 = std::f64::consts::PI / 3.0;
+pub const OF_GROUND: f64 = std::f64::consts::PI / 3.0;
 
 /// Relative error by rounding of what is straight or level.
 const LEVEL: f64 = 1e-9;
 
 /// How much more of the square there is within a cutoff on the metal than beside it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct More {
+pub struct More {
     /// For each c^2, along an edge and along what lies across from it.
-    pub(super) found: f64,
+    pub found: f64,
     /// What it differs by from its first order in the cutoff.
     pub(super) apart: f64,
 }
@@ -49,7 +52,7 @@ impl Across {
     /// From the middle of an edge of metal with this point in it, to the nearest of all edges by
     /// circles that touch the edge there: of a disk's rim that is the rim all around it, and none
     /// is what goes on along the edge.
-    pub(super) fn from(ends: [Vector; 2], inside: Vector, rims: &Rims) -> Self {
+    pub fn from(ends: [Vector; 2], inside: Vector, rims: &Rims) -> Self {
         let [a, b] = ends;
         let along = sub(b, a);
         let level = cross(along, sub(inside, a));
@@ -65,13 +68,13 @@ impl Across {
     /// What the density on metal at this distance is multiplied by: the field of flat metal is
     /// c/sqrt(r) over the root of (1 - r/metal) (1 + r/gap), exact for two half-planes, and for a
     /// strip alone.
-    pub(super) fn factor(self, r: f64) -> f64 {
+    pub fn factor(self, r: f64) -> f64 {
         // No place is nearer to this edge than to that across beyond the middle.
         ((1.0 - (r * self.metal).min(0.5)) * (1.0 + r * self.gap)).sqrt().recip()
     }
 
     /// The square of that on metal, and that beside it, where r is -r.
-    fn more(self, cutoff: f64) -> More {
+    pub fn more(self, cutoff: f64) -> More {
         // Of 1/(r (1 - through r) (1 + behind r)) - 1/r, to the middle at most, and its first
         // order.
         let side = |through: f64, behind: f64| {
@@ -92,15 +95,21 @@ impl Across {
 
 /// Edges in a tree of boxes.
 #[derive(Debug)]
-pub(super) struct Rims {
-    low: Vector,
-    high: Vector,
-    inner: Inner,
+pub struct Rims {
+    /// The corners of the box.
+    pub low: Vector,
+    /// See there.
+    pub high: Vector,
+    /// What is in it.
+    pub inner: Inner,
 }
 
+/// What is in a box.
 #[derive(Debug)]
-enum Inner {
+pub enum Inner {
+    /// A few edges.
     Edges(Vec<[Vector; 2]>),
+    /// Two smaller boxes.
     Halves(Box<[Rims; 2]>),
 }
 
@@ -157,7 +166,8 @@ impl View {
 }
 
 impl Rims {
-    pub(super) fn new(mut edges: Vec<[Vector; 2]>) -> Self {
+    /// Of all these.
+    pub fn new(mut edges: Vec<[Vector; 2]>) -> Self {
         let bound = |k: usize, of: fn(f64, f64) -> f64, start: f64| {
             edges.iter().flatten().map(|x| x[k]).fold(start, of)
         };
@@ -189,117 +199,5 @@ impl Rims {
                 second.nearest(view);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::f64::consts::PI;
-
-    use super::*;
-
-    const CUTOFF: f64 = 0.02;
-
-    /// Sums over midpoints of what is beside an edge and on metal, between the cutoff and the
-    /// middle.
-    fn check(field: impl Fn(f64) -> f64, found: f64) {
-        let sum = |sign: f64| -> f64 {
-            let f = |k: u32| {
-                let t = (f64::from(k) + 0.5) / 4000.0;
-                (sign * field(sign * CUTOFF * t) - 1.0 / (CUTOFF * t)) * CUTOFF / 4000.0
-            };
-            (0..4000).map(f).sum()
-        };
-        let expected = sum(1.0) - sum(-1.0);
-        assert!((found - expected).abs() < 1e-6, "{found}, not {expected}");
-    }
-
-    #[test]
-    fn strips_and_gaps_have_their_fields() {
-        let edge = |x: f64| [[x, -1.0, 0.0], [x, 1.0, 0.0]];
-        let (metal, gap) = (1.0, 0.1);
-        let all = [edge(0.0), edge(metal), edge(-gap), edge(-gap - metal)];
-        let rims = |all: &[[Vector; 2]]| Rims::new(all.to_vec());
-        let from = |all: &[[Vector; 2]]| Across::from(edge(0.0), [0.3, 0.1, 0.0], &rims(all));
-        let across = from(&all);
-        assert!((across.metal * metal - 1.0).abs() < 1e-9, "{across:?}");
-        assert!((across.gap * gap - 1.0).abs() < 1e-9, "{across:?}");
-        check(|r| 1.0 / (r * (1.0 - r / metal) * (1.0 + r / gap)), across.more(CUTOFF).found);
-        let squared = across.factor(0.2).powi(2);
-        assert!((squared * (1.0 - 0.2 / metal) * (1.0 + 0.2 / gap) - 1.0).abs() < 1e-9);
-        let alone = from(&all[..2]);
-        assert_eq!(alone.gap, 0.0);
-        check(|r| 1.0 / (r * (1.0 - r / metal)), alone.more(CUTOFF).found);
-        assert_eq!(from(&all[..1]).more(CUTOFF).found, 0.0);
-        // Neither what is in another plane nor what stands on the edge is across.
-        let above = edge(-gap).map(|[x, y, _]| [x, y, 0.3]);
-        let corner = [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]];
-        let others = from(&[edge(0.0), above, corner]);
-        assert_eq!((others.metal, others.gap), (0.0, 0.0));
-    }
-
-    /// The tree leaves out nothing that is nearer than what it finds.
-    #[test]
-    fn rims_are_found_as_by_looking_at_all() {
-        let mut state = 1u64;
-        let mut draw = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 40) as f64 / (1u64 << 24) as f64
-        };
-        let all: Vec<[Vector; 2]> = (0..300)
-            .map(|_| {
-                let [x, y, u, v] = [0; 4].map(|_| draw());
-                [[x, 3.0 * y, 0.0], [x + 0.1 * (u - 0.5), 3.0 * y + 0.1 * (v - 0.5), 0.0]]
-            })
-            .collect();
-        let tree = Rims::new(all.clone());
-        let flat = Rims { inner: Inner::Edges(all.clone()), low: tree.low, high: tree.high };
-        for ends in &all {
-            let inside = add(ends[0], [draw() - 0.5, draw() - 0.5, 0.0]);
-            let [found, expected] = [&tree, &flat].map(|rims| Across::from(*ends, inside, rims));
-            assert_eq!((found.metal, found.gap), (expected.metal, expected.gap));
-        }
-    }
-
-    /// By Maxwell's map of a half-plane at height 1: on metal u is real and the mean of both sides,
-    /// u and another that the map takes to the same place, is even; beside it u is complex.
-    #[test]
-    fn grounds_act_at_first_order() {
-        let place = |u: f64| (u - u.exp() + 1.0) / PI;
-        // The other side of a place: below it lies u < 0, above it u > 0.
-        let above = |below: f64| {
-            let (mut low, mut high) = (0.0, 3.0);
-            for _ in 0..80 {
-                let middle = 0.5 * (low + high);
-                if place(middle) > place(below) { low = middle } else { high = middle }
-            }
-            0.5 * (low + high)
-        };
-        let field = |u: f64| 1.0 / (1.0 - u.exp());
-        for below in [-0.02, -0.04] {
-            let r = -place(below);
-            let odd = 0.5 * (field(below) - field(above(below)));
-            // c^2/r with c^2 = 1/(2 pi).
-            let more = odd * odd * 2.0 * PI * r - 1.0;
-            assert!((more / (OF_GROUND * r) - 1.0).abs() < 0.02, "{more} {}", OF_GROUND * r);
-        }
-        let over = Across { ground: 2.0, ..Across::default() };
-        assert!((over.more(0.01).found - 2.0 * OF_GROUND * 0.02).abs() < 1e-12);
-    }
-
-    /// Of a disk the opposite of each place of the rim is its diameter away, whatever the rim is
-    /// made of, and the square of the field beside it is (1/r)/(1 + r)^2 1/(2 + r) with areas.
-    #[test]
-    fn rims_of_disks_are_across_from_themselves() {
-        let point = |k: u32| {
-            let (sin, cos) = (f64::from(k) * std::f64::consts::TAU / 64.0).sin_cos();
-            [cos, sin, 0.0]
-        };
-        let all: Vec<[Vector; 2]> = (0..64).map(|k| [point(k), point((k + 1) % 64)]).collect();
-        let across = Across::from(all[7], [0.0; 3], &Rims::new(all.clone()));
-        assert!((across.metal - 0.5).abs() < 0.02 && across.gap < 1e-9, "{across:?}");
-        // With areas, for each c^2: -1/2 of the cutoff on metal and -3/2 beside it.
-        let found = across.more(1e-3).found;
-        assert!((found / 1e-3 - 1.0).abs() < 0.06, "{found}");
     }
 }

@@ -430,6 +430,13 @@ fn no_surface(layout: &Layout, scene: &Scene, fault: prisms::Fault) -> Error {
     }
 }
 
+/// The error of a file in the format PEX25D if no surface can be made of its shapes.
+pub(crate) fn pex25d_without_surface(file: &[u8], fault: prisms::Fault) -> Result<Error, Error> {
+    let layout = pex25d::layout(Path::new("file.pex25d"), false, &mut |_| Ok(file.to_vec()))?;
+    let scene = Scene::new(&layout)?;
+    Ok(no_surface(&layout, &scene, fault))
+}
+
 /// The error of two nets that touch, at the later shape.
 fn meeting(layout: &Layout, scene: &Scene, prisms: [usize; 2]) -> Error {
     let [a, b] = prisms.map(|k| scene.metals[k.min(scene.metals.len() - 1)]);
@@ -445,65 +452,4 @@ fn meeting(layout: &Layout, scene: &Scene, prisms: [usize; 2]) -> Error {
         of_former.at.place
     );
     layout.error(of_later.at, message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use prisms::Fault;
-
-    /// A layout of one box of a net in a layer, with a film.
-    fn one_box() -> Layout {
-        let at = |line| At { file: 0, place: Where::Line(line) };
-        let named = |name: &str, line| (name.to_owned(), at(line));
-        let (name, place) = named("m1", 3);
-        let metals = vec![Named { name, at: place, is: [1000.0, 1400.0] }];
-        let (name, place) = named("a", 4);
-        let conductors = vec![Named { name, at: place, is: Owner::Net("A".to_owned()) }];
-        let (name, place) = named("oxide", 5);
-        let is =
-            Dielectric { wraps: None, permittivity: 4.0, extent: Extent::Heights([0.0, 2000.0]) };
-        let dielectrics = vec![Named { name, at: place, is }];
-        let polygon = vec![vec![[0.0, 0.0], [5000.0, 0.0], [5000.0, 5000.0], [0.0, 5000.0]]];
-        let (conductor, layer) = ("a".to_owned(), "m1".to_owned());
-        Layout {
-            files: vec![PathBuf::from("bar.pex25d")],
-            unit: Some(LengthUnit::Micrometre),
-            grid: 0.001,
-            background: 1.0,
-            metals,
-            conductors,
-            dielectrics,
-            shapes: vec![Shape { conductor, layer, polygon, at: at(6) }],
-            ..Layout::default()
-        }
-    }
-
-    #[test]
-    fn shapes_without_a_surface_are_told_with_their_place_and_what_to_do() {
-        let layout = one_box();
-        let scene = Scene::new(&layout).unwrap();
-        let told = |fault| no_surface(&layout, &scene, fault).to_string();
-        let coordinate = |prism| Fault::Coordinate { prism, value: 1e64, why: "too large" };
-        for (fault, words) in [
-            (
-                coordinate(0),
-                "line 6: this shape of net \"A\" on m1 has a coordinate of 1.000e61 um, which is too large: look at its corners, \
-                 and at the heights of its layer",
-            ),
-            (
-                coordinate(1),
-                "line 5: the body of a dielectric has a coordinate of 1.000e61 um, which is too large: look at the heights and \
-                 thicknesses of dielectrics, and at how far the domain goes",
-            ),
-            (
-                Fault::Crossings { at: [2000.0, 1000.0] },
-                "line 6: outlines cross too often, or at too small an angle, around (2, 1) um, as that of this shape on m1 \
-                 does: move its corners by a step of the grid, or leave out what other shapes cover",
-            ),
-        ] {
-            let message = told(fault);
-            assert!(message.ends_with(words), "{message}");
-        }
-    }
 }

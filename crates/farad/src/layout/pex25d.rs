@@ -66,6 +66,9 @@ const MOST: f64 = (1u64 << 50) as f64;
 /// Files within files, at most.
 const DEEPEST: usize = 16;
 
+/// Gets the bytes of a file.
+type Load<'a> = &'a mut dyn FnMut(&Path) -> Result<Vec<u8>, Error>;
+
 /// Whether the name ends in .pex25d.
 pub fn is_name(path: &Path) -> bool {
     path.extension().is_some_and(|own| own.eq_ignore_ascii_case("pex25d"))
@@ -81,10 +84,15 @@ pub fn read(
     lenient: bool,
     mut load: impl FnMut(&Path) -> Result<Vec<u8>, Error>,
 ) -> Result<Model, Error> {
+    Model::new(layout(path, lenient, &mut load)?)
+}
+
+/// What a file and those that it includes say.
+pub(super) fn layout(path: &Path, lenient: bool, load: Load<'_>) -> Result<Layout, Error> {
     let mut text = Text::default();
     text.layout.background = 1.0;
     text.layout.domain_said_by = "DOMAIN_MARGIN and DOMAIN_BOX say";
-    text.read(path, lenient, &mut load)?;
+    text.read(path, lenient, load)?;
     let Text { mut layout, has_background, skipped } = text;
     if layout.shapes.is_empty() {
         let at = At { file: 0, place: Where::Line(1) };
@@ -99,7 +107,7 @@ pub fn read(
     if !has_background {
         layout.notes.push("there is no DIELECTRIC_BACKGROUND: it is vacuum".into());
     }
-    Model::new(layout)
+    Ok(layout)
 }
 
 /// A layout, and what else its text says.
@@ -118,12 +126,7 @@ impl Text {
     }
 
     /// Reads a file and those that it includes.
-    fn read(
-        &mut self,
-        path: &Path,
-        lenient: bool,
-        load: &mut impl FnMut(&Path) -> Result<Vec<u8>, Error>,
-    ) -> Result<(), Error> {
+    fn read(&mut self, path: &Path, lenient: bool, load: Load<'_>) -> Result<(), Error> {
         let bytes = load(path)?;
         let file = self.layout.files.len();
         self.layout.files.push(path.to_path_buf());

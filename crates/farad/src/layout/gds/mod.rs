@@ -20,13 +20,15 @@
 //! # }
 //! ```
 
-mod flatten;
-mod nets;
-mod path;
-mod stack;
-mod stream;
-#[cfg(test)]
-mod testing;
+#[allow(missing_docs)] // only `internals` shows it, as all of these
+pub(crate) mod flatten;
+#[allow(missing_docs)]
+pub(crate) mod nets;
+pub(crate) mod path;
+#[allow(missing_docs)]
+pub(crate) mod stack;
+#[allow(missing_docs)]
+pub(crate) mod stream;
 
 use std::path::Path;
 
@@ -67,6 +69,15 @@ pub fn read(
     stack: &Path,
     lenient: bool,
     mut load: impl FnMut(&Path) -> Result<Vec<u8>, Error>,
+) -> Result<Model, Error> {
+    read_with(path, stack, lenient, &mut load)
+}
+
+fn read_with(
+    path: &Path,
+    stack: &Path,
+    lenient: bool,
+    load: &mut dyn FnMut(&Path) -> Result<Vec<u8>, Error>,
 ) -> Result<Model, Error> {
     let stack = Stack::parse(stack, &load(stack)?)?;
     let library = Library::parse(&load(path)?).map_err(in_file(path))?;
@@ -341,71 +352,4 @@ fn listed(all: &[String]) -> String {
     let more = all.len().saturating_sub(SHOWN);
     let shown = all[..all.len() - more].join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::stream::Reference;
-    use super::testing::Writer;
-    use super::*;
-    use proptest::prelude::*;
-
-    const STACK: &str = "[[metal]]\nname = \"m\"\ngds = \"1/0\"\nfrom = 1\nto = 2\n\
-                         [[metal]]\nname = \"n\"\ngds = \"2\"\nfrom = 2\nto = 3.0005\n";
-
-    fn read_bytes(layout: &[u8], stack: &str) -> Result<Model, Error> {
-        let load = |path: &Path| match path.extension() {
-            Some(ending) if ending == "toml" => Ok(stack.into()),
-            _ => Ok(layout.to_vec()),
-        };
-        read(Path::new("a.gds"), Path::new("a.toml"), true, load)
-    }
-
-    fn layout() -> Vec<u8> {
-        let mut file = Writer::new();
-        file.begin("flag");
-        file.polygon((1, 0), &[[0, 0], [400, 0], [0, 200]]);
-        file.path((2, 0), 1, 100, &[[0, 0], [700, 0], [700, 900]], None);
-        file.path((1, 0), 4, 100, &[[0, 900], [0, 1700]], Some([50, -20]));
-        file.end();
-        file.begin("top");
-        file.sref("flag", [10, 20], Some((true, 2.0, 45.0)));
-        file.aref("flag", [3, 2], [[5000, 0], [9000, 0], [5000, 6000]]);
-        file.text((1, 3), "net", [5010, 10]);
-        file.end();
-        file.finish()
-    }
-
-    #[test]
-    fn heights_between_steps_of_the_grid_are_kept() {
-        let model = read_bytes(&layout(), STACK).unwrap();
-        let heights: Vec<f64> = model.mesh.vertices.iter().map(|x| x[2]).collect();
-        assert!(heights.iter().all(|z| [1.0, 2.0, 3.0005].contains(z)), "{heights:?}");
-        // The via-less layers touch where shapes lie on each other.
-        assert!(model.description.conductors.iter().any(|of| of.name == "net"));
-        assert!(model.mesh.validate().is_ok());
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(300))]
-
-        /// Damaged files give an error or a valid mesh.
-        #[test]
-        fn damage_is_survived(damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
-            let mut bytes = layout();
-            for (index, byte) in damage {
-                let at = index.index(bytes.len());
-                bytes[at] = byte;
-            }
-            // Long arrays take long and are no damage.
-            let is_short = |of: &Reference| of.array[0].0 * of.array[1].0 < 100;
-            let library = Library::parse(&bytes);
-            let is_small = library.is_ok_and(|library| {
-                library.cells.iter().flat_map(|cell| &cell.references).all(is_short)
-            });
-            if is_small && let Ok(model) = read_bytes(&bytes, STACK) {
-                prop_assert!(model.mesh.validate().is_ok());
-            }
-        }
-    }
 }

@@ -10,7 +10,7 @@ use super::stream::Label;
 
 /// A polygon of one layer; those of a layer do not overlap.
 #[derive(Clone, Debug)]
-pub(super) struct Piece {
+pub struct Piece {
     /// Index of the layer.
     pub layer: usize,
     pub polygon: Polygon,
@@ -19,7 +19,7 @@ pub(super) struct Piece {
 
 /// Pieces that hang together, or have one label.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Net {
+pub struct Net {
     pub name: String,
     pub has_label: bool,
     /// Indices of its pieces.
@@ -30,13 +30,13 @@ pub(super) struct Net {
 
 /// Two labels that differ on what hangs together.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Short {
+pub struct Short {
     pub labels: [Label; 2],
 }
 
 /// What is found of nets.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Nets {
+pub struct Nets {
     /// Those with labels by their names, then all others by layers and places.
     pub nets: Vec<Net>,
     pub shorts: Vec<Short>,
@@ -45,7 +45,7 @@ pub(super) struct Nets {
 }
 
 /// The pieces of a layer, in the order of their places.
-pub(super) fn pieces(layer: usize, region: Region) -> Vec<Piece> {
+pub fn pieces(layer: usize, region: Region) -> Vec<Piece> {
     let piece = |polygon: Polygon| {
         let bounds = outlines::bounds(polygon.iter().flatten());
         Piece { layer, polygon, bounds }
@@ -60,7 +60,7 @@ pub(super) fn pieces(layer: usize, region: Region) -> Vec<Piece> {
 }
 
 /// Joins pieces that touch, on layers that do so too, and names the nets by their labels.
-pub(super) fn nets(
+pub fn nets(
     pieces: &[Piece],
     labels: &[Label],
     layers: &[StackLayer],
@@ -163,66 +163,4 @@ fn root(parent: &mut [usize], mut k: usize) -> usize {
         k = parent[k];
     }
     k
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::stack::Span;
-    use super::*;
-
-    fn square(low: Point, high: Point) -> Polygon {
-        vec![vec![low, [high[0], low[1]], high, [low[0], high[1]]]]
-    }
-
-    fn layer(name: &str, gds: i16, labels: Option<i16>) -> StackLayer {
-        let labels = labels.map(|kind| (gds, Some(kind))).into_iter().collect();
-        let span = Span::Heights([0.0; 2]);
-        StackLayer { name: name.to_owned(), line: 1, gds: vec![(gds, None)], labels, span }
-    }
-
-    fn label(text: &str, position: Point) -> Label {
-        Label { layer: (1, 5), text: text.to_owned(), position, at: 0 }
-    }
-
-    /// Two wires below, one above, and a via from the second one to that.
-    fn found(labels: &[Label], more: &[(usize, Polygon)]) -> Nets {
-        let layers = [layer("low", 1, Some(5)), layer("high", 2, None), layer("via", 3, None)];
-        let heights = [[0.0, 1.0], [2.0, 3.0], [1.0, 2.0]];
-        let mut regions = vec![
-            vec![square([0.0, 0.0], [100.0, 10.0]), square([0.0, 20.0], [100.0, 30.0])],
-            vec![square([40.0, -50.0], [50.0, 90.0])],
-            vec![square([42.0, 22.0], [48.0, 28.0])],
-        ];
-        more.iter().for_each(|(layer, polygon)| regions[*layer].push(polygon.clone()));
-        let pieces: Vec<Piece> =
-            (0..).zip(regions).flat_map(|(k, region)| pieces(k, region)).collect();
-        nets(&pieces, labels, &layers, &heights)
-    }
-
-    fn names(found: &Nets) -> Vec<(&str, usize)> {
-        found.nets.iter().map(|net| (net.name.as_str(), net.pieces.len())).collect()
-    }
-
-    #[test]
-    fn vias_join_what_they_touch_alone() {
-        let labels = [label("b", [50.0, 30.0]), label("elsewhere", [200.0, 0.0])];
-        let nets = found(&labels, &[]);
-        assert_eq!(names(&nets), [("b", 3), ("low_1", 1)]);
-        assert_eq!((nets.astray.len(), nets.shorts.len()), (1, 0));
-        // A name that a label has is not given again.
-        let nets = found(&[label("low_1", [50.0, 30.0])], &[]);
-        assert_eq!(names(&nets), [("low_1", 3), ("low_2", 1)]);
-    }
-
-    #[test]
-    fn one_name_is_one_net_and_two_names_are_a_short() {
-        let nets = found(&[label("a", [1.0, 1.0]), label("a", [1.0, 21.0])], &[]);
-        assert_eq!(names(&nets), [("a", 4)]);
-        assert_eq!(nets.nets[0].parts, 2);
-        let labels = [label("a", [1.0, 1.0]), label("b", [1.0, 21.0])];
-        assert!(found(&labels, &[]).shorts.is_empty());
-        // The wires touch at a corner.
-        let nets = found(&labels, &[(0, square([100.0, 10.0], [110.0, 20.0]))]);
-        assert_eq!(nets.shorts, [Short { labels }]);
-    }
 }

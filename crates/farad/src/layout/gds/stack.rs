@@ -15,7 +15,7 @@ const LONGEST: f64 = 1e6;
 /// What becomes of shapes without a label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Unlabelled {
+pub enum Unlabelled {
     /// They are conductors, and there is a matrix in which they float.
     #[default]
     Floating,
@@ -28,7 +28,7 @@ pub(super) enum Unlabelled {
 /// Whose labels are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum LabelsOf {
+pub enum LabelsOf {
     /// Those of the top cell.
     #[default]
     Top,
@@ -45,7 +45,7 @@ enum Names {
 }
 
 /// A layer, and a datatype or any.
-pub(super) type Mask = (i16, Option<i16>);
+pub type Mask = (i16, Option<i16>);
 
 /// Whether a layer is one of these.
 pub(super) fn has(masks: &[Mask], (layer, kind): Layer) -> bool {
@@ -98,7 +98,7 @@ struct DielectricTable {
 
 /// Where a layer is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Span {
+pub enum Span {
     /// Between heights in um.
     Heights([f64; 2]),
     /// From the top of one layer to the bottom of another.
@@ -107,7 +107,7 @@ pub(super) enum Span {
 
 /// A metal or a via.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct StackLayer {
+pub struct StackLayer {
     pub name: String,
     pub line: usize,
     pub gds: Vec<Mask>,
@@ -117,13 +117,13 @@ pub(super) struct StackLayer {
 
 /// Lengths in um.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Extent {
+pub enum Extent {
     Heights([f64; 2]),
     Film { wraps: String, over: f64, beside: f64, on_field: f64 },
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Dielectric {
+pub struct Dielectric {
     pub name: String,
     pub line: usize,
     pub permittivity: f64,
@@ -132,7 +132,7 @@ pub(super) struct Dielectric {
 
 /// The content of a stack file; lengths in um.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Stack {
+pub struct Stack {
     pub path: PathBuf,
     pub top: Option<String>,
     /// The height of the ground plane, and its line.
@@ -150,7 +150,7 @@ pub(super) struct Stack {
 impl Stack {
     /// # Errors
     /// With the line and the key, what is wrong and what to do.
-    pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
         let source = Source { path, bytes };
         let text = std::str::from_utf8(bytes)
             .map_err(|error| source.error(error.valid_up_to(), "the text is not UTF-8"))?;
@@ -391,78 +391,5 @@ impl Source<'_> {
             return Err(self.error(own.span().start, message));
         }
         Ok(value)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const METAL: &str = "[[metal]]\nname = \"m\"\ngds = \"68/20\"\nfrom = 1\nto = 2.5\n";
-
-    fn parse(text: &str) -> Result<Stack, String> {
-        let path = Path::new("stack.toml");
-        Stack::parse(path, text.as_bytes()).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn defaults_are_those_of_the_documentation() {
-        let stack = parse(METAL).unwrap();
-        assert_eq!((stack.background, stack.ground, stack.top), (1.0, None, None));
-        assert_eq!((stack.unlabelled, stack.labels_of), (Unlabelled::Floating, LabelsOf::Top));
-        let layer = &stack.layers[0];
-        assert_eq!((&layer.gds[..], &layer.labels[..]), (&[(68, Some(20))][..], &[(68, None)][..]));
-        assert_eq!((layer.line, &layer.span), (1, &Span::Heights([1.0, 2.5])));
-    }
-
-    #[test]
-    fn faults_name_the_line_and_the_key() {
-        for (more, line, words) in [
-            ("colour = 1\n", 6, "unknown field `colour`"),
-            (
-                "[[metal]]\nname = \"n\"\ngds = \"1/2/3\"\nfrom = 1\nto = 2\n",
-                8,
-                "\"1/2/3\" is no layer",
-            ),
-            (
-                "[[metal]]\nname = \"n\"\ngds = 7\nfrom = 1\nto = 2\n",
-                8,
-                "a layer such as \"68/20\"",
-            ),
-            ("[[metal]]\nname = \"n\"\ngds = \"68/20\"\nfrom = 1\nto = 2\n", 6, "the same layer"),
-            ("[[metal]]\nname = \"n\"\ngds = \"7\"\nfrom = 2\nto = 2\n", 10, "must be higher"),
-            ("[[metal]]\nname = \"n\"\ngds = \"7\"\nfrom = 2\n", 6, "needs `from` and `to`"),
-            ("[[via]]\nname = \"n\"\ngds = \"7\"\n", 6, "needs `connects"),
-            (
-                "[[metal]]\nname = \"n\"\ngds = \"7\"\nconnects = [\"a\", \"b\"]\n",
-                6,
-                "the metal n has `connects`, which is for vias",
-            ),
-            (
-                "[[dielectric]]\nname = \"d\"\nrelative_permittivity = 0\nfrom = 1\nto = 2\n",
-                8,
-                "is 0",
-            ),
-            (
-                "[[dielectric]]\nname = \"d\"\nrelative_permittivity = 2\nfrom = 1\n",
-                6,
-                "needs either",
-            ),
-            (
-                "[[dielectric]]\nname = \"d\"\nrelative_permittivity = 2\nwraps = \"x\"\n",
-                6,
-                "wraps x",
-            ),
-        ] {
-            let found = parse(&format!("{METAL}{more}")).unwrap_err();
-            assert!(found.contains(&format!("line {line}:")) && found.contains(words), "{found}");
-        }
-        assert!(
-            parse(&format!("window = [0, 0, 0, 1]\n{METAL}"))
-                .unwrap_err()
-                .contains("line 1: window")
-        );
-        assert!(parse("ground = 0\n").unwrap_err().contains("no [[metal]]"));
-        assert!(parse(&format!("unlabelled = \"x\"\n{METAL}")).unwrap_err().contains("`floating`"));
     }
 }

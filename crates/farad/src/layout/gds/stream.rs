@@ -55,14 +55,14 @@ const LAYER: u8 = 0x0D;
 const DATATYPE: u8 = 0x0E;
 const WIDTH: u8 = 0x0F;
 const XY: u8 = 0x10;
-const ENDEL: u8 = 0x11;
+pub const ENDEL: u8 = 0x11;
 const SNAME: u8 = 0x12;
 const COLROW: u8 = 0x13;
 const NODE: u8 = 0x15;
 const TEXTTYPE: u8 = 0x16;
 const STRING: u8 = 0x19;
 const STRANS: u8 = 0x1A;
-const MAG: u8 = 0x1B;
+pub const MAG: u8 = 0x1B;
 const ANGLE: u8 = 0x1C;
 const PATHTYPE: u8 = 0x21;
 const BOX: u8 = 0x2D;
@@ -75,11 +75,11 @@ const MIRRORED: u16 = 0x8000;
 const ABSOLUTE: u16 = 0x0006;
 
 /// A layer and its datatype (texttype, boxtype).
-pub(super) type Layer = (i16, i16);
+pub type Layer = (i16, i16);
 
 /// What the ends of a path are like.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Ends {
+pub enum Ends {
     Round,
     /// The path goes on by these lengths.
     Square([f64; 2]),
@@ -87,7 +87,7 @@ pub(super) enum Ends {
 
 /// A line of some width; lengths in database units.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Path {
+pub struct Path {
     pub points: Vec<Point>,
     pub width: f64,
     /// Whether magnifications of cells leave the width as it is.
@@ -96,14 +96,14 @@ pub(super) struct Path {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Shape {
+pub enum Shape {
     Polygon(Vec<Point>),
     Path(Path),
 }
 
 /// How a cell is placed: mirrored at the x axis, then turned and magnified, then moved.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Reference {
+pub struct Reference {
     pub cell: String,
     /// The byte that it begins at.
     pub at: usize,
@@ -117,7 +117,7 @@ pub(super) struct Reference {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Label {
+pub struct Label {
     pub layer: Layer,
     pub text: String,
     pub position: Point,
@@ -126,7 +126,7 @@ pub(super) struct Label {
 
 /// A structure of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Cell {
+pub struct Cell {
     pub name: String,
     /// The byte that it begins at.
     pub at: usize,
@@ -137,7 +137,7 @@ pub(super) struct Cell {
 
 /// The content of a file; coordinates in database units.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Library {
+pub struct Library {
     pub version: u16,
     /// A database unit in metres.
     pub unit: f64,
@@ -147,7 +147,7 @@ pub(super) struct Library {
 impl Library {
     /// # Errors
     /// With the byte at which the record in question begins.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
         let mut stream = Stream { bytes, at: 0 };
         let mut library = Self::default();
         let first = stream.next("the record HEADER")?;
@@ -198,10 +198,10 @@ fn fault(at: usize, message: impl Into<String>) -> FormatError {
 
 /// One record.
 #[derive(Clone, Copy)]
-struct Record<'a> {
-    at: usize,
-    is: u8,
-    data: &'a [u8],
+pub struct Record<'a> {
+    pub at: usize,
+    pub is: u8,
+    pub data: &'a [u8],
 }
 
 impl<'a> Record<'a> {
@@ -253,7 +253,7 @@ impl<'a> Record<'a> {
         Ok(self.chunks()?.map(real).collect())
     }
 
-    fn real(&self) -> Result<f64, FormatError> {
+    pub fn real(&self) -> Result<f64, FormatError> {
         Ok(self.reals()?[0])
     }
 
@@ -471,70 +471,5 @@ impl Element {
             origin,
             array,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::testing::{Writer, cell_of};
-    use super::*;
-
-    #[test]
-    fn numbers_with_exponents_of_sixteen_are_exact() {
-        for value in [1.0, -1.0, 0.5, 1e-9, 90.0, 2.5, 1e-3, 270.0, 0.0] {
-            let bytes = Writer::real(value);
-            let record = Record { at: 0, is: MAG, data: &bytes };
-            let found = record.real().unwrap();
-            assert!((found - value).abs() <= 1e-16 * value.abs(), "{value} {found}");
-        }
-    }
-
-    #[test]
-    fn elements_have_what_their_records_say() {
-        let mut file = Writer::new();
-        file.begin("a");
-        file.polygon((68, 20), &[[0, 0], [4, 0], [4, 2], [0, 2]]);
-        file.path((68, 20), 4, -6, &[[0, 0], [10, 0]], Some([3, -2]));
-        file.text((68, 5), "net", [1, 1]);
-        file.end();
-        file.begin("b");
-        file.sref("a", [7, 8], Some((true, 2.0, 90.0)));
-        file.aref("a", [3, 2], [[0, 0], [30, 0], [0, 40]]);
-        // Properties and whatever else are skipped.
-        file.record(0x2B, 2, &[0, 1]);
-        file.end();
-        let library = Library::parse(&file.finish()).unwrap();
-        assert!((library.unit - 1e-9).abs() < 1e-24);
-        let [a, b] = library.cells.as_slice() else { panic!("{library:?}") };
-        assert_eq!((a.name.as_str(), a.shapes.len(), b.references.len()), ("a", 2, 2));
-        let path = Path {
-            points: vec![[0.0, 0.0], [10.0, 0.0]],
-            width: 6.0,
-            is_absolute: true,
-            ends: Ends::Square([3.0, -2.0]),
-        };
-        assert_eq!(a.shapes[1], ((68, 20), Shape::Path(path)));
-        assert_eq!((a.labels[0].layer, a.labels[0].text.as_str()), ((68, 5), "net"));
-        assert!(b.references[0].is_mirrored && b.references[0].angle == 90.0);
-        assert_eq!(b.references[1].array, [(3, [10.0, 0.0]), (2, [0.0, 20.0])]);
-    }
-
-    #[test]
-    fn faults_name_the_byte() {
-        let whole = cell_of(|file| file.polygon((1, 0), &[[0, 0], [4, 0], [4, 2], [0, 2]]));
-        let message = |bytes: &[u8]| Library::parse(bytes).unwrap_err().to_string();
-        for length in 0..whole.len() {
-            let found = message(&whole[..length]);
-            assert!(found.starts_with("byte "), "{length}: {found}");
-        }
-        assert!(message(&whole[..whole.len() - 2]).contains("truncated"));
-        assert!(message(b"SEMI-OASIS\r\n").contains("no GDSII file"));
-        let at = whole.windows(4).position(|head| head[2] == ENDEL).unwrap();
-        let mut without = whole.clone();
-        without[at + 2] = 0x2B;
-        assert!(message(&without).contains("ENDEL is missing"), "{}", message(&without));
-        without[at] = 0;
-        without[at + 1] = 2;
-        assert!(message(&without).contains(&format!("byte {at}: a record says")));
     }
 }

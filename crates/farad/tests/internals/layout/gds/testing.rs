@@ -1,10 +1,10 @@
 //! GDSII files for tests.
 
 /// A library whose database unit is a nanometre.
-pub(super) struct Writer(Vec<u8>);
+pub struct Writer(Vec<u8>);
 
 impl Writer {
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let mut file = Self(Vec::new());
         file.record(0x00, 2, &600i16.to_be_bytes());
         file.record(0x01, 2, &[0; 24]);
@@ -13,7 +13,7 @@ impl Writer {
         file
     }
 
-    pub(super) fn record(&mut self, is: u8, kind: u8, data: &[u8]) {
+    pub fn record(&mut self, is: u8, kind: u8, data: &[u8]) {
         let pad = data.len() % 2;
         let length = (4 + data.len() + pad) as u16;
         self.0.extend(length.to_be_bytes());
@@ -22,7 +22,7 @@ impl Writer {
         self.0.extend(vec![0; pad]);
     }
 
-    pub(super) fn real(value: f64) -> [u8; 8] {
+    pub fn real(value: f64) -> [u8; 8] {
         let (mut size, mut exponent) = (value.abs(), 64);
         while size >= 1.0 {
             (size, exponent) = (size / 16.0, exponent + 1);
@@ -48,16 +48,16 @@ impl Writer {
         self.record(0x10, 3, &bytes);
     }
 
-    pub(super) fn begin(&mut self, name: &str) {
+    pub fn begin(&mut self, name: &str) {
         self.record(0x05, 2, &[0; 24]);
         self.record(0x06, 6, name.as_bytes());
     }
 
-    pub(super) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.record(0x07, 0, &[]);
     }
 
-    pub(super) fn polygon(&mut self, (layer, datatype): (i16, i16), points: &[[i32; 2]]) {
+    pub fn polygon(&mut self, (layer, datatype): (i16, i16), points: &[[i32; 2]]) {
         self.record(0x08, 0, &[]);
         self.short(0x0D, layer);
         self.short(0x0E, datatype);
@@ -65,7 +65,7 @@ impl Writer {
         self.record(0x11, 0, &[]);
     }
 
-    pub(super) fn path(
+    pub fn path(
         &mut self,
         (layer, datatype): (i16, i16),
         kind: i16,
@@ -86,7 +86,7 @@ impl Writer {
         self.record(0x11, 0, &[]);
     }
 
-    pub(super) fn text(&mut self, (layer, texttype): (i16, i16), text: &str, at: [i32; 2]) {
+    pub fn text(&mut self, (layer, texttype): (i16, i16), text: &str, at: [i32; 2]) {
         self.record(0x0C, 0, &[]);
         self.short(0x0D, layer);
         self.short(0x16, texttype);
@@ -96,7 +96,7 @@ impl Writer {
     }
 
     /// With whether it is mirrored, its magnification and its angle.
-    pub(super) fn sref(&mut self, cell: &str, at: [i32; 2], how: Option<(bool, f64, f64)>) {
+    pub fn sref(&mut self, cell: &str, at: [i32; 2], how: Option<(bool, f64, f64)>) {
         self.record(0x0A, 0, &[]);
         self.record(0x12, 6, cell.as_bytes());
         if let Some((is_mirrored, magnification, angle)) = how {
@@ -108,7 +108,7 @@ impl Writer {
         self.record(0x11, 0, &[]);
     }
 
-    pub(super) fn aref(&mut self, cell: &str, [columns, rows]: [i16; 2], points: [[i32; 2]; 3]) {
+    pub fn aref(&mut self, cell: &str, [columns, rows]: [i16; 2], points: [[i32; 2]; 3]) {
         self.record(0x0B, 0, &[]);
         self.record(0x12, 6, cell.as_bytes());
         self.record(0x13, 2, &[columns.to_be_bytes(), rows.to_be_bytes()].concat());
@@ -116,14 +116,14 @@ impl Writer {
         self.record(0x11, 0, &[]);
     }
 
-    pub(super) fn finish(mut self) -> Vec<u8> {
+    pub fn finish(mut self) -> Vec<u8> {
         self.record(0x04, 0, &[]);
         self.0
     }
 }
 
 /// A file of one cell, called "top".
-pub(super) fn cell_of(add: impl FnOnce(&mut Writer)) -> Vec<u8> {
+pub fn cell_of(add: impl FnOnce(&mut Writer)) -> Vec<u8> {
     let mut file = Writer::new();
     file.begin("top");
     add(&mut file);
