@@ -15,7 +15,7 @@ const TEMPORARY: &str = ".farad-tmp-";
 
 /// An unpredictable name, short enough for every file system. `owner` marks whose it is, if that
 /// matters.
-pub(crate) fn temporary_name(owner: Option<u64>) -> String {
+pub fn temporary_name(owner: Option<u64>) -> String {
     // The keys of a hasher are random numbers of the operating system.
     let random = RandomState::new().hash_one(std::process::id());
     match owner {

@@ -1,10 +1,14 @@
 //! The program `farad`: case files, commands, progress, results. It holds no numerics.
 
+#![expect(missing_docs, reason = "its interface is `run`; what else is public is for tests")]
+
 mod case;
 mod commands;
 mod files;
 #[doc(hidden)]
 pub mod fuzzing;
+#[doc(hidden)]
+pub mod internals;
 mod machine;
 mod molecules;
 mod paths;

@@ -13,11 +13,11 @@ use crate::files;
 use crate::machine::system;
 
 /// So many are known at the same time: more are only removed when they are dropped.
-const PLACES: usize = 64;
+pub const PLACES: usize = 64;
 
 /// Bytes of a path with the zero after it, as Linux limits them; what is longer is not known
 /// either.
-const LONGEST: usize = 4096;
+pub const LONGEST: usize = 4096;
 
 // States of a place of the table.
 const FREE: u8 = 0;
@@ -67,6 +67,15 @@ impl Place {
     }
 }
 
+/// Whether the table has the path, and whether all that is in it goes with it: for tests.
+pub fn known(path: &Path) -> Option<bool> {
+    let is_it = |place: &&Place| {
+        let (bytes, _) = place.read();
+        place.state.load(Ordering::Acquire) == THERE && system::path_of(&bytes) == Some(path)
+    };
+    TABLE.iter().find(is_it).map(|place| place.read().1)
+}
+
 /// Threads at which files get their final names, or [`ENDING`].
 static FINISHING: AtomicIsize = AtomicIsize::new(0);
 
@@ -95,7 +104,7 @@ impl Drop for Finishing {
 
 /// A path that is removed when this is dropped or the process is asked to end at once.
 #[derive(Debug)]
-pub(crate) struct Temporary {
+pub struct Temporary {
     path: PathBuf,
     /// Whether a folder goes with all that is in it, or only if it is empty.
     is_whole: bool,
@@ -106,12 +115,12 @@ pub(crate) struct Temporary {
 
 impl Temporary {
     /// Of a path at which a file or a folder is about to be made; it goes with all that is in it.
-    pub(crate) fn new(path: PathBuf) -> Self {
+    pub fn new(path: PathBuf) -> Self {
         Self::known(path, true)
     }
 
     /// Of a folder that goes only if nothing is in it then.
-    pub(crate) fn if_empty(path: PathBuf) -> Self {
+    pub fn if_empty(path: PathBuf) -> Self {
         Self::known(path, false)
     }
 
@@ -127,12 +136,12 @@ impl Temporary {
         Self { path, is_whole, is_kept: AtomicBool::new(false), place }
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// It lies at another path now.
-    pub(crate) fn moved(&mut self, path: PathBuf) {
+    pub fn moved(&mut self, path: PathBuf) {
         match self.place.map(|place| &TABLE[place]) {
             Some(place) if place.take(THERE, BEING_WRITTEN) => place.fill(&path, self.is_whole),
             _ => self.place = None,
@@ -141,7 +150,7 @@ impl Temporary {
     }
 
     /// It stays.
-    pub(crate) fn keep(&self) {
+    pub fn keep(&self) {
         self.is_kept.store(true, Ordering::Relaxed);
         self.forget();
     }
@@ -205,82 +214,4 @@ pub(crate) fn remove_and_exit_without_memory(code: i32) -> ! {
         take_all(|path, is_whole| system::remove_without_memory(path, is_whole));
     }
     system::exit_at_once(code)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Whether the table has the path, and whether it goes whole.
-    fn known(path: &Path) -> Option<bool> {
-        let is_it = |place: &&Place| {
-            let (bytes, _) = place.read();
-            place.state.load(Ordering::Acquire) == THERE && system::path_of(&bytes) == Some(path)
-        };
-        TABLE.iter().find(is_it).map(|place| place.read().1)
-    }
-
-    fn folder() -> Temporary {
-        let path = std::env::temp_dir().join(files::temporary_name(None));
-        fs::create_dir(&path).unwrap();
-        Temporary::new(path)
-    }
-
-    #[test]
-    fn the_table_has_what_there_is() {
-        let folder = folder();
-        assert_eq!(known(folder.path()), Some(true));
-        let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
-        let mut inside = Temporary::if_empty(first.clone());
-        assert_eq!(known(&first), Some(false));
-        inside.moved(second.clone());
-        assert_eq!((known(&first), known(&second)), (None, Some(false)));
-        inside.keep();
-        assert_eq!(known(&second), None);
-        fs::write(&second, "stays").unwrap();
-        drop(inside);
-        assert!(second.exists());
-        let outer = folder.path().to_owned();
-        drop(folder);
-        assert!(!outer.exists() && known(&outer).is_none());
-    }
-
-    #[test]
-    fn more_than_the_table_holds_go_when_they_are_dropped() {
-        let folder = folder();
-        let path = |k: usize| folder.path().join(format!("{k}"));
-        let mut all: Vec<Temporary> = (0..PLACES + 5).map(|k| Temporary::new(path(k))).collect();
-        let long = folder.path().join("x/".repeat(LONGEST));
-        all.push(Temporary::new(long.clone()));
-        assert_eq!(known(&long), None);
-        (0..all.len() - 1).for_each(|k| fs::write(path(k), "goes").unwrap());
-        drop(all);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn folders_are_removed_without_memory_and_links_are_not_followed() {
-        let (outer, other) = (folder(), folder());
-        let inner = outer.path().join("a/b");
-        fs::create_dir_all(&inner).unwrap();
-        for k in 0..300 {
-            fs::write(inner.join(format!("a file with a rather long name {k}")), "x").unwrap();
-        }
-        fs::write(other.path().join("stays"), "x").unwrap();
-        std::os::unix::fs::symlink(other.path(), inner.join("link")).unwrap();
-        let bytes = |path: &Path| -> [u8; LONGEST] {
-            let bytes = path.as_os_str().as_encoded_bytes();
-            std::array::from_fn(|k| bytes.get(k).copied().unwrap_or(0))
-        };
-        system::remove_without_memory(&bytes(outer.path()), false);
-        assert!(inner.exists(), "it is not empty");
-        system::remove_without_memory(&bytes(outer.path()), true);
-        assert!(!outer.path().exists() && other.path().join("stays").exists());
-        let file = other.path().join("stays");
-        system::remove_without_memory(&bytes(&file), true);
-        assert!(!file.exists());
-        system::remove_without_memory(&bytes(other.path()), false);
-        assert!(!other.path().exists());
-    }
 }

@@ -3,7 +3,7 @@
 //! docs/case-file.md is the reference for users, [`schema`] its counterpart in code.
 
 pub(crate) mod described;
-mod diagnostics;
+pub(crate) mod diagnostics;
 mod document;
 mod faults;
 mod file_names;
@@ -18,11 +18,11 @@ mod places;
 mod plane;
 mod probe;
 pub(crate) mod problem;
-mod read;
+pub(crate) mod read;
 mod reduce;
-mod resolved;
+pub(crate) mod resolved;
 mod salt;
-mod schema;
+pub(crate) mod schema;
 mod sensitivity;
 mod stack;
 mod surface;
@@ -50,8 +50,8 @@ use crate::terminal::exit::Failure;
 
 /// One case, every default filled in.
 #[derive(Clone, Debug)]
-pub(crate) struct Case {
-    pub(crate) title: String,
+pub struct Case {
+    pub title: String,
     /// The mesh's file, relative to the current directory or absolute; with molecules there need be
     /// none.
     pub(crate) mesh: Option<PathBuf>,
@@ -63,13 +63,13 @@ pub(crate) struct Case {
     pub(crate) stack: Option<PathBuf>,
     /// Its flat triangles become curved; edges sharper than this angle in degrees stay sharp.
     pub(crate) smooth: Option<f64>,
-    pub(crate) description: Description,
-    pub(crate) options: SolveOptions,
+    pub description: Description,
+    pub options: SolveOptions,
     /// How exact `farad solve` is to be, if the mesh may be refined for it.
     pub(crate) goal: Option<Goal>,
     /// Where results go unless the command line says otherwise.
-    pub(crate) directory: PathBuf,
-    pub(crate) vtk: VtkMode,
+    pub directory: PathBuf,
+    pub vtk: VtkMode,
     /// So many excitations have arrays in `surface.vtu`.
     pub(crate) vtk_excitations: usize,
     /// Whether each of them also has a file of its own, as steps of a series.
@@ -135,7 +135,7 @@ impl From<Density> for bem::Density {
 
 /// How `surface.vtu` is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum VtkMode {
+pub enum VtkMode {
     /// zlib: smaller by about half.
     Compressed,
     /// Without compression, for readers that lack zlib.
@@ -205,7 +205,7 @@ impl Viewer {
 
 /// What the command line sets over the file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Overrides {
+pub struct Overrides {
     pub(crate) tolerance: Option<f64>,
     pub(crate) accuracy: Option<f64>,
     pub(crate) accuracy_of: Option<Of>,

@@ -3,7 +3,7 @@
 
 /// What a key's value may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum ValueKind {
+pub enum ValueKind {
     /// Any text on one line.
     Text,
     /// A path, relative to the case file.
@@ -32,7 +32,7 @@ pub(crate) enum ValueKind {
 
 /// What happens when a key is absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Absent {
+pub enum Absent {
     /// It is an error.
     Error,
     /// The default, in the words of the documentation.
@@ -41,19 +41,19 @@ pub(crate) enum Absent {
 
 /// One key of one table.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Key {
+pub struct Key {
     /// The table's name, "" for the top of the file.
-    pub(crate) table: &'static str,
-    pub(crate) name: &'static str,
+    pub table: &'static str,
+    pub name: &'static str,
     pub(crate) kind: ValueKind,
-    pub(crate) absent: Absent,
+    pub absent: Absent,
 }
 
 /// The only version of the format so far.
-pub(crate) const FORMAT: i64 = 1;
+pub const FORMAT: i64 = 1;
 
 /// The tables, in the order of the documentation.
-pub(crate) const TABLES: [&str; 20] = [
+pub const TABLES: [&str; 20] = [
     "mesh",
     "medium",
     "stack",
@@ -95,7 +95,7 @@ const ARRAYS: [&str; 12] = [
 /// What of a layer a sensitivity is of.
 pub(crate) const OF_LAYERS: [&str; 2] = ["permittivity", "thickness"];
 
-pub(crate) const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
+pub const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
 pub(crate) const CHARGE_UNITS: [&str; 2] = ["C", "e"];
 /// Axes that a plane can be perpendicular to.
 pub(crate) const AXES: [&str; 3] = ["x", "y", "z"];
@@ -139,7 +139,7 @@ const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 const SCREENING: ValueKind = ValueKind::Number { low: 0.0, high: 1e15 };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 106] = [
+pub const KEYS: [Key; 106] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -299,53 +299,10 @@ pub(crate) fn keys_of(table: &str) -> impl Iterator<Item = &'static Key> {
 }
 
 /// How a table is written: `[mesh]`, `[[conductor]]`, or words for the top of the file.
-pub(crate) fn heading(table: &str) -> String {
+pub fn heading(table: &str) -> String {
     match table {
         "" => "the top of the file".to_owned(),
         array if ARRAYS.contains(&array) => format!("[[{array}]]"),
         other => format!("[{other}]"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::report::units::LengthUnit;
-
-    /// docs/case-file.md has a section per table and a row per key, which names the default or says
-    /// "required".
-    #[test]
-    fn the_documentation_lists_every_key() {
-        let docs = include_str!("../../../../docs/case-file.md");
-        for Key { table, name, absent, .. } in KEYS {
-            let title = match table {
-                "" => "## Top of the file".to_owned(),
-                _ => format!("## `{}`", heading(table)),
-            };
-            let section = docs
-                .split("\n## ")
-                .find(|section| title.ends_with(section.lines().next().unwrap_or("")));
-            let section =
-                section.unwrap_or_else(|| panic!("docs/case-file.md lacks the section {title}"));
-            let row = section.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
-            let row = row.unwrap_or_else(|| panic!("{title} lacks a row for `{name}`"));
-            let expected = match absent {
-                Absent::Error => "required",
-                Absent::Default(default) => default,
-            };
-            assert!(row.contains(expected), "{title} `{name}`: no \"{expected}\" in {row}");
-        }
-    }
-
-    #[test]
-    fn units_are_those_that_can_be_converted() {
-        assert_eq!(UNITS, LengthUnit::ALL.map(LengthUnit::name));
-    }
-
-    #[test]
-    fn every_key_is_in_a_known_table() {
-        for key in KEYS {
-            assert!(key.table.is_empty() || TABLES.contains(&key.table), "{}", key.table);
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod backend;
 pub(crate) mod deal;
-mod limits;
+pub(crate) mod limits;
 pub(crate) mod memory;
 mod pages;
 pub(crate) mod ranks;
@@ -73,7 +73,7 @@ fn kibibytes(file: &str, key: &str) -> Option<u64> {
 }
 
 /// Threads that the sums use.
-pub(crate) fn threads() -> usize {
+pub fn threads() -> usize {
     rayon::current_num_threads()
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn processors() -> Option<usize> {
 
 /// Seconds that processors have spent on this process, on all of its threads.
 #[cfg(unix)]
-pub(crate) fn processor_seconds() -> Option<f64> {
+pub fn processor_seconds() -> Option<f64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: it writes to a structure that lives here.
     let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
@@ -30,7 +30,7 @@ pub(crate) fn processor_seconds() -> Option<f64> {
 
 /// Seconds that processors have spent on this process: not known.
 #[cfg(not(unix))]
-pub(crate) fn processor_seconds() -> Option<f64> {
+pub fn processor_seconds() -> Option<f64> {
     None
 }
 
@@ -213,7 +213,7 @@ pub(crate) fn exit_at_once(code: i32) -> ! {
 /// Removes what is at a path that ends with a zero, of a folder all that is in it if it is to go
 /// whole; without memory.
 #[cfg(target_os = "linux")]
-pub(crate) fn remove_without_memory(path: &[u8], is_whole: bool) {
+pub fn remove_without_memory(path: &[u8], is_whole: bool) {
     if let Ok(path) = CStr::from_bytes_until_nul(path) {
         remove_in(libc::AT_FDCWD, path, if is_whole { DEPTH } else { 0 });
     }
@@ -221,7 +221,7 @@ pub(crate) fn remove_without_memory(path: &[u8], is_whole: bool) {
 
 /// The same for files and empty folders: this system lists folders with memory alone.
 #[cfg(all(unix, not(target_os = "linux")))]
-pub(crate) fn remove_without_memory(path: &[u8], _: bool) {
+pub fn remove_without_memory(path: &[u8], _: bool) {
     if let Ok(path) = CStr::from_bytes_until_nul(path) {
         // SAFETY: the path ends with a zero, and the calls keep nothing of it.
         unsafe {
@@ -233,7 +233,7 @@ pub(crate) fn remove_without_memory(path: &[u8], _: bool) {
 
 /// Leaves what is there to the next run: this system removes with memory alone.
 #[cfg(not(unix))]
-pub(crate) fn remove_without_memory(_: &[u8], _: bool) {}
+pub fn remove_without_memory(_: &[u8], _: bool) {}
 
 /// Folders in each other that are removed without memory.
 #[cfg(target_os = "linux")]

@@ -8,7 +8,7 @@ pub(crate) use farad::printable::{printable, printable_line};
 
 /// The text with such characters replaced by others of as many bytes, so that places in it stay
 /// what they are.
-pub(crate) fn printable_in_place(text: String) -> String {
+pub fn printable_in_place(text: String) -> String {
     let is_bad = |c: char| acts(c) && !matches!(c, '\n' | '\t' | '\r');
     if !text.chars().any(is_bad) {
         return text;
@@ -23,7 +23,7 @@ pub(crate) fn printable_in_place(text: String) -> String {
 }
 
 /// JSON whose strings hold no such characters either; JSON itself only demands that of some.
-pub(crate) fn printable_json(text: String) -> String {
+pub fn printable_json(text: String) -> String {
     // Line breaks between values are the only ones; in strings they are escaped already.
     let is_bad = |c: char| acts(c) && c != '\n';
     if !text.chars().any(is_bad) {
@@ -41,7 +41,7 @@ pub(crate) fn printable_json(text: String) -> String {
 }
 
 /// A quoted string of TOML.
-pub(crate) fn toml_string(text: &str) -> String {
+pub fn toml_string(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
         match c {
@@ -58,13 +58,13 @@ pub(crate) fn toml_string(text: &str) -> String {
 
 /// A name as a field of a CSV file as RFC 4180 wants it, quoted where it must be; what acts on
 /// terminals is written out.
-pub(crate) fn csv_name(name: &str) -> String {
+pub fn csv_name(name: &str) -> String {
     let name = harmless(name);
     if name.contains([',', '"']) { quoted(&name) } else { name }
 }
 
 /// The same, always quoted.
-pub(crate) fn csv_quoted(name: &str) -> String {
+pub fn csv_quoted(name: &str) -> String {
     quoted(&harmless(name))
 }
 
@@ -86,54 +86,4 @@ fn harmless(name: &str) -> String {
         text.push(c);
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HOSTILE: &str = "a\u{1b}[31m\u{7}\u{9b}0m\u{202e}b\r\n\t\"\\";
-
-    #[test]
-    fn nothing_acts_on_the_terminal() {
-        assert_eq!(printable("µ \u{1b}[0m\n\tb"), "µ \\u{1b}[0m\n\tb");
-        assert_eq!(printable_line("a\nb\u{9b}"), "a\\nb\\u{9b}");
-        let same = printable_in_place(HOSTILE.to_owned());
-        assert_eq!(same.len(), HOSTILE.len());
-        assert!(!same.chars().any(|c| acts(c) && !matches!(c, '\n' | '\t' | '\r')), "{same:?}");
-    }
-
-    #[test]
-    fn escapes_are_read_back() {
-        let table: toml::Table = format!("x = {}", toml_string(HOSTILE)).parse().unwrap();
-        assert_eq!(table["x"].as_str(), Some(HOSTILE));
-        let text = printable_json(serde_json::to_string(HOSTILE).unwrap());
-        assert!(!text.chars().any(acts), "{text:?}");
-        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), HOSTILE);
-    }
-
-    #[test]
-    fn names_are_no_formulas_and_numbers_stay() {
-        for (name, field) in [
-            ("=1+1", "'=1+1"),
-            ("@SUM(1)", "'@SUM(1)"),
-            ("-2+3", "'-2+3"),
-            ("+a,b", "\"'+a,b\""),
-            ("-1.5e-3", "-1.5e-3"),
-            ("left", "left"),
-            (";=1+1", ";'=1+1"),
-            ("  =1", "  '=1"),
-            ("a; -1|+2", "a; '-1|'+2"),
-            ("a-b", "a-b"),
-            ("\u{ff1d}1", "'\u{ff1d}1"),
-            ("say \"c\"", "\"say \"\"c\"\"\""),
-        ] {
-            assert_eq!(csv_name(name), field);
-            assert_eq!(csv_quoted(name).trim_matches('"'), field.trim_matches('"'));
-        }
-        for field in [csv_name(HOSTILE), csv_quoted(HOSTILE)] {
-            assert_eq!(field, r#""a\u{1b}[31m\u{7}\u{9b}0m\u{202e}b\r\n\t""\""#);
-        }
-        assert_eq!(csv_name("\t=1"), "\\t=1");
-    }
 }

@@ -21,19 +21,19 @@ pub(crate) fn counted(number: usize, what: &str) -> String {
 }
 
 /// An error bar to three digits, more than any is known to.
-pub(crate) fn three_digits(bar: f64) -> f64 {
+pub fn three_digits(bar: f64) -> f64 {
     format!("{bar:.2e}").parse().unwrap_or(bar)
 }
 
 /// A power of 1000 with its SI prefix.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Prefix {
-    pub(crate) symbol: &'static str,
-    pub(crate) factor: f64,
+pub struct Prefix {
+    pub symbol: &'static str,
+    pub factor: f64,
 }
 
 /// The SI prefix in which `value` is between 1 and 1000.
-pub(crate) fn prefix(value: f64) -> Prefix {
+pub fn prefix(value: f64) -> Prefix {
     const PREFIXES: [Prefix; 9] = [
         Prefix { symbol: "", factor: 1.0 },
         Prefix { symbol: "m", factor: 1e-3 },
@@ -53,8 +53,8 @@ pub(crate) fn prefix(value: f64) -> Prefix {
 /// Digits after the leading one that a mesh can make true at best.
 const DIGITS: usize = 5;
 
-/// A number with [`DIGITS`] + 1 significant digits, plain where that is short.
-pub(crate) fn significant(value: f64) -> String {
+/// A number with `DIGITS` + 1 significant digits, plain where that is short.
+pub fn significant(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
@@ -68,8 +68,8 @@ pub(crate) fn significant(value: f64) -> String {
 }
 
 /// How the numbers of a column are written: all to the digit that the largest of them has as its
-/// last of [`DIGITS`] + 1 and `more`; plain where these are short.
-pub(crate) fn column(largest: f64, more: usize) -> impl Fn(f64) -> String {
+/// last of `DIGITS` + 1 and `more`; plain where these are short.
+pub fn column(largest: f64, more: usize) -> impl Fn(f64) -> String {
     let is_plain = largest == 0.0 || (1e-4..1e7).contains(&largest);
     let digits = if is_plain { decimals(largest) } else { DIGITS } + more;
     move |value| {
@@ -84,7 +84,7 @@ pub(crate) fn column(largest: f64, more: usize) -> impl Fn(f64) -> String {
 }
 
 /// A value with its error bar, "73.5098 +- 0.0007", to the digit that the bar is in.
-pub(crate) fn with_bar(value: f64, bar: Option<f64>) -> String {
+pub fn with_bar(value: f64, bar: Option<f64>) -> String {
     let bar = bar.filter(|bar| *bar > 0.0 && bar.is_finite());
     let Some(bar) = bar else { return significant(value) };
     // Bars are rounded up: 1 significant digit, 2 where that would be a 1.
@@ -103,7 +103,7 @@ pub(crate) fn with_bar(value: f64, bar: Option<f64>) -> String {
     format!("{value:.digits$e} +- {bar:.1e}")
 }
 
-/// Decimals that give `size` [`DIGITS`] + 1 significant digits.
+/// Decimals that give `size` `DIGITS` + 1 significant digits.
 fn decimals(size: f64) -> usize {
     if size == 0.0 || !size.is_finite() {
         return DIGITS;
@@ -126,82 +126,4 @@ pub(crate) fn duration(seconds: f64) -> String {
 /// Bytes in the binary unit that keeps three digits.
 pub(crate) fn bytes(count: u64) -> String {
     fmm::in_units(count)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_end_where_their_bars_do() {
-        for (value, bar, text) in [
-            (73.509_812, 0.000_69, "73.5098 +- 0.0007"),
-            (73.509_812, 0.001_2, "73.5098 +- 0.0012"),
-            (73.509_812, 12.3, "74 +- 13"),
-            (-0.001_234_5, 1e-6, "-0.0012345 +- 0.0000010"),
-            (6.780_5e-18, 3.1e-21, "6.781e-18 +- 4.0e-21"),
-            (0.0, 0.5, "0.0 +- 0.5"),
-            (1234.6, 567.0, "1235 +- 600"),
-        ] {
-            assert_eq!(with_bar(value, Some(bar)), text);
-        }
-        for bar in [None, Some(0.0), Some(f64::NAN)] {
-            assert_eq!(with_bar(73.509_812, bar), significant(73.509_812));
-        }
-    }
-
-    #[test]
-    fn columns_end_at_the_digit_of_their_largest_number() {
-        for (largest, more, value, text) in [
-            (73.509_812, 0, 73.509_812, "73.5098"),
-            (73.509_812, 1, -0.5, "-0.50000"),
-            (73.509_812, 0, 5.380_27e-17, "0.0000"),
-            (73.509_812, 0, -5.380_27e-17, "0.0000"),
-            (5.380_27e-17, 0, 5.380_27e-17, "5.38027e-17"),
-            (5.380_27e-17, 0, -1e-18, "-1.00000e-18"),
-            (2e9, 0, 1.5e9, "1.50000e9"),
-            (0.0, 0, -0.0, "0.00000"),
-        ] {
-            assert_eq!(column(largest, more)(value), text, "{largest} {value}");
-        }
-    }
-
-    #[test]
-    fn bars_are_rounded() {
-        assert_eq!(three_digits(1.234_56e-15), 1.23e-15);
-        assert_eq!((three_digits(0.0), three_digits(f64::INFINITY)), (0.0, f64::INFINITY));
-        assert!(three_digits(f64::NAN).is_nan());
-    }
-
-    #[test]
-    fn prefixes_keep_numbers_between_1_and_1000() {
-        for (value, symbol) in
-            [(1.1e-10, "p"), (1e-12, "p"), (9.999e-13, "f"), (-2e-16, "a"), (3.0, "")]
-        {
-            assert_eq!(prefix(value).symbol, symbol, "{value}");
-        }
-        assert_eq!(prefix(0.0).factor, 1.0);
-    }
-
-    #[test]
-    fn six_significant_digits() {
-        let pairs = [
-            (0.66067815409957, "0.660678"),
-            (73.512345678, "73.5123"),
-            (-0.000123456789, "-0.000123457"),
-            (123456789.0, "1.23457e8"),
-            (0.0, "0"),
-        ];
-        for (value, expected) in pairs {
-            assert_eq!(significant(value), expected);
-        }
-    }
-
-    #[test]
-    fn numbers_read_back() {
-        for value in [1.0, 3e-7, 0.1, 81.25, 1e12, 0.3 * 1e-6] {
-            let table: toml::Table = format!("x = {}", shortest(value)).parse().unwrap();
-            assert_eq!(table["x"].as_float(), Some(value));
-        }
-    }
 }

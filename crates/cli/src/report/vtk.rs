@@ -28,7 +28,7 @@ const COMPRESSION_LEVEL: u32 = 5;
 
 /// Bytes that are compressed together, a multiple of every number's size: VTK's own choice, which
 /// all readers take.
-const BLOCK: usize = 1 << 15;
+pub const BLOCK: usize = 1 << 15;
 
 /// VTK's kinds of cells, by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,11 +45,11 @@ const CURVED: [CellType; 2] = [CellType::QuadraticTriangle, CellType::LagrangeTr
 
 /// Triangles with data on them.
 #[derive(Debug)]
-pub(crate) struct SurfaceGrid {
+pub struct SurfaceGrid {
     /// All nodes: vertices, then those of curved triangles that are no corners.
-    nodes: Vec<[f64; 3]>,
+    pub nodes: Vec<[f64; 3]>,
     /// For each triangle the numbers of its nodes.
-    connectivity: Vec<u32>,
+    pub connectivity: Vec<u32>,
     triangles: usize,
     kind: CellType,
     /// Arrays of one value per triangle.
@@ -58,7 +58,7 @@ pub(crate) struct SurfaceGrid {
 
 impl SurfaceGrid {
     /// Some triangles of a mesh.
-    pub(crate) fn of(
+    pub fn of(
         mesh: &Mesh,
         triangles: impl ExactSizeIterator<Item = usize>,
         data: Vec<Array>,
@@ -81,7 +81,7 @@ impl SurfaceGrid {
     }
 
     /// The same without nodes that none of its triangles has.
-    pub(crate) fn compact(mut self) -> Self {
+    pub fn compact(mut self) -> Self {
         let mut numbers = vec![u32::MAX; self.nodes.len()];
         self.connectivity.iter().for_each(|&node| numbers[node as usize] = 0);
         let used = numbers.iter_mut().filter(|number| **number == 0);
@@ -95,17 +95,17 @@ impl SurfaceGrid {
 
 /// Values on a grid of points along the axes, x fastest.
 #[derive(Debug)]
-pub(crate) struct Image {
-    pub(crate) low: [f64; 3],
-    pub(crate) spacing: [f64; 3],
-    pub(crate) counts: [usize; 3],
+pub struct Image {
+    pub low: [f64; 3],
+    pub spacing: [f64; 3],
+    pub counts: [usize; 3],
     /// Arrays over the points.
-    pub(crate) data: Vec<Array>,
+    pub data: Vec<Array>,
 }
 
 /// A named array of one number or several per element.
 #[derive(Debug)]
-pub(crate) struct Array {
+pub struct Array {
     name: String,
     components: usize,
     /// What VTK calls the type of its numbers.
@@ -118,7 +118,7 @@ pub(crate) struct Array {
 }
 
 /// A number that VTK has a type for.
-pub(crate) trait Number: Pod {
+pub trait Number: Pod {
     const KIND: &'static str;
 }
 
@@ -132,14 +132,14 @@ macro_rules! numbers {
 numbers!(u8: "UInt8", u32: "UInt32", u64: "UInt64", i32: "Int32", i64: "Int64", f64: "Float64");
 
 /// One named array of one value per element.
-pub(crate) fn array<T: Number>(name: impl Into<String>, values: impl AsRef<[T]>) -> Array {
+pub fn array<T: Number>(name: impl Into<String>, values: impl AsRef<[T]>) -> Array {
     let (name, size) = (name.into(), size_of::<T>());
     let bytes = bytes(values.as_ref());
     Array { name, components: 1, kind: T::KIND, bytes, size, first: false }
 }
 
 /// One named array of vectors, three numbers each.
-pub(crate) fn vectors<T: Number>(name: impl Into<String>, values: impl AsRef<[T]>) -> Array {
+pub fn vectors<T: Number>(name: impl Into<String>, values: impl AsRef<[T]>) -> Array {
     Array { components: 3, ..array(name, values) }
 }
 
@@ -153,7 +153,7 @@ fn bytes<T: Number>(values: &[T]) -> Vec<u8> {
 
 impl Array {
     /// The same array as the one that viewers show first.
-    pub(crate) fn first(self) -> Self {
+    pub fn first(self) -> Self {
         Self { first: true, ..self }
     }
 
@@ -184,7 +184,7 @@ impl Array {
 
     /// How many blocks, the bytes of one, those of the last if it is shorter, and those of each
     /// compressed, in base64; then the blocks, in base64.
-    fn compressed(&self) -> io::Result<String> {
+    pub fn compressed(&self) -> io::Result<String> {
         let block = |bytes: &[u8]| -> io::Result<Vec<u8>> {
             let level = Compression::new(COMPRESSION_LEVEL);
             let mut encoder = ZlibEncoder::new(Vec::new(), level);
@@ -203,7 +203,7 @@ impl Array {
 }
 
 /// Text as the value of an attribute.
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -223,7 +223,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Writes a .vti file.
-pub(crate) fn write_image(out: &mut impl Write, image: &Image, compressed: bool) -> io::Result<()> {
+pub fn write_image(out: &mut impl Write, image: &Image, compressed: bool) -> io::Result<()> {
     let [x, y, z] = image.low;
     // One point in a direction has no distance to the next.
     let [dx, dy, dz] = image.spacing.map(|d| if d > 0.0 { d } else { 1.0 });
@@ -240,11 +240,7 @@ pub(crate) fn write_image(out: &mut impl Write, image: &Image, compressed: bool)
 }
 
 /// Writes a .vtu file.
-pub(crate) fn write(
-    out: &mut impl Write,
-    surface: SurfaceGrid,
-    compressed: bool,
-) -> io::Result<()> {
+pub fn write(out: &mut impl Write, surface: SurfaceGrid, compressed: bool) -> io::Result<()> {
     let SurfaceGrid { nodes, connectivity, triangles, kind, data } = surface;
     let each = connectivity.len().checked_div(triangles).unwrap_or(0);
     let ends = (1..=triangles).map(|n| each * n);
@@ -262,7 +258,7 @@ pub(crate) fn write(
 
 /// Writes a .pvtu file: a surface whose triangles are in several .vtu files, with the arrays that
 /// each of them has. Their values here are not used.
-pub(crate) fn write_pieces(
+pub fn write_pieces(
     out: &mut impl Write,
     data: &[Array],
     files: impl IntoIterator<Item = String>,
@@ -302,7 +298,7 @@ fn declare(out: &mut impl Write, element: &str, arrays: &[Array]) -> io::Result<
 }
 
 /// Writes a .vtu file of points with data on them, as one line or as single points.
-pub(crate) fn write_points(
+pub fn write_points(
     out: &mut impl Write,
     places: &[[f64; 3]],
     as_line: bool,
@@ -371,228 +367,5 @@ fn open(out: &mut impl Write, element: &str, arrays: &[Array]) -> io::Result<()>
     match arrays.iter().find(|array| array.first) {
         Some(array) => writeln!(out, r#"<{element} Scalars="{}">"#, escaped(&array.name)),
         None => writeln!(out, "<{element}>"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use vtkio::Vtk;
-    use vtkio::model::{Attribute, CellType, DataSet, IOBuffer, Piece, VertexNumbers};
-
-    use super::*;
-
-    fn read(xml: &[u8]) -> DataSet {
-        Vtk::parse_xml(xml).unwrap().data
-    }
-
-    fn only<P>(mut pieces: Vec<Piece<P>>) -> P {
-        match (pieces.pop(), pieces.len()) {
-            (Some(Piece::Inline(piece)), 0) => *piece,
-            _ => panic!("not one piece"),
-        }
-    }
-
-    fn named(arrays: &[Attribute], name: &str) -> IOBuffer {
-        let of = |array: &Attribute| match array {
-            Attribute::DataArray(array) if array.name == name => Some(array.data.clone()),
-            _ => None,
-        };
-        arrays.iter().find_map(of).unwrap()
-    }
-
-    /// By a reader of others.
-    #[test]
-    fn surfaces_read_back() {
-        for triangles in [1, 5, 5000, 9001] {
-            let vertices: Vec<[f64; 3]> =
-                (0..triangles + 2).map(|i| [i as f64, 0.1 * i as f64, -1e-300]).collect();
-            let corners: Vec<[u32; 3]> = (0..triangles as u32).map(|i| [i, i + 1, i + 2]).collect();
-            let charge: Vec<f64> = (0..triangles).map(|i| (i as f64).sin()).collect();
-            let ids: Vec<i32> = (0..triangles as i32).map(|i| i % 3 - 1).collect();
-            let name = "a <b> & \"c\"";
-            for compressed in [false, true] {
-                let data = vec![array(name, charge.clone()), array("id", ids.clone())];
-                let mesh = Mesh {
-                    vertices: vertices.clone(),
-                    triangles: corners.clone(),
-                    ..Mesh::default()
-                };
-                let surface = SurfaceGrid::of(&mesh, 0..triangles, data);
-                let mut out = Vec::new();
-                write(&mut out, surface, compressed).unwrap();
-                let DataSet::UnstructuredGrid { pieces, .. } = read(&out) else { panic!() };
-                let piece = only(pieces);
-                assert_eq!(piece.points.into_vec::<f64>().unwrap(), vertices.as_flattened());
-                let VertexNumbers::XML { connectivity, offsets } = piece.cells.cell_verts else {
-                    panic!()
-                };
-                assert!(
-                    connectivity
-                        .iter()
-                        .zip(corners.as_flattened())
-                        .all(|(a, b)| *a == u64::from(*b))
-                );
-                assert_eq!(connectivity.len(), 3 * triangles);
-                assert!(offsets.iter().enumerate().all(|(i, end)| *end == 3 * (i as u64 + 1)));
-                assert_eq!(offsets.len(), triangles);
-                assert_eq!(piece.cells.types, vec![CellType::Triangle; triangles]);
-                assert_eq!(named(&piece.data.cell, name).into_vec::<f64>().unwrap(), charge);
-                assert_eq!(named(&piece.data.cell, "id").into_vec::<i32>().unwrap(), ids);
-            }
-        }
-    }
-
-    #[test]
-    fn curved_triangles_read_back() {
-        use mesh::generate::{Resolution, Sphere, SphereBase};
-        let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(20));
-        for (order, kind, nodes) in [(2, 22, 12 + 30), (3, 69, 12 + 60 + 20), (4, 69, 12 + 90 + 60)]
-        {
-            let mesh = Sphere { radius: 1.0, base, resolution }.build_curved(order).unwrap();
-            let surface = SurfaceGrid::of(&mesh, [3, 5].into_iter(), vec![array("a", vec![1, 2])]);
-            let mut out = Vec::new();
-            write(&mut out, surface, false).unwrap();
-            let DataSet::UnstructuredGrid { pieces, .. } = read(&out) else { panic!() };
-            let piece = only(pieces);
-            let points = piece.points.into_vec::<f64>().unwrap();
-            assert_eq!(points.len(), 3 * nodes);
-            let VertexNumbers::XML { connectivity, offsets } = piece.cells.cell_verts else {
-                panic!()
-            };
-            assert_eq!(piece.cells.types.iter().map(|t| *t as u8).collect::<Vec<_>>(), [kind; 2]);
-            let each = (order + 1) * (order + 2) / 2;
-            assert_eq!(offsets, [each as u64, 2 * each as u64]);
-            let found: Vec<f64> =
-                connectivity.iter().flat_map(|&v| points[3 * v as usize..][..3].to_vec()).collect();
-            let patches = mesh.patches.as_ref().unwrap();
-            assert_eq!(found, [patches.of(3), patches.of(5)].concat().as_flattened());
-        }
-    }
-
-    /// Pieces have their own nodes alone, whatever the order of triangles, and one may be empty.
-    #[test]
-    fn pieces_read_back() {
-        use mesh::generate::{Resolution, Sphere, SphereBase};
-        let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(80));
-        for (order, nodes) in [(1, [6, 3, 0]), (2, [15, 6, 0]), (3, [28, 10, 0])] {
-            let mesh = Sphere { radius: 1.0, base, resolution }.build_curved(order).unwrap();
-            // Four parts of one facet; one triangle; none.
-            for (chosen, expected) in [vec![3, 0, 2, 1], vec![7], vec![]].into_iter().zip(nodes) {
-                let count = chosen.len();
-                let all = SurfaceGrid::of(&mesh, chosen.into_iter(), Vec::new());
-                let places = |grid: &SurfaceGrid| {
-                    grid.connectivity.iter().map(|&v| grid.nodes[v as usize]).collect::<Vec<_>>()
-                };
-                let expected_places = places(&all);
-                let piece = all.compact();
-                assert_eq!((piece.nodes.len(), places(&piece)), (expected, expected_places));
-                // vtkio takes no compressed arrays without numbers; VTK does.
-                let mut out = Vec::new();
-                write(&mut out, piece, count > 0).unwrap();
-                let DataSet::UnstructuredGrid { pieces, .. } = read(&out) else { panic!() };
-                let piece = only(pieces);
-                assert_eq!(piece.cells.types.len(), count);
-                assert_eq!(piece.points.into_vec::<f64>().unwrap().len(), 3 * expected);
-            }
-        }
-    }
-
-    #[test]
-    fn an_index_of_pieces_declares_arrays_and_files() {
-        let data = [array("a & b", vec![1_i32]), array("q", Vec::<f64>::new()).first()];
-        let mut out = Vec::new();
-        write_pieces(&mut out, &data, ["s_0.vtu", "s_1.vtu"].map(str::to_owned)).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        let lines: Vec<&str> = text.lines().skip(2).collect();
-        assert_eq!(
-            lines,
-            [
-                r#"<PUnstructuredGrid GhostLevel="0">"#,
-                "<PPointData>",
-                "</PPointData>",
-                r#"<PCellData Scalars="q">"#,
-                r#"<PDataArray type="Int32" Name="a &amp; b"/>"#,
-                r#"<PDataArray type="Float64" Name="q"/>"#,
-                "</PCellData>",
-                "<PPoints>",
-                r#"<PDataArray type="Float64" Name="Points" NumberOfComponents="3"/>"#,
-                "</PPoints>",
-                r#"<Piece Source="s_0.vtu"/>"#,
-                r#"<Piece Source="s_1.vtu"/>"#,
-                "</PUnstructuredGrid>",
-                "</VTKFile>",
-            ]
-        );
-    }
-
-    #[test]
-    fn lines_and_points_read_back() {
-        let places = [[0.0, 0.5, 1.0], [1.0, 0.5, 1.0], [2.0, 0.25, 1.0]];
-        for (as_line, kinds) in
-            [(true, vec![CellType::PolyLine]), (false, vec![CellType::Vertex; 3])]
-        {
-            let data = [vectors("E", vec![0.5; 9]), array("phi", vec![1.0, 2.0, 3.0]).first()];
-            let mut out = Vec::new();
-            write_points(&mut out, &places, as_line, &data, false).unwrap();
-            let text = String::from_utf8(out.clone()).unwrap();
-            assert!(text.contains(r#"<PointData Scalars="phi">"#), "{text}");
-            let DataSet::UnstructuredGrid { pieces, .. } = read(&out) else { panic!() };
-            let piece = only(pieces);
-            assert_eq!(piece.cells.types, kinds);
-            let VertexNumbers::XML { connectivity, offsets } = piece.cells.cell_verts else {
-                panic!()
-            };
-            assert_eq!(connectivity, [0, 1, 2]);
-            assert_eq!(offsets, if as_line { vec![3] } else { vec![1, 2, 3] });
-            assert_eq!(named(&piece.data.point, "phi").into_vec::<f64>().unwrap(), [1.0, 2.0, 3.0]);
-        }
-    }
-
-    #[test]
-    fn images_read_back() {
-        let field: Vec<f64> = (0..36).map(f64::from).collect();
-        for compressed in [false, true] {
-            let image = Image {
-                low: [-0.5, 0.25, 2.0],
-                spacing: [0.5, 0.125, 0.0],
-                counts: [4, 3, 1],
-                data: vec![array("phi", &field[..12]), vectors("E", field.clone())],
-            };
-            let mut out = Vec::new();
-            write_image(&mut out, &image, compressed).unwrap();
-            let DataSet::ImageData { origin, spacing, pieces, .. } = read(&out) else { panic!() };
-            assert_eq!((origin, spacing), ([-0.5, 0.25, 2.0], [0.5, 0.125, 1.0]));
-            let piece = only(pieces);
-            assert_eq!(named(&piece.data.point, "phi").into_vec::<f64>().unwrap(), field[..12]);
-            assert_eq!(named(&piece.data.point, "E").into_vec::<f64>().unwrap(), field);
-        }
-    }
-
-    /// As in VTK, the header does not mark a last block that is whole; an array without numbers has
-    /// no blocks.
-    #[test]
-    fn headers_count_blocks_and_bytes() {
-        for (count, expected) in
-            [(0, [0, BLOCK, 0]), (2 * BLOCK, [2, BLOCK, 0]), (BLOCK + 3, [2, BLOCK, 3])]
-        {
-            let text = array("types", vec![5u8; count]).compressed().unwrap();
-            let length = (8 * (3 + expected[0])).div_ceil(3) * 4;
-            let header = BASE64_STANDARD.decode(&text[..length]).unwrap();
-            let numbers: Vec<usize> = header
-                .as_chunks::<8>()
-                .0
-                .iter()
-                .map(|bytes| u64::from_le_bytes(*bytes) as usize)
-                .collect();
-            assert_eq!(numbers[..3], expected);
-            let blocks = BASE64_STANDARD.decode(&text[length..]).unwrap();
-            assert_eq!(numbers[3..].iter().sum::<usize>(), blocks.len());
-        }
-    }
-
-    #[test]
-    fn names_are_escaped() {
-        assert_eq!(escaped("a<b>&\"c\n\u{1}µ"), "a&lt;b&gt;&amp;&quot;c&#10;\u{fffd}µ");
-        assert_eq!(escaped("\u{fffe}\u{ffff}x"), "\u{fffd}\u{fffd}x");
     }
 }

@@ -10,13 +10,13 @@ use crate::terminal::exit::{Exit, Failure};
 
 /// What the user wants to see of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Output {
+pub struct Output {
     /// Errors only.
-    pub(crate) quiet: bool,
+    pub quiet: bool,
     /// stdout carries one JSON document and nothing else.
-    pub(crate) json: bool,
+    pub json: bool,
     /// Log lines go to stderr, where a progress bar would tear them.
-    pub(crate) verbose: bool,
+    pub verbose: bool,
 }
 
 impl Output {

@@ -34,20 +34,6 @@ pub(super) fn coarse(case: &Case, solving: &Solving, output: &Output) -> Result<
 /// its limit as from that of half as many triangles: the bar is twice that. The surfaces differ, so
 /// part of a difference is random, and the one before counts half, where that is more
 /// (docs/validation.md, section "Molecules in salt").
-pub(super) fn bar([quarter, half]: [f64; 2], fine: f64) -> f64 {
+pub fn bar([quarter, half]: [f64; 2], fine: f64) -> f64 {
     (2.0 * (fine - half).abs()).max((half - quarter).abs())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bar_is_twice_the_error_of_the_second_order() {
-        let energy = |triangles: f64| -100.0 + 300.0 / triangles;
-        let found = bar([energy(25.0), energy(50.0)], energy(100.0));
-        assert!((found - 6.0).abs() < 1e-12);
-        // Equal by chance on the two finer ones.
-        assert_eq!(bar([-90.0, -95.0], -95.0), 5.0);
-    }
 }

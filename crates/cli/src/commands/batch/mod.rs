@@ -1,10 +1,10 @@
 //! `farad batch`: one case for each of many molecules, and a table of all.
 
-mod bars;
-mod difference;
+pub(crate) mod bars;
+pub(crate) mod difference;
 mod inputs;
-mod journals;
-mod rows;
+pub(crate) mod journals;
+pub(crate) mod rows;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

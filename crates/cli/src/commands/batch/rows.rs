@@ -19,8 +19,8 @@ pub(super) const COMPLETE: &str = "complete";
 
 /// One molecule.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Row {
-    pub(super) name: String,
+pub struct Row {
+    pub name: String,
     /// The PQR file, relative to the batch's folder.
     pub(super) pqr: String,
     /// That of results.json, "failed" or "pending".
@@ -28,8 +28,8 @@ pub(super) struct Row {
     pub(super) atoms: Option<usize>,
     pub(super) charge_e: Option<f64>,
     pub(super) triangles: Option<usize>,
-    pub(super) solvation_kcal_per_mol: Option<f64>,
-    pub(super) solvation_error_kcal_per_mol: Option<f64>,
+    pub solvation_kcal_per_mol: Option<f64>,
+    pub solvation_error_kcal_per_mol: Option<f64>,
     pub(super) coulomb_kcal_per_mol: Option<f64>,
     pub(super) total_kcal_per_mol: Option<f64>,
     /// With `[diffusion]`.
@@ -45,7 +45,7 @@ pub(super) struct Row {
 
 impl Row {
     /// One that is still to be done.
-    pub(super) fn pending(name: &str, pqr: String) -> Self {
+    pub fn pending(name: &str, pqr: String) -> Self {
         Self {
             name: name.to_owned(),
             pqr,

@@ -2,8 +2,8 @@
 //! so that programs that call these can call Farad instead. A program of one of these names, such
 //! as a link to `farad`, is the command.
 
-mod request;
-mod text;
+pub(crate) mod request;
+pub(crate) mod text;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;

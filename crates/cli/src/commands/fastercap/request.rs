@@ -9,14 +9,14 @@ use farad::FINEST;
 
 /// Whose command line and text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub enum Dialect {
     FasterCap,
     FastCap,
 }
 
 /// What a command line asks for.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Asked {
+pub enum Asked {
     Usage,
     Version,
     Solve(Request),
@@ -24,16 +24,16 @@ pub(super) enum Asked {
 
 /// A capacitance matrix to be found.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Request {
-    pub(super) input: PathBuf,
+pub struct Request {
+    pub input: PathBuf,
     /// How exact each entry has to be, relative to the diagonal.
-    pub(super) accuracy: f64,
+    pub accuracy: f64,
     /// All permittivities are multiplied by this.
-    pub(super) permittivity: f64,
+    pub permittivity: f64,
     /// Whether the matrix goes to a file, too.
-    pub(super) writes_matrix: bool,
+    pub writes_matrix: bool,
     /// Whether times and memory are told in detail.
-    pub(super) tells_details: bool,
+    pub tells_details: bool,
     /// Whether the input is all that is wanted.
     pub(super) only_reads: bool,
     /// Sentences about options of no use here.
@@ -41,10 +41,10 @@ pub(super) struct Request {
 }
 
 /// What is aimed at where nothing is said.
-const ACCURACY: f64 = 0.01;
+pub const ACCURACY: f64 = 0.01;
 
 /// The largest error that bars are made for.
-const COARSEST: f64 = 0.1;
+pub const COARSEST: f64 = 0.1;
 
 impl Request {
     fn new() -> Self {
@@ -90,7 +90,7 @@ const SUMS: &str = "the fast multipole method follows the accuracy";
 const PRECONDITIONER: &str = "the preconditioner is chosen for the problem";
 
 /// What the words after the program's name ask for.
-pub(super) fn parse(dialect: Dialect, words: &[String]) -> Result<Asked, String> {
+pub fn parse(dialect: Dialect, words: &[String]) -> Result<Asked, String> {
     // Neither program has it, but callers of both ask so: KLayout-PEX from 0.6.12 on.
     if words.iter().any(|word| word == "--version") {
         return Ok(Asked::Version);
@@ -203,63 +203,4 @@ fn fastcap(words: &[String]) -> Result<Asked, String> {
 fn number(option: &str, text: &str) -> Result<f64, String> {
     let value: Result<f64, _> = text.parse();
     value.map_err(|_| format!("{option}: a number has to follow the letter, as in -a0.01"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn asked(dialect: Dialect, line: &str) -> Result<Asked, String> {
-        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        parse(dialect, &words)
-    }
-
-    fn request(dialect: Dialect, line: &str) -> Request {
-        match asked(dialect, line).unwrap() {
-            Asked::Solve(request) => request,
-            other => panic!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn command_lines_of_callers_are_read() {
-        let fastercap = |line| request(Dialect::FasterCap, line);
-        let pex = fastercap("-b -i -v -a0.05 -d0.5 -m0.5 -f2 -ap -g -pj x.lst");
-        assert_eq!((pex.input.to_str(), pex.accuracy), (Some("x.lst"), 0.05));
-        assert!(pex.tells_details && !pex.writes_matrix);
-        let rcx = fastercap("-b wires.lst -g -ap -a0.01");
-        assert_eq!((rcx.input.to_str(), rcx.accuracy), (Some("wires.lst"), 0.01));
-        assert_eq!(fastercap("a.lst").accuracy, ACCURACY);
-        assert_eq!(fastercap("a.lst -a0.5").accuracy, COARSEST);
-        assert!(fastercap("-e -oi a.lst").writes_matrix);
-        let old = request(
-            Dialect::FastCap,
-            "-o2 -p2.5 -t0.02 -dauto5 -lx.lst".replace("auto", "").as_str(),
-        );
-        assert_eq!(
-            (old.input.to_str(), old.accuracy, old.permittivity),
-            (Some("x.lst"), 0.02, 2.5)
-        );
-    }
-
-    #[test]
-    fn usage_and_version_are_told() {
-        for line in ["-b?", "-?", "-h"] {
-            assert_eq!(asked(Dialect::FasterCap, line), Ok(Asked::Usage));
-        }
-        assert_eq!(asked(Dialect::FasterCap, "-bv"), Ok(Asked::Version));
-        for dialect in [Dialect::FasterCap, Dialect::FastCap] {
-            assert_eq!(asked(dialect, "--version"), Ok(Asked::Version));
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_read_is_refused() {
-        for line in ["", "-b", "-ax x.lst", "-a x.lst", "-a-1 x.lst", "-zz x.lst", "-psx x.lst"] {
-            assert!(asked(Dialect::FasterCap, line).is_err(), "{line}");
-        }
-        for line in ["", "-", "-rs1,2 x", "-t x", "-p0 x"] {
-            assert!(asked(Dialect::FastCap, line).is_err(), "{line}");
-        }
-    }
 }

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use farad::fastcap::Net;
 
 /// A number with six significant digits, as C's %g has it.
-pub(super) fn general(value: f64) -> String {
+pub fn general(value: f64) -> String {
     significant(value, 6)
 }
 
 /// A number with so many significant digits, without zeros at the end; with an exponent where it
 /// is long.
-fn significant(value: f64, digits: usize) -> String {
+pub fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
     }
@@ -33,7 +33,7 @@ fn trimmed(number: &str) -> &str {
 
 /// The labels of rows: the number of the conductor's group among those that have conductors, and
 /// its name.
-pub(super) fn labels(nets: &[Net]) -> Vec<String> {
+pub fn labels(nets: &[Net]) -> Vec<String> {
     let mut groups: Vec<&str> = Vec::new();
     let mut labels = Vec::with_capacity(nets.len());
     for Net { name, group } in nets {
@@ -85,7 +85,7 @@ pub(super) fn relative_norm(matrix: &[Vec<f64>], bars: &[Vec<f64>]) -> f64 {
 }
 
 /// FastCap's block of a matrix, given in farad.
-pub(super) fn picofarads(nets: &[Net], matrix: &[Vec<f64>]) -> String {
+pub fn picofarads(nets: &[Net], matrix: &[Vec<f64>]) -> String {
     let label = |net: &Net| format!("{}%{}", net.name, net.group);
     let labels: Vec<String> = nets.iter().map(label).collect();
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
@@ -113,7 +113,7 @@ pub(super) fn rows(matrix: &[Vec<f64>]) -> String {
 }
 
 /// Seconds as FasterCap tells them.
-pub(super) fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     let whole = seconds as u64;
     let (minutes, hours, days) = (whole / 60, whole / 3600, whole / 86_400);
     format!(
@@ -122,50 +122,4 @@ pub(super) fn time(seconds: f64) -> String {
         minutes % 60,
         whole % 60
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The values are those of C.
-    #[test]
-    fn numbers_have_six_digits() {
-        let known = [
-            (3.95302e-9, "3.95302e-09"),
-            (-3.8088e-10, "-3.8088e-10"),
-            (0.00178033, "0.00178033"),
-            (1e-5, "1e-05"),
-            (0.0001, "0.0001"),
-            (123_456.7, "123457"),
-            (1_234_567.0, "1.23457e+06"),
-            (999_999.9, "1e+06"),
-            (100.0, "100"),
-            (0.0, "0"),
-            (-2.5, "-2.5"),
-        ];
-        for (value, text) in known {
-            assert_eq!(general(value), text);
-        }
-        assert_eq!(significant(377_800.0, 4), "3.778e+05");
-        assert_eq!(significant(54.97, 4), "54.97");
-    }
-
-    #[test]
-    fn rows_are_called_by_the_groups_that_have_conductors() {
-        let net = |name: &str, group: &str| Net { name: name.into(), group: group.into() };
-        let nets = [net("a", "GROUP3"), net("b", "GROUP3"), net("a", "GROUP7")];
-        assert_eq!(labels(&nets), ["g1_a", "g1_b", "g2_a"]);
-        let matrix = vec![vec![1.2e-12, -2e-13, 0.0]; 3];
-        let text = picofarads(&nets, &matrix);
-        let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["1", "2", "3"]);
-        assert!(lines[2].starts_with("a%GROUP3 1        1.2"), "{text}");
-    }
-
-    #[test]
-    fn times_are_told_in_days() {
-        assert_eq!(time(0.25), "0.250000s (0 days, 0 hours, 0 mins, 0 s)");
-        assert_eq!(time(93_784.5), "93784.500000s (1 days, 2 hours, 3 mins, 4 s)");
-    }
 }

@@ -3,7 +3,7 @@
 mod bench;
 mod eval;
 pub(crate) mod npy;
-mod sum;
+pub(crate) mod sum;
 
 use clap::Subcommand;
 

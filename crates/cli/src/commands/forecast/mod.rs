@@ -1,8 +1,8 @@
 //! What a solve will take on this machine: it is begun, pieces of its surfaces are solved, and what
 //! these take is carried on to all of them.
 
-mod slow;
-mod watch;
+pub(crate) mod slow;
+pub(crate) mod watch;
 
 use std::fmt::Write as _;
 use std::time::Instant;

@@ -18,10 +18,10 @@ const TELLING: f64 = 0.5;
 
 /// What a piece took, or after its near field, with its triangles and excitations.
 #[derive(Clone, Copy, Debug)]
-struct Known {
-    panels: f64,
-    excited: f64,
-    cost: Cost,
+pub struct Known {
+    pub panels: f64,
+    pub excited: f64,
+    pub cost: Cost,
 }
 
 /// What the whole takes by the method that `options` name, from pieces, and from its own beginning
@@ -86,7 +86,7 @@ pub(super) fn cost(
 
 /// What the whole takes, of pieces of more and more triangles, and then excitations. It grows by a
 /// power of triangles that is at most `power`.
-fn carried_on(
+pub fn carried_on(
     (by_size, by_excitations): (&[Known], &[Known]),
     [panels, excited]: [f64; 2],
     power: f64,
@@ -127,42 +127,4 @@ fn carried_on(
         Some(once * times.powf(exponent) + of_excitations)
     };
     Cost { seconds: of(seconds, power, None).unwrap_or_default(), bytes: of(bytes, 2.0, Some(1.0)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn powers_of_triangles_and_what_excitations_add_are_carried_on() {
-        let known = |panels: f64, excited: f64| {
-            let seconds = 1e-6 * panels * panels * (3.0 + excited);
-            let bytes = Some(8.0 * panels * panels + 100.0 * panels * excited);
-            Known { panels, excited, cost: Cost { seconds, bytes } }
-        };
-        let by_size = [known(100.0, 8.0), known(200.0, 8.0)];
-        let by_excitations = [known(200.0, 8.0), known(200.0, 16.0), known(200.0, 32.0)];
-        let whole = [3000.0, 500.0];
-        let found = carried_on((&by_size, &by_excitations), whole, 3.0);
-        let expected = known(whole[0], whole[1]).cost;
-        assert!((found.seconds / expected.seconds - 1.0).abs() < 1e-9, "{found:?} {expected:?}");
-        let ratio = found.bytes.unwrap() / expected.bytes.unwrap();
-        // That excitations count among the bytes of the pieces that tell the power lessens it.
-        assert!((0.5..1.0).contains(&ratio), "{ratio}");
-        // What pairs of excitations take is found from three pieces.
-        let pairs = |panels: f64, excited: f64| {
-            let mut known = known(panels, excited);
-            known.cost.seconds += 1e-6 * panels * panels * excited * excited;
-            known
-        };
-        let by_size = [pairs(100.0, 8.0), pairs(200.0, 8.0)];
-        let by_excitations = [pairs(200.0, 8.0), pairs(200.0, 16.0), pairs(200.0, 32.0)];
-        let found = carried_on((&by_size, &by_excitations), whole, 3.0);
-        let ratio = found.seconds / pairs(whole[0], whole[1]).cost.seconds;
-        assert!((ratio - 1.0).abs() < 1e-9, "{ratio}");
-        // One piece, and no more excitations than it has.
-        let one = [known(200.0, 8.0)];
-        let found = carried_on((&one, &one), [400.0, 8.0], 2.0);
-        assert!((found.seconds / known(400.0, 8.0).cost.seconds - 1.0).abs() < 1e-9);
-    }
 }

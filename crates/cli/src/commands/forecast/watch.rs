@@ -19,9 +19,9 @@ const SHARE: u64 = 8;
 
 /// What something takes. Memory is known where the system tells.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cost {
-    pub(super) seconds: f64,
-    pub(super) bytes: Option<f64>,
+pub struct Cost {
+    pub seconds: f64,
+    pub bytes: Option<f64>,
 }
 
 impl Cost {
@@ -34,7 +34,7 @@ impl Cost {
 
 /// What a solve takes up to the end of its near field.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Beginning {
+pub struct Beginning {
     /// Bytes are those that are held in the end.
     all: Cost,
     /// Bytes at most, until the near field began.
@@ -43,7 +43,7 @@ pub(super) struct Beginning {
 
 impl Beginning {
     /// Both together, where the bytes of `later` are those in addition.
-    pub(super) fn followed_by(self, later: Cost) -> Cost {
+    pub fn followed_by(self, later: Cost) -> Cost {
         let added = self.all.bytes.zip(later.bytes).map(|(held, added)| held + added);
         let bytes = added.zip(self.most).map(|(a, b)| a.max(b));
         Cost { seconds: self.all.seconds + later.seconds, bytes }
@@ -52,7 +52,7 @@ impl Beginning {
 
 /// Where a solve is ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Until {
+pub enum Until {
     End,
     /// So many seconds after its beginning.
     Seconds(f64),
@@ -61,38 +61,38 @@ pub(super) enum Until {
 }
 
 /// Looks on while a solve goes on.
-pub(super) struct Watch {
+pub struct Watch {
     bars: Bars<'static>,
     until: Until,
-    threads: usize,
+    pub threads: usize,
     started: Instant,
     /// Seconds of all processors that were spent before, where they alone compute.
-    spent_before: Option<f64>,
+    pub spent_before: Option<f64>,
     /// Bytes held before it began.
-    before: Option<u64>,
+    pub before: Option<u64>,
     marks: Mutex<Marks>,
 }
 
 /// What there was when, since the beginning.
 #[derive(Default)]
-struct Marks {
+pub struct Marks {
     /// Whether there is one: a dense solve has none.
     has_plan: bool,
     /// When the plan was there, and bytes at most until then.
-    planned: Option<(Cost, Option<f64>)>,
+    pub planned: Option<(Cost, Option<f64>)>,
     /// Reports on rows of the near field, how many rows each of two was about, and how many there
     /// are.
     reports: usize,
-    first: Option<(u64, Cost)>,
-    last: Option<(u64, Cost)>,
-    rows: u64,
+    pub first: Option<(u64, Cost)>,
+    pub last: Option<(u64, Cost)>,
+    pub rows: u64,
     /// When the near field was there, and bytes at most until then.
     near: Option<(Cost, Option<f64>)>,
     has_stopped: bool,
 }
 
 impl Watch {
-    pub(super) fn new(output: &Output, until: Until, backend: fmm::Backend) -> Self {
+    pub fn new(output: &Output, until: Until, backend: fmm::Backend) -> Self {
         let silent = Output { quiet: true, ..*output };
         machine::return_free_memory();
         let before = machine::restart_peak_memory().then(machine::resident_memory).flatten();
@@ -107,7 +107,7 @@ impl Watch {
         }
     }
 
-    fn marks(&self) -> MutexGuard<'_, Marks> {
+    pub fn marks(&self) -> MutexGuard<'_, Marks> {
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -130,7 +130,7 @@ impl Watch {
     }
 
     /// What the whole solve took, bytes at most, and what it took after the near field.
-    pub(super) fn took(&self) -> (Cost, Option<Cost>) {
+    pub fn took(&self) -> (Cost, Option<Cost>) {
         let seconds = self.seconds();
         let bytes = self.added(machine::peak_memory());
         let Some((near, before)) = self.marks().near else {
@@ -143,18 +143,18 @@ impl Watch {
     }
 
     /// Whether it was this that ended the solve.
-    pub(super) fn has_stopped(&self) -> bool {
+    pub fn has_stopped(&self) -> bool {
         self.marks().has_stopped
     }
 
     /// Whether fast sums have been planned, or begun to be.
-    pub(super) fn has_plan(&self) -> bool {
+    pub fn has_plan(&self) -> bool {
         self.marks().has_plan
     }
 
     /// What a solve takes up to the end of its near field, if it was seen to have one; `is_crowd`
     /// where rows may be of pairs with all rows that follow.
-    pub(super) fn beginning(&self, is_crowd: bool) -> Option<Beginning> {
+    pub fn beginning(&self, is_crowd: bool) -> Option<Beginning> {
         let marks = self.marks();
         let (planned, most) = marks.planned?;
         let (done, last) = marks.last?;
@@ -216,86 +216,5 @@ impl Progress for Watch {
         }
         goes_on &= !marks.has_stopped;
         goes_on
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn watch(until: Until) -> Watch {
-        let output = Output { quiet: true, json: false, verbose: false };
-        Watch { threads: 2, before: Some(0), ..Watch::new(&output, until, fmm::Backend::Cpu) }
-    }
-
-    #[test]
-    fn a_beginning_ends_once_its_rows_tell_of_all() {
-        let watch = watch(Until::SomeRows);
-        assert!(watch.advance(Stage::Plan, 0, 1) && watch.advance(Stage::Plan, 1, 1));
-        let rows = 100;
-        let told = (1..=rows).find(|done| !watch.advance(Stage::NearField, *done, rows));
-        // An eighth, which is more than three reports of two threads.
-        assert_eq!(told, Some(13));
-        assert!(watch.has_stopped());
-        assert!(!watch.advance(Stage::NearField, 14, rows), "other threads end, too");
-    }
-
-    #[test]
-    fn a_solve_ends_when_its_time_is_over() {
-        let patient = watch(Until::Seconds(1e9));
-        assert!(patient.advance(Stage::NearField, 1, 9) && !patient.has_plan());
-        let pause = || std::thread::sleep(std::time::Duration::from_millis(1));
-        let spent = |more: f64| processor_seconds().map(|spent| spent + more);
-        // As if processors had done nothing for it.
-        let idle = Watch { spent_before: spent(1e9), ..watch(Until::Seconds(0.0)) };
-        pause();
-        assert!(idle.advance(Stage::NearField, 1, 9) || cfg!(not(unix)));
-        let busy = Watch { spent_before: spent(-1e9), ..watch(Until::Seconds(0.0)) };
-        pause();
-        assert!(!busy.advance(Stage::Plan, 0, 1) && busy.has_stopped() && busy.has_plan());
-    }
-
-    #[test]
-    fn all_rows_are_told_by_some() {
-        let watch = watch(Until::SomeRows);
-        let at = |seconds: f64, bytes: f64| Cost { seconds, bytes: Some(bytes) };
-        *watch.marks() = Marks {
-            planned: Some((at(2.0, 100.0), Some(150.0))),
-            first: Some((10, at(3.0, 140.0))),
-            last: Some((30, at(4.0, 180.0))),
-            rows: 100,
-            ..Marks::default()
-        };
-        let later = Cost { seconds: 5.0, bytes: Some(7.0) };
-        let whole = watch.beginning(false).unwrap().followed_by(later);
-        // 1 s and 40 bytes for each 20 rows.
-        assert_eq!((whole.seconds, whole.bytes), (2.0 + 5.0 + 5.0, Some(100.0 + 200.0 + 7.0)));
-        // One report alone, and a plan that took more while it was made.
-        watch.marks().planned = Some((at(2.0, 100.0), Some(1000.0)));
-        watch.marks().first = None;
-        let whole = watch.beginning(false).unwrap().followed_by(later);
-        assert_eq!(whole.bytes, Some(1000.0));
-        assert!((whole.seconds - (2.0 + 2.0 / 0.3 + 5.0)).abs() < 1e-12);
-        // The first hundred rows of a thousand take a fifth of all, where all pairs are near.
-        watch.marks().first = None;
-        watch.marks().last = Some((100, at(21.0, 100.0)));
-        watch.marks().rows = 1000;
-        let found = watch.beginning(true).unwrap().followed_by(later).seconds;
-        assert!((100.0..190.0).contains(&(found - 7.0)), "{found}");
-        watch.marks().planned = None;
-        assert!(watch.beginning(false).is_none());
-    }
-
-    #[test]
-    fn a_solve_that_is_not_ended_early_goes_on_after_its_near_field() {
-        let watch = watch(Until::End);
-        assert!(watch.took().1.is_none());
-        for (stage, done) in [(Stage::Plan, 1), (Stage::NearField, 4), (Stage::Solve, 1)] {
-            assert!(watch.advance(stage, done, 4));
-        }
-        let (whole, later) = watch.took();
-        let later = later.unwrap();
-        assert!(later.seconds >= 0.0 && later.seconds <= whole.seconds);
-        assert!(!watch.has_stopped());
     }
 }

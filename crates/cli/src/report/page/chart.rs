@@ -12,8 +12,8 @@ use super::html::{Html, escape};
 use super::png;
 use crate::report::units::count;
 
-const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 340.0;
+pub const WIDTH: f64 = 640.0;
+pub const HEIGHT: f64 = 340.0;
 /// Around the frame: left, right, top, bottom.
 const MARGINS: [f64; 4] = [74.0, 14.0, 12.0, 48.0];
 
@@ -21,29 +21,29 @@ const MARGINS: [f64; 4] = [74.0, 14.0, 12.0, 48.0];
 const MOST_COLOURS: usize = 6;
 
 /// Cells of larger matrices are pixels of a picture.
-const MOST_CELLS: usize = 40;
+pub const MOST_CELLS: usize = 40;
 
 /// Couplings below this share are the darkest.
 const FAINT: f64 = 1e-4;
 
 /// Values of a curve, each with its error bar if it has one.
 #[derive(Clone, Debug)]
-pub(super) struct Curve {
-    pub(super) label: String,
-    pub(super) points: Vec<(f64, f64, Option<f64>)>,
+pub struct Curve {
+    pub label: String,
+    pub points: Vec<(f64, f64, Option<f64>)>,
     /// A line to compare with, without marks.
-    pub(super) is_guide: bool,
+    pub is_guide: bool,
 }
 
 /// What goes along an axis.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Axis<'a> {
-    pub(super) label: &'a str,
-    pub(super) is_logarithmic: bool,
+pub struct Axis<'a> {
+    pub label: &'a str,
+    pub is_logarithmic: bool,
 }
 
 /// An axis with the values at its ends (of logarithmic ones their logarithms), and its place.
-struct Scale {
+pub struct Scale {
     is_logarithmic: bool,
     low: f64,
     high: f64,
@@ -52,7 +52,7 @@ struct Scale {
 }
 
 impl Scale {
-    fn over(axis: Axis<'_>, values: impl Iterator<Item = f64>, (from, to): (f64, f64)) -> Self {
+    pub fn over(axis: Axis<'_>, values: impl Iterator<Item = f64>, (from, to): (f64, f64)) -> Self {
         let of = |value: f64| if axis.is_logarithmic { value.log10() } else { value };
         let (mut low, mut high) = values
             .map(of)
@@ -72,14 +72,14 @@ impl Scale {
         Self { is_logarithmic: axis.is_logarithmic, low, high, from, to }
     }
 
-    fn place(&self, value: f64) -> f64 {
+    pub fn place(&self, value: f64) -> f64 {
         let value = if self.is_logarithmic { value.log10() } else { value };
         let share = ((value - self.low) / (self.high - self.low)).clamp(-0.02, 1.02);
         self.from + (self.to - self.from) * share
     }
 
     /// Values with a line, and what is written there.
-    fn ticks(&self) -> Vec<(f64, String)> {
+    pub fn ticks(&self) -> Vec<(f64, String)> {
         let range = self.high - self.low;
         if self.is_logarithmic {
             let (first, last) = (self.low.ceil() as i32, self.high.floor() as i32);
@@ -121,7 +121,7 @@ impl Scale {
 }
 
 /// A number at a tick, of few digits.
-pub(super) fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     let size = value.abs();
     let text = match size {
         0.0 => "0".to_owned(),
@@ -139,7 +139,7 @@ pub(super) fn short(value: f64) -> String {
 }
 
 /// Curves in a frame, with what each is below it.
-pub(super) fn curves(x: Axis<'_>, y: Axis<'_>, curves: &[Curve], title: &str) -> Html {
+pub fn curves(x: Axis<'_>, y: Axis<'_>, curves: &[Curve], title: &str) -> Html {
     let [left, right, top, bottom] = MARGINS;
     let fine =
         |value: f64, axis: Axis<'_>| value.is_finite() && (value > 0.0 || !axis.is_logarithmic);
@@ -271,19 +271,19 @@ fn line(svg: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
 
 /// How strongly conductors are coupled.
 #[derive(Clone, Copy)]
-pub(super) struct Couplings<'a> {
-    pub(super) rows: &'a [String],
-    pub(super) columns: &'a [String],
+pub struct Couplings<'a> {
+    pub rows: &'a [String],
+    pub columns: &'a [String],
     /// Rows of shares from 0 to 1; NaN where there is none, such as on the diagonal.
-    pub(super) shares: &'a [Vec<f64>],
+    pub shares: &'a [Vec<f64>],
     /// What each cell says when it is pointed at.
-    pub(super) told: &'a dyn Fn(usize, usize) -> String,
+    pub told: &'a dyn Fn(usize, usize) -> String,
     /// Whether a value is no larger than twice its error bar.
-    pub(super) is_vague: &'a dyn Fn(usize, usize) -> bool,
+    pub is_vague: &'a dyn Fn(usize, usize) -> bool,
 }
 
 /// Colours of a matrix, on a logarithmic scale.
-pub(super) fn heat_map(of: Couplings<'_>) -> io::Result<Html> {
+pub fn heat_map(of: Couplings<'_>) -> io::Result<Html> {
     let (rows, columns) = (of.rows.len(), of.columns.len());
     let longest = rows.max(columns) as f64;
     let named = of.rows.iter().chain(of.columns).map(|name| name.chars().count());
@@ -396,104 +396,4 @@ fn shortened(name: &str, letters: usize) -> String {
         return name.to_owned();
     }
     name.chars().take(letters - 1).chain(['…']).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PLAIN: Axis<'_> = Axis { label: "step", is_logarithmic: false };
-    const POWERS: Axis<'_> = Axis { label: "error", is_logarithmic: true };
-
-    fn curve(label: &str, points: &[(f64, f64)]) -> Curve {
-        let points = points.iter().map(|&(x, y)| (x, y, Some(0.1 * y))).collect();
-        Curve { label: label.to_owned(), points, is_guide: false }
-    }
-
-    #[test]
-    fn curves_stay_in_their_frame_whatever_they_are() {
-        let strange = [
-            curve("<b>", &[(0.0, 1.0), (1.0, 1e-3), (2.0, 1e-9)]),
-            curve("one", &[(3.0, 0.5)]),
-            curve("none", &[(f64::NAN, 1.0), (1.0, f64::INFINITY), (1.0, -1.0), (2.0, 0.0)]),
-        ];
-        for y in [PLAIN, POWERS] {
-            let html = curves(PLAIN, y, &strange, "a \"title\"").into_text();
-            assert!(!html.contains("NaN") && !html.contains("inf"), "{html}");
-            assert!(html.contains("&lt;b&gt;") && html.contains("a &quot;title&quot;"));
-            for circle in html.split("<circle").skip(1) {
-                let number = |name: &str| -> f64 {
-                    let start = circle.find(name).unwrap() + name.len() + 2;
-                    circle[start..].split('"').next().unwrap().parse().unwrap()
-                };
-                assert!(
-                    (0.0..WIDTH).contains(&number("cx")) && (0.0..HEIGHT).contains(&number("cy"))
-                );
-            }
-        }
-        assert!(curves(PLAIN, POWERS, &strange[2..], "").is_empty());
-        assert!(curves(PLAIN, POWERS, &[], "").is_empty());
-    }
-
-    #[test]
-    fn axes_have_ticks_with_numbers() {
-        for (low, high) in
-            [(0.0, 7.0), (1e-12, 1.0), (3.0, 3.0), (2.0, 3.0), (0.5, 0.7), (1e8, 2e8)]
-        {
-            for axis in [PLAIN, POWERS] {
-                let scale = Scale::over(axis, [low, high].into_iter(), (0.0, 100.0));
-                let ticks = scale.ticks();
-                assert!((1..=12).contains(&ticks.len()), "{low} {high} {ticks:?}");
-                assert!(
-                    ticks.iter().all(|(value, _)| (0.0..=100.0).contains(&scale.place(*value)))
-                );
-                let mut texts: Vec<_> = ticks.iter().map(|tick| &tick.1).collect();
-                texts.dedup();
-                assert_eq!(texts.len(), ticks.len(), "{ticks:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn ticks_have_few_digits() {
-        for (value, text) in [
-            (1e-9, "1e−9"),
-            (-2.5e7, "−2.5e7"),
-            (70.3, "70.3"),
-            (0.0, "0"),
-            (-20_000.0, "−20,000"),
-            (100.0, "100"),
-            (0.005, "0.005"),
-        ] {
-            assert_eq!(short(value), text);
-        }
-    }
-
-    #[test]
-    fn many_curves_leave_one_in_sight() {
-        let all: Vec<_> =
-            (0..30).map(|i| curve(&format!("c{i}"), &[(0.0, 1.0), (1.0, 0.1)])).collect();
-        let html = curves(PLAIN, POWERS, &all, "").into_text();
-        assert!(html.contains("29 others") && html.contains("c29") && !html.contains("c28"));
-    }
-
-    #[test]
-    fn large_matrices_are_pictures() {
-        for n in [2, 41] {
-            let names: Vec<String> = (0..n).map(|i| format!("<net {i}>")).collect();
-            let shares = vec![vec![0.1; n]; n];
-            let told = |i: usize, j: usize| format!("<{i},{j}>");
-            let of = Couplings {
-                rows: &names,
-                columns: &names,
-                shares: &shares,
-                told: &told,
-                is_vague: &|_, _| true,
-            };
-            let html = heat_map(of).unwrap().into_text();
-            assert!(html.contains("&lt;net 0&gt;") && !html.contains("<net"));
-            assert_eq!(html.contains("<image"), n > MOST_CELLS);
-            assert_eq!(html.contains("&lt;1,0&gt;"), n <= MOST_CELLS);
-        }
-    }
 }

@@ -13,15 +13,15 @@ const MOST_IN_TABLE: usize = 300;
 const MOST_WITH_BARS: usize = 40;
 
 /// The strongest couplings that have a table of their own where the matrix is large.
-const STRONGEST: usize = 25;
+pub const STRONGEST: usize = 25;
 
 /// A matrix with names, in farad.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Matrix<'a> {
-    pub(super) rows: &'a [String],
-    pub(super) columns: &'a [String],
-    pub(super) values: &'a [Vec<f64>],
-    pub(super) bars: Option<&'a [Vec<f64>]>,
+pub struct Matrix<'a> {
+    pub rows: &'a [String],
+    pub columns: &'a [String],
+    pub values: &'a [Vec<f64>],
+    pub bars: Option<&'a [Vec<f64>]>,
 }
 
 impl Matrix<'_> {
@@ -36,7 +36,7 @@ impl Matrix<'_> {
 
     /// Shares: |C_ij| over the geometric mean of both diagonals, or over the column's own where the
     /// other is not there.
-    fn shares(&self) -> Vec<Vec<f64>> {
+    pub fn shares(&self) -> Vec<Vec<f64>> {
         let columns = self.columns.len();
         let own: Vec<Option<usize>> = (0..columns).map(|j| self.own(j)).collect();
         let diagonal = |j: usize| own[j].map_or(f64::NAN, |row| self.values[row][j].abs());
@@ -56,7 +56,7 @@ impl Matrix<'_> {
 }
 
 /// The matrix as a table; of a large one where it is.
-pub(super) fn table(matrix: Matrix<'_>, file: &str) -> Html {
+pub fn table(matrix: Matrix<'_>, file: &str) -> Html {
     let mut html = Html::default();
     let (symbol, factor) = unit(largest(matrix.values), "F");
     let count = matrix.rows.len().max(matrix.columns.len());
@@ -92,7 +92,7 @@ pub(super) fn table(matrix: Matrix<'_>, file: &str) -> Html {
 }
 
 /// The map of couplings, and the strongest of many.
-pub(super) fn couplings(matrix: Matrix<'_>) -> io::Result<Html> {
+pub fn couplings(matrix: Matrix<'_>) -> io::Result<Html> {
     let mut html = Html::default();
     if matrix.rows.len() < 2 || matrix.columns.is_empty() {
         return Ok(html);
@@ -143,40 +143,4 @@ pub(super) fn couplings(matrix: Matrix<'_>) -> io::Result<Html> {
         html.raw("<h3>Strongest couplings</h3>\n").part(&html::table(&header, rows));
     }
     Ok(html)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn couplings_are_shares_of_the_diagonals() {
-        let names: Vec<String> = ["a", "b", "c"].map(str::to_owned).to_vec();
-        let values = vec![vec![4.0, -1.0, 0.0], vec![-1.0, 1.0, f64::NAN], vec![0.0, -0.5, 9.0]];
-        let all = Matrix { rows: &names, columns: &names, values: &values, bars: None };
-        let shares = all.shares();
-        assert!(shares[0][0].is_nan() && shares[1][2].is_nan());
-        assert_eq!([shares[0][1], shares[1][0], shares[2][1]], [0.5, 0.5, 0.5 / 3.0]);
-        // Chosen nets: one column alone.
-        let column = vec![vec![-1.0], vec![1.0], vec![-0.5]];
-        let chosen = Matrix { columns: &names[1..2], values: &column, ..all };
-        let shares = chosen.shares();
-        assert_eq!([shares[0][0], shares[2][0]], [1.0, 0.5]);
-        assert!(shares[1][0].is_nan());
-    }
-
-    #[test]
-    fn many_conductors_have_no_table_but_their_strongest_couplings() {
-        for (n, has_table) in [(41, true), (301, false)] {
-            let names: Vec<String> = (0..n).map(|i| format!("net{i}")).collect();
-            let value = |i: usize, j: usize| if i == j { 1e-12 } else { -1e-15 * (i + j) as f64 };
-            let values: Vec<Vec<f64>> =
-                (0..n).map(|i| (0..n).map(|j| value(i, j)).collect()).collect();
-            let of = Matrix { rows: &names, columns: &names, values: &values, bars: Some(&values) };
-            assert_eq!(table(of, "file.csv").into_text().contains("<table"), has_table);
-            let html = couplings(of).unwrap().into_text();
-            assert_eq!(html.matches("<tr>").count(), STRONGEST + 1);
-            assert!(html.contains(&format!("net{}", n - 1)));
-        }
-    }
 }

@@ -225,7 +225,7 @@ fn fields(
 }
 
 /// The values at the ends of the colours, and which colours they are.
-fn range(sums: &[[f64; 2]]) -> (f64, f64, &'static str) {
+pub fn range(sums: &[[f64; 2]]) -> (f64, f64, &'static str) {
     let mut sizes: Vec<(f64, f64)> = sums
         .iter()
         .filter(|[_, weight]| *weight > 0.0)
@@ -253,7 +253,7 @@ fn range(sums: &[[f64; 2]]) -> (f64, f64, &'static str) {
 }
 
 /// The byte for a value: 0 for none, else 1 to 255.
-fn code(value: f64, low: f64, high: f64) -> u8 {
+pub fn code(value: f64, low: f64, high: f64) -> u8 {
     if value.is_nan() {
         return 0;
     }
@@ -381,25 +381,4 @@ fn bodies(small: &Decimated, named: &Named) -> Vec<Body> {
         .collect();
     bodies.push(Body { name: "other surfaces".to_owned(), colour: colour::NONE });
     bodies
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn colours_of_charges_of_both_signs_are_symmetric() {
-        let of = |values: &[f64]| range(&values.iter().map(|v| [*v, 1.0]).collect::<Vec<_>>());
-        assert_eq!(of(&[-1.0, 2.0]), (-2.0, 2.0, "diverging"));
-        assert_eq!(of(&[1.0, 2.0]), (0.0, 2.0, "sequential"));
-        assert_eq!(of(&[-1e-6, 2.0]), (0.0, 2.0, "sequential"));
-        assert_eq!(of(&[-3.0, -2.0]), (-3.0, 3.0, "diverging"));
-        assert_eq!(of(&[0.0, f64::NAN]), (0.0, 1.0, "sequential"));
-        // One of a hundred is beyond the colours.
-        let mut many = vec![1.0; 99];
-        many.push(1000.0);
-        assert_eq!(of(&many), (0.0, 1.0, "sequential"));
-        assert_eq!(code(f64::NAN, 0.0, 1.0), 0);
-        assert_eq!([-1.0, 0.0, 0.5, 7.0].map(|v| code(v, 0.0, 1.0)), [1, 1, 128, 255]);
-    }
 }

@@ -37,7 +37,7 @@ const SPARING: u32 = 100;
 
 /// What a run is of: the names of things that its results follow from, with a number for each.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Inputs(pub(crate) Vec<(String, u64)>);
+pub struct Inputs(pub Vec<(String, u64)>);
 
 impl Inputs {
     fn number(&self) -> u64 {
@@ -64,7 +64,7 @@ impl Inputs {
 
 /// What a run keeps, and what an earlier one has left.
 #[derive(Debug)]
-pub(crate) struct Checkpoint {
+pub struct Checkpoint {
     folder: PathBuf,
     inputs: Inputs,
     output: Output,
@@ -100,7 +100,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// What was left is of other inputs.
-    pub(super) fn open(
+    pub fn open(
         real: &Path,
         inputs: Inputs,
         (resume, pause): (bool, Duration),
@@ -136,7 +136,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// What is kept there cannot be read.
-    pub(crate) fn beside(
+    pub fn beside(
         path: &Path,
         inputs: Inputs,
         pause: Duration,
@@ -170,14 +170,14 @@ impl Checkpoint {
     }
 
     /// A finished part that an earlier run has left: its description and numbers. It is given once.
-    pub(crate) fn take<T: DeserializeOwned>(&self, name: &str) -> Option<(T, Vec<f64>)> {
+    pub fn take<T: DeserializeOwned>(&self, name: &str) -> Option<(T, Vec<f64>)> {
         let is_there = self.state().earlier.remove(name);
         let (text, numbers) = is_there.then(|| self.read(name))??;
         Some((serde_json::from_slice(&text).ok()?, numbers))
     }
 
     /// Keeps a finished part.
-    pub(crate) fn put(&self, name: &str, description: &impl Serialize, numbers: &[f64]) {
+    pub fn put(&self, name: &str, description: &impl Serialize, numbers: &[f64]) {
         let Ok(text) = serde_json::to_vec(description) else { return };
         let mut state = self.state();
         state.waiting.insert(name.to_owned(), (text, numbers.to_vec()));
@@ -207,7 +207,7 @@ impl Checkpoint {
 
     /// From now on charges are those of another part of the run; those of parts that are `over` are
     /// of no use any more.
-    pub(crate) fn begin(&self, part: usize, over: impl Fn(usize) -> bool) {
+    pub fn begin(&self, part: usize, over: impl Fn(usize) -> bool) {
         let mut state = self.state();
         state.part = part;
         let is_old = |name: &String| part_of(name).is_some_and(&over);
@@ -225,7 +225,7 @@ impl Checkpoint {
     }
 
     /// Writes what is not written.
-    pub(crate) fn write_all(&self) {
+    pub fn write_all(&self) {
         self.flush(&mut self.state());
     }
 
@@ -239,7 +239,7 @@ impl Checkpoint {
 
     /// Adds to the message of a run that was interrupted, or could not write, how to go on, if
     /// there is anything.
-    pub(crate) fn advise(&self, failure: Failure) -> Failure {
+    pub fn advise(&self, failure: Failure) -> Failure {
         let before = match failure.exit {
             Exit::Interrupted => "",
             Exit::Io => "make room, or mend what the message says; ",
@@ -419,9 +419,9 @@ fn checksum(name: &str, bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// A file's bytes: [`MAGIC`], the number of the inputs, the lengths of text and numbers, both, a
+/// A file's bytes: `MAGIC`, the number of the inputs, the lengths of text and numbers, both, a
 /// checksum of the file's name and all that; numbers with the lowest byte first.
-fn framed(name: &str, inputs: u64, text: &[u8], numbers: &[f64]) -> Vec<u8> {
+pub fn framed(name: &str, inputs: u64, text: &[u8], numbers: &[f64]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(MAGIC.len() + 32 + text.len() + 8 * numbers.len());
     bytes.extend_from_slice(MAGIC);
     for number in [inputs, text.len() as u64, numbers.len() as u64] {
@@ -435,7 +435,7 @@ fn framed(name: &str, inputs: u64, text: &[u8], numbers: &[f64]) -> Vec<u8> {
 }
 
 /// What such bytes hold: the number of the inputs, text, numbers; `None` if they are damaged.
-fn parsed(name: &str, bytes: &[u8]) -> Option<(u64, Vec<u8>, Vec<f64>)> {
+pub fn parsed(name: &str, bytes: &[u8]) -> Option<(u64, Vec<u8>, Vec<f64>)> {
     let (whole, sum) = bytes.split_last_chunk::<8>()?;
     if checksum(name, whole) != u64::from_le_bytes(*sum) {
         return None;
@@ -448,90 +448,4 @@ fn parsed(name: &str, bytes: &[u8]) -> Option<(u64, Vec<u8>, Vec<f64>)> {
     let is_whole = numbers.len() as u64 == number(2)?;
     let numbers = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
     is_whole.then_some((number(0)?, text.to_vec(), numbers))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A folder that is removed at the end.
-    fn folder() -> Temporary {
-        let path = std::env::temp_dir().join(files::temporary_name(None));
-        fs::create_dir(&path).unwrap();
-        Temporary::new(path)
-    }
-
-    /// What a rank keeps in a folder, whose first one opens it.
-    fn of_rank(path: &Path, case: u64, rank: usize) -> Result<Checkpoint, Failure> {
-        let inputs = Inputs(vec![("the case".to_owned(), case)]);
-        let output = Output { quiet: true, json: false, verbose: false };
-        match rank {
-            0 => Checkpoint::open(path, inputs, (true, Duration::ZERO), &output),
-            _ => Checkpoint::beside(path, inputs, Duration::ZERO, &output),
-        }
-    }
-
-    #[test]
-    fn ranks_keep_runs_and_remove_charges_of_their_own_alone() {
-        let folder = folder();
-        let path = folder.path();
-        let open = || [0, 1].map(|rank| of_rank(path, 1, rank).unwrap());
-        let ranks = open();
-        for (rank, run) in ranks.iter().zip([3, 8]) {
-            rank.begin(run, |_| false);
-            rank.keep(run as u64, vec![run as f64]);
-            rank.put(&format!("run{run}"), &run, &[0.5]);
-            rank.write_all();
-        }
-        drop(ranks);
-        // Of what both find there, each removes what is over for it.
-        let ranks = open();
-        ranks[0].begin(4, |run| run == 3);
-        let found = [(3, 3), (8, 8)].map(|(run, equations)| {
-            ranks[1].begin(run, |_| false);
-            ranks[1].known(equations)
-        });
-        assert_eq!(found, [None, Some(vec![8.0])]);
-        let first = &ranks[0];
-        assert_eq!(first.take("run8"), Some((8, vec![0.5])));
-        assert_eq!(first.take::<usize>("run8"), None, "it is given once");
-        // One process has what both have kept; none has what is of another case.
-        let [alone, _] = open();
-        assert_eq!(alone.take("run3"), Some((3, vec![0.5])));
-        for rank in [0, 1] {
-            assert_eq!(of_rank(path, 2, rank).unwrap_err().exit, Exit::BadInput);
-        }
-    }
-
-    #[test]
-    fn an_interrupted_rank_says_how_to_go_on_where_another_has_kept_something() {
-        let folder = folder();
-        let [first, other] = [0, 1].map(|rank| of_rank(folder.path(), 1, rank).unwrap());
-        let told = |failure| first.advise(failure).report.map(|report| report.help().is_some());
-        assert_eq!(told(Failure::interrupted()), Some(false), "there is nothing");
-        other.put("run1", &1, &[]);
-        other.write_all();
-        assert_eq!(told(Failure::interrupted()), Some(true));
-        let untold = Failure { report: None, ..Failure::interrupted() };
-        assert_eq!(told(untold), None, "another rank tells why");
-    }
-
-    #[test]
-    fn whatever_is_damaged_is_not_read() {
-        let numbers = [1.0, -0.5, f64::NAN, 1e-300];
-        let bytes = framed("charges-0-1", 7, b"null", &numbers);
-        let (inputs, text, found) = parsed("charges-0-1", &bytes).unwrap();
-        assert_eq!((inputs, &text[..]), (7, &b"null"[..]));
-        let bits = |numbers: &[f64]| numbers.iter().map(|n| n.to_bits()).collect::<Vec<_>>();
-        assert_eq!(bits(&found), bits(&numbers));
-        assert!(parsed("charges-0-2", &bytes).is_none(), "under another name");
-        for place in 0..bytes.len() {
-            for bit in 0..8 {
-                let mut damaged = bytes.clone();
-                damaged[place] ^= 1 << bit;
-                assert!(parsed("charges-0-1", &damaged).is_none(), "byte {place}");
-            }
-            assert!(parsed("charges-0-1", &bytes[..place]).is_none(), "{place} bytes");
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! The files of a run: one module per file format, and the rules of their folder.
 
-mod checkpoint;
+pub(crate) mod checkpoint;
 mod commit;
-mod csv;
+pub(crate) mod csv;
 mod folder;
 mod formats;
 mod json;
@@ -11,7 +11,7 @@ mod molecular;
 mod opendx;
 mod probe;
 mod series;
-mod surface;
+pub(crate) mod surface;
 mod table;
 mod viewers;
 

@@ -13,8 +13,8 @@ use crate::report::vtk::{self, Array};
 use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
 
-pub(crate) const WHOLE: &str = "surface.vtu";
-pub(crate) const INDEX: &str = "surface.pvtu";
+pub const WHOLE: &str = "surface.vtu";
+pub const INDEX: &str = "surface.pvtu";
 
 /// The series over excitations.
 pub(super) const SERIES: &str = "excitations.pvd";

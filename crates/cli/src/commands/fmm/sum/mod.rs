@@ -1,11 +1,11 @@
 //! One timed sum with its error, as `bench` and `eval` report it, by one process or by several.
 
-mod error;
+pub(crate) mod error;
 mod memory;
 mod options;
 mod plan;
 mod ranks;
-mod report;
+pub(crate) mod report;
 mod text;
 
 use fmm::{Densities, Potentials, StageSeconds};
@@ -20,19 +20,20 @@ use plan::Plan;
 use ranks::{OnRanks, of_all, slowest};
 use report::{OfPlan, StageSpan};
 
-pub(super) use options::{Args, Mode, check_memory, prepare};
+pub use options::Mode;
+pub(super) use options::{Args, check_memory, prepare};
 pub(super) use report::Report;
 
 /// The input of a sum, this rank's; shapes as in [`Densities`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Input<'a> {
-    pub(super) sources: &'a [[f64; 3]],
-    pub(super) targets: Option<&'a [[f64; 3]]>,
-    pub(super) densities: Densities<'a>,
+pub struct Input<'a> {
+    pub sources: &'a [[f64; 3]],
+    pub targets: Option<&'a [[f64; 3]]>,
+    pub densities: Densities<'a>,
     /// Number of densities k.
-    pub(super) count: usize,
+    pub count: usize,
     /// Where `--mode` says nothing.
-    pub(super) mode: Mode,
+    pub mode: Mode,
 }
 
 /// The sums, shapes (k, m) and (k, m, 3), with a report.

@@ -70,7 +70,7 @@ pub(super) enum Precision {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Mode {
+pub enum Mode {
     /// What takes the least time for so many sources and targets
     Auto,
     /// Fast multipole method

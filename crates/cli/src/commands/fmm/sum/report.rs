@@ -219,7 +219,7 @@ impl Report {
 }
 
 /// The warnings for sums of this error.
-fn warnings(error: f64, tolerance: f64, not_finite: usize) -> Vec<String> {
+pub fn warnings(error: f64, tolerance: f64, not_finite: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     if not_finite > 0 {
         warnings
@@ -250,20 +250,4 @@ fn name_of(precision: Option<fmm::Precision>) -> &'static str {
 fn median_of(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values[(values.len() - 1) / 2]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_beyond_the_tolerance_are_told() {
-        assert!(warnings(1e-6, 1e-6, 0).is_empty());
-        assert_eq!(
-            warnings(3e-6, 1e-6, 0),
-            ["the error is 3.0e-6, 3.0 times the tolerance of 1.0e-6"]
-        );
-        assert_eq!(warnings(f64::NAN, 1e-6, 7), ["7 of the sums are no finite numbers"]);
-        assert_eq!(warnings(f64::NAN, 1e-6, 0).len(), 1);
-    }
 }

@@ -1,0 +1,169 @@
+//! What the program `tests/internals` looks into: no part of the interface, free to change.
+
+pub mod arguments {
+    pub use crate::commands::arguments::parse_count;
+}
+
+pub mod batch {
+    pub use crate::commands::batch::bars::bar;
+    pub use crate::commands::batch::rows::Row;
+}
+
+pub mod case {
+    pub use crate::case::diagnostics::nearest;
+    pub use crate::case::read::parse;
+    pub use crate::case::resolved::string;
+    pub use crate::case::schema::{Absent, FORMAT, KEYS, Key, TABLES, UNITS, heading};
+    pub use crate::case::{Overrides, VtkMode};
+}
+
+pub mod chart {
+    pub use crate::report::page::chart::{
+        Axis, Couplings, Curve, HEIGHT, MOST_CELLS, Scale, WIDTH, curves, heat_map, short,
+    };
+}
+
+pub mod checkpoint {
+    pub use crate::report::results::checkpoint::{Checkpoint, Inputs, framed, parsed};
+}
+
+pub mod colour {
+    pub use crate::report::page::colour::{DIVERGING, NONE, SEQUENTIAL, at, of_body};
+}
+
+pub mod commands {
+    pub use crate::commands::Cli;
+}
+
+pub mod csv {
+    pub use crate::report::results::csv::matrix;
+}
+
+pub mod decimate {
+    pub use crate::report::page::decimate::{area, decimated};
+}
+
+pub mod difference {
+    pub use crate::commands::batch::difference::parse;
+}
+
+pub mod exit {
+    pub use crate::terminal::exit::{Exit, Failure};
+}
+
+pub mod fastercap {
+    pub use crate::commands::fastercap::request::{
+        ACCURACY, Asked, COARSEST, Dialect, Request, parse,
+    };
+    pub use crate::commands::fastercap::text::{general, labels, picofarads, significant, time};
+}
+
+pub mod files {
+    pub use crate::files::temporary_name;
+}
+
+pub mod forecast {
+    pub use crate::commands::forecast::slow::{Known, carried_on};
+    pub use crate::commands::forecast::watch::{Cost, Until, Watch};
+}
+
+pub mod html {
+    pub use crate::report::page::html::{escape, script_json, table};
+}
+
+pub mod journals {
+    pub use crate::commands::batch::journals::{Done, FOLDER, are_in, make, read, remove, write};
+}
+
+pub mod json {
+    pub use crate::report::json::text;
+}
+
+pub mod machine {
+    pub use crate::machine::deal::{consecutive, largest_first};
+    pub use crate::machine::limits::{of_groups, of_texts};
+    pub use crate::machine::system::processor_seconds;
+    pub use crate::machine::threads;
+}
+
+pub mod made {
+    pub use crate::report::made::timestamp;
+}
+
+pub mod matrix {
+    pub use crate::report::page::matrix::{Matrix, STRONGEST, couplings, table};
+}
+
+pub mod npy {
+    pub use crate::commands::fmm::npy::{ALIGNMENT, Array, MAGIC, parse, write};
+}
+
+pub mod numbers {
+    pub use crate::report::page::numbers::{plain, small, unit, with_bar};
+}
+
+pub mod output {
+    pub use crate::terminal::output::Output;
+}
+
+pub mod page {
+    pub use crate::report::page::surface::{Surface, parts};
+    pub use crate::report::page::{LICENCE, MOST_BYTES, VIEWER, date, make};
+    pub use crate::report::results::surface::{INDEX as SURFACE_INDEX, WHOLE as SURFACE};
+}
+
+pub mod paths {
+    pub use crate::paths::relative;
+}
+
+pub mod picture {
+    pub use crate::report::page::picture::{axes, draw};
+}
+
+pub mod plot {
+    pub use crate::report::plot::{Axis, Curve, HEIGHT, Labels, WIDTH, svg};
+}
+
+pub mod png {
+    pub use crate::report::page::png::encode;
+}
+
+pub mod progress {
+    pub use crate::terminal::progress::Bars;
+}
+
+pub mod scene {
+    pub use crate::report::page::scene::{code, range};
+}
+
+pub mod sum {
+    pub use crate::commands::fmm::sum::error::{SAMPLE_SEED, direct_sums, relative_l2, sample};
+    pub use crate::commands::fmm::sum::report::warnings;
+    pub use crate::commands::fmm::sum::{Input, Mode};
+}
+
+pub mod temporaries {
+    pub use crate::machine::system::remove_without_memory;
+    pub use crate::temporaries::{LONGEST, PLACES, Temporary, known};
+}
+
+pub mod text {
+    pub use crate::report::text::{
+        csv_name, csv_quoted, printable_in_place, printable_json, toml_string,
+    };
+}
+
+pub mod text_table {
+    pub use crate::report::text_table::narrow_tables;
+}
+
+pub mod units {
+    pub use crate::report::units::{column, prefix, significant, three_digits, with_bar};
+}
+
+pub mod vtk {
+    pub use crate::report::vtk::{
+        BLOCK, Image, SurfaceGrid, array, escaped, vectors, write, write_image, write_pieces,
+        write_points,
+    };
+}

@@ -1,0 +1,9 @@
+use farad_cli::internals::case::string;
+
+#[test]
+fn strings_are_escaped() {
+    for name in ["left", "say \"hi\"", "back\\slash", "µ"] {
+        let table: toml::Table = format!("x = {}", string(name)).parse().unwrap();
+        assert_eq!(table["x"].as_str(), Some(name));
+    }
+}

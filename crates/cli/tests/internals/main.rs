@@ -1,0 +1,36 @@
+//! Tests of what is inside the program: they look into `farad_cli::internals`.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod case {
+    mod diagnostics;
+    mod read;
+    mod resolved;
+    mod schema;
+}
+mod commands;
+mod machine {
+    mod deal;
+    mod limits;
+    mod pages;
+}
+mod paths;
+mod report {
+    mod json;
+    mod made;
+    mod page;
+    mod plot;
+    mod results {
+        mod checkpoint;
+        mod csv;
+    }
+    mod text;
+    mod text_table;
+    mod units;
+    mod vtk;
+}
+mod temporaries;
+mod terminal {
+    mod exit;
+    mod progress;
+}

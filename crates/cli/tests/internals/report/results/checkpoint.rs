@@ -1,0 +1,91 @@
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use bem::Keeper;
+use farad_cli::internals::checkpoint::{Checkpoint, Inputs, framed, parsed};
+use farad_cli::internals::exit::{Exit, Failure};
+use farad_cli::internals::files::temporary_name;
+use farad_cli::internals::output::Output;
+use farad_cli::internals::temporaries::Temporary;
+
+/// A folder that is removed at the end.
+fn folder() -> Temporary {
+    let path = std::env::temp_dir().join(temporary_name(None));
+    fs::create_dir(&path).unwrap();
+    Temporary::new(path)
+}
+
+/// What a rank keeps in a folder, whose first one opens it.
+fn of_rank(path: &Path, case: u64, rank: usize) -> Result<Checkpoint, Failure> {
+    let inputs = Inputs(vec![("the case".to_owned(), case)]);
+    let output = Output { quiet: true, json: false, verbose: false };
+    match rank {
+        0 => Checkpoint::open(path, inputs, (true, Duration::ZERO), &output),
+        _ => Checkpoint::beside(path, inputs, Duration::ZERO, &output),
+    }
+}
+
+#[test]
+fn ranks_keep_runs_and_remove_charges_of_their_own_alone() {
+    let folder = folder();
+    let path = folder.path();
+    let open = || [0, 1].map(|rank| of_rank(path, 1, rank).unwrap());
+    let ranks = open();
+    for (rank, run) in ranks.iter().zip([3, 8]) {
+        rank.begin(run, |_| false);
+        rank.keep(run as u64, vec![run as f64]);
+        rank.put(&format!("run{run}"), &run, &[0.5]);
+        rank.write_all();
+    }
+    drop(ranks);
+    // Of what both find there, each removes what is over for it.
+    let ranks = open();
+    ranks[0].begin(4, |run| run == 3);
+    let found = [(3, 3), (8, 8)].map(|(run, equations)| {
+        ranks[1].begin(run, |_| false);
+        ranks[1].known(equations)
+    });
+    assert_eq!(found, [None, Some(vec![8.0])]);
+    let first = &ranks[0];
+    assert_eq!(first.take("run8"), Some((8, vec![0.5])));
+    assert_eq!(first.take::<usize>("run8"), None, "it is given once");
+    // One process has what both have kept; none has what is of another case.
+    let [alone, _] = open();
+    assert_eq!(alone.take("run3"), Some((3, vec![0.5])));
+    for rank in [0, 1] {
+        assert_eq!(of_rank(path, 2, rank).unwrap_err().exit, Exit::BadInput);
+    }
+}
+
+#[test]
+fn an_interrupted_rank_says_how_to_go_on_where_another_has_kept_something() {
+    let folder = folder();
+    let [first, other] = [0, 1].map(|rank| of_rank(folder.path(), 1, rank).unwrap());
+    let told = |failure| first.advise(failure).report.map(|report| report.help().is_some());
+    assert_eq!(told(Failure::interrupted()), Some(false), "there is nothing");
+    other.put("run1", &1, &[]);
+    other.write_all();
+    assert_eq!(told(Failure::interrupted()), Some(true));
+    let untold = Failure { report: None, ..Failure::interrupted() };
+    assert_eq!(told(untold), None, "another rank tells why");
+}
+
+#[test]
+fn whatever_is_damaged_is_not_read() {
+    let numbers = [1.0, -0.5, f64::NAN, 1e-300];
+    let bytes = framed("charges-0-1", 7, b"null", &numbers);
+    let (inputs, text, found) = parsed("charges-0-1", &bytes).unwrap();
+    assert_eq!((inputs, &text[..]), (7, &b"null"[..]));
+    let bits = |numbers: &[f64]| numbers.iter().map(|n| n.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&found), bits(&numbers));
+    assert!(parsed("charges-0-2", &bytes).is_none(), "under another name");
+    for place in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 1 << bit;
+            assert!(parsed("charges-0-1", &damaged).is_none(), "byte {place}");
+        }
+        assert!(parsed("charges-0-1", &bytes[..place]).is_none(), "{place} bytes");
+    }
+}
