@@ -4,9 +4,9 @@
 // Defaults of a solve.
 
 /// Relative residual to which a solve goes, and error of values at points. Below this rules have
-/// more points ([`FINE`]) and near pairs more digits ([`SINGLE`]), at a cost that few meshes are
+/// more points (`FINE`) and near pairs more digits (`SINGLE`), at a cost that few meshes are
 /// worth.
-pub(crate) const TOLERANCE: f64 = 1e-6;
+pub const TOLERANCE: f64 = 1e-6;
 
 /// Krylov vectors before GMRES restarts; with [`GROUP`] they bound the memory of its bases.
 pub(crate) const RESTART: usize = 60;
@@ -73,7 +73,7 @@ pub(crate) const ROUNDING: f64 = 3e-8;
 pub(crate) const SHARE: f64 = 0.3;
 
 /// The least tolerance that a fast sum can meet.
-pub(crate) const TIGHTEST: f64 = 1e-12;
+pub const TIGHTEST: f64 = 1e-12;
 
 /// How often a fast sum that proves too rough is replaced by a tighter one.
 pub(crate) const TIGHTENINGS: usize = 2;
@@ -89,7 +89,7 @@ pub(crate) const DIRECT_SUMS: usize = 1_000_000_000;
 
 /// Keeps the logarithm finite on an edge, where its factor d_i vanishes. Far below any square of a
 /// distance that the scaled geometry can tell from zero, far above the smallest number.
-pub(crate) const ON_EDGE: f64 = 1e-200;
+pub const ON_EDGE: f64 = 1e-200;
 
 /// Vertices nearer to a plane or to each other than this are one.
 pub(crate) const TOGETHER: f64 = 1e-13;

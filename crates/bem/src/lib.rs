@@ -27,8 +27,6 @@ mod precondition;
 mod quadrature;
 mod solve;
 mod space;
-#[cfg(test)]
-mod testing;
 
 pub use comm::{Communicator, Group};
 pub use constants::OF_ACTION;
@@ -60,6 +58,130 @@ pub use solve::gmres::{
     gmres,
 };
 pub use space::{Density, FunctionSpace, Test};
+
+/// What the program `tests/internals` looks into: no part of the interface, free to change.
+#[doc(hidden)]
+pub mod internals {
+    pub mod constants {
+        pub use crate::constants::{ON_EDGE, TIGHTEST, TOLERANCE};
+    }
+    pub mod device {
+        pub use crate::device::completion::DeviceCompletion;
+        pub use crate::device::{
+            DeviceGeometry, DeviceNear, DeviceProduct, DeviceTwoLevel, OnDevice,
+        };
+    }
+    pub mod geometry {
+        pub use crate::geometry::far::FarImages;
+        pub use crate::geometry::image::Image;
+        pub use crate::geometry::neighbours::Neighbours;
+        pub use crate::geometry::panels::Panels;
+        pub use crate::geometry::triangle::Vec3;
+        pub mod patch {
+            pub use crate::geometry::patch::{Parameters, Patch, places};
+        }
+    }
+    pub mod integrals {
+        pub use crate::integrals::linear_nodes::{Block, Potential};
+        pub use crate::integrals::outer::{OuterQuadrature, Touching};
+        pub use crate::integrals::potentials::WeightedPoints;
+        pub use crate::integrals::solid_angle::{far_rule, in_plane_of, solid_angle_over};
+        pub use crate::integrals::touching::{Contact, PairNodes};
+        pub mod curved {
+            pub use crate::integrals::curved::{CurvedPair, Entries, Kernel, Scratch};
+        }
+        pub mod curved_potentials {
+            pub use crate::integrals::curved_potentials::{Wanted, at};
+        }
+        pub mod edge {
+            pub use crate::integrals::edge::{Terms, sum_terms};
+        }
+        pub mod linear_pair {
+            pub use crate::integrals::linear_pair::{
+                double_layer, flat, single_layer, square, transposed,
+            };
+        }
+    }
+    pub mod near {
+        pub use crate::near::accuracy::Accuracy;
+        pub use crate::near::functions::FunctionPairs;
+        pub use crate::near::needs::{Induced, Needs, Sources};
+        pub use crate::near::pairs::{LayerPairs, RowKind, Scratch};
+        pub use crate::near::select::{
+            Choice, Selection, smallest_relative_gap, smallest_relative_height,
+        };
+        pub use crate::near::single_layer::SingleLayerPairs;
+        pub use crate::near::{BLOCK, Entry, Near, PairIntegrals, Precision};
+    }
+    pub mod operator {
+        pub use crate::operator::discretisation::{Close, Discretisation, Target};
+        pub use crate::operator::host::Host;
+        pub use crate::operator::layer::Layer;
+        pub use crate::operator::points::QuadraturePoints;
+        pub use crate::operator::sampling::Sampling;
+        pub mod fast_sum {
+            pub use crate::operator::fast_sum::{
+                SampledError, is_hopeless, tighter_for, tolerance,
+            };
+        }
+    }
+    pub mod ordered {
+        pub use crate::ordered::{sum, sums};
+    }
+    pub mod physics {
+        pub use crate::physics::shared::REASONS;
+        pub mod evaluate {
+            pub use crate::physics::evaluate::by_points::DEGREE;
+            pub use crate::physics::evaluate::closed_forms::add_point;
+            pub use crate::physics::evaluate::sums::direct_sums;
+        }
+        pub mod sampled {
+            pub use crate::physics::rows::System;
+            pub use crate::physics::sampled::{by_area_and_charge, chosen, drawn};
+        }
+    }
+    pub mod precondition {
+        pub use crate::precondition::clusters::ClusterLevels;
+        pub use crate::precondition::coarse::Coarse;
+        pub use crate::precondition::gradients::Gradients;
+        pub use crate::precondition::local::BatchedLdl;
+        pub use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS, TwoLevel};
+        pub mod clusters {
+            pub use crate::precondition::clusters::{POINTS, of_clouds};
+        }
+    }
+    pub mod quadrature {
+        pub use crate::quadrature::remainder::Remainder;
+        pub use crate::quadrature::rule::Rule;
+        pub use crate::quadrature::{
+            MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE, TriangleNode, graded, line, triangle,
+        };
+        pub mod errors {
+            pub use crate::quadrature::errors::{of_fields, of_potentials};
+        }
+        pub mod modes {
+            pub use crate::quadrature::modes::{
+                LARGEST, MODES, at_corners, modes, of_corners, run_around,
+            };
+        }
+        pub mod sums {
+            pub use crate::quadrature::sums::{field, sum};
+        }
+    }
+    pub mod solve {
+        pub use crate::solve::backend::Backend;
+        pub use crate::solve::cholesky::Factor;
+        pub use crate::solve::lu::Lu;
+        pub use crate::solve::plan::Plan;
+        pub use crate::solve::schedule::PlanSchedule;
+        pub mod completion {
+            pub use crate::solve::completion::{Completion, Laws, Vectors, complete, multiply_add};
+        }
+    }
+    pub mod space {
+        pub use crate::space::{Dofs, TestTrial};
+    }
+}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

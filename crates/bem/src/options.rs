@@ -137,7 +137,7 @@ pub enum Stage {
 /// How a caller follows and stops a solve.
 pub trait Progress: Sync {
     /// Called as work advances; `total` 0 = unknown. Returns false to stop, which ends in
-    /// [`Error::Interrupted`](crate::Error::Interrupted).
+    /// [`Error::Interrupted`].
     fn advance(&self, stage: Stage, done: u64, total: u64) -> bool;
     /// Called after each GMRES iteration with the largest relative residual of the columns still
     /// running.

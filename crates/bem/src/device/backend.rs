@@ -8,17 +8,15 @@ use crate::solve::gmres::{GmresInfo, GmresParams, InexactBudget, Watch, gmres_in
 use crate::solve::schedule::PlanSchedule;
 
 /// The device's side of an operator whose fast sum is there, too.
-pub(crate) struct OnDevice {
+pub struct OnDevice {
     product: DeviceProduct,
     /// `None` for an operator that is only applied.
     preconditioner: Option<DevicePreconditioner>,
 }
 
 impl OnDevice {
-    pub(crate) fn new(
-        product: DeviceProduct,
-        preconditioner: Option<DevicePreconditioner>,
-    ) -> Self {
+    /// Of these products and this preconditioner.
+    pub fn new(product: DeviceProduct, preconditioner: Option<DevicePreconditioner>) -> Self {
         Self { product, preconditioner }
     }
 }

@@ -9,7 +9,7 @@ use crate::solve::completion::{Completion, Entries, Laws};
 
 /// What completes rows, on the device.
 #[derive(Debug)]
-pub(super) struct DeviceCompletion {
+pub struct DeviceCompletion {
     device: Device,
     first: DeviceLaws,
     /// a_i and b_i of each row.
@@ -41,7 +41,7 @@ impl DeviceCompletion {
     ///
     /// # Errors
     /// The GPU's.
-    pub(super) fn new(device: &Device, of: &dyn Completion, n: usize) -> Result<Self, cuda::Error> {
+    pub fn new(device: &Device, of: &dyn Completion, n: usize) -> Result<Self, cuda::Error> {
         let rows: Vec<[f64; 2]> = (0..n).map(|i| of.row(i)).collect();
         Ok(Self {
             first: DeviceLaws::new(device, of.first())?,
@@ -57,7 +57,7 @@ impl DeviceCompletion {
     ///
     /// # Errors
     /// The GPU's.
-    pub(super) fn apply(
+    pub fn apply(
         &self,
         of: &dyn Completion,
         x: &Buffer<f64>,

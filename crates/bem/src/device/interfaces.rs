@@ -19,7 +19,7 @@ use crate::solve::gmres::LinearOperator;
 
 /// What makes charges of residuals, for all panels.
 #[derive(Debug)]
-pub(crate) struct DevicePreconditioner {
+pub struct DevicePreconditioner {
     device: Device,
     panels: usize,
     /// Of the conductors alone, if there are any.

@@ -7,15 +7,13 @@
 mod backend;
 mod coarse;
 mod coarse_entries;
-mod completion;
+pub(crate) mod completion;
 mod interfaces;
 mod kernels;
 mod near;
 mod product;
 mod rows;
 mod space;
-#[cfg(test)]
-mod tests;
 mod two_level;
 mod warm_up;
 
@@ -26,14 +24,14 @@ use crate::near::Needs;
 use crate::near::pairs::RowKind;
 use crate::quadrature::rule::Rule;
 use crate::quadrature::{self, MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE};
-pub(crate) use backend::OnDevice;
+pub use backend::OnDevice;
 pub(crate) use interfaces::DevicePreconditioner;
 use kernels::{Kernel, PairRules, TriangleRules, count};
-pub(crate) use near::DeviceNear;
+pub use near::DeviceNear;
 use near::Search;
-pub(crate) use product::DeviceProduct;
+pub use product::DeviceProduct;
 use rows::Rows;
-pub(crate) use two_level::DeviceTwoLevel;
+pub use two_level::DeviceTwoLevel;
 pub(crate) use warm_up::WarmUp;
 
 /// The GPU, once it is warm.
@@ -53,7 +51,7 @@ const LANES: usize = 8;
 
 /// Panels and quadrature rules on the device.
 #[derive(Debug)]
-pub(crate) struct DeviceGeometry {
+pub struct DeviceGeometry {
     device: Device,
     panels: usize,
     /// Vertices, shape (panels, 3, 3).
@@ -88,7 +86,7 @@ impl DeviceGeometry {
     ///
     /// # Errors
     /// The GPU's; [`Error::OutOfMemory`] at once if near field and preconditioner would not fit.
-    pub(crate) fn new(
+    pub fn new(
         device: &Device,
         panels: &Panels,
         kinds: &[RowKind],
@@ -132,11 +130,7 @@ impl DeviceGeometry {
     ///
     /// # Errors
     /// The GPU's.
-    pub(crate) fn set_needs(
-        &mut self,
-        needs: Option<&Needs>,
-        solid_angles: f64,
-    ) -> Result<(), Error> {
+    pub fn set_needs(&mut self, needs: Option<&Needs>, solid_angles: f64) -> Result<(), Error> {
         self.rows.set_needs(&self.device, needs, solid_angles, &self.areas)?;
         self.search = Search::new(&self.device, self.panels, &self.centroids, &self.rows)?;
         Ok(())
@@ -146,7 +140,7 @@ impl DeviceGeometry {
     ///
     /// # Errors
     /// The GPU's.
-    pub(crate) fn smallest_relative_gap(&self, rule: &Rule) -> Result<f64, Error> {
+    pub fn smallest_relative_gap(&self, rule: &Rule) -> Result<f64, Error> {
         let blocks = self.panels.div_ceil(THREADS as usize);
         let parts = self.device.buffer::<f64>(blocks)?;
         let closest = kernels::near::Closest {

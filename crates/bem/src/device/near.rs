@@ -34,7 +34,7 @@ pub(super) fn estimate(n: usize) -> u64 {
 
 /// Entries on close pairs of panels, all rows in full; the diagonal apart and in double precision.
 #[derive(Debug)]
-pub(crate) struct DeviceNear {
+pub struct DeviceNear {
     pub(super) geometry: DeviceGeometry,
     /// Macro with the type of the entries.
     pub(super) value: Vec<String>,
@@ -81,12 +81,12 @@ impl DeviceNear {
     ///
     /// # Errors
     /// [`Error::Interrupted`], what `check` says, and the GPU's.
-    pub(crate) fn new(
+    pub fn new(
         geometry: DeviceGeometry,
         selection: &Selection,
         quadrature: PairQuadrature,
         precision: Precision,
-        check: impl Fn(usize) -> Result<(), Error>,
+        check: &dyn Fn(usize) -> Result<(), Error>,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
         let _span = tracing::debug_span!("close pairs").entered();
@@ -274,7 +274,7 @@ impl DeviceNear {
     }
 
     /// Takes what the points give from exact entries: the rest corrects a sum over the points.
-    pub(crate) fn subtract_points(&mut self, rule: &Rule) -> Result<(), cuda::Error> {
+    pub fn subtract_points(&mut self, rule: &Rule) -> Result<(), cuda::Error> {
         let g = &self.geometry;
         let subtract = sparse::Subtract {
             matrix: self.matrix(),
@@ -299,7 +299,7 @@ impl DeviceNear {
     }
 
     /// y += A x for `columns` vectors on the device.
-    pub(crate) fn multiply_add(
+    pub fn multiply_add(
         &self,
         x: &Buffer<f64>,
         y: &Buffer<f64>,
@@ -319,23 +319,24 @@ impl DeviceNear {
     }
 
     /// Rows with columns and entries, the diagonal first, for tests.
-    #[cfg(test)]
-    pub(super) fn rows(&self) -> Vec<Vec<(usize, f64)>> {
-        let (starts, columns) = (self.starts.to_vec().unwrap(), self.columns.to_vec().unwrap());
-        let bytes = self.values.to_vec().unwrap();
+    ///
+    /// # Errors
+    /// The GPU's.
+    pub fn rows(&self) -> Result<Vec<Vec<(usize, f64)>>, cuda::Error> {
+        let (starts, columns) = (self.starts.to_vec()?, self.columns.to_vec()?);
+        let bytes = self.values.to_vec()?;
         let values: Vec<f64> = if self.value[0].ends_with("float") {
             bytes.as_chunks::<4>().0.iter().map(|b| f64::from(f32::from_ne_bytes(*b))).collect()
         } else {
             bytes.as_chunks::<8>().0.iter().map(|b| f64::from_ne_bytes(*b)).collect()
         };
-        let diagonal = self.diagonal.to_vec().unwrap();
-        (0..self.len())
-            .map(|i| {
-                let row = starts[i] as usize..starts[i + 1] as usize;
-                let others = row.map(|k| (columns[k] as usize, values[k]));
-                std::iter::once((i, diagonal[i])).chain(others).collect()
-            })
-            .collect()
+        let diagonal = self.diagonal.to_vec()?;
+        let row = |i: usize| {
+            let others = starts[i] as usize..starts[i + 1] as usize;
+            let others = others.map(|k| (columns[k] as usize, values[k]));
+            std::iter::once((i, diagonal[i])).chain(others).collect()
+        };
+        Ok((0..self.len()).map(row).collect())
     }
 }
 

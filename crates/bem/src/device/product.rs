@@ -17,7 +17,7 @@ const SOURCE_BLOCKS: usize = 64;
 
 /// The near field with what carries panels to points and back.
 #[derive(Debug)]
-pub(crate) struct DeviceProduct {
+pub struct DeviceProduct {
     device: Device,
     near: DeviceNear,
     nodes: usize,
@@ -35,7 +35,11 @@ pub(crate) struct DeviceProduct {
 }
 
 impl DeviceProduct {
-    pub(crate) fn new(near: DeviceNear, rule: &'static Rule) -> Result<Self, cuda::Error> {
+    /// Of a near field that lacks what the points of this rule give.
+    ///
+    /// # Errors
+    /// The GPU's.
+    pub fn new(near: DeviceNear, rule: &'static Rule) -> Result<Self, cuda::Error> {
         let device = near.geometry.device.clone();
         Ok(Self {
             nodes: rule.len(),

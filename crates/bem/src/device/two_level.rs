@@ -33,7 +33,7 @@ pub(super) fn usual_macros(value: &[String]) -> Vec<String> {
 /// Rows of S and the coarse level: the device's twin of
 /// [`TwoLevel`](crate::precondition::local_inverse::TwoLevel).
 #[derive(Debug)]
-pub(crate) struct DeviceTwoLevel {
+pub struct DeviceTwoLevel {
     device: Device,
     panels: usize,
     starts: Buffer<u32>,
@@ -54,7 +54,7 @@ impl DeviceTwoLevel {
     ///
     /// # Errors
     /// The GPU's, and messages that do not pass.
-    pub(crate) fn new(
+    pub fn new(
         near: &DeviceNear,
         panels: &Panels,
         conductor: &[u32],
@@ -147,7 +147,7 @@ impl DeviceTwoLevel {
     ///
     /// # Errors
     /// The GPU's, and messages that do not pass.
-    pub(crate) fn apply_on_device(
+    pub fn apply_on_device(
         &mut self,
         v: &Buffer<f64>,
         z: &Buffer<f64>,

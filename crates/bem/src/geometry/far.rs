@@ -32,7 +32,7 @@ const THINNEST: f64 = 1e-9;
 
 /// The sum of images far away, in scaled coordinates.
 #[derive(Clone, Debug)]
-pub(crate) struct FarImages {
+pub struct FarImages {
     centre: [f64; 3],
     half: [f64; 3],
     counts: [usize; 3],
@@ -55,7 +55,7 @@ impl FarImages {
     /// are not, and the sum of those that are, to an absolute error of `tolerance`. Charges count
     /// `weight(image, to, from)`, for so many regions of targets and of sources. Images of one
     /// `group` are near together.
-    pub(crate) fn apart(
+    pub fn apart(
         [low, high]: [Vec3; 2],
         images: &[Image],
         (regions, weight): ([usize; 2], Weight<'_>),
@@ -160,7 +160,7 @@ impl FarImages {
     }
 
     /// Number of moments, of each polynomial in each region of sources.
-    pub(crate) fn moments(&self) -> usize {
+    pub fn moments(&self) -> usize {
         self.regions[1] * self.len()
     }
 
@@ -197,7 +197,7 @@ impl FarImages {
     }
 
     /// Adds a charge in a region to the moments sum_j q_j T_l(y_j).
-    pub(crate) fn add_charge(&self, (y, region): (&Vec3, usize), charge: f64, moments: &mut [f64]) {
+    pub fn add_charge(&self, (y, region): (&Vec3, usize), charge: f64, moments: &mut [f64]) {
         let moments = &mut moments[self.of_region(region)];
         let [nx, ny, _] = self.counts;
         let [along_x, along_y, along_z] = self.along(y);
@@ -210,7 +210,7 @@ impl FarImages {
     }
 
     /// Coefficients of the potential that charges of these moments make.
-    pub(crate) fn coefficients(&self, moments: &[f64]) -> Vec<f64> {
+    pub fn coefficients(&self, moments: &[f64]) -> Vec<f64> {
         let m = self.len().max(1);
         let dot = |row: &[f64], of: &[f64]| -> f64 { row.iter().zip(of).map(|(a, b)| a * b).sum() };
         let [to, from] = self.regions;
@@ -238,14 +238,14 @@ impl FarImages {
     }
 
     /// The potential of these coefficients at a point in a region.
-    pub(crate) fn potential(&self, (x, region): (&Vec3, usize), coefficients: &[f64]) -> f64 {
+    pub fn potential(&self, (x, region): (&Vec3, usize), coefficients: &[f64]) -> f64 {
         let along = self.along(x);
         let of_region = &coefficients[self.of_region(region)];
         Self::at([0, 1, 2].map(|k| &along[k][..self.counts[k]]), of_region)
     }
 
     /// Its gradient.
-    pub(crate) fn gradient(&self, (x, region): (&Vec3, usize), coefficients: &[f64]) -> Vec3 {
+    pub fn gradient(&self, (x, region): (&Vec3, usize), coefficients: &[f64]) -> Vec3 {
         let coefficients = &coefficients[self.of_region(region)];
         let (along, slopes) = (self.along(x), self.slopes(x));
         Vec3::from_fn(|axis, _| {
@@ -323,69 +323,6 @@ fn to_coefficients(values: &mut [f64], length: usize, stride: usize) {
             line.iter_mut().enumerate().for_each(|(i, at)| *at = block[first + i * stride]);
             for (n, row) in matrix.iter().enumerate() {
                 block[first + n * stride] = row.iter().zip(&line).map(|(a, b)| a * b).sum();
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Sums over images, potentials and gradients, against themselves one by one, in flat and
-    /// other boxes, with charges and points in either of two regions.
-    #[test]
-    fn far_images_are_summed_to_the_tolerance() {
-        let image = |scale: f64, shift: f64, factor: f64| Image {
-            scale: [1.0, 1.0, scale],
-            shift: [0.0, 0.0, shift],
-            factor,
-        };
-        let images = [
-            image(1.0, 0.0, 1.0),
-            image(-1.0, -0.1, 0.5),
-            image(-1.0, -2.0, -0.7),
-            image(1.0, 3.0, 0.4),
-            image(1.0, -3.0, 0.4),
-            image(-1.0, -1e5, 2e4),
-        ];
-        for (high, tolerance) in
-            [([1.0, 0.7, 0.0], 1e-6), ([1.0, 0.7, 0.05], 1e-8), ([1.0, 0.2, 0.3], 1e-4)]
-        {
-            let high = Vec3::from(high);
-            let weight = |g: usize, to: usize, from: usize| {
-                let of_pair = [[1.0, 0.0], [-0.7, 0.3]][to][from];
-                if g == 2 && to == from { 0.0 } else { of_pair * images[g].factor }
-            };
-            let (near, far) =
-                FarImages::apart([-high, high], &images, ([2, 2], &weight), &|g| g, tolerance)
-                    .unwrap();
-            assert!(near.starts_with(&[0, 1]) && near.len() < images.len(), "{near:?}");
-            let point = |i: usize| {
-                let at = |k: usize| (0.37 + 1.618 * i as f64 * (k + 1) as f64).sin();
-                Vec3::from_fn(|k, _| high[k] * at(k))
-            };
-            let charges: Vec<(Vec3, f64)> =
-                (0..40).map(|i| (point(i), 1.0 / 40.0 * (0.3 * i as f64).cos())).collect();
-            let mut moments = vec![0.0; far.moments()];
-            let region = |i: usize| i % 2;
-            let all = charges.iter().enumerate();
-            all.for_each(|(i, (y, q))| far.add_charge((y, region(i)), *q, &mut moments));
-            let coefficients = far.coefficients(&moments);
-            let chosen: Vec<usize> = (0..images.len()).filter(|g| !near.contains(g)).collect();
-            for (to, x) in (100..140).map(|i| (region(i / 3), point(i))) {
-                let (mut exact, mut field) = (0.0, Vec3::zeros());
-                for (&g, (i, (y, q))) in
-                    chosen.iter().flat_map(|g| charges.iter().enumerate().map(move |c| (g, c)))
-                {
-                    let (r, q) = (x - images[g].place(y), q * weight(g, to, region(i)));
-                    exact += q / r.norm();
-                    field -= r * (q / r.norm().powi(3));
-                }
-                let found = far.potential((&x, to), &coefficients);
-                assert!((found - exact).abs() < tolerance, "{found} {exact}");
-                let gradient = far.gradient((&x, to), &coefficients);
-                assert!((gradient - field).norm() < 30.0 * tolerance, "{gradient} {field}");
             }
         }
     }

@@ -6,12 +6,13 @@ use crate::geometry::triangle::Vec3;
 
 /// An image in scaled coordinates: x_k becomes `scale[k]` x_k + `shift[k]`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Image {
+pub struct Image {
     /// 1, or -1 where it is mirrored.
-    pub(crate) scale: [f64; 3],
-    pub(crate) shift: [f64; 3],
+    pub scale: [f64; 3],
+    /// Along each axis.
+    pub shift: [f64; 3],
     /// What charges are multiplied by, with one region, unless a panel lies on its own image.
-    pub(crate) factor: f64,
+    pub factor: f64,
 }
 
 /// What is there itself.
@@ -29,7 +30,8 @@ impl Image {
         }
     }
 
-    pub(crate) fn place(&self, x: &Vec3) -> Vec3 {
+    /// The image of a point.
+    pub fn place(&self, x: &Vec3) -> Vec3 {
         Vec3::from_fn(|k, _| self.scale[k] * x[k] + self.shift[k])
     }
 

@@ -6,7 +6,7 @@ use crate::geometry::panels::LEAF;
 use crate::geometry::triangle::Vec3;
 
 /// Finds all panels j with |c_i - c_j| < max(reach_i, reach_j), for a panel i or a point.
-pub(crate) struct Neighbours<'a> {
+pub struct Neighbours<'a> {
     centroids: &'a [Vec3],
     reach: &'a [f64],
     nodes: Vec<Node>,
@@ -41,7 +41,7 @@ impl Node {
 impl<'a> Neighbours<'a> {
     /// Over centroids in the order of [`Panels`](crate::geometry::panels::Panels) and the reach of
     /// each.
-    pub(crate) fn new(centroids: &'a [Vec3], reach: &'a [f64]) -> Self {
+    pub fn new(centroids: &'a [Vec3], reach: &'a [f64]) -> Self {
         let mut search = Self { centroids, reach, nodes: Vec::new() };
         search.build(0, centroids.len());
         search
@@ -73,12 +73,12 @@ impl<'a> Neighbours<'a> {
     }
 
     /// For searches of one panel after another.
-    pub(crate) fn walk(&self) -> Walk<'_> {
+    pub fn walk(&self) -> Walk<'_> {
         Walk { search: self, leaf: 0..0, near: Vec::new() }
     }
 
     /// Appends the panels whose reach a point is in, in increasing order.
-    pub(crate) fn around(&self, x: &Vec3, found: &mut Vec<u32>) {
+    pub fn around(&self, x: &Vec3, found: &mut Vec<u32>) {
         self.leaves(x, x, 0.0, |leaf| self.of_leaf(leaf, x, 0.0, found));
     }
 
@@ -130,7 +130,7 @@ impl<'a> Neighbours<'a> {
 
 /// A search that keeps the leaves around its last panel's leaf: its next panel is most often in the
 /// same one.
-pub(crate) struct Walk<'a> {
+pub struct Walk<'a> {
     search: &'a Neighbours<'a>,
     leaf: Range<usize>,
     near: Vec<u32>,
@@ -138,7 +138,7 @@ pub(crate) struct Walk<'a> {
 
 impl Walk<'_> {
     /// Appends the neighbours of panel `i`, itself among them, in increasing order.
-    pub(crate) fn of(&mut self, i: usize, found: &mut Vec<u32>) {
+    pub fn of(&mut self, i: usize, found: &mut Vec<u32>) {
         let search = self.search;
         if !self.leaf.contains(&i) {
             let mut index = 0;
@@ -155,46 +155,6 @@ impl Walk<'_> {
         for &leaf in &self.near {
             if !search.nodes[leaf as usize].is_beyond(x, x, reach) {
                 search.of_leaf(leaf, x, reach, found);
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn walks_find_what_a_plain_search_finds() {
-        let mut seed = 11u64;
-        let mut random = move || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 11) as f64 / (1u64 << 53) as f64
-        };
-        for n in [1, 7, 300] {
-            // In no order of space: boxes overlap, and a few panels reach far.
-            let centroids: Vec<Vec3> =
-                (0..n).map(|i| Vec3::new(i as f64 * 0.02 + random(), random(), random())).collect();
-            let reach: Vec<f64> =
-                (0..n).map(|i| if i % 40 == 0 { 2.0 } else { 0.3 * random() }).collect();
-            let search = Neighbours::new(&centroids, &reach);
-            let plain = |x: &Vec3, own: f64| -> Vec<u32> {
-                let near =
-                    |j: &usize| (centroids[*j] - x).norm_squared() < own.max(reach[*j]).powi(2);
-                (0..n).filter(near).map(|j| j as u32).collect()
-            };
-            let mut walk = search.walk();
-            // One after another, and by leaps.
-            for i in (0..n).chain((0..n).map(|i| i * 101 % n)) {
-                let mut found = Vec::new();
-                walk.of(i, &mut found);
-                assert_eq!(found, plain(&centroids[i], reach[i]));
-            }
-            for _ in 0..50 {
-                let x = Vec3::new(6.0 * random(), random(), random());
-                let mut found = Vec::new();
-                search.around(&x, &mut found);
-                assert_eq!(found, plain(&x, 0.0));
             }
         }
     }

@@ -40,10 +40,10 @@ const OF_AREAS: usize = 13;
 /// Triangles x' = (x - centre) / scale, in tree order.
 ///
 /// Mirror images of panels have geometry too: panel `g * len() + i` is image g of panel i. Panels
-/// may be curved ([`Self::curved`]); vertices, normals and [`Self::panel`] are then those of the
-/// flat triangle through the corners.
+/// may be curved; vertices, normals and `panel` are then those of the flat triangle through the
+/// corners.
 #[derive(Clone, Debug)]
-pub(crate) struct Panels {
+pub struct Panels {
     /// Of all images.
     vertices: Vec<[Vec3; 3]>,
     /// Of all images; empty where all are flat.
@@ -88,7 +88,12 @@ impl Panels {
         panels.with_parts(part)
     }
 
-    /// The same before [`with_parts`](Self::with_parts), which must follow.
+    /// All triangles of `mesh`, as by `new`.
+    pub fn of_mesh(mesh: &Mesh) -> Self {
+        Self::new(mesh, |_| true)
+    }
+
+    /// The same as [`Self::new`] before [`with_parts`](Self::with_parts), which must follow.
     pub(crate) fn without_parts(mesh: &Mesh, keep: impl Fn(usize) -> bool + Sync) -> Self {
         let mut triangle: Vec<u32> = (0..mesh.triangles.len() as u32)
             .into_par_iter()
@@ -234,7 +239,7 @@ impl Panels {
     }
 
     /// The same panels with these parts, such as conductors, in place of what hangs together.
-    pub(crate) fn with_parts(mut self, part: Vec<u32>) -> Self {
+    pub fn with_parts(mut self, part: Vec<u32>) -> Self {
         let count = part.iter().map(|&p| p as usize + 1).max().unwrap_or(0);
         let mut members = vec![Vec::new(); count];
         let mut at = 0;
@@ -299,8 +304,8 @@ impl Panels {
 
     /// The same panels with these images, which must not overlap them but for those that panels
     /// lie on in layers. With a tolerance, those far away are summed apart, to this absolute error
-    /// of the potential of a unit charge ([`Self::far`]): they are no images of panels then.
-    pub(crate) fn with_images(mut self, images: &Images, apart: Option<f64>) -> Self {
+    /// of the potential of a unit charge (`far`): they are no images of panels then.
+    pub fn with_images(mut self, images: &Images, apart: Option<f64>) -> Self {
         let regions = images.regions();
         let weights = |g: usize| {
             let pairs = (0..regions).flat_map(|to| (0..regions).map(move |from| (to, from)));
@@ -424,7 +429,7 @@ impl Panels {
     }
 
     /// Number of panels with all images.
-    pub(crate) fn total(&self) -> usize {
+    pub fn total(&self) -> usize {
         self.vertices.len()
     }
 
@@ -488,27 +493,28 @@ impl Panels {
     }
 
     /// A point in scaled coordinates in the mesh's.
-    pub(crate) fn unscaled(&self, x: &Vec3) -> [f64; 3] {
+    pub fn unscaled(&self, x: &Vec3) -> [f64; 3] {
         (self.centre + x * self.scale).into()
     }
 
     /// A point of the mesh's space in scaled coordinates.
-    pub(crate) fn scaled(&self, x: [f64; 3]) -> Vec3 {
+    pub fn scaled(&self, x: [f64; 3]) -> Vec3 {
         (Vec3::from(x) - self.centre) / self.scale
     }
 
     /// Number of panels, without their images.
-    pub(crate) fn len(&self) -> usize {
+    #[allow(clippy::len_without_is_empty)] // nobody asks
+    pub fn len(&self) -> usize {
         self.areas.len()
     }
 
     /// Length in the mesh's unit that is 1 here.
-    pub(crate) fn scale(&self) -> f64 {
+    pub fn scale(&self) -> f64 {
         self.scale
     }
 
     /// Scaled areas, one per panel.
-    pub(crate) fn areas(&self) -> &[f64] {
+    pub fn areas(&self) -> &[f64] {
         &self.areas
     }
 
@@ -531,12 +537,12 @@ impl Panels {
 
     /// Part of each panel, and the charge on it while its part has the potential 1, of slivers a
     /// multiple.
-    pub(crate) fn parts(&self) -> (&[u32], &[f64]) {
+    pub fn parts(&self) -> (&[u32], &[f64]) {
         (&self.part, &self.charges)
     }
 
     /// Index of each panel's triangle in the mesh.
-    pub(crate) fn triangles(&self) -> &[u32] {
+    pub fn triangles(&self) -> &[u32] {
         &self.triangle
     }
 
@@ -550,17 +556,19 @@ impl Panels {
     }
 
     /// A pair in the mesh's order, which rounding does not change as it may change the tree's.
-    pub(crate) fn ordered(&self, i: usize, j: usize) -> (usize, usize) {
+    pub fn ordered(&self, i: usize, j: usize) -> (usize, usize) {
         let n = self.len();
         let place = |k: usize| (self.triangle[k % n], k / n);
         if place(i) <= place(j) { (i, j) } else { (j, i) }
     }
 
-    pub(crate) fn normal(&self, i: usize) -> Vec3 {
+    /// Unit normal of a panel.
+    pub fn normal(&self, i: usize) -> Vec3 {
         triangle::normal(&self.vertices[i])
     }
 
-    pub(crate) fn vertices(&self, i: usize) -> &[Vec3; 3] {
+    /// Corners of a panel.
+    pub fn vertices(&self, i: usize) -> &[Vec3; 3] {
         &self.vertices[i]
     }
 
@@ -581,16 +589,17 @@ impl Panels {
     }
 
     /// Distance from the centroid to the farthest vertex.
-    pub(crate) fn radius(&self, i: usize) -> f64 {
+    pub fn radius(&self, i: usize) -> f64 {
         self.radii[i % self.len()]
     }
 
-    pub(crate) fn centroid(&self, i: usize) -> Vec3 {
+    /// Centroid of a panel.
+    pub fn centroid(&self, i: usize) -> Vec3 {
         self.centroids[i]
     }
 
     /// Centroids of all panels and images.
-    pub(crate) fn centroids(&self) -> &[Vec3] {
+    pub fn centroids(&self) -> &[Vec3] {
         &self.centroids
     }
 }

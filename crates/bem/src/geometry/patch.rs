@@ -16,7 +16,7 @@ use simd::Simd;
 use crate::geometry::triangle::Vec3;
 
 /// Parameters of a point.
-pub(crate) type Parameters = [f64; 2];
+pub type Parameters = [f64; 2];
 
 /// The corners' parameters.
 pub(crate) const CORNERS: [Parameters; 3] = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]];
@@ -76,7 +76,7 @@ fn choose(n: usize, k: usize) -> f64 {
 
 /// A curved panel or a part of one: x(s, t) = sum of coefficients times powers.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Patch {
+pub struct Patch {
     order: usize,
     /// Of [`POWERS`]; those beyond the order are 0.
     coefficients: [Vec3; MAX_NODES],
@@ -84,7 +84,7 @@ pub(crate) struct Patch {
 
 /// Coefficients of x_s and x_t.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tangents([[Vec3; DERIVED]; 2]);
+pub struct Tangents([[Vec3; DERIVED]; 2]);
 
 /// Inverse of the matrix of powers at the nodes of each order.
 fn from_nodes(order: usize) -> &'static DMatrix<f64> {
@@ -101,7 +101,7 @@ fn from_nodes(order: usize) -> &'static DMatrix<f64> {
 }
 
 /// Parameters of the nodes of an order.
-fn places(order: usize) -> &'static [Parameters] {
+pub fn places(order: usize) -> &'static [Parameters] {
     static PLACES: LazyLock<Vec<Vec<Parameters>>> = LazyLock::new(|| {
         let of = |order: usize| {
             let parameters = |place: [usize; 3]| [1, 2].map(|k| place[k] as f64 / order as f64);
@@ -214,7 +214,7 @@ impl Patch {
     }
 
     /// Through the nodes of a triangle of that order.
-    pub(crate) fn through(order: usize, nodes: &[Vec3]) -> Self {
+    pub fn through(order: usize, nodes: &[Vec3]) -> Self {
         let inverse = from_nodes(order);
         let mut coefficients = [Vec3::zeros(); MAX_NODES];
         // Relative to a corner: coefficients have the digits of the panel's size.
@@ -238,14 +238,14 @@ impl Patch {
     }
 
     /// Whether all its points are those of the flat triangle with its corners.
-    pub(crate) fn is_straight(&self) -> bool {
+    pub fn is_straight(&self) -> bool {
         let [_, s, t, higher @ ..] = &self.coefficients;
         let size = s.norm_squared().max(t.norm_squared());
         higher.iter().all(|c| c.norm_squared() <= STRAIGHT * STRAIGHT * size)
     }
 
     /// The point of these parameters.
-    pub(crate) fn at(&self, parameters: Parameters) -> Vec3 {
+    pub fn at(&self, parameters: Parameters) -> Vec3 {
         self.coefficients[0] + self.seen_from_corner(parameters)
     }
 
@@ -270,7 +270,7 @@ impl Patch {
     }
 
     /// x_s cross x_t: along the normal, of the length of the area per unit of parameters.
-    pub(crate) fn normal(&self, parameters: Parameters) -> Vec3 {
+    pub fn normal(&self, parameters: Parameters) -> Vec3 {
         let powers = all_powers(parameters);
         let of = |derived: usize| -> Vec3 {
             let terms = self.terms().iter().zip(&POWERS).filter(|(_, powers)| powers[derived] > 0);
@@ -281,7 +281,7 @@ impl Patch {
 
     /// Points of these parameters, one per lane.
     #[inline(always)]
-    pub(crate) fn lanes<V: Simd<Scalar = f64>>(&self, s: V, t: V) -> [V; 3] {
+    pub fn lanes<V: Simd<Scalar = f64>>(&self, s: V, t: V) -> [V; 3] {
         match self.order {
             1 => polynomial(self.terms(), &powers::<V, { node_count(1) }>(s, t)),
             2 => polynomial(self.terms(), &powers::<V, { node_count(2) }>(s, t)),
@@ -291,7 +291,7 @@ impl Patch {
     }
 
     /// The polynomials of the tangents.
-    pub(crate) fn tangents(&self) -> Tangents {
+    pub fn tangents(&self) -> Tangents {
         let mut tangents = [[Vec3::zeros(); DERIVED]; 2];
         for (c, powers) in self.terms().iter().zip(&POWERS) {
             for (derived, coefficients) in tangents.iter_mut().enumerate() {
@@ -304,7 +304,7 @@ impl Patch {
     }
 
     /// The part between three points of these parameters, which become its corners.
-    pub(crate) fn part(&self, corners: &[Parameters; 3]) -> Self {
+    pub fn part(&self, corners: &[Parameters; 3]) -> Self {
         let origin = self.seen_from_corner(corners[0]);
         let at = |&place: &Parameters| self.seen_from_corner(between(corners, place)) - origin;
         let mut nodes = [Vec3::zeros(); MAX_NODES];
@@ -344,7 +344,7 @@ impl Patch {
 
     /// x_k becomes `scale[k]` x_k + `shift[k]`; run around the other way from the first corner if
     /// `is_turned`.
-    pub(crate) fn moved_to(&self, scale: &[f64; 3], shift: &[f64; 3], is_turned: bool) -> Self {
+    pub fn moved_to(&self, scale: &[f64; 3], shift: &[f64; 3], is_turned: bool) -> Self {
         let mut image = *self;
         for (term, c) in image.coefficients.iter_mut().enumerate() {
             let at = if is_turned { swapped(term) } else { term };
@@ -376,7 +376,7 @@ impl Patch {
     }
 
     /// The nodes that it goes through.
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = Vec3> {
+    pub fn nodes(&self) -> impl Iterator<Item = Vec3> {
         places(self.order).iter().map(|&place| self.at(place))
     }
 }
@@ -401,7 +401,7 @@ fn lower(mut powers: [usize; 2], derived: usize) -> usize {
 impl Tangents {
     /// x_s cross x_t at points of these parameters, one per lane.
     #[inline(always)]
-    pub(crate) fn normals<V: Simd<Scalar = f64>>(&self, order: usize, s: V, t: V) -> [V; 3] {
+    pub fn normals<V: Simd<Scalar = f64>>(&self, order: usize, s: V, t: V) -> [V; 3] {
         let powers = powers::<V, DERIVED>(s, t);
         let count = node_count(order - 1);
         // Closures of arrays are calls here, which vectors do not outlive in registers.
@@ -419,60 +419,5 @@ impl Patch {
     /// Order of its polynomials.
     pub(crate) fn order(&self) -> usize {
         self.order
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use simd::One;
-
-    /// A patch of each order that is not flat.
-    pub(crate) fn bent(order: usize) -> Patch {
-        let node = |&[s, t]: &Parameters| {
-            Vec3::new(0.3 + s + 0.1 * t * s, 0.2 + t - 0.05 * s * s, 0.1 * (s * s + s * t * t))
-        };
-        let nodes: Vec<Vec3> = places(order).iter().map(node).collect();
-        Patch::through(order, &nodes)
-    }
-
-    #[test]
-    fn patches_go_through_their_nodes_and_parts_are_parts() {
-        for order in 1..=MAX_ORDER {
-            let patch = bent(order);
-            assert_eq!(patch.is_straight(), order == 1);
-            let corners = [[0.1, 0.2], [0.6, 0.1], [0.2, 0.7]];
-            let part = patch.part(&corners);
-            for [s, t] in [[0.0, 0.0], [0.3, 0.4], [1.0, 0.0], [0.5, 0.5]] {
-                let at = array::from_fn(|k| {
-                    corners[0][k]
-                        + s * (corners[1][k] - corners[0][k])
-                        + t * (corners[2][k] - corners[0][k])
-                });
-                assert!((part.at([s, t]) - patch.at(at)).norm() < 1e-14);
-                // The determinant of the map of parameters.
-                let det = 0.5 * 0.5 - 0.1 * -0.1;
-                assert!((part.normal([s, t]) - patch.normal(at) * det).norm() < 1e-13);
-                let of_lane = |v: One<f64>| v.lanes()[0];
-                let (s, t) = (One::splat(at[0]), One::splat(at[1]));
-                let x = Vec3::from(patch.lanes(s, t).map(of_lane));
-                let n = Vec3::from(patch.tangents().normals(order, s, t).map(of_lane));
-                assert!((x - patch.at(at)).norm() < 1e-15);
-                assert!((n - patch.normal(at)).norm() < 1e-14);
-                // Its image in x = 0.3.
-                let image = patch.moved_to(&[-1.0, 1.0, 1.0], &[0.6, 0.0, 0.0], true);
-                let mirrored = image.at([at[1], at[0]]);
-                let expected = patch.at(at);
-                assert!(
-                    (mirrored - Vec3::new(0.6 - expected.x, expected.y, expected.z)).norm() < 1e-15
-                );
-                let n = image.normal([at[1], at[0]]);
-                let expected = patch.normal(at);
-                assert!((n - Vec3::new(-expected.x, expected.y, expected.z)).norm() < 1e-14);
-            }
-            let differences =
-                patch.nodes().zip(places(order)).map(|(x, &p)| (x - patch.at(p)).norm());
-            assert!(differences.fold(0.0, f64::max) < 1e-15);
-        }
     }
 }

@@ -19,7 +19,7 @@ const TOGETHER: usize = 1024;
 
 /// What one rank has of the panels of all.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub struct Share {
     group: Group,
     dealt: Arc<Dealt>,
     /// This rank's and those near them, in increasing order.

@@ -269,7 +269,8 @@ impl Stack {
     }
 
     /// What is above or below a region, from the nearest on.
-    fn seen(&self, region: usize, up: bool) -> Seen {
+    #[doc(hidden)]
+    pub fn seen(&self, region: usize, up: bool) -> Seen {
         let last = self.layers.len() + 1;
         let regions: Vec<usize> =
             if up { (region + 1..=last).collect() } else { (0..region).rev().collect() };
@@ -318,7 +319,7 @@ impl Fitted {
 }
 
 /// What reflects on one side of a region, from the nearest layer on.
-struct Seen {
+pub struct Seen {
     layers: Vec<Layer>,
     /// `None` where the region has no end on this side.
     beyond: Option<Beyond>,
@@ -331,7 +332,7 @@ impl Seen {
     }
 
     /// What comes back to a medium of permittivity `own` at wave number k.
-    fn reflect(&self, own: f64, k: f64) -> f64 {
+    pub fn reflect(&self, own: f64, k: f64) -> f64 {
         let nearer = std::iter::once(own).chain(self.layers.iter().map(|layer| layer.permittivity));
         let nearer: Vec<f64> = nearer.collect();
         let at = |a: f64, b: f64| (a - b) / (a + b);
@@ -348,6 +349,3 @@ impl Seen {
         reflected
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -20,27 +20,34 @@ use nalgebra::Vector3;
 use crate::constants::ON_EDGE;
 
 /// A point or a direction.
-pub(crate) type Vec3 = Vector3<f64>;
+pub type Vec3 = Vector3<f64>;
 
 /// A flat triangle with what its integrals need, computed once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Triangle {
     /// Vertices, counter-clockwise seen from where the normal points.
-    pub(crate) vertices: [Vec3; 3],
+    #[doc(hidden)]
+    pub vertices: [Vec3; 3],
     /// Unit tangent of the edge from vertex i to vertex i + 1.
-    pub(crate) tangents: [Vec3; 3],
+    #[doc(hidden)]
+    pub tangents: [Vec3; 3],
     /// Length of that edge.
-    pub(crate) lengths: [f64; 3],
+    #[doc(hidden)]
+    pub lengths: [f64; 3],
     /// Unit normal of that edge in the triangle's plane, outward.
-    pub(crate) edge_normals: [Vec3; 3],
+    #[doc(hidden)]
+    pub edge_normals: [Vec3; 3],
     /// Unit normal by the right-hand rule.
-    pub(crate) normal: Vec3,
+    #[doc(hidden)]
+    pub normal: Vec3,
     /// Area.
     pub(crate) area: f64,
     /// Centre of mass.
-    pub(crate) centroid: Vec3,
+    #[doc(hidden)]
+    pub centroid: Vec3,
     /// Distance from the centroid to the farthest vertex.
-    pub(crate) radius: f64,
+    #[doc(hidden)]
+    pub radius: f64,
 }
 
 fn edges(v: &[Vec3; 3]) -> [Vec3; 3] {
@@ -68,7 +75,8 @@ impl Triangle {
         Self::of(vertices.map(Vec3::from))
     }
 
-    pub(crate) fn of(v: [Vec3; 3]) -> Self {
+    #[doc(hidden)]
+    pub fn of(v: [Vec3; 3]) -> Self {
         let edges = edges(&v);
         let lengths = edges.map(|e| e.norm());
         let cross = twice_area(&edges);
@@ -112,7 +120,8 @@ impl Triangle {
     }
 
     #[inline]
-    pub(crate) fn potential_at(&self, x: &Vec3) -> f64 {
+    #[doc(hidden)]
+    pub fn potential_at(&self, x: &Vec3) -> f64 {
         let (a, r) = self.seen_from(x);
         let z = self.normal.dot(&a[0]).abs();
         let mut sum = 0.0;
@@ -187,7 +196,8 @@ impl Triangle {
     }
 
     #[inline]
-    pub(crate) fn solid_angle_at(&self, x: &Vec3) -> f64 {
+    #[doc(hidden)]
+    pub fn solid_angle_at(&self, x: &Vec3) -> f64 {
         let (a, r) = self.seen_from(x);
         let z = -self.normal.dot(&a[0]);
         if z == 0.0 {

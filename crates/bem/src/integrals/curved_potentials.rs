@@ -26,7 +26,7 @@ const BELOW_BOUND: f64 = 0.1;
 
 /// What is wanted at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
     /// int m / |x - y|.
     Potential,
     /// The same and its gradient at x.
@@ -37,15 +37,15 @@ pub(crate) enum Wanted {
 
 /// Means over a panel's parameters, for each mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct OfModes {
+pub struct OfModes {
     /// Potential, of charges or of dipoles along the normals.
-    pub(crate) potential: [f64; MODES],
+    pub potential: [f64; MODES],
     /// Gradient of that of charges. On the panel its normal part is the mean of both sides.
-    pub(crate) gradient: [Vec3; MODES],
+    pub gradient: [Vec3; MODES],
 }
 
 /// Potentials at `x` of a panel's modes, to about `accuracy` of what is there from near parts.
-pub(crate) fn at(patch: &Patch, x: &Vec3, wanted: Wanted, accuracy: f64) -> OfModes {
+pub fn at(patch: &Patch, x: &Vec3, wanted: Wanted, accuracy: f64) -> OfModes {
     at_points(patch, &[*x], wanted, accuracy).pop().unwrap_or_default()
 }
 

@@ -50,7 +50,8 @@ impl Triangle {
     }
 
     /// Barycentric coordinates of a point, extended along the normal.
-    pub(crate) fn barycentric(&self, x: &Vec3) -> [f64; 3] {
+    #[doc(hidden)]
+    pub fn barycentric(&self, x: &Vec3) -> [f64; 3] {
         self.hats().map(|Hat { opposite, per_height, .. }| {
             (self.vertices[opposite] - x).dot(&self.edge_normals[opposite]) * per_height
         })

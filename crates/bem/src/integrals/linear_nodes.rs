@@ -11,11 +11,11 @@ use crate::quadrature::modes::{self, MODES};
 
 /// Integrals over a pair of triangles: entry k, l between the linear function of vertex k on the
 /// first and of vertex l on the second.
-pub(crate) type Block = [[f64; 3]; 3];
+pub type Block = [[f64; 3]; 3];
 
 /// Which potential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Potential {
+pub enum Potential {
     /// int lambda_l / |x - y| dS_y.
     Single,
     /// int lambda_l n . (x - y) / |x - y|^3 dS_y.
@@ -25,12 +25,7 @@ pub(crate) enum Potential {
 impl WeightedPoints {
     /// sum_p w_p lambda_k(x_p) M_l(x_p) with the barycentric coordinates lambda of `of` and the
     /// potentials M of those of `source`.
-    pub(crate) fn sum_linear(
-        &mut self,
-        of: &Triangle,
-        source: &Triangle,
-        potential: Potential,
-    ) -> Block {
+    pub fn sum_linear(&mut self, of: &Triangle, source: &Triangle, potential: Potential) -> Block {
         // Filled up to whole vectors with points that do not count.
         self.fill_up(&source.centroid);
         simd::run(SumLinear { nodes: self, of, source, potential })
@@ -172,57 +167,4 @@ fn linear<V: Elementary>(
         };
     }
     values
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::geometry::triangle::Vec3;
-
-    #[test]
-    fn lanes_match_the_scalar_twin() {
-        let mut seed = 11u64;
-        let mut random = move || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
-        };
-        let mut nodes = WeightedPoints::default();
-        for round in 0..300 {
-            let mut triangle =
-                || Triangle::of([0; 3].map(|_| Vec3::new(random(), random(), random())));
-            let (of, source) = (triangle(), triangle());
-            if of.area.min(source.area) < 0.02 {
-                continue;
-            }
-            // On the source, too, where rounding decides on which side a point is.
-            let [p, q, s] = source.vertices;
-            let on = [p, (p + q) * 0.5, (p + q + s) / 3.0];
-            let off: Vec<Vec3> =
-                (0..11).map(|_| Vec3::new(random(), random(), random()) * 3.0).collect();
-            for potential in [Potential::Single, Potential::Double] {
-                let single = potential == Potential::Single;
-                nodes.clear();
-                let mut exact = [[0.0; 3]; 3];
-                for x in off.iter().chain(on.iter().filter(|_| single)) {
-                    let weight = random();
-                    nodes.push(x, weight);
-                    let of_x = source.linear_potentials((*x).into());
-                    let values = if single { of_x.single_layer } else { of_x.double_layer };
-                    let shares = of.barycentric(x);
-                    for k in 0..3 {
-                        (0..3).for_each(|l| exact[k][l] += weight * shares[k] * values[l]);
-                    }
-                }
-                let found = nodes.sum_linear(&of, &source, potential);
-                for k in 0..3 {
-                    for l in 0..3 {
-                        // Heights above edges of some 0.05 make coordinates up to 60; the rest is
-                        // rounding.
-                        let error = (found[k][l] - exact[k][l]).abs();
-                        assert!(error < 1e-10, "{round} {potential:?}: {error:.1e}");
-                    }
-                }
-            }
-        }
-    }
 }

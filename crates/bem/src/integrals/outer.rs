@@ -29,7 +29,7 @@ const DEGREE: usize = 5;
 /// How values go at a common vertex or edge. Of the rules about it, where two agree the higher is
 /// taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Touching {
+pub enum Touching {
     /// Smooth in the direction from the vertex and the distance: conical rules.
     Smooth,
     /// As x ln x with the distance from the vertex and from the edge: graded rules.
@@ -49,13 +49,15 @@ impl Touching {
 pub(crate) type Values<const N: usize> = [f64; N];
 
 /// Integrands, given as their weighted sums over nodes, and how exact the integrals are to be.
-pub(crate) struct OuterQuadrature<'a, const N: usize, F> {
+pub struct OuterQuadrature<'a, const N: usize, F> {
     /// Sums of the integrands over nodes.
-    pub(crate) sum: F,
+    pub sum: F,
     /// Absolute error that each value may have.
-    pub(crate) allowed: f64,
-    pub(crate) touching: Touching,
-    pub(crate) nodes: &'a mut WeightedPoints,
+    pub allowed: f64,
+    /// How values go where triangles touch.
+    pub touching: Touching,
+    /// Room for the nodes.
+    pub nodes: &'a mut WeightedPoints,
 }
 
 impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_, N, F> {
@@ -93,13 +95,13 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
     }
 
     /// The integrals over a part by one rule.
-    pub(crate) fn by_rule(&mut self, v: &[Vec3; 3], area: f64, rule: &[TriangleNode]) -> Values<N> {
+    pub fn by_rule(&mut self, v: &[Vec3; 3], area: f64, rule: &[TriangleNode]) -> Values<N> {
         self.nodes.set_rule(v, rule);
         (self.sum)(self.nodes).map(|sum| area * sum)
     }
 
     /// The integrals over the part `v` by cuts.
-    pub(crate) fn adaptive(&mut self, v: &[Vec3; 3], area: f64) -> Values<N> {
+    pub fn adaptive(&mut self, v: &[Vec3; 3], area: f64) -> Values<N> {
         let whole = self.by_rule(v, area, quadrature::triangle(DEGREE));
         // Needles are cut across before they are cut in four.
         let longest = (0..3).map(|k| (v[(k + 1) % 3] - v[k]).norm_squared()).fold(0.0, f64::max);

@@ -9,22 +9,25 @@ use crate::quadrature::TriangleNode;
 
 /// Points with weights, coordinate by coordinate.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WeightedPoints {
-    pub(crate) x: Vec<f64>,
+pub struct WeightedPoints {
+    /// Their x, one a point.
+    pub x: Vec<f64>,
     pub(crate) y: Vec<f64>,
     pub(crate) z: Vec<f64>,
     pub(crate) weights: Vec<f64>,
 }
 
 impl WeightedPoints {
-    pub(crate) fn clear(&mut self) {
+    /// Removes all points.
+    pub fn clear(&mut self) {
         for values in [&mut self.x, &mut self.y, &mut self.z, &mut self.weights] {
             values.clear();
         }
     }
 
+    /// Adds a point.
     #[inline]
-    pub(crate) fn push(&mut self, at: &Vec3, weight: f64) {
+    pub fn push(&mut self, at: &Vec3, weight: f64) {
         self.x.push(at.x);
         self.y.push(at.y);
         self.z.push(at.z);
@@ -45,7 +48,7 @@ impl WeightedPoints {
     }
 
     /// sum_p w_p Phi(x_p) with Phi the potential of unit density on `source`.
-    pub(crate) fn sum_potential(&mut self, source: &Triangle) -> f64 {
+    pub fn sum_potential(&mut self, source: &Triangle) -> f64 {
         let count = self.x.len();
         self.fill_up(&source.centroid);
         simd::run(SumPotential { nodes: self, count, source })
@@ -61,7 +64,7 @@ impl WeightedPoints {
     }
 
     /// sum_p w_p Omega(x_p) with Omega the solid angle of `source`, positive on its normal's side.
-    pub(crate) fn sum_solid_angle(&mut self, source: &Triangle) -> f64 {
+    pub fn sum_solid_angle(&mut self, source: &Triangle) -> f64 {
         let count = self.x.len();
         self.fill_up(&source.centroid);
         simd::run(SumSolidAngle { nodes: self, count, source })
@@ -81,7 +84,7 @@ impl WeightedPoints {
     }
 
     /// Fills up to whole vectors with points that do not count.
-    pub(crate) fn fill_up(&mut self, at: &Vec3) {
+    pub fn fill_up(&mut self, at: &Vec3) {
         let length = self.x.len().next_multiple_of(f64::MAX_LANES);
         self.x.resize(length, at.x);
         self.y.resize(length, at.y);
@@ -329,55 +332,4 @@ pub(crate) fn potential<V: Elementary>(source: &Triangle, x: [V; 3]) -> V {
         return sum; // all in the plane, as between the panels of a flat face
     }
     z.mul(V::splat(-2.0)).mul_add(half_solid_angle(source, &a, &r, z), sum)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lanes_match_the_scalar_twin() {
-        let mut seed = 3u64;
-        let mut random = move || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
-        };
-        let mut nodes = WeightedPoints::default();
-        for round in 0..3000 {
-            // Every third triangle is a needle, some points are on it or in its plane.
-            let thin = if round % 3 == 0 { 1e-4 } else { 1.0 };
-            let corner = |u: f64, v: f64, w: f64| Vec3::new(u, thin * v, w);
-            let source =
-                Triangle::of(std::array::from_fn(|_| corner(random(), random(), 0.3 * random())));
-            let [p, q, s] = source.vertices;
-            let mut points = vec![p, (p + q) * 0.5, (p + q + s) / 3.0, p + (q - p) * 2.0];
-            points.extend((0..13).map(|_| Vec3::new(random(), random(), random()) * 3.0));
-            points.push(p + (q - p) * random() + source.normal * 1e-9);
-            let (mut exact, mut size) = (0.0, 0.0);
-            nodes.clear();
-            for x in &points {
-                let weight = random();
-                nodes.push(x, weight);
-                exact += weight * source.potential_at(x);
-                size += (weight * source.potential_at(x)).abs();
-            }
-            let found = nodes.sum_potential(&source);
-            // In both, terms of the size of distances up to 3 cancel against a potential of
-            // area / distance.
-            let allowed = 1e-14 * size + 1e-13;
-            assert!((found - exact).abs() < allowed, "{round}: {found} {exact}");
-            // In the plane rounding decides on which side a point is.
-            nodes.clear();
-            let mut exact = 0.0;
-            for x in points.iter().filter(|x| (*x - p).dot(&source.normal).abs() > 1e-6) {
-                let weight = random();
-                nodes.push(x, weight);
-                exact += weight * source.solid_angle_at(x);
-            }
-            let found = nodes.sum_solid_angle(&source);
-            // Heights and distances are differences of coordinates: some 1e-16 against 1e-6 at
-            // worst.
-            assert!((found - exact).abs() < 1e-8, "{round}: {found} {exact}");
-        }
-    }
 }

@@ -19,17 +19,17 @@ const ERROR_SHARE: f64 = 0.35;
 
 /// How exactly the Galerkin matrix is computed.
 #[derive(Clone, Debug)]
-pub(crate) struct Accuracy {
+pub struct Accuracy {
     /// Points that stand for a panel in the fast sum.
-    pub(crate) rule: &'static Rule,
+    pub rule: &'static Rule,
     /// Pairs that the points are not good enough for.
-    pub(crate) selection: Selection,
+    pub selection: Selection,
     /// Exact integrals.
-    pub(crate) pairs: PairQuadrature,
+    pub pairs: PairQuadrature,
     /// Accuracy of exact solid angles of close pairs.
-    pub(crate) solid_angles: f64,
+    pub solid_angles: f64,
     /// The same where all pairs of a row are integrated.
-    pub(crate) solid_angles_of_rows: f64,
+    pub solid_angles_of_rows: f64,
     /// Format of the near field.
     pub(crate) precision: Precision,
 }
@@ -42,7 +42,7 @@ impl Accuracy {
     /// 1:1000 and 2.6e-6 at gaps narrower than a panel, at tolerance 1e-5; 6 points 7e-8 and 5e-7
     /// at 1e-6. Exact pairs ten times less exact change C by less than 1e-8: the bound holds for
     /// the worst of them, and errors differ in sign.
-    pub(crate) fn new(tolerance: f64, increment: usize) -> Self {
+    pub fn new(tolerance: f64, increment: usize) -> Self {
         let rules = TriangleRule::ALL;
         let (rule, diameters, pairs) = if tolerance >= COARSE {
             (1, COARSE_REACH, 1e-4)

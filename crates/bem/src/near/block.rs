@@ -259,15 +259,15 @@ impl<V: Value> Block<V> {
 
 /// Rows with all their entries, in no order.
 #[derive(Debug)]
-pub(crate) struct FullRows {
-    pub(crate) rows: Range<usize>,
+pub struct FullRows {
+    pub rows: Range<usize>,
     starts: Vec<usize>,
     entries: Vec<(u32, f64)>,
 }
 
 impl FullRows {
     /// Columns and entries of row `i`.
-    pub(crate) fn row(&self, i: usize) -> &[(u32, f64)] {
+    pub fn row(&self, i: usize) -> &[(u32, f64)] {
         let r = i - self.rows.start;
         &self.entries[self.starts[r]..self.starts[r + 1]]
     }

@@ -11,9 +11,9 @@ pub(crate) mod accuracy;
 mod block;
 mod curved;
 pub(crate) mod functions;
-mod needs;
+pub(crate) mod needs;
 pub(crate) mod pairs;
-mod select;
+pub(crate) mod select;
 pub(crate) mod single_layer;
 pub(crate) mod slopes;
 
@@ -37,7 +37,7 @@ pub(crate) const REGULAR_ROW: usize = 45;
 
 /// What an operator has between two panels: a number for charges of panels, a block of them for
 /// functions.
-pub(crate) trait Entry: Copy + Default + Send + Sync {
+pub trait Entry: Copy + Default + Send + Sync {
     /// This and so many times the other.
     fn plus(self, times: f64, other: Self) -> Self;
     /// How large it is, as an error; NaN comes through.
@@ -59,7 +59,8 @@ impl Entry for f64 {
 ///
 /// All that is known of the panels' shape is in here, in the rules' points on them, and in the
 /// centroids, radii and diameters that [`Panels`] has of them.
-pub(crate) trait PairIntegrals: Sync {
+pub trait PairIntegrals: Sync {
+    /// What there is for a pair.
     type Entry: Entry;
     /// Room that many pairs share.
     type Scratch: Default;
@@ -140,7 +141,7 @@ fn is_wanted(share: Option<&Share>, panels: &Panels, i: usize, j: usize) -> bool
 
 /// Panels of a block. A pair within a block is stored once, one across blocks in both: the more
 /// panels, the fewer of those; the fewer, the better blocks spread over threads.
-pub(crate) const BLOCK: usize = 1024;
+pub const BLOCK: usize = 1024;
 
 /// Rows of one block that are reported at a time: some take a second, with many images.
 const REPORTED: usize = 32;
@@ -183,14 +184,16 @@ fn joined<V: Value>(parts: Vec<(Builder<V>, Vec<Across<V>>)>, n: usize) -> Vec<B
 
 /// Floating-point format of stored entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Precision {
+pub enum Precision {
+    /// Four bytes each.
     Single,
+    /// Eight bytes each.
     Double,
 }
 
 /// Entries on close pairs of panels: a sparse matrix, over panels with a symmetric pattern.
 #[derive(Debug)]
-pub(crate) struct Near {
+pub struct Near {
     rows: usize,
     columns: usize,
     blocks: Blocks,
@@ -223,12 +226,12 @@ impl Near {
     ///
     /// # Errors
     /// [`Error::Interrupted`], and what `check` says.
-    pub(crate) fn new<I: PairIntegrals<Entry = f64>>(
+    pub fn new<I: PairIntegrals<Entry = f64>>(
         of: (&Panels, Option<&Share>),
         selection: &Selection,
         integrals: &I,
         precision: Precision,
-        check: impl Fn(usize) -> Result<(), Error> + Sync,
+        check: &(dyn Fn(usize) -> Result<(), Error> + Sync),
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
         let blocks = match precision {
@@ -247,7 +250,7 @@ impl Near {
         (panels, share): (&Panels, Option<&Share>),
         selection: &Selection,
         integrals: &I,
-        check: impl Fn(usize) -> Result<(), Error> + Sync,
+        check: &(dyn Fn(usize) -> Result<(), Error> + Sync),
         progress: &dyn Progress,
     ) -> Result<Vec<Block<V>>, Error> {
         let n = panels.len();
@@ -311,7 +314,7 @@ impl Near {
 
     /// The entries between `chosen` panels, in increasing order, which must be symmetric; in single
     /// precision.
-    pub(crate) fn between(&self, chosen: &[u32]) -> Self {
+    pub fn between(&self, chosen: &[u32]) -> Self {
         let mut index = vec![u32::MAX; self.rows];
         chosen.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
         let block = |first: usize| {
@@ -340,17 +343,18 @@ impl Near {
     }
 
     /// Rows.
-    pub(crate) fn len(&self) -> usize {
+    #[allow(clippy::len_without_is_empty)] // nobody asks
+    pub fn len(&self) -> usize {
         self.rows
     }
 
     /// Entries that are not zero, the diagonal among them.
-    pub(crate) fn entries(&self) -> usize {
+    pub fn entries(&self) -> usize {
         with!(&self.blocks, |blocks| blocks.iter().map(Block::entries).sum())
     }
 
     /// Takes what the points give from exact entries: the rest corrects a sum over the points.
-    pub(crate) fn subtract_points<I: PairIntegrals<Entry = f64>>(
+    pub fn subtract_points<I: PairIntegrals<Entry = f64>>(
         &mut self,
         panels: &Panels,
         integrals: &I,
@@ -368,7 +372,7 @@ impl Near {
     }
 
     /// y += A x for `x` of shape (k, columns) and `y` of shape (k, rows).
-    pub(crate) fn multiply_add(&self, x: &[f64], y: &mut [f64]) {
+    pub fn multiply_add(&self, x: &[f64], y: &mut [f64]) {
         for (x, y) in x.chunks_exact(self.columns.max(1)).zip(y.chunks_exact_mut(self.rows.max(1)))
         {
             let rows = y.par_chunks_mut(BLOCK);
@@ -379,178 +383,22 @@ impl Near {
     }
 
     /// How many blocks of rows there are.
-    pub(crate) fn blocks(&self) -> usize {
+    pub fn blocks(&self) -> usize {
         self.rows.div_ceil(BLOCK)
     }
 
     /// The rows of one block in full.
-    pub(crate) fn full_rows(&self, block: usize) -> FullRows {
+    pub fn full_rows(&self, block: usize) -> FullRows {
         with!(&self.blocks, |blocks| blocks[block].full_rows())
     }
 
-    pub(crate) fn diagonal(&self, i: usize) -> f64 {
+    /// The entry of a panel with itself.
+    pub fn diagonal(&self, i: usize) -> f64 {
         with!(&self.blocks, |blocks| blocks[i / BLOCK].diagonal(i))
     }
 
     /// Calls `f(j, A_ij)` for the stored j > i, in increasing order.
-    pub(crate) fn later(&self, i: usize, f: impl FnMut(usize, f64)) {
+    pub fn later(&self, i: usize, f: impl FnMut(usize, f64)) {
         with!(&self.blocks, |blocks| blocks[i / BLOCK].later(i, f));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
-
-    use super::*;
-    use crate::Quiet;
-    use crate::integrals::pair::PairQuadrature;
-    use crate::near::single_layer::SingleLayerPairs;
-
-    /// Not an integral, but with all that a near field must keep apart: order, diagonal, rules.
-    struct Numbers;
-
-    impl PairIntegrals for Numbers {
-        type Entry = f64;
-        type Scratch = ();
-
-        fn is_symmetric(&self) -> bool {
-            false
-        }
-
-        fn exact(&self, i: usize, j: usize, (): &mut ()) -> [f64; 2] {
-            [(i * 7 + j) as f64, (j * 7 + i) as f64]
-        }
-
-        fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
-            [i as f64 - (outer.len() * j) as f64, j as f64 - (inner.len() * i) as f64]
-        }
-    }
-
-    fn panels(mesh: &mesh::Mesh) -> Panels {
-        Panels::new(mesh, |_| true)
-    }
-
-    fn all_rows(near: &Near) -> Vec<Vec<(usize, f64)>> {
-        let mut rows = vec![Vec::new(); near.len()];
-        for block in 0..near.blocks() {
-            let full = near.full_rows(block);
-            for i in full.rows.clone() {
-                rows[i] = full.row(i).iter().map(|&(j, v)| (j as usize, v)).collect();
-            }
-        }
-        rows
-    }
-
-    #[test]
-    fn blocks_hold_what_was_put_in() {
-        let resolution = Resolution::Elements(3000);
-        let mesh = Cube { edge: 1.0, grade: 4.0, resolution }.build().unwrap();
-        let panels = panels(&mesh);
-        let rule = Rule::of_degree(2);
-        let selection = Selection { diameters: 1.5, rules: [rule, Rule::of_degree(4)], error: 0.0 };
-        for precision in [Precision::Single, Precision::Double] {
-            let build = || {
-                Near::new((&panels, None), &selection, &Numbers, precision, |_| Ok(()), &Quiet)
-                    .unwrap()
-            };
-            let mut near = build();
-            assert!(near.blocks() > 1);
-            let rows = all_rows(&near);
-            assert_eq!(rows.iter().map(Vec::len).sum::<usize>(), near.entries());
-            let mut y = vec![1.0; 2 * near.len()];
-            let x: Vec<f64> = (0..y.len()).map(|i| (i as f64 * 0.7).sin()).collect();
-            near.multiply_add(&x, &mut y);
-            for (i, row) in rows.iter().enumerate() {
-                let mut product = [1.0; 2];
-                for &(j, value) in row {
-                    // Whole numbers below 2^24: exact in both formats.
-                    assert_eq!(value, (i * 7 + j) as f64);
-                    assert!(rows[j].iter().any(|&(k, _)| k == i), "the pattern is symmetric");
-                    product[0] += value * x[j];
-                    product[1] += value * x[near.len() + j];
-                }
-                for (k, product) in product.into_iter().enumerate() {
-                    let found = y[k * near.len() + i];
-                    assert!((found - product).abs() < 1e-12 * (row.len() * 8 * near.len()) as f64);
-                }
-                let mut later: Vec<usize> =
-                    row.iter().map(|&(j, _)| j).filter(|&j| j > i).collect();
-                later.sort_unstable();
-                let mut seen = Vec::new();
-                near.later(i, |j, value| {
-                    assert_eq!(value, (i * 7 + j) as f64);
-                    seen.push(j);
-                });
-                assert_eq!(seen, later);
-                assert_eq!(near.diagonal(i), (8 * i) as f64);
-            }
-            // Every third panel and all of a range, across blocks.
-            let chosen: Vec<u32> =
-                (0..near.len() as u32).filter(|i| i % 3 == 0 || (700..1400).contains(i)).collect();
-            let part = near.between(&chosen);
-            let rows_of_part = all_rows(&part);
-            for (k, &i) in chosen.iter().enumerate() {
-                let expected: Vec<(u32, f64)> = rows[i as usize]
-                    .iter()
-                    .filter(|(j, _)| chosen.contains(&(*j as u32)))
-                    // A symmetric matrix takes the entries of the earlier row within a block.
-                    .map(|&(j, value)| {
-                        let k_j = chosen.binary_search(&(j as u32)).unwrap();
-                        let earlier = k_j / BLOCK == k / BLOCK && k_j < k;
-                        (k_j as u32, if earlier { (j * 7 + i as usize) as f64 } else { value })
-                    })
-                    .collect();
-                let mut found: Vec<(u32, f64)> =
-                    rows_of_part[k].iter().map(|&(j, value)| (j as u32, value)).collect();
-                found.sort_by_key(|entry| entry.0);
-                let mut expected = expected;
-                expected.sort_by_key(|entry| entry.0);
-                assert_eq!(found, expected);
-            }
-            near.subtract_points(&panels, &Numbers, rule);
-            for (i, row) in all_rows(&near).into_iter().enumerate() {
-                for (j, value) in row {
-                    assert_eq!(value, (i * 7 + j) as f64 - (i as f64 - (3 * j) as f64));
-                }
-            }
-        }
-    }
-
-    /// What is not in the near field is as good as the selection promises, and what it holds is
-    /// mostly needed.
-    #[test]
-    fn pairs_are_chosen_by_their_error() {
-        let resolution = Resolution::Elements(400);
-        let sphere = Sphere { radius: 1.0, base: SphereBase::Octahedron, resolution };
-        let cube = |grade| Cube { edge: 1.0, grade, resolution }.build().unwrap();
-        for mesh in [sphere.build().unwrap(), cube(1.0), cube(300.0)] {
-            let panels = panels(&mesh);
-            let integrals =
-                SingleLayerPairs { panels: &panels, quadrature: PairQuadrature::new(1e-9, 0) };
-            let rules = [Rule::of_degree(2), Rule::of_degree(4)];
-            for error in [1e-4, 1e-5] {
-                let selection = Selection { diameters: 10.0, rules, error };
-                let (mut missed, mut kept, mut needed) = (0.0f64, 0, 0);
-                for i in 0..panels.len() {
-                    for j in 0..i {
-                        let [exact, _] = integrals.exact(i, j, &mut Default::default());
-                        let [by_points, _] = integrals.by_points([rules[0]; 2], i, j);
-                        let size = (panels.areas()[i] * panels.areas()[j]).sqrt();
-                        let true_error = (exact - by_points).abs() * size;
-                        needed += usize::from(true_error > error);
-                        let mut scratch = Default::default();
-                        if selection.keeps(&panels, &integrals, i, j, &mut scratch).is_some() {
-                            kept += 1;
-                        } else {
-                            missed = missed.max(true_error);
-                        }
-                    }
-                }
-                // The finer rule has an error too.
-                assert!(missed < 2.0 * error, "{missed:.1e} for {error:.1e}");
-                assert!(kept < 2 * needed, "{kept} kept, {needed} needed");
-            }
-        }
     }
 }

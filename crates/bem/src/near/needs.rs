@@ -22,19 +22,20 @@ const SIMILAR: f64 = 2.0;
 
 /// What acts on panels from outside, in scaled coordinates.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Sources {
+pub struct Sources {
     /// Charges over 4 pi eps0, in vacuum, those of images among them.
-    pub(crate) charges: Vec<(Vec3, f64)>,
+    pub charges: Vec<(Vec3, f64)>,
     /// The uniform field.
-    pub(crate) field: Vec3,
+    pub field: Vec3,
     /// The potential that all errors are relative to.
-    pub(crate) size: f64,
+    pub size: f64,
 }
 
 /// What each panel is needed for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Needs {
-    columns: Vec<Induced>,
+pub struct Needs {
+    /// What sources induce on each panel.
+    pub columns: Vec<Induced>,
     /// What an error in the row of a panel counts in the mean square over its part, against that of
     /// a panel of mean size.
     rows: Vec<f64>,
@@ -42,17 +43,17 @@ pub(crate) struct Needs {
 
 /// Charge that sources induce on a panel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Induced {
+pub struct Induced {
     /// 4 pi times the density, relative to the size of the sources.
-    density: f64,
+    pub density: f64,
     /// Area around the panel with about this density.
-    around: f64,
+    pub around: f64,
 }
 
 impl Needs {
     /// Of panels under `sources`, given the part that each panel belongs to, and its share of the
     /// part's area.
-    pub(crate) fn new(panels: &Panels, sources: &[Sources], parts: &[u32], shares: &[f64]) -> Self {
+    pub fn new(panels: &Panels, sources: &[Sources], parts: &[u32], shares: &[f64]) -> Self {
         let mut members = vec![0.0; parts.iter().map(|&p| p as usize + 1).max().unwrap_or(0)];
         parts.iter().for_each(|&p| members[p as usize] += 1.0);
         let row = |(&p, share): (&u32, &f64)| (share * members[p as usize]).sqrt().min(1.0);
@@ -75,7 +76,7 @@ impl Needs {
     }
 
     /// What an error of the potential of a unit charge on panel `column` counts in another's row.
-    pub(crate) fn weight(&self, panels: &Panels, row: usize, column: usize) -> f64 {
+    pub fn weight(&self, panels: &Panels, row: usize, column: usize) -> f64 {
         let Induced { density, around } = self.columns[column];
         let [own, other] = [column, row].map(|i| panels.areas()[i].min(around));
         // Errors add up as roots of areas, as those of charges that panels have anyway.
@@ -95,7 +96,7 @@ impl Needs {
     }
 
     /// Whether a near field that is chosen for these needs will do for others of the same panels.
-    pub(crate) fn serve(&self, panels: &Panels, others: &Self) -> bool {
+    pub fn serve(&self, panels: &Panels, others: &Self) -> bool {
         let charges = panels.parts().1.iter().zip(panels.areas());
         let mut each = self.columns.iter().zip(&others.columns).zip(charges);
         each.all(|((own, other), (charge, area))| {
@@ -108,7 +109,7 @@ impl Needs {
     }
 
     /// The larger needs of both.
-    pub(crate) fn with(mut self, others: &Self) -> Self {
+    pub fn with(mut self, others: &Self) -> Self {
         for (own, other) in self.columns.iter_mut().zip(&others.columns) {
             own.density = own.density.max(other.density);
             own.around = own.around.max(other.around);
@@ -135,40 +136,5 @@ impl Sources {
         } else {
             Induced::default()
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use mesh::generate::{Cube, Resolution};
-
-    use super::*;
-
-    /// A charge at height h over a face induces the density of a plane: q / (2 pi h^2) under it, on
-    /// an area of 2 pi h^2.
-    #[test]
-    fn a_charge_asks_for_what_it_induces_on_a_plane() {
-        let cube = Cube { edge: 2.0, grade: 1.0, resolution: Resolution::Elements(108) };
-        let panels = Panels::new(&cube.build().unwrap(), |_| true);
-        let n = panels.len();
-        let (parts, shares) = (vec![0; n], panels.areas().iter().map(|a| a / 24.0));
-        let shares: Vec<f64> = shares.collect();
-        let under = (0..n).find(|&i| panels.centroid(i).z > 0.999).unwrap();
-        let at = |height: f64| {
-            let charge = (panels.centroid(under) + Vec3::new(0.0, 0.0, height), 1.0);
-            let sources = Sources { charges: vec![charge], field: Vec3::zeros(), size: 4.0 };
-            Needs::new(&panels, &[sources], &parts, &shares)
-        };
-        let (near, far) = (at(1e-3), at(1e-2));
-        let Induced { density, around } = near.columns[under];
-        // 4 pi q / (2 pi h^2) of a size of 4, good to the rounding of the height.
-        assert!((density / (0.5 * 1e6) - 1.0).abs() < 1e-9, "{density}");
-        assert!((density * around * 4.0 / (4.0 * PI) - 1.0).abs() < 1e-9, "all of the charge");
-        // On a panel that is larger than that it is all there is.
-        let expected = density * around;
-        assert!((near.weight(&panels, 0, under) / expected - 1.0).abs() < 1e-9);
-        assert!(near.serve(&panels, &far) && !far.serve(&panels, &near));
-        assert!(far.clone().with(&near).serve(&panels, &near));
-        assert!(far.serve(&panels, &Needs::new(&panels, &[], &parts, &shares)));
     }
 }

@@ -1,9 +1,10 @@
 //! Entries between panels of an operator whose rows are potentials or normal derivatives.
 
 use super::single_layer::{self, SingleLayerPairs};
-use super::{Needs, PairIntegrals, curved};
+use super::{Near, Needs, PairIntegrals, Precision, Selection, curved};
 use crate::constants::SOLID_ANGLES;
 use crate::geometry::panels::Panels;
+use crate::geometry::share::Share;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::curved::Entries;
 use crate::integrals::pair::PairQuadrature;
@@ -13,10 +14,11 @@ use crate::quadrature::errors;
 use crate::quadrature::remainder::Remainder;
 use crate::quadrature::rule::Rule;
 use crate::quadrature::sums;
+use crate::{Error, Progress};
 
 /// What a row of the operator is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RowKind {
+pub enum RowKind {
     /// Mean potential.
     Single,
     /// Mean potential of dipoles along the normals.
@@ -28,7 +30,7 @@ pub(crate) enum RowKind {
 }
 
 /// Entries between panels, each of the kind of its row.
-pub(crate) struct LayerPairs<'a> {
+pub struct LayerPairs<'a> {
     pub(super) panels: &'a Panels,
     /// One per panel.
     kinds: &'a [RowKind],
@@ -42,32 +44,48 @@ pub(crate) struct LayerPairs<'a> {
 
 /// Room that integrals of many pairs share.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub struct Scratch {
     single: single_layer::Scratch,
     nodes: WeightedPoints,
     last: Option<(usize, Triangle)>,
 }
 
 impl<'a> LayerPairs<'a> {
-    /// Rows of these kinds, potentials by `quadrature`, solid angles to [`SOLID_ANGLES`].
-    pub(crate) fn new(
-        panels: &'a Panels,
-        kinds: &'a [RowKind],
-        quadrature: PairQuadrature,
-    ) -> Self {
+    /// Rows of these kinds, potentials by `quadrature`, solid angles to `SOLID_ANGLES`.
+    pub fn new(panels: &'a Panels, kinds: &'a [RowKind], quadrature: PairQuadrature) -> Self {
         let single = SingleLayerPairs { panels, quadrature };
         let are_potentials = kinds.iter().all(|&kernel| kernel == RowKind::Single);
         Self { panels, kinds, are_potentials, single, needs: None, solid_angles: SOLID_ANGLES }
     }
 
     /// The same with solid angles to this accuracy.
-    pub(crate) fn with_solid_angles(self, solid_angles: f64) -> Self {
+    pub fn with_solid_angles(self, solid_angles: f64) -> Self {
         Self { solid_angles, ..self }
     }
 
     /// The same where charges in space have these needs.
-    pub(crate) fn with_needs(self, needs: Option<&'a Needs>) -> Self {
+    pub fn with_needs(self, needs: Option<&'a Needs>) -> Self {
         Self { needs: needs.filter(|needs| needs.are_any()), ..self }
+    }
+
+    /// Their near field: [`Near::new`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn near(
+        &self,
+        share: Option<&Share>,
+        selection: &Selection,
+        precision: Precision,
+        check: &(dyn Fn(usize) -> Result<(), Error> + Sync),
+        progress: &dyn Progress,
+    ) -> Result<Near, Error> {
+        Near::new((self.panels, share), selection, self, precision, check, progress)
+    }
+
+    /// Takes what the points give from their near field: [`Near::subtract_points`].
+    pub fn subtract_points(&self, near: &mut Near, rule: &'static Rule) {
+        near.subtract_points(self.panels, self, rule);
     }
 
     pub(super) fn kernel(&self, i: usize) -> RowKind {
@@ -275,73 +293,5 @@ impl PairIntegrals for LayerPairs<'_> {
             RowKind::None => 0.0,
         };
         [entry(kinds[0], i, j, field), entry(kinds[1], j, i, -field)]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
-
-    use super::*;
-    use crate::near::accuracy::Accuracy;
-
-    /// What the points and the pairs that are integrated leave of the adjoint double layer between
-    /// functions of unit norm, for constant, linear and random densities.
-    #[test]
-    fn errors_of_the_adjoint_are_those_asked_for() {
-        let resolution = Resolution::Elements(300);
-        let sphere = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
-        let cube = |grade| Cube { edge: 1.0, grade, resolution }.build().unwrap();
-        for (name, mesh) in
-            [("sphere", sphere.build().unwrap()), ("cube", cube(1.0)), ("graded", cube(30.0))]
-        {
-            let panels = Panels::new(&mesh, |_| true);
-            let n = panels.len();
-            let kinds = vec![RowKind::Adjoint; n];
-            for tolerance in [1e-5, 1e-6] {
-                let accuracy = Accuracy::new(tolerance, 0);
-                let pairs = LayerPairs::new(&panels, &kinds, accuracy.pairs);
-                // Here the pairs of whole rows are integrated.
-                let pairs = pairs.with_solid_angles(accuracy.solid_angles_of_rows);
-                let reach = accuracy.selection.reach(&panels);
-                let mut scratch = Scratch::default();
-                let mut kept = 0;
-                let densities: Vec<Vec<f64>> = vec![
-                    vec![1.0; n],
-                    (0..n).map(|i| panels.centroid(i).x).collect(),
-                    (0..n).map(|i| (7.3 * i as f64 * i as f64).sin()).collect(),
-                ];
-                let mut errors = vec![vec![0.0; n]; densities.len()];
-                for i in 0..n {
-                    for j in 0..i {
-                        let apart = (panels.centroid(i) - panels.centroid(j)).norm();
-                        let near = apart < reach[i].max(reach[j])
-                            && accuracy
-                                .selection
-                                .keeps(&panels, &pairs, i, j, &mut scratch)
-                                .is_some();
-                        if near {
-                            kept += 2;
-                            continue;
-                        }
-                        let exact = pairs.exact(i, j, &mut scratch);
-                        let points = pairs.by_points([accuracy.rule; 2], i, j);
-                        for (error, x) in errors.iter_mut().zip(&densities) {
-                            error[i] += (exact[0] - points[0]) * panels.areas()[j] * x[j];
-                            error[j] += (exact[1] - points[1]) * panels.areas()[i] * x[i];
-                        }
-                    }
-                }
-                let norm = |x: &[f64]| -> f64 {
-                    let squares = x.iter().zip(panels.areas()).map(|(x, a)| a * x * x);
-                    squares.sum::<f64>().sqrt()
-                };
-                for (error, x) in errors.iter().zip(&densities) {
-                    let left = norm(error) / (2.0 * std::f64::consts::PI * norm(x));
-                    println!("{name} {tolerance}: {left:.1e}, {} a row", kept / n);
-                    assert!(left < tolerance, "{name} {tolerance}: {left:.1e}");
-                }
-            }
-        }
     }
 }

@@ -14,14 +14,16 @@ use crate::quadrature::sums;
 
 /// A_ij = 1/(A_i A_j) int_i int_j dS_x dS_y / |x - y|: the mean potential on panel i of a unit
 /// charge spread evenly over panel j.
-pub(crate) struct SingleLayerPairs<'a> {
-    pub(crate) panels: &'a Panels,
-    pub(crate) quadrature: PairQuadrature,
+pub struct SingleLayerPairs<'a> {
+    /// Images too.
+    pub panels: &'a Panels,
+    /// By which pairs are integrated.
+    pub quadrature: PairQuadrature,
 }
 
 /// What integrals of many pairs share: nodes, and the panel they have in common.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub struct Scratch {
     nodes: WeightedPoints,
     last: Option<(usize, Triangle)>,
 }

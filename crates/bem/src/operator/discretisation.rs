@@ -32,18 +32,20 @@ const WORTH_A_GPU: usize = 10_000;
 
 /// Where an operator is computed.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
-    pub(crate) backend: fmm::Backend,
+pub struct Target {
+    /// Processor cores, a GPU, or what suits.
+    pub backend: fmm::Backend,
     /// Which GPU, counted from 0.
-    pub(crate) gpu: usize,
+    pub gpu: usize,
     /// Ranks that share the panels.
-    pub(crate) group: Option<Group>,
+    pub group: Option<Group>,
 }
 
 /// What an operator over some panels needs.
-pub(crate) struct Discretisation {
+pub struct Discretisation {
     pub(crate) accuracy: Accuracy,
-    pub(crate) sampling: Sampling,
+    /// Panels and points, those of all ranks.
+    pub sampling: Sampling,
     /// The smallest gap between panels, in sizes of a panel.
     gap: f64,
     target: Target,
@@ -54,12 +56,13 @@ pub(crate) struct Discretisation {
 }
 
 /// What near fields are built with.
-pub(crate) struct Close<'a> {
+pub struct Close<'a> {
     /// What charges in space ask for beyond the panels' own weights.
-    pub(crate) needs: Option<&'a Needs>,
+    pub needs: Option<&'a Needs>,
     /// May refuse as many entries.
-    pub(crate) check: &'a (dyn Fn(usize) -> Result<(), Error> + Sync),
-    pub(crate) progress: &'a dyn Progress,
+    pub check: &'a (dyn Fn(usize) -> Result<(), Error> + Sync),
+    /// Is told of the rows that are done.
+    pub progress: &'a dyn Progress,
 }
 
 impl Discretisation {
@@ -68,7 +71,7 @@ impl Discretisation {
     ///
     /// # Errors
     /// The GPU's, where it was asked for; messages that do not pass.
-    pub(crate) fn new(
+    pub fn new(
         panels: &Arc<Panels>,
         kinds: &[RowKind],
         dofs: Dofs,
@@ -106,7 +109,7 @@ impl Discretisation {
     }
 
     /// The fast sum of products with so many columns at once.
-    pub(crate) fn fast_sum(&self, tolerance: f64, columns: usize) -> FastSum {
+    pub fn fast_sum(&self, tolerance: f64, columns: usize) -> FastSum {
         let Target { backend, gpu, .. } = self.target;
         let (sampling, part) = (self.sampling.clone(), self.part.clone());
         let gap = self.gap;
@@ -147,7 +150,7 @@ impl Discretisation {
     /// # Errors
     /// [`Error::Interrupted`], what `close.check` says, and the GPU's where it was asked for;
     /// messages that do not pass.
-    pub(crate) fn backend(
+    pub fn backend(
         &mut self,
         close: &Close<'_>,
         conductor: Option<&[Option<u32>]>,
@@ -189,7 +192,7 @@ impl Discretisation {
         };
         let entries = LayerPairs::new(panels, kinds, *pairs).with_solid_angles(*solid_angles);
         let exact = entries.with_needs(needs);
-        let near = Near::new((panels, share), selection, &exact, *precision, check, progress);
+        let near = exact.near(share, selection, *precision, check, progress);
         let mut near = share::agreed(group, near)?;
         let preconditioner = match (conductor, part) {
             (None, _) => None,
@@ -201,7 +204,7 @@ impl Discretisation {
             }
         };
         let preconditioner = preconditioner.map(Box::new);
-        near.subtract_points(panels, &exact, rule);
+        exact.subtract_points(&mut near, rule);
         if !matches!(dofs, Dofs::Charges(Density::Linear)) {
             let of = (self.sampling.clone(), self.part.clone());
             return Ok(Box::new(Host::new(of, near, preconditioner)));
@@ -297,100 +300,5 @@ fn geometry(
         // Should there be no GPU, the plan says so.
         fmm::Backend::Auto if panels.len() >= WORTH_A_GPU => Ok(open().ok()),
         _ => Ok(None),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use mesh::Mesh;
-    use mesh::generate::{Resolution, Sphere, SphereBase};
-    use mesh::mirror::Plane;
-
-    use super::*;
-    use crate::solve::gmres::LinearOperator;
-    use crate::space::{FunctionSpace, Test, TestTrial};
-    use crate::{Images, Mirror, Quiet};
-
-    const TOLERANCE: f64 = 1e-7;
-
-    /// Rows for the density f(x) in linear functions on a mesh with images, by the position of each
-    /// coefficient.
-    fn rows(mesh: &Mesh, images: &Images, kind: RowKind, test: Test) -> Vec<([f64; 3], f64)> {
-        let panels = Arc::new(Panels::new(mesh, |_| true).with_images(images, None));
-        let corners: Vec<[u32; 3]> =
-            panels.triangles().iter().map(|&t| mesh.triangles[t as usize]).collect();
-        let vertices = (&corners[..], mesh.vertices.len());
-        let functions = TestTrial::new(test, FunctionSpace::Linear, &panels, vertices);
-        let density = |[x, y, z]: [f64; 3]| 1.0 + x * y + 0.3 * x + z * z;
-        let of = |&v: &u32| density(mesh.vertices[v as usize]);
-        let x: Vec<f64> = functions.columns.order().iter().map(of).collect();
-        let places: Vec<[f64; 3]> = match test {
-            Test::Means(_) => {
-                functions.rows.order().iter().map(|&v| mesh.vertices[v as usize]).collect()
-            }
-            Test::Centroids => {
-                (0..panels.len()).map(|i| panels.unscaled(&panels.centroid(i))).collect()
-            }
-        };
-        let kinds = vec![kind; panels.len()];
-        let dofs = Dofs::Functions(Arc::new(functions));
-        let target = Target { backend: fmm::Backend::Cpu, gpu: 0, group: None };
-        let mut parts = Discretisation::new(&panels, &kinds, dofs, TOLERANCE, 1, target).unwrap();
-        let plan = parts.fast_sum(TOLERANCE, 1).plan(TOLERANCE).unwrap();
-        let close = Close { needs: None, check: &|_| Ok(()), progress: &Quiet };
-        let backend = parts.backend(&close, None).unwrap();
-        let mut layer = Layer::new(parts.sampling, PlanSchedule::fixed(plan), backend);
-        let mut y = vec![0.0; layer.len()];
-        layer.apply(&x, &mut y, 1).unwrap();
-        // In the mesh's lengths: panels are scaled by their own box.
-        let length = panels.scale().powi(if kind == RowKind::Single { 3 } else { 2 });
-        places.into_iter().zip(y.into_iter().map(|y| y * length)).collect()
-    }
-
-    /// A hemisphere and its image are the sphere, whatever the rows are.
-    #[test]
-    fn functions_on_a_part_with_images_are_those_on_the_whole() {
-        let resolution = Resolution::Elements(512);
-        let sphere = Sphere { radius: 1.3, base: SphereBase::Octahedron, resolution };
-        let whole = sphere.build().unwrap();
-        let mut half = Mesh { vertices: Vec::new(), triangles: Vec::new(), ..whole.clone() };
-        let mut number = vec![u32::MAX; whole.vertices.len()];
-        for corners in &whole.triangles {
-            let places = corners.map(|v| whole.vertices[v as usize]);
-            if places.iter().map(|x| x[2]).sum::<f64>() > 0.0 {
-                half.triangles.push(corners.map(|v| {
-                    if number[v as usize] == u32::MAX {
-                        number[v as usize] = half.vertices.len() as u32;
-                        half.vertices.push(whole.vertices[v as usize]);
-                    }
-                    number[v as usize]
-                }));
-            }
-        }
-        assert_eq!(2 * half.triangles.len(), whole.triangles.len());
-        let plane = Plane { axis: 2, at: 0.0 };
-        let images = Images::new(&[Mirror { plane, odd: false }]);
-        for (kind, test) in [
-            (RowKind::Single, Test::Means(FunctionSpace::Linear)),
-            (RowKind::Adjoint, Test::Means(FunctionSpace::Linear)),
-            (RowKind::Double, Test::Means(FunctionSpace::Linear)),
-            (RowKind::Single, Test::Centroids),
-            (RowKind::Adjoint, Test::Centroids),
-        ] {
-            let of_whole = rows(&whole, &Images::default(), kind, test);
-            let of_half = rows(&half, &images, kind, test);
-            let size = of_whole.iter().map(|row| row.1.abs()).fold(0.0, f64::max);
-            for (place, value) in of_half {
-                let near =
-                    |other: &&([f64; 3], f64)| (0..3).all(|k| (other.0[k] - place[k]).abs() < 1e-9);
-                let expected = of_whole.iter().find(near).unwrap().1;
-                // Half of the functions in the plane are in the image.
-                let in_plane = matches!(test, Test::Means(_)) && place[2].abs() < 1e-9;
-                let value = if in_plane { 2.0 * value } else { value };
-                // Two sums and two near fields of this tolerance.
-                let off = (value - expected).abs() / size;
-                assert!(off < 3.0 * TOLERANCE, "{kind:?} {test:?} at {place:?}: {off:.1e}");
-            }
-        }
     }
 }

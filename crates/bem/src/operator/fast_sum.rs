@@ -13,16 +13,16 @@ const HOPELESS: f64 = 10.0;
 
 /// How far a fast sum is off.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct SampledError {
+pub struct SampledError {
     /// L2 norm of the error over that of the sum.
-    pub(crate) relative: f64,
+    pub relative: f64,
     /// Root mean square, as a potential.
-    pub(crate) absolute: f64,
+    pub absolute: f64,
 }
 
 /// The fast sum over the points of an operator, whatever its tolerance.
 #[derive(Clone)]
-pub(crate) struct FastSum {
+pub struct FastSum {
     pub(crate) sampling: Sampling,
     /// What this rank has of it, if several share it.
     pub(crate) part: Option<Part>,
@@ -42,7 +42,7 @@ impl FastSum {
     ///
     /// # Errors
     /// Those of [`Plan::new`].
-    pub(crate) fn plan(&self, tolerance: f64) -> Result<Plan, Error> {
+    pub fn plan(&self, tolerance: f64) -> Result<Plan, Error> {
         let _span = tracing::debug_span!("plan", tolerance).entered();
         let Sampling { panels, rules, .. } = &self.sampling;
         let options = fmm::Options {
@@ -82,7 +82,7 @@ impl FastSum {
 }
 
 /// The tolerance that a solve begins with.
-pub(crate) fn tolerance(options: &SolveOptions) -> f64 {
+pub fn tolerance(options: &SolveOptions) -> f64 {
     options.fmm_tolerance.unwrap_or(SHARE * options.tolerance).clamp(TIGHTEST, 0.1)
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn tighter(tolerance: f64, off: f64) -> Option<f64> {
 
 /// The same after an error of potentials was measured. Charges that face each other closely cancel,
 /// and the sum's relative error is large against what is left. Who asks for a tolerance has it.
-pub(crate) fn tighter_for(
+pub fn tighter_for(
     tolerance: f64,
     error: Option<SampledError>,
     options: &SolveOptions,
@@ -114,33 +114,10 @@ pub(crate) fn tighter_for(
 }
 
 /// Whether an error of potentials leaves nothing of a solution; a lesser one is told.
-pub(crate) fn is_hopeless(error: Option<SampledError>, tolerance: f64) -> bool {
+pub fn is_hopeless(error: Option<SampledError>, tolerance: f64) -> bool {
     let absolute = error.map_or(0.0, |error| error.absolute);
     if absolute > tolerance {
         tracing::warn!(error = absolute, "the fast sum's error exceeds the solver's tolerance");
     }
     absolute > HOPELESS * tolerance || absolute.is_nan()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_sum_gets_tighter_by_what_it_is_off_unless_its_tolerance_was_asked_for() {
-        let options = SolveOptions { tolerance: 1e-6, ..SolveOptions::default() };
-        assert_eq!(tolerance(&options), 0.3 * 1e-6);
-        let error = |absolute| Some(SampledError { relative: 0.0, absolute });
-        let found = tighter_for(3e-7, error(1e-5), &options).unwrap();
-        assert!((found / 9e-9 - 1.0).abs() < 1e-12, "{found}");
-        assert_eq!(tighter_for(3e-7, error(9e-7), &options), None);
-        assert_eq!(tighter_for(3e-7, error(f64::NAN), &options), None);
-        assert_eq!(tighter_for(TIGHTEST, error(1e-5), &options), None);
-        assert_eq!(tighter_for(2e-12, error(1e-3), &options), Some(TIGHTEST));
-        // The very tolerance that it would have had anyway.
-        let asked = SolveOptions { fmm_tolerance: Some(0.3 * 1e-6), ..options };
-        assert_eq!(tighter_for(3e-7, error(1e-5), &asked), None);
-        assert!(is_hopeless(error(2e-5), 1e-6) && !is_hopeless(error(9e-6), 1e-6));
-        assert!(is_hopeless(error(f64::NAN), 1e-6) && !is_hopeless(None, 1e-6));
-    }
 }

@@ -24,7 +24,7 @@ use crate::solve::schedule::PlanSchedule;
 
 /// Products and preconditioner. Where ranks share the panels, vectors within have values on those
 /// that this one holds.
-pub(crate) struct Host {
+pub struct Host {
     product: Product,
     /// `None` for an operator that is only applied.
     preconditioner: Option<Inverses>,
@@ -56,7 +56,7 @@ impl Inverses {
 
 impl Host {
     /// From what the points leave of close pairs.
-    pub(crate) fn new(
+    pub fn new(
         of: (Sampling, Option<Part>),
         near: Near,
         preconditioner: Option<Box<Preconditioner>>,

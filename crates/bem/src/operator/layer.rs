@@ -24,7 +24,7 @@ use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
 
 /// The operator.
-pub(crate) struct Layer {
+pub struct Layer {
     sampling: Sampling,
     plans: PlanSchedule,
     backend: Box<dyn Backend>,
@@ -32,7 +32,7 @@ pub(crate) struct Layer {
 
 impl Layer {
     /// `plans` are over all [`QuadraturePoints`] of `sampling`, images as sources alone.
-    pub(crate) fn new(sampling: Sampling, plans: PlanSchedule, backend: Box<dyn Backend>) -> Self {
+    pub fn new(sampling: Sampling, plans: PlanSchedule, backend: Box<dyn Backend>) -> Self {
         Self { sampling, plans, backend }
     }
 
@@ -78,7 +78,7 @@ impl Layer {
     ///
     /// # Errors
     /// The GPU's.
-    pub(crate) fn sampled_error(&self, samples: usize) -> Result<Option<SampledError>, Error> {
+    pub fn sampled_error(&self, samples: usize) -> Result<Option<SampledError>, Error> {
         let _span = tracing::debug_span!("sampled error of the fast sum").entered();
         let Sampling { panels, rules: [_, rule], kinds, .. } = &self.sampling;
         let points = QuadraturePoints::new(panels, rule);
@@ -118,7 +118,7 @@ impl Layer {
     ///
     /// # Errors
     /// The GPU's.
-    pub(crate) fn row_errors(&self, chosen: &[usize]) -> Result<Vec<f64>, Error> {
+    pub fn row_errors(&self, chosen: &[usize]) -> Result<Vec<f64>, Error> {
         let Sampling { panels, rules: [_, rule], kinds, .. } = &self.sampling;
         let points = QuadraturePoints::new(panels, rule);
         let nodes = rule.nodes().len();

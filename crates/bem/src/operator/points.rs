@@ -16,13 +16,14 @@ const CHUNK: usize = 256;
 /// One rule on every panel: point p of panel i is point i len + p of the sum, and carries the share
 /// w_p of the panel's charge.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct QuadraturePoints<'a> {
+pub struct QuadraturePoints<'a> {
     panels: &'a Panels,
     rule: &'static Rule,
 }
 
 impl<'a> QuadraturePoints<'a> {
-    pub(crate) fn new(panels: &'a Panels, rule: &'static Rule) -> Self {
+    /// Points of this rule on all panels.
+    pub fn new(panels: &'a Panels, rule: &'static Rule) -> Self {
         Self { panels, rule }
     }
 
@@ -31,7 +32,8 @@ impl<'a> QuadraturePoints<'a> {
     }
 
     /// Number of points on all panels.
-    pub(crate) fn len(&self) -> usize {
+    #[allow(clippy::len_without_is_empty)] // nobody asks
+    pub fn len(&self) -> usize {
         self.panels.len() * self.rule.len()
     }
 
@@ -45,18 +47,18 @@ impl<'a> QuadraturePoints<'a> {
     }
 
     /// Point `index` of the sum.
-    pub(crate) fn at(&self, index: usize) -> [f64; 3] {
+    pub fn at(&self, index: usize) -> [f64; 3] {
         let (panel, node) = (index / self.rule.len(), index % self.rule.len());
         self.of(panel).nth(node).map_or([f64::NAN; 3], |(x, _)| x.into())
     }
 
     /// All points.
-    pub(crate) fn all(&self) -> Vec<[f64; 3]> {
+    pub fn all(&self) -> Vec<[f64; 3]> {
         self.of_panels(0..self.panels.len())
     }
 
     /// All points, then those of the panels' images, if there are any.
-    pub(crate) fn of_all_images(&self) -> Vec<[f64; 3]> {
+    pub fn of_all_images(&self) -> Vec<[f64; 3]> {
         self.of_panels(0..self.panels.total())
     }
 
@@ -75,14 +77,14 @@ impl<'a> QuadraturePoints<'a> {
 
     /// sum_q charges_q / |x - x_q| at each of `targets`, over all points and those of images, all
     /// pairs; a point at a target's very place contributes nothing.
-    pub(crate) fn direct_sums(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
+    pub fn direct_sums(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
         self.direct(charges, targets.len(), |sources, sums| {
             sources.add_inverse_distances(targets, sums);
         })
     }
 
     /// The gradients of the same sums, shape (targets, 3).
-    pub(crate) fn direct_gradients(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
+    pub fn direct_gradients(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
         self.direct(charges, 3 * targets.len(), |sources, sums| {
             sources.add_gradients(targets, sums)
         })
@@ -104,46 +106,5 @@ impl<'a> QuadraturePoints<'a> {
             add(&mut sources, sums);
         };
         ordered::sums(0..self.panels.total(), CHUNK, count, add_panels)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use mesh::generate::{Resolution, Sphere, SphereBase};
-
-    use super::*;
-
-    #[test]
-    fn direct_sums_are_those_of_the_fmm_crate() {
-        let resolution = Resolution::Elements(720);
-        let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
-        let panels = Panels::new(&mesh.build().unwrap(), |_| true);
-        let points = QuadraturePoints::new(&panels, Rule::of_degree(4));
-        let charges: Vec<f64> = (0..points.len()).map(|i| (0.3 * i as f64).sin()).collect();
-        // Points of the sum are among the targets.
-        let mut targets: Vec<[f64; 3]> = (0..40).map(|k| points.at(97 * k)).collect();
-        targets.push([0.1, 0.2, -0.3]);
-        let (mut potential, mut gradient) =
-            (vec![0.0; targets.len()], vec![0.0; 3 * targets.len()]);
-        fmm::direct::sum(
-            fmm::Kernel::Laplace,
-            &points.all(),
-            &targets,
-            fmm::Densities { charges: Some(&charges), dipoles: None },
-            &mut fmm::Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) },
-        )
-        .unwrap();
-        let found = [
-            (points.direct_sums(&charges, &targets), &potential),
-            (points.direct_gradients(&charges, &targets), &gradient),
-        ];
-        for (found, exact) in found {
-            let size = exact.iter().map(|v| v.abs()).fold(0.0, f64::max);
-            assert!(size > 0.0);
-            for (found, exact) in found.iter().zip(exact) {
-                // Inverse roots to 1e-13.
-                assert!((found - exact).abs() < 1e-11 * size, "{found} {exact}");
-            }
-        }
     }
 }

@@ -11,13 +11,15 @@ use crate::space::Dofs;
 
 /// Panels, points and unknowns of an operator.
 #[derive(Clone, Debug)]
-pub(crate) struct Sampling {
-    pub(crate) panels: Arc<Panels>,
+pub struct Sampling {
+    /// Images too.
+    pub panels: Arc<Panels>,
     /// Rules of the sources, and of the targets.
-    pub(crate) rules: [&'static Rule; 2],
+    pub rules: [&'static Rule; 2],
     /// One per panel.
-    pub(crate) kinds: Arc<[RowKind]>,
-    pub(crate) dofs: Dofs,
+    pub kinds: Arc<[RowKind]>,
+    /// What is unknown.
+    pub dofs: Dofs,
 }
 
 impl Sampling {
@@ -47,7 +49,7 @@ impl Sampling {
 
 /// What a rank has of an operator that several share.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub struct Part {
     pub(crate) share: Arc<Share>,
     /// Over its own panels, whose points it sums over and at, and over those that it holds.
     pub(crate) own: Sampling,

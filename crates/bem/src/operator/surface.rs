@@ -116,7 +116,7 @@ impl Surface {
     /// their corners.
     pub fn new(mesh: &Mesh) -> Self {
         let flat = mesh.patches.is_some().then(|| Mesh { patches: None, ..mesh.clone() });
-        let panels = Panels::new(flat.as_ref().unwrap_or(mesh), |_| true);
+        let panels = Panels::of_mesh(flat.as_ref().unwrap_or(mesh));
         let square = panels.scale() * panels.scale();
         let mut areas = vec![0.0; panels.len()];
         for (&t, area) in panels.triangles().iter().zip(panels.areas()) {

@@ -42,10 +42,11 @@ const PEAK: f64 = 10.0;
 
 /// Panels and equations.
 #[derive(Clone)]
-pub(super) struct System {
+pub struct System {
     pub(super) panels: Arc<Panels>,
     pub(super) density: Density,
-    pub(super) rows: Arc<Rows>,
+    /// Its equations.
+    pub rows: Arc<Rows>,
     pub(super) images: Images,
     /// Triangles of the mesh.
     pub(super) triangles: usize,
@@ -58,7 +59,7 @@ pub(super) struct System {
 /// The equations: one per panel, of means, and for linear densities as many more for each slope, in
 /// the order of (modes, panels).
 #[derive(Clone)]
-pub(super) struct Rows {
+pub struct Rows {
     /// One per panel, as all that follows but what is said to be of rows.
     pub(super) kinds: Vec<RowKind>,
     pub(super) conductor: Vec<Option<u32>>,
@@ -106,7 +107,7 @@ impl System {
     ///
     /// # Errors
     /// [`Error::Length`] and that of conductors without a number.
-    pub(super) fn new(
+    pub fn new(
         mesh: &Mesh,
         media: Media<'_>,
         density: Density,

@@ -400,12 +400,12 @@ impl Squares {
 }
 
 /// Panels at equal steps of the area of each part.
-pub(super) fn chosen(system: &System, rows: usize) -> Vec<usize> {
+pub fn chosen(system: &System, rows: usize) -> Vec<usize> {
     drawn(system, &system.rows.areas, rows).into_iter().map(|(i, _)| i).collect()
 }
 
 /// What each panel has of its part: half by area, half by charge, where all `columns` count alike.
-fn by_area_and_charge(rows: &Rows, columns: &[&[f64]]) -> Vec<f64> {
+pub fn by_area_and_charge(rows: &Rows, columns: &[&[f64]]) -> Vec<f64> {
     let n = rows.areas.len();
     let share = |values: &dyn Fn(usize) -> f64| -> Vec<f64> {
         let mut sums = vec![0.0; rows.parts()];
@@ -424,7 +424,7 @@ fn by_area_and_charge(rows: &Rows, columns: &[&[f64]]) -> Vec<f64> {
 }
 
 /// Panels at equal steps of a density of each part, and how many each stands for.
-fn drawn(system: &System, density: &[f64], rows: usize) -> Vec<(usize, f64)> {
+pub fn drawn(system: &System, density: &[f64], rows: usize) -> Vec<(usize, f64)> {
     let count = system.rows.parts();
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
     (0..system.panels.len()).for_each(|i| parts[system.rows.part(i)].push(i));
@@ -446,70 +446,4 @@ fn drawn(system: &System, density: &[f64], rows: usize) -> Vec<(usize, f64)> {
         }
     }
     drawn
-}
-
-#[cfg(test)]
-mod tests {
-    use mesh::generate::{Cube, Plate, Resolution};
-
-    use super::*;
-    use crate::geometry::images::Images;
-
-    #[test]
-    fn half_of_the_panels_looked_at_are_where_the_charge_is() {
-        let resolution = Resolution::Elements(3200);
-        let mesh = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap();
-        let triangles = mesh.triangles.len();
-        let media = Media {
-            conductor: &vec![Some(0); triangles],
-            conductors: 1,
-            permittivity: &vec![[1.0, 1.0]; triangles],
-            bodies: &[],
-            images: &Images::new(&[]),
-        };
-        let system = System::new(&mesh, media, Density::Constant, None).unwrap();
-        let is_charged = |i: usize| (1000..1008).contains(&i);
-        let x: Vec<f64> = (0..triangles).map(|i| -f64::from(u8::from(is_charged(i)))).collect();
-        let drawn = drawn(&system, &by_area_and_charge(&system.rows, &[&x, &x]), 16);
-        let charged = drawn.iter().filter(|(i, _)| is_charged(*i)).count();
-        assert!((7..=8).contains(&charged), "{charged}");
-        // A panel that more than one step falls on counts once.
-        let all: f64 = drawn.iter().map(|(_, stands_for)| stands_for).sum();
-        assert!((all / triangles as f64 - 1.0).abs() < 0.1, "{all} of {triangles}");
-        for broken in [f64::NAN, f64::INFINITY] {
-            let x = vec![broken; triangles];
-            let rows = super::drawn(&system, &by_area_and_charge(&system.rows, &[&x]), 16);
-            assert_eq!(rows.len(), 16);
-        }
-    }
-
-    #[test]
-    fn as_many_panels_are_looked_at_as_were_asked_for() {
-        let resolution = Resolution::Elements(3000);
-        // Sizes of 1:1000.
-        for grade in [1.0, 1000.0] {
-            let mesh = Cube { edge: 1.0, grade, resolution }.build().unwrap();
-            let triangles = mesh.triangles.len();
-            let half = |t: usize| Some(u32::from(t > triangles / 2));
-            for conductors in [1, 2] {
-                let conductor: Vec<Option<u32>> = (0..triangles)
-                    .map(|t| if conductors == 1 { Some(0) } else { half(t) })
-                    .collect();
-                let media = Media {
-                    conductor: &conductor,
-                    conductors,
-                    permittivity: &vec![[1.0, 1.0]; triangles],
-                    bodies: &[],
-                    images: &Images::new(&[]),
-                };
-                let system = System::new(&mesh, media, Density::Constant, None).unwrap();
-                for rows in [1, 16, 32] {
-                    let chosen = chosen(&system, rows);
-                    let least = if grade == 1.0 { rows } else { conductors.min(rows) };
-                    assert!((least..=rows).contains(&chosen.len()), "{rows}: {chosen:?}");
-                    assert!(chosen.windows(2).all(|pair| pair[0] != pair[1]));
-                }
-            }
-        }
-    }
 }

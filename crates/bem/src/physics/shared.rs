@@ -54,7 +54,7 @@ fn lost(error: comm::Error) -> Error {
 }
 
 /// Why a solve stopped, by its place in this list.
-const REASONS: [StopReason; 5] = [
+pub const REASONS: [StopReason; 5] = [
     StopReason::Converged,
     StopReason::MaxIterations,
     StopReason::Stagnation,
@@ -164,69 +164,4 @@ fn take(whole: &mut Electrostatics, words: &mut Words<'_>) -> Option<()> {
         whole.responses.push(words.response()?);
     }
     Some(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Method, Timings};
-
-    fn answer(of: Range<usize>) -> Electrostatics {
-        let response = |k: usize| Response {
-            potentials: vec![k as f64, -0.0],
-            charge: vec![f64::NAN, 1.0 / k as f64, 3.0],
-            at_corners: vec![[k as f64, 1.0, 2.0]; k],
-            free_charge: vec![],
-            conductor_charge: vec![1e-300],
-            iterations: k,
-            reason: REASONS[k % REASONS.len()],
-            relative_residual: 1e-7,
-            history: vec![1.0; k],
-        };
-        Electrostatics {
-            replaced: Vec::new(),
-            unresolved: Vec::new(),
-            method: Method::Dense,
-            tolerance: 1e-6,
-            fmm_tolerance: (of.start > 2).then_some(1e-7),
-            fmm_error_sampled: (of.start < 2).then_some(1e-7),
-            fmm_error_potential: Some(of.start as f64),
-            gauss_defect: 1.0 / (of.start + 1) as f64,
-            fmm: None,
-            timings: Timings { solve: of.start as f64, ..Timings::default() },
-            responses: of.map(response).collect(),
-        }
-    }
-
-    #[test]
-    fn shares_are_even_and_come_together_bit_by_bit() {
-        for ranks in 1..=6 {
-            let found = comm::run(ranks, |group| {
-                let own = own_share(&**group, 5);
-                assert!(own.len() <= 5_usize.div_ceil(ranks) && own.len() >= 5 / ranks);
-                let own = (!own.is_empty()).then(|| answer(own));
-                bring_together::<Error>(&**group, Ok(own)).unwrap()
-            });
-            let mut found = found.into_iter();
-            let all = found.next().flatten().unwrap();
-            assert!(found.all(|other| other.is_none()));
-            let expected = answer(0..5);
-            assert_eq!(format!("{:?}", all.responses), format!("{:?}", expected.responses));
-            assert_eq!(all.gauss_defect, 1.0);
-            assert_eq!(all.fmm_error_sampled, Some(1e-7));
-            let last = comm::run(ranks, |group| own_share(&**group, 5).start.min(4));
-            assert_eq!(all.timings.solve, *last.iter().max().unwrap() as f64);
-        }
-    }
-
-    #[test]
-    fn a_rank_that_fails_fails_all() {
-        let found = comm::run(3, |group| {
-            let own = if group.rank() == 1 { Err(Error::Interrupted) } else { Ok(None) };
-            bring_together(&**group, own).unwrap_err().to_string()
-        });
-        assert_eq!(found[1], "interrupted");
-        assert_eq!(found[0], found[2]);
-        assert!(found[0].contains("rank 1: interrupted"), "{}", found[0]);
-    }
 }

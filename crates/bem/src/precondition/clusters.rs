@@ -58,11 +58,11 @@ const MOST_AT_A_VERTEX: usize = 32;
 const CLOUD: f64 = 2.0 / 9.0;
 
 /// Distances of this many spreads and more are those of points.
-pub(crate) const POINTS: f64 = 4.0;
+pub const POINTS: f64 = 4.0;
 
 /// Mean inverse distance of two clouds with variances that sum to `variance`, `r2` the square of
 /// the distance of their centres.
-pub(crate) fn of_clouds(r2: f64, variance: f64) -> f64 {
+pub fn of_clouds(r2: f64, variance: f64) -> f64 {
     if r2 >= POINTS * POINTS * variance {
         return if r2 > 0.0 { 1.0 / r2.sqrt() } else { 0.0 };
     }
@@ -84,21 +84,21 @@ fn erf(x: f64) -> f64 {
 }
 
 /// Clusters of the coarse levels.
-pub(crate) struct ClusterLevels {
+pub struct ClusterLevels {
     /// Those that the finest level leaves smooth potentials to.
-    pub(crate) groups: Clusters,
+    pub groups: Clusters,
     /// Where they are more than a dense matrix may have: unions of consecutive ones, and the union
     /// that each is part of.
     pub(crate) unions: Option<(Clusters, Vec<u32>)>,
     /// Of the finest level's clusters: the cells of each, in their order,
     pub(crate) cells: Clusters,
     /// and pairs that share a vertex, either way round, in increasing order.
-    pub(crate) touching: Vec<(u32, u32)>,
+    pub touching: Vec<(u32, u32)>,
 }
 
 impl ClusterLevels {
     /// `None` if there are too few panels for a coarse level to help.
-    pub(crate) fn new(panels: &Panels, conductor: &[u32]) -> Option<Self> {
+    pub fn new(panels: &Panels, conductor: &[u32]) -> Option<Self> {
         let _span = tracing::debug_span!("clusters of panels").entered();
         let parts_of_boxes = |parting: Parting, least: usize, most: usize| {
             parts_of_boxes(panels, conductor, parting, least, most)
@@ -192,16 +192,16 @@ pub(crate) fn touching_unions(touching: &[(u32, u32)], union_of: &[u32]) -> Vec<
 }
 
 /// Panels in compact groups.
-pub(crate) struct Clusters {
+pub struct Clusters {
     /// Group of each panel.
-    pub(crate) of: Vec<u32>,
+    pub of: Vec<u32>,
     /// Panels of each group.
     pub(crate) members: Vec<Vec<u32>>,
     pub(crate) areas: Vec<f64>,
     pub(crate) centres: Vec<Vec3>,
     /// Distance from the centre to the farthest centroid, and no less than from a centroid to a
     /// vertex.
-    pub(crate) radii: Vec<f64>,
+    pub radii: Vec<f64>,
     /// Variances of the clouds that stand for the groups.
     pub(crate) variances: Vec<f64>,
 }
@@ -254,12 +254,12 @@ impl Clusters {
     }
 
     /// Each panel's share of its group's area.
-    pub(crate) fn shares(&self, panels: &Panels) -> Vec<f64> {
+    pub fn shares(&self, panels: &Panels) -> Vec<f64> {
         let share = |(&group, area): (&u32, &f64)| area / self.areas[group as usize];
         self.of.iter().zip(panels.areas()).map(share).collect()
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.members.len()
     }
 
@@ -351,42 +351,4 @@ fn sheets(panels: &Panels, mut members: Vec<u32>) -> Vec<Vec<u32>> {
         found.extend(sheets.map(|sheet| sheet.iter().map(|&(_, i)| i).collect()));
     }
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use nalgebra::{DMatrix, SymmetricEigen};
-
-    use super::*;
-
-    #[test]
-    fn clouds_are_points_far_away_and_positive_definite_together() {
-        // By the series of erf; the approximation is good to 1.5e-7.
-        for (x, exact) in [(0.1, 0.112_462_916), (0.5, 0.520_499_878), (1.5, 0.966_105_146)] {
-            let r: f64 = 0.3;
-            let variance = 0.5 * (r / x) * (r / x);
-            assert!((of_clouds(r * r, variance) * r - exact).abs() < 2e-7, "{x}");
-        }
-        // Where the quotient is replaced, from where on an error of 1e-8 counts over x, and where
-        // clouds become points.
-        for (x, step) in [(1e-3, 2e-5), (POINTS / std::f64::consts::SQRT_2, 1e-4)] {
-            let variance = |x: f64| 0.5 / (x * x);
-            let (before, after) =
-                (of_clouds(1.0, variance(x * 0.999_999)), of_clouds(1.0, variance(x * 1.000_001)));
-            assert!((before / after - 1.0).abs() < step + 3e-6, "{x}: {before} {after}");
-        }
-        assert_eq!(of_clouds(0.0, 0.0), 0.0);
-        // Pairs of clouds that all but coincide, of spreads 1 to 100.
-        let place = |i: usize| {
-            let k = (i / 2) as f64;
-            Vec3::new((7.0 * k).sin(), (5.0 * k).cos(), 1e-14 * (i % 2) as f64)
-        };
-        let variance = |i: usize| 1e-4 * 1.5f64.powi((i % 12) as i32);
-        let gram = DMatrix::from_fn(40, 40, |i, j| {
-            of_clouds((place(i) - place(j)).norm_squared(), variance(i) + variance(j))
-        });
-        let least = SymmetricEigen::new(gram).eigenvalues.min();
-        // Errors of the approximation against entries up to 80.
-        assert!(least > -1e-4, "{least}");
-    }
 }

@@ -26,7 +26,7 @@ use crate::solve::cholesky::Factor;
 use crate::solve::gmres::LinearOperator;
 
 /// Clusters of panels, or unions of clusters, and what solves for their charges.
-pub(crate) struct Coarse {
+pub struct Coarse {
     /// Cluster of each panel.
     cluster: Vec<u32>,
     /// Each panel's share of its cluster's area.
@@ -53,7 +53,7 @@ enum Inverse {
 impl Coarse {
     /// From the exact entries on close pairs. `None` if there are too few panels for a coarse level
     /// to help, or if its matrix is not positive definite.
-    pub(crate) fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
+    pub fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
         // Messages alone fail.
         Self::of_entries((panels, None), conductor, near).ok().flatten()
     }

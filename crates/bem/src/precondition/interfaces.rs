@@ -16,7 +16,7 @@ use crate::near::Near;
 use crate::solve::gmres::LinearOperator;
 
 /// What makes charges of residuals, for all panels.
-pub(crate) struct Preconditioner {
+pub struct Preconditioner {
     /// Panels of conductors.
     conductors: Vec<u32>,
     two_level: Option<TwoLevel>,

@@ -9,7 +9,7 @@ use crate::geometry::image::Image;
 ///
 /// Smaller matrices are bordered by the identity in front, so that their last row is the last of
 /// all.
-pub(crate) struct BatchedLdl<V> {
+pub struct BatchedLdl<V> {
     size: usize,
     /// Rows of the lower triangle's square, the lanes of an entry side by side.
     matrix: Vec<f64>,
@@ -18,8 +18,8 @@ pub(crate) struct BatchedLdl<V> {
     definite: Vec<f64>,
 }
 
-impl<V: Elementary> BatchedLdl<V> {
-    pub(crate) fn new() -> Self {
+impl<V: Elementary> Default for BatchedLdl<V> {
+    fn default() -> Self {
         Self {
             size: 0,
             matrix: Vec::new(),
@@ -28,9 +28,11 @@ impl<V: Elementary> BatchedLdl<V> {
             definite: vec![0.0; V::LANES],
         }
     }
+}
 
+impl<V: Elementary> BatchedLdl<V> {
     /// Begins anew with identities of this size.
-    pub(crate) fn clear(&mut self, size: usize) {
+    pub fn clear(&mut self, size: usize) {
         self.size = size;
         self.matrix.clear();
         self.matrix.resize(size * size * V::LANES, 0.0);
@@ -46,7 +48,7 @@ impl<V: Elementary> BatchedLdl<V> {
 
     /// Entry (a, b), a <= b, of the matrix in `lane`, counted from the back: 0 is the last row.
     #[inline]
-    pub(crate) fn set(&mut self, a: usize, b: usize, lane: usize, value: f64) {
+    pub fn set(&mut self, a: usize, b: usize, lane: usize, value: f64) {
         let at = self.at(self.size - 1 - a, self.size - 1 - b) + lane;
         self.matrix[at] = value;
     }
@@ -96,7 +98,7 @@ impl<V: Elementary> BatchedLdl<V> {
 
     /// Solves for the last column of the inverses, by A = L D L^T.
     #[inline(always)]
-    pub(crate) fn solve(&mut self) {
+    pub fn solve(&mut self) {
         let n = self.size;
         let one = V::splat(1.0);
         let mut definite = one;
@@ -138,65 +140,12 @@ impl<V: Elementary> BatchedLdl<V> {
     }
 
     /// Whether the matrix of `lane` is positive definite; if not, it has no solution.
-    pub(crate) fn is_definite(&self, lane: usize) -> bool {
+    pub fn is_definite(&self, lane: usize) -> bool {
         self.definite[lane] > 0.0
     }
 
     /// Entry `a` of the last column of the inverse, counted from the back.
-    pub(crate) fn solution(&self, a: usize, lane: usize) -> f64 {
+    pub fn solution(&self, a: usize, lane: usize) -> f64 {
         self.solution[(self.size - 1 - a) * V::LANES + lane]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use nalgebra::DMatrix;
-
-    use super::*;
-    use simd::{Simd, Task};
-
-    struct Check;
-
-    impl Task<f64> for Check {
-        type Output = ();
-
-        #[inline(always)]
-        fn run<V: Simd<Scalar = f64>>(self) {
-            let mut local = BatchedLdl::<V>::new();
-            let entry = |a: usize, b: usize, lane: usize| {
-                let (a, b) = (a.max(b) as f64, a.min(b) as f64);
-                if a == b { 3.0 } else { 1.0 / (1.0 + a - b + 0.1 * lane as f64 * b) }
-            };
-            for size in [1, 2, 7, 30] {
-                local.clear(size);
-                let sizes: Vec<usize> =
-                    (0..V::LANES).map(|lane| size - lane.min(size - 1)).collect();
-                for (lane, &m) in sizes.iter().enumerate() {
-                    for a in 0..m {
-                        for b in a..m {
-                            local.set(a, b, lane, entry(a, b, lane));
-                        }
-                    }
-                }
-                local.solve();
-                for (lane, &m) in sizes.iter().enumerate() {
-                    let matrix = DMatrix::from_fn(m, m, |a, b| entry(a, b, lane));
-                    let inverse = matrix.try_inverse().unwrap();
-                    assert!(local.is_definite(lane));
-                    for a in 0..m {
-                        assert!((local.solution(a, lane) - inverse[(a, 0)]).abs() < 1e-13);
-                    }
-                }
-            }
-            local.clear(2);
-            local.set(0, 1, 0, 2.0);
-            local.solve();
-            assert!(!local.is_definite(0));
-        }
-    }
-
-    #[test]
-    fn last_columns_of_inverses() {
-        simd::run(Check);
     }
 }

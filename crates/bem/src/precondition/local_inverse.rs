@@ -19,7 +19,7 @@ use crate::precondition::local::BatchedLdl;
 use crate::solve::gmres::LinearOperator;
 
 /// Panels of a neighbourhood, itself among them.
-pub(crate) const NEIGHBOURS: usize = 30;
+pub const NEIGHBOURS: usize = 30;
 
 /// The same of a panel that faces another, whose neighbourhood is spread over several sheets.
 pub(crate) const NEIGHBOURS_OF_FACING: usize = 60;
@@ -39,7 +39,7 @@ pub(crate) const POINTS: usize = 3;
 
 /// Row i: the charge on panel i that the potentials around it ask for, if the rest of the world
 /// were empty.
-pub(crate) struct LocalInverse {
+pub struct LocalInverse {
     len: usize,
     /// Rows of each block of the near field.
     parts: Vec<Rows>,
@@ -48,7 +48,7 @@ pub(crate) struct LocalInverse {
 impl LocalInverse {
     /// From exact entries on close pairs; panels of a pair that is missing there are points to each
     /// other.
-    pub(crate) fn new(near: &Near, panels: &Panels, neighbours: usize) -> Self {
+    pub fn new(near: &Near, panels: &Panels, neighbours: usize) -> Self {
         let work = |block: usize| simd::run(RowsOfInverse { near, panels, block, neighbours });
         Self { len: near.len(), parts: (0..near.blocks()).into_par_iter().map(work).collect() }
     }
@@ -145,7 +145,7 @@ impl Task<f64> for RowsOfInverse<'_> {
         let count = full.rows.len();
         let mut rows = Rows::with_room(count, self.neighbours);
         let mut places = Vec::new();
-        let mut local = BatchedLdl::<V>::new();
+        let mut local = BatchedLdl::<V>::default();
         let mut chosen = vec![Vec::new(); V::LANES];
         let mut face = vec![false; V::LANES];
         let panels: Vec<usize> = full.rows.clone().collect();
@@ -276,7 +276,7 @@ impl Task<f64> for RowsOfClusters<'_> {
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) -> Rows {
         let mut rows = Rows::with_room(self.rows.len(), NEIGHBOURS);
-        let mut local = BatchedLdl::<V>::new();
+        let mut local = BatchedLdl::<V>::default();
         let mut chosen = vec![Vec::new(); V::LANES];
         let clusters: Vec<usize> = self.rows.clone().collect();
         for clusters in clusters.chunks(V::LANES) {
@@ -351,13 +351,14 @@ impl LocalInverse {
 ///
 /// To smooth potentials the local inverses answer with far too much charge, since each ignores the
 /// charge of other neighbourhoods; E keeps such potentials from them.
-pub(crate) struct TwoLevel {
+pub struct TwoLevel {
     local: LocalInverse,
     coarse: Option<Coarse>,
 }
 
 impl TwoLevel {
-    pub(crate) fn new(local: LocalInverse, coarse: Option<Coarse>) -> Self {
+    /// Local inverses below a coarse level, if there is one.
+    pub fn new(local: LocalInverse, coarse: Option<Coarse>) -> Self {
         Self { local, coarse }
     }
 

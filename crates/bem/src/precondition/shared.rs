@@ -43,7 +43,7 @@ impl<'a> OfAll<'a> {
 }
 
 /// The conductors' panels of all ranks, and which of them this one holds.
-pub(crate) struct Conductors<'a> {
+pub struct Conductors<'a> {
     group: &'a Group,
     all: &'a Panels,
     /// Those of conductors, if there are others.

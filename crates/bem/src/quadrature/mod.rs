@@ -11,31 +11,33 @@ pub(crate) mod sums;
 
 use std::sync::LazyLock;
 
-/// Most points of a rule that [`line`] has.
-pub(crate) const MAX_LINE_POINTS: usize = 24;
+/// Most points of a rule that [`line()`] has.
+pub const MAX_LINE_POINTS: usize = 24;
 
 /// Highest degree that [`triangle`] has.
-pub(crate) const MAX_TRIANGLE_DEGREE: usize = 2 * MAX_CONICAL - 1;
+pub const MAX_TRIANGLE_DEGREE: usize = 2 * MAX_CONICAL - 1;
 
 const MAX_CONICAL: usize = 12;
 
 /// A node in (0, 1) and its weight.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LineNode {
+pub struct LineNode {
     pub at: f64,
     pub weight: f64,
 }
 
 /// A node in barycentric coordinates and its weight.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TriangleNode {
+pub struct TriangleNode {
+    /// Where in the triangle.
     pub barycentric: [f64; 3],
+    /// All of a rule sum to 1.
     pub weight: f64,
 }
 
 /// Gauss-Legendre rule of `points` points (at most [`MAX_LINE_POINTS`]), exact to degree 2
 /// points - 1.
-pub(crate) fn line(points: usize) -> &'static [LineNode] {
+pub fn line(points: usize) -> &'static [LineNode] {
     static RULES: LazyLock<Vec<Vec<LineNode>>> =
         LazyLock::new(|| (1..=MAX_LINE_POINTS).map(gauss_legendre).collect());
     &RULES[points.clamp(1, MAX_LINE_POINTS) - 1]
@@ -45,7 +47,7 @@ pub(crate) fn line(points: usize) -> &'static [LineNode] {
 ///
 /// Above degree 6 rules are conical about vertex 1: smooth in the direction from there and the
 /// distance is good enough.
-pub(crate) fn triangle(degree: usize) -> &'static [TriangleNode] {
+pub fn triangle(degree: usize) -> &'static [TriangleNode] {
     static CONICAL: LazyLock<Vec<Vec<TriangleNode>>> =
         LazyLock::new(|| (1..=MAX_CONICAL).map(conical).collect());
     match degree {
@@ -168,7 +170,7 @@ fn conical(n: usize) -> Vec<TriangleNode> {
 
 /// Product rule of n^2 points that crowd, as cubes, toward vertex 1 and toward the edge from vertex
 /// 0 to it: for x ln x there.
-pub(crate) fn graded(n: usize) -> &'static [TriangleNode] {
+pub fn graded(n: usize) -> &'static [TriangleNode] {
     static RULES: LazyLock<Vec<Vec<TriangleNode>>> =
         LazyLock::new(|| (1..=MAX_LINE_POINTS).map(graded_product).collect());
     &RULES[n.clamp(1, MAX_LINE_POINTS) - 1]
@@ -250,56 +252,4 @@ fn gauss_jacobi(n: usize) -> Vec<LineNode> {
         this - next
     };
     roots(polynomial).into_iter().map(node).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn line_rules_are_exact_to_their_degree() {
-        for n in 1..=MAX_LINE_POINTS {
-            assert_eq!(line(n).len(), n);
-            for k in 0..2 * n {
-                let sum: f64 = line(n).iter().map(|q| q.weight * q.at.powi(k as i32)).sum();
-                assert!((sum * (k + 1) as f64 - 1.0).abs() < 1e-13, "{n} points, degree {k}");
-            }
-        }
-    }
-
-    #[test]
-    fn triangle_rules_are_exact_to_their_degree() {
-        let factorial = |n: usize| (1..=n).map(|k| k as f64).product::<f64>();
-        for degree in 0..=MAX_TRIANGLE_DEGREE {
-            for i in 0..=degree {
-                for j in 0..=degree - i {
-                    let monomial = |q: &TriangleNode| {
-                        q.weight * q.barycentric[0].powi(i as i32) * q.barycentric[1].powi(j as i32)
-                    };
-                    let sum: f64 = triangle(degree).iter().map(monomial).sum();
-                    // Mean of l1^i l2^j over a triangle: 2 i! j! / (i + j + 2)!.
-                    let exact = 2.0 * factorial(i) * factorial(j) / factorial(i + j + 2);
-                    assert!((sum / exact - 1.0).abs() < 1e-12, "degree {degree}, {i} {j}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn graded_rules_take_logarithms() {
-        // 2 int_0^1 (1 - x) x ln x dx, x being the distance from the edge, and 1 - y that from
-        // vertex 1.
-        let exact = -5.0 / 18.0;
-        for (points, allowed) in [(6, 1e-5), (9, 3e-7), (13, 1e-8)] {
-            let mean = |f: fn([f64; 3]) -> f64| -> f64 {
-                graded(points).iter().map(|node| node.weight * f(node.barycentric)).sum()
-            };
-            assert!((mean(|_| 1.0) - 1.0).abs() < 1e-13);
-            assert!((mean(|[_, _, x]| x) - 1.0 / 3.0).abs() < 1e-13);
-            assert!((mean(|[_, _, x]| x * x.ln()) - exact).abs() < allowed);
-            // 2 int_0^1 t^2 ln t dt
-            let from_vertex = mean(|[_, y, _]| (1.0 - y) * (1.0 - y).ln());
-            assert!((from_vertex + 2.0 / 9.0).abs() < allowed);
-        }
-    }
 }

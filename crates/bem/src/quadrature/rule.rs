@@ -10,7 +10,7 @@ use crate::quadrature::{self, MAX_TRIANGLE_DEGREE, TriangleNode};
 
 /// A triangle rule, coordinate by coordinate, filled up to whole vectors with points of weight 0.
 #[derive(Debug)]
-pub(crate) struct Rule {
+pub struct Rule {
     degree: usize,
     nodes: &'static [TriangleNode],
     pub(super) barycentric: [Vec<f64>; 3],
@@ -26,7 +26,7 @@ pub(super) const BLOCK: usize = 3;
 
 impl Rule {
     /// The cheapest rule that is exact to `degree`, as [`quadrature::triangle`] has it.
-    pub(crate) fn of_degree(degree: usize) -> &'static Self {
+    pub fn of_degree(degree: usize) -> &'static Self {
         static RULES: LazyLock<Vec<Rule>> =
             LazyLock::new(|| (0..=MAX_TRIANGLE_DEGREE).map(Rule::filled_up).collect());
         &RULES[degree.min(MAX_TRIANGLE_DEGREE)]
@@ -63,7 +63,7 @@ impl Rule {
     }
 
     /// The points on a triangle with these vertices, and their weights, which sum to 1.
-    pub(crate) fn on(&self, v: &[Vec3; 3]) -> impl Iterator<Item = (Vec3, f64)> {
+    pub fn on(&self, v: &[Vec3; 3]) -> impl Iterator<Item = (Vec3, f64)> {
         self.nodes.iter().map(move |node| {
             let [a, b, c] = node.barycentric;
             (v[0] * a + v[1] * b + v[2] * c, node.weight)
@@ -82,7 +82,8 @@ impl Rule {
     }
 
     /// Number of points.
-    pub(crate) fn len(&self) -> usize {
+    #[allow(clippy::len_without_is_empty)] // nobody asks
+    pub fn len(&self) -> usize {
         self.nodes.len()
     }
 

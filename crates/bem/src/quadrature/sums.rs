@@ -10,14 +10,14 @@ use crate::quadrature::rule::Rule;
 /// sum_pq v_p w_q / |x_p - y_q| over `outer` points on the triangle `s` and `inner` points on `t`;
 /// coincident points contribute nothing.
 #[inline]
-pub(crate) fn sum(outer: &Rule, s: &[Vec3; 3], inner: &Rule, t: &[Vec3; 3]) -> f64 {
+pub fn sum(outer: &Rule, s: &[Vec3; 3], inner: &Rule, t: &[Vec3; 3]) -> f64 {
     simd::run(Sum { outer, s, inner, t })
 }
 
 /// sum_pq v_p w_q (x_p - y_q) / |x_p - y_q|^3 over the same points: minus the gradient with respect
 /// to x.
 #[inline]
-pub(crate) fn field(outer: &Rule, s: &[Vec3; 3], inner: &Rule, t: &[Vec3; 3]) -> Vec3 {
+pub fn field(outer: &Rule, s: &[Vec3; 3], inner: &Rule, t: &[Vec3; 3]) -> Vec3 {
     simd::run(Field { outer, s, inner, t })
 }
 
@@ -159,39 +159,4 @@ fn coordinate<V: Elementary>(t: &[Vec3; 3], k: usize, [a, b, c]: [V; 3]) -> V {
     let [u, v, w] = [V::splat(t[0][k]), V::splat(t[1][k]), V::splat(t[2][k])];
     // Without fused operations, as `on` does it: coincident points must coincide.
     u.mul(a).add(v.mul(b)).add(w.mul(c))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::quadrature;
-
-    #[test]
-    fn lanes_match_the_plain_sum() {
-        let s = [Vec3::new(0.0, 0.0, 0.0), Vec3::new(1.0, 0.1, 0.0), Vec3::new(0.2, 0.9, 0.3)];
-        let t = s.map(|v| v * 1.3 + Vec3::new(0.3, -0.7, 0.9));
-        for (p, q) in [(1, 1), (2, 2), (4, 6), (5, 4), (6, 9), (23, 2)] {
-            let (outer, inner) = (Rule::of_degree(p), Rule::of_degree(q));
-            assert!(inner.len() == quadrature::triangle(q).len());
-            for t in [&s, &t] {
-                let (mut exact, mut gradient, mut size) = (0.0, Vec3::zeros(), 0.0);
-                for (x, v) in outer.on(&s) {
-                    for (y, w) in inner.on(t) {
-                        let r = (x - y).norm();
-                        if r > 0.0 {
-                            exact += v * w / r;
-                            gradient += (x - y) * (v * w / r.powi(3));
-                            size += v * w / (r * r);
-                        }
-                    }
-                }
-                let found = sum(outer, &s, inner, t);
-                // Positive terms, each as good as its inverse root.
-                assert!((found - exact).abs() <= 2e-13 * exact, "{p} {q}: {found} {exact}");
-                // Three inverse roots a term.
-                let found = field(outer, &s, inner, t);
-                assert!((found - gradient).norm() <= 5e-13 * size, "{p} {q}: {found} {gradient}");
-            }
-        }
-    }
 }

@@ -8,7 +8,7 @@ use super::schedule::PlanSchedule;
 use crate::Error;
 
 /// Near field, products, preconditioner and Krylov vectors of one operator, where they are.
-pub(crate) trait Backend: Send {
+pub trait Backend: Send {
     /// Entries of the near field.
     fn entries(&self) -> usize;
 
@@ -55,7 +55,7 @@ pub(crate) trait Backend: Send {
 
 /// Which of a fast sum's values are compared with direct sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sampled {
+pub enum Sampled {
     Potentials,
     /// Three for each point.
     Gradients,
@@ -63,7 +63,7 @@ pub(crate) enum Sampled {
 
 /// What makes equations of an operator's rows, and how their residuals are measured.
 #[derive(Clone, Copy)]
-pub(crate) struct Equations<'a> {
+pub struct Equations<'a> {
     /// Weights of the inner product, shape (n) or (columns, n).
     pub(crate) weights: &'a [f64],
     /// Part (conductor or interface) of each row, how many there are, and the row's share of that

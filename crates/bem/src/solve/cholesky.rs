@@ -16,13 +16,13 @@ const ROWS: usize = 64;
 const COLUMNS: usize = 4;
 
 /// A = L L^T in place: L below the diagonal and on it, A as it was above.
-pub(crate) struct Factor {
+pub struct Factor {
     matrix: DMatrix<f64>,
 }
 
 impl Factor {
     /// Factorises a symmetric matrix. `None` if it is not positive definite.
-    pub(crate) fn new(mut matrix: DMatrix<f64>) -> Option<Self> {
+    pub fn new(mut matrix: DMatrix<f64>) -> Option<Self> {
         factorise(&mut matrix).then_some(Self { matrix })
     }
 
@@ -47,7 +47,7 @@ impl Factor {
     }
 
     /// x = A^-1 x for vectors one after the other, on all threads.
-    pub(crate) fn solve_all(&self, x: &mut [f64]) {
+    pub fn solve_all(&self, x: &mut [f64]) {
         let n = self.len().max(1);
         for x in x.chunks_mut(n * WIDE) {
             match x.len() / n {
@@ -93,7 +93,7 @@ impl Factor {
     }
 
     /// x = A^-1 x.
-    pub(crate) fn solve(&self, x: &mut [f64]) {
+    pub fn solve(&self, x: &mut [f64]) {
         let n = self.len();
         let column = |j: usize| &self.matrix.as_slice()[j * n + j..(j + 1) * n];
         for j in 0..n {
@@ -262,27 +262,4 @@ fn factorise(matrix: &mut DMatrix<f64>) -> bool {
         });
     }
     true
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Any number of vectors, of any length.
-    #[test]
-    fn vectors_together_are_solved_for_as_one_by_one() {
-        for n in [1, 3, 4, 5, 63, 64, 70, 200] {
-            let entry = |i: usize, j: usize| 1.0 / (1.0 + (i as f64 - j as f64).powi(2));
-            let factor = Factor::new(DMatrix::from_fn(n, n, entry)).unwrap();
-            for columns in [1, 2, 7, 9, 35] {
-                let x: Vec<f64> = (0..n * columns).map(|k| (0.7 * k as f64).sin()).collect();
-                let (mut one, mut all) = (x.clone(), x);
-                one.chunks_exact_mut(n).for_each(|x| factor.solve(x));
-                factor.solve_all(&mut all);
-                let off = one.iter().zip(&all).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                let size = one.iter().fold(0.0f64, |size, x| size.max(x.abs()));
-                assert!(off <= 1e-12 * size, "{n} {columns}: {off:e}");
-            }
-        }
-    }
 }

@@ -8,7 +8,7 @@ use crate::geometry::share::Share;
 
 /// A sparse matrix as a list of its entries, which may repeat places: entries of one place add up.
 #[derive(Clone, Debug)]
-pub(crate) struct Entries {
+pub struct Entries {
     /// Rows and columns.
     pub(crate) shape: [usize; 2],
     /// The row of each entry.
@@ -24,7 +24,7 @@ impl Entries {
     }
 
     /// One more entry.
-    pub(crate) fn add(&mut self, row: usize, column: usize, value: f64) {
+    pub fn add(&mut self, row: usize, column: usize, value: f64) {
         self.rows.push(row as u32);
         self.columns.push(column as u32);
         self.values.push(value);
@@ -39,16 +39,18 @@ impl Entries {
 
 /// Makes left-hand sides of equations of the rows `y` that charges `x` make: `y` is shifted to meet
 /// the first laws, then y_i = a_i x_i + b_i y_i, then `y` is shifted to meet the second laws.
-pub(crate) trait Completion {
+pub trait Completion {
+    /// The first laws.
     fn first(&self) -> &Laws;
 
     /// a_i and b_i.
     fn row(&self, i: usize) -> [f64; 2];
 
+    /// The second laws.
     fn second(&self) -> &Laws;
 
     /// The largest defect of a first law relative to what it is about, from what one column misses
-    /// and from [`Laws::sizes`]. `vectors` brings `x` and the `y` that misses it: most columns do
+    /// and from `Laws::sizes`. `vectors` brings `x` and the `y` that misses it: most columns do
     /// not need them.
     ///
     /// # Errors
@@ -62,14 +64,14 @@ pub(crate) trait Completion {
 }
 
 /// Brings `x` and `y`.
-pub(crate) type Vectors<'a> = dyn FnMut() -> Result<[Vec<f64>; 2], Error> + 'a;
+pub type Vectors<'a> = dyn FnMut() -> Result<[Vec<f64>; 2], Error> + 'a;
 
 /// Completes the rows of one column. Returns the largest defect of a first law if it is asked for,
 /// else 0.
 ///
 /// # Errors
 /// Those of the completion.
-pub(crate) fn complete(
+pub fn complete(
     of: &dyn Completion,
     x: &[f64],
     y: &mut [f64],
@@ -164,21 +166,21 @@ impl<'a> Completing<'a> {
 /// Laws that linear sums of `y` are to meet: y += S M (E x + F y), where row k of E x + F y is what
 /// law k misses.
 #[derive(Clone, Debug)]
-pub(crate) struct Laws {
+pub struct Laws {
     /// E, shape (laws, n).
-    pub(crate) expected: Entries,
+    pub expected: Entries,
     /// F, shape (laws, n): minus what each law finds.
-    pub(crate) found: Entries,
+    pub found: Entries,
     /// M, shape (laws, laws): the inverse of how many of each law's units the shifts of the others
     /// make.
     pub(crate) inverse: Entries,
     /// S, shape (n, laws): what a unit of each law's shift adds to rows.
-    pub(crate) shifts: Entries,
+    pub shifts: Entries,
 }
 
 impl Laws {
     /// So many laws on `n` rows, still without entries.
-    pub(crate) fn new(count: usize, n: usize) -> Self {
+    pub fn new(count: usize, n: usize) -> Self {
         Self {
             expected: Entries::new([count, n]),
             found: Entries::new([count, n]),
@@ -188,7 +190,7 @@ impl Laws {
     }
 
     /// Sets M on consecutive laws from `first` on.
-    pub(crate) fn set_inverse(&mut self, first: usize, block: &DMatrix<f64>) {
+    pub fn set_inverse(&mut self, first: usize, block: &DMatrix<f64>) {
         for (l, column) in block.column_iter().enumerate() {
             for (k, &value) in column.iter().enumerate().filter(|(_, value)| **value != 0.0) {
                 self.inverse.add(first + k, first + l, value);
@@ -227,7 +229,7 @@ impl Laws {
     }
 
     /// What each law misses.
-    pub(crate) fn missing(&self, x: &[f64], y: &[f64]) -> Vec<f64> {
+    pub fn missing(&self, x: &[f64], y: &[f64]) -> Vec<f64> {
         let mut missing = vec![0.0; self.len()];
         multiply_add(&self.expected, x, &mut missing);
         multiply_add(&self.found, y, &mut missing);
@@ -244,7 +246,7 @@ impl Laws {
     }
 
     /// Shifts `y` so that nothing of this is missing any more.
-    pub(crate) fn shift(&self, missing: &[f64], y: &mut [f64]) {
+    pub fn shift(&self, missing: &[f64], y: &mut [f64]) {
         let mut shifts = vec![0.0; self.len()];
         multiply_add(&self.inverse, missing, &mut shifts);
         multiply_add(&self.shifts, &shifts, y);
@@ -252,99 +254,8 @@ impl Laws {
 }
 
 /// y += A x.
-fn multiply_add(a: &Entries, x: &[f64], y: &mut [f64]) {
+pub fn multiply_add(a: &Entries, x: &[f64], y: &mut [f64]) {
     for (row, column, value) in a.iter() {
         y[row] += value * x[column];
-    }
-}
-
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    /// Laws on rows that overlap, with entries that repeat places.
-    pub(crate) struct Overlapping {
-        laws: [Laws; 2],
-    }
-
-    impl Overlapping {
-        pub(crate) fn new(n: usize) -> Self {
-            let laws = |has_expected: bool| {
-                let count = 3;
-                let mut laws = Laws::new(count, n);
-                for law in 0..count {
-                    for i in (0..n).filter(|i| i % (law + 2) != 1) {
-                        let value = 1.0 + (i + law) as f64 / n as f64;
-                        // In two parts.
-                        laws.found.add(law, i, -0.25 * value);
-                        laws.found.add(law, i, -0.75 * value);
-                        laws.shifts.add(i, law, if i % 2 == 0 { 1.0 } else { -0.5 });
-                    }
-                    for i in (0..n).filter(|i| has_expected && i % 3 == law) {
-                        laws.expected.add(law, i, 2.0 - law as f64);
-                    }
-                }
-                // What a unit of each shift takes from what the others miss.
-                let mut taken = DMatrix::zeros(count, count);
-                for l in 0..count {
-                    let mut unit = vec![0.0; count];
-                    unit[l] = 1.0;
-                    let mut rows = vec![0.0; n];
-                    multiply_add(&laws.shifts, &unit, &mut rows);
-                    let missing = laws.missing(&vec![0.0; n], &rows);
-                    (0..count).for_each(|k| taken[(k, l)] = -missing[k]);
-                }
-                laws.set_inverse(0, &taken.try_inverse().unwrap());
-                laws
-            };
-            Self { laws: [laws(true), laws(false)] }
-        }
-    }
-
-    impl Completion for Overlapping {
-        fn first(&self) -> &Laws {
-            &self.laws[0]
-        }
-
-        fn row(&self, i: usize) -> [f64; 2] {
-            if i.is_multiple_of(5) { [0.0, 1.0] } else { [1.0 + i as f64, 0.5] }
-        }
-
-        fn second(&self) -> &Laws {
-            &self.laws[1]
-        }
-
-        /// Every other column is looked at.
-        fn defect(
-            &self,
-            missing: &[f64],
-            sizes: &[f64],
-            vectors: &mut Vectors<'_>,
-        ) -> Result<f64, Error> {
-            let mut defect = missing.iter().zip(sizes).map(|(m, s)| m.abs() / s).sum::<f64>();
-            if missing[0] > 0.0 {
-                let [x, y] = vectors()?;
-                defect += x.iter().zip(&y).map(|(x, y)| x * y).sum::<f64>();
-            }
-            Ok(defect)
-        }
-    }
-
-    #[test]
-    fn completed_rows_meet_the_laws() {
-        let n = 100;
-        let of = Overlapping::new(n);
-        let x: Vec<f64> = (0..n).map(|i| (0.3 * i as f64).sin()).collect();
-        let mut y: Vec<f64> = (0..n).map(|i| (0.7 * i as f64).cos()).collect();
-        let misses = |y: &[f64]| {
-            let missing = of.first().missing(&x, y);
-            missing.iter().fold(0.0f64, |most, missing| most.max(missing.abs()))
-        };
-        let before = misses(&y);
-        of.first().shift(&of.first().missing(&x, &y), &mut y);
-        assert!(misses(&y) < 1e-13 * before, "{} of {before}", misses(&y));
-        complete(&of, &x, &mut y, true).unwrap();
-        let missing = of.second().missing(&x, &y);
-        assert!(missing.iter().all(|missing| missing.abs() < 1e-10), "{missing:?}");
     }
 }

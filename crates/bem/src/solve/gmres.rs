@@ -193,7 +193,7 @@ pub fn gmres(
 }
 
 /// Who follows a solve.
-pub(crate) trait Watch {
+pub trait Watch {
     /// After each shared iteration, with the largest relative residual of the columns still
     /// running.
     fn after(&mut self, iteration: usize, residual: f64) -> Next;
@@ -210,7 +210,7 @@ pub(crate) trait Watch {
 
 /// What happens after an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Next {
+pub struct Next {
     /// Whether the solve goes on.
     pub(crate) goes_on: bool,
     /// Whether answers so far are to be kept first.

@@ -1,4 +1,4 @@
-//! Answers that are kept while they are sought: see [`Keeper`](crate::Keeper).
+//! Answers that are kept while they are sought: see [`Keeper`].
 
 use super::gmres::{Next, Watch};
 use crate::geometry::share::Share;

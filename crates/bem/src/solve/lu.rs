@@ -7,7 +7,7 @@ use parallel::prelude::*;
 const BLOCK: usize = 48;
 
 /// P A = L U in place: L below the diagonal (its diagonal is 1), U on it and above.
-pub(crate) struct Lu {
+pub struct Lu {
     matrix: DMatrix<f64>,
     /// Row that row k was exchanged with at step k.
     exchanges: Vec<usize>,
@@ -15,7 +15,7 @@ pub(crate) struct Lu {
 
 impl Lu {
     /// Factorises a square matrix. `None` if it is singular, or not finite.
-    pub(crate) fn new(mut matrix: DMatrix<f64>) -> Option<Self> {
+    pub fn new(mut matrix: DMatrix<f64>) -> Option<Self> {
         let n = matrix.nrows();
         let mut exchanges = Vec::with_capacity(n);
         for start in (0..n).step_by(BLOCK) {
@@ -70,7 +70,7 @@ impl Lu {
     }
 
     /// x = A^-1 x.
-    pub(crate) fn solve(&self, x: &mut [f64]) {
+    pub fn solve(&self, x: &mut [f64]) {
         let n = self.exchanges.len();
         let column = |j: usize| &self.matrix.as_slice()[j * n..(j + 1) * n];
         self.exchanges.iter().enumerate().for_each(|(k, &p)| x.swap(k, p));
@@ -88,35 +88,4 @@ impl Lu {
 
 fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
     y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn solutions_satisfy_the_equations() {
-        let mut seed = 7u64;
-        let mut random = move || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
-        };
-        for n in [1, 2, 47, 48, 49, 96, 150] {
-            let mut matrix = DMatrix::from_fn(n, n, |_, _| random());
-            matrix[(0, 0)] = 0.0; // no pivot without an exchange
-            if n == 1 {
-                matrix[(0, 0)] = 2.0;
-            }
-            let b: Vec<f64> = (0..n).map(|_| random()).collect();
-            let mut x = b.clone();
-            Lu::new(matrix.clone()).unwrap().solve(&mut x);
-            let error = (&matrix * nalgebra::DVector::from_vec(x.clone())
-                - nalgebra::DVector::from_vec(b))
-            .norm();
-            let size: f64 = x.iter().map(|x| x * x).sum::<f64>().sqrt();
-            // Backward stable: the residual is some roundings of |A| |x|.
-            assert!(error < 1e-13 * n as f64 * size.max(1.0), "{n}: {error}");
-        }
-        assert!(Lu::new(DMatrix::from_element(3, 3, 1.0)).is_none());
-    }
 }

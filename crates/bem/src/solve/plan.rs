@@ -7,15 +7,17 @@ use comm::Group;
 use crate::Error;
 
 /// A plan that this process has alone, or this rank's part of one that all have.
-pub(crate) enum Plan {
+pub enum Plan {
+    /// In one process.
     Alone(Box<fmm::Plan>),
+    /// Dealt out to ranks.
     Among(Box<fmm::distributed::Plan>),
     /// All ranks have all points, and all densities and sums.
     Dealt(Box<Dealt>),
 }
 
 /// A plan of ranks that each have all there is, and sum for some of it.
-pub(crate) struct Dealt {
+pub struct Dealt {
     group: Group,
     plan: fmm::distributed::Plan,
     /// Sources and targets of all, and which are this rank's.
@@ -100,7 +102,7 @@ impl Plan {
     ///
     /// # Errors
     /// Those of [`fmm::Plan::new`], or [`fmm::distributed::Plan::new`].
-    pub(crate) fn new(
+    pub fn new(
         group: Option<&Group>,
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
@@ -146,7 +148,8 @@ impl Plan {
         }
     }
 
-    pub(crate) fn info(&self) -> &fmm::Info {
+    /// What the plan is like.
+    pub fn info(&self) -> &fmm::Info {
         match self {
             Self::Alone(plan) => plan.info(),
             Self::Among(plan) => plan.info(),

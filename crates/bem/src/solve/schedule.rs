@@ -27,7 +27,7 @@ const REPAY: usize = 3;
 type Make = Box<dyn Fn(f64) -> Result<Plan, Error> + Send + Sync>;
 
 /// Plans over the same points.
-pub(crate) struct PlanSchedule {
+pub struct PlanSchedule {
     tight: Plan,
     /// Of the tight plan.
     tolerance: f64,
@@ -42,7 +42,7 @@ pub(crate) struct PlanSchedule {
 impl PlanSchedule {
     /// `tight`, of this tolerance, and what `make` gives for larger ones. A plan that is not on the
     /// processor alone stays the only one: its sums are cheap compared with the set-up of others.
-    pub(crate) fn new(
+    pub fn new(
         tight: impl Into<Plan>,
         tolerance: f64,
         make: impl Fn(f64) -> Result<Plan, Error> + Send + Sync + 'static,
@@ -54,7 +54,7 @@ impl PlanSchedule {
     }
 
     /// One plan for all products.
-    pub(crate) fn fixed(plan: impl Into<Plan>) -> Self {
+    pub fn fixed(plan: impl Into<Plan>) -> Self {
         Self {
             tight: plan.into(),
             tolerance: 0.0,
@@ -66,12 +66,17 @@ impl PlanSchedule {
     }
 
     /// The tight plan.
-    pub(crate) fn tight(&self) -> &Plan {
+    pub fn tight(&self) -> &Plan {
         &self.tight
     }
 
+    /// The tolerance of the looser plan, if there is one.
+    pub fn looser_tolerance(&self) -> Option<f64> {
+        self.looser.as_ref().map(|looser| looser.0)
+    }
+
     /// Takes another tight plan.
-    pub(crate) fn set_tight(&mut self, plan: impl Into<Plan>, tolerance: f64) {
+    pub fn set_tight(&mut self, plan: impl Into<Plan>, tolerance: f64) {
         (self.tight, self.tolerance) = (plan.into(), tolerance);
     }
 
@@ -105,7 +110,7 @@ impl PlanSchedule {
     ///
     /// # Errors
     /// Those of the plan.
-    pub(crate) fn plan(
+    pub fn plan(
         &mut self,
         budget: Option<InexactBudget>,
         columns: usize,
@@ -141,60 +146,4 @@ impl PlanSchedule {
 /// The loosest level between these tolerances.
 fn level(least: f64, most: f64) -> Option<f64> {
     LEVELS.into_iter().rfind(|level| (least..=most).contains(level))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn budget(factor: f64, products: usize) -> Option<InexactBudget> {
-        Some(InexactBudget { factor, products })
-    }
-
-    #[test]
-    fn plans_are_made_where_they_are_allowed_and_repaid() {
-        let points: Vec<[f64; 3]> =
-            (0..2000).map(|i| [0.1, 0.7, 1.3].map(|c| (c * (i * i) as f64).sin())).collect();
-        let make = move |tolerance: f64| -> Result<Plan, Error> {
-            let backend = fmm::Backend::Cpu;
-            // Leaves so small that there are translations.
-            let leaf_size = Some(20);
-            let options = fmm::Options { tolerance, backend, leaf_size, ..fmm::Options::default() };
-            Ok(Plan::new(None, &points, None, &options)?)
-        };
-        let mut ladder = PlanSchedule::new(make(3e-7).unwrap(), 3e-7, make.clone());
-        // Plans are told apart by the mean p', in thousandths.
-        let order = |plan: &Plan| (1000.0 * plan.info().mean_truncation_number) as usize;
-        let tight = order(ladder.tight());
-        let [single, loose] = [2.5e-6, 5e-5].map(|tolerance| order(&make(tolerance).unwrap()));
-        assert!(tight > single && single > loose, "{tight} {single} {loose}");
-        // What a product has of budget, the products left and columns; the looser plan then, and
-        // which plan is taken.
-        let steps: [(Option<InexactBudget>, usize, Option<f64>, usize); 11] = [
-            (budget(1.0, 10), 1, None, tight),
-            (budget(8.0, 10), 1, None, tight),
-            (budget(10.0, 2), 1, None, tight),
-            (budget(10.0, 2), 2, Some(2.5e-6), single),
-            (None, 2, Some(2.5e-6), tight),
-            (budget(150.0, 4), 1, Some(2.5e-6), single),
-            (budget(200.0, 2), 1, Some(2.5e-6), single),
-            (budget(200.0, usize::MAX), 8, Some(5e-5), loose),
-            (budget(1e9, 10), 8, Some(5e-5), loose),
-            // The next columns.
-            (budget(1.0, 10), 2, Some(5e-5), tight),
-            (budget(10.0, 10), 2, Some(2.5e-6), single),
-        ];
-        for (budget, columns, looser, taken) in steps {
-            assert_eq!(order(ladder.plan(budget, columns).unwrap()), taken, "{budget:?}");
-            assert_eq!(ladder.looser.as_ref().map(|looser| looser.0), looser, "{budget:?}");
-        }
-        // A tighter plan asks for more budget, and has levels between.
-        ladder.set_tight(make(3e-9).unwrap(), 3e-9);
-        assert!(order(ladder.plan(budget(10.0, 1), 1).unwrap()) > tight);
-        ladder.plan(budget(200.0, 3), 1).unwrap();
-        assert_eq!(ladder.looser.as_ref().map(|looser| looser.0), Some(5e-7));
-
-        let mut fixed = PlanSchedule::fixed(make(3e-7).unwrap());
-        assert_eq!(order(fixed.plan(budget(1e9, 9), 8).unwrap()), tight);
-    }
 }

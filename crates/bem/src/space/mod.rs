@@ -75,7 +75,7 @@ impl Density {
 
 /// What columns and rows of an operator belong to.
 #[derive(Clone, Debug)]
-pub(crate) enum Dofs {
+pub enum Dofs {
     /// Columns to charges of panels, spread evenly and, for a linear density, as each of the modes,
     /// shape (modes, panels); rows to means over panels weighted with the same.
     Charges(Density),
@@ -135,7 +135,7 @@ fn linear(
 /// Which coefficients the functions on each panel have, in the order in which panels first have
 /// them.
 #[derive(Clone, Debug)]
-pub(crate) struct DofMap {
+pub struct DofMap {
     space: FunctionSpace,
     /// Coefficients at the vertices of each panel, or three times the panel's.
     corners: Vec<[u32; 3]>,
@@ -177,7 +177,7 @@ impl DofMap {
     }
 
     /// The place of each coefficient in the mesh's order.
-    pub(crate) fn order(&self) -> &[u32] {
+    pub fn order(&self) -> &[u32] {
         &self.order
     }
 
@@ -230,14 +230,17 @@ impl DofMap {
 
 /// Rows of test functions and columns of a space, over the same panels.
 #[derive(Clone, Debug)]
-pub(crate) struct TestTrial {
+pub struct TestTrial {
     pub(crate) test: Test,
-    pub(crate) rows: DofMap,
-    pub(crate) columns: DofMap,
+    /// Coefficients of the test functions.
+    pub rows: DofMap,
+    /// Coefficients of the densities.
+    pub columns: DofMap,
 }
 
 impl TestTrial {
-    pub(crate) fn new(
+    /// Over panels and the corners of their triangles, of so many vertices.
+    pub fn new(
         test: Test,
         trial: FunctionSpace,
         panels: &Panels,

@@ -52,11 +52,11 @@ const CUTS_OF_CLOSE: usize = 5;
 const BENT: f64 = 0.05;
 
 /// Entries between the modes of two panels.
-pub(crate) type Entries = [[f64; MODES]; MODES];
+pub type Entries = [[f64; MODES]; MODES];
 
 /// What is integrated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kernel {
+pub enum Kernel {
     /// 1 / |x - y|.
     Single,
     /// N_x . grad_x 1 / |x - y| with N = x_s cross x_t.
@@ -74,7 +74,7 @@ pub(crate) type Both = [Entries; 2];
 type Blocks = [Block; 2];
 
 /// Integrals between two panels.
-pub(crate) struct CurvedPair {
+pub struct CurvedPair {
     kernel: Kernel,
     quadrature: PairQuadrature,
     /// Accuracy of the solid angles of flat triangles.
@@ -97,10 +97,11 @@ struct Limits {
 }
 
 /// Room that integrals share.
-pub(crate) type Scratch = WeightedPoints;
+pub type Scratch = WeightedPoints;
 
 impl CurvedPair {
-    pub(crate) fn new(kernel: Kernel, quadrature: PairQuadrature, solid_angles: f64) -> Self {
+    /// Pairs of this kernel: potentials by `quadrature`, solid angles to this accuracy.
+    pub fn new(kernel: Kernel, quadrature: PairQuadrature, solid_angles: f64) -> Self {
         let (accuracy, _) = quadrature.accuracy_and_increment();
         let accuracy = match kernel {
             Kernel::Single => accuracy,
@@ -118,7 +119,7 @@ impl CurvedPair {
     /// int int m_k(s) m_l(t) k(x(s), y(t)) over the parameters of both panels, of areas 1: `s` is
     /// where x is. To about the accuracy asked for, of the potential of flat panels or of the solid
     /// angle 2 pi, over the area of the larger.
-    pub(crate) fn entries(&self, s: &Patch, t: &Patch, scratch: &mut Scratch) -> Both {
+    pub fn entries(&self, s: &Patch, t: &Patch, scratch: &mut Scratch) -> Both {
         // Coordinates from a corner have the digits of the panels' distance.
         let origin = -s.at(CORNERS[0]);
         let piece = |patch: &Patch| Piece::new(patch.moved(&origin), CORNERS, patch.is_straight());
@@ -365,208 +366,4 @@ fn largest_change(a: &Both, b: &Both) -> f64 {
 fn add_entries(entries: &Both, times: f64, sum: &mut Both) {
     let all = sum.as_flattened_mut().as_flattened_mut().iter_mut();
     all.zip(entries.as_flattened().as_flattened()).for_each(|(sum, entry)| *sum += times * entry);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::geometry::triangle::Vec3;
-    use crate::integrals::curved_potentials::{self, Wanted};
-    use crate::quadrature;
-    use crate::quadrature::modes::modes;
-    use mesh::patch::node_places;
-
-    /// A piece of a sphere of radius 1 around the origin, or flat: corners, turned and moved.
-    fn patch(order: usize, corners: [[f64; 3]; 3], is_round: bool) -> Patch {
-        let node = |place: [usize; 3]| {
-            let x: Vec3 =
-                (0..3).map(|k| Vec3::from(corners[k]) * (place[k] as f64 / order as f64)).sum();
-            if is_round { x.normalize() } else { x }
-        };
-        let nodes: Vec<Vec3> = node_places(order).into_iter().map(node).collect();
-        Patch::through(order, &nodes)
-    }
-
-    fn size(entries: &Entries) -> f64 {
-        entries.iter().flatten().fold(0.0, |most: f64, e| most.max(e.abs()))
-    }
-
-    fn off(a: &Entries, b: &Entries) -> f64 {
-        a.iter()
-            .flatten()
-            .zip(b.iter().flatten())
-            .fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()))
-    }
-
-    /// Rows by a rule of high degree over potentials at points.
-    fn by_points(kernel: Kernel, s: &Patch, t: &Patch) -> Entries {
-        let mut sum = Entries::default();
-        for node in quadrature::triangle(23) {
-            let [_, u, v] = node.barycentric;
-            let wanted =
-                if kernel == Kernel::Single { Wanted::Potential } else { Wanted::Gradient };
-            let found = curved_potentials::at(t, &s.at([u, v]), wanted, 1e-9);
-            let of_modes = modes(node.barycentric);
-            for l in 0..MODES {
-                let value = match kernel {
-                    Kernel::Single => found.potential[l],
-                    _ => found.gradient[l].dot(&s.normal([u, v])),
-                };
-                for m in 0..MODES {
-                    sum[m][l] += node.weight * of_modes[m] * value;
-                }
-            }
-        }
-        sum
-    }
-
-    #[test]
-    fn pairs_are_what_potentials_at_points_give() {
-        let (a, b) = ([0.9, 0.1, 0.2], [0.8, 0.5, 0.1]);
-        let unit = |x: [f64; 3]| <[f64; 3]>::from(Vec3::from(x).normalize());
-        let (a, b, c, d, e, f) = (
-            unit(a),
-            unit(b),
-            unit([0.8, 0.3, 0.5]),
-            unit([0.9, 0.4, -0.2]),
-            unit([0.7, -0.2, 0.1]),
-            unit([0.7, 0.8, 0.4]),
-        );
-        let (g, h) = (unit([0.6, 0.9, 0.1]), unit([0.5, 0.9, 0.5]));
-        let pairs = [
-            ("same", [a, b, c], [a, b, c], 2e-4),
-            ("edge", [a, b, c], [b, a, d], 1e-4),
-            ("vertex", [a, b, c], [d, a, e], 2e-6),
-            ("near", [a, b, c], [f, g, h], 1e-8),
-        ];
-        let mut scratch = Scratch::default();
-        let mut missed = Vec::new();
-        for order in [2, 3, 4] {
-            for (name, s, t, by_rule) in pairs {
-                let (s, t) = (patch(order, s, true), patch(order, t, true));
-                for kernel in [Kernel::Single, Kernel::Adjoint] {
-                    let with = |accuracy: f64, scratch: &mut Scratch| {
-                        let quadrature = PairQuadrature::new(accuracy, 0);
-                        CurvedPair::new(kernel, quadrature, accuracy).entries(&s, &t, scratch)[0]
-                    };
-                    let exact = with(1e-9, &mut scratch);
-                    // Solid angles are relative to 2 pi.
-                    let size = size(&exact).max(if kernel == Kernel::Single { 0.0 } else { 4.0 });
-                    for accuracy in [1e-4, 1e-6, 1e-8] {
-                        let started = std::time::Instant::now();
-                        let found = off(&with(accuracy, &mut scratch), &exact) / size;
-                        let took = started.elapsed();
-                        println!("{name} {order} {kernel:?} {accuracy:e}: {found:.1e} {took:?}");
-                        // Those of 1e-9 are no better than the closed forms of the flat ones.
-                        if found > accuracy.max(1e-7) {
-                            missed.push(format!(
-                                "{name} {order} {kernel:?} {accuracy:e}: {found:.1e}"
-                            ));
-                        }
-                    }
-                    // The rule's own error at edges that both share.
-                    let found = off(&by_points(kernel, &s, &t), &exact) / size;
-                    println!("{name} order {order} {kernel:?} by points: {found:.1e}");
-                    let allowed = if kernel == Kernel::Single { by_rule } else { 20.0 * by_rule };
-                    if found > allowed {
-                        missed.push(format!("{name} {order} {kernel:?} by points: {found:.1e}"));
-                    }
-                }
-            }
-        }
-        assert!(missed.is_empty(), "{missed:#?}");
-    }
-
-    /// Pieces of two spheres that face each other across gaps much smaller than they are, one above
-    /// the other and crosswise.
-    #[test]
-    fn panels_that_face_each_other_are_integrated() {
-        let unit = |x: [f64; 3]| <[f64; 3]>::from(Vec3::from(x).normalize());
-        let corners = [[1.0, 0.0, 0.0], [1.0, 0.2, 0.0], [1.0, 0.1, 0.2]].map(unit);
-        let across = [[1.0, 0.07, 0.02], [1.0, 0.12, 0.25], [1.0, 0.25, 0.1]].map(unit);
-        let (mut scratch, mut missed) = (Scratch::default(), Vec::new());
-        for gap in [0.03, 1e-3] {
-            for (name, below) in [("above", corners), ("across", across)] {
-                let s = patch(2, corners, true);
-                let scaled = |x: Vec3| x * (1.0 - gap);
-                let nodes: Vec<Vec3> = patch(2, below, true).nodes().map(scaled).collect();
-                let t = Patch::through(2, &nodes);
-                for kernel in [Kernel::Single, Kernel::Adjoints] {
-                    let with = |accuracy: f64, scratch: &mut Scratch| {
-                        let quadrature = PairQuadrature::new(accuracy, 0);
-                        CurvedPair::new(kernel, quadrature, accuracy).entries(&s, &t, scratch)
-                    };
-                    // By other means: a rule of high degree over potentials at points.
-                    let [exact, _] = with(1e-6, &mut scratch);
-                    let by_rule = by_points(kernel, &s, &t);
-                    println!("{name} {gap:e} {kernel:?} by points {:.1e}", off(&by_rule, &exact));
-                    let size = size(&exact).max(if kernel == Kernel::Single { 0.0 } else { 4.0 });
-                    // The rule's own error where solid angles jump at the other's sides.
-                    let allowed = if kernel == Kernel::Single { 2e-3 } else { 0.1 };
-                    if off(&by_rule, &exact) > allowed * size {
-                        missed.push(format!("{name} {gap:e} {kernel:?} by points"));
-                    }
-                    for accuracy in [1e-4, 1e-5] {
-                        let started = std::time::Instant::now();
-                        let [found, _] = with(accuracy, &mut scratch);
-                        let took = started.elapsed();
-                        let found = off(&found, &exact) / size;
-                        println!("{name} {gap:e} {kernel:?} {accuracy:e}: {found:.1e} {took:?}");
-                        // Solid angles across the narrower gap are no better than that.
-                        let least = if kernel == Kernel::Single { 0.0 } else { 1e-3 };
-                        if found > accuracy.max(least) {
-                            missed.push(format!("{name} {gap:e} {kernel:?} {accuracy:e}"));
-                        }
-                    }
-                }
-            }
-        }
-        assert!(missed.is_empty(), "{missed:#?}");
-    }
-
-    /// Long panels that curve along each other, with a common edge, half of one, and none.
-    #[test]
-    fn long_panels_and_those_without_common_corners_are_cut() {
-        let (mut scratch, mut missed) = (Scratch::default(), Vec::new());
-        let arc = |angle: f64, z: f64| [angle.cos(), angle.sin(), z];
-        let cylinder = |corners: [[f64; 2]; 3]| {
-            let node = |place: [usize; 3]| {
-                let at = |k: usize| -> f64 {
-                    (0..3).map(|c| corners[c][k] * place[c] as f64 / 2.0).sum()
-                };
-                Vec3::from(arc(at(0), at(1)))
-            };
-            Patch::through(2, &node_places(2).into_iter().map(node).collect::<Vec<Vec3>>())
-        };
-        // Eight times as long as wide, and as curved as wide.
-        let s = cylinder([[0.0, 0.0], [0.4, 0.0], [0.0, 0.05]]);
-        let others = [
-            ("itself", s),
-            ("along its long edge", cylinder([[0.4, 0.0], [0.0, 0.0], [0.4, -0.05]])),
-            ("with half an edge", cylinder([[0.2, 0.0], [0.0, 0.0], [0.2, -0.05]])),
-            ("next to it", cylinder([[0.1, -0.01], [0.0, -0.01], [0.1, -0.06]])),
-        ];
-        for (name, t) in others {
-            for kernel in [Kernel::Single, Kernel::Adjoint] {
-                let with = |accuracy: f64, scratch: &mut Scratch| {
-                    let quadrature = PairQuadrature::new(accuracy, 0);
-                    CurvedPair::new(kernel, quadrature, accuracy).entries(&s, &t, scratch)[0]
-                };
-                let exact = with(1e-9, &mut scratch);
-                let size = size(&exact).max(if kernel == Kernel::Single { 0.0 } else { 4.0 });
-                for accuracy in [1e-4, 1e-6] {
-                    let started = std::time::Instant::now();
-                    let found = off(&with(accuracy, &mut scratch), &exact) / size;
-                    println!(
-                        "{name} {kernel:?} {accuracy:e}: {found:.1e} of {size:.1e} {:?}",
-                        started.elapsed()
-                    );
-                    if found > 2.0 * accuracy {
-                        missed.push(format!("{name} {kernel:?} {accuracy:e}: {found:.1e}"));
-                    }
-                }
-            }
-        }
-        assert!(missed.is_empty(), "{missed:#?}");
-    }
 }

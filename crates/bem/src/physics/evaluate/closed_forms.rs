@@ -29,7 +29,8 @@ const ROUGH_OF_CURVED: f64 = 1e-3;
 
 impl SurfaceCharge {
     /// Potential and scaled gradient at a scaled point.
-    pub(super) fn closed_form(&self, x: &Vec3, with_gradient: bool) -> [f64; 4] {
+    #[doc(hidden)]
+    pub fn closed_form(&self, x: &Vec3, with_gradient: bool) -> [f64; 4] {
         let n = self.panels.len();
         let piece = |piece: usize| {
             let start = piece * PIECE;
@@ -92,11 +93,8 @@ impl SurfaceCharge {
     }
 
     /// Strengths of the rule's points on a panel.
-    pub(super) fn strengths(
-        &self,
-        i: usize,
-        rule: &'static Rule,
-    ) -> impl Iterator<Item = (Vec3, f64)> {
+    #[doc(hidden)]
+    pub fn strengths(&self, i: usize, rule: &'static Rule) -> impl Iterator<Item = (Vec3, f64)> {
         let (area, densities) = (self.panels.areas()[i], self.densities[i]);
         let strength = move |node: &TriangleNode| {
             let density: f64 = (0..3).map(|k| node.barycentric[k] * densities[k]).sum();
@@ -108,7 +106,7 @@ impl SurfaceCharge {
 }
 
 /// Adds potential and gradient of a point charge; one at the very place adds nothing.
-pub(super) fn add_point(value: &mut [f64; 4], x: &Vec3, y: &Vec3, q: f64, with_gradient: bool) {
+pub fn add_point(value: &mut [f64; 4], x: &Vec3, y: &Vec3, q: f64, with_gradient: bool) {
     let r = x - y;
     let r2 = r.norm_squared();
     if r2 == 0.0 {

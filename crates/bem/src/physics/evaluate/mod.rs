@@ -5,9 +5,9 @@
 //! own; for triangles near a point the closed form replaces what their quadrature points gave, so
 //! that values are as good next to the surface as far from it.
 
-mod by_points;
-mod closed_forms;
-mod sums;
+pub(crate) mod by_points;
+pub(crate) mod closed_forms;
+pub(crate) mod sums;
 
 use mesh::Mesh;
 use parallel::prelude::*;
@@ -207,6 +207,12 @@ impl SurfaceCharge {
             !found.is_empty()
         };
         triangles.par_iter().map_init(Vec::new, is_near).collect()
+    }
+
+    /// The triangles with charges.
+    #[doc(hidden)]
+    pub fn panels(&self) -> &Panels {
+        &self.panels
     }
 
     /// The length that is 1 in the surface's coordinates; without a surface, that of the mesh.

@@ -16,7 +16,8 @@ const ROUGH_TOLERANCE: f64 = 1e-5;
 
 impl SurfaceCharge {
     /// Potentials and gradients (none unless asked for) of charges at `places` by a fast sum.
-    pub(super) fn fast_sums(
+    #[doc(hidden)]
+    pub fn fast_sums(
         &self,
         places: &[[f64; 3]],
         strengths: &[f64],
@@ -45,7 +46,7 @@ impl SurfaceCharge {
 }
 
 /// The same by all pairs; a charge at a point's very place adds nothing.
-pub(in crate::physics) fn direct_sums(
+pub fn direct_sums(
     places: &[[f64; 3]],
     strengths: &[f64],
     points: &[[f64; 3]],

@@ -3,38 +3,31 @@
 
 use std::sync::Arc;
 
+use bem::internals::device::{
+    DeviceCompletion, DeviceGeometry, DeviceNear, DeviceProduct, DeviceTwoLevel, OnDevice,
+};
+use bem::internals::geometry::{Panels, Vec3};
+use bem::internals::near::{
+    Accuracy, LayerPairs, Near, Needs, Precision, RowKind, SingleLayerPairs, Sources,
+    smallest_relative_gap,
+};
+use bem::internals::operator::{Host, Layer, QuadraturePoints, Sampling};
+use bem::internals::precondition::{Coarse, LocalInverse, NEIGHBOURS, TwoLevel};
+use bem::internals::quadrature::Rule;
+use bem::internals::solve::completion::complete;
+use bem::internals::solve::{Backend, PlanSchedule};
+use bem::internals::space::Dofs;
+use bem::{
+    Beyond, Conductors, Density, Error, Excitation, Images, LinearOperator, Media, Method, Mirror,
+    PointCharge, Quiet, SolveOptions, Stack, StackLayer, capacitance, electrostatics,
+};
 use cuda::Device;
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Plate, Resolution, Sphere, SphereBase};
 use mesh::mirror::Plane;
 
-use super::completion::DeviceCompletion;
-use super::{DeviceGeometry, DeviceNear, DeviceProduct, DeviceTwoLevel, OnDevice};
-use crate::geometry::panels::Panels;
-use crate::geometry::triangle::Vec3;
-use crate::near::accuracy::Accuracy;
-use crate::near::pairs::{LayerPairs, RowKind};
-use crate::near::single_layer::SingleLayerPairs;
-use crate::near::{self, Near, Needs, Precision, Sources};
-use crate::operator::host::Host;
-use crate::operator::layer::Layer;
-use crate::operator::points::QuadraturePoints;
-use crate::operator::sampling::Sampling;
-use crate::physics::capacitance::capacitance;
-use crate::physics::electrostatics;
-use crate::precondition::coarse::Coarse;
-use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS, TwoLevel};
-use crate::quadrature::rule::Rule;
-use crate::solve::backend::Backend;
-use crate::solve::completion::complete;
-use crate::solve::completion::tests::Overlapping;
-use crate::solve::gmres::LinearOperator;
-use crate::solve::schedule::PlanSchedule;
-use crate::space::{Density, Dofs};
+use crate::solve::completion::Overlapping;
 use crate::testing::sheets;
-use crate::{
-    Conductors, Excitation, Images, Media, Method, Mirror, PointCharge, Quiet, SolveOptions,
-};
 
 /// The GPU, or `None` after saying why the test is skipped.
 fn gpu(test: &str) -> Option<Device> {
@@ -65,6 +58,11 @@ fn relative(found: &[f64], exact: &[f64]) -> f64 {
     (difference / exact.iter().map(|b| b * b).sum::<f64>()).sqrt()
 }
 
+/// Any number of entries may be kept.
+fn unlimited(_: usize) -> Result<(), Error> {
+    Ok(())
+}
+
 fn wave(n: usize) -> Vec<f64> {
     (0..n).map(|i| 1.0 + (0.37 * i as f64).sin()).collect()
 }
@@ -92,28 +90,26 @@ fn rows_are_completed_as_on_processors() {
 fn near_field_and_preconditioner_match_the_processors() {
     let Some(device) = gpu("near_field_and_preconditioner_match_the_processors") else { return };
     for (mesh, tolerance) in meshes().iter().flat_map(|mesh| [(mesh, 1e-4), (mesh, 1e-7)]) {
-        let panels = Panels::new(mesh, |_| true);
+        let panels = Panels::of_mesh(mesh);
         let Accuracy { rule, selection, pairs, .. } = Accuracy::new(tolerance, 0);
         let integrals = SingleLayerPairs { panels: &panels, quadrature: pairs };
         let n = panels.len();
         let kinds = vec![RowKind::Single; n];
         let geometry =
             || DeviceGeometry::new(&device, &panels, &kinds, selection.diameters).unwrap();
-        let (found, expected) = (
-            geometry().smallest_relative_gap(rule).unwrap(),
-            near::smallest_relative_gap(&panels, rule),
-        );
+        let (found, expected) =
+            (geometry().smallest_relative_gap(rule).unwrap(), smallest_relative_gap(&panels, rule));
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         for (precision, rounding) in [(Precision::Single, 1e-6), (Precision::Double, 1e-10)] {
             let mut host =
-                Near::new((&panels, None), &selection, &integrals, precision, |_| Ok(()), &Quiet)
+                Near::new((&panels, None), &selection, &integrals, precision, &unlimited, &Quiet)
                     .unwrap();
             let mut there =
-                DeviceNear::new(geometry(), &selection, pairs, precision, |_| Ok(()), &Quiet)
+                DeviceNear::new(geometry(), &selection, pairs, precision, &unlimited, &Quiet)
                     .unwrap();
             // The same pairs, but for those whose error is the limit up to rounding.
             let (mut common, mut single) = (0, 0);
-            for (i, mut row) in there.rows().into_iter().enumerate() {
+            for (i, mut row) in there.rows().unwrap().into_iter().enumerate() {
                 let full = host.full_rows(i / 1024);
                 let mut expected = full.row(i).to_vec();
                 row.sort_by_key(|&(j, _)| j);
@@ -177,7 +173,7 @@ fn sampling(panels: &Arc<Panels>, rule: &'static Rule, kinds: &[RowKind]) -> Sam
 fn products_and_samples_match_the_processors() {
     let Some(_) = gpu("products_and_samples_match_the_processors") else { return };
     let mesh = &meshes()[0];
-    let panels = Arc::new(Panels::new(mesh, |_| true));
+    let panels = Arc::new(Panels::of_mesh(mesh));
     let Accuracy { rule, selection, pairs, .. } = Accuracy::new(1e-6, 0);
     let integrals = SingleLayerPairs { panels: &panels, quadrature: pairs };
     let n = panels.len();
@@ -186,7 +182,7 @@ fn products_and_samples_match_the_processors() {
         let points = QuadraturePoints::new(&panels, rule);
         let options = fmm::Options { tolerance: 1e-6, backend, ..fmm::Options::default() };
         let plan = fmm::Plan::new(&points.all(), None, &options).unwrap();
-        let (double, free) = (Precision::Double, |_| Ok(()));
+        let double = Precision::Double;
         let kinds = vec![RowKind::Single; n];
         let sampling = sampling(&panels, rule, &kinds);
         let backend: Box<dyn Backend> = match plan.device() {
@@ -194,13 +190,14 @@ fn products_and_samples_match_the_processors() {
                 let geometry =
                     DeviceGeometry::new(&device, &panels, &kinds, selection.diameters).unwrap();
                 let mut near =
-                    DeviceNear::new(geometry, &selection, pairs, double, free, &Quiet).unwrap();
+                    DeviceNear::new(geometry, &selection, pairs, double, &unlimited, &Quiet)
+                        .unwrap();
                 near.subtract_points(rule).unwrap();
                 Box::new(OnDevice::new(DeviceProduct::new(near, rule).unwrap(), None))
             }
             None => {
                 let mut near =
-                    Near::new((&panels, None), &selection, &integrals, double, free, &Quiet)
+                    Near::new((&panels, None), &selection, &integrals, double, &unlimited, &Quiet)
                         .unwrap();
                 near.subtract_points(&panels, &integrals, rule);
                 Box::new(Host::new((sampling.clone(), None), near, None))
@@ -271,7 +268,7 @@ impl Coated {
     }
 
     fn panels(&self, images: &Images) -> Panels {
-        let panels = Panels::new(&self.mesh, |_| true).with_images(images, None);
+        let panels = Panels::of_mesh(&self.mesh).with_images(images, None);
         let part = |&t: &u32| u32::from(self.conductor[t as usize].is_none());
         let parts = panels.triangles().iter().map(part).collect();
         panels.with_parts(parts)
@@ -309,7 +306,7 @@ fn compare_rows(
     solid_angles: f64,
 ) {
     let (mut common, mut single, mut worst) = (0, 0, [0.0f64; 2]);
-    for (i, mut row) in there.rows().into_iter().enumerate() {
+    for (i, mut row) in there.rows().unwrap().into_iter().enumerate() {
         let full = host.full_rows(i / 1024);
         let mut expected = full.row(i).to_vec();
         row.sort_by_key(|&(j, _)| j);
@@ -362,19 +359,17 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
             geometry.set_needs(Some(&needs), accuracy.solid_angles).unwrap();
             geometry
         };
-        let (found, expected) = (
-            geometry().smallest_relative_gap(rule).unwrap(),
-            near::smallest_relative_gap(&panels, rule),
-        );
+        let (found, expected) =
+            (geometry().smallest_relative_gap(rule).unwrap(), smallest_relative_gap(&panels, rule));
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
-        let (double, free) = (Precision::Double, |_| Ok(()));
-        let mut host =
-            Near::new((&panels, None), selection, &integrals, double, free, &Quiet).unwrap();
+        let double = Precision::Double;
+        let mut host = integrals.near(None, selection, double, &unlimited, &Quiet).unwrap();
         let mut there =
-            DeviceNear::new(geometry(), selection, accuracy.pairs, double, free, &Quiet).unwrap();
+            DeviceNear::new(geometry(), selection, accuracy.pairs, double, &unlimited, &Quiet)
+                .unwrap();
         compare_rows(&there, &host, &panels, &kinds, accuracy.solid_angles);
 
-        host.subtract_points(&panels, &integrals, rule);
+        integrals.subtract_points(&mut host, rule);
         there.subtract_points(rule).unwrap();
         let v = wave(2 * n);
         let (x, y) = (device.upload(&v).unwrap(), device.upload(&v).unwrap());
@@ -398,7 +393,7 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
             let targets = (all.len() > own.len()).then_some(&own[..]);
             let plan = fmm::Plan::new(&all, targets, &options).unwrap();
             let mut near =
-                DeviceNear::new(geometry(), selection, accuracy.pairs, double, free, &Quiet)
+                DeviceNear::new(geometry(), selection, accuracy.pairs, double, &unlimited, &Quiet)
                     .unwrap();
             near.subtract_points(rule).unwrap();
             let sampling = sampling(&panels, rule, &kinds);
@@ -406,9 +401,8 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
                 Some(_) => Box::new(OnDevice::new(DeviceProduct::new(near, rule).unwrap(), None)),
                 None => {
                     let mut near =
-                        Near::new((&panels, None), selection, &integrals, double, free, &Quiet)
-                            .unwrap();
-                    near.subtract_points(&panels, &integrals, rule);
+                        integrals.near(None, selection, double, &unlimited, &Quiet).unwrap();
+                    integrals.subtract_points(&mut near, rule);
                     Box::new(Host::new((sampling.clone(), None), near, None))
                 }
             };
@@ -513,12 +507,12 @@ fn films_and_bodies_in_layers_are_the_same_on_both() {
         Excitation { potentials, ..Excitation::default() }
     };
     for thickness in [0.1, 3.0] {
-        let stack = crate::Stack {
+        let stack = Stack {
             axis: 2,
             at: -thickness,
-            below: crate::Beyond::Ground,
-            layers: vec![crate::StackLayer { thickness, permittivity: 4.0 }],
-            above: crate::Beyond::Dielectric(1.0),
+            below: Beyond::Ground,
+            layers: vec![StackLayer { thickness, permittivity: 4.0 }],
+            above: Beyond::Dielectric(1.0),
             tolerance: 1e-7,
         };
         let layers = stack.images(2, 2.5).unwrap();

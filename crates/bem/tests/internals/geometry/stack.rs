@@ -1,6 +1,6 @@
 //! Images of layers against series, integrals over wave numbers, and each other.
 
-use super::*;
+use bem::{Beyond, LayerImage, Stack, StackLayer};
 
 /// sum w / |x - image| of a unit charge at height `from`, seen at `to` and `across` from it.
 fn potential(images: &[LayerImage], from: f64, to: f64, across: f64) -> f64 {
@@ -12,7 +12,7 @@ fn potential(images: &[LayerImage], from: f64, to: f64, across: f64) -> f64 {
 }
 
 fn stack(below: Beyond, layers: &[(f64, f64)], above: Beyond, tolerance: f64) -> Stack {
-    let layer = |&(thickness, permittivity): &(f64, f64)| Layer { thickness, permittivity };
+    let layer = |&(thickness, permittivity): &(f64, f64)| StackLayer { thickness, permittivity };
     let layers = layers.iter().map(layer).collect();
     Stack { axis: 2, at: 0.0, below, layers, above, tolerance }
 }

@@ -1,0 +1,60 @@
+//! Sums over far images.
+
+use bem::internals::geometry::{FarImages, Image, Vec3};
+
+/// Sums over images, potentials and gradients, against themselves one by one, in flat and
+/// other boxes, with charges and points in either of two regions.
+#[test]
+fn far_images_are_summed_to_the_tolerance() {
+    let image = |scale: f64, shift: f64, factor: f64| Image {
+        scale: [1.0, 1.0, scale],
+        shift: [0.0, 0.0, shift],
+        factor,
+    };
+    let images = [
+        image(1.0, 0.0, 1.0),
+        image(-1.0, -0.1, 0.5),
+        image(-1.0, -2.0, -0.7),
+        image(1.0, 3.0, 0.4),
+        image(1.0, -3.0, 0.4),
+        image(-1.0, -1e5, 2e4),
+    ];
+    for (high, tolerance) in
+        [([1.0, 0.7, 0.0], 1e-6), ([1.0, 0.7, 0.05], 1e-8), ([1.0, 0.2, 0.3], 1e-4)]
+    {
+        let high = Vec3::from(high);
+        let weight = |g: usize, to: usize, from: usize| {
+            let of_pair = [[1.0, 0.0], [-0.7, 0.3]][to][from];
+            if g == 2 && to == from { 0.0 } else { of_pair * images[g].factor }
+        };
+        let (near, far) =
+            FarImages::apart([-high, high], &images, ([2, 2], &weight), &|g| g, tolerance).unwrap();
+        assert!(near.starts_with(&[0, 1]) && near.len() < images.len(), "{near:?}");
+        let point = |i: usize| {
+            let at = |k: usize| (0.37 + 1.618 * i as f64 * (k + 1) as f64).sin();
+            Vec3::from_fn(|k, _| high[k] * at(k))
+        };
+        let charges: Vec<(Vec3, f64)> =
+            (0..40).map(|i| (point(i), 1.0 / 40.0 * (0.3 * i as f64).cos())).collect();
+        let mut moments = vec![0.0; far.moments()];
+        let region = |i: usize| i % 2;
+        let all = charges.iter().enumerate();
+        all.for_each(|(i, (y, q))| far.add_charge((y, region(i)), *q, &mut moments));
+        let coefficients = far.coefficients(&moments);
+        let chosen: Vec<usize> = (0..images.len()).filter(|g| !near.contains(g)).collect();
+        for (to, x) in (100..140).map(|i| (region(i / 3), point(i))) {
+            let (mut exact, mut field) = (0.0, Vec3::zeros());
+            for (&g, (i, (y, q))) in
+                chosen.iter().flat_map(|g| charges.iter().enumerate().map(move |c| (g, c)))
+            {
+                let (r, q) = (x - images[g].place(y), q * weight(g, to, region(i)));
+                exact += q / r.norm();
+                field -= r * (q / r.norm().powi(3));
+            }
+            let found = far.potential((&x, to), &coefficients);
+            assert!((found - exact).abs() < tolerance, "{found} {exact}");
+            let gradient = far.gradient((&x, to), &coefficients);
+            assert!((gradient - field).norm() < 30.0 * tolerance, "{gradient} {field}");
+        }
+    }
+}

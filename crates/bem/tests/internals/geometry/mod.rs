@@ -1,0 +1,6 @@
+//! Panels and images.
+
+mod far;
+mod neighbours;
+mod patch;
+mod stack;

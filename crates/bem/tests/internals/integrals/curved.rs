@@ -1,0 +1,200 @@
+//! Integrals over pairs of curved panels.
+
+use bem::PairQuadrature;
+use bem::internals::geometry::Vec3;
+use bem::internals::geometry::patch::Patch;
+use bem::internals::integrals::curved::{CurvedPair, Entries, Kernel, Scratch};
+use bem::internals::integrals::curved_potentials::{self, Wanted};
+use bem::internals::quadrature;
+use bem::internals::quadrature::modes::{MODES, modes};
+use mesh::patch::node_places;
+
+/// A piece of a sphere of radius 1 around the origin, or flat: corners, turned and moved.
+fn patch(order: usize, corners: [[f64; 3]; 3], is_round: bool) -> Patch {
+    let node = |place: [usize; 3]| {
+        let x: Vec3 =
+            (0..3).map(|k| Vec3::from(corners[k]) * (place[k] as f64 / order as f64)).sum();
+        if is_round { x.normalize() } else { x }
+    };
+    let nodes: Vec<Vec3> = node_places(order).into_iter().map(node).collect();
+    Patch::through(order, &nodes)
+}
+
+fn size(entries: &Entries) -> f64 {
+    entries.iter().flatten().fold(0.0, |most: f64, e| most.max(e.abs()))
+}
+
+fn off(a: &Entries, b: &Entries) -> f64 {
+    a.iter()
+        .flatten()
+        .zip(b.iter().flatten())
+        .fold(0.0, |most: f64, (a, b)| most.max((a - b).abs()))
+}
+
+/// Rows by a rule of high degree over potentials at points.
+fn by_points(kernel: Kernel, s: &Patch, t: &Patch) -> Entries {
+    let mut sum = Entries::default();
+    for node in quadrature::triangle(23) {
+        let [_, u, v] = node.barycentric;
+        let wanted = if kernel == Kernel::Single { Wanted::Potential } else { Wanted::Gradient };
+        let found = curved_potentials::at(t, &s.at([u, v]), wanted, 1e-9);
+        let of_modes = modes(node.barycentric);
+        for l in 0..MODES {
+            let value = match kernel {
+                Kernel::Single => found.potential[l],
+                _ => found.gradient[l].dot(&s.normal([u, v])),
+            };
+            for m in 0..MODES {
+                sum[m][l] += node.weight * of_modes[m] * value;
+            }
+        }
+    }
+    sum
+}
+
+#[test]
+fn pairs_are_what_potentials_at_points_give() {
+    let (a, b) = ([0.9, 0.1, 0.2], [0.8, 0.5, 0.1]);
+    let unit = |x: [f64; 3]| <[f64; 3]>::from(Vec3::from(x).normalize());
+    let (a, b, c, d, e, f) = (
+        unit(a),
+        unit(b),
+        unit([0.8, 0.3, 0.5]),
+        unit([0.9, 0.4, -0.2]),
+        unit([0.7, -0.2, 0.1]),
+        unit([0.7, 0.8, 0.4]),
+    );
+    let (g, h) = (unit([0.6, 0.9, 0.1]), unit([0.5, 0.9, 0.5]));
+    let pairs = [
+        ("same", [a, b, c], [a, b, c], 2e-4),
+        ("edge", [a, b, c], [b, a, d], 1e-4),
+        ("vertex", [a, b, c], [d, a, e], 2e-6),
+        ("near", [a, b, c], [f, g, h], 1e-8),
+    ];
+    let mut scratch = Scratch::default();
+    let mut missed = Vec::new();
+    for order in [2, 3, 4] {
+        for (name, s, t, by_rule) in pairs {
+            let (s, t) = (patch(order, s, true), patch(order, t, true));
+            for kernel in [Kernel::Single, Kernel::Adjoint] {
+                let with = |accuracy: f64, scratch: &mut Scratch| {
+                    let quadrature = PairQuadrature::new(accuracy, 0);
+                    CurvedPair::new(kernel, quadrature, accuracy).entries(&s, &t, scratch)[0]
+                };
+                let exact = with(1e-9, &mut scratch);
+                // Solid angles are relative to 2 pi.
+                let size = size(&exact).max(if kernel == Kernel::Single { 0.0 } else { 4.0 });
+                for accuracy in [1e-4, 1e-6, 1e-8] {
+                    let started = std::time::Instant::now();
+                    let found = off(&with(accuracy, &mut scratch), &exact) / size;
+                    let took = started.elapsed();
+                    println!("{name} {order} {kernel:?} {accuracy:e}: {found:.1e} {took:?}");
+                    // Those of 1e-9 are no better than the closed forms of the flat ones.
+                    if found > accuracy.max(1e-7) {
+                        missed.push(format!("{name} {order} {kernel:?} {accuracy:e}: {found:.1e}"));
+                    }
+                }
+                // The rule's own error at edges that both share.
+                let found = off(&by_points(kernel, &s, &t), &exact) / size;
+                println!("{name} order {order} {kernel:?} by points: {found:.1e}");
+                let allowed = if kernel == Kernel::Single { by_rule } else { 20.0 * by_rule };
+                if found > allowed {
+                    missed.push(format!("{name} {order} {kernel:?} by points: {found:.1e}"));
+                }
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+/// Pieces of two spheres that face each other across gaps much smaller than they are, one above
+/// the other and crosswise.
+#[test]
+fn panels_that_face_each_other_are_integrated() {
+    let unit = |x: [f64; 3]| <[f64; 3]>::from(Vec3::from(x).normalize());
+    let corners = [[1.0, 0.0, 0.0], [1.0, 0.2, 0.0], [1.0, 0.1, 0.2]].map(unit);
+    let across = [[1.0, 0.07, 0.02], [1.0, 0.12, 0.25], [1.0, 0.25, 0.1]].map(unit);
+    let (mut scratch, mut missed) = (Scratch::default(), Vec::new());
+    for gap in [0.03, 1e-3] {
+        for (name, below) in [("above", corners), ("across", across)] {
+            let s = patch(2, corners, true);
+            let scaled = |x: Vec3| x * (1.0 - gap);
+            let nodes: Vec<Vec3> = patch(2, below, true).nodes().map(scaled).collect();
+            let t = Patch::through(2, &nodes);
+            for kernel in [Kernel::Single, Kernel::Adjoints] {
+                let with = |accuracy: f64, scratch: &mut Scratch| {
+                    let quadrature = PairQuadrature::new(accuracy, 0);
+                    CurvedPair::new(kernel, quadrature, accuracy).entries(&s, &t, scratch)
+                };
+                // By other means: a rule of high degree over potentials at points.
+                let [exact, _] = with(1e-6, &mut scratch);
+                let by_rule = by_points(kernel, &s, &t);
+                println!("{name} {gap:e} {kernel:?} by points {:.1e}", off(&by_rule, &exact));
+                let size = size(&exact).max(if kernel == Kernel::Single { 0.0 } else { 4.0 });
+                // The rule's own error where solid angles jump at the other's sides.
+                let allowed = if kernel == Kernel::Single { 2e-3 } else { 0.1 };
+                if off(&by_rule, &exact) > allowed * size {
+                    missed.push(format!("{name} {gap:e} {kernel:?} by points"));
+                }
+                for accuracy in [1e-4, 1e-5] {
+                    let started = std::time::Instant::now();
+                    let [found, _] = with(accuracy, &mut scratch);
+                    let took = started.elapsed();
+                    let found = off(&found, &exact) / size;
+                    println!("{name} {gap:e} {kernel:?} {accuracy:e}: {found:.1e} {took:?}");
+                    // Solid angles across the narrower gap are no better than that.
+                    let least = if kernel == Kernel::Single { 0.0 } else { 1e-3 };
+                    if found > accuracy.max(least) {
+                        missed.push(format!("{name} {gap:e} {kernel:?} {accuracy:e}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+/// Long panels that curve along each other, with a common edge, half of one, and none.
+#[test]
+fn long_panels_and_those_without_common_corners_are_cut() {
+    let (mut scratch, mut missed) = (Scratch::default(), Vec::new());
+    let arc = |angle: f64, z: f64| [angle.cos(), angle.sin(), z];
+    let cylinder = |corners: [[f64; 2]; 3]| {
+        let node = |place: [usize; 3]| {
+            let at =
+                |k: usize| -> f64 { (0..3).map(|c| corners[c][k] * place[c] as f64 / 2.0).sum() };
+            Vec3::from(arc(at(0), at(1)))
+        };
+        Patch::through(2, &node_places(2).into_iter().map(node).collect::<Vec<Vec3>>())
+    };
+    // Eight times as long as wide, and as curved as wide.
+    let s = cylinder([[0.0, 0.0], [0.4, 0.0], [0.0, 0.05]]);
+    let others = [
+        ("itself", s),
+        ("along its long edge", cylinder([[0.4, 0.0], [0.0, 0.0], [0.4, -0.05]])),
+        ("with half an edge", cylinder([[0.2, 0.0], [0.0, 0.0], [0.2, -0.05]])),
+        ("next to it", cylinder([[0.1, -0.01], [0.0, -0.01], [0.1, -0.06]])),
+    ];
+    for (name, t) in others {
+        for kernel in [Kernel::Single, Kernel::Adjoint] {
+            let with = |accuracy: f64, scratch: &mut Scratch| {
+                let quadrature = PairQuadrature::new(accuracy, 0);
+                CurvedPair::new(kernel, quadrature, accuracy).entries(&s, &t, scratch)[0]
+            };
+            let exact = with(1e-9, &mut scratch);
+            let size = size(&exact).max(if kernel == Kernel::Single { 0.0 } else { 4.0 });
+            for accuracy in [1e-4, 1e-6] {
+                let started = std::time::Instant::now();
+                let found = off(&with(accuracy, &mut scratch), &exact) / size;
+                println!(
+                    "{name} {kernel:?} {accuracy:e}: {found:.1e} of {size:.1e} {:?}",
+                    started.elapsed()
+                );
+                if found > 2.0 * accuracy {
+                    missed.push(format!("{name} {kernel:?} {accuracy:e}: {found:.1e}"));
+                }
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}

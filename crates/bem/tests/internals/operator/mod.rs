@@ -1,0 +1,5 @@
+//! Operators.
+
+mod discretisation;
+mod fast_sum;
+mod points;

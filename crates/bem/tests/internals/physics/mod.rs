@@ -1,0 +1,7 @@
+//! Problems and their answers.
+
+mod by_points;
+mod checks;
+mod convergence;
+mod sampled;
+mod shared;

@@ -1,0 +1,5 @@
+//! Preconditioners.
+
+mod clusters;
+mod gradients;
+mod local;
