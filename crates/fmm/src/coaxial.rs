@@ -11,7 +11,7 @@ use simd::Real;
 
 /// The matrices of one coaxial translation, for `m < p`.
 #[derive(Clone, Debug)]
-pub(crate) struct Coaxial<T> {
+pub struct Coaxial<T> {
     p: usize,
     /// For each m a matrix over n = m .. p (rows, of the result) and n' = m .. p (columns),
     /// row-major.
@@ -24,7 +24,7 @@ impl<T: Real> Coaxial<T> {
     ///
     /// `(-1)^(n+m) (n+n')! / (t^(n+n'+1) sqrt((n-m)! (n+m)! (n'-m)! (n'+m)!))` in units of the
     /// boxes. A further `(-1)^m` undoes the sign of the way back (module `rotation`).
-    pub(crate) fn m2l(p: usize, source: f64, target: f64, distance: f64) -> Self {
+    pub fn m2l(p: usize, source: f64, target: f64, distance: f64) -> Self {
         let binomial = Binomials::new(2 * p);
         let (a, b) = (target / distance, source / distance);
         Self::build(p, |m, n, k| {
@@ -36,7 +36,7 @@ impl<T: Real> Coaxial<T> {
 
     /// A child's multipole to its parent's, times `(-1)^m`, the child's centre at `distance` (in
     /// units of the parent's side) along +z.
-    pub(crate) fn m2m(p: usize, distance: f64) -> Self {
+    pub fn m2m(p: usize, distance: f64) -> Self {
         let binomial = Binomials::new(2 * p);
         Self::build(p, |m, n, k| {
             if k > n {
@@ -49,7 +49,7 @@ impl<T: Real> Coaxial<T> {
 
     /// A parent's local expansion to its child's, times `(-1)^m`, the child's centre at `distance`
     /// (in units of the parent's side) along +z.
-    pub(crate) fn l2l(p: usize, distance: f64) -> Self {
+    pub fn l2l(p: usize, distance: f64) -> Self {
         let binomial = Binomials::new(2 * p);
         Self::build(p, |m, n, k| {
             if k < n {
@@ -73,7 +73,7 @@ impl<T: Real> Coaxial<T> {
 
     /// The matrix of `m`: its first scalar and the scalars between rows.
     #[inline(always)]
-    pub(crate) fn matrix(&self, m: usize) -> (&[T], usize) {
+    pub fn matrix(&self, m: usize) -> (&[T], usize) {
         // Sum of (p - k)^2 over k < m.
         let q = self.p - m;
         let squares = |n: usize| n * (n + 1) * (2 * n + 1) / 6;

@@ -198,7 +198,6 @@ impl<T: Real> Engine<T> {
     }
 
     /// Expansions, and what translates them.
-    #[cfg(test)]
     pub(crate) fn translations(&self) -> &Translations<T> {
         &self.translations
     }

@@ -13,18 +13,23 @@ use simd::Level;
 
 /// Sources and targets in the caller's order; without targets they are the sources.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Points<'a> {
+pub struct Points<'a> {
+    /// Sources.
     pub sources: &'a [[f64; 3]],
+    /// Targets; none: the sources.
     pub targets: Option<&'a [[f64; 3]]>,
 }
 
 /// Points in Morton order in a root cube, and what leaves may hold.
 #[derive(Debug)]
-pub(crate) struct OrderedPoints {
+pub struct OrderedPoints {
+    /// The cube around all points.
     pub root: Root,
+    /// Order of the sources.
     pub source_order: MortonOrder,
     /// None: the targets are the sources.
     pub target_order: Option<MortonOrder>,
+    /// Most points of a leaf.
     pub leaf_size: usize,
     /// Pairs of points up to which boxes two levels apart or more are summed directly.
     pub direct: u64,
@@ -34,14 +39,18 @@ pub(crate) struct OrderedPoints {
 
 /// Boxes, their lists and truncation numbers.
 #[derive(Debug)]
-pub(crate) struct Geometry {
+pub struct Geometry {
+    /// The cube around all points.
     pub root: Root,
     /// How much the kernel is screened in units of the root.
     pub screening: Screening,
+    /// The octree.
     pub tree: Tree,
+    /// Near and far boxes of each box.
     pub lists: Lists,
     /// Of a treecode what is evaluated instead of translated.
     pub far: Option<FarRows>,
+    /// Truncation numbers of each level.
     pub numbers: TruncationNumbers,
     /// Without keys, as that of targets.
     pub source_order: MortonOrder,
@@ -151,7 +160,7 @@ impl Geometry {
     }
 
     /// Whether a box holds sources of this rank, whose multipole expansion is made here.
-    pub(crate) fn is_own(&self, cell: usize) -> bool {
+    pub fn is_own(&self, cell: usize) -> bool {
         self.own.as_ref().is_none_or(|own| own[cell])
     }
 

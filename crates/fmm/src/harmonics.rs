@@ -20,7 +20,7 @@ use crate::radial::Radial;
 use simd::{Real, Simd};
 
 /// Takes harmonics one after another, of `B` vectors of points.
-pub(crate) trait Visit<V, const B: usize> {
+pub trait Visit<V, const B: usize> {
     /// The harmonics of degree `n` whose coefficients are at `place`. Implementations are
     /// `#[inline(always)]`.
     fn visit(&mut self, n: usize, place: usize, harmonics: [V; B]);
@@ -28,18 +28,18 @@ pub(crate) trait Visit<V, const B: usize> {
 
 /// Place of `S(n,m)`, `1 <= m <= n`, in an expansion.
 #[inline(always)]
-pub(crate) const fn sine(n: usize, m: usize) -> usize {
+pub const fn sine(n: usize, m: usize) -> usize {
     n * n + m - 1
 }
 
 /// Place of `C(n,m)`, `0 <= m <= n`, in an expansion.
 #[inline(always)]
-pub(crate) const fn cosine(n: usize, m: usize) -> usize {
+pub const fn cosine(n: usize, m: usize) -> usize {
     n * n + n + m
 }
 
 /// `(-1)^n`.
-pub(crate) fn parity(n: usize) -> f64 {
+pub fn parity(n: usize) -> f64 {
     if n.is_multiple_of(2) { 1.0 } else { -1.0 }
 }
 
@@ -51,7 +51,7 @@ pub(crate) const fn stride<T: Real>(p: usize) -> usize {
 
 /// Factors of the recursions up to one truncation number.
 #[derive(Clone, Debug)]
-pub(crate) struct Harmonics<T> {
+pub struct Harmonics<T> {
     p: usize,
     /// `sqrt((2m-1)/(2m))` (`sqrt(2) sqrt(1/2) = 1` for m = 1), taking `Q(m-1,m-1)` to `Q(m,m)`.
     diagonal: Vec<T>,
@@ -60,7 +60,8 @@ pub(crate) struct Harmonics<T> {
 }
 
 impl<T: Real> Harmonics<T> {
-    pub(crate) fn new(p: usize) -> Self {
+    /// Up to truncation number `p`.
+    pub fn new(p: usize) -> Self {
         let diagonal = (0..p.max(1))
             .map(|m| match m {
                 0 | 1 => T::of(1.0),
@@ -83,7 +84,7 @@ impl<T: Real> Harmonics<T> {
     /// most the table's. What is done with them takes place along with the recursion, so that they
     /// never go through memory.
     #[inline(always)]
-    pub(crate) fn walk<V: Simd<Scalar = T>, const B: usize>(
+    pub fn walk<V: Simd<Scalar = T>, const B: usize>(
         &self,
         p: usize,
         [x, y, z]: &[[V; B]; 3],
@@ -136,39 +137,13 @@ impl<T: Real> Harmonics<T> {
             offset += self.p - m - 1;
         }
     }
-
-    /// For tests: regular harmonics of `n < p` at one point a lane; `out` has p^2 vectors.
-    #[cfg(test)]
-    pub(crate) fn regular<V: Simd<Scalar = T>>(&self, p: usize, [x, y, z]: [V; 3], out: &mut [V]) {
-        struct Keep<'a, V>(&'a mut [V]);
-        impl<V: Simd> Visit<V, 1> for Keep<'_, V> {
-            fn visit(&mut self, _: usize, place: usize, [harmonic]: [V; 1]) {
-                self.0[place] = harmonic;
-            }
-        }
-        self.walk(p, &[[x], [y], [z]], &mut Keep(out));
-    }
-
-    /// For tests: singular harmonics `C / r^(2n+1)`, `S / r^(2n+1)`: the regular ones of the
-    /// inverted point, over r. Zero at the origin.
-    #[cfg(test)]
-    pub(crate) fn singular<V: Simd<Scalar = T>>(&self, p: usize, [x, y, z]: [V; 3], out: &mut [V]) {
-        let r2 = z.mul_add(z, y.mul_add(y, x.mul(x)));
-        let [root] = V::inverse_roots::<1, true>([r2]);
-        let inverse = root.zero_unless_above(r2, V::zero());
-        let inverse2 = inverse.mul(inverse);
-        self.regular(p, [x.mul(inverse2), y.mul(inverse2), z.mul(inverse2)], out);
-        for value in &mut out[..p * p] {
-            *value = value.mul(inverse);
-        }
-    }
 }
 
 /// The gradient of the regular harmonics as three sparse operators: each derivative of a harmonic
 /// of degree n is a sum of at most two harmonics of degree n - 1 (docs/math.md, "Gradients"), and,
 /// with screening, of two of degree n + 1.
 #[derive(Clone, Debug)]
-pub(crate) struct Gradient<T> {
+pub struct Gradient<T> {
     /// For x, y, z: `(row, column, factor)` with
     /// `d(harmonic row)/d(axis) = sum of factor * (harmonic column)`; rows ascend.
     entries: [Vec<(u32, u32, T)>; 3],
@@ -253,7 +228,8 @@ impl ScreenedGradient {
 }
 
 impl<T: Real> Gradient<T> {
-    pub(crate) fn new(p: usize) -> Self {
+    /// Of expansions up to truncation number `p`.
+    pub fn new(p: usize) -> Self {
         let mut entries: [Vec<(u32, u32, T)>; 3] = Default::default();
         let root = |value: usize| (value as f64).sqrt();
         for n in 1..p {
@@ -312,7 +288,7 @@ impl<T: Real> Gradient<T> {
     }
 
     /// The entries of one derivative whose rows are harmonics of degree `n`.
-    pub(crate) fn degree(&self, axis: usize, n: usize) -> &[(u32, u32, T)] {
+    pub fn degree(&self, axis: usize, n: usize) -> &[(u32, u32, T)] {
         let entries = &self.entries[axis];
         let begin = entries.partition_point(|e| (e.0 as usize) < n * n);
         let end = entries.partition_point(|e| (e.0 as usize) < (n + 1) * (n + 1));
@@ -335,71 +311,6 @@ impl<T: Real> Gradient<T> {
         for (axis, entries) in self.entries.iter().enumerate() {
             for &(row, column, factor) in entries.iter().take_while(|e| (e.0 as usize) < p * p) {
                 multipole[row as usize] += factor * moments[column as usize * step + axis];
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use approx::assert_relative_eq;
-    use simd::One;
-
-    const P: usize = 30;
-
-    fn regular(point: [f64; 3]) -> Vec<f64> {
-        let mut out = vec![One::<f64>::splat(0.0); P * P];
-        Harmonics::<f64>::new(P).regular(P, point.map(One::splat), &mut out);
-        simd::scalars_mut(&mut out).to_vec()
-    }
-
-    fn singular(point: [f64; 3]) -> Vec<f64> {
-        let mut out = vec![One::<f64>::splat(0.0); P * P];
-        Harmonics::<f64>::new(P).singular(P, point.map(One::splat), &mut out);
-        simd::scalars_mut(&mut out).to_vec()
-    }
-
-    #[test]
-    fn the_addition_theorem_gives_the_inverse_distance() {
-        let (y, x) = ([0.1, -0.2, 0.15], [-0.5, 0.6, 0.4]);
-        let sum: f64 = regular(y).iter().zip(singular(x)).map(|(a, b)| a * b).sum();
-        let d: f64 = (0..3).map(|i| (x[i] - y[i]).powi(2)).sum();
-        // The tail is below (|y|/|x|)^30 = 4e-16.
-        assert_relative_eq!(sum, 1.0 / d.sqrt(), max_relative = 1e-14);
-    }
-
-    #[test]
-    fn a_degree_sums_to_the_power_of_the_radius() {
-        let point = [0.3, 0.7, -0.2];
-        let r2: f64 = point.iter().map(|c| c * c).sum();
-        let values = regular(point);
-        for n in 0..P {
-            let sum: f64 = values[n * n..(n + 1) * (n + 1)].iter().map(|v| v * v).sum();
-            assert_relative_eq!(sum, r2.powi(n as i32), max_relative = 1e-12);
-        }
-    }
-
-    #[test]
-    fn derivatives_agree_with_differences() {
-        let point = [0.31, -0.52, 0.43];
-        let gradient = Gradient::<f64>::new(P);
-        let here = regular(point);
-        let h = 1e-6;
-        for axis in 0..3 {
-            let shifted = |sign: f64| {
-                let mut moved = point;
-                moved[axis] += sign * h;
-                regular(moved)
-            };
-            let (plus, minus) = (shifted(1.0), shifted(-1.0));
-            let mut exact = vec![0.0; P * P];
-            for &(row, column, factor) in &gradient.entries[axis] {
-                exact[row as usize] += factor * here[column as usize];
-            }
-            for i in 0..P * P {
-                let difference = (plus[i] - minus[i]) / (2.0 * h);
-                assert!((exact[i] - difference).abs() < 1e-7, "axis {axis}, place {i}");
             }
         }
     }

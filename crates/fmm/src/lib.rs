@@ -55,6 +55,129 @@ pub use plan::{Densities, Info, Plan, Potentials, StageSeconds};
 pub use samples;
 pub use stop::Stop;
 
+/// What the program `tests/internals` looks into: no part of the interface, free to change.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::distributed::tuning::lanes;
+    pub mod all_pairs {
+        pub use crate::all_pairs::AllPairs;
+    }
+    pub mod coaxial {
+        pub use crate::coaxial::Coaxial;
+    }
+    pub mod direct {
+        pub use crate::direct::at;
+    }
+    pub mod geometry {
+        pub use crate::geometry::{Geometry, Points};
+    }
+    pub mod gpu {
+        pub use crate::gpu::{WORTH_IT, mode};
+        pub mod coordinates {
+            pub use crate::gpu::coordinates::Coordinates;
+        }
+        pub mod device_plan {
+            pub use crate::gpu::device_plan::DevicePlan;
+        }
+        pub mod engine {
+            pub use crate::gpu::engine::Engine;
+        }
+        pub mod estimate {
+            pub use crate::gpu::estimate::{Boxes, Planned, Spread};
+        }
+        pub mod expansions {
+            pub use crate::gpu::expansions::Expansions;
+        }
+        pub mod far_matrices {
+            pub use crate::gpu::far_matrices::{limit, one};
+        }
+        pub mod kernels {
+            pub use crate::gpu::kernels::declared;
+        }
+        pub mod lists {
+            pub use crate::gpu::lists::Lists;
+        }
+        pub mod points {
+            pub use crate::gpu::points::Points;
+        }
+        pub mod primitives {
+            pub use crate::gpu::primitives::{Scan, Sort};
+        }
+        pub mod relative {
+            pub use crate::gpu::relative::Relative;
+        }
+        pub mod rotated_matrices {
+            pub use crate::gpu::rotated_matrices::{RotatedMatrices, Wanted, along_z, rotation};
+        }
+        pub mod tables {
+            pub use crate::gpu::tables::{
+                coaxial, families, padded_columns, padded_rows, reals, regular,
+            };
+        }
+        pub mod tree {
+            pub use crate::gpu::tree::{Cell, MortonOrder, Tree, root};
+        }
+        pub mod truncation {
+            pub use crate::gpu::truncation::{Chosen, drawn};
+        }
+        pub mod tuning {
+            pub use crate::gpu::tuning::enlargement;
+        }
+    }
+    pub mod harmonics {
+        pub use crate::harmonics::{Gradient, Harmonics, Visit, cosine, parity, sine};
+    }
+    pub mod lists {
+        pub use crate::lists::{Lists, acceptance, offset};
+    }
+    pub mod morton {
+        pub use crate::morton::{
+            FEW, Keys, MAX_DEPTH, OWN, Sample, of_place, place_of, refine, sorted,
+        };
+    }
+    pub mod product {
+        pub use crate::product::{BLOCK, Matrix, product_at};
+    }
+    pub mod radial {
+        pub use crate::radial::Radial;
+    }
+    pub mod rotation {
+        pub use crate::rotation::{Azimuth, Polar, block};
+    }
+    pub mod scale {
+        pub use crate::scale::Scale;
+    }
+    pub mod screened {
+        pub use crate::screened::{
+            HALF_DIAGONAL, Screening, corner, l2l, m2l, m2m, regular, singular,
+        };
+    }
+    pub mod stop {
+        pub use crate::stop::Ending;
+    }
+    pub mod translate {
+        pub use crate::translate::{Kind, OneVector, Vector};
+    }
+    pub mod tree {
+        pub use crate::tree::{Cell, Crowded, MortonOrder, Root, Tree, side};
+    }
+    pub mod treecode {
+        pub use crate::treecode::{geometry, order};
+    }
+    pub mod truncation {
+        pub use crate::truncation::{Class, TruncationNumbers};
+        pub mod series {
+            pub use crate::truncation::series::{Sample, errors, exact};
+        }
+        pub mod treecode {
+            pub use crate::truncation::treecode::errors;
+        }
+    }
+    pub mod vectors {
+        pub use crate::vectors::{VectorTable, coarser_target, unpack};
+    }
+}
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -33,7 +33,7 @@ pub(crate) const MAX_LEVEL_DIFFERENCE: u32 = 14;
 /// `(2D)^2 >= (sqrt(3) + 2^k (4 - sqrt(3)))^2`: exactly 16 for equal boxes, where the closest
 /// accepted pair sits, and irrational otherwise. The shortest stencil takes boxes of neighbouring
 /// levels at `(5, 3, 1)`, too, with eta = 0.83.
-pub(crate) fn acceptance(stencil: Stencil) -> [i64; MAX_LEVEL_DIFFERENCE as usize + 1] {
+pub fn acceptance(stencil: Stencil) -> [i64; MAX_LEVEL_DIFFERENCE as usize + 1] {
     std::array::from_fn(|k| {
         if k == 0 {
             return 16;
@@ -47,7 +47,7 @@ pub(crate) fn acceptance(stencil: Stencil) -> [i64; MAX_LEVEL_DIFFERENCE as usiz
 }
 
 /// Offset of `target`'s centre from `source`'s in half sides of the smaller box.
-pub(crate) fn offset(source: &Cell, target: &Cell) -> [i32; 3] {
+pub fn offset(source: &Cell, target: &Cell) -> [i32; 3] {
     let finest = source.level.max(target.level);
     let (s, t) = (finest - source.level, finest - target.level);
     std::array::from_fn(|i| {
@@ -59,7 +59,7 @@ pub(crate) fn offset(source: &Cell, target: &Cell) -> [i32; 3] {
 
 /// All pairs of one block that share a translation vector.
 #[derive(Clone, Debug)]
-pub(crate) struct Batch {
+pub struct Batch {
     /// Index into [`Lists::vectors`].
     pub vector: u32,
     /// Truncation number p'; set by module `truncation`.
@@ -73,7 +73,7 @@ pub(crate) struct Batch {
 /// A run of target boxes of one level whose local expansions fit the cache, with everything that is
 /// translated to them.
 #[derive(Clone, Debug)]
-pub(crate) struct TargetBlock {
+pub struct TargetBlock {
     pub level: u8,
     /// The target boxes.
     pub cells: Range<usize>,
@@ -86,7 +86,7 @@ pub(crate) struct TargetBlock {
 
 /// For each of a list of boxes, other boxes: compressed rows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rows {
+pub struct Rows {
     /// The boxes that have a row, ascending.
     pub cells: Vec<u32>,
     /// Where each row begins in `entries`, and the end of the last.
@@ -96,7 +96,7 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// The boxes that row `i` lists.
-    pub(crate) fn row(&self, i: usize) -> &[u32] {
+    pub fn row(&self, i: usize) -> &[u32] {
         &self.entries[self.begins[i] as usize..self.begins[i + 1] as usize]
     }
 
@@ -125,7 +125,7 @@ impl Rows {
 
 /// All interactions of a tree.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lists {
+pub struct Lists {
     /// M2L, level by level from the root.
     pub target_blocks: Vec<TargetBlock>,
     /// Distinct translation vectors of all blocks, ascending.
@@ -281,7 +281,7 @@ struct Traversal<'a> {
 impl Lists {
     /// Traverses `tree`; boxes two levels apart or more with up to `direct` pairs of points are
     /// summed directly; a block has up to `block_size` target boxes.
-    pub(crate) fn new(tree: &Tree, stencil: Stencil, direct: u64, block_size: usize) -> Self {
+    pub fn new(tree: &Tree, stencil: Stencil, direct: u64, block_size: usize) -> Self {
         let boxes: Vec<BoxKey> = tree.cells.par_iter().with_min_len(4096).map(BoxKey::of).collect();
         Self::of_boxes(tree, &boxes, Rule::new(stencil, direct), block_size)
     }
@@ -495,6 +495,3 @@ fn group(tree: &Tree, cells: Range<usize>, far: &Far) -> (TargetBlock, Vec<u64>)
     let block = TargetBlock { level, cells, receivers, batches, pairs };
     (block, vectors.into_iter().map(|(key, _)| key).collect())
 }
-
-#[cfg(test)]
-mod tests;

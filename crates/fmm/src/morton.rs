@@ -8,17 +8,17 @@ use parallel::prelude::*;
 use crate::tree::Root;
 
 /// Deepest level: 21 bits an axis fill a 64-bit Morton key.
-pub(crate) const MAX_DEPTH: usize = 21;
+pub const MAX_DEPTH: usize = 21;
 
 /// Bits that one pass of the sort spreads by, at most: as many buckets as a core can write to at
 /// once.
 const PASS_BITS: u32 = 12;
 
 /// Items that a comparison sort handles faster than another pass.
-const FEW: usize = 16;
+pub const FEW: usize = 16;
 
 /// Items that one thread sorts, in its cache.
-const OWN: usize = 1 << 14;
+pub const OWN: usize = 1 << 14;
 
 /// A point's Morton key with the point's index in place of the lowest digits. Boxes that the
 /// remaining digits do not divide far enough, 2^-14 of the root's side for a million points, are
@@ -27,19 +27,20 @@ type Item = u64;
 
 /// Where keys begin and how finely they divide.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Keys {
+pub struct Keys {
     corner: [f64; 3],
     scale: f64,
 }
 
 impl Keys {
-    pub(crate) fn new(root: &Root) -> Self {
+    /// Of points in `root`.
+    pub fn new(root: &Root) -> Self {
         Self { corner: root.corner, scale: (1u64 << MAX_DEPTH) as f64 / root.side }
     }
 
     /// The Morton key of a point in the root: three bits a level, x lowest.
     #[inline]
-    pub(crate) fn of(&self, x: &[f64; 3]) -> u64 {
+    pub fn of(&self, x: &[f64; 3]) -> u64 {
         const LAST: u32 = (1 << MAX_DEPTH) - 1;
         let axis = |i: usize| {
             let place = (((x[i] - self.corner[i]) * self.scale) as u32).min(LAST);
@@ -67,7 +68,7 @@ pub(crate) fn sort_wholly(of: &Keys, points: &[[f64; 3]], (keys, index): (&mut [
 
 /// Sorts wholly what [`sorted`] left unsorted with `enough`, in the boxes that are `needed`: those
 /// with at most so many points, by level and key of their place.
-pub(crate) fn refine(
+pub fn refine(
     root: &Root,
     points: &[[f64; 3]],
     (keys, index): (&mut [u64], &mut [u32]),
@@ -111,13 +112,13 @@ fn refine_box(
 }
 
 /// The Morton key of a place among the boxes of a level.
-pub(crate) fn of_place(place: [u32; 3]) -> u64 {
+pub fn of_place(place: [u32; 3]) -> u64 {
     let [x, y, z] = place.map(|i| spread(u64::from(i)));
     x | y << 1 | z << 2
 }
 
 /// The place of a key of [`of_place`].
-pub(crate) fn place_of(key: u64) -> [u32; 3] {
+pub fn place_of(key: u64) -> [u32; 3] {
     std::array::from_fn(|axis| {
         (0..MAX_DEPTH).fold(0, |place, bit| place | ((key >> (3 * bit + axis) & 1) as u32) << bit)
     })
@@ -134,7 +135,7 @@ fn spread(x: u64) -> u64 {
 
 /// Points in Morton order: keys and the points' indices. Boxes of at most `enough` points are left
 /// unsorted within, and the low digits of their keys mean nothing: 0 sorts wholly.
-pub(crate) fn sorted(root: &Root, points: &[[f64; 3]], enough: usize) -> (Vec<u64>, Vec<u32>) {
+pub fn sorted(root: &Root, points: &[[f64; 3]], enough: usize) -> (Vec<u64>, Vec<u32>) {
     let n = points.len();
     let set = Set { keys: Keys::new(root), points, enough, index_mask: index_mask(n) };
     let (mut items, mut index) = (vec![0; n], vec![0; n]);
@@ -378,7 +379,7 @@ fn spread_by(
 }
 
 /// Occupancies of boxes, estimated from a sample of a set of points.
-pub(crate) struct Sample {
+pub struct Sample {
     /// Sorted keys of points drawn at random, with replacement.
     keys: Vec<u64>,
     /// Number of all points.
@@ -389,7 +390,7 @@ impl Sample {
     const MOST: usize = 1 << 15;
 
     /// Draws from the points.
-    pub(crate) fn new(root: &Root, points: &[[f64; 3]]) -> Self {
+    pub fn new(root: &Root, points: &[[f64; 3]]) -> Self {
         Self::of_keys(Self::draw(root, points, 1.0), points.len())
     }
 
@@ -414,7 +415,7 @@ impl Sample {
 
     /// Mean number of other points in the box at `level` of a point: two points drawn at random
     /// share a box with the probability `sum (n_box / n)^2`.
-    pub(crate) fn occupancy(&self, level: usize) -> f64 {
+    pub fn occupancy(&self, level: usize) -> f64 {
         let shift = 3 * (MAX_DEPTH - level);
         let drawn = self.keys.len() as f64;
         let pairs: f64 = self
@@ -436,91 +437,4 @@ fn hash(i: u64) -> u64 {
     let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ x >> 31
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::samples::{Distribution, Random};
-    use crate::tree::{Crowded, MortonOrder, Tree};
-
-    #[test]
-    fn the_radix_sort_gives_what_a_comparison_sort_gives() {
-        for distribution in Distribution::ALL {
-            for n in [0, 1, FEW + 1, 1000, OWN, OWN + 1, 200_000] {
-                let mut points = distribution.points(n, &mut Random::new(n as u64 + 1));
-                // A far outlier puts all others into one bucket; every third point lies where its
-                // neighbour does.
-                if n > 3 {
-                    points[1] = [1e7, 0.0, 0.0];
-                    (3..n).step_by(3).for_each(|i| points[i] = points[i - 1]);
-                }
-                let root = Root::around(&[&points]);
-                let keys = Keys::new(&root);
-                let mut expected: Vec<(u64, u32)> =
-                    points.iter().enumerate().map(|(i, x)| (keys.of(x), i as u32)).collect();
-                expected.sort_unstable();
-                let (found, index) = sorted(&root, &points, 0);
-                assert!(found.iter().copied().zip(index).eq(expected), "{distribution:?} {n}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_was_left_unsorted_is_sorted_where_it_is_needed() {
-        for distribution in Distribution::ALL {
-            let points = distribution.points(30_000, &mut Random::new(4));
-            let root = Root::around(&[&points]);
-            let whole = sorted(&root, &points, 0);
-            let (mut keys, mut index) = sorted(&root, &points, 700);
-            refine(&root, &points, (&mut keys, &mut index), 700, &|level, place| {
-                let [x, y, z] = place_of(place);
-                assert!(of_place([x, y, z]) == place && place >> (3 * level) == 0);
-                x % 2 == 1
-            });
-            assert!(index != whole.1);
-            refine(&root, &points, (&mut keys, &mut index), 700, &|_, _| true);
-            assert!((keys, index) == whole, "{distribution:?}");
-        }
-    }
-
-    #[test]
-    fn boxes_of_few_points_keep_together_unsorted() {
-        for distribution in Distribution::ALL {
-            for (n, outlier) in [(100, 0.0), (5_000, 1e4), (100_000, 0.0), (100_000, 1e4)] {
-                let mut points = distribution.points(n, &mut Random::new(2));
-                // Seen from far away the others crowd into boxes smaller than the items' digits
-                // tell apart.
-                points[7][1] += outlier;
-                let root = Root::around(&[&points]);
-                let order = MortonOrder::new(&root, &points);
-                for leaf_size in [1, 7, 60, 1000] {
-                    let coarse = MortonOrder::of_leaves(&root, &points, leaf_size);
-                    let mut seen = coarse.index.clone();
-                    seen.sort_unstable();
-                    assert!(seen.iter().copied().eq(0..n as u32));
-                    let [fine, coarse] = [&order, &coarse]
-                        .map(|order| Tree::new(order, None, leaf_size, Crowded::ToTheLast));
-                    let boxes = |tree: &Tree| -> Vec<_> {
-                        tree.cells.iter().map(|c| (c.level, c.place, c.sources.clone())).collect()
-                    };
-                    assert!(boxes(&fine) == boxes(&coarse), "{distribution:?} {n} {leaf_size}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_sample_finds_the_occupancies() {
-        let points = Distribution::Cube.points(300_000, &mut Random::new(1));
-        let root = Root { corner: [0.0; 3], side: 1.0 };
-        let sample = Sample::new(&root, &points);
-        for level in 1..5 {
-            // Uniform: the others in a box number (n - 1) / 8^level; the sample's pairs at level 4
-            // are some 39,000.
-            let expected = (points.len() - 1) as f64 / f64::from(1u32 << (3 * level));
-            let found = sample.occupancy(level);
-            assert!((found / expected - 1.0).abs() < 0.03, "{level}: {found} {expected}");
-        }
-    }
 }

@@ -3,10 +3,10 @@
 //! A block of up to six rows keeps its sums in registers, so each matrix entry is read once and
 //! each operand once for six multiply-adds a vector: the loop is bound by arithmetic, not by loads.
 
-use simd::{Call, Simd};
+use simd::{Call, Level, Simd, Task, dispatch, scalars_mut};
 
 /// Most vectors of lanes that travel together.
-pub(crate) const BLOCK: usize = 4;
+pub const BLOCK: usize = 4;
 
 /// Vectors of lanes that are multiplied at a time: they share every matrix entry that is read.
 const PAIR: usize = 2;
@@ -31,12 +31,15 @@ const NEXT: [u8; 64] = {
 
 /// A row-major matrix of at most 63 rows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Matrix<'a, T> {
-    pub(crate) values: &'a [T],
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
+pub struct Matrix<'a, T> {
+    /// Row after row.
+    pub values: &'a [T],
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns.
+    pub columns: usize,
     /// Scalars between the starts of rows.
-    pub(crate) stride: usize,
+    pub stride: usize,
 }
 
 /// `y[i * y_step] = sum over j of matrix(i, j) * x[j * x_step]`, compiled once for a vector type.
@@ -146,59 +149,42 @@ unsafe fn product_rows<V: Simd, const B: usize, const R: usize>(
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use simd::{Level, Task, dispatch, scalars_mut};
-
-    /// Every shape up to 14 x 14 with gaps between rows and operands; the sums, and what lies
-    /// between them.
-    struct Shapes<const B: usize>;
-
-    impl<const B: usize> Task<f64> for Shapes<B> {
-        type Output = ();
-
-        #[inline(always)]
-        fn run<V: Simd<Scalar = f64>>(self) {
-            let lanes = B * V::LANES;
-            for rows in 0..=14usize {
-                for columns in 0..=14usize {
-                    let (stride, x_step, y_step) = (columns + 1, 3, 2);
-                    let value = |i: usize| ((i * 37 + 11) % 19) as f64 - 9.0;
-                    let values: Vec<f64> = (0..rows * stride).map(value).collect();
-                    let mut x = vec![[V::zero(); B]; columns * x_step];
-                    for (i, x) in scalars_mut(x.as_flattened_mut()).iter_mut().enumerate() {
-                        *x = value(i + 5);
-                    }
-                    let mut y = vec![[V::splat(77.0); B]; rows * y_step];
-                    let matrix = Matrix { values: &values, rows, columns, stride };
-                    product::<V, B>(matrix, (&x, x_step), (&mut y, y_step));
-                    for (i, found) in scalars_mut(y.as_flattened_mut()).iter().enumerate() {
-                        let (row, lane) = (i / lanes, i % lanes);
-                        let expected = if row % y_step != 0 || columns == 0 {
-                            77.0
-                        } else {
-                            (0..columns)
-                                .map(|j| {
-                                    values[row / y_step * stride + j]
-                                        * value(j * x_step * lanes + lane + 5)
-                                })
-                                .sum()
-                        };
-                        // Sums of small integers are exact.
-                        assert_eq!(*found, expected, "{rows} x {columns}, {row}, {lane}");
-                    }
-                }
-            }
-        }
+/// `y[i * y_step] = sum over j of matrix(i, j) * x[j * x_step]` for 1, 2 or [`BLOCK`] vectors of
+/// `level`, whose lanes lie one after the other.
+pub fn product_at(
+    level: Level,
+    vectors: usize,
+    matrix: Matrix<'_, f64>,
+    x: (&[f64], usize),
+    y: (&mut [f64], usize),
+) {
+    match vectors {
+        1 => dispatch(level, OfLanes::<1> { matrix, x, y }),
+        2 => dispatch(level, OfLanes::<2> { matrix, x, y }),
+        _ => dispatch(level, OfLanes::<BLOCK> { matrix, x, y }),
     }
+}
 
-    #[test]
-    fn every_shape_is_the_plain_sum() {
-        for level in Level::available() {
-            dispatch(level, Shapes::<1>);
-            dispatch(level, Shapes::<2>);
-            dispatch(level, Shapes::<BLOCK>);
-        }
+/// The arguments of [`product_at`].
+struct OfLanes<'a, const B: usize> {
+    matrix: Matrix<'a, f64>,
+    x: (&'a [f64], usize),
+    y: (&'a mut [f64], usize),
+}
+
+impl<const B: usize> Task<f64> for OfLanes<'_, B> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        let Self { matrix, x: (x, x_step), y: (y, y_step) } = self;
+        let vectors = |lanes: &[f64]| {
+            let mut vectors = vec![[V::zero(); B]; lanes.len() / (B * V::LANES)];
+            scalars_mut(vectors.as_flattened_mut()).copy_from_slice(lanes);
+            vectors
+        };
+        let (of_x, mut of_y) = (vectors(x), vectors(y));
+        product::<V, B>(matrix, (&of_x, x_step), (&mut of_y, y_step));
+        y.copy_from_slice(scalars_mut(of_y.as_flattened_mut()));
     }
 }

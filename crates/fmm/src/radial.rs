@@ -10,7 +10,7 @@ use simd::{Real, Simd};
 /// `i^(n)(kappa s u) / i^(n)(kappa h)` for `n < p` at points `u` sides `s` from the centre of a
 /// box, whose corners are h from it.
 #[derive(Clone, Debug)]
-pub(crate) struct Radial<T> {
+pub struct Radial<T> {
     /// Power series of degrees p - 1 and p in `u^2` over that of the corners, where no term is
     /// above the sum: coefficients of powers of `u` alone would overflow.
     series: [Vec<T>; 2],
@@ -28,7 +28,7 @@ const NOTHING: f64 = 1e-18;
 
 impl<T: Real> Radial<T> {
     /// For truncation number `p`, kappa times the box's side being `kappa`.
-    pub(crate) fn new(p: usize, kappa: f64) -> Self {
+    pub fn new(p: usize, kappa: f64) -> Self {
         let square = kappa * kappa;
         let mut corner = corner(p + 1, kappa);
         let series = [p.saturating_sub(1), p].map(|n| series(n, kappa, corner[n]));
@@ -66,7 +66,7 @@ impl<T: Real> Radial<T> {
     /// The functions at `u2`, squared distances from the centre in units of the side; `values` has
     /// room for p.
     #[inline(always)]
-    fn at<V: Simd<Scalar = T>, const B: usize>(&self, u2: [V; B], values: &mut [[V; B]]) {
+    pub fn at<V: Simd<Scalar = T>, const B: usize>(&self, u2: [V; B], values: &mut [[V; B]]) {
         let mut v2 = u2;
         for b in 0..B {
             v2[b] = u2[b].mul(V::splat(T::of(1.0 / (HALF_DIAGONAL * HALF_DIAGONAL))));
@@ -173,42 +173,5 @@ impl<T: Real> ScreenedTables<T> {
             multipole: of(&numbers.multipole),
             local: of(&numbers.local),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::screened::regular;
-    use simd::One;
-
-    #[test]
-    fn series_and_recurrence_are_bessel_functions() {
-        for kappa in [1e-6, 0.1, 1.0, 8.0, 50.0, 690.0] {
-            for p in [1, 2, 7, 30] {
-                let radial = Radial::<f64>::new(p, kappa);
-                for u in [0.0, 0.3, HALF_DIAGONAL] {
-                    let mut values = vec![[One::splat(0.0)]; p];
-                    radial.at([One::splat(u * u)], &mut values);
-                    let exact = regular(p, kappa * u, (-HALF_DIAGONAL * kappa).exp());
-                    for ((value, exact), corner) in values.iter().zip(exact).zip(corner(p, kappa)) {
-                        let exact = exact / corner;
-                        let error = (value[0].lanes()[0] - exact).abs();
-                        // Each of about kappa / 2 factors of a term is rounded.
-                        let rounding = 2e-14 + 2e-16 * kappa;
-                        assert!(error < rounding * exact, "{kappa} {p} {u}: {error:e}");
-                    }
-                    let mut singles = vec![[One::splat(0.0f32)]; p];
-                    Radial::new(p, kappa).at([One::splat((u * u) as f32)], &mut singles);
-                    for (single, value) in singles.iter().zip(&values) {
-                        let [single, value] =
-                            [f64::from(single[0].lanes()[0]), value[0].lanes()[0]];
-                        // Less than 1e-38 is 0.
-                        let error = (single - value).abs();
-                        assert!(error < 1e-5 * value + 1e-37, "{kappa} {p} {u}: {error:e}");
-                    }
-                }
-            }
-        }
     }
 }

@@ -11,7 +11,7 @@ use simd::Real;
 
 /// Cosines and sines of the multiples of one azimuth.
 #[derive(Clone, Debug)]
-pub(crate) struct Azimuth<T> {
+pub struct Azimuth<T> {
     /// `cos(m phi), sin(m phi)` for m = 0 .. p.
     pub forward: Vec<[T; 2]>,
     /// The way back: opposite angles, times `(-1)^m` as is left of the transpose of the rotation
@@ -21,7 +21,7 @@ pub(crate) struct Azimuth<T> {
 
 impl<T: Real> Azimuth<T> {
     /// The azimuth of `(x, y)`; 0 on the z-axis.
-    pub(crate) fn new(p: usize, x: f64, y: f64) -> Self {
+    pub fn new(p: usize, x: f64, y: f64) -> Self {
         let r = x.hypot(y);
         let (c, s) = if r > 0.0 { (x / r, y / r) } else { (1.0, 0.0) };
         let (mut cm, mut sm) = (1.0, 0.0);
@@ -40,7 +40,7 @@ impl<T: Real> Azimuth<T> {
 /// The rotation about y that takes the direction `(sin theta, 0, cos theta)` to the z-axis, for all
 /// degrees below p.
 #[derive(Clone, Debug)]
-pub(crate) struct Polar<T> {
+pub struct Polar<T> {
     /// For each degree n the matrix of the cosines, (n+1) x (n+1), then that of the sines, n x n;
     /// row-major.
     pub blocks: Vec<T>,
@@ -48,13 +48,13 @@ pub(crate) struct Polar<T> {
 
 /// Where the blocks of degree `n` begin: the sum of `(k+1)^2 + k^2` over `k < n`.
 #[inline(always)]
-pub(crate) const fn block(n: usize) -> usize {
+pub const fn block(n: usize) -> usize {
     n * (2 * n * n + 1) / 3
 }
 
 impl<T: Real> Polar<T> {
     /// `gradient` reaches at least degree p - 1.
-    pub(crate) fn new(p: usize, cos: f64, sin: f64, gradient: &Gradient<f64>) -> Self {
+    pub fn new(p: usize, cos: f64, sin: f64, gradient: &Gradient<f64>) -> Self {
         let mut blocks = Vec::with_capacity(block(p));
         // Full rows over the places of one degree, as an expansion orders them.
         let mut previous: Vec<Vec<f64>> = vec![vec![1.0]];
@@ -136,56 +136,4 @@ fn next_degree(
         rows[sine(n, m) - base] = of_sine;
     }
     rows
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::harmonics::Harmonics;
-    use simd::{One, Simd, scalars_mut};
-
-    #[test]
-    fn rotating_an_expansion_is_expanding_the_rotated_point() {
-        const P: usize = 60;
-        let gradient = Gradient::<f64>::new(P);
-        let harmonics = Harmonics::<f64>::new(P);
-        let regular = |point: [f64; 3]| {
-            let mut out = vec![One::<f64>::splat(0.0); P * P];
-            harmonics.regular(P, point.map(One::splat), &mut out);
-            scalars_mut(&mut out).to_vec()
-        };
-        let point = [0.48, -0.6, 0.64];
-        let here = regular(point);
-        for theta in [0.0, 0.3, 1.1, std::f64::consts::FRAC_PI_2, 2.5, std::f64::consts::PI] {
-            let (sin, cos) = f64::sin_cos(theta);
-            let polar = Polar::<f64>::new(P, cos, sin, &gradient);
-            let [x, y, z] = point;
-            let there = regular([cos * x - sin * z, y, sin * x + cos * z]);
-            for n in 0..P {
-                let bound = if n < 50 { 1e-13 } else { 1e-12 };
-                let (rows, sines) = (&polar.blocks[block(n)..], block(n) + (n + 1) * (n + 1));
-                for m in 0..=n {
-                    let row = &rows[m * (n + 1)..(m + 1) * (n + 1)];
-                    let sum: f64 = (0..=n).map(|k| row[k] * here[cosine(n, k)]).sum();
-                    let error = (sum - there[cosine(n, m)]).abs();
-                    assert!(error < bound, "n {n} m {m} theta {theta}: {error:e}");
-                }
-                for m in 1..=n {
-                    let row = &polar.blocks[sines + (m - 1) * n..sines + m * n];
-                    let sum: f64 = (1..=n).map(|k| row[k - 1] * here[sine(n, k)]).sum();
-                    let error = (sum - there[sine(n, m)]).abs();
-                    assert!(error < bound, "n {n} m {m} theta {theta}: {error:e}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn azimuths_align_the_vector() {
-        let azimuth = Azimuth::<f64>::new(4, 3.0, -4.0);
-        assert!((azimuth.forward[1][0] - 0.6).abs() < 1e-15);
-        assert!((azimuth.forward[1][1] + 0.8).abs() < 1e-15);
-        assert!((azimuth.backward[1][1] + 0.8).abs() < 1e-15);
-        assert_eq!(Azimuth::<f64>::new(2, 0.0, 0.0).forward[1], [1.0, 0.0]);
-    }
 }

@@ -12,7 +12,7 @@ const MOST: i32 = 1000;
 
 /// A power of two that one density's strengths are multiplied by.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Scale {
+pub struct Scale {
     factor: f64,
     inverse: f64,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Scale {
 impl Scale {
     /// Brings the largest strength to between 1 and 2: charges as they are, components of dipoles
     /// in units of `side`.
-    pub(crate) fn of(charges: &[f64], dipoles: &[f64], side: f64) -> Self {
+    pub fn of(charges: &[f64], dipoles: &[f64], side: f64) -> Self {
         Self::by(Self::exponent(charges, dipoles, side).unwrap_or(0))
     }
 
@@ -32,19 +32,21 @@ impl Scale {
     }
 
     /// Divides by a power of two.
-    pub(crate) fn by(exponent: i32) -> Self {
+    pub fn by(exponent: i32) -> Self {
         let exponent = exponent.clamp(-MOST, MOST);
         let power = |exponent: i32| f64::from_bits(((1023 + exponent) as u64) << 52);
         Self { factor: power(-exponent), inverse: power(exponent) }
     }
 
+    /// The scaled strength.
     #[inline(always)]
-    pub(crate) fn apply(self, strength: f64) -> f64 {
+    pub fn apply(self, strength: f64) -> f64 {
         strength * self.factor
     }
 
+    /// What a sum of scaled strengths stands for.
     #[inline(always)]
-    pub(crate) fn undo(self, sum: f64) -> f64 {
+    pub fn undo(self, sum: f64) -> f64 {
         sum * self.inverse
     }
 }
@@ -60,35 +62,4 @@ fn largest(values: &[f64]) -> f64 {
 /// The exponent of a positive number's leading bit, -1023 if it is subnormal; none of zero.
 fn exponent(value: f64) -> Option<i32> {
     (value > 0.0).then_some((value.to_bits() >> 52) as i32 - 1023)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_largest_strength_becomes_about_1_without_rounding() {
-        for largest in [5e-324, 1e-310, 1e-50, 0.7, 1.0, 3.0, 1e39, f64::MAX] {
-            for strengths in [[largest, -0.1 * largest], [0.3 * largest, -largest]] {
-                let scale = Scale::of(&strengths, &[], 1.0);
-                let scaled = strengths.map(|q| scale.apply(q));
-                // Subnormal numbers and the largest ones come within single precision's range, if
-                // not to 1.
-                let most = scaled[0].abs().max(scaled[1].abs());
-                assert!((1e-24..1e8).contains(&most), "{largest:e}: {most:e}");
-                assert!((1e-300..1e300).contains(&largest) <= (1.0..2.0).contains(&most));
-                assert_eq!(scaled.map(|q| scale.undo(q)), strengths);
-            }
-        }
-        assert_eq!(Scale::of(&[0.0; 3], &[], 1.0), Scale::by(0));
-        assert_eq!(Scale::of(&[], &[], 1.0), Scale::by(0));
-    }
-
-    #[test]
-    fn dipoles_count_in_units_of_the_side() {
-        assert_eq!(Scale::of(&[1.0], &[8.0, 0.0, 0.0], 2.0), Scale::by(2));
-        assert_eq!(Scale::of(&[64.0], &[8.0, 0.0, 0.0], 2.0), Scale::by(6));
-        assert_eq!(Scale::of(&[], &[0.0, -8.0, 0.0], 0.25), Scale::by(5));
-        assert_eq!(Scale::of(&[0.0], &[0.0; 3], 1e-9), Scale::by(0));
-    }
 }

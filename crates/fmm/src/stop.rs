@@ -47,7 +47,7 @@ impl Stop {
 /// The end of a plan's sums: one that has left something out fails, even if the [`Stop`] has been
 /// taken back meanwhile.
 #[derive(Debug, Default)]
-pub(crate) struct Ending {
+pub struct Ending {
     stop: Stop,
     has_left_out: AtomicBool,
 }
@@ -60,7 +60,7 @@ impl From<Stop> for Ending {
 
 impl Ending {
     /// Whether what has not begun is to be left out.
-    pub(crate) fn is_set(&self) -> bool {
+    pub fn is_set(&self) -> bool {
         let is_set = self.stop.is_set();
         if is_set {
             self.has_left_out.store(true, Ordering::Relaxed);
@@ -69,7 +69,7 @@ impl Ending {
     }
 
     /// An error if the sum that ends here has left something out.
-    pub(crate) fn check(&self) -> Result<(), crate::Error> {
+    pub fn check(&self) -> Result<(), crate::Error> {
         if self.has_left_out.swap(false, Ordering::Relaxed) {
             return Err(crate::Error::Interrupted);
         }
@@ -81,23 +81,5 @@ impl Ending {
 impl PartialEq for Stop {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_left_out_is_told_though_the_stop_is_taken_back() {
-        let stop = Stop::default();
-        let ending = Ending::from(stop.clone());
-        assert!(!ending.is_set() && ending.check().is_ok());
-        stop.set(true);
-        assert!(ending.is_set());
-        stop.set(false);
-        assert!(ending.check().is_err());
-        // The next sum is another one.
-        assert!(ending.check().is_ok());
     }
 }

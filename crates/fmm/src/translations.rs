@@ -13,7 +13,6 @@ use crate::expansions::Expansions;
 use crate::geometry::Geometry;
 use crate::lists::Lists;
 use crate::parent_child::{ParentChildBatch, ParentChildJob, translate_batches};
-#[cfg(test)]
 use crate::product::BLOCK;
 use crate::stop::Ending;
 use crate::translate::{Kind, Tables, Use, Vector};
@@ -145,7 +144,6 @@ impl<T: Real> Translations<T> {
 
     /// Terms p^3 of M2M and L2L, both truncation numbers taken half, vectors of lanes filled up,
     /// and one more vector for each block of them, which reads the matrices.
-    #[cfg(test)]
     pub(crate) fn between_levels(&self, geometry: &Geometry, lanes: usize) -> [f64; 2] {
         let TruncationNumbers { multipole, local, .. } = &geometry.numbers;
         let upward = self.upward.iter().zip(multipole.windows(2).rev());

@@ -12,13 +12,16 @@ use crate::morton::{self, MAX_DEPTH};
 
 /// A box: a cube of side `2^-level` that holds points.
 #[derive(Clone, Debug)]
-pub(crate) struct Cell {
+pub struct Cell {
     /// Integer coordinates among the `2^level` boxes an axis.
     pub place: [u32; 3],
+    /// Level, the root's being 0.
     pub level: u8,
+    /// Number of children.
     pub child_count: u8,
     /// Index of the first child; the others follow it. Meaningless for a leaf.
     pub first_child: u32,
+    /// Its parent.
     pub parent: u32,
     /// The box's sources in Morton order.
     pub sources: Range<u32>,
@@ -27,37 +30,41 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
-    pub(crate) fn is_leaf(&self) -> bool {
+    /// Whether it has no children.
+    pub fn is_leaf(&self) -> bool {
         self.child_count == 0
     }
 
-    pub(crate) fn children(&self) -> Range<usize> {
+    /// Its children.
+    pub fn children(&self) -> Range<usize> {
         let first = self.first_child as usize;
         first..first + self.child_count as usize
     }
 
     /// Centre, in units of the root's side, relative to the root's lowest corner.
-    pub(crate) fn centre(&self) -> [f64; 3] {
+    pub fn centre(&self) -> [f64; 3] {
         let side = side(self.level);
         self.place.map(|i| (f64::from(i) + 0.5) * side)
     }
 }
 
 /// Side of a box at `level`: 2^-level.
-pub(crate) fn side(level: u8) -> f64 {
+pub fn side(level: u8) -> f64 {
     f64::from_bits((1023 - u64::from(level)) << 52)
 }
 
 /// The cube that holds all points.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Root {
+pub struct Root {
+    /// The corner of the lowest coordinates.
     pub corner: [f64; 3],
+    /// Length of an edge.
     pub side: f64,
 }
 
 impl Root {
     /// The smallest cube about the points.
-    pub(crate) fn around(points: &[&[[f64; 3]]]) -> Self {
+    pub fn around(points: &[&[[f64; 3]]]) -> Self {
         Self::of_bounds(Self::bounds(points))
     }
 
@@ -89,7 +96,7 @@ impl Root {
     }
 
     /// A cube `factor` (at least 1) times as large, with the same lowest corner.
-    pub(crate) fn enlarged(self, factor: f64) -> Self {
+    pub fn enlarged(self, factor: f64) -> Self {
         Self { side: factor * self.side, ..self }
     }
 
@@ -103,7 +110,7 @@ impl Root {
 
 /// Points in Morton order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct MortonOrder {
+pub struct MortonOrder {
     /// Morton keys, ascending but for those within a leaf, whose digits below it mean nothing.
     pub keys: Vec<u64>,
     /// Caller's index of each point.
@@ -111,13 +118,14 @@ pub(crate) struct MortonOrder {
 }
 
 impl MortonOrder {
-    pub(crate) fn new(root: &Root, points: &[[f64; 3]]) -> Self {
+    /// Sorts the points.
+    pub fn new(root: &Root, points: &[[f64; 3]]) -> Self {
         Self::of_leaves(root, points, 0)
     }
 
     /// As [`Self::new`], but for the order within boxes of at most `leaf_size` points: enough for a
     /// tree of these points alone.
-    pub(crate) fn of_leaves(root: &Root, points: &[[f64; 3]], leaf_size: usize) -> Self {
+    pub fn of_leaves(root: &Root, points: &[[f64; 3]], leaf_size: usize) -> Self {
         let (keys, index) = morton::sorted(root, points, leaf_size);
         Self { keys, index }
     }
@@ -126,10 +134,10 @@ impl MortonOrder {
 /// What becomes of a box with more points than leaves may hold, but all of one key, so that no
 /// level parts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Crowded {
+pub enum Crowded {
     /// A leaf.
     Whole,
-    /// One box on each level down to the last, from which [`crate::crowds`] takes it: in a larger
+    /// One box on each level down to the last, from which module `crowds` takes it: in a larger
     /// leaf it would be near to all that is next to that, however far away.
     ToTheLast,
 }
@@ -148,7 +156,7 @@ const JOB_CELLS: usize = 128;
 
 /// The octree.
 #[derive(Clone, Debug)]
-pub(crate) struct Tree {
+pub struct Tree {
     /// Boxes level by level, in Morton order within a level; box 0 is the root.
     pub cells: Vec<Cell>,
     /// The boxes of each level.
@@ -158,7 +166,7 @@ pub(crate) struct Tree {
 impl Tree {
     /// Splits boxes until none holds more than `leaf_size` sources or targets. With `targets` none,
     /// they are the sources.
-    pub(crate) fn new(
+    pub fn new(
         sources: &MortonOrder,
         targets: Option<&MortonOrder>,
         leaf_size: usize,
@@ -248,7 +256,7 @@ impl Tree {
     }
 
     /// Deepest level.
-    pub(crate) fn depth(&self) -> usize {
+    pub fn depth(&self) -> usize {
         self.levels.len() - 1
     }
 }
@@ -285,80 +293,5 @@ fn children(
             });
         }
         (s, t) = (s_end, t_end);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn points(n: usize) -> Vec<[f64; 3]> {
-        let mut state = 7u64;
-        let mut next = || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        };
-        (0..n).map(|_| [next(), next() * next(), next().powi(3)]).collect()
-    }
-
-    #[test]
-    fn every_point_is_in_one_leaf_and_inside_its_box() {
-        let points = points(5000);
-        let root = Root::around(&[&points]);
-        let order = MortonOrder::new(&root, &points);
-        let tree = Tree::new(&order, None, 20, Crowded::ToTheLast);
-        let mut seen = vec![false; points.len()];
-        for cell in tree.cells.iter().filter(|c| c.is_leaf()) {
-            assert!(cell.sources.len() <= 20 && !cell.sources.is_empty());
-            assert_eq!(cell.sources, cell.targets);
-            for i in cell.sources.clone() {
-                let i = order.index[i as usize] as usize;
-                assert!(!std::mem::replace(&mut seen[i], true));
-                let c = cell.centre();
-                let x: [f64; 3] =
-                    std::array::from_fn(|k| (points[i][k] - root.corner[k]) / root.side);
-                let half = 0.5 * side(cell.level) * (1.0 + 1e-9);
-                assert!((0..3).all(|k| (x[k] - c[k]).abs() <= half));
-            }
-        }
-        assert!(seen.into_iter().all(|s| s));
-        for (i, cell) in tree.cells.iter().enumerate() {
-            for child in cell.children().filter(|_| !cell.is_leaf()) {
-                assert_eq!(tree.cells[child].parent as usize, i);
-            }
-        }
-    }
-
-    #[test]
-    fn points_that_no_level_parts_are_one_box_of_each() {
-        let mut points = vec![[0.25, 0.5, 0.75]; 100];
-        let sizes = |points: &[[f64; 3]]| -> Vec<usize> {
-            let root = Root::around(&[points]);
-            let tree = Tree::new(&MortonOrder::new(&root, points), None, 10, Crowded::ToTheLast);
-            tree.levels.iter().map(ExactSizeIterator::len).collect()
-        };
-        assert_eq!(sizes(&points), [1; MAX_DEPTH + 1]);
-        points.push([0.25, 0.5, 0.7500001]);
-        let mut expected = [1; MAX_DEPTH + 1];
-        expected[1] = 2;
-        assert_eq!(sizes(&points), expected);
-        let root = Root::around(&[&points]);
-        let order = MortonOrder::new(&root, &points);
-        assert_eq!(Tree::new(&order, None, 10, Crowded::Whole).depth(), 1);
-    }
-
-    #[test]
-    fn no_points_and_one_point_make_a_root() {
-        let root = Root::around(&[&[]]);
-        assert_eq!(
-            Tree::new(&MortonOrder::new(&root, &[]), None, 10, Crowded::Whole).cells.len(),
-            1
-        );
-        let one = [[3.0, 4.0, 5.0]];
-        let root = Root::around(&[&one]);
-        assert_eq!(
-            Tree::new(&MortonOrder::new(&root, &one), None, 10, Crowded::Whole).cells.len(),
-            1
-        );
     }
 }

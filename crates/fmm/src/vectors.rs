@@ -5,9 +5,9 @@ use crate::translate::{Kind, Vector};
 
 /// Numbers of distinct vectors: short ones have fixed numbers, others get theirs as they come, by a
 /// hash with linear probing.
-pub(crate) struct VectorTable {
+pub struct VectorTable {
     /// How often each number was asked for.
-    pub(crate) counts: Vec<u32>,
+    pub counts: Vec<u32>,
     /// The vectors from number [`SHORT`] on.
     long: Vec<u64>,
     /// Number of the vector in each slot, 0 = free; a power of two, at most half of them taken.
@@ -29,7 +29,8 @@ impl Default for VectorTable {
 impl VectorTable {
     const HALF: i32 = 1 << (SHORT_BITS - 1);
 
-    pub(crate) fn clear(&mut self) {
+    /// Forgets all vectors.
+    pub fn clear(&mut self) {
         self.counts.truncate(SHORT);
         self.counts.fill(0);
         self.long.clear();
@@ -40,7 +41,7 @@ impl VectorTable {
     /// Offsets are all even between equal boxes and all odd from one level to the next, so that
     /// their halves, rounded down, tell them apart.
     #[inline(always)]
-    pub(crate) fn number(&mut self, coarser_target: i32, offset: [i32; 3]) -> u32 {
+    pub fn number(&mut self, coarser_target: i32, offset: [i32; 3]) -> u32 {
         let levels = (coarser_target + 1) as u32;
         let [x, y, z] = offset.map(|o| ((o >> 1) + Self::HALF) as u32);
         let number = if levels < 3 && (x | y | z) >> SHORT_BITS == 0 {
@@ -81,7 +82,7 @@ impl VectorTable {
     }
 
     /// The vectors that were asked for, packed, with their numbers.
-    pub(crate) fn keys(&self) -> Vec<(u64, u32)> {
+    pub fn keys(&self) -> Vec<(u64, u32)> {
         let part = |number: u32, i: u32| (number >> (i * SHORT_BITS)) as i32 & (2 * Self::HALF - 1);
         let short = (0..SHORT as u32).filter(|&n| self.counts[n as usize] > 0).map(|n| {
             let coarser_target = part(n, 3) - 1;
@@ -105,7 +106,8 @@ fn pack(coarser_target: i32, offset: [i32; 3]) -> u64 {
     })
 }
 
-pub(crate) fn unpack(key: u64) -> Vector {
+/// The vector of a key.
+pub fn unpack(key: u64) -> Vector {
     let mask = (1 << OFFSET_BITS) - 1;
     let part = |i: u32| (key >> (OFFSET_BITS * (2 - i)) & mask) as i32 - OFFSET_BIAS;
     Vector {
@@ -115,39 +117,6 @@ pub(crate) fn unpack(key: u64) -> Vector {
 }
 
 /// Level of the source minus level of the target of a packed vector.
-pub(crate) fn coarser_target(key: u64) -> i32 {
+pub fn coarser_target(key: u64) -> i32 {
     (key >> (3 * OFFSET_BITS)) as i32 - LEVEL_BIAS
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_vector_keeps_its_number_and_comes_back_from_it() {
-        let mut vectors = VectorTable::default();
-        for _ in 0..2 {
-            vectors.clear();
-            let mut asked = Vec::new();
-            for coarser_target in [-2, -1, 0, 1, 5] {
-                let odd = i32::from(coarser_target != 0);
-                for i in 0..900 {
-                    // Short vectors and long ones, more than the first table of them holds.
-                    let offset = [2 * (i % 30 - 15) + odd, 2 * (i / 30) + odd, odd - 8];
-                    asked.push((coarser_target, offset, vectors.number(coarser_target, offset)));
-                }
-            }
-            for &(coarser_target, offset, number) in &asked {
-                assert_eq!(vectors.number(coarser_target, offset), number);
-                assert_eq!(vectors.counts[number as usize], 2);
-            }
-            let keys = vectors.keys();
-            assert_eq!(keys.len(), asked.len());
-            for (key, number) in keys {
-                let found = asked.iter().find(|a| a.2 == number).unwrap();
-                assert_eq!(coarser_target(key), found.0);
-                assert_eq!(unpack(key).offset, found.1);
-            }
-        }
-    }
 }

@@ -21,7 +21,7 @@ mod route;
 mod scout;
 mod steps;
 mod top;
-mod tuning;
+pub(crate) mod tuning;
 mod work;
 
 use std::time::Instant;
@@ -465,6 +465,15 @@ impl Plan {
     /// How the work is shared out.
     pub fn rank_info(&self) -> &RankInfo {
         &self.rank_info
+    }
+
+    /// The geometry of a sum by processors in single precision, and the terms of its M2M and L2L
+    /// with vectors of so many lanes.
+    #[doc(hidden)]
+    pub fn in_single_precision(&self, lanes: usize) -> Option<(&Geometry, [f64; 2])> {
+        let Engine::Single(engine) = &self.engine else { return None };
+        let geometry = engine.geometry();
+        Some((geometry, engine.translations().between_levels(geometry, lanes)))
     }
 
     /// Stages of the last `apply` on this rank.

@@ -159,7 +159,7 @@ const COMPONENT: f64 = 0.6;
 const SUM_OF_LANES: f64 = 77.0;
 
 /// Lanes of vectors of a format.
-pub(super) fn lanes(simd: Level, format: Precision) -> usize {
+pub fn lanes(simd: Level, format: Precision) -> usize {
     match format {
         Precision::Single => dispatch::<f32, _>(simd, Lanes),
         Precision::Double => dispatch::<f64, _>(simd, Lanes),

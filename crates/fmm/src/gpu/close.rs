@@ -12,7 +12,7 @@ use crate::Precision;
 /// A close pair, as `kernels/near.cuh` declares it: of the same size in both formats.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct UnresolvedPair([u32; 8]);
+pub struct UnresolvedPair([u32; 8]);
 
 // SAFETY: eight 32-bit numbers.
 unsafe impl Plain for UnresolvedPair {}
@@ -35,8 +35,8 @@ const THREADS: u32 = 256;
 
 /// All close pairs; the buffers may be longer.
 #[derive(Debug)]
-pub(super) struct Close {
-    pub(super) pairs: Buffer<UnresolvedPair>,
+pub struct Close {
+    pub pairs: Buffer<UnresolvedPair>,
     /// In single precision the squared distance at which P2P counts each of them.
     pub(super) squares: Buffer<f32>,
     pub(super) count: usize,
@@ -98,10 +98,11 @@ impl Close {
     }
 
     /// The words of each pair.
-    #[cfg(test)]
-    pub(super) fn words(&self) -> Vec<[u32; 8]> {
-        let pairs = self.pairs.to_vec().expect("a GPU that answers");
-        pairs[..self.count].iter().map(|pair| pair.0).collect()
+    ///
+    /// # Errors
+    /// Those of the copy.
+    pub fn words(&self) -> Result<Vec<[u32; 8]>, cuda::Error> {
+        Ok(self.pairs.to_vec()?[..self.count].iter().map(|pair| pair.0).collect())
     }
 
     /// The displacements that the caller's coordinates give.

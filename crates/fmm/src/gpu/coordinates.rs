@@ -35,7 +35,7 @@ pub(super) struct Chunk<'b> {
 
 /// The coordinates of a set of points.
 #[derive(Debug)]
-pub(super) struct Coordinates<'a> {
+pub struct Coordinates<'a> {
     device: Device,
     points: &'a [[f64; 3]],
     /// All of them.
@@ -49,7 +49,7 @@ impl<'a> Coordinates<'a> {
     ///
     /// # Errors
     /// The GPU's.
-    pub(super) fn new(
+    pub fn new(
         device: &Device,
         points: &'a [[f64; 3]],
         chunk: Option<usize>,

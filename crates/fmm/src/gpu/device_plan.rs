@@ -29,11 +29,12 @@ pub(super) struct Share {
 
 /// What stays on the device.
 #[derive(Debug)]
-pub(super) struct DevicePlan {
+pub struct DevicePlan {
     pub(super) device: Device,
     pub(super) near_stream: Stream,
     pub(super) precision: Precision,
-    pub(super) side: f64,
+    /// Side of the root cube.
+    pub side: f64,
     pub(super) screening: Screening,
     pub(super) sources: usize,
     pub(super) targets: usize,
@@ -43,15 +44,21 @@ pub(super) struct DevicePlan {
     pub(super) share: Option<Share>,
     /// Whether all pairs are summed.
     pub(super) direct: bool,
-    pub(super) tree: Tree,
-    pub(super) lists: Lists,
-    pub(super) expansions: Expansions,
+    /// The octree.
+    pub tree: Tree,
+    /// Near and far boxes of each box.
+    pub lists: Lists,
+    /// Expansions, and what translates them.
+    pub expansions: Expansions,
     /// What is evaluated instead of translated.
     pub(super) treecode: Option<Treecode>,
-    pub(super) source_order: MortonOrder,
+    /// Morton order of the sources.
+    pub source_order: MortonOrder,
     pub(super) target_order: Option<MortonOrder>,
-    pub(super) points: Relative,
-    pub(super) close: Close,
+    /// Points relative to their boxes.
+    pub points: Relative,
+    /// Pairs too close for that.
+    pub close: Close,
     pub(super) tables: Tables,
     /// None without screening.
     pub(super) radials: Option<Radials>,
@@ -165,7 +172,8 @@ impl DevicePlan {
         })
     }
 
-    pub(super) fn target_order(&self) -> &MortonOrder {
+    /// Morton order of the targets.
+    pub fn target_order(&self) -> &MortonOrder {
         self.target_order.as_ref().unwrap_or(&self.source_order)
     }
 

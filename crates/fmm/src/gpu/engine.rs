@@ -31,14 +31,15 @@ use crate::{Backend, Error, Mode, Options, Precision, Stencil};
 
 /// Everything that `apply` needs.
 #[derive(Debug)]
-pub(crate) struct Engine {
+pub struct Engine {
     /// First, so that graphs go before the buffers that they use.
     recorded: HashMap<Signature, Recorded>,
     /// The CPU's part of a hybrid plan.
     host: Option<Host>,
     prepared: HashMap<Signature, (Kernels, Buffers)>,
     timeline: Vec<Span>,
-    pub(super) plan: DevicePlan,
+    /// What is on the device.
+    pub plan: DevicePlan,
 }
 
 impl Engine {
@@ -54,7 +55,7 @@ impl Engine {
 
     /// With `chunk` coordinates are brought to the GPU so many points at a time, however much room
     /// there is.
-    pub(super) fn visiting(
+    pub fn visiting(
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
         options: &Options,
@@ -163,7 +164,7 @@ impl Engine {
     }
 
     /// Sums k densities; the arrays have been checked.
-    pub(crate) fn apply(
+    pub fn apply(
         &mut self,
         k: usize,
         densities: Densities<'_>,

@@ -20,21 +20,22 @@ use crate::{Backend, Error, Mode, Options, Precision};
 
 /// How points are spread.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spread {
+pub struct Spread {
     /// Of their set: 3 in a volume, 2 on a surface.
-    dimension: f64,
+    pub dimension: f64,
     /// How much more boxes there are than of a uniform set.
-    uneven: f64,
+    pub uneven: f64,
 }
 
 /// Points of a sample that must share boxes for their number to be trusted.
 const TRUSTED: f64 = 2000.0;
 
 impl Spread {
-    pub(super) const UNIFORM: Self = Self { dimension: 3.0, uneven: 1.0 };
+    /// Evenly in a cube.
+    pub const UNIFORM: Self = Self { dimension: 3.0, uneven: 1.0 };
 
     /// Of `points`, in boxes down to `occupancy` points.
-    fn of(points: &[[f64; 3]], occupancy: f64) -> Self {
+    pub fn of(points: &[[f64; 3]], occupancy: f64) -> Self {
         let n = points.len();
         if (n as f64) < 8.0 * occupancy {
             return Self::UNIFORM;
@@ -94,13 +95,13 @@ impl Spread {
 
 /// Bytes on the device.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Need {
+pub struct Need {
     /// The most while a plan is made, before there are expansions and matrices.
-    pub(super) before: u64,
+    pub before: u64,
     /// What is only given back when they are there.
     keys: u64,
     /// M2L's matrices, which the plan keeps.
-    pub(super) matrices: u64,
+    pub matrices: u64,
     /// What else it keeps.
     rest: u64,
     /// Strengths and sums of one `apply` with all densities.
@@ -109,43 +110,50 @@ pub(super) struct Need {
 
 impl Need {
     /// What the plan keeps.
-    pub(super) fn plan(self) -> u64 {
+    pub fn plan(self) -> u64 {
         self.rest.saturating_add(self.matrices)
     }
 
     /// The most while it is made.
-    pub(super) fn planning(self) -> u64 {
+    pub fn planning(self) -> u64 {
         self.before.max(self.plan().saturating_add(self.keys))
     }
 
     /// Of a plan and its sums, whichever part takes most.
-    pub(super) fn most(self) -> u64 {
+    pub fn most(self) -> u64 {
         self.planning().max(self.plan().saturating_add(self.sums))
     }
 }
 
 /// Boxes of a set of points, and what lists have of them.
-struct Boxes {
-    count: f64,
-    leaves: f64,
-    far: f64,
-    near: f64,
+pub struct Boxes {
+    /// Boxes.
+    pub count: f64,
+    /// Leaves among them.
+    pub leaves: f64,
+    /// Pairs of boxes that are translated between.
+    pub far: f64,
+    /// Pairs of leaves whose points are summed.
+    pub near: f64,
     close: f64,
 }
 
 /// What is known of a plan.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Planned<'a> {
-    pub(super) precision: Precision,
-    pub(super) options: &'a Options,
-    /// Bytes that M2L's matrices may take, and free bytes.
-    pub(super) limit: u64,
-    pub(super) free: u64,
+pub struct Planned<'a> {
+    /// Format of expansions and sums.
+    pub precision: Precision,
+    /// What the plan is asked for.
+    pub options: &'a Options,
+    /// Bytes that M2L's matrices may take.
+    pub limit: u64,
+    /// Bytes of memory that are free.
+    pub free: u64,
 }
 
 impl Planned<'_> {
     /// Points of a leaf of `n` sources and `m` targets.
-    fn occupancy(&self, n: usize, m: usize) -> f64 {
+    pub fn occupancy(&self, n: usize, m: usize) -> f64 {
         let Self { precision, options, .. } = *self;
         match (options.mode, options.leaf_size) {
             (_, Some(leaf_size)) => 0.6 * leaf_size as f64,
@@ -156,7 +164,8 @@ impl Planned<'_> {
         }
     }
 
-    fn boxes(&self, n: usize, occupancy: f64, spread: Spread) -> Boxes {
+    /// Boxes of `n` points, and their lists.
+    pub fn boxes(&self, n: usize, occupancy: f64, spread: Spread) -> Boxes {
         let n = n as f64;
         let leaves = 1.0 + 1.05 * spread.uneven * n / occupancy;
         let count = leaves / (1.0 - (-spread.dimension).exp2());
@@ -171,7 +180,7 @@ impl Planned<'_> {
     }
 
     /// A plan over `n` sources at `m` targets, none if they are the sources.
-    pub(super) fn need(&self, n: usize, m: Option<usize>, spread: Spread) -> Need {
+    pub fn need(&self, n: usize, m: Option<usize>, spread: Spread) -> Need {
         let Self { precision, options, limit, free } = *self;
         let scalar = scalar(precision) as f64;
         let (all, to) = (n + m.unwrap_or(0), m.unwrap_or(n));
@@ -250,7 +259,7 @@ impl Planned<'_> {
     }
 
     /// Of sets of points.
-    pub(super) fn of(&self, sources: &[[f64; 3]], targets: Option<&[[f64; 3]]>) -> (Need, Spread) {
+    pub fn of(&self, sources: &[[f64; 3]], targets: Option<&[[f64; 3]]>) -> (Need, Spread) {
         let larger = targets.filter(|targets| targets.len() > sources.len()).unwrap_or(sources);
         let occupancy = self.occupancy(sources.len(), larger.len());
         let spread = Spread::of(larger, occupancy);
@@ -298,7 +307,7 @@ const MOST_GPUS: usize = 4096;
 impl Planned<'_> {
     /// A rank's part of `n` sources and `m` targets, which may be the same points: with what it has
     /// of others.
-    fn of_rank(&self, n: usize, m: usize, spread: Spread) -> u64 {
+    pub fn of_rank(&self, n: usize, m: usize, spread: Spread) -> u64 {
         // Others' sources next to its own, a layer of leaves about a cube of them.
         let occupancy = self.occupancy(n, m);
         let across = (n as f64 / occupancy).max(1.0).powf(spread.dimension.recip());
@@ -326,76 +335,4 @@ pub(super) fn estimate_sorted(
     let free = device.free_memory().unwrap_or(u64::MAX);
     let planned = Planned { precision, options, limit: far_matrices::limit(device), free };
     planned.of_rank(n, m, Spread::UNIFORM)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Stencil;
-    use crate::lists::Lists;
-    use crate::samples::{Distribution, Random};
-    use crate::tree::{Crowded, MortonOrder, Tree};
-
-    const SURFACE: Spread = Spread { dimension: 2.0, uneven: 1.0 };
-
-    fn planned(options: &Options) -> Planned<'_> {
-        // One H200.
-        let free = 139 << 30;
-        Planned { precision: Precision::Single, options, limit: free / 8, free }
-    }
-
-    #[test]
-    fn boxes_and_lists_are_about_those_of_trees() {
-        let options = Options { tolerance: 1e-5, ..Options::default() };
-        let planned = planned(&options);
-        let occupancy = planned.occupancy(1 << 18, 1 << 18);
-        for (distribution, dimension) in [(Distribution::Cube, 3.0), (Distribution::Sphere, 2.0)] {
-            let points = distribution.points(1 << 18, &mut Random::new(1));
-            let spread = Spread::of(&points, occupancy);
-            assert!((spread.dimension - dimension).abs() < 0.1, "{distribution:?} {spread:?}");
-            let found = planned.boxes(points.len(), occupancy, spread);
-            // As `tuning::enlargement` has it for as many.
-            let root = Root::around(&[&points]);
-            let keys = |root: &Root| MortonOrder::new(root, &points);
-            let order = keys(&root);
-            let occupied = |level: usize| {
-                let shift = 3 * (MAX_DEPTH - level);
-                order.keys.chunk_by(|a, b| a >> shift == b >> shift).count()
-            };
-            let occupied: Vec<usize> = (0..=MAX_DEPTH).map(occupied).collect();
-            let factor = tuning::enlargement(points.len(), &occupied, occupancy);
-            let order = keys(&root.enlarged(factor));
-            let tree = Tree::new(&order, None, (2.0 * occupancy) as usize, Crowded::Whole);
-            let lists = Lists::new(&tree, Stencil::Reduced, 0, 512);
-            let batches = lists.target_blocks.iter().flat_map(|block| &block.batches);
-            let near = &lists.near;
-            let exact = [
-                tree.cells.len(),
-                tree.cells.iter().filter(|cell| cell.is_leaf()).count(),
-                batches.map(|batch| batch.pairs.len()).sum(),
-                (0..near.cells.len()).map(|row| near.row(row).len()).sum(),
-            ];
-            let Boxes { count, leaves, far, near, .. } = found;
-            for (found, exact) in [count, leaves, far, near].into_iter().zip(exact) {
-                // Boxes of few levels are those of an even number of them by chance.
-                let ratio = found / exact as f64;
-                assert!((0.8..1.25).contains(&ratio), "{distribution:?}: {found} of {exact}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_thousand_million_points_fit_where_they_should() {
-        let options = Options { tolerance: 1e-5, ..Options::default() };
-        let planned = planned(&options);
-        // Ranks keep targets apart from sources.
-        for (spread, of_rank) in [(Spread::UNIFORM, 1 << 30), (SURFACE, 3 << 28)] {
-            let need = planned.need(1 << 30, None, spread);
-            assert!(need.most() < planned.free, "{need:?}");
-            assert!(10 * need.planning() < 13 * need.plan(), "{need:?}");
-            let need = planned.need(3 << 30, None, spread);
-            assert!(need.most() > planned.free, "{need:?}");
-            assert!(planned.of_rank(of_rank, of_rank, spread) < planned.free);
-        }
-    }
 }

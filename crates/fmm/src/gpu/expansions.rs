@@ -74,8 +74,8 @@ cuda::elements! { Level: "Level", Batch: "Batch", Tile: "Tile" }
 
 /// One kind of expansion, of all levels.
 #[derive(Debug)]
-pub(super) struct Stored {
-    pub(super) values: Buffer<u8>,
+pub struct Stored {
+    pub values: Buffer<u8>,
     pub(super) device_levels: Buffer<Level>,
     levels: Vec<Level>,
 }
@@ -265,9 +265,11 @@ impl Work {
 
 /// All expansions of a plan.
 #[derive(Debug)]
-pub(super) struct Expansions {
-    pub(super) multipoles: Stored,
-    pub(super) locals: Stored,
+pub struct Expansions {
+    /// Multipole expansions.
+    pub multipoles: Stored,
+    /// Local expansions.
+    pub locals: Stored,
     batches: Buffer<Batch>,
     tiles: Buffer<Tile>,
     families: Buffer<u64>,
@@ -291,7 +293,7 @@ impl Expansions {
     ///
     /// # Errors
     /// The GPU's; [`Error::OutOfMemory`] at once if they do not fit.
-    pub(super) fn new(
+    pub fn new(
         device: &Device,
         precision: Precision,
         screening: Screening,
@@ -352,8 +354,7 @@ impl Expansions {
     }
 
     /// Bytes of M2L's matrices.
-    #[cfg(test)]
-    pub(super) fn matrix_bytes(&self) -> u64 {
+    pub fn matrix_bytes(&self) -> u64 {
         self.far_matrices.bytes()
     }
 
@@ -361,7 +362,8 @@ impl Expansions {
         self.upward.iter().try_for_each(|l| self.launch(stream, l, &self.families, false))
     }
 
-    pub(super) fn m2l(&self, stream: &Stream, lists: &Lists) -> Result<(), Error> {
+    /// Adds translated multipoles to local expansions.
+    pub fn m2l(&self, stream: &Stream, lists: &Lists) -> Result<(), Error> {
         self.across.iter().try_for_each(|l| self.launch(stream, l, &lists.far, false))
     }
 

@@ -83,7 +83,7 @@ fn bytes(precision: Precision, p: usize) -> u64 {
 }
 
 /// Bytes that all matrices may take on a device, beyond one.
-pub(super) fn limit(device: &Device) -> u64 {
+pub fn limit(device: &Device) -> u64 {
     device.info().memory / 8
 }
 
@@ -168,7 +168,6 @@ impl FarMatrices {
     }
 
     /// Bytes of those that are there at once.
-    #[cfg(test)]
     pub(super) fn bytes(&self) -> u64 {
         self._values.bytes()
     }
@@ -197,4 +196,25 @@ impl FarMatrices {
             }
         }
     }
+}
+
+/// The matrix of one offset without screening, in double precision; `finer`: how much finer the
+/// source is.
+///
+/// # Errors
+/// Those of the device.
+pub fn one(device: &Device, offset: [i32; 3], finer: i32, p: usize) -> Result<Vec<f64>, Error> {
+    let roots = device.upload(&tables::root_factorials(4 * p))?;
+    let rows = tables::padded_rows(p);
+    let matrix = device.buffer::<f64>(rows * tables::padded_columns(p))?;
+    let (finer_source, address) = (finer, matrix.address());
+    let vector = Vector { offset, finer_source, p: p as u32, lda: rows as u32, matrix: address };
+    let vectors = device.upload(&[vector])?;
+    let shared = tables::fill_shared(p);
+    let fill = Kernel::with(device, &[precision_macro(Precision::Double)])?;
+    fill.allow_shared(shared)?;
+    let grid = Grid { blocks: [1, 3], threads: 256, shared };
+    let one = m2l::Fill { vectors: vectors.pointer(), roots: roots.pointer() };
+    fill.launch(device.stream(), grid, one)?;
+    matrix.to_vec()
 }

@@ -3,7 +3,8 @@
 use std::fmt::Display;
 
 pub(super) use cuda::count;
-use cuda::{Arguments, Device, Error, Grid, Pointer, Stream};
+use cuda::testing::{Signature, signature};
+use cuda::{Arguments, Device, Error, Grid, Pointer, Source, Stream};
 
 use super::close::UnresolvedPair;
 use super::expansions::{Batch, Level, Tile};
@@ -654,5 +655,32 @@ pub(super) mod p2p {
             sums: NearSums,
             kappa: f64,
         }
+    }
+}
+
+/// The kernels' files, each with the kernels that are declared for it.
+pub fn declared() -> Vec<(Source<'static>, Vec<Signature>)> {
+    macro_rules! files {
+        ($($file:ident: $($kernel:ident),+;)*) => {
+            vec![$(($file::SOURCE, vec![$(signature::<$file::$kernel>()),+])),*]
+        };
+    }
+    files! {
+        scan: Blocks, Add;
+        sort: Count, Scatter;
+        morton: Bounds, Keys, Partings;
+        tree: Root, Count, Split, Families;
+        lists: Settle, ItemsCount, ItemsFill, ItemsGather;
+        particles: Place, Largest, Gather, Scatter;
+        exchange: Pack, Unpack;
+        truncation: Far, Near;
+        m2l: Fill;
+        rotated: Fill;
+        translate: Translate;
+        p2m: P2m;
+        l2p: L2p;
+        m2p: M2p;
+        close: Find, Displace, Resolve;
+        p2p: P2p, Close;
     }
 }

@@ -34,12 +34,12 @@ const SPLIT: usize = 2048;
 
 /// M2L pairs that share a translation vector and levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Batch {
+pub struct Batch {
     /// Level of the sources minus level of the targets.
-    pub(super) finer_source: i32,
-    pub(super) source_level: u32,
+    pub finer_source: i32,
+    pub source_level: u32,
     /// Target minus source in half sides of the smaller box.
-    pub(super) offset: [i32; 3],
+    pub offset: [i32; 3],
 }
 
 impl Batch {
@@ -56,7 +56,7 @@ impl Batch {
         }
     }
 
-    pub(super) fn target_level(&self) -> usize {
+    pub fn target_level(&self) -> usize {
         (self.source_level as i32 - self.finer_source) as usize
     }
 
@@ -69,7 +69,7 @@ impl Batch {
 /// Four 32-bit numbers of one P2P item: first target, targets, first and last near entry.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Item([u32; 4]);
+pub struct Item([u32; 4]);
 
 // SAFETY: four 32-bit numbers.
 unsafe impl Plain for Item {}
@@ -77,33 +77,35 @@ cuda::elements! { Item: "Item" }
 
 /// All interactions of a tree.
 #[derive(Debug)]
-pub(super) struct Lists {
-    pub(super) batches: Vec<Batch>,
+pub struct Lists {
+    /// Translations that share a vector.
+    pub batches: Vec<Batch>,
     /// Where each batch's pairs begin, and the end.
-    pub(super) begins: Vec<u32>,
+    pub begins: Vec<u32>,
     pub(super) device_begins: Buffer<u32>,
     /// Source and target box of each M2L pair, in one 64-bit number.
-    pub(super) far: Buffer<u64>,
+    pub far: Buffer<u64>,
     /// Where the near source leaves of each box begin, and the end.
-    pub(super) near_begins: Buffer<u32>,
+    pub near_begins: Buffer<u32>,
     /// Near source leaves of each target leaf.
-    pub(super) entries: Buffer<u32>,
-    pub(super) items: Buffer<Item>,
+    pub entries: Buffer<u32>,
+    /// Work of near pairs, item by item.
+    pub items: Buffer<Item>,
     pub(super) item_cells: Buffer<u32>,
     /// Pairs of points that P2P sums.
-    pub(super) pairs: u64,
+    pub pairs: u64,
 }
 
 impl Lists {
     /// With `far` none nothing is translated: all pairs are near. The pairs are found twice: once
     /// to count those of each batch and each target box, then each goes to its place. That takes
     /// no memory but the lists'.
-    pub(super) fn new(device: &Device, tree: &Tree, far: Option<Stencil>) -> Result<Self, Error> {
+    pub fn new(device: &Device, tree: &Tree, far: Option<Stencil>) -> Result<Self, Error> {
         Self::with_table(device, tree, far, TABLE)
     }
 
     /// Likewise, with so many slots (a power of two) for distinct batches at first.
-    pub(super) fn with_table(
+    pub fn with_table(
         device: &Device,
         tree: &Tree,
         far: Option<Stencil>,

@@ -6,32 +6,30 @@
 //! are larger. Each kernel file under `kernels/` is one stage.
 
 mod close;
-mod coordinates;
-mod device_plan;
-mod engine;
-mod estimate;
-mod expansions;
+pub(crate) mod coordinates;
+pub(crate) mod device_plan;
+pub(crate) mod engine;
+pub(crate) mod estimate;
+pub(crate) mod expansions;
 mod family_matrices;
-mod far_matrices;
+pub(crate) mod far_matrices;
 mod hybrid;
-mod kernels;
-mod lists;
+pub(crate) mod kernels;
+pub(crate) mod lists;
 mod on_host;
-mod points;
-mod primitives;
+pub(crate) mod points;
+pub(crate) mod primitives;
 mod radials;
 mod ranks;
 mod reals;
-mod relative;
-mod rotated_matrices;
+pub(crate) mod relative;
+pub(crate) mod rotated_matrices;
 mod stages;
-mod tables;
-#[cfg(test)]
-mod tests;
-mod tree;
+pub(crate) mod tables;
+pub(crate) mod tree;
 mod treecode;
-mod truncation;
-mod tuning;
+pub(crate) mod truncation;
+pub(crate) mod tuning;
 
 pub use cuda::{DeviceInfo, Error};
 pub(crate) use engine::{Engine, stage_seconds};
@@ -39,7 +37,8 @@ pub(crate) use hybrid::Exchange;
 pub use hybrid::Span;
 pub(crate) use ranks::{Offer, Part, Peer, RankEngine};
 pub(crate) use stages::Signature;
-pub(crate) use tuning::{costs_of, hybrid_occupancy, mode, occupancy};
+pub use tuning::mode;
+pub(crate) use tuning::{costs_of, hybrid_occupancy, occupancy};
 
 /// What a plan on a GPU has to report with the rest.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,7 +61,7 @@ pub struct GpuInfo {
 }
 
 /// Points below which a GPU's start and copies cost more than it saves.
-const WORTH_IT: usize = 20_000;
+pub const WORTH_IT: usize = 20_000;
 
 /// Whether a sum over `n` sources at `m` targets is large enough for a GPU.
 pub(crate) fn pays(n: usize, m: usize) -> bool {

@@ -9,11 +9,13 @@ use crate::tree::Root;
 
 /// Sources and targets: coordinates and order.
 #[derive(Debug)]
-pub(super) struct Points<'a> {
-    pub(super) root: Root,
-    pub(super) sources: (Coordinates<'a>, MortonOrder),
+pub struct Points<'a> {
+    /// The cube around all points.
+    pub root: Root,
+    /// Sources and their order.
+    pub sources: (Coordinates<'a>, MortonOrder),
     /// None if they are the sources.
-    pub(super) targets: Option<(Coordinates<'a>, MortonOrder)>,
+    pub targets: Option<(Coordinates<'a>, MortonOrder)>,
 }
 
 impl<'a> Points<'a> {

@@ -19,18 +19,19 @@ const _: () = assert!(DIGITS == SORT_THREADS as usize);
 
 /// Prefix sums.
 #[derive(Clone, Debug)]
-pub(super) struct Scan {
+pub struct Scan {
     blocks: Kernel<scan::Blocks>,
     add: Kernel<scan::Add>,
 }
 
 impl Scan {
-    pub(super) fn new(device: &Device) -> Result<Self, Error> {
+    /// Compiles the kernels.
+    pub fn new(device: &Device) -> Result<Self, Error> {
         Ok(Self { blocks: Kernel::new(device)?, add: Kernel::new(device)? })
     }
 
     /// Replaces the first `n` values by their exclusive prefix sums.
-    pub(super) fn run(&self, device: &Device, values: &Buffer<u32>, n: usize) -> Result<(), Error> {
+    pub fn run(&self, device: &Device, values: &Buffer<u32>, n: usize) -> Result<(), Error> {
         let tiles = n.div_ceil(SCAN_TILE);
         let sums = device.buffer::<u32>(tiles)?;
         let grid = Grid::new(tiles, scan::THREADS);
@@ -48,7 +49,7 @@ impl Scan {
 
 /// Stable sort of keys with values.
 #[derive(Clone, Debug)]
-pub(super) struct Sort<K, V> {
+pub struct Sort<K, V> {
     count: Kernel<sort::Count>,
     scatter: Kernel<sort::Scatter>,
     scan: Scan,
@@ -57,7 +58,7 @@ pub(super) struct Sort<K, V> {
 
 impl Sort<u64, u32> {
     /// 64-bit keys with 32-bit values.
-    pub(super) fn of_points(device: &Device) -> Result<Self, Error> {
+    pub fn of_points(device: &Device) -> Result<Self, Error> {
         Self::new(device, [("KEY", "unsigned long long"), ("VALUE", "unsigned")])
     }
 }
@@ -80,7 +81,7 @@ impl<K: Plain, V: Plain> Sort<K, V> {
     }
 
     /// Sorts the first `n` items by some bits of their keys.
-    pub(super) fn run(
+    pub fn run(
         &self,
         device: &Device,
         keys: &mut Buffer<K>,

@@ -8,11 +8,11 @@ use crate::Precision;
 
 /// A number in the plan's format.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Real {}
+pub enum Real {}
 
 /// A point: coordinates and a fourth number, as `real.cuh` of `cuda` declares it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Point {}
+pub enum Point {}
 
 /// An entry of a derivative, as `kernels/harmonics.cuh` declares it.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub(crate) enum Derivative {}
 cuda::elements! { Real: "REAL", Point: "Point", Derivative: "Derivative" }
 
 /// Types made of numbers in the plan's format.
-pub(crate) trait OfReals {
+pub trait OfReals {
     /// Bytes of a value where a number has `scalar` bytes.
     fn size(scalar: usize) -> usize;
 }
@@ -46,8 +46,8 @@ impl OfReals for Derivative {
 
 /// An array of such values.
 #[derive(Debug)]
-pub(super) struct Reals<E = Real> {
-    pub(super) bytes: Buffer<u8>,
+pub struct Reals<E = Real> {
+    pub bytes: Buffer<u8>,
     size: usize,
     of: PhantomData<fn() -> E>,
 }

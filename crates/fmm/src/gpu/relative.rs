@@ -11,14 +11,16 @@ use crate::Precision;
 
 /// Sources and targets in the plan's format.
 #[derive(Debug)]
-pub(super) struct Relative {
-    pub(super) sources: Reals<Point>,
+pub struct Relative {
+    /// Sources in Morton order.
+    pub sources: Reals<Point>,
     /// None if they are the sources.
     pub(super) targets: Option<Reals<Point>>,
 }
 
 impl Relative {
-    pub(super) fn new(
+    /// Places the points in their boxes.
+    pub fn new(
         device: &Device,
         precision: Precision,
         tree: &Tree,
@@ -29,7 +31,8 @@ impl Relative {
         Ok(Self { sources, targets: points.targets.is_some().then(|| place(true)).transpose()? })
     }
 
-    pub(super) fn targets(&self) -> &Reals<Point> {
+    /// Targets in Morton order.
+    pub fn targets(&self) -> &Reals<Point> {
         self.targets.as_ref().unwrap_or(&self.sources)
     }
 }

@@ -5,7 +5,7 @@ use crate::Precision;
 use crate::harmonics::{Gradient, cosine, parity, sine};
 
 /// Numbers in the format of a plan, as bytes.
-pub(super) fn reals(precision: Precision, values: impl IntoIterator<Item = f64>) -> Vec<u8> {
+pub fn reals(precision: Precision, values: impl IntoIterator<Item = f64>) -> Vec<u8> {
     match precision {
         Precision::Single => values.into_iter().flat_map(|v| (v as f32).to_ne_bytes()).collect(),
         Precision::Double => values.into_iter().flat_map(f64::to_ne_bytes).collect(),
@@ -56,7 +56,7 @@ pub(super) fn root_factorials(count: usize) -> Vec<f64> {
 
 /// Factors `(n+k)! / sqrt((n-m)! (n+m)! (k-m)! (k+m)!)` for `m <= k <= n < p`, m after m, n after
 /// n.
-pub(super) fn coaxial(p: usize) -> Vec<f64> {
+pub fn coaxial(p: usize) -> Vec<f64> {
     let roots = root_factorials(2 * p + 1);
     // sqrt of (n+k)! / ((n-m)! (k+m)!), and of the same with n and k exchanged: no overflow on the
     // way.
@@ -82,7 +82,7 @@ pub(super) fn recurrence(p: usize) -> Vec<[f64; 2]> {
 }
 
 /// Rows of an expansion's matrix in memory: whole runs of eight.
-pub(super) fn padded_rows(p: usize) -> usize {
+pub fn padded_rows(p: usize) -> usize {
     (p * p).next_multiple_of(8)
 }
 
@@ -90,7 +90,7 @@ pub(super) fn padded_rows(p: usize) -> usize {
 pub(super) const WHOLE_COLUMNS: usize = 16;
 
 /// Columns in memory.
-pub(super) fn padded_columns(p: usize) -> usize {
+pub fn padded_columns(p: usize) -> usize {
     (p * p).next_multiple_of(WHOLE_COLUMNS)
 }
 
@@ -105,7 +105,7 @@ pub(super) fn fill_shared(p: usize) -> u32 {
 ///
 /// `H(u/2 + d) = T(d) H(u)` with d the child's centre seen from the parent's in units of the
 /// parent's side: T is M2M, and its transpose over 2 is L2L.
-pub(super) fn families(p: usize, octant: usize) -> [Vec<f64>; 2] {
+pub fn families(p: usize, octant: usize) -> [Vec<f64>; 2] {
     let d = std::array::from_fn(|axis| if octant >> axis & 1 == 1 { 0.25 } else { -0.25 });
     let (rows, columns) = (padded_rows(p), padded_columns(p));
     let mut up = vec![0.0; rows * columns];
@@ -159,7 +159,7 @@ pub(super) fn families(p: usize, octant: usize) -> [Vec<f64>; 2] {
 }
 
 /// Regular harmonics of `n < p` at one point.
-pub(super) fn regular(p: usize, [x, y, z]: [f64; 3]) -> Vec<f64> {
+pub fn regular(p: usize, [x, y, z]: [f64; 3]) -> Vec<f64> {
     let (diagonal, columns) = recursion(p);
     let mut columns = columns.chunks_exact(2);
     let r2 = x * x + y * y + z * z;
@@ -185,50 +185,4 @@ pub(super) fn regular(p: usize, [x, y, z]: [f64; 3]) -> Vec<f64> {
         }
     }
     out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn moving_the_origin_of_harmonics_is_the_families_matrix() {
-        const P: usize = 24;
-        let point = [0.31, -0.42, 0.17];
-        for octant in 0..8 {
-            let d: [f64; 3] =
-                std::array::from_fn(|i| if octant >> i & 1 == 1 { 0.25 } else { -0.25 });
-            let of_child = regular(P, point);
-            let of_parent = regular(P, std::array::from_fn(|i| 0.5 * point[i] + d[i]));
-            let [up, down] = families(P, octant);
-            let rows = padded_rows(P);
-            for n in 0..P * P {
-                let sum: f64 = (0..P * P).map(|k| up[k * rows + n] * of_child[k]).sum();
-                // Harmonics are at most 1 here; rounding of sums of P^2 terms.
-                assert!((sum - of_parent[n]).abs() < 1e-13, "octant {octant}, place {n}");
-                for k in 0..P * P {
-                    assert_eq!(down[n * rows + k], 0.5 * up[k * rows + n]);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn coaxial_factors_are_the_textbooks() {
-        let factors = coaxial(6);
-        let factorial = |n: usize| (1..=n).map(|k| k as f64).product::<f64>();
-        let mut place = 0;
-        for m in 0..6 {
-            for n in m..6 {
-                for k in m..=n {
-                    let below =
-                        factorial(n - m) * factorial(n + m) * factorial(k - m) * factorial(k + m);
-                    let exact = factorial(n + k) / below.sqrt();
-                    assert!((factors[place] / exact - 1.0).abs() < 1e-13);
-                    place += 1;
-                }
-            }
-        }
-        assert_eq!(place, factors.len());
-    }
 }

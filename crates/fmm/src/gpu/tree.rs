@@ -15,14 +15,21 @@ use crate::tree::{self as cpu, Root};
 /// A box, as `kernels/cell.cuh` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cell {
-    pub(super) place: [u32; 3],
-    pub(super) level: u32,
-    pub(super) first_child: u32,
-    pub(super) child_count: u32,
-    pub(super) parent: u32,
-    pub(super) sources: [u32; 2],
-    pub(super) targets: [u32; 2],
+pub struct Cell {
+    /// Place among the boxes of its level.
+    pub place: [u32; 3],
+    /// Level, the root's being 0.
+    pub level: u32,
+    /// Its first child, if it has any.
+    pub first_child: u32,
+    /// Number of children.
+    pub child_count: u32,
+    /// Its parent.
+    pub parent: u32,
+    /// Where its sources begin and end, in Morton order.
+    pub sources: [u32; 2],
+    /// Where its targets begin and end.
+    pub targets: [u32; 2],
     unused: u32,
 }
 
@@ -32,18 +39,18 @@ cuda::elements! { Cell: "Cell" }
 
 /// Points in Morton order.
 #[derive(Debug)]
-pub(super) struct MortonOrder {
+pub struct MortonOrder {
     /// Morton keys, ascending.
-    pub(super) keys: Buffer<u64>,
+    pub keys: Buffer<u64>,
     /// Caller's index of each point.
-    pub(super) index: Buffer<u32>,
+    pub index: Buffer<u32>,
 }
 
 /// Blocks that go through all points: enough to fill a GPU.
 const BLOCKS: usize = 528;
 
 /// Smallest cube about all of `sets` of points.
-pub(super) fn root(device: &Device, sets: &[&Coordinates<'_>]) -> Result<Root, Error> {
+pub fn root(device: &Device, sets: &[&Coordinates<'_>]) -> Result<Root, Error> {
     // A pass over the caller's memory takes less time than to bring all of it here.
     if sets.iter().any(|points| !points.are_resident()) {
         let sets: Vec<&[[f64; 3]]> = sets.iter().map(|points| points.on_host()).collect();
@@ -71,11 +78,8 @@ pub(super) fn root(device: &Device, sets: &[&Coordinates<'_>]) -> Result<Root, E
 const SKETCHED: usize = 8;
 
 impl MortonOrder {
-    pub(super) fn new(
-        device: &Device,
-        root: &Root,
-        points: &Coordinates<'_>,
-    ) -> Result<Self, Error> {
+    /// Sorts the points.
+    pub fn new(device: &Device, root: &Root, points: &Coordinates<'_>) -> Result<Self, Error> {
         Self::by_levels(device, root, points, MAX_DEPTH)
     }
 
@@ -113,7 +117,7 @@ impl MortonOrder {
     }
 
     /// Number of occupied boxes of each level.
-    pub(super) fn occupied(&self, device: &Device) -> Result<Vec<usize>, Error> {
+    pub fn occupied(&self, device: &Device) -> Result<Vec<usize>, Error> {
         let out = device.buffer::<u32>(MAX_DEPTH + 1)?;
         out.zero()?;
         let n = self.keys.len();
@@ -153,19 +157,19 @@ pub(super) fn occupied(
 
 /// The octree.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub struct Tree {
     /// Boxes level by level, in Morton order within a level; box 0 is the root.
-    pub(super) cells: Buffer<Cell>,
+    pub cells: Buffer<Cell>,
     /// Their centres in the caller's coordinates, shape (cells, 3).
     pub(super) centres: Buffer<f64>,
     /// First box of each level, and the number of all boxes.
-    pub(super) levels: Vec<usize>,
+    pub levels: Vec<usize>,
 }
 
 impl Tree {
     /// Splits boxes until none holds more sources or targets than a leaf may, in that order. With
     /// `targets` none, they are the sources.
-    pub(super) fn new(
+    pub fn new(
         device: &Device,
         root: &Root,
         sources: &MortonOrder,
@@ -276,7 +280,7 @@ impl Tree {
     }
 
     /// Number of levels.
-    pub(super) fn depth(&self) -> usize {
+    pub fn depth(&self) -> usize {
         self.levels.len() - 2
     }
 }

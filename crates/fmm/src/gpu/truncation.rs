@@ -63,11 +63,11 @@ fn margin(tolerance: f64) -> f64 {
 
 /// The truncation numbers of a plan on the device.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Chosen {
+pub struct Chosen {
     /// Of each batch.
-    pub(super) batches: Vec<usize>,
+    pub batches: Vec<usize>,
     /// Of the expansions.
-    pub(super) numbers: TruncationNumbers,
+    pub numbers: TruncationNumbers,
 }
 
 impl Chosen {
@@ -101,13 +101,7 @@ pub(super) fn choose(
         Some(rule) => lists.batches.iter().map(|batch| rule.of(&batch.class())).collect(),
         None if lists.batches.is_empty() => Vec::new(),
         None => {
-            let points = Sampled {
-                cells: tree.cells.pointer(),
-                centres: tree.centres.pointer(),
-                sources: points.sources.pointer(),
-                targets: points.targets().pointer(),
-                side,
-            };
+            let points = sampled(tree, points, side);
             let mut p_max = truncation::largest(options);
             let goal = Goal::new(options, margin(options.tolerance));
             let chosen = loop {
@@ -124,6 +118,17 @@ pub(super) fn choose(
     Ok(Chosen::new(tree.depth() + 1, lists, batches))
 }
 
+/// Points in the boxes of `tree`, the root's side being `side`.
+fn sampled(tree: &Tree, points: &Relative, side: f64) -> Sampled {
+    Sampled {
+        cells: tree.cells.pointer(),
+        centres: tree.centres.pointer(),
+        sources: points.sources.pointer(),
+        targets: points.targets().pointer(),
+        side,
+    }
+}
+
 /// Errors of all classes, for truncation numbers up to `degrees`.
 fn measure(
     device: &Device,
@@ -135,7 +140,9 @@ fn measure(
     let p_max = COMPILED.into_iter().find(|&p| p >= degrees).unwrap_or(P_MAX);
     let width = p_max + 3;
     let macros = [("P_MAX", p_max), ("THREADS", drawers(degrees)), precision_macro(precision)];
-    let mut measured = far(device, lists, &macros, points, options, [degrees, width])?;
+    let [least, most, all] = if options.tolerance < MANY_DIGITS { MORE_SAMPLES } else { SAMPLES };
+    let samples = (all / lists.batches.len()).clamp(least, most);
+    let mut measured = far(device, lists, &macros, points, samples, [degrees, width])?;
     // Where all points of a box coincide, a term of the potential may vanish at the one angle
     // between them, though not its gradient: more terms do not make the error larger.
     for errors in measured.chunks_exact_mut(width) {
@@ -172,22 +179,38 @@ fn measure(
     Ok(classes)
 }
 
-/// For every batch, in rows of `width`, the squared error of 1/r by p' up to `degrees`, then the
-/// sums of 1/r^2 and 1/r^4.
+/// For every batch the squared error of 1/r by p' up to `degrees`, from so many draws of points in
+/// double precision in a root of so long a side, then the sums of 1/r^2 and 1/r^4.
+///
+/// # Errors
+/// Those of the device.
+pub fn drawn(
+    device: &Device,
+    (tree, lists): (&Tree, &Lists),
+    (points, side): (&Relative, f64),
+    samples: usize,
+    degrees: usize,
+) -> Result<Vec<f64>, Error> {
+    let double = precision_macro(Precision::Double);
+    let macros = [("P_MAX", degrees), ("THREADS", drawers(degrees)), double];
+    let points = sampled(tree, points, side);
+    far(device, lists, &macros, points, samples, [degrees, degrees + 3])
+}
+
+/// For every batch, in rows of `width`, the squared error of 1/r by p' up to `degrees`, from so
+/// many draws, then the sums of 1/r^2 and 1/r^4.
 fn far(
     device: &Device,
     lists: &Lists,
     macros: &[(&str, usize)],
     points: Sampled,
-    options: &Options,
+    samples: usize,
     [degrees, width]: [usize; 2],
 ) -> Result<Vec<f64>, Error> {
     let batches = lists.batches.len();
     let out = device.buffer::<f64>(batches * width)?;
     let factors = device.upload(&tables::coaxial(degrees))?;
     let recurrence = device.upload(&tables::recurrence(degrees))?;
-    let [least, most, all] = if options.tolerance < MANY_DIGITS { MORE_SAMPLES } else { SAMPLES };
-    let samples = (all / batches).clamp(least, most);
     let shared = drawing_shared(degrees);
     let draw = Kernel::with(device, macros)?;
     draw.allow_shared(shared)?;

@@ -70,7 +70,7 @@ const DIRECT_TOLERANCE: f64 = 5e-6;
 /// How a sum over `n` sources at `m` targets is done on a GPU: what takes the least time to plan
 /// and to apply once. Milliseconds, fitted to sums over 1e5 to 1e7 points at 10 to 1e5 targets on
 /// one H200 (docs/performance.md, "Few targets"); ratios count. In a hybrid sum the CPU translates.
-pub(crate) fn mode(options: &Options, n: usize, m: usize) -> Mode {
+pub fn mode(options: &Options, n: usize, m: usize) -> Mode {
     if options.mode != Mode::Auto {
         return options.mode;
     }
@@ -135,7 +135,7 @@ pub(crate) fn hybrid_occupancy(options: &Options, precision: Precision) -> f64 {
 /// How much larger than the smallest cube the root should be, so that boxes of some level hold
 /// about `occupancy` of the `n` points; `boxes`: occupied boxes of each level. As
 /// `tuning::enlargement` does it.
-pub(super) fn enlargement(n: usize, boxes: &[usize], occupancy: f64) -> f64 {
+pub fn enlargement(n: usize, boxes: &[usize], occupancy: f64) -> f64 {
     let n = n as f64;
     if n <= 2.0 * occupancy {
         return 1.0;

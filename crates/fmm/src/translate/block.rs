@@ -20,7 +20,7 @@ pub(super) struct Block<'a, T> {
 
 impl<T: Real> Block<'_, T> {
     /// # Safety
-    /// [`TranslateJob::run`]'s.
+    /// [`super::TranslateJob::run`]'s.
     #[inline(always)]
     pub(super) unsafe fn translate<V: Simd<Scalar = T>, const B: usize>(
         &self,

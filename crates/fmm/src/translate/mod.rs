@@ -7,20 +7,21 @@
 
 mod block;
 mod tables;
-#[cfg(test)]
-mod tests;
 
 use std::ops::Range;
 
 use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
+use crate::harmonics::stride;
 use crate::product::BLOCK;
 use crate::scratch::Scratch;
+use crate::screened::Screening;
 use simd::{MAX_LANES, Real, Simd, Task};
 
 use block::Block;
 use tables::Translation;
-pub(crate) use tables::{Kind, Tables, Use, Vector};
+pub use tables::{Kind, Vector};
+pub(crate) use tables::{Tables, Use};
 
 /// Expansions of one job in the rotated frame, before and after the coaxial translation.
 ///
@@ -146,5 +147,60 @@ unsafe fn translate<V: Simd>(
             }
         }
         done += count;
+    }
+}
+
+/// Translations of double-precision expansions by one vector alone.
+pub struct OneVector {
+    tables: Tables<f64>,
+    p: usize,
+}
+
+impl OneVector {
+    /// Without screening, of expansions of truncation number `p`.
+    pub fn new(vector: Vector, p: usize) -> Self {
+        let all = [Use { vector: 0, level: 0, order: p }];
+        Self { tables: Tables::new(&[vector], all, Screening::default()), p }
+    }
+
+    /// Scalars between the starts of two expansions.
+    pub fn stride(p: usize) -> usize {
+        stride::<f64>(p)
+    }
+
+    /// Adds translated expansions, all of which lie one after the other, density after density, to
+    /// those of `targets`, for pairs of places among them; `mixed`: lanes carry several densities. All
+    /// coefficients take part if none are to be `cut`.
+    ///
+    /// # Safety
+    /// No target occurs twice.
+    pub unsafe fn translate(
+        &self,
+        level: simd::Level,
+        cut: bool,
+        pairs: &[[u32; 2]],
+        (densities, mixed): (usize, bool),
+        sources: &[f64],
+        targets: &mut [f64],
+    ) {
+        let (p, stride) = (self.p, Self::stride(self.p));
+        let step = sources.len() / densities;
+        let batch = |_| {
+            let mut translation = self.tables.translation(0, 0, p, p);
+            translation.reach = translation.reach.filter(|_| cut);
+            Batch { translation, pairs, sources: Level { values: sources, stride, step } }
+        };
+        let targets = Level { values: DisjointSlice::new(targets), stride, step };
+        let job = TranslateJob {
+            densities: 0..densities,
+            batches: 1,
+            batch: &batch,
+            targets: &targets,
+            first: 0,
+            order: p,
+            mixed,
+        };
+        // SAFETY: the caller's.
+        unsafe { job.run(level) };
     }
 }

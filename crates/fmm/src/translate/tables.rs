@@ -66,19 +66,24 @@ struct Indices {
 
 /// What kind of coaxial translation a vector needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// The child's centre seen from its parent's, multipoles.
     M2m,
     /// Source to target; levels of both.
-    M2l { finer_target: i8 },
+    M2l {
+        /// How many levels the target is deeper than the source.
+        finer_target: i8,
+    },
     /// The child's centre seen from its parent's, local expansions.
     L2l,
 }
 
 /// A translation vector in half sides of the smaller of its two boxes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Vector {
+pub struct Vector {
+    /// Between which expansions.
     pub kind: Kind,
+    /// From source to target, or from parent to child.
     pub offset: [i32; 3],
 }
 

@@ -29,7 +29,7 @@ pub(crate) const TARGETS: usize = 32;
 const WHOLE: usize = 4096;
 
 /// Chooses leaf size and root cube, and sorts the points.
-pub(crate) fn order(points: Points<'_>, options: &Options, precision: Precision) -> OrderedPoints {
+pub fn order(points: Points<'_>, options: &Options, precision: Precision) -> OrderedPoints {
     let Points { sources, targets } = points;
     let occupancy = tuning::treecode_occupancy(options, precision);
     let (root, leaf_size) = root_and_leaf_size(points, options, occupancy);
@@ -61,7 +61,7 @@ pub(crate) fn order(points: Points<'_>, options: &Options, precision: Precision)
 }
 
 /// Tree, near and far boxes, and truncation numbers, with their counts in `info`.
-pub(crate) fn geometry(
+pub fn geometry(
     points: Points<'_>,
     ordered: OrderedPoints,
     options: &Options,
@@ -144,39 +144,4 @@ fn has_near_target(keys: &[u64], level: usize, place: u64) -> bool {
         let slot = keys.partition_point(|&key| key < first);
         keys.get(slot).is_some_and(|key| key >> shift == first >> shift)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::samples::{Distribution, Random};
-
-    #[test]
-    fn every_pair_of_points_is_settled_once() {
-        for distribution in Distribution::ALL {
-            let sources = distribution.points(20_000, &mut Random::new(1));
-            for (count, far) in [(1, 0.0), (30, 0.0), (30, 2.0), (4000, 0.3)] {
-                let mut targets = distribution.points(count, &mut Random::new(2));
-                targets.iter_mut().for_each(|x: &mut [f64; 3]| x[0] += far);
-                for targets in [Some(&targets[..]), None] {
-                    let options = Options { tolerance: 1e-3, ..Options::default() };
-                    let points = Points { sources: &sources, targets };
-                    let mut info = Info::default();
-                    let ordered = order(points, &options, Precision::Single);
-                    let geometry =
-                        geometry(points, ordered, &options, Precision::Single, &mut info);
-                    let Geometry { tree, far, .. } = geometry;
-                    let rows = far.unwrap();
-                    let pairs = |(row, targets): &(u32, std::ops::Range<u32>)| {
-                        let of = |i: usize| tree.cells[rows.entries[i] as usize].sources.len();
-                        let sources: usize = rows.range(*row as usize).map(of).sum();
-                        (sources * targets.len()) as u64
-                    };
-                    let far: u64 = rows.jobs.iter().flatten().map(pairs).sum();
-                    let m = targets.map_or(sources.len(), <[_]>::len);
-                    assert_eq!(info.p2p_pairs + far, (sources.len() * m) as u64);
-                }
-            }
-        }
-    }
 }

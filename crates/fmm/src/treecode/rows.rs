@@ -21,23 +21,23 @@ const JOB_TARGETS: usize = 256;
 
 /// The boxes that are evaluated at the targets of other boxes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct FarRows {
+pub struct FarRows {
     /// The boxes whose targets have a row, level by level.
     pub(crate) cells: Vec<u32>,
     begins: Vec<u32>,
     /// Source boxes, in each row those with most terms first.
-    pub(crate) entries: Vec<u32>,
+    pub entries: Vec<u32>,
     /// Truncation number of each entry; before they are chosen, its [`class`].
     pub(crate) orders: Vec<u16>,
     /// How many of these terms are derivatives' alone.
     pub(crate) for_gradients: usize,
     /// For each level the jobs: a row and a run of its targets.
-    pub(crate) jobs: Vec<Vec<(u32, Range<u32>)>>,
+    pub jobs: Vec<Vec<(u32, Range<u32>)>>,
 }
 
 impl FarRows {
     /// The entries of a row.
-    pub(crate) fn range(&self, row: usize) -> Range<usize> {
+    pub fn range(&self, row: usize) -> Range<usize> {
         self.begins[row] as usize..self.begins[row + 1] as usize
     }
 

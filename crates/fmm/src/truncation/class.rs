@@ -4,7 +4,7 @@ use crate::tree::side;
 
 /// Translations of one target level that are equal up to symmetries of the cube.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Class {
+pub struct Class {
     /// Of the targets.
     pub(super) level: u8,
     /// Level of the targets minus level of the sources.
@@ -15,7 +15,7 @@ pub(crate) struct Class {
 
 impl Class {
     /// The class of translations by `offset` to boxes of `level`.
-    pub(crate) fn new(level: u8, finer_target: i8, offset: [i32; 3]) -> Self {
+    pub fn new(level: u8, finer_target: i8, offset: [i32; 3]) -> Self {
         let mut offset = offset.map(i32::abs);
         offset.sort_unstable();
         Self { level, finer_target, offset }
@@ -63,22 +63,10 @@ impl Class {
     }
 
     /// Paper 001, eq. 24: `p' = p ln(eta*) / ln(eta)`.
-    pub(super) fn bound(&self, p: usize) -> usize {
+    pub fn bound(&self, p: usize) -> usize {
         let (source, target, distance) = self.spheres();
         let eta = source.max(target) / (distance - source.min(target));
         let standard = 3f64.sqrt() / (4.0 - 3f64.sqrt());
         ((p as f64 * standard.ln() / eta.ln()).ceil() as usize).clamp(1, p)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_worst_case_bound_is_paper_001_eq_24() {
-        assert_eq!(Class::new(3, 0, [0, 0, 4]).bound(8), 8);
-        // The corner pair of the text: eta = 0.199.
-        assert_eq!(Class::new(3, 0, [6, 6, 6]).bound(8), 2);
     }
 }

@@ -9,7 +9,7 @@ use parallel::prelude::*;
 use super::norms::Measures;
 use super::optimise::{Goal, Statistics};
 use super::sampling::{self, Point, Pool, mix};
-use super::series::{Errors, Sample};
+use super::series::{self, Sample};
 use super::{Class, class_of, screened};
 use crate::lists::{Lists, TargetBlock};
 use crate::screened::Screening;
@@ -198,7 +198,7 @@ impl Measurement<'_> {
         let errors = |pairs: &[Sample], p_max: usize| {
             let Measures { gradient, dipoles, .. } = self.measures;
             let error2 = match &screened {
-                None => dispatch(self.simd, Errors { pairs, p_max, gradient, dipoles }),
+                None => series::errors(self.simd, pairs, p_max, [gradient, dipoles]),
                 Some(translation) => {
                     let errors = screened::Errors { translation, pairs, p_max, gradient, dipoles };
                     dispatch(self.simd, errors)

@@ -19,12 +19,12 @@ mod optimise;
 mod ranks;
 mod sampling;
 mod screened;
-mod series;
-mod treecode;
+pub(crate) mod series;
+pub(crate) mod treecode;
 
 use std::collections::BTreeMap;
 
-pub(crate) use class::Class;
+pub use class::Class;
 pub(crate) use measure::PointSets;
 pub(crate) use norms::ENCOUNTER;
 use norms::Measures;
@@ -61,7 +61,7 @@ const CHILD_MORE: usize = 1;
 
 /// The truncation numbers of a plan's expansions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TruncationNumbers {
+pub struct TruncationNumbers {
     /// Of the multipole expansions of each level; 0 = none is needed.
     pub multipole: Vec<usize>,
     /// Of the local expansions of each level; 0 = none is needed.

@@ -91,7 +91,7 @@ impl Norms {
     }
 
     /// The largest of the squared relative errors in the quantities that `options` ask for, for
-    /// squared errors of 1/r and of its derivatives (as [`Errors`](super::series::Errors) lists
+    /// squared errors of 1/r and of its derivatives (as [`errors`](super::series::errors) lists
     /// them) with lengths in units of `unit`. A derivative in one direction has a third of the
     /// gradient's square.
     pub(super) fn relative(&self, error2: &[f64; 4], unit: f64, options: &Options) -> f64 {

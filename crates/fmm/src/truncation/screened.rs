@@ -43,7 +43,7 @@ impl Translation {
     }
 }
 
-/// As [`Errors`](super::series::Errors), of `exp(-kappa r) / r`.
+/// As [`errors`](super::series::errors), of `exp(-kappa r) / r`.
 pub(super) struct Errors<'a> {
     pub(super) translation: &'a Translation,
     pub(super) pairs: &'a [Sample],

@@ -7,26 +7,40 @@
 //! of points for all truncation numbers up to p cost O(p^2).
 
 use super::sampling::Point;
-use simd::{Simd, Task, scalars_mut};
+use simd::{Level, Simd, Task, dispatch, scalars_mut};
 
 /// A pair of points, each relative to its box, with the distance of the boxes' centres, source to
 /// target, and the sample's weight; lengths in sides of the smaller box.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
-    pub(super) distance: Point,
-    pub(super) target: Point,
-    pub(super) source: Point,
-    pub(super) weight: f64,
+pub struct Sample {
+    /// From the source's box to the target's.
+    pub distance: Point,
+    /// Target, from the centre of its box.
+    pub target: Point,
+    /// Source, from the centre of its box.
+    pub source: Point,
+    /// What its error counts for.
+    pub weight: f64,
 }
 
 /// The squared error of the truncated expansion for every p' at once, averaged over the samples: of
 /// 1/r, of its derivative in a direction at the target, at the source, and at both; those not asked
 /// for are 0.
-pub(super) struct Errors<'a> {
-    pub(super) pairs: &'a [Sample],
-    pub(super) p_max: usize,
-    pub(super) gradient: bool,
-    pub(super) dipoles: bool,
+pub fn errors(
+    level: Level,
+    pairs: &[Sample],
+    p_max: usize,
+    [gradient, dipoles]: [bool; 2],
+) -> Vec<[f64; 4]> {
+    dispatch(level, Errors { pairs, p_max, gradient, dipoles })
+}
+
+/// The arguments of [`errors`].
+struct Errors<'a> {
+    pairs: &'a [Sample],
+    p_max: usize,
+    gradient: bool,
+    dipoles: bool,
 }
 
 /// Vectors that are evaluated side by side, so that no operation waits for the one before.
@@ -122,7 +136,7 @@ impl Errors<'_> {
 }
 
 /// 1/r, its derivatives along axis `u` at the target, along axis `v` at the source, and both.
-fn exact(pair: &Sample, [u, v]: [usize; 2]) -> [f64; 4] {
+pub fn exact(pair: &Sample, [u, v]: [usize; 2]) -> [f64; 4] {
     let d: Point = std::array::from_fn(|i| pair.distance[i] + pair.target[i] - pair.source[i]);
     let inverse = 1.0 / dot(&d, &d).sqrt();
     let inverse3 = inverse * inverse * inverse;
@@ -212,109 +226,4 @@ fn expand<V: Simd<Scalar = f64>, const J: usize>(
 fn ratios(n: usize) -> (f64, f64) {
     let n = n as f64;
     ((n + 0.5) / (n + 1.0), n / (n + 1.0))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::coaxial::Coaxial;
-    use crate::harmonics::{Harmonics, cosine, parity, sine};
-    use simd::{Level, One, dispatch};
-
-    /// The truncated expansion through harmonics in the frame of the translation, along z:
-    /// docs/math.md, (24), (27), (30).
-    fn by_harmonics(p: usize, distance: f64, sides: [f64; 2], y: Point, x: Point) -> f64 {
-        let harmonics = Harmonics::<f64>::new(p);
-        let regular = |point: Point| -> Vec<f64> {
-            let mut out = vec![One::<f64>::splat(0.0); p * p];
-            harmonics.regular(p, point.map(One::<f64>::splat), &mut out);
-            scalars_mut(&mut out).to_vec()
-        };
-        let (multipole, at) = (regular(y), regular(x));
-        let coaxial = Coaxial::<f64>::m2l(p, sides[0], sides[1], distance);
-        let mut sum = 0.0;
-        for m in 0..p {
-            let (matrix, stride) = coaxial.matrix(m);
-            for n in m..p {
-                for k in m..p {
-                    // The table carries the sign of the way back of a rotation.
-                    let factor = parity(m) * matrix[(n - m) * stride + k - m];
-                    sum += factor * at[cosine(n, m)] * multipole[cosine(k, m)];
-                    if m > 0 {
-                        sum += factor * at[sine(n, m)] * multipole[sine(k, m)];
-                    }
-                }
-            }
-        }
-        sum / sides[1]
-    }
-
-    /// That expansion's value and derivatives as [`Errors`] lists them, derivatives by central
-    /// differences.
-    fn with_derivatives(p: usize, pair: &Sample, sides: [f64; 2], [u, v]: [usize; 2]) -> [f64; 4] {
-        const H: f64 = 1e-3;
-        let at = |dx: f64, dy: f64| {
-            let (mut x, mut y) = (pair.target, pair.source);
-            (x[u], y[v]) = (x[u] + dx, y[v] + dy);
-            let [x, y] = [x.map(|c| c / sides[1]), y.map(|c| c / sides[0])];
-            by_harmonics(p, pair.distance[2], sides, y, x)
-        };
-        let both = at(H, H) - at(H, -H) - at(-H, H) + at(-H, -H);
-        [
-            at(0.0, 0.0),
-            (at(H, 0.0) - at(-H, 0.0)) / (2.0 * H),
-            (at(0.0, H) - at(0.0, -H)) / (2.0 * H),
-            both / (4.0 * H * H),
-        ]
-    }
-
-    #[test]
-    fn the_recurrence_gives_the_errors_of_the_expansions() {
-        const P: usize = 12;
-        let points = [[0.5, -0.5, 0.5], [-0.3, 0.1, -0.45], [0.0, 0.2, 0.4], [0.5, 0.5, -0.5]];
-        for (distance, sides) in [(2.0, [1.0, 1.0]), (3.3, [2.0, 1.0]), (2.9, [1.0, 2.0])] {
-            for y in points {
-                for x in points {
-                    let pair = Sample {
-                        distance: [0.0, 0.0, distance],
-                        target: x.map(|c| sides[1] * c),
-                        source: y.map(|c| sides[0] * c),
-                        weight: 1.0,
-                    };
-                    // All directions in turn, of which the errors are means.
-                    let pairs = [pair; 9];
-                    let turns: Vec<[usize; 2]> = (0..9).map(|i| [i % 3, i / 3]).collect();
-                    for p in 1..=P {
-                        let mut expected = [0.0; 4];
-                        for &turn in &turns {
-                            let of = with_derivatives(p, &pair, sides, turn);
-                            for (i, exact) in exact(&pair, turn).into_iter().enumerate() {
-                                expected[i] += (exact - of[i]).powi(2) / 9.0;
-                            }
-                        }
-                        for level in Level::available() {
-                            for (gradient, dipoles, picked) in [
-                                (false, false, &[0][..]),
-                                (true, false, &[0, 1]),
-                                (false, true, &[0, 2]),
-                                (true, true, &[0, 1, 2, 3]),
-                            ] {
-                                let task = Errors { pairs: &pairs, p_max: P, gradient, dipoles };
-                                let found = dispatch(level, task)[p];
-                                for i in 0..4 {
-                                    let expected =
-                                        if picked.contains(&i) { expected[i].sqrt() } else { 0.0 };
-                                    // Differences leave H^2 / 6 of a third derivative, at most a
-                                    // few hundred.
-                                    let tolerance = if i == 0 { 1e-13 } else { 1e-4 };
-                                    let error = (found[i].sqrt() - expected).abs();
-                                    assert!(error < tolerance, "{p} {i}: {error:e}");
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
 }

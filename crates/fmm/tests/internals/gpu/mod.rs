@@ -1,21 +1,25 @@
 //! Kernels against their CPU twins and oracles. They skip with a printed reason where there is no
 //! GPU, unless FARAD_REQUIRE_GPU=1.
 
+mod estimate;
 mod geometry;
+mod kernels;
 mod memory;
 mod plans;
+mod rotated_matrices;
 mod screened;
 mod sums;
+mod tables;
 mod translations;
 mod treecode;
 
 use cuda::Device;
 
-use super::coordinates::Coordinates;
-use super::tree;
-use crate::morton::MAX_DEPTH;
-use crate::samples::{Distribution, Random};
-use crate::tree as cpu;
+use fmm::internals::gpu::coordinates::Coordinates;
+use fmm::internals::gpu::tree;
+use fmm::internals::morton::MAX_DEPTH;
+use fmm::internals::tree as cpu;
+use fmm::samples::{Distribution, Random};
 
 /// The GPU, or `None` after saying why the test is skipped.
 fn gpu(test: &str) -> Option<Device> {
@@ -60,6 +64,11 @@ fn trees(
     let found =
         tree::Tree::new(device, &root, &found, found_targets.as_ref(), [leaf_size; 2]).unwrap();
     (expected, found)
+}
+
+/// Number of boxes.
+fn boxes(tree: &tree::Tree) -> usize {
+    tree.levels[tree.levels.len() - 1]
 }
 
 /// Points that make a deep and uneven tree.

@@ -2,12 +2,13 @@
 
 use std::io::Write;
 
-use super::super::engine::Engine;
-use super::super::estimate::Planned;
-use super::super::{far_matrices, tree};
-use super::{gpu, relative, uneven};
-use crate::samples::{ChargeKind, Distribution, Random};
-use crate::{Backend, Densities, Info, Options, Potentials, Precision};
+use super::{boxes, gpu, relative, uneven};
+use fmm::internals::gpu::device_plan::DevicePlan;
+use fmm::internals::gpu::engine::Engine;
+use fmm::internals::gpu::estimate::Planned;
+use fmm::internals::gpu::{far_matrices, tree};
+use fmm::samples::{ChargeKind, Distribution, Random};
+use fmm::{Backend, Densities, Info, Options, Potentials, Precision};
 
 const OPTIONS: fn() -> Options =
     || Options { tolerance: 1e-5, backend: Backend::Cuda, ..Options::default() };
@@ -44,7 +45,7 @@ fn planning_takes_little_more_than_the_plan_and_as_much_as_expected() {
                     per_point(matrices),
                     per_point(need.matrices),
                     info.truncation_number,
-                    of.tree.len(),
+                    boxes(&of.tree),
                     per_point(of.lists.far.bytes()),
                     per_point(of.lists.entries.bytes()),
                     of.lists.items.len(),
@@ -109,16 +110,12 @@ fn coordinates_some_at_a_time_give_the_same_plan() {
             let order = |order: &tree::MortonOrder| order.index.to_vec().unwrap();
             assert_eq!(order(&parts.source_order), order(&whole.source_order));
             assert_eq!(order(parts.target_order()), order(whole.target_order()));
-            let of_sources = |plan: &super::super::device_plan::DevicePlan| {
-                plan.points.sources.bytes.to_vec().unwrap()
-            };
+            let of_sources = |plan: &DevicePlan| plan.points.sources.bytes.to_vec().unwrap();
             assert!(of_sources(parts) == of_sources(whole));
-            let of_targets = |plan: &super::super::device_plan::DevicePlan| {
-                plan.points.targets().bytes.to_vec().unwrap()
-            };
+            let of_targets = |plan: &DevicePlan| plan.points.targets().bytes.to_vec().unwrap();
             assert!(of_targets(parts) == of_targets(whole));
-            let close = |plan: &super::super::device_plan::DevicePlan| {
-                let mut pairs = plan.close.words();
+            let close = |plan: &DevicePlan| {
+                let mut pairs = plan.close.words().unwrap();
                 pairs.sort_unstable();
                 pairs
             };

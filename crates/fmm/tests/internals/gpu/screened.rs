@@ -2,19 +2,20 @@
 
 use std::io::Write;
 
-use super::super::expansions::Expansions;
-use super::super::lists::Lists;
-use super::super::rotated_matrices::tests::{dense, wanted};
-use super::super::rotated_matrices::{RotatedMatrices, Wanted};
-use super::super::tables::{padded_columns, reals};
-use super::super::truncation::Chosen;
+use super::rotated_matrices::{dense, wanted};
 use super::sums::against_direct;
-use super::{gpu, relative, trees, uneven};
-use crate::samples::{ChargeKind, Distribution, Random};
-use crate::screened::Screening;
-use crate::translate::Kind;
-use crate::truncation::TruncationNumbers;
-use crate::{Backend, Kernel, Mode, Options, Plan, Precision, Stencil};
+use super::{boxes, gpu, relative, trees, uneven};
+use fmm::internals::gpu::WORTH_IT;
+use fmm::internals::gpu::expansions::Expansions;
+use fmm::internals::gpu::lists::Lists;
+use fmm::internals::gpu::rotated_matrices::{RotatedMatrices, Wanted};
+use fmm::internals::gpu::tables::{padded_columns, reals};
+use fmm::internals::gpu::truncation::Chosen;
+use fmm::internals::screened::Screening;
+use fmm::internals::translate::Kind;
+use fmm::internals::truncation::TruncationNumbers;
+use fmm::samples::{ChargeKind, Distribution, Random};
+use fmm::{Backend, Kernel, Mode, Options, Plan, Precision, Stencil};
 
 #[test]
 fn rotated_matrices_are_their_cpu_twins() {
@@ -78,7 +79,7 @@ fn screened_matrices_made_anew_are_those_that_stay() {
         let chosen = Chosen { batches, numbers };
         let stride = (p * p).next_multiple_of(4);
         let mut random = Random::new(1);
-        let values: Vec<f64> = (0..stride * tree.len()).map(|_| random.uniform() - 0.5).collect();
+        let values: Vec<f64> = (0..stride * boxes(&tree)).map(|_| random.uniform() - 0.5).collect();
         let bytes = reals(precision, values.iter().copied());
         let translated = |limit: u64| -> Vec<f64> {
             let lists_of = (&tree, &lists);
@@ -242,11 +243,9 @@ fn small_screened_sums_of_every_kind() {
             let mut plan = Plan::new(&points, None, &options).unwrap();
             let (n, charges) = (points.len(), vec![1.0; 2 * points.len()]);
             let (mut potential, mut gradient) = (vec![f64::NAN; 2 * n], vec![f64::NAN; 6 * n]);
-            let densities = crate::Densities { charges: Some(&charges), dipoles: None };
-            let outputs = crate::Potentials {
-                potential: Some(&mut potential),
-                gradient: Some(&mut gradient),
-            };
+            let densities = fmm::Densities { charges: Some(&charges), dipoles: None };
+            let outputs =
+                fmm::Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) };
             plan.apply(densities, outputs).unwrap();
             for value in potential.iter().chain(&gradient) {
                 let small = value.abs() < 1e-30 || kappa < 1e5;
@@ -292,7 +291,7 @@ fn screened_points_close_to_each_other_lose_no_digits() {
 fn other_screened_plans() {
     let there = gpu("other_screened_plans").is_some();
     let kernel = Kernel::Yukawa { kappa: 4.0 };
-    let many = Distribution::Cube.points(super::super::WORTH_IT, &mut Random::new(8));
+    let many = Distribution::Cube.points(WORTH_IT, &mut Random::new(8));
     let options = Options { kernel, backend: Backend::Auto, tolerance: 1e-2, ..Options::default() };
     let plan = Plan::new(&many, None, &options).unwrap();
     assert_eq!(plan.info().backend == Backend::Cuda, there);
@@ -318,7 +317,7 @@ fn other_screened_plans() {
             backend: Backend::Cuda,
             tolerance: 1e-4,
             precision: Some(precision),
-            truncation: crate::Truncation::Fixed,
+            truncation: fmm::Truncation::Fixed,
             truncation_number: Some(12),
             leaf_size: Some(40),
             ..Options::default()

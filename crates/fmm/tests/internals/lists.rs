@@ -3,9 +3,10 @@
 
 use proptest::prelude::*;
 
-use super::*;
-use crate::samples::{Distribution, Random};
-use crate::tree::{Crowded, MortonOrder, Root};
+use fmm::Stencil;
+use fmm::internals::lists::{Lists, acceptance, offset};
+use fmm::internals::tree::{Cell, Crowded, MortonOrder, Root, Tree};
+use fmm::samples::{Distribution, Random};
 
 /// Points of one kind.
 fn points(kind: usize, count: usize, random: &mut Random) -> Vec<[f64; 3]> {

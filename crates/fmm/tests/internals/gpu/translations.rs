@@ -2,23 +2,20 @@
 
 use std::io::Write;
 
-use cuda::{Device, Grid};
-
-use super::super::coordinates::Coordinates;
-use super::super::expansions::Expansions;
-use super::super::far_matrices::Vector;
-use super::super::kernels::{self, Kernel, count};
-use super::super::lists::Lists;
-use super::super::points::Points;
-use super::super::relative::Relative;
-use super::super::truncation::{self, Chosen};
-use super::super::{tables, tree};
-use super::{gpu, relative, trees, uneven};
-use crate::samples::{Distribution, Random};
-use crate::screened::Screening;
-use crate::tree as cpu;
-use crate::truncation::TruncationNumbers;
-use crate::{Precision, Stencil};
+use super::{boxes, gpu, relative, trees, uneven};
+use fmm::internals::gpu::coordinates::Coordinates;
+use fmm::internals::gpu::expansions::Expansions;
+use fmm::internals::gpu::far_matrices;
+use fmm::internals::gpu::lists::Lists;
+use fmm::internals::gpu::points::Points;
+use fmm::internals::gpu::relative::Relative;
+use fmm::internals::gpu::truncation::{Chosen, drawn};
+use fmm::internals::gpu::{tables, tree};
+use fmm::internals::screened::Screening;
+use fmm::internals::tree as cpu;
+use fmm::internals::truncation::TruncationNumbers;
+use fmm::samples::{Distribution, Random};
+use fmm::{Precision, Stencil};
 
 #[test]
 fn dense_translations_obey_the_addition_theorem() {
@@ -28,7 +25,8 @@ fn dense_translations_obey_the_addition_theorem() {
     for (offset, finer) in
         [([4, 0, 0], 0), ([0, -6, 2], 0), ([-4, 6, -6], 0), ([7, 3, -5], 1), ([-1, 9, 5], -1)]
     {
-        let (rows, matrix) = (tables::padded_rows(P), matrix(&device, offset, finer, P));
+        let (rows, matrix) =
+            (tables::padded_rows(P), far_matrices::one(&device, offset, finer, P).unwrap());
         let (of_source, of_target) =
             if finer >= 0 { (1.0, f64::from(1 << finer)) } else { (f64::from(1 << -finer), 1.0) };
         // Points well inside their boxes, so that the series has converged.
@@ -74,7 +72,7 @@ fn tiles_of_translations_are_products() {
             let stride = (p * p).next_multiple_of(4);
             let mut random = Random::new(1);
             let values: Vec<f64> =
-                (0..stride * tree.len()).map(|_| random.uniform() - 0.5).collect();
+                (0..stride * boxes(&tree)).map(|_| random.uniform() - 0.5).collect();
             let bytes = tables::reals(precision, values.iter().copied());
             expansions.multipoles.values.write(&bytes).unwrap();
             expansions.locals.values.zero().unwrap();
@@ -86,7 +84,8 @@ fn tiles_of_translations_are_products() {
             lists.far.read(0, &mut far).unwrap();
             for (i, batch) in lists.batches.iter().enumerate() {
                 let q = chosen.batches[i];
-                let matrix = matrix(&device, batch.offset, batch.finer_source, q);
+                let matrix =
+                    far_matrices::one(&device, batch.offset, batch.finer_source, q).unwrap();
                 let rows = tables::padded_rows(q);
                 for pair in &far[lists.begins[i] as usize..lists.begins[i + 1] as usize] {
                     let (s, t) = (*pair as u32 as usize, (pair >> 32) as usize);
@@ -134,28 +133,6 @@ pub(super) fn numbers(precision: Precision, bytes: &[u8]) -> Vec<f64> {
     }
 }
 
-/// The M2L matrix in double precision.
-fn matrix(device: &Device, offset: [i32; 3], finer: i32, p: usize) -> Vec<f64> {
-    let roots = device.upload(&tables::root_factorials(4 * p)).unwrap();
-    let rows = tables::padded_rows(p);
-    let matrix = device.buffer::<f64>(rows * tables::padded_columns(p)).unwrap();
-    let vector = Vector {
-        offset,
-        finer_source: finer,
-        p: p as u32,
-        lda: rows as u32,
-        matrix: matrix.address(),
-    };
-    let vectors = device.upload(&[vector]).unwrap();
-    let shared = tables::fill_shared(p);
-    let fill = Kernel::with(device, &[("PRECISION", 64)]).unwrap();
-    fill.allow_shared(shared).unwrap();
-    let grid = Grid { blocks: [1, 3], threads: 256, shared };
-    let one = kernels::m2l::Fill { vectors: vectors.pointer(), roots: roots.pointer() };
-    fill.launch(device.stream(), grid, one).unwrap();
-    matrix.to_vec().unwrap()
-}
-
 #[test]
 fn measured_errors_fall_with_the_truncation_number() {
     const P: usize = 18;
@@ -168,33 +145,7 @@ fn measured_errors_fall_with_the_truncation_number() {
     let order = tree::MortonOrder::new(&device, &root, &coordinates).unwrap();
     let points = Points { root, sources: (coordinates, order), targets: None };
     let relative = Relative::new(&device, Precision::Double, &tree, &points).unwrap();
-    let out = device.buffer::<f64>(lists.batches.len() * (P + 3)).unwrap();
-    let factors = device.upload(&tables::coaxial(P)).unwrap();
-    let recurrence = device.upload(&tables::recurrence(P)).unwrap();
-    let macros = [("P_MAX", P), ("THREADS", truncation::drawers(P)), ("PRECISION", 64)];
-    let shared = truncation::drawing_shared(P);
-    let grid = Grid { shared, ..Grid::new(lists.batches.len(), truncation::drawers(P) as u32) };
-    let draw = Kernel::with(&device, &macros).unwrap();
-    draw.allow_shared(shared).unwrap();
-    let points = kernels::truncation::Sampled {
-        cells: tree.cells.pointer(),
-        centres: tree.centres.pointer(),
-        sources: relative.sources.pointer(),
-        targets: relative.targets().pointer(),
-        side: root.side,
-    };
-    let far = kernels::truncation::Far {
-        points,
-        pairs: lists.far.pointer(),
-        begins: lists.device_begins.pointer(),
-        samples: 512,
-        degrees: count(P),
-        factors: factors.pointer(),
-        recurrence: recurrence.pointer(),
-        out: out.pointer(),
-    };
-    draw.launch(device.stream(), grid, far).unwrap();
-    let out = out.to_vec().unwrap();
+    let out = drawn(&device, (&tree, &lists), (&relative, root.side), 512, P).unwrap();
     for (i, batch) in lists.batches.iter().enumerate() {
         let of = &out[i * (P + 3)..(i + 1) * (P + 3)];
         // The whole of 1/r^2 is what p' = 0 would leave; 18 degrees leave less than eta^36 of it,

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use super::sums::against_direct;
 use super::{gpu, relative, uneven};
-use crate::samples::{ChargeKind, Distribution, Random};
-use crate::{Backend, Densities, Kernel, Mode, Options, Plan, Potentials, Precision, Truncation};
+use fmm::samples::{ChargeKind, Distribution, Random};
+use fmm::{Backend, Densities, Kernel, Mode, Options, Plan, Potentials, Precision, Truncation};
 
 fn treecode(kappa: f64, tolerance: f64) -> Options {
     Options {

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use super::{gpu, relative, uneven};
-use crate::samples::{ChargeKind, Distribution, Random};
-use crate::{Backend, Densities, Options, Plan, Potentials, Precision, direct};
+use fmm::samples::{ChargeKind, Distribution, Random};
+use fmm::{Backend, Densities, Options, Plan, Potentials, Precision, direct};
 
 /// Potential and gradient against direct sums, several densities and kinds of strengths.
 pub(super) fn against_direct(
@@ -180,7 +180,7 @@ fn sources_next_to_others_without_charge_keep_their_tolerance() {
     let [potential, gradient] = &mut exact;
     let mut outputs = Potentials { potential: Some(potential), gradient: Some(gradient) };
     let own = Densities { charges: Some(&charges), dipoles: None };
-    direct::sum(crate::Kernel::Laplace, &targets, &targets, own, &mut outputs).unwrap();
+    direct::sum(fmm::Kernel::Laplace, &targets, &targets, own, &mut outputs).unwrap();
     let mut strengths = charges.clone();
     strengths.resize(sources.len(), 0.0);
     for (backend, with_gradient) in

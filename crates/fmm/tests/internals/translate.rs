@@ -1,33 +1,16 @@
 //! Translations by every instruction set against expansions made where they arrive.
 
-use super::*;
-use crate::harmonics::Harmonics;
-use crate::samples::Random;
-use crate::screened::Screening;
-use simd::{One, scalars_mut};
+use crate::harmonics::{regular, singular};
+use fmm::internals::translate::{Kind, OneVector, Vector};
+use fmm::samples::Random;
+use simd::Level;
 
 const P: usize = 26;
 
-fn expand(singular: bool, point: [f64; 3]) -> Vec<f64> {
-    let mut out = vec![One::<f64>::splat(0.0); P * P];
-    let harmonics = Harmonics::<f64>::new(P);
-    let lanes = point.map(One::splat);
-    if singular {
-        harmonics.singular(P, lanes, &mut out);
-    } else {
-        harmonics.regular(P, lanes, &mut out);
-    }
-    scalars_mut(&mut out).to_vec()
-}
-
 /// Translates the expansion `from` by `vector` with every vector width, in batches of odd lengths.
 fn translate(vector: Vector, from: &[f64]) -> Vec<f64> {
-    let tables = Tables::<f64>::new(
-        &[vector],
-        [Use { vector: 0, level: 0, order: P }],
-        Screening::default(),
-    );
-    let stride = crate::harmonics::stride::<f64>(P);
+    let by = OneVector::new(vector, P);
+    let stride = OneVector::stride(P);
     let count = 21;
     let mut sources = vec![0.0; stride * count];
     for (i, to) in sources.chunks_mut(stride).enumerate() {
@@ -39,28 +22,13 @@ fn translate(vector: Vector, from: &[f64]) -> Vec<f64> {
     sources.extend(twice);
     let pairs: Vec<_> = (0..count as u32).map(|i| [i, count as u32 - 1 - i]).collect();
     let mut expected: Option<Vec<f64>> = None;
-    for level in simd::Level::available() {
+    for level in Level::available() {
         let step = stride * count;
         let mut found = vec![0.0; 2 * step];
         for mixed in [false, true] {
             found.fill(0.0);
-            let targets = Level { values: DisjointSlice::new(&mut found), stride, step };
-            let batch = |_| Batch {
-                translation: tables.translation(0, 0, P, P),
-                pairs: &pairs,
-                sources: Level { values: &sources[..], stride, step },
-            };
-            let job = TranslateJob {
-                densities: 0..2,
-                batches: 1,
-                batch: &batch,
-                targets: &targets,
-                first: 0,
-                order: P,
-                mixed,
-            };
             // SAFETY: each pair has its own target.
-            unsafe { job.run(level) };
+            unsafe { by.translate(level, true, &pairs, (2, mixed), &sources, &mut found) };
         }
         // The second density is the first, twice.
         let (once, twice) = found.split_at(step);
@@ -91,8 +59,8 @@ fn m2l_reproduces_the_potential() {
             // The smaller box has side 1.
             let source = if finer_target > 0 { 2.0 } else { 1.0 };
             let target = if finer_target < 0 { 2.0 } else { 1.0 };
-            let local = translate(vector, &expand(false, y));
-            let potential = dot(&local, &expand(false, x)) / target;
+            let local = translate(vector, &regular(P, y));
+            let potential = dot(&local, &regular(P, x)) / target;
             let centre = offset.map(f64::from);
             let there: [f64; 3] = std::array::from_fn(|i| centre[i] + target * x[i]);
             let exact = 1.0 / distance(there, y.map(|c| c * source));
@@ -113,53 +81,24 @@ fn error_of_m2l(offset: [i32; 3], p: usize, keep_all: bool) -> f64 {
     let mut point = || -> [f64; 3] { std::array::from_fn(|_| random.uniform() - 0.5) };
     let pairs: Vec<_> = (0..PAIRS).map(|_| (point(), point())).collect();
     let vector = Vector { kind: Kind::M2l { finer_target: 0 }, offset: offset.map(|o| 2 * o) };
-    let tables = Tables::<f64>::new(
-        &[vector],
-        [Use { vector: 0, level: 0, order: p }],
-        Screening::default(),
-    );
-    let stride = crate::harmonics::stride::<f64>(p);
-    let harmonics = Harmonics::<f64>::new(p);
-    let regular = |point: [f64; 3]| {
-        let mut out = vec![One::<f64>::splat(0.0); p * p];
-        harmonics.regular(p, point.map(One::splat), &mut out);
-        scalars_mut(&mut out).to_vec()
-    };
+    let stride = OneVector::stride(p);
     let mut sources = vec![0.0; stride * PAIRS];
     for (to, (y, _)) in sources.chunks_mut(stride).zip(&pairs) {
-        to[..p * p].copy_from_slice(&regular(*y));
+        to[..p * p].copy_from_slice(&regular(p, *y));
     }
     let mut locals = vec![0.0; stride * PAIRS];
     let same: Vec<_> = (0..PAIRS as u32).map(|i| [i, i]).collect();
-    let batch = |_| {
-        let mut translation = tables.translation(0, 0, p, p);
-        if keep_all {
-            translation.reach = None;
-        }
-        Batch {
-            translation,
-            pairs: &same,
-            sources: Level { values: &sources[..], stride, step: stride * PAIRS },
-        }
-    };
-    let targets = Level { values: DisjointSlice::new(&mut locals), stride, step: stride * PAIRS };
-    let job = TranslateJob {
-        densities: 0..1,
-        batches: 1,
-        batch: &batch,
-        targets: &targets,
-        first: 0,
-        order: p,
-        mixed: false,
-    };
+    let by = OneVector::new(vector, p);
     // SAFETY: each pair has its own target.
-    unsafe { job.run(simd::Level::chosen()) };
+    unsafe {
+        by.translate(Level::chosen(), !keep_all, &same, (1, false), &sources, &mut locals);
+    }
     let sum: f64 = locals
         .chunks(stride)
         .zip(&pairs)
         .map(|(local, (y, x))| {
             let there = std::array::from_fn(|i| f64::from(offset[i]) + x[i]);
-            let found = dot(&local[..p * p], &regular(*x));
+            let found = dot(&local[..p * p], &regular(p, *x));
             (found * distance(there, *y) - 1.0).powi(2)
         })
         .sum();
@@ -191,15 +130,15 @@ fn m2m_and_l2l_move_the_centre() {
         let centre = offset.map(|o| f64::from(o) / 4.0);
         let y = [0.3, -0.4, 0.2];
         let in_parent: [f64; 3] = std::array::from_fn(|i| centre[i] + 0.5 * y[i]);
-        let multipole = translate(Vector { kind: Kind::M2m, offset }, &expand(false, y));
-        for (a, b) in multipole.iter().zip(expand(false, in_parent)) {
+        let multipole = translate(Vector { kind: Kind::M2m, offset }, &regular(P, y));
+        for (a, b) in multipole.iter().zip(regular(P, in_parent)) {
             assert!((a - b).abs() < 1e-12, "octant {octant}: {a} {b}");
         }
         // A far source's local expansion about the parent, moved to the child, evaluated at y in
         // the child.
         let far = [3.0, -2.5, 2.0];
-        let local = translate(Vector { kind: Kind::L2l, offset }, &expand(true, far));
-        let potential = dot(&local, &expand(false, y)) / 0.5;
+        let local = translate(Vector { kind: Kind::L2l, offset }, &singular(P, far));
+        let potential = dot(&local, &regular(P, y)) / 0.5;
         let exact = 1.0 / distance(far, in_parent);
         assert!((potential - exact).abs() < 1e-11 * exact, "octant {octant}");
     }

@@ -1,11 +1,12 @@
 //! Prefix sums, sort, tree and lists.
 
-use super::super::lists::Lists;
-use super::super::primitives::{Scan, Sort};
-use super::super::tree;
-use super::{gpu, trees, uneven};
-use crate::Stencil;
-use crate::samples::{Distribution, Random};
+use super::{boxes, gpu, trees, uneven};
+use fmm::Stencil;
+use fmm::internals::gpu::lists::Lists;
+use fmm::internals::gpu::primitives::{Scan, Sort};
+use fmm::internals::gpu::tree;
+use fmm::internals::lists as cpu;
+use fmm::samples::{Distribution, Random};
 
 #[test]
 fn prefix_sums_are_those_of_a_loop() {
@@ -63,9 +64,9 @@ fn trees_are_the_cpu_s() {
         (vec![[0.5, 0.5, 0.5]; 100], None),
     ] {
         let (expected, found) = trees(&device, &points, targets, 25);
-        let mut cells = vec![tree::Cell::default(); found.len()];
+        let mut cells = vec![tree::Cell::default(); boxes(&found)];
         found.cells.read(0, &mut cells).unwrap();
-        assert_eq!(found.len(), expected.cells.len());
+        assert_eq!(boxes(&found), expected.cells.len());
         for (cell, twin) in cells.iter().zip(&expected.cells) {
             assert_eq!(cell.place, twin.place);
             assert_eq!(cell.level, u32::from(twin.level));
@@ -94,7 +95,7 @@ fn lists_are_the_cpu_s() {
             // A table that is too small for all batches grows.
             let lists = Lists::with_table(&device, &tree, Some(stencil), 64).unwrap();
             assert!(lists.batches.len() > 64);
-            let expected = crate::lists::Lists::new(&twin, stencil, 0, 512);
+            let expected = cpu::Lists::new(&twin, stencil, 0, 512);
             let split = |pairs: Vec<u64>| -> Vec<(u32, u32)> {
                 pairs.into_iter().map(|p| (p as u32, (p >> 32) as u32)).collect()
             };
@@ -118,7 +119,7 @@ fn lists_are_the_cpu_s() {
             for (i, batch) in lists.batches.iter().enumerate() {
                 for &(s, t) in &far[lists.begins[i] as usize..lists.begins[i + 1] as usize] {
                     let (s, t) = (&twin.cells[s as usize], &twin.cells[t as usize]);
-                    assert_eq!(crate::lists::offset(s, t), batch.offset);
+                    assert_eq!(cpu::offset(s, t), batch.offset);
                     assert_eq!(batch.source_level, u32::from(s.level));
                     assert_eq!(batch.target_level(), t.level as usize);
                 }

@@ -1,10 +1,10 @@
 //! What plans choose and refuse.
 
-use super::super::mode;
 use super::sums::against_direct;
 use super::{gpu, uneven};
-use crate::samples::{ChargeKind, Distribution, Random};
-use crate::{Backend, Densities, Mode, Options, Plan, Potentials, Precision, Truncation};
+use fmm::internals::gpu::{WORTH_IT, mode};
+use fmm::samples::{ChargeKind, Distribution, Random};
+use fmm::{Backend, Densities, Mode, Options, Plan, Potentials, Precision, Truncation};
 
 #[test]
 fn a_sum_too_large_for_the_memory_is_refused() {
@@ -14,7 +14,7 @@ fn a_sum_too_large_for_the_memory_is_refused() {
     let options = Options { backend: Backend::Cuda, densities, ..Options::default() };
     let held = device.free_memory().unwrap();
     match Plan::new(&points, None, &options) {
-        Err(error @ crate::Error::GpuMemory { gpu: 0, needed, free, gpus: Some(gpus) }) => {
+        Err(error @ fmm::Error::GpuMemory { gpu: 0, needed, free, gpus: Some(gpus) }) => {
             // Charges and potentials of that many densities, in double precision, and no more than
             // the GPU has.
             assert!(needed > 16 * (n * densities) as u64 && free <= device.info().memory);
@@ -158,7 +158,7 @@ fn direct_mode_and_auto() {
     let plan = Plan::new(&points, None, &options).unwrap();
     assert_eq!(plan.info().backend, Backend::Cpu);
     assert_eq!(plan.info().fallback, None);
-    let many = Distribution::Cube.points(super::super::WORTH_IT, &mut Random::new(8));
+    let many = Distribution::Cube.points(WORTH_IT, &mut Random::new(8));
     let options = Options { backend: Backend::Auto, tolerance: 1e-2, ..Options::default() };
     let plan = Plan::new(&many, None, &options).unwrap();
     let there = gpu("direct_mode_and_auto").is_some();

@@ -1,0 +1,2 @@
+mod curve;
+mod work;

@@ -1,0 +1,3 @@
+mod class;
+mod series;
+mod treecode;
