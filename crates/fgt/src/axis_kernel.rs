@@ -6,18 +6,18 @@ use std::f64::consts::PI;
 use crate::window::Window;
 
 /// Zeros at either end of a kernel, so that loops may read past its reach.
-pub(crate) const PADDING: usize = 16;
+pub const PADDING: usize = 16;
 
 /// exp(-36.8) is 1e-16.
 const LAST_EXPONENT: f64 = 40.0;
 
 /// Coefficients K(n), |n| <= reach, of the convolution along one axis.
 #[derive(Clone, Debug)]
-pub(crate) struct AxisKernel {
+pub struct AxisKernel {
     /// Nodes that the convolution reaches.
     pub(crate) reach: usize,
     /// K(n) at `PADDING + reach + n`.
-    pub(crate) padded: Vec<f64>,
+    pub padded: Vec<f64>,
 }
 
 impl AxisKernel {
@@ -26,7 +26,7 @@ impl AxisKernel {
     /// K(n) is the integral over |theta| <= pi of sqrt(pi bandwidth) exp(-bandwidth theta^2 / 4)
     /// cos(n theta) / (2 pi transform(theta)^2): a trapezoidal sum whose period in n is more than
     /// the reach of the kernel and of its tails.
-    pub(crate) fn new(bandwidth: f64, window: &Window, reach: usize) -> Self {
+    pub fn new(bandwidth: f64, window: &Window, reach: usize) -> Self {
         let far = (LAST_EXPONENT * bandwidth).sqrt();
         let period = (2.0 * (reach as f64 + far) + 4.0 * window.width() as f64 + 64.0).ceil();
         let last = PI.min(2.0 * (LAST_EXPONENT / bandwidth).sqrt());

@@ -17,19 +17,22 @@ const WIDE: f64 = 1.0 / 3.0;
 
 /// Sources of one grid.
 #[derive(Clone, Debug)]
-pub(crate) struct Group {
+pub struct Group {
     /// Indices of the sources, increasing.
-    pub(crate) members: Vec<u32>,
-    pub(crate) smallest: f64,
-    pub(crate) largest: f64,
+    pub members: Vec<u32>,
+    /// The smallest bandwidth.
+    pub smallest: f64,
+    /// The largest.
+    pub largest: f64,
     /// Bandwidth of each channel.
-    pub(crate) channels: Vec<f64>,
-    rule: Rule,
+    pub channels: Vec<f64>,
+    /// How these are chosen.
+    pub rule: Rule,
 }
 
 /// How charges are shared between channels.
 #[derive(Clone, Copy, Debug)]
-enum Rule {
+pub enum Rule {
     /// To the channel of the same bandwidth.
     Equal,
     /// By interpolation in the logarithm of the bandwidth.
@@ -39,7 +42,8 @@ enum Rule {
 }
 
 impl Rule {
-    fn variable(self, bandwidth: f64) -> f64 {
+    /// What is interpolated in, of a bandwidth.
+    pub fn variable(self, bandwidth: f64) -> f64 {
         match self {
             Self::Equal => bandwidth,
             Self::Logarithm => bandwidth.ln(),
@@ -47,7 +51,8 @@ impl Rule {
         }
     }
 
-    fn bandwidth(self, variable: f64) -> f64 {
+    /// The bandwidth of what is interpolated in.
+    pub fn bandwidth(self, variable: f64) -> f64 {
         match self {
             Self::Equal => variable,
             Self::Logarithm => variable.exp(),
@@ -56,7 +61,7 @@ impl Rule {
     }
 
     /// Chebyshev points between two bandwidths.
-    fn nodes(self, smallest: f64, largest: f64, count: usize) -> Vec<f64> {
+    pub fn nodes(self, smallest: f64, largest: f64, count: usize) -> Vec<f64> {
         let [a, b] = [smallest, largest].map(|bandwidth| self.variable(bandwidth));
         let node = |i: usize| (PI * (i as f64 + 0.5) / count as f64).cos();
         (0..count).map(|i| self.bandwidth(0.5 * (a + b) + 0.5 * (b - a) * node(i))).collect()
@@ -65,12 +70,7 @@ impl Rule {
 
 /// Groups the bandwidths of all sources, `one` or one each. `diameter` bounds the distances of
 /// sources and targets, `tolerance` is for the interpolation.
-pub(crate) fn groups(
-    bandwidths: &[f64],
-    count: usize,
-    diameter: f64,
-    tolerance: f64,
-) -> Vec<Group> {
+pub fn groups(bandwidths: &[f64], count: usize, diameter: f64, tolerance: f64) -> Vec<Group> {
     if let [one] = *bandwidths {
         let members = (0..count as u32).collect();
         return vec![Group::new(members, bandwidths, one, one, Rule::Equal, diameter, tolerance)];
@@ -131,7 +131,7 @@ impl Group {
     }
 
     /// Shares of a charge of `bandwidth` in each channel, by the barycentric formula.
-    pub(crate) fn shares(&self, bandwidth: f64, shares: &mut [f64]) {
+    pub fn shares(&self, bandwidth: f64, shares: &mut [f64]) {
         if let Some(own) = self.channels.iter().position(|&channel| channel == bandwidth) {
             shares.fill(0.0);
             shares[own] = 1.0;
@@ -156,7 +156,7 @@ impl Group {
 ///
 /// With a function of modulus at most 1 in the Bernstein ellipse of parameter rho the interpolant
 /// of degree n errs by at most 4 rho^-n / (rho - 1).
-fn points(rule: Rule, smallest: f64, largest: f64, diameter: f64, tolerance: f64) -> usize {
+pub fn points(rule: Rule, smallest: f64, largest: f64, diameter: f64, tolerance: f64) -> usize {
     if smallest == largest {
         return 1;
     }
@@ -179,68 +179,4 @@ fn points(rule: Rule, smallest: f64, largest: f64, diameter: f64, tolerance: f64
         }
     };
     (2..64).find(|&n| error(n) <= tolerance).unwrap_or(64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SPANS: [(Rule, [f64; 2]); 6] = [
-        (Rule::Logarithm, [1.0, 1.3]),
-        (Rule::Logarithm, [1.0, 2.0]),
-        (Rule::Logarithm, [1.0, 4.0]),
-        (Rule::Inverse, [0.34, 0.5]),
-        (Rule::Inverse, [0.34, 1.0]),
-        (Rule::Inverse, [0.34, 1e6]),
-    ];
-
-    /// The largest error of Gaussians between so many channels, at distances up to 1, or to the end
-    /// of those that fall off earlier.
-    fn largest_error(rule: Rule, [smallest, largest]: [f64; 2], count: usize) -> f64 {
-        let channels = rule.nodes(smallest, largest, count);
-        let group = Group { members: Vec::new(), smallest, largest, channels, rule };
-        let farthest = if matches!(rule, Rule::Inverse) { 1.0 } else { 6.0 * largest.sqrt() };
-        let [a, b] = [smallest, largest].map(|bandwidth| rule.variable(bandwidth));
-        let mut shares = vec![0.0; count];
-        let mut worst = 0.0f64;
-        for share in (0..=40).map(|i| f64::from(i) / 40.0) {
-            let bandwidth = rule.bandwidth(a + share * (b - a));
-            group.shares(bandwidth, &mut shares);
-            for square in (0..=60).map(|i| (farthest * f64::from(i) / 60.0).powi(2)) {
-                let terms =
-                    shares.iter().zip(&group.channels).map(|(s, c)| s * (-square / c).exp());
-                worst = worst.max((terms.sum::<f64>() - (-square / bandwidth).exp()).abs());
-            }
-        }
-        worst
-    }
-
-    #[test]
-    fn there_are_as_many_channels_as_interpolation_needs_and_hardly_more() {
-        for (rule, span) in SPANS {
-            for tolerance in [5e-4, 5e-6, 5e-8, 5e-10, 5e-12] {
-                let count = points(rule, span[0], span[1], 1.0, tolerance);
-                let error = largest_error(rule, span, count);
-                assert!(error <= tolerance, "{rule:?} {span:?} {tolerance:e}: {error:.1e}");
-                // Each costs a convolution.
-                let fewer = count.saturating_sub(3);
-                let error = if fewer < 1 { 1.0 } else { largest_error(rule, span, fewer) };
-                assert!(error > tolerance, "{rule:?} {span:?} {tolerance:e}: {fewer} are enough");
-            }
-        }
-    }
-
-    #[test]
-    fn bandwidths_no_more_than_interpolation_needs_have_channels_of_their_own() {
-        let own: Vec<f64> = (0..10).map(|i| 1.0 + 0.3 * f64::from(i)).collect();
-        let many: Vec<f64> = (0..30).map(|i| 1.0 + 0.1 * f64::from(i)).collect();
-        let channels = |bandwidths: &[f64]| {
-            let twice = [bandwidths, bandwidths].concat();
-            let groups = groups(&twice, twice.len(), 100.0, 5e-10);
-            assert_eq!(groups.len(), 1);
-            groups[0].channels.clone()
-        };
-        assert_eq!(channels(&own), own);
-        assert!((10..30).contains(&channels(&many).len()));
-    }
 }

@@ -16,7 +16,7 @@ pub(crate) type Point = [f64; 3];
 pub(crate) type Key = [i64; 3];
 
 /// Boxes are counted up to this many from the origin: their corners are exact in doubles.
-const MAX_BOXES: f64 = (1u64 << 47) as f64;
+pub const MAX_BOXES: f64 = (1u64 << 47) as f64;
 
 /// A box that has points.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +50,7 @@ pub(crate) struct Boxes {
 
 /// The largest side at most `wanted` with five bits, or more where coordinates up to `extent` would
 /// make too many boxes.
-pub(crate) fn side(wanted: f64, extent: f64) -> f64 {
+pub fn side(wanted: f64, extent: f64) -> f64 {
     let wanted = wanted.max(extent / MAX_BOXES);
     let unit = wanted.log2().floor().exp2() / 16.0;
     let side = (wanted / unit).floor() * unit;
@@ -102,26 +102,5 @@ impl Boxes {
 
     pub(crate) fn bytes(&self) -> usize {
         size_of::<PointBox>() * self.boxes.len() + (4 + 24) * self.len()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sides_have_five_bits_and_are_no_larger_than_they_must_be() {
-        for k in 0..500 {
-            let wanted = 1.37f64.powi(k % 50 - 25);
-            // The least side with which boxes can be counted: far below what is wanted to above.
-            let least = wanted * 1.093f64.powi(k - 250);
-            let extent = least * MAX_BOXES;
-            let side = side(wanted, extent);
-            let unit = side.log2().floor().exp2() / 16.0;
-            assert!((side / unit).fract() == 0.0, "{side}");
-            assert!(side * MAX_BOXES >= extent, "{wanted} {least}: {side}");
-            assert!(side <= wanted || side < 2.0 * least, "{wanted} {least}: {side}");
-            assert!(side > wanted * 16.0 / 17.0, "{wanted} {least}: {side}");
-        }
     }
 }

@@ -171,18 +171,18 @@ pub(crate) fn of(bandwidths: &[f64], source: usize) -> f64 {
 }
 
 /// Squared distance over bandwidth from which on sources are dropped.
-fn decay(tolerance: f64) -> f64 {
+pub fn decay(tolerance: f64) -> f64 {
     (1.0 / (BEYOND_CUT_OFF * tolerance)).ln()
 }
 
 /// Nodes that a cut-off of so many spacings reaches, and one more, for a source may lie between
 /// nodes; with no more than `most`.
-fn nodes_within(cut_off: f64, most: usize) -> usize {
+pub fn nodes_within(cut_off: f64, most: usize) -> usize {
     cut_off.ceil().min(most as f64) as usize + 1
 }
 
 /// Whether exponentials of pairs may be rough: their error is a tenth of this.
-pub(crate) fn rough(tolerance: f64) -> bool {
+pub fn rough(tolerance: f64) -> bool {
     tolerance >= 1e-7
 }
 
@@ -255,32 +255,4 @@ fn jobs(targets: &Boxes) -> Vec<TargetJob> {
         }
     }
     jobs
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_dropped_is_a_share_of_the_tolerance() {
-        for tolerance in [1e-3, 1e-6, 1e-10] {
-            let dropped = (-decay(tolerance)).exp() / tolerance;
-            // Sources all around add six times that up, which leaves room for the window's errors;
-            // a longer reach costs time.
-            assert!((0.02..0.06).contains(&dropped), "{tolerance:e}: {dropped}");
-        }
-    }
-
-    #[test]
-    fn nodes_reach_from_either_side_of_a_point() {
-        // A source between two nodes, and a target at the cut-off between two others.
-        for (cut_off, expected) in [(0.3, 2), (2.0, 3), (2.1, 4), (1e9, 8)] {
-            assert_eq!(nodes_within(cut_off, 7), expected, "{cut_off}");
-        }
-    }
-
-    #[test]
-    fn exponentials_are_rough_where_a_tenth_of_the_tolerance_is_more() {
-        assert!(rough(1e-3) && rough(1e-7) && !rough(9e-8) && !rough(1e-10));
-    }
 }

@@ -41,6 +41,40 @@ pub use options::{Backend, Mode, Options};
 pub use plan::{Info, Plan, Seconds};
 pub use samples;
 
+/// What the program `tests/internals` looks into: no part of the interface, free to change.
+#[doc(hidden)]
+pub mod internals {
+    pub mod axis_kernel {
+        pub use crate::axis_kernel::{AxisKernel, PADDING};
+    }
+    pub mod bandwidths {
+        pub use crate::bandwidths::{Group, Rule, groups, points};
+    }
+    pub mod boxes {
+        pub use crate::boxes::{MAX_BOXES, side};
+    }
+    pub mod gpu {
+        pub use crate::gpu::kernels::declared;
+        pub use crate::gpu::precision;
+        pub use crate::gpu::reals::Precision;
+    }
+    pub mod group_plan {
+        pub use crate::group_plan::{decay, nodes_within, rough};
+    }
+    pub mod node_blocks {
+        pub use crate::node_blocks::Layout;
+    }
+    pub mod scratch {
+        pub use crate::scratch::Scratch;
+    }
+    pub mod tuning {
+        pub use crate::tuning::{BLOCKS_PER_BOX, Costs, Processor, Work, inputs};
+    }
+    pub mod window {
+        pub use crate::window::{FIT, MAX_VECTORS, Shape, Window};
+    }
+}
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

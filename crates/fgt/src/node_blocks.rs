@@ -14,7 +14,7 @@ use crate::lists::Rows;
 
 /// How many nodes of what there are along each axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Layout {
+pub struct Layout {
     /// Dimensions: the last axes that count.
     pub(crate) dimensions: usize,
     /// Nodes of a block.
@@ -32,7 +32,7 @@ const BLOCK: [usize; 3] = [32, 16, 8];
 
 impl Layout {
     /// The layout for windows of `width` nodes, rows of weights being `padded`.
-    pub(crate) fn new(dimensions: usize, width: usize, padded: usize) -> Self {
+    pub fn new(dimensions: usize, width: usize, padded: usize) -> Self {
         let counts = |axis: usize| axis + dimensions >= 3;
         let side = BLOCK[dimensions - 1];
         let block = std::array::from_fn(|a| if counts(a) { side } else { 1 });

@@ -10,31 +10,31 @@ use crate::window::Window;
 
 /// What the parts of a sum cost.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Costs {
+pub struct Costs {
     /// One pair.
-    pub(crate) pair: f64,
+    pub pair: f64,
     /// A charge to the nodes.
-    pub(crate) spread: f64,
+    pub spread: f64,
     /// A target from the nodes.
-    pub(crate) interpolate: f64,
+    pub interpolate: f64,
     /// A buffer of a box: filled, and copied from or to blocks.
-    pub(crate) buffer: f64,
+    pub buffer: f64,
     /// A convolution from one block to one other.
-    pub(crate) input: f64,
+    pub input: f64,
     /// What a box adds to the grid before it is known how many of its neighbours are there.
     pub(crate) block: f64,
 }
 
 /// Blocks, of each stage, that a box of points adds: one where everything is full, several on a
 /// surface. Before boxes are chosen it is not known how many.
-pub(crate) const BLOCKS_PER_BOX: f64 = 2.0;
+pub const BLOCKS_PER_BOX: f64 = 2.0;
 
 /// Filling a node of a buffer, copying it to a block or from one: memory, not lanes, is the limit.
 const BUFFER_NODE: f64 = 2.5;
 
 /// What sums.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Processor {
+pub enum Processor {
     /// Cores whose vectors have so many doubles.
     Core {
         /// Doubles of a vector.
@@ -46,20 +46,24 @@ pub(crate) enum Processor {
 
 /// What a sum is made of.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Work<'a> {
-    pub(crate) layout: &'a Layout,
-    pub(crate) window: &'a Window,
+pub struct Work<'a> {
+    /// Blocks of nodes.
+    pub layout: &'a Layout,
+    /// What spreads charges to nodes.
+    pub window: &'a Window,
     /// Nodes that the kernels reach.
-    pub(crate) reach: usize,
-    pub(crate) channels: usize,
+    pub reach: usize,
+    /// Bandwidths that others are interpolated between.
+    pub channels: usize,
     /// Whether exponentials are rough.
-    pub(crate) rough: bool,
-    pub(crate) options: &'a Options,
+    pub rough: bool,
+    /// What the plan is asked for.
+    pub options: &'a Options,
 }
 
 impl Costs {
     /// Costs of `work` by a processor.
-    pub(crate) fn new(processor: Processor, work: Work<'_>) -> Self {
+    pub fn new(processor: Processor, work: Work<'_>) -> Self {
         match processor {
             Processor::Core { lanes } => Self::on_cores(lanes as f64, work),
             Processor::Gpu(precision) => Self::on_gpu(precision, work),
@@ -125,37 +129,6 @@ impl Costs {
 }
 
 /// Blocks that a block takes from along one axis.
-pub(crate) fn inputs(reach: usize, side: f64) -> f64 {
+pub fn inputs(reach: usize, side: f64) -> f64 {
     2.0 * (reach as f64 / side).ceil() + 1.0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::window::Shape;
-
-    fn costs(processor: Processor, gradient: bool, densities: usize) -> Costs {
-        let options = Options { gradient, densities, ..Options::default() };
-        let window = Window::new(Shape::of(options.tolerance, gradient), options.tolerance);
-        let layout = Layout::new(3, window.width(), window.padded());
-        let (layout, window, options) = (&layout, &window, &options);
-        let work = Work { layout, window, reach: 12, channels: 1, rough: true, options };
-        Costs::new(processor, work)
-    }
-
-    #[test]
-    fn gradients_and_densities_cost_more() {
-        let gpus = [Precision::Single, Precision::Double].map(Processor::Gpu);
-        let cores = [1, 4, 8].map(|lanes| Processor::Core { lanes });
-        for processor in gpus.into_iter().chain(cores) {
-            for densities in [1, 4, 16] {
-                let [values, both] = [false, true].map(|on| costs(processor, on, densities));
-                assert!(values.pair > 0.0 && both.pair > values.pair, "{processor:?}");
-                assert!(both.interpolate > values.interpolate, "{processor:?}");
-                let more = costs(processor, true, densities + 1);
-                assert!(more.pair > both.pair && more.spread > both.spread, "{processor:?}");
-                assert!(more.input > both.input && more.buffer > both.buffer, "{processor:?}");
-            }
-        }
-    }
 }

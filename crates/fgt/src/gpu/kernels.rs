@@ -1,6 +1,7 @@
 //! The kernels under `kernels/`, embedded, with their arguments.
 
-use cuda::{Plain, Pointer};
+use cuda::testing::{Signature, signature};
+use cuda::{Plain, Pointer, Source};
 
 /// Headers that kernels include.
 const HEADERS: &[(&str, &str)] = cuda::kernel_headers!["window.cuh"];
@@ -234,5 +235,21 @@ pub(super) mod interpolate {
             per_unit: f64,
             sums: Pointer<Real> [m],
         }
+    }
+}
+
+/// The kernels' files, each with the kernels that are declared for it.
+pub fn declared() -> Vec<(Source<'static>, Vec<Signature>)> {
+    macro_rules! files {
+        ($($file:ident: $($kernel:ident),+;)*) => {
+            vec![$(($file::SOURCE, vec![$(signature::<$file::$kernel>()),+])),*]
+        };
+    }
+    files! {
+        points: Gather, Scatter;
+        pairs: Pairs;
+        spread: Spread, Join;
+        convolve: Convolve;
+        interpolate: Interpolate;
     }
 }

@@ -5,11 +5,9 @@
 //! blocks of threads run.
 
 mod grid;
-mod kernels;
+pub(crate) mod kernels;
 mod pairs;
-mod reals;
-#[cfg(test)]
-mod tests;
+pub(crate) mod reals;
 
 use cuda::{Buffer, Device, Error, Grid, Kernel, Pointer, count};
 
@@ -28,7 +26,7 @@ pub(crate) const WORTH_IT: usize = 20_000;
 const SINGLE: f64 = 1e-4;
 
 /// The format for a tolerance.
-pub(crate) fn precision(options: &Options) -> Precision {
+pub fn precision(options: &Options) -> Precision {
     if options.tolerance >= SINGLE { Precision::Single } else { Precision::Double }
 }
 

@@ -6,7 +6,7 @@ use super::kernels::Real;
 
 /// Floating-point format of a plan on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Precision {
+pub enum Precision {
     /// 32-bit.
     Single,
     /// 64-bit.

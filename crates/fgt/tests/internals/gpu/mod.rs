@@ -1,18 +1,20 @@
 //! Sums on a GPU against direct sums in double precision, and against themselves. They skip with a
 //! printed reason where there is no GPU, unless FARAD_REQUIRE_GPU=1.
 
+mod kernels;
+
 use cuda::Device;
 
-use super::{Precision, precision};
-use crate::samples::{Distribution, Random, mixed_charges};
-use crate::{Backend, Bandwidths, Grid, Mode, Options, Plan, Sums, Targets, direct};
+use fgt::internals::gpu::{Precision, precision};
+use fgt::samples::{Distribution, Random, mixed_charges};
+use fgt::{Backend, Bandwidths, Grid, Mode, Options, Plan, Sums, Targets, direct};
 
 fn gpu(test: &str) -> bool {
     cuda::testing::device_for(test, || Device::open(0)).unwrap().is_some()
 }
 
 /// Largest errors of values and gradients of k densities, relative to the scales of module
-/// [`crate`].
+/// [`fgt`].
 fn errors<const D: usize>(
     sources: &[[f64; D]],
     bandwidths: Bandwidths<'_>,
