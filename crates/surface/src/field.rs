@@ -5,7 +5,7 @@ use mesh::vector::{Vector, add, dot, scale, sub};
 /// Smooth pieces of a surface, as level sets of functions that exist beyond them, with numbers that
 /// the field gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Feature {
+pub enum Feature {
     /// At a distance from a sphere, inwards.
     Sphere(u32),
     /// At a distance from a circle.
@@ -18,7 +18,7 @@ pub(crate) enum Feature {
 
 /// A point on a surface.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Foot {
+pub struct Foot {
     pub point: Vector,
     /// Outward unit normal.
     pub normal: Vector,
@@ -29,7 +29,7 @@ pub(crate) struct Foot {
 /// The boundary of a solid.
 ///
 /// Values on the points of a lattice are asked for in bulk, so that a fast sum may have them.
-pub(crate) trait Field: Sync {
+pub trait Field: Sync {
     /// Positive inside and negative outside; next to the surface about the distance to it.
     fn value(&self, x: Vector) -> f64;
 

@@ -47,6 +47,32 @@ pub use options::{Atom, Cavities, Kind, Options, Resolution};
 pub use parts::{Filled, Part, PartKind};
 pub use union::Union;
 
+/// What the program `tests/internals` looks into: no part of the interface, free to change.
+#[doc(hidden)]
+pub mod internals {
+    pub mod arcs {
+        pub use crate::arcs::{Arc, arcs, are_covered, frame};
+    }
+    pub mod balls {
+        pub use crate::balls::{Ball, Neighbours, balls};
+    }
+    pub mod connectivity {
+        pub use crate::connectivity::Connectivity;
+    }
+    pub mod field {
+        pub use crate::field::{Feature, Field};
+    }
+    pub mod gaussian {
+        pub use crate::gaussian::Gaussian;
+    }
+    pub mod measure {
+        pub use crate::measure::measure;
+    }
+    pub mod offset {
+        pub use crate::offset::Offset;
+    }
+}
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
