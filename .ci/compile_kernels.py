@@ -56,7 +56,7 @@ def constants():
     command = "cargo test --quiet --release --locked --no-run --message-format=json"
     built = subprocess.run(command.split(), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     messages = [json.loads(line) for line in built.stdout.splitlines()]
-    programs = [m["executable"] for m in messages if m.get("executable") and m["profile"]["test"] and "lib" in m["target"]["kind"]]
+    programs = [m["executable"] for m in messages if m.get("executable") and m["profile"]["test"] and m["target"]["name"] in ("cuda", "internals")]
     found = {}
     for program in programs:
         options = ["--quiet", "--nocapture", "the_source_has_these_kernels"]

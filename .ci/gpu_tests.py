@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # Tests that use a GPU, of programs that have others.
-ONLY = {"fmm": ["gpu::"], "bem": ["device::"], "fgt": ["gpu::"]}
+ONLY = {"internals": ["gpu::", "device::"]}
 RECORD = ROOT / ".ci/gpu_tests.json"
 
 

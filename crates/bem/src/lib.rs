@@ -70,6 +70,9 @@ pub mod internals {
         pub use crate::device::{
             DeviceGeometry, DeviceNear, DeviceProduct, DeviceTwoLevel, OnDevice,
         };
+        pub mod kernels {
+            pub use crate::device::kernels::declared;
+        }
     }
     pub mod geometry {
         pub use crate::geometry::far::FarImages;

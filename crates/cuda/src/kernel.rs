@@ -355,7 +355,8 @@ macro_rules! arguments {
 /// is embedded: the constants that it shares with this side, which every compilation gets as
 /// macros, and for each kernel a struct of its arguments. The names of fields are those of the
 /// kernel's parameters; fields that are structs of [`arguments!`](crate::arguments) stand for
-/// several. A test is made that compares names, types and order with the file.
+/// several. `declared()` is for a test that compares names, types and order with the file
+/// ([`testing::compare_all`](crate::testing::compare_all)).
 ///
 /// Behind a pointer stands in brackets how many elements the kernel touches, which every launch
 /// compares with how many there are: an expression of whole numbers among the other arguments, all
@@ -423,12 +424,9 @@ macro_rules! kernels {
             }
         )*
 
-        #[cfg(test)]
-        #[test]
-        fn the_source_has_these_kernels() {
-            $crate::testing::compare(&SOURCE, &[$($crate::testing::signature::<$name>()),*]);
-            // Read by .ci/compile_kernels.py.
-            println!("macros of {}: {:?}", SOURCE.name, SOURCE.macros().collect::<Vec<_>>());
+        /// The file and what is declared for it, which tests compare.
+        pub(crate) fn declared() -> $crate::testing::Declared {
+            (SOURCE, vec![$($crate::testing::signature::<$name>()),*])
         }
     };
 }
@@ -466,6 +464,11 @@ mod tests {
             }
             struct Scale = "scale" { values: Pointer<f64> [n], factor: f64, n: u32 }
         }
+    }
+
+    #[test]
+    fn the_source_has_these_kernels() {
+        testing::compare_all(env!("CARGO_MANIFEST_DIR"), &[scale::declared()]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What the tests of all crates that use a GPU share.
 
+use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{Arguments, Device, Error, Parameter, Source};
@@ -41,6 +43,27 @@ pub fn signature<A: Arguments>() -> Signature {
     let mut parameters = Vec::new();
     A::parameters("", &mut parameters);
     (A::NAME, parameters)
+}
+
+/// A file and the kernels that are declared for it.
+pub type Declared = (Source<'static>, Vec<Signature>);
+
+/// Compares all files `kernels/*.cu` of a crate with what is declared ([`compare`]), and prints the
+/// macros of each, which .ci/compile_kernels.py reads.
+///
+/// # Panics
+/// When they differ, or a file is missing on either side.
+#[allow(clippy::print_stdout, clippy::unwrap_used, reason = "a part of tests")]
+pub fn compare_all(crate_folder: &str, declared: &[Declared]) {
+    let folder = std::fs::read_dir(Path::new(crate_folder).join("kernels")).unwrap();
+    let files = folder.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let files: BTreeSet<String> = files.filter(|name| name.ends_with(".cu")).collect();
+    let names: BTreeSet<String> = declared.iter().map(|of| of.0.name.to_owned()).collect();
+    assert_eq!(names, files, "files that kernels are declared for, and files there");
+    for (source, kernels) in declared {
+        compare(source, kernels);
+        println!("macros of {}: {:?}", source.name, source.macros().collect::<Vec<_>>());
+    }
 }
 
 /// Compares the kernels that a file has with those that are declared for it: names, and each

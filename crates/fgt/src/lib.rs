@@ -54,7 +54,9 @@ pub mod internals {
         pub use crate::boxes::{MAX_BOXES, side};
     }
     pub mod gpu {
-        pub use crate::gpu::kernels::declared;
+        pub mod kernels {
+            pub use crate::gpu::kernels::declared;
+        }
         pub use crate::gpu::precision;
         pub use crate::gpu::reals::Precision;
     }

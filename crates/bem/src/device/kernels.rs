@@ -1,6 +1,7 @@
 //! The kernels under `kernels/`, embedded, with their arguments, and how they are started.
 
 pub(super) use cuda::count;
+use cuda::testing::Declared;
 use cuda::{Arguments, Buffer, Device, Error, Grid, Plain, Pointer};
 
 /// Headers that kernels include.
@@ -603,4 +604,15 @@ pub(super) fn shrunk<T: Plain>(
     let to = device.buffer(count)?;
     to.copy_from(from, count)?;
     Ok(to)
+}
+
+/// The kernels' files, each with the kernels that are declared for it.
+pub fn declared() -> Vec<Declared> {
+    vec![
+        near::declared(),
+        sparse::declared(),
+        preconditioner::declared(),
+        vectors::declared(),
+        interfaces::declared(),
+    ]
 }

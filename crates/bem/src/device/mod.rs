@@ -9,7 +9,7 @@ mod coarse;
 mod coarse_entries;
 pub(crate) mod completion;
 mod interfaces;
-mod kernels;
+pub(crate) mod kernels;
 mod near;
 mod product;
 mod rows;

@@ -5,6 +5,7 @@
 mod device;
 mod geometry;
 mod integrals;
+mod kernels;
 mod near;
 mod operator;
 mod ordered;

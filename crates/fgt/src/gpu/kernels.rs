@@ -1,7 +1,7 @@
 //! The kernels under `kernels/`, embedded, with their arguments.
 
-use cuda::testing::{Signature, signature};
-use cuda::{Plain, Pointer, Source};
+use cuda::testing::Declared;
+use cuda::{Plain, Pointer};
 
 /// Headers that kernels include.
 const HEADERS: &[(&str, &str)] = cuda::kernel_headers!["window.cuh"];
@@ -239,17 +239,12 @@ pub(super) mod interpolate {
 }
 
 /// The kernels' files, each with the kernels that are declared for it.
-pub fn declared() -> Vec<(Source<'static>, Vec<Signature>)> {
-    macro_rules! files {
-        ($($file:ident: $($kernel:ident),+;)*) => {
-            vec![$(($file::SOURCE, vec![$(signature::<$file::$kernel>()),+])),*]
-        };
-    }
-    files! {
-        points: Gather, Scatter;
-        pairs: Pairs;
-        spread: Spread, Join;
-        convolve: Convolve;
-        interpolate: Interpolate;
-    }
+pub fn declared() -> Vec<Declared> {
+    vec![
+        points::declared(),
+        pairs::declared(),
+        spread::declared(),
+        convolve::declared(),
+        interpolate::declared(),
+    ]
 }

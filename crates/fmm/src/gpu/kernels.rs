@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 pub(super) use cuda::count;
-use cuda::testing::{Signature, signature};
-use cuda::{Arguments, Device, Error, Grid, Pointer, Source, Stream};
+use cuda::testing::Declared;
+use cuda::{Arguments, Device, Error, Grid, Pointer, Stream};
 
 use super::close::UnresolvedPair;
 use super::expansions::{Batch, Level, Tile};
@@ -659,28 +659,23 @@ pub(super) mod p2p {
 }
 
 /// The kernels' files, each with the kernels that are declared for it.
-pub fn declared() -> Vec<(Source<'static>, Vec<Signature>)> {
-    macro_rules! files {
-        ($($file:ident: $($kernel:ident),+;)*) => {
-            vec![$(($file::SOURCE, vec![$(signature::<$file::$kernel>()),+])),*]
-        };
-    }
-    files! {
-        scan: Blocks, Add;
-        sort: Count, Scatter;
-        morton: Bounds, Keys, Partings;
-        tree: Root, Count, Split, Families;
-        lists: Settle, ItemsCount, ItemsFill, ItemsGather;
-        particles: Place, Largest, Gather, Scatter;
-        exchange: Pack, Unpack;
-        truncation: Far, Near;
-        m2l: Fill;
-        rotated: Fill;
-        translate: Translate;
-        p2m: P2m;
-        l2p: L2p;
-        m2p: M2p;
-        close: Find, Displace, Resolve;
-        p2p: P2p, Close;
-    }
+pub fn declared() -> Vec<Declared> {
+    vec![
+        scan::declared(),
+        sort::declared(),
+        morton::declared(),
+        tree::declared(),
+        lists::declared(),
+        particles::declared(),
+        exchange::declared(),
+        truncation::declared(),
+        m2l::declared(),
+        rotated::declared(),
+        translate::declared(),
+        p2m::declared(),
+        l2p::declared(),
+        m2p::declared(),
+        close::declared(),
+        p2p::declared(),
+    ]
 }

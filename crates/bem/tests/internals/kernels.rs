@@ -1,0 +1,8 @@
+//! The kernels' files, and what is declared for them.
+
+use bem::internals::device::kernels::declared;
+
+#[test]
+fn the_source_has_these_kernels() {
+    cuda::testing::compare_all(env!("CARGO_MANIFEST_DIR"), &declared());
+}
