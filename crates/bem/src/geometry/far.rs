@@ -2,11 +2,14 @@
 //!
 //! The sum over such images of 1/|x - g(y)| is a polynomial of both points: interpolated at
 //! Chebyshev points of the surface's box, sum_kl T_k(x) A_kl T_l(y), with products of Chebyshev
-//! polynomials along the axes. That takes a few hundred operations a point, whatever the number of
-//! images.
+//! polynomials along the axes. That takes two operations a polynomial and point, whatever the
+//! number of images.
 
+use std::array;
 use std::collections::HashMap;
 
+use nalgebra::{DMatrix, DMatrixView};
+use parallel::prelude::*;
 use simd::{Elementary, Real, Simd, Task};
 
 use crate::geometry::image::Image;
@@ -47,8 +50,17 @@ pub struct FarImages {
 /// that of sources.
 pub(crate) type Weight<'a> = &'a dyn Fn(usize, usize, usize) -> f64;
 
-/// Values of Chebyshev polynomials, or derivatives, along each axis.
-type Along = [[f64; MOST_ALONG]; 3];
+/// A point and the region that it is in.
+pub type Place = (Vec3, usize);
+
+/// Points that are worked on at a time.
+const BATCH: usize = 128;
+
+/// Vectors of points, or functions, side by side.
+const VECTORS: usize = 4;
+
+/// Lines that are transformed at a time.
+const LINES: usize = 256;
 
 impl FarImages {
     /// Takes those of `images` that are far from a box (by its lowest and highest corner): which
@@ -89,7 +101,7 @@ impl FarImages {
                 far.iter().map(|&g| weight(g, to, from).abs() / distances[g]).sum()
             };
             let size = pairs().map(size_of).fold(0.0, f64::max);
-            let counts: [usize; 3] = std::array::from_fn(|k| {
+            let counts: [usize; 3] = array::from_fn(|k| {
                 let x = at / half[k];
                 let digits = (FACTOR * size / tolerance).max(2.0).ln();
                 (digits / x.asinh()).ceil() as usize + 1
@@ -117,7 +129,6 @@ impl FarImages {
         counts: [usize; 3],
         images: &[(Image, f64)],
     ) -> Vec<f64> {
-        use parallel::prelude::*;
         let m = counts.iter().product::<usize>();
         let node = |k: usize, i: usize| {
             let angle = std::f64::consts::PI * (i as f64 + 0.5) / counts[k] as f64;
@@ -164,95 +175,285 @@ impl FarImages {
         self.regions[1] * self.len()
     }
 
+    /// Number of coefficients of a potential, of each polynomial in each region of targets.
+    pub(crate) fn coefficients_of_column(&self) -> usize {
+        self.regions[0] * self.len()
+    }
+
     /// Those of one region.
     fn of_region(&self, region: usize) -> std::ops::Range<usize> {
         region * self.len()..(region + 1) * self.len()
     }
 
-    fn along(&self, x: &Vec3) -> Along {
-        let mut all = [[0.0; MOST_ALONG]; 3];
-        for k in 0..3 {
-            let t = ((x[k] - self.centre[k]) / self.half[k]).clamp(-1.0, 1.0);
-            let (mut before, mut own) = (t, 1.0);
-            for value in &mut all[k][..self.counts[k]] {
-                *value = own;
-                (before, own) = (own, 2.0 * t * own - before);
-            }
-        }
-        all
-    }
-
-    /// The derivatives of [`Self::along`], by T_n' = n U_(n-1).
-    fn slopes(&self, x: &Vec3) -> Along {
-        let mut all = [[0.0; MOST_ALONG]; 3];
-        for k in 0..3 {
-            let t = ((x[k] - self.centre[k]) / self.half[k]).clamp(-1.0, 1.0);
-            let (mut before, mut own) = (0.0, 1.0);
-            for (n, value) in all[k][..self.counts[k]].iter_mut().enumerate().skip(1) {
-                *value = n as f64 * own / self.half[k];
-                (before, own) = (own, 2.0 * t * own - before);
-            }
-        }
-        all
-    }
-
-    /// Adds a charge in a region to the moments sum_j q_j T_l(y_j).
-    pub fn add_charge(&self, (y, region): (&Vec3, usize), charge: f64, moments: &mut [f64]) {
-        let moments = &mut moments[self.of_region(region)];
-        let [nx, ny, _] = self.counts;
-        let [along_x, along_y, along_z] = self.along(y);
-        for (plane, z) in moments.chunks_exact_mut(nx * ny).zip(along_z) {
-            for (row, y) in plane.chunks_exact_mut(nx).zip(along_y) {
-                let factor = charge * z * y;
-                row.iter_mut().zip(along_x).for_each(|(moment, x)| *moment += factor * x);
+    /// Calls `of` with some points of one region at a time: the polynomials there, the region, and
+    /// which of `points` they are.
+    fn in_batches(
+        &self,
+        points: &[Place],
+        regions: usize,
+        of: &mut dyn FnMut(&AtPoints, usize, &[usize]),
+    ) {
+        for region in 0..regions {
+            let own: Vec<usize> = (0..points.len()).filter(|&i| points[i].1 == region).collect();
+            for batch in own.chunks(BATCH) {
+                let along = array::from_fn(|k| {
+                    let place = |&i: &usize| (points[i].0[k] - self.centre[k]) / self.half[k];
+                    batch.iter().map(|i| place(i).clamp(-1.0, 1.0)).collect()
+                });
+                of(&AtPoints::new(self.counts, along), region, batch);
             }
         }
     }
 
-    /// Coefficients of the potential that charges of these moments make.
+    /// Adds charges, shape (columns, points), to the moments sum_j q_j T_l(y_j), shape (columns,
+    /// regions of sources, polynomials).
+    pub fn add_charges(&self, points: &[Place], charges: &[f64], moments: &mut [f64]) {
+        self.in_batches(points, self.regions[1], &mut |at, region, batch| {
+            let columns = charges.chunks_exact(points.len());
+            for (moments, charges) in moments.chunks_exact_mut(self.moments()).zip(columns) {
+                let charges: Vec<f64> = batch.iter().map(|&i| charges[i]).collect();
+                at.add_charges(&charges, &mut moments[self.of_region(region)]);
+            }
+        });
+    }
+
+    /// Coefficients of the potential that charges of these moments make, shape (columns, regions of
+    /// targets, polynomials).
     pub fn coefficients(&self, moments: &[f64]) -> Vec<f64> {
-        let m = self.len().max(1);
-        let dot = |row: &[f64], of: &[f64]| -> f64 { row.iter().zip(of).map(|(a, b)| a * b).sum() };
-        let [to, from] = self.regions;
-        let mut coefficients = vec![0.0; to * m];
-        let targets = self.kernel.chunks_exact(from * m * m);
-        for (coefficients, kernel) in coefficients.chunks_exact_mut(m).zip(targets) {
-            for (kernel, moments) in kernel.chunks_exact(m * m).zip(moments.chunks_exact(m)) {
-                let rows = coefficients.iter_mut().zip(kernel.chunks_exact(m));
-                rows.for_each(|(sum, row)| *sum += dot(row, moments));
+        let (m, [to, from]) = (self.len(), self.regions);
+        let columns = moments.len() / (from * m);
+        // Each row of A is read once for all columns.
+        let mut by_row = vec![0.0; to * m * columns];
+        by_row.par_chunks_exact_mut(columns.max(1)).enumerate().for_each(|(row, sums)| {
+            let (to, row) = (row / m, row % m);
+            for region in 0..from {
+                let row = &self.kernel[((to * from + region) * m + row) * m..][..m];
+                for (column, sum) in sums.iter_mut().enumerate() {
+                    *sum += dot(row, &moments[(column * from + region) * m..][..m]);
+                }
             }
-        }
-        coefficients
+        });
+        let of_column = |column| by_row.iter().skip(column).step_by(columns);
+        (0..columns).flat_map(of_column).copied().collect()
     }
 
-    fn at([along_x, along_y, along_z]: [&[f64]; 3], coefficients: &[f64]) -> f64 {
-        let (nx, ny) = (along_x.len(), along_y.len());
-        let mut sum = 0.0;
-        for (plane, z) in coefficients.chunks_exact(nx * ny).zip(along_z) {
-            for (row, y) in plane.chunks_exact(nx).zip(along_y) {
-                let of_row: f64 = row.iter().zip(along_x).map(|(c, x)| c * x).sum();
-                sum += z * y * of_row;
+    /// The potentials of these coefficients at points, shape (columns, points).
+    pub fn potentials(&self, points: &[Place], coefficients: &[f64]) -> Vec<f64> {
+        let of_column = self.coefficients_of_column();
+        let mut potentials = vec![0.0; coefficients.len() / of_column * points.len()];
+        self.in_batches(points, self.regions[0], &mut |at, region, batch| {
+            let columns = coefficients.chunks_exact(of_column).enumerate();
+            for (column, coefficients) in columns {
+                let values = at.potentials(&coefficients[self.of_region(region)]);
+                let put = |(i, value): (&usize, f64)| potentials[column * points.len() + i] = value;
+                batch.iter().zip(values).for_each(put);
             }
-        }
-        sum
+        });
+        potentials
     }
 
-    /// The potential of these coefficients at a point in a region.
-    pub fn potential(&self, (x, region): (&Vec3, usize), coefficients: &[f64]) -> f64 {
-        let along = self.along(x);
-        let of_region = &coefficients[self.of_region(region)];
-        Self::at([0, 1, 2].map(|k| &along[k][..self.counts[k]]), of_region)
+    /// Their gradients, shape (columns, points).
+    pub fn gradients(&self, points: &[Place], coefficients: &[f64]) -> Vec<Vec3> {
+        let of_column = self.coefficients_of_column();
+        let mut gradients = vec![Vec3::zeros(); coefficients.len() / of_column * points.len()];
+        self.in_batches(points, self.regions[0], &mut |at, region, batch| {
+            let columns = coefficients.chunks_exact(of_column).enumerate();
+            for (column, coefficients) in columns {
+                let slopes = at.slopes(&coefficients[self.of_region(region)]);
+                for (b, i) in batch.iter().enumerate() {
+                    gradients[column * points.len() + i] =
+                        Vec3::from_fn(|k, _| slopes[k][b] / self.half[k]);
+                }
+            }
+        });
+        gradients
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let (a, rest_of_a) = a.as_chunks::<8>();
+    let (b, rest_of_b) = b.as_chunks::<8>();
+    let mut sums = [0.0; 8];
+    for (a, b) in a.iter().zip(b) {
+        (0..8).for_each(|k| sums[k] += a[k] * b[k]);
+    }
+    let rest: f64 = rest_of_a.iter().zip(rest_of_b).map(|(a, b)| a * b).sum();
+    rest + sums.iter().sum::<f64>()
+}
+
+/// Functions along the axes at some points, with as many as fill whole vectors.
+struct AtPoints {
+    counts: [usize; 3],
+    /// The points along each axis, from -1 to 1.
+    along: [Vec<f64>; 3],
+    /// T_n along each axis, shape (n, points).
+    values: [Vec<f64>; 3],
+}
+
+impl AtPoints {
+    fn new(counts: [usize; 3], mut along: [Vec<f64>; 3]) -> Self {
+        let filled = along[0].len().next_multiple_of(VECTORS * f64::MAX_LANES);
+        along.iter_mut().for_each(|along| along.resize(filled, 0.0));
+        let values = array::from_fn(|k| polynomials(&along[k], counts[k], 1.0));
+        Self { counts, along, values }
     }
 
-    /// Its gradient.
-    pub fn gradient(&self, (x, region): (&Vec3, usize), coefficients: &[f64]) -> Vec3 {
-        let coefficients = &coefficients[self.of_region(region)];
-        let (along, slopes) = (self.along(x), self.slopes(x));
-        Vec3::from_fn(|axis, _| {
-            let of = |k: usize| if k == axis { &slopes[k] } else { &along[k] };
-            Self::at([0, 1, 2].map(|k| &of(k)[..self.counts[k]]), coefficients)
+    fn functions(&self) -> [&[f64]; 3] {
+        self.values.each_ref().map(Vec::as_slice)
+    }
+
+    fn add_charges(&self, charges: &[f64], moments: &mut [f64]) {
+        let mut filled = vec![0.0; self.along[0].len()];
+        filled[..charges.len()].copy_from_slice(charges);
+        let (counts, functions) = (self.counts, self.functions());
+        simd::run(AddCharges { counts, functions, charges: &filled, moments });
+    }
+
+    fn sums(&self, functions: [&[f64]; 3], coefficients: &[f64]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.along[0].len()];
+        simd::run(Sums { counts: self.counts, functions, coefficients, sums: &mut sums });
+        sums
+    }
+
+    fn potentials(&self, coefficients: &[f64]) -> Vec<f64> {
+        self.sums(self.functions(), coefficients)
+    }
+
+    /// Derivatives along each axis, by T_n' = n U_(n-1).
+    fn slopes(&self, coefficients: &[f64]) -> [Vec<f64>; 3] {
+        array::from_fn(|k| {
+            let points = self.along[k].len();
+            let mut slopes = vec![0.0; points];
+            slopes.append(&mut polynomials(&self.along[k], self.counts[k] - 1, 2.0));
+            for (n, slopes) in slopes.chunks_exact_mut(points).enumerate() {
+                slopes.iter_mut().for_each(|slope| *slope *= n as f64);
+            }
+            let mut functions = self.functions();
+            functions[k] = &slopes;
+            self.sums(functions, coefficients)
         })
     }
+}
+
+/// Sums over all coefficients, shape (z, y, x), of functions along the axes, shape (n, points).
+struct Sums<'a> {
+    counts: [usize; 3],
+    functions: [&'a [f64]; 3],
+    coefficients: &'a [f64],
+    sums: &'a mut [f64],
+}
+
+impl Task<f64> for Sums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        let Self { counts: [nx, ny, _], functions: [x, y, z], coefficients, sums } = self;
+        let points = sums.len();
+        for at in (0..points).step_by(VECTORS * V::LANES) {
+            let load = |from: &[f64], v: usize| V::load(&from[at + v * V::LANES..]);
+            let mut all = [V::zero(); VECTORS];
+            for (plane, z) in coefficients.chunks_exact(nx * ny).zip(z.chunks_exact(points)) {
+                let mut of_plane = [V::zero(); VECTORS];
+                for (row, y) in plane.chunks_exact(nx).zip(y.chunks_exact(points)) {
+                    let mut of_row = [V::zero(); VECTORS];
+                    for (c, x) in row.iter().zip(x.chunks_exact(points)) {
+                        let c = V::splat(*c);
+                        for v in 0..VECTORS {
+                            of_row[v] = c.mul_add(load(x, v), of_row[v]);
+                        }
+                    }
+                    for v in 0..VECTORS {
+                        of_plane[v] = load(y, v).mul_add(of_row[v], of_plane[v]);
+                    }
+                }
+                for v in 0..VECTORS {
+                    all[v] = load(z, v).mul_add(of_plane[v], all[v]);
+                }
+            }
+            for v in 0..VECTORS {
+                all[v].store(&mut sums[at + v * V::LANES..]);
+            }
+        }
+    }
+}
+
+/// Adds to moments, shape (z, y, x), charges times functions along the axes, shape (n, points).
+struct AddCharges<'a> {
+    counts: [usize; 3],
+    functions: [&'a [f64]; 3],
+    charges: &'a [f64],
+    moments: &'a mut [f64],
+}
+
+impl Task<f64> for AddCharges<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        let Self { counts: [nx, ny, _], functions: [x, y, z], charges, moments } = self;
+        let points = charges.len();
+        let (mut of_plane, mut of_row) = (vec![0.0; points], vec![0.0; points]);
+        for (plane, z) in moments.chunks_exact_mut(nx * ny).zip(z.chunks_exact(points)) {
+            multiply::<V>(charges, z, &mut of_plane);
+            for (row, y) in plane.chunks_exact_mut(nx).zip(y.chunks_exact(points)) {
+                multiply::<V>(&of_plane, y, &mut of_row);
+                let (blocks, rest) = row.as_chunks_mut::<VECTORS>();
+                let mut functions = x.chunks_exact(points);
+                for block in blocks {
+                    let x: [&[f64]; VECTORS] =
+                        array::from_fn(|_| functions.next().unwrap_or_default());
+                    add_products::<V, VECTORS>(&of_row, x, block);
+                }
+                for (moment, x) in rest.iter_mut().zip(functions) {
+                    add_products::<V, 1>(&of_row, [x], array::from_mut(moment));
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn multiply<V: Simd<Scalar = f64>>(a: &[f64], b: &[f64], products: &mut [f64]) {
+    for at in (0..products.len()).step_by(V::LANES) {
+        V::load(&a[at..]).mul(V::load(&b[at..])).store(&mut products[at..]);
+    }
+}
+
+/// Adds the dot products of values with functions at the same points.
+#[inline(always)]
+fn add_products<V: Simd<Scalar = f64>, const N: usize>(
+    values: &[f64],
+    functions: [&[f64]; N],
+    to: &mut [f64; N],
+) {
+    let mut sums = [V::zero(); N];
+    for at in (0..values.len()).step_by(V::LANES) {
+        let value = V::load(&values[at..]);
+        for k in 0..N {
+            sums[k] = value.mul_add(V::load(&functions[k][at..]), sums[k]);
+        }
+    }
+    for k in 0..N {
+        to[k] += sums[k].quick_sum();
+    }
+}
+
+/// Chebyshev polynomials at points from -1 to 1, shape (n, points): T_n if that of degree 1 is t,
+/// U_n if it is 2 t.
+fn polynomials(t: &[f64], count: usize, linear: f64) -> Vec<f64> {
+    let points = t.len();
+    let mut values = vec![1.0; points * count];
+    for n in 1..count {
+        let (before, own) = values.split_at_mut(n * points);
+        for (i, t) in t.iter().enumerate() {
+            own[i] = match n {
+                1 => linear * t,
+                _ => 2.0 * t * before[(n - 1) * points + i] - before[(n - 2) * points + i],
+            };
+        }
+    }
+    values
 }
 
 /// Sums over images with their weights of inverse distances between a point and images of nodes,
@@ -280,7 +481,7 @@ impl Task<f64> for Row<'_> {
                 sum = add_images::<V, BLOCK>(sum, x, &y, block);
             }
             for image in rest {
-                sum = add_images::<V, 1>(sum, x, &y, std::array::from_ref(image));
+                sum = add_images::<V, 1>(sum, x, &y, array::from_ref(image));
             }
             sum.store(&mut sums[at..]);
         }
@@ -314,16 +515,17 @@ fn add_images<V: Elementary, const B: usize>(
 fn to_coefficients(values: &mut [f64], length: usize, stride: usize) {
     let angle = |i: usize| std::f64::consts::PI * (i as f64 + 0.5) / length as f64;
     let share = |n: usize| if n == 0 { 1.0 } else { 2.0 } / length as f64;
-    let matrix: Vec<Vec<f64>> = (0..length)
-        .map(|n| (0..length).map(|i| share(n) * (n as f64 * angle(i)).cos()).collect())
-        .collect();
-    let mut line = vec![0.0; length];
-    for block in values.chunks_exact_mut(length * stride) {
-        for first in 0..stride {
-            line.iter_mut().enumerate().for_each(|(i, at)| *at = block[first + i * stride]);
-            for (n, row) in matrix.iter().enumerate() {
-                block[first + n * stride] = row.iter().zip(&line).map(|(a, b)| a * b).sum();
-            }
-        }
+    let matrix = DMatrix::from_fn(length, length, |n, i| share(n) * (n as f64 * angle(i)).cos());
+    if stride == 1 {
+        values.par_chunks_mut(length * LINES).for_each(|lines| {
+            let of_lines = &matrix * DMatrixView::from_slice(lines, length, lines.len() / length);
+            lines.copy_from_slice(of_lines.as_slice());
+        });
+    } else {
+        let transposed = matrix.transpose();
+        values.par_chunks_exact_mut(length * stride).for_each(|block| {
+            let of_block = DMatrixView::from_slice(block, stride, length) * &transposed;
+            block.copy_from_slice(of_block.as_slice());
+        });
     }
 }

@@ -5,42 +5,76 @@ use std::ops::Range;
 use parallel::prelude::*;
 
 use crate::Error;
-use crate::geometry::far::FarImages;
+use crate::geometry::far::{FarImages, Place};
 use crate::geometry::panels::Panels;
 use crate::geometry::share::Share;
+use crate::geometry::triangle::Vec3;
 use crate::near::pairs::RowKind;
 use crate::ordered;
+use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::Rule;
 use crate::space::Dofs;
 
 /// Panels that one task works at a time.
 const TOGETHER: usize = 256;
 
-/// Coefficients of the potential that densities of coefficients `x` make by their images far away,
-/// in a sum over the points of a rule.
+/// Coefficients of the potentials that densities of coefficients `x` make by their images far away,
+/// in a sum over the points of a rule, shape (columns, coefficients).
 pub(crate) fn coefficients(
     far: &FarImages,
     panels: &Panels,
     rule: &'static Rule,
     dofs: &Dofs,
     share: Option<&Share>,
-    x: &[f64],
+    x: &[&[f64]],
 ) -> Result<Vec<f64>, Error> {
     let add = |own: Range<usize>, moments: &mut [f64]| {
-        let mut charges = vec![0.0; rule.len()];
-        for i in own {
-            let put = |k: usize, charge: f64| charges[k] = charge;
+        let places = places(panels, rule, own.clone());
+        let mut charges = vec![0.0; x.len() * places.len()];
+        let of_panels = charges.chunks_exact_mut(rule.len());
+        for (of_panel, (x, i)) in
+            of_panels.zip(x.iter().flat_map(|x| own.clone().map(move |i| (x, i))))
+        {
+            let put = |k: usize, charge: f64| of_panel[k] = charge;
             dofs.strengths(rule, (i, false), x, panels.areas()[i], put);
-            let points = panels.points(rule, i).zip(&charges);
-            let region = panels.region(i);
-            points.for_each(|((y, _), charge)| far.add_charge((&y, region), *charge, moments));
         }
+        far.add_charges(&places, &charges, moments);
     };
-    let mut moments = ordered::sums(0..panels.len(), TOGETHER, far.moments(), add);
+    let mut moments = ordered::sums(0..panels.len(), TOGETHER, x.len() * far.moments(), add);
     if let Some(share) = share {
         share.sum(&mut moments)?;
     }
     Ok(far.coefficients(&moments))
+}
+
+/// The points of a rule on some panels.
+fn places(panels: &Panels, rule: &'static Rule, of: impl Iterator<Item = usize>) -> Vec<Place> {
+    of.flat_map(|i| panels.points(rule, i).map(move |(x, _)| (x, panels.region(i)))).collect()
+}
+
+/// Potentials of these coefficients at points, and their gradients if asked, shape (columns,
+/// points).
+pub(crate) fn values_at(
+    far: &FarImages,
+    points: &[Place],
+    coefficients: &[f64],
+    with_gradients: bool,
+) -> (Vec<f64>, Vec<Vec3>) {
+    let of_run = |run: &[Place]| {
+        let gradients = if with_gradients { far.gradients(run, coefficients) } else { Vec::new() };
+        (far.potentials(run, coefficients), gradients)
+    };
+    let runs: Vec<_> = points.par_chunks(TOGETHER).map(of_run).collect();
+    let columns = coefficients.len() / far.coefficients_of_column();
+    let (mut potentials, mut gradients) = (Vec::new(), Vec::new());
+    for column in 0..columns {
+        for ((potential, gradient), run) in runs.iter().zip(points.chunks(TOGETHER)) {
+            let own = column * run.len()..(column + 1) * run.len();
+            potentials.extend_from_slice(&potential[own.clone()]);
+            gradients.extend_from_slice(gradient.get(own).unwrap_or_default());
+        }
+    }
+    (potentials, gradients)
 }
 
 /// Rows, and the panels whose images far away they see.
@@ -67,28 +101,40 @@ pub(crate) fn add(
 ) -> Result<(), Error> {
     let (Some(far), Dofs::Charges(density)) = (panels.far(), dofs) else { return Ok(()) };
     let (n, modes) = (panels.len(), density.modes());
-    let weights = rules[1].modes();
-    for column in 0..columns {
-        let of_column = column * modes * n..(column + 1) * modes * n;
-        let (x, y) = (&x[of_column.clone()], &mut y[of_column]);
-        let coefficients = coefficients(far, panels, rules[0], dofs, share, x)?;
-        let of_panel = |i: usize| {
-            let mut sums = [0.0; crate::quadrature::modes::MODES];
-            let (normals, region) = (panels.normals(rules[1], i), panels.region(i));
-            for (k, ((at, _), normal)) in panels.points(rules[1], i).zip(normals).enumerate() {
-                let value = match kinds[i] {
-                    RowKind::Single => far.potential((&at, region), &coefficients),
-                    RowKind::Adjoint => far.gradient((&at, region), &coefficients).dot(&normal),
-                    RowKind::Double | RowKind::None => 0.0,
-                };
-                sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight[k] * value);
+    if n == 0 || columns == 0 {
+        return Ok(());
+    }
+    let (rule, weights) = (rules[1], rules[1].modes());
+    let of_columns: Vec<&[f64]> = x.chunks_exact(modes * n).collect();
+    let coefficients = coefficients(far, panels, rules[0], dofs, share, &of_columns)?;
+    // Of some panels, shape (panels, columns, modes).
+    let of_run = |run: usize| {
+        let run = run * TOGETHER..n.min((run + 1) * TOGETHER);
+        let of_kind = |kind| run.clone().filter(|&i| kinds[i] == kind).collect::<Vec<usize>>();
+        let (single, adjoint) = (of_kind(RowKind::Single), of_kind(RowKind::Adjoint));
+        let mut sums = vec![[0.0; MODES]; run.len() * columns];
+        let mut add = |panels: &[usize], value: &dyn Fn(usize, usize) -> f64| {
+            for (column, k) in (0..columns).flat_map(|c| (0..panels.len()).map(move |k| (c, k))) {
+                let sums = &mut sums[(panels[k] - run.start) * columns + column];
+                for node in 0..rule.len() {
+                    let value = value(k * rule.len() + node, column);
+                    sums.iter_mut().zip(weights).for_each(|(sum, of)| *sum += of[node] * value);
+                }
             }
-            sums
         };
-        let rows: Vec<_> = (0..n).into_par_iter().with_min_len(TOGETHER).map(of_panel).collect();
-        for (i, sums) in rows.into_iter().enumerate() {
-            (0..modes).for_each(|mode| y[mode * n + i] += sums[mode]);
-        }
+        let at = places(panels, rule, single.iter().copied());
+        let potentials = far.potentials(&at, &coefficients);
+        add(&single, &|k, column| potentials[column * at.len() + k]);
+        let at = places(panels, rule, adjoint.iter().copied());
+        let gradients = far.gradients(&at, &coefficients);
+        let normals: Vec<Vec3> = adjoint.iter().flat_map(|&i| panels.normals(rule, i)).collect();
+        add(&adjoint, &|k, column| gradients[column * at.len() + k].dot(&normals[k]));
+        sums
+    };
+    let runs = (0..n.div_ceil(TOGETHER)).into_par_iter().map(of_run).collect::<Vec<_>>();
+    for (place, sums) in runs.iter().flatten().enumerate() {
+        let (i, column) = (place / columns, place % columns);
+        (0..modes).for_each(|mode| y[(column * modes + mode) * n + i] += sums[mode]);
     }
     Ok(())
 }

@@ -4,7 +4,6 @@
 use std::ops::Range;
 
 use mesh::Mesh;
-use parallel::prelude::*;
 
 use super::{Charges, Values};
 use crate::Images;
@@ -12,6 +11,7 @@ use crate::geometry::far::FarImages;
 use crate::geometry::image::Image;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
+use crate::operator::far::values_at;
 use crate::ordered;
 use crate::quadrature::rule::Rule;
 
@@ -100,29 +100,30 @@ impl SeenImages {
         let Some(far) = &self.far else { return };
         let rule = Rule::of_degree(DEGREE);
         let panels = Panels::without_parts(mesh, |t| t < charges.total.len());
-        let add_panel = |i: usize, moments: &mut [f64]| {
-            let t = panels.triangles()[i] as usize;
-            let (corners, region) = (charges.corners(t), self.near.region(t));
-            for ((y, weight), node) in panels.points(rule, i).zip(rule.nodes()) {
-                let density = node.barycentric.iter().zip(corners).map(|(at, q)| at * q);
-                let charge = weight * density.sum::<f64>();
-                let y = far.scaled(&panels.unscaled(&y));
-                far.images.add_charge((&y, region), charge, moments);
-            }
-        };
         let add = |own: Range<usize>, moments: &mut [f64]| {
-            own.for_each(|i| add_panel(i, moments));
+            let (mut at, mut strengths) = (Vec::new(), Vec::new());
+            for i in own {
+                let t = panels.triangles()[i] as usize;
+                let (corners, region) = (charges.corners(t), self.near.region(t));
+                for ((y, weight), node) in panels.points(rule, i).zip(rule.nodes()) {
+                    let density = node.barycentric.iter().zip(corners).map(|(at, q)| at * q);
+                    at.push((far.scaled(&panels.unscaled(&y)), region));
+                    strengths.push(weight * density.sum::<f64>());
+                }
+            }
+            far.images.add_charges(&at, &strengths, moments);
         };
         let moments = ordered::sums(0..panels.len(), TOGETHER, far.images.moments(), add);
         let coefficients = far.images.coefficients(&moments);
-        let potentials = values.potential.par_iter_mut().zip(points);
-        potentials.for_each(|(value, x)| {
-            *value += far.images.potential((&far.scaled(x), 0), &coefficients) / far.scale;
-        });
-        values.field.par_iter_mut().zip(points).for_each(|(field, x)| {
-            let gradient = far.images.gradient((&far.scaled(x), 0), &coefficients);
+        let at: Vec<_> = points.iter().map(|x| (far.scaled(x), 0)).collect();
+        let with_field = !values.field.is_empty();
+        let (potentials, gradients) = values_at(&far.images, &at, &coefficients, with_field);
+        for (value, potential) in values.potential.iter_mut().zip(potentials) {
+            *value += potential / far.scale;
+        }
+        for (field, gradient) in values.field.iter_mut().zip(gradients) {
             let per_length = far.scale * far.scale;
             field.iter_mut().zip(gradient.iter()).for_each(|(e, g)| *e -= g / per_length);
-        });
+        }
     }
 }

@@ -15,6 +15,7 @@ use crate::geometry::triangle::Vec3;
 use crate::integrals::curved_potentials::{self, Wanted};
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::pairs::RowKind;
+use crate::operator::far;
 use crate::operator::points::QuadraturePoints;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::Rule;
@@ -109,9 +110,9 @@ impl Sources {
         };
         let far = panels.far().map(|far| {
             let mut moments = vec![0.0; far.moments()];
-            for (k, (y, q)) in own.iter().zip(charges).enumerate() {
-                far.add_charge((y, panels.region(k / each)), *q, &mut moments);
-            }
+            let region = |k: usize| panels.region(k / each);
+            let at: Vec<_> = own.iter().enumerate().map(|(k, y)| (*y, region(k))).collect();
+            far.add_charges(&at, charges, &mut moments);
             far.coefficients(&moments)
         });
         Self {
@@ -156,12 +157,11 @@ impl Sources {
         }
         if let Some(far) = system.panels.far() {
             let region = |k: usize| system.panels.region(k / rule.len());
-            let points = targets.par_iter().map(|x| Vec3::from(*x)).enumerate();
-            potential.par_iter_mut().zip(points.clone()).for_each(|(value, (k, x))| {
-                *value += far.potential((&x, region(k)), &self.far);
-            });
-            gradient.par_chunks_exact_mut(3).zip(points).for_each(|(value, (k, x))| {
-                let more = far.gradient((&x, region(k)), &self.far);
+            let at = targets.iter().enumerate().map(|(k, x)| (Vec3::from(*x), region(k)));
+            let at: Vec<_> = at.collect();
+            let (of_far, slopes) = far::values_at(far, &at, &self.far, with_gradients);
+            potential.iter_mut().zip(of_far).for_each(|(value, more)| *value += more);
+            gradient.chunks_exact_mut(3).zip(slopes).for_each(|(value, more)| {
                 value.iter_mut().zip(more.iter()).for_each(|(value, more)| *value += more);
             });
         }

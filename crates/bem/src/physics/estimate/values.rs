@@ -213,19 +213,19 @@ fn add_sums(
             },
         )?;
         if let Some(far) = panels.far() {
-            for (p, x) in group.iter().enumerate() {
-                let coefficients = far::coefficients(far, panels, rule, &dofs, None, x)?;
-                for region in 0..regions {
-                    let first = (p * regions + region) * points.len();
-                    let own = first..first + points.len();
-                    potential[own.clone()].par_iter_mut().zip(points).for_each(|(value, at)| {
-                        *value += far.potential((&Vec3::from(*at), region), &coefficients);
-                    });
-                    let gradient = gradient.get_mut(3 * own.start..3 * own.end).unwrap_or_default();
-                    gradient.par_chunks_exact_mut(3).zip(points).for_each(|(value, at)| {
-                        let more = far.gradient((&Vec3::from(*at), region), &coefficients);
-                        value.iter_mut().zip(more.iter()).for_each(|(value, more)| *value += more);
-                    });
+            let columns: Vec<&[f64]> = group.iter().map(Vec::as_slice).collect();
+            let coefficients = far::coefficients(far, panels, rule, &dofs, None, &columns)?;
+            let region = |place: usize| panels.region(values.first + place / places);
+            let at = |(place, x): (usize, &[f64; 3])| (Vec3::from(*x), region(place));
+            let at: Vec<_> = points.iter().enumerate().map(at).collect();
+            let (of_far, slopes) = far::values_at(far, &at, &coefficients, with_gradients);
+            for (k, value) in of_far.iter().enumerate() {
+                let (column, place) = (k / points.len(), k % points.len());
+                let to = (column * regions + region(place)) * points.len() + place;
+                potential[to] += value;
+                if with_gradients {
+                    let gradient = &mut gradient[3 * to..3 * to + 3];
+                    gradient.iter_mut().zip(slopes[k].iter()).for_each(|(sum, s)| *sum += s);
                 }
             }
         }
