@@ -1,11 +1,13 @@
 """Packages every crate of the workspace as `cargo publish` would, without building it, and looks into the packages: each has its sources,
-kernels, examples, README and licences, and what crates.io asks for.
+kernels, examples, README and licences, and what crates.io asks for. Says which crates tests or the Python package would compile again,
+and which tests nothing runs.
 
 `tools/release --crates` builds the packages, too, which takes as long as a first build of all.
 """
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -73,6 +75,15 @@ def faults_of(package):
         yield "README.md has code that no test runs: src/lib.rs is to include it, #[cfg(doctest)]"
 
 
+def tests_that_nothing_runs(package):
+    """Those in the sources of a library that is compiled once, as its tests are a program beside it."""
+    library = next((target for target in package["targets"] if "lib" in target["kind"]), None)
+    if library and not library["test"]:
+        for source in sorted(Path(library["src_path"]).parent.rglob("*.rs")):
+            if re.search(r"#\[(cfg\(test\)|test)\]|\bproptest!", source.read_text(encoding="utf-8")):
+                yield f"{source.relative_to(ROOT)} has tests that no command runs: they go to tests/internals"
+
+
 def other_versions(version):
     """Manifests outside of the workspace that have the project's version."""
     for name in ["benches/Cargo.toml"]:
@@ -113,7 +124,7 @@ def main():
     faults = [*other_versions(version), *compiled_twice()]
     published = [package for package in metadata["packages"] if package["name"] != "farad-python"]
     for package in published:
-        faults += [f"{package['name']}: {fault}" for fault in faults_of(package)]
+        faults += [f"{package['name']}: {fault}" for fault in [*faults_of(package), *tests_that_nothing_runs(package)]]
     for fault in faults:
         print(fault, file=sys.stderr)
     print(f"{len(published)} crates packaged, {len(faults)} faults")
