@@ -124,7 +124,6 @@ UNTESTED = {
     "the CUDA run-time compiler rejects": GPU,
     "the GPU failed in": GPU,
     "no GPU for --gpus all": GPU,
-    "the sum does not fit on GPU": GPU,
     "sums of Gaussians run on cores or on a GPU": GPU,
     "too many distinct translation vectors": HUGE,
     "{pairs} pairs of boxes": HUGE,

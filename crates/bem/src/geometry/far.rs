@@ -474,7 +474,7 @@ struct Pairs {
 
 impl Pairs {
     /// Images that leave an axis as it is see how far the places are apart alone, which has two
-    /// symmetries: targets and sources in each other's place, and nodes as seen in the axis's middle.
+    /// symmetries: targets and sources in each other's place, and nodes as seen in the middle.
     fn new(nodes: &[f64], is_left: bool) -> Self {
         let n = nodes.len();
         let (mut different, mut of) = (Vec::new(), Vec::with_capacity(n * n));
