@@ -7,8 +7,8 @@
 use std::sync::LazyLock;
 
 use bem::{
-    Density, Electrostatics, Excitation, Images, Media, Method, Mirror, PointCharge, Prepared,
-    Quiet, Ranks, SolveOptions, StopReason,
+    Beyond, Density, Electrostatics, Excitation, Images, LayerImage, Media, Method, Mirror,
+    PointCharge, Prepared, Quiet, Ranks, SolveOptions, Stack, StackLayer, StopReason,
 };
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
@@ -27,6 +27,7 @@ struct Case {
     mesh: Mesh,
     groups: Vec<(Option<u32>, f64, f64)>,
     planes: Vec<Mirror>,
+    layers: Vec<LayerImage>,
     excitations: Vec<Excitation>,
     density: Density,
 }
@@ -42,6 +43,7 @@ impl Case {
             mesh,
             groups: (0..count).map(|k| (Some(k), 1.0, 1.0)).collect(),
             planes: Vec::new(),
+            layers: Vec::new(),
             excitations: (0..count).map(at_one_volt).collect(),
             density: Density::Constant,
         }
@@ -64,11 +66,12 @@ impl Case {
         let conductor: Vec<Option<u32>> = (0..n).map(|t| group(t).0).collect();
         let permittivity: Vec<[f64; 2]> = (0..n).map(|t| [group(t).1, group(t).2]).collect();
         let conductors = self.groups.iter().filter_map(|g| g.0).max().map_or(0, |k| k as usize + 1);
+        let images = Images::new(&self.planes).with_layers(self.layers.clone(), &self.mesh);
         let media = Media {
             conductor: &conductor,
             conductors,
             permittivity: &permittivity,
-            images: &Images::new(&self.planes),
+            images: &images,
             bodies: &[],
         };
         let options = SolveOptions {
@@ -188,6 +191,26 @@ fn planes_are_those_of_one_process() {
     let mut case = Case::conductors("cube over a plane", above, 1);
     case.planes = vec![Mirror { plane: Plane { axis: 2, at: 0.0 }, odd: true }];
     case.assert_shared_by(&[2, 4]);
+}
+
+/// Images far away of layers are summed by all ranks, those without panels too.
+#[test]
+fn images_in_layers_are_those_of_one_process() {
+    let stack = Stack {
+        axis: 2,
+        at: -1.7,
+        below: Beyond::Ground,
+        layers: vec![StackLayer { thickness: 0.5, permittivity: 4.0 }],
+        above: Beyond::Dielectric(1.0),
+        tolerance: 0.1 * TOLERANCE,
+    };
+    let layers = stack.images(2, 2.5).unwrap();
+    let mut case = Case::conductors("sphere over layers", sphere(1.0, 320), 1);
+    case.layers.clone_from(&layers);
+    case.assert_shared_by(&[3]);
+    let mut case = Case::conductors("few panels over layers", sphere(1.0, 20), 1);
+    case.layers = layers;
+    case.assert_shared_by(&[30]);
 }
 
 #[test]

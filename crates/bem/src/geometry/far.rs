@@ -183,18 +183,13 @@ impl FarImages {
         self.regions[1] * self.len()
     }
 
-    /// Number of coefficients of a potential, of each polynomial in each region of targets.
-    pub(crate) fn coefficients_of_column(&self) -> usize {
-        self.regions[0] * self.len()
-    }
-
     /// Those of one region.
     fn of_region(&self, region: usize) -> std::ops::Range<usize> {
         region * self.len()..(region + 1) * self.len()
     }
 
-    /// Calls `of` with some points of one region at a time: the polynomials there, the region, and
-    /// which of `points` they are.
+    /// Calls `of` with some points of one region at a time, which stand side by side in vectors: the
+    /// polynomials there, the region, and which of `points` they are.
     fn in_batches(
         &self,
         points: &[Place],
@@ -247,7 +242,7 @@ impl FarImages {
 
     /// The potentials of these coefficients at points, shape (columns, points).
     pub fn potentials(&self, points: &[Place], coefficients: &[f64]) -> Vec<f64> {
-        let of_column = self.coefficients_of_column();
+        let of_column = self.regions[0] * self.len();
         let mut potentials = vec![0.0; coefficients.len() / of_column * points.len()];
         self.in_batches(points, self.regions[0], &mut |at, region, batch| {
             let columns = coefficients.chunks_exact(of_column).enumerate();
@@ -262,7 +257,7 @@ impl FarImages {
 
     /// Their gradients, shape (columns, points).
     pub fn gradients(&self, points: &[Place], coefficients: &[f64]) -> Vec<Vec3> {
-        let of_column = self.coefficients_of_column();
+        let of_column = self.regions[0] * self.len();
         let mut gradients = vec![Vec3::zeros(); coefficients.len() / of_column * points.len()];
         self.in_batches(points, self.regions[0], &mut |at, region, batch| {
             let columns = coefficients.chunks_exact(of_column).enumerate();
@@ -479,8 +474,8 @@ impl Pairs {
         let n = nodes.len();
         let (mut different, mut of) = (Vec::new(), Vec::with_capacity(n * n));
         for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
-            let (i_seen, j_seen) = (n - 1 - i, n - 1 - j);
-            let same = [(i, j), (j, i), (i_seen, j_seen), (j_seen, i_seen)];
+            let (i_mirrored, j_mirrored) = (n - 1 - i, n - 1 - j);
+            let same = [(i, j), (j, i), (i_mirrored, j_mirrored), (j_mirrored, i_mirrored)];
             let first = same.iter().map(|(i, j)| i * n + j).min().filter(|_| is_left);
             if let Some(first) = first.filter(|&first| first < of.len()) {
                 of.push(of[first]);

@@ -15,8 +15,11 @@ use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::Rule;
 use crate::space::Dofs;
 
-/// Panels that one task works at a time.
+/// Panels, or points, that one task works at a time.
 const TOGETHER: usize = 256;
+
+/// Tasks whose values are held at a time.
+const SLAB: usize = 64;
 
 /// Coefficients of the potentials that densities of coefficients `x` make by their images far away,
 /// in a sum over the points of a rule, shape (columns, coefficients).
@@ -52,29 +55,32 @@ fn places(panels: &Panels, rule: &'static Rule, of: impl Iterator<Item = usize>)
     of.flat_map(|i| panels.points(rule, i).map(move |(x, _)| (x, panels.region(i)))).collect()
 }
 
-/// Potentials of these coefficients at points, and their gradients if asked, shape (columns,
-/// points).
+/// Calls `put` with the column, the point, its potential of these coefficients, and the gradient
+/// there if asked (else 0).
 pub(crate) fn values_at(
     far: &FarImages,
     points: &[Place],
     coefficients: &[f64],
     with_gradients: bool,
-) -> (Vec<f64>, Vec<Vec3>) {
+    put: &mut dyn FnMut(usize, usize, f64, Vec3),
+) {
     let of_run = |run: &[Place]| {
         let gradients = if with_gradients { far.gradients(run, coefficients) } else { Vec::new() };
         (far.potentials(run, coefficients), gradients)
     };
-    let runs: Vec<_> = points.par_chunks(TOGETHER).map(of_run).collect();
-    let columns = coefficients.len() / far.coefficients_of_column();
-    let (mut potentials, mut gradients) = (Vec::new(), Vec::new());
-    for column in 0..columns {
-        for ((potential, gradient), run) in runs.iter().zip(points.chunks(TOGETHER)) {
-            let own = column * run.len()..(column + 1) * run.len();
-            potentials.extend_from_slice(&potential[own.clone()]);
-            gradients.extend_from_slice(gradient.get(own).unwrap_or_default());
+    // Values of few points are held beside those that they are added to.
+    for (slab, points) in points.chunks(SLAB * TOGETHER).enumerate() {
+        let runs: Vec<_> = points.par_chunks(TOGETHER).map(of_run).collect();
+        for (run, (potentials, gradients)) in runs.iter().enumerate() {
+            let first = run * TOGETHER;
+            let in_run = TOGETHER.min(points.len() - first);
+            for (k, potential) in potentials.iter().enumerate() {
+                let gradient = gradients.get(k).copied().unwrap_or_default();
+                let point = slab * SLAB * TOGETHER + first + k % in_run;
+                put(k / in_run, point, *potential, gradient);
+            }
         }
     }
-    (potentials, gradients)
 }
 
 /// Rows, and the panels whose images far away they see.
@@ -101,11 +107,13 @@ pub(crate) fn add(
 ) -> Result<(), Error> {
     let (Some(far), Dofs::Charges(density)) = (panels.far(), dofs) else { return Ok(()) };
     let (n, modes) = (panels.len(), density.modes());
-    if n == 0 || columns == 0 {
+    if columns == 0 {
         return Ok(());
     }
     let (rule, weights) = (rules[1], rules[1].modes());
-    let of_columns: Vec<&[f64]> = x.chunks_exact(modes * n).collect();
+    // A rank without panels takes part in the sum of all.
+    let of_column = |column: usize| &x[column * modes * n..(column + 1) * modes * n];
+    let of_columns: Vec<&[f64]> = (0..columns).map(of_column).collect();
     let coefficients = coefficients(far, panels, rules[0], dofs, share, &of_columns)?;
     // Of some panels, shape (panels, columns, modes).
     let of_run = |run: usize| {
@@ -113,9 +121,9 @@ pub(crate) fn add(
         let of_kind = |kind| run.clone().filter(|&i| kinds[i] == kind).collect::<Vec<usize>>();
         let (single, adjoint) = (of_kind(RowKind::Single), of_kind(RowKind::Adjoint));
         let mut sums = vec![[0.0; MODES]; run.len() * columns];
-        let mut add = |panels: &[usize], value: &dyn Fn(usize, usize) -> f64| {
-            for (column, k) in (0..columns).flat_map(|c| (0..panels.len()).map(move |k| (c, k))) {
-                let sums = &mut sums[(panels[k] - run.start) * columns + column];
+        let mut test = |own: &[usize], value: &dyn Fn(usize, usize) -> f64| {
+            for (column, k) in (0..columns).flat_map(|c| (0..own.len()).map(move |k| (c, k))) {
+                let sums = &mut sums[(own[k] - run.start) * columns + column];
                 for node in 0..rule.len() {
                     let value = value(k * rule.len() + node, column);
                     sums.iter_mut().zip(weights).for_each(|(sum, of)| *sum += of[node] * value);
@@ -124,11 +132,11 @@ pub(crate) fn add(
         };
         let at = places(panels, rule, single.iter().copied());
         let potentials = far.potentials(&at, &coefficients);
-        add(&single, &|k, column| potentials[column * at.len() + k]);
+        test(&single, &|k, column| potentials[column * at.len() + k]);
         let at = places(panels, rule, adjoint.iter().copied());
         let gradients = far.gradients(&at, &coefficients);
         let normals: Vec<Vec3> = adjoint.iter().flat_map(|&i| panels.normals(rule, i)).collect();
-        add(&adjoint, &|k, column| gradients[column * at.len() + k].dot(&normals[k]));
+        test(&adjoint, &|k, column| gradients[column * at.len() + k].dot(&normals[k]));
         sums
     };
     let runs = (0..n.div_ceil(TOGETHER)).into_par_iter().map(of_run).collect::<Vec<_>>();

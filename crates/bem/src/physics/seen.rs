@@ -117,13 +117,14 @@ impl SeenImages {
         let coefficients = far.images.coefficients(&moments);
         let at: Vec<_> = points.iter().map(|x| (far.scaled(x), 0)).collect();
         let with_field = !values.field.is_empty();
-        let (potentials, gradients) = values_at(&far.images, &at, &coefficients, with_field);
-        for (value, potential) in values.potential.iter_mut().zip(potentials) {
-            *value += potential / far.scale;
-        }
-        for (field, gradient) in values.field.iter_mut().zip(gradients) {
-            let per_length = far.scale * far.scale;
-            field.iter_mut().zip(gradient.iter()).for_each(|(e, g)| *e -= g / per_length);
-        }
+        let Values { potential, field, .. } = values;
+        let mut add = |_: usize, k: usize, value: f64, gradient: Vec3| {
+            potential[k] += value / far.scale;
+            if with_field {
+                let per_length = far.scale * far.scale;
+                field[k].iter_mut().zip(gradient.iter()).for_each(|(e, g)| *e -= g / per_length);
+            }
+        };
+        values_at(&far.images, &at, &coefficients, with_field, &mut add);
     }
 }

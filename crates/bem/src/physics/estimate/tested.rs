@@ -159,11 +159,14 @@ impl Sources {
             let region = |k: usize| system.panels.region(k / rule.len());
             let at = targets.iter().enumerate().map(|(k, x)| (Vec3::from(*x), region(k)));
             let at: Vec<_> = at.collect();
-            let (of_far, slopes) = far::values_at(far, &at, &self.far, with_gradients);
-            potential.iter_mut().zip(of_far).for_each(|(value, more)| *value += more);
-            gradient.chunks_exact_mut(3).zip(slopes).for_each(|(value, more)| {
-                value.iter_mut().zip(more.iter()).for_each(|(value, more)| *value += more);
-            });
+            let mut add = |_: usize, k: usize, value: f64, slope: Vec3| {
+                potential[k] += value;
+                if with_gradients {
+                    let gradient = &mut gradient[3 * k..3 * k + 3];
+                    gradient.iter_mut().zip(slope.iter()).for_each(|(sum, s)| *sum += s);
+                }
+            };
+            far::values_at(far, &at, &self.far, with_gradients, &mut add);
         }
         Ok((potential, gradient))
     }

@@ -218,16 +218,15 @@ fn add_sums(
             let region = |place: usize| panels.region(values.first + place / places);
             let at = |(place, x): (usize, &[f64; 3])| (Vec3::from(*x), region(place));
             let at: Vec<_> = points.iter().enumerate().map(at).collect();
-            let (of_far, slopes) = far::values_at(far, &at, &coefficients, with_gradients);
-            for (k, value) in of_far.iter().enumerate() {
-                let (column, place) = (k / points.len(), k % points.len());
-                let to = (column * regions + region(place)) * points.len() + place;
+            let mut add = |column: usize, place: usize, value: f64, slope: Vec3| {
+                let to = (column * regions + at[place].1) * points.len() + place;
                 potential[to] += value;
                 if with_gradients {
                     let gradient = &mut gradient[3 * to..3 * to + 3];
-                    gradient.iter_mut().zip(slopes[k].iter()).for_each(|(sum, s)| *sum += s);
+                    gradient.iter_mut().zip(slope.iter()).for_each(|(sum, s)| *sum += s);
                 }
-            }
+            };
+            far::values_at(far, &at, &coefficients, with_gradients, &mut add);
         }
         let (of_panel, first_panel) = (values.of_panel().max(1), values.first);
         let of_group = first * places..(first + group.len()) * places;
