@@ -188,8 +188,8 @@ impl FarImages {
         region * self.len()..(region + 1) * self.len()
     }
 
-    /// Calls `of` with some points of one region at a time, which stand side by side in vectors: the
-    /// polynomials there, the region, and which of `points` they are.
+    /// Calls `of` with some points of one region at a time, which stand side by side in vectors:
+    /// the polynomials there, the region, and which of `points` they are.
     fn in_batches(
         &self,
         points: &[Place],

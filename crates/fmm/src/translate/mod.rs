@@ -169,8 +169,8 @@ impl OneVector {
     }
 
     /// Adds translated expansions, all of which lie one after the other, density after density, to
-    /// those of `targets`, for pairs of places among them; `mixed`: lanes carry several densities. All
-    /// coefficients take part if none are to be `cut`.
+    /// those of `targets`, for pairs of places among them; `mixed`: lanes carry several densities.
+    /// All coefficients take part if none are to be `cut`.
     ///
     /// # Safety
     /// No target occurs twice.
