@@ -1,6 +1,6 @@
 //! The program `farad`: case files, commands, progress, results. It holds no numerics.
 
-#![expect(missing_docs, reason = "its interface is `run`; what else is public is for tests")]
+#![expect(missing_docs, reason = "its interface is `run`; the rest is for tests")]
 
 mod case;
 mod commands;
