@@ -19,16 +19,16 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "cargo-timings/cargo-timing.html"
 MORE = 1.15
 YARDSTICK = ["clap_builder", "comfy-table", "i_overlay", "indicatif", "miette", "nalgebra", "nom", "rayon", "serde_json", "spade", "toml"]
-# Multiples of the yardstick.
+# Multiples of the yardstick, as `.ci/run` builds them; with the program's build alone they are a sixth lower.
 BUDGET = {
-    "farad-fmm": 2.7,
-    "farad-bem": 2.2,
-    "farad": 1.1,
-    "farad-cli": 0.95,
-    "farad-mesh": 1.45,
+    "farad-fmm": 3.0,
+    "farad-bem": 2.4,
+    "farad": 1.25,
+    "farad-cli": 1.35,
+    "farad-mesh": 1.7,
     "farad-surface": 0.5,
     "farad-fgt": 0.6,
-    "all others": 0.15,
+    "all others": 0.2,
 }
 
 
