@@ -157,11 +157,11 @@ fn potentials_and_gradients_keep_every_tolerance() {
         // The error of the worst kind counts.
         let case = Case { gradient: true, densities: 3, ..charges_only(&points, &charges) };
         let exact = Exact::of(&case, Kernel::Laplace);
-        for exponent in 2..=11 {
-            let tolerance = 10f64.powi(-exponent);
+        // Each tolerance meets two distributions, one of them applied once and one twice.
+        for exponent in (2..=11).filter(|exponent| (i + exponent) % 2 == 0) {
+            let tolerance = 10f64.powi(-(exponent as i32));
             let options = Options { tolerance, ..Options::default() };
-            // Once or twice, each with each distribution and each tolerance.
-            let applies = 1 + (i + exponent as usize) % 2;
+            let applies = 1 + i / 2;
             let (potential, gradient) = exact.errors_of(&case, &mut case.plan(&options), applies);
             let what = format!("{distribution:?} 1e-{exponent}");
             assert_at_most(&what, &[potential, gradient], tolerance);
@@ -217,8 +217,8 @@ fn near_pairs_in_single_precision_keep_the_tolerance() {
 fn derivatives_by_near_pairs_in_single_precision_keep_the_tolerance() {
     for (i, distribution) in DISTRIBUTIONS.into_iter().enumerate() {
         let mut random = Random::new(29);
-        let points = distribution.points(9000, &mut random);
-        let apart: Vec<[f64; 3]> = points[..6000].iter().map(|x| x.map(|c| c + 1e-3)).collect();
+        let points = distribution.points(5000, &mut random);
+        let apart: Vec<[f64; 3]> = points[..3000].iter().map(|x| x.map(|c| c + 1e-3)).collect();
         let kinds = [ChargeKind::Mixed, ChargeKind::Positive, ChargeKind::PlaneWave];
         let mut charges = || -> Vec<f64> {
             kinds.iter().flat_map(|kind| kind.charges(&points, &mut random)).collect()
@@ -255,7 +255,7 @@ fn charges_that_lie_together_keep_the_tolerance() {
     for tolerance in [1e-3, 1e-5, 1e-7] {
         let mut plan =
             Plan::new(&points, None, &Options { tolerance, ..Options::default() }).unwrap();
-        for place in 0..24 {
+        for place in 0..12 {
             let centre = points[random.below(n)];
             let radius = if place % 2 == 0 { 0.0 } else { 0.01 };
             let within = |x: &[f64; 3]| {
@@ -327,7 +327,7 @@ fn any_number_of_points_from_none_to_1e5() {
 
 #[test]
 fn dipoles_and_several_densities_share_a_plan() {
-    let points = Distribution::Sphere.points(6000, &mut Random::new(7));
+    let points = Distribution::Sphere.points(3000, &mut Random::new(7));
     let mut random = Random::new(8);
     for (i, densities) in [1, 3, 5, 8].into_iter().enumerate() {
         let charges: Vec<f64> =

@@ -104,9 +104,9 @@ fn boxes_and_their_pairs_are_those_of_one_rank() {
     for (i, distribution) in Distribution::ALL.into_iter().enumerate() {
         for stencil in [Stencil::Full, Stencil::Reduced, Stencil::Shortest] {
             let mut random = Random::new(40 + i as u64);
-            let mut case = Case::charges(distribution.points(4000, &mut random), 3);
+            let mut case = Case::charges(distribution.points(2500, &mut random), 3);
             if stencil == Stencil::Reduced {
-                case.targets = Some(Distribution::Cube.points(2500, &mut random));
+                case.targets = Some(Distribution::Cube.points(1500, &mut random));
             }
             let options = Options {
                 truncation: Truncation::Fixed,
@@ -193,7 +193,7 @@ fn few_points_and_coincident_ones() {
 #[test]
 fn many_sources_and_few_targets_or_the_reverse() {
     let mut random = Random::new(11);
-    let many = Distribution::Plummer.points(3000, &mut random);
+    let many = Distribution::Plummer.points(1500, &mut random);
     for count in [1, 2, 30] {
         let few = Distribution::Cube.points(count, &mut random);
         for (sources, targets) in [(&many, &few), (&few, &many)] {

@@ -99,7 +99,7 @@ fn moved(points: Vec<[f64; 3]>, scale: f64, by: [f64; 3]) -> Vec<[f64; 3]> {
 #[test]
 fn every_tolerance_holds_at_few_and_at_many_targets() {
     for (i, distribution) in Distribution::ALL.into_iter().enumerate() {
-        let sources = distribution.points(6000, &mut Random::new(31));
+        let sources = distribution.points(3000, &mut Random::new(31));
         let few: Vec<[f64; 3]> = distribution.points(40, &mut Random::new(32));
         let many: Vec<[f64; 3]> = distribution.points(300, &mut Random::new(33));
         for exponent in 2..=10 {
@@ -122,7 +122,7 @@ fn every_tolerance_holds_at_few_and_at_many_targets() {
 
 #[test]
 fn targets_may_be_the_sources_outside_and_far_away() {
-    let sources = Distribution::Cube.points(5000, &mut Random::new(41));
+    let sources = Distribution::Cube.points(3000, &mut Random::new(41));
     let near = Distribution::Cube.points(300, &mut Random::new(42));
     let slice: Vec<[f64; 3]> = Distribution::Cube
         .points(300, &mut Random::new(43))

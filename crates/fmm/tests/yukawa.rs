@@ -39,7 +39,7 @@ fn measure(points: &[[f64; 3]], dipoles: bool, options: &Options) -> [f64; 2] {
 #[test]
 fn errors_stay_below_the_tolerance() {
     for (i, distribution) in Distribution::ALL.into_iter().enumerate() {
-        let points = distribution.points(7000, &mut Random::new(5));
+        let points = distribution.points(4000, &mut Random::new(5));
         for (j, kappa) in [1e-3, 2.0, 30.0, 500.0].into_iter().enumerate() {
             // Each tolerance meets each distribution and each kappa; so do dipoles and none.
             let tolerance = [1e-2, 1e-5, 1e-7, 1e-10][(i + j) % 4];
@@ -56,7 +56,7 @@ fn errors_stay_below_the_tolerance() {
 #[test]
 fn expansions_alone_are_exact_to_their_truncation() {
     // One point a leaf and no pairs of far boxes summed directly: translations of many levels.
-    let points = Distribution::Cube.points(1500, &mut Random::new(6));
+    let points = Distribution::Cube.points(800, &mut Random::new(6));
     for kappa in [0.5, 10.0] {
         let kernel = Kernel::Yukawa { kappa };
         for precision in [Precision::Single, Precision::Double] {

@@ -28,7 +28,7 @@ fn sums(points: &[[f64; 3]], options: &Options, simd: Level) -> Vec<f64> {
 
 #[test]
 fn every_instruction_set_gives_the_sums_of_one_lane() {
-    let points = Distribution::Sphere.points(3000, &mut Random::new(3));
+    let points = Distribution::Sphere.points(2000, &mut Random::new(3));
     // Rounding of a few thousand terms; a wrong lane would be off by 1e-2.
     // The tolerance decides how exact inverse distances are.
     let cases = [
@@ -50,7 +50,7 @@ fn every_instruction_set_gives_the_sums_of_one_lane() {
             };
             let expected = sums(&points, &options, Level::BASELINE);
             let norm: f64 = expected.iter().map(|v| v * v).sum();
-            for level in Level::available() {
+            for level in Level::available().filter(|&level| level != Level::BASELINE) {
                 let found = sums(&points, &options, level);
                 let error: f64 = found.iter().zip(&expected).map(|(a, b)| (a - b) * (a - b)).sum();
                 let error = (error / norm).sqrt();
