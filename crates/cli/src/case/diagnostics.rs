@@ -1,9 +1,11 @@
 //! What is wrong with a case file, and where.
 
+use std::fmt::Display;
+use std::iter;
 use std::ops::Range;
 use std::path::Path;
 
-use miette::{Diagnostic, NamedSource, SourceSpan};
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
 use thiserror::Error;
 
 use crate::report::text::{printable, printable_in_place, printable_line};
@@ -25,18 +27,28 @@ pub(crate) enum Sort {
 }
 
 /// One defect, with its place.
-#[derive(Clone, Debug, Error, Diagnostic)]
+#[derive(Clone, Debug, Error)]
 #[error("{message}")]
 pub(crate) struct Defect {
     pub(crate) message: String,
-    #[label("{label}")]
     pub(crate) span: SourceSpan,
     pub(crate) label: String,
-    #[label("first here")]
     pub(crate) first: Option<SourceSpan>,
-    #[help]
     pub(crate) help: Option<String>,
     pub(crate) sort: Sort,
+}
+
+// Written out: miette's derive macro would compile a second release of syn.
+impl Diagnostic for Defect {
+    fn help(&self) -> Option<Box<dyn Display + '_>> {
+        Some(Box::new(self.help.as_ref()?))
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let here = LabeledSpan::new_with_span(Some(self.label.clone()), self.span);
+        let first = |span| LabeledSpan::new_with_span(Some("first here".to_owned()), span);
+        Some(Box::new(iter::once(here).chain(self.first.map(first))))
+    }
 }
 
 impl Defect {
@@ -78,19 +90,27 @@ pub(crate) const MOST_SHOWN: usize = 20;
 const LONGEST_LINE: usize = 500;
 
 /// The first defects of one case file.
-#[derive(Debug, Error, Diagnostic)]
+#[derive(Debug, Error)]
 #[error("{file}: {count}", count = counted(*.total, .defects.len()))]
 struct CaseError {
     file: String,
-    #[source_code]
     source_code: NamedSource<String>,
-    #[related]
     defects: Vec<Defect>,
     total: usize,
 }
 
+impl Diagnostic for CaseError {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.source_code)
+    }
+
+    fn related(&self) -> Option<Box<dyn Iterator<Item = &dyn Diagnostic> + '_>> {
+        Some(Box::new(self.defects.iter().map(|defect| -> &dyn Diagnostic { defect })))
+    }
+}
+
 /// The same of a file whose lines are too long to be shown.
-#[derive(Debug, Error, Diagnostic)]
+#[derive(Debug, Error)]
 #[error("{file}: {count}{places}", count = counted(*.total, *.shown))]
 struct LongLines {
     file: String,
@@ -99,6 +119,8 @@ struct LongLines {
     total: usize,
     shown: usize,
 }
+
+impl Diagnostic for LongLines {}
 
 /// The failure that shows the first `defects` of the file at `path` in the order of their places.
 pub(crate) fn failure(path: &Path, text: &str, mut defects: Vec<Defect>) -> Failure {
