@@ -24,7 +24,7 @@ def anchor(heading):
 
 
 def documents():
-    folders = ["", "docs/", "docs/tutorials/", "meshes/", "benches/", "contrib/*/", "crates/*/"]
+    folders = ["", "docs/", "docs/tutorials/", "meshes/", "benches/", "contrib/*/", "crates/*/", "kernels/"]
     return [document for folder in folders for document in ROOT.glob(f"{folder}*.md")]
 
 

@@ -1,7 +1,7 @@
-"""Compiles every crates/*/kernels/*.cu with NVRTC, which needs no GPU, for each architecture that Farad supports: in every variant that the
+"""Compiles every kernels/*/*.cu with NVRTC, which needs no GPU, for each architecture that Farad supports: in every variant that the
 program asks for, or, of many macros, in enough that every two values of two macros meet; on the others in two; warnings fail.
 
-Headers of the same folder and real.cuh are passed by name, as the program does it. Constants that a file shares with the program come from the program: the
+Headers of the same folder and of kernels/cuda are passed by name, as the program does it. Constants that a file shares with the program come from the program: the
 tests that compare the files' kernels with their declarations print them. NVRTC comes from the package nvidia-cuda-nvrtc-cu12.
 """
 
@@ -16,7 +16,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-REAL_HEADER = ROOT / "crates/cuda/kernels/real.cuh"
 ARCHITECTURES = ["sm_80", "sm_90", "sm_120"]
 BOTH = {"PRECISION": [32, 64]}
 # Of sums of Gaussians: nodes of a block by dimensions, and some of the windows, with terms of their polynomials.
@@ -116,7 +115,7 @@ def log(nvrtc, program):
 
 def headers(path):
     """What the file may include."""
-    return [REAL_HEADER, *sorted(set(path.parent.glob("*.cuh")) - {REAL_HEADER})]
+    return sorted({*(ROOT / "kernels/cuda").glob("*.cuh"), *path.parent.glob("*.cuh")})
 
 
 def compile_kernel(nvrtc, path, headers, architecture, macros, extra=()):
@@ -143,7 +142,7 @@ def main():
     nvrtc = load()
     shared = constants()
     only = sys.argv[1:]
-    paths = sorted(ROOT.glob("crates/*/kernels/*.cu"))
+    paths = sorted(ROOT.glob("kernels/*/*.cu"))
     if len({path.name for path in paths}) < len(paths):
         sys.exit("two kernel files have the same name, by which their constants and variants are found here: rename one")
     jobs = [

@@ -21,7 +21,7 @@ RECORD = ROOT / ".ci/gpu_tests.json"
 
 
 def kernels():
-    files = sorted(ROOT.glob("crates/*/kernels/*.cu*"))
+    files = sorted(ROOT.glob("kernels/*/*.cu*"))
     return {str(f.relative_to(ROOT)): hashlib.sha256(f.read_bytes()).hexdigest()[:16] for f in files}
 
 

@@ -101,7 +101,7 @@ pub(crate) const IN_PLANE: f64 = 1e-12;
 pub(crate) const LEAST_ACCURACY: f64 = IN_PLANE;
 
 /// Panels lie on one sheet, or on two that may face each other, if the product of their normals is
-/// larger than this; `kernels/preconditioner.cu` has it, too.
+/// larger than this; `kernels/bem/preconditioner.cu` has it, too.
 pub(crate) const PARALLEL: f64 = 0.25;
 
 // Values that cancel.

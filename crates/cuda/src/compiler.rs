@@ -5,6 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::{fmt, ptr, thread};
 
 use cudarc::nvrtc::{result, sys};
+use kernels::File;
 use libloading::Library;
 
 use crate::cache::Key;
@@ -14,24 +15,42 @@ use crate::{Error, library};
 /// thread usually has.
 const STACK: usize = 64 << 20;
 
-/// A kernel file and the headers that it may include, by the names in its `#include` lines.
+/// A kernel file, and the constants that it is compiled with.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
-    /// File name, for messages.
-    pub name: &'a str,
-    /// CUDA C++.
-    pub text: &'a str,
-    /// Names and texts of headers.
-    pub headers: &'a [(&'a str, &'a str)],
+pub struct Source {
+    /// The file; what it includes is found by [`kernels::header`].
+    pub file: File,
     /// Names and values of the constants that the file shares with the code that starts its
     /// kernels: macros of every compilation.
-    pub constants: &'a [(&'a str, Constant)],
+    pub constants: &'static [(&'static str, Constant)],
 }
 
-impl Source<'_> {
+impl Source {
     /// The constants as macros NAME=VALUE.
     pub fn macros(&self) -> impl Iterator<Item = String> {
         self.constants.iter().map(|(name, value)| format!("{name}={value}"))
+    }
+
+    /// Names and texts of the headers that the file includes, and those that these include.
+    ///
+    /// # Errors
+    /// [`Error::Compile`] when there is no header of a name.
+    pub fn headers(&self) -> Result<Vec<(&'static str, &'static str)>, Error> {
+        let mut found: Vec<(&str, &str)> = Vec::new();
+        let mut texts = vec![self.file.text];
+        while let Some(text) = texts.pop() {
+            for line in text.lines().filter_map(|line| line.strip_prefix("#include \"")) {
+                let name = line.split('"').next().unwrap_or_default();
+                if found.iter().any(|header| header.0 == name) {
+                    continue;
+                }
+                let header = kernels::header(name);
+                let text = header.ok_or_else(|| rejected(self, format!("no header {name}")))?;
+                found.push((name, text));
+                texts.push(text);
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -54,26 +73,10 @@ impl fmt::Display for Constant {
     }
 }
 
-/// Name and text of the header that kernels of several crates include: names of types, and
-/// arithmetic in the plan's format.
-pub const REAL_HEADER: (&str, &str) = ("real.cuh", include_str!("../kernels/real.cuh"));
-
-/// Headers under the folder `kernels/` of the crate that calls this, embedded, and
-/// [`REAL_HEADER`](crate::REAL_HEADER).
-#[macro_export]
-macro_rules! kernel_headers {
-    ($($name:literal),* $(,)?) => {
-        &[
-            $crate::REAL_HEADER,
-            $(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $name)))),*
-        ]
-    };
-}
-
 /// Machine code of `source` for `capability`, from the cache or the compiler; `defines` are
 /// NAME=VALUE.
 pub(crate) fn compile(
-    source: &Source<'_>,
+    source: &Source,
     defines: &[String],
     capability: (i32, i32),
 ) -> Result<Vec<u8>, Error> {
@@ -92,10 +95,11 @@ pub(crate) fn compile(
     ];
     let macros = source.macros().chain(defines.iter().cloned());
     options.extend(macros.map(|define| format!("--define-macro={define}")));
+    let headers = source.headers()?;
     let key = Key {
-        name: source.name,
-        text: source.text,
-        headers: source.headers,
+        name: source.file.name,
+        text: source.file.text,
+        headers: &headers,
         options: &options,
         compiler: (major, minor),
     };
@@ -108,7 +112,7 @@ pub(crate) fn compile(
 }
 
 /// Compiles on a thread with room for it, one kernel at a time.
-fn alone(source: &Source<'_>, options: &[String], key: &Key<'_>) -> Result<Vec<u8>, Error> {
+fn alone(source: &Source, options: &[String], key: &Key<'_>) -> Result<Vec<u8>, Error> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     // Another thread may have compiled it meanwhile.
@@ -116,8 +120,9 @@ fn alone(source: &Source<'_>, options: &[String], key: &Key<'_>) -> Result<Vec<u
         return Ok(image);
     }
     thread::scope(|scope| {
-        let started =
-            thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || run(source, options));
+        let started = thread::Builder::new()
+            .stack_size(STACK)
+            .spawn_scoped(scope, || run(source, options, key.headers));
         match started.map(thread::ScopedJoinHandle::join) {
             Ok(Ok(image)) => image,
             Ok(Err(_)) => Err(rejected(source, "the compiler's thread panicked".to_owned())),
@@ -126,8 +131,8 @@ fn alone(source: &Source<'_>, options: &[String], key: &Key<'_>) -> Result<Vec<u
     })
 }
 
-fn rejected(source: &Source<'_>, log: String) -> Error {
-    Error::Compile { file: source.name.to_owned(), log }
+fn rejected(source: &Source, log: String) -> Error {
+    Error::Compile { file: source.file.name.to_owned(), log }
 }
 
 /// A program of NVRTC, destroyed at the end of its scope.
@@ -140,11 +145,11 @@ impl Drop for Program {
     }
 }
 
-fn run(source: &Source<'_>, options: &[String]) -> Result<Vec<u8>, Error> {
+fn run(source: &Source, options: &[String], headers: &[(&str, &str)]) -> Result<Vec<u8>, Error> {
     let text = |s: &str| CString::new(s).map_err(|_| rejected(source, "a NUL byte".to_owned()));
-    let (name, body) = (text(source.name)?, text(source.text)?);
-    let names = source.headers.iter().map(|h| text(h.0)).collect::<Result<Vec<_>, _>>()?;
-    let bodies = source.headers.iter().map(|h| text(h.1)).collect::<Result<Vec<_>, _>>()?;
+    let (name, body) = (text(source.file.name)?, text(source.file.text)?);
+    let names = headers.iter().map(|h| text(h.0)).collect::<Result<Vec<_>, _>>()?;
+    let bodies = headers.iter().map(|h| text(h.1)).collect::<Result<Vec<_>, _>>()?;
     let pointers = |s: &[CString]| s.iter().map(|s| s.as_ptr()).collect::<Vec<*const c_char>>();
     let (names, bodies) = (pointers(&names), pointers(&bodies));
     let mut program = ptr::null_mut();

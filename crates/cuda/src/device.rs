@@ -350,8 +350,8 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::NoCompiler`], [`Error::Compile`], [`Error::Driver`].
-    pub fn module(&self, source: &Source<'_>, defines: &[String]) -> Result<Arc<Module>, Error> {
-        let key = (source.name.to_owned(), defines.to_vec());
+    pub fn module(&self, source: &Source, defines: &[String]) -> Result<Arc<Module>, Error> {
+        let key = (source.file.name.to_owned(), defines.to_vec());
         let known = || self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(module) = known().get(&key) {
             return Ok(module.clone());
@@ -364,7 +364,7 @@ impl Device {
             .map_err(|error| failure("loading a kernel", error))?;
         let module = Arc::new(Module {
             raw,
-            name: source.name.to_owned(),
+            name: source.file.name.to_owned(),
             context: self.main.context.clone(),
         });
         // Should another thread have been faster, its module stays: recorded graphs rely on it, and

@@ -231,7 +231,7 @@ unsafe impl<T: Element> Argument for Pointer<T> {
 /// All arguments of a kernel; declared by [`kernels!`](crate::kernels).
 pub trait Arguments: Argument + Lengths {
     /// The file that has the kernel.
-    const SOURCE: Source<'static>;
+    const SOURCE: Source;
     /// The kernel's name there.
     const NAME: &'static str;
 }
@@ -351,9 +351,8 @@ macro_rules! arguments {
     };
 }
 
-/// Declares the kernels of a file under the folder `kernels/` of the crate that calls this, which
-/// is embedded: the constants that it shares with this side, which every compilation gets as
-/// macros, and for each kernel a struct of its arguments. The names of fields are those of the
+/// Declares the kernels of a [`File`](kernels::File): the constants that it shares with this side,
+/// which every compilation gets as macros, and for each kernel a struct of its arguments. The names of fields are those of the
 /// kernel's parameters; fields that are structs of [`arguments!`](crate::arguments) stand for
 /// several. `declared()` is for a test that compares names, types and order with the file
 /// ([`testing::compare_all`](crate::testing::compare_all)).
@@ -370,7 +369,7 @@ macro_rules! arguments {
 ///     use cuda::Pointer;
 ///
 ///     cuda::kernels! {
-///         "scale.cu", cuda::kernel_headers![];
+///         kernels::cuda::SCALE;
 ///         constants {
 ///             THREADS: u32 = 256;
 ///         }
@@ -392,7 +391,7 @@ macro_rules! kernels {
     (@f64 $constant:ident) => { $crate::Constant::Real($constant) };
     (@$of:ident $constant:ident) => { $crate::Constant::Whole($constant as i64) };
     (
-        $file:literal, $headers:expr;
+        $file:expr;
         $(constants { $($(#[$about:meta])* $constant:ident: $of:ident = $value:expr;)* })?
         $(
             $(#[$meta:meta])*
@@ -403,10 +402,8 @@ macro_rules! kernels {
     ) => {
         $($($(#[$about])* pub(crate) const $constant: $of = $value;)*)?
 
-        pub(crate) const SOURCE: $crate::Source<'static> = $crate::Source {
-            name: $file,
-            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/", $file)),
-            headers: $headers,
+        pub(crate) const SOURCE: $crate::Source = $crate::Source {
+            file: $file,
             constants: &[$($((stringify!($constant), $crate::kernels!(@$of $constant))),*)?],
         };
 
@@ -419,7 +416,7 @@ macro_rules! kernels {
             }
 
             impl $crate::Arguments for $name {
-                const SOURCE: $crate::Source<'static> = SOURCE;
+                const SOURCE: $crate::Source = SOURCE;
                 const NAME: &'static str = $kernel;
             }
         )*
@@ -458,7 +455,7 @@ mod tests {
         use super::Pointer;
 
         kernels! {
-            "scale.cu", crate::kernel_headers![];
+            kernels::cuda::SCALE;
             constants {
                 THREADS: u32 = 256;
             }
@@ -468,7 +465,7 @@ mod tests {
 
     #[test]
     fn the_source_has_these_kernels() {
-        testing::compare_all(env!("CARGO_MANIFEST_DIR"), &[scale::declared()]);
+        testing::compare_all(kernels::cuda::KERNELS, &[scale::declared()]);
     }
 
     #[test]

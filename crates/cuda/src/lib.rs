@@ -18,7 +18,7 @@ mod probe;
 mod stream;
 pub mod testing;
 
-pub use compiler::{Constant, REAL_HEADER, Source};
+pub use compiler::{Constant, Source};
 pub use device::{Device, Grid, Module, count};
 pub use error::{Error, in_units};
 pub use graph::Graph;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use kernels::File;
 
 use crate::{Arguments, Device, Error, Parameter, Source};
 
@@ -46,33 +47,31 @@ pub fn signature<A: Arguments>() -> Signature {
 }
 
 /// A file and the kernels that are declared for it.
-pub type Declared = (Source<'static>, Vec<Signature>);
+pub type Declared = (Source, Vec<Signature>);
 
-/// Compares all files `kernels/*.cu` of a crate with what is declared ([`compare`]), and prints the
+/// Compares all files of a folder with what is declared for them ([`compare`]), and prints the
 /// macros of each, which .ci/compile_kernels.py reads.
 ///
 /// # Panics
 /// When they differ, or a file is missing on either side.
-#[allow(clippy::print_stdout, clippy::unwrap_used, reason = "a part of tests")]
-pub fn compare_all(crate_folder: &str, declared: &[Declared]) {
-    let folder = std::fs::read_dir(Path::new(crate_folder).join("kernels")).unwrap();
-    let files = folder.map(|file| file.unwrap().file_name().into_string().unwrap());
-    let files: BTreeSet<String> = files.filter(|name| name.ends_with(".cu")).collect();
-    let names: BTreeSet<String> = declared.iter().map(|of| of.0.name.to_owned()).collect();
-    assert_eq!(names, files, "files that kernels are declared for, and files there");
+#[allow(clippy::print_stdout, reason = "a part of tests")]
+pub fn compare_all(files: &[File], declared: &[Declared]) {
+    let names: BTreeSet<&str> = declared.iter().map(|of| of.0.file.name).collect();
+    let there = files.iter().map(|file| file.name).collect();
+    assert_eq!(names, there, "files that kernels are declared for, and files there");
     for (source, kernels) in declared {
         compare(source, kernels);
-        println!("macros of {}: {:?}", source.name, source.macros().collect::<Vec<_>>());
+        println!("macros of {}: {:?}", source.file.name, source.macros().collect::<Vec<_>>());
     }
 }
 
 /// Compares the kernels that a file has with those that are declared for it: names, and each
-/// parameter's name and type. What it includes must be among its headers.
+/// parameter's name and type. What it includes must be there.
 ///
 /// # Panics
 /// When they differ, or a header is missing.
-pub fn compare(source: &Source<'_>, declared: &[Signature]) {
-    let there = kernels(source.text);
+pub fn compare(source: &Source, declared: &[Signature]) {
+    let there = kernels_of(source.file.text);
     let names = |mut names: Vec<String>| {
         names.sort_unstable();
         names
@@ -81,11 +80,11 @@ pub fn compare(source: &Source<'_>, declared: &[Signature]) {
         names(declared.iter().map(|of| of.0.to_owned()).collect()),
         names(there.iter().map(|of| of.0.clone()).collect()),
         "kernels declared, and kernels in {}",
-        source.name
+        source.file.name
     );
     for (kernel, parameters) in declared {
         let found = there.iter().find(|of| of.0 == *kernel).map_or(&[][..], |of| &of.1);
-        let place = format!("{kernel} of {}", source.name);
+        let place = format!("{kernel} of {}", source.file.name);
         assert_eq!(parameters.len(), found.len(), "parameters of {place}");
         for (parameter, (of_type, name)) in parameters.iter().zip(found) {
             let pointer = of_type.ends_with('*');
@@ -96,17 +95,12 @@ pub fn compare(source: &Source<'_>, declared: &[Signature]) {
             assert!(agrees, "{place}: {parameter:?} is declared where it has {of_type} {name}");
         }
     }
-    let texts = source.headers.iter().map(|header| header.1).chain([source.text]);
-    for line in texts.flat_map(str::lines).filter_map(|line| line.strip_prefix("#include \"")) {
-        let name = line.split('"').next().unwrap_or_default();
-        let is_there = source.headers.iter().any(|header| header.0 == name);
-        assert!(is_there, "{name}, which {} includes, is not among its headers", source.name);
-    }
+    assert_eq!(source.headers().err(), None, "what {} includes", source.file.name);
 }
 
 /// The kernels of a CUDA source: name, and for each parameter its type, without `const`, and its
 /// name.
-fn kernels(text: &str) -> Vec<(String, Vec<(String, String)>)> {
+fn kernels_of(text: &str) -> Vec<(String, Vec<(String, String)>)> {
     const START: &str = "extern \"C\" __global__ void";
     let code: Vec<&str> =
         text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
@@ -152,6 +146,6 @@ mod tests {
         let of = |of_type: &str, name: &str| (of_type.to_owned(), name.to_owned());
         let first = ("first".to_owned(), vec![of("REAL*", "x"), of("u32", "n")]);
         let second = ("second".to_owned(), vec![of("long long*", "out")]);
-        assert_eq!(kernels(text), [first, second]);
+        assert_eq!(kernels_of(text), [first, second]);
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use cuda::{Arguments, Device, Error, Graph, Grid, Kernel, Pointer, Source, testing};
+use kernels::File;
 
 cuda::arguments! {
     /// Sums what it wrote into dynamic shared memory: 0 + 1 + ... + words - 1.
@@ -11,9 +12,10 @@ cuda::arguments! {
 
 impl Arguments for Sum {
     const NAME: &'static str = "sum";
-    const SOURCE: Source<'static> = Source {
-        name: "sum.cu",
-        text: r#"
+    const SOURCE: Source = Source {
+        file: File {
+            name: "sum.cu",
+            text: r#"
 extern "C" __global__ void sum(unsigned words, unsigned long long* out) {
     extern __shared__ unsigned memory[];
     for (unsigned i = threadIdx.x; i < words; i += blockDim.x) memory[i] = i;
@@ -23,7 +25,7 @@ extern "C" __global__ void sum(unsigned words, unsigned long long* out) {
     atomicAdd(out, own);
 }
 "#,
-        headers: &[],
+        },
         constants: &[],
     };
 }

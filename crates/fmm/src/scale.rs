@@ -2,7 +2,7 @@
 //!
 //! Sums are linear, so strengths may be multiplied by a power of two, without rounding, and the
 //! sums divided by it. Otherwise charges of 1e39 would be infinite in single precision, and those
-//! of 1e-50 zero. CPU twin of `strength_exponent` in kernels/particles.cu.
+//! of 1e-50 zero. CPU twin of `strength_exponent` in kernels/fmm/particles.cu.
 
 use parallel::prelude::*;
 

@@ -1,12 +1,8 @@
-//! The kernels under `kernels/`, embedded, with their arguments, and how they are started.
+//! The kernels under `kernels/bem`, with their arguments, and how they are started.
 
 pub(super) use cuda::count;
 use cuda::testing::Declared;
 use cuda::{Arguments, Buffer, Device, Error, Grid, Plain, Pointer};
-
-/// Headers that kernels include.
-const HEADERS: &[(&str, &str)] =
-    cuda::kernel_headers!["triangle.cuh", "pair.cuh", "rows.cuh", "solid_angle.cuh"];
 
 /// A kernel ready to be started on its device's main stream.
 #[derive(Clone, Debug)]
@@ -39,7 +35,7 @@ impl<A: Arguments> Kernel<A> {
     }
 }
 
-/// A node of the tree of panels, as `kernels/near.cu` declares it.
+/// A node of the tree of panels, as `kernels/bem/near.cu` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node([f64; 7]);
@@ -47,7 +43,7 @@ pub(crate) struct Node([f64; 7]);
 // SAFETY: numbers.
 unsafe impl Plain for Node {}
 
-/// A pair of panels, as `kernels/near.cu` declares it.
+/// A pair of panels, as `kernels/bem/near.cu` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair([u32; 2]);
@@ -55,7 +51,7 @@ pub(crate) struct Pair([u32; 2]);
 // SAFETY: numbers.
 unsafe impl Plain for Pair {}
 
-/// Scales, shifts and factor of an image, as `kernels/rows.cuh` declares it.
+/// Scales, shifts and factor of an image, as `kernels/bem/rows.cuh` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mirror(pub(super) [f64; 7]);
@@ -135,7 +131,7 @@ pub(super) mod near {
     }
 
     cuda::kernels! {
-        "near.cu", HEADERS;
+        kernels::bem::NEAR;
         constants {
             THREADS: u32 = crate::device::THREADS;
             SINGLE: u32 = super::SINGLE;
@@ -253,7 +249,7 @@ pub(super) mod sparse {
     }
 
     cuda::kernels! {
-        "sparse.cu", HEADERS;
+        kernels::bem::SPARSE;
         constants {
             THREADS: u32 = crate::device::THREADS;
             LANES: usize = crate::device::LANES;
@@ -326,7 +322,7 @@ pub(super) mod preconditioner {
     }
 
     cuda::kernels! {
-        "preconditioner.cu", HEADERS;
+        kernels::bem::PRECONDITIONER;
         constants {
             THREADS: u32 = crate::device::THREADS;
             LANES: usize = crate::device::LANES;
@@ -450,7 +446,7 @@ pub(super) mod vectors {
     use super::*;
 
     cuda::kernels! {
-        "vectors.cu", HEADERS;
+        kernels::bem::VECTORS;
         constants {
             THREADS: u32 = 256;
             /// Targets that a block of direct sums takes.
@@ -552,7 +548,7 @@ pub(super) mod interfaces {
     use super::*;
 
     cuda::kernels! {
-        "interfaces.cu", HEADERS;
+        kernels::bem::INTERFACES;
         constants {
             THREADS: u32 = 256;
         }

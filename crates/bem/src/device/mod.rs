@@ -70,7 +70,7 @@ pub struct DeviceGeometry {
     rules: Rules,
 }
 
-/// Quadrature rules as `kernels/triangle.cuh` declares them.
+/// Quadrature rules as `kernels/bem/triangle.cuh` declares them.
 #[derive(Debug)]
 struct Rules {
     triangle: Buffer<[f64; 4]>,
@@ -159,7 +159,7 @@ impl DeviceGeometry {
         Ok(parts.to_vec()?.into_iter().fold(1.0, f64::min))
     }
 
-    /// A kernel of `kernels/near.cu`.
+    /// A kernel of `kernels/bem/near.cu`.
     fn kernel<A: Arguments>(&self) -> Result<Kernel<A>, Error> {
         Kernel::new(&self.device, self.rows.macros(), THREADS)
     }

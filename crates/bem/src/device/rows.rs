@@ -1,5 +1,5 @@
 //! What a matrix over panels has beyond potentials of panels without images, as
-//! `kernels/rows.cuh` declares it.
+//! `kernels/bem/rows.cuh` declares it.
 
 use cuda::{Buffer, Device, Error, Pointer};
 

@@ -1,10 +1,7 @@
-//! The kernels under `kernels/`, embedded, with their arguments.
+//! The kernels under `kernels/fgt`, with their arguments.
 
 use cuda::testing::Declared;
 use cuda::{Plain, Pointer};
-
-/// Headers that kernels include.
-const HEADERS: &[(&str, &str)] = cuda::kernel_headers!["window.cuh"];
 
 /// A number in the plan's format.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +14,7 @@ pub(super) mod points {
     use super::*;
 
     cuda::kernels! {
-        "points.cu", HEADERS;
+        kernels::fgt::POINTS;
         constants { THREADS: u32 = 256; }
         // `order` says which charges of all there are.
         struct Gather = "points_gather" {
@@ -72,7 +69,7 @@ pub(super) mod pairs {
     cuda::elements! { Job: "Job", Run: "uint2" }
 
     cuda::kernels! {
-        "pairs.cu", HEADERS;
+        kernels::fgt::PAIRS;
         constants {
             THREADS: u32 = 128;
             /// Targets of a thread.
@@ -139,7 +136,7 @@ pub(super) mod spread {
     cuda::elements! { Item: "Item", Job: "Job", Whole: "Whole" }
 
     cuda::kernels! {
-        "spread.cu", HEADERS;
+        kernels::fgt::SPREAD;
         constants { THREADS: u32 = 128; }
         // Jobs say which items, nodes and parts there are; macros, the length of the window.
         struct Spread = "spread" [blocks, _] {
@@ -178,7 +175,7 @@ pub(super) mod convolve {
     cuda::elements! { Input: "Input" }
 
     cuda::kernels! {
-        "convolve.cu", HEADERS;
+        kernels::fgt::CONVOLVE;
         constants {
             THREADS: u32 = 128;
             PADDING: usize = crate::axis_kernel::PADDING;
@@ -220,7 +217,7 @@ pub(super) mod interpolate {
     cuda::elements! { Job: "Job" }
 
     cuda::kernels! {
-        "interpolate.cu", HEADERS;
+        kernels::fgt::INTERPOLATE;
         constants { THREADS: u32 = 128; }
         // Jobs say which cells there are, these which nodes; macros, the length of windows, and how
         // many sums a target has.

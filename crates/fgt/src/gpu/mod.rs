@@ -1,7 +1,7 @@
 //! The sums on a GPU: geometry as on processors, by them, then charges to sums on the device
 //! (docs/performance.md, "Sums of Gaussians").
 //!
-//! Each kernel file under `kernels/` is one stage. Sums do not depend on the order in which
+//! Each kernel file under `kernels/fgt/` is one stage. Sums do not depend on the order in which
 //! blocks of threads run.
 
 mod grid;

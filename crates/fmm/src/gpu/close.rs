@@ -9,7 +9,7 @@ use super::tree;
 use crate::Error;
 use crate::Precision;
 
-/// A close pair, as `kernels/near.cuh` declares it: of the same size in both formats.
+/// A close pair, as `kernels/fmm/near.cuh` declares it: of the same size in both formats.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UnresolvedPair([u32; 8]);

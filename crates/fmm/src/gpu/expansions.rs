@@ -13,7 +13,7 @@ use crate::Precision;
 use crate::screened::Screening;
 use crate::truncation::TruncationNumbers;
 
-/// Where the expansions of a level are, as `kernels/levels.cuh` declares it.
+/// Where the expansions of a level are, as `kernels/fmm/levels.cuh` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Level {
@@ -25,7 +25,7 @@ pub(crate) struct Level {
 // SAFETY: 64 and twice 32 bits.
 unsafe impl Plain for Level {}
 
-/// Pairs that share a matrix, as `kernels/translate.cu` declares them.
+/// Pairs that share a matrix, as `kernels/fmm/translate.cu` declares them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Batch {
@@ -58,7 +58,7 @@ impl Batch {
     }
 }
 
-/// What a block computes, as `kernels/translate.cu` declares it.
+/// What a block computes, as `kernels/fmm/translate.cu` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tile {

@@ -21,7 +21,7 @@ use crate::translate::Kind;
 /// Blocks that fill one matrix.
 const FILL_BLOCKS: u32 = 8;
 
-/// A translation vector, as `kernels/m2l.cu` declares it.
+/// A translation vector, as `kernels/fmm/m2l.cu` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Vector {

@@ -1,4 +1,4 @@
-//! The kernels under `kernels/`, embedded, with their arguments, and how they are started.
+//! The kernels under `kernels/fmm`, with their arguments, and how they are started.
 
 use std::fmt::Display;
 
@@ -15,10 +15,6 @@ use super::reals::{Derivative, Point, Real};
 use super::rotated_matrices::Rotated;
 use super::tree::Cell;
 use super::treecode::Evaluation;
-
-/// Headers that kernels include.
-const HEADERS: &[(&str, &str)] =
-    cuda::kernel_headers!["cell.cuh", "harmonics.cuh", "levels.cuh", "near.cuh", "screening.cuh"];
 
 /// A kernel ready to be started.
 #[derive(Clone, Debug)]
@@ -57,7 +53,7 @@ pub(super) mod scan {
     use super::*;
 
     cuda::kernels! {
-        "scan.cu", HEADERS;
+        kernels::fmm::SCAN;
         constants {
             THREADS: u32 = 256;
             /// Numbers per thread.
@@ -88,7 +84,7 @@ pub(super) mod sort {
     cuda::elements! { Key: "KEY", Value: "VALUE" }
 
     cuda::kernels! {
-        "sort.cu", HEADERS;
+        kernels::fmm::SORT;
         constants {
             WARPS: u32 = 8;
             /// Items per thread.
@@ -121,7 +117,7 @@ pub(super) mod morton {
     use super::*;
 
     cuda::kernels! {
-        "morton.cu", HEADERS;
+        kernels::fmm::MORTON;
         constants {
             THREADS: u32 = 256;
             MAX_DEPTH: usize = crate::morton::MAX_DEPTH;
@@ -160,7 +156,7 @@ pub(super) mod tree {
     }
 
     cuda::kernels! {
-        "tree.cu", HEADERS;
+        kernels::fmm::TREE;
         constants {
             THREADS: u32 = 128;
             MAX_DEPTH: usize = crate::morton::MAX_DEPTH;
@@ -224,7 +220,7 @@ pub(super) mod lists {
     }
 
     cuda::kernels! {
-        "lists.cu", HEADERS;
+        kernels::fmm::LISTS;
         constants {
             THREADS: u32 = 256;
             MAX_LEVEL_DIFFERENCE: u32 = crate::lists::MAX_LEVEL_DIFFERENCE;
@@ -279,7 +275,7 @@ pub(super) mod particles {
     use super::*;
 
     cuda::kernels! {
-        "particles.cu", HEADERS;
+        kernels::fmm::PARTICLES;
         constants {
             THREADS: u32 = 256;
             CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;
@@ -335,7 +331,7 @@ pub(super) mod exchange {
     use super::*;
 
     cuda::kernels! {
-        "exchange.cu", HEADERS;
+        kernels::fmm::EXCHANGE;
         constants {
             THREADS: u32 = 256;
         }
@@ -378,7 +374,7 @@ pub(super) mod truncation {
     }
 
     cuda::kernels! {
-        "truncation.cu", HEADERS;
+        kernels::fmm::TRUNCATION;
         constants {
             /// Draws of a batch at most: by chance a few more than are wanted.
             CAPACITY: usize = crate::gpu::truncation::MORE_SAMPLES[1] + 512;
@@ -412,7 +408,7 @@ pub(super) mod m2l {
     use super::*;
 
     cuda::kernels! {
-        "m2l.cu", HEADERS;
+        kernels::fmm::M2L;
         constants {
             WHOLE_COLUMNS: usize = crate::gpu::tables::WHOLE_COLUMNS;
         }
@@ -429,7 +425,7 @@ pub(super) mod rotated {
     use super::*;
 
     cuda::kernels! {
-        "rotated.cu", HEADERS;
+        kernels::fmm::ROTATED;
         constants {
             WHOLE_COLUMNS: usize = crate::gpu::tables::WHOLE_COLUMNS;
             P_MAX: usize = crate::truncation::P_MAX;
@@ -443,7 +439,7 @@ pub(super) mod translate {
     use super::*;
 
     cuda::kernels! {
-        "translate.cu", HEADERS;
+        kernels::fmm::TRANSLATE;
         constants {
             THREADS: u32 = 256;
             /// Rows of a tile at most, its pairs, columns of a chunk and chunks in shared memory,
@@ -491,7 +487,7 @@ pub(super) mod p2m {
     use super::*;
 
     cuda::kernels! {
-        "p2m.cu", HEADERS;
+        kernels::fmm::P2M;
         // Boxes say of which levels they are.
         struct P2m = "p2m" {
             cells: Pointer<Cell> [count],
@@ -512,7 +508,7 @@ pub(super) mod l2p {
     use super::*;
 
     cuda::kernels! {
-        "l2p.cu", HEADERS;
+        kernels::fmm::L2P;
         // Boxes say of which levels they are.
         struct L2p = "l2p" {
             cells: Pointer<Cell> [count],
@@ -533,7 +529,7 @@ pub(super) mod m2p {
     use super::*;
 
     cuda::kernels! {
-        "m2p.cu", HEADERS;
+        kernels::fmm::M2P;
         constants {
             /// Targets of a warp at most.
             TARGETS: usize = 32;
@@ -596,7 +592,7 @@ pub(super) mod close {
     use super::*;
 
     cuda::kernels! {
-        "close.cu", HEADERS;
+        kernels::fmm::CLOSE;
         constants {
             WARPS: u32 = NEAR_WARPS;
             CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;
@@ -641,7 +637,7 @@ pub(super) mod p2p {
     use super::*;
 
     cuda::kernels! {
-        "p2p.cu", HEADERS;
+        kernels::fmm::P2P;
         constants {
             WARPS: u32 = NEAR_WARPS;
             CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;

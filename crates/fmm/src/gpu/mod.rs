@@ -3,7 +3,7 @@
 //!
 //! Boxes, lists and acceptance are those of the CPU; translations are dense products instead of
 //! rotations, truncation numbers are measured on the device (with screening by the CPU), and leaves
-//! are larger. Each kernel file under `kernels/` is one stage.
+//! are larger. Each kernel file under `kernels/fmm/` is one stage.
 
 mod close;
 pub(crate) mod coordinates;

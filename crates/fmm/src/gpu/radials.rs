@@ -12,7 +12,7 @@ use crate::radial::{self, ScreenedTables};
 use crate::screened::Screening;
 use crate::truncation::TruncationNumbers;
 
-/// Those of one level, as `kernels/screening.cuh` declares it.
+/// Those of one level, as `kernels/fmm/screening.cuh` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Radial {

@@ -14,7 +14,7 @@ pub enum Real {}
 #[derive(Clone, Copy, Debug)]
 pub enum Point {}
 
-/// An entry of a derivative, as `kernels/harmonics.cuh` declares it.
+/// An entry of a derivative, as `kernels/fmm/harmonics.cuh` declares it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Derivative {}
 

@@ -20,7 +20,7 @@ use crate::translate::Kind;
 /// Blocks that fill one matrix.
 const FILL_BLOCKS: u32 = 8;
 
-/// What one matrix is made of, as `kernels/rotated.cu` declares it.
+/// What one matrix is made of, as `kernels/fmm/rotated.cu` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rotated {

@@ -12,7 +12,7 @@ use super::primitives::{Scan, Sort};
 use crate::morton::MAX_DEPTH;
 use crate::tree::{self as cpu, Root};
 
-/// A box, as `kernels/cell.cuh` declares it.
+/// A box, as `kernels/fmm/cell.cuh` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell {

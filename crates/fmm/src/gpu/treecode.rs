@@ -21,7 +21,7 @@ use crate::treecode::FarRows;
 use crate::truncation::{P_MAX, PointSets, TruncationNumbers};
 use crate::{Options, Precision, treecode};
 
-/// What one warp takes, as `kernels/m2p.cu` declares it: some boxes at some targets of a box.
+/// What one warp takes, as `kernels/fmm/m2p.cu` declares it: some boxes at some targets of a box.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Evaluation {

@@ -4,5 +4,5 @@ use fgt::internals::gpu::kernels::declared;
 
 #[test]
 fn the_source_has_these_kernels() {
-    cuda::testing::compare_all(env!("CARGO_MANIFEST_DIR"), &declared());
+    cuda::testing::compare_all(kernels::fgt::KERNELS, &declared());
 }
