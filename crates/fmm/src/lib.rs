@@ -115,7 +115,8 @@ pub mod internals {
             };
         }
         pub mod tree {
-            pub use crate::gpu::tree::{Cell, MortonOrder, Tree, root};
+            pub use crate::gpu::layouts::Cell;
+            pub use crate::gpu::tree::{MortonOrder, Tree, root};
         }
         pub mod truncation {
             pub use crate::gpu::truncation::{Chosen, drawn};

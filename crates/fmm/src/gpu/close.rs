@@ -1,22 +1,14 @@
 //! Close pairs: those whose relative coordinates have lost digits. CPU twin: module `close`.
 
-use cuda::{Buffer, Device, Grid, Plain};
+use cuda::{Buffer, Device, Grid};
 
 use super::kernels::{Kernel, NEAR_WARPS, NearItems, close, count};
+use super::layouts::UnresolvedPair;
 use super::points::Points;
 use super::reals::precision_macro;
 use super::tree;
 use crate::Error;
 use crate::Precision;
-
-/// A close pair, as `kernels/fmm/near.cuh` declares it: of the same size in both formats.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct UnresolvedPair([u32; 8]);
-
-// SAFETY: eight 32-bit numbers.
-unsafe impl Plain for UnresolvedPair {}
-cuda::elements! { UnresolvedPair: "UnresolvedPair" }
 
 /// Bytes of a pair with its squared distance.
 pub(super) const PAIR_BYTES: u64 = 36;

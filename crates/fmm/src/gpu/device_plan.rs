@@ -10,9 +10,9 @@ use super::points::Points;
 use super::radials::Radials;
 use super::reals::{Derivative, Real, Reals, precision_macro};
 use super::relative::Relative;
-use super::tree::{self, MortonOrder, Tree};
+use super::tree::{MortonOrder, Tree};
 use super::treecode::Treecode;
-use super::{GpuInfo, tables};
+use super::{GpuInfo, layouts, tables};
 use crate::Precision;
 use crate::plan::Info;
 use crate::screened::Screening;
@@ -22,7 +22,7 @@ use crate::truncation::TruncationNumbers;
 #[derive(Debug)]
 pub(super) struct Share {
     /// The boxes, with this rank's sources alone: others come as expansions.
-    pub(super) own_cells: Buffer<tree::Cell>,
+    pub(super) own_cells: Buffer<layouts::Cell>,
     /// Which source each target is, if it is one.
     pub(super) slots: Option<Buffer<u32>>,
 }
@@ -77,18 +77,6 @@ pub(super) struct Tables {
     ends: [u32; 3],
 }
 
-/// Entries of derivatives as kernels read them: two 32-bit numbers and a factor, aligned as the
-/// factor is.
-pub(super) fn derivative_bytes(precision: Precision, entries: &[(u32, u32, f64)]) -> Vec<u8> {
-    let of = |&(row, column, factor): &(u32, u32, f64)| {
-        let mut bytes = row.to_ne_bytes().to_vec();
-        bytes.extend(column.to_ne_bytes());
-        bytes.extend(tables::reals(precision, [factor]));
-        bytes
-    };
-    entries.iter().flat_map(of).collect()
-}
-
 impl Tables {
     pub(super) fn new(
         device: &Device,
@@ -97,7 +85,7 @@ impl Tables {
     ) -> Result<Self, cuda::Error> {
         let (diagonal, columns) = tables::recursion(p);
         let (entries, ends) = tables::derivatives(p);
-        let derivatives = derivative_bytes(precision, &entries);
+        let derivatives = tables::derivative_bytes(precision, &entries);
         Ok(Self {
             p,
             diagonal: Reals::upload(device, precision, &tables::reals(precision, diagonal))?,
@@ -178,7 +166,7 @@ impl DevicePlan {
     }
 
     /// The boxes with the sources that P2M expands.
-    pub(super) fn expanded_cells(&self) -> &Buffer<tree::Cell> {
+    pub(super) fn expanded_cells(&self) -> &Buffer<layouts::Cell> {
         self.share.as_ref().map_or(&self.tree.cells, |share| &share.own_cells)
     }
 

@@ -1,10 +1,11 @@
 //! Expansions on the device, the matrices that translate them, and the launches that do.
 
-use cuda::{Buffer, Device, Error, Grid, Plain, Stream};
+use cuda::{Buffer, Device, Error, Grid, Stream};
 
 use super::family_matrices::{FamilyMatrices, Octants};
 use super::far_matrices::FarMatrices;
 use super::kernels::{Kernel, count, translate, tree as tree_kernels};
+use super::layouts::{Batch, Level, Tile};
 use super::lists::Lists;
 use super::reals::{precision_macro, scalar};
 use super::tree::Tree;
@@ -12,38 +13,6 @@ use super::truncation::Chosen;
 use crate::Precision;
 use crate::screened::Screening;
 use crate::truncation::TruncationNumbers;
-
-/// Where the expansions of a level are, as `kernels/fmm/levels.cuh` declares it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Level {
-    values: u64,
-    stride: u32,
-    p: u32,
-}
-
-// SAFETY: 64 and twice 32 bits.
-unsafe impl Plain for Level {}
-
-/// Pairs that share a matrix, as `kernels/fmm/translate.cu` declares them.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Batch {
-    matrix: u64,
-    from: u64,
-    to: u64,
-    from_stride: u32,
-    to_stride: u32,
-    rows: u32,
-    columns: u32,
-    lda: u32,
-    first_pair: u32,
-    pairs: u32,
-    unused: [u32; 3],
-}
-
-// SAFETY: three 64-bit and ten 32-bit numbers, 64 bytes.
-unsafe impl Plain for Batch {}
 
 impl Batch {
     /// A batch with the expansions of two levels, and nothing else.
@@ -57,20 +26,6 @@ impl Batch {
         }
     }
 }
-
-/// What a block computes, as `kernels/fmm/translate.cu` declares it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tile {
-    batch: u32,
-    pair: u32,
-    row: u32,
-    rows: u32,
-}
-
-// SAFETY: four 32-bit numbers.
-unsafe impl Plain for Tile {}
-cuda::elements! { Level: "Level", Batch: "Batch", Tile: "Tile" }
 
 /// One kind of expansion, of all levels.
 #[derive(Debug)]

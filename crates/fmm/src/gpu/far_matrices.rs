@@ -7,9 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use cuda::{Buffer, Device, Error, Grid, Plain, Stream};
+use cuda::{Buffer, Device, Error, Grid, Stream};
 
 use super::kernels::{Kernel, m2l};
+use super::layouts::Vector;
 use super::lists::{Batch, Lists};
 use super::reals::{precision_macro, scalar};
 use super::rotated_matrices::{RotatedMatrices, Wanted};
@@ -20,21 +21,6 @@ use crate::translate::Kind;
 
 /// Blocks that fill one matrix.
 const FILL_BLOCKS: u32 = 8;
-
-/// A translation vector, as `kernels/fmm/m2l.cu` declares it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Vector {
-    pub(super) offset: [i32; 3],
-    pub(super) finer_source: i32,
-    pub(super) p: u32,
-    pub(super) lda: u32,
-    pub(super) matrix: u64,
-}
-
-// SAFETY: six 32-bit numbers and a 64-bit one, 32 bytes.
-unsafe impl Plain for Vector {}
-cuda::elements! { Vector: "Vector" }
 
 /// What is known of one matrix.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,10 +1,11 @@
 //! Interaction lists on the device: M2L pairs sorted into batches that share a translation vector
 //! and a level, P2P rows and the work items that P2P's warps take. CPU twin: module `lists`.
 
-use cuda::{Buffer, Device, Error, Grid, Plain, Pointer};
+use cuda::{Buffer, Device, Error, Grid, Pointer};
 
 use super::kernels::lists::{self, THREADS};
 use super::kernels::{Kernel, count};
+use super::layouts::Item;
 use super::primitives::{Scan, Sort};
 use super::tree::{Tree, grown};
 use crate::Stencil;
@@ -65,15 +66,6 @@ impl Batch {
         Class::new(self.target_level() as u8, -self.finer_source as i8, self.offset)
     }
 }
-
-/// Four 32-bit numbers of one P2P item: first target, targets, first and last near entry.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Item([u32; 4]);
-
-// SAFETY: four 32-bit numbers.
-unsafe impl Plain for Item {}
-cuda::elements! { Item: "Item" }
 
 /// All interactions of a tree.
 #[derive(Debug)]

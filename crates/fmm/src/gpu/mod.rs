@@ -15,6 +15,7 @@ mod family_matrices;
 pub(crate) mod far_matrices;
 mod hybrid;
 pub(crate) mod kernels;
+pub(crate) mod layouts;
 pub(crate) mod lists;
 mod on_host;
 pub(crate) mod points;

@@ -1,9 +1,9 @@
 //! What screened expansions of leaves need on the device besides harmonics: radial functions and
 //! derivatives of each level (module `radial` of the CPU).
 
-use cuda::{Buffer, Device, Error, Plain};
+use cuda::{Buffer, Device, Error};
 
-use super::device_plan::derivative_bytes;
+use super::layouts::Radial;
 use super::reals::{OfReals, Real, scalar};
 use super::tables;
 use crate::Precision;
@@ -11,22 +11,6 @@ use crate::harmonics::ScreenedGradient;
 use crate::radial::{self, ScreenedTables};
 use crate::screened::Screening;
 use crate::truncation::TruncationNumbers;
-
-/// Those of one level, as `kernels/fmm/screening.cuh` declares it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Radial {
-    series: u64,
-    ratios: u64,
-    derivatives: u64,
-    terms: [u32; 2],
-    ends: [u32; 3],
-    unused: u32,
-}
-
-// SAFETY: three 64-bit and six 32-bit numbers, 48 bytes.
-unsafe impl Plain for Radial {}
-cuda::elements! { Radial: "Radial" }
 
 /// Those of all levels.
 #[derive(Debug)]
@@ -91,7 +75,8 @@ impl Radials {
         let mut multipole = levels(&numbers.multipole, &tables.multipole);
         let mut local = levels(&numbers.local, &tables.local);
         let values = device.upload(&tables::reals(precision, stack.values))?;
-        let derivatives = device.upload(&derivative_bytes(precision, &stack.derivatives))?;
+        let derivatives =
+            device.upload(&tables::derivative_bytes(precision, &stack.derivatives))?;
         let number = scalar(precision);
         let entry = super::reals::Derivative::size(number) as u64;
         let number = Real::size(number) as u64;

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use cuda::{Buffer, Device, Error, Grid, Plain, Stream};
+use cuda::{Buffer, Device, Error, Grid, Stream};
 use parallel::prelude::*;
 
 use super::kernels::{Kernel, rotated};
+use super::layouts::Rotated;
 use super::reals::precision_macro;
 use crate::Precision;
 use crate::coaxial::Coaxial;
@@ -19,25 +20,6 @@ use crate::translate::Kind;
 
 /// Blocks that fill one matrix.
 const FILL_BLOCKS: u32 = 8;
-
-/// What one matrix is made of, as `kernels/fmm/rotated.cu` declares it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Rotated {
-    matrix: u64,
-    polar: u64,
-    coaxial: u64,
-    cos: f64,
-    sin: f64,
-    p: u32,
-    lda: u32,
-    coaxial_p: u32,
-    unused: u32,
-}
-
-// SAFETY: five 64-bit and four 32-bit numbers, 56 bytes.
-unsafe impl Plain for Rotated {}
-cuda::elements! { Rotated: "Rotated" }
 
 /// A matrix to be made.
 #[derive(Clone, Copy, Debug)]

@@ -463,4 +463,37 @@ impl Apply<'_> {
         }
         Ok(())
     }
+
+    /// Multipoles of one density at the targets.
+    pub(super) fn m2p(&self, stream: &Stream, k: usize) -> Result<(), cuda::Error> {
+        let Self { plan, kernels, buffers, signature } = self;
+        let (Some(treecode), Some(kernel)) = (&plan.treecode, &kernels.m2p) else { return Ok(()) };
+        let kinds = [plan.screening.is_some(), signature.gradient];
+        let [potential, gradient] = buffers.sums_of(k, plan.targets);
+        let tables = &plan.tables;
+        for launch in &treecode.launches {
+            let evaluations = m2p::M2p {
+                evaluations: treecode.evaluations.pointer_to(launch.first),
+                boxes: treecode.boxes.pointer(),
+                pitch: count(treecode::pitch(launch.boxes)),
+                cells: plan.tree.cells.pointer(),
+                centres: plan.tree.centres.pointer(),
+                side: plan.side,
+                levels: plan.expansions.multipoles.device_levels.pointer(),
+                targets: treecode.targets.pointer(),
+                diagonal: tables.diagonal(),
+                columns: tables.columns(),
+                table_p: count(tables.p),
+                kappa: plan.kappa(),
+                corners: treecode.corners.pointer(),
+                potential,
+                gradient,
+                m_targets: plan.targets as u64,
+            };
+            let shared = treecode::shared(launch.p, launch.boxes, plan.precision, kinds);
+            let grid = Grid { shared, ..Grid::new(launch.count, 32) };
+            kernel.launch(stream, grid, evaluations)?;
+        }
+        Ok(())
+    }
 }

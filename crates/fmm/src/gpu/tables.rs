@@ -186,3 +186,15 @@ pub fn regular(p: usize, [x, y, z]: [f64; 3]) -> Vec<f64> {
     }
     out
 }
+
+/// Entries of derivatives as kernels read them: two 32-bit numbers and a factor, aligned as the
+/// factor is.
+pub(super) fn derivative_bytes(precision: Precision, entries: &[(u32, u32, f64)]) -> Vec<u8> {
+    let of = |&(row, column, factor): &(u32, u32, f64)| {
+        let mut bytes = row.to_ne_bytes().to_vec();
+        bytes.extend(column.to_ne_bytes());
+        bytes.extend(reals(precision, [factor]));
+        bytes
+    };
+    entries.iter().flat_map(of).collect()
+}

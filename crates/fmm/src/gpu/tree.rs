@@ -8,34 +8,10 @@ use parallel::prelude::*;
 
 use super::coordinates::Coordinates;
 use super::kernels::{Kernel, count, morton, tree};
+use super::layouts::Cell;
 use super::primitives::{Scan, Sort};
 use crate::morton::MAX_DEPTH;
 use crate::tree::{self as cpu, Root};
-
-/// A box, as `kernels/fmm/cell.cuh` declares it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cell {
-    /// Place among the boxes of its level.
-    pub place: [u32; 3],
-    /// Level, the root's being 0.
-    pub level: u32,
-    /// Its first child, if it has any.
-    pub first_child: u32,
-    /// Number of children.
-    pub child_count: u32,
-    /// Its parent.
-    pub parent: u32,
-    /// Where its sources begin and end, in Morton order.
-    pub sources: [u32; 2],
-    /// Where its targets begin and end.
-    pub targets: [u32; 2],
-    unused: u32,
-}
-
-// SAFETY: twelve 32-bit numbers.
-unsafe impl Plain for Cell {}
-cuda::elements! { Cell: "Cell" }
 
 /// Points in Morton order.
 #[derive(Debug)]

@@ -4,14 +4,14 @@
 //! Points are sorted and boxes made on the device, all of them. Targets are few, so lists are
 //! short: the CPU's traversal takes less time than its result would take to make there.
 
-use cuda::{Buffer, Device, Error, Grid, Plain, Stream};
+use cuda::{Buffer, Device, Error};
 use parallel::prelude::*;
 
 use super::kernels::m2p::{self, TARGETS};
 use super::kernels::{Kernel, count};
+use super::layouts::Evaluation;
 use super::reals::{Reals, precision_macro, scalar};
-use super::stages::Apply;
-use super::{points, tables, tree};
+use super::{layouts, points, tables, tree};
 use crate::geometry::Points;
 use crate::lists::Lists;
 use crate::radial::ScreenedTables;
@@ -20,21 +20,6 @@ use crate::tree::{Cell, MortonOrder, Tree};
 use crate::treecode::FarRows;
 use crate::truncation::{P_MAX, PointSets, TruncationNumbers};
 use crate::{Options, Precision, treecode};
-
-/// What one warp takes, as `kernels/fmm/m2p.cu` declares it: some boxes at some targets of a box.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Evaluation {
-    cell: u32,
-    entry: u32,
-    target: u32,
-    boxes: u16,
-    targets: u16,
-}
-
-// SAFETY: three 32-bit and two 16-bit numbers, 16 bytes.
-unsafe impl Plain for Evaluation {}
-cuda::elements! { Evaluation: "Evaluation" }
 
 /// Evaluations by one launch: up to this truncation number, by which they have shared memory.
 const UP_TO: [usize; 9] = [5, 7, 10, 13, 17, 22, 30, 42, P_MAX];
@@ -45,26 +30,26 @@ const SHARED: usize = 40 << 10;
 
 /// Evaluations of about as many terms.
 #[derive(Clone, Copy, Debug)]
-struct Launch {
-    first: usize,
-    count: usize,
+pub(super) struct Launch {
+    pub(super) first: usize,
+    pub(super) count: usize,
     /// Largest truncation number.
-    p: usize,
+    pub(super) p: usize,
     /// Boxes of an evaluation at most.
-    boxes: usize,
+    pub(super) boxes: usize,
 }
 
 /// What M2P goes through.
 #[derive(Debug)]
 pub(super) struct Treecode {
-    launches: Vec<Launch>,
-    evaluations: Buffer<Evaluation>,
+    pub(super) launches: Vec<Launch>,
+    pub(super) evaluations: Buffer<Evaluation>,
     /// Far boxes, each with its truncation number in the upper half.
-    boxes: Buffer<u64>,
+    pub(super) boxes: Buffer<u64>,
     /// The caller's targets in Morton order.
-    targets: Buffer<f64>,
+    pub(super) targets: Buffer<f64>,
     /// With screening, what multipoles are in units of: truncation numbers of each level.
-    corners: Reals,
+    pub(super) corners: Reals,
 }
 
 /// Boxes of an evaluation with truncation number `p`, as many as fit.
@@ -75,21 +60,26 @@ fn boxes_of(p: usize, precision: Precision, screened: bool) -> usize {
 
 /// From one step of the walk through harmonics to the next, for the boxes of an evaluation: odd, so
 /// that neighbours are in different banks whichever way they are read.
-fn pitch(boxes: usize) -> usize {
+pub(super) fn pitch(boxes: usize) -> usize {
     boxes | 1
 }
 
 /// Bytes of shared memory of an evaluation.
-fn shared(p: usize, boxes: usize, precision: Precision, [screened, gradient]: [bool; 2]) -> u32 {
+pub(super) fn shared(
+    p: usize,
+    boxes: usize,
+    precision: Precision,
+    [screened, gradient]: [bool; 2],
+) -> u32 {
     let functions = usize::from(screened) * (1 + usize::from(gradient)) * 32 * p;
     ((3 * TARGETS + functions + p * (p + 1) * pitch(boxes)) * scalar(precision)) as u32
 }
 
 /// The CPU's twin of the device's boxes.
 fn twin(tree: &tree::Tree) -> Result<Tree, Error> {
-    let mut cells = vec![tree::Cell::default(); tree.len()];
+    let mut cells = vec![layouts::Cell::default(); tree.len()];
     tree.cells.read(0, &mut cells)?;
-    let of = |cell: &tree::Cell| Cell {
+    let of = |cell: &layouts::Cell| Cell {
         place: cell.place,
         level: cell.level as u8,
         child_count: cell.child_count as u8,
@@ -219,41 +209,6 @@ fn corners(
         }
     }
     Reals::upload(device, precision, &tables::reals(precision, values))
-}
-
-impl Apply<'_> {
-    /// Multipoles of one density at the targets.
-    pub(super) fn m2p(&self, stream: &Stream, k: usize) -> Result<(), Error> {
-        let Self { plan, kernels, buffers, signature } = self;
-        let (Some(treecode), Some(kernel)) = (&plan.treecode, &kernels.m2p) else { return Ok(()) };
-        let kinds = [plan.screening.is_some(), signature.gradient];
-        let [potential, gradient] = buffers.sums_of(k, plan.targets);
-        let tables = &plan.tables;
-        for &Launch { first, count, p, boxes } in &treecode.launches {
-            let evaluations = m2p::M2p {
-                evaluations: treecode.evaluations.pointer_to(first),
-                boxes: treecode.boxes.pointer(),
-                pitch: self::count(pitch(boxes)),
-                cells: plan.tree.cells.pointer(),
-                centres: plan.tree.centres.pointer(),
-                side: plan.side,
-                levels: plan.expansions.multipoles.device_levels.pointer(),
-                targets: treecode.targets.pointer(),
-                diagonal: tables.diagonal(),
-                columns: tables.columns(),
-                table_p: self::count(tables.p),
-                kappa: plan.kappa(),
-                corners: treecode.corners.pointer(),
-                potential,
-                gradient,
-                m_targets: plan.targets as u64,
-            };
-            let shared = shared(p, boxes, plan.precision, kinds);
-            let grid = Grid { shared, ..Grid::new(count, 32) };
-            kernel.launch(stream, grid, evaluations)?;
-        }
-        Ok(())
-    }
 }
 
 /// M2P of a plan with these launches.

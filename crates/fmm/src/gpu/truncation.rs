@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use cuda::{Device, Error, Grid};
 
-use super::kernels::truncation::{CAPACITY, Far, Near, Sampled};
+use super::kernels::truncation::{CAPACITY, Far, MORE_SAMPLES, Near, Sampled};
 use super::kernels::{Kernel, count};
 use super::lists::{Batch, Lists};
 use super::reals::precision_macro;
@@ -24,9 +24,6 @@ use crate::{Options, Precision};
 /// about 300 batches. The batches of a class are judged together, so that it has some thousands of
 /// draws.
 const SAMPLES: [usize; 3] = [128, 1024, 1 << 19];
-
-/// The same below [`MANY_DIGITS`], where few pairs in the corners of boxes decide.
-pub(super) const MORE_SAMPLES: [usize; 3] = [512, 4096, 1 << 21];
 
 /// Tolerances below this take more draws.
 const MANY_DIGITS: f64 = 1e-7;
