@@ -180,3 +180,8 @@ pub fn points(rule: Rule, smallest: f64, largest: f64, diameter: f64, tolerance:
     };
     (2..64).find(|&n| error(n) <= tolerance).unwrap_or(64)
 }
+
+/// The bandwidth of a source.
+pub(crate) fn bandwidth_of(bandwidths: &[f64], source: usize) -> f64 {
+    if let [one] = *bandwidths { one } else { bandwidths[source] }
+}

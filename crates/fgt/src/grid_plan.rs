@@ -1,11 +1,10 @@
 //! The grid of one group: blocks of nodes, the stages between them, and kernels.
 
 use crate::axis_kernel::AxisKernel;
-use crate::bandwidths::Group;
+use crate::bandwidths::{Group, bandwidth_of};
 use crate::boxes::Boxes;
 use crate::cells::Cells;
 use crate::choice::Choice;
-use crate::group_plan::of;
 use crate::node_blocks::{Layout, Stage, stages};
 use crate::tuning::Costs;
 use crate::window::Window;
@@ -117,7 +116,7 @@ impl GridPlan {
             self.shares = vec![vec![0.0; sources.len()]; channels];
             let mut shares = vec![0.0; channels];
             for (place, &i) in sources.order.iter().enumerate() {
-                group.shares(of(bandwidths, i as usize), &mut shares);
+                group.shares(bandwidth_of(bandwidths, i as usize), &mut shares);
                 for (all, share) in self.shares.iter_mut().zip(&shares) {
                     all[place] = *share;
                 }

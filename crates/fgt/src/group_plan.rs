@@ -3,7 +3,7 @@
 use parallel::prelude::*;
 use simd::MAX_LANES;
 
-use crate::bandwidths::Group;
+use crate::bandwidths::{Group, bandwidth_of};
 use crate::boxes::{Boxes, Point, side};
 use crate::choice::{Choice, choose};
 use crate::grid_plan::GridPlan;
@@ -141,7 +141,7 @@ impl GroupPlan {
         let mut exponents: Vec<f64> = sources
             .order
             .iter()
-            .map(|&i| -1.0 / squared(of(whole.bandwidths, i as usize)))
+            .map(|&i| -1.0 / squared(bandwidth_of(whole.bandwidths, i as usize)))
             .collect();
         exponents.resize(sources.len() + MAX_LANES, 0.0);
         let order = std::mem::take(&mut targets.order);
@@ -163,11 +163,6 @@ impl GroupPlan {
             + grid
             + 8 * self.exponents.len()
     }
-}
-
-/// The bandwidth of a source.
-pub(crate) fn of(bandwidths: &[f64], source: usize) -> f64 {
-    if let [one] = *bandwidths { one } else { bandwidths[source] }
 }
 
 /// Squared distance over bandwidth from which on sources are dropped.

@@ -4,7 +4,7 @@
 //! docs/performance.md); the ratios are nearly the same at other vector lengths.
 
 use crate::Options;
-use crate::gpu::Precision;
+use crate::gpu::reals::Precision;
 use crate::node_blocks::Layout;
 use crate::window::Window;
 

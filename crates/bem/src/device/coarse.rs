@@ -4,14 +4,15 @@
 use comm::Group;
 use cuda::Buffer;
 
-use super::THREADS;
 use super::coarse_entries::Cells;
+use super::kernels::THREADS;
+use super::kernels::preconditioner::usual_macros;
 use super::kernels::preconditioner::{
     CoarseGradients, CoarseMeans, CoarseRemove, CoarseSolve, SOLVERS,
 };
 use super::kernels::{Kernel, count, prefix_sums};
 use super::near::DeviceNear;
-use super::two_level::{DeviceTwoLevel, usual_macros};
+use super::two_level::DeviceTwoLevel;
 use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::share;

@@ -3,11 +3,11 @@
 use cuda::{Buffer, Pointer};
 use parallel::prelude::*;
 
+use super::kernels::preconditioner::usual_macros;
 use super::kernels::preconditioner::{CoarseCorrect, CoarseEntries};
 use super::kernels::{Kernel, count, prefix_sums};
+use super::kernels::{LANES, THREADS};
 use super::near::DeviceNear;
-use super::two_level::usual_macros;
-use super::{LANES, THREADS};
 use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::share;

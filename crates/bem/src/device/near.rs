@@ -1,36 +1,18 @@
 //! The near field's matrix on the device: search, choice, integrals, rows.
 
-use cuda::{Buffer, Device, Pointer};
+use cuda::{Buffer, Pointer};
 
-use super::kernels::near::{Candidates, Diagonal, Integrate, Leaves, Parents, Select, Sizes, Tree};
-use super::kernels::{
-    Kernel, Matrix, Node, Pair, Value, count, prefix_sums, shrunk, sparse, vectors,
-};
-use super::rows::Rows;
-use super::{DeviceGeometry, LANES, THREADS};
+use super::geometry::{DeviceGeometry, ROWS};
+use super::kernels::near::{Candidates, Diagonal, Integrate, Select, Sizes};
+use super::kernels::{Kernel, Matrix, Pair, Value, count, prefix_sums, shrunk, sparse, vectors};
+use super::kernels::{LANES, THREADS};
 use crate::integrals::pair::PairQuadrature;
-use crate::near::{Precision, REGULAR_ROW, Selection};
-use crate::precondition::local_inverse::NEIGHBOURS;
+use crate::near::{Precision, Selection};
 use crate::quadrature::rule::Rule;
 use crate::{Error, Progress, Stage};
 
-/// Panels of a tree's leaf at most.
-const LEAF: usize = 8;
-
-/// Rows whose candidates are looked at together: what lies between takes a few hundred MiB.
-const ROWS: usize = 1 << 18;
-
 /// Candidates that are looked at together at most, if a row alone has not more.
 const CANDIDATES: u64 = 1 << 26;
-
-/// Bytes of device memory for near field and preconditioner of `n` panels, about.
-pub(super) fn estimate(n: usize) -> u64 {
-    /// DeviceGeometry, tree, pointers.
-    const PANEL: usize = 72 + 8 + 8 + 4 + 4 + 32 + 14 + 40;
-    let row = REGULAR_ROW * (8 + 16) + NEIGHBOURS * 8;
-    let between = ROWS.min(n) * 64 * (8 + 4 + 16);
-    (n * (PANEL + row) + between) as u64 + (64 << 20)
-}
 
 /// Entries on close pairs of panels, all rows in full; the diagonal apart and in double precision.
 #[derive(Debug)]
@@ -90,18 +72,18 @@ impl DeviceNear {
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
         let _span = tracing::debug_span!("close pairs").entered();
-        let (n, search) = (geometry.panels, &geometry.search);
+        let n = geometry.panels;
         let integrals = Integrals::new(&geometry, selection, quadrature)?;
         let mut parts = Vec::new();
         let (mut first, mut rows, mut pairs) = (0, ROWS, 0);
         while first < n {
             rows = rows.min(n - first);
-            let (begins, total) = search.count(&geometry, first, rows)?;
+            let (begins, total) = geometry.count_candidates(first, rows)?;
             if total > CANDIDATES && rows > 1 {
                 rows /= 2;
                 continue;
             }
-            let candidates = search.list(&geometry, first, &begins, total as usize)?;
+            let candidates = geometry.list_candidates(first, &begins, total as usize)?;
             let part = integrals.of(&geometry, &candidates)?;
             pairs += part.pairs.len();
             check(n + 2 * pairs)?;
@@ -340,97 +322,45 @@ impl DeviceNear {
     }
 }
 
-/// The tree of panels.
-#[derive(Debug)]
-pub(super) struct Search {
-    depth: u32,
-    nodes: Buffer<Node>,
-    starts: Buffer<u32>,
-    candidates: Kernel<Candidates>,
-}
-
-impl Search {
-    pub(super) fn new(
-        device: &Device,
-        n: usize,
-        centroids: &Buffer<[f64; 4]>,
-        rows: &Rows,
-    ) -> Result<Self, cuda::Error> {
-        let mut depth = 0;
-        while n.div_ceil(1 << depth) > LEAF {
-            depth += 1;
-        }
-        let leaves = 1usize << depth;
-        let nodes = device.buffer(2 * leaves)?;
-        let starts = device.buffer(leaves + 1)?;
-        let of_leaves = Leaves {
-            centroids: centroids.pointer(),
-            n: count(n),
-            depth,
-            nodes: nodes.pointer(),
-            starts: starts.pointer(),
-        };
-        Kernel::new(device, rows.macros(), THREADS)?.over(leaves, 1, of_leaves)?;
-        let parents = Kernel::new(device, rows.macros(), THREADS)?;
-        for level in (0..depth).rev() {
-            let of_level = Parents { nodes: nodes.pointer(), first: 1 << level };
-            parents.over(1 << level, 1, of_level)?;
-        }
-        let candidates = Kernel::new(device, rows.macros(), THREADS)?;
-        Ok(Self { depth, nodes, starts, candidates })
-    }
-
-    /// What kernels take of it.
-    pub(super) fn tree(&self) -> Tree {
-        let (nodes, starts) = (self.nodes.pointer(), self.starts.pointer());
-        Tree { nodes, starts, depth: self.depth }
-    }
-
-    fn launch(
+impl DeviceGeometry {
+    fn candidates(
         &self,
-        geometry: &DeviceGeometry,
         first: usize,
         counts: &Buffer<u32>,
         rows: usize,
         pairs: Pointer<Pair>,
     ) -> Result<(), cuda::Error> {
         let candidates = Candidates {
-            centroids: geometry.centroids.pointer(),
-            order: geometry.order.pointer(),
-            tree: self.tree(),
+            centroids: self.centroids.pointer(),
+            order: self.order.pointer(),
+            tree: self.search.tree(),
             first: count(first),
             count_of_rows: count(rows),
             counts: counts.pointer(),
             pairs,
-            rows: geometry.rows.pointer(),
+            rows: self.rows.pointer(),
         };
-        self.candidates.over(rows, 1, candidates)
+        self.search.candidates.over(rows, 1, candidates)
     }
 
     /// Where the candidates of some rows begin, and how many there are.
-    fn count(
-        &self,
-        geometry: &DeviceGeometry,
-        first: usize,
-        rows: usize,
-    ) -> Result<(Vec<u32>, u64), cuda::Error> {
-        let counts = geometry.device.buffer::<u32>(rows)?;
-        self.launch(geometry, first, &counts, rows, Pointer::null())?;
+    fn count_candidates(&self, first: usize, rows: usize) -> Result<(Vec<u32>, u64), cuda::Error> {
+        let counts = self.device().buffer::<u32>(rows)?;
+        self.candidates(first, &counts, rows, Pointer::null())?;
         Ok(prefix_sums(&counts.to_vec()?))
     }
 
-    fn list(
+    fn list_candidates(
         &self,
-        geometry: &DeviceGeometry,
         first: usize,
         begins: &[u32],
         total: usize,
     ) -> Result<Buffer<Pair>, cuda::Error> {
         // One more, so that there is an address even if there is no pair.
-        let pairs = geometry.device.buffer(total + 1)?;
+        let pairs = self.device().buffer(total + 1)?;
         let rows = begins.len() - 1;
-        let begins = geometry.device.upload(&begins[..rows])?;
-        self.launch(geometry, first, &begins, rows, pairs.pointer())?;
+        let begins = self.device().upload(&begins[..rows])?;
+        self.candidates(first, &begins, rows, pairs.pointer())?;
         Ok(pairs)
     }
 }

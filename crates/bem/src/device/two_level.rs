@@ -1,34 +1,19 @@
 //! Local inverses over a coarse level, on the device.
 
-use std::ops::Range;
-
 use cuda::{Buffer, Device, Pointer};
 
 use super::coarse::{DeviceCoarse, Inverse};
 use super::kernels::preconditioner::{
-    Apply, CoarseSolve, LocalInverse as ComputeInverses, LocalLengths, Near,
+    Apply, CoarseSolve, LocalInverse as ComputeInverses, LocalLengths, Near, macros, usual_macros,
 };
 use super::kernels::{Kernel, count, prefix_sums};
+use super::kernels::{LANES, THREADS};
 use super::near::DeviceNear;
-use super::{LANES, THREADS};
 use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::share;
-use crate::precondition::local_inverse::{NEIGHBOURS, NEIGHBOURS_OF_FACING, POINTS};
+use crate::precondition::local_inverse::{NEIGHBOURS_OF_FACING, POINTS};
 use crate::precondition::shared::Conductors;
-
-/// Macros of the kernels for a near field with entries of this type: rows of S with some numbers of
-/// panels, by warps of a block.
-fn macros(value: &[String], rows: Range<usize>, warps: u32, points: usize) -> Vec<String> {
-    let (least, most) = (rows.start, rows.end);
-    let sizes = format!("LEAST={least} MOST={most} LOCAL_WARPS={warps} POINTS_OF_PANEL={points}");
-    value.iter().cloned().chain(sizes.split(' ').map(str::to_owned)).collect()
-}
-
-/// Those of all kernels but the one for the larger rows of S.
-pub(super) fn usual_macros(value: &[String]) -> Vec<String> {
-    macros(value, 0..NEIGHBOURS, THREADS / 32, 1)
-}
 
 /// Rows of S and the coarse level: the device's twin of
 /// [`TwoLevel`](crate::precondition::local_inverse::TwoLevel).
@@ -103,8 +88,8 @@ impl DeviceTwoLevel {
         // room for one.
         Kernel::new(&device, &usual, THREADS)?.over(32 * n, 1, inverses)?;
         if some_face {
-            let macros = macros(&near.value, neighbours..NEIGHBOURS_OF_FACING, 1, POINTS);
-            Kernel::new(&device, &macros, 32)?.over(32 * n, 1, inverses)?;
+            let of_facing = macros(&near.value, neighbours..NEIGHBOURS_OF_FACING, 1, POINTS);
+            Kernel::new(&device, &of_facing, 32)?.over(32 * n, 1, inverses)?;
         }
         Self::of_rows(&device, &near.value, [starts, columns], values)
     }

@@ -4,7 +4,7 @@ use cuda::{Buffer, Device, Error, Grid, Kernel, Pointer, count};
 
 use super::kernels::{convolve, interpolate, points, spread};
 use super::pairs::Common;
-use super::reals::{Precision, Reals};
+use super::reals::{Precision, Real, Reals};
 use crate::axis_kernel::{AxisKernel, PADDING};
 use crate::boxes::Boxes;
 use crate::grid_plan::{GridPlan, NONE};
@@ -164,7 +164,7 @@ impl DeviceGrid {
         order: &Buffer<u32>,
         charges: Pointer<f64>,
         gradient: bool,
-        sums: Pointer<super::kernels::Real>,
+        sums: Pointer<Real>,
     ) -> Result<(), Error> {
         let Some((last, before)) = self.stages.split_last() else { return Ok(()) };
         let stream = device.stream();

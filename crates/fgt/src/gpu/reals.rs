@@ -2,7 +2,11 @@
 
 use cuda::{Buffer, Device, Error, Pointer};
 
-use super::kernels::Real;
+/// A number in the plan's format.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Real {}
+
+cuda::elements! { Real: "REAL" }
 
 /// Floating-point format of a plan on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
