@@ -3,7 +3,7 @@
 
 use nalgebra::DMatrix;
 
-use super::gauss::{Closed, Equations};
+use super::closed::{Closed, Equations};
 use crate::solve::completion::Laws;
 
 /// A mean that others make up, but for this share, is left out.

@@ -9,6 +9,7 @@
 pub(crate) mod capacitance;
 mod charges;
 pub mod checks;
+mod closed;
 pub mod convergence;
 mod cost;
 mod coulomb;
@@ -20,6 +21,7 @@ mod external;
 mod fast;
 mod force_changes;
 mod forces;
+mod free_charge;
 mod gauss;
 mod iteration;
 mod means;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use mesh::Mesh;
 
-use super::gauss::PanelInfo;
+use super::closed::PanelInfo;
 use crate::geometry::panels::connected;
 
 /// What hangs together, and the conductor.

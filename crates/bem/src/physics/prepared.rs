@@ -10,7 +10,7 @@ use super::charges::{Charges, at_corners};
 use super::dense::Dense;
 use super::estimate::ChildCharges;
 use super::fast::Fast;
-use super::metal::{enforce_totals, totals};
+use super::free_charge::{enforce_totals, totals};
 use super::rows::System;
 use super::sampled::{self, SampledResidual, by_action};
 use super::{

@@ -6,7 +6,7 @@
 //! that permittivity, and errors of the mesh are multiplied by it. The charge that this metal
 //! induces on the other one is no such difference, and both are the same number.
 
-use super::metal::{Total, amplification};
+use super::free_charge::{Total, amplification};
 use super::rows::Rows;
 use super::{Excitation, Response};
 use crate::constants::AMPLIFIED;

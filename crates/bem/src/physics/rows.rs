@@ -22,7 +22,8 @@ use mesh::regions::{self, Places};
 use parallel::prelude::*;
 
 use super::Media;
-use super::gauss::{Equations, Finder, Gauss, PanelInfo};
+use super::closed::{Equations, Finder, PanelInfo};
+use super::gauss::Gauss;
 use super::pieces::Pieces;
 use crate::constants::NO_DIGITS;
 use crate::geometry::panels::Panels;
