@@ -53,10 +53,9 @@ pub use physics::{
 };
 pub use poisson_boltzmann::field::RegionValues;
 pub use poisson_boltzmann::{Cells, FixedCharge, Medium, Screened, poisson_boltzmann};
-pub use solve::gmres::{
-    GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Measure, Metric, StopReason,
-    gmres,
-};
+pub use solve::gmres::{GmresInfo, GmresParams, StopReason, gmres};
+pub use solve::linear_operator::{Identity, InexactBudget, LinearOperator};
+pub use solve::vectors::{Measure, Metric};
 pub use space::{Density, FunctionSpace, Test};
 
 /// What the program `tests/internals` looks into: no part of the interface, free to change.
@@ -106,10 +105,11 @@ pub mod internals {
         }
     }
     pub mod near {
+        pub use crate::near::RowKind;
         pub use crate::near::accuracy::Accuracy;
         pub use crate::near::functions::FunctionPairs;
         pub use crate::near::needs::{Induced, Needs, Sources};
-        pub use crate::near::pairs::{LayerPairs, RowKind, Scratch};
+        pub use crate::near::pairs::{LayerPairs, Scratch};
         pub use crate::near::select::{
             Choice, Selection, smallest_relative_gap, smallest_relative_height,
         };

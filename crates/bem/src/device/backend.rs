@@ -4,7 +4,8 @@ use super::space::DeviceVectors;
 use super::{DevicePreconditioner, DeviceProduct};
 use crate::Error;
 use crate::solve::backend::{Backend, Equations, Sampled};
-use crate::solve::gmres::{GmresInfo, GmresParams, InexactBudget, Watch, gmres_in};
+use crate::solve::gmres::{GmresInfo, GmresParams, Watch, gmres_in};
+use crate::solve::linear_operator::InexactBudget;
 use crate::solve::schedule::PlanSchedule;
 
 /// The device's side of an operator whose fast sum is there, too.

@@ -6,7 +6,7 @@ use super::kernels::{self, Kernel, PairRules, THREADS, TriangleRules, count};
 use super::rows::{self, Rows};
 use super::search::Search;
 use crate::geometry::panels::Panels;
-use crate::near::pairs::RowKind;
+use crate::near::RowKind;
 use crate::near::{Needs, REGULAR_ROW};
 use crate::precondition::local_inverse::NEIGHBOURS;
 use crate::quadrature::rule::Rule;

@@ -12,10 +12,10 @@ use super::{DeviceGeometry, DeviceTwoLevel};
 use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::share::{self, Share};
-use crate::near::pairs::RowKind;
+use crate::near::RowKind;
 use crate::precondition::local_inverse::NEIGHBOURS;
 use crate::precondition::shared::OfAll;
-use crate::solve::gmres::LinearOperator;
+use crate::solve::linear_operator::LinearOperator;
 
 /// What makes charges of residuals, for all panels.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use super::kernels::{ADJOINT, Images, Mirror, NONE, SINGLE, Table, count};
 
 use crate::geometry::panels::Panels;
 use crate::near::Needs;
-use crate::near::pairs::RowKind;
+use crate::near::RowKind;
 
 /// Kinds of rows, images, needs. Where there is nothing of it, kernels without all that are
 /// compiled.

@@ -1,12 +1,12 @@
 //! Entries between panels of which at least one is curved, over the modes of linear functions.
 
+use super::entry::RowKind;
 use crate::geometry::panels::Panels;
 use crate::geometry::patch::Patch;
 use crate::integrals::curved::{Both, CurvedPair, Entries, Kernel};
 use crate::integrals::linear_pair::transposed;
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
-use crate::near::pairs::RowKind;
 use crate::quadrature::curved_sums::{self, Points};
 use crate::quadrature::rule::Rule;
 

@@ -8,7 +8,7 @@ use parallel::prelude::*;
 
 use super::accuracy::Accuracy;
 use super::block::{Builder, Value};
-use super::pairs::RowKind;
+use super::entry::RowKind;
 use super::select::Choice;
 use super::{BLOCK, Blocks, Entry, Near, PairIntegrals, Precision, Selection, over_images};
 use crate::constants::{COARSE_REACH, SOLID_ANGLES};

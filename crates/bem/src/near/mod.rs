@@ -10,6 +10,7 @@
 pub(crate) mod accuracy;
 mod block;
 mod curved;
+mod entry;
 pub(crate) mod functions;
 pub(crate) mod needs;
 pub(crate) mod pairs;
@@ -28,103 +29,14 @@ use crate::quadrature::rule::Rule;
 use crate::{Error, Progress, Stage};
 pub(crate) use block::FullRows;
 use block::{Block, Builder, Value};
+pub(crate) use entry::over_images;
+pub use entry::{Entry, PairIntegrals, RowKind};
 pub(crate) use needs::{Needs, Sources};
 use select::Choice;
 pub(crate) use select::{Selection, smallest_relative_gap, smallest_relative_height};
 
 /// Entries of a row of the near field on a mesh of regular triangles.
 pub(crate) const REGULAR_ROW: usize = 45;
-
-/// What an operator has between two panels: a number for charges of panels, a block of them for
-/// functions.
-pub trait Entry: Copy + Default + Send + Sync {
-    /// This and so many times the other.
-    fn plus(self, times: f64, other: Self) -> Self;
-    /// How large it is, as an error; NaN comes through.
-    fn size(&self) -> f64;
-}
-
-impl Entry for f64 {
-    fn plus(self, times: f64, other: Self) -> Self {
-        self + times * other
-    }
-
-    fn size(&self) -> f64 {
-        self.abs()
-    }
-}
-
-/// Entries of an operator between two panels, of which the second may be an image: what its near
-/// field is made of.
-///
-/// All that is known of the panels' shape is in here, in the rules' points on them, and in the
-/// centroids, radii and diameters that [`Panels`] has of them.
-pub trait PairIntegrals: Sync {
-    /// What there is for a pair.
-    type Entry: Entry;
-    /// Room that many pairs share.
-    type Scratch: Default;
-    /// Whether (i, j) and (j, i) are the same, for all pairs.
-    fn is_symmetric(&self) -> bool;
-    /// Entries (i, j) and (j, i), integrated; j may be i.
-    fn exact(&self, i: usize, j: usize, scratch: &mut Self::Scratch) -> [Self::Entry; 2];
-    /// The same entries summed over the points of the first rule on panel i and of the second on j;
-    /// coincident points contribute nothing.
-    fn by_points(&self, rules: [&'static Rule; 2], i: usize, j: usize) -> [Self::Entry; 2];
-
-    /// What an error of entries (i, j) and (j, i) counts in their rows.
-    fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
-        panels.weights(i, j)
-    }
-
-    /// What [`Self::errors`] of a pair (i, j) cannot exceed, where that is known without points.
-    fn largest_errors(&self, _rules: [&Rule; 2], _i: usize, _j: usize) -> [f64; 2] {
-        [f64::INFINITY; 2]
-    }
-
-    /// Appends for each of `pairs` (i, j) by how much entries (i, j) and (j, i) over points change
-    /// when the second rule takes the place of the first on the one panel, and on the other: both
-    /// changes together. No two panels overlap.
-    fn errors(&self, rules: [&'static Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
-        errors.extend(pairs.iter().map(|&pair| changes(self, rules, pair)));
-    }
-}
-
-/// By how much the entries of a pair change from the first rule to the second, on either panel.
-fn changes<I: PairIntegrals + ?Sized>(
-    integrals: &I,
-    [rule, finer]: [&'static Rule; 2],
-    [i, j]: [usize; 2],
-) -> [f64; 2] {
-    let plain = integrals.by_points([rule, rule], i, j);
-    let left = integrals.by_points([finer, rule], i, j);
-    let right = integrals.by_points([rule, finer], i, j);
-    let change = |of: I::Entry, k: usize| of.plus(-1.0, plain[k]).size();
-    let error = |k: usize| change(left[k], k) + change(right[k], k);
-    [error(0), error(1)]
-}
-
-/// The sum over the images g of panel `second`, with their factors, of what `f` gives for panel
-/// `first` and panel g of these.
-pub(crate) fn over_images<E: Entry>(
-    panels: &Panels,
-    first: usize,
-    second: usize,
-    mut f: impl FnMut(usize, usize) -> [E; 2],
-) -> [E; 2] {
-    let n = panels.len();
-    let mut sum = [E::default(); 2];
-    for start in (0..panels.total()).step_by(n) {
-        if panels.act(first, start + second) {
-            let [forth, back] = f(first, start + second);
-            // Seen from the image, the first panel is the image.
-            let j = start + second;
-            let factors = [panels.factor(first, j), panels.factor_back(first, j)];
-            sum = [sum[0].plus(factors[0], forth), sum[1].plus(factors[1], back)];
-        }
-    }
-    sum
-}
 
 /// Pairs of panels of a rank's halo are of use where the distance of their centroids is at most so
 /// many times their radii: to the local inverses of panels next to them.

@@ -1,5 +1,6 @@
 //! Entries between panels of an operator whose rows are potentials or normal derivatives.
 
+use super::entry::RowKind;
 use super::single_layer::{self, SingleLayerPairs};
 use super::{Near, Needs, PairIntegrals, Precision, Selection, curved};
 use crate::constants::SOLID_ANGLES;
@@ -15,19 +16,6 @@ use crate::quadrature::remainder::Remainder;
 use crate::quadrature::rule::Rule;
 use crate::quadrature::sums;
 use crate::{Error, Progress};
-
-/// What a row of the operator is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowKind {
-    /// Mean potential.
-    Single,
-    /// Mean potential of dipoles along the normals.
-    Double,
-    /// Mean normal derivative of the potential.
-    Adjoint,
-    /// An empty row.
-    None,
-}
 
 /// Entries between panels, each of the kind of its row.
 pub struct LayerPairs<'a> {

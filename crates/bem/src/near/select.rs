@@ -2,10 +2,10 @@
 
 use parallel::prelude::*;
 
+use super::entry::{Entry, PairIntegrals, over_images};
 use crate::geometry::neighbours::{Neighbours, Walk};
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
-use crate::near::{Entry, PairIntegrals, over_images};
 use crate::quadrature::rule::Rule;
 
 /// Pairs whose entries the operator's points would get wrong.

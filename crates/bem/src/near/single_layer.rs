@@ -1,13 +1,13 @@
 //! Pairs of panels in the single layer.
 
+use super::curved;
+use super::entry::{PairIntegrals, RowKind};
 use crate::constants::SOLID_ANGLES;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Triangle;
 use crate::integrals::curved::Entries;
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
-use crate::near::pairs::RowKind;
-use crate::near::{PairIntegrals, curved};
 use crate::quadrature::errors;
 use crate::quadrature::rule::Rule;
 use crate::quadrature::sums;

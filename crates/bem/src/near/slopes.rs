@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parallel::prelude::*;
 
 use super::accuracy::Accuracy;
-use super::pairs::{LayerPairs, RowKind};
+use super::entry::{RowKind, changes};
+use super::pairs::LayerPairs;
 use super::select::Choice;
-use super::{Entry, PairIntegrals, Precision, Selection, changes, curved, is_wanted, over_images};
+use super::{Entry, PairIntegrals, Precision, Selection, curved, is_wanted, over_images};
 use crate::constants::COARSE_REACH;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;

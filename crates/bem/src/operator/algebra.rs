@@ -2,7 +2,9 @@
 
 use std::ops::{Add, Mul, Neg, Sub};
 
-use crate::solve::gmres::{GmresInfo, GmresParams, Identity, LinearOperator, Metric, gmres};
+use crate::solve::gmres::{GmresInfo, GmresParams, gmres};
+use crate::solve::linear_operator::{Identity, LinearOperator};
+use crate::solve::vectors::Metric;
 use crate::{Error, StopReason};
 
 /// A linear operator of any make; see [`LinearOperator`] for what it is to GMRES.

@@ -14,9 +14,10 @@ use crate::device::{
 };
 use crate::geometry::panels::Panels;
 use crate::geometry::share::{self, Share};
+use crate::near::RowKind;
 use crate::near::accuracy::Accuracy;
 use crate::near::functions::FunctionPairs;
-use crate::near::pairs::{LayerPairs, RowKind};
+use crate::near::pairs::LayerPairs;
 use crate::near::slopes::{SlopePairs, Slopes};
 use crate::near::{self, Near, Needs};
 use crate::precondition::interfaces::Preconditioner;

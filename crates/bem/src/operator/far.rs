@@ -9,7 +9,7 @@ use crate::geometry::far::{FarImages, Place};
 use crate::geometry::panels::Panels;
 use crate::geometry::share::Share;
 use crate::geometry::triangle::Vec3;
-use crate::near::pairs::RowKind;
+use crate::near::RowKind;
 use crate::ordered;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::Rule;

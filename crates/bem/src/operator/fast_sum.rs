@@ -3,7 +3,7 @@
 use super::points::QuadraturePoints;
 use super::sampling::{Part, Sampling};
 use crate::constants::{COINCIDENT, COINCIDENT_POTENTIALS, ROUNDING, SHARE, TIGHTEST};
-use crate::near::pairs::RowKind;
+use crate::near::RowKind;
 use crate::solve::plan::Plan;
 use crate::{Error, SolveOptions};
 

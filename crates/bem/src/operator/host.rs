@@ -9,18 +9,18 @@ use crate::Error;
 use crate::device::{DeviceNear, DevicePreconditioner};
 use crate::geometry::share::Share;
 use crate::near::Near;
-use crate::near::pairs::RowKind;
+use crate::near::RowKind;
 use crate::near::slopes::Slopes;
 use crate::precondition::interfaces::Preconditioner;
 use crate::precondition::mode_inverse::ModeInverse;
 use crate::precondition::slopes::WithSlopes;
 use crate::solve::backend::{Backend, Equations, Sampled, mean_squares};
 use crate::solve::completion::Completing;
-use crate::solve::gmres::{
-    GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Metric, Watch, gmres_among,
-};
+use crate::solve::gmres::{GmresInfo, GmresParams, Watch, gmres_among};
 use crate::solve::kept::WatchingAmong;
+use crate::solve::linear_operator::{Identity, InexactBudget, LinearOperator};
 use crate::solve::schedule::PlanSchedule;
+use crate::solve::vectors::Metric;
 
 /// Products and preconditioner. Where ranks share the panels, vectors within have values on those
 /// that this one holds.

@@ -16,10 +16,11 @@ use super::points::QuadraturePoints;
 use super::sampling::Sampling;
 use crate::Error;
 use crate::geometry::triangle::Vec3;
-use crate::near::pairs::RowKind;
+use crate::near::RowKind;
 use crate::quadrature::TriangleNode;
 use crate::solve::backend::{Backend, Equations, Sampled};
-use crate::solve::gmres::{GmresInfo, GmresParams, LinearOperator, Watch};
+use crate::solve::gmres::{GmresInfo, GmresParams, Watch};
+use crate::solve::linear_operator::LinearOperator;
 use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
 

@@ -11,7 +11,7 @@ use crate::device::DeviceNear;
 use crate::geometry::share::Share;
 use crate::geometry::triangle::Vec3;
 use crate::near::Near;
-use crate::near::pairs::RowKind;
+use crate::near::RowKind;
 use crate::near::slopes::Slopes;
 use crate::solve::backend::Sampled;
 use crate::solve::plan::Plan;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::far::SeenFar;
 use crate::geometry::panels::Panels;
 use crate::geometry::share::Share;
-use crate::near::pairs::RowKind;
+use crate::near::RowKind;
 use crate::quadrature::rule::Rule;
 use crate::space::Dofs;
 

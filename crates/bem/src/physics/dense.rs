@@ -6,12 +6,13 @@ use std::time::Instant;
 use nalgebra::{DMatrix, DVector};
 use parallel::prelude::*;
 
-use super::prepared::{Found, accuracy};
+use super::found::{Found, accuracy};
 use super::rows::System;
 use crate::geometry::panels::Panels;
 use crate::integrals::potentials::WeightedPoints;
+use crate::near::RowKind;
 use crate::near::accuracy::Accuracy;
-use crate::near::pairs::{LayerPairs, RowKind, Scratch};
+use crate::near::pairs::{LayerPairs, Scratch};
 use crate::near::single_layer::SingleLayerPairs;
 use crate::near::slopes::{Modes, SlopePairs};
 use crate::near::{PairIntegrals, over_images};

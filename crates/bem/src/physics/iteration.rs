@@ -10,8 +10,9 @@ use crate::constants::GROUP;
 use crate::operator::layer::Layer;
 use crate::solve::backend::{Equations, Measure};
 use crate::solve::completion::complete;
-use crate::solve::gmres::{GmresInfo, GmresParams, LinearOperator, StopReason, Watch};
+use crate::solve::gmres::{GmresInfo, GmresParams, StopReason, Watch};
 use crate::solve::kept::Kept;
+use crate::solve::linear_operator::LinearOperator;
 use crate::{Error, Progress, SolveOptions};
 
 /// How often a state is solved on for, before what is left is said to be.

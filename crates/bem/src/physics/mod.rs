@@ -21,6 +21,7 @@ mod external;
 mod fast;
 mod force_changes;
 mod forces;
+mod found;
 mod free_charge;
 mod gauss;
 mod iteration;

@@ -10,6 +10,7 @@ use super::charges::{Charges, at_corners};
 use super::dense::Dense;
 use super::estimate::ChildCharges;
 use super::fast::Fast;
+use super::found::Found;
 use super::free_charge::{enforce_totals, totals};
 use super::rows::System;
 use super::sampled::{self, SampledResidual, by_action};
@@ -18,11 +19,8 @@ use super::{
 };
 use crate::constants::BY_WHOLE_ROWS;
 use crate::geometry::share;
-use crate::near::accuracy::Accuracy;
-use crate::operator::fast_sum::SampledError;
 use crate::physics::cost;
-use crate::solve::gmres::GmresInfo;
-use crate::{Error, Method, Progress, SolveOptions, Timings, near};
+use crate::{Error, Method, Progress, SolveOptions, Timings};
 
 /// Share of what is asked for that finer integrals aim at.
 const FINER: f64 = 0.1;
@@ -73,20 +71,6 @@ impl Work {
         }
         Ok(Self::Fast(Box::new(Fast::new(system, columns, options, progress, timings)?)))
     }
-}
-
-/// Numbers of one solve.
-pub(super) struct Found {
-    pub(super) charges: Vec<f64>,
-    pub(super) normal_derivatives: Vec<f64>,
-    pub(super) solved: Vec<GmresInfo>,
-    pub(super) defect: f64,
-    /// Sizes of the right-hand sides, where they were solved relative to these.
-    pub(super) sizes: Vec<f64>,
-    /// Error of the fast sum, potentials relative to the size of the right-hand side, and the
-    /// seconds that took.
-    pub(super) error: Option<SampledError>,
-    pub(super) checking: f64,
 }
 
 impl Prepared {
@@ -489,12 +473,4 @@ impl Prepared {
             })
             .collect()
     }
-}
-
-/// How exact entries are, given the smallest gap between sheets.
-pub(super) fn accuracy(system: &System, options: &SolveOptions) -> Accuracy {
-    let accuracy = Accuracy::new(options.tolerance, options.quadrature_increment);
-    let gap = near::smallest_relative_gap(&system.panels, accuracy.rule);
-    let height = near::smallest_relative_height(&system.panels, accuracy.rule);
-    accuracy.for_gap(gap.min(height))
 }

@@ -28,7 +28,7 @@ use super::pieces::Pieces;
 use crate::constants::NO_DIGITS;
 use crate::geometry::panels::Panels;
 use crate::geometry::share;
-use crate::near::pairs::RowKind;
+use crate::near::RowKind;
 use crate::physics::capacitance::check_conductors;
 use crate::solve::backend::mean_squares;
 use crate::solve::completion::{Completion, Laws, Vectors};

@@ -23,10 +23,11 @@ use std::time::Instant;
 use mesh::Mesh;
 
 use crate::geometry::panels::Panels;
-use crate::solve::gmres::{self, GmresInfo, GmresParams, Metric};
+use crate::solve::gmres::{self, GmresInfo, GmresParams};
 use crate::solve::kept::Kept;
 use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
+use crate::solve::vectors::Metric;
 use crate::{Density, Error, Method, Progress, SolveOptions, Stage, Timings};
 use correction::{Closeness, Correction};
 use nodes::{Degree, Nodes};

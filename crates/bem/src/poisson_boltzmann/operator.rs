@@ -12,7 +12,7 @@ use super::nodes::Nodes;
 use super::regions::{Boundary, Layers, Regions};
 use crate::Error;
 use crate::geometry::triangle::Vec3;
-use crate::solve::gmres::{InexactBudget, LinearOperator};
+use crate::solve::linear_operator::{InexactBudget, LinearOperator};
 use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
 

@@ -23,7 +23,7 @@ use crate::precondition::gradients::Gradients;
 use crate::precondition::local_inverse::{LocalInverse, TwoLevel};
 use crate::precondition::shared::Conductors;
 use crate::solve::cholesky::Factor;
-use crate::solve::gmres::LinearOperator;
+use crate::solve::linear_operator::LinearOperator;
 
 /// Clusters of panels, or unions of clusters, and what solves for their charges.
 pub struct Coarse {

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::share::Share;
 use crate::near::Near;
-use crate::solve::gmres::LinearOperator;
+use crate::solve::linear_operator::LinearOperator;
 
 /// What makes charges of residuals, for all panels.
 pub struct Preconditioner {

@@ -16,7 +16,7 @@ use crate::precondition::clusters::Clusters;
 use crate::precondition::coarse::Coarse;
 use crate::precondition::entries::Adjacency;
 use crate::precondition::local::BatchedLdl;
-use crate::solve::gmres::LinearOperator;
+use crate::solve::linear_operator::LinearOperator;
 
 /// Panels of a neighbourhood, itself among them.
 pub const NEIGHBOURS: usize = 30;

@@ -7,7 +7,7 @@
 use super::interfaces::Preconditioner;
 use super::mode_inverse::ModeInverse;
 use crate::Error;
-use crate::solve::gmres::LinearOperator;
+use crate::solve::linear_operator::LinearOperator;
 
 /// What makes charges of residuals, for all modes of densities.
 pub(crate) struct WithSlopes {

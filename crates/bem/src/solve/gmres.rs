@@ -9,76 +9,10 @@
 
 use comm::Group;
 
-use super::vectors::{Host, Orthogonalised, VectorSpace};
+use super::linear_operator::{InexactBudget, LinearOperator};
+use super::vectors::{Host, Metric, Orthogonalised, VectorSpace};
 use crate::Error;
 use crate::constants::{GROUP, MAX_ITERATIONS, RESTART, TOLERANCE};
-
-/// A matrix known by its products; GMRES takes square ones.
-pub trait LinearOperator {
-    /// Rows.
-    fn len(&self) -> usize;
-
-    /// Columns: the length of what it is applied to.
-    fn inputs(&self) -> usize {
-        self.len()
-    }
-
-    /// Whether there are no rows.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// y = A x for `columns` vectors; `x` has shape (columns, inputs) and `y` (columns, len). What
-    /// was in `y` is overwritten.
-    ///
-    /// # Errors
-    /// Whatever keeps the product from being made; GMRES passes it on.
-    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error>;
-
-    /// As [`apply`](Self::apply) for a step of GMRES, which tolerates a larger error as the
-    /// residual falls; residuals are taken with `apply`. Operators of one accuracy leave this as it
-    /// is.
-    ///
-    /// # Errors
-    /// As for `apply`.
-    fn apply_inexact(
-        &mut self,
-        x: &[f64],
-        y: &mut [f64],
-        columns: usize,
-        _slack: InexactBudget,
-    ) -> Result<(), Error> {
-        self.apply(x, y, columns)
-    }
-}
-
-/// How inexact a product may be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InexactBudget {
-    /// Its error may be this many times what the first product of a solve may have: |b| over the
-    /// residual's norm, at least 1.
-    pub factor: f64,
-    /// About as many products are still to come, this one included.
-    pub products: usize,
-}
-
-/// No preconditioner.
-#[derive(Clone, Copy, Debug)]
-pub struct Identity(
-    /// Rows.
-    pub usize,
-);
-
-impl LinearOperator for Identity {
-    fn len(&self) -> usize {
-        self.0
-    }
-
-    fn apply(&mut self, x: &[f64], y: &mut [f64], _columns: usize) -> Result<(), Error> {
-        y.copy_from_slice(x);
-        Ok(())
-    }
-}
 
 /// Why GMRES stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,22 +74,6 @@ impl GmresInfo {
         self.relative_residual = later.relative_residual;
         self.history.extend(later.history.into_iter().skip(1));
     }
-}
-
-/// The relative size of a residual: of a right-hand side's number, its answer so far, and what that
-/// leaves.
-pub type Measure<'a> = &'a dyn Fn(usize, &[f64], &[f64]) -> f64;
-
-/// How residuals are measured.
-#[derive(Clone, Copy)]
-pub struct Metric<'a> {
-    /// Weights w of the inner product, shape (len), or one set for each right-hand side, shape
-    /// (columns, len).
-    pub weights: &'a [f64],
-    /// The relative size of a true residual that is compared with the tolerance, if it is not the
-    /// weighted norm over that of b. Where it is larger than that, the norm is reduced further
-    /// after a restart.
-    pub measure: Option<Measure<'a>>,
 }
 
 /// A restart must lower the residual at least by this factor.

@@ -6,6 +6,7 @@ pub(crate) mod cholesky;
 pub(crate) mod completion;
 pub(crate) mod gmres;
 pub(crate) mod kept;
+pub mod linear_operator;
 pub(crate) mod lu;
 pub(crate) mod plan;
 pub(crate) mod schedule;

@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use crate::Error;
-use crate::solve::gmres::InexactBudget;
+use crate::solve::linear_operator::InexactBudget;
 use crate::solve::plan::Plan;
 
 /// Tolerances of looser plans. From 5e-7 and 2.5e-6 on near pairs and then all of a sum are in

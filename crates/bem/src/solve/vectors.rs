@@ -8,9 +8,25 @@
 use comm::Group;
 use parallel::prelude::*;
 
-use super::gmres::{InexactBudget, LinearOperator, Metric};
+use super::linear_operator::{InexactBudget, LinearOperator};
 use crate::Error;
 use crate::geometry::share;
+
+/// The relative size of a residual: of a right-hand side's number, its answer so far, and what that
+/// leaves.
+pub type Measure<'a> = &'a dyn Fn(usize, &[f64], &[f64]) -> f64;
+
+/// How residuals are measured.
+#[derive(Clone, Copy)]
+pub struct Metric<'a> {
+    /// Weights w of the inner product, shape (len), or one set for each right-hand side, shape
+    /// (columns, len).
+    pub weights: &'a [f64],
+    /// The relative size of a true residual that is compared with the tolerance, if it is not the
+    /// weighted norm over that of b. Where it is larger than that, the norm is reduced further
+    /// after a restart.
+    pub measure: Option<Measure<'a>>,
+}
 
 /// Vectors, wherever they are, and what GMRES does with them.
 pub(crate) trait VectorSpace {

@@ -14,7 +14,7 @@ use crate::geometry::patch::Patch;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::curved_potentials::{self, Wanted};
 use crate::integrals::potentials::WeightedPoints;
-use crate::near::pairs::RowKind;
+use crate::near::RowKind;
 use crate::operator::far;
 use crate::operator::points::QuadraturePoints;
 use crate::quadrature::modes::MODES;
