@@ -145,10 +145,10 @@ pub mod internals {
     }
     pub mod precondition {
         pub use crate::precondition::clusters::ClusterLevels;
-        pub use crate::precondition::coarse::Coarse;
+        pub use crate::precondition::coarse::{Coarse, TwoLevel};
         pub use crate::precondition::gradients::Gradients;
         pub use crate::precondition::local::BatchedLdl;
-        pub use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS, TwoLevel};
+        pub use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS};
         pub mod clusters {
             pub use crate::precondition::clusters::{POINTS, of_clouds};
         }

@@ -16,7 +16,7 @@ use crate::precondition::local_inverse::{NEIGHBOURS_OF_FACING, POINTS};
 use crate::precondition::shared::Conductors;
 
 /// Rows of S and the coarse level: the device's twin of
-/// [`TwoLevel`](crate::precondition::local_inverse::TwoLevel).
+/// [`TwoLevel`](crate::precondition::coarse::TwoLevel).
 #[derive(Debug)]
 pub struct DeviceTwoLevel {
     device: Device,

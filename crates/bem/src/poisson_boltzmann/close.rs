@@ -8,7 +8,7 @@
 use simd::{Elementary, Real, Simd, Task};
 
 use super::kernel::{Entries, KERNELS, Term, values};
-use super::nodes::{MOST, Stencil};
+use super::nodes::{MOST, Stencil, Target};
 use crate::geometry::patch::{CORNERS, Parameters, Patch, Tangents, between};
 use crate::geometry::triangle::Vec3;
 use crate::quadrature;
@@ -61,15 +61,6 @@ pub(super) struct Source<'a> {
     /// First corner and the sides from it, if the panel is flat.
     flat: Option<[Vec3; 3]>,
     stencil: &'static Stencil,
-}
-
-/// A point with a unit vector along which derivatives are taken.
-#[derive(Clone, Copy)]
-pub(super) struct Target {
-    pub(super) place: Vec3,
-    pub(super) normal: Vec3,
-    /// Its number among the points of the panel, if it is one of them.
-    pub(super) own: Option<usize>,
 }
 
 impl<'a> Source<'a> {

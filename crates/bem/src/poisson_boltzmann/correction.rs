@@ -2,9 +2,9 @@
 
 use parallel::prelude::*;
 
-use super::close::{Scratch, Source, Target};
+use super::close::{Scratch, Source};
 use super::kernel::{Entries, Term, values};
-use super::nodes::{MOST, Nodes};
+use super::nodes::{MOST, Nodes, Target};
 use super::regions::Regions;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use parallel::prelude::*;
 
-use super::close::{Scratch, Source, Target};
+use super::close::{Scratch, Source};
 use super::correction::between;
 use super::kernel::{Entries, Term};
-use super::nodes::{Degree, MOST, Nodes, Stencil};
+use super::nodes::{Degree, MOST, Nodes, Stencil, Target};
 use super::operator::{self, Sum};
 use super::regions::{Boundary, Layers};
 use super::{FixedCharge, Screened};

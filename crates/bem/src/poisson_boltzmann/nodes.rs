@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 
 use nalgebra::DMatrix;
 
-use super::close::Target;
 use crate::geometry::panels::Panels;
 use crate::geometry::patch::{Parameters, Patch};
 use crate::geometry::triangle::Vec3;
@@ -26,6 +25,15 @@ pub(super) enum Degree {
     Constant,
     Linear,
     Quadratic,
+}
+
+/// A point with a unit vector along which derivatives are taken.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    pub(super) place: Vec3,
+    pub(super) normal: Vec3,
+    /// Its number among the points of the panel, if it is one of them.
+    pub(super) own: Option<usize>,
 }
 
 /// The points of one panel by parameters, and the polynomials that are 1 at one of them.

@@ -20,7 +20,7 @@ use crate::near::Near;
 use crate::precondition::clusters::{ClusterLevels, Clusters, touching_unions};
 use crate::precondition::entries::{Adjacency, Entries, KnownEntries};
 use crate::precondition::gradients::Gradients;
-use crate::precondition::local_inverse::{LocalInverse, TwoLevel};
+use crate::precondition::local_inverse::LocalInverse;
 use crate::precondition::shared::Conductors;
 use crate::solve::cholesky::Factor;
 use crate::solve::linear_operator::LinearOperator;
@@ -56,6 +56,27 @@ impl Coarse {
     pub fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
         // Messages alone fail.
         Self::of_entries((panels, None), conductor, near).ok().flatten()
+    }
+
+    /// The coarse levels over the conductors' panels of all ranks, from the near field of the held
+    /// ones, for vectors over these. Collective.
+    ///
+    /// # Errors
+    /// Messages that do not pass.
+    pub(crate) fn of_conductors(
+        conductors: &Conductors<'_>,
+        near: &Near,
+    ) -> Result<Option<Self>, Error> {
+        let mut here = vec![u32::MAX; conductors.owner.len()];
+        for ((&place, own), k) in conductors.held.iter().zip(&conductors.is_own).zip(0..) {
+            if *own {
+                here[place as usize] = k;
+            }
+        }
+        let entries = OwnEntries { near, here, of_all: &conductors.held };
+        let all = (conductors.panels(), Some(conductors.group()));
+        Ok(Self::of_entries(all, &conductors.owner, &entries)?
+            .map(|coarse| coarse.among(conductors)))
     }
 
     /// The same of the panels of all ranks of a group, where each knows the entries in rows of its
@@ -186,5 +207,77 @@ impl Coarse {
             }
         });
         Ok(())
+    }
+}
+
+/// Local inverses S below a coarse level: M v = R A_c^-1 R^T v + S (v - E v), where E v is in each
+/// cluster the mean of v there and the gradient that the means around it have.
+///
+/// To smooth potentials the local inverses answer with far too much charge, since each ignores the
+/// charge of other neighbourhoods; E keeps such potentials from them.
+pub struct TwoLevel {
+    local: LocalInverse,
+    coarse: Option<Coarse>,
+}
+
+impl TwoLevel {
+    /// Local inverses below a coarse level, if there is one.
+    pub fn new(local: LocalInverse, coarse: Option<Coarse>) -> Self {
+        Self { local, coarse }
+    }
+
+    pub(crate) fn coarse(&mut self) -> Option<&mut Coarse> {
+        self.coarse.as_mut()
+    }
+}
+
+impl LinearOperator for TwoLevel {
+    fn len(&self) -> usize {
+        self.local.len
+    }
+
+    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
+        let n = self.len().max(1);
+        y.fill(0.0);
+        let Some(coarse) = &mut self.coarse else {
+            let vectors = x.chunks_exact(n).zip(y.chunks_exact_mut(n));
+            vectors.for_each(|(x, y)| self.local.add_product(x, y));
+            return Ok(());
+        };
+        let means = coarse.means(x, columns)?;
+        let (local, smooth) = (&self.local, &*coarse);
+        let of_columns = means.par_chunks_exact((means.len() / columns.max(1)).max(1));
+        let vectors = x.par_chunks_exact(n).zip(y.par_chunks_exact_mut(n));
+        vectors.zip(of_columns).for_each(|((x, y), means)| {
+            let mut rest = x.to_vec();
+            smooth.remove_smooth(means, &mut rest);
+            local.add_product(&rest, y);
+        });
+        coarse.add_solutions(means, y, columns)
+    }
+}
+
+/// Entries between conductors' panels that a rank has in rows of its own, by their places among
+/// those of all ranks.
+struct OwnEntries<'a> {
+    near: &'a Near,
+    /// Place among the conductors' panels here, `u32::MAX` where it is not this rank's own.
+    here: Vec<u32>,
+    /// Place among those of all ranks.
+    of_all: &'a [u32],
+}
+
+impl KnownEntries for OwnEntries<'_> {
+    fn diagonal(&self, i: usize) -> Option<f64> {
+        let here = self.here[i];
+        (here != u32::MAX).then(|| self.near.diagonal(here as usize))
+    }
+
+    fn later(&self, i: usize, mut f: impl FnMut(usize, f64)) {
+        let here = self.here[i];
+        if here != u32::MAX {
+            let of_all = |j: usize| self.of_all[j] as usize;
+            self.near.later(here as usize, |j, entry| f(of_all(j), entry));
+        }
     }
 }

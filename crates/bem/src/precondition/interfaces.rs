@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use super::coarse::Coarse;
-use super::local_inverse::{LocalInverse, NEIGHBOURS, TwoLevel};
+use super::coarse::TwoLevel;
+use super::local_inverse::{LocalInverse, NEIGHBOURS};
 use super::mode_inverse::ModeInverse;
 use super::shared::OfAll;
 use crate::Error;
@@ -76,7 +77,7 @@ impl Preconditioner {
             let owner: Vec<u32> = conductor.iter().flatten().copied().collect();
             let coarse = match of_all {
                 None => Coarse::new(panels, &owner, near),
-                Some(all) => all.conductors(&conductors).coarse(near)?,
+                Some(all) => Coarse::of_conductors(&all.conductors(&conductors), near)?,
             };
             two_level = Some(TwoLevel::new(local, coarse));
         }

@@ -8,15 +8,12 @@
 use parallel::prelude::*;
 use simd::{Elementary, Real, Simd, Task};
 
-use crate::Error;
 use crate::constants::PARALLEL;
 use crate::geometry::panels::Panels;
 use crate::near::{self, FullRows, Near};
 use crate::precondition::clusters::Clusters;
-use crate::precondition::coarse::Coarse;
 use crate::precondition::entries::Adjacency;
 use crate::precondition::local::BatchedLdl;
-use crate::solve::linear_operator::LinearOperator;
 
 /// Panels of a neighbourhood, itself among them.
 pub const NEIGHBOURS: usize = 30;
@@ -40,7 +37,7 @@ pub(crate) const POINTS: usize = 3;
 /// Row i: the charge on panel i that the potentials around it ask for, if the rest of the world
 /// were empty.
 pub struct LocalInverse {
-    len: usize,
+    pub(super) len: usize,
     /// Rows of each block of the near field.
     parts: Vec<Rows>,
 }
@@ -335,7 +332,7 @@ impl RowsOfClusters<'_> {
 }
 
 impl LocalInverse {
-    fn add_product(&self, x: &[f64], y: &mut [f64]) {
+    pub(super) fn add_product(&self, x: &[f64], y: &mut [f64]) {
         self.parts.par_iter().zip(y.par_chunks_mut(near::BLOCK)).for_each(|(part, y)| {
             for (y, ends) in y.iter_mut().zip(part.starts.windows(2)) {
                 let row = ends[0] as usize..ends[1] as usize;
@@ -343,52 +340,5 @@ impl LocalInverse {
                 *y += terms.map(|(&j, &v)| f64::from(v) * x[j as usize]).sum::<f64>();
             }
         });
-    }
-}
-
-/// Local inverses S below a coarse level: M v = R A_c^-1 R^T v + S (v - E v), where E v is in each
-/// cluster the mean of v there and the gradient that the means around it have.
-///
-/// To smooth potentials the local inverses answer with far too much charge, since each ignores the
-/// charge of other neighbourhoods; E keeps such potentials from them.
-pub struct TwoLevel {
-    local: LocalInverse,
-    coarse: Option<Coarse>,
-}
-
-impl TwoLevel {
-    /// Local inverses below a coarse level, if there is one.
-    pub fn new(local: LocalInverse, coarse: Option<Coarse>) -> Self {
-        Self { local, coarse }
-    }
-
-    pub(crate) fn coarse(&mut self) -> Option<&mut Coarse> {
-        self.coarse.as_mut()
-    }
-}
-
-impl LinearOperator for TwoLevel {
-    fn len(&self) -> usize {
-        self.local.len
-    }
-
-    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
-        let n = self.len().max(1);
-        y.fill(0.0);
-        let Some(coarse) = &mut self.coarse else {
-            let vectors = x.chunks_exact(n).zip(y.chunks_exact_mut(n));
-            vectors.for_each(|(x, y)| self.local.add_product(x, y));
-            return Ok(());
-        };
-        let means = coarse.means(x, columns)?;
-        let (local, smooth) = (&self.local, &*coarse);
-        let of_columns = means.par_chunks_exact((means.len() / columns.max(1)).max(1));
-        let vectors = x.par_chunks_exact(n).zip(y.par_chunks_exact_mut(n));
-        vectors.zip(of_columns).for_each(|((x, y), means)| {
-            let mut rest = x.to_vec();
-            smooth.remove_smooth(means, &mut rest);
-            local.add_product(&rest, y);
-        });
-        coarse.add_solutions(means, y, columns)
     }
 }

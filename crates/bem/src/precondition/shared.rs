@@ -5,12 +5,8 @@ use std::sync::Arc;
 
 use comm::Group;
 
-use super::coarse::Coarse;
-use super::entries::KnownEntries;
-use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::share::Share;
-use crate::near::Near;
 
 /// The panels of all ranks where this one has the near field of those that it holds, and the
 /// conductor of each.
@@ -73,47 +69,5 @@ impl Conductors<'_> {
     pub(crate) fn masked(&self, held: &[f64]) -> Vec<f64> {
         let own = |(weight, own): (&f64, &bool)| if *own { *weight } else { 0.0 };
         held.iter().zip(&self.is_own).map(own).collect()
-    }
-
-    /// The coarse levels over all of them, from the near field of the held ones, for vectors over
-    /// these. Collective.
-    ///
-    /// # Errors
-    /// Messages that do not pass.
-    pub(crate) fn coarse(&self, near: &Near) -> Result<Option<Coarse>, Error> {
-        let mut here = vec![u32::MAX; self.owner.len()];
-        for ((&place, own), k) in self.held.iter().zip(&self.is_own).zip(0..) {
-            if *own {
-                here[place as usize] = k;
-            }
-        }
-        let entries = OwnEntries { near, here, of_all: &self.held };
-        let all = (self.panels(), Some(self.group));
-        Ok(Coarse::of_entries(all, &self.owner, &entries)?.map(|coarse| coarse.among(self)))
-    }
-}
-
-/// Entries between conductors' panels that a rank has in rows of its own, by their places among
-/// those of all ranks.
-struct OwnEntries<'a> {
-    near: &'a Near,
-    /// Place among the conductors' panels here, `u32::MAX` where it is not this rank's own.
-    here: Vec<u32>,
-    /// Place among those of all ranks.
-    of_all: &'a [u32],
-}
-
-impl KnownEntries for OwnEntries<'_> {
-    fn diagonal(&self, i: usize) -> Option<f64> {
-        let here = self.here[i];
-        (here != u32::MAX).then(|| self.near.diagonal(here as usize))
-    }
-
-    fn later(&self, i: usize, mut f: impl FnMut(usize, f64)) {
-        let here = self.here[i];
-        if here != u32::MAX {
-            let of_all = |j: usize| self.of_all[j] as usize;
-            self.near.later(here as usize, |j, entry| f(of_all(j), entry));
-        }
     }
 }

@@ -2,7 +2,6 @@
 
 use simd::{Elementary, Simd, Task};
 
-use super::Blocks;
 use super::pieces::Piece;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::linear_nodes::Block;
@@ -101,10 +100,10 @@ impl Task<f64> for Potentials<'_> {
 }
 
 impl<const BACK: bool> Task<f64> for Fields<'_, BACK> {
-    type Output = Blocks;
+    type Output = [Block; 2];
 
     #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(self) -> Blocks {
+    fn run<V: Simd<Scalar = f64>>(self) -> [Block; 2] {
         let Self { nodes, s, t } = self;
         let (mut forth, mut back) = ([[V::zero(); 3]; 3], [[V::zero(); 3]; 3]);
         for at in (0..nodes.weights.len()).step_by(V::LANES) {
