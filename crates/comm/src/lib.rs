@@ -1,11 +1,12 @@
 //! Messages between ranks that work on one problem.
 //!
 //! A rank is a thread of this process ([`threads`]) or a process that MPI started (the crate
-//! `processes`). Whatever it is, its end of the group is a [`Communicator`], and a program for
+//! `processes`); work without others is that of a group of one ([`Alone`]). Whatever it is, its end of the group is a [`Communicator`], and a program for
 //! ranks is written once for both.
 //!
 //! *Collective* calls are made by all ranks of a group, in the same order.
 
+mod alone;
 mod error;
 mod in_order;
 mod threads;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 
 pub use bytemuck::Pod;
 
+pub use alone::{Alone, alone};
 pub use error::Error;
 pub use in_order::InOrder;
 pub use threads::{Thread, run, threads};

@@ -19,6 +19,13 @@ fn ranks_have_what_is_asked_of_all() {
 }
 
 #[test]
+fn a_group_of_one_has_what_is_asked_of_all() {
+    for (_, check) in checks::ALL {
+        check(&comm::Alone::default(), 9000);
+    }
+}
+
+#[test]
 fn a_value_is_made_once_and_had_by_all() {
     let made = AtomicUsize::new(0);
     let all = run(4, |rank| {
