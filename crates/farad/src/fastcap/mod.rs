@@ -44,8 +44,8 @@ use mesh::files::{Assembly, Cause, Error, FormatError, Reading, in_file};
 use mesh::gmsh::{Encoding, Place};
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 
-use crate::description::Description;
 use crate::roles::{self, Role, Roles};
+use crate::scene::description::Description;
 use crate::units::count;
 use list::{LineKind, List, ListLine};
 use names::Names;

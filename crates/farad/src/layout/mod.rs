@@ -21,9 +21,9 @@ use mesh::mirror::Plane;
 use mesh::outlines::{Polygon, bounds};
 use mesh::prisms::{self, OUTSIDE, Point, Prism};
 
-use crate::description::Description;
-use crate::reduction::Reduction;
 use crate::roles::{self, Role, Roles};
+use crate::scene::description::Description;
+use crate::scene::requests::Reduction;
 use crate::units::LengthUnit;
 use scene::{Claim, Metal, Place, Scene};
 
