@@ -84,7 +84,7 @@ pub mod layout {
     /// # Errors
     /// What is wrong with the file itself.
     pub fn no_surface(file: &[u8], fault: Fault) -> Result<Error, Error> {
-        crate::layout::pex25d_without_surface(file, fault)
+        crate::layout::pex25d::without_surface(file, fault)
     }
 }
 

@@ -5,7 +5,9 @@ use std::time::Instant;
 use bem::{Charges, Electrostatics, Group, Prepared, Progress, SolveOptions};
 
 use crate::analysis::checks::{self, Measured};
-use crate::analysis::{fringes, hydrodynamics, missing, near_surface, salt, state};
+use crate::analysis::{
+    excitations, fringes, hydrodynamics, missing, near_surface, polarisability, salt, state,
+};
 use crate::problem::fault::Error;
 use crate::problem::{Problem, edges};
 use crate::result::bars::Bars;
@@ -49,7 +51,7 @@ impl Problem {
     /// How many excitations there are that [`Solver::solve_among`] shares: those of conductors, of
     /// the sources, of fields along axes.
     pub fn shared_excitations(&self) -> usize {
-        if self.description.has_salt() { 1 } else { state::excitations(self).len() }
+        if self.description.has_salt() { 1 } else { excitations::excitations(self).len() }
     }
 }
 
@@ -95,7 +97,7 @@ impl Solver {
         }
         let permittivity = problem.permittivity();
         let media = problem.media_of(&permittivity);
-        let excitations = state::excitations(problem);
+        let excitations = excitations::excitations(problem);
         let known = std::mem::take(&mut self.known);
         let start = starts(&known, problem);
         let mut kept = self.prepared(problem, media, excitations.len(), options)?;
@@ -123,7 +125,7 @@ impl Solver {
         }
         let permittivity = problem.permittivity();
         let media = problem.media_of(&permittivity);
-        let excitations = state::excitations(problem);
+        let excitations = excitations::excitations(problem);
         let known = std::mem::take(&mut self.known);
         let start = starts(&known, problem);
         let own = bem::own_share(&**group, excitations.len());
@@ -187,7 +189,7 @@ impl Solver {
         if self.refines {
             self.known = answer.responses.iter().map(Known::from).collect();
         }
-        for (images, excitation) in state::across_planes(problem) {
+        for (images, excitation) in excitations::across_planes(problem) {
             self.times += 1;
             let media = bem::Media { images: &images, ..media };
             let excitation = [excitation];
@@ -321,7 +323,7 @@ fn found(
     let begun = Instant::now();
     let state = if description.has_state() { state::find(problem, &answer)? } else { None };
     let polarisability =
-        if description.polarisability { state::polarised(problem, &answer) } else { None };
+        if description.polarisability { polarisability::find(problem, &answer) } else { None };
     let units = match description.sensitivities.is_empty() && description.films.is_empty() {
         true => Vec::new(),
         false => answer.responses[..problem.conductors.names.len()].to_vec(),

@@ -3,6 +3,7 @@
 
 use nalgebra::DMatrix;
 
+use crate::analysis::excitations;
 use crate::problem::Problem;
 use crate::result::bars::{Bars, ConductorBars};
 use crate::units;
@@ -76,7 +77,7 @@ impl Bars {
         if !problem.description.has_state() {
             return self;
         }
-        let conditions = crate::analysis::state::conditions(problem);
+        let conditions = excitations::conditions(problem);
         let sources = has_sources.then_some(count);
         let Some(state) = answer.state(&conditions, sources) else { return self };
         // What is added to the excitation of the sources.
@@ -176,7 +177,7 @@ fn polarisability(
     answer: &bem::Electrostatics,
     bounds: &[Vec<f64>],
 ) -> Option<[[f64; 3]; 3]> {
-    let (along, across) = crate::analysis::state::field_axes(problem);
+    let (along, across) = excitations::field_axes(problem);
     if !problem.description.polarisability || !across.is_empty() {
         return None;
     }

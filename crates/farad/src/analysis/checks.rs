@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use bem::checks::{Finding, Law, capacitance_matrix, ratio, replaced_entries};
 
-use crate::analysis::state;
+use crate::analysis::excitations;
 use crate::problem::Problem;
 use crate::problem::fault::{Fault, Note};
 use crate::result::bars::Bars;
@@ -277,7 +277,11 @@ pub fn residual(
     let tolerance = answer.tolerance;
     let excitation = |index: usize| problem.excitation_name(index);
     let asked = |index: usize| {
-        if excitation(index) == state::STATE { tolerance.max(bem::OF_ACTION) } else { tolerance }
+        if excitation(index) == excitations::STATE {
+            tolerance.max(bem::OF_ACTION)
+        } else {
+            tolerance
+        }
     };
     type Found<'a> = (usize, &'a bem::SampledResidual);
     let times =

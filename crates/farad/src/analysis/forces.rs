@@ -3,7 +3,7 @@
 use mesh::Mesh;
 use mesh::regions::Places;
 
-use crate::analysis::state;
+use crate::analysis::excitations;
 use crate::problem::Problem;
 use crate::problem::planes::Seen;
 use crate::result::state::{Balance, Force};
@@ -142,7 +142,7 @@ pub(crate) fn changes(
     };
     let (names, bodies): (Vec<String>, Vec<bem::Body>) =
         bodies(problem).into_iter().map(of_children).unzip();
-    let sources = state::sources(problem).with_images(&problem.symmetry.images, |_| true);
+    let sources = excitations::sources(problem).with_images(&problem.symmetry.images, |_| true);
     let found = bem::force_changes(mesh, (charges, missing), &sources, &bodies)?;
     let newton = units::farads(1.0, units::LengthUnit::Metre);
     let metres = problem.description.unit.metres();

@@ -8,11 +8,12 @@ use mesh::refine;
 use mesh::vector::{self, Vector, norm};
 use nalgebra::{DMatrix, DVector};
 
-use crate::analysis::{bars, forces, state};
+use crate::analysis::{bars, excitations, forces};
 use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::problem::planes::Seen;
 use crate::result::bars::{ConductorBars, ForceBar, ProbeBars};
+use crate::result::state::{Force, Probed};
 use crate::units;
 
 /// Errors of potentials change sign in space. A place counts as one within this share of its
@@ -124,10 +125,12 @@ pub(crate) fn find(
     progress: &dyn Progress,
 ) -> Result<Option<Missing>, Error> {
     let _span = tracing::debug_span!("missing charge").entered();
-    let driven = state::driven(problem, answer);
-    let Some(state) = answer.state(&state::conditions(problem), driven) else { return Ok(None) };
+    let driven = excitations::driven(problem, answer);
+    let Some(state) = answer.state(&excitations::conditions(problem), driven) else {
+        return Ok(None);
+    };
     let excitation =
-        bem::Excitation { potentials: state.potentials.clone(), ..state::sources(problem) };
+        bem::Excitation { potentials: state.potentials.clone(), ..excitations::sources(problem) };
     let images = problem.symmetry.images.of_parts(CHILDREN);
     let children = refine::uniform(&problem.mesh, |_, point| point)
         .map_err(|error| Error::Accuracy(error.to_string()))?;
@@ -187,7 +190,7 @@ fn floating(
     energies: &[Vec<f64>],
 ) -> Vec<(usize, f64)> {
     let count = problem.conductors.names.len();
-    let conditions = state::conditions(problem);
+    let conditions = excitations::conditions(problem);
     let is_floating = |k: &usize| matches!(conditions[*k], bem::Condition::Charge(_));
     let floating: Vec<usize> = (0..count).filter(is_floating).collect();
     let sources = problem.description.has_sources().then_some(count);
@@ -213,7 +216,7 @@ impl Missing {
     pub(crate) fn of_probes(
         &self,
         problem: &Problem,
-        found: &[crate::Probed],
+        found: &[Probed],
         tolerance: f64,
     ) -> Result<Vec<ProbeBars>, Error> {
         let _span = tracing::debug_span!("bars of probes").entered();
@@ -223,7 +226,7 @@ impl Missing {
         let symmetry = &problem.symmetry;
         let is_recovered = problem.mesh.patches.is_none();
         let none = bem::Excitation::default();
-        let sources = state::sources(problem).with_images(&problem.symmetry.images, |_| true);
+        let sources = excitations::sources(problem).with_images(&problem.symmetry.images, |_| true);
         let missing = |mesh: &Mesh, charges: bem::Charges<'_>, points: &[[f64; 3]]| {
             bem::SurfaceCharge::new(mesh, charges).roughly().evaluate(&none, points, true)
         };
@@ -239,7 +242,7 @@ impl Missing {
         let near = Locator::of_part(&flat, (0..flat.triangles.len() as u32).collect());
         let areas = &problem.areas;
         let per_metre = 1.0 / problem.description.unit.metres();
-        let of_probe = |probed: &crate::Probed| -> Result<ProbeBars, Error> {
+        let of_probe = |probed: &Probed| -> Result<ProbeBars, Error> {
             let points = &probed.points;
             let of_children = (&self.mesh, (&self.missing).into(), &self.images);
             let off = symmetry.values(of_children, points, ROUGHLY, missing)?;
@@ -309,7 +312,7 @@ impl Missing {
     pub(crate) fn of_forces(
         &self,
         problem: &Problem,
-        found: &[crate::Force],
+        found: &[Force],
     ) -> Result<Vec<ForceBar>, Error> {
         let _span = tracing::debug_span!("bars of forces").entered();
         // Bodies with forces are in one layer.
@@ -320,7 +323,7 @@ impl Missing {
         let [low, high] = mesh::quality::bounding_box(&problem.mesh);
         let size = norm(std::array::from_fn(|k| high[k] - low[k]));
         let lever = size * problem.description.unit.metres();
-        let of_body = |force: &crate::Force| {
+        let of_body = |force: &Force| {
             let change = changes.iter().find(|change| change.name == force.name)?;
             Some(ForceBar {
                 newton: self.factor * norm(change.newton) + force.known_to,

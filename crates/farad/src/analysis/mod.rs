@@ -3,6 +3,8 @@
 
 pub(crate) mod bars;
 pub(crate) mod checks;
+pub(crate) mod energy;
+pub(crate) mod excitations;
 pub(crate) mod films;
 pub(crate) mod forces;
 pub(crate) mod fringes;
@@ -11,6 +13,7 @@ pub(crate) mod missing;
 pub(crate) mod near_surface;
 pub(crate) mod participation;
 pub(crate) mod permittivities;
+pub(crate) mod polarisability;
 pub(crate) mod probes;
 pub(crate) mod salt;
 pub(crate) mod sensitivity;

@@ -11,7 +11,6 @@
 use bem::derivatives;
 use mesh::regions;
 
-use crate::analysis::sensitivity::charges;
 use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::problem::media::SURROUNDINGS;
@@ -139,6 +138,11 @@ impl Medium {
         }
         all
     }
+}
+
+/// The charges of these answers.
+pub(crate) fn charges(units: &[bem::Response]) -> Vec<bem::Charges<'_>> {
+    units.iter().map(bem::Charges::from).collect()
 }
 
 /// The square roots of each conductor's own capacitance.

@@ -12,13 +12,14 @@ use mesh::vector::{add, cross, norm, scale, sub};
 use parallel::prelude::*;
 
 use crate::analysis::checks::{self, Measured};
-use crate::analysis::{near_surface, state};
+use crate::analysis::{energy, excitations, near_surface};
 use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::result::bars::Bars;
 use crate::result::solution::Solution;
 use crate::result::state::{Probed, Solvation, State};
 use crate::result::warning::Warning;
+use crate::scene::requests::Probe;
 use crate::units;
 
 /// Fluxes that differ more than this from charges are told.
@@ -194,7 +195,7 @@ fn reaction(
     let (places, regions): (Vec<[f64; 3]>, Vec<u32>) =
         charges.iter().map(|charge| (charge.position, charge.region)).unzip();
     let values = screened.values(&places, &regions, charges, false)?;
-    let coulomb = state::coulomb(problem, sources)?;
+    let coulomb = energy::coulomb(problem, sources)?;
     // A charge among ions has its own cloud, of the potential (exp(-kappa r) - 1) / r at r = 0.
     let cloud = |charge: &FixedCharge| {
         let Medium { permittivity, kappa } = media[charge.region as usize];
@@ -210,16 +211,16 @@ fn state(
     screened: &Screened,
     charges: &[FixedCharge],
 ) -> Result<State, bem::Error> {
-    let sources = state::sources(problem);
+    let sources = excitations::sources(problem);
     let solvation = if charges.is_empty() {
         None
     } else {
         let reaction_v = reaction(problem, media, screened, charges, &sources)?;
-        Some(state::solvation(problem, reaction_v, &sources)?)
+        Some(energy::solvation(problem, reaction_v, &sources)?)
     };
     let has_probes = !problem.description.probes.is_empty();
     let surfaces = has_probes.then(|| Locator::new(&problem.mesh));
-    let probe = |probe: &crate::Probe| -> Result<Probed, bem::Error> {
+    let probe = |probe: &Probe| -> Result<Probed, bem::Error> {
         let points = probe.place.points();
         let regions = regions_of(problem, &points);
         let places = off_surfaces(problem, &surfaces, (&points, &regions));
@@ -277,11 +278,11 @@ fn bar(
     if !coarse.has_converged() {
         return Ok(None);
     }
-    let sources = state::sources(problem);
+    let sources = excitations::sources(problem);
     let reaction = reaction(problem, media, &coarse, charges, &sources)?;
     let both = problem.sources.iter().zip(&fine.reaction_v).zip(&reaction);
     let of_each: f64 = both.map(|((source, v), w)| 0.5 * (source.coulomb * (v - w)).abs()).sum();
-    let found = state::solvation(problem, reaction, &sources)?.energies.reaction_j;
+    let found = energy::solvation(problem, reaction, &sources)?.energies.reaction_j;
     let reaction_j = fine.energies.reaction_j;
     let apart = (reaction_j - found).abs().max(BY_CHANCE * of_each);
     // Errors are c / N on flat triangles, c / N^(3/2) on curved ones.

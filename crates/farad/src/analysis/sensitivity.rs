@@ -317,10 +317,6 @@ impl Size {
     }
 }
 
-pub(crate) fn charges(units: &[bem::Response]) -> Vec<bem::Charges<'_>> {
-    units.iter().map(bem::Charges::from).collect()
-}
-
 /// Entries of both halves, which differ by errors alone, are their mean.
 fn even(matrix: &OfPairs<f64>, factor: f64) -> Vec<Vec<f64>> {
     let n = matrix.len();
@@ -335,7 +331,8 @@ fn by_shifts(
 ) -> Result<Vec<Vec<Vec<f64>>>, bem::Error> {
     let images = &problem.symmetry.images;
     let whole = problem.symmetry.sources(&problem.mesh);
-    let all: Vec<Seen> = charges(units).iter().map(|of| Seen::new(*of, images, 0)).collect();
+    let all: Vec<Seen> =
+        permittivities::charges(units).iter().map(|of| Seen::new(*of, images, 0)).collect();
     let of_all: Vec<bem::Charges<'_>> = all.iter().map(bem::Charges::from).collect();
     let found = derivatives::by_shifts(whole, &of_all, bodies)?;
     // A capacitance over 4 pi eps0 is a length, so this is a number whatever the unit.
@@ -379,7 +376,7 @@ fn by_images(
             bodies: &[],
         };
         let prepared = bem::Prepared::new(&problem.mesh, media, units.len(), &options)?;
-        let mut found = prepared.works(&charges(units), progress)?;
+        let mut found = prepared.works(&permittivities::charges(units), progress)?;
         // Free charges, which stay, are own times these; the potential is that over the
         // permittivity.
         let factor = own * own / permittivity;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::analysis::state;
+use crate::analysis::excitations;
 use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::result::bars::Bars;
@@ -224,7 +224,7 @@ impl Found<'_> {
         let size = values.iter().flatten().fold(0.0_f64, |size, value| size.max(value.abs()));
         let sources = usize::from(self.problem.description.has_sources());
         let first = self.problem.conductors.names.len() + sources;
-        let fields = first..first + state::field_axes(self.problem).0.len();
+        let fields = first..first + excitations::field_axes(self.problem).0.len();
         let axes = ["x", "y", "z"];
         let entry = |(i, j): (usize, usize)| Number {
             name: format!("polarisability {}{}/(4 pi eps0)", axes[i], axes[j]),

@@ -5,7 +5,7 @@ use crate::scene::requests::Parameter;
 /// The derivative of the capacitance matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Derivative {
-    /// The name of the [`Sensitivity`].
+    /// The name of the [`Sensitivity`](crate::Sensitivity).
     pub name: String,
     /// By what.
     pub by: Parameter,
@@ -26,7 +26,7 @@ pub struct Derivative {
 /// A film's share of the energy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FilmShare {
-    /// The name of the [`Film`].
+    /// The name of the [`Film`](crate::Film).
     pub name: String,
     /// In metres.
     pub thickness: f64,

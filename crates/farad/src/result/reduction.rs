@@ -26,14 +26,14 @@ pub struct Reduced {
     /// The name of the reduction.
     pub name: String,
     /// The nets that are left: in the order of the matrix, a group where its first conductor was;
-    /// or the two of [`Reduction::between`].
+    /// or the two of [`Reduction::between`](crate::Reduction::between).
     pub nets: Vec<String>,
     /// Their Maxwell matrix, in the unit of the matrix that it is made of; NaN where floating
     /// potentials have no values.
     pub maxwell: Vec<Vec<f64>>,
     /// The error bars of these entries, if the matrix had any.
     pub bars: Option<Vec<Vec<f64>>>,
-    /// The capacitance of [`Reduction::between`] and its bar.
+    /// The capacitance of [`Reduction::between`](crate::Reduction::between) and its bar.
     pub between: Option<(f64, Option<f64>)>,
 }
 
