@@ -1,5 +1,5 @@
-//! What a problem is solved for: each conductor at 1 V, the sources, fields along the axes; and what
-//! conductors are held at or given.
+//! What a problem is solved for: each conductor at 1 V, the sources, fields along the axes; and
+//! what conductors are held at or given.
 
 use crate::problem::Problem;
 use crate::problem::sources::Source;

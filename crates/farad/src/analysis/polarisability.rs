@@ -1,4 +1,5 @@
-//! The polarisability of all bodies together, by the dipole moments that fields along the axes make.
+//! The polarisability of all bodies together, by the dipole moments that fields along the axes
+//! make.
 
 use crate::analysis::excitations::{across_planes, field_axes};
 use crate::problem::Problem;

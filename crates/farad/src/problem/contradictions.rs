@@ -5,11 +5,6 @@ use crate::problem::layers;
 use crate::scene::description::{Description, Setting, axis_name};
 
 impl Description {
-    /// Whether there are only conductors or only dielectrics, as far as they are listed.
-    fn has_body_alone(&self) -> bool {
-        self.dielectrics.is_empty() || self.conductors.is_empty()
-    }
-
     /// Contradictions and meaningless values that can be found without the mesh.
     pub fn faults(&self) -> Vec<Fault> {
         let mut faults = self.numbers_out_of_range();
@@ -49,6 +44,11 @@ impl Description {
             faults.extend(needs.map(|(_, what)| Fault::NeedsAllNets { what }));
         }
         faults
+    }
+
+    /// Whether there are only conductors or only dielectrics, as far as they are listed.
+    fn has_body_alone(&self) -> bool {
+        self.dielectrics.is_empty() || self.conductors.is_empty()
     }
 
     /// What there can be no ions with.

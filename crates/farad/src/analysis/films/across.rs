@@ -1,5 +1,8 @@
-//! What lies across from an edge of flat metal, and what the field next to the edge is multiplied
-//! by for it (docs/math.md, "Films").
+//! What lies across from an edge of flat metal, and what that makes of the field next to the edge
+//! (docs/math.md, "Films").
+//!
+//! Next to an edge the square of the field is c^2/r on the metal and beside it, with r the distance
+//! from the edge, as if the edge were alone. What lies across changes both, in opposite ways.
 
 /// One over the distances to the next edge, across the metal and across the gap beside it, and to a
 /// ground below or above; 0 without one.

@@ -1,8 +1,4 @@
-//! What lies across from edges of flat metal, and what that makes of the field next to them
-//! (docs/math.md, "Films").
-//!
-//! Next to an edge the square of the field is c^2/r on the metal and beside it, with r the distance
-//! from the edge, as if the edge were alone. What lies across changes both, in opposite ways.
+//! Finds what lies across from edges of flat metal, in a tree of boxes.
 
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 

@@ -2,7 +2,7 @@
 //! grow toward edges (docs/math.md, "Films").
 //!
 //! A density is r^(exponent - 1), r the distance from the edge, times what lies across from it
-//! makes of that (`rims`), times a function that is smooth up to the edge. On each triangle that
+//! makes of that (`across`), times a function that is smooth up to the edge. On each triangle that
 //! function is a constant, by the triangle's charge, or the linear one that fits the charges of the
 //! triangles around it best; and its square is integrated with the power.
 
