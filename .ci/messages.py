@@ -57,7 +57,7 @@ RETURNED = [
     ("crates/cli/src/report/results/table.rs", "heading", "[A-Z]{4}", "note"),
     ("crates/cli/src/machine/backend.rs", "use_threads_among", "", "note"),
     ("crates/cli/src/terminal/exit.rs", "interrupted", "", "error"),
-    ("crates/farad/src/fault.rs", "of", "", "error"),
+    ("crates/farad/src/problem/place_fault.rs", "of", "", "error"),
     ("crates/mesh/src/files/mod.rs", "note_split", "^quadrangles", "note"),
     ("crates/mesh/src/gmsh/reader.rs", "note_torn", "^ ", "note"),
     ("crates/mesh/src/gmsh/faces.rs", "note_opposed", "^ ", "note"),
@@ -85,7 +85,7 @@ USUAL_EXITS = [
     (r" (Option|Ions)$|^crates/simd/|^crates/cli/src/commands/", "2"),
     (r"^crates/cuda/", "8"),
     (r"^crates/(comm|processes)/", "6"),
-    (r"^crates/farad/src/(checks|near_surface|salt)\.rs", "0 or 4"),
+    (r"^crates/farad/src/analysis/(checks|near_surface|salt)\.rs", "0 or 4"),
     (r"^python/", "InputError"),
     ("", "3"),
 ]
@@ -187,8 +187,8 @@ are warnings (exit code 0) up to ten times their bound, and errors (4) beyond; f
 other messages have rows of their own. This page is made of the sources by `.ci/messages.py`."""
 SUBJECTS = [
     ("Case file", "crates/cli/src/case/"),
-    ("The problem", "crates/farad/src/(fault|description|conductors|films|goal|reduction|sensitivity|accuracy|planes|layers|sweep|among)"),
-    ("Self-checks", "crates/farad/src/(checks|near_surface|salt)|crates/cli/src/report/warnings"),
+    ("The problem", "crates/farad/src/(problem|refine|series)/"),
+    ("Self-checks", "crates/farad/src/analysis/(checks|near_surface|salt)|crates/cli/src/report/warnings"),
     ("Meshes: files", "crates/mesh/src/(files|gmsh)"),
     ("Meshes: surfaces", "crates/mesh/"),
     ("FastCap's files", "crates/(farad|mesh)/src/fastcap/|crates/cli/src/commands/(fastercap|import)"),

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use crate::network::{self, Network, symmetric};
 use crate::printable::{inert, printable_line};
-use crate::solution::mutual;
+use crate::result::matrices::mutual;
 use crate::units::{count, shortest};
 
 /// Lines of SPICE files go on in the next one after this many characters.

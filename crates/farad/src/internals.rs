@@ -1,33 +1,35 @@
 //! What the program `tests/internals` looks into: no part of the interface, free to change.
 
 pub mod accuracy {
-    pub use crate::accuracy::{is_stalled, stretch, tolerance_for};
+    pub use crate::refine::accuracy::{is_stalled, stretch, tolerance_for};
 }
 
 pub mod checks {
-    pub use crate::checks::{
+    pub use crate::analysis::checks::{
         INDUCED, Induced, balance, entry, fmm_error, gauss, induced, participations, residual,
         unresolved,
     };
 }
 
 pub mod conductors {
-    pub use crate::conductors::assign;
+    pub use crate::problem::conductors::assign;
 }
 
 pub mod descent {
-    pub use crate::descent::{Descent, Known};
+    pub use crate::refine::descent::Descent;
+    pub use crate::result::charges::Known;
 }
 
 pub mod films {
     pub mod rims {
-        pub use crate::films::rims::{Across, Inner, OF_GROUND, Rims};
+        pub use crate::analysis::films::across::{Across, OF_GROUND};
+        pub use crate::analysis::films::rims::{Inner, Rims};
     }
     pub mod squares {
-        pub use crate::films::squares::{Piece, nodes};
+        pub use crate::analysis::films::squares::{Piece, nodes};
     }
     pub mod wedge {
-        pub use crate::films::wedge::{Face, around, exponent};
+        pub use crate::analysis::films::wedge::{Face, around, exponent};
     }
 }
 
@@ -65,11 +67,11 @@ pub mod gds {
 }
 
 pub mod hydrodynamics {
-    pub use crate::hydrodynamics::{eigenvalues, prefactor, viscosity};
+    pub use crate::analysis::hydrodynamics::{eigenvalues, prefactor, viscosity};
 }
 
 pub mod layers {
-    pub use crate::layers::find;
+    pub use crate::problem::layers::find;
 }
 
 /// What is private of a public module.
@@ -82,24 +84,24 @@ pub mod layout {
     /// # Errors
     /// What is wrong with the file itself.
     pub fn no_surface(file: &[u8], fault: Fault) -> Result<Error, Error> {
-        crate::layout::pex25d_without_surface(file, fault)
+        crate::layout::pex25d::without_surface(file, fault)
     }
 }
 
 pub mod marking {
-    pub use crate::marking::{LEAST_STRETCH, LONG, MOST_BENT, evenness};
+    pub use crate::refine::marking::{LEAST_STRETCH, LONG, MOST_BENT, evenness};
 }
 
 pub mod media_check {
-    pub use crate::media_check::find;
+    pub use crate::problem::media_check::find;
 }
 
 pub mod names {
-    pub use crate::names::fits;
+    pub use crate::problem::names::fits;
 }
 
 pub mod permittivities {
-    pub use crate::permittivities::{Medium, all};
+    pub use crate::analysis::permittivities::{Medium, all};
 
     /// What a potential of 1 on each of the conductors makes.
     pub fn units(solution: &crate::Solution) -> &[bem::Response] {
@@ -112,13 +114,13 @@ pub mod piece {
 }
 
 pub mod planes {
-    pub use crate::planes::{Side, Symmetry};
+    pub use crate::problem::planes::{Side, Symmetry};
 }
 
 pub mod salt {
-    pub use crate::salt::{MOST_OF_FLUX, flux};
+    pub use crate::analysis::salt::{MOST_OF_FLUX, flux};
 }
 
 pub mod solution {
-    pub use crate::solution::relative_asymmetry;
+    pub use crate::result::matrices::relative_asymmetry;
 }

@@ -34,87 +34,61 @@
 //! # }
 //! ```
 
-mod accuracy;
-mod among;
+mod analysis;
 pub mod atoms;
-mod bars;
-mod checks;
-mod conductors;
-mod descent;
-mod description;
-mod edges;
 pub mod fastcap;
-mod fault;
-mod films;
-mod first_mesh;
-mod forces;
 pub mod formats;
-mod fringes;
-mod goal;
-mod hydrodynamics;
-mod in_metal;
-mod layers;
 pub mod layout;
-mod marking;
-mod media;
-mod media_check;
-mod meetings;
-mod missing;
-mod names;
-mod near_surface;
 pub mod network;
-mod permittivities;
 mod piece;
-mod planes;
 pub mod pqr;
 pub mod printable;
-mod probes;
 mod problem;
-mod reduction;
+mod refine;
+mod result;
 mod roles;
-mod salt;
-mod sensitivity;
-mod solution;
+mod scene;
+mod series;
+mod set_up;
 mod solver;
-mod sources;
-mod state;
-mod study;
-mod sweep;
 pub mod units;
 
-pub use accuracy::{
+pub use bem;
+pub use bem::{Method, Mirror, Progress, Quiet, Ranks, SolveOptions as Options};
+pub use mesh;
+pub use mesh::mirror::Plane;
+pub use problem::Problem;
+pub use problem::conductors::{Conductors, Summary};
+pub use problem::fault::{Error, Fault, Note, Touching};
+pub use problem::media::{Media, SURROUNDINGS, Summary as Medium};
+pub use problem::place_fault::{ChargeFault, Misplaced, PlaneFault, StackFault};
+pub use problem::request_fault::{FilmFault, Listed, ReductionFault, SensitivityFault};
+pub use problem::sources::Source;
+pub use refine::accuracy::{
     Attained, Ended, FINEST, Goal, Level, OF_ACCURACY, Passed, Way, density_for, solve_to,
     solve_to_after, solve_to_among,
 };
-pub use bars::{Bars, ConductorBars, ForceBar, ProbeBars};
-pub use bem;
-pub use bem::{Method, Mirror, Progress, Quiet, Ranks, SolveOptions as Options};
-pub use checks::{Remedy, Warning};
-pub use conductors::{Conductors, Summary};
-pub use description::{
-    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Probe, ProbePoints,
-    Setting, SurfaceMedia, axis_name,
+pub use refine::goal::{Of, UnknownOf};
+pub use result::bars::{Bars, ConductorBars, ForceBar, ProbeBars};
+pub use result::body::{Hydrodynamics, Polarisability, Viscosity};
+pub use result::matrices::{Matrices, distinct_entries, entry_name, mutual};
+pub use result::participation::{Derivative, FilmShare};
+pub use result::quantities::{COULOMB_ENERGY, Quantity, SOLVATION_ENERGY, TOTAL_ENERGY};
+pub use result::reduction::{Reduced, Reducer};
+pub use result::solution::Solution;
+pub use result::state::{
+    Balance, ConductorState, Energies, Force, Molecule, Probed, Solvation, State,
 };
-pub use fault::{ChargeFault, Error, Fault, Misplaced, Note, PlaneFault, StackFault, Touching};
-pub use films::{Film, FilmFault, FilmShare, Place, Toward};
-pub use forces::{Balance, Force};
-pub use goal::{Of, UnknownOf};
-pub use hydrodynamics::{Hydrodynamics, Viscosity};
-pub use media::{Media, SURROUNDINGS, Summary as Medium};
-pub use mesh;
-pub use mesh::mirror::Plane;
-pub use probes::Probed;
-pub use problem::Problem;
-pub use reduction::{Listed, Reduced, Reducer, Reduction, ReductionFault};
-pub use sensitivity::{Derivative, Parameter, Sensitivity, SensitivityFault};
-pub use solution::{
-    COULOMB_ENERGY, ConductorState, Energies, Matrices, Molecule, Polarisability, Quantity,
-    SOLVATION_ENERGY, Solution, Solvation, State, TOTAL_ENERGY, distinct_entries, mutual,
+pub use result::warning::{Remedy, Warning};
+pub use scene::description::{
+    Amount, Atom, Charge, Conductor, Description, Dielectric, Setting, SurfaceMedia, axis_name,
 };
+pub use scene::requests::{
+    Diffusion, Film, Parameter, Place, Probe, ProbePoints, Reduction, Sensitivity, Toward,
+};
+pub use series::study::{Entry, FACETS_OVER_GAP, Gap, OfMesh, Study, Verdict};
+pub use series::sweep::{Change, NoGroup, combinations};
 pub use solver::Solver;
-pub use sources::Source;
-pub use study::{Entry, FACETS_OVER_GAP, Gap, OfMesh, Study, Verdict, entry_name};
-pub use sweep::{Change, NoGroup, combinations};
 pub use units::{LengthUnit, unit_named};
 
 #[doc(hidden)]

@@ -3,12 +3,10 @@
 use mesh::locate::Locator;
 use mesh::{Mesh, Patches};
 
-use crate::edges;
-use crate::fault::Error;
-use crate::near_surface;
-use crate::planes::Symmetry;
-use crate::problem::Problem;
-use crate::sensitivity;
+use crate::analysis::sensitivity;
+use crate::problem::fault::Error;
+use crate::problem::planes::Symmetry;
+use crate::problem::{Problem, edges, nearest};
 
 /// Blocks of triangles that lie next to each other: some, for surfaces are not the same everywhere,
 /// and few, since next to its rim a block has fewer neighbours than it had.
@@ -58,7 +56,7 @@ impl Problem {
         }
         let nearest = match self.sources.is_empty() {
             true => Vec::new(),
-            false => near_surface::find(&mesh, &Locator::new(&mesh), |_| true, &self.sources),
+            false => nearest::find(&mesh, &Locator::new(&mesh), |_| true, &self.sources),
         };
         let mut piece = Self {
             description,

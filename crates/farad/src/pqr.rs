@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use mesh::files::{Cause, FormatError, Line, Lines, parse_real};
 use mesh::{MAX_COORDINATE, weld};
 
-use crate::description::{Amount, Charge};
+use crate::scene::description::{self, Amount, Charge};
 use crate::units::LengthUnit;
 
 /// Records that may stand in a PQR or PDB file besides the atoms.
@@ -333,4 +333,17 @@ fn atom(line: &mut Line<'_>, serial: bool) -> Result<Atom, FormatError> {
         radius,
         line: number,
     })
+}
+
+impl description::Atom {
+    /// An atom of a PQR file in a problem of this unit.
+    pub fn from_pqr(atom: &Atom, unit: LengthUnit) -> Self {
+        let chain = atom.chain.iter().map(String::as_str);
+        let words = chain.chain([atom.residue.as_str(), atom.number.as_str(), atom.name.as_str()]);
+        Self {
+            name: words.collect::<Vec<_>>().join(" "),
+            position: atom.position_in(unit),
+            charge: atom.charge,
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use mesh::{Mesh, PhysicalGroup};
 
-use crate::description::{Conductor, Description, SurfaceMedia};
+use crate::scene::description::{Conductor, Description, SurfaceMedia};
 
 /// What the triangles of one group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,24 +1,18 @@
 //! Solves, with a cache of what solves of one geometry share.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 use bem::{Charges, Electrostatics, Group, Prepared, Progress, SolveOptions};
-use parallel::prelude::*;
 
-use crate::bars::Bars;
-use crate::checks::{self, Measured};
-use crate::descent::Known;
-use crate::edges;
-use crate::fault::Error;
-use crate::fringes;
-use crate::hydrodynamics;
-use crate::missing;
-use crate::near_surface;
-use crate::problem::Problem;
-use crate::salt;
-use crate::solution::Solution;
-use crate::state;
+use crate::analysis::checks::{self, Measured};
+use crate::analysis::{
+    excitations, fringes, hydrodynamics, missing, near_surface, polarisability, salt, state,
+};
+use crate::problem::fault::Error;
+use crate::problem::{Problem, edges};
+use crate::result::bars::Bars;
+use crate::result::charges::Known;
+use crate::result::solution::Solution;
 use crate::units;
 
 /// Solves problems one after the other. Consecutive problems that differ only in permittivities,
@@ -54,68 +48,11 @@ impl Problem {
         Solver::default().solve(self, options, progress)
     }
 
-    /// The permittivity on both sides of each triangle.
-    pub(crate) fn permittivity(&self) -> Vec<[f64; 2]> {
-        match &self.media {
-            Some(media) => media.permittivity.clone(),
-            None => vec![[self.description.relative_permittivity; 2]; self.mesh.triangles.len()],
-        }
-    }
-
-    pub(crate) fn media_of<'a>(&'a self, permittivity: &'a [[f64; 2]]) -> bem::Media<'a> {
-        bem::Media {
-            conductor: &self.conductors.of_triangle,
-            conductors: self.conductors.names.len(),
-            permittivity,
-            images: &self.symmetry.images,
-            bodies: self.media.as_ref().map_or(&[], |media| &media.regions),
-        }
-    }
-
     /// How many excitations there are that [`Solver::solve_among`] shares: those of conductors, of
     /// the sources, of fields along axes.
     pub fn shared_excitations(&self) -> usize {
-        if self.description.has_salt() { 1 } else { state::excitations(self).len() }
+        if self.description.has_salt() { 1 } else { excitations::excitations(self).len() }
     }
-
-    /// A hash of the geometry: panels, conductors, images and bodies.
-    pub(crate) fn geometry(&self) -> u64 {
-        let _span = tracing::debug_span!("hash of the geometry").entered();
-        let mut hasher = DefaultHasher::new();
-        hash_of(self.mesh.vertices.as_flattened(), |x| x.to_bits()).hash(&mut hasher);
-        if let Some(patches) = &self.mesh.patches {
-            patches.order.hash(&mut hasher);
-            patches.nodes.as_flattened().iter().for_each(|x| x.to_bits().hash(&mut hasher));
-        }
-        for bem::Mirror { plane, odd } in &self.description.planes {
-            (plane.axis, plane.at.to_bits(), odd).hash(&mut hasher);
-        }
-        if let Some(stack) = &self.description.stack {
-            format!("{stack:?}").hash(&mut hasher);
-        }
-        hash_of(self.mesh.triangles.as_flattened(), |&v| v).hash(&mut hasher);
-        hash_of(&self.conductors.of_triangle, |&conductor| conductor).hash(&mut hasher);
-        for region in self.media.iter().flat_map(|media| &media.regions) {
-            region.boundary.hash(&mut hasher);
-        }
-        hasher.finish()
-    }
-}
-
-/// Values that are hashed together.
-const HASHED: usize = 1 << 16;
-
-/// A hash of many values, made in pieces side by side.
-fn hash_of<T: Sync, H: Hash>(values: &[T], of: impl Fn(&T) -> H + Sync) -> u64 {
-    let of_piece = |piece: &[T]| {
-        let mut hasher = DefaultHasher::new();
-        piece.iter().for_each(|value| of(value).hash(&mut hasher));
-        hasher.finish()
-    };
-    let pieces: Vec<u64> = values.par_chunks(HASHED).map(of_piece).collect();
-    let mut hasher = DefaultHasher::new();
-    (values.len(), pieces).hash(&mut hasher);
-    hasher.finish()
 }
 
 impl Solver {
@@ -160,7 +97,7 @@ impl Solver {
         }
         let permittivity = problem.permittivity();
         let media = problem.media_of(&permittivity);
-        let excitations = state::excitations(problem);
+        let excitations = excitations::excitations(problem);
         let known = std::mem::take(&mut self.known);
         let start = starts(&known, problem);
         let mut kept = self.prepared(problem, media, excitations.len(), options)?;
@@ -188,7 +125,7 @@ impl Solver {
         }
         let permittivity = problem.permittivity();
         let media = problem.media_of(&permittivity);
-        let excitations = state::excitations(problem);
+        let excitations = excitations::excitations(problem);
         let known = std::mem::take(&mut self.known);
         let start = starts(&known, problem);
         let own = bem::own_share(&**group, excitations.len());
@@ -252,7 +189,7 @@ impl Solver {
         if self.refines {
             self.known = answer.responses.iter().map(Known::from).collect();
         }
-        for (images, excitation) in state::across_planes(problem) {
+        for (images, excitation) in excitations::across_planes(problem) {
             self.times += 1;
             let media = bem::Media { images: &images, ..media };
             let excitation = [excitation];
@@ -308,7 +245,10 @@ impl Solver {
         let polarisability = solution.polarisability.as_ref().map(|found| &found.over_4pi_eps0);
         let tolerance = options.tolerance;
         solution.bars = bars.map(|bars| bars.with_solver(reaction_j, polarisability, tolerance));
-        solution.hydrodynamics = hydrodynamics::find(problem, &solution, options, progress)?;
+        solution.hydrodynamics = match hydrodynamics::as_one_conductor(problem)? {
+            Some(body) => Self::default().solve(&body, options, progress)?.hydrodynamics,
+            None => hydrodynamics::find(problem, &solution),
+        };
         if !self.refines {
             solution.find_derivatives(problem, progress)?;
         }
@@ -383,7 +323,7 @@ fn found(
     let begun = Instant::now();
     let state = if description.has_state() { state::find(problem, &answer)? } else { None };
     let polarisability =
-        if description.polarisability { state::polarised(problem, &answer) } else { None };
+        if description.polarisability { polarisability::find(problem, &answer) } else { None };
     let units = match description.sensitivities.is_empty() && description.films.is_empty() {
         true => Vec::new(),
         false => answer.responses[..problem.conductors.names.len()].to_vec(),

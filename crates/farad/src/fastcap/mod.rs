@@ -32,6 +32,7 @@
 
 mod list;
 mod names;
+mod origin;
 mod surface;
 
 use std::collections::HashMap;
@@ -44,12 +45,14 @@ use mesh::files::{Assembly, Cause, Error, FormatError, Reading, in_file};
 use mesh::gmsh::{Encoding, Place};
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 
-use crate::description::Description;
 use crate::roles::{self, Role, Roles};
-use crate::units::count;
+use crate::scene::description::Description;
 use list::{LineKind, List, ListLine};
 use names::Names;
+use origin::{Origin, counted, place_of};
 use surface::Surface;
+
+pub use names::Net;
 
 /// Corners closer than this times the size of the whole are one vertex: the files hold five or six
 /// digits.
@@ -87,29 +90,6 @@ impl Model {
     pub fn place_of(&self, triangle: usize) -> Option<String> {
         self.panel_of.get(triangle).map(|panel| place_of(&self.files, *panel))
     }
-}
-
-/// Where a panel stands: index of its file, its line there, and the line of the list; 0 without.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Origin {
-    file: u32,
-    line: u32,
-    listed: u32,
-}
-
-fn place_of(files: &[String], Origin { file, line, listed }: Origin) -> String {
-    let file = files.get(file as usize).map_or("", String::as_str);
-    let listed = if listed > 0 { format!(" (line {listed} of the list)") } else { String::new() };
-    format!("line {line} of {file}{listed}")
-}
-
-/// What a conductor is called in the files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Net {
-    /// Its own name, which conductors of other groups may have as well.
-    pub name: String,
-    /// The group of lines joined by `+` that it is in: `GROUP1` and so on, or as a G line says.
-    pub group: String,
 }
 
 /// Whether the name ends as those of lists and of panels do.
@@ -363,11 +343,6 @@ impl Builder {
         let description = roles::grouped(&mut mesh, &roles.all, &role_of, names);
         Ok(Model { title: self.title, nets, description, mesh, reading, panel_of, files })
     }
-}
-
-/// "1 panel is", "1,234 panels are".
-fn counted(number: usize, one: &str, many: &str) -> String {
-    format!("{} {}", count(number as u64), if number == 1 { one } else { many })
 }
 
 /// Whether a panel's normal points to the outer side; `None` if the reference point lies in the

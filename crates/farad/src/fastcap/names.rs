@@ -5,7 +5,14 @@ use std::collections::HashMap;
 
 use mesh::disjoint::DisjointSets;
 
-use super::Net;
+/// What a conductor is called in the files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Net {
+    /// Its own name, which conductors of other groups may have as well.
+    pub name: String,
+    /// The group of lines joined by `+` that it is in: `GROUP1` and so on, or as a G line says.
+    pub group: String,
+}
 
 /// The conductors so far.
 #[derive(Debug, Default)]

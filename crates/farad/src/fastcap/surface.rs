@@ -14,7 +14,7 @@ use mesh::quality::relative_height;
 use mesh::vector::{cross, dot, norm, sub};
 use mesh::{Mesh, conform, weld};
 
-use super::{Origin, counted, place_of};
+use super::origin::{Origin, counted, place_of};
 use crate::roles::{Role, Roles};
 
 /// Cosine of the angle up to which a neighbour goes on in the same plane.

@@ -7,24 +7,23 @@
 //! layers of the description; else dielectrics become bodies in the part of the plane around the
 //! layout. `docs/user-guide.md` has the formats.
 
+mod content;
 pub mod gds;
 pub mod pex25d;
 mod scene;
 
-use std::path::{Path, PathBuf};
-
 use bem::{Beyond, Mirror, Stack, StackLayer};
 use mesh::Mesh;
-use mesh::files::{Cause, Error, FormatError, Reading, in_file};
-use mesh::gmsh::Place as Where;
+use mesh::files::{Error, Reading};
 use mesh::mirror::Plane;
-use mesh::outlines::{Polygon, bounds};
-use mesh::prisms::{self, OUTSIDE, Point, Prism};
+use mesh::outlines::bounds;
+use mesh::prisms::{self, OUTSIDE, Prism};
 
-use crate::description::Description;
-use crate::reduction::Reduction;
 use crate::roles::{self, Role, Roles};
+use crate::scene::description::Description;
+use crate::scene::requests::Reduction;
 use crate::units::LengthUnit;
+use content::{FINER, Layout, Owner, whole};
 use scene::{Claim, Metal, Place, Scene};
 
 /// Layers' images are as exact as the first of these for which there are few enough.
@@ -35,14 +34,6 @@ pub const WITHOUT_FLOATING: &str = "without_floating";
 
 /// The name of the reduced matrix in which conductors of no net are at 0 V.
 pub const WITHOUT_GROUNDED: &str = "without_grounded";
-
-/// Heights are multiples of the grid divided by this.
-const FINER: f64 = 1000.0;
-
-/// A height in grid units as sums and differences have it, whatever they round to.
-fn whole(steps: f64) -> f64 {
-    (steps * FINER).round() / FINER
-}
 
 /// The axis that layers are perpendicular to.
 const UP: usize = 2;
@@ -58,106 +49,6 @@ pub struct Model {
     pub mesh: Mesh,
     /// What was read, and sentences for people about it.
     pub reading: Reading,
-}
-
-/// Where something is said: index of the file, and the place in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct At {
-    file: usize,
-    place: Where,
-}
-
-/// What a name stands for, and where that is said.
-#[derive(Clone, Debug)]
-struct Named<T> {
-    name: String,
-    at: At,
-    is: T,
-}
-
-/// What a conductor belongs to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Owner {
-    /// The net of this name.
-    Net(String),
-    /// No net; it floats.
-    Floating,
-    /// No net; it is at 0 V.
-    Grounded,
-}
-
-/// What kind of dielectric it is; lengths in grid units, as everywhere.
-#[derive(Clone, Debug)]
-enum Extent {
-    /// All of the plane from the bottom of one thing to the bottom of another.
-    Between([String; 2]),
-    /// All of the plane between two heights.
-    Heights([f64; 2]),
-    /// A film: its thickness over what it wraps, beside it, and where that is not.
-    Film { over: f64, beside: f64, on_field: f64 },
-}
-
-#[derive(Clone, Debug)]
-struct Dielectric {
-    /// Where several claim a place, the one with the shortest chain of these down to a layer
-    /// counts; those without any come last. Films wrap something.
-    wraps: Option<String>,
-    permittivity: f64,
-    extent: Extent,
-}
-
-impl Dielectric {
-    fn wraps(&self) -> &str {
-        self.wraps.as_deref().unwrap_or_default()
-    }
-}
-
-#[derive(Clone, Debug)]
-struct Shape {
-    conductor: String,
-    layer: String,
-    polygon: Polygon,
-    at: At,
-}
-
-/// How far what has no end is to be modelled.
-#[derive(Clone, Copy, Debug)]
-enum Domain {
-    Margin(Point),
-    Box([Point; 2]),
-}
-
-/// What files of layouts say.
-#[derive(Default)]
-struct Layout {
-    files: Vec<PathBuf>,
-    /// Their format and its version.
-    format: String,
-    unit: Option<LengthUnit>,
-    /// The grid unit.
-    grid: f64,
-    title: Option<String>,
-    /// Heights below the plane at 0 V and of its upper side.
-    ground: Option<Named<[f64; 2]>>,
-    metals: Vec<Named<[f64; 2]>>,
-    vias: Vec<Named<[String; 2]>>,
-    dielectrics: Vec<Named<Dielectric>>,
-    background: f64,
-    conductors: Vec<Named<Owner>>,
-    shapes: Vec<Shape>,
-    domain: Option<Domain>,
-    /// What says where the domain's walls are, in words.
-    domain_said_by: &'static str,
-    /// Sentences for people.
-    notes: Vec<String>,
-}
-
-impl Layout {
-    /// The error of these files at a place.
-    fn error(&self, at: At, message: impl Into<String>) -> Error {
-        let path = self.files.get(at.file).map_or(Path::new(""), PathBuf::as_path);
-        in_file(path)(FormatError { place: at.place, cause: Cause::Other(message.into()) })
-    }
 }
 
 impl Model {
@@ -428,13 +319,6 @@ fn no_surface(layout: &Layout, scene: &Scene, fault: prisms::Fault) -> Error {
             layout.error(shape.at, message)
         }
     }
-}
-
-/// The error of a file in the format PEX25D if no surface can be made of its shapes.
-pub(crate) fn pex25d_without_surface(file: &[u8], fault: prisms::Fault) -> Result<Error, Error> {
-    let layout = pex25d::layout(Path::new("file.pex25d"), false, &mut |_| Ok(file.to_vec()))?;
-    let scene = Scene::new(&layout)?;
-    Ok(no_surface(&layout, &scene, fault))
 }
 
 /// The error of two nets that touch, at the later shape.

@@ -21,9 +21,11 @@ use std::path::Path;
 use mesh::files::{Cause, Error, FormatError, in_file};
 use mesh::gmsh::Place as Where;
 use mesh::outlines::Polygon;
-use mesh::prisms::Point;
+use mesh::prisms::{self, Point};
 
-use super::{At, Dielectric, Domain, Extent, Layout, Model, Named, Owner, Shape};
+use super::content::{At, Dielectric, Domain, Extent, Layout, Named, Owner, Shape};
+use super::scene::Scene;
+use super::{Model, no_surface};
 use crate::units::LengthUnit;
 
 /// The net of conductors that belong to none.
@@ -88,7 +90,7 @@ pub fn read(
 }
 
 /// What a file and those that it includes say.
-pub(super) fn layout(path: &Path, lenient: bool, load: Load<'_>) -> Result<Layout, Error> {
+fn layout(path: &Path, lenient: bool, load: Load<'_>) -> Result<Layout, Error> {
     let mut text = Text::default();
     text.layout.background = 1.0;
     text.layout.domain_said_by = "DOMAIN_MARGIN and DOMAIN_BOX say";
@@ -108,6 +110,13 @@ pub(super) fn layout(path: &Path, lenient: bool, load: Load<'_>) -> Result<Layou
         layout.notes.push("there is no DIELECTRIC_BACKGROUND: it is vacuum".into());
     }
     Ok(layout)
+}
+
+/// The error of a file in the format PEX25D if no surface can be made of its shapes.
+pub(crate) fn without_surface(file: &[u8], fault: prisms::Fault) -> Result<Error, Error> {
+    let layout = layout(Path::new("file.pex25d"), false, &mut |_| Ok(file.to_vec()))?;
+    let scene = Scene::new(&layout)?;
+    Ok(no_surface(&layout, &scene, fault))
 }
 
 /// A layout, and what else its text says.

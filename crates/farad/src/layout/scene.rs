@@ -7,7 +7,7 @@ use mesh::files::Error;
 use mesh::outlines::{Region, bounds, difference, grown, intersection, union};
 use mesh::prisms::Point;
 
-use super::{At, Dielectric, Domain, Extent, Layout, Named, Owner, whole};
+use super::content::{At, Dielectric, Domain, Extent, Layout, Named, Owner, whole};
 
 /// A conductor, or several of one net.
 #[derive(Clone, Debug)]

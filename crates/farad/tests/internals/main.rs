@@ -2,40 +2,52 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
-mod accuracy;
-mod atoms;
-mod checks;
-mod conductors;
-mod descent;
-mod description;
-mod films {
-    mod rims;
-    mod squares;
-    mod wedge;
+mod analysis {
+    mod checks;
+    mod films {
+        mod rims;
+        mod squares;
+        mod wedge;
+    }
+    mod hydrodynamics;
+    mod near_surface;
+    mod permittivities;
+    mod salt;
 }
+mod atoms;
 mod formats;
-mod goal;
-mod hydrodynamics;
-mod in_metal;
-mod layers;
 mod layout;
-mod marking;
-mod media;
-mod media_check;
-mod meetings;
-mod names;
-mod near_surface;
 mod network;
-mod permittivities;
 mod piece;
-mod planes;
 mod pqr;
-mod problem;
-mod reduction;
-mod salt;
-mod solution;
-mod sources;
-mod study;
-mod sweep;
+mod problem {
+    mod conductors;
+    mod in_metal;
+    mod layers;
+    mod media;
+    mod media_check;
+    mod meetings;
+    mod names;
+    mod planes;
+    mod sources;
+}
+mod refine {
+    mod accuracy;
+    mod descent;
+    mod goal;
+    mod marking;
+}
+mod result {
+    mod matrices;
+    mod reduction;
+}
+mod scene {
+    mod description;
+}
+mod series {
+    mod study;
+    mod sweep;
+}
+mod set_up;
 mod testing;
 mod units;

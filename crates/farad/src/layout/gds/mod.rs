@@ -37,7 +37,8 @@ use mesh::gmsh::Place as Where;
 use mesh::outlines::{Region, bounds, intersection, union};
 use mesh::prisms::Point;
 
-use super::{At, Dielectric, Domain, Extent, Layout, Model, Named, Owner, Shape, scene, whole};
+use super::content::{At, Dielectric, Domain, Extent, Layout, Named, Owner, Shape, whole};
+use super::{Model, scene};
 use crate::units::LengthUnit;
 use flatten::Flat;
 use nets::{Net, Nets, Short};

@@ -1,0 +1,254 @@
+//! Error bars: how far the numbers of a solution may be from those of the exact solution on the
+//! same surfaces (docs/math.md, "Error estimates").
+
+use nalgebra::DMatrix;
+
+use crate::analysis::excitations;
+use crate::problem::Problem;
+use crate::result::bars::{Bars, ConductorBars};
+use crate::units;
+
+/// Estimates are multiplied by this beyond what [`crate::problem::edges::weights`] are.
+const SAFETY: f64 = 1.5;
+
+/// Meshes of so many triangles hide as much again from the estimate: edges, which need it most, are
+/// next to every triangle.
+const COARSE: f64 = 40.0;
+
+/// This part of two states' own errors counts where errors with their signs cancel.
+const BY_CHANCE: f64 = 0.1;
+
+/// What estimates on this problem's mesh are multiplied by: as its coarsest surface needs.
+pub(crate) fn factor(problem: &Problem) -> f64 {
+    let mut triangles = vec![0usize; problem.conductors.names.len()];
+    let mut of_interfaces = 0;
+    for owner in &problem.conductors.of_triangle {
+        match owner {
+            Some(conductor) => triangles[*conductor as usize] += 1,
+            None => of_interfaces += 1,
+        }
+    }
+    let all = triangles.into_iter().chain([of_interfaces]).filter(|&triangles| triangles > 0);
+    SAFETY * all.map(coarse).fold(1.0, f64::max)
+}
+
+/// How much more a surface of so many triangles may hide than a fine one.
+fn coarse(triangles: usize) -> f64 {
+    1.0 + COARSE / triangles.max(1) as f64
+}
+
+impl Bars {
+    /// From the estimated errors of the answers to the problem's excitations.
+    pub(crate) fn new(
+        problem: &Problem,
+        (estimate, hidden): (bem::ErrorEstimate, &[Vec<f64>]),
+        answer: &bem::Electrostatics,
+    ) -> Self {
+        let at_most = (Some(&estimate.of_conductors_at_most), &estimate.of_interfaces_at_most);
+        let bounds = bounds(problem, at_most, answer);
+        let signed = Signed::new(problem, (&estimate, hidden), answer);
+        let eps = problem.description.relative_permittivity;
+        let excited = &problem.excited;
+        let mut maxwell = vec![vec![f64::NAN; excited.len()]; problem.conductors.names.len()];
+        for (row, &conductor) in bounds.iter().zip(excited) {
+            maxwell[conductor] = row[..excited.len()].iter().map(|bound| bound / eps).collect();
+        }
+        Self {
+            maxwell,
+            conductors: Vec::new(),
+            reaction_j: None,
+            polarisability: polarisability(problem, answer, &bounds),
+            probes: Vec::new(),
+            forces: Vec::new(),
+            sides: estimate.sides,
+        }
+        .with_state(problem, answer, (&bounds, &signed))
+    }
+
+    /// Adds the bars of the state that these answers make.
+    fn with_state(
+        mut self,
+        problem: &Problem,
+        answer: &bem::Electrostatics,
+        (bounds, signed): (&[Vec<f64>], &Signed),
+    ) -> Self {
+        let count = problem.conductors.names.len();
+        let has_sources = problem.description.has_sources();
+        if !problem.description.has_state() {
+            return self;
+        }
+        let conditions = excitations::conditions(problem);
+        let sources = has_sources.then_some(count);
+        let Some(state) = answer.state(&conditions, sources) else { return self };
+        // What is added to the excitation of the sources.
+        let had = |k: usize| sources.map_or(0.0, |s| answer.responses[s].potentials[k]);
+        let added: Vec<f64> = (0..count).map(|k| (state.potentials[k] - had(k)).abs()).collect();
+        let off = |row: &[f64]| -> f64 {
+            let of_units: f64 = row.iter().zip(&added).map(|(bar, v)| bar * v).sum();
+            of_units + sources.map_or(0.0, |s| row[s])
+        };
+        let mut charges: Vec<f64> = bounds[..count].iter().map(|row| off(row)).collect();
+        let mut potentials = vec![0.0; count];
+        let is_floating = |k: &usize| matches!(conditions[*k], bem::Condition::Charge(_));
+        let floating: Vec<usize> = (0..count).filter(is_floating).collect();
+        let capacitance = |i: usize, j: usize| answer.responses[j].conductor_charge[i];
+        if !floating.is_empty() {
+            let m = floating.len();
+            let matrix = DMatrix::from_fn(m, m, |a, b| capacitance(floating[a], floating[b]));
+            if let Some(inverse) = matrix.try_inverse() {
+                for (a, &k) in floating.iter().enumerate() {
+                    // The potentials that a charge on this conductor alone makes.
+                    let mut alone = vec![0.0; bounds.len()];
+                    floating.iter().enumerate().for_each(|(b, &i)| alone[i] = inverse[(a, b)]);
+                    let mut all = vec![0.0; bounds.len()];
+                    (0..count).for_each(|k| all[k] = state.potentials[k] - had(k));
+                    sources.into_iter().for_each(|s| all[s] = 1.0);
+                    let at_most: f64 = floating.iter().map(|&i| alone[i].abs() * charges[i]).sum();
+                    potentials[k] = signed.of(&alone, &all).min(at_most);
+                }
+            }
+            for i in 0..count {
+                let by_others = |&k: &usize| capacitance(i, k).abs() * potentials[k];
+                charges[i] += floating.iter().map(by_others).sum::<f64>();
+            }
+            floating.iter().for_each(|&k| charges[k] = 0.0);
+        }
+        // A charge over 4 pi eps0 is a potential times a length.
+        let coulomb = units::farads(1.0, problem.description.unit);
+        self.conductors = potentials
+            .iter()
+            .zip(&charges)
+            .map(|(&potential_v, charge)| ConductorBars { potential_v, charge_c: charge * coulomb })
+            .collect();
+        if let Some(s) = sources.filter(|_| problem.description.has_charges()) {
+            // Reciprocity: what floating potentials are off by acts by the charge that sources
+            // induce.
+            let induced = |k: usize| answer.responses[s].conductor_charge[k].abs();
+            let by_potentials: f64 = (0..count).map(|k| induced(k) * potentials[k]).sum();
+            self.reaction_j = Some(0.5 * coulomb * (off(&bounds[s]) + by_potentials));
+        }
+        self
+    }
+}
+
+/// What is missing of the energies of all pairs of excitations with its sign, for states in which
+/// errors cancel: of a charge between two plates, what both miss of the field around them.
+struct Signed {
+    by_conductors: Vec<Vec<f64>>,
+    /// What else may be off, all of it positive.
+    others: Vec<Vec<f64>>,
+}
+
+impl Signed {
+    fn new(
+        problem: &Problem,
+        (estimate, hidden): (&bem::ErrorEstimate, &[Vec<f64>]),
+        answer: &bem::Electrostatics,
+    ) -> Self {
+        let others = bounds(problem, (None, &estimate.of_interfaces_at_most), answer);
+        let mut by_conductors = estimate.of_conductors.clone();
+        for (row, hidden) in by_conductors.iter_mut().zip(hidden) {
+            row.iter_mut().zip(hidden).for_each(|(energy, hidden)| *energy += hidden);
+        }
+        let factor = factor(problem);
+        by_conductors.iter_mut().flatten().for_each(|energy| *energy *= factor);
+        Self { by_conductors, others }
+    }
+
+    /// What is off of the energy of two states, of these shares of excitations. What cancels may do
+    /// so by chance: part of the two states' own errors counts in any case.
+    fn of(&self, a: &[f64], b: &[f64]) -> f64 {
+        let form = |matrix: &[Vec<f64>], a: &[f64], b: &[f64]| -> f64 {
+            let row = |row: &Vec<f64>| row.iter().zip(b).map(|(entry, b)| entry * b).sum::<f64>();
+            matrix.iter().zip(a).map(|(entries, a)| a * row(entries)).sum()
+        };
+        let of = |a: &[f64], b: &[f64]| form(&self.by_conductors, a, b).abs();
+        let [sizes_a, sizes_b] = [a, b].map(|of| of.iter().map(|x| x.abs()).collect::<Vec<f64>>());
+        let own = (of(a, a) * of(b, b)).sqrt();
+        of(a, b) + BY_CHANCE * own + form(&self.others, &sizes_a, &sizes_b)
+    }
+}
+
+/// Bars of the dipole moments that fields of unit strength make: by reciprocity products of the
+/// field's own excitation and that of the field along which the moment is taken, both with the
+/// potentials that uncharged conductors have.
+fn polarisability(
+    problem: &Problem,
+    answer: &bem::Electrostatics,
+    bounds: &[Vec<f64>],
+) -> Option<[[f64; 3]; 3]> {
+    let (along, across) = excitations::field_axes(problem);
+    if !problem.description.polarisability || !across.is_empty() {
+        return None;
+    }
+    let count = problem.conductors.names.len();
+    let first = count + usize::from(problem.description.has_sources());
+    let uncharged = vec![bem::Condition::Charge(0.0); count];
+    // What each excitation counts in the state of a field.
+    let shares = |index: usize| -> Option<Vec<f64>> {
+        let field = answer.responses.get(first + index)?;
+        let state = answer.state(&uncharged, Some(first + index))?;
+        let mut shares = vec![0.0; bounds.len()];
+        for (k, share) in shares.iter_mut().take(count).enumerate() {
+            *share = (state.potentials[k] - field.potentials[k]).abs();
+        }
+        *shares.get_mut(first + index)? = 1.0;
+        Some(shares)
+    };
+    let shares: Vec<Vec<f64>> = (0..along.len()).map(shares).collect::<Option<_>>()?;
+    let product = |a: &[f64], b: &[f64]| -> f64 {
+        let row = |row: &Vec<f64>| row.iter().zip(b).map(|(bound, b)| bound * b).sum::<f64>();
+        bounds.iter().zip(a).map(|(bounds, a)| a * row(bounds)).sum()
+    };
+    let mut bars = [[0.0; 3]; 3];
+    for (a, &i) in along.iter().enumerate() {
+        for (b, &j) in along.iter().enumerate() {
+            bars[i][j] = product(&shares[a], &shares[b]);
+        }
+    }
+    Some(bars)
+}
+
+/// Bars of the energies of all pairs of excitations, by what is missing of these at most by
+/// conductors, if that counts, and by interfaces: charges over 4 pi eps0 times potentials.
+fn bounds(
+    problem: &Problem,
+    (by_conductors, by_interfaces): (Option<&Vec<Vec<f64>>>, &Vec<Vec<f64>>),
+    answer: &bem::Electrostatics,
+) -> Vec<Vec<f64>> {
+    let owner = &problem.conductors.of_triangle;
+    let count = problem.conductors.names.len();
+    let mut triangles = vec![0usize; count];
+    owner.iter().flatten().for_each(|&c| triangles[c as usize] += 1);
+    let interfaces = owner.iter().filter(|owner| owner.is_none()).count();
+    // Sources act on everything.
+    let excited = &problem.excited;
+    let of_conductors = |i: usize| match excited.get(i) {
+        Some(&conductor) => coarse(triangles[conductor]),
+        None => triangles.iter().map(|&n| coarse(n)).fold(1.0, f64::max),
+    };
+    let energy = |i: usize, j: usize| {
+        let entry = |i: usize, j: usize| {
+            let response = answer.responses.get(j)?;
+            Some(response.conductor_charge.get(*excited.get(i)?)?.abs())
+        };
+        // Of sources, the charge that they induce at the potential that they are at.
+        entry(i, j).or_else(|| entry(j, i)).unwrap_or(0.0)
+    };
+    let size = |i: usize, j: usize| match i.max(j) < excited.len() {
+        true => (energy(i, i) * energy(j, j)).sqrt(),
+        false => energy(i, j),
+    };
+    let left = |j: usize| {
+        let residual = answer.responses.get(j).map_or(0.0, |response| response.relative_residual);
+        residual.max(answer.tolerance) + answer.fmm_error_potential.unwrap_or(0.0)
+    };
+    let all = by_interfaces.len();
+    let bound = |i: usize, j: usize| {
+        let metal = by_conductors.map_or(0.0, |missing| missing[i][j]);
+        let metal = metal * of_conductors(i).max(of_conductors(j));
+        let interface = by_interfaces[i][j] * coarse(interfaces);
+        SAFETY * (metal + interface) + left(j) * size(i, j)
+    };
+    (0..all).map(|i| (0..all).map(|j| bound(i, j)).collect()).collect()
+}

@@ -1,0 +1,170 @@
+//! What a problem is solved for: each conductor at 1 V, the sources, fields along the axes; and
+//! what conductors are held at or given.
+
+use crate::problem::Problem;
+use crate::problem::sources::Source;
+use crate::scene::description::{Setting, axis_name};
+use crate::units;
+
+/// The name of the solve for point charges and the external field.
+const SOURCES: &str = "sources";
+
+/// The name of the solve that refines the state alone.
+pub(crate) const STATE: &str = "state";
+
+/// Every solve: each conductor in turn at 1 V, or each of those that are chosen, then the sources
+/// if there are any, then fields along the axes if wanted; those through planes of symmetry come
+/// after them ([`across_planes`]).
+pub(crate) fn excitations(problem: &Problem) -> Vec<bem::Excitation> {
+    let count = problem.conductors.names.len();
+    let excited = problem.excited.iter();
+    let mut all: Vec<bem::Excitation> = excited
+        .map(|&k| bem::Excitation {
+            potentials: (0..count).map(|i| f64::from(i == k)).collect(),
+            ..bem::Excitation::default()
+        })
+        .collect();
+    if problem.description.has_sources() {
+        all.push(sources(problem));
+    }
+    if problem.description.polarisability {
+        let (along, _) = field_axes(problem);
+        all.extend(along.into_iter().map(|axis| {
+            let field = unit_field(axis, count);
+            let potentials = field_at_conductors(problem, &field);
+            bem::Excitation { potentials, ..field }
+        }));
+    }
+    all
+}
+
+/// A field of unit strength along an axis, conductors at 0.
+fn unit_field(axis: usize, conductors: usize) -> bem::Excitation {
+    bem::Excitation {
+        potentials: vec![0.0; conductors],
+        field: std::array::from_fn(|k| f64::from(k == axis)),
+        ..bem::Excitation::default()
+    }
+}
+
+/// The potential of an excitation's field at the centre of each conductor. At that potential a
+/// conductor carries only the charge that the field moves on it, however far from the origin it
+/// lies; its 1 V excitation, scaled, takes it from there to its own potential. Solved at 0 V
+/// instead, the large charge due to its distance from the origin would appear twice, with opposite
+/// signs and errors in proportion.
+fn field_at_conductors(problem: &Problem, excitation: &bem::Excitation) -> Vec<f64> {
+    let count = problem.conductors.names.len();
+    let mut sums = vec![([0.0; 3], 0.0); count];
+    for (t, conductor) in problem.conductors.of_triangle.iter().enumerate() {
+        let Some((sum, total)) = conductor.and_then(|c| sums.get_mut(c as usize)) else { continue };
+        let area = problem.areas[t];
+        for corner in problem.mesh.corners(t) {
+            (0..3).for_each(|k| sum[k] += area / 3.0 * corner[k]);
+        }
+        *total += area;
+    }
+    let potential = |(sum, total): &([f64; 3], f64)| {
+        if *total <= 0.0 {
+            return 0.0;
+        }
+        let along =
+            |axis: usize| excitation.field[axis] * (sum[axis] / total - excitation.origin[axis]);
+        -(0..3).map(along).sum::<f64>()
+    };
+    sums.iter().map(potential).collect()
+}
+
+/// The axes that lie in all planes of symmetry, and those that go through one.
+pub(crate) fn field_axes(problem: &Problem) -> (Vec<usize>, Vec<usize>) {
+    let crossed =
+        |axis: &usize| problem.description.planes.iter().any(|mirror| mirror.plane.axis == *axis);
+    (0..3).partition(|axis| !crossed(axis))
+}
+
+/// The solves for polarisability in fields through a plane of symmetry. Such a field induces
+/// opposite charges in the image, so that plane is odd here, for images and excitation. Conductors
+/// that it cuts, or that are one with their image, are therefore at 0 V; all are uncharged.
+pub(crate) fn across_planes(problem: &Problem) -> Vec<(bem::Images, bem::Excitation)> {
+    if !problem.description.polarisability {
+        return Vec::new();
+    }
+    let (_, across) = field_axes(problem);
+    let solve = |axis: usize| {
+        let mut mirrors = problem.symmetry.images.mirrors().to_vec();
+        let mut excitation = unit_field(axis, problem.conductors.names.len());
+        for mirror in mirrors.iter_mut().filter(|mirror| mirror.plane.axis == axis) {
+            mirror.odd = true;
+            excitation.origin[axis] = mirror.plane.at;
+        }
+        (bem::Images::new(&mirrors), excitation)
+    };
+    across.into_iter().map(solve).collect()
+}
+
+impl Problem {
+    /// The name of a solve by its index: a conductor at 1 V, the sources, a field along an axis,
+    /// the state.
+    pub fn excitation_name(&self, index: usize) -> String {
+        let Some(after) = index.checked_sub(self.excited.len()) else {
+            return self.conductors.names[self.excited[index]].clone();
+        };
+        let fields = if self.description.polarisability { 3 } else { 0 };
+        match after.checked_sub(usize::from(self.description.has_sources())) {
+            None => SOURCES.to_owned(),
+            Some(field) if field >= fields => STATE.to_owned(),
+            Some(field) => {
+                let (along, across) = field_axes(self);
+                let axis = along.iter().chain(&across).nth(field);
+                format!("field along {}", axis.map_or("", |&axis| axis_name(axis)))
+            }
+        }
+    }
+}
+
+/// Point charges and field; conductors at the potential of the field where they are.
+pub(crate) fn sources(problem: &Problem) -> bem::Excitation {
+    let unit = problem.description.unit;
+    let charge = |source: &Source| bem::PointCharge {
+        position: source.position,
+        charge: source.coulomb / units::farads(1.0, unit),
+        permittivity: source.relative_permittivity,
+    };
+    let excitation = bem::Excitation {
+        potentials: Vec::new(),
+        charges: problem.sources.iter().map(charge).collect(),
+        field: problem.description.field.map(|component| component * unit.metres()),
+        origin: problem.symmetry.origin(),
+    };
+    let potentials = field_at_conductors(problem, &excitation);
+    bem::Excitation { potentials, ..excitation }
+}
+
+/// What a conductor is held at or given.
+pub(crate) fn setting(problem: &Problem, name: &str) -> Option<Setting> {
+    let mut set = problem.description.conductors.iter();
+    set.find(|conductor| conductor.name == name).and_then(|conductor| conductor.setting)
+}
+
+/// The given potential or charge of each conductor; 0 V where nothing is set.
+pub(crate) fn conditions(problem: &Problem) -> Vec<bem::Condition> {
+    // A charge over 4 pi eps0 is a potential times a length.
+    let coulomb = units::farads(1.0, problem.description.unit);
+    let condition = |name: &String| match setting(problem, name) {
+        Some(Setting::Charge(charge)) => bem::Condition::Charge(charge / coulomb),
+        Some(Setting::Potential(volt)) => bem::Condition::Potential(volt),
+        None => bem::Condition::Potential(0.0),
+    };
+    problem.conductors.names.iter().map(condition).collect()
+}
+
+/// The index of the excitation that the state is built on, if there is one: the refined state, or
+/// else the sources.
+pub(crate) fn driven(problem: &Problem, answer: &bem::Electrostatics) -> Option<usize> {
+    let count = problem.conductors.names.len();
+    let first = count + usize::from(problem.description.has_sources());
+    let refined = first + if problem.description.polarisability { 3 } else { 0 };
+    if refined < answer.responses.len() {
+        return Some(refined);
+    }
+    problem.description.has_sources().then_some(count)
+}

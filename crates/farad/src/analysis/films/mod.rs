@@ -1,0 +1,163 @@
+//! Shares of the energy in thin films on surfaces: what dielectric loss at interfaces is weighted
+//! with (docs/math.md, "Films").
+
+pub(crate) mod across;
+mod faces;
+mod gap;
+pub(crate) mod rims;
+mod side;
+mod sides;
+pub(crate) mod squares;
+pub(crate) mod wedge;
+
+use std::f64::consts::PI;
+
+use crate::analysis::bars;
+use crate::problem::Problem;
+use crate::problem::fault::{Error, Fault};
+use crate::problem::request_fault::FilmFault;
+use crate::result::participation::FilmShare;
+use crate::scene::requests::Film;
+use gap::Through;
+use sides::{Part, Ways};
+
+/// What is wrong with those of the problem's description.
+pub(crate) fn faults(problem: &Problem) -> Vec<Fault> {
+    let wanted = problem.description.films.iter().enumerate();
+    let fault = |(film, of): (usize, &Film)| {
+        let problem = number(of).map_or_else(|| sides::find(problem, of).err(), Some)?;
+        Some(Fault::Film { film, name: of.name.clone(), problem })
+    };
+    wanted.filter_map(fault).collect()
+}
+
+fn number(of: &Film) -> Option<FilmFault> {
+    let values = [
+        ("its thickness", Some(of.thickness)),
+        ("its relative permittivity", Some(of.relative_permittivity)),
+        ("its cutoff", of.cutoff),
+    ];
+    let is_wrong = |value: f64| !(value > 0.0 && value.is_finite());
+    let values = values.into_iter().filter_map(|(what, value)| Some((what, value?)));
+    let mut wrong = values.filter(|(_, value)| is_wrong(*value));
+    wrong.next().map(|(what, value)| FilmFault::Number { what, value })
+}
+
+/// What answers are short of.
+pub(crate) struct Missing<'a> {
+    /// The bars of their own capacitances relative to them.
+    pub(crate) capacitances: Option<&'a [f64]>,
+    /// The charges of triangles, one set for each answer, over 4 pi eps0; none without bars.
+    pub(crate) charges: &'a [Vec<f64>],
+}
+
+/// All that the description wants, for answers to each conductor in turn at 1 V.
+pub(crate) fn find(
+    problem: &Problem,
+    responses: &[bem::Response],
+    missing: &Missing<'_>,
+) -> Result<Vec<FilmShare>, Error> {
+    let films = &problem.description.films;
+    let units = &responses[..problem.conductors.names.len().min(responses.len())];
+    let mut parts = Vec::new();
+    for (film, of) in films.iter().enumerate() {
+        let faulty =
+            |problem| Error::Faults(vec![Fault::Film { film, name: of.name.clone(), problem }]);
+        parts.push(Part::new(problem, of, sides::find(problem, of).map_err(faulty)?));
+    }
+    let mut shares: Vec<FilmShare> = films
+        .iter()
+        .map(|of| FilmShare {
+            name: of.name.clone(),
+            thickness: of.thickness * problem.description.unit.metres(),
+            relative_permittivity: of.relative_permittivity,
+            participation: Vec::new(),
+            bars: Vec::new(),
+        })
+        .collect();
+    let factor = bars::factor(problem);
+    for (k, unit) in units.iter().enumerate() {
+        let as_solved = of_unit(problem, &parts, (k, unit))?;
+        let completed = match missing.charges.get(k) {
+            Some(missing) => of_unit(problem, &parts, (k, &completed(problem, unit, missing)))?,
+            None => as_solved.clone(),
+        };
+        let relative = missing.capacitances.map_or(0.0, |relative| relative[k]);
+        let both = as_solved.iter().zip(&completed);
+        for (share, (as_solved, completed)) in shares.iter_mut().zip(both) {
+            let found = completed.found[sides::OWN];
+            let all = || as_solved.found.into_iter().chain(completed.found);
+            let spread = all().fold(f64::MIN, f64::max) - all().fold(f64::MAX, f64::min);
+            let bar = factor * spread + completed.cut.abs() + (relative * found).abs();
+            // No film has less than nothing; the upper end is what it was.
+            share.participation.push(found.max(0.0));
+            share.bars.push(if found < 0.0 { (found + bar).max(0.0) } else { bar });
+        }
+    }
+    Ok(shares)
+}
+
+/// An answer with the charges that it misses; free ones go with all charge.
+fn completed(problem: &Problem, unit: &bem::Response, missing: &[f64]) -> bem::Response {
+    let mut response = unit.clone();
+    for (t, &more) in missing.iter().enumerate() {
+        let all = unit.charge[t];
+        let free = if all == 0.0 { 0.0 } else { unit.free_charge[t] / all * more };
+        response.charge[t] += more;
+        response.free_charge[t] += free;
+        response.at_corners.get_mut(t).into_iter().flatten().for_each(|q| *q += more);
+        if let Some(conductor) = problem.conductors.of_triangle[t] {
+            response.conductor_charge[conductor as usize] += free;
+        }
+    }
+    response
+}
+
+/// The shares of all films for conductor `k` at 1 V.
+fn of_unit(
+    problem: &Problem,
+    parts: &[Part],
+    (k, unit): (usize, &bem::Response),
+) -> Result<Vec<Ways>, Error> {
+    let fields = sides::Fields::find(problem, unit, parts)?;
+    let films = &problem.description.films;
+    let copies = problem.symmetry.images.copies() as f64;
+    let share = |(index, (film, part)): (usize, (&Film, &Part))| {
+        // Twice the energy of all fields over 4 pi eps0 at 1 V.
+        let factor = copies * film.thickness / (4.0 * PI * unit.conductor_charge[k]);
+        Ways::default().and(factor, energy(problem, part, (film, fields.gaps[index]), &fields))
+    };
+    Ok(films.iter().zip(parts).enumerate().map(share).collect())
+}
+
+/// The integral of the film's permittivity times the square of its field, over its surface, in
+/// both ways of [`squares::Square::of`].
+fn energy(
+    problem: &Problem,
+    part: &Part,
+    (film, [through, roughly]): (&Film, [Through; 2]),
+    fields: &sides::Fields<'_>,
+) -> Ways {
+    let eps = film.relative_permittivity;
+    let [charges, even] = part.fluxes(fields);
+    let mut sums = part.square([&charges, &even]);
+    if let Some(gap) = &part.gap {
+        // Tensions cancel over the whole plane, and so they do beyond the cutoff but for what they
+        // differ by within it.
+        sums = sums.and(1.0, part.more_on_metal([&charges, &even]));
+        let of_metal = eps / gap.half_space.powi(2);
+        let of = |(on_metal, between): (f64, Through)| {
+            of_metal * (on_metal + between.all) + between.beyond / eps
+        };
+        let cut = of_metal * sums.cut + (of((0.0, through)) - of((0.0, roughly))).abs();
+        return Ways { found: sums.found.map(|on_metal| of((on_metal, through))), cut };
+    }
+    sums = Ways::default().and(1.0 / eps, sums);
+    if part.has_along() {
+        let none = vec![0.0; charges.len()];
+        for component in part.along(problem, fields) {
+            sums = sums.and(eps, part.square([&component, &none]));
+        }
+    }
+    sums
+}

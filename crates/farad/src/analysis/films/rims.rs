@@ -1,0 +1,147 @@
+//! Finds what lies across from edges of flat metal, in a tree of boxes.
+
+use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
+
+use super::across::{Across, More};
+use super::squares::{self, Edge};
+
+/// Relative error by rounding of what is straight or level.
+const LEVEL: f64 = 1e-9;
+
+/// That of a triangle with these edges, next to each of them by its length.
+pub(super) fn more_on_metal(edges: &[Option<Edge>; 3], cutoff: f64) -> More {
+    let length = |edge: &Edge| norm(sub(edge.ends[1], edge.ends[0]));
+    let whole: f64 = edges.iter().flatten().map(length).sum();
+    edges.iter().flatten().fold(More::default(), |sum, edge| {
+        let more = edge.across.more(cutoff);
+        let share = length(edge) / whole;
+        More { found: sum.found + share * more.found, apart: sum.apart + share * more.apart }
+    })
+}
+
+impl Across {
+    /// From the middle of an edge of metal with this point in it, to the nearest of all edges by
+    /// circles that touch the edge there: of a disk's rim that is the rim all around it, and none
+    /// is what goes on along the edge.
+    pub fn from(ends: [Vector; 2], inside: Vector, rims: &Rims) -> Self {
+        let [a, b] = ends;
+        let along = sub(b, a);
+        let level = cross(along, sub(inside, a));
+        let [level, outward] = [level, cross(along, level)].map(|v| scale(1.0 / norm(v), v));
+        let middle = scale(0.5, add(a, b));
+        let mut view = View { middle, along, level, outward, metal: 0.0, gap: 0.0 };
+        rims.nearest(&mut view);
+        // What is left by rounding where an edge goes straight on.
+        let straight = |inverse: f64| if inverse * norm(along) < LEVEL { 0.0 } else { inverse };
+        Self { metal: straight(view.metal), gap: straight(view.gap), ground: 0.0 }
+    }
+}
+
+/// Edges in a tree of boxes.
+#[derive(Debug)]
+pub struct Rims {
+    /// The corners of the box.
+    pub low: Vector,
+    /// See there.
+    pub high: Vector,
+    /// What is in it.
+    pub inner: Inner,
+}
+
+/// What is in a box.
+#[derive(Debug)]
+pub enum Inner {
+    /// A few edges.
+    Edges(Vec<[Vector; 2]>),
+    /// Two smaller boxes.
+    Halves(Box<[Rims; 2]>),
+}
+
+/// Edges of one box, at most.
+const LEAF: usize = 8;
+
+/// What is seen from the middle of an edge.
+struct View {
+    middle: Vector,
+    along: Vector,
+    /// Across the metal's plane, and in it away from the metal.
+    level: Vector,
+    outward: Vector,
+    /// The largest inverses so far.
+    metal: f64,
+    gap: f64,
+}
+
+impl View {
+    fn see(&mut self, other: [Vector; 2]) {
+        let length = norm(self.along);
+        let its = sub(other[1], other[0]);
+        // Where others stand on this edge, as in corners, none is across.
+        let alike = dot(self.along, its).abs() / (length * norm(its));
+        for x in [squares::nearest(other, self.middle), other[0], other[1]] {
+            let away = sub(x, self.middle);
+            // Itself has its middle there, but for rounding.
+            let is_level = dot(away, self.level).abs() <= LEVEL * norm(away);
+            if norm(away) > LEVEL * length && is_level {
+                let inverse = alike * dot(away, self.outward) / dot(away, away);
+                (self.metal, self.gap) = (self.metal.max(-inverse), self.gap.max(inverse));
+            }
+        }
+    }
+
+    /// The square of a box's distance.
+    fn to(&self, of: &Rims) -> f64 {
+        let off = |k: usize| (of.low[k] - self.middle[k]).max(self.middle[k] - of.high[k]).max(0.0);
+        (0..3).map(|k| off(k) * off(k)).sum()
+    }
+
+    /// Whether no place of a box has a larger inverse than there is, inward and outward.
+    fn is_beyond(&self, of: &Rims) -> bool {
+        let squared = self.to(of);
+        // The farthest that it goes this way.
+        let reach = |sign: f64| -> f64 {
+            let ends = |k: usize| [of.low[k], of.high[k]].map(|x| x - self.middle[k]);
+            let along = |k: usize| ends(k).map(|off| sign * self.outward[k] * off);
+            (0..3).map(|k| along(k)[0].max(along(k)[1])).sum()
+        };
+        let is_beyond = |sign: f64, known: f64| reach(sign) <= known * squared;
+        is_beyond(-1.0, self.metal) && is_beyond(1.0, self.gap)
+    }
+}
+
+impl Rims {
+    /// Of all these.
+    pub fn new(mut edges: Vec<[Vector; 2]>) -> Self {
+        let bound = |k: usize, of: fn(f64, f64) -> f64, start: f64| {
+            edges.iter().flatten().map(|x| x[k]).fold(start, of)
+        };
+        let low: Vector = std::array::from_fn(|k| bound(k, f64::min, f64::INFINITY));
+        let high: Vector = std::array::from_fn(|k| bound(k, f64::max, f64::NEG_INFINITY));
+        if edges.len() <= LEAF {
+            return Self { low, high, inner: Inner::Edges(edges) };
+        }
+        let longer = |a: usize, b: usize| if high[b] - low[b] > high[a] - low[a] { b } else { a };
+        let axis = (1..3).fold(0, longer);
+        let half = edges.len() / 2;
+        let at = |[a, b]: &[Vector; 2]| a[axis] + b[axis];
+        edges.select_nth_unstable_by(half, |a, b| at(a).total_cmp(&at(b)));
+        let second = edges.split_off(half);
+        let halves = [edges, second].map(Self::new);
+        Self { low, high, inner: Inner::Halves(Box::new(halves)) }
+    }
+
+    fn nearest(&self, view: &mut View) {
+        if view.is_beyond(self) {
+            return;
+        }
+        match &self.inner {
+            Inner::Edges(edges) => edges.iter().for_each(|edge| view.see(*edge)),
+            Inner::Halves(halves) => {
+                let [a, b] = &**halves;
+                let [first, second] = if view.to(b) < view.to(a) { [b, a] } else { [a, b] };
+                first.nearest(view);
+                second.nearest(view);
+            }
+        }
+    }
+}

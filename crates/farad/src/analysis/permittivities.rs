@@ -1,0 +1,316 @@
+//! What shares of the field's energy are in media, which derivatives by permittivities are made of
+//! (docs/math.md, "Derivatives").
+//!
+//! By the charges of the solve each share is an integral over the medium's surface, and the shares
+//! of all media add up to 1. In a high permittivity next to metal the field is a small difference
+//! of what charges make, and they do not: there, and where not all media are known, the share is by
+//! how much capacitances change from solves with less of the permittivity to such with more. These
+//! are with linear densities, and once more with constant ones, since what both differ by tells how
+//! good they are.
+
+use bem::derivatives;
+use mesh::regions;
+
+use crate::problem::Problem;
+use crate::problem::fault::Error;
+use crate::problem::media::SURROUNDINGS;
+use crate::problem::request_fault::SensitivityFault;
+
+/// Shares by charges are good where what they lack of 1 is no more than this part of the wanted
+/// ones.
+const LACKING: f64 = 0.01;
+
+/// Part of all energy by which integrals over charges may be off: shares of curved shells are off
+/// by 1e-5, whatever their permittivity, against their closed form.
+const OF_INTEGRALS: f64 = 2e-5;
+
+/// Logarithm of the factor by which permittivities are less and more. Over twice its hyperbolic
+/// sine the difference is exact for what goes with the permittivity or with one over it, and off by
+/// 6e-4 in between.
+const STEP: f64 = 0.05;
+const OF_STEP: f64 = 1e-3;
+
+/// Tolerance of these solves: a share of 1e-4 is left with one part in a hundred.
+const TOLERANCE: f64 = 1e-7;
+
+/// Entry (i, j) is of the energy of the fields of conductors i and j, over the mean of their own.
+pub(crate) type Matrix = Vec<Vec<f64>>;
+
+/// Shares of one medium and by how much they may be off.
+#[derive(Default)]
+pub(crate) struct Shares {
+    pub(crate) shares: Matrix,
+    pub(crate) bars: Matrix,
+    /// Whether they are those of the solve's charges, so that what is off in these is not in bars.
+    pub(crate) are_of_charges: bool,
+}
+
+/// A medium by the surfaces around it.
+pub struct Medium {
+    /// The dielectric; `None` = the surroundings.
+    of: Option<u32>,
+    /// Its permittivity.
+    pub(crate) at: f64,
+    /// What free charge, and all charge, of each triangle of metal counts.
+    on_metal: Vec<[f64; 2]>,
+    /// What charge times potential of each triangle of an interface counts.
+    on_interfaces: Vec<f64>,
+}
+
+impl Medium {
+    /// The dielectric of this name, or the surrounding medium.
+    pub fn new(problem: &Problem, name: &str) -> Result<Self, SensitivityFault> {
+        let description = &problem.description;
+        if !description.surfaces.is_empty() {
+            return Err(SensitivityFault::BySurfaces);
+        }
+        let all = &description.dielectrics;
+        let index = all.iter().position(|dielectric| dielectric.name == name);
+        if index.is_none() && (name != SURROUNDINGS || description.stack.is_some()) {
+            let available = all.iter().map(|dielectric| dielectric.name.clone());
+            let around = description.stack.is_none().then(|| SURROUNDINGS.to_owned());
+            let (name, available) = (name.to_owned(), available.chain(around).collect());
+            return Err(SensitivityFault::NoDielectric { name, available });
+        }
+        let at = index.map_or(description.relative_permittivity, |k| all[k].relative_permittivity);
+        let count = problem.mesh.triangles.len();
+        let of = index.map(|k| k as u32);
+        let Some(media) = &problem.media else {
+            let (on_metal, on_interfaces) = (vec![[0.0, 1.0]; count], vec![0.0; count]);
+            return Ok(Self { of, at, on_metal, on_interfaces });
+        };
+        let sides = regions::on_both_sides(problem.symmetry.whole(&problem.mesh), &media.regions);
+        let (mut on_metal, mut on_interfaces) = (vec![[0.0; 2]; count], vec![0.0; count]);
+        for t in 0..count {
+            let eps = media.permittivity[t];
+            let is_own = [0, 1].map(|side| sides[t][side] == of && eps[side] == at);
+            if is_own == [false; 2] {
+                continue;
+            }
+            let other = if is_own[0] { eps[1] } else { eps[0] };
+            let is_metal = problem.conductors.of_triangle[t].is_some();
+            match (is_metal, other == at) {
+                // The fields on both sides add up to the total charge.
+                (true, true) => on_metal[t] = [0.0, 1.0],
+                (true, false) => on_metal[t] = [1.0, -other].map(|share| share / (at - other)),
+                (false, false) => on_interfaces[t] = other / (other - at),
+                // Inside of it nothing is bounded.
+                (false, true) if is_own == [true; 2] => {}
+                (false, true) => return Err(SensitivityFault::Alike(name.to_owned())),
+            }
+        }
+        Ok(Self { of, at, on_metal, on_interfaces })
+    }
+
+    /// Shares by the charges of these answers.
+    pub fn by_charges(
+        &self,
+        problem: &Problem,
+        units: &[bem::Response],
+    ) -> Result<Matrix, bem::Error> {
+        let images = &problem.symmetry.images;
+        let mesh = &problem.mesh;
+        let mut rows = derivatives::works(mesh, &charges(units), images, &self.on_interfaces)?;
+        // Row j: the field of solution j at conductors at 1 V in others.
+        for (row, unit) in rows.iter_mut().zip(units) {
+            for (t, owner) in problem.conductors.of_triangle.iter().enumerate() {
+                if let Some(to) = owner.and_then(|i| row.get_mut(i as usize)) {
+                    let [free, total] = self.on_metal[t];
+                    *to += free * unit.free_charge[t] + total * unit.charge[t];
+                }
+            }
+        }
+        let whole = images.copies() as f64;
+        rows.iter_mut().flatten().for_each(|work| *work *= whole * self.at);
+        Ok(over_own(units, |i, j| 0.5 * (rows[i][j] + rows[j][i])))
+    }
+
+    /// All permittivities with that of this medium times a factor.
+    fn permittivity(&self, problem: &Problem, factor: f64) -> Vec<[f64; 2]> {
+        let mut all = problem.permittivity();
+        let Some(media) = &problem.media else { return all };
+        let whole = problem.symmetry.whole(&problem.mesh);
+        let sides = regions::on_both_sides(whole, &media.regions);
+        for (eps, sides) in all.iter_mut().zip(sides) {
+            for (eps, of) in eps.iter_mut().zip(sides) {
+                *eps *= if of == self.of && *eps == self.at { factor } else { 1.0 };
+            }
+        }
+        all
+    }
+}
+
+/// The charges of these answers.
+pub(crate) fn charges(units: &[bem::Response]) -> Vec<bem::Charges<'_>> {
+    units.iter().map(bem::Charges::from).collect()
+}
+
+/// The square roots of each conductor's own capacitance.
+fn roots(units: &[bem::Response]) -> Vec<f64> {
+    units.iter().enumerate().map(|(k, unit)| unit.conductor_charge[k].abs().sqrt()).collect()
+}
+
+fn over_own(units: &[bem::Response], entry: impl Fn(usize, usize) -> f64) -> Matrix {
+    let roots = roots(units);
+    let n = roots.len();
+    let share = |i: usize, j: usize| entry(i, j) / (roots[i] * roots[j]);
+    (0..n).map(|i| (0..n).map(|j| share(i, j)).collect()).collect()
+}
+
+/// Capacitances, each entry the mean of both halves.
+pub fn all(units: &[bem::Response]) -> Matrix {
+    let entry = |i: usize, j: usize| units[j].conductor_charge[i];
+    over_own(units, |i, j| 0.5 * (entry(i, j) + entry(j, i)))
+}
+
+/// The shares of these media, for answers to each conductor in turn at 1 V.
+pub(crate) fn shares(
+    problem: &Problem,
+    units: &[bem::Response],
+    (media, with_bars): (&[&Medium], bool),
+    progress: &dyn bem::Progress,
+) -> Result<Vec<Shares>, Error> {
+    let n = units.len();
+    if media.is_empty() {
+        return Ok(Vec::new());
+    }
+    if let Some(found) = by_charges(problem, units, media)? {
+        return Ok(found);
+    }
+    let mut solves = [bem::Density::Linear, bem::Density::Constant].map(Solves::new);
+    let of = |medium: &&Medium| -> Result<Shares, Error> {
+        let [linear, constant] = &mut solves;
+        let (shares, left) = linear.shares(problem, units, medium, progress)?;
+        if !with_bars {
+            return Ok(Shares { shares, ..Shares::default() });
+        }
+        let (others, left_of_others) = constant.shares(problem, units, medium, progress)?;
+        let bar = |i: usize, j: usize| {
+            let step = OF_STEP * shares[i][j].abs();
+            (shares[i][j] - others[i][j]).abs() + step + left + left_of_others
+        };
+        let bars = (0..n).map(|i| (0..n).map(|j| bar(i, j)).collect()).collect();
+        Ok(Shares { shares, bars, are_of_charges: false })
+    };
+    media.iter().map(of).collect()
+}
+
+/// The same by charges alone, where they are good.
+fn by_charges(
+    problem: &Problem,
+    units: &[bem::Response],
+    media: &[&Medium],
+) -> Result<Option<Vec<Shares>>, Error> {
+    let description = &problem.description;
+    let n = units.len();
+    if problem.media.is_none() {
+        let of =
+            |_| Shares { shares: all(units), bars: vec![vec![0.0; n]; n], are_of_charges: true };
+        return Ok(Some(media.iter().map(of).collect()));
+    }
+    if description.stack.is_some() {
+        return Ok(None);
+    }
+    let names = description.dielectrics.iter().map(|body| body.name.as_str());
+    let each = names.chain([SURROUNDINGS]).map(|name| Medium::new(problem, name));
+    let Ok(each) = each.collect::<Result<Vec<Medium>, _>>() else { return Ok(None) };
+    let found = each.iter().map(|medium| medium.by_charges(problem, units));
+    let found = found.collect::<Result<Vec<Matrix>, _>>()?;
+    let sum = |i: usize, j: usize| found.iter().map(|shares| shares[i][j]).sum::<f64>();
+    let all = all(units);
+    let lacking = |i: usize, j: usize| all[i][j] - sum(i, j);
+    let most = (0..n).map(|i| lacking(i, i).abs()).fold(0.0, f64::max);
+    let wanted = media.iter().filter_map(|medium| {
+        let place = each.iter().position(|known| known.of == medium.of)?;
+        Some(&found[place])
+    });
+    let wanted: Vec<&Matrix> = wanted.collect();
+    let is_good = |shares: &&Matrix| {
+        let own = || (0..n).map(|i| shares[i][i]);
+        own().all(|share| share > 0.0) && most + OF_INTEGRALS <= LACKING * own().fold(0.0, f64::max)
+    };
+    if !wanted.iter().all(is_good) {
+        return Ok(None);
+    }
+    let whole = |shares: &Matrix| {
+        // What is lacking belongs to media by their shares.
+        let part = |i: usize| shares[i][i] / sum(i, i);
+        let entry = |i: usize, j: usize| shares[i][j] + 0.5 * (part(i) + part(j)) * lacking(i, j);
+        Shares {
+            shares: (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect(),
+            bars: vec![vec![most + OF_INTEGRALS; n]; n],
+            are_of_charges: true,
+        }
+    };
+    Ok(Some(wanted.into_iter().map(whole).collect()))
+}
+
+/// Solves with other permittivities on the same surfaces.
+struct Solves {
+    density: bem::Density,
+    prepared: Option<bem::Prepared>,
+}
+
+impl Solves {
+    fn new(density: bem::Density) -> Self {
+        Self { density, prepared: None }
+    }
+
+    /// Shares of a medium, and how far they may be off by what the solver leaves.
+    fn shares(
+        &mut self,
+        problem: &Problem,
+        units: &[bem::Response],
+        medium: &Medium,
+        progress: &dyn bem::Progress,
+    ) -> Result<(Matrix, f64), Error> {
+        let less =
+            self.solve(problem, units, &medium.permittivity(problem, (-STEP).exp()), progress)?;
+        let more =
+            self.solve(problem, units, &medium.permittivity(problem, STEP.exp()), progress)?;
+        let n = units.len();
+        let both = [roots(&less), roots(&more)];
+        let entry = |of: &[bem::Response], i: usize, j: usize| of[j].conductor_charge[i];
+        let share = |i: usize, j: usize| {
+            let change =
+                entry(&more, i, j) - entry(&less, i, j) + entry(&more, j, i) - entry(&less, j, i);
+            let own = |k: usize| both[0][k] * both[1][k];
+            0.5 * change / (2.0 * STEP.sinh()) / (own(i) * own(j)).sqrt()
+        };
+        let left = less.iter().chain(&more).map(|unit| unit.relative_residual).fold(0.0, f64::max);
+        Ok(((0..n).map(|i| (0..n).map(|j| share(i, j)).collect()).collect(), left / STEP.sinh()))
+    }
+
+    fn solve(
+        &mut self,
+        problem: &Problem,
+        units: &[bem::Response],
+        permittivity: &[[f64; 2]],
+        progress: &dyn bem::Progress,
+    ) -> Result<Vec<bem::Response>, Error> {
+        let density = self.density;
+        let options =
+            bem::SolveOptions { density, tolerance: TOLERANCE, ..bem::SolveOptions::default() };
+        let kept = self.prepared.take();
+        let kept = kept.and_then(|mut kept| kept.set_permittivity(permittivity).then_some(kept));
+        let mut prepared = match kept {
+            Some(kept) => kept,
+            None => {
+                let media = problem.media_of(permittivity);
+                bem::Prepared::new(&problem.mesh, media, units.len(), &options)?
+            }
+        };
+        let is_linear = |unit: &bem::Response| !unit.at_corners.is_empty();
+        let is_alike =
+            units.iter().all(|unit| is_linear(unit) == (density == bem::Density::Linear));
+        let start = if is_alike { charges(units) } else { Vec::new() };
+        let of_unit = |unit: &bem::Response| bem::Excitation {
+            potentials: unit.potentials.clone(),
+            ..bem::Excitation::default()
+        };
+        let excitations: Vec<bem::Excitation> = units.iter().map(of_unit).collect();
+        let answer = prepared.solve_from(&start, &excitations, progress)?;
+        self.prepared = Some(prepared);
+        Ok(answer.responses)
+    }
+}

@@ -1,0 +1,70 @@
+//! Potential and field at the probes of a problem.
+
+use mesh::Mesh;
+
+use crate::problem::Problem;
+use crate::problem::fault::Error;
+use crate::result::state::Probed;
+use crate::scene::description::Description;
+use crate::scene::requests::Probe;
+
+/// Bytes per point at the peak: places, values, and the memory for evaluating and writing them
+/// (measured).
+const POINT: u64 = 250;
+
+impl Description {
+    /// Refuses probes whose points do not fit into `limit` bytes.
+    ///
+    /// # Errors
+    /// [`Error::Probes`].
+    pub fn check_memory(&self, limit: u64) -> Result<(), Error> {
+        let points = self.probe_points();
+        let needed = (points as u64).saturating_mul(POINT);
+        if needed <= limit {
+            Ok(())
+        } else {
+            Err(Error::Probes { points, needed, available: limit })
+        }
+    }
+}
+
+/// Values at all probes in the state of these surface charges (over 4 pi eps0), known to
+/// `tolerance`, and sources; 0 behind grounded planes.
+pub(crate) fn find(
+    problem: &Problem,
+    charges: bem::Charges<'_>,
+    sources: &bem::Excitation,
+    tolerance: f64,
+) -> Result<Vec<Probed>, bem::Error> {
+    let (symmetry, description) = (&problem.symmetry, &problem.description);
+    if description.probes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let conductor = &problem.conductors.of_triangle;
+    // Densities are continuous on a conductor in each layer.
+    let images = &symmetry.images;
+    let regions = images.regions() as u32;
+    let surface_of = |t: usize| {
+        let t = t % conductor.len();
+        conductor[t].map(|of| of * regions + images.region(t) as u32)
+    };
+    let sources = sources.with_images(images, |_| true);
+    let evaluate = |mesh: &Mesh, charges: bem::Charges<'_>, points: &[[f64; 3]]| {
+        let surface = bem::SurfaceCharge::recovered(mesh, charges, surface_of);
+        surface.with_tolerance(tolerance).evaluate(&sources, points, true)
+    };
+    let each = |probe: &Probe| {
+        let points = probe.place.points();
+        let mut values =
+            symmetry.values((&problem.mesh, charges, images), &points, tolerance, evaluate)?;
+        for (index, point) in points.iter().enumerate() {
+            if symmetry.is_behind_ground(*point) {
+                (values.potential[index], values.field[index]) = (0.0, [0.0; 3]);
+            }
+        }
+        let per_metre = 1.0 / description.unit.metres();
+        let field = values.field.into_iter().map(|field| field.map(|e| e * per_metre)).collect();
+        Ok(Probed { points, potential: values.potential, field })
+    };
+    description.probes.iter().map(each).collect()
+}

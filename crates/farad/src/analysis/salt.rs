@@ -1,0 +1,317 @@
+//! Charges in dielectrics among ions: the linearised Poisson-Boltzmann equation.
+
+use std::f64::consts::PI;
+use std::time::Instant;
+
+use bem::checks::ratio;
+use bem::{Cells, FixedCharge, Medium, Progress, Screened, Solve, SolveOptions};
+use mesh::coarsen;
+use mesh::locate::Locator;
+use mesh::regions;
+use mesh::vector::{add, cross, norm, scale, sub};
+use parallel::prelude::*;
+
+use crate::analysis::checks::{self, Measured};
+use crate::analysis::{energy, excitations, near_surface};
+use crate::problem::Problem;
+use crate::problem::fault::Error;
+use crate::result::bars::Bars;
+use crate::result::solution::Solution;
+use crate::result::state::{Probed, Solvation, State};
+use crate::result::warning::Warning;
+use crate::scene::requests::Probe;
+use crate::units;
+
+/// Fluxes that differ more than this from charges are told.
+pub const MOST_OF_FLUX: f64 = 0.03;
+
+/// A mesh with this share of the triangles tells how exact an energy is, if it gets to so many
+/// times fewer.
+const COARSE: f64 = 0.5;
+const LEAST_RATIO: f64 = 1.5;
+
+/// Errors of so many triangles are larger by this where they are left of more: their shapes are
+/// worse.
+const SHAPES: f64 = 1.4;
+
+/// Bars over errors as they follow from the two.
+const SAFETY: f64 = 2.0;
+
+/// Energies of many charges may differ little by chance: this part of what those of all charges do
+/// counts in any case.
+const BY_CHANCE: f64 = 0.3;
+
+/// Points are at least this far from surfaces, relative to the triangles there.
+const LEAST_DISTANCE: f64 = 1e-3;
+
+/// Solves for the potential of a problem's charges.
+///
+/// # Errors
+/// As [`crate::Solver::solve`].
+pub(crate) fn solve(
+    problem: &Problem,
+    options: &SolveOptions,
+    progress: &dyn Progress,
+) -> Result<Solution, Error> {
+    let description = &problem.description;
+    let of_others = description.dielectrics.iter();
+    let media: Vec<Medium> = [(description.relative_permittivity, description.kappa)]
+        .into_iter()
+        .chain(of_others.map(|dielectric| (dielectric.relative_permittivity, dielectric.kappa)))
+        .map(|(permittivity, kappa)| Medium { permittivity, kappa })
+        .collect();
+    let sides = problem.media.as_ref().map_or(&[][..], |media| &media.sides);
+    let sides: Vec<[u32; 2]> = sides.iter().map(|sides| sides.map(region)).collect();
+    let charges = charges(problem);
+    let cells = Cells { media: &media, sides: &sides };
+    let screened = bem::poisson_boltzmann(&problem.mesh, cells, &charges, options, progress)?;
+    let begun = Instant::now();
+    let state = state(problem, &media, &screened, &charges)?;
+    let evaluation_seconds = begun.elapsed().as_secs_f64();
+    let begun = Instant::now();
+    let bars = match &state.solvation {
+        Some(found) if description.error_bars && screened.has_converged() => {
+            bar(problem, &media, (&sides, &charges), found, options, progress)?
+        }
+        _ => None,
+    };
+    // Triangles that were split next to charges lie on those given, and so do fewer of them: what
+    // these leave out of the surface is in neither energy.
+    let left_out = match &state.solvation {
+        Some(found) if problem.given.is_some() => near_surface::off_j(problem, &found.reaction_v),
+        _ => 0.0,
+    };
+    let bars = bars.map(|bar| bar.max(left_out));
+    let estimate_seconds = begun.elapsed().as_secs_f64();
+    let begun = Instant::now();
+    let answer = answer(&screened, options);
+    let mut warnings = checks::judge(problem, options, &answer, None, &Measured::default());
+    if let Some(solvation) = &state.solvation {
+        warnings.extend(near_surface::judge(problem, &solvation.reaction_v));
+    }
+    let defects = screened.flux_defects(&charges);
+    let gauss_defect = defects.iter().map(|(_, defect)| defect.abs()).fold(0.0, f64::max);
+    warnings.extend(flux(gauss_defect));
+    Ok(Solution {
+        unit: description.unit,
+        relative_permittivity: description.relative_permittivity,
+        density: options.density,
+        answer,
+        columns: Vec::new(),
+        state: Some(state),
+        polarisability: None,
+        hydrodynamics: None,
+        gauss_defect: Some(gauss_defect),
+        bars: bars.map(Bars::of_reaction),
+        warnings,
+        all_charge: Vec::new(),
+        derivatives: Vec::new(),
+        films: Vec::new(),
+        is_in_layers: false,
+        units: Vec::new(),
+        missing: Vec::new(),
+        reducers: problem.reducers.clone(),
+        estimate_seconds,
+        check_seconds: begun.elapsed().as_secs_f64(),
+        evaluation_seconds,
+    })
+}
+
+/// The flux that comes out of a region is not forced to be that of its charges: where it is not,
+/// neither is the energy right.
+pub fn flux(defect: f64) -> Option<Warning> {
+    (ratio(defect, MOST_OF_FLUX) > 1.0).then(|| {
+        let message = format!(
+            "the flux through surfaces differs from the charges within by {defect:.1e} of itself, and energies by about as much: \
+             the mesh is too coarse for its charges; make a finer one"
+        );
+        Warning::new("flux", "surfaces".to_owned(), [defect, MOST_OF_FLUX], message)
+    })
+}
+
+/// The region that a dielectric is, after the surrounding medium.
+fn region(medium: Option<u32>) -> u32 {
+    medium.map_or(0, |dielectric| dielectric + 1)
+}
+
+/// The region around each point.
+fn regions_of(problem: &Problem, points: &[[f64; 3]]) -> Vec<u32> {
+    let bodies = problem.media.as_ref().map_or(&[][..], |media| &media.regions);
+    points.iter().map(|x| region(regions::around(bodies, *x))).collect()
+}
+
+/// The same points, but those on surfaces or next to them a little off, in their regions: integrals
+/// over panels have no rule there.
+fn off_surfaces(
+    problem: &Problem,
+    surfaces: &Option<Locator>,
+    (points, regions): (&[[f64; 3]], &[u32]),
+) -> Vec<[f64; 3]> {
+    let (Some(surfaces), Some(media)) = (surfaces, &problem.media) else { return points.to_vec() };
+    let moved = |(x, here): (&[f64; 3], &u32)| {
+        let near = surfaces.nearest(*x)?;
+        let triangle = near.triangle as usize;
+        let least = LEAST_DISTANCE * problem.areas[triangle].sqrt();
+        if near.distance >= least {
+            return None;
+        }
+        let sides = media.sides[triangle].map(|side| region(side) == *here);
+        let along = match sides {
+            [true, false] => least,
+            [false, true] => -least,
+            _ => return None,
+        };
+        let [a, b, c] = problem.mesh.corners(triangle);
+        let normal = cross(sub(b, a), sub(c, a));
+        Some(add(*x, scale(along / norm(normal), normal)))
+    };
+    let all = points.par_iter().zip(regions);
+    all.map(|of| moved(of).unwrap_or(*of.0)).collect()
+}
+
+fn charges(problem: &Problem) -> Vec<FixedCharge> {
+    let places: Vec<[f64; 3]> = problem.sources.iter().map(|source| source.position).collect();
+    let regions = regions_of(problem, &places);
+    // A charge over 4 pi eps0 is a potential times a length.
+    let coulomb = units::farads(1.0, problem.description.unit);
+    let of = problem.sources.iter().zip(regions);
+    of.map(|(source, region)| FixedCharge {
+        position: source.position,
+        charge: source.coulomb / coulomb,
+        region,
+    })
+    .collect()
+}
+
+/// The potential at each charge that is not of the charges as if there were no surfaces and no
+/// ions.
+fn reaction(
+    problem: &Problem,
+    media: &[Medium],
+    screened: &Screened,
+    charges: &[FixedCharge],
+    sources: &bem::Excitation,
+) -> Result<Vec<f64>, bem::Error> {
+    let (places, regions): (Vec<[f64; 3]>, Vec<u32>) =
+        charges.iter().map(|charge| (charge.position, charge.region)).unzip();
+    let values = screened.values(&places, &regions, charges, false)?;
+    let coulomb = energy::coulomb(problem, sources)?;
+    // A charge among ions has its own cloud, of the potential (exp(-kappa r) - 1) / r at r = 0.
+    let cloud = |charge: &FixedCharge| {
+        let Medium { permittivity, kappa } = media[charge.region as usize];
+        -kappa * charge.charge / permittivity
+    };
+    let all = values.reaction.iter().zip(&values.source).zip(&coulomb).zip(charges);
+    Ok(all.map(|(((r, s), c), q)| r + s - c + cloud(q)).collect())
+}
+
+fn state(
+    problem: &Problem,
+    media: &[Medium],
+    screened: &Screened,
+    charges: &[FixedCharge],
+) -> Result<State, bem::Error> {
+    let sources = excitations::sources(problem);
+    let solvation = if charges.is_empty() {
+        None
+    } else {
+        let reaction_v = reaction(problem, media, screened, charges, &sources)?;
+        Some(energy::solvation(problem, reaction_v, &sources)?)
+    };
+    let has_probes = !problem.description.probes.is_empty();
+    let surfaces = has_probes.then(|| Locator::new(&problem.mesh));
+    let probe = |probe: &Probe| -> Result<Probed, bem::Error> {
+        let points = probe.place.points();
+        let regions = regions_of(problem, &points);
+        let places = off_surfaces(problem, &surfaces, (&points, &regions));
+        let values = screened.values(&places, &regions, charges, true)?;
+        let all = values.reaction.iter().zip(&values.source).zip(&values.gradient);
+        let moved = points.iter().zip(&places);
+        let potential = all.zip(moved).map(|(((r, s), g), (x, place))| {
+            let back: f64 = (0..3).map(|k| g[k] * (x[k] - place[k])).sum();
+            r + s + back
+        });
+        let potential = potential.collect();
+        let per_metre = -1.0 / problem.description.unit.metres();
+        let field = values.gradient.iter().map(|g| g.map(|g| g * per_metre)).collect();
+        Ok(Probed { points, potential, field })
+    };
+    let count = problem.mesh.triangles.len();
+    // Bound charge is the jump of the normal field over 4 pi, fields being over 4 pi eps0.
+    let coulomb = units::farads(1.0, problem.description.unit);
+    let fluxes = screened.surface_fluxes(count);
+    let sides = problem.media.as_ref().map_or(&[][..], |media| &media.permittivity);
+    let bound = |((flux, [front, behind]), area): ((&f64, &[f64; 2]), &f64)| {
+        let jump = flux * (1.0 / behind - 1.0 / front);
+        if jump.is_finite() { area * jump / (4.0 * PI) * coulomb } else { 0.0 }
+    };
+    Ok(State {
+        conductors: Vec::new(),
+        solvation,
+        charge: fluxes.iter().zip(sides).zip(&problem.areas).map(bound).collect(),
+        free_charge: vec![0.0; count],
+        potential: Some(screened.surface_potentials(count)),
+        probes: problem.description.probes.iter().map(probe).collect::<Result<_, _>>()?,
+        forces: None,
+        balance: None,
+    })
+}
+
+/// How far the energy may be from that of the surface that the mesh is to be: from how far it is
+/// from that of a mesh with fewer triangles on some of its vertices.
+fn bar(
+    problem: &Problem,
+    media: &[Medium],
+    (sides, charges): (&[[u32; 2]], &[FixedCharge]),
+    fine: &Solvation,
+    options: &SolveOptions,
+    progress: &dyn Progress,
+) -> Result<Option<f64>, bem::Error> {
+    let (mesh, kept) = coarsen::coarsened(&problem.mesh, COARSE);
+    let ratio = problem.mesh.triangles.len() as f64 / kept.len() as f64;
+    if ratio < LEAST_RATIO {
+        return Ok(None);
+    }
+    let sides: Vec<[u32; 2]> = kept.iter().map(|&t| sides[t as usize]).collect();
+    let cells = Cells { media, sides: &sides };
+    let coarse = bem::poisson_boltzmann(&mesh, cells, charges, options, progress)?;
+    if !coarse.has_converged() {
+        return Ok(None);
+    }
+    let sources = excitations::sources(problem);
+    let reaction = reaction(problem, media, &coarse, charges, &sources)?;
+    let both = problem.sources.iter().zip(&fine.reaction_v).zip(&reaction);
+    let of_each: f64 = both.map(|((source, v), w)| 0.5 * (source.coulomb * (v - w)).abs()).sum();
+    let found = energy::solvation(problem, reaction, &sources)?.energies.reaction_j;
+    let reaction_j = fine.energies.reaction_j;
+    let apart = (reaction_j - found).abs().max(BY_CHANCE * of_each);
+    // Errors are c / N on flat triangles, c / N^(3/2) on curved ones.
+    let order = if mesh.patches.is_some() { 1.5 } else { 1.0 };
+    let error = apart / (SHAPES * ratio.powf(order) - 1.0);
+    Ok(Some(SAFETY * error + options.tolerance * reaction_j.abs()))
+}
+
+fn answer(screened: &Screened, options: &SolveOptions) -> bem::Capacitance {
+    let info = &screened.info;
+    let is_dense = options.method == bem::Method::Dense;
+    bem::Capacitance {
+        method: if is_dense { bem::Method::Dense } else { bem::Method::Fmm },
+        maxwell: Vec::new(),
+        replaced: Vec::new(),
+        unresolved: Vec::new(),
+        density: Vec::new(),
+        solves: vec![Solve {
+            excitation: 0,
+            iterations: info.iterations,
+            reason: info.reason,
+            relative_residual: info.relative_residual,
+            history: info.history.clone(),
+        }],
+        tolerance: options.tolerance,
+        fmm_tolerance: (!is_dense).then_some(screened.fmm_tolerance),
+        fmm_error_sampled: screened.fmm_error,
+        fmm_error_potential: None,
+        fmm: screened.fmm.clone(),
+        timings: screened.timings,
+    }
+}

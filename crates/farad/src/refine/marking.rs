@@ -1,0 +1,304 @@
+//! Which sides of triangles to split so that errors get shorter, and how often.
+//!
+//! What a side's gain becomes where it is split follows from the order of the density: most of it
+//! is gone in the halves, and next to an edge, where densities are singular, what is left is that
+//! of the part that ends there. Sides whose gain is expected to be still too large are split again
+//! before the next solve, so that there are several layers at a time along edges.
+
+use std::collections::{HashMap, HashSet};
+
+use bem::Density;
+use mesh::creases::Creases;
+use mesh::curved;
+use mesh::split::{self, Split};
+use mesh::{Mesh, vector};
+
+use crate::problem::fault::Error;
+use crate::problem::{Problem, edges};
+use crate::refine::descent::Descent;
+
+/// Sides that end on an edge are split at this fraction from it: densities are singular there, and
+/// elements should shrink by more than half.
+const GRADING: f64 = 0.3;
+
+/// Share of the error whose sides are split at a time.
+const MARKED: f64 = 0.7;
+
+/// Least share, and what splitting the sides of an error takes away of it, at most.
+const LEAST_MARKED: f64 = 0.2;
+const TAKEN: f64 = 0.6;
+
+/// What is aimed at, as a share of what is asked for.
+const AIM: f64 = 0.8;
+
+/// Gains that differ by less are alike.
+const ALIKE: f64 = 1e-6;
+
+/// Splittings before the next solve, and by how much there are more triangles then, at most.
+const LAYERS: usize = 2;
+const GROWTH: f64 = 4.5;
+
+/// Triangles longer than so many times twice their height are cut across, too: integrals over
+/// longer ones lose digits.
+const LONGEST: f64 = 300.0;
+
+/// The same of curved triangles, whose integrals have no closed forms.
+const LONGEST_CURVED: f64 = 8.0;
+
+/// Parts of curved triangles are stretched by no less, and sides of those longer than so many
+/// heights bent by no more than this share of their height, where the whole is not: integrals over
+/// narrow ones that bend along each other take a hundred times as long.
+pub const LEAST_STRETCH: f64 = 0.5;
+/// See there.
+pub const LONG: f64 = 4.0;
+/// See there.
+pub const MOST_BENT: f64 = 0.1;
+
+/// What is left of a side's gain in each of its halves, by density, and in what is next to an edge
+/// and the part beyond.
+struct Left {
+    half: f64,
+    next_to_edge: f64,
+    beyond: f64,
+}
+
+fn left(density: Density) -> Left {
+    match density {
+        Density::Constant => Left { half: 0.15, next_to_edge: 0.25, beyond: 0.1 },
+        Density::Linear => Left { half: 0.06, next_to_edge: 0.25, beyond: 0.05 },
+    }
+}
+
+/// A side of triangles, the lower vertex first.
+pub(crate) type Side = (u32, u32);
+
+pub(crate) fn side(a: u32, b: u32) -> Side {
+    (a.min(b), a.max(b))
+}
+
+/// What each side of a mesh would gain, and the surface of each triangle.
+#[derive(Clone)]
+pub(crate) struct Marks<'a> {
+    pub(crate) gains: HashMap<Side, f64>,
+    pub(crate) surfaces: Vec<Option<u32>>,
+    pub(crate) density: Density,
+    pub(crate) mesh: &'a Mesh,
+}
+
+impl Marks<'_> {
+    /// The mesh on which errors should be `share` of what they are, or closer to that, and where
+    /// its triangles are in this one.
+    pub(crate) fn next_mesh(&self, share: f64) -> Result<(Mesh, Descent), mesh::refine::Error> {
+        let threshold = self.threshold(((1.0 - AIM * share) / TAKEN).clamp(LEAST_MARKED, MARKED));
+        let most = (GROWTH * self.mesh.triangles.len() as f64) as usize;
+        let mut mesh = self.mesh.clone();
+        let mut descent = Descent::none(mesh.triangles.len());
+        let (mut gains, mut surfaces) = (self.gains.clone(), self.surfaces.clone());
+        for layer in 0..LAYERS {
+            let mut marked: Vec<Side> =
+                gains.iter().filter(|g| *g.1 > threshold).map(|g| *g.0).collect();
+            if marked.is_empty() {
+                break;
+            }
+            with_needles(&mesh, &mut marked);
+            let creases = edges::of(&mesh, &surfaces);
+            let Unfolded { split, halved } = split_unfolded(&mesh, &creases, &mut marked)?;
+            if layer > 0 && split.mesh.triangles.len() > most {
+                break;
+            }
+            gains = self.gains_after(&creases, (marked, &halved), &gains, (&mesh, &split));
+            surfaces = split.parent.iter().map(|&t| surfaces[t as usize]).collect();
+            descent = descent.then(&split);
+            mesh = split.mesh;
+        }
+        Ok((mesh, descent))
+    }
+
+    /// The least gain of the sides that have this share of all.
+    fn threshold(&self, share: f64) -> f64 {
+        let mut gains: Vec<f64> = self.gains.values().copied().filter(|gain| *gain > 0.0).collect();
+        gains.sort_unstable_by(|a, b| b.total_cmp(a));
+        let total: f64 = gains.iter().sum();
+        let mut sum = 0.0;
+        let least = gains.iter().find(|gain| {
+            sum += **gain;
+            sum >= share * total
+        });
+        // Those that are alike but for rounding go together.
+        least.map_or(0.0, |gain| gain * (1.0 - ALIKE))
+    }
+
+    /// What sides of the new mesh are expected to gain.
+    fn gains_after(
+        &self,
+        creases: &Creases,
+        (mut marked, halved): (Vec<Side>, &HashSet<Side>),
+        gains: &HashMap<Side, f64>,
+        (old, split): (&Mesh, &Split),
+    ) -> HashMap<Side, f64> {
+        let left = left(self.density);
+        // New vertices are in the order of their sides.
+        marked.sort_unstable();
+        let mut after: HashMap<Side, f64> = gains.clone();
+        for (&(p, q), v) in marked.iter().zip(old.vertices.len() as u32..) {
+            let Some(gain) = after.remove(&(p, q)) else { continue };
+            let [of_p, of_q] = match (creases.is_on(p), creases.is_on(q)) {
+                _ if halved.contains(&(p, q)) => [left.half; 2],
+                (true, false) => [left.next_to_edge, left.beyond],
+                (false, true) => [left.beyond, left.next_to_edge],
+                _ => [left.half; 2],
+            };
+            after.insert(side(p, v), of_p * gain);
+            after.insert(side(q, v), of_q * gain);
+        }
+        // Diagonals through a layer gain what the sides next to them do.
+        let is_old = |v: u32| (v as usize) < old.vertices.len();
+        let is_on = |v: u32| is_old(v) && creases.is_on(v);
+        let mut diagonals = Vec::new();
+        for corners in &split.mesh.triangles {
+            let sides = [0, 1, 2].map(|k| (corners[k], corners[(k + 1) % 3]));
+            let known = |&(a, b): &(u32, u32)| after.get(&side(a, b)).copied();
+            for (a, b) in sides {
+                if !after.contains_key(&side(a, b)) && is_on(a) != is_on(b) {
+                    let others = sides.iter().filter(|(a, b)| is_on(*a) != is_on(*b));
+                    let gain = others.filter_map(known).fold(0.0, f64::max);
+                    diagonals.push((side(a, b), gain));
+                }
+            }
+        }
+        for (at, gain) in diagonals {
+            let known = after.entry(at).or_default();
+            *known = known.max(gain);
+        }
+        after
+    }
+}
+
+impl Problem {
+    /// The mesh it is solved on with about four triangles for each, graded toward edges: sides that
+    /// end on one (more than 20 degrees, a rim, a line where several surfaces meet) are cut closer
+    /// to it, all others in the middle. Repeated, triangles at edges get smaller by the same factor
+    /// each time, as singular densities need it. Curved triangles are split on the curve.
+    ///
+    /// # Errors
+    /// [`Error::Accuracy`] where triangles are too many to number.
+    pub fn refined_toward_edges(&self) -> Result<Mesh, Error> {
+        let creases = edges::of(&self.mesh, &edges::surfaces(self));
+        let sides = |&[a, b, c]: &[u32; 3]| [side(a, b), side(b, c), side(c, a)];
+        let mut marked: Vec<Side> = self.mesh.triangles.iter().flat_map(sides).collect();
+        marked.sort_unstable();
+        marked.dedup();
+        let split = split_unfolded(&self.mesh, &creases, &mut marked);
+        Ok(split.map_err(|error| Error::Accuracy(error.to_string()))?.split.mesh)
+    }
+}
+
+/// A mesh with marked sides split, and which of these in the middle, although they lead away from
+/// an edge.
+struct Unfolded {
+    split: Split,
+    halved: HashSet<Side>,
+}
+
+/// The mesh with marked sides split, and the longest sides of needles of which another is marked.
+pub(crate) fn split_sides(
+    mesh: &Mesh,
+    creases: &Creases,
+    marked: &mut Vec<Side>,
+) -> Result<Split, mesh::refine::Error> {
+    with_needles(mesh, marked);
+    Ok(split_unfolded(mesh, creases, marked)?.split)
+}
+
+/// The mesh with marked sides split. Layers along a curved side that are no wider than it is bent
+/// would fold: there it is split along, too. Where that is not enough, the triangle is quartered,
+/// which halves its bend relative to its width.
+fn split_unfolded(
+    mesh: &Mesh,
+    creases: &Creases,
+    marked: &mut Vec<Side>,
+) -> Result<Unfolded, mesh::refine::Error> {
+    let mut halved: HashSet<Side> = HashSet::new();
+    let mut whole: HashSet<Side> = HashSet::new();
+    loop {
+        let grading = |side: Side| if halved.contains(&side) { 0.5 } else { GRADING };
+        let split = split::edges(mesh, creases, marked, grading)?;
+        let (Some(old), Some(new)) = (&mesh.patches, &split.mesh.patches) else {
+            return Ok(Unfolded { split, halved });
+        };
+        let evenness = |patches: &mesh::Patches, t| evenness(patches.order, patches.of(t));
+        let mut narrow: Vec<u32> = Vec::new();
+        for (child, &parent) in split.parent.iter().enumerate() {
+            // A triangle that is uneven already is not made worse.
+            let least = LEAST_STRETCH.min(0.9 * evenness(old, parent as usize));
+            if narrow.last() != Some(&parent) && evenness(new, child) < least {
+                narrow.push(parent);
+            }
+        }
+        let was_marked: HashSet<Side> = marked.iter().copied().collect();
+        let (mut known, was_halved) = (was_marked.clone(), halved.clone());
+        let before = (known.len(), halved.len(), whole.len());
+        for &t in &narrow {
+            let corners = mesh.triangles[t as usize];
+            let sides = [0, 1, 2].map(|k| side(corners[k], corners[(k + 1) % 3]));
+            let bends = [0, 1, 2].map(|k| curved::bend(old.order, old.of(t as usize), k));
+            let most = (0..3).fold(0, |most, k| if bends[k] > bends[most] { k } else { most });
+            if !was_marked.contains(&sides[most]) && !whole.contains(&sides[most]) {
+                known.insert(sides[most]);
+            } else if !sides.iter().all(|side| was_halved.contains(side)) {
+                known.extend(sides);
+                halved.extend(sides);
+            } else {
+                // What cannot be split well stays whole.
+                whole.extend(sides);
+            }
+        }
+        known.retain(|side| !whole.contains(side));
+        if narrow.is_empty() || before == (known.len(), halved.len(), whole.len()) {
+            return Ok(Unfolded { split, halved });
+        }
+        *marked = known.into_iter().collect();
+        marked.sort_unstable();
+    }
+}
+
+/// The least stretch of a curved triangle; less where it is long and its sides are bent.
+pub fn evenness(order: usize, nodes: &[vector::Vector]) -> f64 {
+    let stretch = curved::least_stretch(order, nodes);
+    let sides = [0, 1, 2].map(|k| vector::sub(nodes[(k + 1) % 3], nodes[k]));
+    let longest = sides.iter().map(|&side| vector::norm(side)).fold(0.0, f64::max);
+    let height = vector::norm(vector::cross(sides[0], sides[1])) / longest;
+    if longest <= LONG * height {
+        return stretch;
+    }
+    let bend = (0..3).map(|side| curved::bend(order, nodes, side)).fold(0.0, f64::max);
+    stretch.min(1.0 - (1.0 - LEAST_STRETCH) * bend / (MOST_BENT * height))
+}
+
+/// Marks the longest side of needles of which another side is.
+fn with_needles(mesh: &Mesh, marked: &mut Vec<Side>) {
+    let most = if mesh.patches.is_some() { LONGEST_CURVED } else { LONGEST };
+    let known: HashSet<Side> = marked.iter().copied().collect();
+    for (t, corners) in mesh.triangles.iter().enumerate() {
+        let sides = [0, 1, 2].map(|k| side(corners[k], corners[(k + 1) % 3]));
+        if !sides.iter().any(|side| known.contains(side)) {
+            continue;
+        }
+        let places = mesh.corners(t);
+        let lengths = [0, 1, 2].map(|k| vector::norm(vector::sub(places[(k + 1) % 3], places[k])));
+        let longest = if lengths[0] >= lengths[1].max(lengths[2]) {
+            0
+        } else if lengths[1] >= lengths[2] {
+            1
+        } else {
+            2
+        };
+        let [a, b, c] = places;
+        let twice_area = vector::norm(vector::cross(vector::sub(b, a), vector::sub(c, a)));
+        if lengths[longest] * lengths[longest] > 2.0 * most * twice_area {
+            marked.push(sides[longest]);
+        }
+    }
+    marked.sort_unstable();
+    marked.dedup();
+}

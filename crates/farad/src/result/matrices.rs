@@ -1,0 +1,97 @@
+//! The capacitance matrix in its forms, and the names of its entries.
+
+use crate::units::{self, LengthUnit};
+
+/// The capacitance matrix in the forms that are reported, rows as they were computed: one row for
+/// each conductor, and one column for each or for those that were chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrices {
+    /// C/(4 pi eps0) in the problem's unit.
+    pub maxwell_length: Vec<Vec<f64>>,
+    /// The same in farad: Q_i = sum_j C_ij V_j.
+    pub maxwell_farad: Vec<Vec<f64>>,
+    /// In farad between conductors, and on the diagonal to infinity.
+    pub mutual_farad: Vec<Vec<f64>>,
+    /// max |C_ij - C_ji| / max |C_ij|, where both are known.
+    pub relative_asymmetry: f64,
+}
+
+impl Matrices {
+    /// Converts the solver's C/(4 pi eps), a length in `unit`, for a surrounding medium of this
+    /// relative permittivity.
+    pub fn new(
+        over_4pi_eps: &[Vec<f64>],
+        columns: &[usize],
+        permittivity: f64,
+        unit: LengthUnit,
+    ) -> Self {
+        let each = |rows: &[Vec<f64>], f: &dyn Fn(f64) -> f64| -> Vec<Vec<f64>> {
+            rows.iter().map(|row| row.iter().map(|&value| f(value)).collect()).collect()
+        };
+        let maxwell_length = each(over_4pi_eps, &|length| length * permittivity);
+        let maxwell_farad = each(&maxwell_length, &|length| units::farads(length, unit));
+        Self {
+            mutual_farad: with_sums(&maxwell_farad, columns, |c| -c),
+            relative_asymmetry: relative_asymmetry(&maxwell_length, columns),
+            maxwell_length,
+            maxwell_farad,
+        }
+    }
+}
+
+/// The SPICE form of a Maxwell matrix: capacitances between conductors, and on the diagonal those
+/// to infinity.
+pub fn mutual(maxwell: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let all: Vec<usize> = (0..maxwell.len()).collect();
+    with_sums(maxwell, &all, |c| -c)
+}
+
+/// The entries off the diagonal changed, and on the diagonal the sums of rows. Where there are
+/// only some of the columns, those of rows that are not whole are the columns', by symmetry.
+pub(crate) fn with_sums(
+    matrix: &[Vec<f64>],
+    columns: &[usize],
+    off_diagonal: impl Fn(f64) -> f64,
+) -> Vec<Vec<f64>> {
+    let mut changed: Vec<Vec<f64>> =
+        matrix.iter().map(|row| row.iter().map(|c| off_diagonal(*c)).collect()).collect();
+    let is_whole = columns.len() == matrix.len();
+    for (k, &conductor) in columns.iter().enumerate() {
+        changed[conductor][k] = match is_whole {
+            true => matrix[conductor].iter().sum(),
+            false => matrix.iter().map(|row| row[k]).sum(),
+        };
+    }
+    changed
+}
+
+/// The entries of a matrix of so many rows and these columns without those that others are equal
+/// to by symmetry: row and place in the row, row by row.
+pub fn distinct_entries(rows: usize, columns: &[usize]) -> Vec<(usize, usize)> {
+    let mut is_column = vec![false; rows];
+    columns.iter().for_each(|&conductor| is_column[conductor] = true);
+    let is_column = &is_column;
+    let of_row = |i: usize| {
+        let each = columns.iter().enumerate();
+        each.filter(move |(_, conductor)| i <= **conductor || !is_column[i])
+            .map(move |(k, _)| (i, k))
+    };
+    (0..rows).flat_map(of_row).collect()
+}
+
+/// The largest difference between an entry and its transposed one, over the largest entry.
+pub fn relative_asymmetry(matrix: &[Vec<f64>], columns: &[usize]) -> f64 {
+    let largest = matrix.iter().flatten().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    let mut difference = 0.0_f64;
+    for (a, &i) in columns.iter().enumerate() {
+        for (b, &j) in columns.iter().enumerate() {
+            difference = difference.max((matrix[i][b] - matrix[j][a]).abs());
+        }
+    }
+    if largest > 0.0 { difference / largest } else { 0.0 }
+}
+
+/// The name of an entry of the capacitance matrix: "C(a, b)", or "C" where there is one conductor.
+pub fn entry_name(names: &[String], i: usize, j: usize) -> String {
+    if names.len() == 1 { "C".to_owned() } else { format!("C({}, {})", names[i], names[j]) }
+}

@@ -1,0 +1,120 @@
+//! The state that potentials, charges and field lead to, in SI units except for lengths.
+
+/// The state that the given potentials, charges and field lead to.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// All conductors.
+    pub conductors: Vec<ConductorState>,
+    /// `None` without point charges.
+    pub solvation: Option<Solvation>,
+    /// All charge of each triangle, free and bound, in coulomb.
+    pub charge: Vec<f64>,
+    /// Free charge of each triangle in coulomb.
+    pub free_charge: Vec<f64>,
+    /// Potential of each triangle in volt, NaN where there is neither conductor nor interface;
+    /// `None` unless wanted.
+    pub potential: Option<Vec<f64>>,
+    /// Values at each of the description's probes.
+    pub probes: Vec<Probed>,
+    /// `None` unless wanted.
+    pub forces: Option<Vec<Force>>,
+    /// `None` where anything but the bodies themselves acts on them.
+    pub balance: Option<Balance>,
+}
+
+/// One conductor in a state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConductorState {
+    /// Its name.
+    pub name: String,
+    /// Volt.
+    pub potential_v: f64,
+    /// Free charge in coulomb.
+    pub charge_c: f64,
+    /// Whether its charge is given, not its potential.
+    pub floating: bool,
+}
+
+/// The effect of the surfaces on the point charges.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solvation {
+    /// Potential of all surface charge at each point charge, in volt.
+    pub reaction_v: Vec<f64>,
+    /// Potential of the other point charges at each, in volt.
+    pub coulomb_v: Vec<f64>,
+    /// Of all together.
+    pub energies: Energies,
+    /// Each molecule's part.
+    pub molecules: Vec<Molecule>,
+}
+
+/// Parts of the electrostatic energy of point charges, without that of each charge in its own
+/// field, in joule.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energies {
+    /// Half the charges times the potentials of the other charges, each over the permittivity of
+    /// its own medium.
+    pub coulomb_j: f64,
+    /// Half the charges times the potentials of all surface charge, that on grounded planes
+    /// included: the solvation energy.
+    pub reaction_j: f64,
+}
+
+impl Energies {
+    /// Both together.
+    pub fn total_j(&self) -> f64 {
+        self.coulomb_j + self.reaction_j
+    }
+}
+
+/// A dielectric with atoms in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Molecule {
+    /// Its name.
+    pub name: String,
+    /// How many atoms.
+    pub atoms: usize,
+    /// Net charge in elementary charges.
+    pub charge_e: f64,
+    /// Its atoms' part of the energies.
+    pub energies: Energies,
+    /// Least distance of an atom from a surface, in the problem's unit.
+    pub least_distance: Option<f64>,
+}
+
+/// Values of one probe, in SI units.
+#[derive(Clone, Debug)]
+pub struct Probed {
+    /// In the problem's unit.
+    pub points: Vec<[f64; 3]>,
+    /// Volt.
+    pub potential: Vec<f64>,
+    /// Volt a metre.
+    pub field: Vec<[f64; 3]>,
+}
+
+/// Force and torque on one body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Force {
+    /// Name of the body.
+    pub name: String,
+    /// The force.
+    pub newton: [f64; 3],
+    /// The torque.
+    pub newton_metre: [f64; 3],
+    /// Estimated error of the force that does not come from the mesh, in newton.
+    pub known_to: f64,
+    /// The point that the torque is about, in the mesh's unit.
+    pub about: [f64; 3],
+}
+
+/// Violation of action = reaction: the sums of forces and of torques of a system on which nothing
+/// else acts, which are 0 in theory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Balance {
+    /// Size of the sum of all forces, over the sum of their sizes.
+    pub force: f64,
+    /// Size of the sum of all torques about the middle of everything, over that sum times the
+    /// largest distance from there.
+    pub torque: f64,
+}

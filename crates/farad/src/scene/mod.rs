@@ -1,0 +1,5 @@
+//! A problem as a case describes it: bodies, media, charges, planes, fields, and what is asked.
+//! Plain data; nothing here is computed or checked.
+
+pub(crate) mod description;
+pub(crate) mod requests;
