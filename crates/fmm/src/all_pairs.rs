@@ -7,11 +7,11 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
+use crate::model::stop::Ending;
+use crate::model::{Densities, Kernel, Potentials};
 use crate::p2p::{screen, square};
-use crate::plan::{Densities, Potentials};
 use crate::screened::Screening;
-use crate::stop::Ending;
-use crate::{Error, Kernel, direct};
+use crate::{Error, direct};
 use simd::{Level, Real, Simd, Task, dispatch};
 
 /// Targets of a block.

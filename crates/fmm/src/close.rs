@@ -12,8 +12,9 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
-use crate::geometry::{Geometry, Points};
+use crate::geometry::Geometry;
 use crate::lists::Rows;
+use crate::model::Points;
 use crate::near::{NearLeaf, TargetLeaf, close_sides};
 use crate::p2p::{displacements, square, squares};
 use crate::particles::{Particles, Strengths};

@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
+use crate::Error;
+use crate::model::densities::count_densities;
+use crate::model::{Densities, Kernel, Potentials};
 use crate::screened::Screening;
-use crate::{Densities, Error, Kernel, Potentials};
 
 /// Sums `densities` over all `sources` at `targets` in double precision, O(n m).
 ///
@@ -116,32 +118,4 @@ fn add_in_own_unit(
             sum[1 + axis] += slope / unit / unit / unit;
         }
     }
-}
-
-/// The number of densities k that the arrays' lengths agree on.
-pub(crate) fn count_densities(
-    n: usize,
-    m: usize,
-    densities: &Densities<'_>,
-    potentials: &Potentials<'_>,
-) -> Result<usize, Error> {
-    let arrays = [
-        ("charges", densities.charges.map(<[_]>::len), n),
-        ("dipoles", densities.dipoles.map(<[_]>::len), 3 * n),
-        ("potential", potentials.potential.as_ref().map(|a| a.len()), m),
-        ("gradient", potentials.gradient.as_ref().map(|a| a.len()), 3 * m),
-    ];
-    let mut k = None;
-    for (what, length, unit) in arrays {
-        let Some(found) = length else { continue };
-        let here = found.checked_div(unit).unwrap_or(0);
-        let expected = k.unwrap_or(here.max(1)) * unit;
-        if found != expected {
-            return Err(Error::Length { what, expected, found });
-        }
-        if unit > 0 {
-            k.get_or_insert(here.max(1));
-        }
-    }
-    Ok(k.unwrap_or(0))
 }

@@ -11,21 +11,22 @@ use parallel::prelude::*;
 use crate::close::{CloseRows, UnresolvedPair, find_close};
 use crate::disjoint::DisjointSlice;
 use crate::expansions::Expansions;
-use crate::geometry::{Geometry, Points};
+use crate::geometry::Geometry;
 use crate::harmonics::{Gradient, Harmonics, ScreenedGradient};
 use crate::lists::Rows;
+use crate::model::stages::timed;
+use crate::model::stop::Ending;
+use crate::model::{Densities, Points, Potentials, Precision, StageSeconds};
 use crate::p2p::{NearPairs, NearSums};
 use crate::parent_child::JOB_CELLS;
 use crate::particles::{Particles, Strengths};
-use crate::plan::{Densities, Potentials, StageSeconds};
 use crate::radial::ScreenedTables;
 use crate::scale::Scale;
-use crate::stop::Ending;
 use crate::sums::Sums;
-use crate::translations::{Translations, timed};
+use crate::translations::Translations;
 use crate::tree::{Cell, MortonOrder};
 use crate::treecode::{self, FarRows, M2pJob};
-use crate::{Error, Precision, l2p, p2m};
+use crate::{Error, l2p, p2m};
 use simd::{Level, Real, dispatch};
 
 /// Densities that go through the stages together: their expansions are in memory at the same time.

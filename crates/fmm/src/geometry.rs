@@ -2,23 +2,14 @@
 //! truncation numbers.
 
 use crate::lists::Lists;
+use crate::model::{Info, Options, Points, Precision};
 use crate::morton::Sample;
-use crate::plan::Info;
 use crate::screened::Screening;
 use crate::tree::{Crowded, MortonOrder, Root, Tree};
 use crate::treecode::FarRows;
 use crate::truncation::{self, PointSets, TruncationNumbers};
-use crate::{Options, Precision, tuning};
+use crate::tuning;
 use simd::Level;
-
-/// Sources and targets in the caller's order; without targets they are the sources.
-#[derive(Clone, Copy, Debug)]
-pub struct Points<'a> {
-    /// Sources.
-    pub sources: &'a [[f64; 3]],
-    /// Targets; none: the sources.
-    pub targets: Option<&'a [[f64; 3]]>,
-}
 
 /// Points in Morton order in a root cube, and what leaves may hold.
 #[derive(Debug)]

@@ -23,9 +23,9 @@ mod l2p;
 mod lists;
 mod m2l;
 mod m2m;
+mod model;
 mod morton;
 mod near;
-mod options;
 mod p2m;
 mod p2p;
 mod parent_child;
@@ -37,7 +37,6 @@ mod rotation;
 mod scale;
 mod scratch;
 mod screened;
-mod stop;
 mod sums;
 mod translate;
 mod translations;
@@ -50,10 +49,12 @@ mod vectors;
 pub use cuda::in_units;
 pub use error::Error;
 pub use gpu::{DeviceInfo, Error as GpuError, GpuInfo, Span, check_gpu, gpus};
-pub use options::{Backend, Kernel, Mode, Options, Precision, Stencil, Truncation};
-pub use plan::{Densities, Info, Plan, Potentials, StageSeconds};
+pub use model::{
+    Backend, Densities, Info, Kernel, Mode, Options, Potentials, Precision, StageSeconds, Stencil,
+    Stop, Truncation,
+};
+pub use plan::Plan;
 pub use samples;
-pub use stop::Stop;
 
 /// What the program `tests/internals` looks into: no part of the interface, free to change.
 #[doc(hidden)]
@@ -69,7 +70,8 @@ pub mod internals {
         pub use crate::direct::at;
     }
     pub mod geometry {
-        pub use crate::geometry::{Geometry, Points};
+        pub use crate::geometry::Geometry;
+        pub use crate::model::Points;
     }
     pub mod gpu {
         pub use crate::gpu::{WORTH_IT, mode};
@@ -153,7 +155,7 @@ pub mod internals {
         };
     }
     pub mod stop {
-        pub use crate::stop::Ending;
+        pub use crate::model::stop::Ending;
     }
     pub mod translate {
         pub use crate::translate::{Kind, OneVector, Vector};

@@ -17,7 +17,7 @@ use std::sync::Mutex;
 
 use parallel::prelude::*;
 
-use crate::Stencil;
+use crate::model::Stencil;
 use crate::translate::Vector;
 use crate::tree::{Cell, Tree};
 use crate::vectors::{VectorTable, coarser_target, unpack};

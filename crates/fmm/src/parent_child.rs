@@ -6,7 +6,7 @@ use parallel::prelude::*;
 
 use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
-use crate::stop::Ending;
+use crate::model::stop::Ending;
 use crate::translate::{Batch, Tables, TranslateJob};
 use crate::tree::Cell;
 use simd::Real;

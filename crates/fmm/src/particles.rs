@@ -10,8 +10,8 @@
 
 use parallel::prelude::*;
 
-use crate::Densities;
 use crate::disjoint::DisjointSlice;
+use crate::model::Densities;
 use crate::scale::Scale;
 use crate::tree::{MortonOrder, Root, Tree, side};
 use simd::{Real, Simd};

@@ -20,9 +20,9 @@
 //! `(1 / s) sum L i^(n)(kappa |x|) / i^(n)(kappa h) C(n,m)(x / s)`. All numbers are then at most
 //! about those of the Laplace kernel, and translations as small as the interaction of the boxes.
 
-use crate::Kernel;
 use crate::coaxial::Coaxial;
 use crate::harmonics::parity;
+use crate::model::Kernel;
 use crate::tree::side;
 use simd::Real;
 

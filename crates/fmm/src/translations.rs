@@ -5,16 +5,15 @@
 //! memory.
 
 use std::ops::Range;
-use std::time::Instant;
 
 use parallel::prelude::*;
 
 use crate::expansions::Expansions;
 use crate::geometry::Geometry;
 use crate::lists::Lists;
+use crate::model::stop::Ending;
 use crate::parent_child::{ParentChildBatch, ParentChildJob, translate_batches};
 use crate::product::BLOCK;
-use crate::stop::Ending;
 use crate::translate::{Kind, Tables, Use, Vector};
 use crate::tree::Cell;
 use crate::truncation::TruncationNumbers;
@@ -193,12 +192,4 @@ fn octants(kind: Kind) -> Vec<Vector> {
     let sign = |octant: usize, axis: usize| if octant >> axis & 1 == 1 { 1 } else { -1 };
     let vector = |octant| Vector { kind, offset: std::array::from_fn(|axis| sign(octant, axis)) };
     (0..8).map(vector).collect()
-}
-
-/// Adds the seconds that `work` takes.
-pub(crate) fn timed<R>(seconds: &mut f64, work: impl FnOnce() -> R) -> R {
-    let started = Instant::now();
-    let result = work();
-    *seconds += started.elapsed().as_secs_f64();
-    result
 }

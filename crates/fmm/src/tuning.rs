@@ -1,8 +1,8 @@
 //! Precision, leaf size and size of the root cube from the tolerance (docs/math.md, "Cost model").
 
+use crate::model::{Mode, Options, Precision, Stencil};
 use crate::morton::{MAX_DEPTH, Sample};
 use crate::truncation::expected;
-use crate::{Mode, Options, Precision, Stencil};
 
 /// Single precision reaches this relative error with a margin of three: rounding alone leaves 3e-7
 /// to 6e-7.

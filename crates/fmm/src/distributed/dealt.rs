@@ -13,14 +13,15 @@ use super::steps::Steps;
 use super::top::{Top, code, keys_of};
 use super::tuning::{Costs, Tuning};
 use super::work::{Counted, StageWork};
+use crate::Error;
 use crate::lists::{BoxKey, Lists, Rows, Rule};
+use crate::model::Options;
+use crate::model::points::check_count;
 use crate::morton::{self, Sample};
-use crate::plan::check_count;
 use crate::screened::Screening;
 use crate::tree::{Crowded, MortonOrder, Root, Tree};
 use crate::truncation::{PointSets, TruncationNumbers, choose_on_ranks};
 use crate::tuning::enlargement;
-use crate::{Error, Options};
 use simd::Level;
 
 /// Ratio of the largest share of the work to the mean from which on points are dealt out anew.

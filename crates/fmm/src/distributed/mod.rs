@@ -32,15 +32,19 @@ pub use work::StageWork;
 use comm::{Communicator, Group, Operation};
 
 use crate::crowds::Crowds;
-use crate::geometry::{Geometry, Points};
+use crate::geometry::Geometry;
+use crate::model::densities::count_densities;
+use crate::model::points::check_points;
+use crate::model::stages::timed;
+use crate::model::{
+    Backend, Densities, Info, Mode, Options, Points, Potentials, Precision, StageSeconds,
+};
 use crate::morton;
 use crate::p2p::NearSums;
-use crate::plan::{Densities, Info, Potentials, StageSeconds, check_points};
 use crate::scale::Scale;
 use crate::screened::Screening;
-use crate::translations::timed;
 use crate::tree::{Crowded, MortonOrder, Root};
-use crate::{Backend, Error, Mode, Options, Precision, Span, direct, engine, gpu};
+use crate::{Error, Span, engine, gpu};
 use simd::Level;
 
 use agreement::{agreed, same};
@@ -448,7 +452,7 @@ impl Plan {
             return Err(Error::NotPlanned { what: "dipoles" });
         }
         let [n, m] = self.sent();
-        direct::count_densities(n, m, densities, potentials)
+        count_densities(n, m, densities, potentials)
     }
 
     /// Sources and targets that this rank called with.

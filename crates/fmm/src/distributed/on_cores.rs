@@ -8,9 +8,9 @@ use super::exponents;
 use super::halo::Halo;
 use crate::Span;
 use crate::engine::{Engine, Part, by_few};
-use crate::plan::{Densities, Potentials, StageSeconds};
+use crate::model::stages::timed;
+use crate::model::{Densities, Potentials, StageSeconds};
 use crate::scale::Scale;
-use crate::translations::timed;
 use simd::Real;
 
 /// One `apply` on one rank.

@@ -14,8 +14,8 @@ use super::halo::{Halo, Sent};
 use super::{exponents, scalar};
 use crate::expansions::Expansions;
 use crate::gpu::{Exchange, RankEngine, Signature, stage_seconds};
-use crate::plan::{Densities, Potentials, StageSeconds};
-use crate::{Error, Precision, Span};
+use crate::model::{Densities, Potentials, Precision, StageSeconds};
+use crate::{Error, Span};
 use simd::Real;
 
 /// One `apply` on one rank.

@@ -1,9 +1,10 @@
 //! Formats, leaf size, stencil and costs of a sum on several ranks, by where it is computed.
 
 use crate::geometry::block_size;
+use crate::model::{Backend, Options, Precision, Stencil};
 use crate::product::BLOCK;
 use crate::truncation::expected;
-use crate::{Backend, Options, Precision, Stencil, gpu, tuning};
+use crate::{gpu, tuning};
 use simd::{Level, Real, Simd, Task, dispatch};
 
 /// What the cost model says.

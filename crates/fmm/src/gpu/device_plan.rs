@@ -14,7 +14,7 @@ use super::tree::{self, MortonOrder, Tree};
 use super::treecode::Treecode;
 use super::{GpuInfo, tables};
 use crate::Precision;
-use crate::plan::Info;
+use crate::model::Info;
 use crate::screened::Screening;
 use crate::truncation::TruncationNumbers;
 

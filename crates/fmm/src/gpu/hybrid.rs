@@ -8,10 +8,12 @@ use cuda::{Buffer, Device, Pinned};
 
 use super::{on_host, points};
 use crate::expansions::Expansions;
-use crate::geometry::{Geometry, Points};
+use crate::geometry::Geometry;
 use crate::lists::Rows;
-use crate::stop::Ending;
-use crate::translations::{Translations, timed};
+use crate::model::Points;
+use crate::model::stages::timed;
+use crate::model::stop::Ending;
+use crate::translations::Translations;
 use crate::tree::MortonOrder;
 use crate::truncation::TruncationNumbers;
 use crate::{Error, Options, Precision};

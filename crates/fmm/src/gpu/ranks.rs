@@ -28,7 +28,7 @@ use super::truncation::Chosen;
 use super::{far_matrices, on_host};
 use crate::disjoint::DisjointSlice;
 use crate::geometry::Geometry;
-use crate::plan::{Densities, Info, Potentials};
+use crate::model::{Densities, Info, Potentials};
 use crate::screened::Screening;
 use crate::tree::{self as cpu, Root};
 use crate::truncation::TruncationNumbers;

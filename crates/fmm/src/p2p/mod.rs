@@ -21,11 +21,12 @@ use parallel::prelude::*;
 use crate::close::{CloseRows, P2P_LEAVES, add_close};
 use crate::geometry::Geometry;
 use crate::lists::Rows;
+use crate::model::stop::Ending;
+use crate::model::{Options, Precision};
 use crate::near::{NearLeaf, TargetLeaf, close_sides};
 use crate::particles::{Particles, Strengths};
-use crate::stop::Ending;
 use crate::sums::Sums;
-use crate::{Options, Precision, tuning};
+use crate::tuning;
 use simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 
 use derivatives::General;

@@ -11,14 +11,14 @@ mod rows;
 pub(crate) use m2p::{M2pJob, Tables};
 pub(crate) use rows::{BANDS, FarRows, begin_of};
 
-use crate::geometry::{Geometry, OrderedPoints, Points, root_and_leaf_size};
+use crate::geometry::{Geometry, OrderedPoints, root_and_leaf_size};
 use crate::lists::Lists;
+use crate::model::{Info, Options, Points, Precision};
 use crate::morton::{self, MAX_DEPTH};
-use crate::plan::Info;
 use crate::screened::Screening;
 use crate::tree::{Cell, Crowded, MortonOrder, Tree};
 use crate::truncation::{self, PointSets, TruncationNumbers};
-use crate::{Options, Precision, tuning};
+use crate::tuning;
 use rows::Traversal;
 
 /// Targets of a leaf: with more of them, boxes of targets are far from fewer boxes of sources.

@@ -34,8 +34,8 @@ pub(crate) use ranks::choose_on_ranks;
 pub(crate) use treecode::choose_for_treecode;
 
 use crate::lists::Lists;
+use crate::model::{Backend, Options};
 use crate::translate::{Kind, Vector};
-use crate::{Backend, Options};
 use simd::Level;
 
 /// Largest truncation number.

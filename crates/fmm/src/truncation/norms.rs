@@ -9,8 +9,8 @@ use parallel::prelude::*;
 use super::Class;
 use super::measure::{Candidates, PointSets};
 use super::sampling::{Point, mix};
-use crate::Options;
 use crate::lists::Lists;
+use crate::model::Options;
 use crate::screened::Screening;
 use crate::tree::{MortonOrder, side};
 

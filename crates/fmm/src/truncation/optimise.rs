@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::{Class, TruncationNumbers};
+use crate::model::{Options, Truncation};
 use crate::tuning::{dense_cost, rotated_cost};
-use crate::{Options, Truncation};
 
 /// Largest error of a class alone, in tolerances (with a GPU, if the boxes store as many terms):
 /// where points are sparse, charges interact by a few classes only, however little those contribute

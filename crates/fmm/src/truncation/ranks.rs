@@ -14,8 +14,8 @@ use super::{
     Class, Goal, PointSets, Rule, Statistics, TruncationNumbers, assign, inherit, largest, margin,
     measure, method, more_terms, optimise,
 };
-use crate::Options;
 use crate::lists::Lists;
+use crate::model::Options;
 use simd::Level;
 
 /// Chooses p' of every batch of `lists`, each rank's own; `source_counts`: the sources of each box,

@@ -15,11 +15,11 @@ use super::norms::Norms;
 use super::optimise::{Goal, Statistics, cheapest};
 use super::sampling::{self, Point, mix};
 use super::{Class, P_MAX, TruncationNumbers, largest, margin};
-use crate::Options;
+use crate::lists::Lists;
+use crate::model::{Options, Truncation};
 use crate::screened::{DEAF, HALF_DIAGONAL, Screening, regular, singular};
 use crate::tree::{Cell, side};
 use crate::treecode::{BANDS, FarRows, begin_of};
-use crate::{Truncation, lists::Lists};
 
 /// Pairs of a box and a target that are sampled for a class, each with four points of the box.
 const PAIRS: usize = 48;

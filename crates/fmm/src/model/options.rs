@@ -1,5 +1,8 @@
 //! What a caller may choose about a sum.
 
+use super::stop::Stop;
+use crate::Error;
+
 /// What a source adds at distance r.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Kernel {
@@ -24,25 +27,25 @@ impl Kernel {
     }
 
     /// Checks the range of kappa.
-    pub(crate) fn check(self) -> Result<(), crate::Error> {
+    pub(crate) fn check(self) -> Result<(), Error> {
         let kappa = self.kappa();
         if kappa.is_finite() && kappa >= 0.0 {
             return Ok(());
         }
         let (option, value) = ("kernel", format!("Yukawa with kappa = {kappa}"));
-        Err(crate::Error::Option { option, value, allowed: "0 or more, finite" })
+        Err(Error::Option { option, value, allowed: "0 or more, finite" })
     }
 
     /// Checks that the points, of these lowest and highest coordinates, are no more screening
     /// lengths apart than expansions can hold.
-    pub(crate) fn check_extent(self, [low, high]: [[f64; 3]; 2]) -> Result<(), crate::Error> {
+    pub(crate) fn check_extent(self, [low, high]: [[f64; 3]; 2]) -> Result<(), Error> {
         // Negative and infinite of no points.
         let extent = (0..3).map(|i| high[i] - low[i]).fold(0.0, f64::max);
         let kappa = self.kappa();
         if kappa == 0.0 || kappa * extent <= MOST_SCREENED {
             return Ok(());
         }
-        Err(crate::Error::Option {
+        Err(Error::Option {
             option: "kernel",
             value: format!("Yukawa with kappa = {kappa:e} over points {extent:.2e} apart"),
             allowed: "kappa times the extent of the points is at most 1e9 (beyond, no point feels another); give both in \
@@ -95,11 +98,11 @@ impl Backend {
     /// [`Error::NotDeterministic`](crate::Error::NotDeterministic) where a GPU is asked for: its
     /// threads add to common sums in whatever order they come (atomic additions of expansions and
     /// potentials).
-    pub fn deterministic(self) -> Result<Self, crate::Error> {
+    pub fn deterministic(self) -> Result<Self, Error> {
         match self {
             Self::Cpu | Self::Auto => Ok(Self::Cpu),
-            Self::Cuda => Err(crate::Error::NotDeterministic { backend: "cuda" }),
-            Self::Hybrid => Err(crate::Error::NotDeterministic { backend: "hybrid" }),
+            Self::Cuda => Err(Error::NotDeterministic { backend: "cuda" }),
+            Self::Hybrid => Err(Error::NotDeterministic { backend: "hybrid" }),
         }
     }
 }
@@ -177,7 +180,7 @@ pub struct Options {
     /// Which GPU, counted from 0.
     pub gpu: usize,
     /// What ends sums before they are through, if anything shall; not those that ranks share.
-    pub stop: Option<crate::Stop>,
+    pub stop: Option<Stop>,
 }
 
 impl Default for Options {
@@ -203,9 +206,8 @@ impl Default for Options {
 
 impl Options {
     /// Checks every range.
-    pub(crate) fn check(&self) -> Result<(), crate::Error> {
-        let bad =
-            |option, value: String, allowed| Err(crate::Error::Option { option, value, allowed });
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let bad = |option, value: String, allowed| Err(Error::Option { option, value, allowed });
         if !(1e-13..=0.5).contains(&self.tolerance) {
             return bad("tolerance", self.tolerance.to_string(), "1e-13 to 0.5");
         }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::Error;
+
 /// Ends the sums of plans that were made with it, from any thread: they look whether they should
 /// before they take up a run of boxes or points. Sums on a GPU only look before they begin.
 ///
@@ -39,8 +41,8 @@ impl Stop {
     }
 
     /// An error if sums shall end.
-    pub(crate) fn check(&self) -> Result<(), crate::Error> {
-        if self.is_set() { Err(crate::Error::Interrupted) } else { Ok(()) }
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if self.is_set() { Err(Error::Interrupted) } else { Ok(()) }
     }
 }
 
@@ -69,9 +71,9 @@ impl Ending {
     }
 
     /// An error if the sum that ends here has left something out.
-    pub fn check(&self) -> Result<(), crate::Error> {
+    pub fn check(&self) -> Result<(), Error> {
         if self.has_left_out.swap(false, Ordering::Relaxed) {
-            return Err(crate::Error::Interrupted);
+            return Err(Error::Interrupted);
         }
         self.stop.check()
     }
