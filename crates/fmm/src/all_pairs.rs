@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
+use crate::distances::{screen, square};
 use crate::model::stop::Ending;
 use crate::model::{Densities, Kernel, Potentials};
-use crate::p2p::{screen, square};
 use crate::screened::Screening;
 use crate::{Error, direct};
 use simd::{Level, Real, Simd, Task, dispatch};

@@ -12,11 +12,11 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
+use crate::distances::{displacements, square, squares};
 use crate::geometry::Geometry;
 use crate::lists::Rows;
 use crate::model::Points;
 use crate::near::{NearLeaf, TargetLeaf, close_sides};
-use crate::p2p::{displacements, square, squares};
 use crate::particles::{Particles, Strengths};
 use crate::screened::Screening;
 use crate::sums::Sums;

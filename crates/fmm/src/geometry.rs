@@ -1,13 +1,14 @@
 //! Everything of a plan that depends on the points alone: order, boxes, interaction lists and
 //! truncation numbers.
 
+use crate::far_rows::FarRows;
 use crate::lists::Lists;
 use crate::model::{Info, Options, Points, Precision};
 use crate::morton::Sample;
 use crate::screened::Screening;
 use crate::tree::{Crowded, MortonOrder, Root, Tree};
-use crate::treecode::FarRows;
-use crate::truncation::{self, PointSets, TruncationNumbers};
+use crate::truncation::{self, PointSets};
+use crate::truncation_numbers::TruncationNumbers;
 use crate::tuning;
 use simd::Level;
 

@@ -16,7 +16,6 @@
 //! a degree the sines `S(n,1) ... S(n,n)` first, then the cosines `C(n,0) ... C(n,n)`; so a lower
 //! truncation number is a prefix.
 
-use crate::radial::Radial;
 use simd::{Real, Simd};
 
 /// Takes harmonics one after another, of `B` vectors of points.
@@ -146,15 +145,7 @@ impl<T: Real> Harmonics<T> {
 pub struct Gradient<T> {
     /// For x, y, z: `(row, column, factor)` with
     /// `d(harmonic row)/d(axis) = sum of factor * (harmonic column)`; rows ascend.
-    entries: [Vec<(u32, u32, T)>; 3],
-}
-
-/// The gradient of harmonics with screening (docs/math.md, "Screened sums"): [`Gradient`], and
-/// `(kappa s)^2 / ((2n+1)(2n+3))` times its transpose from degree n + 1 to degree n.
-#[derive(Clone, Debug)]
-pub(crate) struct ScreenedGradient {
-    /// For x, y, z; rows ascend.
-    entries: [Vec<Entry>; 3],
+    pub(crate) entries: [Vec<(u32, u32, T)>; 3],
 }
 
 /// What one derivative of a harmonic, the row, has of another, the column.
@@ -166,65 +157,6 @@ pub(crate) struct Entry {
     pub(crate) degrees: [usize; 2],
     /// Without screening, and without `(kappa s)^2`.
     pub(crate) factor: f64,
-}
-
-impl ScreenedGradient {
-    /// Of expansions up to truncation number `p`.
-    pub(crate) fn new(p: usize) -> Self {
-        let entries = Gradient::<f64>::new(p).entries.map(|of_axis| {
-            let lower = of_axis.iter().map(|&(row, column, factor)| {
-                let (row, column) = (row as usize, column as usize);
-                Entry { row, column, degrees: [row.isqrt(), column.isqrt()], factor }
-            });
-            let upper = lower.clone().map(|Entry { row, column, degrees: [above, n], factor }| {
-                let factor = factor / ((2 * n + 1) * (2 * n + 3)) as f64;
-                Entry { row: column, column: row, degrees: [n, above], factor }
-            });
-            let mut entries: Vec<_> = lower.clone().chain(upper).collect();
-            entries.sort_by_key(|entry| (entry.row, entry.column));
-            entries
-        });
-        Self { entries }
-    }
-
-    /// The entries of the derivative along `axis` between harmonics below truncation number `p`:
-    /// what leads out of an expansion is left out, as is what would come into it from outside.
-    pub(crate) fn within(&self, p: usize, axis: usize) -> impl Iterator<Item = &Entry> {
-        let entries = self.entries[axis].iter().take_while(move |entry| entry.row < p * p);
-        entries.filter(move |entry| entry.column < p * p)
-    }
-
-    /// As [`Gradient::differentiate`], in a box with `radial` functions.
-    pub(crate) fn differentiate<T: Real>(
-        &self,
-        (p, radial): (usize, &Radial<T>),
-        local: &[T],
-        derivatives: &mut [T],
-        step: usize,
-    ) {
-        for axis in 0..3 {
-            for entry in self.within(p, axis) {
-                let factor = T::of(radial.scaled(entry));
-                derivatives[entry.column * step + axis] += factor * local[entry.row];
-            }
-        }
-    }
-
-    /// As [`Gradient::accumulate`], in a box with `radial` functions.
-    pub(crate) fn accumulate<T: Real>(
-        &self,
-        (p, radial): (usize, &Radial<T>),
-        moments: &[T],
-        step: usize,
-        multipole: &mut [T],
-    ) {
-        for axis in 0..3 {
-            for entry in self.within(p, axis) {
-                let factor = T::of(radial.scaled(entry));
-                multipole[entry.row] += factor * moments[entry.column * step + axis];
-            }
-        }
-    }
 }
 
 impl<T: Real> Gradient<T> {

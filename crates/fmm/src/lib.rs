@@ -10,10 +10,12 @@ mod coaxial;
 mod crowds;
 pub mod direct;
 mod disjoint;
+mod distances;
 pub mod distributed;
 mod engine;
 mod error;
 mod expansions;
+mod far_rows;
 mod geometry;
 mod gpu;
 mod harmonics;
@@ -37,12 +39,14 @@ mod rotation;
 mod scale;
 mod scratch;
 mod screened;
+mod screened_tables;
 mod sums;
 mod translate;
 mod translations;
 mod tree;
 mod treecode;
 mod truncation;
+mod truncation_numbers;
 mod tuning;
 mod vectors;
 
@@ -158,7 +162,8 @@ pub mod internals {
         pub use crate::model::stop::Ending;
     }
     pub mod translate {
-        pub use crate::translate::{Kind, OneVector, Vector};
+        pub use crate::translate::OneVector;
+        pub use crate::vectors::{Kind, Vector};
     }
     pub mod tree {
         pub use crate::tree::{Cell, Crowded, MortonOrder, Root, Tree, side};

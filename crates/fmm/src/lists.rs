@@ -18,9 +18,8 @@ use std::sync::Mutex;
 use parallel::prelude::*;
 
 use crate::model::Stencil;
-use crate::translate::Vector;
 use crate::tree::{Cell, Tree};
-use crate::vectors::{VectorTable, coarser_target, unpack};
+use crate::vectors::{Vector, VectorTable, coarser_target, unpack};
 
 /// Level differences beyond this are split further instead of translated, so that a vector's offset
 /// fits its key.

@@ -5,7 +5,7 @@
 
 use parallel::prelude::*;
 
-use crate::tree::Root;
+use crate::tree::root::Root;
 
 /// Deepest level: 21 bits an axis fill a 64-bit Morton key.
 pub const MAX_DEPTH: usize = 21;

@@ -7,8 +7,9 @@ use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
 use crate::harmonics::{Gradient, Harmonics, Visit};
 use crate::particles::{PADDING, Particles, Strengths};
-use crate::radial::{ScreenedTables, walk};
+use crate::radial::walk;
 use crate::scratch::Scratch;
+use crate::screened_tables::ScreenedTables;
 use crate::tree::{Cell, side};
 use simd::{Real, Simd, Task, scalars_mut};
 

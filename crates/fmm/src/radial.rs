@@ -1,10 +1,10 @@
 //! Radial functions of one box's expansions at its points: what screening multiplies harmonics by
 //! (module `screened`).
 
-use crate::harmonics::{Entry, Harmonics, ScreenedGradient, Visit};
-use crate::p2p::square;
-use crate::screened::{DEAF, HALF_DIAGONAL, Screening, corner};
-use crate::truncation::{P_MAX, TruncationNumbers};
+use crate::distances::square;
+use crate::harmonics::{Entry, Harmonics, Visit};
+use crate::screened::{DEAF, HALF_DIAGONAL, corner};
+use crate::truncation_numbers::P_MAX;
 use simd::{Real, Simd};
 
 /// `i^(n)(kappa s u) / i^(n)(kappa h)` for `n < p` at points `u` sides `s` from the centre of a
@@ -146,32 +146,4 @@ pub(crate) fn walk<V: Simd, const B: usize>(
     let mut factors = [[V::zero(); B]; P_MAX];
     radial.at(square(points), &mut factors);
     harmonics.walk(p, points, &mut Scaled { factors: &factors, visitor });
-}
-
-/// What screened expansions of leaves need besides harmonics.
-#[derive(Clone, Debug)]
-pub(crate) struct ScreenedTables<T> {
-    pub(crate) gradient: ScreenedGradient,
-    /// For the multipole expansions of each level.
-    pub(crate) multipole: Vec<Radial<T>>,
-    /// For the local expansions of each level.
-    pub(crate) local: Vec<Radial<T>>,
-}
-
-impl<T: Real> ScreenedTables<T> {
-    /// Those of a plan; none without screening.
-    pub(crate) fn new(screening: Screening, numbers: &TruncationNumbers) -> Option<Self> {
-        if !screening.is_some() {
-            return None;
-        }
-        let of = |orders: &[usize]| {
-            let of_level = |(level, &p): (usize, &usize)| Radial::new(p, screening.at(level as u8));
-            orders.iter().enumerate().map(of_level).collect()
-        };
-        Some(Self {
-            gradient: ScreenedGradient::new(numbers.max()),
-            multipole: of(&numbers.multipole),
-            local: of(&numbers.local),
-        })
-    }
 }

@@ -14,9 +14,10 @@ use crate::lists::Lists;
 use crate::model::stop::Ending;
 use crate::parent_child::{ParentChildBatch, ParentChildJob, translate_batches};
 use crate::product::BLOCK;
-use crate::translate::{Kind, Tables, Use, Vector};
+use crate::translate::{Tables, Use};
 use crate::tree::Cell;
-use crate::truncation::TruncationNumbers;
+use crate::truncation_numbers::TruncationNumbers;
+use crate::vectors::{Kind, Vector};
 use crate::{l2l, m2l, m2m};
 use simd::{Level, Real};
 

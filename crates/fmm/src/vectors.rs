@@ -1,7 +1,28 @@
-//! The distinct vectors of a traversal's translations: numbers while they are found, packed keys to
-//! merge and sort them by.
+//! Translation vectors, and the distinct ones of a traversal: numbers while they are found, packed
+//! keys to merge and sort them by.
 
-use crate::translate::{Kind, Vector};
+/// What kind of coaxial translation a vector needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// The child's centre seen from its parent's, multipoles.
+    M2m,
+    /// Source to target; levels of both.
+    M2l {
+        /// How many levels the target is deeper than the source.
+        finer_target: i8,
+    },
+    /// The child's centre seen from its parent's, local expansions.
+    L2l,
+}
+
+/// A translation vector in half sides of the smaller of its two boxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Vector {
+    /// Between which expansions.
+    pub kind: Kind,
+    /// From source to target, or from parent to child.
+    pub offset: [i32; 3],
+}
 
 /// Numbers of distinct vectors: short ones have fixed numbers, others get theirs as they come, by a
 /// hash with linear probing.

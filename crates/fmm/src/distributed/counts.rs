@@ -3,7 +3,7 @@
 use comm::{Communicator, Operation};
 use parallel::prelude::*;
 
-use super::top::Code;
+use super::code::Code;
 use crate::morton::MAX_DEPTH;
 use crate::tree::Crowded;
 

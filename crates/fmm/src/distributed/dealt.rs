@@ -6,11 +6,12 @@ use comm::{Communicator, Operation};
 use parallel::prelude::*;
 
 use super::agreement::agreed;
+use super::code::{code, keys_of};
 use super::essential::Essential;
 use super::route::Route;
 use super::scout::Scout;
 use super::steps::Steps;
-use super::top::{Top, code, keys_of};
+use super::top::Top;
 use super::tuning::{Costs, Tuning};
 use super::work::{Counted, StageWork};
 use crate::Error;
@@ -20,7 +21,8 @@ use crate::model::points::check_count;
 use crate::morton::{self, Sample};
 use crate::screened::Screening;
 use crate::tree::{Crowded, MortonOrder, Root, Tree};
-use crate::truncation::{PointSets, TruncationNumbers, choose_on_ranks};
+use crate::truncation::{PointSets, choose_on_ranks};
+use crate::truncation_numbers::TruncationNumbers;
 use crate::tuning::enlargement;
 use simd::Level;
 

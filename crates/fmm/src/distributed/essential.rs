@@ -10,8 +10,8 @@ use std::ops::Range;
 use comm::Communicator;
 use parallel::prelude::*;
 
+use super::code::{Code, place};
 use super::scout::{Node, Scout};
-use super::top::{Code, place};
 use crate::disjoint::DisjointSlice;
 use crate::morton::MAX_DEPTH;
 use crate::tree::{Cell, MortonOrder, Tree};

@@ -9,6 +9,7 @@
 //! pairs are summed.
 
 mod agreement;
+mod code;
 mod counts;
 mod curve;
 mod dealt;

@@ -10,7 +10,8 @@ use std::ops::Range;
 
 use comm::{Communicator, Operation};
 
-use super::top::{Code, Ranks, Top, place};
+use super::code::{Code, place};
+use super::top::{Ranks, Top};
 use crate::lists::{BoxKey, Rule, Verdict};
 use crate::tree::Tree;
 

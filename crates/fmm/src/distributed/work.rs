@@ -7,12 +7,13 @@
 
 use parallel::prelude::*;
 
+use super::code::code;
 use super::essential::Essential;
-use super::top::{Top, code};
+use super::top::Top;
 use super::tuning::Costs;
 use crate::lists::{Lists, TargetBlock};
 use crate::parent_child::ParentChildBatch;
-use crate::truncation::TruncationNumbers;
+use crate::truncation_numbers::TruncationNumbers;
 use crate::{l2l, m2m};
 
 /// Work of the stages of a sum of one density, or of a part of it, in multiply-adds of a

@@ -8,8 +8,8 @@ use super::rotated_matrices::{RotatedMatrices, Wanted};
 use super::tables;
 use crate::Precision;
 use crate::screened::Screening;
-use crate::translate::Kind;
 use crate::truncation::TruncationNumbers;
+use crate::vectors::Kind;
 
 /// Where the matrices of a level's eight octants are.
 #[derive(Clone, Copy, Debug, Default)]

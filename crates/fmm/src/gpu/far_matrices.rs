@@ -16,7 +16,7 @@ use super::rotated_matrices::{RotatedMatrices, Wanted};
 use super::tables;
 use crate::Precision;
 use crate::screened::Screening;
-use crate::translate::Kind;
+use crate::vectors::Kind;
 
 /// Blocks that fill one matrix.
 const FILL_BLOCKS: u32 = 8;

@@ -8,9 +8,9 @@ use super::truncation::Chosen;
 use super::{points, tree};
 use crate::geometry::{Geometry, OrderedPoints};
 use crate::model::Points;
-use crate::translate::Kind;
 use crate::tree::{Crowded, MortonOrder};
 use crate::truncation::Class;
+use crate::vectors::Kind;
 use crate::{Backend, Error, Options, Precision, Stencil};
 use simd::Level;
 

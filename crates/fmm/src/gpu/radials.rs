@@ -7,9 +7,9 @@ use super::device_plan::derivative_bytes;
 use super::reals::{OfReals, Real, scalar};
 use super::tables;
 use crate::Precision;
-use crate::harmonics::ScreenedGradient;
-use crate::radial::{self, ScreenedTables};
+use crate::radial;
 use crate::screened::Screening;
+use crate::screened_tables::{ScreenedGradient, ScreenedTables};
 use crate::truncation::TruncationNumbers;
 
 /// Those of one level, as `kernels/screening.cuh` declares it.

@@ -15,7 +15,7 @@ use crate::coaxial::Coaxial;
 use crate::harmonics::Gradient;
 use crate::rotation::Polar;
 use crate::screened::{self, Screening};
-use crate::translate::Kind;
+use crate::vectors::Kind;
 
 /// Blocks that fill one matrix.
 const FILL_BLOCKS: u32 = 8;

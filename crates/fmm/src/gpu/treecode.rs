@@ -12,12 +12,12 @@ use super::kernels::{Kernel, count};
 use super::reals::{Reals, precision_macro, scalar};
 use super::stages::Apply;
 use super::{points, tables, tree};
+use crate::far_rows::FarRows;
 use crate::lists::Lists;
 use crate::model::Points;
-use crate::radial::ScreenedTables;
 use crate::screened::Screening;
+use crate::screened_tables::ScreenedTables;
 use crate::tree::{Cell, MortonOrder, Tree};
-use crate::treecode::FarRows;
 use crate::truncation::{P_MAX, PointSets, TruncationNumbers};
 use crate::{Options, Precision, treecode};
 

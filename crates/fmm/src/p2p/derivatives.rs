@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
+use crate::distances::{self, Screen, square};
 use crate::near::NearLeaf;
 use crate::sums::Sums;
 use simd::{MAX_LANES, Real, Simd, Task};
 
-use super::distances::{self, Screen, square};
-use super::{Block, Group, PAIR, move_to_doubles};
+use super::block::{Block, Group, PAIR, move_to_doubles};
 
 /// Potentials, and gradients if `GRADIENT`, of charges, dipoles or both: one density.
 pub(super) struct General<

@@ -10,8 +10,8 @@
 //! precision and the loops in single, boxes that touch are seen by fine coordinates (`particles`),
 //! and short sums are kept before they go into doubles.
 
+mod block;
 mod derivatives;
-mod distances;
 mod potentials;
 
 use std::ops::Range;
@@ -27,10 +27,10 @@ use crate::near::{NearLeaf, TargetLeaf, close_sides};
 use crate::particles::{Particles, Strengths};
 use crate::sums::Sums;
 use crate::tuning;
-use simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
+use simd::{Level, Real, Simd, Task, dispatch};
 
+use block::Group;
 use derivatives::General;
-pub(crate) use distances::{displacements, screen, square, squares};
 use potentials::{charges, charges_of_eight, charges_of_four};
 
 /// How near pairs are summed.
@@ -216,96 +216,5 @@ unsafe fn p2p<V: Simd, T: Real, const FULL: bool, const SCREENED: bool>(
             }
             (true, true, _) => {}
         }
-    }
-}
-
-/// One target leaf, its near leaves and one density or more.
-#[derive(Clone)]
-struct Group<'a, T> {
-    range: Range<usize>,
-    targets: &'a Particles<T>,
-    near: &'a [NearLeaf<T>],
-    sources: &'a Particles<T>,
-    strengths: &'a Strengths<T>,
-    /// In units of the inverse of the root's side; 0 without screening.
-    kappa: f64,
-    density: usize,
-}
-
-/// Vectors of targets of a block of [`charges_of_four`] and of `general`; the last may lie beyond
-/// the leaf.
-const PAIR: usize = 2;
-
-/// `B` vectors of targets.
-struct Block<V: Simd, const B: usize> {
-    points: [[V; B]; 3],
-    /// Of fine coordinates.
-    rests: [[V; B]; 3],
-    /// The block's targets that belong to the leaf.
-    slots: Range<usize>,
-}
-
-impl<V: Simd, const B: usize> Block<V, B> {
-    #[inline(always)]
-    fn new(group: &Group<'_, V::Scalar>, first: usize, fine: bool) -> Self {
-        let mut points = [[V::zero(); B]; 3];
-        let mut rests = [[V::zero(); B]; 3];
-        for b in 0..B {
-            let lanes = group.targets.lanes(first + b * V::LANES);
-            for axis in 0..3 {
-                points[axis][b] = lanes[axis];
-            }
-            if fine {
-                let lanes = group.targets.rest_lanes(first + b * V::LANES);
-                for axis in 0..3 {
-                    rests[axis][b] = lanes[axis];
-                }
-            }
-        }
-        let end = (first + B * V::LANES).min(group.range.end);
-        Self { points, rests, slots: first..end }
-    }
-
-    /// Relative to the centre of a source leaf.
-    #[inline(always)]
-    fn seen_from(&self, near: &NearLeaf<V::Scalar>) -> [[V; B]; 3] {
-        let mut points = self.points;
-        for axis in 0..3 {
-            let shift = V::splat(near.shift[axis]);
-            for b in 0..B {
-                points[axis][b] = points[axis][b].add(shift);
-            }
-        }
-        points
-    }
-
-    /// Adds `totals / scale` to the sums of its targets.
-    #[inline(always)]
-    fn add<T: Real>(&self, mut totals: [V; B], scale: f64, slots: &mut [T]) {
-        let mut doubles = [[0.0; MAX_LANES]; B];
-        move_to_doubles(&mut totals, &mut doubles);
-        self.add_doubles(&doubles, scale, slots);
-    }
-
-    /// As [`Self::add`], from sums that are in double precision already.
-    #[inline(always)]
-    fn add_doubles<T: Real>(&self, totals: &[[f64; MAX_LANES]; B], scale: f64, slots: &mut [T]) {
-        for (total, slots) in totals.iter().zip(slots.chunks_mut(V::LANES)) {
-            for (slot, value) in slots.iter_mut().zip(total) {
-                *slot += T::of(value / scale);
-            }
-        }
-    }
-}
-
-/// Adds sums in the format of the loops to sums in double precision, and begins them anew.
-#[inline(always)]
-fn move_to_doubles<V: Simd, const B: usize>(
-    totals: &mut [V; B],
-    doubles: &mut [[f64; MAX_LANES]; B],
-) {
-    for (total, doubles) in totals.iter_mut().zip(doubles) {
-        total.add_to_doubles(doubles);
-        *total = V::zero();
     }
 }

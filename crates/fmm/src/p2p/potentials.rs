@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
+use crate::distances::{Screen, displacements, screen, square, squares};
 use crate::near::NearLeaf;
 use crate::sums::Sums;
 use simd::{MAX_LANES, Real, Simd, Task};
 
-use super::distances::{Screen, displacements, screen, square, squares};
-use super::{Block, Group, PAIR, move_to_doubles};
+use super::block::{Block, Group, PAIR, move_to_doubles};
 
 /// Potentials of one density: the targets in blocks of up to four vectors. Returns the number of
 /// densities.

@@ -1,12 +1,31 @@
 //! A block of expansions, one per lane, through the matrices of their translation.
 
 use crate::disjoint::DisjointSlice;
-use crate::product::{Lanes, Matrix, product};
+use crate::product::{BLOCK, Lanes, Matrix, product};
 use crate::rotation::block;
+use crate::scratch::Scratch;
 use simd::{MAX_LANES, Real, Simd};
 
-use super::Rotated;
 use super::tables::Translation;
+
+/// Expansions of one job in the rotated frame, before and after the coaxial translation.
+///
+/// Between the rotations coefficients lie order by order: those of order m and degree n at
+/// `m (p - 1) + n`, the cosines first, then the sines, so that rotations step through them by p - 1
+/// and coaxial translations by 1.
+pub(super) struct Rotated<V: Simd> {
+    a: Scratch<V>,
+    b: Scratch<V>,
+}
+
+impl<V: Simd> Rotated<V> {
+    /// For truncation numbers up to `p`.
+    pub(super) fn new(p: usize) -> Self {
+        // Room for the last, partly filled vectors of a transposition.
+        let length = BLOCK * (2 * p * p + V::LANES);
+        Self { a: Scratch::new(length), b: Scratch::new(length) }
+    }
+}
 
 /// Expansions that go through the matrices together.
 pub(super) struct Block<'a, T> {

@@ -14,33 +14,13 @@ use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
 use crate::harmonics::stride;
 use crate::product::BLOCK;
-use crate::scratch::Scratch;
 use crate::screened::Screening;
+use crate::vectors::Vector;
 use simd::{MAX_LANES, Real, Simd, Task};
 
-use block::Block;
+use block::{Block, Rotated};
 use tables::Translation;
-pub use tables::{Kind, Vector};
 pub(crate) use tables::{Tables, Use};
-
-/// Expansions of one job in the rotated frame, before and after the coaxial translation.
-///
-/// Between the rotations coefficients lie order by order: those of order m and degree n at
-/// `m (p - 1) + n`, the cosines first, then the sines, so that rotations step through them by p - 1
-/// and coaxial translations by 1.
-pub(crate) struct Rotated<V: Simd> {
-    a: Scratch<V>,
-    b: Scratch<V>,
-}
-
-impl<V: Simd> Rotated<V> {
-    /// For truncation numbers up to `p`.
-    pub(crate) fn new(p: usize) -> Self {
-        // Room for the last, partly filled vectors of a transposition.
-        let length = BLOCK * (2 * p * p + V::LANES);
-        Self { a: Scratch::new(length), b: Scratch::new(length) }
-    }
-}
 
 /// All pairs of boxes of a job that share a vector: one of the job's batches.
 pub(crate) struct Batch<'a, T> {

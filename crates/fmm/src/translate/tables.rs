@@ -4,6 +4,7 @@ use crate::coaxial::Coaxial;
 use crate::kept::KeptCoefficients;
 use crate::rotation::{Azimuth, Polar};
 use crate::screened::{self, Screening};
+use crate::vectors::{Kind, Vector};
 use simd::Real;
 
 /// One translation vector, resolved to its matrices.
@@ -62,29 +63,6 @@ struct Indices {
     azimuth: u32,
     polar: u32,
     is_m2l: bool,
-}
-
-/// What kind of coaxial translation a vector needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
-    /// The child's centre seen from its parent's, multipoles.
-    M2m,
-    /// Source to target; levels of both.
-    M2l {
-        /// How many levels the target is deeper than the source.
-        finer_target: i8,
-    },
-    /// The child's centre seen from its parent's, local expansions.
-    L2l,
-}
-
-/// A translation vector in half sides of the smaller of its two boxes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Vector {
-    /// Between which expansions.
-    pub kind: Kind,
-    /// From source to target, or from parent to child.
-    pub offset: [i32; 3],
 }
 
 /// Where a vector is used.

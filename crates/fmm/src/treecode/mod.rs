@@ -6,20 +6,21 @@
 //! targets in their place. Boxes that are far from all targets are not split.
 
 mod m2p;
-mod rows;
+mod traversal;
 
 pub(crate) use m2p::{M2pJob, Tables};
-pub(crate) use rows::{BANDS, FarRows, begin_of};
 
+use crate::far_rows::FarRows;
 use crate::geometry::{Geometry, OrderedPoints, root_and_leaf_size};
 use crate::lists::Lists;
 use crate::model::{Info, Options, Points, Precision};
 use crate::morton::{self, MAX_DEPTH};
 use crate::screened::Screening;
 use crate::tree::{Cell, Crowded, MortonOrder, Tree};
-use crate::truncation::{self, PointSets, TruncationNumbers};
+use crate::truncation::{self, PointSets};
+use crate::truncation_numbers::TruncationNumbers;
 use crate::tuning;
-use rows::Traversal;
+use traversal::Traversal;
 
 /// Targets of a leaf: with more of them, boxes of targets are far from fewer boxes of sources.
 pub(crate) const TARGETS: usize = 32;

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use comm::{Communicator, Operation};
 use parallel::prelude::*;
 
-use super::Class;
-use super::measure::{Candidates, PointSets};
+use super::candidates::{Candidates, PointSets};
+use super::class::Class;
 use super::sampling::{Point, mix};
 use crate::lists::Lists;
 use crate::model::Options;

@@ -8,14 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use comm::{Communicator, Operation};
 
-use super::measure::Candidates;
+use super::candidates::{self, Candidates, PointSets};
+use super::choose::assign;
+use super::class::Class;
+use super::limits::{largest, margin, method, more_terms};
+use super::measure;
 use super::norms::Measures;
-use super::{
-    Class, Goal, PointSets, Rule, Statistics, TruncationNumbers, assign, inherit, largest, margin,
-    measure, method, more_terms, optimise,
-};
+use super::optimise::{Goal, Rule, Statistics, optimise};
 use crate::lists::Lists;
 use crate::model::Options;
+use crate::truncation_numbers::{TruncationNumbers, inherit};
 use simd::Level;
 
 /// Chooses p' of every batch of `lists`, each rank's own; `source_counts`: the sources of each box,
@@ -28,7 +30,7 @@ pub(crate) fn choose_on_ranks(
     options: &Options,
     simd: Level,
 ) -> Result<TruncationNumbers, comm::Error> {
-    let mut candidates = measure::collect(points.tree, lists, Some(source_counts));
+    let mut candidates = candidates::collect(points.tree, lists, Some(source_counts));
     let chosen = match Rule::given(options) {
         Some(rule) => candidates.keys().map(|class| (*class, rule.of(class))).collect(),
         None => {

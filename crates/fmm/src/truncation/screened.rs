@@ -7,9 +7,10 @@
 use super::sampling::Point;
 use super::series::Sample;
 use crate::coaxial::Coaxial;
-use crate::harmonics::{Harmonics, ScreenedGradient, Visit, cosine, parity, sine};
+use crate::harmonics::{Harmonics, Visit, cosine, parity, sine};
 use crate::radial::{Radial, walk};
 use crate::screened::{Screening, m2l};
+use crate::screened_tables::ScreenedGradient;
 use simd::{Simd, Task, scalars_mut};
 
 /// What one class of translations needs.

@@ -10,16 +10,18 @@ use std::collections::BTreeMap;
 
 use parallel::prelude::*;
 
-use super::measure::PointSets;
+use super::candidates::PointSets;
+use super::class::Class;
+use super::limits::{largest, margin};
 use super::norms::Norms;
 use super::optimise::{Goal, Statistics, cheapest};
 use super::sampling::{self, Point, mix};
-use super::{Class, P_MAX, TruncationNumbers, largest, margin};
+use crate::far_rows::{BANDS, FarRows, begin_of};
 use crate::lists::Lists;
 use crate::model::{Options, Truncation};
 use crate::screened::{DEAF, HALF_DIAGONAL, Screening, regular, singular};
 use crate::tree::{Cell, side};
-use crate::treecode::{BANDS, FarRows, begin_of};
+use crate::truncation_numbers::{P_MAX, TruncationNumbers};
 
 /// Pairs of a box and a target that are sampled for a class, each with four points of the box.
 const PAIRS: usize = 48;
