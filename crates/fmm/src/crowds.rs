@@ -10,10 +10,10 @@ use std::ops::Range;
 
 use crate::Error;
 use crate::geometry::Geometry;
-use crate::lists::Rows;
 use crate::model::{Backend, Densities, Info, Mode, Options, Points, Potentials};
-use crate::morton::MAX_DEPTH;
 use crate::plan::Plan;
+use crate::tree::lists::Rows;
+use crate::tree::morton::MAX_DEPTH;
 use crate::tree::{Cell, MortonOrder, Root, Tree};
 use simd::Level;
 

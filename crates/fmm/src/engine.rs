@@ -8,26 +8,27 @@ use std::time::Instant;
 
 use parallel::prelude::*;
 
-use crate::close::{CloseRows, UnresolvedPair, find_close};
+use crate::Error;
 use crate::disjoint::DisjointSlice;
 use crate::expansions::Expansions;
-use crate::far_rows::FarRows;
+use crate::expansions::harmonics::{Gradient, Harmonics};
+use crate::expansions::screened_tables::{ScreenedGradient, ScreenedTables};
 use crate::geometry::Geometry;
-use crate::harmonics::{Gradient, Harmonics};
-use crate::lists::Rows;
+use crate::geometry::far_rows::FarRows;
 use crate::model::stages::timed;
 use crate::model::stop::Ending;
 use crate::model::{Densities, Points, Potentials, Precision, StageSeconds};
-use crate::p2p::{NearPairs, NearSums};
-use crate::parent_child::JOB_CELLS;
+use crate::near::close::{CloseRows, UnresolvedPair, find_close};
+use crate::near::p2p::{NearPairs, NearSums};
+use crate::particles::scale::Scale;
+use crate::particles::sums::Sums;
 use crate::particles::{Particles, Strengths};
-use crate::scale::Scale;
-use crate::screened_tables::{ScreenedGradient, ScreenedTables};
-use crate::sums::Sums;
-use crate::translations::Translations;
+use crate::stages::parent_child::JOB_CELLS;
+use crate::stages::translations::Translations;
+use crate::stages::{l2p, p2m};
+use crate::tree::lists::Rows;
 use crate::tree::{Cell, MortonOrder};
 use crate::treecode::{self, M2pJob};
-use crate::{Error, l2p, p2m};
 use simd::{Level, Real, dispatch};
 
 /// Densities that go through the stages together: their expansions are in memory at the same time.

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use crate::all_pairs::AllPairs;
 use crate::crowds::Crowds;
+use crate::direct::all_pairs::AllPairs;
 use crate::geometry::{Geometry, OrderedPoints};
 use crate::model::densities::count_densities;
 use crate::model::points::check_points;
@@ -12,7 +12,7 @@ use crate::model::{
     Backend, Densities, Info, Kernel, Mode, Options, Points, Potentials, Precision, StageSeconds,
     Stop,
 };
-use crate::p2p::NearSums;
+use crate::near::p2p::NearSums;
 use crate::tree::Root;
 use crate::{Error, Span, engine, gpu, treecode, tuning};
 use simd::Level;

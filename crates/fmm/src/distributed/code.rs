@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::morton::{self, MAX_DEPTH};
+use crate::tree::morton::{self, MAX_DEPTH};
 
 /// A box's level and place as one number: a leading 1, then three bits for each level.
 pub(super) type Code = u64;

@@ -4,8 +4,8 @@ use comm::{Communicator, Operation};
 use parallel::prelude::*;
 
 use super::code::Code;
-use crate::morton::MAX_DEPTH;
 use crate::tree::Crowded;
+use crate::tree::morton::MAX_DEPTH;
 
 /// Keys that one job looks at, at least.
 const RUN: usize = 1 << 16;

@@ -15,14 +15,14 @@ use super::top::Top;
 use super::tuning::{Costs, Tuning};
 use super::work::{Counted, StageWork};
 use crate::Error;
-use crate::lists::{BoxKey, Lists, Rows, Rule};
+use crate::expansions::screened::Screening;
+use crate::expansions::truncation_numbers::TruncationNumbers;
 use crate::model::Options;
 use crate::model::points::check_count;
-use crate::morton::{self, Sample};
-use crate::screened::Screening;
+use crate::tree::lists::{BoxKey, Lists, Rows, Rule};
+use crate::tree::morton::{self, Sample};
 use crate::tree::{Crowded, MortonOrder, Root, Tree};
 use crate::truncation::{PointSets, choose_on_ranks};
-use crate::truncation_numbers::TruncationNumbers;
 use crate::tuning::enlargement;
 use simd::Level;
 

@@ -13,7 +13,7 @@ use parallel::prelude::*;
 use super::code::{Code, place};
 use super::scout::{Node, Scout};
 use crate::disjoint::DisjointSlice;
-use crate::morton::MAX_DEPTH;
+use crate::tree::morton::MAX_DEPTH;
 use crate::tree::{Cell, MortonOrder, Tree};
 
 /// What is asked of another rank's box.

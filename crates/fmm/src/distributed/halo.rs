@@ -13,9 +13,9 @@ use super::essential::{Essential, MULTIPOLE, PARTICLES, Request, cell_of};
 use super::top::Top;
 use crate::engine::Engine;
 use crate::expansions::Expansions;
+use crate::expansions::truncation_numbers::TruncationNumbers;
 use crate::gpu;
 use crate::tree::Tree;
-use crate::truncation_numbers::TruncationNumbers;
 use simd::Real;
 
 /// What goes to and comes from one other rank, in an order that both know.

@@ -14,6 +14,7 @@ mod counts;
 mod curve;
 mod dealt;
 mod essential;
+mod exponents;
 mod halo;
 mod held;
 mod on_cores;
@@ -33,6 +34,7 @@ pub use work::StageWork;
 use comm::{Communicator, Group, Operation};
 
 use crate::crowds::Crowds;
+use crate::expansions::screened::Screening;
 use crate::geometry::Geometry;
 use crate::model::densities::count_densities;
 use crate::model::points::check_points;
@@ -40,10 +42,8 @@ use crate::model::stages::timed;
 use crate::model::{
     Backend, Densities, Info, Mode, Options, Points, Potentials, Precision, StageSeconds,
 };
-use crate::morton;
-use crate::p2p::NearSums;
-use crate::scale::Scale;
-use crate::screened::Screening;
+use crate::near::p2p::NearSums;
+use crate::tree::morton;
 use crate::tree::{Crowded, MortonOrder, Root};
 use crate::{Error, Span, engine, gpu};
 use simd::Level;
@@ -221,7 +221,7 @@ impl Plan {
         };
         let components = if options.dipoles { 4 } else { 1 };
         let precision = crate::tuning::precision(options);
-        let scalar = scalar(precision);
+        let scalar = precision.bytes();
         let hybrid = options.backend == Backend::Hybrid;
         let mut crowds = Crowds::default();
         let engine = if hybrid || options.backend == Backend::Cuda {
@@ -541,31 +541,6 @@ fn connect(group: &dyn Communicator, engine: &mut gpu::RankEngine) -> Result<boo
         engine.through_the_host();
     }
     Ok(all[0] == 1.0)
-}
-
-/// Bytes of a number.
-fn scalar(precision: Precision) -> usize {
-    match precision {
-        Precision::Single => size_of::<f32>(),
-        Precision::Double => size_of::<f64>(),
-    }
-}
-
-/// Exponents of the largest strength of each density on all ranks, over `n` sources of this one.
-/// Collective.
-fn exponents(
-    group: &dyn Communicator,
-    densities: &Densities<'_>,
-    [k, n]: [usize; 2],
-    side: f64,
-) -> Result<Vec<Option<i32>>, comm::Error> {
-    let exponent = |density| {
-        let (charges, dipoles) = densities.of(density, n);
-        Scale::exponent(charges, dipoles, side).map_or(f64::NEG_INFINITY, f64::from)
-    };
-    let mut exponents: Vec<f64> = (0..k).map(exponent).collect();
-    group.all_reduce(&mut exponents, Operation::Max)?;
-    Ok(exponents.iter().map(|&e| e.is_finite().then_some(e as i32)).collect())
 }
 
 fn check(

@@ -10,8 +10,8 @@ use std::time::Instant;
 use comm::Communicator;
 
 use super::agreement::agreed;
+use super::exponents::exponents;
 use super::halo::{Halo, Sent};
-use super::{exponents, scalar};
 use crate::expansions::Expansions;
 use crate::gpu::{Exchange, RankEngine, Signature, stage_seconds};
 use crate::model::{Densities, Potentials, Precision, StageSeconds};
@@ -58,7 +58,7 @@ impl Job<'_> {
             gradient: sums.gradient.is_some(),
         };
         agreed(group, engine.prepare(signature))?;
-        let scalar = scalar(self.precision);
+        let scalar = self.precision.bytes();
         let begin = self.now();
         let bring = |values: Option<&[f64]>, width: usize| {
             let bring = |values| halo.bring(group, (index, own), values, [k, width]);

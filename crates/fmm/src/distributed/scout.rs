@@ -12,8 +12,8 @@ use comm::{Communicator, Operation};
 
 use super::code::{Code, place};
 use super::top::{Ranks, Top};
-use crate::lists::{BoxKey, Rule, Verdict};
 use crate::tree::Tree;
+use crate::tree::lists::{BoxKey, Rule, Verdict};
 
 /// A source box, of whatever rank.
 #[derive(Clone, Debug)]

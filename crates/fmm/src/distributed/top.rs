@@ -10,8 +10,8 @@ use comm::Communicator;
 
 use super::code::{Code, keys_of};
 use super::counts::{Count, Counts};
-use crate::morton::MAX_DEPTH;
 use crate::tree::Crowded;
+use crate::tree::morton::MAX_DEPTH;
 
 /// Levels that are counted at once beneath those counted first.
 const MORE_LEVELS: usize = 2;

@@ -13,7 +13,7 @@ use crate::lists::Rows;
 use crate::model::Points;
 use crate::model::stages::timed;
 use crate::model::stop::Ending;
-use crate::translations::Translations;
+use crate::stages::translations::Translations;
 use crate::tree::MortonOrder;
 use crate::truncation::TruncationNumbers;
 use crate::{Error, Options, Precision};

@@ -1,6 +1,6 @@
 //! Source strengths that go into a sum, and the arrays that its results go to.
 
-use crate::Error;
+use crate::error::Error;
 
 /// Source strengths of one `apply`: k densities over n sources, in the caller's order.
 #[derive(Clone, Copy, Debug, Default)]

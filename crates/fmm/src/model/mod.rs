@@ -1,4 +1,4 @@
-//! Plain data of a sum: its options, points, densities and results, and what a plan tells of itself.
+//! Plain data of a sum: options, points, densities, results, and what a plan tells of itself.
 
 pub mod densities;
 pub mod info;

@@ -1,7 +1,7 @@
 //! What a caller may choose about a sum.
 
 use super::stop::Stop;
-use crate::Error;
+use crate::error::Error;
 
 /// What a source adds at distance r.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -115,6 +115,16 @@ pub enum Precision {
     Single,
     /// 64-bit.
     Double,
+}
+
+impl Precision {
+    /// Bytes of a number.
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Self::Single => size_of::<f32>(),
+            Self::Double => size_of::<f64>(),
+        }
+    }
 }
 
 /// Which pairs of boxes the far field translates between.

@@ -2,7 +2,7 @@
 
 use parallel::prelude::*;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Sources and targets in the caller's order; without targets they are the sources.
 #[derive(Clone, Copy, Debug)]

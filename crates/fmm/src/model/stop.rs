@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Ends the sums of plans that were made with it, from any thread: they look whether they should
 /// before they take up a run of boxes or points. Sums on a GPU only look before they begin.

@@ -5,15 +5,17 @@
 //! points do not exist.
 
 mod cell;
+pub mod lists;
+pub mod morton;
 pub(crate) mod root;
+pub mod vectors;
 
 use std::ops::Range;
 
 use parallel::prelude::*;
 
-use crate::morton::{self, MAX_DEPTH};
-
 pub use cell::{Cell, side};
+use morton::MAX_DEPTH;
 pub use root::Root;
 
 /// Points in Morton order.

@@ -10,15 +10,16 @@ mod traversal;
 
 pub(crate) use m2p::{M2pJob, Tables};
 
-use crate::far_rows::FarRows;
-use crate::geometry::{Geometry, OrderedPoints, root_and_leaf_size};
-use crate::lists::Lists;
+use crate::expansions::screened::Screening;
+use crate::expansions::truncation_numbers::TruncationNumbers;
+use crate::geometry::far_rows::FarRows;
+use crate::geometry::{Geometry, OrderedPoints};
 use crate::model::{Info, Options, Points, Precision};
-use crate::morton::{self, MAX_DEPTH};
-use crate::screened::Screening;
+use crate::planning::root_and_leaf_size;
+use crate::tree::lists::Lists;
+use crate::tree::morton::{self, MAX_DEPTH};
 use crate::tree::{Cell, Crowded, MortonOrder, Tree};
 use crate::truncation::{self, PointSets};
-use crate::truncation_numbers::TruncationNumbers;
 use crate::tuning;
 use traversal::Traversal;
 

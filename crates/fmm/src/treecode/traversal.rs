@@ -3,8 +3,8 @@
 
 use parallel::prelude::*;
 
-use crate::far_rows::{FAR, FarRows, band, class};
-use crate::lists::Rows;
+use crate::geometry::far_rows::{FAR, FarRows, band, class};
+use crate::tree::lists::Rows;
 use crate::tree::{Cell, MortonOrder, Root, Tree, side};
 
 /// Smallest and largest coordinates of a box's targets, in units of the root's side.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use parallel::prelude::*;
 
 use super::class::{Class, class_of};
-use crate::lists::{Lists, TargetBlock};
-use crate::screened::Screening;
+use crate::expansions::screened::Screening;
+use crate::tree::lists::{Lists, TargetBlock};
 use crate::tree::{MortonOrder, Root, Tree};
 
 /// Pairs of a batch that are looked at for the weight of all of it.

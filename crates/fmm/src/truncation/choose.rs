@@ -8,9 +8,9 @@ use super::limits::{largest, margin, method, more_terms};
 use super::measure;
 use super::norms::Measures;
 use super::optimise::{Goal, Rule, optimise};
-use crate::lists::Lists;
+use crate::expansions::truncation_numbers::TruncationNumbers;
 use crate::model::Options;
-use crate::truncation_numbers::TruncationNumbers;
+use crate::tree::lists::Lists;
 use simd::Level;
 
 /// Chooses p' of every batch of `lists`.

@@ -1,7 +1,7 @@
 //! Classes of translations, whose errors and truncation numbers are the same.
 
 use crate::tree::side;
-use crate::vectors::{Kind, Vector};
+use crate::tree::vectors::{Kind, Vector};
 
 /// Translations of one target level that are equal up to symmetries of the cube.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

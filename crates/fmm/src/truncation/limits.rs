@@ -1,13 +1,13 @@
-//! What options ask of the choice: how translations are computed, the largest truncation number, and
-//! when it is raised.
+//! What options ask of the choice: how translations are computed, the largest truncation number,
+//! and when it is raised.
 
 use std::collections::BTreeMap;
 
 use super::class::Class;
 use super::expected;
 use super::optimise::{Method, Statistics, error};
+use crate::expansions::truncation_numbers::P_MAX;
 use crate::model::{Backend, Options};
-use crate::truncation_numbers::P_MAX;
 
 /// Margin between the tolerance and the error that is predicted. The prediction rests on a sample,
 /// which misses rare pairs the more the higher the truncation numbers are, and one set of charges

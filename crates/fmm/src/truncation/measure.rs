@@ -164,7 +164,7 @@ impl Measurement<'_> {
             sampling::resample(&candidates.pairs, candidates.weight, samples / DRAWS_PER_PAIR);
         for (i, &[s, t]) in boxes.iter().enumerate() {
             let (source, target) = (&tree.cells[s as usize], &tree.cells[t as usize]);
-            let d = crate::lists::offset(source, target).map(|o| 0.5 * f64::from(o));
+            let d = crate::tree::lists::offset(source, target).map(|o| 0.5 * f64::from(o));
             let seed = mix(i as u64, salt);
             let y = sampling::draw_in_cell(root, source, sources, &source.sources, seed);
             let x = sampling::draw_in_cell(root, target, targets, &target.targets, !seed);

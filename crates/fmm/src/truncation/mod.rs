@@ -25,8 +25,8 @@ mod screened;
 pub(crate) mod series;
 pub(crate) mod treecode;
 
-pub(crate) use crate::truncation_numbers::P_MAX;
-pub use crate::truncation_numbers::TruncationNumbers;
+pub(crate) use crate::expansions::truncation_numbers::P_MAX;
+pub use crate::expansions::truncation_numbers::TruncationNumbers;
 pub(crate) use candidates::PointSets;
 pub(crate) use choose::choose;
 pub use class::Class;

@@ -9,9 +9,9 @@ use parallel::prelude::*;
 use super::candidates::{Candidates, PointSets};
 use super::class::Class;
 use super::sampling::{Point, mix};
-use crate::lists::Lists;
+use crate::expansions::screened::Screening;
 use crate::model::Options;
-use crate::screened::Screening;
+use crate::tree::lists::Lists;
 use crate::tree::{MortonOrder, side};
 
 /// Sums over all pairs of points, in units of the root's side: what charges +1 and -1 at random

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::class::Class;
+use crate::expansions::costs::{dense_cost, rotated_cost};
+use crate::expansions::truncation_numbers::TruncationNumbers;
 use crate::model::{Options, Truncation};
-use crate::truncation_numbers::TruncationNumbers;
-use crate::tuning::{dense_cost, rotated_cost};
 
 /// Largest error of a class alone, in tolerances (with a GPU, if the boxes store as many terms):
 /// where points are sparse, charges interact by a few classes only, however little those contribute

@@ -15,9 +15,9 @@ use super::limits::{largest, margin, method, more_terms};
 use super::measure;
 use super::norms::Measures;
 use super::optimise::{Goal, Rule, Statistics, optimise};
-use crate::lists::Lists;
+use crate::expansions::truncation_numbers::{TruncationNumbers, inherit};
 use crate::model::Options;
-use crate::truncation_numbers::{TruncationNumbers, inherit};
+use crate::tree::lists::Lists;
 use simd::Level;
 
 /// Chooses p' of every batch of `lists`, each rank's own; `source_counts`: the sources of each box,

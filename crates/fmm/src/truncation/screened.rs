@@ -6,11 +6,11 @@
 
 use super::sampling::Point;
 use super::series::Sample;
-use crate::coaxial::Coaxial;
-use crate::harmonics::{Harmonics, Visit, cosine, parity, sine};
-use crate::radial::{Radial, walk};
-use crate::screened::{Screening, m2l};
-use crate::screened_tables::ScreenedGradient;
+use crate::expansions::coaxial::Coaxial;
+use crate::expansions::harmonics::{Harmonics, Visit, cosine, parity, sine};
+use crate::expansions::radial::{Radial, walk};
+use crate::expansions::screened::{Screening, m2l};
+use crate::expansions::screened_tables::ScreenedGradient;
 use simd::{Simd, Task, scalars_mut};
 
 /// What one class of translations needs.

@@ -16,12 +16,12 @@ use super::limits::{largest, margin};
 use super::norms::Norms;
 use super::optimise::{Goal, Statistics, cheapest};
 use super::sampling::{self, Point, mix};
-use crate::far_rows::{BANDS, FarRows, begin_of};
-use crate::lists::Lists;
+use crate::expansions::screened::{DEAF, HALF_DIAGONAL, Screening, regular, singular};
+use crate::expansions::truncation_numbers::{P_MAX, TruncationNumbers};
+use crate::geometry::far_rows::{BANDS, FarRows, begin_of};
 use crate::model::{Options, Truncation};
-use crate::screened::{DEAF, HALF_DIAGONAL, Screening, regular, singular};
+use crate::tree::lists::Lists;
 use crate::tree::{Cell, side};
-use crate::truncation_numbers::{P_MAX, TruncationNumbers};
 
 /// Pairs of a box and a target that are sampled for a class, each with four points of the box.
 const PAIRS: usize = 48;
