@@ -31,7 +31,8 @@ pub(crate) fn squares<V: Simd, const B: usize>(
 pub(crate) fn displacements<V: Simd, const B: usize>(
     points: &[[V; B]; 3],
     source: [V::Scalar; 3],
-    (rests, rest): (&[[V; B]; 3], [V::Scalar; 3]),
+    rests: &[[V; B]; 3],
+    rest: [V::Scalar; 3],
 ) -> [[V; B]; 3] {
     let (source, rest) = (source.map(V::splat), rest.map(V::splat));
     let mut displacements = [[V::zero(); B]; 3];

@@ -125,13 +125,14 @@ impl<T: Real> Engine<T> {
             SingleNear { sources, targets, strengths: Strengths::default() }
         });
         let derivatives = near_sums.derivatives;
-        let close_of = |rows: &Rows| {
-            let of = (&geometry, rows);
-            match &near {
-                Some(SingleNear { sources, targets, .. }) => {
-                    find_close(simd, of, points, (sources, targets.as_ref()), derivatives)
-                }
-                None => find_close(simd, of, points, (&sources, targets.as_ref()), derivatives),
+        let close_of = |rows: &Rows| match &near {
+            Some(SingleNear { sources, targets, .. }) => {
+                let targets = targets.as_ref();
+                find_close(simd, &geometry, rows, points, sources, targets, derivatives)
+            }
+            None => {
+                let targets = targets.as_ref();
+                find_close(simd, &geometry, rows, points, &sources, targets, derivatives)
             }
         };
         let (close, close_in_halo) =

@@ -121,7 +121,7 @@ pub mod internals {
     }
     pub mod morton {
         pub use crate::tree::morton::{
-            FEW, Keys, MAX_DEPTH, OWN, Sample, of_place, place_of, refine, sorted,
+            FEW, KeyRun, Keys, MAX_DEPTH, OWN, Sample, of_place, place_of, refine, sorted,
         };
     }
     pub mod product {
@@ -145,7 +145,7 @@ pub mod internals {
         pub use crate::model::stop::Ending;
     }
     pub mod translate {
-        pub use crate::expansions::translate::OneVector;
+        pub use crate::expansions::translate::{OneVector, OneVectorRun};
         pub use crate::tree::vectors::{Kind, Vector};
     }
     pub mod tree {

@@ -108,7 +108,7 @@ impl AllPairs {
             sums.clear();
             sums.resize(n.div_ceil(share) * m, [0.0; 4]);
             let general = dipoles.is_some() || potentials.gradient.is_some();
-            let (all, of) = (&*self, (charges, dipoles));
+            let all = &*self;
             sums.par_chunks_mut(m).enumerate().for_each(|(i, sums)| {
                 let sources = i * share..((i + 1) * share).min(n);
                 sums.par_chunks_mut(JOB_TARGETS).enumerate().for_each(|(i, sums)| {
@@ -118,25 +118,25 @@ impl AllPairs {
                         (false, false) => {
                             dispatch(
                                 all.level,
-                                Job::<false, false> { all, of, sources, first, sums },
+                                Job::<false, false> { all, charges, dipoles, sources, first, sums },
                             );
                         }
                         (false, true) => {
                             dispatch(
                                 all.level,
-                                Job::<false, true> { all, of, sources, first, sums },
+                                Job::<false, true> { all, charges, dipoles, sources, first, sums },
                             );
                         }
                         (true, false) => {
                             dispatch(
                                 all.level,
-                                Job::<true, false> { all, of, sources, first, sums },
+                                Job::<true, false> { all, charges, dipoles, sources, first, sums },
                             );
                         }
                         (true, true) => {
                             dispatch(
                                 all.level,
-                                Job::<true, true> { all, of, sources, first, sums },
+                                Job::<true, true> { all, charges, dipoles, sources, first, sums },
                             );
                         }
                     }
@@ -184,8 +184,9 @@ impl AllPairs {
 /// A run of sources at a run of targets; `GENERAL`: with dipoles or gradients.
 struct Job<'a, const GENERAL: bool, const SCREENED: bool> {
     all: &'a AllPairs,
-    /// Charges and dipoles of the caller.
-    of: (Option<&'a [f64]>, Option<&'a [f64]>),
+    /// The caller's.
+    charges: Option<&'a [f64]>,
+    dipoles: Option<&'a [f64]>,
     sources: Range<usize>,
     first: usize,
     sums: &'a mut [[f64; 4]],
@@ -196,7 +197,7 @@ impl<const GENERAL: bool, const SCREENED: bool> Task<f64> for Job<'_, GENERAL, S
 
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) {
-        let Self { all, of, sources, first, sums } = self;
+        let Self { all, charges, dipoles, sources, first, sums } = self;
         let targets = all.targets.as_deref().unwrap_or(&all.sources);
         for begin in sources.clone().step_by(RUN) {
             if all.stop.is_set() {
@@ -217,7 +218,8 @@ impl<const GENERAL: bool, const SCREENED: bool> Task<f64> for Job<'_, GENERAL, S
                 for j in run.clone().step_by(V::LANES) {
                     let close = add::<V, GENERAL, SCREENED>(all, j, &points, &mut totals);
                     if close {
-                        add_close(all, of, j..(j + V::LANES).min(run.end), own, sums);
+                        let lanes = j..(j + V::LANES).min(run.end);
+                        add_close(all, charges, dipoles, lanes, own, sums);
                     }
                 }
                 for (b, sum) in sums.iter_mut().enumerate() {
@@ -304,7 +306,8 @@ fn add<V: Simd<Scalar = f64>, const GENERAL: bool, const SCREENED: bool>(
 #[cold]
 fn add_close(
     all: &AllPairs,
-    (charges, dipoles): (Option<&[f64]>, Option<&[f64]>),
+    charges: Option<&[f64]>,
+    dipoles: Option<&[f64]>,
     sources: Range<usize>,
     first: usize,
     sums: &mut [[f64; 4]],

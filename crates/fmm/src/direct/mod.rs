@@ -65,8 +65,8 @@ pub fn at(
         let r = [x[0] - y[0], x[1] - y[1], x[2] - y[2]];
         let r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
         if !SQUARES.contains(&r2) {
-            let of = (charges.map(|q| q[j]), dipoles.map(|d| &d[3 * j..3 * j + 3]));
-            add_in_own_unit(screening, r, of, &mut sum);
+            let (charge, dipole) = (charges.map(|q| q[j]), dipoles.map(|d| &d[3 * j..3 * j + 3]));
+            add_in_own_unit(screening, r, charge, dipole, &mut sum);
             continue;
         }
         let [inverse, inverse3, inverse5] = screening.slopes(r2.sqrt());
@@ -96,7 +96,8 @@ const SQUARES: Range<f64> = 1e-100..1e100;
 fn add_in_own_unit(
     Screening { root }: Screening,
     r: [f64; 3],
-    (charge, dipole): (Option<f64>, Option<&[f64]>),
+    charge: Option<f64>,
+    dipole: Option<&[f64]>,
     sum: &mut [f64; 4],
 ) {
     let unit = r.iter().fold(0.0, |most: f64, x| most.max(x.abs()));

@@ -21,7 +21,7 @@ pub(super) struct Count {
 
 impl Count {
     /// As [`Crowded::divides`], for sources or targets.
-    pub(super) fn divides(&self, (leaf_size, crowded): (usize, Crowded)) -> bool {
+    pub(super) fn divides(&self, leaf_size: usize, crowded: Crowded) -> bool {
         let parts = |set: usize| crowded == Crowded::ToTheLast || self.differ[set];
         (0..2).any(|set| self.points[set] > leaf_size as f64 && parts(set))
     }

@@ -46,7 +46,8 @@ impl Essential {
     pub(super) fn new(
         group: &dyn Communicator,
         tree: &Tree,
-        (order, points): (&MortonOrder, Vec<[f64; 3]>),
+        order: &MortonOrder,
+        points: Vec<[f64; 3]>,
         scout: Scout<'_>,
     ) -> Result<Self, comm::Error> {
         let nodes = &scout.nodes;

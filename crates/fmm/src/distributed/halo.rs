@@ -273,7 +273,8 @@ impl Halo {
     pub(super) fn bring(
         &self,
         group: &dyn Communicator,
-        (index, own): (&[u32], usize),
+        index: &[u32],
+        own: usize,
         values: &[f64],
         [k, width]: [usize; 2],
     ) -> Result<Vec<f64>, comm::Error> {

@@ -113,6 +113,14 @@ pub struct Plan {
     setup: Vec<Span>,
 }
 
+/// What all ranks have agreed on.
+struct Agreed<'a> {
+    root: Root,
+    top: &'a Top,
+    options: &'a Options,
+    simd: Level,
+}
+
 #[derive(Debug)]
 enum Engine {
     Single(Box<engine::Engine<f32>>),
@@ -159,9 +167,9 @@ impl Plan {
         let (source_keys, target_keys) = steps.of("keys", || (keys(sources), targets.map(keys)));
         let on_cpu = backend == Backend::Cpu;
         let crowded = if on_cpu { Crowded::ToTheLast } else { Crowded::Whole };
-        let leaf = (leaf_size, crowded);
-        let mut top =
-            steps.of("top", || Top::new(group, &source_keys, target_keys.as_deref(), leaf))?;
+        let mut top = steps.of("top", || {
+            Top::new(group, &source_keys, target_keys.as_deref(), leaf_size, crowded)
+        })?;
         let callers = Callers {
             sources: (&source_keys, sources),
             targets: target_keys.as_deref().zip(targets),
@@ -177,7 +185,8 @@ impl Plan {
             leaf_size,
             ..Info::default()
         };
-        let made = Self::of_dealt(all, dealt, (root, &top), info, (options, simd), &mut steps);
+        let agreed = Agreed { root, top: &top, options, simd };
+        let made = Self::of_dealt(all, dealt, &agreed, info, &mut steps);
         let mut plan = match made {
             // So have all ranks.
             Err(error @ Error::GpuCrowds { .. }) if asked == Backend::Auto => {
@@ -199,9 +208,8 @@ impl Plan {
     fn of_dealt(
         all: &Group,
         dealt: Dealt,
-        (root, top): (Root, &Top),
+        &Agreed { root, top, options, simd }: &Agreed<'_>,
         mut info: Info,
-        (options, simd): (&Options, Level),
         steps: &mut Steps,
     ) -> Result<Self, Error> {
         let group = &**all;
@@ -420,7 +428,7 @@ impl Plan {
             let precision = self.info.precision.unwrap_or(Precision::Double);
             let side = self.side;
             let mut job = on_gpu::Job { group, halo, precision, side, started, timeline, seconds };
-            job.run(engine, (index, own), k, densities, sums)?;
+            job.run(engine, index, own, k, densities, sums)?;
             (job.timeline, job.seconds)
         } else {
             let mut job = on_cores::Job { group, halo, started, timeline, seconds };

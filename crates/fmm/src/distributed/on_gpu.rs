@@ -44,7 +44,8 @@ impl Job<'_> {
     pub(super) fn run(
         &mut self,
         engine: &mut RankEngine,
-        (index, own): (&[u32], usize),
+        index: &[u32],
+        own: usize,
         k: usize,
         densities: Densities<'_>,
         sums: Potentials<'_>,
@@ -61,7 +62,7 @@ impl Job<'_> {
         let scalar = self.precision.bytes();
         let begin = self.now();
         let bring = |values: Option<&[f64]>, width: usize| {
-            let bring = |values| halo.bring(group, (index, own), values, [k, width]);
+            let bring = |values| halo.bring(group, index, own, values, [k, width]);
             values.map(bring).transpose()
         };
         let (charges, dipoles) = (bring(densities.charges, 1)?, bring(densities.dipoles, 3)?);

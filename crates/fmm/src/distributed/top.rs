@@ -38,10 +38,10 @@ pub(super) struct TopBox {
 }
 
 impl TopBox {
-    fn new(code: Code, of: &Count, leaf: (usize, Crowded)) -> Self {
+    fn new(code: Code, of: &Count, leaf_size: usize, crowded: Crowded) -> Self {
         let [sources, targets] = of.points;
         let is_last = code.ilog2() as usize == 3 * MAX_DEPTH;
-        let leaf = is_last || !of.divides(leaf);
+        let leaf = is_last || !of.divides(leaf_size, crowded);
         Self { code, sources, targets, leaf, children: 0..0, ranks: None }
     }
 }
@@ -66,7 +66,8 @@ impl Top {
         group: &dyn Communicator,
         sources: &[u64],
         targets: Option<&[u64]>,
-        leaf: (usize, Crowded),
+        leaf_size: usize,
+        crowded: Crowded,
     ) -> Result<Self, comm::Error> {
         // Most points lie in grains of these levels.
         let depth = match group.size() {
@@ -76,7 +77,7 @@ impl Top {
         };
         let mut counts = Counts::new(group, sources, targets, &[1], depth)?;
         let whole = counts.at(0, 0);
-        let mut boxes = vec![TopBox::new(1, &whole, leaf)];
+        let mut boxes = vec![TopBox::new(1, &whole, leaf_size, crowded)];
         let limit = match group.size() {
             1 => f64::INFINITY,
             ranks => whole.points.iter().sum::<f64>() / (GRAINS * ranks as f64),
@@ -106,7 +107,7 @@ impl Top {
                     if of.points != [0.0; 2] {
                         next.push((boxes.len(), slot));
                         let code = boxes[parent].code << 3 | octant as Code;
-                        boxes.push(TopBox::new(code, &of, leaf));
+                        boxes.push(TopBox::new(code, &of, leaf_size, crowded));
                     }
                 }
                 boxes[parent].children = first..boxes.len();

@@ -46,17 +46,21 @@ pub struct Matrix<'a, T> {
 #[inline(always)]
 pub(crate) fn product<V: Simd, const B: usize>(
     matrix: Matrix<'_, V::Scalar>,
-    x: (&[Lanes<V, B>], usize),
-    y: (&mut [Lanes<V, B>], usize),
+    x: &[Lanes<V, B>],
+    x_step: usize,
+    y: &mut [Lanes<V, B>],
+    y_step: usize,
 ) {
-    V::call(Product { matrix, x, y });
+    V::call(Product { matrix, x, x_step, y, y_step });
 }
 
 /// The arguments of [`product`].
 struct Product<'a, V: Simd, const B: usize> {
     matrix: Matrix<'a, V::Scalar>,
-    x: (&'a [Lanes<V, B>], usize),
-    y: (&'a mut [Lanes<V, B>], usize),
+    x: &'a [Lanes<V, B>],
+    x_step: usize,
+    y: &'a mut [Lanes<V, B>],
+    y_step: usize,
 }
 
 impl<V: Simd, const B: usize> Call for Product<'_, V, B> {
@@ -64,7 +68,7 @@ impl<V: Simd, const B: usize> Call for Product<'_, V, B> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { matrix, x: (x, x_step), y: (y, y_step) } = self;
+        let Self { matrix, x, x_step, y, y_step } = self;
         let Matrix { values, rows, columns, stride } = matrix;
         if rows == 0 || columns == 0 {
             return;
@@ -155,21 +159,25 @@ pub fn product_at(
     level: Level,
     vectors: usize,
     matrix: Matrix<'_, f64>,
-    x: (&[f64], usize),
-    y: (&mut [f64], usize),
+    x: &[f64],
+    x_step: usize,
+    y: &mut [f64],
+    y_step: usize,
 ) {
     match vectors {
-        1 => dispatch(level, OfLanes::<1> { matrix, x, y }),
-        2 => dispatch(level, OfLanes::<2> { matrix, x, y }),
-        _ => dispatch(level, OfLanes::<BLOCK> { matrix, x, y }),
+        1 => dispatch(level, OfLanes::<1> { matrix, x, x_step, y, y_step }),
+        2 => dispatch(level, OfLanes::<2> { matrix, x, x_step, y, y_step }),
+        _ => dispatch(level, OfLanes::<BLOCK> { matrix, x, x_step, y, y_step }),
     }
 }
 
 /// The arguments of [`product_at`].
 struct OfLanes<'a, const B: usize> {
     matrix: Matrix<'a, f64>,
-    x: (&'a [f64], usize),
-    y: (&'a mut [f64], usize),
+    x: &'a [f64],
+    x_step: usize,
+    y: &'a mut [f64],
+    y_step: usize,
 }
 
 impl<const B: usize> Task<f64> for OfLanes<'_, B> {
@@ -177,14 +185,14 @@ impl<const B: usize> Task<f64> for OfLanes<'_, B> {
 
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) {
-        let Self { matrix, x: (x, x_step), y: (y, y_step) } = self;
+        let Self { matrix, x, x_step, y, y_step } = self;
         let vectors = |lanes: &[f64]| {
             let mut vectors = vec![[V::zero(); B]; lanes.len() / (B * V::LANES)];
             scalars_mut(vectors.as_flattened_mut()).copy_from_slice(lanes);
             vectors
         };
         let (of_x, mut of_y) = (vectors(x), vectors(y));
-        product::<V, B>(matrix, (&of_x, x_step), (&mut of_y, y_step));
+        product::<V, B>(matrix, &of_x, x_step, &mut of_y, y_step);
         y.copy_from_slice(scalars_mut(of_y.as_flattened_mut()));
     }
 }

@@ -44,7 +44,8 @@ impl ScreenedGradient {
     /// As [`Gradient::differentiate`], in a box with `radial` functions.
     pub(crate) fn differentiate<T: Real>(
         &self,
-        (p, radial): (usize, &Radial<T>),
+        p: usize,
+        radial: &Radial<T>,
         local: &[T],
         derivatives: &mut [T],
         step: usize,
@@ -60,7 +61,8 @@ impl ScreenedGradient {
     /// As [`Gradient::accumulate`], in a box with `radial` functions.
     pub(crate) fn accumulate<T: Real>(
         &self,
-        (p, radial): (usize, &Radial<T>),
+        p: usize,
+        radial: &Radial<T>,
         moments: &[T],
         step: usize,
         multipole: &mut [T],

@@ -49,18 +49,20 @@ pub(crate) struct CloseRows<T> {
 /// One set of points: as the loops see them, their order, as the caller gave them.
 type PointSet<'a, T> = (&'a Particles<T>, &'a MortonOrder, &'a [[f64; 3]]);
 
-/// The close pairs of every P2P job over the rows of `near` whose vector loop works in `N`;
-/// `particles`: sources and, if they are others, targets.
+/// The close pairs of every P2P job over the rows of `near` whose vector loop works in `N`; without
+/// `targets` they are the sources.
 pub(crate) fn find_close<N: Real, T: Real>(
     simd: Level,
-    (geometry, near): (&Geometry, &Rows),
+    geometry: &Geometry,
+    near: &Rows,
     points: Points<'_>,
-    particles: (&Particles<N>, Option<&Particles<N>>),
+    sources: &Particles<N>,
+    targets: Option<&Particles<N>>,
     derivatives: bool,
 ) -> Vec<CloseRows<T>> {
     let tree = &geometry.tree;
-    let sources = (particles.0, &geometry.source_order, points.sources);
-    let targets = match (particles.1, &geometry.target_order, points.targets) {
+    let sources = (sources, &geometry.source_order, points.sources);
+    let targets = match (targets, &geometry.target_order, points.targets) {
         (Some(particles), Some(order), Some(points)) => (particles, order, points),
         _ => sources,
     };
@@ -319,8 +321,8 @@ impl<T: Real> Leaves<'_, T> {
         let [r2] = if FINE {
             let [x, y, z] = self.targets.rest_lanes::<V>(first);
             let [a, b, c] = self.sources.rests(j..j + 1);
-            let rests = (&[[x], [y], [z]], [a[0], b[0], c[0]]);
-            square(&displacements(&points, self.sources.point(j), rests))
+            let (rests, rest) = ([[x], [y], [z]], [a[0], b[0], c[0]]);
+            square(&displacements(&points, self.sources.point(j), &rests, rest))
         } else {
             squares(&points, self.sources.point(j))
         };

@@ -159,9 +159,9 @@ impl<T: Real> Task<T> for L2pJob<'_, T> {
                     if self.sums.has_gradient() {
                         let of_axes = &mut rows[first + 1..];
                         if let Some(screened) = self.tables.screened {
-                            let of_level = (p, &screened.local[usize::from(cell.level)]);
+                            let radial = &screened.local[usize::from(cell.level)];
                             let gradient = &screened.gradient;
-                            gradient.differentiate(of_level, local(density), of_axes, step);
+                            gradient.differentiate(p, radial, local(density), of_axes, step);
                         } else {
                             self.tables.gradient.differentiate(p, local(density), of_axes, step);
                         }

@@ -30,7 +30,8 @@ pub(crate) unsafe fn m2l<T: Real>(
     densities: Range<usize>,
     tables: &Tables<T>,
     multipoles: &Expansions<T>,
-    (locals, level_begin): (&Level<DisjointSlice<'_, T>>, usize),
+    locals: &Level<DisjointSlice<'_, T>>,
+    level_begin: usize,
 ) {
     let batch = |i: usize| {
         let b = &block.batches[i];

@@ -185,9 +185,9 @@ impl<T: Real> Task<T> for P2mJob<'_, T> {
                 if !self.strengths.dipoles.is_empty() {
                     let of_density = &moments[charges + 3 * density..];
                     if let Some(screened) = self.tables.screened {
-                        let of_level = (self.p, &screened.multipole[self.level]);
+                        let radial = &screened.multipole[self.level];
                         let gradient = &screened.gradient;
-                        gradient.accumulate(of_level, of_density, components, multipole);
+                        gradient.accumulate(self.p, radial, of_density, components, multipole);
                     } else {
                         self.tables.gradient.accumulate(self.p, of_density, components, multipole);
                     }

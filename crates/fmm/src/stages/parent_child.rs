@@ -65,7 +65,8 @@ pub(crate) fn translate_batches<T: Real>(
     simd: simd::Level,
     job: ParentChildJob<'_, T>,
     batches: &[ParentChildBatch],
-    (from, to): (Level<&[T]>, Level<DisjointSlice<'_, T>>),
+    from: Level<&[T]>,
+    to: &Level<DisjointSlice<'_, T>>,
 ) {
     if batches.is_empty() || job.order_in == 0 || job.order_out == 0 {
         return;
@@ -84,7 +85,7 @@ pub(crate) fn translate_batches<T: Real>(
             densities: 0..k,
             batches: 8,
             batch: &batch,
-            targets: &to,
+            targets: to,
             first: own.cells.start - first,
             order: order_in.max(order_out),
             mixed: false,

@@ -100,7 +100,8 @@ impl<T: Real> Translations<T> {
             let first = tree.levels[level].start;
             let tables = &self.m2m;
             let job = ParentChildJob { tables, level, order_in, order_out, k, first, stop };
-            translate_batches(self.simd, job, batches, self.multipoles.neighbours(level, false));
+            let (from, to) = self.multipoles.neighbours(level, false);
+            translate_batches(self.simd, job, batches, from, &to);
         }
     }
 
@@ -113,9 +114,10 @@ impl<T: Real> Translations<T> {
             lists.target_blocks.par_iter().with_max_len(1).for_each(|block| {
                 if m2l::is_mixed(block) == mixed && !stop.is_set() {
                     let level = block.level as usize;
-                    let locals = (&levels[level], tree.levels[level].start);
+                    let (locals, begin) = (&levels[level], tree.levels[level].start);
+                    let densities = densities.clone();
                     // SAFETY: blocks are runs of boxes that do not overlap.
-                    unsafe { m2l::m2l(*simd, block, densities.clone(), m2l, multipoles, locals) };
+                    unsafe { m2l::m2l(*simd, block, densities, m2l, multipoles, locals, begin) };
                 }
             });
         };
@@ -138,7 +140,8 @@ impl<T: Real> Translations<T> {
             let tables = &self.l2l;
             let level = level + 1;
             let job = ParentChildJob { tables, level, order_in, order_out, k, first, stop };
-            translate_batches(self.simd, job, batches, self.locals.neighbours(level - 1, true));
+            let (from, to) = self.locals.neighbours(level - 1, true);
+            translate_batches(self.simd, job, batches, from, &to);
         }
     }
 

@@ -381,7 +381,7 @@ impl Traversal<'_> {
                 continue;
             }
             if source.level == target.level && self.rule.stencil != Stencil::Full {
-                self.settle_equal((s, &source), &target, stack, far, found);
+                self.settle_equal(s, &source, &target, stack, far, found);
                 continue;
             }
             let (verdict, offset) = self.rule.settle(&source, &target, targets);
@@ -415,7 +415,8 @@ impl Traversal<'_> {
     #[inline(always)]
     fn settle_equal(
         &self,
-        (s, source): (u32, &BoxKey),
+        s: u32,
+        source: &BoxKey,
         target: &BoxKey,
         stack: &mut Vec<u32>,
         far: &mut Far,

@@ -82,7 +82,7 @@ impl Tree {
         leaf_size: usize,
         crowded: Crowded,
     ) -> Self {
-        Self::where_needed(sources, targets, ([leaf_size; 2], crowded), |_| true)
+        Self::where_needed(sources, targets, [leaf_size; 2], crowded, |_| true)
     }
 
     /// As [`Self::new`], with a leaf size of sources and one of targets; boxes with more sources
@@ -90,7 +90,8 @@ impl Tree {
     pub(crate) fn where_needed(
         sources: &MortonOrder,
         targets: Option<&MortonOrder>,
-        (leaf_sizes, crowded): ([usize; 2], Crowded),
+        leaf_sizes: [usize; 2],
+        crowded: Crowded,
         needed: impl Fn(&Cell) -> bool + Sync,
     ) -> Self {
         let target_keys = targets.map_or(&sources.keys[..], |t| &t.keys);

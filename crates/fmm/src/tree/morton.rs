@@ -56,8 +56,16 @@ pub(crate) fn keys(root: &Root, points: &[[f64; 3]]) -> Vec<u64> {
     points.par_iter().with_min_len(4096).map(|x| keys.of(x)).collect()
 }
 
+/// A run of points in Morton order.
+pub struct KeyRun<'a> {
+    /// The points' keys.
+    pub keys: &'a mut [u64],
+    /// Their indices.
+    pub index: &'a mut [u32],
+}
+
 /// Sorts some of the points wholly.
-pub(crate) fn sort_wholly(of: &Keys, points: &[[f64; 3]], (keys, index): (&mut [u64], &mut [u32])) {
+pub(crate) fn sort_wholly(of: &Keys, points: &[[f64; 3]], KeyRun { keys, index }: KeyRun<'_>) {
     let mut items: Vec<(u64, u32)> =
         index.iter().map(|&i| (of.of(&points[i as usize]), i)).collect();
     items.sort_unstable();
@@ -71,20 +79,21 @@ pub(crate) fn sort_wholly(of: &Keys, points: &[[f64; 3]], (keys, index): (&mut [
 pub fn refine(
     root: &Root,
     points: &[[f64; 3]],
-    (keys, index): (&mut [u64], &mut [u32]),
+    run: KeyRun<'_>,
     enough: usize,
     needed: &(impl Fn(usize, u64) -> bool + Sync),
 ) {
     let of = Keys::new(root);
-    refine_box(&of, points, (keys, index), enough, (0, 0), needed);
+    refine_box(&of, points, run, enough, 0, 0, needed);
 }
 
 fn refine_box(
     of: &Keys,
     points: &[[f64; 3]],
-    (keys, index): (&mut [u64], &mut [u32]),
+    KeyRun { keys, index }: KeyRun<'_>,
     enough: usize,
-    (level, place): (usize, u64),
+    level: usize,
+    place: u64,
     needed: &(impl Fn(usize, u64) -> bool + Sync),
 ) {
     if keys.is_empty() || level == MAX_DEPTH {
@@ -92,7 +101,7 @@ fn refine_box(
     }
     if keys.len() <= enough {
         if needed(level, place) {
-            sort_wholly(of, points, (keys, index));
+            sort_wholly(of, points, KeyRun { keys, index });
         }
         return;
     }
@@ -103,11 +112,11 @@ fn refine_box(
         let count = keys.partition_point(|key| key >> shift & 7 <= octant);
         let (own, rest) = keys.split_at_mut(count);
         let (own_index, rest_index) = index.split_at_mut(count);
-        parts.push((own, own_index, (level + 1, place << 3 | octant)));
+        parts.push((KeyRun { keys: own, index: own_index }, place << 3 | octant));
         (keys, index) = (rest, rest_index);
     }
-    parts.into_par_iter().for_each(|(keys, index, child)| {
-        refine_box(of, points, (keys, index), enough, child, needed);
+    parts.into_par_iter().for_each(|(run, place)| {
+        refine_box(of, points, run, enough, level + 1, place, needed);
     });
 }
 

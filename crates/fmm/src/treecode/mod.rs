@@ -17,7 +17,7 @@ use crate::geometry::{Geometry, OrderedPoints};
 use crate::model::{Info, Options, Points, Precision};
 use crate::planning::root_and_leaf_size;
 use crate::tree::lists::Lists;
-use crate::tree::morton::{self, MAX_DEPTH};
+use crate::tree::morton::{self, KeyRun, MAX_DEPTH};
 use crate::tree::{Cell, Crowded, MortonOrder, Tree};
 use crate::truncation::{self, PointSets};
 use crate::tuning;
@@ -53,7 +53,8 @@ pub fn order(points: Points<'_>, options: &Options, precision: Precision) -> Ord
         // Boxes that will not be split need no order.
         let MortonOrder { mut keys, mut index } = MortonOrder::of_leaves(&root, sources, WHOLE);
         let needed = |level: usize, place: u64| has_near_target(&target_order.keys, level, place);
-        morton::refine(&root, sources, (&mut keys, &mut index), WHOLE, &needed);
+        let run = KeyRun { keys: &mut keys, index: &mut index };
+        morton::refine(&root, sources, run, WHOLE, &needed);
         MortonOrder { keys, index }
     } else {
         MortonOrder::new(&root, sources)
@@ -79,8 +80,9 @@ pub fn geometry(
         let near = || has_near_target(target_keys, usize::from(cell.level), place());
         !few || cell.sources.len() > WHOLE || near()
     };
-    let leaf_sizes = ([leaf_size, leaf_size.min(TARGETS)], crowded);
-    let tree = Tree::where_needed(&source_order, target_order.as_ref(), leaf_sizes, needed);
+    let leaf_sizes = [leaf_size, leaf_size.min(TARGETS)];
+    let tree =
+        Tree::where_needed(&source_order, target_order.as_ref(), leaf_sizes, crowded, needed);
     let whole = |index: usize| {
         let cell = &tree.cells[index];
         let full = usize::from(cell.level) < MAX_DEPTH && cell.sources.len() > leaf_size;
@@ -120,8 +122,9 @@ pub(crate) fn settle(
     direct: [f64; 2],
     options: &Options,
 ) -> (Lists, FarRows, TruncationNumbers) {
-    let PointSets { root, tree, targets, .. } = *points;
-    let (near, near_pairs, mut far) = Traversal::new(root, tree, targets, whole, direct).run();
+    let PointSets { root, tree, targets: (order, targets), .. } = *points;
+    let (near, near_pairs, mut far) =
+        Traversal::new(root, tree, order, targets, whole, direct).run();
     let lists = Lists { near, near_pairs, ..Lists::default() };
     let numbers = truncation::choose_for_treecode(points, &lists, &mut far, options);
     (lists, far, numbers)

@@ -74,7 +74,8 @@ impl<'a> Traversal<'a> {
     pub(crate) fn new(
         root: &Root,
         tree: &'a Tree,
-        (order, targets): (&MortonOrder, &[[f64; 3]]),
+        order: &MortonOrder,
+        targets: &[[f64; 3]],
         whole: &'a (dyn Fn(usize) -> bool + Sync),
         direct: [f64; 2],
     ) -> Self {

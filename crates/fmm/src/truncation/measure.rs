@@ -49,13 +49,13 @@ pub(super) fn measure(
     simd: Level,
 ) -> BTreeMap<Class, Statistics> {
     let PointSets { root, tree, sources, targets, .. } = points;
-    let draw = |order, range: fn(&Cell) -> Range<u32>| -> Vec<Pool> {
-        let of = |level| sampling::draw(root, tree, level, order, range);
+    let draw = |order, points, range: fn(&Cell) -> Range<u32>| -> Vec<Pool> {
+        let of = |level| sampling::draw(root, tree, level, order, points, range);
         (0..tree.levels.len()).into_par_iter().map(of).collect()
     };
-    let sources_drawn = draw(*sources, |c| c.sources.clone());
+    let sources_drawn = draw(sources.0, sources.1, |c| c.sources.clone());
     let own_targets = !std::ptr::eq(sources.0, targets.0);
-    let targets_drawn = own_targets.then(|| draw(*targets, |c| c.targets.clone()));
+    let targets_drawn = own_targets.then(|| draw(targets.0, targets.1, |c| c.targets.clone()));
     let measurement = Measurement {
         points,
         pools: [&sources_drawn, targets_drawn.as_ref().unwrap_or(&sources_drawn)],
@@ -166,8 +166,10 @@ impl Measurement<'_> {
             let (source, target) = (&tree.cells[s as usize], &tree.cells[t as usize]);
             let d = crate::tree::lists::offset(source, target).map(|o| 0.5 * f64::from(o));
             let seed = mix(i as u64, salt);
-            let y = sampling::draw_in_cell(root, source, sources, &source.sources, seed);
-            let x = sampling::draw_in_cell(root, target, targets, &target.targets, !seed);
+            let (order, points) = sources;
+            let y = sampling::draw_in_cell(root, source, order, points, &source.sources, seed);
+            let (order, points) = targets;
+            let x = sampling::draw_in_cell(root, target, order, points, &target.targets, !seed);
             for draw in 0..DRAWS_PER_PAIR {
                 of_boxes.push(pair(d, y[draw], x[(draw + i) % DRAWS_PER_PAIR]));
                 let seed = mix(seed, draw as u64);

@@ -41,7 +41,7 @@ pub(crate) fn choose_on_ranks(
             let count = classes.len();
             loop {
                 let own = measure::measure(points, &candidates, measures, count, p_max, goal, simd);
-                let all = statistics_of_all(group, &classes, (&own, &candidates), p_max)?;
+                let all = statistics_of_all(group, &classes, &own, &candidates, p_max)?;
                 let chosen = optimise(&all, p_max, goal, options.truncation, method(options));
                 match more_terms(options, &all, &chosen, p_max) {
                     Some(more) => p_max = more,
@@ -86,7 +86,8 @@ fn count_of_all(
 fn statistics_of_all(
     group: &dyn Communicator,
     classes: &BTreeSet<Class>,
-    (own, candidates): (&BTreeMap<Class, Statistics>, &BTreeMap<Class, Candidates>),
+    own: &BTreeMap<Class, Statistics>,
+    candidates: &BTreeMap<Class, Candidates>,
     p_max: usize,
 ) -> Result<BTreeMap<Class, Statistics>, comm::Error> {
     let terms = p_max + 1;

@@ -313,7 +313,7 @@ fn statistics(
     let mut all = far;
     all.add_near(points, near);
     let of = |((class, candidates), measured): (&(usize, Candidates), Measured)| {
-        let alone = alone(&all, &far, &measured.norms, points.screening, (closest2, far_pairs));
+        let alone = alone(&all, &far, &measured.norms, points.screening, closest2, far_pairs);
         let relative = |norms: &Norms, error2: &[f64; 4]| norms.relative(error2, 1.0, options);
         let statistics = Statistics {
             count: candidates.count,
@@ -332,7 +332,8 @@ fn alone(
     far: &Norms,
     own: &Norms,
     screening: Screening,
-    (closest2, far_pairs): (f64, f64),
+    closest2: f64,
+    far_pairs: f64,
 ) -> Norms {
     let mut norms = *own;
     if screening.is_some() {

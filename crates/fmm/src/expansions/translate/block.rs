@@ -184,9 +184,9 @@ fn rotate_forward<V: Simd, const B: usize>(
         let orders = translation.orders(n);
         let cosines = Matrix { rows: orders, ..cosines };
         let sines = Matrix { rows: orders - 1, ..sines };
-        product::<V, B>(cosines, (&degree[n..], 1), (&mut of_cosines[n..], step));
+        product::<V, B>(cosines, &degree[n..], 1, &mut of_cosines[n..], step);
         if orders > 1 {
-            product::<V, B>(sines, (degree, 1), (&mut of_sines[step + n..], step));
+            product::<V, B>(sines, degree, 1, &mut of_sines[step + n..], step);
         }
     }
 }
@@ -216,9 +216,9 @@ fn translate_along_z<V: Simd, const B: usize>(
         let (values, stride) = translation.coaxial.matrix(m);
         let (rows, columns) = (degrees.min(p_out) - m, degrees.min(p_in) - m);
         let matrix = Matrix { values, rows, columns, stride };
-        product::<V, B>(matrix, (&cosines_in[from..], 1), (&mut cosines_out[to..], 1));
+        product::<V, B>(matrix, &cosines_in[from..], 1, &mut cosines_out[to..], 1);
         if m > 0 {
-            product::<V, B>(matrix, (&sines_in[from..], 1), (&mut sines_out[to..], 1));
+            product::<V, B>(matrix, &sines_in[from..], 1, &mut sines_out[to..], 1);
         }
     }
 }
@@ -240,9 +240,9 @@ fn rotate_back<V: Simd, const B: usize>(
         let orders = translation.orders(n);
         let cosines = Matrix { columns: orders, ..cosines };
         let sines = Matrix { columns: orders - 1, ..sines };
-        product::<V, B>(cosines, (&of_cosines[n..], step), (&mut degree[n..], 1));
+        product::<V, B>(cosines, &of_cosines[n..], step, &mut degree[n..], 1);
         if orders > 1 {
-            product::<V, B>(sines, (&of_sines[step + n..], step), (degree, 1));
+            product::<V, B>(sines, &of_sines[step + n..], step, degree, 1);
         } else {
             degree[..n].fill([V::zero(); B]);
         }

@@ -130,6 +130,16 @@ unsafe fn translate<V: Simd>(
     }
 }
 
+/// How [`OneVector::translate`] goes through densities.
+pub struct OneVectorRun {
+    /// Number of densities.
+    pub densities: usize,
+    /// Whether lanes carry several of them.
+    pub mixed: bool,
+    /// Whether coefficients that M2L can do without are left out.
+    pub cut: bool,
+}
+
 /// Translations of double-precision expansions by one vector alone.
 pub struct OneVector {
     tables: Tables<f64>,
@@ -149,17 +159,15 @@ impl OneVector {
     }
 
     /// Adds translated expansions, all of which lie one after the other, density after density, to
-    /// those of `targets`, for pairs of places among them; `mixed`: lanes carry several densities.
-    /// All coefficients take part if none are to be `cut`.
+    /// those of `targets`, for pairs of places among them.
     ///
     /// # Safety
     /// No target occurs twice.
     pub unsafe fn translate(
         &self,
         level: simd::Level,
-        cut: bool,
+        OneVectorRun { densities, mixed, cut }: OneVectorRun,
         pairs: &[[u32; 2]],
-        (densities, mixed): (usize, bool),
         sources: &[f64],
         targets: &mut [f64],
     ) {

@@ -77,27 +77,28 @@ fn general_block<
             let run = rest.start..rest.end.min(rest.start + GENERAL_RUN);
             rest.start = run.end;
             let pairs = &mut pairs[..run.len()];
-            let seen = (&points, &block.rests);
+            let (points, rests) = (&points, &block.rests);
             if V::Scalar::IS_SINGLE && FULL && (near.masked || near.touching) {
-                displace::<V, true>(group, run.clone(), seen, pairs);
+                displace::<V, true>(group, run.clone(), points, rests, pairs);
             } else {
-                displace::<V, false>(group, run.clone(), seen, pairs);
+                displace::<V, false>(group, run.clone(), points, rests, pairs);
             }
             if near.masked {
-                invert::<V, FULL, true, SCREENED>((near, group.kappa), pairs, &mut screens);
+                invert::<V, FULL, true, SCREENED>(near, group.kappa, pairs, &mut screens);
             } else {
-                invert::<V, FULL, false, SCREENED>((near, group.kappa), pairs, &mut screens);
+                invert::<V, FULL, false, SCREENED>(near, group.kappa, pairs, &mut screens);
             }
             // Less error is asked of potentials than of gradients.
             let few = if mixed { POTENTIAL_RUN } else { GENERAL_RUN };
             for (i, pairs) in pairs.chunks(few).enumerate() {
                 let first = run.start + i * few;
                 let run = first..first + pairs.len();
-                let pairs = (pairs, &screens[if SCREENED { i * few } else { 0 }..]);
+                let screens = &screens[if SCREENED { i * few } else { 0 }..];
                 add_general::<V, CHARGES, DIPOLES, GRADIENT, SCREENED>(
                     group,
                     run,
                     pairs,
+                    screens,
                     &mut totals,
                 );
                 if mixed {
@@ -148,7 +149,8 @@ struct Pairs<V> {
 fn displace<V: Simd, const FINE: bool>(
     group: &Group<'_, V::Scalar>,
     run: Range<usize>,
-    (points, rests): (&[[V; PAIR]; 3], &[[V; PAIR]; 3]),
+    points: &[[V; PAIR]; 3],
+    rests: &[[V; PAIR]; 3],
     pairs: &mut [Pairs<V>],
 ) {
     let sources = group.sources.range(run.clone());
@@ -177,7 +179,8 @@ fn displace<V: Simd, const FINE: bool>(
 /// Squared distances to inverse distances, 0 for pairs to leave out, and how they are screened.
 #[inline(always)]
 fn invert<V: Simd, const FULL: bool, const MASKED: bool, const SCREENED: bool>(
-    (near, kappa): (&NearLeaf<V::Scalar>, f64),
+    near: &NearLeaf<V::Scalar>,
+    kappa: f64,
     pairs: &mut [Pairs<V>],
     screens: &mut [Screen<V, PAIR>],
 ) {
@@ -212,7 +215,8 @@ fn add_general<
 >(
     group: &Group<'_, V::Scalar>,
     run: Range<usize>,
-    (pairs, screens): (&[Pairs<V>], &[Screen<V, PAIR>]),
+    pairs: &[Pairs<V>],
+    screens: &[Screen<V, PAIR>],
     totals: &mut [[V; PAIR]; 4],
 ) {
     let density = group.density;

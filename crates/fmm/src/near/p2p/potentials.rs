@@ -114,13 +114,14 @@ fn charges_block<
         while !rest.is_empty() {
             let run = if mixed { rest.start..rest.end.min(rest.start + RUN) } else { rest.clone() };
             rest.start = run.end;
-            let seen = (&points, &block.rests);
+            let (points, rests) = (&points, &block.rests);
             match (near.masked, near.touching) {
                 (true, _) => add_charges::<V, B, K, FULL, true, true, SCREENED>(
                     group,
                     near,
                     run,
-                    seen,
+                    points,
+                    rests,
                     &mut totals,
                 ),
                 (_, true) if V::Scalar::IS_SINGLE && FULL => {
@@ -128,7 +129,8 @@ fn charges_block<
                         group,
                         near,
                         run,
-                        seen,
+                        points,
+                        rests,
                         &mut totals,
                     );
                 }
@@ -136,7 +138,8 @@ fn charges_block<
                     group,
                     near,
                     run,
-                    seen,
+                    points,
+                    rests,
                     &mut totals,
                 ),
             }
@@ -175,7 +178,8 @@ fn add_charges<
     group: &Group<'_, V::Scalar>,
     near: &NearLeaf<V::Scalar>,
     run: Range<usize>,
-    (points, rests): (&[[V; B]; 3], &[[V; B]; 3]),
+    points: &[[V; B]; 3],
+    rests: &[[V; B]; 3],
     totals: &mut [[V; B]; K],
 ) {
     let fine = V::Scalar::IS_SINGLE && FULL && TOUCHING;
@@ -198,8 +202,8 @@ fn add_charges<
                 let point = [[points[0][0]], [points[1][0]], [points[2][0]]];
                 [r2[s]] = if fine {
                     let own = [[rests[0][0]], [rests[1][0]], [rests[2][0]]];
-                    let rests = (&own, [rx[j], ry[j], rz[j]]);
-                    square(&displacements(&point, [x[j], y[j], z[j]], rests))
+                    let rest = [rx[j], ry[j], rz[j]];
+                    square(&displacements(&point, [x[j], y[j], z[j]], &own, rest))
                 } else {
                     squares(&point, [x[j], y[j], z[j]])
                 };
@@ -219,8 +223,8 @@ fn add_charges<
     }
     for j in begin..x.len() {
         let r2 = if fine {
-            let rests = (rests, [rx[j], ry[j], rz[j]]);
-            square(&displacements(points, [x[j], y[j], z[j]], rests))
+            let rest = [rx[j], ry[j], rz[j]];
+            square(&displacements(points, [x[j], y[j], z[j]], rests, rest))
         } else {
             squares(points, [x[j], y[j], z[j]])
         };
