@@ -95,9 +95,8 @@ impl Backend {
     /// that does not depend on how threads share the work.
     ///
     /// # Errors
-    /// [`Error::NotDeterministic`](crate::Error::NotDeterministic) where a GPU is asked for: its
-    /// threads add to common sums in whatever order they come (atomic additions of expansions and
-    /// potentials).
+    /// [`Error::NotDeterministic`] where a GPU is asked for: its threads add to common sums in
+    /// whatever order they come (atomic additions of expansions and potentials).
     pub fn deterministic(self) -> Result<Self, Error> {
         match self {
             Self::Cpu | Self::Auto => Ok(Self::Cpu),

@@ -29,8 +29,8 @@ use crate::error::Error;
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Whether sums shall end, with [`Error::Interrupted`](crate::Error::Interrupted): those that
-    /// run, and those that begin before it is taken back.
+    /// Whether sums shall end, with [`Error::Interrupted`]: those that run, and those that begin
+    /// before it is taken back.
     pub fn set(&self, is_wanted: bool) {
         self.0.store(is_wanted, Ordering::Relaxed);
     }

@@ -76,25 +76,25 @@ pub(crate) fn sort_wholly(of: &Keys, points: &[[f64; 3]], KeyRun { keys, index }
 
 /// Sorts wholly what [`sorted`] left unsorted with `enough`, in the boxes that are `needed`: those
 /// with at most so many points, by level and key of their place.
-pub fn refine(
+pub fn refine<F: Fn(usize, u64) -> bool + Sync>(
     root: &Root,
     points: &[[f64; 3]],
     run: KeyRun<'_>,
     enough: usize,
-    needed: &(impl Fn(usize, u64) -> bool + Sync),
+    needed: &F,
 ) {
     let of = Keys::new(root);
     refine_box(&of, points, run, enough, 0, 0, needed);
 }
 
-fn refine_box(
+fn refine_box<F: Fn(usize, u64) -> bool + Sync>(
     of: &Keys,
     points: &[[f64; 3]],
     KeyRun { keys, index }: KeyRun<'_>,
     enough: usize,
     level: usize,
     place: u64,
-    needed: &(impl Fn(usize, u64) -> bool + Sync),
+    needed: &F,
 ) {
     if keys.is_empty() || level == MAX_DEPTH {
         return;
