@@ -4,8 +4,9 @@
 //! No factor 1/(4 pi); a source that coincides with a target contributes nothing.
 //! Geometry is processed once ([`Plan::new`]), charges many times ([`Plan::apply`]).
 
-// Each of these uses those before it alone: model, tree, particles, expansions, geometry,
-// truncation, tuning, planning, near, stages, treecode, engine, gpu, plan with crowds, distributed.
+// Each of these uses those before it alone, but for `GpuInfo`, which `model` has from `gpu`: model,
+// tree, particles, expansions, geometry, truncation, tuning, planning, near, stages, treecode,
+// direct, engine, gpu, plan with crowds, distributed.
 mod crowds;
 pub mod direct;
 mod disjoint;
