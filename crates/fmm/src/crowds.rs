@@ -8,12 +8,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::geometry::{Geometry, Points};
-use crate::lists::Rows;
-use crate::morton::MAX_DEPTH;
-use crate::plan::{Densities, Info, Plan, Potentials};
+use crate::Error;
+use crate::geometry::Geometry;
+use crate::model::{Backend, Densities, Info, Mode, Options, Points, Potentials};
+use crate::plan::Plan;
+use crate::tree::lists::Rows;
+use crate::tree::morton::MAX_DEPTH;
 use crate::tree::{Cell, MortonOrder, Root, Tree};
-use crate::{Backend, Error, Mode, Options};
 use simd::Level;
 
 /// The crowds of a plan.

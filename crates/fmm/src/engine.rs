@@ -8,24 +8,27 @@ use std::time::Instant;
 
 use parallel::prelude::*;
 
-use crate::close::{CloseRows, UnresolvedPair, find_close};
+use crate::Error;
 use crate::disjoint::DisjointSlice;
 use crate::expansions::Expansions;
-use crate::geometry::{Geometry, Points};
-use crate::harmonics::{Gradient, Harmonics, ScreenedGradient};
-use crate::lists::Rows;
-use crate::p2p::{NearPairs, NearSums};
-use crate::parent_child::JOB_CELLS;
+use crate::expansions::harmonics::{Gradient, Harmonics};
+use crate::expansions::screened_tables::{ScreenedGradient, ScreenedTables};
+use crate::geometry::Geometry;
+use crate::geometry::far_rows::FarRows;
+use crate::model::stages::timed;
+use crate::model::stop::Ending;
+use crate::model::{Densities, Points, Potentials, Precision, StageSeconds};
+use crate::near::close::{CloseRows, UnresolvedPair, find_close};
+use crate::near::p2p::{NearPairs, NearSums};
+use crate::particles::scale::Scale;
+use crate::particles::sums::Sums;
 use crate::particles::{Particles, Strengths};
-use crate::plan::{Densities, Potentials, StageSeconds};
-use crate::radial::ScreenedTables;
-use crate::scale::Scale;
-use crate::stop::Ending;
-use crate::sums::Sums;
-use crate::translations::{Translations, timed};
+use crate::stages::parent_child::JOB_CELLS;
+use crate::stages::translations::Translations;
+use crate::stages::{l2p, p2m};
+use crate::tree::lists::Rows;
 use crate::tree::{Cell, MortonOrder};
-use crate::treecode::{self, FarRows, M2pJob};
-use crate::{Error, Precision, l2p, p2m};
+use crate::treecode::{self, M2pJob};
 use simd::{Level, Real, dispatch};
 
 /// Densities that go through the stages together: their expansions are in memory at the same time.
@@ -122,13 +125,14 @@ impl<T: Real> Engine<T> {
             SingleNear { sources, targets, strengths: Strengths::default() }
         });
         let derivatives = near_sums.derivatives;
-        let close_of = |rows: &Rows| {
-            let of = (&geometry, rows);
-            match &near {
-                Some(SingleNear { sources, targets, .. }) => {
-                    find_close(simd, of, points, (sources, targets.as_ref()), derivatives)
-                }
-                None => find_close(simd, of, points, (&sources, targets.as_ref()), derivatives),
+        let close_of = |rows: &Rows| match &near {
+            Some(SingleNear { sources, targets, .. }) => {
+                let targets = targets.as_ref();
+                find_close(simd, &geometry, rows, points, sources, targets, derivatives)
+            }
+            None => {
+                let targets = targets.as_ref();
+                find_close(simd, &geometry, rows, points, &sources, targets, derivatives)
             }
         };
         let (close, close_in_halo) =

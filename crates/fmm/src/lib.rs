@@ -4,72 +4,57 @@
 //! No factor 1/(4 pi); a source that coincides with a target contributes nothing.
 //! Geometry is processed once ([`Plan::new`]), charges many times ([`Plan::apply`]).
 
-mod all_pairs;
-mod close;
-mod coaxial;
+// Each of these uses those before it alone: model,
+// tree, particles, expansions, geometry, truncation, tuning, planning, near, stages, treecode,
+// direct, engine, gpu, plan with crowds, distributed.
 mod crowds;
 pub mod direct;
 mod disjoint;
+mod distances;
 pub mod distributed;
 mod engine;
 mod error;
 mod expansions;
 mod geometry;
 mod gpu;
-mod harmonics;
-mod kept;
-mod l2l;
-mod l2p;
-mod lists;
-mod m2l;
-mod m2m;
-mod morton;
+mod model;
 mod near;
-mod options;
-mod p2m;
-mod p2p;
-mod parent_child;
 mod particles;
 mod plan;
-mod product;
-mod radial;
-mod rotation;
-mod scale;
+mod planning;
 mod scratch;
-mod screened;
-mod stop;
-mod sums;
-mod translate;
-mod translations;
+mod stages;
 mod tree;
 mod treecode;
 mod truncation;
 mod tuning;
-mod vectors;
 
 pub use cuda::in_units;
 pub use error::Error;
-pub use gpu::{DeviceInfo, Error as GpuError, GpuInfo, Span, check_gpu, gpus};
-pub use options::{Backend, Kernel, Mode, Options, Precision, Stencil, Truncation};
-pub use plan::{Densities, Info, Plan, Potentials, StageSeconds};
+pub use gpu::{DeviceInfo, Error as GpuError, Span, check_gpu, gpus};
+pub use model::{
+    Backend, Densities, GpuInfo, Info, Kernel, Mode, Options, Potentials, Precision, StageSeconds,
+    Stencil, Stop, Truncation,
+};
+pub use plan::Plan;
 pub use samples;
-pub use stop::Stop;
 
 /// What the program `tests/internals` looks into: no part of the interface, free to change.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::distributed::tuning::lanes;
     pub mod all_pairs {
-        pub use crate::all_pairs::AllPairs;
+        pub use crate::direct::all_pairs::AllPairs;
     }
     pub mod coaxial {
-        pub use crate::coaxial::Coaxial;
+        pub use crate::expansions::coaxial::Coaxial;
     }
     pub mod direct {
         pub use crate::direct::at;
     }
     pub mod geometry {
-        pub use crate::geometry::{Geometry, Points};
+        pub use crate::geometry::Geometry;
+        pub use crate::model::Points;
     }
     pub mod gpu {
         pub use crate::gpu::{WORTH_IT, mode};
@@ -126,38 +111,39 @@ pub mod internals {
         }
     }
     pub mod harmonics {
-        pub use crate::harmonics::{Gradient, Harmonics, Visit, cosine, parity, sine};
+        pub use crate::expansions::harmonics::{Gradient, Harmonics, Visit, cosine, parity, sine};
     }
     pub mod lists {
-        pub use crate::lists::{Lists, acceptance, offset};
+        pub use crate::tree::lists::{Lists, acceptance, offset};
     }
     pub mod morton {
-        pub use crate::morton::{
-            FEW, Keys, MAX_DEPTH, OWN, Sample, of_place, place_of, refine, sorted,
+        pub use crate::tree::morton::{
+            FEW, KeyRun, Keys, MAX_DEPTH, OWN, Sample, of_place, place_of, refine, sorted,
         };
     }
     pub mod product {
-        pub use crate::product::{BLOCK, Matrix, product_at};
+        pub use crate::expansions::product::{BLOCK, Matrix, product_at};
     }
     pub mod radial {
-        pub use crate::radial::Radial;
+        pub use crate::expansions::radial::Radial;
     }
     pub mod rotation {
-        pub use crate::rotation::{Azimuth, Polar, block};
+        pub use crate::expansions::rotation::{Azimuth, Polar, block};
     }
     pub mod scale {
-        pub use crate::scale::Scale;
+        pub use crate::particles::scale::Scale;
     }
     pub mod screened {
-        pub use crate::screened::{
+        pub use crate::expansions::screened::{
             HALF_DIAGONAL, Screening, corner, l2l, m2l, m2m, regular, singular,
         };
     }
     pub mod stop {
-        pub use crate::stop::Ending;
+        pub use crate::model::stop::Ending;
     }
     pub mod translate {
-        pub use crate::translate::{Kind, OneVector, Vector};
+        pub use crate::expansions::translate::{OneVector, OneVectorRun};
+        pub use crate::tree::vectors::{Kind, Vector};
     }
     pub mod tree {
         pub use crate::tree::{Cell, Crowded, MortonOrder, Root, Tree, side};
@@ -175,7 +161,7 @@ pub mod internals {
         }
     }
     pub mod vectors {
-        pub use crate::vectors::{VectorTable, coarser_target, unpack};
+        pub use crate::tree::vectors::{VectorTable, coarser_target, unpack};
     }
 }
 

@@ -2,118 +2,20 @@
 
 use std::time::Instant;
 
-use parallel::prelude::*;
-
-use crate::all_pairs::AllPairs;
 use crate::crowds::Crowds;
-use crate::geometry::{Geometry, OrderedPoints, Points};
-use crate::p2p::NearSums;
-use crate::translations::timed;
-use crate::tree::Root;
-use crate::{
-    Backend, Error, GpuInfo, Kernel, Mode, Options, Precision, Span, Stop, direct, engine, gpu,
-    treecode, tuning,
+use crate::direct::all_pairs::AllPairs;
+use crate::geometry::{Geometry, OrderedPoints};
+use crate::model::densities::count_densities;
+use crate::model::points::check_points;
+use crate::model::stages::timed;
+use crate::model::{
+    Backend, Densities, Info, Kernel, Mode, Options, Points, Potentials, Precision, StageSeconds,
+    Stop,
 };
+use crate::near::p2p::NearSums;
+use crate::tree::Root;
+use crate::{Error, Span, engine, gpu, treecode, tuning};
 use simd::Level;
-
-/// Source strengths of one `apply`: k densities over n sources, in the caller's order.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Densities<'a> {
-    /// Charges q, shape (k, n).
-    pub charges: Option<&'a [f64]>,
-    /// Dipole moments d, shape (k, n, 3): a source adds `d . (x - y) / |x - y|^3`.
-    pub dipoles: Option<&'a [f64]>,
-}
-
-impl<'a> Densities<'a> {
-    /// Charges and dipoles of one density over `n` sources, empty where there are none.
-    pub(crate) fn of(&self, density: usize, n: usize) -> (&'a [f64], &'a [f64]) {
-        let charges = self.charges.map_or(&[][..], |q| &q[density * n..(density + 1) * n]);
-        let dipoles = self.dipoles.map_or(&[][..], |d| &d[density * 3 * n..(density + 1) * 3 * n]);
-        (charges, dipoles)
-    }
-}
-
-/// Where one `apply` writes its sums: k densities at m targets, in the caller's order; what was
-/// there is overwritten.
-#[derive(Debug, Default)]
-pub struct Potentials<'a> {
-    /// Potential, shape (k, m).
-    pub potential: Option<&'a mut [f64]>,
-    /// Gradient with respect to the target, shape (k, m, 3).
-    pub gradient: Option<&'a mut [f64]>,
-}
-
-impl Potentials<'_> {
-    /// The same, lent for a while.
-    pub(crate) fn reborrowed(&mut self) -> Potentials<'_> {
-        Potentials {
-            potential: self.potential.as_deref_mut(),
-            gradient: self.gradient.as_deref_mut(),
-        }
-    }
-}
-
-/// What a plan resolved to.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Info {
-    /// Floating-point format of expansions and sums.
-    pub precision: Option<Precision>,
-    /// Floating-point format of near pairs, but for those too close for it.
-    pub near_precision: Option<Precision>,
-    /// How the sum is done: never `Auto`.
-    pub mode: Mode,
-    /// Where it is computed: never `Auto`.
-    pub backend: Backend,
-    /// Why `Backend::Auto` took the CPU, if not because the sum is small.
-    pub fallback: Option<String>,
-    /// What a GPU has to tell.
-    pub gpu: Option<GpuInfo>,
-    /// Largest truncation number of any expansion.
-    pub truncation_number: usize,
-    /// Mean truncation number p' over all M2L translations.
-    pub mean_truncation_number: f64,
-    /// Most points a leaf may hold.
-    pub leaf_size: usize,
-    /// Deepest level of the octree; the root is level 0.
-    pub depth: usize,
-    /// M2L translations of one `apply` with one density.
-    pub m2l_count: u64,
-    /// M2L translations per target box that receives any.
-    pub m2l_per_box: f64,
-    /// Multipole expansions that a treecode evaluates, each at one target.
-    pub m2p_count: u64,
-    /// Source-target pairs that P2P sums.
-    pub p2p_pairs: u64,
-    /// Seconds that `Plan::new` took.
-    pub setup_seconds: f64,
-    /// Bytes that the plan holds.
-    pub memory_bytes: u64,
-}
-
-/// Wall seconds of the stages of the last `apply`. On a GPU stages overlap: each was timed
-/// once in isolation.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct StageSeconds {
-    /// Particles to multipoles.
-    pub p2m: f64,
-    /// Multipoles to the parent's.
-    pub m2m: f64,
-    /// Multipoles to locals.
-    pub m2l: f64,
-    /// Locals to the children's.
-    pub l2l: f64,
-    /// Locals to particles.
-    pub l2p: f64,
-    /// Multipoles at particles.
-    pub m2p: f64,
-    /// Near pairs.
-    pub p2p: f64,
-    /// On a GPU: the whole sum with input and output in its memory.
-    pub device: f64,
-    /// The whole of `apply`, copies included.
-    pub total: f64,
-}
 
 /// A sum whose geometry has been processed.
 #[derive(Debug)]
@@ -295,7 +197,7 @@ impl Plan {
         if densities.dipoles.is_some() && !self.with_dipoles {
             return Err(Error::NotPlanned { what: "dipoles" });
         }
-        let k = direct::count_densities(self.sources, self.targets, &densities, &potentials)?;
+        let k = count_densities(self.sources, self.targets, &densities, &potentials)?;
         self.stop.check()?;
         let mut sums = potentials.reborrowed();
         self.stages = match &mut self.engine {
@@ -371,30 +273,6 @@ impl Plan {
     /// Stages of the last `apply`.
     pub fn stages(&self) -> &StageSeconds {
         &self.stages
-    }
-}
-
-/// Points that 32-bit indices address, with room for padding.
-const MAX_POINTS: usize = u32::MAX as usize - 64;
-
-pub(crate) fn check_count(what: &'static str, count: usize) -> Result<(), Error> {
-    if count > MAX_POINTS {
-        return Err(Error::TooMany { what, count, limit: MAX_POINTS });
-    }
-    Ok(())
-}
-
-pub(crate) fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
-    check_count(what, points.len())?;
-    let finite = |x: &[f64; 3]| x.iter().all(|c| c.is_finite());
-    // Without an early end the loop is a plain pass over memory.
-    let all = |some: &[[f64; 3]]| some.iter().fold(true, |all, x| all & finite(x));
-    if points.par_chunks(4096).all(all) {
-        return Ok(());
-    }
-    match points.iter().position(|x| !finite(x)) {
-        Some(index) => Err(Error::NotFinite { what, index, point: points[index] }),
-        None => Ok(()),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Precision, leaf size and size of the root cube from the tolerance (docs/math.md, "Cost model").
 
-use crate::morton::{MAX_DEPTH, Sample};
+use crate::expansions::costs::rotated_cost;
+use crate::model::{Mode, Options, Precision, Stencil};
+use crate::tree::morton::{MAX_DEPTH, Sample};
 use crate::truncation::expected;
-use crate::{Mode, Options, Precision, Stencil};
 
 /// Single precision reaches this relative error with a margin of three: rounding alone leaves 3e-7
 /// to 6e-7.
@@ -131,18 +132,6 @@ pub(crate) fn mode(options: &Options, n: usize, m: usize) -> Mode {
     } else {
         Mode::Fmm
     }
-}
-
-/// Multiply-adds of a translation by rotations, gathering and scattering counted as such.
-pub(crate) fn rotated_cost(p: f64) -> f64 {
-    2.0 * p * p * p + 10.0 * p * p + 30.0
-}
-
-/// Multiply-adds of a translation by a dense product, in whole rows of eight, with the sum at its
-/// target.
-pub(crate) fn dense_cost(p: f64) -> f64 {
-    let p2 = p * p;
-    (p2 + 4.0) * (p2 + 30.0)
 }
 
 /// Time of one near pair of these sums in units of [`rotated_cost`], for each density.

@@ -3,9 +3,9 @@
 use comm::{Communicator, Operation};
 use parallel::prelude::*;
 
-use super::top::Code;
-use crate::morton::MAX_DEPTH;
+use super::code::Code;
 use crate::tree::Crowded;
+use crate::tree::morton::MAX_DEPTH;
 
 /// Keys that one job looks at, at least.
 const RUN: usize = 1 << 16;
@@ -21,7 +21,7 @@ pub(super) struct Count {
 
 impl Count {
     /// As [`Crowded::divides`], for sources or targets.
-    pub(super) fn divides(&self, (leaf_size, crowded): (usize, Crowded)) -> bool {
+    pub(super) fn divides(&self, leaf_size: usize, crowded: Crowded) -> bool {
         let parts = |set: usize| crowded == Crowded::ToTheLast || self.differ[set];
         (0..2).any(|set| self.points[set] > leaf_size as f64 && parts(set))
     }

@@ -6,21 +6,24 @@ use comm::{Communicator, Operation};
 use parallel::prelude::*;
 
 use super::agreement::agreed;
+use super::code::{code, keys_of};
 use super::essential::Essential;
 use super::route::Route;
 use super::scout::Scout;
 use super::steps::Steps;
-use super::top::{Top, code, keys_of};
+use super::top::Top;
 use super::tuning::{Costs, Tuning};
 use super::work::{Counted, StageWork};
-use crate::lists::{BoxKey, Lists, Rows, Rule};
-use crate::morton::{self, Sample};
-use crate::plan::check_count;
-use crate::screened::Screening;
+use crate::Error;
+use crate::expansions::screened::Screening;
+use crate::expansions::truncation_numbers::TruncationNumbers;
+use crate::model::Options;
+use crate::model::points::check_count;
+use crate::tree::lists::{BoxKey, Lists, Rows, Rule};
+use crate::tree::morton::{self, KeyRun, Sample};
 use crate::tree::{Crowded, MortonOrder, Root, Tree};
-use crate::truncation::{PointSets, TruncationNumbers, choose_on_ranks};
+use crate::truncation::{PointSets, choose_on_ranks};
 use crate::tuning::enlargement;
-use crate::{Error, Options};
 use simd::Level;
 
 /// Ratio of the largest share of the work to the mean from which on points are dealt out anew.
@@ -129,7 +132,7 @@ impl Dealt {
         let rule = Rule::new(tuning.stencil, tuning.direct);
         let scout = steps.of("scout", || Scout::new(group, top, &tree, rule))?;
         let essential = steps.of("essential", || {
-            Essential::new(group, &tree, (&source_order, source_points), scout)
+            Essential::new(group, &tree, &source_order, source_points, scout)
         })?;
         let mut lists = steps.of("lists", || {
             let cells = essential.tree.cells.par_iter().zip(&essential.source_counts);
@@ -229,7 +232,7 @@ fn order(root: &Root, top: &Top, points: &[[f64; 3]], enough: usize) -> MortonOr
             continue;
         }
         if own.len() <= enough {
-            let run = (&mut order.keys[own.clone()], &mut order.index[own]);
+            let run = KeyRun { keys: &mut order.keys[own.clone()], index: &mut order.index[own] };
             morton::sort_wholly(&keys, points, run);
             continue;
         }

@@ -10,10 +10,10 @@ use std::ops::Range;
 use comm::Communicator;
 use parallel::prelude::*;
 
+use super::code::{Code, place};
 use super::scout::{Node, Scout};
-use super::top::{Code, place};
 use crate::disjoint::DisjointSlice;
-use crate::morton::MAX_DEPTH;
+use crate::tree::morton::MAX_DEPTH;
 use crate::tree::{Cell, MortonOrder, Tree};
 
 /// What is asked of another rank's box.
@@ -46,7 +46,8 @@ impl Essential {
     pub(super) fn new(
         group: &dyn Communicator,
         tree: &Tree,
-        (order, points): (&MortonOrder, Vec<[f64; 3]>),
+        order: &MortonOrder,
+        points: Vec<[f64; 3]>,
         scout: Scout<'_>,
     ) -> Result<Self, comm::Error> {
         let nodes = &scout.nodes;

@@ -8,13 +8,14 @@ use std::ops::Range;
 
 use comm::{Communicator, Pending};
 
+use super::code::Code;
 use super::essential::{Essential, MULTIPOLE, PARTICLES, Request, cell_of};
-use super::top::{Code, Top};
+use super::top::Top;
 use crate::engine::Engine;
 use crate::expansions::Expansions;
+use crate::expansions::truncation_numbers::TruncationNumbers;
 use crate::gpu;
 use crate::tree::Tree;
-use crate::truncation::TruncationNumbers;
 use simd::Real;
 
 /// What goes to and comes from one other rank, in an order that both know.
@@ -272,7 +273,8 @@ impl Halo {
     pub(super) fn bring(
         &self,
         group: &dyn Communicator,
-        (index, own): (&[u32], usize),
+        index: &[u32],
+        own: usize,
         values: &[f64],
         [k, width]: [usize; 2],
     ) -> Result<Vec<f64>, comm::Error> {

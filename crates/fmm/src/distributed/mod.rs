@@ -9,10 +9,12 @@
 //! pairs are summed.
 
 mod agreement;
+mod code;
 mod counts;
 mod curve;
 mod dealt;
 mod essential;
+mod exponents;
 mod halo;
 mod held;
 mod on_cores;
@@ -32,15 +34,18 @@ pub use work::StageWork;
 use comm::{Communicator, Group, Operation};
 
 use crate::crowds::Crowds;
-use crate::geometry::{Geometry, Points};
-use crate::morton;
-use crate::p2p::NearSums;
-use crate::plan::{Densities, Info, Potentials, StageSeconds, check_points};
-use crate::scale::Scale;
-use crate::screened::Screening;
-use crate::translations::timed;
+use crate::expansions::screened::Screening;
+use crate::geometry::Geometry;
+use crate::model::densities::count_densities;
+use crate::model::points::check_points;
+use crate::model::stages::timed;
+use crate::model::{
+    Backend, Densities, Info, Mode, Options, Points, Potentials, Precision, StageSeconds,
+};
+use crate::near::p2p::NearSums;
+use crate::tree::morton;
 use crate::tree::{Crowded, MortonOrder, Root};
-use crate::{Backend, Error, Mode, Options, Precision, Span, direct, engine, gpu};
+use crate::{Error, Span, engine, gpu};
 use simd::Level;
 
 use agreement::{agreed, same};
@@ -108,6 +113,14 @@ pub struct Plan {
     setup: Vec<Span>,
 }
 
+/// What all ranks have agreed on.
+struct Agreed<'a> {
+    root: Root,
+    top: &'a Top,
+    options: &'a Options,
+    simd: Level,
+}
+
 #[derive(Debug)]
 enum Engine {
     Single(Box<engine::Engine<f32>>),
@@ -154,9 +167,9 @@ impl Plan {
         let (source_keys, target_keys) = steps.of("keys", || (keys(sources), targets.map(keys)));
         let on_cpu = backend == Backend::Cpu;
         let crowded = if on_cpu { Crowded::ToTheLast } else { Crowded::Whole };
-        let leaf = (leaf_size, crowded);
-        let mut top =
-            steps.of("top", || Top::new(group, &source_keys, target_keys.as_deref(), leaf))?;
+        let mut top = steps.of("top", || {
+            Top::new(group, &source_keys, target_keys.as_deref(), leaf_size, crowded)
+        })?;
         let callers = Callers {
             sources: (&source_keys, sources),
             targets: target_keys.as_deref().zip(targets),
@@ -172,7 +185,8 @@ impl Plan {
             leaf_size,
             ..Info::default()
         };
-        let made = Self::of_dealt(all, dealt, (root, &top), info, (options, simd), &mut steps);
+        let agreed = Agreed { root, top: &top, options, simd };
+        let made = Self::of_dealt(all, dealt, &agreed, info, &mut steps);
         let mut plan = match made {
             // So have all ranks.
             Err(error @ Error::GpuCrowds { .. }) if asked == Backend::Auto => {
@@ -194,9 +208,8 @@ impl Plan {
     fn of_dealt(
         all: &Group,
         dealt: Dealt,
-        (root, top): (Root, &Top),
+        &Agreed { root, top, options, simd }: &Agreed<'_>,
         mut info: Info,
-        (options, simd): (&Options, Level),
         steps: &mut Steps,
     ) -> Result<Self, Error> {
         let group = &**all;
@@ -216,7 +229,7 @@ impl Plan {
         };
         let components = if options.dipoles { 4 } else { 1 };
         let precision = crate::tuning::precision(options);
-        let scalar = scalar(precision);
+        let scalar = precision.bytes();
         let hybrid = options.backend == Backend::Hybrid;
         let mut crowds = Crowds::default();
         let engine = if hybrid || options.backend == Backend::Cuda {
@@ -415,7 +428,7 @@ impl Plan {
             let precision = self.info.precision.unwrap_or(Precision::Double);
             let side = self.side;
             let mut job = on_gpu::Job { group, halo, precision, side, started, timeline, seconds };
-            job.run(engine, (index, own), k, densities, sums)?;
+            job.run(engine, index, own, k, densities, sums)?;
             (job.timeline, job.seconds)
         } else {
             let mut job = on_cores::Job { group, halo, started, timeline, seconds };
@@ -448,7 +461,7 @@ impl Plan {
             return Err(Error::NotPlanned { what: "dipoles" });
         }
         let [n, m] = self.sent();
-        direct::count_densities(n, m, densities, potentials)
+        count_densities(n, m, densities, potentials)
     }
 
     /// Sources and targets that this rank called with.
@@ -536,31 +549,6 @@ fn connect(group: &dyn Communicator, engine: &mut gpu::RankEngine) -> Result<boo
         engine.through_the_host();
     }
     Ok(all[0] == 1.0)
-}
-
-/// Bytes of a number.
-fn scalar(precision: Precision) -> usize {
-    match precision {
-        Precision::Single => size_of::<f32>(),
-        Precision::Double => size_of::<f64>(),
-    }
-}
-
-/// Exponents of the largest strength of each density on all ranks, over `n` sources of this one.
-/// Collective.
-fn exponents(
-    group: &dyn Communicator,
-    densities: &Densities<'_>,
-    [k, n]: [usize; 2],
-    side: f64,
-) -> Result<Vec<Option<i32>>, comm::Error> {
-    let exponent = |density| {
-        let (charges, dipoles) = densities.of(density, n);
-        Scale::exponent(charges, dipoles, side).map_or(f64::NEG_INFINITY, f64::from)
-    };
-    let mut exponents: Vec<f64> = (0..k).map(exponent).collect();
-    group.all_reduce(&mut exponents, Operation::Max)?;
-    Ok(exponents.iter().map(|&e| e.is_finite().then_some(e as i32)).collect())
 }
 
 fn check(

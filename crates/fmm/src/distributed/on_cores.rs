@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use comm::Communicator;
 
-use super::exponents;
+use super::exponents::exponents;
 use super::halo::Halo;
 use crate::Span;
 use crate::engine::{Engine, Part, by_few};
-use crate::plan::{Densities, Potentials, StageSeconds};
-use crate::scale::Scale;
-use crate::translations::timed;
+use crate::model::stages::timed;
+use crate::model::{Densities, Potentials, StageSeconds};
+use crate::particles::scale::Scale;
 use simd::Real;
 
 /// One `apply` on one rank.

@@ -10,12 +10,12 @@ use std::time::Instant;
 use comm::Communicator;
 
 use super::agreement::agreed;
+use super::exponents::exponents;
 use super::halo::{Halo, Sent};
-use super::{exponents, scalar};
 use crate::expansions::Expansions;
 use crate::gpu::{Exchange, RankEngine, Signature, stage_seconds};
-use crate::plan::{Densities, Potentials, StageSeconds};
-use crate::{Error, Precision, Span};
+use crate::model::{Densities, Potentials, Precision, StageSeconds};
+use crate::{Error, Span};
 use simd::Real;
 
 /// One `apply` on one rank.
@@ -44,7 +44,8 @@ impl Job<'_> {
     pub(super) fn run(
         &mut self,
         engine: &mut RankEngine,
-        (index, own): (&[u32], usize),
+        index: &[u32],
+        own: usize,
         k: usize,
         densities: Densities<'_>,
         sums: Potentials<'_>,
@@ -58,10 +59,10 @@ impl Job<'_> {
             gradient: sums.gradient.is_some(),
         };
         agreed(group, engine.prepare(signature))?;
-        let scalar = scalar(self.precision);
+        let scalar = self.precision.bytes();
         let begin = self.now();
         let bring = |values: Option<&[f64]>, width: usize| {
-            let bring = |values| halo.bring(group, (index, own), values, [k, width]);
+            let bring = |values| halo.bring(group, index, own, values, [k, width]);
             values.map(bring).transpose()
         };
         let (charges, dipoles) = (bring(densities.charges, 1)?, bring(densities.dipoles, 3)?);

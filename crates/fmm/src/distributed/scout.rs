@@ -10,9 +10,10 @@ use std::ops::Range;
 
 use comm::{Communicator, Operation};
 
-use super::top::{Code, Ranks, Top, place};
-use crate::lists::{BoxKey, Rule, Verdict};
+use super::code::{Code, place};
+use super::top::{Ranks, Top};
 use crate::tree::Tree;
+use crate::tree::lists::{BoxKey, Rule, Verdict};
 
 /// A source box, of whatever rank.
 #[derive(Clone, Debug)]

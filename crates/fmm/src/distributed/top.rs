@@ -8,29 +8,10 @@ use std::ops::Range;
 
 use comm::Communicator;
 
+use super::code::{Code, keys_of};
 use super::counts::{Count, Counts};
-use crate::morton::{self, MAX_DEPTH};
 use crate::tree::Crowded;
-
-/// A box's level and place as one number: a leading 1, then three bits for each level.
-pub(super) type Code = u64;
-
-pub(super) fn code(level: u8, place: [u32; 3]) -> Code {
-    1 << (3 * level) | morton::of_place(place)
-}
-
-/// Level and place of a box.
-pub(super) fn place(code: Code) -> (u8, [u32; 3]) {
-    let level = (code.ilog2() / 3) as u8;
-    (level, morton::place_of(code ^ 1 << (3 * level)))
-}
-
-/// The keys of the points in a box.
-pub(super) fn keys_of(code: Code) -> Range<u64> {
-    let level = code.ilog2() / 3;
-    let (place, bits) = (code ^ 1 << (3 * level), 3 * (MAX_DEPTH as u32 - level));
-    place << bits..(place + 1) << bits
-}
+use crate::tree::morton::MAX_DEPTH;
 
 /// Levels that are counted at once beneath those counted first.
 const MORE_LEVELS: usize = 2;
@@ -57,10 +38,10 @@ pub(super) struct TopBox {
 }
 
 impl TopBox {
-    fn new(code: Code, of: &Count, leaf: (usize, Crowded)) -> Self {
+    fn new(code: Code, of: &Count, leaf_size: usize, crowded: Crowded) -> Self {
         let [sources, targets] = of.points;
         let is_last = code.ilog2() as usize == 3 * MAX_DEPTH;
-        let leaf = is_last || !of.divides(leaf);
+        let leaf = is_last || !of.divides(leaf_size, crowded);
         Self { code, sources, targets, leaf, children: 0..0, ranks: None }
     }
 }
@@ -85,7 +66,8 @@ impl Top {
         group: &dyn Communicator,
         sources: &[u64],
         targets: Option<&[u64]>,
-        leaf: (usize, Crowded),
+        leaf_size: usize,
+        crowded: Crowded,
     ) -> Result<Self, comm::Error> {
         // Most points lie in grains of these levels.
         let depth = match group.size() {
@@ -95,7 +77,7 @@ impl Top {
         };
         let mut counts = Counts::new(group, sources, targets, &[1], depth)?;
         let whole = counts.at(0, 0);
-        let mut boxes = vec![TopBox::new(1, &whole, leaf)];
+        let mut boxes = vec![TopBox::new(1, &whole, leaf_size, crowded)];
         let limit = match group.size() {
             1 => f64::INFINITY,
             ranks => whole.points.iter().sum::<f64>() / (GRAINS * ranks as f64),
@@ -125,7 +107,7 @@ impl Top {
                     if of.points != [0.0; 2] {
                         next.push((boxes.len(), slot));
                         let code = boxes[parent].code << 3 | octant as Code;
-                        boxes.push(TopBox::new(code, &of, leaf));
+                        boxes.push(TopBox::new(code, &of, leaf_size, crowded));
                     }
                 }
                 boxes[parent].children = first..boxes.len();

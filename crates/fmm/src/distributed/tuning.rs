@@ -1,9 +1,11 @@
 //! Formats, leaf size, stencil and costs of a sum on several ranks, by where it is computed.
 
-use crate::geometry::block_size;
-use crate::product::BLOCK;
+use crate::expansions::costs::rotated_cost;
+use crate::expansions::product::BLOCK;
+use crate::model::{Backend, Options, Precision, Stencil};
+use crate::planning::block_size;
 use crate::truncation::expected;
-use crate::{Backend, Options, Precision, Stencil, gpu, tuning};
+use crate::{gpu, tuning};
 use simd::{Level, Real, Simd, Task, dispatch};
 
 /// What the cost model says.
@@ -50,7 +52,7 @@ impl Tuning {
         if options.backend == Backend::Hybrid {
             let occupancy = gpu::hybrid_occupancy(options, precision);
             // Leaves are such that near pairs take the GPU as long as translations take the cores.
-            let translation = tuning::rotated_cost(expected::stored(options.tolerance).max(3.0));
+            let translation = rotated_cost(expected::stored(options.tolerance).max(3.0));
             let pair = 136.0 * translation / (27.0 * occupancy * occupancy);
             let lanes = [1, lanes(simd, precision)];
             return Self {
@@ -88,7 +90,7 @@ impl Costs {
 
     /// Translations of a batch with truncation number `p`.
     pub(super) fn m2l(&self, pairs: usize, p: usize) -> f64 {
-        self.filled(pairs) * self.translation.unwrap_or_else(|| tuning::rotated_cost(p as f64))
+        self.filled(pairs) * self.translation.unwrap_or_else(|| rotated_cost(p as f64))
     }
 
     /// Translations between two levels by one vector, whose expansions have truncation numbers `p`.
@@ -96,9 +98,7 @@ impl Costs {
         if self.translation.is_some() || p.contains(&0) {
             return 0.0;
         }
-        BETWEEN
-            * self.filled(pairs)
-            * p.map(|p| 0.5 * tuning::rotated_cost(p as f64)).iter().sum::<f64>()
+        BETWEEN * self.filled(pairs) * p.map(|p| 0.5 * rotated_cost(p as f64)).iter().sum::<f64>()
     }
 
     /// Translations of full blocks of vectors that take as long as these.

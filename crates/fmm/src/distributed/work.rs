@@ -7,13 +7,14 @@
 
 use parallel::prelude::*;
 
+use super::code::code;
 use super::essential::Essential;
-use super::top::{Top, code};
+use super::top::Top;
 use super::tuning::Costs;
-use crate::lists::{Lists, TargetBlock};
-use crate::parent_child::ParentChildBatch;
-use crate::truncation::TruncationNumbers;
-use crate::{l2l, m2m};
+use crate::expansions::truncation_numbers::TruncationNumbers;
+use crate::stages::parent_child::ParentChildBatch;
+use crate::stages::{l2l, m2m};
+use crate::tree::lists::{Lists, TargetBlock};
 
 /// Work of the stages of a sum of one density, or of a part of it, in multiply-adds of a
 /// translation. On GPUs near pairs and M2L alone.

@@ -12,10 +12,11 @@ use super::reals::{Derivative, Real, Reals, precision_macro};
 use super::relative::Relative;
 use super::tree::{MortonOrder, Tree};
 use super::treecode::Treecode;
-use super::{GpuInfo, layouts, tables};
+use super::{layouts, tables};
+use crate::GpuInfo;
 use crate::Precision;
-use crate::plan::Info;
-use crate::screened::Screening;
+use crate::expansions::screened::Screening;
+use crate::model::Info;
 use crate::truncation::TruncationNumbers;
 
 /// What only a rank's part of a larger sum has.

@@ -23,9 +23,8 @@ use super::tree::Tree;
 use super::treecode::{self, Treecode};
 use super::truncation::Chosen;
 use super::{estimate, far_matrices, on_host, truncation, tuning};
-use crate::geometry;
-use crate::plan::{Densities, Info, Potentials, StageSeconds};
-use crate::screened::Screening;
+use crate::expansions::screened::Screening;
+use crate::model::{Densities, Info, Potentials, StageSeconds};
 use crate::treecode::TARGETS;
 use crate::{Backend, Error, Mode, Options, Precision, Stencil};
 
@@ -104,7 +103,7 @@ impl Engine {
         }
         let relative = Relative::new(&device, precision, &tree, &points)?;
         points.release();
-        let callers = geometry::Points { sources, targets };
+        let callers = crate::model::Points { sources, targets };
         let of_boxes = || treecode::choose(callers, &points, &tree, screening, options);
         let chosen_boxes = of_treecode.then(of_boxes).transpose()?;
         let lists = match &chosen_boxes {

@@ -12,9 +12,9 @@ use super::coordinates::visited_bytes;
 use super::lists::waiting_pairs;
 use super::reals::scalar;
 use super::{far_matrices, tuning};
-use crate::morton::{MAX_DEPTH, Sample};
 use crate::near::CLOSE_SINGLE;
 use crate::tree::Root;
+use crate::tree::morton::{MAX_DEPTH, Sample};
 use crate::truncation::{P_MAX, expected};
 use crate::{Backend, Error, Mode, Options, Precision};
 

@@ -11,7 +11,7 @@ use super::reals::{precision_macro, scalar};
 use super::tree::Tree;
 use super::truncation::Chosen;
 use crate::Precision;
-use crate::screened::Screening;
+use crate::expansions::screened::Screening;
 use crate::truncation::TruncationNumbers;
 
 impl Batch {

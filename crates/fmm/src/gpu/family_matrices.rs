@@ -7,8 +7,8 @@ use super::reals::scalar;
 use super::rotated_matrices::{RotatedMatrices, Wanted};
 use super::tables;
 use crate::Precision;
-use crate::screened::Screening;
-use crate::translate::Kind;
+use crate::expansions::screened::Screening;
+use crate::tree::vectors::Kind;
 use crate::truncation::TruncationNumbers;
 
 /// Where the matrices of a level's eight octants are.

@@ -16,8 +16,8 @@ use super::reals::{precision_macro, scalar};
 use super::rotated_matrices::{RotatedMatrices, Wanted};
 use super::tables;
 use crate::Precision;
-use crate::screened::Screening;
-use crate::translate::Kind;
+use crate::expansions::screened::Screening;
+use crate::tree::vectors::Kind;
 
 /// Blocks that fill one matrix.
 const FILL_BLOCKS: u32 = 8;

@@ -8,11 +8,13 @@ use cuda::{Buffer, Device, Pinned};
 
 use super::{on_host, points};
 use crate::expansions::Expansions;
-use crate::geometry::{Geometry, Points};
-use crate::lists::Rows;
-use crate::stop::Ending;
-use crate::translations::{Translations, timed};
+use crate::geometry::Geometry;
+use crate::model::Points;
+use crate::model::stages::timed;
+use crate::model::stop::Ending;
+use crate::stages::translations::Translations;
 use crate::tree::MortonOrder;
+use crate::tree::lists::Rows;
 use crate::truncation::TruncationNumbers;
 use crate::{Error, Options, Precision};
 use simd::Real;
@@ -123,8 +125,8 @@ impl Host {
     /// Scalars between two expansions of truncation number `p`, as the CPU stores them.
     pub(super) fn stride(precision: Precision, p: usize) -> usize {
         match precision {
-            Precision::Single => crate::harmonics::stride::<f32>(p),
-            Precision::Double => crate::harmonics::stride::<f64>(p),
+            Precision::Single => crate::expansions::harmonics::stride::<f32>(p),
+            Precision::Double => crate::expansions::harmonics::stride::<f64>(p),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::layouts::Item;
 use super::primitives::{Scan, Sort};
 use super::tree::{Tree, grown};
 use crate::Stencil;
-use crate::lists::{Rows, acceptance};
+use crate::tree::lists::{Rows, acceptance};
 use crate::truncation::Class;
 
 /// Slots of the table of distinct batches at first, how many times more the next one has if it gets

@@ -41,26 +41,6 @@ pub(crate) use stages::Signature;
 pub use tuning::mode;
 pub(crate) use tuning::{costs_of, hybrid_occupancy, occupancy};
 
-/// What a plan on a GPU has to report with the rest.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct GpuInfo {
-    /// The vendor's name of the GPU.
-    pub name: String,
-    /// Its number.
-    pub index: usize,
-    /// Seconds from points on the device to the finished tree and lists.
-    pub tree_seconds: f64,
-    /// Multiplications and additions of all M2L of one `apply` with one density.
-    pub m2l_operations: f64,
-    /// Pairs too close for coordinates relative to their leaves, summed apart.
-    pub close_pairs: u64,
-    /// Boxes of the octree.
-    pub boxes: u64,
-    /// Bytes of the GPU's memory that planning held at most; `Info::memory_bytes` are those that
-    /// the plan keeps.
-    pub planning_bytes: u64,
-}
-
 /// Points below which a GPU's start and copies cost more than it saves.
 pub const WORTH_IT: usize = 20_000;
 

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use super::lists::Lists;
 use super::truncation::Chosen;
 use super::{points, tree};
-use crate::geometry::{Geometry, OrderedPoints, Points};
-use crate::translate::Kind;
+use crate::geometry::{Geometry, OrderedPoints};
+use crate::model::Points;
+use crate::tree::vectors::Kind;
 use crate::tree::{Crowded, MortonOrder};
 use crate::truncation::Class;
 use crate::{Backend, Error, Options, Precision, Stencil};
@@ -57,7 +58,11 @@ pub(super) fn choose(
 
 /// The truncation numbers of the device's batches: those of the CPU's over the same boxes; `most`:
 /// the largest.
-pub(super) fn batches(on_host: &crate::lists::Lists, most: usize, lists: &Lists) -> Vec<usize> {
+pub(super) fn batches(
+    on_host: &crate::tree::lists::Lists,
+    most: usize,
+    lists: &Lists,
+) -> Vec<usize> {
     let mut numbers = BTreeMap::<Class, usize>::new();
     for block in &on_host.target_blocks {
         for batch in &block.batches {

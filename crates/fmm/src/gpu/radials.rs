@@ -7,9 +7,9 @@ use super::layouts::Radial;
 use super::reals::{OfReals, Real, scalar};
 use super::tables;
 use crate::Precision;
-use crate::harmonics::ScreenedGradient;
-use crate::radial::{self, ScreenedTables};
-use crate::screened::Screening;
+use crate::expansions::radial;
+use crate::expansions::screened::Screening;
+use crate::expansions::screened_tables::{ScreenedGradient, ScreenedTables};
 use crate::truncation::TruncationNumbers;
 
 /// Those of all levels.
@@ -48,7 +48,9 @@ impl Stack {
         }
         self.values.extend(of.ratios().as_flattened());
         let ends = std::array::from_fn(|axis| {
-            let entry = |e: &crate::harmonics::Entry| (e.row as u32, e.column as u32, of.scaled(e));
+            let entry = |e: &crate::expansions::harmonics::Entry| {
+                (e.row as u32, e.column as u32, of.scaled(e))
+            };
             self.derivatives.extend(gradient.within(p, axis).map(entry));
             (self.derivatives.len() - begin) as u32
         });

@@ -27,12 +27,13 @@ use super::tree::{MortonOrder, Tree};
 use super::truncation::Chosen;
 use super::{far_matrices, on_host};
 use crate::disjoint::DisjointSlice;
+use crate::expansions::screened::Screening;
 use crate::geometry::Geometry;
-use crate::plan::{Densities, Info, Potentials};
-use crate::screened::Screening;
+use crate::model::{Densities, Info, Potentials};
+use crate::tree::lists;
 use crate::tree::{self as cpu, Root};
 use crate::truncation::TruncationNumbers;
-use crate::{Backend, Error, Mode, Options, Precision, Stencil, lists};
+use crate::{Backend, Error, Mode, Options, Precision, Stencil};
 
 /// A rank's part as the CPU has found it.
 #[derive(Clone, Copy, Debug)]

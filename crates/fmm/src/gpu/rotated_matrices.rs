@@ -12,11 +12,11 @@ use super::kernels::{Kernel, rotated};
 use super::layouts::Rotated;
 use super::reals::precision_macro;
 use crate::Precision;
-use crate::coaxial::Coaxial;
-use crate::harmonics::Gradient;
-use crate::rotation::Polar;
-use crate::screened::{self, Screening};
-use crate::translate::Kind;
+use crate::expansions::coaxial::Coaxial;
+use crate::expansions::harmonics::Gradient;
+use crate::expansions::rotation::Polar;
+use crate::expansions::screened::{self, Screening};
+use crate::tree::vectors::Kind;
 
 /// Blocks that fill one matrix.
 const FILL_BLOCKS: u32 = 8;

@@ -7,7 +7,7 @@ use super::kernels::{Kernel, NearSums, count, l2p, m2p, p2m, p2p, particles};
 use super::reals::{OfReals, Real, Reals, precision_macro, scalar};
 use super::treecode;
 use crate::Error;
-use crate::plan::{Densities, Potentials, StageSeconds};
+use crate::model::{Densities, Potentials, StageSeconds};
 
 /// Largest number of densities that one pass of P2P takes.
 const GROUP: usize = 4;

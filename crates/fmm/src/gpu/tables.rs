@@ -2,7 +2,7 @@
 //! "Dense translations").
 
 use crate::Precision;
-use crate::harmonics::{Gradient, cosine, parity, sine};
+use crate::expansions::harmonics::{Gradient, cosine, parity, sine};
 
 /// Numbers in the format of a plan, as bytes.
 pub fn reals(precision: Precision, values: impl IntoIterator<Item = f64>) -> Vec<u8> {

@@ -10,7 +10,7 @@ use super::coordinates::Coordinates;
 use super::kernels::{Kernel, count, morton, tree};
 use super::layouts::Cell;
 use super::primitives::{Scan, Sort};
-use crate::morton::MAX_DEPTH;
+use crate::tree::morton::MAX_DEPTH;
 use crate::tree::{self as cpu, Root};
 
 /// Points in Morton order.

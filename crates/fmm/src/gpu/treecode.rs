@@ -12,12 +12,12 @@ use super::kernels::{Kernel, count};
 use super::layouts::Evaluation;
 use super::reals::{Reals, precision_macro, scalar};
 use super::{layouts, points, tables, tree};
-use crate::geometry::Points;
-use crate::lists::Lists;
-use crate::radial::ScreenedTables;
-use crate::screened::Screening;
+use crate::expansions::screened::Screening;
+use crate::expansions::screened_tables::ScreenedTables;
+use crate::geometry::far_rows::FarRows;
+use crate::model::Points;
+use crate::tree::lists::Lists;
 use crate::tree::{Cell, MortonOrder, Tree};
-use crate::treecode::FarRows;
 use crate::truncation::{P_MAX, PointSets, TruncationNumbers};
 use crate::{Options, Precision, treecode};
 

@@ -1,8 +1,9 @@
 //! Leaf size on the device (docs/math.md, "Cost model").
 
+use crate::expansions::costs::rotated_cost;
 use crate::treecode::TARGETS;
 use crate::truncation::expected;
-use crate::tuning::{precision, rotated_cost};
+use crate::tuning::precision;
 use crate::{Backend, Mode, Options, Precision};
 
 /// Seconds of one near pair and of one multiply-add of a dense translation, as measured on one H200

@@ -6,22 +6,22 @@
 
 use std::ops::Range;
 
+use crate::distances::square;
 use crate::expansions::Expansions;
+use crate::expansions::harmonics::{Harmonics, Visit};
+use crate::expansions::radial::Scaled;
+use crate::expansions::screened::HALF_DIAGONAL;
+use crate::expansions::screened_tables::{ScreenedGradient, ScreenedTables};
+use crate::expansions::truncation_numbers::P_MAX;
 use crate::geometry::Geometry;
-use crate::harmonics::{Harmonics, ScreenedGradient, Visit};
-use crate::morton::MAX_DEPTH;
-use crate::p2m::together;
-use crate::p2p::square;
+use crate::geometry::far_rows::FarRows;
 use crate::particles::Particles;
-use crate::radial::{Scaled, ScreenedTables};
+use crate::particles::sums::Sums;
 use crate::scratch::Scratch;
-use crate::screened::HALF_DIAGONAL;
-use crate::sums::Sums;
+use crate::stages::p2m::together;
+use crate::tree::morton::MAX_DEPTH;
 use crate::tree::side;
-use crate::truncation::P_MAX;
 use simd::{Call, MAX_LANES, Real, Simd, Task, scalars_mut};
-
-use super::rows::FarRows;
 
 /// Vectors of boxes in a tile: the steps of one hide the latency of the other's.
 const PAIR: usize = 2;

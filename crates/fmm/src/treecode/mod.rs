@@ -6,20 +6,22 @@
 //! targets in their place. Boxes that are far from all targets are not split.
 
 mod m2p;
-mod rows;
+mod traversal;
 
 pub(crate) use m2p::{M2pJob, Tables};
-pub(crate) use rows::{BANDS, FarRows, begin_of};
 
-use crate::geometry::{Geometry, OrderedPoints, Points, root_and_leaf_size};
-use crate::lists::Lists;
-use crate::morton::{self, MAX_DEPTH};
-use crate::plan::Info;
-use crate::screened::Screening;
+use crate::expansions::screened::Screening;
+use crate::expansions::truncation_numbers::TruncationNumbers;
+use crate::geometry::far_rows::FarRows;
+use crate::geometry::{Geometry, OrderedPoints};
+use crate::model::{Info, Options, Points, Precision};
+use crate::planning::root_and_leaf_size;
+use crate::tree::lists::Lists;
+use crate::tree::morton::{self, KeyRun, MAX_DEPTH};
 use crate::tree::{Cell, Crowded, MortonOrder, Tree};
-use crate::truncation::{self, PointSets, TruncationNumbers};
-use crate::{Options, Precision, tuning};
-use rows::Traversal;
+use crate::truncation::{self, PointSets};
+use crate::tuning;
+use traversal::Traversal;
 
 /// Targets of a leaf: with more of them, boxes of targets are far from fewer boxes of sources.
 pub(crate) const TARGETS: usize = 32;
@@ -51,7 +53,8 @@ pub fn order(points: Points<'_>, options: &Options, precision: Precision) -> Ord
         // Boxes that will not be split need no order.
         let MortonOrder { mut keys, mut index } = MortonOrder::of_leaves(&root, sources, WHOLE);
         let needed = |level: usize, place: u64| has_near_target(&target_order.keys, level, place);
-        morton::refine(&root, sources, (&mut keys, &mut index), WHOLE, &needed);
+        let run = KeyRun { keys: &mut keys, index: &mut index };
+        morton::refine(&root, sources, run, WHOLE, &needed);
         MortonOrder { keys, index }
     } else {
         MortonOrder::new(&root, sources)
@@ -77,8 +80,9 @@ pub fn geometry(
         let near = || has_near_target(target_keys, usize::from(cell.level), place());
         !few || cell.sources.len() > WHOLE || near()
     };
-    let leaf_sizes = ([leaf_size, leaf_size.min(TARGETS)], crowded);
-    let tree = Tree::where_needed(&source_order, target_order.as_ref(), leaf_sizes, needed);
+    let leaf_sizes = [leaf_size, leaf_size.min(TARGETS)];
+    let tree =
+        Tree::where_needed(&source_order, target_order.as_ref(), leaf_sizes, crowded, needed);
     let whole = |index: usize| {
         let cell = &tree.cells[index];
         let full = usize::from(cell.level) < MAX_DEPTH && cell.sources.len() > leaf_size;
@@ -118,8 +122,9 @@ pub(crate) fn settle(
     direct: [f64; 2],
     options: &Options,
 ) -> (Lists, FarRows, TruncationNumbers) {
-    let PointSets { root, tree, targets, .. } = *points;
-    let (near, near_pairs, mut far) = Traversal::new(root, tree, targets, whole, direct).run();
+    let PointSets { root, tree, targets: (order, targets), .. } = *points;
+    let (near, near_pairs, mut far) =
+        Traversal::new(root, tree, order, targets, whole, direct).run();
     let lists = Lists { near, near_pairs, ..Lists::default() };
     let numbers = truncation::choose_for_treecode(points, &lists, &mut far, options);
     (lists, far, numbers)

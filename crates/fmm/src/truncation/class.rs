@@ -1,6 +1,7 @@
 //! Classes of translations, whose errors and truncation numbers are the same.
 
 use crate::tree::side;
+use crate::tree::vectors::{Kind, Vector};
 
 /// Translations of one target level that are equal up to symmetries of the cube.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,4 +70,13 @@ impl Class {
         let standard = 3f64.sqrt() / (4.0 - 3f64.sqrt());
         ((p as f64 * standard.ln() / eta.ln()).ceil() as usize).clamp(1, p)
     }
+}
+
+/// The class of translations by `vector` to boxes of `level`.
+pub(super) fn class_of(level: u8, vector: &Vector) -> Class {
+    let finer_target = match vector.kind {
+        Kind::M2l { finer_target } => finer_target,
+        Kind::M2m | Kind::L2l => 0,
+    };
+    Class::new(level, finer_target, vector.offset)
 }

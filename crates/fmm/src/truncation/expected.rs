@@ -1,7 +1,7 @@
 //! Truncation numbers to expect at a tolerance, for what is decided before errors are measured.
 
-use super::P_MAX;
-use crate::Options;
+use crate::expansions::truncation_numbers::P_MAX;
+use crate::model::Options;
 
 /// One that hardly any class exceeds: the closest pairs converge like 0.55^p on average, the
 /// corners of boxes like 0.6^p.

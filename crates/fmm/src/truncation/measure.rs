@@ -6,14 +6,14 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
+use super::candidates::{Candidates, PointSets};
+use super::class::Class;
 use super::norms::Measures;
 use super::optimise::{Goal, Statistics};
 use super::sampling::{self, Point, Pool, mix};
+use super::screened;
 use super::series::{self, Sample};
-use super::{Class, class_of, screened};
-use crate::lists::{Lists, TargetBlock};
-use crate::screened::Screening;
-use crate::tree::{Cell, MortonOrder, Root, Tree, side};
+use crate::tree::{Cell, side};
 use simd::{Level, dispatch};
 
 /// Pairs of points sampled for a class with many translations.
@@ -33,99 +33,8 @@ const PILOTS: usize = 32;
 /// Samples that share a pair of boxes.
 const DRAWS_PER_PAIR: usize = 4;
 
-/// Pairs of a batch that are looked at for the weight of all of it.
-const WEIGHED: usize = 64;
-
-/// Parts of the blocks of targets that are looked through in parallel.
-const PARTS: usize = 64;
-
 /// Share of the error budget below which the errors of all classes together are negligible.
 const NEGLIGIBLE: f64 = 0.02;
-
-/// The points that are sampled, in their boxes.
-#[derive(Clone, Copy)]
-pub(crate) struct PointSets<'a> {
-    pub root: &'a Root,
-    pub screening: Screening,
-    pub tree: &'a Tree,
-    pub sources: (&'a MortonOrder, &'a [[f64; 3]]),
-    pub targets: (&'a MortonOrder, &'a [[f64; 3]]),
-}
-
-/// What is known of a class before its errors are measured.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Candidates {
-    /// Translations.
-    pub(super) count: f64,
-    /// Those of all ranks.
-    pub(super) of_all: f64,
-    /// `sum N_source N_target` over them.
-    pub(super) weight: f64,
-    /// Pairs of boxes, each with the weight that it stands for.
-    pairs: Vec<([u32; 2], f64)>,
-}
-
-/// Counts, weights and candidate pairs of boxes of every class. `source_counts`: the sources of
-/// each box, if not all are here.
-pub(super) fn collect(
-    tree: &Tree,
-    lists: &Lists,
-    source_counts: Option<&[f64]>,
-) -> BTreeMap<Class, Candidates> {
-    let sources_of = |index: usize| match source_counts {
-        Some(counts) => counts[index],
-        None => tree.cells[index].sources.len() as f64,
-    };
-    let add = |classes: &mut BTreeMap<Class, Candidates>, block: &TargetBlock| {
-        for batch in &block.batches {
-            let class = class_of(block.level, &lists.vectors[batch.vector as usize]);
-            let candidates = classes.entry(class).or_default();
-            let base = tree.levels[batch.source_level as usize].start as u32;
-            let pairs = &block.pairs[batch.pairs.start as usize..batch.pairs.end as usize];
-            let weight_of = |&[s, t]: &[u32; 2]| {
-                sources_of((base + s) as usize)
-                    * tree.cells[block.cells.start + t as usize].targets.len() as f64
-            };
-            let step = pairs.len().div_ceil(WEIGHED);
-            let weighed = pairs.len().div_ceil(step) as f64;
-            let weights: Vec<f64> = pairs.iter().step_by(step).map(weight_of).collect();
-            let sum: f64 = weights.iter().sum();
-            let weight = sum / weighed * pairs.len() as f64;
-            candidates.count += pairs.len() as f64;
-            candidates.weight += weight;
-            // A few pairs in proportion to their weight.
-            let few = pairs.len().min(4);
-            let (mut cumulative, mut taken) = (0.0, 0);
-            for (pair, of_pair) in pairs.iter().step_by(step).zip(weights) {
-                cumulative += of_pair / sum * few as f64;
-                while taken < few && cumulative > taken as f64 + 0.5 {
-                    let pair = [base + pair[0], block.cells.start as u32 + pair[1]];
-                    candidates.pairs.push((pair, weight / few as f64));
-                    taken += 1;
-                }
-            }
-        }
-    };
-    // As many parts whatever the threads, so that sums are the same.
-    let part = lists.target_blocks.len().div_ceil(PARTS).max(1);
-    let of_part = |blocks: &[TargetBlock]| {
-        let mut classes = BTreeMap::new();
-        blocks.iter().for_each(|block| add(&mut classes, block));
-        classes
-    };
-    let maps: Vec<_> = lists.target_blocks.par_chunks(part).map(of_part).collect();
-    let mut classes = BTreeMap::<Class, Candidates>::new();
-    for (class, found) in maps.into_iter().flatten() {
-        let candidates = classes.entry(class).or_default();
-        candidates.count += found.count;
-        candidates.weight += found.weight;
-        candidates.pairs.extend(found.pairs);
-    }
-    for candidates in classes.values_mut() {
-        candidates.of_all = candidates.count;
-    }
-    classes
-}
 
 /// Measures the errors of every class for every p' up to `p_max`, or until they are so small that
 /// more terms are of no use: from there on they are taken as constant, and not listed. `classes`
@@ -140,13 +49,13 @@ pub(super) fn measure(
     simd: Level,
 ) -> BTreeMap<Class, Statistics> {
     let PointSets { root, tree, sources, targets, .. } = points;
-    let draw = |order, range: fn(&Cell) -> Range<u32>| -> Vec<Pool> {
-        let of = |level| sampling::draw(root, tree, level, order, range);
+    let draw = |order, points, range: fn(&Cell) -> Range<u32>| -> Vec<Pool> {
+        let of = |level| sampling::draw(root, tree, level, order, points, range);
         (0..tree.levels.len()).into_par_iter().map(of).collect()
     };
-    let sources_drawn = draw(*sources, |c| c.sources.clone());
+    let sources_drawn = draw(sources.0, sources.1, |c| c.sources.clone());
     let own_targets = !std::ptr::eq(sources.0, targets.0);
-    let targets_drawn = own_targets.then(|| draw(*targets, |c| c.targets.clone()));
+    let targets_drawn = own_targets.then(|| draw(targets.0, targets.1, |c| c.targets.clone()));
     let measurement = Measurement {
         points,
         pools: [&sources_drawn, targets_drawn.as_ref().unwrap_or(&sources_drawn)],
@@ -255,10 +164,12 @@ impl Measurement<'_> {
             sampling::resample(&candidates.pairs, candidates.weight, samples / DRAWS_PER_PAIR);
         for (i, &[s, t]) in boxes.iter().enumerate() {
             let (source, target) = (&tree.cells[s as usize], &tree.cells[t as usize]);
-            let d = crate::lists::offset(source, target).map(|o| 0.5 * f64::from(o));
+            let d = crate::tree::lists::offset(source, target).map(|o| 0.5 * f64::from(o));
             let seed = mix(i as u64, salt);
-            let y = sampling::draw_in_cell(root, source, sources, &source.sources, seed);
-            let x = sampling::draw_in_cell(root, target, targets, &target.targets, !seed);
+            let (order, points) = sources;
+            let y = sampling::draw_in_cell(root, source, order, points, &source.sources, seed);
+            let (order, points) = targets;
+            let x = sampling::draw_in_cell(root, target, order, points, &target.targets, !seed);
             for draw in 0..DRAWS_PER_PAIR {
                 of_boxes.push(pair(d, y[draw], x[(draw + i) % DRAWS_PER_PAIR]));
                 let seed = mix(seed, draw as u64);

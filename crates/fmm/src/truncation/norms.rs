@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use comm::{Communicator, Operation};
 use parallel::prelude::*;
 
-use super::Class;
-use super::measure::{Candidates, PointSets};
+use super::candidates::{Candidates, PointSets};
+use super::class::Class;
 use super::sampling::{Point, mix};
-use crate::Options;
-use crate::lists::Lists;
-use crate::screened::Screening;
+use crate::expansions::screened::Screening;
+use crate::model::Options;
+use crate::tree::lists::Lists;
 use crate::tree::{MortonOrder, side};
 
 /// Sums over all pairs of points, in units of the root's side: what charges +1 and -1 at random

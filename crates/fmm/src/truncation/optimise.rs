@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::{Class, TruncationNumbers};
-use crate::tuning::{dense_cost, rotated_cost};
-use crate::{Options, Truncation};
+use super::class::Class;
+use crate::expansions::costs::{dense_cost, rotated_cost};
+use crate::expansions::truncation_numbers::TruncationNumbers;
+use crate::model::{Options, Truncation};
 
 /// Largest error of a class alone, in tolerances (with a GPU, if the boxes store as many terms):
 /// where points are sparse, charges interact by a few classes only, however little those contribute
@@ -232,7 +233,7 @@ fn raised(
     let levels = chosen.keys().flat_map(Class::levels).max().map_or(0, |level| level + 1);
     let stored = TruncationNumbers::new(levels, chosen.iter().map(|(c, &p)| (c.levels(), p, 0.0)));
     for (class, p) in &mut chosen {
-        *p = classes[class].least(own2).min(stored.common(class)).max(*p);
+        *p = classes[class].least(own2).min(stored.common(class.levels())).max(*p);
     }
     chosen
 }

@@ -8,14 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use comm::{Communicator, Operation};
 
-use super::measure::Candidates;
+use super::candidates::{self, Candidates, PointSets};
+use super::choose::assign;
+use super::class::Class;
+use super::limits::{largest, margin, method, more_terms};
+use super::measure;
 use super::norms::Measures;
-use super::{
-    Class, Goal, PointSets, Rule, Statistics, TruncationNumbers, assign, inherit, largest, margin,
-    measure, method, more_terms, optimise,
-};
-use crate::Options;
-use crate::lists::Lists;
+use super::optimise::{Goal, Rule, Statistics, optimise};
+use crate::expansions::truncation_numbers::{TruncationNumbers, inherit};
+use crate::model::Options;
+use crate::tree::lists::Lists;
 use simd::Level;
 
 /// Chooses p' of every batch of `lists`, each rank's own; `source_counts`: the sources of each box,
@@ -28,7 +30,7 @@ pub(crate) fn choose_on_ranks(
     options: &Options,
     simd: Level,
 ) -> Result<TruncationNumbers, comm::Error> {
-    let mut candidates = measure::collect(points.tree, lists, Some(source_counts));
+    let mut candidates = candidates::collect(points.tree, lists, Some(source_counts));
     let chosen = match Rule::given(options) {
         Some(rule) => candidates.keys().map(|class| (*class, rule.of(class))).collect(),
         None => {
@@ -39,7 +41,7 @@ pub(crate) fn choose_on_ranks(
             let count = classes.len();
             loop {
                 let own = measure::measure(points, &candidates, measures, count, p_max, goal, simd);
-                let all = statistics_of_all(group, &classes, (&own, &candidates), p_max)?;
+                let all = statistics_of_all(group, &classes, &own, &candidates, p_max)?;
                 let chosen = optimise(&all, p_max, goal, options.truncation, method(options));
                 match more_terms(options, &all, &chosen, p_max) {
                     Some(more) => p_max = more,
@@ -84,7 +86,8 @@ fn count_of_all(
 fn statistics_of_all(
     group: &dyn Communicator,
     classes: &BTreeSet<Class>,
-    (own, candidates): (&BTreeMap<Class, Statistics>, &BTreeMap<Class, Candidates>),
+    own: &BTreeMap<Class, Statistics>,
+    candidates: &BTreeMap<Class, Candidates>,
     p_max: usize,
 ) -> Result<BTreeMap<Class, Statistics>, comm::Error> {
     let terms = p_max + 1;

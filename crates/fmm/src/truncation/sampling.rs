@@ -44,7 +44,8 @@ pub(super) fn draw(
     root: &Root,
     tree: &Tree,
     level: usize,
-    (order, points): (&MortonOrder, &[[f64; 3]]),
+    order: &MortonOrder,
+    points: &[[f64; 3]],
     range: impl Fn(&Cell) -> Range<u32>,
 ) -> Pool {
     let cells = &tree.cells[tree.levels[level].clone()];
@@ -102,7 +103,8 @@ fn weight(count: usize, powers: &[f64; POWERS], sums: &[f64; POWERS]) -> f64 {
 pub(super) fn draw_in_cell(
     root: &Root,
     cell: &Cell,
-    (order, points): (&MortonOrder, &[[f64; 3]]),
+    order: &MortonOrder,
+    points: &[[f64; 3]],
     range: &Range<u32>,
     seed: u64,
 ) -> [(Point, f64); POWERS] {

@@ -6,10 +6,11 @@
 
 use super::sampling::Point;
 use super::series::Sample;
-use crate::coaxial::Coaxial;
-use crate::harmonics::{Harmonics, ScreenedGradient, Visit, cosine, parity, sine};
-use crate::radial::{Radial, walk};
-use crate::screened::{Screening, m2l};
+use crate::expansions::coaxial::Coaxial;
+use crate::expansions::harmonics::{Harmonics, Visit, cosine, parity, sine};
+use crate::expansions::radial::{Radial, walk};
+use crate::expansions::screened::{Screening, m2l};
+use crate::expansions::screened_tables::ScreenedGradient;
 use simd::{Simd, Task, scalars_mut};
 
 /// What one class of translations needs.
@@ -79,7 +80,8 @@ impl<V: Simd<Scalar = f64>> Expansion<V> {
     fn fill(
         &mut self,
         of: &Translation,
-        (which, p): (usize, usize),
+        which: usize,
+        p: usize,
         point: [V; 3],
         direction: Option<[V; 3]>,
     ) {
@@ -119,9 +121,9 @@ impl Task<f64> for Errors<'_> {
                 lanes.put(lane, translation, pair, weight, directions);
             }
             let directions = [dipoles, gradient].map(|asked| asked.then_some(()));
-            source.fill(translation, (0, p), lanes.source, directions[0].map(|()| lanes.along[1]));
-            target.fill(translation, (1, p), lanes.target, directions[1].map(|()| lanes.along[0]));
-            translation.shells((gradient, dipoles), &target, &source, &mut shells);
+            source.fill(translation, 0, p, lanes.source, directions[0].map(|()| lanes.along[1]));
+            target.fill(translation, 1, p, lanes.target, directions[1].map(|()| lanes.along[0]));
+            translation.shells(gradient, dipoles, &target, &source, &mut shells);
             let mut rest = lanes.exact;
             for q in 0..=p {
                 for i in 0..4 {
@@ -221,7 +223,8 @@ impl Translation {
     #[inline(always)]
     fn shells<V: Simd<Scalar = f64>>(
         &self,
-        (gradient, dipoles): (bool, bool),
+        gradient: bool,
+        dipoles: bool,
         target: &Expansion<V>,
         source: &Expansion<V>,
         shells: &mut [[V; 4]],

@@ -10,16 +10,18 @@ use std::collections::BTreeMap;
 
 use parallel::prelude::*;
 
-use super::measure::PointSets;
+use super::candidates::PointSets;
+use super::class::Class;
+use super::limits::{largest, margin};
 use super::norms::Norms;
 use super::optimise::{Goal, Statistics, cheapest};
 use super::sampling::{self, Point, mix};
-use super::{Class, P_MAX, TruncationNumbers, largest, margin};
-use crate::Options;
-use crate::screened::{DEAF, HALF_DIAGONAL, Screening, regular, singular};
+use crate::expansions::screened::{DEAF, HALF_DIAGONAL, Screening, regular, singular};
+use crate::expansions::truncation_numbers::{P_MAX, TruncationNumbers};
+use crate::geometry::far_rows::{BANDS, FarRows, begin_of};
+use crate::model::{Options, Truncation};
+use crate::tree::lists::Lists;
 use crate::tree::{Cell, side};
-use crate::treecode::{BANDS, FarRows, begin_of};
-use crate::{Truncation, lists::Lists};
 
 /// Pairs of a box and a target that are sampled for a class, each with four points of the box.
 const PAIRS: usize = 48;
@@ -311,7 +313,7 @@ fn statistics(
     let mut all = far;
     all.add_near(points, near);
     let of = |((class, candidates), measured): (&(usize, Candidates), Measured)| {
-        let alone = alone(&all, &far, &measured.norms, points.screening, (closest2, far_pairs));
+        let alone = alone(&all, &far, &measured.norms, points.screening, closest2, far_pairs);
         let relative = |norms: &Norms, error2: &[f64; 4]| norms.relative(error2, 1.0, options);
         let statistics = Statistics {
             count: candidates.count,
@@ -330,7 +332,8 @@ fn alone(
     far: &Norms,
     own: &Norms,
     screening: Screening,
-    (closest2, far_pairs): (f64, f64),
+    closest2: f64,
+    far_pairs: f64,
 ) -> Norms {
     let mut norms = *own;
     if screening.is_some() {

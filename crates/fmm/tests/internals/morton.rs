@@ -1,4 +1,4 @@
-use fmm::internals::morton::{FEW, Keys, OWN, Sample, of_place, place_of, refine, sorted};
+use fmm::internals::morton::{FEW, KeyRun, Keys, OWN, Sample, of_place, place_of, refine, sorted};
 use fmm::internals::tree::{Crowded, MortonOrder, Root, Tree};
 use fmm::samples::{Distribution, Random};
 
@@ -31,13 +31,15 @@ fn what_was_left_unsorted_is_sorted_where_it_is_needed() {
         let root = Root::around(&[&points]);
         let whole = sorted(&root, &points, 0);
         let (mut keys, mut index) = sorted(&root, &points, 700);
-        refine(&root, &points, (&mut keys, &mut index), 700, &|level, place| {
+        let run = KeyRun { keys: &mut keys, index: &mut index };
+        refine(&root, &points, run, 700, &|level, place| {
             let [x, y, z] = place_of(place);
             assert!(of_place([x, y, z]) == place && place >> (3 * level) == 0);
             x % 2 == 1
         });
         assert!(index != whole.1);
-        refine(&root, &points, (&mut keys, &mut index), 700, &|_, _| true);
+        let run = KeyRun { keys: &mut keys, index: &mut index };
+        refine(&root, &points, run, 700, &|_, _| true);
         assert!((keys, index) == whole, "{distribution:?}");
     }
 }

@@ -15,7 +15,7 @@ fn assert_shapes(level: Level, vectors: usize) {
             let x: Vec<f64> = (0..columns * x_step * lanes).map(|i| value(i + 5)).collect();
             let mut y = vec![77.0; rows * y_step * lanes];
             let matrix = Matrix { values: &values, rows, columns, stride };
-            product_at(level, vectors, matrix, (&x, x_step), (&mut y, y_step));
+            product_at(level, vectors, matrix, &x, x_step, &mut y, y_step);
             for (i, found) in y.iter().enumerate() {
                 let (row, lane) = (i / lanes, i % lanes);
                 let expected = if row % y_step != 0 || columns == 0 {

@@ -1,7 +1,7 @@
 //! Translations by every instruction set against expansions made where they arrive.
 
 use crate::harmonics::{regular, singular};
-use fmm::internals::translate::{Kind, OneVector, Vector};
+use fmm::internals::translate::{Kind, OneVector, OneVectorRun, Vector};
 use fmm::samples::Random;
 use simd::Level;
 
@@ -28,7 +28,10 @@ fn translate(vector: Vector, from: &[f64]) -> Vec<f64> {
         for mixed in [false, true] {
             found.fill(0.0);
             // SAFETY: each pair has its own target.
-            unsafe { by.translate(level, true, &pairs, (2, mixed), &sources, &mut found) };
+            unsafe {
+                let run = OneVectorRun { densities: 2, mixed, cut: true };
+                by.translate(level, run, &pairs, &sources, &mut found);
+            }
         }
         // The second density is the first, twice.
         let (once, twice) = found.split_at(step);
@@ -91,7 +94,8 @@ fn error_of_m2l(offset: [i32; 3], p: usize, keep_all: bool) -> f64 {
     let by = OneVector::new(vector, p);
     // SAFETY: each pair has its own target.
     unsafe {
-        by.translate(Level::chosen(), !keep_all, &same, (1, false), &sources, &mut locals);
+        let run = OneVectorRun { densities: 1, mixed: false, cut: !keep_all };
+        by.translate(Level::chosen(), run, &same, &sources, &mut locals);
     }
     let sum: f64 = locals
         .chunks(stride)

@@ -21,7 +21,7 @@ cuda::kernels! {
     kernels::fmm::LISTS;
     constants {
         THREADS: u32 = 256;
-        MAX_LEVEL_DIFFERENCE: u32 = crate::lists::MAX_LEVEL_DIFFERENCE;
+        MAX_LEVEL_DIFFERENCE: u32 = crate::tree::lists::MAX_LEVEL_DIFFERENCE;
         /// Bits of a level, and of each component of an offset, in a packed vector.
         LEVEL_BITS: u32 = 5;
         OFFSET_BITS: u32 = 18;

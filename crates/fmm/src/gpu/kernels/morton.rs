@@ -6,7 +6,7 @@ cuda::kernels! {
     kernels::fmm::MORTON;
     constants {
         THREADS: u32 = 256;
-        MAX_DEPTH: usize = crate::morton::MAX_DEPTH;
+        MAX_DEPTH: usize = crate::tree::morton::MAX_DEPTH;
     }
     struct Bounds = "bounds" [blocks, _] {
         points: Pointer<f64> [3 * n],

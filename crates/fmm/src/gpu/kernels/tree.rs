@@ -13,7 +13,7 @@ cuda::kernels! {
     kernels::fmm::TREE;
     constants {
         THREADS: u32 = 128;
-        MAX_DEPTH: usize = crate::morton::MAX_DEPTH;
+        MAX_DEPTH: usize = crate::tree::morton::MAX_DEPTH;
     }
     struct Root = "tree_root" {
         cells: Pointer<Cell> [1],
