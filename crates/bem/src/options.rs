@@ -72,7 +72,7 @@ impl Ranks {
     /// # Errors
     /// Its own, or that of the other.
     pub fn agreed<T, E: From<Error> + ToString>(&self, own: Result<T, E>) -> Result<T, E> {
-        share::agreed(Some(&self.0), own)
+        share::agreed(&*self.0, own)
     }
 
     /// The numbers of the first rank, whatever the others have. Collective.
@@ -120,6 +120,11 @@ impl SolveOptions {
     /// [`fmm::Error::NotDeterministic`].
     pub(crate) fn backend(&self) -> Result<fmm::Backend, Error> {
         if self.deterministic { Ok(self.backend.deterministic()?) } else { Ok(self.backend) }
+    }
+
+    /// The ranks that share solves: without others a group of one.
+    pub(crate) fn group(&self) -> Group {
+        self.ranks.as_ref().map_or_else(comm::alone, |ranks| Group::clone(&ranks.0))
     }
 }
 

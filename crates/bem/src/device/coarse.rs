@@ -64,7 +64,8 @@ impl DeviceCoarse {
     ) -> Result<Option<Self>, Error> {
         let (panels, conductor) =
             all.map_or((panels, conductor), |all| (all.panels(), &all.owner[..]));
-        let group = all.map(Conductors::group);
+        let alone = comm::alone();
+        let group = &**all.map_or(&alone, Conductors::group);
         let levels = share::once(group, || Ok::<_, Error>(ClusterLevels::new(panels, conductor)))?;
         let Some(levels) = &*levels else { return Ok(None) };
         let ClusterLevels { groups: clusters, unions, cells, touching } = levels;
@@ -136,7 +137,7 @@ impl DeviceCoarse {
         self.means.blocks(self.clusters, columns, of_clusters)?;
         if let Some((group, _)) = &self.among {
             let mut sums = vec![0.0; columns * self.clusters];
-            share::agreed(Some(group), means.read(0, &mut sums).map_err(Error::from))?;
+            share::agreed(&**group, means.read(0, &mut sums).map_err(Error::from))?;
             share::sum(&**group, &mut sums)?;
             means.write_at(0, &sums)?;
         }

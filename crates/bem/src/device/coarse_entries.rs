@@ -87,7 +87,7 @@ impl<'a> Cells<'a> {
         let own = self.own_entries(near, panels, clusters, adjacency).map_err(Error::from);
         let Some(OfAll { conductors, .. }) = &self.all else { return own };
         let group = conductors.group();
-        let mut entries = share::agreed(Some(group), own)?;
+        let mut entries = share::agreed(&**group, own)?;
         share::sum(&**group, &mut entries)?;
         Ok(entries)
     }

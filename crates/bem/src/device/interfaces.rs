@@ -64,7 +64,8 @@ impl DevicePreconditioner {
         of_all: Option<OfAll<'_>>,
     ) -> Result<Self, Error> {
         let (device, n) = (near.geometry.device.clone(), near.len());
-        let group = of_all.map(|all| all.share.group());
+        let alone = comm::alone();
+        let group = &**of_all.map_or(&alone, |all| all.share.group());
         let everywhere = of_all.map_or(conductor, |all| all.conductor);
         let owners: Vec<u32> = conductor.iter().flatten().copied().collect();
         let (metal, others): (Vec<u32>, Vec<u32>) =
@@ -217,7 +218,7 @@ impl Conductors {
             // Next to interfaces.
             let mut held = vec![0.0; columns * n as usize];
             let read = z.read(0, &mut held).map_err(Error::from);
-            share::agreed(Some(share.group()), read)?;
+            share::agreed(&**share.group(), read)?;
             share.refresh(&mut held)?;
             z.write_at(0, &held)?;
             self.chosen.over(own, columns, Chosen { to_panels: false, ..to })?;

@@ -47,7 +47,9 @@ impl DeviceTwoLevel {
         all: Option<&Conductors<'_>>,
     ) -> Result<Self, Error> {
         let local = Self::local(near, neighbours);
-        let local = share::agreed(all.map(Conductors::group), local.map_err(Error::from))?;
+        let alone = comm::alone();
+        let group = all.map_or(&alone, Conductors::group);
+        let local = share::agreed(&**group, local.map_err(Error::from))?;
         let coarse = DeviceCoarse::new(near, (panels, conductor), all)?;
         Ok(Self { coarse, ..local })
     }

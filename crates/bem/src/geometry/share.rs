@@ -62,7 +62,7 @@ impl Share {
     pub(crate) fn new(group: &Group, panels: &Panels, reach: &[f64]) -> Result<Self, Error> {
         let _span = tracing::debug_span!("panels to ranks").entered();
         let (n, rank, ranks) = (panels.len(), group.rank(), group.size());
-        let dealt = once(Some(group), || Ok::<_, Error>(Dealt::new(panels, ranks)))?;
+        let dealt = once(&**group, || Ok::<_, Error>(Dealt::new(panels, ranks)))?;
         let Dealt { owners, owned } = &*dealt;
         let own = &owned[rank];
 
@@ -248,21 +248,20 @@ impl Share {
 /// # Errors
 /// Of a rank that makes it; messages that do not pass.
 pub(crate) fn once<T, E>(
-    group: Option<&Group>,
+    group: &dyn Communicator,
     make: impl FnOnce() -> Result<T, E>,
 ) -> Result<Arc<T>, E>
 where
     T: Send + Sync + 'static,
     E: From<Error> + ToString,
 {
-    let Some(group) = group else { return make().map(Arc::new) };
-    let own = match comm::try_once(&**group, make) {
+    let own = match comm::try_once(group, make) {
         Ok(Err(Some(error))) => Err(error),
         Ok(made) => Ok(made.ok()),
         Err(error) => Err(lost(error).into()),
     };
     // Where there is none, the rank that tried has an error, and the agreement ends in it.
-    agreed(Some(group), own)?.ok_or_else(|| lost(comm::Error::Value { rank: 0 }).into())
+    agreed(group, own)?.ok_or_else(|| lost(comm::Error::Value { rank: 0 }).into())
 }
 
 /// A rank's own result, unless another one's of its group is an error. Collective.
@@ -270,12 +269,11 @@ where
 /// # Errors
 /// Its own, or that of the other.
 pub(crate) fn agreed<T, E: From<Error> + ToString>(
-    group: Option<&Group>,
+    group: &dyn Communicator,
     own: Result<T, E>,
 ) -> Result<T, E> {
-    let Some(group) = group else { return own };
     let told = own.as_ref().map(|_| ()).map_err(ToString::to_string);
-    let agreed = comm::agree(&**group, told);
+    let agreed = comm::agree(group, told);
     let own = own?;
     agreed.map_err(lost)?;
     Ok(own)
@@ -294,11 +292,9 @@ pub(crate) fn sum(group: &dyn Communicator, values: &mut [f64]) -> Result<(), Er
 ///
 /// # Errors
 /// Messages that do not pass.
-pub(crate) fn largest(group: Option<&Group>, value: f64) -> Result<f64, Error> {
+pub(crate) fn largest(group: &dyn Communicator, value: f64) -> Result<f64, Error> {
     let mut largest = [if value.is_nan() { f64::INFINITY } else { value }];
-    if let Some(group) = group {
-        group.all_reduce(&mut largest, Operation::Max).map_err(lost)?;
-    }
+    group.all_reduce(&mut largest, Operation::Max).map_err(lost)?;
     Ok(if value.is_nan() { value } else { largest[0] })
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use comm::Group;
+use comm::{Communicator, Group};
 
 use super::fast_sum::FastSum;
 use super::host::Host;
@@ -38,8 +38,8 @@ pub struct Target {
     pub backend: fmm::Backend,
     /// Which GPU, counted from 0.
     pub gpu: usize,
-    /// Ranks that share the panels.
-    pub group: Option<Group>,
+    /// Ranks that share the panels, if it is more than one.
+    pub group: Group,
 }
 
 /// What an operator over some panels needs.
@@ -84,12 +84,10 @@ impl Discretisation {
         let accuracy = Accuracy::new(tolerance, increment);
         let rules = [accuracy.rule, dofs.test_rule(accuracy.rule)];
         let sampling = Sampling { panels: Arc::clone(panels), rules, kinds: kinds.into(), dofs };
-        let part = match &target.group {
-            Some(group) => Some(part(group, &sampling, &accuracy)?),
-            None => None,
-        };
+        let is_shared = target.group.size() > 1;
+        let part = is_shared.then(|| part(&target.group, &sampling, &accuracy)).transpose()?;
         let held = part.as_ref().map_or(&sampling, |part| &part.held);
-        let group = target.group.as_ref();
+        let group = &*target.group;
         let geometry = on_all(group, geometry(held, &target, accuracy.selection.diameters))?;
         let gap = match &geometry {
             Some(geometry) => geometry.smallest_relative_gap(accuracy.rule).map_err(Error::from),
@@ -118,8 +116,8 @@ impl Discretisation {
     }
 
     /// Ranks that share the panels.
-    pub(crate) fn group(&self) -> Option<&Group> {
-        self.target.group.as_ref()
+    pub(crate) fn group(&self) -> &Group {
+        &self.target.group
     }
 
     /// Panels that this process holds, its own among them, and those of images.
@@ -161,7 +159,7 @@ impl Discretisation {
             let found = self.on_device(geometry, close, conductor);
             let is_gpus = matches!(found, Err(Error::Gpu(_)));
             // One that cannot keep it there is reason enough for all.
-            let refused = share::largest(self.group(), if is_gpus { 1.0 } else { 0.0 })? > 0.0;
+            let refused = share::largest(&**self.group(), if is_gpus { 1.0 } else { 0.0 })? > 0.0;
             if !(refused && self.target.backend == fmm::Backend::Auto) {
                 return found;
             }
@@ -179,7 +177,7 @@ impl Discretisation {
     ) -> Result<Box<dyn Backend>, Error> {
         let Accuracy { rule, selection, pairs, solid_angles, precision, .. } = &self.accuracy;
         let part = self.part.as_ref();
-        let (share, group) = (part.map(|part| &*part.share), self.target.group.as_ref());
+        let (share, group) = (part.map(|part| &*part.share), &*self.target.group);
         let Sampling { panels, kinds, dofs, .. } = part.map_or(&self.sampling, |part| &part.held);
         let (check, progress) = (close.check, close.progress);
         if let Dofs::Functions(functions) = dofs {
@@ -236,7 +234,7 @@ impl Discretisation {
             geometry.set_needs(needs.as_ref().or(close.needs), *solid_angles)?;
             DeviceNear::new(geometry, selection, *pairs, *precision, check, progress)
         };
-        let mut near = share::agreed(self.group(), exact())?;
+        let mut near = share::agreed(&**self.group(), exact())?;
         let panels = &part.map_or(&self.sampling, |part| &part.held).panels;
         let preconditioner = conductor.map(|conductor| match part {
             None => DevicePreconditioner::new(&near, panels, conductor, None),
@@ -245,9 +243,9 @@ impl Discretisation {
                 DevicePreconditioner::new(&near, panels, &share.held_of(conductor), Some(all))
             }
         });
-        let preconditioner = share::agreed(self.group(), preconditioner.transpose())?;
+        let preconditioner = share::agreed(&**self.group(), preconditioner.transpose())?;
         let subtracted = near.subtract_points(rule).and_then(|()| stream.stream().synchronize());
-        share::agreed(self.group(), subtracted.map_err(Error::from))?;
+        share::agreed(&**self.group(), subtracted.map_err(Error::from))?;
         if part.is_some() {
             let of = (self.sampling.clone(), self.part.clone());
             return Ok(Box::new(Host::with_device(of, near, preconditioner)));
@@ -273,7 +271,7 @@ fn part(group: &Group, sampling: &Sampling, accuracy: &Accuracy) -> Result<Part,
 ///
 /// # Errors
 /// That of any rank.
-fn on_all<T>(group: Option<&Group>, own: Result<Option<T>, Error>) -> Result<Option<T>, Error> {
+fn on_all<T>(group: &dyn Communicator, own: Result<Option<T>, Error>) -> Result<Option<T>, Error> {
     let own = share::agreed(group, own)?;
     let lacking = share::largest(group, if own.is_some() { 0.0 } else { 1.0 })?;
     Ok(own.filter(|_| lacking == 0.0))
@@ -292,7 +290,7 @@ fn geometry(
         && !panels.are_curved()
         && panels.regions() == 1
         && !kinds.contains(&RowKind::Double);
-    if !is_there || panels.len() == 0 && target.group.is_some() {
+    if !is_there || panels.len() == 0 && target.group.size() > 1 {
         return Ok(None);
     }
     let open = || DeviceGeometry::new(&device::open(target.gpu)?, panels, kinds, diameters);

@@ -57,8 +57,8 @@ impl FastSum {
             ..fmm::Options::default()
         };
         let (own, group) = match &self.part {
-            Some(Part { share, own, .. }) => (&own.panels, Some(share.group())),
-            None => (panels, None),
+            Some(Part { share, own, .. }) => (&own.panels, share.group()),
+            None => (panels, &comm::alone()),
         };
         let [sources, targets] = rules.map(|rule| QuadraturePoints::new(own, rule));
         let (points, targets) = (sources.of_all_images(), targets.all());

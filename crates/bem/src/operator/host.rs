@@ -198,9 +198,10 @@ impl Host {
         };
         let product = &mut self.product;
         let mut operator = Completed { product, plans, completion, defect: equations.defect };
-        let group = share.map(|share| share.group());
+        let alone = comm::alone();
+        let group = share.map_or(&alone, |share| share.group());
         let all = (b, x, columns);
-        let found = gmres_among(group, &mut operator, inverses, metric, all, params, watch);
+        let found = gmres_among(&**group, &mut operator, inverses, metric, all, params, watch);
         match lost.take() {
             Some(error) => Err(error),
             None => found,

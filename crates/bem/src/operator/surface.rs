@@ -344,7 +344,7 @@ impl Surface {
             (Dofs::Functions(Arc::new(functions)), 1)
         };
         let (target, kinds) = (
-            Target { backend: options.backend, gpu: options.gpu, group: None },
+            Target { backend: options.backend, gpu: options.gpu, group: comm::alone() },
             vec![kind; panels.len()],
         );
         let mut parts =

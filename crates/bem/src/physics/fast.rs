@@ -68,7 +68,7 @@ impl Fast {
         timings: &mut Timings,
     ) -> Result<Self, Error> {
         let kinds = &system.rows.kinds;
-        let group = options.ranks.as_ref().map(|ranks| Group::clone(&ranks.0));
+        let group = options.group();
         let target = Target { backend: options.backend()?, gpu: options.gpu, group };
         let (tolerance, increment) = (options.tolerance, options.quadrature_increment);
         let dofs = Dofs::Charges(system.density);
@@ -85,7 +85,8 @@ impl Fast {
             columns,
             limit: options.memory_limit,
         };
-        let agreed = |own| share::agreed(options.ranks.as_ref().map(|ranks| &ranks.0), own);
+        let group = Group::clone(discretisation.group());
+        let agreed = |own| share::agreed(&*group, own);
         agreed(memory.check(memory.entries))?;
         let go_on = |done: u64| {
             let on = progress.advance(Stage::Plan, done, 1);
@@ -100,7 +101,7 @@ impl Fast {
         go_on(1)?;
         // The near field is where the fast sum is, on all ranks.
         let elsewhere = if first_plan.is_on_gpu() { 0.0 } else { 1.0 };
-        if share::largest(discretisation.group(), elsewhere)? > 0.0 {
+        if share::largest(&*group, elsewhere)? > 0.0 {
             discretisation.leave_device();
         }
         let plans = if options.relax {
@@ -127,7 +128,7 @@ impl Fast {
         if let Some(known) = self.needs.take() {
             let serves = known.serve(&system.panels, &needs);
             // All ranks make a near field, or none.
-            if share::largest(self.group(), if serves { 0.0 } else { 1.0 })? == 0.0 {
+            if share::largest(&**self.group(), if serves { 0.0 } else { 1.0 })? == 0.0 {
                 self.needs = Some(known);
                 return Ok(());
             }
@@ -189,7 +190,7 @@ impl Fast {
     }
 
     /// Ranks that share the panels.
-    pub(super) fn group(&self) -> Option<&Group> {
+    pub(super) fn group(&self) -> &Group {
         self.discretisation.group()
     }
 
@@ -281,7 +282,7 @@ impl Fast {
         for _ in 0..TIGHTENINGS {
             let errors = self.layer.row_errors(&looked_at)?;
             let off = rows.worst_by_action(&x, &looked_at, &errors) / options.tolerance;
-            let off = share::largest(self.group(), off)?;
+            let off = share::largest(&**self.group(), off)?;
             let Some(tolerance) = fast_sum::tighter(self.tolerance, off) else { break };
             tracing::info!(fmm_tolerance = tolerance, "weak bodies ask for a tighter sum");
             self.tighten(tolerance)?;

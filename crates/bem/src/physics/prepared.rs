@@ -97,9 +97,9 @@ impl Prepared {
             Method::Fmm => false,
         };
         let tolerance = (!is_dense).then_some(options.tolerance);
-        let ranks = options.ranks.clone().map(|ranks| ranks.0);
+        let ranks = options.group();
         let make = || System::new(mesh, media, options.density, tolerance);
-        let system = share::once(ranks.as_ref(), make)?;
+        let system = share::once(&*ranks, make)?;
         let system = System { ranks, gpu: options.gpu, ..Arc::unwrap_or_clone(system) };
         Ok(Self { system, options: options.clone(), is_dense, columns: excitations, work: None })
     }
@@ -398,7 +398,7 @@ impl Prepared {
         // What is left by whole rows; where the points are to blame, there must be more of them.
         let asked = BY_WHOLE_ROWS * self.options.tolerance;
         let whole_rows = |x: &[f64]| by_action(system, excitation, x, self.options.tolerance);
-        let group = system.ranks.as_ref();
+        let group = &*system.ranks;
         let mut residual = whole_rows(&found.charges)?;
         if share::largest(group, residual.relative)? > asked {
             let x = found.charges;

@@ -53,7 +53,7 @@ pub struct System {
     pub(super) triangles: usize,
     pub(super) conductors: usize,
     /// Ranks that share what is computed of it, each with a GPU of its own.
-    pub(super) ranks: Option<Group>,
+    pub(super) ranks: Group,
     pub(super) gpu: usize,
 }
 
@@ -200,7 +200,7 @@ impl System {
             gauss,
         });
         let (images, conductors) = (images.clone(), media.conductors);
-        let (ranks, gpu) = (None, 0);
+        let (ranks, gpu) = (comm::alone(), 0);
         Ok(Self { panels, density, rows, images, triangles, conductors, ranks, gpu })
     }
 }
@@ -209,8 +209,7 @@ impl System {
     /// Which of so many panels (or panels and images) this process works on where ranks share what
     /// is computed of all.
     pub(super) fn own(&self, panels: usize) -> Range<usize> {
-        let [rank, ranks] =
-            self.ranks.as_ref().map_or([0, 1], |group| [group.rank(), group.size()]);
+        let [rank, ranks] = [self.ranks.rank(), self.ranks.size()];
         panels * rank / ranks..panels * (rank + 1) / ranks
     }
 
@@ -219,10 +218,7 @@ impl System {
     /// # Errors
     /// Messages that do not pass.
     pub(super) fn of_all_ranks(&self, values: &mut [f64]) -> Result<(), Error> {
-        match &self.ranks {
-            Some(group) => share::sum(&**group, values),
-            None => Ok(()),
-        }
+        share::sum(&*self.ranks, values)
     }
 
     /// Takes other media; false where interfaces would come or go.

@@ -295,7 +295,7 @@ impl<'a> WholeRows<'a> {
         };
         let all = self.system.own(panels.total());
         let sums = ordered::sums(all, TOGETHER, columns.len() * rows, add_panels);
-        let is_first = self.system.ranks.as_ref().is_none_or(|group| group.rank() == 0);
+        let is_first = self.system.ranks.rank() == 0;
         let completed = |(c, x): (usize, &&[f64])| -> Result<Vec<f64>, Error> {
             let mut sums = sums[c * rows..(c + 1) * rows].to_vec();
             if panels.far().is_some() && is_first {

@@ -54,7 +54,7 @@ impl Screened {
             gpu: self.options.gpu,
             ..fmm::Options::default()
         };
-        Ok(Plan::new(None, sources, Some(targets), &options)?)
+        Ok(Plan::new(&comm::alone(), sources, Some(targets), &options)?)
     }
 
     /// Largest relative error of fast sums of the solution, against direct sums at some points.
@@ -71,7 +71,7 @@ impl Screened {
             let kernel = self.regions.media[boundary.region].kernel();
             let (mode, dipoles) = (fmm::Mode::Direct, true);
             let options = fmm::Options { kernel, mode, dipoles, ..fmm::Options::default() };
-            let mut plan = Plan::new(None, &boundary.places, Some(&targets), &options)?;
+            let mut plan = Plan::new(&comm::alone(), &boundary.places, Some(&targets), &options)?;
             let mut exact = vec![0.0; targets.len()];
             operator::apply(&mut plan, &layers, &mut exact, &mut [])?;
             let pairs = || exact.iter().zip(fast.iter().step_by(step));

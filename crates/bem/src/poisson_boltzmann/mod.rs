@@ -142,7 +142,7 @@ pub fn poisson_boltzmann(
     let unscreened = |places: &[[f64; 3]]| {
         let backend = options.backend()?;
         let own = fmm::Options { dipoles: true, backend, tolerance, ..fmm::Options::default() };
-        Ok(Plan::new(None, places, None, &fmm::Options { gpu: options.gpu, ..own })?)
+        Ok(Plan::new(&comm::alone(), places, None, &fmm::Options { gpu: options.gpu, ..own })?)
     };
     let of = (&panels, &nodes, &regions);
     let defects = gauss::defects(of, closeness.reach, unscreened)?;
@@ -195,7 +195,7 @@ pub fn poisson_boltzmann(
     let kept = Kept::new(progress, || vec![Some(number(&right, &weights))]);
     kept.restore(&mut solution);
     let infos = gmres::gmres_among(
-        None,
+        &*comm::alone(),
         &mut equations,
         &mut inverses,
         metric,
@@ -249,11 +249,10 @@ fn sum(
         ..fmm::Options::default()
     };
     let of = Arc::clone(boundary);
-    let ranks = options.ranks.clone().filter(|_| !is_dense);
+    let group = if is_dense { comm::alone() } else { options.group() };
     let make = move |tolerance: f64| {
         let options = fmm::Options { tolerance, ..own.clone() };
-        let group = ranks.as_ref().map(|ranks| &ranks.0);
-        Ok(Plan::dealt(group, &of.places, None, &options)?)
+        Ok(Plan::dealt(&group, &of.places, None, &options)?)
     };
     let tight = make(tolerance)?;
     let plans = match options.relax && !is_dense {

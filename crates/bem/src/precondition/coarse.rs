@@ -9,7 +9,7 @@
 //! A few thousand clusters are solved for at once. Where there are more, they are to unions of them
 //! what panels are to clusters: local inverses below a coarser level.
 
-use comm::Group;
+use comm::{Alone, Communicator, Group};
 use parallel::prelude::*;
 
 use crate::Error;
@@ -55,7 +55,7 @@ impl Coarse {
     /// to help, or if its matrix is not positive definite.
     pub fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
         // Messages alone fail.
-        Self::of_entries((panels, None), conductor, near).ok().flatten()
+        Self::of_entries((panels, &Alone::default()), conductor, near).ok().flatten()
     }
 
     /// The coarse levels over the conductors' panels of all ranks, from the near field of the held
@@ -74,7 +74,7 @@ impl Coarse {
             }
         }
         let entries = OwnEntries { near, here, of_all: &conductors.held };
-        let all = (conductors.panels(), Some(conductors.group()));
+        let all = (conductors.panels(), &**conductors.group());
         Ok(Self::of_entries(all, &conductors.owner, &entries)?
             .map(|coarse| coarse.among(conductors)))
     }
@@ -85,7 +85,7 @@ impl Coarse {
     /// # Errors
     /// Messages that do not pass.
     pub(crate) fn of_entries(
-        (panels, group): (&Panels, Option<&Group>),
+        (panels, group): (&Panels, &dyn Communicator),
         conductor: &[u32],
         near: &impl KnownEntries,
     ) -> Result<Option<Self>, Error> {

@@ -5,7 +5,7 @@
 //! ones sum over cells of a few panels, and only pairs in the near-field matrix are taken as they
 //! are.
 
-use comm::Group;
+use comm::Communicator;
 use parallel::prelude::*;
 
 use crate::Error;
@@ -97,13 +97,13 @@ pub(crate) struct Entries<'a> {
     /// Cells of each cluster, with their shares of its area.
     cells_of: Vec<Vec<(usize, f64)>>,
     /// Ranks that share the rows, each with rows of its own that it knows.
-    group: Option<&'a Group>,
+    group: &'a dyn Communicator,
 }
 
 impl<'a> Entries<'a> {
     /// Of clusters, each of whole cells.
     pub(crate) fn new(
-        (panels, group): (&'a Panels, Option<&'a Group>),
+        (panels, group): (&'a Panels, &'a dyn Communicator),
         clusters: &'a Clusters,
         cells: &'a Clusters,
     ) -> Self {
@@ -119,14 +119,12 @@ impl<'a> Entries<'a> {
 
     /// Whether this rank is the one that finds what distances say in a row.
     fn is_own(&self, row: usize) -> bool {
-        self.group.is_none_or(|group| row % group.size() == group.rank())
+        row % self.group.size() == self.group.rank()
     }
 
     /// What all ranks have found. Collective.
     fn of_all_ranks(&self, mut entries: Vec<f64>) -> Result<Vec<f64>, Error> {
-        if let Some(group) = self.group {
-            share::sum(&**group, &mut entries)?;
-        }
+        share::sum(self.group, &mut entries)?;
         Ok(entries)
     }
 

@@ -7,7 +7,7 @@
 //! 856; Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.5.) At each restart
 //! and at the end the residual is taken anew from b - A x, and it is that one which decides.
 
-use comm::Group;
+use comm::{Alone, Communicator};
 
 use super::linear_operator::{InexactBudget, LinearOperator};
 use super::vectors::{Host, Metric, Orthogonalised, VectorSpace};
@@ -107,7 +107,15 @@ pub fn gmres(
 ) -> Result<Vec<GmresInfo>, Error> {
     let columns = b.len().checked_div(operator.len()).unwrap_or(0);
     let mut watch = |iteration: usize, residual: f64| observe(iteration, residual);
-    gmres_among(None, operator, preconditioner, metric, (b, x, columns), params, &mut watch)
+    gmres_among(
+        &Alone::default(),
+        operator,
+        preconditioner,
+        metric,
+        (b, x, columns),
+        params,
+        &mut watch,
+    )
 }
 
 /// Who follows a solve.
@@ -147,7 +155,7 @@ impl<F: FnMut(usize, f64) -> bool> Watch for F {
 /// # Errors
 /// As for [`gmres`], and messages that do not pass.
 pub(crate) fn gmres_among(
-    group: Option<&Group>,
+    group: &dyn Communicator,
     operator: &mut dyn LinearOperator,
     preconditioner: &mut dyn LinearOperator,
     metric: Metric<'_>,

@@ -103,17 +103,16 @@ impl Plan {
     /// # Errors
     /// Those of [`fmm::Plan::new`], or [`fmm::distributed::Plan::new`].
     pub fn new(
-        group: Option<&Group>,
+        group: &Group,
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
         options: &fmm::Options,
     ) -> Result<Self, fmm::Error> {
-        Ok(match group {
-            None => fmm::Plan::new(sources, targets, options)?.into(),
-            Some(group) => Self::Among(Box::new(fmm::distributed::Plan::new(
-                group, sources, targets, options,
-            )?)),
-        })
+        if group.size() == 1 {
+            return Ok(fmm::Plan::new(sources, targets, options)?.into());
+        }
+        let plan = fmm::distributed::Plan::new(group, sources, targets, options)?;
+        Ok(Self::Among(Box::new(plan)))
     }
 
     /// The same of ranks that have all points each, and give and get everything. Collective.
@@ -121,15 +120,15 @@ impl Plan {
     /// # Errors
     /// As for [`Self::new`].
     pub(crate) fn dealt(
-        group: Option<&Group>,
+        group: &Group,
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
         options: &fmm::Options,
     ) -> Result<Self, fmm::Error> {
-        match group {
-            None => Self::new(None, sources, targets, options),
-            Some(group) => Ok(Self::Dealt(Box::new(Dealt::new(group, sources, targets, options)?))),
+        if group.size() == 1 {
+            return Self::new(group, sources, targets, options);
         }
+        Ok(Self::Dealt(Box::new(Dealt::new(group, sources, targets, options)?)))
     }
 
     /// As [`fmm::Plan::apply`].

@@ -5,7 +5,7 @@
 //! it is classical Gram-Schmidt, twice too: all overlaps of a pass are one message. (L. Giraud, J.
 //! Langou, M. Rozloznik, Comput. Math. Appl. 50 (2005) 1069: twice is enough.)
 
-use comm::Group;
+use comm::Communicator;
 use parallel::prelude::*;
 
 use super::linear_operator::{InexactBudget, LinearOperator};
@@ -115,7 +115,7 @@ fn modified_gram_schmidt<S: VectorSpace + ?Sized>(
 /// Vectors in the processor's memory.
 pub(super) struct Host<'a> {
     /// Ranks that have some values each.
-    pub(super) group: Option<&'a Group>,
+    pub(super) group: &'a dyn Communicator,
     pub(super) operator: &'a mut dyn LinearOperator,
     pub(super) preconditioner: &'a mut dyn LinearOperator,
     pub(super) metric: Metric<'a>,
@@ -180,9 +180,7 @@ impl VectorSpace for Host<'_> {
 
     fn dot(&self, column: usize, u: &Vec<f64>, v: &Vec<f64>) -> Result<f64, Error> {
         let mut product = [self.own_dot(column, u, v)];
-        if let Some(group) = self.group {
-            share::sum(&**group, &mut product)?;
-        }
+        share::sum(self.group, &mut product)?;
         Ok(product[0])
     }
 
@@ -193,7 +191,9 @@ impl VectorSpace for Host<'_> {
         bases: &[(usize, &[Vec<f64>])],
         vectors: &mut [Vec<f64>],
     ) -> Result<Vec<Orthogonalised>, Error> {
-        let Some(group) = self.group else { return modified_gram_schmidt(self, bases, vectors) };
+        if self.group.size() == 1 {
+            return modified_gram_schmidt(self, bases, vectors);
+        }
         let none = |(_, basis): &(usize, &[Vec<f64>])| Orthogonalised {
             overlaps: vec![0.0; basis.len()],
             size: f64::NAN,
@@ -206,7 +206,7 @@ impl VectorSpace for Host<'_> {
                 sums.extend(basis.iter().map(|v| self.own_dot(*column, v, w)));
                 sums.push(self.own_dot(*column, w, w));
             }
-            share::sum(&**group, &mut sums)?;
+            share::sum(self.group, &mut sums)?;
             let mut sums = &sums[..];
             for (((_, basis), w), found) in bases.iter().zip(&mut *vectors).zip(&mut found) {
                 let (overlaps, rest) = sums.split_at(basis.len());

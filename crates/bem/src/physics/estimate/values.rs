@@ -187,7 +187,7 @@ fn add_sums(
         gpu: system.gpu,
         ..fmm::Options::default()
     };
-    let mut plan = Plan::new(system.ranks.as_ref(), &carriers, Some(points), &options)?;
+    let mut plan = Plan::new(&system.ranks, &carriers, Some(points), &options)?;
     let (mut strengths, mut potential, mut gradient) = (Vec::new(), Vec::new(), Vec::new());
     for (first, group) in (0..).step_by(GROUP).zip(x.chunks(GROUP)) {
         // Once for the points of each region.

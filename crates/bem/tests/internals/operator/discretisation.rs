@@ -35,7 +35,7 @@ fn rows(mesh: &Mesh, images: &Images, kind: RowKind, test: Test) -> Vec<([f64; 3
     };
     let kinds = vec![kind; panels.len()];
     let dofs = Dofs::Functions(Arc::new(functions));
-    let target = Target { backend: fmm::Backend::Cpu, gpu: 0, group: None };
+    let target = Target { backend: fmm::Backend::Cpu, gpu: 0, group: comm::alone() };
     let mut parts = Discretisation::new(&panels, &kinds, dofs, TOLERANCE, 1, target).unwrap();
     let plan = parts.fast_sum(TOLERANCE, 1).plan(TOLERANCE).unwrap();
     let close = Close { needs: None, check: &|_| Ok(()), progress: &Quiet };

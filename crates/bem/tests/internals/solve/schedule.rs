@@ -16,7 +16,7 @@ fn plans_are_made_where_they_are_allowed_and_repaid() {
         // Leaves so small that there are translations.
         let leaf_size = Some(20);
         let options = fmm::Options { tolerance, backend, leaf_size, ..fmm::Options::default() };
-        Ok(Plan::new(None, &points, None, &options)?)
+        Ok(Plan::new(&comm::alone(), &points, None, &options)?)
     };
     let mut ladder = PlanSchedule::new(make(3e-7).unwrap(), 3e-7, make.clone());
     // Plans are told apart by the mean p', in thousandths.
