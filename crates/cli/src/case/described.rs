@@ -6,9 +6,9 @@ use std::path::Path;
 use farad::fastcap::Model;
 use farad::{Conductor, Description, Mirror, Reduction, SurfaceMedia, axis_name, layout};
 
-use super::Overrides;
-use super::resolved::{list, string};
+use super::choices::Overrides;
 use super::stack;
+use super::toml_text::{list, string};
 use crate::paths;
 use crate::report::units::shortest as number;
 use crate::terminal::exit::{Exit, Failure};

@@ -12,13 +12,16 @@ use farad::{
     SURROUNDINGS, Setting,
 };
 
+use super::choices::{Format, Overrides, Viewer, VtkMode};
+use super::definition::{Case, SourceText};
 use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::known::Known;
+use super::named_files::existing;
 use super::places::{self, Entry, Places};
 use super::{
-    Case, Format, Overrides, SourceText, Viewer, VtkMode, described, faults, film, foreign, goal,
-    map, misnamed, molecule, plane, probe, reduce, salt, sensitivity, stack, surface, sweep,
+    described, faults, film, foreign, goal, map, misnamed, molecule, plane, probe, reduce, salt,
+    sensitivity, stack, surface, sweep,
 };
 use crate::files;
 use crate::molecules;
@@ -30,8 +33,14 @@ use crate::terminal::exit::{Exit, Failure};
 /// No case file is this long. A mesh passed by mistake is, and should not be read whole.
 const LARGEST: u64 = 4 << 20;
 
-/// Reads and checks the file at `path`.
-pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
+impl Case {
+    /// Reads and checks the file at `path`; all its defects come in one failure.
+    pub(crate) fn load(path: &Path, overrides: &Overrides) -> Result<Self, Failure> {
+        load(path, overrides)
+    }
+}
+
+fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
     let known = Known::default();
     let load = |path: &Path| known.load(path);
     if has_nets(path) {
@@ -357,26 +366,6 @@ fn read_viewers(output: &Section<'_>, overrides: &Overrides) -> Vec<Viewer> {
         false => overrides.viewers.contains(viewer),
     };
     Viewer::value_variants().iter().copied().filter(is_wanted).collect()
-}
-
-/// The path of what the case calls `kind`, if there is a file.
-pub(super) fn existing(
-    top: &Section<'_>,
-    base: &Path,
-    kind: &str,
-    file: Located<String>,
-) -> Option<Located<PathBuf>> {
-    let path = base.join(&file.value);
-    if path.is_file() {
-        return Some(Located { value: path, span: file.span });
-    }
-    let what = if path.is_dir() { "is a folder" } else { "does not exist" };
-    let message = format!("the {kind} {} {what}", path.display());
-    let defect = Defect::new(Sort::Value, file.span, message)
-        .label("no such file")
-        .help("the path is relative to the case file's folder");
-    top.report(defect);
-    None
 }
 
 /// Checks the names of media: each once, and none of them the surrounding medium's.

@@ -5,6 +5,7 @@ pub(crate) mod difference;
 mod inputs;
 pub(crate) mod journals;
 pub(crate) mod rows;
+mod tables;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -364,11 +365,11 @@ impl Batch<'_> {
     fn write(&self) -> Result<String, Failure> {
         let names: &[&str] = if self.differences.is_empty() { &[CSV] } else { &[CSV, DIFFERENCES] };
         let mut folder = Folder::open(&self.path, names, self.args.solving.overwrite)?;
-        let table = rows::csv(&self.rows, self.reference);
+        let table = tables::csv(&self.rows, self.reference);
         folder.stage(CSV, |out| out.write_all(table.as_bytes()))?;
         let differences = self.found();
         if !differences.is_empty() {
-            let table = rows::csv_of_differences(&differences);
+            let table = tables::csv_of_differences(&differences);
             folder.stage(DIFFERENCES, |out| out.write_all(table.as_bytes()))?;
         }
         // A row that is still pending does not take the place of one that was complete.
@@ -405,8 +406,8 @@ impl Batch<'_> {
         if self.args.solving.json {
             self.output.data(&self.write()?)?;
         } else {
-            let mut text = rows::text(&self.rows, self.reference);
-            text += &rows::text_of_differences(&self.found());
+            let mut text = tables::text(&self.rows, self.reference);
+            text += &tables::text_of_differences(&self.found());
             text += &format!(
                 "\n{}, {} solved now, {}\nResults in {}: {CSV}, results.json, and a folder for each molecule\n",
                 counted(self.rows.len(), "molecule"),

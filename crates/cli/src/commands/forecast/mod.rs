@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use farad::{Method, Options, Problem, Solver};
 
-use self::watch::{Beginning, Cost, Until, Watch};
+use self::watch::{Beginning, Cost, PATIENCE, Until, Watch};
 use super::arguments::Solving;
 use crate::case::Case;
 use crate::machine;
@@ -24,13 +24,8 @@ const SHARE: usize = 8;
 /// but no more than so many triangles,
 const MOST: usize = 1 << 17;
 
-/// and no fewer for each thread than keep it busy. Fewer of the whole are solved as they are: that
-/// takes a second or two,
+/// and no fewer for each thread than keep it busy. Fewer of the whole are solved as they are.
 const OF_THREAD: usize = 8192;
-
-/// or more, with many images or excitations; then it is ended after so many seconds, and smaller
-/// pieces tell what the whole takes.
-const PATIENCE: f64 = 2.0;
 
 /// Unknowns of a piece that is solved by its matrix at most: seconds grow as their cube.
 const OF_MATRIX: usize = 4096;

@@ -4,8 +4,7 @@
 
 use farad::{Method, Options, Problem, Solver};
 
-use super::PATIENCE;
-use super::watch::{Beginning, Cost, Until, Watch};
+use super::watch::{Beginning, Cost, PATIENCE, Until, Watch};
 use crate::case::Case;
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;

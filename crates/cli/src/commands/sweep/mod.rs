@@ -11,9 +11,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use self::rows::Row;
+use self::rows::{Found, Row};
 use self::runs::{Runs, picture, tag};
-use self::solve::{Found, Settings, solve_all};
+use self::solve::{Settings, solve_all};
 use self::tables::{CSV, PVD, Results};
 use super::arguments::{Resuming, Several, Solving, Whole};
 use super::solve::agreed;

@@ -6,12 +6,12 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::chart::{Axis, Curve, curves};
+use super::content::{Content, files, limited};
 use super::html::{self, Html};
 use super::matrix::{self, Matrix};
 use super::numbers::{largest, plain, small, unit, with_bar};
 use super::scene::Named;
 use super::value::{count, list, matrix as rows_of, number, numbers, text, texts};
-use super::{Content, files, limited};
 use crate::files::text_itself;
 use crate::report::units;
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use farad::{Problem, Solvation};
 
-use super::reason_name;
+use super::run::reason_name;
 use crate::report::text::csv_name;
 use crate::report::units::{self, ELEMENTARY_CHARGE};
 

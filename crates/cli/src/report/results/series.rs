@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::Folder;
+use super::folder::Folder;
 use crate::case::Case;
 use crate::paths;
 use crate::report::made::Made;

@@ -5,8 +5,11 @@ use std::fmt::Write as _;
 
 use farad::{Derivative, Matrices, Parameter, Reduced, Solvation};
 
-use super::json::Timings;
-use super::{Document, Run, reason_name, surface};
+use super::json::{Document, Timings};
+use super::matrices::{per_unit, reduced_file, sensitivity_files};
+use super::run::{Run, Status, reason_name, status};
+use super::surface;
+use crate::case::method_name;
 use crate::report::text::printable_line;
 use crate::report::text_table::aligned_table;
 use crate::report::units::{self, column, prefix, significant, with_bar};
@@ -49,15 +52,15 @@ pub(crate) fn text(
 }
 
 fn heading(run: &Run<'_>) -> String {
-    let warning = match super::status(run) {
-        super::Status::Complete => "",
-        super::Status::NotConverged => {
+    let warning = match status(run) {
+        Status::Complete => "",
+        Status::NotConverged => {
             "\nNOT CONVERGED: the numbers below are what the solver had when it stopped\n"
         }
-        super::Status::AccuracyNotReached => {
+        Status::AccuracyNotReached => {
             "\nACCURACY NOT REACHED: the error bars below are longer than what was asked for\n"
         }
-        super::Status::ChecksFailed => {
+        Status::ChecksFailed => {
             "\nSELF-CHECKS FAILED: the numbers below are not to be used, see the errors after them\n"
         }
     };
@@ -65,7 +68,7 @@ fn heading(run: &Run<'_>) -> String {
         "{}\nfarad {}, method {}, {} with {} threads\n{warning}",
         printable_line(&run.case.title),
         env!("CARGO_PKG_VERSION"),
-        super::method_name(run.solution.answer.method),
+        method_name(run.solution.answer.method),
         run.used.name(),
         crate::machine::threads(),
     )
@@ -221,7 +224,7 @@ fn reduction(found: &Reduced) -> String {
         let rows =
             rows.map(|(i, net)| vec![net.clone(), significant(maxwell[i][i] / scale.factor)]);
         let table = aligned_table(vec![String::new(), format!("C_ii / {farad}")], rows);
-        let file = super::reduced_file(name);
+        let file = reduced_file(name);
         let _ = write!(text, "diagonal of its Maxwell matrix; all of it is in {file}\n{table}");
     } else {
         let shown = table((nets, nets), &farad, maxwell, bars.as_deref(), scale.factor);
@@ -241,9 +244,9 @@ fn reduction(found: &Reduced) -> String {
 
 /// The derivative of the matrix by a parameter.
 fn sensitivity(run: &Run<'_>, found: &Derivative) -> String {
-    let unit = super::per_unit(&found.by);
+    let unit = per_unit(&found.by);
     let names = &run.problem.conductors().names;
-    let files = super::sensitivity_files((&found.name, &found.by), "");
+    let files = sensitivity_files(&found.name, &found.by, "");
     let what = match &found.by {
         Parameter::Shift(names) => format!("shifts of {}", names.join(", ")),
         Parameter::Permittivity(name) => format!("the relative permittivity of {name}"),
@@ -330,7 +333,7 @@ fn state(run: &Run<'_>) -> String {
 fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
     let kilocalories = |joule: f64| significant(units::kilocalorie_per_mole(joule));
     let all = &solvation.energies;
-    let temperature = units::temperature(run.case);
+    let temperature = run.case.kelvin();
     let row = |name: &str, joule: f64, bar: Option<f64>| {
         let number = |of: fn(f64) -> f64| with_bar(of(joule), bar.map(of));
         let joules = match bar {

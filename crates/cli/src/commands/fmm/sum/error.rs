@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use fmm::samples::Random;
 use fmm::{Densities, Kernel, Potentials, direct};
 
-use super::Input;
+use super::input::Input;
 use super::options::Args;
 use crate::machine;
 use crate::machine::ranks::Ranks;

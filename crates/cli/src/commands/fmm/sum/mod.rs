@@ -1,6 +1,7 @@
 //! One timed sum with its error, as `bench` and `eval` report it, by one process or by several.
 
 pub(crate) mod error;
+mod input;
 mod memory;
 mod options;
 mod plan;
@@ -8,7 +9,7 @@ mod ranks;
 pub(crate) mod report;
 mod text;
 
-use fmm::{Densities, Potentials, StageSeconds};
+use fmm::{Potentials, StageSeconds};
 
 use crate::machine::ranks::Ranks;
 use crate::terminal::exit::Failure;
@@ -20,21 +21,9 @@ use plan::Plan;
 use ranks::{OnRanks, of_all, slowest};
 use report::{OfPlan, StageSpan};
 
-pub use options::Mode;
+pub use input::{Input, Mode};
 pub(super) use options::{Args, check_memory, prepare};
 pub(super) use report::Report;
-
-/// The input of a sum, this rank's; shapes as in [`Densities`].
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    pub sources: &'a [[f64; 3]],
-    pub targets: Option<&'a [[f64; 3]]>,
-    pub densities: Densities<'a>,
-    /// Number of densities k.
-    pub count: usize,
-    /// Where `--mode` says nothing.
-    pub mode: Mode,
-}
 
 /// The sums, shapes (k, m) and (k, m, 3), with a report.
 #[derive(Debug)]
