@@ -7,9 +7,8 @@ use super::report::ReadReport;
 use super::scan::{About, Fault, Input, Parsed, fail};
 use super::tags::{Places, Refused, Tags};
 use crate::curved;
-use crate::files::note_split;
 use crate::surface::Mesh;
-use crate::wording::counted;
+use crate::wording::{counted, note_split};
 use std::collections::HashMap;
 
 /// What the file says about a surface.
