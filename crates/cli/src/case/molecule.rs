@@ -98,7 +98,8 @@ pub(super) fn read(
     top: &Section<'_>,
     base: &Path,
     before: &[(Dielectric, Entry)],
-    (instead, surroundings): (Option<&Path>, f64),
+    instead: Option<&Path>,
+    surroundings: f64,
 ) -> Found {
     let (mut molecules, mut dielectrics) = (Vec::new(), Vec::<(Dielectric, Entry)>::new());
     let sections = top.sections("molecule");

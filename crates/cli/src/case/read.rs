@@ -210,7 +210,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let kappa = solution.kappa(&medium, permittivity);
     let mut dielectrics = read_dielectrics(top, base, &mut solution);
     let (molecules, more) =
-        molecule::read(top, base, &dielectrics, (overrides.pqr.as_deref(), permittivity));
+        molecule::read(top, base, &dielectrics, overrides.pqr.as_deref(), permittivity);
     dielectrics.extend(more);
     let (dielectrics, of_dielectrics) = dielectrics.into_iter().unzip();
     let (surfaces, of_surfaces) = surface::read(top).into_iter().unzip();

@@ -20,7 +20,7 @@ use self::inputs::Inputs;
 use self::journals::Done;
 use self::rows::{COMPLETE, FAILED, PENDING, Row};
 use super::arguments::{Several, Solving, Whole};
-use super::solve::complete;
+use super::solve::{Job, complete};
 use crate::case::{Case, Overrides, Viewer};
 use crate::machine::deal;
 use crate::machine::ranks::Ranks;
@@ -310,7 +310,9 @@ impl Batch<'_> {
             let quiet = Output { json: true, ..*output };
             let coarse =
                 args.bars.then(|| bars::coarse(&case, &args.solving, &quiet)).transpose()?;
-            complete(&case, &args.solving, &quiet, (&folder, started), |run, _| {
+            let job =
+                Job { case: &case, solving: &args.solving, output: &quiet, path: &folder, started };
+            complete(job, |run, _| {
                 row.take(run, results::status_name(run));
                 if let (Some(coarse), Some(fine)) = (coarse, row.solvation_kcal_per_mol) {
                     row.solvation_error_kcal_per_mol = Some(bars::bar(coarse, fine));

@@ -26,7 +26,9 @@ fn part(run: usize) -> String {
 /// Keeps a run with its files.
 pub(super) fn put(
     checkpoint: &Checkpoint,
-    (run, row, common): (usize, &Row, Common),
+    run: usize,
+    row: &Row,
+    common: Common,
     folder: &Folder,
     files: &[String],
 ) {

@@ -16,7 +16,8 @@ use crate::terminal::output::Output;
 /// are left. Collective.
 pub(super) fn begin(
     ranks: &Ranks,
-    (runs, order): (&Runs<'_>, Vec<usize>),
+    runs: &Runs<'_>,
+    order: Vec<usize>,
     checkpoint: Option<&Checkpoint>,
     folder: &mut Folder,
     output: &Output,

@@ -140,7 +140,7 @@ impl Solves<'_> {
                 let files = &self.folder.staged()[staged..];
                 let (solved, prepared) = if run == first { (1, prepared) } else { (0, 0) };
                 let common = Common { solved, prepared, ..common.clone() };
-                kept::put(checkpoint, (run, &row, common), self.folder, files);
+                kept::put(checkpoint, run, &row, common, self.folder, files);
             }
             self.found.rows[run] = Some(row);
         }

@@ -103,7 +103,8 @@ impl Checkpoint {
     pub fn open(
         real: &Path,
         inputs: Inputs,
-        (resume, pause): (bool, Duration),
+        resume: bool,
+        pause: Duration,
         output: &Output,
     ) -> Result<Self, Failure> {
         let folder = real.join(CHECKPOINT);

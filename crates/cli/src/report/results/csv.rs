@@ -12,7 +12,8 @@ use crate::report::units::{self, ELEMENTARY_CHARGE};
 pub fn matrix(
     out: &mut impl Write,
     corner: &str,
-    (names, columns): (&[String], &[String]),
+    names: &[String],
+    columns: &[String],
     rows: &[Vec<f64>],
 ) -> io::Result<()> {
     write!(out, "{corner}")?;

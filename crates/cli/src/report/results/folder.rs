@@ -115,11 +115,11 @@ impl Folder {
     pub(crate) fn checkpoint(
         &self,
         inputs: Inputs,
-        (resume, pause): (bool, Duration),
+        resume: bool,
+        pause: Duration,
         output: &Output,
     ) -> Result<Option<Checkpoint>, Failure> {
-        let of = (resume, pause);
-        let open = |held: &Held| Checkpoint::open(&held.real, inputs, of, output);
+        let open = |held: &Held| Checkpoint::open(&held.real, inputs, resume, pause, output);
         self.held.as_ref().map(open).transpose()
     }
 

@@ -369,7 +369,13 @@ impl Document {
                 .and_then(|state| state.forces.as_ref())
                 .map(|forces| pulled(forces, run.solution.bars())),
             probes: state.filter(|state| !state.probes.is_empty()).map(|state| {
-                run.case.description.probes.iter().zip(&state.probes).map(probed).collect()
+                run.case
+                    .description
+                    .probes
+                    .iter()
+                    .zip(&state.probes)
+                    .map(|(probe, found)| probed(probe, found))
+                    .collect()
             }),
             polarisability: run.solution.polarisability.map(|found| polarisability(run, found)),
             hydrodynamics: run.solution.hydrodynamics.map(|found| hydrodynamics(run, found)),
@@ -589,7 +595,7 @@ fn pulled(forces: &[farad::Force], bars: Option<&farad::Bars>) -> Vec<Force> {
     forces.iter().enumerate().map(force).collect()
 }
 
-fn probed((probe, found): (&farad::Probe, &farad::Probed)) -> Probe {
+fn probed(probe: &farad::Probe, found: &farad::Probed) -> Probe {
     Probe { name: probe.name.clone(), file: probe_file(probe), points: found.points.len() }
 }
 

@@ -106,7 +106,6 @@ pub(crate) fn write(
     folder.leave_out_what_fails();
     let names = &run.problem.conductors().names;
     let columns = &run.columns();
-    let both = (&names[..], &columns[..]);
     let mark = match status(run) {
         Status::Complete => "",
         Status::NotConverged => "; NOT CONVERGED",
@@ -117,17 +116,25 @@ pub(crate) fn write(
     let has_matrix = !columns.is_empty();
     if has_matrix {
         let maxwell = format!("unit: farad; Maxwell matrix: Q_i = sum_j C_ij V_j{mark}");
-        folder.stage(MAXWELL, |out| csv::matrix(out, &maxwell, both, &matrices.maxwell_farad))?;
+        folder.stage(MAXWELL, |out| {
+            csv::matrix(out, &maxwell, names, columns, &matrices.maxwell_farad)
+        })?;
         let mutual = format!(
             "unit: farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity{mark}"
         );
-        folder.stage(MUTUAL, |out| csv::matrix(out, &mutual, both, &matrices.mutual_farad))?;
+        folder.stage(MUTUAL, |out| {
+            csv::matrix(out, &mutual, names, columns, &matrices.mutual_farad)
+        })?;
     }
     if let Some(bars) = run.matrix_bars().filter(|_| has_matrix) {
         let maxwell = format!("unit: farad; error bars of the Maxwell matrix{mark}");
-        folder.stage(MAXWELL_ERROR, |out| csv::matrix(out, &maxwell, both, &bars.maxwell_farad))?;
+        folder.stage(MAXWELL_ERROR, |out| {
+            csv::matrix(out, &maxwell, names, columns, &bars.maxwell_farad)
+        })?;
         let mutual = format!("unit: farad; error bars of the mutual form{mark}");
-        folder.stage(MUTUAL_ERROR, |out| csv::matrix(out, &mutual, both, &bars.mutual_farad))?;
+        folder.stage(MUTUAL_ERROR, |out| {
+            csv::matrix(out, &mutual, names, columns, &bars.mutual_farad)
+        })?;
     }
     let maxwell_farad = &matrices.maxwell_farad[..];
     let title = &run.case.title;
@@ -138,12 +145,11 @@ pub(crate) fn write(
         let written = Written { title, reduction, mark, names: nets, maxwell_farad: maxwell };
         formats::write_all(&mut folder, run.case, &written)?;
         let corner = format!("unit: farad; Maxwell matrix of the reduction {name}{mark}");
-        folder
-            .stage(&reduced_file(name), |out| csv::matrix(out, &corner, (nets, nets), maxwell))?;
+        folder.stage(&reduced_file(name), |out| csv::matrix(out, &corner, nets, nets, maxwell))?;
         if let Some(bars) = bars {
             let corner = format!("unit: farad; error bars of the reduction {name}{mark}");
             folder.stage(&reduced_error_file(name), |out| {
-                csv::matrix(out, &corner, (nets, nets), bars)
+                csv::matrix(out, &corner, nets, nets, bars)
             })?;
         }
     }
@@ -156,7 +162,7 @@ pub(crate) fn write(
                 let unit = per_unit(&derivative.by);
                 let corner =
                     format!("unit: farad; {what}sensitivity {} in {unit}{mark}", derivative.name);
-                folder.stage(file, |out| csv::matrix(out, &corner, both, matrix))?;
+                folder.stage(file, |out| csv::matrix(out, &corner, names, columns, matrix))?;
             }
         }
     }

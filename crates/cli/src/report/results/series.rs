@@ -37,7 +37,8 @@ impl<T: Serialize> Series<T> {
     pub(crate) fn new(
         schema: &'static str,
         status: &'static str,
-        (case, path): (&Case, &Path),
+        case: &Case,
+        path: &Path,
         results: T,
     ) -> Self {
         Self {

@@ -169,26 +169,28 @@ fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
     let of_lengths = bars.as_ref().map(|bars| bars.maxwell_length.as_slice());
     format!(
         "{chosen}\nMaxwell capacitance matrix, Q_i = sum_j C_ij V_j (mutual form: capacitance_mutual.csv)\n{}\nThe same as a length, C/(4 pi eps0)\n{}",
-        table((names, &columns), &farad, &matrices.maxwell_farad, of_farads, scale.factor),
-        table((names, &columns), unit, &matrices.maxwell_length, of_lengths, 1.0),
+        table(names, &columns, &farad, &matrices.maxwell_farad, of_farads, scale.factor),
+        table(names, &columns, unit, &matrices.maxwell_length, of_lengths, 1.0),
     )
 }
 
 /// A matrix over names of rows and of columns and its bars over `factor`, in the unit that this
 /// makes of it.
 fn table(
-    (names, columns): (&[String], &[String]),
+    names: &[String],
+    columns: &[String],
     unit: &str,
     values: &[Vec<f64>],
     bars: Option<&[Vec<f64>]>,
     factor: f64,
 ) -> String {
-    table_of_size((names, columns), unit, values, bars, factor, largest(values))
+    table_of_size(names, columns, unit, values, bars, factor, largest(values))
 }
 
 /// The same to the digits of numbers as large as `size`, of this matrix or of those with it.
 fn table_of_size(
-    (names, columns): (&[String], &[String]),
+    names: &[String],
+    columns: &[String],
     unit: &str,
     values: &[Vec<f64>],
     bars: Option<&[Vec<f64>]>,
@@ -227,7 +229,7 @@ fn reduction(found: &Reduced) -> String {
         let file = reduced_file(name);
         let _ = write!(text, "diagonal of its Maxwell matrix; all of it is in {file}\n{table}");
     } else {
-        let shown = table((nets, nets), &farad, maxwell, bars.as_deref(), scale.factor);
+        let shown = table(nets, nets, &farad, maxwell, bars.as_deref(), scale.factor);
         let _ = write!(text, "its Maxwell matrix\n{shown}");
     }
     if let (Some((value, bar)), [a, b]) = (between, nets.as_slice()) {
@@ -263,10 +265,9 @@ fn sensitivity(run: &Run<'_>, found: &Derivative) -> String {
         let scale = prefix(largest_of_all);
         let along = if axis.is_empty() { String::new() } else { format!(" along {axis}") };
         let heading = format!("{}{unit}{along}", scale.symbol);
-        let of = (&names[..], &names[..]);
         // What vanishes along one axis is noise next to what does not along another.
         let bars = found.bars.get(k).map(Vec::as_slice);
-        text += &table_of_size(of, &heading, matrix, bars, scale.factor, largest_of_all);
+        text += &table_of_size(names, names, &heading, matrix, bars, scale.factor, largest_of_all);
     }
     if !found.participation.is_empty() && names.len() <= LARGEST_SHOWN {
         let rows = names.iter().zip(&found.participation).enumerate().map(|(k, (name, part))| {

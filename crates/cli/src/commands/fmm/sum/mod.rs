@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, input: &Input<'_>, ranks: &Ranks) -> Result<Sums,
     }
     // Before the direct sums, which are no part of what is measured.
     let memory = memory.after((size_of_val(&potential[..]) + size_of_val(&gradient[..])) as u64);
-    let errors = Errors::of(args, input, targets, (&potential, &gradient), ranks)?;
+    let errors = Errors::of(args, input, targets, &potential, &gradient, ranks)?;
     let mut sizes = [input.sources.len() as f64, targets.len() as f64];
     ranks.sum(&mut sizes)?;
     let of_ranks = |info| OnRanks::of(info, plan.timeline(), ranks);
