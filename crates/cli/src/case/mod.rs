@@ -3,9 +3,11 @@
 //! docs/case-file.md is the reference for users, [`schema`] its counterpart in code.
 
 mod choices;
+mod conductor;
 mod definition;
 pub(crate) mod described;
 pub(crate) mod diagnostics;
+mod dielectric;
 mod document;
 mod faults;
 mod file_names;
@@ -13,6 +15,7 @@ mod film;
 mod foreign;
 mod goal;
 mod known;
+mod load;
 mod map;
 mod misnamed;
 pub(crate) mod molecule;

@@ -10,6 +10,7 @@
 pub(crate) mod chart;
 pub(crate) mod colour;
 mod content;
+mod convergence;
 pub(crate) mod decimate;
 pub(crate) mod html;
 pub(crate) mod matrix;
