@@ -1,4 +1,5 @@
-//! Why results are failures: not converged, self-checks that fail, an accuracy that was not reached.
+//! Why results are failures: a solver that did not converge, self-checks that fail, an accuracy
+//! that was not reached.
 
 use std::fmt::Write as _;
 use std::path::Path;
