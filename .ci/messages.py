@@ -58,8 +58,8 @@ RETURNED = [
     ("crates/cli/src/machine/backend.rs", "use_threads_among", "", "note"),
     ("crates/cli/src/terminal/exit.rs", "interrupted", "", "error"),
     ("crates/farad/src/problem/place_fault.rs", "of", "", "error"),
-    ("crates/mesh/src/files/mod.rs", "note_split", "^quadrangles", "note"),
-    ("crates/mesh/src/gmsh/reader.rs", "note_torn", "^ ", "note"),
+    ("crates/mesh/src/wording.rs", "note_split", "^quadrangles", "note"),
+    ("crates/mesh/src/gmsh/content.rs", "note_torn", "^ ", "note"),
     ("crates/mesh/src/gmsh/faces.rs", "note_opposed", "^ ", "note"),
     ("crates/mesh/src/repair/report.rs", "fmt", "has one|have (?!curved)|no triangle is|lie on others$|pairs of triangles|^triangles face$|is open", "error"),
 ]

@@ -1,46 +1,12 @@
 //! Atomic writing of files: never half of one, never over another by accident, and nothing left
 //! behind.
 
-use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, BufWriter};
 use std::path::Path;
 
-use crate::temporaries::{Temporary, finishing};
+use crate::temporaries::{Temporary, finishing, temporary_name};
 use crate::terminal::exit::{Exit, Failure};
-
-/// What temporary names begin with.
-const TEMPORARY: &str = ".farad-tmp-";
-
-/// An unpredictable name, short enough for every file system. `owner` marks whose it is, if that
-/// matters.
-pub fn temporary_name(owner: Option<u64>) -> String {
-    // The keys of a hasher are random numbers of the operating system.
-    let random = RandomState::new().hash_one(std::process::id());
-    match owner {
-        Some(owner) => format!("{TEMPORARY}{owner:016x}-{random:016x}"),
-        None => format!("{TEMPORARY}{random:016x}"),
-    }
-}
-
-/// Whether a name is one that [`temporary_name`] gives: left by a killed run.
-pub(crate) fn is_temporary(name: &OsStr) -> bool {
-    name.to_string_lossy().starts_with(TEMPORARY)
-}
-
-/// Whether a name is one that [`temporary_name`] gives to this owner.
-pub(crate) fn is_temporary_of(name: &OsStr, owner: u64) -> bool {
-    name.to_string_lossy().starts_with(&format!("{TEMPORARY}{owner:016x}-"))
-}
-
-/// Removes a file, or a folder with its content; gives up after two attempts.
-pub(crate) fn remove(path: &Path) {
-    for _ in 0..2 {
-        let Ok(found) = fs::symlink_metadata(path) else { continue };
-        let _ = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    }
-}
 
 /// Writes a new file and flushes it to the disk, so that a rename never shows half of it.
 pub(crate) fn write_whole(

@@ -12,8 +12,8 @@ pub mod batch {
 pub mod case {
     pub use crate::case::diagnostics::nearest;
     pub use crate::case::read::parse;
-    pub use crate::case::resolved::string;
     pub use crate::case::schema::{Absent, FORMAT, KEYS, Key, TABLES, UNITS, heading};
+    pub use crate::case::toml_text::string;
     pub use crate::case::{Overrides, VtkMode};
 }
 
@@ -59,7 +59,7 @@ pub mod fastercap {
 }
 
 pub mod files {
-    pub use crate::files::temporary_name;
+    pub use crate::temporaries::temporary_name;
 }
 
 pub mod forecast {
@@ -109,7 +109,7 @@ pub mod output {
 pub mod page {
     pub use crate::report::page::surface::{Surface, parts};
     pub use crate::report::page::{LICENCE, MOST_BYTES, VIEWER, date, make};
-    pub use crate::report::results::surface::{INDEX as SURFACE_INDEX, WHOLE as SURFACE};
+    pub use crate::report::surface_files::{SURFACE, SURFACE_INDEX};
 }
 
 pub mod paths {

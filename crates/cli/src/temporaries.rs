@@ -4,13 +4,46 @@
 //! lock, which a thread that never goes on may hold, and no memory, which the system may just have
 //! refused.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU8, Ordering};
 use std::time::Duration;
 
-use crate::files;
 use crate::machine::system;
+
+/// What temporary names begin with.
+const TEMPORARY: &str = ".farad-tmp-";
+
+/// An unpredictable name, short enough for every file system. `owner` marks whose it is, if that
+/// matters.
+pub fn temporary_name(owner: Option<u64>) -> String {
+    // The keys of a hasher are random numbers of the operating system.
+    let random = RandomState::new().hash_one(std::process::id());
+    match owner {
+        Some(owner) => format!("{TEMPORARY}{owner:016x}-{random:016x}"),
+        None => format!("{TEMPORARY}{random:016x}"),
+    }
+}
+
+/// Whether a name is one that [`temporary_name`] gives: left by a killed run.
+pub(crate) fn is_temporary(name: &OsStr) -> bool {
+    name.to_string_lossy().starts_with(TEMPORARY)
+}
+
+/// Whether a name is one that [`temporary_name`] gives to this owner.
+pub(crate) fn is_temporary_of(name: &OsStr, owner: u64) -> bool {
+    name.to_string_lossy().starts_with(&format!("{TEMPORARY}{owner:016x}-"))
+}
+
+/// Removes a file, or a folder with its content; gives up after two attempts.
+pub(crate) fn remove(path: &Path) {
+    for _ in 0..2 {
+        let Ok(found) = fs::symlink_metadata(path) else { continue };
+        let _ = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    }
+}
 
 /// So many are known at the same time: more are only removed when they are dropped.
 pub const PLACES: usize = 64;
@@ -166,15 +199,15 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !*self.is_kept.get_mut() {
-            remove(&self.path, self.is_whole);
+            discard(&self.path, self.is_whole);
             self.forget();
         }
     }
 }
 
-fn remove(path: &Path, is_whole: bool) {
+fn discard(path: &Path, is_whole: bool) {
     if is_whole {
-        files::remove(path);
+        remove(path);
     } else {
         let _ = fs::remove_dir(path);
     }
@@ -201,7 +234,7 @@ pub(crate) fn remove_and_exit(code: i32) -> ! {
     }
     take_all(|path, is_whole| {
         if let Some(path) = system::path_of(path) {
-            remove(path, is_whole);
+            discard(path, is_whole);
         }
     });
     std::process::exit(code)

@@ -201,7 +201,8 @@ impl Bezier {
     }
 
     /// The part with these vertices: its control points are the values of the polar form there.
-    fn part(&self, [a, b, c]: [(usize, usize); 3]) -> Self {
+    fn part(&self, vertices: [(usize, usize); 3]) -> Self {
+        let [a, b, c] = vertices.map(<[usize; 2]>::from);
         let mut part = Self { order: self.order, points: [[0.0; 3]; MAX_NODES] };
         let mut by_c = self.points;
         for k in 0..=self.order {
@@ -226,7 +227,7 @@ impl Bezier {
 
 /// The polar form of control points of an order with one argument in the middle of two corners: the
 /// control points of the order below.
-fn lower(points: &mut [Vector; MAX_NODES], order: usize, (p, q): (usize, usize)) {
+fn lower(points: &mut [Vector; MAX_NODES], order: usize, [p, q]: [usize; 2]) {
     let beside = |corner: usize, j: usize, k: usize| match corner {
         0 => index(j, k),
         1 => index(j + 1, k),

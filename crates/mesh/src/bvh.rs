@@ -171,8 +171,8 @@ impl Bvh {
         if self.nodes.is_empty() {
             return found;
         }
-        let step = |pair: (u32, u32), open: &mut Vec<(u32, u32)>, found: &mut Vec<T>| {
-            if let Some((node, other)) = self.opened(pair, &skip, open) {
+        let step = |(a, b): (u32, u32), open: &mut Vec<(u32, u32)>, found: &mut Vec<T>| {
+            if let Some((node, other)) = self.opened(a, b, &skip, open) {
                 visit(node, other, found);
             }
         };
@@ -198,7 +198,8 @@ impl Bvh {
     /// are leaves.
     fn opened(
         &self,
-        (a, b): (u32, u32),
+        a: u32,
+        b: u32,
         skip: impl Fn(usize, usize) -> bool,
         open: &mut Vec<(u32, u32)>,
     ) -> Option<(&Node, &Node)> {

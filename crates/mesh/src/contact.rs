@@ -9,10 +9,10 @@
 use crate::bezier::{Bezier, longest};
 use crate::bvh::{Box3, Bvh, MIXED};
 use crate::curved::is_straight;
-use crate::locate::distance_squared;
 use crate::patch::MAX_ORDER;
 use crate::probe;
 use crate::surface::Mesh;
+use crate::triangle::distance_squared;
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use crate::weld::ROUNDINGS;
 use parallel::prelude::*;

@@ -8,7 +8,7 @@
 
 use crate::bezier::{Bezier, longest};
 use crate::bvh::Box3;
-use crate::intersect::{Meeting, meet, overlap};
+use crate::meeting::{Meeting, meet, overlap};
 use crate::sheet::Sheet;
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use crate::weld::ROUNDINGS;

@@ -99,11 +99,12 @@ pub mod gmsh {
 
 pub mod intersect {
     use crate::intersect;
+    use crate::meeting;
     use crate::surface::Mesh;
     use crate::vector::Vector;
 
     pub fn apart(sides: [i8; 3]) -> bool {
-        intersect::apart(sides)
+        meeting::apart(sides)
     }
 
     pub fn hubs(mesh: &Mesh) -> Vec<u32> {
@@ -111,7 +112,7 @@ pub mod intersect {
     }
 
     pub fn side(triangle: [Vector; 3], point: Vector) -> i8 {
-        intersect::side(triangle, point)
+        meeting::side(triangle, point)
     }
 }
 
@@ -139,7 +140,8 @@ pub mod local_refine {
 }
 
 pub mod locate {
-    use crate::locate::{self, Locator};
+    use crate::locate::Locator;
+    use crate::triangle;
     use crate::vector::Vector;
 
     pub fn corners(locator: &Locator) -> &[[Vector; 3]] {
@@ -147,19 +149,19 @@ pub mod locate {
     }
 
     pub fn distance_squared(point: Vector, corners: [Vector; 3]) -> f64 {
-        locate::distance_squared(point, corners)
+        triangle::distance_squared(point, corners)
     }
 
     pub fn meeting(from: Vector, direction: Vector, corners: [Vector; 3]) -> Option<(f64, f64)> {
-        locate::meeting(from, direction, corners)
+        triangle::meeting(from, direction, corners)
     }
 
     pub fn solid_angle(point: Vector, corners: [Vector; 3]) -> f64 {
-        locate::solid_angle(point, corners)
+        triangle::solid_angle(point, corners)
     }
 
     pub fn to_triangle(point: Vector, corners: [Vector; 3]) -> Vector {
-        locate::to_triangle(point, corners)
+        triangle::to_triangle(point, corners)
     }
 }
 

@@ -12,9 +12,9 @@ use std::collections::HashMap;
 use parallel::prelude::*;
 
 use crate::curved::{self, Barycentric, CORNERS, QUARTERS};
-use crate::locate::distance_squared;
 use crate::refine::Error;
 use crate::surface::{Mesh, Patches};
+use crate::triangle::distance_squared;
 use crate::vector::{Vector, norm, sub};
 
 /// Lengths, or angles, that differ by no more than rounding count as equal.

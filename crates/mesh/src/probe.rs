@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::bezier::{Bezier, longest};
-use crate::locate::{self, distance_squared};
+use crate::triangle::{self, distance_squared};
 use crate::vector::{Vector, norm};
 
 /// A part counts as flat from a distance of so many times what it is off.
@@ -44,7 +44,7 @@ pub(crate) fn solid_angle(point: Vector, patch: Bezier) -> f64 {
     while let Some((patch, depth)) = open.pop() {
         let corners = patch.corners();
         if depth == DEPTH || is_far(point, corners, patch.bulge()) {
-            sum += locate::solid_angle(point, corners);
+            sum += triangle::solid_angle(point, corners);
         } else {
             open.extend(patch.quarters().map(|part| (part, depth + 1)));
         }

@@ -9,8 +9,8 @@ use parallel::prelude::*;
 
 use crate::bvh::{Box3, Bvh, MIXED};
 use crate::curved::{self, Barycentric, CORNERS, QUARTERS};
-use crate::locate::{distance_squared, to_triangle};
 use crate::surface::Mesh;
+use crate::triangle::{distance_squared, to_triangle};
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
 
 /// Triangles closer than this share of the longest side touch.

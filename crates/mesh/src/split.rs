@@ -70,7 +70,7 @@ pub fn edges(
     let mut vertex_of = vec![0; marked.len()];
     for (k, &edge) in marked.iter().enumerate().filter(|(k, _)| is_edge[*k]) {
         vertex_of[k] = vertices.len() as u32;
-        vertices.push(place(mesh, creases, edge, grading(edge)));
+        vertices.push(place(mesh, creases, edge.into(), grading(edge)));
     }
     if let Some(patches) = &mesh.patches {
         // All triangles at a side have the same place there.
@@ -133,7 +133,7 @@ fn on_side(creases: &Creases, corners: [u32; 3], side: usize, grading: f64) -> B
 
 /// Where an edge is cut. Both ways through an edge have the same place, bit by bit, so that edges
 /// that lie on each other stay so.
-fn place(mesh: &Mesh, creases: &Creases, (p, q): (u32, u32), grading: f64) -> Vector {
+fn place(mesh: &Mesh, creases: &Creases, [p, q]: [u32; 2], grading: f64) -> Vector {
     let [a, b] = [p, q].map(|v| mesh.vertices[v as usize]);
     // From the crease, a coordinate that both ends share is kept exactly.
     let toward =

@@ -16,7 +16,8 @@ use crate::lattice::{FirstMesh, first_mesh};
 use crate::offset::Offset;
 use crate::options::{Atom, Kind, Options, Resolution};
 use crate::parts::{Filled, Part, group, parts};
-use crate::shape::{Shape, Tag, area_normal, quality};
+use crate::shape::{Shape, Tag};
+use crate::triangle::{area_normal, quality};
 use crate::union::{Union, union};
 
 /// Lattice constants relative to the details of the surface, at most, and to the triangles' sides.

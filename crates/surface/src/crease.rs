@@ -7,7 +7,8 @@
 
 use crate::connectivity::{NONE, previous};
 use crate::field::{Feature, Field, Foot};
-use crate::shape::{Shape, Tag, area_normal};
+use crate::shape::{Shape, Tag, Vertex};
+use crate::triangle::area_normal;
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
 use parallel::prelude::*;
 use std::collections::{BTreeMap, HashMap};
@@ -62,7 +63,10 @@ impl<F: Field> Shape<'_, F> {
         let vertices: Vec<Option<u32>> = cuts
             .iter()
             .map(|(h, place, foot, pair)| {
-                self.checked_split(*h, (*place, foot.normal, Tag::Crease(*pair)))
+                self.checked_split(
+                    *h,
+                    Vertex { at: *place, normal: foot.normal, tag: Tag::Crease(*pair) },
+                )
             })
             .collect();
         for (cut, corner) in triples {
@@ -136,7 +140,7 @@ impl<F: Field> Shape<'_, F> {
             let fits = || self.moved_quality(v, place, |_| false).is_some_and(|q| q > SNAPPED);
             if self.is_smooth(v) && !crowded && fits() {
                 let normal = self.normals[v as usize];
-                self.checked_move(v, (place, normal, tag));
+                self.checked_move(v, Vertex { at: place, normal, tag });
             }
         }
     }
@@ -284,7 +288,7 @@ impl<F: Field> Shape<'_, F> {
             return;
         };
         let normal = self.normals[p as usize];
-        self.checked_split(side, (place, normal, Tag::Corner));
+        self.checked_split(side, Vertex { at: place, normal, tag: Tag::Corner });
     }
 
     /// Moves the nearest vertex into each tip.
@@ -321,7 +325,7 @@ impl<F: Field> Shape<'_, F> {
             });
             if ring.into_iter().all(|faces| faces) {
                 let normal = self.normals[v as usize];
-                self.checked_move(v, (tip, normal, Tag::Corner));
+                self.checked_move(v, Vertex { at: tip, normal, tag: Tag::Corner });
             }
         }
     }

@@ -27,7 +27,7 @@ impl<F: Field> Shape<'_, F> {
                     let [a, b] = [self.mesh.from(h), self.mesh.from(next(h))];
                     scale(0.5, add(self.places[a as usize], self.places[b as usize]))
                 },
-                |found| found.0,
+                |found| found.at,
             )
         };
         let nodes = |&t: &u32| {

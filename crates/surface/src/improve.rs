@@ -3,7 +3,8 @@
 use crate::arcs::frame;
 use crate::connectivity::{next, previous};
 use crate::field::Field;
-use crate::shape::{Shape, Tag, quality};
+use crate::shape::{Shape, Tag, Vertex};
+use crate::triangle::{area_normal, quality};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
 use parallel::prelude::*;
 
@@ -30,10 +31,10 @@ const DIRECTIONS: usize = 8;
 enum Change {
     Flip(u32),
     Collapse(u32),
-    Move(u32, (Vector, Vector, Tag)),
+    Move(u32, Vertex),
     /// The corner opposite of an edge moves into the edge.
-    Press(u32, (Vector, Vector, Tag)),
-    Split(u32, (Vector, Vector, Tag)),
+    Press(u32, Vertex),
+    Split(u32, Vertex),
 }
 
 impl<F: Field> Shape<'_, F> {
@@ -144,7 +145,7 @@ impl<F: Field> Shape<'_, F> {
     }
 
     /// The best place for a vertex around where it is.
-    fn best_move(&self, v: u32, force: bool) -> Option<(f64, (Vector, Vector, Tag))> {
+    fn best_move(&self, v: u32, force: bool) -> Option<(f64, Vertex)> {
         let tag = self.tags[v as usize];
         if tag == Tag::Corner && !force {
             return None;
@@ -153,7 +154,7 @@ impl<F: Field> Shape<'_, F> {
         let lengths: Vec<f64> = self.mesh.around(v).map(|h| self.length(h)).collect();
         let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
         let [a, b] = frame(self.normals[v as usize]);
-        let mut best: Option<(f64, (Vector, Vector, Tag))> = None;
+        let mut best: Option<(f64, Vertex)> = None;
         for step in STEPS {
             for k in 0..DIRECTIONS {
                 let angle = std::f64::consts::TAU * k as f64 / DIRECTIONS as f64;
@@ -162,10 +163,10 @@ impl<F: Field> Shape<'_, F> {
                 let Some(new) = self.offered(v, to, force) else {
                     continue;
                 };
-                if norm(sub(new.0, at)) > mean {
+                if norm(sub(new.at, at)) > mean {
                     continue;
                 }
-                if let Some(after) = self.moved_quality(v, new.0, |_| false)
+                if let Some(after) = self.moved_quality(v, new.at, |_| false)
                     && best.is_none_or(|(found, _)| after > found)
                     && self.suits(v, new)
                 {
@@ -177,27 +178,31 @@ impl<F: Field> Shape<'_, F> {
     }
 
     /// Where a vertex gets to, off its crease if it is forced.
-    fn offered(&self, v: u32, to: Vector, force: bool) -> Option<(Vector, Vector, Tag)> {
+    fn offered(&self, v: u32, to: Vector, force: bool) -> Option<Vertex> {
         if force && !self.is_smooth(v) {
             let foot = self.field.foot(to)?;
-            return Some((foot.point, foot.normal, Tag::Smooth(foot.feature)));
+            return Some(Vertex {
+                at: foot.point,
+                normal: foot.normal,
+                tag: Tag::Smooth(foot.feature),
+            });
         }
         self.pulled(v, to)
     }
 
     /// Whether the triangles around a vertex would face the way of its new normal.
-    fn suits(&self, v: u32, (place, normal, tag): (Vector, Vector, Tag)) -> bool {
+    fn suits(&self, v: u32, Vertex { at, normal, tag }: Vertex) -> bool {
         !matches!(tag, Tag::Smooth(_))
             || self.mesh.around(v).all(|h| {
                 let [b, c] =
                     [next(h), previous(h)].map(|g| self.places[self.mesh.from(g) as usize]);
-                let area = crate::shape::area_normal([place, b, c]);
+                let area = area_normal([at, b, c]);
                 dot(area, normal) > 0.1 * norm(area)
             })
     }
 
     /// What is left if the corner opposite of an edge moves into it.
-    fn press(&self, h: u32, force: bool) -> Option<(f64, (Vector, Vector, Tag))> {
+    fn press(&self, h: u32, force: bool) -> Option<(f64, Vertex)> {
         let twin = self.mesh.twin(h);
         let apex = self.mesh.opposite(h);
         if !self.is_smooth(apex) && !force {
@@ -212,23 +217,21 @@ impl<F: Field> Shape<'_, F> {
         }
         let new = self.point_on(h, share)?;
         let d = self.places[self.mesh.opposite(twin) as usize];
-        let halves = quality([new.0, a, d]).min(quality([b, new.0, d]));
-        let around = self.moved_quality(apex, new.0, |g| g / 3 == h / 3)?;
-        let old = crate::shape::area_normal([b, a, d]);
-        let kept = [[new.0, a, d], [b, new.0, d]]
-            .iter()
-            .all(|t| dot(crate::shape::area_normal(*t), old) > 0.0);
+        let halves = quality([new.at, a, d]).min(quality([b, new.at, d]));
+        let around = self.moved_quality(apex, new.at, |g| g / 3 == h / 3)?;
+        let old = area_normal([b, a, d]);
+        let kept = [[new.at, a, d], [b, new.at, d]].iter().all(|t| dot(area_normal(*t), old) > 0.0);
         (kept && self.suits_new(apex, new)).then_some((halves.min(around), new))
     }
 
-    fn suits_new(&self, v: u32, (_, normal, tag): (Vector, Vector, Tag)) -> bool {
+    fn suits_new(&self, v: u32, Vertex { normal, tag, .. }: Vertex) -> bool {
         !matches!(tag, Tag::Smooth(_))
             || dot(normal, self.normals[v as usize]) > 0.0
             || !self.is_smooth(v)
     }
 
     /// What a split leaves.
-    fn split_quality(&self, h: u32) -> Option<(f64, (Vector, Vector, Tag))> {
+    fn split_quality(&self, h: u32) -> Option<(f64, Vertex)> {
         let twin = self.mesh.twin(h);
         let longest = |h: u32| {
             let length = self.length(h);
@@ -241,9 +244,9 @@ impl<F: Field> Shape<'_, F> {
         let [a, b, c, d] =
             [self.mesh.from(h), self.mesh.to(h), self.mesh.opposite(h), self.mesh.opposite(twin)]
                 .map(|v| self.places[v as usize]);
-        let parts = [[a, new.0, c], [new.0, b, c], [new.0, a, d], [b, new.0, d]];
+        let parts = [[a, new.at, c], [new.at, b, c], [new.at, a, d], [b, new.at, d]];
         let faces = [h, twin].into_iter().all(|h| self.quality(h / 3) > 0.0);
-        let kept = faces && self.split_fits(h, new.0);
+        let kept = faces && self.split_fits(h, new.at);
         kept.then(|| (parts.iter().map(|part| quality(*part)).fold(1.0, f64::min), new))
     }
 }

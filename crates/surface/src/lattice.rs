@@ -7,7 +7,7 @@
 
 use crate::error::Error;
 use crate::field::{Field, Foot};
-use crate::shape::quality;
+use crate::triangle::quality;
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 use parallel::prelude::*;
 

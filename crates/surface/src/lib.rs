@@ -14,15 +14,16 @@
 //! where probes can be (`offset`, over `arcs` and `cells`), or by a sum of Gaussian functions
 //! (`gaussian`). A first mesh comes from a lattice (`lattice`); edges are put along creases
 //! (`crease`), triangles get their size (`remesh`) and shape (`improve`), by changes that keep the
-//! surface closed (`connectivity`, `shape`). At last areas and volumes are
-//! measured (`measure`; of unions of balls without a mesh, too: `union`), bodies and cavities told
-//! apart (`parts`), and triangles made curved (`curved`). Equations are in docs/math.md,
-//! "Molecular surfaces".
+//! surface closed (`connectivity`, `shape`) and, where asked, free of crossings (`checked`, over
+//! the grid of `guard`). At last areas and volumes are measured (`measure`; of unions of balls
+//! without a mesh, too: `union`), bodies and cavities told apart (`parts`), and triangles made
+//! curved (`curved`). Equations are in docs/math.md, "Molecular surfaces".
 
 mod arcs;
 mod balls;
 mod build;
 mod cells;
+mod checked;
 mod connectivity;
 mod crease;
 mod curved;
@@ -39,6 +40,7 @@ mod options;
 mod parts;
 mod remesh;
 mod shape;
+mod triangle;
 mod union;
 
 pub use build::{Info, Surface, molecular};

@@ -117,7 +117,8 @@ pub(crate) fn parts(
     for (t, &c) in topology.component_of.iter().enumerate() {
         if let Some(part) = all.get_mut(number[c as usize] as usize) {
             let corners = mesh.corners(t);
-            part.min_angle = part.min_angle.min(crate::shape::quality(corners).asin().to_degrees());
+            part.min_angle =
+                part.min_angle.min(crate::triangle::quality(corners).asin().to_degrees());
         }
     }
     let part_of = topology.component_of.iter().map(|&c| number[c as usize]).collect();

@@ -4,7 +4,8 @@
 use crate::connectivity::{NONE, next, previous};
 use crate::field::Field;
 use crate::independent::{Claims, Gain};
-use crate::shape::{Place, Shape, Tag, area_normal, quality, turns};
+use crate::shape::{Shape, Tag, Vertex};
+use crate::triangle::{area_normal, quality, turns};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
 use parallel::prelude::*;
 
@@ -184,10 +185,10 @@ impl<F: Field> Shape<'_, F> {
                 .collect();
             let claims = Claims::new(self.mesh.triangles.len());
             let (chosen, mut next_to) = claims.choose(gains, |h| [h / 3, self.mesh.twin(h) / 3]);
-            let splits: Vec<(u32, Place)> = chosen
+            let splits: Vec<(u32, Vertex)> = chosen
                 .into_par_iter()
                 .filter_map(|h| Some((h, self.middle(h)?)))
-                .filter(|(h, middle)| self.split_fits(*h, middle.0))
+                .filter(|(h, middle)| self.split_fits(*h, middle.at))
                 .collect();
             for (h, middle) in splits {
                 let twin = self.mesh.twin(h);
@@ -290,7 +291,7 @@ impl<F: Field> Shape<'_, F> {
                 let least = STILL * self.sizes[v as usize];
                 (dot(way, way) > least * least).then(|| self.pulled(v, to)).flatten()
             };
-            let moves: Vec<Option<Place>> = (0..self.mesh.vertices())
+            let moves: Vec<Option<Vertex>> = (0..self.mesh.vertices())
                 .into_par_iter()
                 .map(|v| if self.mesh.is_used(v) { moved(v) } else { None })
                 .collect();
@@ -308,18 +309,18 @@ impl<F: Field> Shape<'_, F> {
 
     /// Moves vertices at once, and then back those around which triangles got worse than before,
     /// until none has.
-    fn move_all(&mut self, mut moves: Vec<Option<Place>>, before: &[f64]) {
+    fn move_all(&mut self, mut moves: Vec<Option<Vertex>>, before: &[f64]) {
         let all = self.places.par_iter_mut().zip(&mut self.normals).zip(&mut self.tags);
         all.zip(&mut moves).for_each(|(((place, normal), tag), new)| {
             if let Some(new) = new {
                 // What was there is kept instead.
-                let old = (*place, *normal, *tag);
-                (*place, *normal, *tag) = *new;
-                *new = old;
+                std::mem::swap(place, &mut new.at);
+                std::mem::swap(normal, &mut new.normal);
+                std::mem::swap(tag, &mut new.tag);
             }
         });
-        let after = |shape: &Self, t: u32, moves: &[Option<Place>]| {
-            let old = |v: u32| moves[v as usize].map_or(shape.places[v as usize], |old| old.0);
+        let after = |shape: &Self, t: u32, moves: &[Option<Vertex>]| {
+            let old = |v: u32| moves[v as usize].map_or(shape.places[v as usize], |old| old.at);
             let corners = shape.mesh.triangles[t as usize];
             // Where no normals of the surface say how a triangle faces its own must not turn.
             let turns = !corners.iter().any(|&v| shape.is_smooth(v))
@@ -370,10 +371,10 @@ impl<F: Field> Shape<'_, F> {
     }
 
     /// Moves a vertex unless its worst triangle gets worse and worse than `enough`.
-    fn try_move(&mut self, v: u32, new: Place, enough: f64) -> bool {
-        let old = (self.places[v as usize], self.normals[v as usize], self.tags[v as usize]);
+    fn try_move(&mut self, v: u32, new: Vertex, enough: f64) -> bool {
+        let old = self.vertex(v);
         let now = self.ring_quality(v);
-        let Some(moved) = self.moved_quality(v, new.0, |_| false) else {
+        let Some(moved) = self.moved_quality(v, new.at, |_| false) else {
             return false;
         };
         if moved < now && moved < enough {

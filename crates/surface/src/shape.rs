@@ -4,20 +4,15 @@
 use crate::connectivity::{Connectivity, next, previous};
 use crate::field::{Feature, Field, Foot};
 use crate::guard::Guard;
-use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::triangle::{SLIVER, area_normal, quality, quality_over, turns};
+use mesh::vector::{Vector, add, dot, norm, scale, sub};
 use parallel::prelude::*;
 
 /// Cosine of the largest angle between a triangle's normal and those of the surface at its corners.
 const FACING: f64 = 0.2;
 
-/// The same between a triangle's normals before and after a change.
-const TURNING: f64 = 0.2;
-
-/// The same for the parts of a triangle that is split.
+/// The same between the normals of a triangle and of its parts when it is split.
 const SPLIT: f64 = 0.4;
-
-/// Triangles with a smallest angle of a smaller sine have no normal that says much.
-const SLIVER: f64 = 0.05;
 
 /// Sine of the smallest angle that no triangle exceeds, less the gain that counts.
 const EQUAL: f64 = 0.857;
@@ -33,8 +28,13 @@ pub(crate) enum Tag {
     Corner,
 }
 
-/// Where a vertex is or goes: its place, normal and tag.
-pub(crate) type Place = (Vector, Vector, Tag);
+/// Where a vertex is or goes, the surface's normal there, and what it may do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vertex {
+    pub at: Vector,
+    pub normal: Vector,
+    pub tag: Tag,
+}
 
 /// A surface that changes.
 pub(crate) struct Shape<'a, F> {
@@ -48,30 +48,6 @@ pub(crate) struct Shape<'a, F> {
     pub sizes: Vec<f64>,
     /// Where triangles are, while changes that make some cross are to be refused.
     pub guard: Option<Guard>,
-}
-
-/// Sine of a triangle's smallest angle.
-pub(crate) fn quality([a, b, c]: [Vector; 3]) -> f64 {
-    quality_over(area_normal([a, b, c]), [a, b, c])
-}
-
-/// The same with the triangle's normal.
-fn quality_over(normal: Vector, [a, b, c]: [Vector; 3]) -> f64 {
-    let [u, v, w] = [sub(b, a), sub(c, b), sub(a, c)].map(|side| dot(side, side));
-    // Of the two longest sides.
-    let sides = (u * v).max(v * w).max(w * u);
-    if sides > 0.0 { (dot(normal, normal) / sides).sqrt() } else { 0.0 }
-}
-
-/// The normal of a triangle, not of unit length.
-pub(crate) fn area_normal([a, b, c]: [Vector; 3]) -> Vector {
-    cross(sub(b, a), sub(c, a))
-}
-
-/// Whether a triangle that is no sliver turns away from how it faced.
-pub(crate) fn turns(before: [Vector; 3], after: [Vector; 3]) -> bool {
-    let [old, new] = [before, after].map(area_normal);
-    quality_over(old, before) > SLIVER && dot(new, old) < TURNING * norm(new) * norm(old)
 }
 
 impl<F: Field> Shape<'_, F> {
@@ -165,7 +141,7 @@ impl<F: Field> Shape<'_, F> {
 
     /// The point of the surface that a vertex gets to if it is pulled to `to`, with its normal and
     /// tag; it stays on its crease.
-    pub fn pulled(&self, v: u32, to: Vector) -> Option<Place> {
+    pub fn pulled(&self, v: u32, to: Vector) -> Option<Vertex> {
         let at = self.places[v as usize];
         let reach = 2.0 * norm(sub(to, at)) + self.field.resolution();
         let near = |point: Vector| norm(sub(point, to)) <= reach;
@@ -173,11 +149,11 @@ impl<F: Field> Shape<'_, F> {
             Tag::Corner => None,
             Tag::Crease(features) => {
                 let point = self.field.meet(&features, to).filter(|&point| near(point))?;
-                Some((point, self.normals[v as usize], self.tags[v as usize]))
+                Some(Vertex { at: point, ..self.vertex(v) })
             }
             Tag::Smooth(_) => {
                 let Foot { point, normal, feature } = self.field.foot(to)?;
-                near(point).then_some((point, normal, Tag::Smooth(feature)))
+                near(point).then_some(Vertex { at: point, normal, tag: Tag::Smooth(feature) })
             }
         }
     }
@@ -196,20 +172,26 @@ impl<F: Field> Shape<'_, F> {
         self.sizes = kept.par_iter().map(|&v| self.sizes[v as usize]).collect();
     }
 
+    /// What a vertex is.
+    pub fn vertex(&self, v: u32) -> Vertex {
+        let v = v as usize;
+        Vertex { at: self.places[v], normal: self.normals[v], tag: self.tags[v] }
+    }
+
     /// Puts a vertex at a place.
-    pub fn put(&mut self, v: u32, (place, normal, tag): Place) {
-        self.places[v as usize] = place;
+    pub fn put(&mut self, v: u32, Vertex { at, normal, tag }: Vertex) {
+        self.places[v as usize] = at;
         self.normals[v as usize] = normal;
         self.tags[v as usize] = tag;
     }
 
     /// What a vertex in the middle of an edge would be: on the crease if the edge is.
-    pub fn middle(&self, h: u32) -> Option<Place> {
+    pub fn middle(&self, h: u32) -> Option<Vertex> {
         self.point_on(h, 0.5)
     }
 
     /// What a vertex on an edge would be, at a share of its length.
-    pub fn point_on(&self, h: u32, share: f64) -> Option<Place> {
+    pub fn point_on(&self, h: u32, share: f64) -> Option<Vertex> {
         let ends = [self.mesh.from(h), self.mesh.to(h)];
         let [a, b] = ends.map(|v| self.places[v as usize]);
         let between = add(a, scale(share, sub(b, a)));
@@ -220,7 +202,7 @@ impl<F: Field> Shape<'_, F> {
                     && let Some(point) = self.field.meet(&features, between)
                     && near(point)
                 {
-                    return Some((point, self.normals[v as usize], self.tags[v as usize]));
+                    return Some(Vertex { at: point, ..self.vertex(v) });
                 }
             }
             return None;
@@ -229,7 +211,7 @@ impl<F: Field> Shape<'_, F> {
             return None;
         }
         let foot = self.field.foot(between).filter(|foot| near(foot.point))?;
-        Some((foot.point, foot.normal, Tag::Smooth(foot.feature)))
+        Some(Vertex { at: foot.point, normal: foot.normal, tag: Tag::Smooth(foot.feature) })
     }
 
     /// Whether the four triangles of a split would face the way of the two that they replace.
@@ -247,10 +229,10 @@ impl<F: Field> Shape<'_, F> {
     }
 
     /// Puts a new vertex into an edge.
-    pub fn split(&mut self, h: u32, (place, normal, tag): Place) -> u32 {
+    pub fn split(&mut self, h: u32, Vertex { at, normal, tag }: Vertex) -> u32 {
         let size = self.wanted(h);
         let v = self.mesh.split(h);
-        self.places.push(place);
+        self.places.push(at);
         self.normals.push(normal);
         self.tags.push(tag);
         self.sizes.push(size);

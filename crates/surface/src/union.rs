@@ -48,7 +48,8 @@ fn of_ball(balls: &[Ball], i: usize, around: &[u32], origin: [f64; 3]) -> Union 
         let z = radius * ((2 * k + 1) as f64 / LATITUDES as f64 - 1.0);
         let circle = ((radius - z) * (radius + z)).sqrt();
         covered.clear();
-        if !cover(balls, (centre, z, circle), around, &mut covered) {
+        let latitude = Latitude { centre, height: z, radius: circle };
+        if !cover(balls, latitude, around, &mut covered) {
             continue;
         }
         for [start, end] in bare(&mut covered) {
@@ -63,11 +64,20 @@ fn of_ball(balls: &[Ball], i: usize, around: &[u32], origin: [f64; 3]) -> Union 
     own
 }
 
+/// A circle of latitude on a sphere: the sphere's centre, and the circle's height above it and
+/// radius.
+#[derive(Clone, Copy, Debug)]
+struct Latitude {
+    centre: [f64; 3],
+    height: f64,
+    radius: f64,
+}
+
 /// The angles of a circle of latitude that other balls cover, from 0 to 2 pi; `false` where one
 /// covers all of it.
 fn cover(
     balls: &[Ball],
-    (centre, z, circle): ([f64; 3], f64, f64),
+    Latitude { centre, height: z, radius: circle }: Latitude,
     around: &[u32],
     covered: &mut Vec<[f64; 2]>,
 ) -> bool {

@@ -6,9 +6,9 @@ use std::path::Path;
 use farad::fastcap::Model;
 use farad::{Conductor, Description, Mirror, Reduction, SurfaceMedia, axis_name, layout};
 
-use super::Overrides;
-use super::resolved::{list, string};
+use super::choices::Overrides;
 use super::stack;
+use super::toml_text::{list, string};
 use crate::paths;
 use crate::report::units::shortest as number;
 use crate::terminal::exit::{Exit, Failure};
@@ -34,7 +34,12 @@ pub(crate) fn of_list(
         Some(unit) => format!("unit = {}", string(unit.name())),
         None => "# FastCap's lengths are metres.\nunit = \"m\"".to_owned(),
     };
-    text(description, model.title.as_deref(), (&head, source, mesh, &unit), overrides)
+    text(
+        description,
+        model.title.as_deref(),
+        Origin { head: &head, source, mesh, unit: &unit },
+        overrides,
+    )
 }
 
 /// The text of a case that computes what a layout's file `source` describes.
@@ -46,7 +51,12 @@ pub(super) fn of_layout(
 ) -> Result<String, Failure> {
     let head = format!("The nets of the layout {}.", printable(&source.to_string_lossy()));
     let unit = format!("unit = {}", string(model.description.unit.name()));
-    text(&model.description, model.title.as_deref(), (&head, source, mesh, &unit), overrides)
+    text(
+        &model.description,
+        model.title.as_deref(),
+        Origin { head: &head, source, mesh, unit: &unit },
+        overrides,
+    )
 }
 
 /// The text of a case for the solvation energy of a PQR file's atoms in water.
@@ -70,11 +80,24 @@ fn unnameable(file: &str) -> Failure {
     )
 }
 
-/// A case with a first line, the file that it is of, the mesh's path, and the line of its unit.
+/// Where a case comes from.
+#[derive(Clone, Copy)]
+struct Origin<'a> {
+    /// The first line of its text.
+    head: &'a str,
+    /// The file that it is of.
+    source: &'a Path,
+    /// The mesh's path as seen from the case.
+    mesh: &'a str,
+    /// The line of its unit.
+    unit: &'a str,
+}
+
+/// The text of a case for what is described.
 fn text(
     description: &Description,
     title: Option<&str>,
-    (head, source, mesh, unit): (&str, &Path, &str, &str),
+    Origin { head, source, mesh, unit }: Origin<'_>,
     overrides: &Overrides,
 ) -> Result<String, Failure> {
     if mesh.chars().any(char::is_control) {

@@ -200,3 +200,12 @@ pub(crate) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         more => format!("{} and {more} more", shown.join(", ")),
     }
 }
+
+/// What a name or a pattern that no conductor has was meant to be.
+pub(super) fn meant(name: &str, available: &[String]) -> String {
+    let names = available.iter().map(String::as_str);
+    match nearest(name, names.clone()).filter(|_| !name.contains('*')) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("there are {}", quoted(names)),
+    }
+}

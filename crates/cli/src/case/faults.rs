@@ -8,9 +8,11 @@ use farad::{
 use mesh::{conductors, mirror, regions};
 use surface::Kind;
 
-use super::diagnostics::{Defect, MOST_SHOWN, Sort, nearest, quoted};
+use super::definition::Case;
+use super::diagnostics::{Defect, MOST_SHOWN, Sort, meant, nearest, quoted};
+use super::molecule::Molecule;
 use super::places::{Entry, Places};
-use super::{Case, Molecule, reduce};
+use super::reduce;
 use crate::report::units;
 use crate::surfaces::fastcap_model;
 use crate::terminal::exit::{Exit, Failure};
@@ -25,8 +27,14 @@ const MERGE: &str = "one molecule has one surface: merge the PQR files (`cat a.p
 /// Atoms at fault that are named.
 const NAMED: usize = 5;
 
-/// The failure for an error of the library.
-pub(super) fn failure(case: &Case, error: Error) -> Failure {
+impl Case {
+    /// The failure that shows `error`, at its places in the file where it has any.
+    pub(crate) fn failed(&self, error: Error) -> Failure {
+        failure(self, error)
+    }
+}
+
+fn failure(case: &Case, error: Error) -> Failure {
     let faults = match error {
         Error::Faults(faults) => faults,
         Error::Solve(error) => return error.into(),
@@ -362,15 +370,6 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
         ),
         // Numbers have been checked by the schema, and the rest is of the mesh alone.
         _ => at(mesh, message),
-    }
-}
-
-/// What a name or a pattern that no conductor has was meant to be.
-pub(super) fn meant(name: &str, available: &[String]) -> String {
-    let names = available.iter().map(String::as_str);
-    match nearest(name, names.clone()).filter(|_| !name.contains('*')) {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => format!("there are {}", quoted(names)),
     }
 }
 

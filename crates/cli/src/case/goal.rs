@@ -2,7 +2,7 @@
 
 use farad::{Goal, Of, UnknownOf};
 
-use super::Overrides;
+use super::choices::Overrides;
 use super::diagnostics::{Defect, Sort};
 use super::document::Section;
 

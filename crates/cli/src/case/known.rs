@@ -1,13 +1,12 @@
 //! What the files of a case held when they were first read.
 
+use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mesh::files::{self, Error};
 use parallel::prelude::*;
-
-use super::number;
 
 /// Bytes of a file that are hashed together.
 const HASHED: usize = 1 << 20;
@@ -61,4 +60,11 @@ impl Known {
 fn content(bytes: &[u8]) -> u64 {
     let pieces: Vec<u64> = bytes.par_chunks(HASHED).map(|piece| number(&piece)).collect();
     number(&(bytes.len(), pieces))
+}
+
+/// A number that stands for a value.
+pub(super) fn number(of: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
 }

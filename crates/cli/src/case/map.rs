@@ -3,7 +3,7 @@
 
 use farad::{LengthUnit, Probe, ProbePoints};
 
-use super::Case;
+use super::definition::Case;
 use super::diagnostics::{Defect, Sort};
 use super::places::Entry;
 use crate::terminal::exit::{Exit, Failure};

@@ -4,8 +4,10 @@
 use farad::{Fault, Problem};
 use mesh::{Mesh, PhysicalGroup, conductors};
 
-use super::diagnostics::{Defect, MOST_SHOWN, Sort};
-use super::{Case, faults};
+use super::definition::Case;
+use super::diagnostics::{Defect, MOST_SHOWN, Sort, meant};
+use super::faults;
+use super::sweep::Sweep;
 use crate::surfaces;
 use crate::terminal::exit::Failure;
 
@@ -32,13 +34,15 @@ pub(super) fn beside(case: &Case, found: &[Defect]) -> Vec<Defect> {
     })
 }
 
-/// Refuses groups that a sweep moves and its mesh does not have, with all other names that are not
-/// there.
-pub(super) fn check(case: &Case, mesh: &Mesh) -> Result<(), Failure> {
-    if of_sweeps(case, mesh).is_empty() {
-        return Ok(());
+impl Case {
+    /// Refuses groups that a sweep moves and the mesh of a run does not have, with all other names
+    /// that are not there.
+    pub(crate) fn check_moved(&self, mesh: &Mesh) -> Result<(), Failure> {
+        if of_sweeps(self, mesh).is_empty() {
+            return Ok(());
+        }
+        Err(self.failure(of(self, mesh, |_| true)))
     }
-    Err(case.failure(of(case, mesh, |_| true)))
 }
 
 /// The names that are not there: those that `is_told` of the faults with them, and all of sweeps.
@@ -52,12 +56,12 @@ fn of(case: &Case, mesh: &Mesh, is_told: impl Fn(&Fault) -> bool) -> Vec<Defect>
 }
 
 fn of_sweeps(case: &Case, mesh: &Mesh) -> Vec<Defect> {
-    let of = |sweep: &super::sweep::Sweep| {
+    let of = |sweep: &Sweep| {
         let missing = sweep.change().map_or_else(Vec::new, |change| change.missing(mesh));
         let defect = |missing: &farad::NoGroup| {
             let place = sweep.groups[missing.index].clone();
             let defect = Defect::new(Sort::Value, place, missing.to_string()).label("not there");
-            defect.help(faults::meant(&missing.group, &missing.available))
+            defect.help(meant(&missing.group, &missing.available))
         };
         missing.iter().map(defect).collect::<Vec<_>>()
     };

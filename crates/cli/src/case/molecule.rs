@@ -10,10 +10,10 @@ use surface::{Cavities, Kind, Options, Resolution};
 use super::diagnostics::{Defect, Located, Sort};
 use super::document::Section;
 use super::file_names;
+use super::named_files::existing;
 use super::places::Entry;
-use super::read::existing;
-use super::resolved::string;
 use super::schema::{CAVITIES, SURFACES};
+use super::toml_text::string;
 use crate::molecules;
 use crate::paths;
 use crate::report::units::shortest as number;
@@ -98,7 +98,8 @@ pub(super) fn read(
     top: &Section<'_>,
     base: &Path,
     before: &[(Dielectric, Entry)],
-    (instead, surroundings): (Option<&Path>, f64),
+    instead: Option<&Path>,
+    surroundings: f64,
 ) -> Found {
     let (mut molecules, mut dielectrics) = (Vec::new(), Vec::<(Dielectric, Entry)>::new());
     let sections = top.sections("molecule");

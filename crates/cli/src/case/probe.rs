@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use farad::{Probe, ProbePoints};
 
+use super::choices::VtkMode;
+use super::definition::Case;
 use super::diagnostics::{Defect, Located, Sort};
 use super::document::Section;
 use super::file_names;
+use super::named_files::existing;
 use super::places::Entry;
-use super::read::existing;
-use super::{Case, VtkMode};
 use crate::files;
 use crate::terminal::exit::{Exit, Failure};
 

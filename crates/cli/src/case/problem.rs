@@ -6,7 +6,8 @@ use farad::{Note, Problem};
 use mesh::join::with_group;
 use mesh::{Mesh, lift};
 
-use crate::case::{Case, told};
+use super::definition::Case;
+use super::faults::told;
 use crate::molecules;
 use crate::report::units;
 use crate::surfaces;

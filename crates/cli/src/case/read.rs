@@ -1,130 +1,29 @@
 //! From the text of a case file to a [`Case`].
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
 use toml::de::DeTable;
 
 use bem::SolveOptions;
-use farad::{
-    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Fault, ProbePoints,
-    SURROUNDINGS, Setting,
-};
+use farad::{Amount, Charge, Description, Diffusion, Fault};
 
+use super::choices::{Format, Overrides, Viewer, VtkMode};
+use super::definition::{Case, SourceText};
 use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::known::Known;
-use super::places::{self, Entry, Places};
+use super::named_files::existing;
+use super::places::{self, Places};
 use super::{
-    Case, Format, Overrides, SourceText, Viewer, VtkMode, described, faults, film, foreign, goal,
-    map, misnamed, molecule, plane, probe, reduce, salt, sensitivity, stack, surface, sweep,
+    conductor, dielectric, faults, film, goal, map, misnamed, molecule, plane, probe, reduce, salt,
+    sensitivity, stack, surface, sweep,
 };
-use crate::files;
-use crate::molecules;
 use crate::paths;
 use crate::report::units::LengthUnit;
-use crate::surfaces::{check_stack, fastcap_model, has_nets, is_layout, layout};
-use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::exit::Failure;
 
-/// No case file is this long. A mesh passed by mistake is, and should not be read whole.
-const LARGEST: u64 = 4 << 20;
-
-/// Reads and checks the file at `path`.
-pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
-    let known = Known::default();
-    let load = |path: &Path| known.load(path);
-    if has_nets(path) {
-        check_stack(path, overrides.stack.as_deref())?;
-    }
-    let text = if farad::fastcap::is_name(path) {
-        let model = fastcap_model(path, overrides.lenient, &load)?;
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        described::of_list(&model, path, &file, overrides)?
-    } else if overrides.unit.is_some() {
-        let (what, help) = if is_layout(path) {
-            ("a layout that names its unit", "leave it out")
-        } else if molecules::is_pqr(path) {
-            ("a molecule in angstrom", "leave it out")
-        } else {
-            read_text(path)?; // tells what is no case file
-            ("a case file", "change `unit` in its [mesh] table")
-        };
-        return Err(Failure::with_help(
-            Exit::Usage,
-            format!(
-                "--unit is for FastCap's files, which name none, and {} is {what}",
-                path.display()
-            ),
-            help,
-        ));
-    } else if is_layout(path) {
-        let model = layout(path, overrides.stack.as_deref(), overrides.lenient, &load)?;
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        described::of_layout(&model, path, &file, overrides)?
-    } else if molecules::is_pqr(path) {
-        described::of_molecule(path)?
-    } else {
-        read_text(path)?
-    };
-    let mut case = parse(path, &text, overrides)?;
-    if let Some(mesh) = &case.mesh {
-        check_stack(mesh, case.stack.as_deref())?;
-    }
-    read_files(&mut case)?;
-    Ok(Case { known, ..case })
-}
-
-/// Reads the atoms and points that the case names files of.
-fn read_files(case: &mut Case) -> Result<(), Failure> {
-    let Case { description, places, molecules, atoms, .. } = case;
-    for (dielectric, entry) in description.dielectrics.iter_mut().zip(&mut places.dielectrics) {
-        let read = match &entry.file {
-            Some(file) => molecules::atoms(&file.value)?,
-            None => Vec::new(),
-        };
-        entry.lines = read.iter().map(|atom| atom.line).collect();
-        dielectric.atoms = read.iter().map(|atom| Atom::from_pqr(atom, description.unit)).collect();
-        atoms.push(read);
-    }
-    for molecule in molecules {
-        let atoms = &atoms[molecule.dielectric];
-        molecules::check_radii(&molecule.file, atoms)?;
-        if molecule.has_usual_density {
-            molecule.options.resolution = molecules::usual_resolution(atoms);
-        }
-    }
-    for (probe, entry) in description.probes.iter_mut().zip(&places.probes) {
-        if let Some(file) = &entry.file {
-            probe.place = ProbePoints::Points(probe::points(&file.value)?);
-        }
-    }
-    map::add(case)
-}
-
-fn read_text(path: &Path) -> Result<String, Failure> {
-    let size = std::fs::metadata(path).map_or(0, |found| found.len());
-    if let Some((what, help)) = foreign::by_name(path) {
-        return Err(not_a_case(path, what, help));
-    }
-    if size > LARGEST {
-        return Err(not_a_case(path, "it is longer than 4 MiB", foreign::HELP));
-    }
-    let bytes = files::bytes(path)?;
-    if let Some((what, help)) = foreign::by_content(&bytes) {
-        return Err(not_a_case(path, what, help));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        not_a_case(path, &format!("line {line} is not UTF-8 text"), foreign::HELP)
-    })
-}
-
-fn not_a_case(path: &Path, what: &str, help: &str) -> Failure {
-    Failure::with_help(Exit::BadInput, format!("{} is no case file: {what}", path.display()), help)
-}
-
+/// The case that a text says; all its defects come in one failure.
 pub fn parse(path: &Path, text: &str, overrides: &Overrides) -> Result<Case, Failure> {
     let (document, syntax) = DeTable::parse_recoverable(text);
     let defects = Defects::default();
@@ -191,7 +90,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let ignore = mesh_section.names("ignore").unwrap_or_default();
     let smooth = mesh_section.number("smooth").map(|angle| angle.value);
     let lenient = mesh_section.boolean("lenient").unwrap_or(false) || overrides.lenient;
-    let (conductors, of_conductors) = read_conductors(top, &ignore).into_iter().unzip();
+    let (conductors, of_conductors) = conductor::read(top, &ignore).into_iter().unzip();
     let (ignore, of_ignore) = places::split(ignore);
     let medium = top.section("medium");
     let surroundings = if top.has("molecule") { molecule::WATER } else { 1.0 };
@@ -199,9 +98,9 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let permittivity = permittivity.map_or(surroundings, |number| number.value);
     let mut solution = salt::Solution::new(&medium, unit);
     let kappa = solution.kappa(&medium, permittivity);
-    let mut dielectrics = read_dielectrics(top, base, &mut solution);
+    let mut dielectrics = dielectric::read(top, base, &mut solution);
     let (molecules, more) =
-        molecule::read(top, base, &dielectrics, (overrides.pqr.as_deref(), permittivity));
+        molecule::read(top, base, &dielectrics, overrides.pqr.as_deref(), permittivity);
     dielectrics.extend(more);
     let (dielectrics, of_dielectrics) = dielectrics.into_iter().unzip();
     let (surfaces, of_surfaces) = surface::read(top).into_iter().unzip();
@@ -357,115 +256,6 @@ fn read_viewers(output: &Section<'_>, overrides: &Overrides) -> Vec<Viewer> {
         false => overrides.viewers.contains(viewer),
     };
     Viewer::value_variants().iter().copied().filter(is_wanted).collect()
-}
-
-/// The path of what the case calls `kind`, if there is a file.
-pub(super) fn existing(
-    top: &Section<'_>,
-    base: &Path,
-    kind: &str,
-    file: Located<String>,
-) -> Option<Located<PathBuf>> {
-    let path = base.join(&file.value);
-    if path.is_file() {
-        return Some(Located { value: path, span: file.span });
-    }
-    let what = if path.is_dir() { "is a folder" } else { "does not exist" };
-    let message = format!("the {kind} {} {what}", path.display());
-    let defect = Defect::new(Sort::Value, file.span, message)
-        .label("no such file")
-        .help("the path is relative to the case file's folder");
-    top.report(defect);
-    None
-}
-
-/// Checks the names of media: each once, and none of them the surrounding medium's.
-fn read_dielectrics(
-    top: &Section<'_>,
-    base: &Path,
-    solution: &mut salt::Solution,
-) -> Vec<(Dielectric, Entry)> {
-    let mut names: HashMap<String, std::ops::Range<usize>> = HashMap::new();
-    let mut dielectrics = Vec::new();
-    for section in top.sections("dielectric") {
-        let name = section.text("name");
-        let permittivity = section.number("relative_permittivity");
-        let groups = section.names("group").unwrap_or_default();
-        let file = section.text("charges").and_then(|file| existing(top, base, "PQR file", file));
-        let kappa =
-            solution.kappa(&section, permittivity.as_ref().map_or(1.0, |number| number.value));
-        let (Some(name), Some(permittivity)) = (name, permittivity) else { continue };
-        if name.value == SURROUNDINGS {
-            let message = format!("\"{SURROUNDINGS}\" is the name of [medium]");
-            top.report(Defect::new(Sort::Value, name.span.clone(), message));
-        }
-        if let Some(first) = names.insert(name.value.clone(), name.span.clone()) {
-            let message = format!("two dielectrics are called \"{}\"", name.value);
-            let defect = Defect::new(Sort::Value, name.span.clone(), message).label("again here");
-            let help = "for one dielectric of several bodies write group = [\"a\", \"b\"]";
-            top.report(defect.first(first).help(help));
-        }
-        let (groups, places) = places::split(groups);
-        let entry = Entry { name: name.span, groups: places, file, ..Entry::default() };
-        let (name, relative_permittivity) = (name.value, permittivity.value);
-        let body = Dielectric::new(&name, relative_permittivity);
-        dielectrics.push((Dielectric { kappa, groups, ..body }, entry));
-    }
-    dielectrics
-}
-
-fn read_conductors(top: &Section<'_>, ignore: &[Located<String>]) -> Vec<(Conductor, Entry)> {
-    let mut names: HashMap<String, std::ops::Range<usize>> = HashMap::new();
-    let mut owners: HashMap<String, Located<String>> = ignore
-        .iter()
-        .map(|group| {
-            let owner = Located { value: "[mesh] ignore".to_owned(), span: group.span.clone() };
-            (group.value.clone(), owner)
-        })
-        .collect();
-    let mut conductors = Vec::new();
-    for section in top.sections("conductor") {
-        let name = section.text("name");
-        let groups = section.names("group").unwrap_or_default();
-        let setting = read_setting(&section);
-        let Some(name) = name else { continue };
-        if let Some(first) = names.insert(name.value.clone(), name.span.clone()) {
-            let message = format!("two conductors are called \"{}\"", name.value);
-            let defect = Defect::new(Sort::Value, name.span.clone(), message).label("again here");
-            let help = "for one conductor of several groups write group = [\"a\", \"b\"]";
-            top.report(defect.first(first).help(help));
-        }
-        for group in &groups {
-            let owner = Located {
-                value: format!("conductor \"{}\"", name.value),
-                span: group.span.clone(),
-            };
-            if let Some(earlier) = owners.insert(group.value.clone(), owner) {
-                let message = format!("group \"{}\" is in {} already", group.value, earlier.value);
-                let defect = Defect::new(Sort::Value, group.span.clone(), message);
-                top.report(defect.label("again here").first(earlier.span));
-            }
-        }
-        let (groups, places) = places::split(groups);
-        let entry = Entry { name: name.span, groups: places, ..Entry::default() };
-        conductors.push((Conductor { name: name.value, groups, setting }, entry));
-    }
-    conductors
-}
-
-/// A potential or a charge, not both.
-fn read_setting(section: &Section<'_>) -> Option<Setting> {
-    match (section.number("potential"), section.number("charge")) {
-        (Some(potential), Some(charge)) => {
-            let message = "the conductor has both a potential and a charge";
-            let defect = Defect::new(Sort::Value, charge.span, message).first(potential.span);
-            let help = "a conductor is held at a potential, or floats with a charge";
-            section.report(defect.label("and here").help(help));
-            None
-        }
-        (Some(potential), None) => Some(Setting::Potential(potential.value)),
-        (None, charge) => charge.map(|charge| Setting::Charge(charge.value)),
-    }
 }
 
 fn read_charges(top: &Section<'_>) -> Vec<Located<Charge>> {

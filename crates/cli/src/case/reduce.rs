@@ -2,9 +2,8 @@
 
 use farad::{Reduction, ReductionFault};
 
-use super::diagnostics::{Defect, Located, Sort};
+use super::diagnostics::{Defect, Located, Sort, meant};
 use super::document::Section;
-use super::faults::meant;
 use super::file_names;
 use super::places::{self, Listing};
 

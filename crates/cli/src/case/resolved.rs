@@ -8,10 +8,13 @@ use farad::{
     Reduction, Sensitivity, Setting, SurfaceMedia, Toward, axis_name,
 };
 
-use super::schema::OF_LAYERS;
-use super::{Case, Molecule, molecule, plane, stack};
+use super::choices::{density_name, method_name};
+use super::definition::Case;
+use super::molecule::{self, Molecule};
+use super::schema::{FORMAT, OF_LAYERS};
+use super::toml_text::{list, string, vector};
+use super::{plane, stack};
 use crate::paths;
-use crate::report::results::{density_name, method_name};
 use crate::report::units::shortest as number;
 
 /// A case file under construction.
@@ -31,8 +34,15 @@ impl Document {
     }
 }
 
-/// The text of `case.resolved.toml` for a file in `folder`.
-pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
+impl Case {
+    /// The case with every default filled in, as the text of a case file that lies in `folder` and
+    /// writes its results there; `problem` has the conductors that were found in the mesh.
+    pub(crate) fn resolved(&self, folder: &Path, problem: &Problem) -> String {
+        text(self, folder, problem)
+    }
+}
+
+fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
     let Case { description, options, .. } = case;
     let mut document = Document(vec![
         format!(
@@ -41,7 +51,7 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
         ),
         "# paths are relative to this file, and the results go to the folder that it lies in."
             .to_owned(),
-        format!("format = {}", super::schema::FORMAT),
+        format!("format = {}", FORMAT),
         format!("title = {}", string(&case.title)),
         String::new(),
     ]);
@@ -301,19 +311,4 @@ fn probes(document: &mut Document, case: &Case, folder: &Path) {
         }
         document.table("[[probe]]", entries);
     }
-}
-
-/// A quoted string with whatever escapes it needs.
-pub fn string(text: &str) -> String {
-    crate::report::text::toml_string(text)
-}
-
-fn vector(x: &[f64; 3]) -> String {
-    format!("[{}]", x.map(number).join(", "))
-}
-
-/// An array of quoted strings.
-pub(super) fn list(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| string(name)).collect();
-    format!("[{}]", quoted.join(", "))
 }

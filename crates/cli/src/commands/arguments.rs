@@ -106,24 +106,21 @@ pub(super) struct Resuming {
 }
 
 impl Resuming {
-    /// What this run keeps in its folder, whose results follow from the case and from `more`. Of
-    /// several ranks the first, which has the folder, keeps what all find together, and `each` what
-    /// it finds for itself. Collective.
+    /// What this run keeps in its folder. Of several ranks the first, which has the folder, keeps
+    /// what all find together, and each what it finds for itself if it is to. Collective.
     pub(super) fn checkpoint(
         self,
-        (ranks, each): (&Ranks, bool),
-        (path, folder): (&Path, Option<&Folder>),
-        case: &Case,
-        more: (&str, String),
+        ranks: &Ranks,
+        of: Keeping<'_>,
         output: &Output,
     ) -> Result<Option<Checkpoint>, Failure> {
-        let inputs = ranks.agree(inputs(case, more))?;
-        let of = (self.resume, self.pause());
-        let open = |folder: &Folder| folder.checkpoint(inputs.clone(), of, output);
-        let first = ranks.agree(folder.map(open).transpose())?.flatten();
+        let inputs = ranks.agree(of.inputs())?;
+        let open =
+            |folder: &Folder| folder.checkpoint(inputs.clone(), self.resume, self.pause(), output);
+        let first = ranks.agree(of.folder.map(open).transpose())?.flatten();
         // Those of others are there or gone by now.
         let own = match first {
-            None if each => Checkpoint::beside(path, inputs, self.pause(), output).map(Some),
+            None if of.each => Checkpoint::beside(of.path, inputs, self.pause(), output).map(Some),
             first => Ok(first),
         };
         ranks.agree(own)
@@ -134,13 +131,32 @@ impl Resuming {
     }
 }
 
-/// What the results of a command on a case follow from.
-fn inputs(case: &Case, (command, options): (&str, String)) -> Result<Inputs, Failure> {
-    let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
-    let mut inputs = vec![(version.to_owned(), 0)];
-    inputs.push((format!("farad {command} {options}").trim_end().to_owned(), 0));
-    inputs.extend(case.inputs()?);
-    Ok(Inputs(inputs))
+/// A command that keeps what it finds in its output folder.
+#[derive(Clone, Copy)]
+pub(super) struct Keeping<'a> {
+    /// Its name.
+    pub(super) command: &'static str,
+    /// The options that its results follow from.
+    pub(super) options: &'static str,
+    pub(super) case: &'a Case,
+    /// Its output folder.
+    pub(super) path: &'a Path,
+    /// The same on ranks that write to it.
+    pub(super) folder: Option<&'a Folder>,
+    /// Whether each rank keeps what it finds for itself.
+    pub(super) each: bool,
+}
+
+impl Keeping<'_> {
+    /// What the results follow from.
+    fn inputs(&self) -> Result<Inputs, Failure> {
+        let Self { command, options, .. } = self;
+        let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
+        let mut inputs = vec![(version.to_owned(), 0)];
+        inputs.push((format!("farad {command} {options}").trim_end().to_owned(), 0));
+        inputs.extend(self.case.inputs()?);
+        Ok(Inputs(inputs))
+    }
 }
 
 /// What several ranks share, in commands of many solves.

@@ -1,9 +1,8 @@
 //! `farad completions`.
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
-use super::Cli;
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
 
@@ -14,9 +13,9 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-/// Prints the script to stdout.
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+/// Prints the script for `command` to stdout.
+pub(crate) fn run(args: &Args, mut command: Command) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "farad", &mut script);
+    clap_complete::generate(args.shell, &mut command, "farad", &mut script);
     Output::default().data(&String::from_utf8_lossy(&script))
 }

@@ -17,7 +17,7 @@ mod study;
 mod surface;
 mod sweep;
 
-use clap::{ArgAction, Parser, Subcommand};
+use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 
 use crate::report::made::VERSION;
 use crate::terminal::exit::{Exit, Failure};
@@ -130,6 +130,6 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Fmm(command) => fmm::run(&command),
         Command::Fgt(command) => fgt::run(&command),
         Command::Info(args) => info::run(&args),
-        Command::Completions(args) => completions::run(&args),
+        Command::Completions(args) => completions::run(&args, Cli::command()),
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod made;
 pub(crate) mod page;
 pub(crate) mod plot;
 pub(crate) mod results;
+pub(crate) mod surface_files;
 pub(crate) mod text;
 pub(crate) mod text_table;
 pub(crate) mod units;

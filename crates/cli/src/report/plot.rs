@@ -40,7 +40,7 @@ pub struct Axis {
 
 impl Axis {
     /// The axis for all values; `whole` makes it end at powers of ten.
-    pub fn over(values: impl Iterator<Item = f64>, (from, to): (f64, f64), whole: bool) -> Self {
+    pub fn over(values: impl Iterator<Item = f64>, [from, to]: [f64; 2], whole: bool) -> Self {
         let (low, high) = values
             .map(f64::log10)
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
@@ -87,8 +87,8 @@ pub fn svg(labels: Labels<'_>, curves: &[Curve]) -> String {
         curve.points.iter().copied().filter(|(x, y)| fine(*x) && fine(*y)).collect()
     };
     let all: Vec<(f64, f64)> = curves.iter().flat_map(drawn).collect();
-    let x = Axis::over(all.iter().map(|p| p.0), (left, WIDTH - right), false);
-    let y = Axis::over(all.iter().map(|p| p.1), (HEIGHT - bottom, top), true);
+    let x = Axis::over(all.iter().map(|p| p.0), [left, WIDTH - right], false);
+    let y = Axis::over(all.iter().map(|p| p.1), [HEIGHT - bottom, top], true);
 
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
@@ -97,17 +97,17 @@ pub fn svg(labels: Labels<'_>, curves: &[Curve]) -> String {
     for (value, numbered) in x.ticks() {
         let at = x.place(value);
         let colour = if numbered { "#cccccc" } else { "#eeeeee" };
-        line(&mut svg, (at, top), (at, HEIGHT - bottom), colour);
+        line(&mut svg, [at, top], [at, HEIGHT - bottom], colour);
         if numbered {
-            text(&mut svg, (at, HEIGHT - bottom + 18.0), "middle", &tick(value));
+            text(&mut svg, [at, HEIGHT - bottom + 18.0], "middle", &tick(value));
         }
     }
     for (value, numbered) in y.ticks() {
         let at = y.place(value);
         let colour = if numbered { "#cccccc" } else { "#eeeeee" };
-        line(&mut svg, (left, at), (WIDTH - right, at), colour);
+        line(&mut svg, [left, at], [WIDTH - right, at], colour);
         if numbered {
-            text(&mut svg, (left - 8.0, at + 4.0), "end", &tick(value));
+            text(&mut svg, [left - 8.0, at + 4.0], "end", &tick(value));
         }
     }
     let _ = writeln!(
@@ -117,16 +117,16 @@ pub fn svg(labels: Labels<'_>, curves: &[Curve]) -> String {
         HEIGHT - top - bottom
     );
     for (index, curve) in curves.iter().enumerate() {
-        draw(&mut svg, &drawn(curve), (&x, &y), COLOURS[index % COLOURS.len()], curve.is_guide);
+        draw(&mut svg, &drawn(curve), &x, &y, COLOURS[index % COLOURS.len()], curve.is_guide);
     }
     for (index, curve) in curves.iter().enumerate() {
-        let at = (left + 14.0, top + 20.0 + 18.0 * index as f64);
+        let [x, y] = [left + 14.0, top + 20.0 + 18.0 * index as f64];
         let colour = if curve.is_guide { "#888888" } else { COLOURS[index % COLOURS.len()] };
-        line(&mut svg, (at.0, at.1 - 4.0), (at.0 + 22.0, at.1 - 4.0), colour);
-        text(&mut svg, (at.0 + 28.0, at.1), "start", &curve.label);
+        line(&mut svg, [x, y - 4.0], [x + 22.0, y - 4.0], colour);
+        text(&mut svg, [x + 28.0, y], "start", &curve.label);
     }
-    text(&mut svg, (WIDTH / 2.0, 24.0), "middle", labels.title);
-    text(&mut svg, (WIDTH / 2.0, HEIGHT - 14.0), "middle", labels.x);
+    text(&mut svg, [WIDTH / 2.0, 24.0], "middle", labels.title);
+    text(&mut svg, [WIDTH / 2.0, HEIGHT - 14.0], "middle", labels.x);
     let _ = writeln!(
         svg,
         "<text transform=\"translate(18 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n</svg>",
@@ -136,13 +136,7 @@ pub fn svg(labels: Labels<'_>, curves: &[Curve]) -> String {
     svg
 }
 
-fn draw(
-    svg: &mut String,
-    points: &[(f64, f64)],
-    (x, y): (&Axis, &Axis),
-    colour: &str,
-    guide: bool,
-) {
+fn draw(svg: &mut String, points: &[(f64, f64)], x: &Axis, y: &Axis, colour: &str, guide: bool) {
     let places: Vec<String> =
         points.iter().map(|p| format!("{:.1},{:.1}", x.place(p.0), y.place(p.1))).collect();
     let style = if guide {
@@ -162,20 +156,18 @@ fn draw(
     }
 }
 
-fn line(svg: &mut String, from: (f64, f64), to: (f64, f64), colour: &str) {
+fn line(svg: &mut String, from: [f64; 2], to: [f64; 2], colour: &str) {
     let _ = writeln!(
         svg,
         "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\"/>",
-        from.0, from.1, to.0, to.1
+        from[0], from[1], to[0], to[1]
     );
 }
 
-fn text(svg: &mut String, at: (f64, f64), anchor: &str, content: &str) {
+fn text(svg: &mut String, [x, y]: [f64; 2], anchor: &str, content: &str) {
     let _ = writeln!(
         svg,
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
-        at.0,
-        at.1,
+        "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>",
         escape(content)
     );
 }

@@ -5,16 +5,6 @@ pub(crate) use farad::units::{
     kilojoule_per_mole, over_thermal as thermal, shortest,
 };
 
-use crate::case::Case;
-
-/// Kelvin that energies in kT are at where a case does not say: 25 degrees Celsius.
-const ROOM: f64 = 298.15;
-
-/// The temperature that energies and potentials of a case are told at in multiples of kT.
-pub(crate) fn temperature(case: &Case) -> f64 {
-    case.temperature.unwrap_or(ROOM)
-}
-
 /// "1 charge", "1,200 charges".
 pub(crate) fn counted(number: usize, what: &str) -> String {
     format!("{} {what}{}", count(number as u64), if number == 1 { "" } else { "s" })

@@ -26,10 +26,3 @@ pub fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
 pub fn parse_section(lines: &mut Lines<'_>) -> Result<Panels, FormatError> {
     panels::read(lines, true)
 }
-
-/// A title without line breaks and other control characters; `None` if nothing is left.
-fn printable(text: &str) -> Option<String> {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
-    let text = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-    (!text.is_empty()).then_some(text)
-}

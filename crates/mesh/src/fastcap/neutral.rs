@@ -7,7 +7,7 @@
 //! name of a component that lists one of its patches or elements, else a number. Format: PATRAN
 //! Neutral File, packets of type 25, 26, 1, 2, 21, 31, 33, 45 and 99.
 
-use super::panels::{Panel, Panels};
+use super::panels::{Panel, Panels, printable};
 use crate::disjoint::DisjointSets;
 use crate::files::{Cause, FormatError, Line, Lines, parse_real};
 use crate::surface::usable;
@@ -101,7 +101,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
             data.push(lines.next_line().ok_or_else(truncated)?);
         }
         match (kind, data.as_slice()) {
-            (25, [card, ..]) => title = super::printable(&card.text()),
+            (25, [card, ..]) => title = printable(&card.text()),
             (1, [card, ..]) => {
                 let point = reals(card)?;
                 if nodes.insert(id, point).is_some() {
@@ -244,7 +244,7 @@ fn name(
     card: &Line<'_>,
     rest: &[Line<'_>],
 ) -> Result<(), FormatError> {
-    let Some(name) = super::printable(&card.text()) else { return Ok(()) };
+    let Some(name) = printable(&card.text()) else { return Ok(()) };
     for card in rest {
         let mut card = *card;
         while !card.is_empty() {

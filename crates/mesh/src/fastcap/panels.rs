@@ -80,7 +80,7 @@ pub(super) fn read(lines: &mut Lines<'_>, is_section: bool) -> Result<Panels, Fo
                 let rest = line.text();
                 let start = String::from_utf8_lossy(word);
                 let text = if word == b"0" { rest } else { format!("{start} {rest}") };
-                title = super::printable(&text);
+                title = printable(&text);
                 continue;
             }
             // Not quoted: a list may name any file.
@@ -140,4 +140,11 @@ fn panel(line: &mut Line<'_>, count: usize) -> Result<Panel, FormatError> {
     skip_colour(line);
     line.end()?;
     Ok(Panel { conductor, corners, reference, line: line.number() })
+}
+
+/// A title without line breaks and other control characters; `None` if nothing is left.
+pub(super) fn printable(text: &str) -> Option<String> {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let text = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    (!text.is_empty()).then_some(text)
 }

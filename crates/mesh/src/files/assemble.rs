@@ -1,13 +1,13 @@
 //! The mesh that vertices, polygons and named groups make.
 
 use super::error::Cause;
-use super::{Reading, note_split};
+use super::reading::Reading;
 use crate::gmsh::Encoding;
 use crate::polygon::split_quadrangle;
 use crate::surface::{Mesh, PhysicalGroup};
 use crate::vector::Vector;
 use crate::weld;
-use crate::wording::counted;
+use crate::wording::{counted, note_split};
 use std::collections::HashMap;
 
 /// Stands for a vertex that is not used.

@@ -1,9 +1,10 @@
 //! What can be wrong with a surface file, and where.
 
+use super::format::Format;
 use crate::gmsh::{self, Place};
 use crate::surface::MAX_COORDINATE;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 /// Why a file of points or triangles could not be read.
@@ -68,7 +69,7 @@ pub enum Error {
     #[error(
         "{}: the format is chosen by the ending of the name, and {found}; read are {}",
         path.display(),
-        super::Format::list()
+        Format::list()
     )]
     Unknown {
         /// The file.
@@ -181,4 +182,10 @@ impl Cause {
     pub(crate) fn at_byte(self, byte: usize) -> FormatError {
         FormatError { place: Place::Byte(byte), cause: self }
     }
+}
+
+/// Adds the file's name to an error in its content.
+pub fn in_file(path: &Path) -> impl Fn(FormatError) -> Error {
+    let path: PathBuf = path.to_path_buf();
+    move |source| Error::Format { path: path.clone(), source }
 }

@@ -6,99 +6,29 @@
 
 mod assemble;
 mod error;
+mod format;
 pub(crate) mod lines;
 mod msms;
 mod off;
 mod ply;
+mod reading;
 mod stl;
 
-pub use error::{Cause, Error, FormatError};
+pub use error::{Cause, Error, FormatError, in_file};
+pub use format::Format;
 
 pub use msms::parse as parse_msms;
 
 pub use assemble::Assembly;
 pub use lines::{Line, Lines, parse_real};
+pub use reading::Reading;
 
 use crate::gmsh;
 use crate::stitch::stitch;
 use crate::surface::Mesh;
 use crate::vector::{Vector, add};
 use crate::wording::counted;
-use std::fmt;
-use std::path::{Path, PathBuf};
-
-/// A format that surfaces are read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Gmsh's MSH, version 2.2 or 4.1.
-    Gmsh,
-    /// The two files that MSMS writes, vertices and faces.
-    Msms,
-    /// Object file format of Geomview.
-    Off,
-    /// Polygon file format of Stanford.
-    Ply,
-    /// Stereolithography.
-    Stl,
-}
-
-impl Format {
-    /// All, with the endings that choose them.
-    const ENDINGS: [(&'static str, Self); 6] = [
-        ("msh", Self::Gmsh),
-        ("vert", Self::Msms),
-        ("face", Self::Msms),
-        ("off", Self::Off),
-        ("ply", Self::Ply),
-        ("stl", Self::Stl),
-    ];
-
-    /// The format that the name of a file asks for.
-    pub fn of(path: &Path) -> Option<Self> {
-        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-        Self::ENDINGS.iter().find(|(known, _)| *known == ending).map(|(_, format)| *format)
-    }
-
-    /// The endings, for messages.
-    fn list() -> String {
-        Self::ENDINGS.map(|(ending, _)| format!(".{ending}")).join(", ")
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Gmsh => "Gmsh",
-            Self::Msms => "MSMS",
-            Self::Off => "OFF",
-            Self::Ply => "PLY",
-            Self::Stl => "STL",
-        })
-    }
-}
-
-/// What was read, and what was done to make a triangle surface of it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reading {
-    /// Format, version and encoding, such as "MSH 4.1, binary".
-    pub format: String,
-    /// Kinds of elements in the file and how many of each, such as ("6-node triangle", 120).
-    pub elements: Vec<(String, usize)>,
-    /// Sentences for people about whatever is not routine.
-    pub notes: Vec<String>,
-    /// The normals that the file gives at the mesh's vertices, unchecked, shape (vertices, 3); zero
-    /// at vertices for which it has none. `None` where it has none at all.
-    pub normals: Option<Vec<Vector>>,
-}
-
-/// The note about split quadrangles, in every format.
-pub(crate) fn note_split(quadrangles: usize) -> String {
-    counted(
-        quadrangles,
-        "quadrangle is split along its shorter diagonal",
-        "quadrangles are split along their shorter diagonals",
-    )
-}
+use std::path::Path;
 
 /// Reads a surface from a file of any [`Format`].
 ///
@@ -198,10 +128,4 @@ pub fn load(path: &Path) -> Result<Vec<u8>, Error> {
         return Err(Error::NotAFile { path: path.to_path_buf(), what });
     }
     std::fs::read(path).map_err(refused)
-}
-
-/// Adds the file's name to an error in its content.
-pub fn in_file(path: &Path) -> impl Fn(FormatError) -> Error {
-    let path: PathBuf = path.to_path_buf();
-    move |source| Error::Format { path: path.clone(), source }
 }

@@ -8,9 +8,10 @@
 //! analytical face. Of a vertex line without a normal the point counts alone. What follows is
 //! skipped. Format: M. Sanner, MSMS manual, "output files".
 
-use super::error::{Cause, Error, FormatError};
+use super::assemble::Assembly;
+use super::error::{Cause, Error, FormatError, in_file};
 use super::lines::{Line, Lines, parse_real};
-use super::{Assembly, Reading, in_file};
+use super::reading::Reading;
 use crate::gmsh::{Encoding, Place};
 use crate::surface::Mesh;
 use std::path::Path;

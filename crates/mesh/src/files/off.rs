@@ -4,9 +4,10 @@
 //! The format is described in the Geomview manual, section "OFF Files". Normals, colours and
 //! texture coordinates after a point or a face are skipped.
 
+use super::assemble::Assembly;
 use super::error::{Cause, FormatError};
 use super::lines::{Line, Lines};
-use super::{Assembly, Reading};
+use super::reading::Reading;
 use crate::gmsh::Encoding;
 use crate::surface::Mesh;
 

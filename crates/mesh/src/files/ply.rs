@@ -4,9 +4,10 @@
 //! `x`, `y` and `z` of the element `vertex` and the list `vertex_indices` (or `vertex_index`) of
 //! the element `face`; all else is skipped. Format: G. Turk, The PLY Polygon File Format, 1994.
 
+use super::assemble::Assembly;
 use super::error::{Cause, FormatError};
 use super::lines::{Line, Lines, excerpt, vertex};
-use super::{Assembly, Reading};
+use super::reading::Reading;
 use crate::gmsh::Encoding;
 use crate::surface::{Mesh, usable};
 

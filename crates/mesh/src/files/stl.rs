@@ -5,9 +5,10 @@
 //! ignored: the order of the corners defines the outside. Several solids of a text file become as
 //! many groups.
 
+use super::assemble::Assembly;
 use super::error::{Cause, FormatError};
 use super::lines::{Line, Lines};
-use super::{Assembly, Reading};
+use super::reading::Reading;
 use crate::gmsh::{Encoding, Place};
 use crate::surface::{Mesh, usable};
 

@@ -2,6 +2,7 @@
 //!
 //! The format is described in the Gmsh reference manual, section "Gmsh file formats".
 
+mod content;
 mod error;
 pub(crate) mod faces;
 pub(crate) mod kinds;

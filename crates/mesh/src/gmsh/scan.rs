@@ -111,6 +111,14 @@ pub(super) fn line(input: Input) -> Parsed<Input> {
     Ok((rest.get(1..).unwrap_or(rest), content.trim_ascii()))
 }
 
+/// The numbers that a record has, by their types in the format: `int`, `size_t` and `double`.
+#[derive(Clone, Copy)]
+pub(super) struct Record {
+    pub ints: usize,
+    pub sizes: usize,
+    pub reals: usize,
+}
+
 /// How numbers are written. `what` names the number in messages.
 pub(super) trait Numbers: Copy {
     /// An `int` of the format.
@@ -129,16 +137,11 @@ pub(super) trait Numbers: Copy {
     fn begin(self, input: Input) -> Input;
     /// Ends a record.
     fn end(self, input: Input) -> Parsed<()>;
-    /// The fewest bytes that a record of so many `int`, `size_t` and `double` takes.
-    fn least_bytes(self, ints: usize, sizes: usize, reals: usize) -> usize;
+    /// The fewest bytes that a record of these numbers takes.
+    fn least_bytes(self, of: Record) -> usize;
 
     /// A number of records that the rest of the file can hold, each of at least the given numbers.
-    fn count<'a>(
-        self,
-        input: Input<'a>,
-        what: &'static str,
-        least: (usize, usize, usize),
-    ) -> Parsed<'a, usize> {
+    fn count<'a>(self, input: Input<'a>, what: &'static str, least: Record) -> Parsed<'a, usize> {
         let (rest, claimed) = self.size(input, what)?;
         self.check_room(input, rest, claimed, what, least)
     }
@@ -150,9 +153,9 @@ pub(super) trait Numbers: Copy {
         rest: Input<'a>,
         claimed: u64,
         what: &'static str,
-        (ints, sizes, reals): (usize, usize, usize),
+        least: Record,
     ) -> Parsed<'a, usize> {
-        let room = (rest.len() / self.least_bytes(ints, sizes, reals).max(1)) as u64;
+        let room = (rest.len() / self.least_bytes(least).max(1)) as u64;
         if claimed > room {
             return fail(place, Cause::Count { what, claimed, room });
         }
@@ -274,7 +277,7 @@ impl Numbers for Text {
         }
     }
 
-    fn least_bytes(self, ints: usize, sizes: usize, reals: usize) -> usize {
+    fn least_bytes(self, Record { ints, sizes, reals }: Record) -> usize {
         // A digit and a separator.
         2 * (ints + sizes + reals)
     }
@@ -321,7 +324,7 @@ impl Numbers for Binary {
         Ok((input, ()))
     }
 
-    fn least_bytes(self, ints: usize, sizes: usize, reals: usize) -> usize {
+    fn least_bytes(self, Record { ints, sizes, reals }: Record) -> usize {
         4 * ints + if self.wide { 8 } else { 4 } * sizes + 8 * reals
     }
 }

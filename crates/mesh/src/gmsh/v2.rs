@@ -1,10 +1,10 @@
 //! Nodes and elements of MSH 2.2 (and 2.0 and 2.1, which differ in tags that do not matter here).
 
+use super::content::{Content, element_nodes};
 use super::error::{Cause, Subject};
 use super::faces::Label;
 use super::kinds::ElementKind;
-use super::reader::{Reader, element_nodes};
-use super::scan::{About, Input, Numbers, Parsed, Text, fail, line};
+use super::scan::{About, Input, Numbers, Parsed, Record, Text, fail, line};
 use super::tags::Places;
 use crate::patch::{MAX_NODES, node_count};
 
@@ -22,7 +22,7 @@ fn count<'a, N: Numbers>(
     numbers: N,
     input: Input<'a>,
     what: &'static str,
-    least: (usize, usize, usize),
+    least: Record,
 ) -> Parsed<'a, usize> {
     let input = Text.begin(input);
     let (rest, claimed) = Text.size(input, what)?;
@@ -32,17 +32,18 @@ fn count<'a, N: Numbers>(
 
 /// `$Nodes` and `$ParametricNodes`, from behind the name to before the end.
 pub(super) fn nodes<'a, N: Numbers>(
-    reader: &mut Reader,
+    content: &mut Content,
     numbers: N,
     parametric: bool,
     input: Input<'a>,
 ) -> Parsed<'a, ()> {
-    let (mut input, count) = count(numbers, input, "nodes", (1, 0, 3))?;
-    reader.vertices.reserve(count);
+    let (mut input, count) =
+        count(numbers, input, "nodes", Record { ints: 1, sizes: 0, reals: 3 })?;
+    content.vertices.reserve(count);
     for _ in 0..count {
         input = numbers.begin(input);
         let (rest, node) = tag(numbers, input, "a node tag")?;
-        reader.add_node(input, node)?;
+        content.add_node(input, node)?;
         let about = Subject::Node(node);
         let (mut rest, point) = numbers.point(rest).about(about)?;
         if parametric {
@@ -53,14 +54,14 @@ pub(super) fn nodes<'a, N: Numbers>(
             (rest, ()) = numbers.skip_reals(after, parameters).about(about)?;
         }
         (input, ()) = numbers.end(rest).about(about)?;
-        reader.vertices.push(point);
+        content.vertices.push(point);
     }
     Ok((input, ()))
 }
 
 /// `$Elements`, from behind the name to before the end.
 pub(super) fn elements<'a, N: Numbers>(
-    reader: &mut Reader,
+    content: &mut Content,
     numbers: N,
     places: &Places,
     input: Input<'a>,
@@ -68,7 +69,8 @@ pub(super) fn elements<'a, N: Numbers>(
     let start = input;
     // The smallest element is a point: tag and node, since binary files give type and number of
     // tags once for many.
-    let (mut input, total) = count(numbers, input, "elements", (2, 0, 0))?;
+    let (mut input, total) =
+        count(numbers, input, "elements", Record { ints: 2, sizes: 0, reals: 0 })?;
     let mut left = total;
     while left > 0 {
         let (rest, block) = block(numbers, numbers.begin(input))?;
@@ -81,7 +83,7 @@ pub(super) fn elements<'a, N: Numbers>(
         left -= block.elements as usize;
         input = rest;
         for _ in 0..block.elements {
-            (input, ()) = element(reader, numbers, places, &block, input)?;
+            (input, ()) = element(content, numbers, places, &block, input)?;
         }
     }
     Ok((input, ()))
@@ -128,7 +130,7 @@ fn block_header<'a, N: Numbers>(
 }
 
 fn element<'a, N: Numbers>(
-    reader: &mut Reader,
+    content: &mut Content,
     numbers: N,
     places: &Places,
     block: &ElementBlock,
@@ -139,7 +141,7 @@ fn element<'a, N: Numbers>(
         None => tag(numbers, input, "an element tag")?,
     };
     let about = Subject::Element(element);
-    reader.add_element(input, element, block.number).about(about)?;
+    content.add_element(input, element, block.number).about(about)?;
     let mut rest = rest;
     let mut label = Label { physical: 0, elementary: 0 };
     for index in 0..block.tags {
@@ -166,15 +168,15 @@ fn element<'a, N: Numbers>(
     if let Some(number) = block.kind.surface_corners() {
         let reversed = label.physical < 0;
         label.physical = label.physical.saturating_abs();
-        reader.report.reversed += usize::from(reversed);
+        content.report.reversed += usize::from(reversed);
         // Groups follow when all elements are known.
         match ElementKind::patch_order(block.number) {
             Some(order) => {
-                reader.faces.push_patch(order, &corners[..node_count(order)], 0, reversed);
+                content.faces.push_patch(order, &corners[..node_count(order)], 0, reversed);
             }
-            None => reader.faces.push(&corners[..number], 0, reversed),
+            None => content.faces.push(&corners[..number], 0, reversed),
         }
-        reader.labels.push(label);
+        content.labels.push(label);
     }
     numbers.end(rest).about(about)
 }

@@ -1,9 +1,9 @@
 //! Entities, nodes and elements of MSH 4.1.
 
+use super::content::{Content, SurfaceEntity, element_nodes};
 use super::error::{Cause, Subject};
 use super::kinds::ElementKind;
-use super::reader::{Reader, element_nodes};
-use super::scan::{About, Input, Numbers, Parsed, fail, line, words};
+use super::scan::{About, Input, Numbers, Parsed, Record, fail, line, words};
 use super::tags::Places;
 use crate::patch::{MAX_NODES, node_count};
 use crate::surface::usable;
@@ -12,16 +12,16 @@ use std::collections::HashMap;
 
 /// `$Entities`, from behind the name to before the end.
 pub(super) fn entities<'a, N: Numbers>(
-    reader: &mut Reader,
+    content: &mut Content,
     numbers: N,
     input: Input<'a>,
 ) -> Parsed<'a, ()> {
-    entity_lists(reader, numbers, false, numbers.begin(input))
+    entity_lists(content, numbers, false, numbers.begin(input))
 }
 
 /// `$PartitionedEntities`, from behind the name to before the end.
 pub(super) fn partitioned_entities<'a, N: Numbers>(
-    reader: &mut Reader,
+    content: &mut Content,
     numbers: N,
     input: Input<'a>,
 ) -> Parsed<'a, ()> {
@@ -29,19 +29,20 @@ pub(super) fn partitioned_entities<'a, N: Numbers>(
     let (input, _) = numbers.size(input, "the number of partitions")?;
     let (input, ()) = numbers.end(input)?;
     let input = numbers.begin(input);
-    let (input, ghosts) = numbers.count(input, "ghost entities", (2, 0, 0))?;
+    let (input, ghosts) =
+        numbers.count(input, "ghost entities", Record { ints: 2, sizes: 0, reals: 0 })?;
     let (mut input, ()) = numbers.end(input)?;
     for _ in 0..ghosts {
         (input, _) = numbers.int(numbers.begin(input), "the tag of a ghost entity")?;
         (input, _) = numbers.int(input, "the partition of a ghost entity")?;
         (input, ()) = numbers.end(input)?;
     }
-    entity_lists(reader, numbers, true, numbers.begin(input))
+    entity_lists(content, numbers, true, numbers.begin(input))
 }
 
 /// The four lists of entities, by dimension.
 fn entity_lists<'a, N: Numbers>(
-    reader: &mut Reader,
+    content: &mut Content,
     numbers: N,
     partitioned: bool,
     input: Input<'a>,
@@ -50,11 +51,15 @@ fn entity_lists<'a, N: Numbers>(
     let mut counts = [0; 4];
     let names = ["points", "curves", "surfaces", "volumes"];
     for (dimension, what) in names.into_iter().enumerate() {
-        let least = if dimension == 0 { (1, 1, 3) } else { (1, 2, 6) };
+        let least = if dimension == 0 {
+            Record { ints: 1, sizes: 1, reals: 3 }
+        } else {
+            Record { ints: 1, sizes: 2, reals: 6 }
+        };
         (input, counts[dimension]) = numbers.count(input, what, least)?;
     }
     (input, ()) = numbers.end(input)?;
-    let mut surfaces = reader.surfaces.take().unwrap_or_default();
+    let mut surfaces = content.surfaces.take().unwrap_or_default();
     for (dimension, count) in counts.into_iter().enumerate() {
         for _ in 0..count {
             let (rest, (tag, surface)) =
@@ -65,16 +70,8 @@ fn entity_lists<'a, N: Numbers>(
             input = rest;
         }
     }
-    reader.surfaces = Some(surfaces);
+    content.surfaces = Some(surfaces);
     Ok((input, ()))
-}
-
-/// What the file says about a surface.
-pub(super) struct SurfaceEntity {
-    /// Signed physical tags.
-    groups: Vec<i64>,
-    /// Whether it only separates two partitions of a volume.
-    interface: bool,
 }
 
 /// One entity: its tag and, if it is a surface, what is to be known about it.
@@ -106,7 +103,7 @@ fn int_list<'a, N: Numbers>(
     input: Input<'a>,
     what: &'static str,
 ) -> Parsed<'a, Vec<i64>> {
-    let (mut input, count) = numbers.count(input, what, (1, 0, 0))?;
+    let (mut input, count) = numbers.count(input, what, Record { ints: 1, sizes: 0, reals: 0 })?;
     let mut list = Vec::with_capacity(count);
     for _ in 0..count {
         let (rest, value) = numbers.int(input, "a tag")?;
@@ -122,10 +119,11 @@ fn header<'a, N: Numbers>(
     numbers: N,
     input: Input<'a>,
     what: &'static str,
-    least: (usize, usize, usize),
+    least: Record,
 ) -> Parsed<'a, (usize, usize)> {
     let input = numbers.begin(input);
-    let (input, blocks) = numbers.count(input, "entity blocks", (3, 1, 0))?;
+    let (input, blocks) =
+        numbers.count(input, "entity blocks", Record { ints: 3, sizes: 1, reals: 0 })?;
     let (input, total) = numbers.count(input, what, least)?;
     let (input, _) = numbers.size(input, "the smallest tag")?;
     let (input, _) = numbers.size(input, "the largest tag")?;
@@ -151,24 +149,26 @@ fn check_sum<'a>(
 
 /// `$Nodes`, from behind the name to before the end.
 pub(super) fn nodes<'a, N: Numbers>(
-    reader: &mut Reader,
+    content: &mut Content,
     numbers: N,
     input: Input<'a>,
 ) -> Parsed<'a, ()> {
     let start = numbers.begin(input);
-    let (mut input, (blocks, total)) = header(numbers, input, "nodes", (0, 1, 3))?;
-    reader.vertices.reserve(total);
+    let (mut input, (blocks, total)) =
+        header(numbers, input, "nodes", Record { ints: 0, sizes: 1, reals: 3 })?;
+    content.vertices.reserve(total);
     let mut tags = Vec::new();
     for _ in 0..blocks {
         let (rest, dimension) = numbers.int(numbers.begin(input), "the dimension of an entity")?;
         let (rest, _) = numbers.int(rest, "the tag of an entity")?;
         let (rest, parametric) = numbers.int(rest, "0 or 1 for parametric")?;
-        let (rest, count) = numbers.count(rest, "nodes in a block", (0, 1, 3))?;
+        let (rest, count) =
+            numbers.count(rest, "nodes in a block", Record { ints: 0, sizes: 1, reals: 3 })?;
         (input, ()) = numbers.end(rest)?;
         let parameters =
             if parametric != 0 && matches!(dimension, 1..=3) { dimension as usize } else { 0 };
         if parameters == 0
-            && let Some(rest) = many_nodes(reader, numbers, count, input)
+            && let Some(rest) = many_nodes(content, numbers, count, input)
         {
             input = rest;
             continue;
@@ -178,7 +178,7 @@ pub(super) fn nodes<'a, N: Numbers>(
         for _ in 0..count {
             input = numbers.begin(input);
             let (rest, tag) = numbers.size(input, "a node tag")?;
-            reader.add_node(input, tag)?;
+            content.add_node(input, tag)?;
             tags.push(tag);
             (input, ()) = numbers.end(rest)?;
         }
@@ -187,10 +187,10 @@ pub(super) fn nodes<'a, N: Numbers>(
             let (rest, point) = numbers.point(numbers.begin(input)).about(about)?;
             let (rest, ()) = numbers.skip_reals(rest, parameters).about(about)?;
             (input, ()) = numbers.end(rest).about(about)?;
-            reader.vertices.push(point);
+            content.vertices.push(point);
         }
     }
-    check_sum(start, input, "$Nodes", "nodes", total, reader.vertices.len())
+    check_sum(start, input, "$Nodes", "nodes", total, content.vertices.len())
 }
 
 /// Blocks of fewer records are read one by one.
@@ -200,7 +200,7 @@ const MANY: usize = 4096;
 /// all cores. `None` if it is another: nothing has been read then, and what is wrong with it is
 /// found record by record.
 fn many_nodes<'a, N: Numbers>(
-    reader: &mut Reader,
+    content: &mut Content,
     numbers: N,
     count: usize,
     input: Input<'a>,
@@ -217,15 +217,15 @@ fn many_nodes<'a, N: Numbers>(
     };
     let points: Option<Vec<[f64; 3]>> = points.par_chunks_exact(24).map(point).collect();
     let points = points?;
-    reader.node_tags.insert_run(first, u32::try_from(count).ok()?).then(|| {
-        reader.vertices.extend(points);
+    content.node_tags.insert_run(first, u32::try_from(count).ok()?).then(|| {
+        content.vertices.extend(points);
         rest
     })
 }
 
 /// The same of triangles, a tag and three nodes each.
 fn many_triangles<'a, N: Numbers>(
-    reader: &mut Reader,
+    content: &mut Content,
     numbers: N,
     places: &Places,
     count: usize,
@@ -242,7 +242,7 @@ fn many_triangles<'a, N: Numbers>(
     };
     let triangles: Option<Vec<[u32; 3]>> = records.par_chunks_exact(32).map(corners).collect();
     let triangles = triangles?;
-    let fits = reader.element_tags.insert_run(first, u32::try_from(count).ok()?);
+    let fits = content.element_tags.insert_run(first, u32::try_from(count).ok()?);
     fits.then_some((rest, triangles))
 }
 
@@ -256,13 +256,14 @@ fn follow_each_other<const WORDS: usize>(records: &[u8]) -> Option<u64> {
 
 /// `$Elements`, from behind the name to before the end.
 pub(super) fn elements<'a, N: Numbers>(
-    reader: &mut Reader,
+    content: &mut Content,
     numbers: N,
     places: &Places,
     input: Input<'a>,
 ) -> Parsed<'a, ()> {
     let start = numbers.begin(input);
-    let (mut input, (blocks, total)) = header(numbers, input, "elements", (0, 2, 0))?;
+    let (mut input, (blocks, total)) =
+        header(numbers, input, "elements", Record { ints: 0, sizes: 2, reals: 0 })?;
     let mut found = 0;
     for _ in 0..blocks {
         let block_start = numbers.begin(input);
@@ -273,7 +274,7 @@ pub(super) fn elements<'a, N: Numbers>(
         let Some(kind) = ElementKind::of(number) else {
             return fail(place, Cause::UnknownType(number));
         };
-        let least = (0, 1 + kind.nodes.unwrap_or(0), 0);
+        let least = Record { ints: 0, sizes: 1 + kind.nodes.unwrap_or(0), reals: 0 };
         let (rest, count) = numbers.count(rest, "elements in a block", least)?;
         (input, ()) = numbers.end(rest)?;
         found += count;
@@ -282,31 +283,31 @@ pub(super) fn elements<'a, N: Numbers>(
         let mut set = 0;
         let mut reversed = false;
         if corners_of_kind.is_some() && count > 0 {
-            let (_, sense) = sense(reader.surfaces.as_ref(), block_start, dimension, entity)?;
+            let (_, sense) = sense(content.surfaces.as_ref(), block_start, dimension, entity)?;
             if sense.interface {
-                reader.report.interfaces += count;
+                content.report.interfaces += count;
                 corners_of_kind = None;
             } else {
                 reversed = sense.negative && !sense.positive;
-                reader.report.reversed += if reversed { count } else { 0 };
-                reader.opposed += if sense.negative && sense.positive { count } else { 0 };
-                reader.faces.reserve(count);
-                set = reader.faces.set(sense.groups);
+                content.report.reversed += if reversed { count } else { 0 };
+                content.opposed += if sense.negative && sense.positive { count } else { 0 };
+                content.faces.reserve(count);
+                set = content.faces.set(sense.groups);
             }
         }
         if corners_of_kind == Some(3)
             && kind.nodes == Some(3)
-            && let Some((rest, triangles)) = many_triangles(reader, numbers, places, count, input)
+            && let Some((rest, triangles)) = many_triangles(content, numbers, places, count, input)
         {
-            reader.count_elements(number, count);
-            reader.faces.extend(triangles, set, reversed);
+            content.count_elements(number, count);
+            content.faces.extend(triangles, set, reversed);
             input = rest;
             continue;
         }
         for _ in 0..count {
             input = numbers.begin(input);
             let (rest, tag) = numbers.size(input, "an element tag")?;
-            reader.add_element(input, tag, number)?;
+            content.add_element(input, tag, number)?;
             let about = Subject::Element(tag);
             let Some(nodes) = kind.nodes else {
                 if !numbers.is_text() {
@@ -321,9 +322,9 @@ pub(super) fn elements<'a, N: Numbers>(
             })?;
             match (corners_of_kind, order) {
                 (Some(_), Some(order)) => {
-                    reader.faces.push_patch(order, &corners[..node_count(order)], set, reversed);
+                    content.faces.push_patch(order, &corners[..node_count(order)], set, reversed);
                 }
-                (Some(number), None) => reader.faces.push(&corners[..number], set, reversed),
+                (Some(number), None) => content.faces.push(&corners[..number], set, reversed),
                 (None, _) => {}
             }
             (input, ()) = numbers.end(rest).about(about)?;

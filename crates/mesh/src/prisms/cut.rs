@@ -7,9 +7,11 @@ use std::cmp::Ordering;
 
 use robust::{Coord, orient2d};
 
-use super::slab::ON;
-use super::{Fault, Point};
+use super::prism::{Fault, Point};
 use crate::bvh::{Box3, Bvh};
+
+/// Vertices within this of a line, relative to its length, lie on it: cuts are rounded.
+pub(super) const ON: f64 = 1e-10;
 
 /// Ends within this of a line, relative to its length, become part of it: less than what lies on
 /// a line, as pieces of it are cut again.

@@ -5,15 +5,12 @@ use std::collections::HashMap;
 use robust::{Coord, orient2d};
 use spade::{ConstrainedDelaunayTriangulation, HierarchyHintGenerator, Point2, Triangulation as _};
 
-use super::cut::cut;
-use super::{Fault, OUTSIDE, Point, Prism, edges};
+use super::cut::{ON, cut};
+use super::prism::{Fault, OUTSIDE, Point, Prism, edges};
 use crate::bvh::{Box3, Bvh};
 
 /// Sine of the angle between pieces of one straight line.
 const STRAIGHT: f64 = 1e-12;
-
-/// Vertices within this of a line, relative to its length, lie on it: cuts are rounded.
-pub(super) const ON: f64 = 1e-10;
 
 /// A straight piece of a line on which labels change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

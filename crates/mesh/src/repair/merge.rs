@@ -1,8 +1,8 @@
 //! Parts that go through each other made one: solids united, cavities opened.
 
 use super::cuts::{self, Pieces};
-use super::parts;
 use super::report::{List, What};
+use super::triangles::{parts, retain};
 use crate::intersect::{Meeting, intersections};
 use crate::locate::Locator;
 use crate::orient::turn;
@@ -138,7 +138,7 @@ impl Pair {
             triangles.iter().for_each(|&t| keep[t] = is_kept);
         }
         let mut surface = mesh;
-        super::retain(&mut surface, &keep);
+        retain(&mut surface, &keep);
         let closed = Sides::of(&surface).edges().all(|edge| edge.len().is_multiple_of(2));
         (closed && !surface.triangles.is_empty()).then_some(surface)
     }
@@ -162,7 +162,7 @@ fn well_away(mesh: &Mesh, triangles: &[usize], surface: &Locator) -> Option<Vect
 fn chosen(mesh: &Mesh, which: impl Fn(usize) -> bool) -> Mesh {
     let mut part = mesh.clone();
     let keep: Vec<bool> = (0..mesh.triangles.len()).map(which).collect();
-    super::retain(&mut part, &keep);
+    retain(&mut part, &keep);
     part
 }
 

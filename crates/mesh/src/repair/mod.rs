@@ -15,17 +15,18 @@ mod report;
 mod sheets;
 mod slivers;
 mod steps;
+mod triangles;
 mod untangle;
 pub(crate) mod web;
 
 pub use report::{Action, Error, Fault, What};
 
-use crate::check::{Defects, is_degenerate};
+use crate::check::Defects;
 use crate::intersect::intersections;
-use crate::orient::{Facing, enclosures, face};
+use crate::orient::{Facing, face};
 use crate::surface::Mesh;
-use crate::topology::{Sides, Topology};
-use crate::vector::{Vector, norm, sub};
+use crate::topology::Sides;
+use crate::vector::Vector;
 
 /// What is repaired, and how far.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -147,32 +148,4 @@ pub fn faults(mesh: &Mesh) -> Vec<Fault> {
         found.extend((turned > 0).then_some(Fault::Turned { triangles: turned }));
     }
     found
-}
-
-/// The edge lengths of a triangle, that from its first corner to the second first.
-fn lengths([a, b, c]: [Vector; 3]) -> [f64; 3] {
-    [norm(sub(b, a)), norm(sub(c, b)), norm(sub(a, c))]
-}
-
-/// Leaves out the triangles that are not to be kept; how many, and where the first was.
-fn retain(mesh: &mut Mesh, keep: &[bool]) -> (usize, Vector) {
-    let first = keep.iter().position(|keep| !keep);
-    let place = first.map_or([0.0; 3], |t| mesh.corners(t)[0]);
-    let mut each = keep.iter();
-    mesh.triangles.retain(|_| each.next() == Some(&true));
-    let mut each = keep.iter();
-    mesh.membership.retain(|_| each.next() == Some(&true));
-    (keep.iter().filter(|keep| !**keep).count(), place)
-}
-
-/// Volumes and depths of the parts of a mesh, with the part of each triangle.
-fn parts(mesh: &Mesh) -> (Topology, Vec<u32>) {
-    let topology = Topology::of(mesh);
-    let depths = enclosures(mesh, &topology).iter().map(|part| part.depth).collect();
-    (topology, depths)
-}
-
-/// Whether a triangle has no area.
-fn is_flat(corners: [Vector; 3]) -> bool {
-    is_degenerate(corners)
 }

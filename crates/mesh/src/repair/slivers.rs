@@ -1,8 +1,9 @@
 //! Triangles of next to no area, removed while the surface stays closed.
 
 use super::report::{List, What};
+use super::steps;
+use super::triangles::{is_flat, lengths, retain};
 use super::web::Web;
-use super::{is_flat, lengths, retain, steps};
 use crate::disjoint::DisjointSets;
 use crate::quality::relative_height;
 use crate::surface::Mesh;

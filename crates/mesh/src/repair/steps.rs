@@ -1,7 +1,7 @@
 //! The steps of a repair that are a few lines each.
 
 use super::report::{List, What};
-use super::{is_flat, parts, retain};
+use super::triangles::{is_flat, parts, retain};
 use crate::orient::{self, Facing, turn};
 use crate::surface::Mesh;
 use crate::topology::{Orientation, Sides};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rows::Row;
 use crate::files;
+use crate::temporaries;
 use crate::terminal::exit::{Exit, Failure};
 
 /// The folder of the files, in that of the batch. Other writers clean up in the latter.
@@ -56,5 +57,5 @@ pub fn read(batch: &Path) -> Vec<Row> {
 
 /// Removes the folder, if it is there.
 pub fn remove(batch: &Path) {
-    files::remove(&batch.join(FOLDER));
+    temporaries::remove(&batch.join(FOLDER));
 }

@@ -5,6 +5,7 @@ pub(crate) mod difference;
 mod inputs;
 pub(crate) mod journals;
 pub(crate) mod rows;
+mod tables;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -19,7 +20,7 @@ use self::inputs::Inputs;
 use self::journals::Done;
 use self::rows::{COMPLETE, FAILED, PENDING, Row};
 use super::arguments::{Several, Solving, Whole};
-use super::solve::complete;
+use super::solve::{Job, complete};
 use crate::case::{Case, Overrides, Viewer};
 use crate::machine::deal;
 use crate::machine::ranks::Ranks;
@@ -309,7 +310,9 @@ impl Batch<'_> {
             let quiet = Output { json: true, ..*output };
             let coarse =
                 args.bars.then(|| bars::coarse(&case, &args.solving, &quiet)).transpose()?;
-            complete(&case, &args.solving, &quiet, (&folder, started), |run, _| {
+            let job =
+                Job { case: &case, solving: &args.solving, output: &quiet, path: &folder, started };
+            complete(job, |run, _| {
                 row.take(run, results::status_name(run));
                 if let (Some(coarse), Some(fine)) = (coarse, row.solvation_kcal_per_mol) {
                     row.solvation_error_kcal_per_mol = Some(bars::bar(coarse, fine));
@@ -364,11 +367,11 @@ impl Batch<'_> {
     fn write(&self) -> Result<String, Failure> {
         let names: &[&str] = if self.differences.is_empty() { &[CSV] } else { &[CSV, DIFFERENCES] };
         let mut folder = Folder::open(&self.path, names, self.args.solving.overwrite)?;
-        let table = rows::csv(&self.rows, self.reference);
+        let table = tables::csv(&self.rows, self.reference);
         folder.stage(CSV, |out| out.write_all(table.as_bytes()))?;
         let differences = self.found();
         if !differences.is_empty() {
-            let table = rows::csv_of_differences(&differences);
+            let table = tables::csv_of_differences(&differences);
             folder.stage(DIFFERENCES, |out| out.write_all(table.as_bytes()))?;
         }
         // A row that is still pending does not take the place of one that was complete.
@@ -405,8 +408,8 @@ impl Batch<'_> {
         if self.args.solving.json {
             self.output.data(&self.write()?)?;
         } else {
-            let mut text = rows::text(&self.rows, self.reference);
-            text += &rows::text_of_differences(&self.found());
+            let mut text = tables::text(&self.rows, self.reference);
+            text += &tables::text_of_differences(&self.found());
             text += &format!(
                 "\n{}, {} solved now, {}\nResults in {}: {CSV}, results.json, and a folder for each molecule\n",
                 counted(self.rows.len(), "molecule"),

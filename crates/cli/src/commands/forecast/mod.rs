@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use farad::{Method, Options, Problem, Solver};
 
-use self::watch::{Beginning, Cost, Until, Watch};
+use self::watch::{Beginning, Cost, PATIENCE, Until, Watch};
 use super::arguments::Solving;
 use crate::case::Case;
 use crate::machine;
@@ -24,13 +24,8 @@ const SHARE: usize = 8;
 /// but no more than so many triangles,
 const MOST: usize = 1 << 17;
 
-/// and no fewer for each thread than keep it busy. Fewer of the whole are solved as they are: that
-/// takes a second or two,
+/// and no fewer for each thread than keep it busy. Fewer of the whole are solved as they are.
 const OF_THREAD: usize = 8192;
-
-/// or more, with many images or excitations; then it is ended after so many seconds, and smaller
-/// pieces tell what the whole takes.
-const PATIENCE: f64 = 2.0;
 
 /// Unknowns of a piece that is solved by its matrix at most: seconds grow as their cube.
 const OF_MATRIX: usize = 4096;
@@ -67,8 +62,10 @@ struct Took {
 /// # Errors
 /// Ctrl-C; what no backend has the memory for.
 pub(super) fn lines(
-    (case, problem): (&Case, &Problem),
-    (solving, processes): (&Solving, usize),
+    case: &Case,
+    problem: &Problem,
+    solving: &Solving,
+    processes: usize,
     reading: f64,
     output: &Output,
 ) -> Result<String, Failure> {
@@ -79,7 +76,7 @@ pub(super) fn lines(
     let (mut refused, mut is_rough) = (None, false);
     for (name, backend) in backends(solving.on.backend, &options) {
         let options = Options { backend, ..options.clone() };
-        match of_backend((case, problem, &pieces), &options, output) {
+        match of_backend(case, problem, &pieces, &options, output) {
             Ok(found) => {
                 is_rough |= found.is_rough;
                 text += &line(name, reading, found, options.memory_limit);
@@ -175,7 +172,9 @@ fn backends(asked: Backend, options: &Options) -> Vec<(&'static str, fmm::Backen
 }
 
 fn of_backend(
-    (case, problem, pieces): (&Case, &Problem, &[Problem]),
+    case: &Case,
+    problem: &Problem,
+    pieces: &[Problem],
     options: &Options,
     output: &Output,
 ) -> Result<Forecast, Failure> {
@@ -188,7 +187,7 @@ fn of_backend(
         if on_gpu {
             took(problem, options)?;
         }
-        let found = small((case, problem), options, output)?;
+        let found = small(case, problem, options, output)?;
         return Ok(Forecast { seconds: found.seconds + writing, ..found });
     };
     // As for the whole: pieces are small enough for a dense solve.
@@ -231,7 +230,8 @@ fn beside_held(bytes: Option<f64>) -> Option<u64> {
 
 /// What a small problem takes, by solving it if that is soon done.
 fn small(
-    (case, problem): (&Case, &Problem),
+    case: &Case,
+    problem: &Problem,
     options: &Options,
     output: &Output,
 ) -> Result<Forecast, Failure> {
@@ -244,7 +244,7 @@ fn small(
         Err(_) if watch.has_stopped() => {
             let method = if watch.has_plan() { Method::Fmm } else { Method::Dense };
             let options = Options { method, ..options.clone() };
-            let cost = slow::cost((case, problem), &options, watch.beginning(true), output)?;
+            let cost = slow::cost(case, problem, &options, watch.beginning(true), output)?;
             Ok(Forecast { seconds: cost.seconds, memory: beside_held(cost.bytes), is_rough: true })
         }
         Err(error) => Err(case.failed(error)),

@@ -4,8 +4,7 @@
 
 use farad::{Method, Options, Problem, Solver};
 
-use super::PATIENCE;
-use super::watch::{Beginning, Cost, Until, Watch};
+use super::watch::{Beginning, Cost, PATIENCE, Until, Watch};
 use crate::case::Case;
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
@@ -30,7 +29,8 @@ pub struct Known {
 /// # Errors
 /// Those of the solves.
 pub(super) fn cost(
-    (case, problem): (&Case, &Problem),
+    case: &Case,
+    problem: &Problem,
     options: &Options,
     beginning: Option<Beginning>,
     output: &Output,
@@ -80,14 +80,15 @@ pub(super) fn cost(
     }
     tracing::debug!(?by_size, ?by_excitations, ?beginning, ?whole, "pieces");
     let power = if options.method == Method::Dense { 3.0 } else { 2.0 };
-    let pieces = carried_on((&by_size, &by_excitations), whole.map(|n| n as f64), power);
+    let pieces = carried_on(&by_size, &by_excitations, whole.map(|n| n as f64), power);
     Ok(beginning.map_or(pieces, |beginning| beginning.followed_by(pieces)))
 }
 
 /// What the whole takes, of pieces of more and more triangles, and then excitations. It grows by a
 /// power of triangles that is at most `power`.
 pub fn carried_on(
-    (by_size, by_excitations): (&[Known], &[Known]),
+    by_size: &[Known],
+    by_excitations: &[Known],
     [panels, excited]: [f64; 2],
     power: f64,
 ) -> Cost {

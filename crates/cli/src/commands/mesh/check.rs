@@ -8,7 +8,7 @@ use mesh::conductors::{self, UNGROUPED};
 use mesh::contact::{Touch, contacts};
 use mesh::intersect::{Intersection, Meeting, intersections};
 
-use super::info;
+use super::{info, info_text};
 use crate::case::problem;
 use crate::case::{Case, Overrides};
 use crate::files;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     }
     let (mesh, read, report) = info::study(&args.file, args.stack.as_deref())?;
     let output = Output::default();
-    output.data(&info::describe(&args.file, &read, &report))?;
+    output.data(&info_text::describe(&args.file, &read, &report))?;
     let is_case = surfaces::has_nets(&args.file);
     if let Some(loose) = report.loose().filter(|_| !is_case) {
         return Err(Failure::new(Exit::BadInput, format!("the mesh cannot be solved on: {loose}")));

@@ -7,7 +7,7 @@ use mesh::files::Reading;
 use mesh::quality::Statistics;
 use serde::Serialize;
 
-use super::info::normals;
+use super::info_text::normals;
 use crate::terminal::exit::{Exit, Failure};
 
 /// Name and version of what [`Document`] looks like.

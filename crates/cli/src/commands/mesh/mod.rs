@@ -6,6 +6,7 @@ pub(crate) mod convert;
 mod generate;
 mod info;
 mod info_json;
+mod info_text;
 pub(crate) mod refine;
 mod repair;
 

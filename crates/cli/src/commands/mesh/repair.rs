@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use mesh::repair::{self, Action, Error, Options};
 
 use super::convert::Target;
-use super::info;
+use super::{info, info_text};
 use crate::commands::arguments::parse_whole;
 use crate::report::text::printable;
 use crate::surfaces;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (mesh, actions) = repair::repair(mesh, &options).map_err(|error| failure(args, &error))?;
     args.target.write(&mesh)?;
     let (_, read, report) = info::study(&args.target.output, None)?;
-    let description = info::describe(&args.target.output, &read, &report);
+    let description = info_text::describe(&args.target.output, &read, &report);
     let done = if actions.is_empty() {
         format!("{}: nothing had to be repaired", args.file.display())
     } else {

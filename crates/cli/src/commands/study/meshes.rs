@@ -8,7 +8,7 @@ use super::results::{Failed, MeshResult, relative_size};
 use crate::case::{Case, problem};
 use crate::commands::arguments::Solving;
 use crate::commands::mesh::refine::refined;
-use crate::commands::solve::{Split, agreed, content, solve_among};
+use crate::commands::solve::{Sharing, Split, agreed, content, solve_among};
 use crate::machine::ranks::Ranks;
 use crate::report::results::Checkpoint;
 use crate::report::{units, warnings};
@@ -116,13 +116,19 @@ impl Found {
     }
 }
 
+/// What was found on all meshes, or on those before one that failed.
+pub(super) struct Ended {
+    pub(super) found: Found,
+    pub(super) failure: Option<Failure>,
+}
+
 /// Solves on all meshes, and leaves the last in `problem`; where one fails, it is the last.
 /// Collective.
-pub(super) fn solve_all(settings: Settings<'_>, problem: &mut Problem) -> (Found, Option<Failure>) {
+pub(super) fn solve_all(settings: Settings<'_>, problem: &mut Problem) -> Ended {
     let mut found = Found::default();
     let mut levels = 0..settings.levels;
     let failure = levels.find_map(|level| solve(settings, level, problem, &mut found).err());
-    (found, failure)
+    Ended { found, failure }
 }
 
 /// Solves on one mesh, which is made first unless it is the case's own; a solve that does not
@@ -164,8 +170,8 @@ fn solve(
     if let Some(checkpoint) = checkpoint.filter(|_| !ranks.is_first()) {
         begin(checkpoint);
     }
-    let among = (ranks, split, checkpoint);
-    let solution = solve_among(among, &mut Solver::default(), case, problem, solving, output);
+    let sharing = Sharing { ranks, split, kept: checkpoint };
+    let solution = solve_among(sharing, &mut Solver::default(), case, problem, solving, output);
     let solution =
         agreed(ranks, checkpoint, solution)?.map(|solution| match solution.converged() {
             true => Ok(solution),

@@ -7,14 +7,14 @@ mod results;
 mod tables;
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use farad::Problem;
 
-use self::meshes::{Found, Refinement, Settings, solve_all};
+use self::meshes::{Ended, Found, Refinement, Settings, solve_all};
 use self::results::{Entry, Results};
-use super::arguments::{Resuming, Several, Solving};
+use super::arguments::{Keeping, Resuming, Several, Solving};
 use super::solve::{Split, check_shares};
 use crate::case::{Case, Overrides, problem};
 use crate::machine::ranks::Ranks;
@@ -88,17 +88,21 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("study"));
     let mut problem = ranks.agree(problem::load(&case, &output))?;
     if ranks.size() > 1 {
-        let of = (ranks.size(), args.split);
-        ranks.conclude(|| check_shares(("study", &problem), of, &output))?;
+        ranks.conclude(|| check_shares("study", &problem, ranks.size(), args.split, &output))?;
     }
     let names = [CSV, SVG, page::FILE];
     let names = &names[..if args.report { 3 } else { 2 }];
     let open = || Folder::open(&path, names, args.solving.overwrite);
     let folder = ranks.agree(ranks.is_first().then(open).transpose())?;
-    let more = ("study", args.refinement().option().to_owned());
-    let each = args.split.of(&problem, ranks.size()) != Split::Space;
-    let (who, at) = ((ranks, each), (path.as_path(), folder.as_ref()));
-    let kept = args.resuming.checkpoint(who, at, &case, more, &output)?;
+    let keeping = Keeping {
+        command: "study",
+        options: args.refinement().option(),
+        case: &case,
+        path: &path,
+        folder: folder.as_ref(),
+        each: args.split.of(&problem, ranks.size()) != Split::Space,
+    };
+    let kept = args.resuming.checkpoint(ranks, keeping, &output)?;
     let settings = Settings {
         case: &case,
         solving: &args.solving,
@@ -109,14 +113,14 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         checkpoint: kept.as_ref(),
         output: &output,
     };
-    let (found, failure) = solve_all(settings, &mut problem);
+    let ended = solve_all(settings, &mut problem);
     // What was found before is reported all the same, by the first.
-    if let Some(failure) = failure.as_ref().filter(|_| !ranks.is_first()) {
+    if let Some(failure) = ended.failure.as_ref().filter(|_| !ranks.is_first()) {
         output::failure(failure);
     }
     ranks.conclude(|| {
         let Some(folder) = folder else { return Ok(()) };
-        finish(args, (&case, &problem), (found, failure), (&path, folder), started, &output)
+        finish(args, &case, &problem, ended, folder, started, &output)
             .map_err(|failure| Checkpoint::advised(kept.as_ref(), failure))
     })
 }
@@ -124,12 +128,14 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
 /// Writes and shows what was found.
 fn finish(
     args: &Args,
-    (case, problem): (&Case, &Problem),
-    (found, failure): (Found, Option<Failure>),
-    (path, mut folder): (&Path, Folder),
+    case: &Case,
+    problem: &Problem,
+    Ended { found, failure }: Ended,
+    mut folder: Folder,
     started: Instant,
     output: &Output,
 ) -> Result<(), Failure> {
+    let path = &folder.path().to_owned();
     let stopped = failure.map(|failure| {
         if failure.exit != Exit::Interrupted {
             interrupt::check()?;
@@ -154,7 +160,7 @@ fn finish(
     folder.leave_out_what_fails();
     folder.stage(CSV, |out| out.write_all(tables::csv(&results).as_bytes()))?;
     folder.stage(SVG, |out| out.write_all(plot::svg(&case.title, &results).as_bytes()))?;
-    let mut series = Series::new(SCHEMA, status, (case, path), results);
+    let mut series = Series::new(SCHEMA, status, case, path, results);
     let (json, lacking) = series.commit(folder, args.report, started)?;
     if args.solving.json {
         output.data(&json)?;

@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rows::{Common, Row, Sent};
+use super::rows::{Common, Found, Row, Sent};
 use super::runs::{Runs, tag};
-use super::solve::Found;
-use crate::files;
 use crate::report::results::{Checkpoint, Folder};
+use crate::temporaries;
 use crate::terminal::exit::Failure;
 
 /// A run.
@@ -27,7 +26,9 @@ fn part(run: usize) -> String {
 /// Keeps a run with its files.
 pub(super) fn put(
     checkpoint: &Checkpoint,
-    (run, row, common): (usize, &Row, Common),
+    run: usize,
+    row: &Row,
+    common: Common,
     folder: &Folder,
     files: &[String],
 ) {
@@ -47,7 +48,7 @@ pub(super) fn take(
     runs: &Runs<'_>,
     folder: &mut Folder,
 ) -> Result<Found, Failure> {
-    let mut found = Found::none(runs);
+    let mut found = Found::none(runs.len());
     for run in 0..runs.len() {
         let Some((kept, _)) = checkpoint.take::<KeptRun>(&part(run)) else { continue };
         let KeptRun { row, common, files } = kept;
@@ -55,7 +56,7 @@ pub(super) fn take(
             |(name, sum): &(String, u64)| checkpoint.take_file(name, *sum, &folder.staged_at(name));
         if !files.iter().all(bring) {
             // What is not whole is written again with its run.
-            files.iter().for_each(|(name, _)| files::remove(&folder.staged_at(name)));
+            files.iter().for_each(|(name, _)| temporaries::remove(&folder.staged_at(name)));
             continue;
         }
         if let (Some(names), Some(of_first)) = (&common.conductors, &found.common.conductors) {

@@ -11,11 +11,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use self::rows::Row;
+use self::rows::{Found, Row};
 use self::runs::{Runs, picture, tag};
-use self::solve::{Found, Settings, solve_all};
+use self::solve::{Settings, solve_all};
 use self::tables::{CSV, PVD, Results};
-use super::arguments::{Resuming, Several, Solving, Whole};
+use super::arguments::{Keeping, Resuming, Several, Solving, Whole};
 use super::solve::agreed;
 use crate::case::{Overrides, VtkMode};
 use crate::machine::ranks::Ranks;
@@ -66,11 +66,17 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("sweep"));
     // Until the end: what is kept of a run that fails is in it.
     let mut folder = open(ranks, &path, &runs, args)?;
-    let more = ("sweep", String::new());
-    let at = (path.as_path(), Some(&folder));
-    let kept = args.resuming.checkpoint((ranks, true), at, &case, more, &output)?;
-    let all = (&runs, runs.by_geometry());
-    let (before, left) = share::begin(ranks, all, kept.as_ref(), &mut folder, &output)?;
+    let keeping = Keeping {
+        command: "sweep",
+        options: "",
+        case: &case,
+        path: &path,
+        folder: Some(&folder),
+        each: true,
+    };
+    let kept = args.resuming.checkpoint(ranks, keeping, &output)?;
+    let order = runs.by_geometry();
+    let (before, left) = share::begin(ranks, &runs, order, kept.as_ref(), &mut folder, &output)?;
     let own = share::own(ranks, &runs, &left);
     let settings = Settings {
         runs: &runs,
@@ -84,7 +90,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let found = agreed(ranks, kept.as_ref(), found)?;
     let found = ranks.agree(share::collect(ranks, &runs, own, found, &mut folder))?;
     ranks.conclude(|| {
-        finish(args, &runs, found, (&path, folder), started, &output)
+        finish(args, &runs, found, folder, started, &output)
             .map_err(|failure| Checkpoint::advised(kept.as_ref(), failure))
     })
 }
@@ -111,10 +117,11 @@ fn finish(
     args: &Args,
     runs: &Runs<'_>,
     found: Found,
-    (path, mut folder): (&Path, Folder),
+    mut folder: Folder,
     started: Instant,
     output: &Output,
 ) -> Result<(), Failure> {
+    let path = &folder.path().to_owned();
     let Found { rows, common } = found;
     let rows: Vec<Row> = rows.into_iter().flatten().collect();
     let has_failed =
@@ -127,7 +134,7 @@ fn finish(
         folder.stage(PVD, |out| vtk::write_series(out, tables::steps(&results)))?;
     }
     let status = if failed.is_empty() { "complete" } else { "checks_failed" };
-    let mut series = Series::new(SCHEMA, status, (runs.case, path), results);
+    let mut series = Series::new(SCHEMA, status, runs.case, path, results);
     let (json, lacking) = series.commit(folder, args.report, started)?;
     if args.solving.json {
         output.data(&json)?;

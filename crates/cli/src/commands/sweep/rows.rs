@@ -48,6 +48,20 @@ impl Common {
     }
 }
 
+/// What runs have given: of one rank, in the end of all.
+pub(super) struct Found {
+    /// `None` for runs of other ranks.
+    pub(super) rows: Vec<Option<Row>>,
+    pub(super) common: Common,
+}
+
+impl Found {
+    /// Nothing yet of so many runs.
+    pub(super) fn none(runs: usize) -> Self {
+        Self { rows: vec![None; runs], common: Common::default() }
+    }
+}
+
 /// A row on its way, with the bits of its numbers: JSON has no NaN, and may round.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Sent {

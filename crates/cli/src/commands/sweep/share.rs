@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::kept;
-use super::rows::{Common, Sent};
+use super::rows::{Common, Found, Sent};
 use super::runs::Runs;
-use super::solve::Found;
 use crate::machine::deal;
 use crate::machine::ranks::Ranks;
 use crate::report::results::{Checkpoint, Folder};
@@ -17,14 +16,15 @@ use crate::terminal::output::Output;
 /// are left. Collective.
 pub(super) fn begin(
     ranks: &Ranks,
-    (runs, order): (&Runs<'_>, Vec<usize>),
+    runs: &Runs<'_>,
+    order: Vec<usize>,
     checkpoint: Option<&Checkpoint>,
     folder: &mut Folder,
     output: &Output,
 ) -> Result<(Found, Vec<usize>), Failure> {
     let checkpoint = checkpoint.filter(|_| ranks.is_first());
     let kept = checkpoint.map(|checkpoint| kept::take(checkpoint, runs, folder)).transpose();
-    let found = ranks.agree(kept)?.unwrap_or_else(|| Found::none(runs));
+    let found = ranks.agree(kept)?.unwrap_or_else(|| Found::none(runs.len()));
     let own: Vec<u8> = found.rows.iter().map(|row| u8::from(row.is_some())).collect();
     let is_found = ranks.gather(&own)?.swap_remove(0);
     let left: Vec<usize> = order.into_iter().filter(|&run| is_found[run] == 0).collect();

@@ -9,7 +9,7 @@ use farad::{Matrices, Problem, Solution, Solver};
 use mesh::Mesh;
 
 use super::kept;
-use super::rows::{Common, Row};
+use super::rows::{Common, Found, Row};
 use super::runs::{Runs, picture, tag};
 use crate::case::{Case, VtkMode, problem};
 use crate::commands::arguments::Solving;
@@ -20,19 +20,6 @@ use crate::report::warnings;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
-
-/// What runs have given: of one rank, in the end of all.
-pub(super) struct Found {
-    /// `None` for runs of other ranks.
-    pub(super) rows: Vec<Option<Row>>,
-    pub(super) common: Common,
-}
-
-impl Found {
-    pub(super) fn none(runs: &Runs<'_>) -> Self {
-        Self { rows: vec![None; runs.len()], common: Common::default() }
-    }
-}
 
 /// How runs are solved.
 #[derive(Clone, Copy)]
@@ -153,7 +140,7 @@ impl Solves<'_> {
                 let files = &self.folder.staged()[staged..];
                 let (solved, prepared) = if run == first { (1, prepared) } else { (0, 0) };
                 let common = Common { solved, prepared, ..common.clone() };
-                kept::put(checkpoint, (run, &row, common), self.folder, files);
+                kept::put(checkpoint, run, &row, common, self.folder, files);
             }
             self.found.rows[run] = Some(row);
         }

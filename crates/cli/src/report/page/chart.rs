@@ -52,7 +52,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    pub fn over(axis: Axis<'_>, values: impl Iterator<Item = f64>, (from, to): (f64, f64)) -> Self {
+    pub fn over(axis: Axis<'_>, values: impl Iterator<Item = f64>, [from, to]: [f64; 2]) -> Self {
         let of = |value: f64| if axis.is_logarithmic { value.log10() } else { value };
         let (mut low, mut high) = values
             .map(of)
@@ -151,19 +151,19 @@ pub fn curves(x: Axis<'_>, y: Axis<'_>, curves: &[Curve], title: &str) -> Html {
     if all.is_empty() {
         return Html::default();
     }
-    let along = Scale::over(x, all.iter().map(|p| p.0), (left, WIDTH - right));
+    let along = Scale::over(x, all.iter().map(|p| p.0), [left, WIDTH - right]);
     let ends = |p: &(f64, f64, Option<f64>)| {
         let bar = p.2.filter(|bar| bar.is_finite()).unwrap_or(0.0);
         [p.1 - bar, p.1, p.1 + bar].into_iter().filter(move |v| fine(*v, y))
     };
-    let up = Scale::over(y, all.iter().flat_map(ends), (HEIGHT - bottom, top));
+    let up = Scale::over(y, all.iter().flat_map(ends), [HEIGHT - bottom, top]);
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n",
         escape(title)
     );
     for (value, text) in along.ticks() {
         let at = along.place(value);
-        line(&mut svg, "grid", (at, top), (at, HEIGHT - bottom));
+        line(&mut svg, "grid", [at, top], [at, HEIGHT - bottom]);
         let _ = writeln!(
             svg,
             "<text x=\"{at:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{text}</text>",
@@ -172,7 +172,7 @@ pub fn curves(x: Axis<'_>, y: Axis<'_>, curves: &[Curve], title: &str) -> Html {
     }
     for (value, text) in up.ticks() {
         let at = up.place(value);
-        line(&mut svg, "grid", (left, at), (WIDTH - right, at));
+        line(&mut svg, "grid", [left, at], [WIDTH - right, at]);
         let _ = writeln!(
             svg,
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>",
@@ -208,9 +208,9 @@ pub fn curves(x: Axis<'_>, y: Axis<'_>, curves: &[Curve], title: &str) -> Html {
                 let end =
                     |value: f64| if fine(value, y) { up.place(value) } else { HEIGHT - bottom };
                 let (low, high) = (end(p.1 - bar), end(p.1 + bar));
-                line(&mut svg, &class, (cx, low), (cx, high));
+                line(&mut svg, &class, [cx, low], [cx, high]);
                 for y in [low, high] {
-                    line(&mut svg, &class, (cx - 4.0, y), (cx + 4.0, y));
+                    line(&mut svg, &class, [cx - 4.0, y], [cx + 4.0, y]);
                 }
             }
             if points.len() <= 40 && !are_many {
@@ -261,11 +261,11 @@ fn class(index: usize, curve: &Curve, is_faint: bool) -> String {
     }
 }
 
-fn line(svg: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
+fn line(svg: &mut String, class: &str, from: [f64; 2], to: [f64; 2]) {
     let _ = writeln!(
         svg,
         "<line class=\"{class}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
-        from.0, from.1, to.0, to.1
+        from[0], from[1], to[0], to[1]
     );
 }
 

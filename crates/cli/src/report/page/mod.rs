@@ -9,6 +9,8 @@
 
 pub(crate) mod chart;
 pub(crate) mod colour;
+mod content;
+mod convergence;
 pub(crate) mod decimate;
 pub(crate) mod html;
 pub(crate) mod matrix;
@@ -28,8 +30,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use self::content::{Content, MOST_ROWS};
 use self::html::{Html, script_json};
-use self::scene::{Named, Scene};
+use self::scene::Scene;
 use self::value::{count, list, text, texts};
 use crate::files::text_itself;
 use crate::report::made;
@@ -51,9 +54,6 @@ const MOST_FOR_SURFACE: usize = 3_600_000;
 /// And for what is around everything else.
 const ROOM_FOR_REST: usize = 60_000;
 
-/// Rows beyond are left to the tables in the folder.
-const MOST_ROWS: usize = 400;
-
 /// Bytes of a case that are shown.
 const MOST_OF_CASE: usize = 200_000;
 
@@ -70,20 +70,6 @@ pub(crate) fn is_own(file: &Path) -> bool {
     let mut start = [0; MARK.len()];
     let opened = File::open(file).and_then(|mut file| file.read_exact(&mut start));
     opened.is_ok() && start == *MARK.as_bytes()
-}
-
-/// What a kind of results puts on its page.
-#[derive(Debug, Default)]
-struct Content {
-    /// What was done, in a few words.
-    kind: &'static str,
-    /// Numbers at the top: what they are, and they.
-    facts: Vec<(String, String)>,
-    /// Sections before the surface, and those after it: identifier, heading, content.
-    first: Vec<(&'static str, String, Html)>,
-    then: Vec<(&'static str, String, Html)>,
-    /// Names on the surface; `None` where there is no surface to these results.
-    surface: Option<Named>,
 }
 
 /// The page of the results in `folder`, whose results.json has the text `index`.
@@ -382,36 +368,6 @@ fn case(folder: &Path, results: &Value) -> std::io::Result<Html> {
         show("case.resolved.toml, with every default filled in", &resolved, given.is_empty());
     }
     Ok(html)
-}
-
-/// The files of the results.
-fn files(results: &Value) -> Html {
-    let mut html = Html::default();
-    let mut names = texts(&results["files"]);
-    names.sort();
-    html.raw("<p>");
-    for (index, name) in names.iter().take(MOST_ROWS).enumerate() {
-        html.raw(if index == 0 { "" } else { ", " }).element("code", name);
-    }
-    if names.len() > MOST_ROWS {
-        html.text(&format!(" and {} more", names.len() - MOST_ROWS));
-    }
-    html.raw("</p>\n");
-    html
-}
-
-/// A table whose rows end where a page gets too long, with a word on the others.
-fn limited(header: &[String], rows: Vec<Vec<String>>, others: &str) -> Html {
-    let total = rows.len();
-    let mut html = html::table(header, rows.into_iter().take(MOST_ROWS));
-    if total > MOST_ROWS {
-        html.raw("<p class=\"note\">").text(&format!(
-            "{} more rows are in {others}.",
-            units::count((total - MOST_ROWS) as u64)
-        ));
-        html.raw("</p>\n");
-    }
-    html
 }
 
 /// The day, in words, by the clock of Greenwich.

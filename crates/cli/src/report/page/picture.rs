@@ -16,7 +16,7 @@ pub(super) const DIRECTION: [f64; 3] = [0.95, -1.6, 1.0];
 
 /// A PNG file of triangles with colours, seen from far away, on nothing.
 pub fn draw(
-    (width, height): (usize, usize),
+    [width, height]: [usize; 2],
     vertices: &[[f64; 3]],
     triangles: &[[u32; 3]],
     colour: impl Fn(usize) -> [u8; 3],

@@ -32,7 +32,7 @@ const BEYOND: f64 = 0.03;
 /// errors.
 const NEGATIVE: f64 = 0.02;
 
-const PICTURE: (usize, usize) = (960, 600);
+const PICTURE: [usize; 2] = [960, 600];
 
 /// What the surface is a picture of.
 #[derive(Debug, Default)]

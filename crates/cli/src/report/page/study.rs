@@ -5,10 +5,10 @@ use std::io;
 use serde_json::Value;
 
 use super::chart::{Axis, Curve, curves};
+use super::content::{Content, files, limited};
 use super::html::Html;
 use super::numbers::{small, unit, with_bar};
 use super::value::{count, list, number, numbers, text};
-use super::{Content, files, limited};
 use crate::report::units;
 
 /// Curves of more entries are not drawn: these are the largest.

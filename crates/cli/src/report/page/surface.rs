@@ -13,7 +13,7 @@ use base64::prelude::BASE64_STANDARD;
 use flate2::read::ZlibDecoder;
 
 use crate::files;
-use crate::report::results::{SURFACE, SURFACE_INDEX};
+use crate::report::surface_files::{SURFACE, SURFACE_INDEX};
 
 /// Triangles of the surface, curved ones cut into flat ones.
 #[derive(Clone, Debug, Default)]

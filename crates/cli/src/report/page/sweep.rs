@@ -6,10 +6,10 @@ use farad::{distinct_entries, entry_name};
 use serde_json::Value;
 
 use super::chart::{Axis, Curve, curves};
+use super::content::{Content, files, limited};
 use super::html::Html;
 use super::numbers::{plain, unit};
 use super::value::{count, list, matrix, number, numbers, text, texts};
-use super::{Content, files, limited};
 use crate::report::units;
 
 /// Columns beyond are left to the table in the folder.

@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::files;
-use crate::temporaries::Temporary;
+use crate::temporaries::{self, Temporary};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
@@ -103,7 +103,8 @@ impl Checkpoint {
     pub fn open(
         real: &Path,
         inputs: Inputs,
-        (resume, pause): (bool, Duration),
+        resume: bool,
+        pause: Duration,
         output: &Output,
     ) -> Result<Self, Failure> {
         let folder = real.join(CHECKPOINT);
@@ -111,7 +112,7 @@ impl Checkpoint {
         let is_there = fs::symlink_metadata(&folder).is_ok();
         match (resume, is_there) {
             (false, true) => {
-                files::remove(&folder);
+                temporaries::remove(&folder);
                 output.note(
                     "what an earlier run had kept in the output folder is removed; --resume would have gone on from it",
                 );
@@ -120,7 +121,7 @@ impl Checkpoint {
             (true, true) => match names(&folder, &inputs)? {
                 Some(names) => earlier = names,
                 None => {
-                    files::remove(&folder);
+                    temporaries::remove(&folder);
                     output.note(&format!(
                         "what an earlier run has kept in {} is damaged: the run begins anew",
                         folder.display()
@@ -192,7 +193,7 @@ impl Checkpoint {
         self.attempt(&mut self.state(), |_| {
             sum = Some(checksum(name, &fs::read(at)?));
             let place = self.folder.join(file(name));
-            files::remove(&place);
+            temporaries::remove(&place);
             fs::hard_link(at, &place).or_else(|_| fs::copy(at, &place).map(|_| ()))
         });
         sum
@@ -219,7 +220,7 @@ impl Checkpoint {
             // What they led to is to be there before they go.
             self.flush(&mut state);
             if !state.is_broken {
-                old.iter().for_each(|name| files::remove(&self.folder.join(name)));
+                old.iter().for_each(|name| temporaries::remove(&self.folder.join(name)));
             }
         }
     }
@@ -314,7 +315,7 @@ impl Checkpoint {
     fn write(&self, name: &str, text: &[u8], numbers: &[f64]) -> io::Result<()> {
         let bytes = framed(name, self.inputs.number(), text, numbers);
         let place = self.folder.join(name);
-        let temporary = Temporary::new(self.folder.join(files::temporary_name(None)));
+        let temporary = Temporary::new(self.folder.join(temporaries::temporary_name(None)));
         files::write_whole(temporary.path(), |file| file.write_all(&bytes))?;
         fs::rename(temporary.path(), &place)?;
         temporary.keep();
@@ -403,8 +404,8 @@ fn names(folder: &Path, inputs: &Inputs) -> Result<Option<HashSet<String>>, Fail
     let entries = fs::read_dir(folder).map_err(|error| Failure::io("read", folder, &error))?;
     let mut names = HashSet::new();
     for entry in entries.filter_map(Result::ok) {
-        if files::is_temporary(&entry.file_name()) {
-            files::remove(&entry.path());
+        if temporaries::is_temporary(&entry.file_name()) {
+            temporaries::remove(&entry.path());
         } else {
             names.insert(entry.file_name().to_string_lossy().into_owned());
         }

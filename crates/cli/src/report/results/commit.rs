@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::CHECKPOINT;
-use super::folder::{INDEX, previous_files};
+use super::index::{INDEX, previous_files};
 use super::lock::LOCK;
 use crate::files;
 use crate::machine::system;
@@ -60,7 +60,7 @@ struct Journal {
 
 /// Whether a name in an output folder is one of these modules.
 pub(super) fn is_ours(name: &OsStr) -> bool {
-    name == LOCK || name == DECIDED || name == CHECKPOINT || files::is_temporary(name)
+    name == LOCK || name == DECIDED || name == CHECKPOINT || temporaries::is_temporary(name)
 }
 
 /// Whether a folder holds results of this program whose commit was cut short.
@@ -72,7 +72,7 @@ impl Staging {
     /// Makes the folder for new files of the output folder `real`; this shows early whether it can
     /// be written to.
     pub(super) fn new(real: &Path) -> io::Result<Self> {
-        let wrapper = Temporary::new(real.join(files::temporary_name(None)));
+        let wrapper = Temporary::new(real.join(temporaries::temporary_name(None)));
         fs::create_dir(wrapper.path())?;
         fs::write(wrapper.path().join(OWNER), system::this_process())?;
         let made = wrapper.path().join("new");
@@ -147,7 +147,7 @@ impl Staging {
             .and_then(|folder| Ok(folder.try_lock().map(|()| folder)?))?;
 
         let inside = self.wrapper.path().to_owned();
-        let temporary = parent.join(files::temporary_name(Some(owner(real))));
+        let temporary = parent.join(temporaries::temporary_name(Some(owner(real))));
         let name = own_name(&self.folder)?;
         self.put_wrapper(&temporary, &name)?;
         if let Err(error) = system::exchange(&self.folder, real) {
@@ -198,7 +198,7 @@ impl Staging {
 /// Whose new files there are in an output folder that another run has locked.
 pub(super) fn owner_of(folder: &Path) -> Option<String> {
     let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
-    let wrappers = entries.filter(|entry| files::is_temporary(&entry.file_name()));
+    let wrappers = entries.filter(|entry| temporaries::is_temporary(&entry.file_name()));
     let newest = wrappers.max_by_key(|entry| entry.metadata().and_then(|of| of.modified()).ok())?;
     let owner = fs::read_to_string(newest.path().join(OWNER)).ok()?;
     Some(owner.trim().to_owned()).filter(|owner| !owner.is_empty())
@@ -210,15 +210,15 @@ pub(super) fn recover(real: &Path) -> io::Result<()> {
         finish(real)?;
     }
     for entry in fs::read_dir(real)?.filter_map(Result::ok) {
-        if files::is_temporary(&entry.file_name()) {
-            files::remove(&entry.path());
+        if temporaries::is_temporary(&entry.file_name()) {
+            temporaries::remove(&entry.path());
         }
     }
     let Some(entries) = real.parent().and_then(|parent| fs::read_dir(parent).ok()) else {
         return Ok(());
     };
     for wrapper in entries.filter_map(Result::ok) {
-        if !files::is_temporary_of(&wrapper.file_name(), owner(real)) {
+        if !temporaries::is_temporary_of(&wrapper.file_name(), owner(real)) {
             continue;
         }
         for folder in fs::read_dir(wrapper.path())? {
@@ -264,7 +264,7 @@ fn clear(
         } else if goes_on && name == CHECKPOINT {
             fs::rename(&path, &place)?;
         } else if is_ours(&name) {
-            files::remove(&path);
+            temporaries::remove(&path);
         } else if is_result(&name) {
             fs::remove_file(&path)?;
         } else if let Ok(found) = fs::symlink_metadata(&place) {
@@ -317,7 +317,7 @@ fn finish(real: &Path) -> io::Result<()> {
         tracing::warn!("cannot see {} to the disk: {error}", real.display());
     }
     if is_over {
-        files::remove(&real.join(CHECKPOINT));
+        temporaries::remove(&real.join(CHECKPOINT));
     }
     if let Err(error) = attempt(|| remove_folder(&decided)) {
         tracing::warn!("cannot remove {}: {error}; the next run will try again", decided.display());

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use farad::{Problem, Solvation};
 
-use super::reason_name;
+use super::run::reason_name;
 use crate::report::text::csv_name;
 use crate::report::units::{self, ELEMENTARY_CHARGE};
 
@@ -12,7 +12,8 @@ use crate::report::units::{self, ELEMENTARY_CHARGE};
 pub fn matrix(
     out: &mut impl Write,
     corner: &str,
-    (names, columns): (&[String], &[String]),
+    names: &[String],
+    columns: &[String],
     rows: &[Vec<f64>],
 ) -> io::Result<()> {
     write!(out, "{corner}")?;

@@ -8,23 +8,16 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Deserialize;
-
 use super::checkpoint::{Checkpoint, Inputs};
 use super::commit::{self, Staging};
+use super::index::{INDEX, previous_files};
 use super::lock::Lock;
 use crate::files;
 use crate::machine::ranks::Ranks;
 use crate::report::page;
-use crate::temporaries::Temporary;
+use crate::temporaries::{self, Temporary};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
-
-/// The start of the schema's name in every results.json of this program.
-const FAMILY: &str = "farad-";
-
-/// The file that lists the others.
-pub(crate) const INDEX: &str = "results.json";
 
 /// An output folder that can be written to. Dropped before [`Folder::commit`], it leaves nothing
 /// behind.
@@ -52,13 +45,6 @@ struct Held {
     real: PathBuf,
     /// Files of the earlier run that lies here.
     previous: Vec<String>,
-}
-
-/// The part of a results.json that identifies the folder's owner.
-#[derive(Deserialize)]
-struct Index {
-    schema: String,
-    files: Vec<String>,
 }
 
 impl Folder {
@@ -129,11 +115,11 @@ impl Folder {
     pub(crate) fn checkpoint(
         &self,
         inputs: Inputs,
-        (resume, pause): (bool, Duration),
+        resume: bool,
+        pause: Duration,
         output: &Output,
     ) -> Result<Option<Checkpoint>, Failure> {
-        let of = (resume, pause);
-        let open = |held: &Held| Checkpoint::open(&held.real, inputs, of, output);
+        let open = |held: &Held| Checkpoint::open(&held.real, inputs, resume, pause, output);
         self.held.as_ref().map(open).transpose()
     }
 
@@ -196,7 +182,7 @@ impl Folder {
                 Ok(())
             }
             Err(error) => {
-                files::remove(&staged);
+                temporaries::remove(&staged);
                 self.leave_out(Failure::io("write", &self.path.join(name), &error))
             }
         }
@@ -326,18 +312,6 @@ fn check(path: &Path, names: &[&str], overwrite: bool) -> Result<Vec<String>, Fa
     } else {
         Err(refuse(format!("holds {} from elsewhere", strangers.join(", "))))
     }
-}
-
-/// The files that the results.json in `path` lists, and a page that was made of them later;
-/// `None` if there is no results.json of this program.
-pub(super) fn previous_files(path: &Path) -> Option<Vec<String>> {
-    let text = fs::read_to_string(path.join(INDEX)).ok()?;
-    let index: Index = serde_json::from_str(&text).ok()?;
-    let ours = index.schema.starts_with(FAMILY);
-    // A list that was tampered with must not lead out of the folder.
-    let plain = |name: &String| Path::new(name).file_name() == Some(name.as_ref());
-    let page = page::is_own(&path.join(page::FILE)).then(|| page::FILE.to_owned());
-    ours.then(|| index.files.into_iter().filter(plain).chain(page).collect())
 }
 
 /// Keeps runs from writing to a folder of results while this lives; one that was cut short is

@@ -2,7 +2,7 @@
 
 use farad::formats::{Palace, Written, matrix_market, palace, q3d, spice};
 
-use super::Folder;
+use super::folder::Folder;
 use crate::case::{Case, Format};
 use crate::terminal::exit::Failure;
 

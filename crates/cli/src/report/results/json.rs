@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use farad::{Derivative, Energies, FilmShare, Matrices, Parameter, Reduced};
 
-use super::Run;
-use crate::case::probe_file;
+use super::matrices::per_unit;
+use super::run::{self, MANY, Run, reason_name, status};
+use crate::case::{density_name, method_name, probe_file};
 use crate::machine;
 use crate::report::made::Made;
 use crate::report::units;
@@ -313,11 +314,11 @@ impl Document {
         let state = run.solution.state.as_ref();
         let bars = run.matrix_bars();
         // The other forms follow from it, and are in tables.
-        let has_forms = names.len() <= super::MANY;
+        let has_forms = names.len() <= MANY;
         let form = |rows: &Vec<Vec<f64>>| has_forms.then(|| rows.clone());
         Self {
             schema: SCHEMA,
-            status: super::status(run).name(),
+            status: status(run).name(),
             warnings: warnings::of(run.solution),
             program: format!("farad {}", env!("CARGO_PKG_VERSION")),
             made: Made::now(),
@@ -368,14 +369,20 @@ impl Document {
                 .and_then(|state| state.forces.as_ref())
                 .map(|forces| pulled(forces, run.solution.bars())),
             probes: state.filter(|state| !state.probes.is_empty()).map(|state| {
-                run.case.description.probes.iter().zip(&state.probes).map(probed).collect()
+                run.case
+                    .description
+                    .probes
+                    .iter()
+                    .zip(&state.probes)
+                    .map(|(probe, found)| probed(probe, found))
+                    .collect()
             }),
             polarisability: run.solution.polarisability.map(|found| polarisability(run, found)),
             hydrodynamics: run.solution.hydrodynamics.map(|found| hydrodynamics(run, found)),
             solves: answer.solves.iter().map(|solve| solved(run, solve)).collect(),
             solver: Solver {
-                method: super::method_name(answer.method),
-                density: super::density_name(run.solution.density),
+                method: method_name(answer.method),
+                density: density_name(run.solution.density),
             },
             accuracy: Accuracy {
                 solver_tolerance: answer.tolerance,
@@ -417,7 +424,7 @@ fn sensitivity(found: &Derivative) -> Sensitivity {
             Parameter::Thickness(_) => "thickness",
         },
         at: found.at,
-        unit: super::per_unit(&found.by),
+        unit: per_unit(&found.by),
         derivatives: found.matrices.clone(),
         derivatives_error: (!found.bars.is_empty()).then(|| found.bars.clone()),
         participation: of_media(&found.participation),
@@ -485,7 +492,7 @@ fn media(run: &Run<'_>) -> Vec<Medium> {
     media.summaries.iter().map(medium).collect()
 }
 
-fn refinement(found: &super::Refinement<'_>) -> Refinement {
+fn refinement(found: &run::Refinement<'_>) -> Refinement {
     let mesh = |level: &farad::Level| RefinedMesh {
         triangles: level.triangles,
         number: level.worst.clone(),
@@ -539,7 +546,7 @@ fn energy(energy_j: f64, temperature: f64) -> Energy {
 fn solvation(run: &Run<'_>, found: &farad::Solvation) -> Solvation {
     let Energies { coulomb_j, reaction_j } = found.energies;
     let bar = run.solution.bars().and_then(|bars| bars.reaction_j);
-    let temperature_k = units::temperature(run.case);
+    let temperature_k = run.case.kelvin();
     Solvation {
         energy_error_j: bar,
         energy_error_kj_per_mol: bar.map(units::kilojoule_per_mole),
@@ -558,7 +565,7 @@ fn solvation(run: &Run<'_>, found: &farad::Solvation) -> Solvation {
 }
 
 fn molecule(run: &Run<'_>, found: &farad::Molecule) -> Molecule {
-    let temperature = units::temperature(run.case);
+    let temperature = run.case.kelvin();
     Molecule {
         name: found.name.clone(),
         atoms: found.atoms,
@@ -588,7 +595,7 @@ fn pulled(forces: &[farad::Force], bars: Option<&farad::Bars>) -> Vec<Force> {
     forces.iter().enumerate().map(force).collect()
 }
 
-fn probed((probe, found): (&farad::Probe, &farad::Probed)) -> Probe {
+fn probed(probe: &farad::Probe, found: &farad::Probed) -> Probe {
     Probe { name: probe.name.clone(), file: probe_file(probe), points: found.points.len() }
 }
 
@@ -626,7 +633,7 @@ fn solved(run: &Run<'_>, solve: &bem::Solve) -> Solve {
         excitation: run.problem.excitation_name(solve.excitation),
         iterations: solve.iterations,
         converged: solve.reason == bem::StopReason::Converged,
-        reason: super::reason_name(solve.reason),
+        reason: reason_name(solve.reason),
         relative_residual: solve.relative_residual,
     }
 }

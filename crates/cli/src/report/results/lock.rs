@@ -4,8 +4,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::files;
 use crate::machine::system::identity;
+use crate::temporaries;
 
 /// The file that is locked where the system cannot lock folders.
 pub(super) const LOCK: &str = ".farad-lock";
@@ -46,7 +46,7 @@ impl Lock {
             Err(TryLockError::WouldBlock) => Ok(Self::Busy),
             Err(TryLockError::Error(error)) => {
                 tracing::warn!("{} cannot be locked: {error}", folder.display());
-                files::remove(&path);
+                temporaries::remove(&path);
                 Ok(Self::None)
             }
         }
@@ -56,7 +56,7 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         if let Self::ByFile { path, .. } = self {
-            files::remove(path);
+            temporaries::remove(path);
         }
     }
 }

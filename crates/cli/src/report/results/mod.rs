@@ -5,113 +5,48 @@ mod commit;
 pub(crate) mod csv;
 mod folder;
 mod formats;
+mod index;
 mod json;
 mod lock;
+mod matrices;
 mod molecular;
 mod opendx;
 mod probe;
+mod run;
 mod series;
 pub(crate) mod surface;
 mod table;
 mod viewers;
 
-use std::path::Path;
 use std::time::Instant;
 
 use farad::formats::Written;
-use farad::{Ended, Goal, Level, Matrices, Parameter, Problem, Reduced, Solution};
+use farad::{Matrices, Reduced};
 
 pub(crate) use checkpoint::{Checkpoint, Inputs};
-pub(crate) use folder::{Folder, INDEX, held};
+pub(crate) use folder::{Folder, held};
+pub(crate) use index::INDEX;
 pub(crate) use json::Document;
 pub(crate) use probe::{tagged, write_all as write_probes};
+pub(crate) use run::{Refinement, Run, reduced, status_name};
 pub(crate) use series::Series;
-pub(crate) use surface::{
-    INDEX as SURFACE_INDEX, WHOLE as SURFACE, stage_piece, write as write_surface,
-};
+pub(crate) use surface::{stage_piece, write as write_surface};
 pub(crate) use table::text as table;
 
+use matrices::{
+    MAXWELL, MAXWELL_ERROR, MUTUAL, MUTUAL_ERROR, per_unit, reduced_error_file, reduced_file,
+    sensitivity_files,
+};
+use run::{Status, status};
+
 use crate::case::{Case, VtkMode, probe_file, probe_map, probe_picture};
-use crate::machine::backend::Backend;
-use crate::report::{page, units};
+use crate::report::page;
 use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
 
-/// Matrices of more conductors are written with less: bars of three digits, and in results.json one
-/// form alone.
-const MANY: usize = 200;
-
-const MAXWELL: &str = "capacitance_maxwell.csv";
-const MUTUAL: &str = "capacitance_mutual.csv";
-const MAXWELL_ERROR: &str = "capacitance_maxwell_error.csv";
-const MUTUAL_ERROR: &str = "capacitance_mutual_error.csv";
 const RESIDUALS: &str = "residuals.csv";
 const RESOLVED: &str = "case.resolved.toml";
 const REACTION: &str = "reaction_potential.csv";
-
-/// Everything that the results are made from.
-#[derive(Debug)]
-pub(crate) struct Run<'a> {
-    pub(crate) case: &'a Case,
-    pub(crate) problem: &'a Problem,
-    pub(crate) solution: &'a Solution,
-    pub(crate) requested: Backend,
-    pub(crate) used: Backend,
-    /// Whether all is the same to the bit each time.
-    pub(crate) deterministic: bool,
-    /// How the mesh came about, if an accuracy was asked for.
-    pub(crate) refinement: Option<&'a Refinement<'a>>,
-    pub(crate) folder: &'a Path,
-    /// Pieces of the surface, one of each rank; `None` where it is one file.
-    pub(crate) pieces: Option<usize>,
-    pub(crate) started: Instant,
-    pub(crate) read_seconds: f64,
-    /// Whether a page is made of them.
-    pub(crate) has_page: bool,
-}
-
-impl Run<'_> {
-    /// The conductors of the matrix's columns.
-    fn columns(&self) -> Vec<String> {
-        let names = &self.problem.conductors().names;
-        self.solution.columns.iter().map(|&conductor| names[conductor].clone()).collect()
-    }
-
-    /// The bars of the matrix, as they are written.
-    fn matrix_bars(&self) -> Option<Matrices> {
-        let mut bars = self.solution.matrix_bars()?;
-        let all = [&mut bars.maxwell_farad, &mut bars.mutual_farad, &mut bars.maxwell_length];
-        all.into_iter().for_each(|bars| shorten(bars));
-        Some(bars)
-    }
-
-    /// Whether only some of the conductors were excited.
-    fn is_of_chosen(&self) -> bool {
-        self.solution.columns.len() < self.problem.conductors().names.len()
-    }
-}
-
-/// The way to an accuracy.
-#[derive(Debug)]
-pub(crate) struct Refinement<'a> {
-    pub(crate) goal: &'a Goal,
-    pub(crate) levels: Vec<Level>,
-    pub(crate) ended: Ended,
-}
-
-/// What the reductions of a case make of the matrix, with bars as they are written.
-pub(crate) fn reduced(solution: &Solution) -> Vec<Reduced> {
-    let mut reduced = solution.reduced();
-    reduced.iter_mut().for_each(|found| found.bars.iter_mut().for_each(|bars| shorten(bars)));
-    reduced
-}
-
-/// Leaves the bars of many conductors three digits.
-fn shorten(bars: &mut [Vec<f64>]) {
-    if bars.len() > MANY {
-        bars.iter_mut().flatten().for_each(|bar| *bar = units::three_digits(*bar));
-    }
-}
 
 /// The files that a run of `case` with so many excitations of conductors writes besides
 /// results.json, with its surface in so many pieces or as one file.
@@ -141,40 +76,12 @@ pub(crate) fn file_names(case: &Case, excitations: usize, pieces: Option<usize>)
     let sensitivities = sensitivities.flat_map(|of| {
         let bars = case.description.error_bars.then_some("_error");
         let ends = [""].into_iter().chain(bars);
-        ends.flat_map(|end| sensitivity_files((&of.name, &of.by), end))
+        ends.flat_map(|end| sensitivity_files(&of.name, &of.by, end))
     });
     let formats = formats::all_names(case);
     let of_molecules = of_molecules.into_iter().map(str::to_owned);
     let names = names.chain(of_molecules).chain(reduced).chain(sensitivities);
     names.chain(formats).chain(probe_files(case)).collect()
-}
-
-/// The file of a reduction's matrix.
-fn reduced_file(name: &str) -> String {
-    format!("capacitance_{name}.csv")
-}
-
-/// The file of its bars.
-fn reduced_error_file(name: &str) -> String {
-    format!("capacitance_{name}_error.csv")
-}
-
-/// The files of a derivative's matrices, and with another end those of their bars.
-fn sensitivity_files((name, by): (&str, &Parameter), end: &str) -> Vec<String> {
-    match by {
-        Parameter::Shift(_) => {
-            ["x", "y", "z"].map(|axis| format!("sensitivity_{name}_{axis}{end}.csv")).to_vec()
-        }
-        _ => vec![format!("sensitivity_{name}{end}.csv")],
-    }
-}
-
-/// What one unit of a parameter's derivative is.
-fn per_unit(by: &Parameter) -> &'static str {
-    match by {
-        Parameter::Shift(_) | Parameter::Thickness(_) => "F/m",
-        Parameter::Permittivity(_) | Parameter::OfLayer(_) => "F",
-    }
 }
 
 /// The files of the probes of `case`.
@@ -199,7 +106,6 @@ pub(crate) fn write(
     folder.leave_out_what_fails();
     let names = &run.problem.conductors().names;
     let columns = &run.columns();
-    let both = (&names[..], &columns[..]);
     let mark = match status(run) {
         Status::Complete => "",
         Status::NotConverged => "; NOT CONVERGED",
@@ -210,17 +116,25 @@ pub(crate) fn write(
     let has_matrix = !columns.is_empty();
     if has_matrix {
         let maxwell = format!("unit: farad; Maxwell matrix: Q_i = sum_j C_ij V_j{mark}");
-        folder.stage(MAXWELL, |out| csv::matrix(out, &maxwell, both, &matrices.maxwell_farad))?;
+        folder.stage(MAXWELL, |out| {
+            csv::matrix(out, &maxwell, names, columns, &matrices.maxwell_farad)
+        })?;
         let mutual = format!(
             "unit: farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity{mark}"
         );
-        folder.stage(MUTUAL, |out| csv::matrix(out, &mutual, both, &matrices.mutual_farad))?;
+        folder.stage(MUTUAL, |out| {
+            csv::matrix(out, &mutual, names, columns, &matrices.mutual_farad)
+        })?;
     }
     if let Some(bars) = run.matrix_bars().filter(|_| has_matrix) {
         let maxwell = format!("unit: farad; error bars of the Maxwell matrix{mark}");
-        folder.stage(MAXWELL_ERROR, |out| csv::matrix(out, &maxwell, both, &bars.maxwell_farad))?;
+        folder.stage(MAXWELL_ERROR, |out| {
+            csv::matrix(out, &maxwell, names, columns, &bars.maxwell_farad)
+        })?;
         let mutual = format!("unit: farad; error bars of the mutual form{mark}");
-        folder.stage(MUTUAL_ERROR, |out| csv::matrix(out, &mutual, both, &bars.mutual_farad))?;
+        folder.stage(MUTUAL_ERROR, |out| {
+            csv::matrix(out, &mutual, names, columns, &bars.mutual_farad)
+        })?;
     }
     let maxwell_farad = &matrices.maxwell_farad[..];
     let title = &run.case.title;
@@ -231,12 +145,11 @@ pub(crate) fn write(
         let written = Written { title, reduction, mark, names: nets, maxwell_farad: maxwell };
         formats::write_all(&mut folder, run.case, &written)?;
         let corner = format!("unit: farad; Maxwell matrix of the reduction {name}{mark}");
-        folder
-            .stage(&reduced_file(name), |out| csv::matrix(out, &corner, (nets, nets), maxwell))?;
+        folder.stage(&reduced_file(name), |out| csv::matrix(out, &corner, nets, nets, maxwell))?;
         if let Some(bars) = bars {
             let corner = format!("unit: farad; error bars of the reduction {name}{mark}");
             folder.stage(&reduced_error_file(name), |out| {
-                csv::matrix(out, &corner, (nets, nets), bars)
+                csv::matrix(out, &corner, nets, nets, bars)
             })?;
         }
     }
@@ -244,12 +157,12 @@ pub(crate) fn write(
         let both_kinds =
             [("", "", &derivative.matrices), ("_error", "error bars of the ", &derivative.bars)];
         for (end, what, all) in both_kinds {
-            let files = sensitivity_files((&derivative.name, &derivative.by), end);
+            let files = sensitivity_files(&derivative.name, &derivative.by, end);
             for (file, matrix) in files.iter().zip(all) {
                 let unit = per_unit(&derivative.by);
                 let corner =
                     format!("unit: farad; {what}sensitivity {} in {unit}{mark}", derivative.name);
-                folder.stage(file, |out| csv::matrix(out, &corner, both, matrix))?;
+                folder.stage(file, |out| csv::matrix(out, &corner, names, columns, matrix))?;
             }
         }
     }
@@ -257,7 +170,7 @@ pub(crate) fn write(
     let state = run.solution.state.as_ref();
     probe::write_all(&mut folder, run.case, run.solution, "")?;
     if let Some(solvation) = state.and_then(|state| state.solvation.as_ref()) {
-        let temperature = units::temperature(run.case);
+        let temperature = run.case.kelvin();
         folder.stage(REACTION, |out| csv::reaction(out, run.problem, solvation, temperature))?;
         molecular::write_all(&mut folder, run, solvation)?;
     }
@@ -292,70 +205,4 @@ pub(crate) fn write(
     }
     let lacking = folder.commit(&document.text())?;
     Ok((document, lacking))
-}
-
-/// How far the results are to be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    Complete,
-    NotConverged,
-    ChecksFailed,
-    AccuracyNotReached,
-}
-
-impl Status {
-    /// The word in results.json.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::NotConverged => "not_converged",
-            Self::ChecksFailed => "checks_failed",
-            Self::AccuracyNotReached => "accuracy_not_reached",
-        }
-    }
-}
-
-/// How far the results of a run are to be trusted, in the word of results.json.
-pub(crate) fn status_name(run: &Run<'_>) -> &'static str {
-    status(run).name()
-}
-
-fn status(run: &Run<'_>) -> Status {
-    if !run.solution.converged() {
-        Status::NotConverged
-    } else if run.solution.failed_checks() {
-        Status::ChecksFailed
-    } else if run.refinement.is_some_and(|refinement| refinement.ended != Ended::Reached) {
-        Status::AccuracyNotReached
-    } else {
-        Status::Complete
-    }
-}
-
-/// The word for a reason in all results.
-pub(crate) fn reason_name(reason: bem::StopReason) -> &'static str {
-    match reason {
-        bem::StopReason::Converged => "converged",
-        bem::StopReason::MaxIterations => "max_iterations",
-        bem::StopReason::Stagnation => "stagnation",
-        bem::StopReason::Breakdown => "breakdown",
-        bem::StopReason::Nan => "nan",
-    }
-}
-
-/// The name of a kind of density.
-pub(crate) fn density_name(density: bem::Density) -> &'static str {
-    match density {
-        bem::Density::Constant => "constant",
-        bem::Density::Linear => "linear",
-    }
-}
-
-/// The name of the method; an answer never has `auto`.
-pub(crate) fn method_name(method: bem::Method) -> &'static str {
-    match method {
-        bem::Method::Dense => "dense",
-        bem::Method::Fmm => "fmm",
-        bem::Method::Auto => "auto",
-    }
 }

@@ -5,7 +5,9 @@ use std::io::{self, Write};
 
 use farad::{LengthUnit, Solvation, Source, pqr};
 
-use super::{Folder, Run, viewers};
+use super::folder::Folder;
+use super::run::Run;
+use super::viewers::{self, ATOMS, STL};
 use crate::case::{Case, VtkMode};
 use crate::report::text::csv_name;
 use crate::report::units::{self, ELEMENTARY_CHARGE};
@@ -15,10 +17,6 @@ use crate::terminal::exit::Failure;
 const RESIDUES: &str = "residues.csv";
 const SURFACE_POTENTIAL: &str = "surface_potential.csv";
 const PICTURE: &str = "atoms.vtu";
-/// The atoms with potentials.
-pub(super) const ATOMS: &str = "potential.pqr";
-/// The surface for viewers.
-pub(super) const STL: &str = "surface.stl";
 
 /// What is written for a case with atoms.
 pub(super) fn file_names(case: &Case) -> Vec<&'static str> {
@@ -94,7 +92,7 @@ fn atoms<'a>(run: &'a Run<'_>, solvation: &Solvation) -> Vec<Acted<'a>> {
 /// Half the charges of a residue's atoms times the potentials there: what the residues add to the
 /// energies.
 fn residues(out: &mut impl Write, run: &Run<'_>, atoms: &[Acted<'_>]) -> io::Result<()> {
-    let temperature = units::temperature(run.case);
+    let temperature = run.case.kelvin();
     writeln!(
         out,
         "molecule,chain,residue,number,atoms,charge [e],solvation energy [kcal/mol],\
@@ -136,7 +134,7 @@ fn residues(out: &mut impl Write, run: &Run<'_>, atoms: &[Acted<'_>]) -> io::Res
 /// A PQR file whose charges are reaction potentials in kT/e, in the columns of PDB files as far as
 /// words fit them, always with blanks between.
 fn write_atoms(out: &mut impl Write, case: &Case, atoms: &[Acted<'_>]) -> io::Result<()> {
-    let temperature = units::temperature(case);
+    let temperature = case.kelvin();
     writeln!(
         out,
         "REMARK   1 In the column of charges: reaction potential in kT/e at {temperature} K"
@@ -175,7 +173,7 @@ fn write_atoms(out: &mut impl Write, case: &Case, atoms: &[Acted<'_>]) -> io::Re
 
 /// The atoms as points, for ParaView.
 fn picture(out: &mut impl Write, case: &Case, atoms: &[Acted<'_>]) -> io::Result<()> {
-    let temperature = units::temperature(case);
+    let temperature = case.kelvin();
     let unit = case.description.unit;
     let angstrom = LengthUnit::Angstrom.metres() / unit.metres();
     let points: Vec<[f64; 3]> = atoms.iter().map(|atom| atom.source.position).collect();
@@ -196,7 +194,7 @@ fn picture(out: &mut impl Write, case: &Case, atoms: &[Acted<'_>]) -> io::Result
 /// The potential at the middle of each triangle.
 fn surface(out: &mut impl Write, run: &Run<'_>, potential: &[f64]) -> io::Result<()> {
     let (mesh, unit) = (run.problem.mesh(), run.case.description.unit.name());
-    let temperature = units::temperature(run.case);
+    let temperature = run.case.kelvin();
     writeln!(
         out,
         "triangle,x [{unit}],y [{unit}],z [{unit}],area [{unit}^2],potential [V],potential [kT/e]"

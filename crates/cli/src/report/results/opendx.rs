@@ -22,7 +22,7 @@ pub(super) fn write(
     let angstrom = case.description.unit.metres() / LengthUnit::Angstrom.metres();
     let [x, y, z] = low.map(|x| x * angstrom);
     let [dx, dy, dz] = place.spacing().map(|x| x * angstrom);
-    let temperature = units::temperature(case);
+    let temperature = case.kelvin();
     let all = nx * ny * nz;
     writeln!(
         out,

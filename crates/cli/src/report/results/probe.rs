@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use farad::{Probe, ProbeBars, ProbePoints, Probed, Solution};
 
-use super::{Folder, opendx};
+use super::folder::Folder;
+use super::opendx;
 use crate::case::{Case, VtkMode, probe_file, probe_map, probe_picture};
 use crate::report::vtk;
 use crate::terminal::exit::Failure;

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::Folder;
+use super::folder::Folder;
 use crate::case::Case;
 use crate::paths;
 use crate::report::made::Made;
@@ -37,7 +37,8 @@ impl<T: Serialize> Series<T> {
     pub(crate) fn new(
         schema: &'static str,
         status: &'static str,
-        (case, path): (&Case, &Path),
+        case: &Case,
+        path: &Path,
         results: T,
     ) -> Self {
         Self {

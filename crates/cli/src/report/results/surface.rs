@@ -6,22 +6,21 @@
 
 use std::io::{self, Write};
 
-use super::{Folder, Run};
+use super::folder::Folder;
+use super::run::Run;
 use crate::case::{Case, VtkMode};
+use crate::report::surface_files::{SURFACE, SURFACE_INDEX};
 use crate::report::units::{self, ELEMENTARY_CHARGE, EPSILON_0};
 use crate::report::vtk::{self, Array};
 use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
-
-pub const WHOLE: &str = "surface.vtu";
-pub const INDEX: &str = "surface.pvtu";
 
 /// The series over excitations.
 pub(super) const SERIES: &str = "excitations.pvd";
 
 /// The file that shows the surface, in one piece or with those it names.
 pub(super) fn file(pieces: Option<usize>) -> &'static str {
-    if pieces.is_some() { INDEX } else { WHOLE }
+    if pieces.is_some() { SURFACE_INDEX } else { SURFACE }
 }
 
 /// The files of pieces, if there are any.
@@ -188,7 +187,7 @@ fn arrays(run: &Run<'_>, triangles: &[usize]) -> Vec<Array> {
             let potential: Vec<f64> = triangles.iter().map(|&t| potential[t]).collect();
             data.push(vtk::array("potential [V]", &potential));
             if run.case.has_atoms() {
-                let temperature = units::temperature(run.case);
+                let temperature = run.case.kelvin();
                 let thermal = |volt: &f64| units::thermal(volt * ELEMENTARY_CHARGE, temperature);
                 let values: Vec<f64> = potential.iter().map(thermal).collect();
                 data.push(vtk::array("potential [kT/e]", values));

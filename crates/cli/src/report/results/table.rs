@@ -5,8 +5,11 @@ use std::fmt::Write as _;
 
 use farad::{Derivative, Matrices, Parameter, Reduced, Solvation};
 
-use super::json::Timings;
-use super::{Document, Run, reason_name, surface};
+use super::json::{Document, Timings};
+use super::matrices::{per_unit, reduced_file, sensitivity_files};
+use super::run::{Run, Status, reason_name, status};
+use super::surface;
+use crate::case::method_name;
 use crate::report::text::printable_line;
 use crate::report::text_table::aligned_table;
 use crate::report::units::{self, column, prefix, significant, with_bar};
@@ -49,15 +52,15 @@ pub(crate) fn text(
 }
 
 fn heading(run: &Run<'_>) -> String {
-    let warning = match super::status(run) {
-        super::Status::Complete => "",
-        super::Status::NotConverged => {
+    let warning = match status(run) {
+        Status::Complete => "",
+        Status::NotConverged => {
             "\nNOT CONVERGED: the numbers below are what the solver had when it stopped\n"
         }
-        super::Status::AccuracyNotReached => {
+        Status::AccuracyNotReached => {
             "\nACCURACY NOT REACHED: the error bars below are longer than what was asked for\n"
         }
-        super::Status::ChecksFailed => {
+        Status::ChecksFailed => {
             "\nSELF-CHECKS FAILED: the numbers below are not to be used, see the errors after them\n"
         }
     };
@@ -65,7 +68,7 @@ fn heading(run: &Run<'_>) -> String {
         "{}\nfarad {}, method {}, {} with {} threads\n{warning}",
         printable_line(&run.case.title),
         env!("CARGO_PKG_VERSION"),
-        super::method_name(run.solution.answer.method),
+        method_name(run.solution.answer.method),
         run.used.name(),
         crate::machine::threads(),
     )
@@ -166,26 +169,28 @@ fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
     let of_lengths = bars.as_ref().map(|bars| bars.maxwell_length.as_slice());
     format!(
         "{chosen}\nMaxwell capacitance matrix, Q_i = sum_j C_ij V_j (mutual form: capacitance_mutual.csv)\n{}\nThe same as a length, C/(4 pi eps0)\n{}",
-        table((names, &columns), &farad, &matrices.maxwell_farad, of_farads, scale.factor),
-        table((names, &columns), unit, &matrices.maxwell_length, of_lengths, 1.0),
+        table(names, &columns, &farad, &matrices.maxwell_farad, of_farads, scale.factor),
+        table(names, &columns, unit, &matrices.maxwell_length, of_lengths, 1.0),
     )
 }
 
 /// A matrix over names of rows and of columns and its bars over `factor`, in the unit that this
 /// makes of it.
 fn table(
-    (names, columns): (&[String], &[String]),
+    names: &[String],
+    columns: &[String],
     unit: &str,
     values: &[Vec<f64>],
     bars: Option<&[Vec<f64>]>,
     factor: f64,
 ) -> String {
-    table_of_size((names, columns), unit, values, bars, factor, largest(values))
+    table_of_size(names, columns, unit, values, bars, factor, largest(values))
 }
 
 /// The same to the digits of numbers as large as `size`, of this matrix or of those with it.
 fn table_of_size(
-    (names, columns): (&[String], &[String]),
+    names: &[String],
+    columns: &[String],
     unit: &str,
     values: &[Vec<f64>],
     bars: Option<&[Vec<f64>]>,
@@ -221,10 +226,10 @@ fn reduction(found: &Reduced) -> String {
         let rows =
             rows.map(|(i, net)| vec![net.clone(), significant(maxwell[i][i] / scale.factor)]);
         let table = aligned_table(vec![String::new(), format!("C_ii / {farad}")], rows);
-        let file = super::reduced_file(name);
+        let file = reduced_file(name);
         let _ = write!(text, "diagonal of its Maxwell matrix; all of it is in {file}\n{table}");
     } else {
-        let shown = table((nets, nets), &farad, maxwell, bars.as_deref(), scale.factor);
+        let shown = table(nets, nets, &farad, maxwell, bars.as_deref(), scale.factor);
         let _ = write!(text, "its Maxwell matrix\n{shown}");
     }
     if let (Some((value, bar)), [a, b]) = (between, nets.as_slice()) {
@@ -241,9 +246,9 @@ fn reduction(found: &Reduced) -> String {
 
 /// The derivative of the matrix by a parameter.
 fn sensitivity(run: &Run<'_>, found: &Derivative) -> String {
-    let unit = super::per_unit(&found.by);
+    let unit = per_unit(&found.by);
     let names = &run.problem.conductors().names;
-    let files = super::sensitivity_files((&found.name, &found.by), "");
+    let files = sensitivity_files(&found.name, &found.by, "");
     let what = match &found.by {
         Parameter::Shift(names) => format!("shifts of {}", names.join(", ")),
         Parameter::Permittivity(name) => format!("the relative permittivity of {name}"),
@@ -260,10 +265,9 @@ fn sensitivity(run: &Run<'_>, found: &Derivative) -> String {
         let scale = prefix(largest_of_all);
         let along = if axis.is_empty() { String::new() } else { format!(" along {axis}") };
         let heading = format!("{}{unit}{along}", scale.symbol);
-        let of = (&names[..], &names[..]);
         // What vanishes along one axis is noise next to what does not along another.
         let bars = found.bars.get(k).map(Vec::as_slice);
-        text += &table_of_size(of, &heading, matrix, bars, scale.factor, largest_of_all);
+        text += &table_of_size(names, names, &heading, matrix, bars, scale.factor, largest_of_all);
     }
     if !found.participation.is_empty() && names.len() <= LARGEST_SHOWN {
         let rows = names.iter().zip(&found.participation).enumerate().map(|(k, (name, part))| {
@@ -330,7 +334,7 @@ fn state(run: &Run<'_>) -> String {
 fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
     let kilocalories = |joule: f64| significant(units::kilocalorie_per_mole(joule));
     let all = &solvation.energies;
-    let temperature = units::temperature(run.case);
+    let temperature = run.case.kelvin();
     let row = |name: &str, joule: f64, bar: Option<f64>| {
         let number = |of: fn(f64) -> f64| with_bar(of(joule), bar.map(of));
         let joules = match bar {

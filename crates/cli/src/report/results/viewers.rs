@@ -9,8 +9,13 @@ use std::io::{self, Write};
 
 use mesh::Mesh;
 
-use super::molecular::{ATOMS, STL};
 use crate::case::{Case, Viewer, potential_map};
+
+/// The atoms with potentials.
+pub(super) const ATOMS: &str = "potential.pqr";
+
+/// The surface for viewers.
+pub(super) const STL: &str = "surface.stl";
 
 /// Potentials in kT/e at which colours end, as is usual.
 const RANGE: f64 = 5.0;

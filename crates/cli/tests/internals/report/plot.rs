@@ -37,7 +37,7 @@ fn nothing_to_draw_is_a_picture_too() {
 fn ticks_are_within_the_axis_and_some_are_numbered() {
     for values in [[0.03, 1.0], [1e-9, 1.0], [2.0, 3.0], [1.0, 1.0]] {
         for whole in [false, true] {
-            let axis = Axis::over(values.into_iter(), (0.0, 100.0), whole);
+            let axis = Axis::over(values.into_iter(), [0.0, 100.0], whole);
             let ticks = axis.ticks();
             assert!(ticks.iter().any(|tick| tick.1), "{values:?}");
             for (value, _) in ticks {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use fmm::samples::Random;
 use fmm::{Densities, Kernel, Potentials, direct};
 
-use super::Input;
+use super::input::Input;
 use super::options::Args;
 use crate::machine;
 use crate::machine::ranks::Ranks;
@@ -34,7 +34,8 @@ impl Errors {
         args: &Args,
         input: &Input<'_>,
         targets: &[[f64; 3]],
-        (potential, gradient): (&[f64], &[f64]),
+        potential: &[f64],
+        gradient: &[f64],
         ranks: &Ranks,
     ) -> Result<Self, Failure> {
         let mut all = [targets.len() as f64];
@@ -46,8 +47,15 @@ impl Errors {
         let mut exact = vec![0.0; input.count * places.len()];
         let mut exact_gradient = vec![0.0; if args.gradient { 3 * exact.len() } else { 0 }];
         let kernel = Kernel::Yukawa { kappa: args.kappa };
-        let outputs = (&mut exact[..], &mut exact_gradient[..]);
-        let summed = direct_sums(kernel, input, &places, outputs, AT_ONCE, interrupt::check);
+        let summed = direct_sums(
+            kernel,
+            input,
+            &places,
+            &mut exact,
+            &mut exact_gradient,
+            AT_ONCE,
+            interrupt::check,
+        );
         ranks.agree(summed)?;
         ranks.sum(&mut exact)?;
         ranks.sum(&mut exact_gradient)?;
@@ -80,7 +88,8 @@ pub fn direct_sums(
     kernel: Kernel,
     input: &Input<'_>,
     targets: &[[f64; 3]],
-    (potential, gradient): (&mut [f64], &mut [f64]),
+    potential: &mut [f64],
+    gradient: &mut [f64],
     at_once: usize,
     mut check: impl FnMut() -> Result<(), Failure>,
 ) -> Result<(), Failure> {

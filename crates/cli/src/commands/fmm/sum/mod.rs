@@ -1,6 +1,7 @@
 //! One timed sum with its error, as `bench` and `eval` report it, by one process or by several.
 
 pub(crate) mod error;
+mod input;
 mod memory;
 mod options;
 mod plan;
@@ -8,7 +9,7 @@ mod ranks;
 pub(crate) mod report;
 mod text;
 
-use fmm::{Densities, Potentials, StageSeconds};
+use fmm::{Potentials, StageSeconds};
 
 use crate::machine::ranks::Ranks;
 use crate::terminal::exit::Failure;
@@ -20,21 +21,9 @@ use plan::Plan;
 use ranks::{OnRanks, of_all, slowest};
 use report::{OfPlan, StageSpan};
 
-pub use options::Mode;
+pub use input::{Input, Mode};
 pub(super) use options::{Args, check_memory, prepare};
 pub(super) use report::Report;
-
-/// The input of a sum, this rank's; shapes as in [`Densities`].
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    pub sources: &'a [[f64; 3]],
-    pub targets: Option<&'a [[f64; 3]]>,
-    pub densities: Densities<'a>,
-    /// Number of densities k.
-    pub count: usize,
-    /// Where `--mode` says nothing.
-    pub mode: Mode,
-}
 
 /// The sums, shapes (k, m) and (k, m, 3), with a report.
 #[derive(Debug)]
@@ -67,7 +56,7 @@ pub(super) fn run(args: &Args, input: &Input<'_>, ranks: &Ranks) -> Result<Sums,
     }
     // Before the direct sums, which are no part of what is measured.
     let memory = memory.after((size_of_val(&potential[..]) + size_of_val(&gradient[..])) as u64);
-    let errors = Errors::of(args, input, targets, (&potential, &gradient), ranks)?;
+    let errors = Errors::of(args, input, targets, &potential, &gradient, ranks)?;
     let mut sizes = [input.sources.len() as f64, targets.len() as f64];
     ranks.sum(&mut sizes)?;
     let of_ranks = |info| OnRanks::of(info, plan.timeline(), ranks);

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use clap::ValueEnum;
 use fmm::Options;
 
-use super::Input;
+use super::input::{Input, Mode};
 use crate::commands::arguments::{Several, parse_count, parse_tolerance};
 use crate::machine::backend::Backend;
 use crate::machine::ranks::Ranks;
@@ -67,18 +67,6 @@ pub(super) enum Precision {
     Single,
     /// 64-bit
     Double,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
-    /// What takes the least time for so many sources and targets
-    Auto,
-    /// Fast multipole method
-    Fmm,
-    /// Treecode: for targets far fewer than sources
-    Treecode,
-    /// All pairs, in double precision on processors
-    Direct,
 }
 
 /// Checks that the backend is there and starts the threads, before any work.

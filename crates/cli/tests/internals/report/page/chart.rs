@@ -37,7 +37,7 @@ fn curves_stay_in_their_frame_whatever_they_are() {
 fn axes_have_ticks_with_numbers() {
     for (low, high) in [(0.0, 7.0), (1e-12, 1.0), (3.0, 3.0), (2.0, 3.0), (0.5, 0.7), (1e8, 2e8)] {
         for axis in [PLAIN, POWERS] {
-            let scale = Scale::over(axis, [low, high].into_iter(), (0.0, 100.0));
+            let scale = Scale::over(axis, [low, high].into_iter(), [0.0, 100.0]);
             let ticks = scale.ticks();
             assert!((1..=12).contains(&ticks.len()), "{low} {high} {ticks:?}");
             assert!(ticks.iter().all(|(value, _)| (0.0..=100.0).contains(&scale.place(*value))));

@@ -27,7 +27,7 @@ fn what_is_in_front_hides_what_is_behind() {
     let colours = [[200, 0, 0], [0, 0, 200]];
     for order in [[0, 1], [1, 0]] {
         let triangles = order.map(|k: u32| [3 * k, 3 * k + 1, 3 * k + 2]);
-        let file = draw((40, 40), &vertices, &triangles, |t| colours[order[t] as usize]);
+        let file = draw([40, 40], &vertices, &triangles, |t| colours[order[t] as usize]);
         let pixels = pixels(&file.unwrap(), 40);
         assert_eq!(pixels[25 * 40 + 20], [200, 0, 0, 255]);
         assert_eq!(pixels[0], [0, 0, 0, 0]);
@@ -40,6 +40,6 @@ fn what_is_in_front_hides_what_is_behind() {
 
 #[test]
 fn points_and_nothing_are_pictures_too() {
-    assert!(draw((8, 8), &[], &[], |_| [0; 3]).is_ok());
-    assert!(draw((8, 8), &[[1.0; 3]; 3], &[[0, 1, 2]], |_| [0; 3]).is_ok());
+    assert!(draw([8, 8], &[], &[], |_| [0; 3]).is_ok());
+    assert!(draw([8, 8], &[[1.0; 3]; 3], &[[0, 1, 2]], |_| [0; 3]).is_ok());
 }

@@ -21,7 +21,7 @@ fn of_rank(path: &Path, case: u64, rank: usize) -> Result<Checkpoint, Failure> {
     let inputs = Inputs(vec![("the case".to_owned(), case)]);
     let output = Output { quiet: true, json: false, verbose: false };
     match rank {
-        0 => Checkpoint::open(path, inputs, (true, Duration::ZERO), &output),
+        0 => Checkpoint::open(path, inputs, true, Duration::ZERO, &output),
         _ => Checkpoint::beside(path, inputs, Duration::ZERO, &output),
     }
 }

@@ -40,8 +40,7 @@ fn direct_sums_look_for_signals_between_parts_that_are_those_of_the_whole() {
         looks += 1;
         Ok(())
     };
-    let outputs = (&mut parts[..], &mut slopes[..]);
-    direct_sums(kernel, &input, targets, outputs, 1, look).unwrap();
+    direct_sums(kernel, &input, targets, &mut parts, &mut slopes, 1, look).unwrap();
     assert_eq!((parts, slopes), (potential, gradient));
     assert_eq!(looks, k * m.div_ceil(threads()));
     // The first signal ends them.
@@ -50,8 +49,8 @@ fn direct_sums_look_for_signals_between_parts_that_are_those_of_the_whole() {
         left -= 1;
         if left > 0 { Ok(()) } else { Err(Failure::interrupted()) }
     };
-    let outputs = (&mut vec![0.0; k * m][..], &mut [][..]);
-    let failure = direct_sums(kernel, &input, targets, outputs, 1, stop).unwrap_err();
+    let mut sums = vec![0.0; k * m];
+    let failure = direct_sums(kernel, &input, targets, &mut sums, &mut [], 1, stop).unwrap_err();
     assert_eq!((failure.exit, left), (Exit::Interrupted, 0));
 }
 

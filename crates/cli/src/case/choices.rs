@@ -1,0 +1,156 @@
+//! What a case and the command line choose between, and what the command line sets over the file.
+
+use std::path::PathBuf;
+
+use farad::{LengthUnit, Of};
+
+/// How the equations are solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Method {
+    /// Whichever the cost model says is faster
+    Auto,
+    /// GMRES over the fast multipole method
+    Fmm,
+    /// A dense matrix, factorised
+    Dense,
+}
+
+impl From<Method> for bem::Method {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Auto => Self::Auto,
+            Method::Fmm => Self::Fmm,
+            Method::Dense => Self::Dense,
+        }
+    }
+}
+
+/// How charge may vary over a triangle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Density {
+    /// The same everywhere on it
+    Constant,
+    /// Linear: three times the unknowns, far fewer triangles for digits beyond the third
+    Linear,
+}
+
+impl From<Density> for bem::Density {
+    fn from(density: Density) -> Self {
+        match density {
+            Density::Constant => Self::Constant,
+            Density::Linear => Self::Linear,
+        }
+    }
+}
+
+/// How `surface.vtu` is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VtkMode {
+    /// zlib: smaller by about half.
+    Compressed,
+    /// Without compression, for readers that lack zlib.
+    Plain,
+    /// Not at all.
+    None,
+}
+
+impl VtkMode {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Compressed => "compressed",
+            Self::Plain => "plain",
+            Self::None => "none",
+        }
+    }
+}
+
+/// A form of matrices that other programs read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// Matrix Market's coordinates of a symmetric matrix
+    #[value(name = "matrix_market")]
+    MatrixMarket,
+    /// A subcircuit of capacitors
+    Spice,
+    /// The tables of Palace's terminals
+    Palace,
+    /// The text of Ansys Q3D
+    Q3d,
+}
+
+impl Format {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::MatrixMarket => "matrix_market",
+            Self::Spice => "spice",
+            Self::Palace => "palace",
+            Self::Q3d => "q3d",
+        }
+    }
+}
+
+/// A program that shows molecules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Viewer {
+    /// UCSF ChimeraX
+    #[value(name = "chimerax")]
+    ChimeraX,
+    /// PyMOL
+    #[value(name = "pymol")]
+    PyMol,
+    /// VMD
+    #[value(name = "vmd")]
+    Vmd,
+}
+
+impl Viewer {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::ChimeraX => "chimerax",
+            Self::PyMol => "pymol",
+            Self::Vmd => "vmd",
+        }
+    }
+}
+
+/// What the command line sets over the file.
+#[derive(Clone, Debug, Default)]
+pub struct Overrides {
+    pub(crate) tolerance: Option<f64>,
+    pub(crate) accuracy: Option<f64>,
+    pub(crate) accuracy_of: Option<Of>,
+    pub(crate) max_seconds: Option<f64>,
+    pub(crate) method: Option<Method>,
+    pub(crate) density: Option<Density>,
+    /// Instead of the file's, unless empty.
+    pub(crate) formats: Vec<Format>,
+    /// Instead of the file's, unless empty.
+    pub(crate) viewers: Vec<Viewer>,
+    /// Instead of the file's, unless empty.
+    pub(crate) nets: Vec<String>,
+    /// Whether faults of the geometry are notes, where the case does not say so.
+    pub(crate) lenient: bool,
+    /// The stack file of a GDSII layout.
+    pub(crate) stack: Option<PathBuf>,
+    /// The unit of a FastCap file.
+    pub(crate) unit: Option<LengthUnit>,
+    /// The PQR file of the case's only molecule, instead of the one that it names.
+    pub(crate) pqr: Option<PathBuf>,
+}
+
+/// The name of a kind of density.
+pub(crate) fn density_name(density: bem::Density) -> &'static str {
+    match density {
+        bem::Density::Constant => "constant",
+        bem::Density::Linear => "linear",
+    }
+}
+
+/// The name of the method; an answer never has `auto`.
+pub(crate) fn method_name(method: bem::Method) -> &'static str {
+    match method {
+        bem::Method::Dense => "dense",
+        bem::Method::Fmm => "fmm",
+        bem::Method::Auto => "auto",
+    }
+}
