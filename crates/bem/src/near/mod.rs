@@ -2,10 +2,10 @@
 //! integrals.
 //!
 //! An operator with entries A_ij over panels is summed over points, which replaces each entry by
-//! its value under a rule. Where the two differ too much, [`Near`] holds the exact entry, and later
-//! the difference ([`Near::subtract_points`]). What the entries are is the operator's business: it
-//! implements [`PairIntegrals`]. Where panels have mirror images, an entry is the sum over those of
-//! the second panel.
+//! its quadrature sum. Where the two differ too much, [`Near`] holds the exact entry, and later the
+//! difference ([`Near::subtract_points`]). The operator defines the entries: it implements
+//! [`PairIntegrals`]. Where panels have mirror images, an entry is the sum over those of the second
+//! panel.
 
 pub(crate) mod accuracy;
 mod block;
@@ -32,15 +32,14 @@ pub(crate) use needs::{Needs, Sources};
 use select::Choice;
 pub(crate) use select::{Selection, smallest_relative_gap, smallest_relative_height};
 
-/// Entries of a row of the near field on a mesh of regular triangles.
+/// Entries per row of the near field on a mesh of regular triangles.
 pub(crate) const REGULAR_ROW: usize = 45;
 
-/// What an operator has between two panels: a number for charges of panels, a block of them for
-/// functions.
+/// An operator's entry for a pair of panels: a number for charges of panels, a block for functions.
 pub trait Entry: Copy + Default + Send + Sync {
-    /// This and so many times the other.
+    /// `self + times * other`.
     fn plus(self, times: f64, other: Self) -> Self;
-    /// How large it is, as an error; NaN comes through.
+    /// Magnitude, as an error measure; NaN is kept.
     fn size(&self) -> f64;
 }
 
@@ -54,17 +53,17 @@ impl Entry for f64 {
     }
 }
 
-/// Entries of an operator between two panels, of which the second may be an image: what its near
-/// field is made of.
+/// Entries of an operator between two panels, the second of which may be an image; a near field is
+/// built from them.
 ///
-/// All that is known of the panels' shape is in here, in the rules' points on them, and in the
-/// centroids, radii and diameters that [`Panels`] has of them.
+/// Everything known of the panels' shape is here, in the rules' points on them, and in the
+/// centroids, radii and diameters of [`Panels`].
 pub trait PairIntegrals: Sync {
-    /// What there is for a pair.
+    /// Entry of a pair.
     type Entry: Entry;
-    /// Room that many pairs share.
+    /// Scratch space shared by many pairs.
     type Scratch: Default;
-    /// Whether (i, j) and (j, i) are the same, for all pairs.
+    /// Whether (i, j) and (j, i) are equal for all pairs.
     fn is_symmetric(&self) -> bool;
     /// Entries (i, j) and (j, i), integrated; j may be i.
     fn exact(&self, i: usize, j: usize, scratch: &mut Self::Scratch) -> [Self::Entry; 2];
@@ -72,25 +71,25 @@ pub trait PairIntegrals: Sync {
     /// coincident points contribute nothing.
     fn by_points(&self, rules: [&'static Rule; 2], i: usize, j: usize) -> [Self::Entry; 2];
 
-    /// What an error of entries (i, j) and (j, i) counts in their rows.
+    /// Weights of errors of entries (i, j) and (j, i) in their rows.
     fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
         panels.weights(i, j)
     }
 
-    /// What [`Self::errors`] of a pair (i, j) cannot exceed, where that is known without points.
+    /// Upper bounds of [`Self::errors`] of a pair (i, j), where known without points.
     fn largest_errors(&self, _rules: [&Rule; 2], _i: usize, _j: usize) -> [f64; 2] {
         [f64::INFINITY; 2]
     }
 
-    /// Appends for each of `pairs` (i, j) by how much entries (i, j) and (j, i) over points change
-    /// when the second rule takes the place of the first on the one panel, and on the other: both
-    /// changes together. No two panels overlap.
+    /// For each of `pairs` (i, j), appends the change of entries (i, j) and (j, i), summed over
+    /// points, when the second rule replaces the first on one panel and on the other: the sum of
+    /// both changes. No two panels overlap.
     fn errors(&self, rules: [&'static Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
         errors.extend(pairs.iter().map(|&pair| changes(self, rules, pair)));
     }
 }
 
-/// By how much the entries of a pair change from the first rule to the second, on either panel.
+/// Change of the entries of a pair from the first rule to the second, on either panel.
 fn changes<I: PairIntegrals + ?Sized>(
     integrals: &I,
     [rule, finer]: [&'static Rule; 2],
@@ -104,8 +103,8 @@ fn changes<I: PairIntegrals + ?Sized>(
     [error(0), error(1)]
 }
 
-/// The sum over the images g of panel `second`, with their factors, of what `f` gives for panel
-/// `first` and panel g of these.
+/// The sum over the images g of panel `second`, with their factors, of `f` for panel `first` and
+/// image g.
 pub(crate) fn over_images<E: Entry>(
     panels: &Panels,
     first: usize,
@@ -117,7 +116,7 @@ pub(crate) fn over_images<E: Entry>(
     for start in (0..panels.total()).step_by(n) {
         if panels.act(first, start + second) {
             let [forth, back] = f(first, start + second);
-            // Seen from the image, the first panel is the image.
+            // As seen from the image, the first panel is the image.
             let j = start + second;
             let factors = [panels.factor(first, j), panels.factor_back(first, j)];
             sum = [sum[0].plus(factors[0], forth), sum[1].plus(factors[1], back)];
@@ -126,11 +125,11 @@ pub(crate) fn over_images<E: Entry>(
     sum
 }
 
-/// Pairs of panels of a rank's halo are of use where the distance of their centroids is at most so
-/// many times their radii: to the local inverses of panels next to them.
+/// Pairs of panels in a rank's halo are needed, by the local inverses of nearby panels, if the
+/// distance of their centroids is at most this multiple of the sum of their radii.
 const OF_HALO: f64 = 2.0;
 
-/// Whether a rank has any use for a pair of panels that it holds.
+/// Whether a rank needs a pair of the panels that it holds.
 fn is_wanted(share: Option<&Share>, panels: &Panels, i: usize, j: usize) -> bool {
     share.is_none_or(|share| {
         let (is_own, radii) = (share.is_own(), panels.radius(i) + panels.radius(j));
@@ -139,11 +138,11 @@ fn is_wanted(share: Option<&Share>, panels: &Panels, i: usize, j: usize) -> bool
     })
 }
 
-/// Panels of a block. A pair within a block is stored once, one across blocks in both: the more
-/// panels, the fewer of those; the fewer, the better blocks spread over threads.
+/// Panels per block. A pair within a block is stored once, a pair across blocks twice: larger
+/// blocks mean fewer of the latter, smaller blocks spread better over threads.
 pub const BLOCK: usize = 1024;
 
-/// Rows of one block that are reported at a time: some take a second, with many images.
+/// Rows of one block per progress report: some rows take a second, with many images.
 const REPORTED: usize = 32;
 
 /// A pair of panels in different blocks, and both of its entries.
@@ -153,9 +152,9 @@ struct Across<V> {
     entries: [V; 2],
 }
 
-/// Blocks with the pairs that each has with later ones on both sides, in order of rows and columns.
+/// Blocks in which pairs across blocks are stored in both, in order of rows and columns.
 fn joined<V: Value>(parts: Vec<(Builder<V>, Vec<Across<V>>)>, n: usize) -> Vec<Block<V>> {
-    // Where the earlier columns of each row are.
+    // Where the columns in earlier blocks of each row begin.
     let mut starts = vec![0usize; n + 1];
     let all = || parts.iter().flat_map(|(_, across)| across);
     all().for_each(|pair| starts[pair.column as usize + 1] += 1);
@@ -191,7 +190,7 @@ pub enum Precision {
     Double,
 }
 
-/// Entries on close pairs of panels: a sparse matrix, over panels with a symmetric pattern.
+/// Entries of close pairs of panels: a sparse matrix, with a symmetric pattern over panels.
 #[derive(Debug)]
 pub struct Near {
     rows: usize,
@@ -205,7 +204,7 @@ enum Blocks {
     Double(Vec<Block<f64>>),
 }
 
-/// `$body` with the blocks, whichever their format is.
+/// `$body` with the blocks, for either format.
 macro_rules! with {
     ($blocks:expr, |$name:ident| $body:expr) => {
         match $blocks {
@@ -221,11 +220,12 @@ impl Near {
         Self { rows: panels, columns: panels, blocks: Blocks::Double(Vec::new()) }
     }
 
-    /// Exact entries on the pairs of `selection`; of panels that a rank holds, on those of its own
-    /// and what their neighbours make of each other. `check(entries)` may refuse that many.
+    /// Exact entries of the pairs in `selection`; where ranks share panels, of the pairs of this
+    /// rank's own panels and of those among their neighbours. `check(entries)` may refuse that
+    /// number of entries.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], and what `check` says.
+    /// [`Error::Interrupted`], and errors of `check`.
     pub fn new<I: PairIntegrals<Entry = f64>>(
         of: (&Panels, Option<&Share>),
         selection: &Selection,
@@ -282,7 +282,7 @@ impl Near {
                 }
                 // Each pair once.
                 candidates.retain(|&j| j as usize > i && is_wanted(share, panels, i, j as usize));
-                // Always in the mesh's order, whatever that of the rows.
+                // Always in the mesh's order, independent of the order of the rows.
                 let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
                 pairs.clear();
                 pairs.extend(candidates.iter().map(ordered));
@@ -342,18 +342,19 @@ impl Near {
         Self { rows: chosen.len(), columns: chosen.len(), blocks }
     }
 
-    /// Rows.
+    /// Number of rows.
     #[allow(clippy::len_without_is_empty)] // nobody asks
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Entries that are not zero, the diagonal among them.
+    /// Number of nonzero entries, including the diagonal.
     pub fn entries(&self) -> usize {
         with!(&self.blocks, |blocks| blocks.iter().map(Block::entries).sum())
     }
 
-    /// Takes what the points give from exact entries: the rest corrects a sum over the points.
+    /// Subtracts the quadrature sums from the exact entries: the rest corrects a sum over the
+    /// points.
     pub fn subtract_points<I: PairIntegrals<Entry = f64>>(
         &mut self,
         panels: &Panels,
@@ -382,7 +383,7 @@ impl Near {
         }
     }
 
-    /// How many blocks of rows there are.
+    /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.rows.div_ceil(BLOCK)
     }
