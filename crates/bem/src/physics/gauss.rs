@@ -1,4 +1,4 @@
-//! Gauss's law on the closed surfaces of a problem: interfaces that enclose something, bodies that
+//! Gauss's law on the closed surfaces of a problem: interfaces that enclose a body, bodies that
 //! share walls, bodies partly covered by metal (docs/math.md, "Gauss's law").
 
 use std::collections::{BTreeMap, HashSet};
@@ -19,43 +19,43 @@ use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::solve::completion::{Laws, Vectors};
 
-/// A surface whose flux is that of others, up to this share, says nothing new.
+/// Surfaces whose flux law is linearly dependent to this relative level are dropped.
 const DEPENDENT: f64 = 1e-8;
 
-/// A defect beyond this share of the charge in and on a surface is set against all flux that passes
-/// it: of a body that others hardly reach, the charge is as good as none.
+/// A defect above this share of the charge in and on a surface is compared with all flux through
+/// it: a body that others hardly reach carries almost no charge.
 const SUSPICIOUS: f64 = 1e-3;
 
-/// All closed surfaces on which something is known of the flux.
+/// All closed surfaces with a known flux.
 #[derive(Clone)]
 pub(super) struct Gauss {
-    /// Those without metal that say something of their own.
+    /// Surfaces without metal whose laws are linearly independent.
     surfaces: Vec<Closed>,
     /// The fluxes through these.
     pub(super) fluxes: Laws,
     /// Combinations of rows that are small where permittivities differ much.
     pub(super) means: Means,
-    /// Those with metal.
+    /// Surfaces with metal.
     pub(super) metal: Metal,
     panels: Arc<Panels>,
 }
 
-/// What is known of a panel.
+/// Properties of a panel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PanelInfo {
     pub(super) area: f64,
-    /// Relative permittivity on the normal's side and behind.
+    /// Relative permittivity on the normal's side and on the other side.
     pub(super) permittivity: [f64; 2],
     pub(super) conductor: Option<u32>,
 }
 
-/// What equations are made of, one value per panel.
+/// Coefficients of the equations, one value per panel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Equations<'a> {
     pub(super) areas: &'a [f64],
-    /// The length that each row is multiplied by.
+    /// Length by which each row is multiplied.
     pub(super) lengths: &'a [f64],
-    /// Relative permittivity on the normal's side and behind.
+    /// Relative permittivity on the normal's side and on the other side.
     pub(super) permittivity: &'a [[f64; 2]],
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Closed {
     pub(super) members: Vec<Member>,
     /// Panels of interfaces inside, without images.
     pub(super) interior: Vec<u32>,
-    /// Panels inside, and what their charges are multiplied by.
+    /// Panels inside, and the factor of their charges.
     pub(super) inside: Vec<(u32, f64)>,
     pub(super) region: Region,
 }
@@ -76,24 +76,24 @@ pub(super) struct Member {
     pub(super) panel: u32,
     /// Whether the normal points out.
     is_outward: bool,
-    /// Whether charges and fields have the other sign.
+    /// Whether charges and fields have the opposite sign.
     is_negative: bool,
     /// Whether it is the panel itself.
     pub(super) is_itself: bool,
 }
 
 impl Member {
-    /// 1 or -1 as the normal points out or in.
+    /// 1 or -1 if the normal points out or in.
     pub(super) fn outward(&self) -> f64 {
         if self.is_outward { 1.0 } else { -1.0 }
     }
 
-    /// 1 or -1: what charges and fields are multiplied by.
+    /// 1 or -1: the factor of charges and fields.
     pub(super) fn sign(&self) -> f64 {
         if self.is_negative { -1.0 } else { 1.0 }
     }
 
-    /// Index of the side that faces what the surface encloses, in pairs of front and back.
+    /// Index of the side that faces the inside of the surface, in pairs of front and back.
     pub(super) fn inner(&self) -> usize {
         usize::from(self.is_outward)
     }
@@ -127,7 +127,7 @@ impl Finder<'_> {
         (t as usize) < self.triangles
     }
 
-    /// `None` if it says nothing of what is there, or if nothing is known of some of it.
+    /// `None` if the region has no known flux, or contains unknown triangles.
     fn closed(&self, region: Region) -> Option<Closed> {
         let any_itself = region.boundary.iter().any(|&(t, _)| self.is_itself(t));
         let all_known = region.boundary.iter().all(|&(t, _)| self.panel(t) != u32::MAX);
@@ -141,8 +141,8 @@ impl Finder<'_> {
             is_itself: self.is_itself(t),
         };
         let members: Vec<Member> = region.boundary.iter().map(member).collect();
-        // Where images take away what is there, the flux is 0 whatever happens; rounding leaves a
-        // sum that is not quite 0.
+        // Where images cancel the surface, the flux is always 0; rounding leaves a sum that is not
+        // exactly 0.
         let area = |m: &Member| self.panels[m.panel as usize].area;
         let signed: f64 = members.iter().map(|m| m.sign() * area(m)).sum();
         if signed <= CANCELLED * members.iter().map(area).sum::<f64>() {
@@ -159,17 +159,17 @@ impl Finder<'_> {
         Some(Closed { members, interior, inside, region })
     }
 
-    /// The closed surfaces that `triangles` consist of; `None` among them for such as do not bound
-    /// anything taken alone.
+    /// The closed surfaces that `triangles` consist of; `None` for those that do not bound anything
+    /// by themselves.
     fn parts(&self, triangles: &[u32]) -> Vec<(Vec<u32>, Option<Region>)> {
         regions::parts(self.whole, triangles, self.bodies)
     }
 
-    /// Boundaries of groups of bodies that share walls. Groups are those of the bodies above some
-    /// permittivity, whatever that is: of bodies that all conduct well the charge on the whole is
-    /// what errors of the flux amplify.
+    /// Boundaries of groups of bodies that share walls. A group has the bodies above some
+    /// permittivity, for every such threshold: where all bodies conduct well, errors of the flux
+    /// amplify the charge of the whole group.
     ///
-    /// Surfaces that are known to be one connected part are left out.
+    /// Surfaces known to be one connected part are left out.
     fn envelopes(&self, connected: &HashSet<Vec<u32>>) -> Vec<Region> {
         let inside = |body: &Region| {
             let &(t, inward) = body.boundary.first()?;
@@ -205,7 +205,8 @@ impl Finder<'_> {
                     continue;
                 }
                 let parts = self.parts(&once);
-                // Where bodies touch along an edge, the bodies tell how the surface faces.
+                // Where bodies touch along an edge, the bodies define the orientation of the
+                // surface.
                 let faced = |triangles: &[u32]| {
                     let of = |t: &u32| sides[once.partition_point(|known| known < t)];
                     Region::faced(self.whole, &triangles.iter().map(of).collect::<Vec<_>>())
@@ -219,15 +220,15 @@ impl Finder<'_> {
         found
     }
 
-    /// All closed surfaces; `interfaces` are the connected parts of all interfaces, `lengths` what
-    /// each panel's row is multiplied by.
+    /// All closed surfaces; `interfaces` are the connected parts of all interfaces, `lengths` the
+    /// factors of each panel's row.
     pub(super) fn gauss(
         &self,
         interfaces: Vec<Region>,
         lengths: &[f64],
         panels: &Arc<Panels>,
     ) -> Gauss {
-        // Of these nothing is to be found in other ways.
+        // These need no search by other ways.
         let connected: HashSet<Vec<u32>> = interfaces.iter().map(boundary).collect();
         let mut candidates = interfaces;
         for body in self.bodies.iter().filter(|&body| !connected.contains(&boundary(body))) {
@@ -242,7 +243,7 @@ impl Finder<'_> {
         }
         let bodies = candidates.len();
         candidates.extend(self.envelopes(&connected));
-        // Each surface once, whichever way it was found.
+        // Each surface once, by whichever way it was found.
         let mut known: HashSet<Vec<u32>> = HashSet::new();
         let is_metal = |m: &Member| self.panels[m.panel as usize].conductor.is_some();
         let (mut free, mut covered, mut grouped) = (Vec::new(), Vec::new(), Vec::new());
@@ -254,7 +255,7 @@ impl Finder<'_> {
             if !surface.members.iter().any(is_metal) {
                 free.push(surface);
             } else if !surface.members.iter().all(is_metal) {
-                // What metal faces is one body.
+                // Metal on a single body, or on a group of bodies.
                 if index < bodies { covered.push(surface) } else { grouped.push(surface) }
             }
         }
@@ -269,8 +270,8 @@ impl Finder<'_> {
         Gauss { surfaces, fluxes, means, metal, panels: Arc::clone(panels) }
     }
 
-    /// Closed surfaces all of metal with nothing inside, where several media are on their sides or
-    /// they cover bodies.
+    /// Closed surfaces entirely of metal with nothing inside, touched by several media or covering
+    /// bodies.
     fn solids(&self, covered: &[Closed]) -> Vec<Closed> {
         let metal = || self.panels.par_iter().filter(|panel| panel.conductor.is_some());
         let only = metal().find_first(|_| true).map_or([0.0; 2], |panel| panel.permittivity);
@@ -306,7 +307,7 @@ impl Finder<'_> {
             }
         }
         for triangles in pieces.values().filter(|triangles| matters(triangles)) {
-            // Without images, unless it is these that close the surface.
+            // Without images, unless they are needed to close the surface.
             let (own, _): (Vec<u32>, Vec<u32>) =
                 triangles.iter().partition(|&&t| self.is_itself(t));
             let region = Region::of_pieces(self.whole, &own);
@@ -316,7 +317,7 @@ impl Finder<'_> {
         closed.filter(|surface| surface.inside.is_empty()).collect()
     }
 
-    /// Surfaces without those whose flux follows from that of others, and the fluxes.
+    /// Surfaces whose flux does not follow from others, and their flux laws.
     fn fluxes(&self, surfaces: Vec<Closed>, areas: &[f64]) -> (Vec<Closed>, Laws) {
         let (mut all, mut inverses) = (Vec::new(), Vec::new());
         for cluster in self.clusters(surfaces) {
@@ -370,8 +371,8 @@ impl Finder<'_> {
     }
 }
 
-/// That the outward flux through each of these surfaces is the one of the charges on it and inside;
-/// `inverses` are those of the surfaces' metric, block by block.
+/// The law that the outward flux through each of these surfaces is that of the charges on it and
+/// inside; `inverses` are those of the surfaces' metric, block by block.
 fn flux_laws(areas: &[f64], surfaces: &[Closed], inverses: &[DMatrix<f64>]) -> Laws {
     let mut laws = Laws::new(surfaces.len(), areas.len());
     for (law, surface) in surfaces.iter().enumerate() {
@@ -402,7 +403,7 @@ fn boundary(region: &Region) -> Vec<u32> {
     triangles
 }
 
-/// Groups of two and more bodies that are joined by triangles that several own.
+/// Groups of two or more bodies connected by triangles that belong to several of them.
 fn groups(bodies: usize, owners: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut group: Vec<usize> = (0..bodies).collect();
     let root = |group: &[usize], mut b: usize| {
@@ -447,33 +448,33 @@ impl Closed {
         self.members.iter().map(of).sum()
     }
 
-    /// Flux that passes the surface, whichever way.
+    /// Flux through the surface, in either direction.
     fn passing_flux(&self, areas: &[f64], y: &[f64]) -> f64 {
         self.members.iter().map(|m| areas[m.panel as usize] * y[m.panel as usize].abs()).sum()
     }
 
-    /// Charge whose flux passes the surface, whatever its sign: all of what is next to it, of
-    /// others what they are seen under. Where images cancel it is more than the flux tells.
+    /// Charge whose flux passes the surface, regardless of sign: all of nearby charge, of other
+    /// charge the share by the solid angle. Where images cancel it exceeds the flux.
     fn passing_charge(&self, panels: &Panels, areas: &[f64], x: &[f64]) -> f64 {
         let own = || self.members.iter().filter(|m| m.is_itself).map(|m| m.panel as usize);
         let area: f64 = own().map(|i| areas[i]).sum();
         let centre = own().map(|i| areas[i] * panels.centroid(i)).sum::<Vec3>() / area;
         let seen = |at: &Vec3| (area / (4.0 * PI * (at - centre).norm_squared())).min(1.0);
-        // Of all images in turn.
+        // For each image in turn.
         let charges = x.iter().cycle();
         panels.centroids().iter().zip(charges).map(|(at, x)| x.abs() * seen(at)).sum()
     }
 }
 
 impl Gauss {
-    /// Takes other media, one pair per panel.
+    /// Replaces the media, one pair per panel.
     pub(super) fn set_permittivity(&mut self, equations: &Equations<'_>) {
         self.means.set_permittivity(equations);
     }
 
-    /// The largest defect of Gauss's law in what these fluxes miss, relative to the charge in and
-    /// on a surface (`sizes`), or to that whose flux passes it; `vectors` brings the charges and
-    /// the normal derivatives that they make.
+    /// The largest defect of Gauss's law, from the missing flux of each surface, relative to the
+    /// charge in and on the surface (`sizes`), or to the charge whose flux passes it; `vectors`
+    /// provides the charges and their normal derivatives.
     pub(super) fn defect(
         &self,
         areas: &[f64],
@@ -490,7 +491,7 @@ impl Gauss {
                     none => none.insert(vectors()?),
                 };
                 size = size.max(surface.passing_flux(areas, y) / (4.0 * PI));
-                // What takes longer last: hardly any surface needs it.
+                // The slowest measure last: almost no surface needs it.
                 if lost > SUSPICIOUS * size {
                     size = size.max(surface.passing_charge(&self.panels, areas, x));
                 }
@@ -507,7 +508,7 @@ impl Gauss {
         !self.fluxes.is_empty() || !self.means.laws.is_empty()
     }
 
-    /// All closed surfaces of interfaces, with metal on them or without.
+    /// All closed surfaces of interfaces, with or without metal on them.
     pub(super) fn closed(&self) -> impl Iterator<Item = &Closed> {
         self.surfaces.iter().chain(&self.metal.covered).chain(&self.metal.grouped)
     }
