@@ -1,4 +1,4 @@
-//! Panels, their images in planes, and who is near whom.
+//! Panels, their images in planes, and neighbour search.
 
 pub(crate) mod between;
 pub(crate) mod exponentials;

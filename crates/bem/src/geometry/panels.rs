@@ -68,7 +68,7 @@ pub struct Panels {
     /// Weights of images between regions, shape (images, regions of targets, regions of sources);
     /// empty with one region.
     weights: Vec<f64>,
-    /// For each image, the image under which its panel sees the other panels.
+    /// The reverse of each image ([`Images::back`]).
     back: Vec<usize>,
     /// Factors of charges of panels and their images, shape (regions of targets, panels and
     /// images).

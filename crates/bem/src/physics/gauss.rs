@@ -127,7 +127,8 @@ impl Finder<'_> {
         (t as usize) < self.triangles
     }
 
-    /// `None` if the region has no known flux, or contains unknown triangles.
+    /// `None` if the boundary has images alone, or a triangle without a panel, or images that
+    /// cancel it.
     fn closed(&self, region: Region) -> Option<Closed> {
         let any_itself = region.boundary.iter().any(|&(t, _)| self.is_itself(t));
         let all_known = region.boundary.iter().all(|&(t, _)| self.panel(t) != u32::MAX);
