@@ -3,9 +3,9 @@
 //!
 //! Column c solves A x = b over x = x_0 + M z, z in the Krylov space of A M. The Arnoldi basis is
 //! orthonormal in the weighted inner product <u, v> = sum_i w_i u_i v_i (module `vectors`); Givens
-//! rotations keep the least-squares residual. (Saad & Schultz, SIAM J. Sci. Stat. Comput. 7 (1986)
-//! 856; Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.5.) At each restart
-//! and at the end the residual is taken anew from b - A x, and it is that one which decides.
+//! rotations update the least-squares residual. (Saad & Schultz, SIAM J. Sci. Stat. Comput. 7
+//! (1986) 856; Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.5.) At each
+//! restart and at the end the residual is recomputed as b - A x, and this one decides.
 
 use comm::Group;
 
@@ -13,12 +13,12 @@ use super::vectors::{Host, Orthogonalised, VectorSpace};
 use crate::Error;
 use crate::constants::{GROUP, MAX_ITERATIONS, RESTART, TOLERANCE};
 
-/// A matrix known by its products; GMRES takes square ones.
+/// A matrix given by its products; GMRES takes square ones.
 pub trait LinearOperator {
-    /// Rows.
+    /// Number of rows.
     fn len(&self) -> usize;
 
-    /// Columns: the length of what it is applied to.
+    /// Number of columns: the length of its input.
     fn inputs(&self) -> usize {
         self.len()
     }
@@ -28,19 +28,18 @@ pub trait LinearOperator {
         self.len() == 0
     }
 
-    /// y = A x for `columns` vectors; `x` has shape (columns, inputs) and `y` (columns, len). What
-    /// was in `y` is overwritten.
+    /// y = A x for `columns` vectors; `x` has shape (columns, inputs) and `y` (columns, len). `y`
+    /// is overwritten.
     ///
     /// # Errors
-    /// Whatever keeps the product from being made; GMRES passes it on.
+    /// Any error that prevents the product; GMRES returns it.
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error>;
 
     /// As [`apply`](Self::apply) for a step of GMRES, which tolerates a larger error as the
-    /// residual falls; residuals are taken with `apply`. Operators of one accuracy leave this as it
-    /// is.
+    /// residual falls; residuals use `apply`. Operators with only one accuracy keep the default.
     ///
     /// # Errors
-    /// As for `apply`.
+    /// As for [`apply`](Self::apply).
     fn apply_inexact(
         &mut self,
         x: &[f64],
@@ -52,20 +51,20 @@ pub trait LinearOperator {
     }
 }
 
-/// How inexact a product may be.
+/// Error allowed in a product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InexactBudget {
-    /// Its error may be this many times what the first product of a solve may have: |b| over the
+    /// Factor by which the error may exceed that of the first product of a solve: |b| over the
     /// residual's norm, at least 1.
     pub factor: f64,
-    /// About as many products are still to come, this one included.
+    /// Expected number of remaining products, including this one.
     pub products: usize,
 }
 
 /// No preconditioner.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity(
-    /// Rows.
+    /// Number of rows.
     pub usize,
 );
 
@@ -95,16 +94,16 @@ pub enum StopReason {
     Nan,
 }
 
-/// What may be tuned.
+/// Parameters of GMRES.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GmresParams {
     /// Residual relative to the right-hand side, in the weighted norm.
     pub tolerance: f64,
     /// Krylov vectors before a restart.
     pub restart: usize,
-    /// Iterations after which a column is given up.
+    /// Iterations after which a column stops unconverged.
     pub max_iterations: usize,
-    /// Columns that share one product at most; bounds the memory of their bases.
+    /// Columns that share one product, at most; bounds the memory of their bases.
     pub group: usize,
 }
 
@@ -119,7 +118,7 @@ impl Default for GmresParams {
     }
 }
 
-/// What happened to one column.
+/// Result of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GmresInfo {
     /// Iterations taken, over all restarts.
@@ -133,7 +132,7 @@ pub struct GmresInfo {
 }
 
 impl GmresInfo {
-    /// Counts what a later solve of the same column did.
+    /// Adds the result of a later solve of the same column.
     pub(crate) fn go_on(&mut self, later: Self) {
         self.iterations += later.iterations;
         self.reason = later.reason;
@@ -142,18 +141,18 @@ impl GmresInfo {
     }
 }
 
-/// The relative size of a residual: of a right-hand side's number, its answer so far, and what that
-/// leaves.
+/// The relative size of a residual, from the index of a right-hand side, the answer so far, and its
+/// residual.
 pub type Measure<'a> = &'a dyn Fn(usize, &[f64], &[f64]) -> f64;
 
-/// How residuals are measured.
+/// Residual measure.
 #[derive(Clone, Copy)]
 pub struct Metric<'a> {
     /// Weights w of the inner product, shape (len), or one set for each right-hand side, shape
     /// (columns, len).
     pub weights: &'a [f64],
     /// The relative size of a true residual that is compared with the tolerance, if it is not the
-    /// weighted norm over that of b. Where it is larger than that, the norm is reduced further
+    /// weighted norm over that of b. If it is larger than the norm, the norm is reduced further
     /// after a restart.
     pub measure: Option<Measure<'a>>,
 }
@@ -161,11 +160,11 @@ pub struct Metric<'a> {
 /// A restart must lower the residual at least by this factor.
 const STAGNATION: f64 = 0.9;
 
-/// Where the measure of a residual is larger than its norm, this share of what their ratio asks for
-/// is: less than [`STAGNATION`].
+/// If the measure of a residual exceeds its norm, the target of the norm is this share of the
+/// target by their ratio: less than [`STAGNATION`].
 const BEYOND: f64 = 0.5;
 
-/// What is left of a vector after orthogonalisation, relative to it, that counts as nothing.
+/// A vector whose norm after orthogonalisation is below this share of that before counts as zero.
 const CLOSED: f64 = 1e-14;
 
 /// Solves A x = b for `columns` right-hand sides.
@@ -177,7 +176,7 @@ const CLOSED: f64 = 1e-14;
 /// A column that does not converge is no error; its [`GmresInfo::reason`] says so.
 ///
 /// # Errors
-/// [`Error::Length`] if an array does not fit, [`Error::Interrupted`], and those of the operators.
+/// [`Error::Length`] if an array does not fit, [`Error::Interrupted`], and errors of the operators.
 pub fn gmres(
     operator: &mut dyn LinearOperator,
     preconditioner: &mut dyn LinearOperator,
@@ -192,28 +191,28 @@ pub fn gmres(
     gmres_among(None, operator, preconditioner, metric, (b, x, columns), params, &mut watch)
 }
 
-/// Who follows a solve.
+/// Observer of a solve.
 pub trait Watch {
-    /// After each shared iteration, with the largest relative residual of the columns still
+    /// Called after each shared iteration, with the largest relative residual of the columns still
     /// running.
     fn after(&mut self, iteration: usize, residual: f64) -> Next;
 
-    /// Whether answers that are through are to be kept.
+    /// Whether finished answers should be stored.
     fn keeps(&self) -> bool {
         false
     }
 
-    /// Takes the answer to a right-hand side: once it is through, and before when [`Next`] asks for
-    /// it.
+    /// Receives the answer to a right-hand side: when it is finished, and earlier if [`Next`] asks
+    /// for it.
     fn keep(&mut self, _column: usize, _x: Vec<f64>) {}
 }
 
-/// What happens after an iteration.
+/// Action after an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// Whether the solve goes on.
+    /// Whether the solve continues.
     pub(crate) goes_on: bool,
-    /// Whether answers so far are to be kept first.
+    /// Whether answers so far should be stored first.
     pub(crate) keeps: bool,
 }
 
@@ -223,11 +222,11 @@ impl<F: FnMut(usize, f64) -> bool> Watch for F {
     }
 }
 
-/// The same for `columns` right-hand sides of which ranks of a group have some values each: weights
-/// are 0 for those that another rank has too, and the measure is of all. Collective then.
+/// The same for `columns` right-hand sides distributed over the ranks of a group: weights are 0 for
+/// values that another rank has too, and the measure is global. Collective then.
 ///
 /// # Errors
-/// As for [`gmres`], and messages that do not pass.
+/// As for [`gmres`], and [`Error::Fmm`] if communication fails.
 pub(crate) fn gmres_among(
     group: Option<&Group>,
     operator: &mut dyn LinearOperator,
@@ -262,7 +261,7 @@ pub(crate) fn gmres_among(
     Ok(infos)
 }
 
-/// As [`gmres`], on vectors of any kind: solves for each of `b`, from `x` on.
+/// As [`gmres`], for any kind of vectors: solves for each of `b`, starting from `x`.
 pub(crate) fn gmres_in<S: VectorSpace>(
     space: &mut S,
     b: &[S::Vector],
@@ -283,19 +282,19 @@ pub(crate) fn gmres_in<S: VectorSpace>(
 struct Lockstep<'a, S> {
     space: &'a mut S,
     params: &'a GmresParams,
-    /// The group's first among all right-hand sides.
+    /// Index of the group's first column among all right-hand sides.
     first: usize,
 }
 
 /// One column between two restarts.
 struct Column<V> {
-    /// In its group.
+    /// Index in its group.
     index: usize,
-    /// Among all right-hand sides.
+    /// Index among all right-hand sides.
     of_all: usize,
     norm_b: f64,
-    /// Relative norm at which a cycle ends: the tolerance, less where the measure of the residual
-    /// is larger than its norm.
+    /// Relative norm at which a cycle ends: the tolerance, or less if the measure of the residual
+    /// exceeds its norm.
     target: f64,
     /// Orthonormal Krylov vectors.
     basis: Vec<V>,
@@ -357,8 +356,7 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         Ok(done.into_iter().flatten().collect())
     }
 
-    /// Takes true residuals, retires the columns that are through, starts a new cycle for the
-    /// others.
+    /// Computes true residuals, retires finished columns, and starts a new cycle for the others.
     fn restart(
         &mut self,
         b: &[S::Vector],
@@ -458,7 +456,7 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         Ok(())
     }
 
-    /// Has the answers so far kept, x + M V y.
+    /// Stores the answers so far, x + M V y.
     fn keep(
         &mut self,
         x: &[S::Vector],
@@ -484,7 +482,7 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         Ok(step)
     }
 
-    /// M times each of some vectors.
+    /// M times each of these vectors.
     fn preconditioned(&mut self, vectors: Vec<S::Vector>) -> Result<Vec<S::Vector>, Error> {
         let joined = self.space.joined(&vectors.iter().collect::<Vec<_>>())?;
         let columns = vectors.len();
@@ -494,20 +492,20 @@ impl<S: VectorSpace> Lockstep<'_, S> {
     }
 }
 
-/// Steps that lower a residual by a factor of e, before any is done.
+/// Assumed number of steps that reduce a residual by a factor of e, before the first step.
 const STEPS_A_FACTOR: f64 = 1.0;
 
-/// What the columns of a product allow, all of them.
+/// The error that all columns of a product allow.
 fn budget<V>(columns: &[&mut Column<V>], tolerance: f64) -> InexactBudget {
     let mut budget = InexactBudget { factor: f64::INFINITY, products: 0 };
     for column in columns {
         let residual = column.residual();
         budget.factor = budget.factor.min(1.0 / residual).max(1.0);
-        // As fast as it fell so far.
+        // Assume the same rate as so far.
         let first = column.history.first().copied().unwrap_or(1.0);
         let rate = match column.iterations {
             0 => STEPS_A_FACTOR,
-            // Nothing is known after steps that gained nothing.
+            // Steps without progress give no information.
             steps => steps as f64 / (first / residual).ln(),
         };
         let left = (rate * (residual / tolerance).ln()).ceil();
@@ -534,7 +532,7 @@ impl<V> Column<V> {
         }
     }
 
-    /// Whether the column is through, given the norm of its true residual.
+    /// Whether the column is finished, given the norm of its true residual.
     fn verdict(&self, size: f64, relative: f64, params: &GmresParams) -> Option<StopReason> {
         if !size.is_finite() || self.ended == Some(CycleEnd::Nan) {
             Some(StopReason::Nan)
@@ -551,7 +549,7 @@ impl<V> Column<V> {
         }
     }
 
-    /// Begins a cycle with a residual of this size, which comes as a unit vector.
+    /// Begins a cycle with a residual of this size, given as a unit vector.
     fn begin(&mut self, unit: V, size: f64) {
         self.basis = vec![unit];
         self.upper.clear();
@@ -565,7 +563,7 @@ impl<V> Column<V> {
         relative(self.rhs.last().copied().unwrap_or(0.0).abs(), self.norm_b)
     }
 
-    /// Takes what is left of A M v for the last basis vector v.
+    /// Adds the orthogonalised A M v for the last basis vector v.
     fn extend<S: VectorSpace<Vector = V>>(
         &mut self,
         mut w: V,
