@@ -6,6 +6,10 @@
 //! difference ([`Near::subtract_points`]). The operator defines the entries: it implements
 //! [`PairIntegrals`]. Where panels have mirror images, an entry is the sum over those of the second
 //! panel.
+//!
+//! `select` decides which pairs are close enough, `accuracy` with which rules, `needs` what point
+//! charges require. `single_layer`, `pairs`, `functions` and `curved` have the entries, `block`
+//! stores them, `slopes` has those of the linear modes.
 
 pub(crate) mod accuracy;
 mod block;

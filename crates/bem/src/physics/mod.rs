@@ -5,6 +5,15 @@
 //! conductors the potential is given, an equation of the first kind; on interfaces the jump of the
 //! permittivity relates the density to the normal field, an equation of the second kind. Both share
 //! one fast sum.
+//!
+//! - `prepared`: the solver; `fast` (with `iteration`) and `dense`: its two methods; `shared`:
+//!   excitations distributed over ranks; `cost`, `warm_up`.
+//! - `rows`, `external`: equations and right-hand sides; `gauss`, `means`, `metal`, `reciprocal`,
+//!   `pieces`: Gauss's law and free charge next to high permittivities; `seen`: images in layers.
+//! - `state`, `capacitance`, `recovery`, `evaluate`, `coulomb`, `forces`, `derivatives`: results
+//!   from charges.
+//! - `estimate`, `force_changes`, `convergence`: errors; `checks`, `sampled`, `reciprocity`:
+//!   self-checks.
 
 pub(crate) mod capacitance;
 mod charges;

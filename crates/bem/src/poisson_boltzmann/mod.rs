@@ -5,6 +5,11 @@
 //! eps dphi/dn are continuous across interfaces. Both are the unknowns, in the equations of second
 //! kind of A. H. Juffer et al. (J. Comput. Phys. 97 (1991) 144) for any number of regions
 //! (docs/math.md, "Salt"), whose condition number does not depend on the mesh.
+//!
+//! `nodes` are the points of panels, `regions` the regions on both sides of each, `kernel` the
+//! kernels of the four layers, `close` the integrals over near panels, `correction` their
+//! difference from sums over points, `gauss` the defect of constant layers, `operator` the
+//! equations over one fast sum per region, and `field` right-hand sides and values at points.
 
 mod close;
 mod correction;
