@@ -26,7 +26,7 @@ _TRANSPOSED: dict[str, Kind] = {
 class Surface(Unchanging):
     """The triangles of a mesh as the domain of layer operators.
 
-    Vectors are coefficients of functions: one value a triangle ("constant"), or one a vertex
+    Vectors are coefficients of functions: one value per triangle ("constant") or vertex
     ("linear"). A density s goes in; means of V s, K s or K' s come out, weighted with the test
     functions. With G = 1/(4 pi |x - y|), normals n by the right-hand rule, and lengths in the
     mesh's unit::
