@@ -61,7 +61,7 @@ class CapacitanceMatrix:
     title : str
         Title in other programs' files.
     mark : str
-        Its defect, named in these files; empty if there is none.
+        A warning about it in these files; empty if there is none.
 
     Examples
     --------

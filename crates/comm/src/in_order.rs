@@ -2,8 +2,9 @@
 
 use crate::{Communicator, Error, Group, Operation, Pending, Value, all_gather, exchange};
 
-/// Up to this number of values per rank, every rank gets all and adds them up; above it, each rank
-/// adds up some for all: two messages instead of one, but no more bytes than a reduction needs.
+/// Arrays of up to this length times the number of ranks go to every rank, which adds them up; of
+/// longer ones each rank adds up a part for all: two messages instead of one, but no more bytes
+/// than a reduction needs.
 const SHORT: usize = 64;
 
 /// A group whose sums are added in rank order, whatever transport it uses: the same numbers always

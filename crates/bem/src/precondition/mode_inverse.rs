@@ -14,7 +14,7 @@ use crate::near::slopes::{Modes, SlopePairs, Slopes};
 use crate::near::{FullRows, Near, over_images};
 use crate::quadrature::modes::MODES;
 
-/// Panels of a neighbourhood, including itself: at most, and at least if there are so many.
+/// Panels per neighbourhood, including itself: at most, and at least if enough panels are close.
 const MOST: usize = 28;
 const LEAST: usize = 10;
 
