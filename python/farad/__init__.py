@@ -1,7 +1,7 @@
 """Capacitances and fields by boundary elements and fast multipole sums.
 
 A `Mesh` and what its groups are make a `Problem`; `Problem.solve` gives a `Solution`. `Fmm` sums
-over points, `Surface` has the layer operators for equations of one's own. docs/python.md is the
+over points, `Surface` has the layer operators for equations of your own. docs/python.md is the
 guide.
 
 >>> import farad

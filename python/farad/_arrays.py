@@ -1,4 +1,4 @@
-"""What users pass as the arrays that the library reads."""
+"""Conversion of users' arguments to the arrays that the library reads."""
 
 from __future__ import annotations
 

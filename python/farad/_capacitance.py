@@ -46,22 +46,22 @@ class CapacitanceMatrix:
     names : list of str
         Conductors, one for each row.
     columns : list of str
-        Those that were excited, one for each column; all, unless `nets` chose some.
+        Excited conductors, one for each column; all, unless `nets` chose some.
     values : ndarray, shape (rows, columns)
-        Maxwell form, farad; rows as they were computed.
+        Maxwell form, farad; rows as computed.
     errors : ndarray or None
-        Error bars of `values`, farad; NaN in rows that have none. They are of the mesh's own
-        surface: of a sphere of flat triangles they tell how exact the capacitance of the
-        polyhedron is, not how near that is to the sphere. Finer meshes or curved triangles
-        (``order``) tell that.
+        Error bars of `values`, farad; NaN in rows that have none. They hold for the mesh's own
+        surface: for a sphere of flat triangles they give the accuracy of the polyhedron's
+        capacitance, not its distance from the sphere's. Finer meshes or curved triangles
+        (``order``) show that.
     mutual : ndarray
         Mutual form, farad.
     mutual_errors : ndarray or None
         Error bars of `mutual`.
     title : str
-        What other programs' files say it is of.
+        Title in other programs' files.
     mark : str
-        What is wrong with it, in these files: empty if nothing is.
+        A warning about it in these files; empty if there is none.
 
     Examples
     --------

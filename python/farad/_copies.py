@@ -1,4 +1,4 @@
-"""Copies of what does not change, and pickles."""
+"""Copies of immutable objects, and pickles."""
 
 from __future__ import annotations
 

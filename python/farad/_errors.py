@@ -37,7 +37,7 @@ class ConvergenceError(FaradError, RuntimeError):
     Attributes
     ----------
     solution : Solution or None
-        What was reached; None in another process than that of the solve.
+        The result so far; None in a process other than that of the solve.
     """
 
     def __init__(self, message: str, solution: Solution | None = None) -> None:

@@ -30,16 +30,16 @@ class Fmm(Unchanging):
         these are first asked for. Arrays of other types are converted to float64 before, and those
         with gaps or in another order copied.
     targets : array_like, shape (m, 3), optional
-        Where the sums are wanted; the sources without.
+        Where the sums are evaluated; by default at the sources.
     tolerance : float
         Relative L2 error for charges of random sign, 1e-13 to 0.5.
     kappa : float
         Inverse screening length: terms are q exp(-kappa r) / r.
     precision : {"single", "double"}, optional
-        Of the arithmetic; as the tolerance allows without.
+        Of the arithmetic; by default single if the tolerance permits it.
     mode : {"auto", "fmm", "treecode", "direct"}
     densities : int
-        Sets of charges that one call will usually have; tunes the plan.
+        Usual number of sets of charges per call; tunes the plan.
     gradient, dipoles : bool
         Plan for these from the start.
     backend : {"auto", "cpu", "cuda", "hybrid"}
@@ -106,12 +106,12 @@ class Fmm(Unchanging):
 
     @property
     def sources(self) -> int:
-        """How many sources."""
+        """Number of sources."""
         return len(self._sources)
 
     @property
     def targets(self) -> int:
-        """How many targets."""
+        """Number of targets."""
         return len(self._sources if self._targets is None else self._targets)
 
     @property
@@ -137,12 +137,12 @@ class Fmm(Unchanging):
         ----------
         charges : array_like, shape (n,) or (k, n), optional
             Contiguous arrays of float64 are read in place. Those of float32 are, too, and widened
-            once to double precision for the length of the sum. Other arrays are converted before,
-            as points are.
+            once to double precision for the length of the sum. Other arrays are converted first,
+            like points.
         dipoles : array_like, shape (n, 3) or (k, n, 3), optional
             Moments d: a source adds d . (x - y) / |x - y|^3. Read as charges are.
         potential, gradient : bool
-            What is wanted.
+            Which of the two to return.
 
         Returns
         -------
@@ -180,7 +180,7 @@ class Fmm(Unchanging):
     def _strengths(
         what: str, values: ArrayLike | None, one: tuple[int, ...]
     ) -> tuple[Reals | None, int | None]:
-        """The array, and of how many sets it is; None of one without an axis for it."""
+        """The array and its number of sets; None if it has no axis for sets."""
         if values is None:
             return None, None
         array = _arrays.reals(what, values)

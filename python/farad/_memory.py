@@ -22,7 +22,7 @@ def _meminfo() -> int | None:
 
 
 def _process() -> int | None:
-    """What is left of the process's own limits (ulimit -v, ulimit -d)."""
+    """Bytes left within the process's own limits (ulimit -v, ulimit -d)."""
     try:
         import resource
 
@@ -43,7 +43,7 @@ def _process() -> int | None:
 
 
 def _group() -> int | None:
-    """What is left in this process's group of cgroup v2, or in one above it."""
+    """Bytes left in this process's cgroup (v2), or in one above it."""
     try:
         line = next(
             line

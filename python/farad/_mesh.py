@@ -230,7 +230,7 @@ class Mesh(Unchanging):
             label = np.asarray(surface.cell_data[groups])
         others = surface.n_verts + surface.n_lines
         if others:
-            # Points and lines come before polygons; triangulating would lose what is whose.
+            # Points and lines come before polygons; triangulating would lose track of cell data.
             surface = type(surface)(surface.points, faces=surface.faces, strips=surface.strips)
             label = None if label is None else label[others:]
         if not surface.is_all_triangles:
@@ -564,7 +564,7 @@ class Mesh(Unchanging):
 
     @property
     def notes(self) -> list[str]:
-        """What one should know of how the file was read."""
+        """Notes on how the file was read."""
         return self._mesh.notes
 
     def __reduce__(self) -> tuple[Any, ...]:

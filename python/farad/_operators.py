@@ -14,7 +14,7 @@ Space = Literal["constant", "linear"]
 Test = Literal["constant", "linear", "centroids"]
 Kind = Literal["single", "double", "adjoint", "mass"]
 
-# The operator that a transpose is made of.
+# The operator from which a transpose is built.
 _TRANSPOSED: dict[str, Kind] = {
     "single": "single",
     "double": "adjoint",
@@ -26,7 +26,7 @@ _TRANSPOSED: dict[str, Kind] = {
 class Surface(Unchanging):
     """The triangles of a mesh as the domain of layer operators.
 
-    Vectors are coefficients of functions: one value a triangle ("constant"), or one a vertex
+    Vectors are coefficients of functions: one value per triangle ("constant") or vertex
     ("linear"). A density s goes in; means of V s, K s or K' s come out, weighted with the test
     functions. With G = 1/(4 pi |x - y|), normals n by the right-hand rule, and lengths in the
     mesh's unit::
@@ -83,7 +83,7 @@ class Surface(Unchanging):
         return self._surface.vertices
 
     def dimension(self, space: Space = "constant") -> int:
-        """How many coefficients functions of a space have."""
+        """Number of coefficients of a function in a space."""
         return self._surface.dimension(_arrays.name("space", space))
 
     def weights(self, space: Space = "constant") -> Floats:
@@ -104,11 +104,11 @@ class Surface(Unchanging):
         Parameters
         ----------
         test : {"constant", "linear", "centroids"}
-            What the equation is tested with; values at centroids are collocation.
+            Test functions of the equation; "centroids" means collocation.
         trial : {"constant", "linear"}
-            What densities are made of.
+            Functions of the density.
         columns : int
-            Vectors that will usually be multiplied together; tunes the plan.
+            Usual number of vectors multiplied together; tunes the plan.
 
         Returns
         -------

@@ -25,7 +25,7 @@ GROUND = "ground"
 
 
 class Solver(Unchanging):
-    """What consecutive solves of one geometry share: near field and plan of the fast sums.
+    """Data shared by consecutive solves of one geometry: near field and plan of the fast sums.
 
     Pass it to `Problem.solve`; solves with it wait for each other.
     """
@@ -287,7 +287,7 @@ class Problem(Unchanging):
         Parameters
         ----------
         axis : {"x", "y", "z"}
-            What the plane is perpendicular to.
+            Axis perpendicular to the plane.
         at : float
             Where, in the mesh's unit.
         kind : {"ground", "symmetry"}
@@ -308,7 +308,7 @@ class Problem(Unchanging):
         axis: Axis = "z",
         at: float = 0.0,
     ) -> Problem:
-        """Put everything into layers that go on without end.
+        """Put everything into infinite layers.
 
         Parameters
         ----------
@@ -317,7 +317,7 @@ class Problem(Unchanging):
         below, above : float or "ground"
             Relative permittivity of what is below and above all layers, or metal at 0 V.
         axis : {"x", "y", "z"}
-            What layers are perpendicular to.
+            Axis perpendicular to the layers.
         at : float
             Height of the lowest interface.
         """
@@ -535,16 +535,16 @@ class Problem(Unchanging):
         ----------
         accuracy : float, optional
             Refine the mesh until error bars are this short, relative to the diagonal of the matrix
-            or to the energy. Without it the mesh is solved on as it is.
+            or to the energy. Without it the mesh is not changed.
         of : str
-            What `accuracy` is asked of: "all", "energy", "polarisability", "C(left, right)",
+            Numbers that must reach `accuracy`: "all", "energy", "polarisability", "C(left, right)",
             "V(conductor)", "Q(conductor)", "F(body)", "probe(name)", "field(name)".
         max_time : float, optional
             Seconds that `accuracy` may take.
         tolerance : float
             Relative residual, 1e-12 to 0.1; `accuracy` chooses it by itself.
         fmm_tolerance : float, optional
-            Relative error of the fast sums, 1e-12 to 0.1; it follows `tolerance` without.
+            Relative error of the fast sums, 1e-12 to 0.1; by default it follows `tolerance`.
         method : {"auto", "fmm", "dense"}
         density : {"auto", "constant", "linear"}
             How charge varies over a triangle: constant, unless an accuracy below 5e-3 is asked for.
@@ -552,13 +552,13 @@ class Problem(Unchanging):
         gpu : int
             Which GPU, from 0.
         deterministic : bool
-            The same numbers to the bit each time, on the same machine with as many threads: on the
+            The same numbers to the bit each time, on the same machine with as many threads, on the
             processor. With a GPU as `backend`, or with `max_time`, it is an `InputError`.
         threads : int, optional
-            Threads of this solve; without it those of the package, as many as there are processors
-            or ``RAYON_NUM_THREADS`` says.
+            Threads of this solve; by default those of the package: ``RAYON_NUM_THREADS``, or one
+            per processor.
         memory_limit : float, optional
-            Bytes that may be used; what is available without.
+            Bytes that may be used; by default the available memory.
         max_iterations, restart : int
             Of GMRES.
         solver : Solver, optional
@@ -569,7 +569,7 @@ class Problem(Unchanging):
         progress : bool or callable
             True for bars (lines, without tqdm) on stderr; or a function that is called with a
             dictionary: ``stage``, ``done``, ``total``, ``residual``, and ``level`` after each mesh.
-            What it raises ends the solve.
+            An exception that it raises ends the solve.
 
         Returns
         -------
@@ -621,7 +621,7 @@ class Problem(Unchanging):
             The values of the last one vary fastest. Runs that differ in permittivities alone share
             the near field: put these last.
         **options
-            Those of `solve`.
+            Options of `solve`.
 
         Yields
         ------

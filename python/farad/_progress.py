@@ -1,4 +1,4 @@
-"""How far a solve is, for people."""
+"""Display of a solve's progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Progress = bool | Callback | None
 
 
 class Reporter(Protocol):
-    """Told of events until it is closed."""
+    """Receives events until it is closed."""
 
     def __call__(self, event: Event) -> None: ...
     def close(self) -> None: ...

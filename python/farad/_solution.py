@@ -1,4 +1,4 @@
-"""What a solve found."""
+"""Results of a solve."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Check:
     what : str
         The entries, conductors or charges concerned.
     value, promise : float
-        What was found and what was promised, relative.
+        Value found, and the promised bound, both relative.
     is_error : bool
-        Whether the results are not to be used.
+        True if the results must not be used.
     message : str
-        What is wrong, and what to do.
+        The fault, and what to do.
     """
 
     check: str
@@ -189,7 +189,7 @@ class Solution(Unchanging):
 
     @property
     def reached(self) -> bool:
-        """Whether the accuracy that was asked for is reached; True where none was."""
+        """Whether the requested accuracy was reached; True if none was requested."""
         return self._found.ended is None or self._found.ended[0] == "reached"
 
     @property
@@ -199,12 +199,12 @@ class Solution(Unchanging):
 
     @cached_property
     def warnings(self) -> list[Check]:
-        """What self-checks found wrong."""
+        """Values above the bounds of the self-checks."""
         return [Check(**warning) for warning in self._found.warnings]
 
     @property
     def notes(self) -> list[str]:
-        """What one should know of the surfaces."""
+        """Notes on the surfaces."""
         return [text for text, _ in self._found.notes]
 
     @property
@@ -219,7 +219,7 @@ class Solution(Unchanging):
 
     @property
     def levels(self) -> list[dict[str, Any]]:
-        """What each mesh gave on the way to an accuracy."""
+        """Result of each mesh on the way to an accuracy."""
         return self._found.levels
 
     @cached_property
@@ -422,7 +422,7 @@ class Solution(Unchanging):
         """Tell the user what is doubtful."""
         texts = [text for text, is_routine in self._found.notes if not is_routine]
         texts += [warning.message for warning in self.warnings if not warning.is_error]
-        # What makes it useless is one warning.
+        # All reasons that make it useless are one warning.
         found = self.problems()
         for text in [*texts, *(["\n".join(found)] if found else [])]:
             _warnings.warn(text, FaradWarning, stacklevel=level)

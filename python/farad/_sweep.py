@@ -39,7 +39,7 @@ class Permittivity:
     dielectric : str or None
     values : array_like, shape (n,)
     name : str, optional
-        What the values are called in results.
+        Name of the values in results.
     """
 
     def __init__(self, dielectric: str | None, values: ArrayLike, name: str | None = None) -> None:
@@ -144,8 +144,8 @@ def to_xarray(runs: Iterable[Run]) -> Any:
     -------
     xarray.Dataset
         ``maxwell`` and ``mutual`` in farad with their errors, over one dimension for each quantity
-        that changes, and ``conductor`` and ``column``; ``converged`` over the former. What was not
-        among the runs is NaN.
+        that changes, and ``conductor`` and ``column``; ``converged`` over the former. Missing
+        runs are NaN.
     """
     xarray = _arrays.optional("xarray", "to_xarray")
     if not isinstance(runs, Iterable):

@@ -4,7 +4,7 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The fast sum refused.
+    /// Error of the fast sum, or of communication between ranks.
     #[error(transparent)]
     Fmm(#[from] fmm::Error),
     /// The GPU stopped, or has too little memory.
@@ -18,24 +18,24 @@ pub enum Error {
     Length {
         /// Name of the array.
         what: &'static str,
-        /// Values called for.
+        /// Expected number of values.
         expected: usize,
-        /// Values passed.
+        /// Given number of values.
         found: usize,
     },
-    /// A triangle belongs to a conductor that there is not.
+    /// A triangle names a conductor that does not exist.
     #[error(
         "triangle {triangle} is of conductor {conductor}, but there are {count}, counted from 0"
     )]
     Conductor {
         /// Index of the first such triangle.
         triangle: usize,
-        /// What was given for it.
+        /// The conductor given for it.
         conductor: u32,
-        /// How many conductors were declared.
+        /// Number of declared conductors.
         count: usize,
     },
-    /// The problem would not fit.
+    /// The problem does not fit into memory.
     #[error("{what} needs {needed} bytes, more than the {available} available; {advice}")]
     Memory {
         /// What was to be allocated.
@@ -44,7 +44,7 @@ pub enum Error {
         needed: u64,
         /// Bytes allowed.
         available: u64,
-        /// What to do.
+        /// Advice to the user.
         advice: &'static str,
     },
 }

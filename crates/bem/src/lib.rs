@@ -10,7 +10,7 @@
 //! layer operators for users who set up their own equations, and [`Operator`] combines them.
 //!
 //! Kernels have no factor 1/(4 pi), except those of [`Surface`]: a charge q / (4 pi eps) is a
-//! length times a potential, which is how capacitances come out.
+//! length times a potential, so capacitances are lengths.
 
 mod constants;
 mod device;
@@ -58,7 +58,7 @@ pub use solve::linear_operator::{Identity, InexactBudget, LinearOperator};
 pub use solve::vectors::{Measure, Metric};
 pub use space::{Density, FunctionSpace, Test};
 
-/// What the program `tests/internals` looks into: no part of the interface, free to change.
+/// Internals for the test program `tests/internals`: not part of the interface, may change.
 #[doc(hidden)]
 pub mod internals {
     pub mod constants {

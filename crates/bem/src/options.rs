@@ -1,4 +1,4 @@
-//! What may be chosen for a solve, how it is followed, and what is said of it.
+//! Options, progress callbacks and reports of a solve.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::space::Density;
 /// Dense or fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
-    /// Whichever the cost model says is faster.
+    /// Whichever is faster by the cost model.
     #[default]
     Auto,
     /// Dense Galerkin matrix, factorised.
@@ -22,7 +22,7 @@ pub enum Method {
     Fmm,
 }
 
-/// Choices for a solve.
+/// Options of a solve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SolveOptions {
     /// Dense or fast.
@@ -31,26 +31,26 @@ pub struct SolveOptions {
     pub density: Density,
     /// Relative residual of each conductor's rows in the area-scaled norm.
     pub tolerance: f64,
-    /// Relative L2 error of the FMM; `None` follows the solver's.
+    /// Relative L2 error of the FMM; `None` derives it from the solver's tolerance.
     pub fmm_tolerance: Option<f64>,
-    /// Whether products of GMRES may be less exact as the residual falls; never on a GPU.
+    /// Whether products of GMRES may become less exact as the residual falls; never on a GPU.
     pub relax: bool,
     /// Krylov vectors before GMRES restarts.
     pub restart: usize,
-    /// Iterations after which a solve is given up.
+    /// Iterations after which a solve stops unconverged.
     pub max_iterations: usize,
-    /// Orders added to every quadrature rule (0 = as the accuracy asks), for checking that
+    /// Orders added to every quadrature rule (0 = as the accuracy requires), to check that
     /// quadrature does not limit C.
     pub quadrature_increment: usize,
     /// Bytes the solve may use; `None` = no limit.
     pub memory_limit: Option<u64>,
-    /// Where the FMM computes.
+    /// Where the FMM runs.
     pub backend: fmm::Backend,
     /// Which GPU, counted from 0.
     pub gpu: usize,
-    /// Whether results must be the same to the bit each time, on the same machine, with the same
-    /// number of threads and ranks. Sums are then on CPU cores, where they always are such, and
-    /// asking for a GPU is an error. Sums over `ranks` must be in their order, as those of
+    /// Whether results must be identical to the bit each time, on the same machine, with the same
+    /// number of threads and ranks. Sums then run on CPU cores, where they always are, and asking
+    /// for a GPU is an error. Sums over `ranks` must be in rank order, as those of
     /// [`comm::InOrder`] are.
     pub deterministic: bool,
     /// Ranks that share every solve; `None` = this process alone.
@@ -58,27 +58,27 @@ pub struct SolveOptions {
 }
 
 /// This rank's end of a group that shares solves: each rank has a part of the panels with their
-/// near field, and all have the whole problem and get the whole answer. What solves is called by
-/// all of them, with the same problem and options but for the GPU.
+/// near field, and every rank has the whole problem and gets the whole answer. All ranks must call
+/// the same solve functions, with the same problem and options except for the GPU.
 ///
-/// Answers are those of one process to the tolerance, and the same on all ranks. Dense solves are
-/// not shared: each rank makes them.
+/// Answers equal those of one process to the tolerance, and are the same on all ranks. Dense solves
+/// are not shared: each rank does them.
 #[derive(Clone, Debug)]
 pub struct Ranks(pub Group);
 
 impl Ranks {
-    /// A rank's own result, unless another one's is an error. Collective.
+    /// A rank's own result, or an error if another rank failed. Collective.
     ///
     /// # Errors
-    /// Its own, or that of the other.
+    /// The rank's own error, or that of the other rank.
     pub fn agreed<T, E: From<Error> + ToString>(&self, own: Result<T, E>) -> Result<T, E> {
         share::agreed(&*self.0, own)
     }
 
-    /// The numbers of the first rank, whatever the others have. Collective.
+    /// The numbers of the first rank, regardless of those of the others. Collective.
     ///
     /// # Errors
-    /// Messages that do not pass.
+    /// [`Error::Fmm`] if communication fails.
     pub fn of_first(&self, own: &[f64]) -> Result<Vec<f64>, Error> {
         let own = if self.0.rank() == 0 { own } else { &[] };
         let all = comm::all_gather(&*self.0, own).map_err(share::lost)?;
@@ -114,10 +114,10 @@ impl Default for SolveOptions {
 }
 
 impl SolveOptions {
-    /// Where fast sums are.
+    /// Where fast sums run.
     ///
     /// # Errors
-    /// [`fmm::Error::NotDeterministic`].
+    /// [`fmm::Error::NotDeterministic`] if a GPU was asked for.
     pub(crate) fn backend(&self) -> Result<fmm::Backend, Error> {
         if self.deterministic { Ok(self.backend.deterministic()?) } else { Ok(self.backend) }
     }
@@ -128,44 +128,44 @@ impl SolveOptions {
     }
 }
 
-/// Parts of a solve, in the order they happen.
+/// Stages of a solve, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Tree, lists, tables.
     Plan,
-    /// Exact integrals of close pairs (rows done of all rows), preconditioner.
+    /// Exact integrals of close pairs (finished rows of all rows), preconditioner.
     NearField,
     /// GMRES iterations.
     Solve,
 }
 
-/// How a caller follows and stops a solve.
+/// Lets a caller follow and stop a solve.
 pub trait Progress: Sync {
-    /// Called as work advances; `total` 0 = unknown. Returns false to stop, which ends in
+    /// Called as work advances; `total` 0 = unknown. Returning false stops the solve with
     /// [`Error::Interrupted`].
     fn advance(&self, stage: Stage, done: u64, total: u64) -> bool;
     /// Called after each GMRES iteration with the largest relative residual of the columns still
     /// running.
     fn residual(&self, _iteration: usize, _relative: f64) {}
-    /// Where answers are kept while iterations look for them, if they are.
+    /// Storage for intermediate answers, if any.
     fn keeper(&self) -> Option<&dyn Keeper> {
         None
     }
 }
 
-/// Keeps answers, so that a solve that is cut short can go on from them.
+/// Stores answers, so that an interrupted solve can continue from them.
 ///
-/// Equations are known by a number, which the same problem has whenever it is solved. What
-/// [`known`](Self::known) gives is where iterations start: it may be of any quality, since
-/// residuals are always taken anew. With [`SolveOptions::ranks`] the first rank's is asked, and
-/// each that has one keeps whole answers. Dense solves keep nothing.
+/// A number identifies the equations; the same problem always has the same one. Iterations start
+/// from the result of [`known`](Self::known), which may be of any quality, since residuals are
+/// always recomputed. With [`SolveOptions::ranks`] only the first rank's keeper is asked, and every
+/// rank that has a keeper stores whole answers. Dense solves store nothing.
 pub trait Keeper: Sync {
-    /// The answer to these equations that was kept last.
+    /// The last answer stored for these equations.
     fn known(&self, equations: u64) -> Option<Vec<f64>>;
-    /// Whether answers so far are to be kept; asked after each iteration. They are kept in any case
-    /// when they are through, and when [`Progress::advance`] stops the solve.
+    /// Whether answers so far should be stored; asked after each iteration. They are always stored
+    /// when they are finished, and when [`Progress::advance`] stops the solve.
     fn is_due(&self) -> bool;
-    /// Takes an answer, in place of an earlier one to the same equations.
+    /// Stores an answer and replaces an earlier one for the same equations.
     fn keep(&self, equations: u64, answer: Vec<f64>);
 }
 
@@ -184,7 +184,7 @@ impl Progress for Quiet {
 pub struct Solve {
     /// Index of the conductor at potential 1.
     pub excitation: usize,
-    /// Matvecs taken.
+    /// Matrix-vector products.
     pub iterations: usize,
     /// Why it stopped.
     pub reason: StopReason,
@@ -206,8 +206,8 @@ pub struct Timings {
     pub near_field: f64,
     /// Iterations.
     pub solve: f64,
-    /// Direct sums that the fast sum's error is measured against.
+    /// Direct sums for measuring the fast sum's error.
     pub fmm_check: f64,
-    /// Mean of one matvec over all its densities.
+    /// Mean time of one matrix-vector product over all its densities.
     pub matvec_mean: f64,
 }

@@ -1,15 +1,15 @@
-//! Sums over many things whose rounding does not depend on how threads share the work: where a sum
-//! is cut, and in which order its parts are added, follows from its length alone.
+//! Sums whose rounding does not depend on how threads share the work: the length alone determines
+//! where a sum is cut and in which order its parts are added.
 
 use std::ops::Range;
 
 use parallel::prelude::*;
 
-/// Runs that a sum is cut into: enough for the threads of a large machine.
+/// Number of runs of a sum: enough for the threads of a large machine.
 const RUNS: usize = 256;
 
-/// `count` sums, to which `add` adds what some things of `range` give, up to `together` of them at
-/// a time. Runs of things are added pair by pair, so that few of their sums are in memory at once.
+/// `count` sums; `add` adds the contributions of some items of `range`, up to `together` at a time.
+/// Runs of items are added pair by pair, so that few of their sums are in memory at once.
 pub fn sums(
     range: Range<usize>,
     together: usize,
@@ -44,7 +44,7 @@ fn of_runs(
     sums
 }
 
-/// The sum of what each of some things gives, in their order.
+/// The sum of `of` over the items, in their order.
 pub fn sum<T: Sync>(things: &[T], of: impl Fn(&T) -> f64 + Sync) -> f64 {
     things.par_iter().map(&of).collect::<Vec<f64>>().iter().sum()
 }

@@ -1,6 +1,6 @@
-//! Why ranks could not go on together.
+//! Errors of communication between ranks.
 
-/// What went wrong between ranks.
+/// Errors of communication.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,13 +18,13 @@ pub enum Error {
         /// Its message.
         cause: String,
     },
-    /// Ranks of one process make different values together.
+    /// Ranks of one process call [`once`](crate::once) for different values.
     #[error("rank {rank} has made another value than was expected: ranks are not in step")]
     Value {
         /// The rank that made it.
         rank: usize,
     },
-    /// A message has another length than was expected.
+    /// A message has an unexpected length.
     #[error("rank {rank} sent {found} bytes, expected {expected}: do all ranks run one version?")]
     Length {
         /// The rank that sent.

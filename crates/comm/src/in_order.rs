@@ -2,12 +2,13 @@
 
 use crate::{Communicator, Error, Group, Operation, Pending, Value, all_gather, exchange};
 
-/// Up to so many numbers for each rank, all ranks get all and add them up; of more, each adds some
-/// up for all: two messages instead of one, but no more bytes than a reduction needs.
+/// Arrays of up to this length times the number of ranks go to every rank, which adds them up; of
+/// longer ones each rank adds up a part for all: two messages instead of one, but no more bytes
+/// than a reduction needs.
 const SHORT: usize = 64;
 
-/// A group whose sums are added in the order of the ranks, whatever passes its messages: the same
-/// numbers have a sum of the same bits each time. MPI only advises that its own reductions do.
+/// A group whose sums are added in rank order, whatever transport it uses: the same numbers always
+/// have the same sum, bit by bit. MPI only advises this for its own reductions.
 #[derive(Clone, Debug)]
 pub struct InOrder(pub Group);
 
@@ -32,14 +33,14 @@ impl InOrder {
     }
 }
 
-/// The sums of arrays of this length, place by place.
+/// The sums of arrays of this length, element by element.
 fn in_order(all: Vec<Vec<f64>>, length: usize) -> Vec<f64> {
     let add = |mut sums: Vec<f64>, more: Vec<f64>| {
         sums.iter_mut().zip(more).for_each(|(sum, value)| *sum += value);
         sums
     };
     let mut sums = all.into_iter().reduce(add).unwrap_or_else(|| vec![0.0; length]);
-    // Which NaN a sum of several is may differ from rank to rank.
+    // The sum of several NaN may be a different NaN on each rank.
     sums.iter_mut().filter(|sum| sum.is_nan()).for_each(|sum| *sum = f64::NAN);
     sums
 }

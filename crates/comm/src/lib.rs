@@ -1,8 +1,8 @@
 //! Messages between ranks that work on one problem.
 //!
 //! A rank is a thread of this process ([`threads`]) or a process that MPI started (the crate
-//! `processes`); work without others is that of a group of one ([`Alone`]). Whatever it is, its end of the group is a [`Communicator`], and a program for
-//! ranks is written once for both.
+//! `processes`); work without others is that of a group of one ([`Alone`]). Whatever it is, its end
+//! of the group is a [`Communicator`], and a program for ranks is written once for all.
 //!
 //! *Collective* calls are made by all ranks of a group, in the same order.
 
@@ -22,7 +22,7 @@ pub use error::Error;
 pub use in_order::InOrder;
 pub use threads::{Thread, run, threads};
 
-/// What [`Communicator::all_reduce`] makes of the numbers of all ranks.
+/// Reduction operations of [`Communicator::all_reduce`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Their sum.
@@ -49,7 +49,7 @@ pub trait Communicator: Debug + Send + Sync {
     /// This rank, from 0.
     fn rank(&self) -> usize;
 
-    /// Ranks of the group.
+    /// Number of ranks of the group.
     fn size(&self) -> usize;
 
     /// Sends `messages[r]` to each rank r, and returns what each sent here. Collective.
@@ -61,57 +61,58 @@ pub trait Communicator: Debug + Send + Sync {
     /// Sends `message` to all ranks, and returns what each sent. Collective.
     ///
     /// # Errors
-    /// As [`Self::exchange`].
+    /// As for [`Self::exchange`].
     fn all_gather(&self, message: &[u8]) -> Result<Vec<Vec<u8>>, Error>;
 
-    /// Brings the numbers of all ranks together, place by place: all get the same ones. Collective.
+    /// Reduces the numbers of all ranks, element by element: all ranks get the same result.
+    /// Collective.
     ///
     /// # Errors
-    /// As [`Self::exchange`].
+    /// As for [`Self::exchange`].
     fn all_reduce(&self, values: &mut [f64], operation: Operation) -> Result<(), Error>;
 
     /// Starts to send messages to some ranks and to receive from some, given as rank and length in
     /// bytes; ranks that expect nothing of each other need not call. Messages between two ranks
-    /// arrive in the order of these calls, in whatever order they are waited for.
+    /// arrive in the order of these calls, whatever the order of waiting.
     ///
     /// # Errors
-    /// As [`Self::exchange`].
+    /// As for [`Self::exchange`].
     fn start<'a>(
         &'a self,
         sends: Vec<(usize, Vec<u8>)>,
         receives: &[(usize, usize)],
     ) -> Result<Box<dyn Pending + 'a>, Error>;
 
-    /// A value that ranks of one process have together: the first of them makes it. Ranks that are
+    /// A value shared by the ranks of one process: the first of them makes it. Ranks that are
     /// processes make one each. Collective.
     ///
     /// # Errors
-    /// As [`Self::exchange`].
+    /// As for [`Self::exchange`].
     fn once(&self, make: &mut dyn FnMut() -> Value) -> Result<Value, Error> {
         Ok(make())
     }
 }
 
-/// What ranks of one process can have together.
+/// A value that ranks of one process can share.
 pub type Value = Arc<dyn Any + Send + Sync>;
 
-/// An end of a group that everything of this rank may keep.
+/// An end of a group that any part of this rank may keep.
 pub type Group = Arc<dyn Communicator>;
 
-/// Messages on their way. Dropped, they are sent all the same, and what was asked for is discarded.
+/// Messages in transit. If dropped, they are still sent, and received ones are discarded.
 pub trait Pending {
-    /// Waits until all have gone and come, and returns those received, in the order in which they
-    /// were asked for.
+    /// Waits until all messages are sent and received, and returns those received, in the order in
+    /// which they were asked for.
     ///
     /// # Errors
-    /// As [`Communicator::exchange`].
+    /// As for [`Communicator::exchange`].
     fn wait(self: Box<Self>) -> Result<Vec<Vec<u8>>, Error>;
 }
 
 /// Sends arrays of numbers; `messages[r]` goes to rank r. Collective.
 ///
 /// # Errors
-/// As [`Communicator::exchange`].
+/// As for [`Communicator::exchange`].
 pub fn exchange<T: Pod>(
     group: &dyn Communicator,
     messages: &[Vec<T>],
@@ -123,7 +124,7 @@ pub fn exchange<T: Pod>(
 /// The arrays of all ranks. Collective.
 ///
 /// # Errors
-/// As [`Communicator::exchange`].
+/// As for [`Communicator::exchange`].
 pub fn all_gather<T: Pod>(group: &dyn Communicator, own: &[T]) -> Result<Vec<Vec<T>>, Error> {
     let all = group.all_gather(bytemuck::cast_slice(own))?;
     Ok(all.iter().map(|message| values(message)).collect())
@@ -132,7 +133,7 @@ pub fn all_gather<T: Pod>(group: &dyn Communicator, own: &[T]) -> Result<Vec<Vec
 /// A value of [`Communicator::once`]. Collective.
 ///
 /// # Errors
-/// [`Error::Value`] where ranks of one process call this for different values; as
+/// [`Error::Value`] if ranks of one process call this for different values; as for
 /// [`Communicator::exchange`].
 pub fn once<T: Send + Sync + 'static>(
     group: &dyn Communicator,
@@ -146,11 +147,10 @@ pub fn once<T: Send + Sync + 'static>(
     value.downcast().map_err(|_| Error::Value { rank: 0 })
 }
 
-/// The same of what may fail to be made: with its error on the rank that tried, and without one on
-/// those that would have had it too. Collective.
+/// Fallible [`once`]: the rank that ran `make` gets its error, the others `None`. Collective.
 ///
 /// # Errors
-/// As [`once`].
+/// As for [`once`].
 pub fn try_once<T: Send + Sync + 'static, E>(
     group: &dyn Communicator,
     make: impl FnOnce() -> Result<T, E>,
@@ -163,10 +163,10 @@ pub fn try_once<T: Send + Sync + 'static, E>(
     Ok(Option::clone(&*made?).ok_or(None))
 }
 
-/// Ends in an error on all ranks if any rank has one: with that of the first such rank. Collective.
+/// Returns an error on every rank if any rank failed: that of the first such rank. Collective.
 ///
 /// # Errors
-/// [`Error::Elsewhere`] with rank and message; as [`Communicator::exchange`].
+/// [`Error::Elsewhere`] with rank and message; as for [`Communicator::exchange`].
 pub fn agree(group: &dyn Communicator, own: Result<(), String>) -> Result<(), Error> {
     let message = match own {
         Ok(()) => Vec::new(),
@@ -187,7 +187,7 @@ pub fn bytes<T: Pod>(values: &[T]) -> Vec<u8> {
     bytemuck::cast_slice(values).to_vec()
 }
 
-/// The array that has these bytes; a rest that is no whole value is left out.
+/// The array with these bytes; an incomplete last value is left out.
 pub fn values<T: Pod>(bytes: &[u8]) -> Vec<T> {
     let size = size_of::<T>().max(1);
     bytes.chunks_exact(size).map(bytemuck::pod_read_unaligned).collect()

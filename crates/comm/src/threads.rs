@@ -5,14 +5,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::{Communicator, Error, Operation, Pending, Value};
 
-/// Messages of collective calls and started ones wait in lines of their own.
+/// Collective calls and started messages use separate lines.
 const LINES: usize = 2;
 const COLLECTIVE: usize = 0;
 const STARTED: usize = 1;
 
 /// A rank that is a thread.
 ///
-/// Dropped, it has ended: ranks that wait for it get [`Error::Ended`].
+/// When dropped, it has ended: ranks that wait for it get [`Error::Ended`].
 #[derive(Debug)]
 pub struct Thread {
     rank: usize,
@@ -28,17 +28,18 @@ struct Group {
 
 #[derive(Debug)]
 struct State {
-    /// Messages by their place in lines, each of a sender and receiver.
+    /// Messages by their place in lines, one line per sender, receiver and kind.
     waiting: HashMap<Place, Vec<u8>>,
-    /// Messages that have been put into each line, and asked for.
+    /// Number of messages put into each line, and taken from it.
     sent: Vec<u64>,
     asked: Vec<u64>,
     ended: Vec<bool>,
-    /// What the first rank has made for all, and how many have yet to take it.
+    /// The value that the first rank made for all, and the number of ranks that have yet to take
+    /// it.
     made: Option<(Value, usize)>,
 }
 
-/// A line, and the messages before it there.
+/// A line, and the number of earlier messages in it.
 type Place = (usize, u64);
 
 /// The ends of a group of `size` ranks, one for each thread.
@@ -55,7 +56,7 @@ pub fn threads(size: usize) -> Vec<Thread> {
     (0..size).map(|rank| Thread { rank, group: Arc::clone(&group) }).collect()
 }
 
-/// Runs `work` on `size` ranks that are threads, and returns what each makes.
+/// Runs `work` on `size` ranks that are threads, and returns the result of each.
 pub fn run<R: Send>(size: usize, work: impl Fn(&crate::Group) -> R + Sync) -> Vec<R> {
     std::thread::scope(|scope| {
         let work = &work;
@@ -75,7 +76,7 @@ pub fn run<R: Send>(size: usize, work: impl Fn(&crate::Group) -> R + Sync) -> Ve
 
 impl Thread {
     fn state(&self) -> MutexGuard<'_, State> {
-        // A rank that panics while it holds the lock leaves queues that are whole.
+        // A rank that panics while it holds the lock leaves the queues intact.
         self.group.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -19,7 +19,7 @@ fn groups_that_add_in_order_have_what_is_asked_of_all() {
     }
 }
 
-/// Ranks whose own sums are added in another order each time, as those of MPI may be.
+/// Ranks whose own sums are added in a different order each time, as those of MPI may be.
 #[derive(Debug)]
 struct AnyOrder(Group, AtomicUsize);
 
@@ -67,7 +67,7 @@ impl Communicator for AnyOrder {
 
 #[test]
 fn sums_in_order_have_the_same_bits_each_time() {
-    // Few go to all ranks, of many each adds some up.
+    // Few values go to all ranks; of many, each rank adds up some.
     for length in [7, 1000] {
         let number = |rank: usize, place: usize| (1.0 + (rank + 5 * place) as f64).sin();
         let distinct = |in_order: bool| {

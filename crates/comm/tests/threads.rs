@@ -36,7 +36,7 @@ fn a_value_is_made_once_and_had_by_all() {
         .unwrap()
     });
     assert_eq!(made.into_inner(), 1);
-    // By the first; in one place, which nobody else holds.
+    // Made by the first; one instance, which nobody else holds.
     assert!(all.iter().all(|value| **value == 0 && Arc::ptr_eq(value, &all[0])));
     assert_eq!(Arc::strong_count(&all[0]), 4);
 }

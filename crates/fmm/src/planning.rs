@@ -1,5 +1,5 @@
-//! Chooses what of a plan depends on the points alone: leaf size, root cube, boxes, interaction lists
-//! and truncation numbers.
+//! Chooses what of a plan depends on the points alone: leaf size, root cube, boxes, interaction
+//! lists and truncation numbers.
 
 use crate::expansions::screened::Screening;
 use crate::geometry::{Geometry, OrderedPoints};

@@ -1,11 +1,11 @@
-//! Sequences made of others.
+//! Sequences based on others.
 
 use std::iter;
 use std::ops::Range;
 
 use crate::Parallel;
 
-/// A sequence whose places are those of `of`, with these parts.
+/// A sequence with the places of `of` and these parts.
 macro_rules! adapter {
     (
         $(#[$doc:meta])*
@@ -20,7 +20,7 @@ macro_rules! adapter {
             $(pub(crate) $field: $type,)*
         }
 
-        // SAFETY: places are those of the sequence that this is made of.
+        // SAFETY: places are those of the underlying sequence.
         unsafe impl<P: Parallel, $($param),*> Parallel for $name<P, $($param),*>
         where
             $($bounds)*
@@ -42,7 +42,7 @@ macro_rules! adapter {
 
             unsafe fn part(&self, $range: Range<usize>) -> Self::Part<'_> {
                 let $this = self;
-                // SAFETY: the caller's.
+                // SAFETY: the caller's contract.
                 let $inner = unsafe { self.of.part($range.clone()) };
                 $make
             }
@@ -114,11 +114,11 @@ adapter! {
     |this, inner, range| iter::once(inner.fold(this.init.make(), &this.f))
 }
 
-/// Makes the state of a range.
+/// Creates the state of a range.
 pub trait Init: Sync {
-    /// What it makes.
+    /// Type of the state.
     type State;
-    /// A new one.
+    /// A new state.
     fn make(&self) -> Self::State;
 }
 
@@ -152,7 +152,7 @@ impl<P: Iterator, S, R, F: Fn(&mut S, P::Item) -> R> Iterator for PartWithState<
 /// See [`Parallel::copied`] and [`Parallel::cloned`].
 pub struct Cloned<P>(pub(crate) P);
 
-// SAFETY: places are those of the sequence that this is made of.
+// SAFETY: places are those of the underlying sequence.
 unsafe impl<'s, T: Clone + Send + Sync + 's, P: Parallel<Item = &'s T>> Parallel for Cloned<P> {
     type Item = T;
     type Part<'a>
@@ -170,7 +170,7 @@ unsafe impl<'s, T: Clone + Send + Sync + 's, P: Parallel<Item = &'s T>> Parallel
     }
 
     unsafe fn part(&self, range: Range<usize>) -> Self::Part<'_> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { self.0.part(range) }.cloned()
     }
 }
@@ -200,7 +200,7 @@ unsafe impl<A: Parallel, B: Parallel> Parallel for Zip<A, B> {
     }
 
     unsafe fn part(&self, range: Range<usize>) -> Self::Part<'_> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { self.0.part(range.clone()).zip(self.1.part(range)) }
     }
 }
@@ -211,7 +211,7 @@ pub struct WithSizes<P> {
     pub(crate) sizes: [usize; 2],
 }
 
-// SAFETY: places are those of the sequence that this is made of.
+// SAFETY: places are those of the underlying sequence.
 unsafe impl<P: Parallel> Parallel for WithSizes<P> {
     type Item = P::Item;
     type Part<'a>
@@ -229,7 +229,7 @@ unsafe impl<P: Parallel> Parallel for WithSizes<P> {
     }
 
     unsafe fn part(&self, range: Range<usize>) -> Self::Part<'_> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { self.of.part(range) }
     }
 }

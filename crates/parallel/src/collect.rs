@@ -1,4 +1,4 @@
-//! Collections of what a sequence has.
+//! Collections of the items of a sequence.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use crate::ordered::Ordered;
 use crate::{FromParallel, IntoParallel, Parallel, ParallelExtend, run};
 
-/// The end of a vector to be, which threads fill.
+/// The uninitialised end of a vector, which threads fill.
 struct Room<T>(*mut T);
 
 // SAFETY: each place is written by one thread.
@@ -16,14 +16,14 @@ unsafe impl<T: Send> Sync for Room<T> {}
 
 impl<T> Room<T> {
     /// # Safety
-    /// The place is within the room, and nobody else's.
+    /// The place must be within the room, and used by nobody else.
     unsafe fn put(&self, place: usize, value: T) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { self.0.add(place).write(value) }
     }
 }
 
-/// Appends all items. Where nothing may fail, items of exact sequences are written in place.
+/// Appends all items. If items cannot fail, those of exact sequences are written in place.
 fn extend<P: Parallel>(to: &mut Vec<P::Item>, of: &P) {
     let places = of.places();
     if !P::IS_EXACT {
@@ -46,7 +46,7 @@ fn extend<P: Parallel>(to: &mut Vec<P::Item>, of: &P) {
         let mut place = range.start;
         // SAFETY: `run` gives each place once, and an exact sequence has an item for each.
         for item in unsafe { of.part(range.clone()) }.take(range.len()) {
-            // SAFETY: within `range`, which is within what was reserved.
+            // SAFETY: within `range`, which is within the reserved memory.
             unsafe { room.put(place, item) };
             place += 1;
         }
@@ -86,7 +86,7 @@ impl<K: Send + Eq + Hash, V: Send, S: BuildHasher + Default> FromParallel<(K, V)
     }
 }
 
-/// Collects until one fails: of those that were found to, the first.
+/// Collects until an item fails; returns the first of the failures found.
 impl<T: Send, E: Send, C: FromIterator<T>> FromParallel<Result<T, E>> for Result<C, E> {
     fn from_parallel<P: Parallel<Item = Result<T, E>>>(of: P) -> Self {
         let (parts, has_failed) = (Ordered::new(), AtomicBool::new(false));
@@ -113,7 +113,7 @@ impl<T: Send, E: Send, C: FromIterator<T>> FromParallel<Result<T, E>> for Result
     }
 }
 
-/// Collects unless one is missing.
+/// Collects unless an item is missing.
 impl<T: Send, C: FromIterator<T>> FromParallel<Option<T>> for Option<C> {
     fn from_parallel<P: Parallel<Item = Option<T>>>(of: P) -> Self {
         Result::from_parallel(of.map(|item| item.ok_or(()))).ok()

@@ -2,8 +2,8 @@
 //!
 //! rayon's iterators compile jobs, splits and joins anew for each loop: a third of the functions of
 //! a program with some hundred loops. Here a loop is a sequence of places ([`Parallel`]), any range
-//! of which an ordinary iterator can walk; who walks which range is decided by code that knows no
-//! types ([`run()`]). Names and meanings are rayon's. Results are in the order of the sequence.
+//! of which an ordinary iterator can walk; code without type parameters distributes the ranges
+//! ([`run()`]). Names and meanings are rayon's. Results are in the order of the sequence.
 
 mod adapters;
 mod collect;
@@ -26,14 +26,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use ordered::Ordered;
 
-/// What loops need in scope.
+/// Imports for loops.
 pub mod prelude {
     pub use crate::{IntoParallel, Parallel, ParallelExtend, Slices};
 }
 
-/// What can be walked as a [`Parallel`] sequence.
+/// A type that converts into a [`Parallel`] sequence.
 pub trait IntoParallel {
-    /// What it has.
+    /// Item type.
     type Item: Send;
     /// The sequence.
     type Into: Parallel<Item = Self::Item>;
@@ -41,13 +41,13 @@ pub trait IntoParallel {
     fn into_par_iter(self) -> Self::Into;
 }
 
-/// Vectors that take more.
+/// Vectors that can be extended.
 pub trait ParallelExtend<T> {
     /// Appends all items of a sequence, in their order.
     fn par_extend(&mut self, items: impl IntoParallel<Item = T>);
 }
 
-/// What items of a sequence can be collected in.
+/// A type in which items of a sequence can be collected.
 pub trait FromParallel<T>: Sized {
     /// All items, in their order.
     fn from_parallel<P: Parallel<Item = T>>(of: P) -> Self;
@@ -58,7 +58,7 @@ pub trait FromParallel<T>: Sized {
 /// # Safety
 /// If [`IS_EXACT`](Self::IS_EXACT), each place has one item.
 pub unsafe trait Parallel: Sized + Sync {
-    /// What it has.
+    /// Item type.
     type Item: Send;
     /// Items of a range of places.
     type Part<'a>: Iterator<Item = Self::Item>
@@ -67,10 +67,10 @@ pub unsafe trait Parallel: Sized + Sync {
     /// Whether each place has one item.
     const IS_EXACT: bool;
 
-    /// How many places.
+    /// Number of places.
     fn places(&self) -> usize;
 
-    /// How many places a range has at least and at most.
+    /// Smallest and largest number of places per range.
     fn sizes(&self) -> [usize; 2] {
         [1, usize::MAX]
     }
@@ -78,10 +78,10 @@ pub unsafe trait Parallel: Sized + Sync {
     /// Items of a range of places.
     ///
     /// # Safety
-    /// No place is in two ranges that were asked for, and none is past the end.
+    /// Each place must be requested at most once, and none past the end.
     unsafe fn part(&self, range: Range<usize>) -> Self::Part<'_>;
 
-    /// What `f` makes of each item.
+    /// Applies `f` to each item.
     fn map<R: Send, F: Fn(Self::Item) -> R + Sync>(self, f: F) -> Map<Self, F, R> {
         Map { of: self, f, result: PhantomData }
     }
@@ -94,12 +94,12 @@ pub unsafe trait Parallel: Sized + Sync {
         MapInit { of: self, init, f, result: PhantomData }
     }
 
-    /// Those that `f` says yes to.
+    /// Items for which `f` is true.
     fn filter<F: Fn(&Self::Item) -> bool + Sync>(self, f: F) -> Filter<Self, F> {
         Filter { of: self, f }
     }
 
-    /// What `f` makes of each item of which it makes something.
+    /// Results of `f` that are not `None`.
     fn filter_map<R: Send, F>(self, f: F) -> FilterMap<Self, F, R>
     where
         F: Fn(Self::Item) -> Option<R> + Sync,
@@ -107,7 +107,7 @@ pub unsafe trait Parallel: Sized + Sync {
         FilterMap { of: self, f, result: PhantomData }
     }
 
-    /// All that `f` makes of each item.
+    /// All items of the results of `f`.
     fn flat_map_iter<I, F>(self, f: F) -> FlatMap<Self, F, I>
     where
         I: IntoIterator,
@@ -117,7 +117,7 @@ pub unsafe trait Parallel: Sized + Sync {
         FlatMap { of: self, f, result: PhantomData }
     }
 
-    /// All that is in each item.
+    /// All items of each item.
     fn flatten_iter(self) -> Flatten<Self>
     where
         Self::Item: IntoIterator,
@@ -131,7 +131,7 @@ pub unsafe trait Parallel: Sized + Sync {
         Enumerate { of: self }
     }
 
-    /// Each item with that of another sequence; the shorter one ends it.
+    /// Pairs of items with those of another sequence; the shorter one determines the length.
     fn zip<O: IntoParallel>(self, other: O) -> Zip<Self, O::Into> {
         Zip(self, other.into_par_iter())
     }
@@ -144,7 +144,7 @@ pub unsafe trait Parallel: Sized + Sync {
         Cloned(self)
     }
 
-    /// Copies that are more than bits.
+    /// Clones.
     fn cloned<'s, T: Clone + Send + Sync + 's>(self) -> Cloned<Self>
     where
         Self: Parallel<Item = &'s T>,
@@ -164,7 +164,7 @@ pub unsafe trait Parallel: Sized + Sync {
         WithSizes { of: self, sizes: [least, most] }
     }
 
-    /// What `f` makes of the items of each range, beginning with `init()`.
+    /// Folds the items of each range with `f`, beginning with `init()`.
     fn fold<I: Init, F>(self, init: I, f: F) -> Fold<Self, I, F>
     where
         F: Fn(I::State, Self::Item) -> I::State + Sync,
@@ -192,7 +192,7 @@ pub unsafe trait Parallel: Sized + Sync {
         C::from_parallel(self)
     }
 
-    /// Halves of pairs.
+    /// Splits pairs into two collections.
     fn unzip<A: Send, B: Send>(self) -> (Vec<A>, Vec<B>)
     where
         Self: Parallel<Item = (A, B)>,
@@ -200,7 +200,7 @@ pub unsafe trait Parallel: Sized + Sync {
         self.collect::<Vec<_>>().into_iter().unzip()
     }
 
-    /// What `f` makes of all items, two at a time; `None` without any.
+    /// Combines all items by `f`, two at a time; `None` if there are none.
     fn reduce_with<F: Fn(Self::Item, Self::Item) -> Self::Item + Sync>(
         self,
         f: F,
@@ -217,7 +217,7 @@ pub unsafe trait Parallel: Sized + Sync {
         parts.into_values().reduce(&f)
     }
 
-    /// What `f` makes of all items, two at a time; `identity()` changes nothing.
+    /// Combines all items by `f`, two at a time; `identity()` is neutral.
     fn reduce<I, F>(self, identity: I, f: F) -> Self::Item
     where
         I: Fn() -> Self::Item,
@@ -226,7 +226,7 @@ pub unsafe trait Parallel: Sized + Sync {
         self.reduce_with(f).unwrap_or_else(identity)
     }
 
-    /// Sums of ranges, added up.
+    /// Adds up the sums of ranges.
     fn sum<S: Sum<Self::Item> + Sum<S> + Send>(self) -> S {
         let parts = Ordered::new();
         let part = |range: Range<usize>| {
@@ -238,12 +238,12 @@ pub unsafe trait Parallel: Sized + Sync {
         parts.into_values().sum()
     }
 
-    /// How many items.
+    /// Number of items.
     fn count(self) -> usize {
         self.map(|_| 1).sum()
     }
 
-    /// The largest, the last one of those that are equal.
+    /// The largest item; the last one of several equal ones.
     fn max(self) -> Option<Self::Item>
     where
         Self::Item: Ord,
@@ -251,7 +251,7 @@ pub unsafe trait Parallel: Sized + Sync {
         self.reduce_with(Ord::max)
     }
 
-    /// The smallest, the first one of those that are equal.
+    /// The smallest item; the first one of several equal ones.
     fn min(self) -> Option<Self::Item>
     where
         Self::Item: Ord,
@@ -259,7 +259,7 @@ pub unsafe trait Parallel: Sized + Sync {
         self.reduce_with(Ord::min)
     }
 
-    /// The largest by an order, the last one of those that are equal.
+    /// The largest item by an order; the last one of several equal ones.
     fn max_by<F: Fn(&Self::Item, &Self::Item) -> Ordering + Sync>(
         self,
         order: F,
@@ -267,7 +267,7 @@ pub unsafe trait Parallel: Sized + Sync {
         self.reduce_with(|a, b| if order(&a, &b) == Ordering::Greater { a } else { b })
     }
 
-    /// Whether `f` says yes to one; not all may be asked.
+    /// Whether `f` is true for any item; may skip items.
     fn any<F: Fn(Self::Item) -> bool + Sync>(self, f: F) -> bool {
         let is_found = AtomicBool::new(false);
         let part = |range: Range<usize>| {
@@ -281,12 +281,12 @@ pub unsafe trait Parallel: Sized + Sync {
         is_found.into_inner()
     }
 
-    /// Whether `f` says yes to each; not all may be asked.
+    /// Whether `f` is true for every item; may skip items.
     fn all<F: Fn(Self::Item) -> bool + Sync>(self, f: F) -> bool {
         !self.any(|item| !f(item))
     }
 
-    /// The first one that `f` says yes to.
+    /// The first item for which `f` is true.
     fn find_first<F: Fn(&Self::Item) -> bool + Sync>(self, f: F) -> Option<Self::Item> {
         let parts = Ordered::new();
         let part = |range: Range<usize>| {
@@ -449,7 +449,7 @@ mod tests {
             let kept: Vec<Arc<()>> = all().into_par_iter().collect();
             assert_eq!(Arc::strong_count(&counted), 101);
             drop(kept);
-            // What a shorter sequence leaves over, and what nobody walks.
+            // Items that a shorter sequence does not reach, and sequences that nobody walks.
             all().into_par_iter().zip(0usize..40).for_each(drop);
             all().into_par_iter().for_each(drop);
             drop(all().into_par_iter());

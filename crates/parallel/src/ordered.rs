@@ -1,9 +1,9 @@
-//! What threads leave, put in order.
+//! Results of threads, put in order.
 
 use std::sync::{Mutex, PoisonError};
 
-/// What ranges leave, in the order of the sequence. Each thread has a place of its own: threads
-/// that waited for each other took longer than small loops do.
+/// Results of ranges, in the order of the sequence. Each thread has its own place: threads that
+/// waited for each other took longer than small loops do.
 pub(crate) struct Ordered<T>(Vec<Mutex<Vec<(usize, T)>>>);
 
 impl<T> Ordered<T> {
@@ -28,7 +28,7 @@ impl<T> Ordered<T> {
     }
 }
 
-/// Where the least number is, the next one, and so on.
+/// The order of these starts, smallest first.
 fn order(starts: &[usize]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..starts.len()).collect();
     order.sort_unstable_by_key(|&at| starts[at]);

@@ -1,9 +1,10 @@
-//! The core: who walks which range.
+//! The core: distribution of ranges over threads.
 
 use std::ops::Range;
 
 /// Calls `of` with ranges that together are `0..places`, each place once, from as many threads as
-/// there is work for: of at least `least` places each, unless there are fewer, and at most `most`.
+/// there is work for. Ranges have at least `least` places, unless there are fewer, and at most
+/// `most`.
 ///
 /// A range is halved while there are more threads than ranges, and again whenever a thread takes a
 /// half from another one, as rayon's iterators do.

@@ -99,7 +99,7 @@ struct Shared<'s, T> {
     slice: PhantomData<&'s mut [T]>,
 }
 
-// SAFETY: a thread that has a part alone has it as if it had been sent there.
+// SAFETY: a part belongs to one thread, as if it had been sent there.
 unsafe impl<T: Send> Sync for Shared<'_, T> {}
 
 impl<'s, T> Shared<'s, T> {
@@ -108,15 +108,15 @@ impl<'s, T> Shared<'s, T> {
     }
 
     /// # Safety
-    /// No element is in two parts.
+    /// No element may be in two parts.
     unsafe fn part(&self, range: Range<usize>) -> &'s mut [T] {
         assert!(range.start <= range.end && range.end <= self.len);
-        // SAFETY: within the slice, which is borrowed for 's, and of nobody else.
+        // SAFETY: within the slice, which is borrowed for 's, and in no other part.
         unsafe { slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
     }
 }
 
-/// Elements of a slice, to be changed.
+/// Elements of a slice, mutable.
 pub struct SliceMut<'s, T>(Shared<'s, T>);
 
 // SAFETY: each place is its own element.
@@ -133,12 +133,12 @@ unsafe impl<'s, T: Send> Parallel for SliceMut<'s, T> {
     }
 
     unsafe fn part(&self, range: Range<usize>) -> slice::IterMut<'s, T> {
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { self.0.part(range) }.iter_mut()
     }
 }
 
-/// Consecutive parts of a slice, `size` elements each, to be changed.
+/// Consecutive parts of a slice, `size` elements each, mutable.
 pub struct ChunksMut<'s, T> {
     all: Shared<'s, T>,
     size: usize,
@@ -159,15 +159,15 @@ unsafe impl<'s, T: Send> Parallel for ChunksMut<'s, T> {
 
     unsafe fn part(&self, range: Range<usize>) -> slice::ChunksMut<'s, T> {
         let end = self.all.len.min(range.end * self.size);
-        // SAFETY: the caller's.
+        // SAFETY: the caller's contract.
         unsafe { self.all.part(range.start * self.size..end) }.chunks_mut(self.size)
     }
 }
 
-/// Elements of a vector, which are given away.
+/// Elements of a vector, moved out.
 pub struct Owned<T> {
     all: ManuallyDrop<Vec<T>>,
-    /// Elements before this one were given away.
+    /// Elements before this one were moved out.
     given: AtomicUsize,
 }
 
@@ -195,12 +195,12 @@ unsafe impl<T: Send> Parallel for Owned<T> {
 
 impl<T> Drop for Owned<T> {
     fn drop(&mut self) {
-        // SAFETY: nothing of it is used after.
+        // SAFETY: it is not used afterwards.
         let mut all = unsafe { ManuallyDrop::take(&mut self.all) };
         let given = *self.given.get_mut();
-        // What another sequence that is shorter left over.
+        // Elements that a shorter sequence did not reach.
         let rest = std::ptr::from_mut(&mut all[given..]);
-        // SAFETY: parts have given away or dropped the others. After a panic some may leak.
+        // SAFETY: parts have moved out or dropped the others. After a panic some may leak.
         unsafe {
             all.set_len(0);
             std::ptr::drop_in_place(rest);
@@ -215,7 +215,8 @@ impl<T> Iterator for OwnedPart<'_, T> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        // SAFETY: of this part alone, and read once: the vector does not drop it.
+        // SAFETY: the element belongs to this part alone and is read once; the vector does not drop
+        // it.
         self.0.next().map(|item| unsafe { std::ptr::read(item) })
     }
 
@@ -299,15 +300,15 @@ impl<'s, T: Send> IntoParallel for &'s mut Vec<T> {
 pub trait Slices<T> {
     /// Elements.
     fn par_iter(&self) -> Slice<'_, T>;
-    /// Elements, to be changed.
+    /// Elements, mutable.
     fn par_iter_mut(&mut self) -> SliceMut<'_, T>;
-    /// Consecutive parts of `size` elements, the last one of fewer.
+    /// Consecutive parts of `size` elements; the last may be shorter.
     fn par_chunks(&self, size: usize) -> Chunks<'_, T>;
-    /// The same without a last one of fewer.
+    /// The same without a shorter last part.
     fn par_chunks_exact(&self, size: usize) -> Chunks<'_, T>;
-    /// Consecutive parts of `size` elements, the last one of fewer, to be changed.
+    /// Consecutive parts of `size` elements, mutable; the last may be shorter.
     fn par_chunks_mut(&mut self, size: usize) -> ChunksMut<'_, T>;
-    /// The same without a last one of fewer.
+    /// The same without a shorter last part.
     fn par_chunks_exact_mut(&mut self, size: usize) -> ChunksMut<'_, T>;
     /// Sorts; equal elements may change places.
     fn par_sort_unstable(&mut self)

@@ -12,7 +12,7 @@ use mpi::ffi;
 
 use comm::{Communicator, Error, Operation, Pending};
 
-/// Bytes of a piece of a message at most: MPI counts them by an int.
+/// Largest number of bytes of a piece of a message: MPI counts bytes as an int.
 const PIECE: usize = 1 << 30;
 
 /// Bytes of the header of a started message: its length.
@@ -31,13 +31,13 @@ const PANIC: i32 = 101;
 
 /// This process's end of all processes that MPI started together.
 ///
-/// Calls of several threads follow one another: one that waits for other ranks keeps the rest
-/// waiting.
+/// Calls from several threads run one after the other: one that waits for other ranks blocks the
+/// rest.
 ///
-/// Dropped, it ends MPI, which waits until all ranks do so. Dropped while its thread panics, it
-/// ends all ranks instead: they would wait for this one. There is no [`Error::Ended`]: where a rank
-/// ends too early, MPI ends the others, or they wait. So an error of one rank is told to all by
-/// [`agree`](comm::agree), or ends all by [`Self::abort`].
+/// When dropped, it ends MPI, which waits until all ranks do so. When dropped while its thread
+/// panics, it ends all ranks instead, because they would wait for this one. There is no
+/// [`Error::Ended`]: if a rank ends too early, MPI ends the others, or they wait. So a rank reports
+/// its error to all by [`agree`](comm::agree), or ends all by [`Self::abort`].
 pub struct World {
     rank: usize,
     size: usize,
@@ -68,7 +68,7 @@ impl World {
 
         // SAFETY: a constant handle.
         let mut local = unsafe { ffi::RSMPI_COMM_NULL };
-        // SAFETY: MPI writes one handle. Ranks keep their order as all give the same key.
+        // SAFETY: MPI writes one handle. Ranks keep their order because all give the same key.
         let split = unsafe {
             let shared = ffi::RSMPI_COMM_TYPE_SHARED;
             ffi::MPI_Comm_split_type(world(), shared, 0, ffi::RSMPI_INFO_NULL, &mut local)
@@ -104,21 +104,21 @@ impl World {
 
     /// Ends all ranks at once, with an exit code.
     pub fn abort(&self, code: i32) -> ! {
-        // No lock: a thread that waits for other ranks holds it, and is to be ended too.
-        // SAFETY: MPI has been started, and does not come back to this process.
+        // No lock: a thread that waits for other ranks may hold it, and must end too.
+        // SAFETY: MPI has been started, and the call does not return to this process.
         unsafe { ffi::MPI_Abort(world(), code) };
         std::process::abort()
     }
 
-    /// Sets the bytes of a piece at most, the same on all ranks, when nothing is on its way. Tests
-    /// send small messages in many pieces.
+    /// Sets the largest number of bytes of a piece, the same on all ranks, while no messages are in
+    /// transit. Tests send small messages in many pieces.
     #[doc(hidden)]
     pub fn set_piece(&mut self, bytes: usize) {
         self.calls().piece = bytes.clamp(1, PIECE);
     }
 
     fn calls(&self) -> MutexGuard<'_, Calls> {
-        // A panic within leaves numbers that are whole.
+        // A panic inside leaves valid numbers.
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -199,24 +199,24 @@ impl Communicator for World {
     }
 }
 
-/// Messages that were started. Dropped, they are waited for, so that other ranks get theirs.
+/// Started messages. When dropped, they are waited for, so that other ranks get theirs.
 struct Started<'a> {
     world: &'a World,
     sends: Vec<Transfer>,
     receives: Vec<Receive>,
 }
 
-/// A started message that comes.
+/// A started message to be received.
 struct Receive {
     from: usize,
-    /// Messages that were started from that rank before.
+    /// Number of messages started from that rank before.
     number: u64,
     header: Transfer,
     message: Transfer,
 }
 
 impl Started<'_> {
-    /// Waits for all messages, also where one has an error.
+    /// Waits for all messages, also if one fails.
     fn finish(&mut self) -> Result<Vec<Vec<u8>>, Error> {
         let mut calls = self.world.calls();
         let received = take(&mut self.receives).into_iter().map(|receive| calls.finish(receive));
@@ -239,7 +239,7 @@ impl Drop for Started<'_> {
     fn drop(&mut self) {
         // In a panic other ranks may never answer.
         if !panicking() {
-            // An error that nobody asked for: what failed is not used.
+            // Ignored: the result of a failed message is not used.
             let _ = self.finish();
         }
     }
@@ -247,7 +247,7 @@ impl Drop for Started<'_> {
 
 /// A message and the requests by which MPI reads or writes its pieces.
 ///
-/// Dropped before they are done, the memory is leaked: MPI may still use it.
+/// If it is dropped before they are done, the memory is leaked: MPI may still use it.
 struct Transfer {
     bytes: Vec<u8>,
     requests: Vec<ffi::MPI_Request>,
@@ -268,15 +268,15 @@ impl Drop for Transfer {
     }
 }
 
-/// What calls MPI, after [`World::start`]. A lock guards it.
+/// Performs calls of MPI, after [`World::start`]. A lock guards it.
 struct Calls {
-    /// Ranks.
+    /// Number of ranks.
     size: usize,
-    /// Bytes of a piece at most; fits an int.
+    /// Largest number of bytes of a piece; fits an int.
     piece: usize,
-    /// Messages started to each rank.
+    /// Number of messages started to each rank.
     sent: Vec<u64>,
-    /// Messages started from each rank.
+    /// Number of messages started from each rank.
     received: Vec<u64>,
 }
 
@@ -317,7 +317,7 @@ impl Calls {
         Ok(transfer)
     }
 
-    /// Waits until all pieces have gone or come.
+    /// Waits until all pieces are sent or received.
     fn wait(&mut self, transfer: &mut Transfer) -> Result<(), Error> {
         for request in &mut transfer.requests {
             wait(request)?;
@@ -342,8 +342,8 @@ impl Calls {
         Ok(Receive { from, number, header, message })
     }
 
-    /// Waits for a started message. One that has a wrong length is received too, so that the rank
-    /// that sent it can go on.
+    /// Waits for a started message. A message of the wrong length is received too, so that its
+    /// sender can continue.
     fn finish(&mut self, mut receive: Receive) -> Result<Vec<u8>, Error> {
         self.wait(&mut receive.header)?;
         let Receive { from, number, header, mut message } = receive;
@@ -354,7 +354,7 @@ impl Calls {
             self.wait(&mut message)?;
             return Ok(message.into_bytes());
         }
-        // What was asked for does not come, but where both lengths have the same tag by chance.
+        // The expected message does not arrive, unless both lengths have the same tag by chance.
         let tags = [tag(number, found), tag(number, expected)];
         let come = if tags[0] == tags[1] { found.div_ceil(self.piece) } else { 0 };
         let come = come.min(message.requests.len());
@@ -363,7 +363,8 @@ impl Calls {
             check("MPI_Cancel", unsafe { ffi::MPI_Cancel(request) })?;
         }
         for request in &mut message.requests {
-            // A piece longer than its memory is an error of MPI: this is told as one anyway.
+            // A piece longer than its memory is an error of MPI, but it is reported by its length
+            // anyway.
             let _ = wait(request);
         }
         message.requests.clear();
@@ -372,7 +373,7 @@ impl Calls {
         Err(Error::Length { rank: from, expected, found })
     }
 
-    /// A number for each rank and of each rank.
+    /// Exchanges one number with every rank.
     fn all_to_all(&mut self, own: &[u64]) -> Result<Vec<u64>, Error> {
         debug_assert_eq!(own.len(), self.size);
         let mut all = vec![0_u64; self.size];
@@ -419,7 +420,7 @@ impl Calls {
         Ok(all)
     }
 
-    /// Messages that fit one piece together, of which all ranks know the lengths.
+    /// Messages that fit into one piece together; all ranks know the lengths.
     fn all_gather_at_once(
         &mut self,
         message: &[u8],
@@ -450,14 +451,14 @@ impl Calls {
         if operation == Operation::Sum {
             // SAFETY: constant handles; the type is that of the numbers.
             unsafe { self.reduce(values, ffi::RSMPI_DOUBLE, ffi::RSMPI_SUM)? };
-            // Of several NaN, ranks may have different ones.
+            // The NaN of several may differ between ranks.
             for value in values.iter_mut().filter(|value| value.is_nan()) {
                 *value = f64::NAN;
             }
             return Ok(());
         }
-        // By whole numbers, which all ranks order the same way whatever the order of the ranks:
-        // zeros of two signs are equal, and NaN, which does not count, is neither less nor more.
+        // As integers, which all ranks order in the same way whatever the order of the ranks: zeros
+        // of two signs are equal, and NaN, which is ignored, is neither less nor more.
         let (last, handle) = match operation {
             // SAFETY: constant handles.
             Operation::Max => (i64::MIN, unsafe { ffi::RSMPI_MAX }),
@@ -474,7 +475,7 @@ impl Calls {
         Ok(())
     }
 
-    /// Reduces numbers place by place.
+    /// Reduces numbers element by element.
     ///
     /// MPI requires that all ranks receive identical results (MPI 3.1, 5.9.6).
     ///
@@ -499,16 +500,16 @@ impl Calls {
     }
 }
 
-/// Bits of a number as a whole number that has its place in the order of numbers, and back.
+/// Maps the bits of a number to an integer with the same order, and back.
 fn order(bits: i64) -> i64 {
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
 /// The tag of a started message, by its number among those between two ranks and its length.
 ///
-/// So a message of another length than is expected does not meet the memory that waits for it:
-/// Open MPI 4.1 may crash where a long message does not fit, while MPI asks for an error. Nor does
-/// it meet that of the next message. Two tags are the same in one of [`TAGS`] cases.
+/// So a message of unexpected length does not meet the memory that waits for it: Open MPI 4.1 may
+/// crash if a long message does not fit, although MPI requires an error. Nor does it meet the
+/// memory of the next message. Two tags agree in one of [`TAGS`] cases.
 fn tag(number: u64, length: usize) -> c_int {
     // The multiplier of 64-bit linear congruential generators in Knuth's MMIX.
     let mix = |state: u64| state.wrapping_mul(6_364_136_223_846_793_005).rotate_right(32);
@@ -516,7 +517,7 @@ fn tag(number: u64, length: usize) -> c_int {
 }
 
 fn wait(request: &mut ffi::MPI_Request) -> Result<(), Error> {
-    // SAFETY: the request is MPI's, or null once it is done, which is not waited for.
+    // SAFETY: the request is MPI's, or null once it is done; MPI does not wait for null.
     check("MPI_Wait", unsafe { ffi::MPI_Wait(request, ffi::RSMPI_STATUS_IGNORE) })
 }
 

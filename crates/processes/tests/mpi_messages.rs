@@ -37,7 +37,7 @@ fn main() {
     }
 }
 
-/// Tells which check failed where, and ends all ranks.
+/// Reports which check failed where, and ends all ranks.
 fn fail(world: &World, name: &str) -> ! {
     eprintln!("rank {}: check failed: {name}", world.rank());
     world.abort(1)

@@ -49,7 +49,7 @@ fn charges(world: &Group) {
 
 /// Dipoles, gradients, several densities and targets of their own, with and without screening.
 fn everything(world: &Group) {
-    // More densities than go together.
+    // More densities than are processed together.
     let case = Case::of_everything(10);
     for kappa in [0.0, 3.0] {
         let options = Options { kernel: Kernel::Yukawa { kappa }, ..with_tolerance(1e-5) };

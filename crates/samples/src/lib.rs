@@ -1,4 +1,4 @@
-//! Points and charges that fast sums are tested and timed on: fixed by their seed, the same on
+//! Points and charges for tests and timings of fast sums: determined by their seed, the same on
 //! every machine.
 
 mod random;
@@ -13,11 +13,10 @@ const GRADING: f64 = 1000.0;
 /// Thickness of the plate, whose sides have length 1: about the finest spacing.
 const THICKNESS: f64 = 1e-3;
 
-/// Share of a Plummer model's mass that is kept: it has no edge, and the last thousandth reaches
-/// far out.
+/// Kept share of a Plummer model's mass: it has no edge, and the last thousandth extends far out.
 const PLUMMER_MASS: f64 = 0.999;
 
-/// How points are spread; in fewer than three dimensions the same with what is left of it.
+/// How points are distributed; in fewer than three dimensions, the analogous distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// Uniform in the unit cube.
@@ -113,7 +112,7 @@ pub enum ChargeKind {
 }
 
 impl ChargeKind {
-    /// One charge a point.
+    /// One charge per point.
     pub fn charges(self, points: &[[f64; 3]], random: &mut Random) -> Vec<f64> {
         let coordinates = || points.iter().flatten().copied();
         let low = coordinates().fold(f64::INFINITY, f64::min);

@@ -46,7 +46,7 @@ const DOUBLE_FULL: [f64; 12] = [
     0.000_000_000_445_581_790_833_606_45,
 ];
 
-/// Exponents below these count as them: their powers are as good as 0.
+/// Smaller exponents are replaced by these: their powers are negligible.
 const LEAST_SINGLE: f64 = -125.0;
 const LEAST_DOUBLE: f64 = -1021.0;
 
@@ -76,8 +76,8 @@ pub(crate) fn powers_of_two<V: Simd, const B: usize, const FULL: bool>(mut x: [V
     powers
 }
 
-/// `coefficients[0] + x (coefficients[1] + ...)`. Of so many coefficients as the compiler knows, or
-/// they would be rounded and spread over lanes each time.
+/// `coefficients[0] + x (coefficients[1] + ...)`. The number of coefficients is known to the
+/// compiler, or they would be rounded and broadcast to lanes each time.
 #[inline(always)]
 fn polynomials<V: Simd, const B: usize, const K: usize>(
     x: [V; B],

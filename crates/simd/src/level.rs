@@ -1,4 +1,4 @@
-//! Instruction sets: what the processor has, what the environment asks for.
+//! Instruction sets: those of the processor, and the one requested by the environment.
 
 use std::ffi::OsStr;
 use std::sync::OnceLock;
@@ -6,30 +6,30 @@ use std::sync::OnceLock;
 /// Environment variable that chooses an instruction set: `baseline`, `avx2` or `avx512`.
 pub const VARIABLE: &str = "FARAD_SIMD";
 
-/// What is wrong with the value of [`VARIABLE`].
+/// Errors in the value of [`VARIABLE`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no such instruction set.
+    /// The instruction set does not exist.
     #[error(
         "{VARIABLE} is {value:?}: it can be baseline, avx2 or avx512, or unset for the best that the processor has"
     )]
     Unknown {
-        /// What was asked for.
+        /// The value.
         value: String,
     },
     /// The processor lacks the instruction set.
     #[error("{VARIABLE} asks for {asked}, which this processor lacks: its best is {best}")]
     Missing {
-        /// What was asked for.
+        /// The requested instruction set.
         asked: &'static str,
-        /// What the processor has.
+        /// The best of the processor.
         best: &'static str,
     },
 }
 
-/// An instruction set that loops are compiled for and that the processor at hand has: no level can
-/// be made that it lacks.
+/// An instruction set for which loops are compiled and which the processor supports: no other level
+/// can be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Level(pub(crate) Set);
 
@@ -42,14 +42,14 @@ pub(crate) enum Set {
 }
 
 impl Level {
-    /// What every processor has. On x86-64 it is one lane without intrinsics, the twin that tests
-    /// compare with: processors without AVX2 are few, and more code for them would take everybody's
-    /// time to compile. Elsewhere it is 16 bytes of lanes that the compiler vectorises.
+    /// Available on every processor. On x86-64 it is one lane without intrinsics, the reference for
+    /// tests: processors without AVX2 are rare, and more code for them would take everybody's time
+    /// to compile. Elsewhere it is 16 bytes of lanes that the compiler vectorises.
     pub const BASELINE: Self = Self(Set::Baseline);
 
     /// The level that loops use: the one that [`VARIABLE`] names, else the best of the processor.
-    /// What it was when first asked for stays. A level that is unknown or that the processor lacks
-    /// counts as none here; [`check`] refuses it.
+    /// It is determined once, at the first call. A level that is unknown or that the processor
+    /// lacks is ignored here; [`check`] reports it.
     #[inline]
     pub fn chosen() -> Self {
         static CHOSEN: OnceLock<Level> = OnceLock::new();
@@ -71,7 +71,7 @@ impl Level {
         Ok(asked)
     }
 
-    /// The best level of the processor at hand.
+    /// The best level of the processor.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
@@ -84,7 +84,7 @@ impl Level {
         Self::BASELINE
     }
 
-    /// Every level that the processor at hand can run, the baseline first.
+    /// Every level that the processor supports, the baseline first.
     pub fn available() -> impl Iterator<Item = Self> {
         let best = Self::detect();
         [Set::Baseline, Set::Avx2, Set::Avx512]
@@ -93,7 +93,7 @@ impl Level {
             .filter(move |&level| level <= best)
     }
 
-    /// Its name for people.
+    /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self.0 {
             Set::Baseline => "baseline",
@@ -103,10 +103,10 @@ impl Level {
     }
 }
 
-/// The level that [`VARIABLE`] and the processor lead to.
+/// The level from [`VARIABLE`] and the processor.
 ///
 /// # Errors
-/// [`Error::Unknown`], [`Error::Missing`].
+/// [`Error::Unknown`] or [`Error::Missing`] if [`VARIABLE`] names another one.
 pub fn check() -> Result<Level, Error> {
     Level::choose(std::env::var_os(VARIABLE).as_deref(), Level::detect())
 }
@@ -136,7 +136,7 @@ mod tests {
         for unknown in ["sse2", "AVX2", "avx2 ", "scalar"] {
             assert!(matches!(choose(unknown, Level(Set::Avx512)), Err(Error::Unknown { .. })));
         }
-        // Whatever the tests run under, loops never use what the processor lacks.
+        // Loops never use instructions that the processor lacks, whatever the tests run under.
         assert!(Level::chosen() <= Level::detect());
         assert_eq!(check().unwrap(), Level::chosen());
     }

@@ -1,9 +1,9 @@
 //! Vectors of floating-point lanes, with the instruction set chosen at run time.
 //!
 //! Every hot loop is written once, generic over [`Simd`], as a [`Task`]; [`run`] compiles it for
-//! each instruction set and runs it with the widest vectors that the processor at hand has, or
-//! those that [`VARIABLE`] names. [`Elementary`] has functions of double-precision lanes. One lane
-//! without intrinsics ([`One`]), the baseline of x86-64, is the twin that tests compare with.
+//! each instruction set and runs it with the widest vectors that the processor supports, or those
+//! that [`VARIABLE`] names. [`Elementary`] has functions of double-precision lanes. One lane
+//! without intrinsics ([`One`]), the baseline of x86-64, is the reference for tests.
 
 mod array;
 mod elementary;
@@ -25,16 +25,16 @@ use std::ops::{Add, AddAssign, Div, Mul, Sub};
 /// Work that is generic over the vector type. Implementations mark `run` as `#[inline(always)]`, so
 /// that it is compiled with the instruction set of its caller.
 pub trait Task<T: Real> {
-    /// What it returns.
+    /// Its result.
     type Output;
     /// Does the work with vectors of type `V`.
     fn run<V: Simd<Scalar = T>>(self) -> Self::Output;
 }
 
-/// A function and its arguments, whose vector type is known beforehand, for [`Simd::call`]. Inlined
-/// as a [`Task`] is.
+/// A function and its arguments, for a known vector type, for [`Simd::call`]. Inlined like a
+/// [`Task`].
 pub trait Call {
-    /// What it returns.
+    /// Its result.
     type Output;
     /// Calls the function.
     fn call(self) -> Self::Output;
@@ -79,7 +79,7 @@ pub trait Real:
     + AddAssign
     + 'static
 {
-    /// Known before code is made, so that what one precision alone needs is made for it alone.
+    /// Known at compile time, so that code for one precision is compiled for it alone.
     const IS_SINGLE: bool = size_of::<Self>() == 4;
     /// Lanes of the widest vector, which fill a cache line. The number of lanes of every vector
     /// divides it.
@@ -106,8 +106,8 @@ pub trait Real:
 /// Lanes of the widest vector of any type.
 pub const MAX_LANES: usize = f32::MAX_LANES;
 
-/// Numbers of lanes, 0, 1, 2, ..., as doubles: what tells the lanes of a last vector that
-/// count from those past the end.
+/// Numbers of lanes, 0, 1, 2, ..., as doubles: to distinguish the valid lanes of a last vector from
+/// those past the end.
 pub const COUNTED: [f64; MAX_LANES] = {
     let mut counted = [0.0; MAX_LANES];
     let mut i = 0;
@@ -180,8 +180,8 @@ pub unsafe trait Simd: Copy + Send + Sync + 'static {
     /// and the result are normal numbers.
     fn exponent_plus(self, shifted: Self) -> Self;
 
-    /// Calls a function, compiled with the instruction set of these vectors and apart from its
-    /// caller: the compiler's time grows faster than the size of a function.
+    /// Calls a function, compiled with the instruction set of these vectors and separately from its
+    /// caller: compile time grows faster than the size of a function.
     fn call<C: Call>(call: C) -> C::Output;
     /// Runs a task with these vectors, by [`Self::call`].
     #[inline(always)]
@@ -189,8 +189,8 @@ pub unsafe trait Simd: Copy + Send + Sync + 'static {
         Self::call(TaskWith::<Self, K>(task, std::marker::PhantomData))
     }
 
-    /// What [`Self::inverse_roots`] are multiplied by if not `FULL`: a factor that the refinement
-    /// of a guess would spend a multiplication on.
+    /// Factor of [`Self::inverse_roots`] if not `FULL`: removing it would cost the refinement of a
+    /// guess one more multiplication.
     const ROOT_SCALE: f64 =
         if Self::Scalar::IS_SINGLE && !Self::GUESS_IS_EXACT { 2.0 } else { 1.0 };
     /// `1 / sqrt(x)` of each of `B` vectors of positive lanes, step by step side by side, so that

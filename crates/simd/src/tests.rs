@@ -1,4 +1,4 @@
-//! Every level against numbers that are known, and against one lane.
+//! Every level compared with known numbers, and with one lane.
 
 use crate::{Array, Elementary, Level, MAX_LANES, One, Real, Simd, Task, dispatch, scalars_mut};
 
@@ -36,7 +36,7 @@ impl<T: Real> Task<T> for Operations {
     }
 }
 
-/// Operations whose results are exact, and what moves lanes.
+/// Operations with exact results, and permutations of lanes.
 struct Exact;
 
 impl<T: Real> Task<T> for Exact {
@@ -251,7 +251,7 @@ impl Task<f64> for Functions {
                 close(on_axis[i], 0f64.atan2(x[i]), 1.0);
             }
         }
-        // Ends of the range, halves of ln 2 (where n changes), small numbers and all between.
+        // Ends of the range, halves of ln 2 (where n changes), small numbers and all in between.
         let mut exponents = vec![0.0, -708.0, 709.0, 1e-300, -1e-300, 1e-17, -1e-9];
         exponents.extend((-40..40).map(|n| (f64::from(n) + 0.5) * std::f64::consts::LN_2));
         exponents.extend((0..20_000).map(|_| 1417.0 * random() - 708.0));

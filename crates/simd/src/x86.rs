@@ -1,7 +1,6 @@
-//! AVX2 and AVX-512 vectors. The intrinsics are sound because these types are private, so that they
-//! reach other code only as the vector type of a task, which
-//! [`Real::dispatch`](crate::Real::dispatch) runs at a [`Level`](crate::Level) that the processor
-//! has.
+//! AVX2 and AVX-512 vectors. The intrinsics are sound because these types are private: other code
+//! reaches them only as the vector type of a task, which [`Real::dispatch`](crate::Real::dispatch)
+//! runs at a [`Level`](crate::Level) that the processor supports.
 
 use std::arch::x86_64::*;
 
@@ -10,7 +9,7 @@ use crate::{Call, Simd};
 /// Calls a function compiled with AVX2 and FMA.
 ///
 /// # Safety
-/// The processor has them.
+/// The processor must support them.
 #[target_feature(enable = "avx2,fma")]
 #[inline(never)]
 unsafe fn with_avx2<C: Call>(call: C) -> C::Output {
@@ -20,7 +19,7 @@ unsafe fn with_avx2<C: Call>(call: C) -> C::Output {
 /// Calls a function compiled with AVX-512.
 ///
 /// # Safety
-/// The processor has F, DQ, VL and BW of it, AVX2 and FMA.
+/// The processor must support its parts F, DQ, VL and BW, and AVX2 and FMA.
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
 #[inline(never)]
 unsafe fn with_avx512<C: Call>(call: C) -> C::Output {
@@ -141,8 +140,8 @@ macro_rules! vector {
 
             #[inline(always)]
             fn exponent_less(self, other: Self) -> Self {
-                /// Its last bit counts as 1: with an exponent for its mantissa, it is more by the
-                /// exponent.
+                /// The lowest bit of its mantissa has the value 1: with an exponent as its mantissa
+                /// it grows by that exponent.
                 const ZERO: $scalar = (1u64 << $mantissa_bits) as $scalar;
                 // SAFETY: module documentation.
                 unsafe {

@@ -23,7 +23,7 @@ use crate::precondition::local_inverse::LocalInverse;
 use crate::precondition::shared::Conductors;
 use crate::solve::cholesky::Factor;
 
-/// Clusters of panels, or unions of clusters, and what solves for their charges.
+/// Clusters of panels, or unions of clusters, and the solver for their charges.
 #[derive(Debug)]
 pub(super) struct DeviceCoarse {
     pub(super) clusters: usize,

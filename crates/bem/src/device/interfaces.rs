@@ -17,7 +17,7 @@ use crate::precondition::local_inverse::NEIGHBOURS;
 use crate::precondition::shared::OfAll;
 use crate::solve::linear_operator::LinearOperator;
 
-/// What makes charges of residuals, for all panels.
+/// Preconditioner for all panels.
 #[derive(Debug)]
 pub struct DevicePreconditioner {
     device: Device,

@@ -246,7 +246,7 @@ impl DeviceNear {
         Ok(SparseRows { starts, columns, values, size })
     }
 
-    /// Entries that are not zero, the diagonal among them.
+    /// Number of nonzero entries, including the diagonal.
     pub(crate) fn entries(&self) -> usize {
         self.entries
     }
@@ -255,7 +255,8 @@ impl DeviceNear {
         self.geometry.panels
     }
 
-    /// Takes what the points give from exact entries: the rest corrects a sum over the points.
+    /// Subtracts the quadrature sums from the exact entries: the rest corrects a sum over the
+    /// points.
     pub fn subtract_points(&mut self, rule: &Rule) -> Result<(), cuda::Error> {
         let g = &self.geometry;
         let subtract = sparse::Subtract {

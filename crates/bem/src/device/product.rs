@@ -61,7 +61,7 @@ impl DeviceProduct {
         Self { far: sampling.panels.far().is_some().then_some(sampling), ..self }
     }
 
-    /// Entries of the near field.
+    /// Number of entries of the near field.
     pub(crate) fn entries(&self) -> usize {
         self.near.entries()
     }

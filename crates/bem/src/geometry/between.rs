@@ -1,17 +1,17 @@
-//! Images in layers of surfaces that are in several of them: each layer sees each other one, and
-//! itself, by images of its own.
+//! Images in layers for surfaces in several of them: each layer sees every other one, and itself,
+//! through separate images.
 
 use crate::geometry::exponentials::TooCoarse;
 use crate::geometry::stack::{LayerImage, Stack};
 
-/// Images in layers of charges in some regions, for potentials in each of these.
+/// Images in layers of charges in some regions, for potentials in each of these regions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Between {
     regions: usize,
-    /// What charges count, shape (images, regions of potentials, regions of charges); image 0 is
-    /// what is there.
+    /// Weights of charges, shape (images, regions of potentials, regions of charges); image 0 is
+    /// the original.
     weights: Vec<f64>,
-    /// Places of all others.
+    /// Positions of all other images.
     images: Vec<LayerImage>,
 }
 
@@ -20,7 +20,7 @@ impl Between {
     /// in a medium like the first region.
     ///
     /// # Errors
-    /// [`TooCoarse`].
+    /// [`TooCoarse`] if no sum of images meets the tolerance.
     pub fn new(stack: &Stack, regions: &[usize], size: f64) -> Result<Self, TooCoarse> {
         let count = regions.len();
         let mut found = Self { regions: count, weights: vec![0.0; count * count], images: vec![] };
@@ -34,7 +34,7 @@ impl Between {
             }
             let above = regions.iter().enumerate().filter(|(_, to)| *to > from);
             for (t, to) in above {
-                // What a charge does there a charge there does here.
+                // By reciprocity, a charge here has the same effect there.
                 for image in stack.images_above([*from, *to], size)? {
                     found.add(&image, [t, s], unit);
                     found.add(&image.back(), [s, t], unit);
@@ -63,17 +63,17 @@ impl Between {
         self.weights[(index * self.regions + to) * self.regions + from] += factor * image.weight;
     }
 
-    /// What charges in region `from` count in an image, 0 for what is there, for potentials in
-    /// region `to`.
+    /// Weight of charges in region `from` in an image, 0 for the original, for potentials in region
+    /// `to`.
     pub(super) fn weight(&self, image: usize, to: usize, from: usize) -> f64 {
         self.weights.get((image * self.regions + to) * self.regions + from).copied().unwrap_or(0.0)
     }
-    /// Places of all images but what is there itself.
+    /// Positions of all images except the original.
     pub(super) fn images(&self) -> &[LayerImage] {
         &self.images
     }
 
-    /// The same with these images alone, by their index, from 1 on.
+    /// The same with these images only, by their index, from 1 on.
     pub(super) fn only(&self, kept: &[usize]) -> Self {
         let pairs = self.regions * self.regions;
         let weights = |&image: &usize| &self.weights[image * pairs..(image + 1) * pairs];

@@ -1,51 +1,51 @@
 //! Functions of wave numbers as sums of exponentials w exp(-k s), s >= 0: the images that layers
-//! make of a charge. The distances s are real and even in their logarithm, the weights w those of
-//! least squares: what layers reflect is as smooth in that logarithm as such sums are.
+//! make of a charge. The distances s are real and evenly spaced in their logarithm, the weights w
+//! come from least squares: reflections of layers are as smooth in that logarithm as such sums are.
 
 use nalgebra::{DMatrix, DVector};
 use thiserror::Error;
 
-/// Wave numbers at which a fit is made, evenly in their logarithm.
+/// Wave numbers of a fit, evenly spaced in their logarithm.
 const NUMBERS: usize = 600;
 
-/// Beyond this exponent nothing is left of a term.
+/// A term with a larger exponent is negligible.
 const LAST: f64 = 40.0;
 
-/// Numbers of images that are tried for one function, from few on.
+/// Numbers of images to try for one function, in increasing order.
 const TRIED: [usize; 13] = [2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 44, 60, 80];
-/// The same between grounds, where they go on farther.
+/// The same between grounds, where more images are needed.
 const TRIED_BETWEEN: [usize; 5] = [32, 48, 64, 96, 140];
 
-/// Largest distances that are tried, in sizes of structure and stack.
+/// Largest distances to try, in units of the size of structure and stack.
 const FARTHEST: [f64; 7] = [1.5, 3.0, 6.0, 12.0, 30.0, 100.0, 300.0];
-/// Likewise in units of the distance to which layers of other permittivities guide a field.
+/// The same in units of the distance to which layers of other permittivities guide a field.
 const GUIDED: [f64; 4] = [1.0, 4.0, 12.0, 40.0];
 
-/// What weights of images count beside errors, relative to the tolerance: without it they are large
-/// and cancel.
+/// Penalty on the weights of images, relative to the tolerance: without it they are large and
+/// cancel.
 const SMALL: f64 = 1e-2;
-/// Where they are large anyway.
+/// The same between grounds, where weights are large anyway.
 const SMALL_BETWEEN: f64 = 1e-12;
 
-/// The last attempt takes this share of that: thin layers next to thick ones need images whose
+/// Factor of that penalty in the last attempt: thin layers next to thick ones need images whose
 /// weights differ by more.
 const SMALLER: f64 = 0.1;
 
-/// The lowest wave number times the size, relative to the tolerance: nothing below changes a
+/// The lowest wave number times the size, relative to the tolerance: smaller ones change no
 /// potential by more.
 const LOWEST: f64 = 0.3;
 
-/// No sum of so many images is as good as asked for.
+/// No sum with this number of images meets the tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error("{images} images leave an error of {left:.1e}")]
 pub struct TooCoarse {
     /// Images of one function.
     pub images: usize,
-    /// Relative error that they leave.
+    /// Their relative error.
     pub left: f64,
 }
 
-/// How a function of wave numbers is made a sum of exponentials.
+/// Settings for approximating a function of wave numbers by a sum of exponentials.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fit {
     /// The smallest distance of an image.
@@ -53,17 +53,17 @@ pub(super) struct Fit {
     pub(super) size: f64,
     /// Size of structure and stack together.
     pub(super) whole: f64,
-    /// How far a field goes along a layer before it leaves it: its thickness times the ratio of
-    /// permittivities.
+    /// Distance that a field travels along a layer before it leaves it: its thickness times the
+    /// ratio of permittivities.
     pub(super) guided: f64,
     pub(super) tolerance: f64,
-    /// Of a function that grows as 1/k at small k: the length L for which potentials see k L times
+    /// For a function that grows as 1/k at small k: the length L such that potentials see k L times
     /// it.
     pub(super) growing: Option<f64>,
 }
 
 impl Fit {
-    /// The wave numbers at which functions are looked at.
+    /// The wave numbers at which functions are evaluated.
     pub(super) fn numbers(&self) -> Vec<f64> {
         let (lowest, highest) = (LOWEST * self.tolerance / self.size, LAST / self.nearest);
         let step = (highest / lowest).ln() / (NUMBERS - 1) as f64;
@@ -80,9 +80,9 @@ impl Fit {
         if near != 0.0 {
             terms.push((0.0, near));
         }
-        // The potential's error r away is the integral of J0(k r) times the fit's over k: what is
-        // below 1/r counts by k r d ln k of what the charge itself makes there, what is above
-        // hardly. Less where potentials see less of it.
+        // The potential's error at distance r is the integral of J0(k r) times the fit's error over
+        // k: k below 1/r contributes k r d ln k of the charge's own potential there, larger k
+        // almost nothing. Less where potentials see less of the function.
         let counts: Vec<f64> = numbers
             .iter()
             .map(|&k| {
@@ -137,7 +137,7 @@ impl Fit {
 
     /// Largest distances to try.
     fn farthest(&self) -> Vec<f64> {
-        // Between grounds images go on until they are of no account.
+        // Between grounds images go on until they are negligible.
         let scale = if self.growing.is_some() { self.size / self.tolerance } else { self.whole };
         let factors: &[f64] = if self.growing.is_some() { &[3.0, 10.0, 30.0] } else { &FARTHEST };
         let last = scale * factors[factors.len() - 1];
@@ -146,8 +146,8 @@ impl Fit {
     }
 }
 
-/// Weights w of the least |A w - b|^2 + |small D w|^2, where D has the sizes of A's columns: terms
-/// of far images count at small k alone, and each is taken by its own size.
+/// Weights w that minimise |A w - b|^2 + |small D w|^2, where D has the norms of A's columns: terms
+/// of distant images contribute at small k alone, and each is measured by its own size.
 fn least_squares(matrix: &DMatrix<f64>, target: &DVector<f64>, small: f64) -> Option<DVector<f64>> {
     let (rows, columns) = matrix.shape();
     let sizes: Vec<f64> = matrix.column_iter().map(|column| column.norm()).collect();

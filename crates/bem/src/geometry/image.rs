@@ -7,21 +7,21 @@ use crate::geometry::triangle::Vec3;
 /// An image in scaled coordinates: x_k becomes `scale[k]` x_k + `shift[k]`.
 #[derive(Clone, Copy, Debug)]
 pub struct Image {
-    /// 1, or -1 where it is mirrored.
+    /// 1, or -1 for a reflection.
     pub scale: [f64; 3],
     /// Along each axis.
     pub shift: [f64; 3],
-    /// What charges are multiplied by, with one region, unless a panel lies on its own image.
+    /// Factor of charges, with one region, unless a panel lies on its own image.
     pub factor: f64,
 }
 
-/// What is there itself.
+/// The identity.
 pub(super) const ITSELF: Image = Image { scale: [1.0; 3], shift: [0.0; 3], factor: 1.0 };
 
 impl Image {
     /// Image `g` in coordinates (x - centre) / scale.
     pub(crate) fn of(images: &Images, g: usize, (centre, scale): (&Vec3, f64)) -> Self {
-        // What becomes of the centre, the origin here, tells the shift.
+        // The image of the centre, which is the origin here, gives the shift.
         let moved = Vec3::from(images.reflect(g, (*centre).into()));
         Self {
             scale: images.flips(g).map(|flip| if flip { -1.0 } else { 1.0 }),
@@ -51,7 +51,7 @@ impl Image {
 
     pub(super) fn of_panel(&self, corners: &[Vec3; 3]) -> [Vec3; 3] {
         let [a, b, c] = corners.each_ref().map(|v| self.place(v));
-        // One that is mirrored is run around the other way.
+        // A mirrored image has the opposite orientation.
         if self.is_mirrored() { [a, c, b] } else { [a, b, c] }
     }
 }

@@ -1,16 +1,16 @@
-//! Images: what lies on one side of some planes stands for itself and all its mirror images, and
+//! Images: the geometry on one side of some planes represents itself and all its mirror images, and
 //! layers around it reflect it.
 //!
-//! An odd plane is a grounded one, an image in it has the opposite charge; in an even plane, a
-//! plane of symmetry, it has the same. Of m planes, image g < 2^m is mirrored in those planes k
-//! whose bit 2^k is set in g; image 0 is what is there. Each image in layers has all of these, too:
-//! that of index l, from 1 on, has those from l 2^m on.
+//! An odd plane is a grounded one: an image in it has the opposite charge. An even plane is a plane
+//! of symmetry: an image in it has the same charge. With m planes, image g < 2^m is mirrored in
+//! those planes k whose bit 2^k is set in g; image 0 is the original. Each image in layers has all
+//! of these, too: the one of index l, from 1 on, has those starting at l 2^m.
 //!
 //! A triangle in an interface of layers lies on its own image in it. It then has the charge of
 //! both, and the image has none.
 //!
-//! Surfaces in several layers see each other by other images than themselves ([`Between`]): what an
-//! image counts depends on the regions of charge and potential.
+//! Surfaces in several layers see each other by other images than themselves ([`Between`]): the
+//! weight of an image depends on the regions of charge and potential.
 
 use std::sync::Arc;
 
@@ -37,7 +37,8 @@ pub struct Mirror {
 pub struct Images {
     mirrors: Vec<Mirror>,
     layers: Vec<LayerImage>,
-    /// Where surfaces are in several layers, with the region of each triangle, as an index.
+    /// If surfaces are in several layers: the images between regions, and the index of each
+    /// triangle's region.
     between: Option<Arc<(Between, Vec<u32>)>>,
     /// For each triangle the image in layers that it lies on, from 1 on, or 0; empty where none
     /// does.
@@ -50,7 +51,7 @@ impl Images {
         Self { mirrors: mirrors.to_vec(), ..Self::default() }
     }
 
-    /// The same with images in layers of all of them, for surfaces of this mesh.
+    /// The same with images in layers of all of them, for the surfaces of this mesh.
     pub fn with_layers(self, layers: Vec<LayerImage>, mesh: &Mesh) -> Self {
         let nodes = |t: usize| match &mesh.patches {
             Some(patches) => patches.of(t).to_vec(),
@@ -65,7 +66,7 @@ impl Images {
             let nodes = nodes(t);
             let on =
                 |layer: &&LayerImage| layer.is_mirrored && nodes.iter().all(|x| stays(layer, x));
-            // Only shifted, nothing stays where it is.
+            // An image that is only shifted leaves nothing in place.
             let first = layers.iter().zip(1..).find(|(layer, _)| on(layer));
             first.map_or(0, |(_, index)| index)
         };
@@ -74,20 +75,22 @@ impl Images {
         Self { layers, lies_on: if any { lies_on } else { Vec::new() }, ..self }
     }
 
-    /// The same with images in layers of surfaces of this mesh that are in several regions: that
-    /// of each triangle, as an index of [`Between::new`]'s; none where all are in the first.
+    /// The same with images in layers of surfaces of this mesh that are in several regions:
+    /// `region` gives each triangle's, as an index of [`Between::new`]'s; empty if all are in the
+    /// first.
     pub fn with_regions(self, between: Between, region: Vec<u32>, mesh: &Mesh) -> Self {
         let with_layers = self.with_layers(between.images().to_vec(), mesh);
         Self { between: Some(Arc::new((between, region))), ..with_layers }
     }
 
-    /// How many regions of layers surfaces are in; those after them are of potentials alone.
+    /// Number of regions of layers that contain surfaces; the regions after them are for potentials
+    /// only.
     pub fn regions(&self) -> usize {
         let last = self.between.as_ref().and_then(|between| between.1.iter().max());
         last.map_or(1, |last| *last as usize + 1)
     }
 
-    /// In which of these a triangle is.
+    /// The region of a triangle.
     pub fn region(&self, triangle: usize) -> usize {
         let known = self.between.as_ref().and_then(|between| between.1.get(triangle));
         known.map_or(0, |region| *region as usize)
@@ -98,7 +101,7 @@ impl Images {
         Self::new(&self.mirrors)
     }
 
-    /// The same for a mesh in which each triangle has become this many, one after the other.
+    /// The same for a mesh in which each triangle was replaced by this many, in order.
     pub fn of_parts(&self, parts: usize) -> Self {
         let each = |of: &[u32]| of.iter().flat_map(|&l| std::iter::repeat_n(l, parts)).collect();
         let between = self
@@ -123,12 +126,12 @@ impl Images {
         &self.mirrors
     }
 
-    /// How many images there are, the first being what is there.
+    /// Number of images; the first is the original.
     pub fn count(&self) -> usize {
         (1 + self.layers.len()) << self.mirrors.len()
     }
 
-    /// The same with some of the images in layers alone, by their index, from 1 on.
+    /// The same with only some of the images in layers, by their index, from 1 on.
     pub(crate) fn only(&self, layers: &[usize]) -> Self {
         let mut kept: Vec<usize> = layers.iter().copied().filter(|&layer| layer > 0).collect();
         kept.sort_unstable();
@@ -148,17 +151,18 @@ impl Images {
         }
     }
 
-    /// The index of the image in layers that image `g` is one of, from 1 on; 0 for none.
+    /// The index, from 1 on, of the image in layers to which image `g` belongs; 0 if it belongs to
+    /// none.
     pub(crate) fn layer_of(&self, g: usize) -> usize {
         g >> self.mirrors.len()
     }
 
-    /// The image in layers that image `g` is one of.
+    /// The image in layers to which image `g` belongs.
     fn layer(&self, g: usize) -> Option<&LayerImage> {
         self.layers.get((g >> self.mirrors.len()).checked_sub(1)?)
     }
 
-    /// The planes that image `g` is mirrored in.
+    /// The planes in which image `g` is mirrored.
     fn of(&self, g: usize) -> impl Iterator<Item = &Mirror> {
         self.mirrors.iter().enumerate().filter(move |(k, _)| g >> k & 1 == 1).map(|(_, m)| m)
     }
@@ -167,13 +171,12 @@ impl Images {
         self.of(g).map(|mirror| if mirror.odd { -1.0 } else { 1.0 }).product()
     }
 
-    /// 1 or -1 in mirror images: what charges are multiplied by in image `g`, if surfaces are in
-    /// one layer.
+    /// Factor of charges in image `g` (1 or -1 for mirror images), if surfaces are in one layer.
     pub fn factor(&self, g: usize) -> f64 {
         self.factor_between(g, 0, 0)
     }
 
-    /// The same of charges in region `from` for potentials in region `to`.
+    /// The same for charges in region `from` and potentials in region `to`.
     pub fn factor_between(&self, g: usize, to: usize, from: usize) -> f64 {
         let layer = g >> self.mirrors.len();
         let weight = match (&self.between, layer.checked_sub(1)) {
@@ -184,7 +187,7 @@ impl Images {
         self.sign(g) * weight
     }
 
-    /// The same of charges of a triangle, which may lie on its own image.
+    /// The same for charges of a triangle, which may lie on its own image.
     pub fn factor_of(&self, g: usize, triangle: usize, to: usize) -> f64 {
         let factor = |g: usize| self.factor_between(g, to, self.region(triangle));
         let planes = self.mirrors.len();
@@ -198,7 +201,7 @@ impl Images {
         }
     }
 
-    /// The image that shows a point what image `g` of it shows others.
+    /// The reverse of image `g`: x is as far from that image of y as image `g` of x is from y.
     pub(crate) fn back(&self, g: usize) -> usize {
         let planes = self.mirrors.len();
         let Some(layer) = self.layer(g) else { return g };
@@ -210,8 +213,8 @@ impl Images {
         found.map_or(g, |index| (index + 1) << planes | mirrors)
     }
 
-    /// Whether image `g` stands for charge on grounded planes or in layers, not for more of what is
-    /// there.
+    /// Whether image `g` represents charge on grounded planes or in layers, not another copy of the
+    /// original.
     pub fn is_of_ground(&self, g: usize) -> bool {
         self.of(g).any(|mirror| mirror.odd) || self.layer(g).is_some()
     }
@@ -221,7 +224,7 @@ impl Images {
         (0..self.count()).filter(|&g| !self.is_of_ground(g)).count()
     }
 
-    /// A point's place in image `g`.
+    /// The position of a point in image `g`.
     pub fn reflect(&self, g: usize, x: [f64; 3]) -> [f64; 3] {
         let mirrored = self.of(g).fold(x, |x, mirror| mirror.plane.reflect(x));
         self.layer(g).map_or(mirrored, |layer| layer.of(mirrored))
@@ -236,7 +239,7 @@ impl Images {
         flips
     }
 
-    /// How many mirror images of a point coincide with it: it lies in planes.
+    /// Number of mirror images that coincide with the point, because it lies in planes.
     pub fn coincident(&self, x: [f64; 3]) -> usize {
         (0..1 << self.mirrors.len()).filter(|&g| self.reflect(g, x) == x).count()
     }
@@ -252,15 +255,15 @@ impl Images {
         whole
     }
 
-    /// Charges of triangles with those of their images, image by image, as potentials in region
-    /// `to` see them.
+    /// Charges of triangles and of their images, image by image, as seen by potentials in region
+    /// `to`.
     pub fn charges(&self, charges: &[f64], to: usize) -> Vec<f64> {
         let image =
             |g: usize| charges.iter().enumerate().map(move |(t, q)| self.factor_of(g, t, to) * q);
         (0..self.count()).flat_map(image).collect()
     }
 
-    /// The same of values at the corners of triangles, which images have in another order.
+    /// The same for values at the corners of triangles, which have another order in images.
     pub fn at_corners(&self, values: &[[f64; 3]], to: usize) -> Vec<[f64; 3]> {
         let image = |g: usize| {
             let is_mirrored = self.flips(g).iter().filter(|flip| **flip).count() % 2 == 1;

@@ -1,4 +1,13 @@
-//! Panels, their images in planes, and who is near whom.
+//! Panels, their images in planes, and neighbour search.
+//!
+//! - `panels`: triangles, centred, scaled and ordered in space; `patch`: curved ones as polynomials
+//!   of two parameters; `neighbours`: a tree over them.
+//! - `images`: mirror images in planes; `stack` and `exponentials`: images in layers; `between`:
+//!   surfaces in several layers; `far`: distant images, as one smooth sum.
+//! - `share`: panels distributed over ranks.
+//!
+//! Images are sources only. Entries of the near field are sums over the images of a panel, so
+//! unknowns and rows are those of the given surface.
 
 pub(crate) mod between;
 pub(crate) mod exponentials;

@@ -1,4 +1,4 @@
-//! Searches for neighbours: a tree over panels in their order.
+//! Neighbour search: a tree over panels in their order.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub struct Neighbours<'a> {
     nodes: Vec<Node>,
 }
 
-/// A range of panels, its halves the next node and `right`.
+/// A range of panels; its halves are the next node and `right`.
 struct Node {
     low: Vec3,
     high: Vec3,
@@ -39,15 +39,15 @@ impl Node {
 }
 
 impl<'a> Neighbours<'a> {
-    /// Over centroids in the order of [`Panels`](crate::geometry::panels::Panels) and the reach of
-    /// each.
+    /// Over centroids in the order of [`Panels`](crate::geometry::panels::Panels), with the reach
+    /// of each.
     pub fn new(centroids: &'a [Vec3], reach: &'a [f64]) -> Self {
         let mut search = Self { centroids, reach, nodes: Vec::new() };
         search.build(0, centroids.len());
         search
     }
 
-    /// Appends the nodes of a range, children after their parent; returns the first one's box and
+    /// Appends the nodes of a range, children after their parent; returns the first node's box and
     /// reach.
     fn build(&mut self, start: usize, end: usize) -> (Vec3, Vec3, f64) {
         let index = self.nodes.len();
@@ -72,17 +72,17 @@ impl<'a> Neighbours<'a> {
         (low, high, reach)
     }
 
-    /// For searches of one panel after another.
+    /// For searches of one panel after the other.
     pub fn walk(&self) -> Walk<'_> {
         Walk { search: self, leaf: 0..0, near: Vec::new() }
     }
 
-    /// Appends the panels whose reach a point is in, in increasing order.
+    /// Appends the panels whose reach contains a point, in increasing order.
     pub fn around(&self, x: &Vec3, found: &mut Vec<u32>) {
         self.leaves(x, x, 0.0, |leaf| self.of_leaf(leaf, x, 0.0, found));
     }
 
-    /// Appends the panels in whose reach a point of the box may be, in increasing order.
+    /// Appends the panels whose reach may contain a point of the box, in increasing order.
     pub(crate) fn around_box(&self, low: &Vec3, high: &Vec3, found: &mut Vec<u32>) {
         let beyond = |j: u32| {
             let (c, reach) = (&self.centroids[j as usize], self.reach[j as usize]);
@@ -97,7 +97,7 @@ impl<'a> Neighbours<'a> {
 
     /// Calls `f` with each leaf that may have neighbours of a box, in increasing order.
     fn leaves(&self, low: &Vec3, high: &Vec3, reach: f64, mut f: impl FnMut(u32)) {
-        // Halves of 2^32 panels: one more waits at each level.
+        // Halves of 2^32 panels: one more is pending at each level.
         let mut open = [0u32; 34];
         let mut count = 1;
         while count > 0 {
@@ -128,7 +128,7 @@ impl<'a> Neighbours<'a> {
     }
 }
 
-/// A search that keeps the leaves around its last panel's leaf: its next panel is most often in the
+/// A search that keeps the leaves around its last panel's leaf: the next panel is usually in the
 /// same one.
 pub struct Walk<'a> {
     search: &'a Neighbours<'a>,
@@ -137,7 +137,7 @@ pub struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Appends the neighbours of panel `i`, itself among them, in increasing order.
+    /// Appends the neighbours of panel `i`, including itself, in increasing order.
     pub fn of(&mut self, i: usize, found: &mut Vec<u32>) {
         let search = self.search;
         if !self.leaf.contains(&i) {

@@ -1,5 +1,5 @@
-//! The triangles of a surface as the operators see them: centred, scaled to unit size, and in an
-//! order in which neighbours in space are neighbours in memory.
+//! The triangles of a surface as operators use them: centred, scaled to unit size, and ordered so
+//! that neighbours in space are neighbours in memory.
 
 use std::sync::Arc;
 
@@ -15,26 +15,25 @@ use crate::geometry::triangle::{self, Triangle, Vec3};
 use crate::ordered;
 use crate::quadrature::rule::Rule;
 
-/// Panels of a tree's leaf.
+/// Panels per leaf of the tree.
 pub(crate) const LEAF: usize = 8;
 
 /// Ranges of panels below this are sorted and searched by one thread.
 const SEQUENTIAL: usize = 4096;
 
-/// Panels longer than so many widths are slivers.
+/// Panels longer than this multiple of their width are slivers.
 const SLIVER: f64 = 30.0;
 
-/// Many slivers lie in line, as along a needle, where errors of pairs have one sign: so many add
-/// up.
+/// Assumed number of aligned slivers, as along a needle, whose errors add with one sign.
 const ALIKE: f64 = 8.0;
 
-/// Panels at which the potential of a part is looked at.
+/// Number of sample panels at which the potential of a part is evaluated.
 const PROBES: usize = 32;
 
-/// Panels whose areas are added up by one thread.
+/// Panels whose areas one thread adds up.
 const PIECE: usize = 1 << 14;
 
-/// Degree of the rule that areas and centroids of curved panels are integrated by.
+/// Degree of the rule for areas and centroids of curved panels.
 const OF_AREAS: usize = 13;
 
 /// Triangles x' = (x - centre) / scale, in tree order.
@@ -44,19 +43,19 @@ const OF_AREAS: usize = 13;
 /// corners.
 #[derive(Clone, Debug)]
 pub struct Panels {
-    /// Of all images.
+    /// Including all images.
     vertices: Vec<[Vec3; 3]>,
-    /// Of all images; empty where all are flat.
+    /// Including all images; empty where all are flat.
     patches: Vec<Patch>,
     /// Whether a panel is curved, where there are patches.
     is_curved: Vec<bool>,
-    /// Of all images.
+    /// Including all images.
     centroids: Vec<Vec3>,
     /// Distances from centroids to the farthest vertex, or node.
     radii: Vec<f64>,
     areas: Vec<f64>,
-    /// Which part of the surface each panel belongs to, and the charge on it in a density that
-    /// gives its part a potential of 1, about.
+    /// Part of the surface of each panel, and approximate charge on the panel in a density that
+    /// gives its part a potential of 1.
     part: Vec<u32>,
     charges: Vec<f64>,
     /// Index of each panel's triangle in the mesh.
@@ -64,23 +63,23 @@ pub struct Panels {
     centre: Vec3,
     scale: f64,
     images: Vec<Image>,
-    /// The region of layers that each panel is in; empty where all are in one.
+    /// The region of layers of each panel; empty where all are in one region.
     region: Vec<u32>,
-    /// What images count between regions, shape (images, regions of targets, regions of sources);
+    /// Weights of images between regions, shape (images, regions of targets, regions of sources);
     /// empty with one region.
     weights: Vec<f64>,
-    /// The image that shows a panel what each image of it shows others.
+    /// The reverse of each image ([`Images::back`]).
     back: Vec<usize>,
-    /// What charges of panels and their images are multiplied by, shape (regions of targets, panels
-    /// and images).
+    /// Factors of charges of panels and their images, shape (regions of targets, panels and
+    /// images).
     factors: Vec<f64>,
-    /// Images that are not among these.
+    /// Distant images, which are not among these.
     far: Option<Arc<FarImages>>,
 }
 
 impl Panels {
     /// The triangles of `mesh` that `keep` accepts (by their index), scaled by half the longest
-    /// side of their bounding box; parts are what hangs together.
+    /// side of their bounding box; parts are the connected parts.
     pub(crate) fn new(mesh: &Mesh, keep: impl Fn(usize) -> bool + Sync) -> Self {
         let _span = tracing::debug_span!("panels of the mesh").entered();
         let panels = Self::without_parts(mesh, keep);
@@ -183,7 +182,7 @@ impl Panels {
         self.is_curved.get(i % self.len().max(1))?.then(|| &self.patches[i])
     }
 
-    /// Whether any panel is.
+    /// Whether any panel is curved.
     pub(crate) fn are_curved(&self) -> bool {
         !self.patches.is_empty()
     }
@@ -207,8 +206,8 @@ impl Panels {
         })
     }
 
-    /// Normals at the points of a rule on a panel, of the length of the panel's area per unit of
-    /// parameters relative to its mean: unit normals where it is flat.
+    /// Normals at the points of a rule on a panel, scaled by the area per unit of parameters
+    /// relative to its mean: unit normals where the panel is flat.
     pub(crate) fn normals(
         &self,
         rule: &'static Rule,
@@ -238,7 +237,7 @@ impl Panels {
         self.curved(i).map_or_else(|| v[0] * a + v[1] * b + v[2] * c, |patch| patch.at([b, c]))
     }
 
-    /// The same panels with these parts, such as conductors, in place of what hangs together.
+    /// The same panels with these parts, such as conductors, instead of the connected parts.
     pub fn with_parts(mut self, part: Vec<u32>) -> Self {
         let count = part.iter().map(|&p| p as usize + 1).max().unwrap_or(0);
         let mut members = vec![Vec::new(); count];
@@ -260,14 +259,14 @@ impl Panels {
         self
     }
 
-    /// The even density, in units of that on a sphere as large as all panels' box, that gives these
-    /// panels a mean potential of 1: the larger, the finer their shape. Never less than 1, which is
-    /// what large surfaces without gaps have.
+    /// The constant density that gives these panels a mean potential of 1, relative to that on a
+    /// sphere of the size of all panels' box: the finer their shape, the larger. At least 1, the
+    /// value for large surfaces without gaps.
     fn density(&self, members: &[u32]) -> f64 {
         let area_of = |own: &[u32]| own.iter().map(|&i| self.areas[i as usize]).sum::<f64>();
         let areas: Vec<f64> = members.par_chunks(PIECE).map(area_of).collect();
         let area: f64 = areas.iter().sum();
-        // The mean over a few panels, evenly over the area.
+        // The mean over a few panels, evenly distributed over the area.
         let (step, mut passed) = (area / PROBES as f64, 0.5 * area / PROBES as f64);
         let mut chosen = Vec::with_capacity(PROBES);
         for (own, area) in members.chunks(PIECE).zip(areas) {
@@ -302,16 +301,17 @@ impl Panels {
         density.max(1.0)
     }
 
-    /// The same panels with these images, which must not overlap them but for those that panels
-    /// lie on in layers. With a tolerance, those far away are summed apart, to this absolute error
-    /// of the potential of a unit charge (`far`): they are no images of panels then.
+    /// The same panels with these images, which must not overlap them, except for images on which
+    /// panels lie in layers. With a tolerance, distant images are summed separately, to this
+    /// absolute error of the potential of a unit charge (`far`); they are then not images of the
+    /// panels.
     pub fn with_images(mut self, images: &Images, apart: Option<f64>) -> Self {
         let regions = images.regions();
         let weights = |g: usize| {
             let pairs = (0..regions).flat_map(|to| (0..regions).map(move |from| (to, from)));
             pairs.map(move |(to, from)| images.factor_between(g, to, from))
         };
-        // Others are for potentials where no surfaces are.
+        // The others are for potentials where there are no surfaces.
         let mut seen: Vec<usize> =
             (0..images.count()).filter(|&g| g == 0 || weights(g).any(|w| w != 0.0)).collect();
         let image = |&g: &usize| Image::of(images, g, (&self.centre, self.scale));
@@ -320,7 +320,7 @@ impl Panels {
             let weight =
                 |k: usize, to: usize, from: usize| images.factor_between(seen[k], to, from);
             let weights: ([usize; 2], Weight<'_>) = ([regions; 2], &weight);
-            // An image and the one that shows it are near together.
+            // An image and its reverse are close together.
             let group = |k: usize| seen[k].min(images.back(seen[k]));
             let found = FarImages::apart(self.bounds(), &all, weights, &group, tolerance);
             if let Some((near, far)) = found {
@@ -377,23 +377,23 @@ impl Panels {
         (0..self.len()).fold(nothing, around)
     }
 
-    /// The sum over images far away, if they are summed apart.
+    /// The sum over distant images, if they are summed separately.
     pub(crate) fn far(&self) -> Option<&FarImages> {
         self.far.as_deref()
     }
 
-    /// Regions of layers that panels are in.
+    /// Number of regions of layers that contain panels.
     pub(crate) fn regions(&self) -> usize {
         if self.weights.is_empty() { 1 } else { (self.weights.len() / self.images.len()).isqrt() }
     }
 
-    /// In which of these a panel is.
+    /// The region of a panel.
     pub(crate) fn region(&self, i: usize) -> usize {
         self.region.get(i).map_or(0, |region| *region as usize)
     }
 
-    /// What charges of a panel or an image `j` are multiplied by for potentials on panel `i`; 0 for
-    /// an image that its panel lies on.
+    /// Factor of charges of a panel or an image `j` for potentials on panel `i`; 0 for an image on
+    /// which its panel lies.
     pub(crate) fn factor(&self, i: usize, j: usize) -> f64 {
         self.factor_in(self.region(i), j)
     }
@@ -403,27 +403,27 @@ impl Panels {
         self.factors.get(region * self.total() + j).copied().unwrap_or(1.0)
     }
 
-    /// The same for panel `i` and its image that another panel sees where that panel's image `j` is
-    /// seen by `i`.
+    /// The same for the reverse: panel `i` and its image as seen from the panel whose image `j` is
+    /// seen from `i`.
     pub(crate) fn factor_back(&self, i: usize, j: usize) -> f64 {
         let n = self.len();
         self.factor(j % n, self.back[j / n] * n + i)
     }
 
-    /// Whether there is anything in entries of panel `i` and the image `j` of another: one of them
-    /// has charge for the other.
+    /// Whether the entries of panel `i` and another panel's image `j` are nonzero: one of them has
+    /// charge for the other.
     pub(crate) fn act(&self, i: usize, j: usize) -> bool {
         self.factor(i, j) != 0.0 || self.factor_back(i, j) != 0.0
     }
 
-    /// What image `g` of charges in region `from` counts for potentials in region `to`.
+    /// Weight of image `g` of charges in region `from` for potentials in region `to`.
     fn weight(&self, g: usize, to: usize, from: usize) -> f64 {
         let regions = self.regions();
         let of_pair = self.weights.get((g * regions + to) * regions + from);
         of_pair.copied().unwrap_or(self.images[g].factor)
     }
 
-    /// Whether an image's vertices are run around the other way than its panel's.
+    /// Whether an image's vertices have the opposite orientation to its panel's.
     pub(crate) fn is_mirrored(&self, i: usize) -> bool {
         self.images[i / self.len()].is_mirrored()
     }
@@ -433,8 +433,8 @@ impl Panels {
         self.vertices.len()
     }
 
-    /// The sum over another point and its images, with their signs, of what `f` makes of the square
-    /// of the distance; of points in the regions of panels `i` and `j`.
+    /// The sum over another point and its images, with their signs, of `f` of the squared distance;
+    /// for points in the regions of panels `i` and `j`.
     pub(crate) fn over_distances(
         &self,
         (x, i): (&Vec3, usize),
@@ -449,7 +449,7 @@ impl Panels {
         self.images.iter().enumerate().map(one).sum()
     }
 
-    /// Distance of a point from the nearest of another and its images.
+    /// Distance of a point from the nearest of another point and its images.
     pub(crate) fn nearest_distance(&self, x: &Vec3, y: &Vec3) -> f64 {
         let distance = |image: &Image| (x - image.place(y)).norm();
         self.images.iter().map(distance).fold(f64::INFINITY, f64::min)
@@ -508,7 +508,7 @@ impl Panels {
         self.areas.len()
     }
 
-    /// Length in the mesh's unit that is 1 here.
+    /// Length in the mesh's unit that is 1 in scaled coordinates.
     pub fn scale(&self) -> f64 {
         self.scale
     }
@@ -518,25 +518,26 @@ impl Panels {
         &self.areas
     }
 
-    /// What an error of the potential of a unit charge on panel `j` counts on panel `i`, and the
-    /// other way around.
+    /// Weight of an error of the potential of a unit charge on panel `j` at panel `i`, and vice
+    /// versa.
     ///
-    /// It is multiplied by the charge that is there while the panel's part has the potential 1.
-    /// Within a part errors matter by their mean square over it, so between functions of unit norm;
-    /// to a part that is small compared with a panel of another, that panel's error is everywhere.
+    /// The error is multiplied by the charge on the panel while the panel's part has the potential
+    /// 1. Within a part errors matter by their mean square over it, so between functions of unit
+    /// norm; for a part that is small compared with a panel of another part, that panel's error is
+    /// everywhere.
     pub(crate) fn weights(&self, i: usize, j: usize) -> [f64; 2] {
         let (a, b) = (self.charges[i], self.charges[j]);
         if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }
     }
 
-    /// The same of fields, which are measured by the density that makes them.
+    /// The same for fields, which are measured by the density that causes them.
     pub(crate) fn weights_of_gradients(&self, i: usize, j: usize) -> [f64; 2] {
         let (a, b) = (self.areas[i], self.areas[j]);
         if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }
     }
 
-    /// Part of each panel, and the charge on it while its part has the potential 1, of slivers a
-    /// multiple.
+    /// Part of each panel, and its charge while its part has the potential 1; for slivers a
+    /// multiple of it.
     pub fn parts(&self) -> (&[u32], &[f64]) {
         (&self.part, &self.charges)
     }
@@ -555,7 +556,7 @@ impl Panels {
         self.vertices[i]
     }
 
-    /// A pair in the mesh's order, which rounding does not change as it may change the tree's.
+    /// A pair in the mesh's order, which rounding cannot change, unlike the tree's.
     pub fn ordered(&self, i: usize, j: usize) -> (usize, usize) {
         let n = self.len();
         let place = |k: usize| (self.triangle[k % n], k / n);
@@ -583,8 +584,8 @@ impl Panels {
 
     /// Coordinates of all vertices but those of images, shape (panels, 3, 3).
     pub(crate) fn coordinates(&self) -> &[f64] {
-        // SAFETY: a `Vec3` is three numbers in a row, `#[repr(C)]` with nothing between them; the
-        // length is counted in those.
+        // SAFETY: a `Vec3` is three contiguous numbers, `#[repr(C)]` without padding; the length
+        // counts these numbers.
         unsafe { std::slice::from_raw_parts(self.vertices.as_ptr().cast(), 9 * self.len()) }
     }
 
@@ -608,7 +609,8 @@ fn centroid([a, b, c]: &[Vec3; 3]) -> Vec3 {
     (a + b + c) / 3.0
 }
 
-/// Numbers the parts of a mesh that hang together by their vertices: that of each of `triangles`.
+/// Numbers the connected parts of a mesh (connected by vertices): the number for each of
+/// `triangles`.
 pub(crate) fn connected(mesh: &Mesh, triangles: &[u32]) -> Vec<u32> {
     let sets = SharedSets::new(mesh.vertices.len());
     triangles.par_iter().for_each(|&t| {
@@ -620,7 +622,7 @@ pub(crate) fn connected(mesh: &Mesh, triangles: &[u32]) -> Vec<u32> {
     sets.labels(triangles.par_iter().map(first)).0
 }
 
-/// Orders points so that halving the range again and again is a balanced k-d tree.
+/// Orders points so that repeated halving of the range is a balanced k-d tree.
 pub(crate) fn sorted(mut points: Vec<(u32, Vec3)>) -> Vec<u32> {
     fn sort(points: &mut [(u32, Vec3)]) {
         if points.len() <= LEAF {

@@ -1,9 +1,10 @@
-//! Curved panels: polynomials of two parameters, with what integrals over them need.
+//! Curved panels: polynomials of two parameters, with the data that integrals over them need.
 //!
 //! A panel's parameters (s, t) are the second and the third of its barycentric coordinates, so that
 //! its corners are (0, 0), (1, 0) and (0, 1). Densities and test functions are polynomials of the
-//! parameters, per unit of parameter area: charges of a density m(s, t) are int m ds dt, whatever
-//! the stretching of the surface. On flat panels both are the same but for a factor.
+//! parameters, per unit of parameter area: charges of a density m(s, t) are int m ds dt,
+//! independent of the stretching of the surface. On flat panels this differs from densities per
+//! area only by a factor.
 
 use std::array;
 use std::sync::LazyLock;
@@ -46,8 +47,8 @@ const STRAIGHT: f64 = 1e-12;
 /// Terms of that degree differ from linear functions by no more: s - s^n at most.
 const FROM_LINEAR: [f64; MAX_ORDER + 1] = [0.0, 0.0, 0.25, 0.385, 0.473];
 
-/// For each order, what each of [`POWERS`] less the linear function through its corners' values
-/// adds to the control points of Bernstein's form, shape (controls, terms).
+/// For each order, the contribution of each of [`POWERS`], minus the linear function through its
+/// corner values, to the control points of Bernstein's form, shape (controls, terms).
 static CONTROLS: LazyLock<[Vec<[f64; MAX_NODES]>; MAX_ORDER + 1]> = LazyLock::new(|| {
     array::from_fn(|order| {
         let weights = |&[i, j]: &[usize; 2]| {
@@ -55,7 +56,7 @@ static CONTROLS: LazyLock<[Vec<[f64; MAX_NODES]>; MAX_ORDER + 1]> = LazyLock::ne
                 if a + b > order {
                     return 0.0;
                 }
-                // C(i, a) C(j, b) over the number of ways to choose a and b out of the order.
+                // C(i, a) C(j, b) divided by the number of ways to choose a and b from the order.
                 let value = choose(i, a) * choose(j, b) / (choose(order, a) * choose(order - a, b));
                 let linear = match [a, b] {
                     [_, 0] => i as f64,
@@ -69,7 +70,7 @@ static CONTROLS: LazyLock<[Vec<[f64; MAX_NODES]>; MAX_ORDER + 1]> = LazyLock::ne
     })
 });
 
-/// The binomial coefficient of n over k.
+/// The binomial coefficient n over k.
 fn choose(n: usize, k: usize) -> f64 {
     (0..k).map(|m| (n as f64 - m as f64) / (m + 1) as f64).product()
 }
@@ -78,7 +79,7 @@ fn choose(n: usize, k: usize) -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Patch {
     order: usize,
-    /// Of [`POWERS`]; those beyond the order are 0.
+    /// Of [`POWERS`]; zero beyond the order.
     coefficients: [Vec3; MAX_NODES],
 }
 
@@ -100,7 +101,7 @@ fn from_nodes(order: usize) -> &'static DMatrix<f64> {
     &INVERSES[order]
 }
 
-/// Parameters of the nodes of an order.
+/// Parameters of the nodes of this order.
 pub fn places(order: usize) -> &'static [Parameters] {
     static PLACES: LazyLock<Vec<Vec<Parameters>>> = LazyLock::new(|| {
         let of = |order: usize| {
@@ -116,14 +117,14 @@ pub fn places(order: usize) -> &'static [Parameters] {
 fn all_powers([s, t]: Parameters) -> [f64; MAX_NODES] {
     let mut powers = [1.0; MAX_NODES];
     for (degree, first) in (1..=MAX_ORDER).map(|degree| (degree, degree * (degree + 1) / 2)) {
-        // Each is one of the degree before times s, the last one times t.
+        // Each is one of the previous degree times s, the last one times t.
         (0..degree).for_each(|k| powers[first + k] = powers[first + k - degree] * s);
         powers[first + degree] = powers[first - 1] * t;
     }
     powers
 }
 
-/// What takes coefficients to the corners of the nearest flat triangle, shape (terms, corners).
+/// Matrix from coefficients to the corners of the nearest flat triangle, shape (terms, corners).
 fn to_nearest_flat() -> &'static [[f64; 3]; MAX_NODES] {
     static MATRIX: LazyLock<[[f64; 3]; MAX_NODES]> = LazyLock::new(|| {
         // Twice the integral of a product of powers: 2 a! b! / (a + b + 2)!.
@@ -142,15 +143,15 @@ fn to_nearest_flat() -> &'static [[f64; 3]; MAX_NODES] {
     &MATRIX
 }
 
-/// The middles of the sides, and the parts between these and the corners: those at the corners, and
-/// the one in the middle.
+/// The midpoints of the sides, and the parts between them and the corners: those at the corners,
+/// and the middle one.
 const QUARTERS: [[Parameters; 3]; 4] = {
     let [a, b, c] = CORNERS;
     let (ab, bc, ca) = ([0.5, 0.0], [0.5, 0.5], [0.0, 0.5]);
     [[a, ab, ca], [ab, b, bc], [ca, bc, c], [bc, ca, ab]]
 };
 
-/// What takes coefficients of each order to those of each quarter.
+/// Matrices from coefficients of each order to those of each quarter.
 fn to_quarters(order: usize) -> &'static [DMatrix<f64>; 4] {
     static MATRICES: LazyLock<Vec<[DMatrix<f64>; 4]>> = LazyLock::new(|| {
         let matrix = |order: usize, corners: &[Parameters; 3]| {
@@ -165,7 +166,7 @@ fn to_quarters(order: usize) -> &'static [DMatrix<f64>; 4] {
     &MATRICES[order]
 }
 
-/// The parameters of a part's point.
+/// The parameters of a point of a part.
 pub(crate) fn between([a, b, c]: &[Parameters; 3], [s, t]: Parameters) -> Parameters {
     array::from_fn(|k| a[k] + s * (b[k] - a[k]) + t * (c[k] - a[k]))
 }
@@ -176,7 +177,7 @@ fn powers<V: Simd<Scalar = f64>, const N: usize>(s: V, t: V) -> [V; N] {
     let mut powers = [V::splat(1.0); N];
     let (mut at, mut degree) = (1, 1);
     while at < N {
-        // Each is one of the degree before times s, the last one times t.
+        // Each is one of the previous degree times s, the last one times t.
         let before = at - degree;
         for k in 0..degree {
             powers[at + k] = powers[before + k].mul(s);
@@ -213,11 +214,11 @@ impl Patch {
         }
     }
 
-    /// Through the nodes of a triangle of that order.
+    /// The patch through the nodes of a triangle of that order.
     pub fn through(order: usize, nodes: &[Vec3]) -> Self {
         let inverse = from_nodes(order);
         let mut coefficients = [Vec3::zeros(); MAX_NODES];
-        // Relative to a corner: coefficients have the digits of the panel's size.
+        // Relative to a corner, so that coefficients keep the precision of the panel's size.
         for (term, coefficient) in coefficients[..nodes.len()].iter_mut().enumerate() {
             for (node, x) in nodes.iter().enumerate() {
                 *coefficient += (x - nodes[0]) * inverse[(term, node)];
@@ -232,19 +233,19 @@ impl Patch {
         Self::through(1, v)
     }
 
-    /// The coefficients of the order.
+    /// The coefficients up to the order.
     fn terms(&self) -> &[Vec3] {
         &self.coefficients[..node_count(self.order)]
     }
 
-    /// Whether all its points are those of the flat triangle with its corners.
+    /// Whether it coincides with the flat triangle through its corners.
     pub fn is_straight(&self) -> bool {
         let [_, s, t, higher @ ..] = &self.coefficients;
         let size = s.norm_squared().max(t.norm_squared());
         higher.iter().all(|c| c.norm_squared() <= STRAIGHT * STRAIGHT * size)
     }
 
-    /// The point of these parameters.
+    /// The point at these parameters.
     pub fn at(&self, parameters: Parameters) -> Vec3 {
         self.coefficients[0] + self.seen_from_corner(parameters)
     }
@@ -257,7 +258,7 @@ impl Patch {
 
     /// The corners.
     pub(crate) fn corners(&self) -> [Vec3; 3] {
-        // There all powers but those of one parameter are 0.
+        // All powers except those of one parameter are 0 there.
         let [a, mut b, mut c] = [self.coefficients[0]; 3];
         for (coefficient, [of_s, of_t]) in self.terms().iter().zip(&POWERS).skip(1) {
             if *of_t == 0 {
@@ -269,7 +270,7 @@ impl Patch {
         [a, b, c]
     }
 
-    /// x_s cross x_t: along the normal, of the length of the area per unit of parameters.
+    /// x_s cross x_t: along the normal; its length is the area per unit of parameters.
     pub fn normal(&self, parameters: Parameters) -> Vec3 {
         let powers = all_powers(parameters);
         let of = |derived: usize| -> Vec3 {
@@ -279,7 +280,7 @@ impl Patch {
         of(0).cross(&of(1))
     }
 
-    /// Points of these parameters, one per lane.
+    /// Points at these parameters, one per lane.
     #[inline(always)]
     pub fn lanes<V: Simd<Scalar = f64>>(&self, s: V, t: V) -> [V; 3] {
         match self.order {
@@ -303,7 +304,7 @@ impl Patch {
         Tangents(tangents)
     }
 
-    /// The part between three points of these parameters, which become its corners.
+    /// The part between three points with these parameters, which become its corners.
     pub fn part(&self, corners: &[Parameters; 3]) -> Self {
         let origin = self.seen_from_corner(corners[0]);
         let at = |&place: &Parameters| self.seen_from_corner(between(corners, place)) - origin;
@@ -313,7 +314,7 @@ impl Patch {
         Self::through(self.order, &nodes[..places.len()]).moved(&(self.coefficients[0] + origin))
     }
 
-    /// The four parts between the middles of the sides, and the parameters of their corners.
+    /// The four parts between the midpoints of the sides, and the parameters of their corners.
     pub(crate) fn quarters(&self) -> [(Self, [Parameters; 3]); 4] {
         array::from_fn(|k| {
             let matrix = &to_quarters(self.order)[k];
@@ -328,22 +329,22 @@ impl Patch {
         })
     }
 
-    /// The corners of the flat triangle that is nearest to it: with the least mean square distance
-    /// between points of the same parameters, so that mean distances are none in any direction.
+    /// The corners of the nearest flat triangle: the one with the least mean square distance
+    /// between points of the same parameters, so that the mean distance is 0 in every direction.
     pub(crate) fn nearest_flat(&self) -> [Vec3; 3] {
         let seen = self.terms().iter().zip(to_nearest_flat()).skip(1);
         let corner = |k: usize| seen.clone().map(|(c, to)| c * to[k]).sum::<Vec3>();
         [0, 1, 2].map(|k| self.coefficients[0] + corner(k))
     }
 
-    /// Moved by this.
+    /// Translated by this vector.
     pub(crate) fn moved(mut self, by: &Vec3) -> Self {
         self.coefficients[0] += by;
         self
     }
 
-    /// x_k becomes `scale[k]` x_k + `shift[k]`; run around the other way from the first corner if
-    /// `is_turned`.
+    /// x_k becomes `scale[k]` x_k + `shift[k]`; the orientation is reversed, starting from the
+    /// first corner, if `is_turned`.
     pub fn moved_to(&self, scale: &[f64; 3], shift: &[f64; 3], is_turned: bool) -> Self {
         let mut image = *self;
         for (term, c) in image.coefficients.iter_mut().enumerate() {
@@ -356,8 +357,9 @@ impl Patch {
         image
     }
 
-    /// How far its points are from those of the flat triangle with the same parameters, at most:
-    /// the lesser of a bound of each term and of the largest control point (Bernstein's form).
+    /// Upper bound of the distance of its points from those of the flat triangle with the same
+    /// parameters: the smaller of a bound of each term and of the largest control point
+    /// (Bernstein's form).
     pub(crate) fn bulge(&self) -> f64 {
         let terms = self.terms().iter().zip(&POWERS).skip(3);
         let of_terms: f64 = terms.map(|(c, [a, b])| FROM_LINEAR[a + b] * c.norm()).sum();
@@ -375,18 +377,18 @@ impl Patch {
         of_terms.min(most.sqrt())
     }
 
-    /// The nodes that it goes through.
+    /// The nodes of the patch.
     pub fn nodes(&self) -> impl Iterator<Item = Vec3> {
         places(self.order).iter().map(|&place| self.at(place))
     }
 }
 
-/// The place of these powers among the terms.
+/// The index of these powers among the terms.
 fn term([a, b]: [usize; 2]) -> usize {
     (a + b) * (a + b + 1) / 2 + b
 }
 
-/// The term with s and t in each other's place.
+/// The term with s and t exchanged.
 fn swapped(of: usize) -> usize {
     let [a, b] = POWERS[of];
     term([b, a])
@@ -399,12 +401,13 @@ fn lower(mut powers: [usize; 2], derived: usize) -> usize {
 }
 
 impl Tangents {
-    /// x_s cross x_t at points of these parameters, one per lane.
+    /// x_s cross x_t at points with these parameters, one per lane.
     #[inline(always)]
     pub fn normals<V: Simd<Scalar = f64>>(&self, order: usize, s: V, t: V) -> [V; 3] {
         let powers = powers::<V, DERIVED>(s, t);
         let count = node_count(order - 1);
-        // Closures of arrays are calls here, which vectors do not outlive in registers.
+        // Closures of arrays are compiled to calls here, and vectors do not stay in registers
+        // across them.
         let u = polynomial(&self.0[0][..count], &powers);
         let v = polynomial(&self.0[1][..count], &powers);
         [

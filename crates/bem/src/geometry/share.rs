@@ -1,9 +1,9 @@
-//! Panels that ranks share: whose each is, which others a rank needs next to its own, and messages
-//! about them.
+//! Panels distributed over ranks: the owner of each panel, the other panels that a rank needs, and
+//! communication of their values.
 //!
-//! A rank *owns* some panels and *holds* these and all others near them (its *halo*). It works on
-//! held panels as if there were no others: vectors have a value for each, and those of the halo are
-//! brought from their owners ([`Share::refresh`]) before they are needed.
+//! A rank *owns* some panels and *holds* these and all others near them (its *halo*). It computes
+//! on held panels as if there were no others: vectors have a value for each, and the values on the
+//! halo are fetched from their owners ([`Share::refresh`]) before they are needed.
 
 use std::sync::Arc;
 
@@ -14,25 +14,26 @@ use super::neighbours::Neighbours;
 use super::panels::Panels;
 use crate::Error;
 
-/// Panels that one task searches around.
+/// Panels per search task.
 const TOGETHER: usize = 1024;
 
-/// What one rank has of the panels of all.
+/// One rank's part of all panels.
 #[derive(Debug)]
 pub struct Share {
     group: Group,
     dealt: Arc<Dealt>,
-    /// This rank's and those near them, in increasing order.
+    /// The rank's own panels and those near them, in increasing order.
     held: Vec<u32>,
-    /// Places of this rank's panels among the held ones, and whether a held panel is its own.
+    /// Positions of this rank's panels among the held ones, and whether each held panel is its own.
     places: Vec<u32>,
     is_own: Vec<bool>,
-    /// Places of what other ranks need of this one, and of what it needs of them.
+    /// Positions of the values that other ranks need from this one, and of those it needs from
+    /// them.
     sends: Vec<(usize, Vec<u32>)>,
     receives: Vec<(usize, Vec<u32>)>,
 }
 
-/// Whose the panels of all ranks are.
+/// Owner of each panel.
 #[derive(Debug)]
 struct Dealt {
     /// The rank of each panel.
@@ -42,7 +43,7 @@ struct Dealt {
 }
 
 impl Dealt {
-    /// Along the space-filling curve.
+    /// Partition along the space-filling curve.
     fn new(panels: &Panels, ranks: usize) -> Self {
         let places: Vec<[f64; 3]> =
             panels.centroids()[..panels.len()].iter().map(|&centroid| centroid.into()).collect();
@@ -54,11 +55,11 @@ impl Dealt {
 }
 
 impl Share {
-    /// Deals panels out along the space-filling curve, where each, images among them, is near
-    /// others within its `reach`. Collective.
+    /// Distributes panels along the space-filling curve; panels, including images, are near each
+    /// other within their `reach`. Collective.
     ///
     /// # Errors
-    /// Messages that do not pass.
+    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn new(group: &Group, panels: &Panels, reach: &[f64]) -> Result<Self, Error> {
         let _span = tracing::debug_span!("panels to ranks").entered();
         let (n, rank, ranks) = (panels.len(), group.rank(), group.size());
@@ -118,30 +119,30 @@ impl Share {
         &self.dealt.owned[self.group.rank()]
     }
 
-    /// Those and the ones near them, in increasing order.
+    /// This rank's panels and those near them, in increasing order.
     pub(crate) fn held(&self) -> &[u32] {
         &self.held
     }
 
-    /// Whether each of the held panels is this rank's.
+    /// Whether each held panel is this rank's own.
     pub(crate) fn is_own(&self) -> &[bool] {
         &self.is_own
     }
 
-    /// Panels of all ranks together.
+    /// Number of panels of all ranks.
     pub(crate) fn len(&self) -> usize {
         self.dealt.owners.len()
     }
 
-    /// The place among values on all panels, shape (k, panels), of one among those on held ones,
+    /// The index in values on all panels, shape (k, panels), for an index in values on held panels,
     /// shape (k, held).
     pub(crate) fn of_all(&self, place: usize) -> usize {
         let n = self.held.len().max(1);
         place / n * self.len() + self.held.get(place % n).map_or(0, |&panel| panel as usize)
     }
 
-    /// For each of the first k values on all panels, shape (k, panels), its place among those on
-    /// held ones, `u32::MAX` where it is not this rank's own.
+    /// For each of the first k values on all panels, shape (k, panels), its index in values on held
+    /// panels, or `u32::MAX` if the panel is not this rank's own.
     pub(crate) fn own_places(&self, k: usize) -> Vec<u32> {
         let (n, held) = (self.len(), self.held.len());
         let mut places = vec![u32::MAX; k * n];
@@ -153,12 +154,13 @@ impl Share {
         places
     }
 
-    /// Values on all panels, shape (k, panels), on the held ones, shape (k, held).
+    /// Selects values on held panels, shape (k, held), from values on all panels, shape (k,
+    /// panels).
     pub(crate) fn held_of<T: Copy>(&self, all: &[T]) -> Vec<T> {
         self.picked(&self.held, all, self.len())
     }
 
-    /// Values on held panels, shape (k, held), on this rank's own, shape (k, own).
+    /// Selects values on own panels, shape (k, own), from values on held panels, shape (k, held).
     pub(crate) fn own_of<T: Copy>(&self, held: &[T]) -> Vec<T> {
         self.picked(&self.places, held, self.held.len())
     }
@@ -168,7 +170,7 @@ impl Share {
         rows.flat_map(|row| chosen.iter().map(|&i| row[i as usize])).collect()
     }
 
-    /// Puts values on own panels, shape (k, own), among those on held ones, shape (k, held).
+    /// Copies values on own panels, shape (k, own), into values on held panels, shape (k, held).
     pub(crate) fn put_own(&self, own: &[f64], held: &mut [f64]) {
         let rows = held.chunks_exact_mut(self.held.len().max(1));
         for (held, own) in rows.zip(own.chunks_exact(self.places.len().max(1))) {
@@ -176,7 +178,7 @@ impl Share {
         }
     }
 
-    /// Weights of all panels, shape (k, panels), on the held ones, with 0 on those of others.
+    /// Weights on held panels, from those on all, shape (k, panels); 0 on panels of other ranks.
     pub(crate) fn masked(&self, all: &[f64]) -> Vec<f64> {
         let mut masked = self.held_of(all);
         for row in masked.chunks_exact_mut(self.held.len().max(1)) {
@@ -189,14 +191,14 @@ impl Share {
         masked
     }
 
-    /// Brings values on panels of the halo, shape (k, held), from their owners. Collective.
+    /// Fetches values on the halo, shape (k, held), from their owners. Collective.
     ///
     /// # Errors
-    /// Messages that do not pass.
+    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn refresh(&self, values: &mut [f64]) -> Result<(), Error> {
         let n = self.held.len().max(1);
         let rows = values.len() / n;
-        // A rank that holds nothing sends and gets nothing.
+        // A rank that holds nothing sends and receives nothing.
         let message = |(rank, places): &(usize, Vec<u32>)| {
             let of_row = |row: &[f64]| places.iter().map(|&i| row[i as usize]).collect::<Vec<_>>();
             (*rank, comm::bytes(&values.chunks_exact(n).flat_map(of_row).collect::<Vec<f64>>()))
@@ -216,11 +218,11 @@ impl Share {
         Ok(())
     }
 
-    /// Values on all panels, shape (k, panels), of which each rank has those of its own in `held`,
+    /// Collects values on all panels, shape (k, panels), from the ranks' own values in `held`,
     /// shape (k, held). Collective.
     ///
     /// # Errors
-    /// Messages that do not pass.
+    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn gather(&self, held: &[f64], all: &mut [f64]) -> Result<(), Error> {
         let messages = comm::all_gather(&*self.group, &self.own_of(held)).map_err(lost)?;
         let n = self.len().max(1);
@@ -233,20 +235,20 @@ impl Share {
         Ok(())
     }
 
-    /// Sums over all ranks, place by place. Collective.
+    /// Sums over all ranks, element by element. Collective.
     ///
     /// # Errors
-    /// Messages that do not pass.
+    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn sum(&self, values: &mut [f64]) -> Result<(), Error> {
         sum(&*self.group, values)
     }
 }
 
-/// A value that is the same on all ranks: those of one process have it together, made by the first
-/// of them. Collective.
+/// A value that is identical on all ranks: ranks of one process share it, and the first of them
+/// makes it. Collective.
 ///
 /// # Errors
-/// Of a rank that makes it; messages that do not pass.
+/// The error of a rank that makes it; [`Error::Fmm`] if communication fails.
 pub(crate) fn once<T, E>(
     group: &dyn Communicator,
     make: impl FnOnce() -> Result<T, E>,
@@ -260,14 +262,14 @@ where
         Ok(made) => Ok(made.ok()),
         Err(error) => Err(lost(error).into()),
     };
-    // Where there is none, the rank that tried has an error, and the agreement ends in it.
+    // If there is no value, the rank that tried has an error, and the agreement returns it.
     agreed(group, own)?.ok_or_else(|| lost(comm::Error::Value { rank: 0 }).into())
 }
 
-/// A rank's own result, unless another one's of its group is an error. Collective.
+/// A rank's own result, or an error if another rank of its group failed. Collective.
 ///
 /// # Errors
-/// Its own, or that of the other.
+/// The rank's own error, or that of the other rank.
 pub(crate) fn agreed<T, E: From<Error> + ToString>(
     group: &dyn Communicator,
     own: Result<T, E>,
@@ -279,26 +281,25 @@ pub(crate) fn agreed<T, E: From<Error> + ToString>(
     Ok(own)
 }
 
-/// Sums over all ranks, place by place. Collective.
+/// Sums over all ranks, element by element. Collective.
 ///
 /// # Errors
-/// Messages that do not pass.
+/// [`Error::Fmm`] if communication fails.
 pub(crate) fn sum(group: &dyn Communicator, values: &mut [f64]) -> Result<(), Error> {
     group.all_reduce(values, Operation::Sum).map_err(lost)
 }
 
-/// The largest of the numbers that ranks have found by themselves, which rounding may tell apart.
-/// Collective.
+/// The largest of the numbers that the ranks computed; rounding may make them differ. Collective.
 ///
 /// # Errors
-/// Messages that do not pass.
+/// [`Error::Fmm`] if communication fails.
 pub(crate) fn largest(group: &dyn Communicator, value: f64) -> Result<f64, Error> {
     let mut largest = [if value.is_nan() { f64::INFINITY } else { value }];
     group.all_reduce(&mut largest, Operation::Max).map_err(lost)?;
     Ok(if value.is_nan() { value } else { largest[0] })
 }
 
-/// The error of messages that do not pass, or of another rank.
+/// The error for failed communication, or for an error of another rank.
 pub(crate) fn lost(error: comm::Error) -> Error {
     fmm::Error::from(error).into()
 }

@@ -1,5 +1,5 @@
-//! Layers of dielectric that go on without end, between half-spaces or grounded planes: what they
-//! do to the potential of a charge in one of them, as images.
+//! Infinite layers of dielectric between half-spaces or grounded planes: their effect on the
+//! potential of a charge in one of them, as images.
 //!
 //! Over wave numbers k along the layers, the potential at height z of a unit charge at z', both in
 //! a region between interfaces at `low` and `high`, H apart, is 2 pi / k times
@@ -19,7 +19,7 @@
 
 use super::exponentials::{Fit, TooCoarse};
 
-/// What is above or below all layers.
+/// Region above or below all layers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Beyond {
     /// Metal at 0 V.
@@ -37,7 +37,7 @@ pub struct Layer {
     pub permittivity: f64,
 }
 
-/// Layers on each other, without end along them.
+/// A stack of layers, infinite along them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stack {
     /// 0, 1, 2 for layers perpendicular to x, y, z.
@@ -46,12 +46,12 @@ pub struct Stack {
     pub at: f64,
     /// Below all layers.
     pub below: Beyond,
-    /// From the lowest on.
+    /// Starting with the lowest.
     pub layers: Vec<Layer>,
     /// Above all layers.
     pub above: Beyond,
-    /// Largest error of the images' potentials, relative to those that the same charges themselves
-    /// make: as far away, up to a distance of the structure's size.
+    /// Largest error of the images' potentials, relative to the potential of the charges themselves
+    /// at the same distance, up to the structure's size.
     pub tolerance: f64,
 }
 
@@ -59,18 +59,18 @@ pub struct Stack {
 /// multiplied by `weight`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayerImage {
-    /// Along which heights are.
+    /// The axis of heights.
     pub axis: usize,
     /// Whether it is mirrored.
     pub is_mirrored: bool,
     /// In the mesh's unit.
     pub shift: f64,
-    /// What charges are multiplied by.
+    /// Factor of charges.
     pub weight: f64,
 }
 
 impl LayerImage {
-    /// The image that shows a point what its image shows others.
+    /// The reverse image: x is as far from `back().of(y)` as `of(x)` is from y.
     pub fn back(&self) -> Self {
         Self { shift: if self.is_mirrored { self.shift } else { -self.shift }, ..*self }
     }
@@ -83,7 +83,7 @@ impl LayerImage {
 }
 
 impl Stack {
-    /// Heights of the interfaces, from the lowest on: one more than there are layers.
+    /// Heights of the interfaces, starting with the lowest: one more than layers.
     pub fn interfaces(&self) -> Vec<f64> {
         let tops = self.layers.iter().scan(self.at, |height, layer| {
             *height += layer.thickness;
@@ -97,8 +97,8 @@ impl Stack {
         self.at + self.layers.iter().map(|layer| layer.thickness).sum::<f64>()
     }
 
-    /// Relative permittivity of a region: 0 is below all layers, then they follow, and what is
-    /// above all; `None` in a ground and for regions that are not there.
+    /// Relative permittivity of a region: 0 is below all layers, then the layers, then above all;
+    /// `None` for grounds and for regions that do not exist.
     pub fn permittivity(&self, region: usize) -> Option<f64> {
         let of = |beyond| match beyond {
             Beyond::Ground => None,
@@ -111,7 +111,7 @@ impl Stack {
         }
     }
 
-    /// Where a region is.
+    /// Lowest and highest height of a region.
     pub fn bounds(&self, region: usize) -> [f64; 2] {
         let interfaces = self.interfaces();
         let below = region.checked_sub(1).and_then(|k| interfaces.get(k).copied());
@@ -119,8 +119,8 @@ impl Stack {
         [below.unwrap_or(f64::NEG_INFINITY), above.unwrap_or(f64::INFINITY)]
     }
 
-    /// The lowest region, no ground, in which all heights from `low` to `high` are; interfaces
-    /// belong to the regions on both sides, to within `tolerance`.
+    /// The lowest region, other than a ground, that contains all heights from `low` to `high`;
+    /// interfaces belong to the regions on both sides, to within `tolerance`.
     pub fn region(&self, low: f64, high: f64, tolerance: f64) -> Option<usize> {
         self.regions(low, high, tolerance).first().copied()
     }
@@ -138,17 +138,17 @@ impl Stack {
     /// The images of charges in a region for potentials in it, of a structure of this size.
     ///
     /// # Errors
-    /// [`TooCoarse`].
+    /// [`TooCoarse`] if no sum of images meets the tolerance.
     pub fn images(&self, region: usize, size: f64) -> Result<Vec<LayerImage>, TooCoarse> {
         let Some(own) = self.permittivity(region) else { return Ok(Vec::new()) };
         let [low, high] = self.bounds(region);
         let thickness = high - low;
         let (below, above) = (self.seen(region, false), self.seen(region, true));
-        // What is reflected below, above, and both times, without what is in between.
+        // Reflections below, above, and both, without the distance in between.
         let reflected = |k: f64| -> [f64; 3] {
             let [down, up] = [&below, &above].map(|seen| seen.reflect(own, k));
             let between = down * up * (-2.0 * k * thickness).exp();
-            // Between two grounds nothing is left at k = 0 but for what grows without bound.
+            // Between two grounds only terms that grow without bound remain at k = 0.
             let all = 1.0 / (1.0 - between).max(f64::MIN_POSITIVE);
             [down * all, up * all, down * up * all]
         };
@@ -189,7 +189,7 @@ impl Stack {
     /// there, of which 1 / (1 + U' exp(-2 k t)) is not what comes back from the next, t above it.
     ///
     /// # Errors
-    /// [`TooCoarse`].
+    /// [`TooCoarse`] if no sum of images meets the tolerance.
     pub fn images_above(
         &self,
         [from, to]: [usize; 2],
@@ -251,7 +251,7 @@ impl Stack {
         Ok(images.all)
     }
 
-    /// How what reflects next to layers of these thicknesses is fitted.
+    /// Settings of fits for the reflections of layers with these thicknesses.
     fn fit(&self, size: f64, thicknesses: impl Iterator<Item = f64>) -> Fit {
         let nearest = 2.0 * thicknesses.filter(|t| t.is_finite()).fold(size, f64::min);
         let stack: f64 = self.layers.iter().map(|layer| layer.thickness).sum();
@@ -268,7 +268,7 @@ impl Stack {
         [self.below, self.above] == [Beyond::Ground; 2]
     }
 
-    /// What is above or below a region, from the nearest on.
+    /// The layers above or below a region, starting with the nearest.
     #[doc(hidden)]
     pub fn seen(&self, region: usize, up: bool) -> Seen {
         let last = self.layers.len() + 1;
@@ -280,7 +280,7 @@ impl Stack {
     }
 }
 
-/// Images made of the terms of fits, distances and weights; those at one place are one.
+/// Images from the terms of fits, distances and weights; images at the same place are merged.
 struct Fitted {
     axis: usize,
     all: Vec<LayerImage>,
@@ -318,10 +318,10 @@ impl Fitted {
     }
 }
 
-/// What reflects on one side of a region, from the nearest layer on.
+/// The reflecting layers on one side of a region, starting with the nearest.
 pub struct Seen {
     layers: Vec<Layer>,
-    /// `None` where the region has no end on this side.
+    /// `None` if the region is infinite on this side.
     beyond: Option<Beyond>,
 }
 
@@ -331,7 +331,7 @@ impl Seen {
         self.layers.first().map(|layer| layer.thickness)
     }
 
-    /// What comes back to a medium of permittivity `own` at wave number k.
+    /// The part reflected into a medium of permittivity `own` at wave number k.
     pub fn reflect(&self, own: f64, k: f64) -> f64 {
         let nearer = std::iter::once(own).chain(self.layers.iter().map(|layer| layer.permittivity));
         let nearer: Vec<f64> = nearer.collect();

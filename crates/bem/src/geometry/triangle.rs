@@ -22,7 +22,7 @@ use crate::constants::ON_EDGE;
 /// A point or a direction.
 pub type Vec3 = Vector3<f64>;
 
-/// A flat triangle with what its integrals need, computed once.
+/// A flat triangle with precomputed data for its integrals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Triangle {
     /// Vertices, counter-clockwise seen from where the normal points.
@@ -144,8 +144,8 @@ impl Triangle {
         self.rounded_gradient_at(x, &[0.0; 3])
     }
 
-    /// The same where the fold at edge i is rounded off to the square `rounding[i]` of a radius:
-    /// nearer to the edge's line than that, L_i stays what it is there.
+    /// The same with the fold at edge i rounded by a radius whose square is `rounding[i]`: closer
+    /// to the edge's line than that, L_i keeps its value at that distance.
     #[inline]
     pub(crate) fn rounded_gradient_at(&self, x: &Vec3, rounding: &[f64; 3]) -> Vec3 {
         let (a, r) = self.seen_from(x);
@@ -176,7 +176,7 @@ impl Triangle {
         (a, [a[0].norm(), a[1].norm(), a[2].norm()])
     }
 
-    /// L_i, with the squared distance of the point from the edge's line.
+    /// L_i, and the squared distance of the point from the edge's line.
     #[inline]
     pub(crate) fn edge_potential(&self, i: usize, a: &[Vec3; 3], r: &[f64; 3], rho2: f64) -> f64 {
         let j = (i + 1) % 3;

@@ -2,7 +2,7 @@
 //! area.
 //!
 //! A panel is cut in four until each part is far enough from the point for a rule, or so flat that
-//! the closed form of the triangle through its corners is as good as was asked for.
+//! the closed form of the triangle through its corners has the required accuracy.
 
 use std::array;
 
@@ -21,10 +21,10 @@ const CUTS: usize = 30;
 /// Degrees of rules on parts that are far.
 const DEGREES: [usize; 4] = [4, 6, 9, 13];
 
-/// How far errors of rules on parts stay below the bound by distance.
+/// Factor between the errors of rules on parts and the bound by distance.
 const BELOW_BOUND: f64 = 0.1;
 
-/// What is wanted at a point.
+/// Wanted values at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// int m / |x - y|.
@@ -40,26 +40,28 @@ pub enum Wanted {
 pub struct OfModes {
     /// Potential, of charges or of dipoles along the normals.
     pub potential: [f64; MODES],
-    /// Gradient of that of charges. On the panel its normal part is the mean of both sides.
+    /// Gradient of the potential of charges. On the panel its normal component is the mean of both
+    /// sides.
     pub gradient: [Vec3; MODES],
 }
 
-/// Potentials at `x` of a panel's modes, to about `accuracy` of what is there from near parts.
+/// Potentials at `x` of a panel's modes, to about `accuracy` relative to the contribution of near
+/// parts.
 pub fn at(patch: &Patch, x: &Vec3, wanted: Wanted, accuracy: f64) -> OfModes {
     at_points(patch, &[*x], wanted, accuracy).pop().unwrap_or_default()
 }
 
-/// The same at many points: what parts take to make is shared.
+/// The same at many points, which share the setup of parts.
 pub(crate) fn at_points(
     patch: &Patch,
     points: &[Vec3],
     wanted: Wanted,
     accuracy: f64,
 ) -> Vec<OfModes> {
-    // Coordinates from a corner have the digits of the panel's size.
+    // Coordinates relative to a corner have the precision of the panel's size.
     let origin = patch.at(CORNERS[0]);
     let moved = patch.moved(&-origin);
-    // Each cut takes three quarters of the bulge away.
+    // Each cut removes three quarters of the bulge.
     let flat_enough = accuracy * round(&moved.corners()).1;
     let cuts = if moved.is_straight() { 0 } else { CUTS };
     let radii = |degree: usize| (BELOW_BOUND / accuracy).powf(1.0 / degree as f64).max(1.5);
@@ -77,7 +79,7 @@ pub(crate) fn at_points(
     scan.sums.iter().map(of_modes).collect()
 }
 
-/// Sums against the linear functions of the panel's corners: potential and gradient.
+/// Sums for the linear functions of the panel's corners: potential and gradient.
 type Sums = [[f64; 4]; 3];
 
 fn of_modes(sums: &Sums) -> OfModes {
@@ -96,31 +98,31 @@ fn round(corners: &[Vec3; 3]) -> (Vec3, f64) {
 struct Part {
     patch: Patch,
     corners: [Parameters; 3],
-    /// Of the panel's parameters.
+    /// Share of the panel's parameters.
     share: f64,
 }
 
 struct Scan {
     wanted: Wanted,
-    /// How many radii each rule takes for its accuracy.
+    /// Number of radii that each rule needs for its accuracy.
     apart: [f64; DEGREES.len()],
-    /// Parts that deviate by less from flat ones are so.
+    /// Parts with a smaller deviation count as flat.
     flat_enough: f64,
     points: Vec<Vec3>,
     sums: Vec<Sums>,
-    /// Room for what flat parts are asked at once.
+    /// Scratch space for points evaluated together on flat parts.
     nodes: WeightedPoints,
     of_modes: [Vec<f64>; MODES],
 }
 
 impl Scan {
-    /// Adds what a part makes at some of the points.
+    /// Adds the contribution of a part at some of the points.
     fn add(&mut self, part: &Part, cuts: usize, points: &[u32]) {
         let flat = part.patch.corners();
         let (bulge, (centre, radius)) = (part.patch.bulge(), round(&flat));
         let radius = radius + bulge;
         let mut by_rules: [Option<Points>; DEGREES.len()] = Default::default();
-        // The normal has the area of the part in it.
+        // The normal includes the area of the part.
         let factor = if self.wanted == Wanted::Double { 1.0 } else { part.share };
         let mut near = Vec::new();
         for &point in points {
@@ -144,7 +146,8 @@ impl Scan {
         if near.is_empty() {
             return;
         }
-        // A flat part is off by its bulge over its size, of what parts of its size contribute.
+        // The error of a flat part is its bulge over its size, relative to the contribution of
+        // parts of its size.
         if cuts == 0 || bulge <= self.flat_enough {
             return self.add_flat(part, &flat, bulge, &near);
         }
@@ -154,7 +157,7 @@ impl Scan {
         }
     }
 
-    /// Which rule is enough for a part of this radius at this distance.
+    /// The rule that is accurate enough for a part of this radius at this distance.
     fn rule(&self, radius: f64, distance: f64) -> Option<usize> {
         self.apart.iter().position(|&radii| distance > radii * radius)
     }
@@ -197,7 +200,7 @@ impl Scan {
         points.iter().for_each(|&point| self.nodes.push(&self.points[point as usize], 1.0));
         self.of_modes.iter_mut().for_each(Vec::clear);
         self.nodes.add_modes(triangle, part.share / triangle.area, &mut self.of_modes);
-        // Functions that are 1 at a corner of the part, in its modes.
+        // Functions that are 1 at a corner of the part, expressed in its modes.
         let hats = CORNER_VALUES.map(modes::of_corners);
         for (k, &point) in points.iter().enumerate() {
             let at = |m: usize| self.of_modes[m][k];

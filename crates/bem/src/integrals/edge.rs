@@ -2,10 +2,10 @@
 //! over pairs of edges.
 //!
 //! Along a straight line the potential of a triangle is analytic except at the complex parameters
-//! where the line meets a vertex's or an edge's isotropic cone: t = foot +- i distance. Gauss's
+//! where the line meets the isotropic cone of a vertex or an edge: t = foot +- i distance. Gauss's
 //! rule with n points on an interval converges as rho^(-2n), with rho + 1/rho = the sum of the
 //! distances from the singularity to the interval's ends over half its length. So the singularities
-//! are computed first, and the interval is cut until a rule of moderate order does.
+//! are computed first, and the interval is cut until a rule of moderate order is accurate.
 
 use simd::{Elementary, Level, Simd, Task};
 
@@ -14,14 +14,14 @@ use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::potentials::{WeightedPoints, along, potential};
 use crate::quadrature::{self, MAX_LINE_POINTS};
 
-/// Cuts stop at pieces this small against the edge: what a singularity (x ln x at worst) can hide
-/// there is its square.
+/// Pieces smaller than this, relative to the edge, are not cut: a singularity (x ln x at worst) can
+/// hide an error of the square of this.
 pub(crate) const SMALLEST_PIECE: f64 = 1e-7;
 
 /// A singularity this near to an end of an interval, relative to the edge, is at that end.
 pub(crate) const AT_END: f64 = 1e-9;
 
-/// How edges are cut and with how many points each piece is summed.
+/// How edges are cut, and the number of points per piece.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EdgeRule {
     /// ln(1 / accuracy).
@@ -107,7 +107,7 @@ pub(crate) fn solid_angle_over_polygon(
     sum
 }
 
-/// Factors of what is summed along a line.
+/// Factors of the terms that are summed along a line.
 #[derive(Clone, Copy)]
 pub struct Terms {
     /// Of the potential of the other triangle.
@@ -116,8 +116,8 @@ pub struct Terms {
     pub logs: [f64; 3],
 }
 
-/// sum_p w_p of these terms of `source` over so many nodes, which [`WeightedPoints::fill_up`] has
-/// filled up, with the vectors of `level`.
+/// sum_p w_p of these terms of `source` over `count` nodes, which [`WeightedPoints::fill_up`] has
+/// padded, with the vectors of `level`.
 pub fn sum_terms(
     level: Level,
     (nodes, count): (&WeightedPoints, usize),
@@ -130,7 +130,7 @@ pub fn sum_terms(
 /// [`sum_terms`], one point per lane.
 struct SumTerms<'a> {
     nodes: &'a WeightedPoints,
-    /// Nodes that count.
+    /// Number of nodes without padding.
     count: usize,
     source: &'a Triangle,
     terms: Terms,
@@ -178,7 +178,7 @@ fn logs_along_edges<V: Elementary>(t: &Triangle, x: [V; 3], factors: &[f64; 3]) 
         let near = h.add(to);
         let logs =
             start.mul_add(V::ln_ratio(near, h.add(from)), length.mul(V::ln_ratio(near, one)));
-        // asinh of the end less that of the start, where nothing cancels.
+        // asinh of the end minus that of the start, without cancellation.
         let (sum_to, sum_from) = (to.add(end.abs()), from.add(start.abs()));
         let numerator = end.where_above(zero, sum_to.mul(sum_from), sum_from);
         let denominator = end.where_above(zero, off2, sum_to);
@@ -233,7 +233,7 @@ impl Line {
         }
     }
 
-    /// The integral along it of these terms of `source`.
+    /// The integral of these terms of `source` along it.
     fn sum(
         &self,
         source: &Triangle,
@@ -255,8 +255,8 @@ impl Line {
         singular.push(foot / self.length, off / self.length);
     }
 
-    /// Where the line's distance to the line of the source's edge k vanishes, if that is next to
-    /// the edge and not beyond.
+    /// The point where the line's distance to the line of the source's edge k vanishes, if it is
+    /// next to the edge and not beyond.
     fn add_edge(&self, source: &Triangle, k: usize, singular: &mut Singularities) {
         let e = &source.tangents[k];
         let u = self.start - source.vertices[k];
@@ -285,7 +285,7 @@ impl Line {
         singular
     }
 
-    /// Gives `f` the points and weights that integrate over the edge.
+    /// Calls `f` with the points and weights that integrate over the edge.
     fn for_nodes(&self, singular: &Singularities, rule: &EdgeRule, mut f: impl FnMut(&Vec3, f64)) {
         let mut pieces = Vec::new();
         let mut next = Some((0.0, 1.0));
@@ -312,25 +312,25 @@ impl Line {
 /// Maps [0, 1] to itself: the image and the derivative.
 type Grading = fn(f64) -> (f64, f64);
 
-/// What to do with a piece of an edge.
+/// Treatment of a piece of an edge.
 #[derive(Debug, PartialEq)]
 enum Piece {
     /// This many points.
     Gauss(usize),
-    /// A singularity sits at the start (the end): points crowd there as the cube.
+    /// A singularity is at the start (the end): points cluster there as cubes.
     GradedToStart(usize),
     GradedToEnd(usize),
     /// Two pieces, cut here.
     Cut(f64),
 }
 
-/// More points than this are dearer than a cut.
+/// More points than this cost more than a cut.
 pub(crate) const MOST_POINTS: usize = 14;
 
-/// Cuts toward a singularity near an end leave this share.
+/// Share left by cuts toward a singularity near an end.
 pub(crate) const CUT: f64 = 0.2;
 
-/// Singularities that are not nearer to the end than this share of the piece are cut at.
+/// Singularities farther from the end than this share of the piece are cut at.
 pub(crate) const INTERIOR: f64 = 0.05;
 
 fn plan(a: f64, b: f64, singular: &Singularities, rule: &EdgeRule) -> Piece {
@@ -355,8 +355,8 @@ fn plan(a: f64, b: f64, singular: &Singularities, rule: &EdgeRule) -> Piece {
     if at_start && at_end {
         return Piece::Cut(0.5 * (a + b));
     }
-    // rho = exp(acosh ratio); a graded piece sees the singularity through a cube root, and has x ln
-    // x to sum.
+    // rho = exp(acosh ratio); a graded piece sees the singularity through a cube root, and must sum
+    // x ln x.
     let rate = worst.0.max(1.0 + 1e-12).acosh();
     let points = |rate: f64| (rule.digits / (2.0 * rate)).ceil().max(2.0) as usize;
     let (needed, grade) = if at_start || at_end {

@@ -31,8 +31,8 @@ pub struct LinearPotentials {
     pub gradient: [[f64; 3]; 3],
 }
 
-/// What the linear function that is 1 at one vertex and 0 at the others is made of: the edge on
-/// which it vanishes, 1 over the vertex's height above that edge, and its gradient.
+/// Data of the linear function that is 1 at one vertex and 0 at the others: the edge on which it
+/// vanishes, 1 over the vertex's height above that edge, and its gradient.
 pub(crate) struct Hat {
     pub(crate) opposite: usize,
     pub(crate) per_height: f64,
@@ -63,7 +63,7 @@ impl Triangle {
         self.rounded_linear_potentials(x, &[0.0; 3])
     }
 
-    /// The same with gradients as [`Triangle::rounded_gradient_at`] has them.
+    /// The same with gradients as in [`Triangle::rounded_gradient_at`].
     pub(crate) fn rounded_linear_potentials(
         &self,
         x: [f64; 3],

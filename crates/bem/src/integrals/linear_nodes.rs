@@ -13,7 +13,7 @@ use crate::quadrature::modes::{self, MODES};
 /// first and of vertex l on the second.
 pub type Block = [[f64; 3]; 3];
 
-/// Which potential.
+/// Kind of potential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Potential {
     /// int lambda_l / |x - y| dS_y.
@@ -26,7 +26,7 @@ impl WeightedPoints {
     /// sum_p w_p lambda_k(x_p) M_l(x_p) with the barycentric coordinates lambda of `of` and the
     /// potentials M of those of `source`.
     pub fn sum_linear(&mut self, of: &Triangle, source: &Triangle, potential: Potential) -> Block {
-        // Filled up to whole vectors with points that do not count.
+        // Padded to whole vectors with points of weight 0.
         self.fill_up(&source.centroid);
         simd::run(SumLinear { nodes: self, of, source, potential })
     }
@@ -145,13 +145,14 @@ fn linear<V: Elementary>(
         uniform = d.mul_add(edge[i], uniform);
     }
     let angle = potentials::half_solid_angle(source, &a, &r, z).mul(V::splat(2.0));
-    // In the plane the solid angle is the principal value.
+    // In the plane the solid angle is its principal value.
     let signed = below.where_above(zero, zero.sub(angle), angle);
     let signed = signed.zero_unless_above(z, zero);
     let uniform = uniform.sub(z.mul(angle));
     let (of, along) =
         if potential == Potential::Single { (uniform, &length) } else { (signed, &edge) };
-    // Closures of arrays would be calls: they do not take on the features of vector code.
+    // Closures of arrays would be compiled to calls, which do not inherit the features of vector
+    // code.
     let mut values = [zero; 3];
     for l in 0..3 {
         let Hat { opposite, per_height, gradient } = &hats[l];

@@ -32,14 +32,14 @@ use crate::integrals::potentials::WeightedPoints;
 use crate::integrals::solid_angle::{far_rule, in_plane_of};
 use crate::quadrature;
 
-/// Seen from the common point in units of the triangles' own heights, these may be so far away:
-/// parts of degree 2 cancel by the cube of that.
+/// The common point may be this far away, in units of the triangles' own heights: parts of degree 2
+/// cancel by the cube of that.
 const FAR_MEETING: f64 = 1e3;
 
-/// Share of the error allowed to a pair that each of its nine entries may have.
+/// Share of a pair's allowed error for each of its nine entries.
 const ENTRY: f64 = 0.25;
 
-/// The first index becomes the second.
+/// Exchanges the two indices.
 pub fn transposed(block: Block) -> Block {
     std::array::from_fn(|k| std::array::from_fn(|l| block[l][k]))
 }
@@ -61,13 +61,14 @@ pub fn single_layer(
     let (allowed, touching) = (ENTRY * accuracy * size, Touching::Logarithmic);
     let mut outer = OuterQuadrature { sum, allowed, touching, nodes };
     if let Some(degree) = quadrature.degree(s.radius, distance_to(t, &s.centroid)) {
-        // The linear function takes a degree.
+        // The linear function needs one degree more.
         let rule = quadrature::triangle(degree + 1);
         return square(outer.by_rule(&s.vertices, s.area, rule));
     }
     let size = s.diameter().max(t.diameter());
     let origin = Origin::choose(s, t, size);
-    // Linear functions are large there, above all across needles, and so are the arms of edges.
+    // Linear functions are large there, especially across needles, and so are the lever arms of
+    // edges.
     let [of_s, of_t] = [s, t].map(|triangle| {
         triangle.barycentric(&origin.at).into_iter().fold(1.0, |most: f64, x| most.max(x.abs()))
     });
@@ -81,7 +82,7 @@ pub fn single_layer(
     std::array::from_fn(|k| std::array::from_fn(|l| forth[k][l] + back[k][l]))
 }
 
-/// What the edges of `s` add, about the point `o`.
+/// Contribution of the edges of `s`, about the point `o`.
 fn along_edges(
     s: &Triangle,
     t: &Triangle,
@@ -134,7 +135,7 @@ pub fn flat(block: Block) -> [f64; 9] {
     std::array::from_fn(|e| block[e / 3][e % 3])
 }
 
-/// The block that [`flat`] makes these of.
+/// The inverse of [`flat`].
 pub fn square(values: [f64; 9]) -> Block {
     std::array::from_fn(|k| std::array::from_fn(|l| values[3 * k + l]))
 }

@@ -1,23 +1,21 @@
-//! Integrals over a triangle of what another triangle makes there in closed form: the outer half of
-//! a pair integral.
+//! Integrals over a triangle of another triangle's closed form: the outer half of a pair integral.
 //!
-//! The inner integral is smooth except near the other triangle's vertices and edges. About a vertex
-//! in common it is smooth in the direction and in the distance, which is what conical rules ask
-//! for, or, for linear densities, goes as x ln x, which is what graded rules ask for. Where that is
-//! not enough, the triangle is cut in four until the degree-5 rule on a part agrees with that on
-//! its quarters.
+//! The inner integral is smooth except near the other triangle's vertices and edges. About a common
+//! vertex it is smooth in the direction and in the distance, which suits conical rules, or, for
+//! linear densities, behaves like x ln x, which suits graded rules. Where that is not enough, the
+//! triangle is cut in four until the degree-5 rule on a part agrees with that on its quarters.
 
 use crate::constants::TOGETHER;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::{self, TriangleNode};
 
-/// Cuts end at parts of this share of the triangle (in length): what a jump of the integrand can
-/// hide there is its square.
+/// Cuts end at parts of this share of the triangle (in length): a jump of the integrand can hide an
+/// error of the square of that share.
 const MOST_CUTS: usize = 12;
 
-/// No part need be more exact than this share of the whole: of needles closed forms are rounded,
-/// and parts would never agree.
+/// No part needs to be more accurate than this share of the whole: on needles closed forms have
+/// rounding errors, and parts would never agree.
 const LEAST: f64 = 1e-2;
 
 /// Cuts across a needle, at most.
@@ -26,13 +24,13 @@ const MOST_ACROSS: f64 = 20.0;
 /// Degree of the rule on a part.
 const DEGREE: usize = 5;
 
-/// How values go at a common vertex or edge. Of the rules about it, where two agree the higher is
+/// Behaviour of values at a common vertex or edge. If two rules about it agree, the higher one is
 /// taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touching {
-    /// Smooth in the direction from the vertex and the distance: conical rules.
+    /// Smooth in the direction and the distance from the vertex: conical rules.
     Smooth,
-    /// As x ln x with the distance from the vertex and from the edge: graded rules.
+    /// Like x ln x in the distance from the vertex and from the edge: graded rules.
     Logarithmic,
 }
 
@@ -45,23 +43,23 @@ impl Touching {
     }
 }
 
-/// Values that are integrated together.
+/// Values integrated together.
 pub(crate) type Values<const N: usize> = [f64; N];
 
-/// Integrands, given as their weighted sums over nodes, and how exact the integrals are to be.
+/// Integrands, given by their weighted sums over nodes, and the required accuracy.
 pub struct OuterQuadrature<'a, const N: usize, F> {
     /// Sums of the integrands over nodes.
     pub sum: F,
-    /// Absolute error that each value may have.
+    /// Absolute error allowed in each value.
     pub allowed: f64,
-    /// How values go where triangles touch.
+    /// Behaviour of values where triangles touch.
     pub touching: Touching,
-    /// Room for the nodes.
+    /// Scratch space for the nodes.
     pub nodes: &'a mut WeightedPoints,
 }
 
 impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_, N, F> {
-    /// The integrals over `s`, singular where it meets `t` and nowhere else.
+    /// The integrals over `s`, singular only where it meets `t`.
     pub(crate) fn over(&mut self, s: &Triangle, t: &Triangle) -> Values<N> {
         let Some(parts) = parts_about_common(s, t) else {
             return self.adaptive(&s.vertices, s.area);
@@ -72,8 +70,8 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
         })
     }
 
-    /// The integrals over `s` by rules about what it has in common with `t`; none if there is
-    /// nothing, or if rules do not agree.
+    /// The integrals over `s` by rules about the vertex or edge that it shares with `t`; `None` if
+    /// there is none, or if the rules do not agree.
     pub(crate) fn about_common(&mut self, s: &Triangle, t: &Triangle) -> Option<Values<N>> {
         let parts = parts_about_common(s, t)?;
         parts
@@ -100,7 +98,7 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
         (self.sum)(self.nodes).map(|sum| area * sum)
     }
 
-    /// The integrals over the part `v` by cuts.
+    /// The integrals over the part `v` by adaptive cuts.
     pub fn adaptive(&mut self, v: &[Vec3; 3], area: f64) -> Values<N> {
         let whole = self.by_rule(v, area, quadrature::triangle(DEGREE));
         // Needles are cut across before they are cut in four.
@@ -109,7 +107,7 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
         self.refine(v, (area, self.allowed), whole, MOST_CUTS + across)
     }
 
-    /// The same by the halves of a needle.
+    /// The same for the halves of a needle.
     fn refine_halves(
         &mut self,
         halves: [[Vec3; 3]; 2],
@@ -129,7 +127,7 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
         })
     }
 
-    /// The integrals over the part `v`, of which `whole` is the rule's value.
+    /// The integrals over the part `v`, given the rule's value `whole`.
     fn refine(
         &mut self,
         v: &[Vec3; 3],
@@ -149,7 +147,8 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
         if cuts == 0 || apart(total, whole) <= allowed.max(LEAST * self.allowed) {
             return total;
         }
-        // A part may err by its share of the length, not of the area: few parts are bad.
+        // The error allowed for a part is proportional to its length, not its area: few parts are
+        // bad.
         let parts = quarters.iter().zip(values);
         parts.fold([0.0; N], |sum, (part, value)| {
             added(sum, self.refine(part, (0.25 * area, 0.5 * allowed), value, cuts - 1))
@@ -157,10 +156,10 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
     }
 }
 
-/// Triangles longer than so many heights are cut across alone: four parts would be as long.
+/// Triangles longer than this many heights are cut across only: four parts would be as elongated.
 const NEEDLE: f64 = 6.0;
 
-/// The halves of a triangle with a longest side that is much longer than the height over it.
+/// The halves of a triangle whose longest side is much longer than the height above it.
 fn halves_of_needle(v: &[Vec3; 3]) -> Option<[[Vec3; 3]; 2]> {
     let lengths: [f64; 3] = std::array::from_fn(|k| (v[(k + 1) % 3] - v[k]).norm_squared());
     let longest = (0..3).fold(0, |at, k| if lengths[k] > lengths[at] { k } else { at });
@@ -170,9 +169,8 @@ fn halves_of_needle(v: &[Vec3; 3]) -> Option<[[Vec3; 3]; 2]> {
     (lengths[longest] > NEEDLE * twice_area).then_some([[a, middle, c], [middle, b, c]])
 }
 
-/// Parts of `s` with their areas, each with the vertex second that it has in common with `t`: `s`
-/// itself, or its halves on either side of the middle of an edge in common. None if they share
-/// neither.
+/// Parts of `s` with their areas, each with the vertex shared with `t` in second place: `s` itself,
+/// or its halves on either side of the midpoint of a shared edge. `None` if nothing is shared.
 fn parts_about_common(s: &Triangle, t: &Triangle) -> Option<Vec<([Vec3; 3], f64)>> {
     let size = s.diameter().max(t.diameter());
     let common = |v: &Vec3| t.vertices.iter().any(|w| (v - w).norm() <= TOGETHER * size);

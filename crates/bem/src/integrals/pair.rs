@@ -39,19 +39,19 @@ use crate::quadrature::sums;
 /// factor, and are good to about 1e-15.
 pub(crate) const FAR_MEETING: f64 = 1e3;
 
-/// Sizes that differ by less are equal: choices between them are not left to rounding.
+/// Sizes that differ by less are equal, so that rounding does not decide between them.
 pub(crate) const TIE: f64 = 1.0 + 1e-6;
 
 /// Degrees beyond this cost more than the integrals along edges.
 pub(crate) const MAX_SMOOTH_DEGREE: f64 = 11.0;
 
-/// How far quadrature errors stay below the bound of [`PairQuadrature::degree`].
+/// Factor between quadrature errors and the bound of [`PairQuadrature::degree`].
 pub(crate) const BELOW_BOUND: f64 = 1e-2;
 
 /// A closed-form potential costs as much as this many terms 1/|x - y|.
 pub(crate) const POTENTIAL_COST: usize = 25;
 
-/// How pair integrals are computed: to which relative accuracy.
+/// How pair integrals are computed: their relative accuracy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairQuadrature {
     /// Relative accuracy aimed at.
@@ -81,7 +81,7 @@ impl PairQuadrature {
         self.single_layer_with(s, t, &mut WeightedPoints::default())
     }
 
-    /// The same with a place for nodes that many pairs share.
+    /// The same with nodes that many pairs reuse.
     pub(crate) fn single_layer_with(
         &self,
         s: &Triangle,
@@ -121,8 +121,8 @@ impl PairQuadrature {
         Some(small.area * nodes.sum_potential(large))
     }
 
-    /// Degree of a rule for a triangle of this radius, the singularities of what it integrates
-    /// being at `distance`; none if integrals along edges are cheaper.
+    /// Degree of a rule for a triangle of this radius, if the singularities of the integrand are at
+    /// `distance`; `None` if integrals along edges are cheaper.
     ///
     /// On a disk of radius a around x, a function whose singularities are a distance d from x is a
     /// polynomial of degree k up to (a / d)^(k + 1) in the worst case. Means over a triangle of a
@@ -135,12 +135,12 @@ impl PairQuadrature {
         (needed <= MAX_SMOOTH_DEGREE).then(|| needed.max(2.0).ceil() as usize + self.increment)
     }
 
-    /// Integrals along the edges; holds for every pair, meant for touching and close ones.
+    /// Integrals along the edges; valid for every pair, meant for touching and close ones.
     #[doc(hidden)]
     pub fn close(&self, s: &Triangle, t: &Triangle, nodes: &mut WeightedPoints) -> f64 {
         let size = s.diameter().max(t.diameter());
         let Origin { at: o, height } = Origin::choose(s, t, size);
-        // Far meeting points make large terms that cancel, and so do the two sides of a sliver.
+        // Distant meeting points give large terms that cancel, and so do the two sides of a sliver.
         let far = (o - s.centroid).norm() / size;
         let thin = s.slenderness().max(t.slenderness());
         let rule = EdgeRule::new(self.accuracy / (far.max(1.0) * thin), self.increment);
@@ -179,7 +179,7 @@ impl Origin {
                 {
                     continue;
                 }
-                // The fewer edges remain, and the shorter the arms, the less work and cancellation.
+                // Fewer edges and shorter lever arms mean less work and less cancellation.
                 let (mut edges, mut arms) = (0, 0.0);
                 for triangle in [s, t] {
                     for i in 0..3 {
@@ -196,9 +196,9 @@ impl Origin {
         if let Some((_, _, at)) = best {
             return Self { at, height: 0.0 };
         }
-        // The point on the planes' common line nearest to the smaller triangle. The normals'
-        // difference has all its digits where they are almost the same; `across` is the part of T's
-        // normal in the plane of S, as long as the sine of the angle.
+        // The point on the planes' common line nearest to the smaller triangle. The difference of
+        // the normals keeps all digits where they are almost equal; `across` is the component of
+        // T's normal in the plane of S, whose length is the sine of the angle.
         let from = if s.area <= t.area { s.centroid } else { t.centroid };
         let facing = if s.normal.dot(&t.normal) < 0.0 { -t.normal } else { t.normal };
         let apart = facing - s.normal;

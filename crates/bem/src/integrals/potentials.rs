@@ -10,7 +10,7 @@ use crate::quadrature::TriangleNode;
 /// Points with weights, coordinate by coordinate.
 #[derive(Clone, Debug, Default)]
 pub struct WeightedPoints {
-    /// Their x, one a point.
+    /// Their x coordinates, one per point.
     pub x: Vec<f64>,
     pub(crate) y: Vec<f64>,
     pub(crate) z: Vec<f64>,
@@ -34,7 +34,7 @@ impl WeightedPoints {
         self.weights.push(weight);
     }
 
-    /// Takes the points of a rule on the triangle with corners `v` in place of all.
+    /// Replaces all points by those of a rule on the triangle with corners `v`.
     pub(crate) fn set_rule(&mut self, v: &[Vec3; 3], rule: &[TriangleNode]) {
         self.clear();
         for (k, values) in [&mut self.x, &mut self.y, &mut self.z].into_iter().enumerate() {
@@ -70,7 +70,7 @@ impl WeightedPoints {
         simd::run(SumSolidAngle { nodes: self, count, source })
     }
 
-    /// Adds sum_p w_p / |x - x_p| at each of `targets`; a point at a target's very place
+    /// Adds sum_p w_p / |x - x_p| at each of `targets`; a point that coincides with a target
     /// contributes nothing.
     pub(crate) fn add_inverse_distances(&mut self, targets: &[[f64; 3]], sums: &mut [f64]) {
         self.fill_up(&Vec3::zeros());
@@ -83,7 +83,7 @@ impl WeightedPoints {
         simd::run(Gradients { nodes: self, targets, sums });
     }
 
-    /// Fills up to whole vectors with points that do not count.
+    /// Pads to whole vectors with points of weight 0.
     pub fn fill_up(&mut self, at: &Vec3) {
         let length = self.x.len().next_multiple_of(f64::MAX_LANES);
         self.x.resize(length, at.x);
@@ -110,7 +110,7 @@ impl Task<f64> for InverseDistances<'_> {
 
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) {
-        /// Targets side by side.
+        /// Targets per block.
         const BLOCK: usize = 4;
         let Self { nodes, targets, sums } = self;
         let (blocks, rest) = targets.as_chunks::<BLOCK>();
@@ -188,7 +188,7 @@ impl Task<f64> for Gradients<'_> {
 
 struct SumPotential<'a> {
     nodes: &'a WeightedPoints,
-    /// Nodes that count.
+    /// Number of nodes without padding.
     count: usize,
     source: &'a Triangle,
 }
@@ -232,7 +232,7 @@ impl Task<f64> for AddPotentials<'_> {
 
 struct SumSolidAngle<'a> {
     nodes: &'a WeightedPoints,
-    /// Nodes that count.
+    /// Number of nodes without padding.
     count: usize,
     source: &'a Triangle,
 }
@@ -288,7 +288,7 @@ pub(crate) fn half_solid_angle<V: Elementary>(
     V::atan2_above(volume, denominator)
 }
 
-/// As [`Triangle::solid_angle`] has it.
+/// As [`Triangle::solid_angle`].
 #[inline(always)]
 fn solid_angle<V: Elementary>(source: &Triangle, x: [V; 3]) -> V {
     let zero = V::zero();
@@ -299,8 +299,8 @@ fn solid_angle<V: Elementary>(source: &Triangle, x: [V; 3]) -> V {
     zero.where_above(below, twice, behind)
 }
 
-/// L of an edge whose ends are at `s` and `t` along it and at the distances `r`, on a line at the
-/// distance sqrt(rho2).
+/// L of an edge whose ends are at `s` and `t` along it and at distances `r`, on a line at distance
+/// sqrt(rho2).
 #[inline(always)]
 pub(crate) fn edge_potential<V: Elementary>([s, t]: [V; 2], r: [V; 2], rho2: V) -> V {
     let (zero, one) = (V::zero(), V::splat(1.0));

@@ -1,9 +1,10 @@
 //! The mean solid angle of one triangle seen from another: int_S Omega_T(x) dS_x, the double
 //! layer's Galerkin integral.
 //!
-//! The inner integral is closed. Far away the outer one is a rule's, about a common vertex or edge
-//! it is that of `outer`; elsewhere, as between sheets that overlap at a small distance, where the
-//! solid angle jumps from 0 to 2 pi across the shadow of an edge, it is that along the edges.
+//! The inner integral has a closed form. Far away the outer one uses a rule; about a common vertex
+//! or edge, that of `outer`; elsewhere, as between sheets that overlap at a small distance, where
+//! the solid angle jumps from 0 to 2 pi across the shadow of an edge, the integrals along the
+//! edges.
 
 use crate::constants::TOGETHER;
 use crate::geometry::triangle::{Triangle, Vec3};
@@ -13,7 +14,8 @@ use crate::integrals::pair::distance_to;
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::{self, TriangleNode};
 
-/// How far errors of rules stay below the bound of [`far_rule`] at accuracies of 1e-6 and better.
+/// Factor between the errors of rules and the bound of [`far_rule`], at accuracies of 1e-6 and
+/// better.
 pub(crate) const BELOW_BOUND: f64 = 3e-2;
 
 /// int_S Omega_T(x) dS_x = int_S int_T n_y . (x - y) / |x - y|^3 dS_y dS_x to about `accuracy`
@@ -67,7 +69,7 @@ fn by_edges(s: &Triangle, t: &Triangle, allowed: f64, nodes: &mut WeightedPoints
                 corners.push(s.vertices[i] + (s.vertices[j] - s.vertices[i]) * along);
             }
         }
-        // What only touches the plane is on neither side.
+        // A part that only touches the plane is on neither side.
         if heights.iter().any(|h| side * h > 0.0) {
             sum += side * edge::solid_angle_over_polygon(&corners, &s.normal, t, &rule, nodes);
         }
@@ -83,7 +85,7 @@ pub fn in_plane_of(s: &Triangle, t: &Triangle) -> bool {
 }
 
 /// A rule for the integral of the solid angle over `s`, raised by `more` degrees, if `t` is far
-/// enough for one to do.
+/// enough away for a rule.
 pub fn far_rule(
     s: &Triangle,
     t: &Triangle,

@@ -1,4 +1,4 @@
-//! Nodes of quadrature over a pair of triangles whose kernel is singular where they touch.
+//! Quadrature nodes for a pair of triangles whose kernel is singular where they touch.
 //!
 //! For triangles that are the same, share an edge or share a vertex, the transformations of Sauter
 //! & Schwab (Boundary Element Methods, Springer 2011, section 5.2) make integrands of kernels like
@@ -13,28 +13,28 @@ use crate::quadrature::{self, TriangleNode};
 /// How two triangles touch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contact {
-    /// They are the same.
+    /// They coincide.
     Same,
-    /// The edge from corner 0 to corner 1 of both is the same.
+    /// They share the edge from corner 0 to corner 1.
     Edge,
-    /// Corner 0 of both is the same.
+    /// They share corner 0.
     Vertex,
-    /// They have nothing in common.
+    /// They share nothing.
     Apart,
 }
 
-/// Orders of rules that there are: points in each variable, or of triangles that are apart half the
-/// degree.
+/// Available orders of rules: points in each variable, or half the degree for triangles that are
+/// apart.
 pub(crate) const ORDERS: std::ops::RangeInclusive<usize> = 2..=10;
 
-/// Parameters of points on both triangles and their weights, which sum to 1, filled up to whole
+/// Parameters of points on both triangles and their weights, which sum to 1, padded to whole
 /// vectors with weights 0.
 #[derive(Debug, Default)]
 pub struct PairNodes {
-    /// Of the first triangle, and of the second: (s, t) as [`Patch`](crate::geometry::patch::Patch)
-    /// has them.
+    /// On the first triangle and on the second: (s, t) as in
+    /// [`Patch`](crate::geometry::patch::Patch).
     pub parameters: [[Vec<f64>; 2]; 2],
-    /// One a pair of points.
+    /// One per pair of points.
     pub weights: Vec<f64>,
 }
 
@@ -85,9 +85,9 @@ impl PairNodes {
         self.weights.push(weight);
     }
 
-    /// The point of all regions that belongs to one of the unit cube.
+    /// Appends the points of all regions for a point of the unit cube.
     fn push_regions(&mut self, contact: Contact, [xi, a, b, c]: [f64; 4], weight: f64) {
-        // Points of the triangle 0 <= v <= u <= 1, over xi.
+        // Points of the triangle 0 <= v <= u <= 1, divided by xi.
         let mut push = |x: [f64; 2], y: [f64; 2], jacobian: f64| {
             let parameters = [x, y].map(|[u, v]| [xi * (u - v), xi * v]);
             // Both triangles have the area 1/2.
@@ -126,7 +126,7 @@ impl PairNodes {
     fn fill_up(&mut self) {
         let length = self.weights.len().next_multiple_of(f64::MAX_LANES);
         self.weights.resize(length, 0.0);
-        // Any two points that do not coincide.
+        // Padding: any two points that do not coincide.
         for (values, at) in self.parameters.iter_mut().zip([0.25, 0.5]) {
             values.iter_mut().for_each(|values| values.resize(length, at));
         }

@@ -1,4 +1,4 @@
-//! How exactly the Galerkin matrix is computed.
+//! Accuracy of the Galerkin matrix.
 
 use crate::constants::{
     COARSE, COARSE_REACH, FACING, FINE, FINE_REACH, OF_SOLID_ANGLES, SIDE_BY_SIDE, SINGLE,
@@ -9,22 +9,22 @@ use crate::near::{Precision, Selection};
 use crate::quadrature::TriangleRule;
 use crate::quadrature::rule::Rule;
 
-/// What one order of rules and their reach leave is taken from here on by the reach: distances grow
-/// as this root of the tolerance.
+/// Below the first number the rules stay and the reach grows: distances grow as this root of the
+/// tolerance.
 const REACH: (f64, f64) = (1e-7, 1.0 / 7.0);
 
 /// Errors that close pairs may keep, as a share of the solver's tolerance: see
 /// [`Selection::error`].
 const ERROR_SHARE: f64 = 0.35;
 
-/// How exactly the Galerkin matrix is computed.
+/// Accuracy of the Galerkin matrix.
 #[derive(Clone, Debug)]
 pub struct Accuracy {
-    /// Points that stand for a panel in the fast sum.
+    /// Quadrature points that represent a panel in the fast sum.
     pub rule: &'static Rule,
-    /// Pairs that the points are not good enough for.
+    /// Selection of the pairs for which the points are not good enough.
     pub selection: Selection,
-    /// Exact integrals.
+    /// Quadrature of exact integrals.
     pub pairs: PairQuadrature,
     /// Accuracy of exact solid angles of close pairs.
     pub solid_angles: f64,
@@ -65,12 +65,13 @@ impl Accuracy {
         Self { rule, selection, pairs, solid_angles, solid_angles_of_rows, precision }
     }
 
-    /// The same for panels whose points come as close to each other as `gap`, in sizes of a panel.
+    /// The same for panels whose points come as close to each other as `gap`, in units of panel
+    /// size.
     ///
-    /// Between sheets that face each other at a distance h, potentials cancel to the share
-    /// h / size: entries need that many more digits, and as many again for errors not to add up
-    /// over the sheet (measured: with the first power alone C of two plates moves by 4e-6 at
-    /// h = size / 100). Points of panels side by side are [`SIDE_BY_SIDE`] apart.
+    /// Between sheets that face each other at a distance h, potentials cancel to the share h /
+    /// size: entries need that many more digits, and as many again so that errors do not add up
+    /// over the sheet (measured: with the first power alone C of two plates changes by 4e-6 at h =
+    /// size / 100). Points of adjacent panels are [`SIDE_BY_SIDE`] apart.
     pub(crate) fn for_gap(self, gap: f64) -> Self {
         let share = (gap / SIDE_BY_SIDE).min(1.0).powi(2);
         let selection = Selection { error: self.selection.error * share, ..self.selection };

@@ -1,8 +1,8 @@
-//! Some consecutive rows of a near field.
+//! A block of consecutive rows of a near field.
 
 use std::ops::Range;
 
-/// What entries are stored as.
+/// Storage type of entries.
 pub(crate) trait Value: Copy + Default + Send + Sync + Into<f64> + std::fmt::Debug {
     fn of(value: f64) -> Self;
 }
@@ -27,25 +27,25 @@ impl Value for f64 {
 #[derive(Debug)]
 pub(crate) struct Block<V> {
     rows: Range<usize>,
-    /// Columns of pairs that are stored once: the rows, or none.
+    /// Columns of pairs that are stored once: the block's own rows, or an empty range.
     inside: Range<usize>,
-    /// One a row if there are such pairs.
+    /// One per row if pairs are stored once, else empty.
     diagonal: Vec<f64>,
-    /// Where the pairs of each row begin and, at last, where they end.
+    /// Where the pairs of each row begin; last, where they end.
     starts: Vec<u32>,
-    /// Panels of the block, counted from its first.
+    /// Column of each pair, counted from the first panel of the block.
     columns: Vec<u16>,
     /// Entries (i, j) of these pairs.
     upper: Vec<V>,
     /// Entries (j, i); none if they are the same.
     lower: Vec<V>,
-    /// All others, by compressed rows.
+    /// All other entries, as compressed rows.
     outside_starts: Vec<u32>,
     outside_columns: Vec<u32>,
     outside: Vec<V>,
 }
 
-/// A block whose rows are still coming.
+/// A block under construction.
 #[derive(Debug)]
 pub(crate) struct Builder<V> {
     rows: Range<usize>,
@@ -62,12 +62,12 @@ pub(crate) struct Builder<V> {
 }
 
 impl<V: Value> Builder<V> {
-    /// For these rows of a square matrix over panels.
+    /// Starts a block with these rows of a square matrix over panels.
     pub(crate) fn new(rows: Range<usize>, symmetric: bool) -> Self {
         Self { symmetric, inside: rows.clone(), ..Self::plain(rows) }
     }
 
-    /// For these rows of a matrix, no pair of which is stored once.
+    /// Starts a block with these rows of a matrix in which no pair is stored once.
     pub(crate) fn plain(rows: Range<usize>) -> Self {
         Self {
             rows,
@@ -99,8 +99,8 @@ impl<V: Value> Builder<V> {
         }
     }
 
-    /// Appends the outside of all rows at once, in place of what [`Self::push`] has of it: for each
-    /// row columns in increasing order and entries.
+    /// Appends the entries outside the block for all rows at once, replacing what [`Self::push`]
+    /// appended: for each row its entries, columns in increasing order.
     pub(crate) fn set_outside<R: IntoIterator<Item = (u32, V)>>(
         &mut self,
         rows: impl Iterator<Item = R>,
@@ -115,14 +115,14 @@ impl<V: Value> Builder<V> {
         }
     }
 
-    /// Ends the current row with its entry on the diagonal, if that is stored apart.
+    /// Ends the current row, with its diagonal entry if that is stored separately.
     pub(crate) fn end_row(&mut self, diagonal: Option<f64>) {
         self.diagonal.extend(diagonal);
         self.starts.push(self.columns.len() as u32);
         self.outside_starts.push(self.outside_columns.len() as u32);
     }
 
-    /// Entries so far.
+    /// Number of entries so far.
     pub(crate) fn entries(&self) -> usize {
         self.diagonal.len() + 2 * self.columns.len() + self.outside.len()
     }

@@ -10,7 +10,7 @@ use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::curved_sums::{self, Points};
 use crate::quadrature::rule::Rule;
 
-/// Whether the entries of a pair are not those of flat panels.
+/// Whether a pair has a curved panel, so that the flat formulas do not apply.
 pub(super) fn is_pair(panels: &Panels, i: usize, j: usize) -> bool {
     panels.are_curved() && (panels.curved(i).is_some() || panels.curved(j).is_some())
 }
@@ -25,14 +25,14 @@ fn twice_area(panels: &Panels, i: usize) -> f64 {
     2.0 * panels.areas()[i % panels.len()]
 }
 
-/// Whether the rows of a pair have the normal at the first and at the second panel in them.
+/// Whether the rows of a pair involve the normal of the first and of the second panel.
 fn normals_of([first, second]: [RowKind; 2]) -> [bool; 2] {
     let has = |own: RowKind, other| own == RowKind::Adjoint || other == RowKind::Double;
     [has(first, second), has(second, first)]
 }
 
-/// Entries of two rows of these kinds, of potentials tested on the first panel and of fields along
-/// the normal of the one or the other, tested there.
+/// Entries of two rows of these kinds, from potentials tested on the first panel and from normal
+/// derivatives at either panel, tested there.
 fn of_rows(kinds: [RowKind; 2], potential: Entries, fields: Both) -> Both {
     let row = |side: usize| match (kinds[side], side) {
         (RowKind::Single, 0) => potential,
@@ -45,7 +45,8 @@ fn of_rows(kinds: [RowKind; 2], potential: Entries, fields: Both) -> Both {
 }
 
 /// Entries of row `i` with the modes of panel `j` and of row `j` with those of `i`, each of its
-/// kind, over the parameters of both, in the order of their own corners; either may be an image.
+/// row's kind, over the parameters of both panels, in their own corner order; either may be an
+/// image.
 pub(super) fn exact(
     panels: &Panels,
     kinds: [RowKind; 2],
@@ -58,7 +59,7 @@ pub(super) fn exact(
     })
 }
 
-/// The entries between constants of both rows.
+/// The constant-constant entries of both rows.
 pub(super) fn exact_means(
     panels: &Panels,
     kinds: [RowKind; 2],
@@ -103,7 +104,7 @@ fn of_pair(
     of_rows(kinds, potential, [per(0, i), per(1, j)])
 }
 
-/// The points of a rule on a panel, with normals if there are fields.
+/// Points of a rule on a panel, with normals if normal derivatives are needed.
 fn points(panels: &Panels, kinds: [RowKind; 2], rule: &'static Rule, i: usize) -> Points {
     let with_normals = normals_of(kinds) != [false; 2];
     let patch = patch(panels, i);
@@ -139,8 +140,8 @@ pub(super) fn by_points(
     between(panels, kinds, [i, j], of.each_ref())
 }
 
-/// By how much the entries of both rows change from the points of the first rule to those of the
-/// second on the one panel, and on the other: their sizes, as `size` has them, together.
+/// Change of the entries of both rows when the second rule replaces the first on one panel and on
+/// the other: sum of the two changes, measured by `size`.
 pub(super) fn changes(
     panels: &Panels,
     kinds: [RowKind; 2],

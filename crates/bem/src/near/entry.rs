@@ -16,12 +16,11 @@ pub enum RowKind {
     None,
 }
 
-/// What an operator has between two panels: a number for charges of panels, a block of them for
-/// functions.
+/// An operator's entry for a pair of panels: a number for charges of panels, a block for functions.
 pub trait Entry: Copy + Default + Send + Sync {
-    /// This and so many times the other.
+    /// `self + times * other`.
     fn plus(self, times: f64, other: Self) -> Self;
-    /// How large it is, as an error; NaN comes through.
+    /// Magnitude, as an error measure; NaN is kept.
     fn size(&self) -> f64;
 }
 
@@ -35,17 +34,17 @@ impl Entry for f64 {
     }
 }
 
-/// Entries of an operator between two panels, of which the second may be an image: what its near
-/// field is made of.
+/// Entries of an operator between two panels, the second of which may be an image; a near field is
+/// built from them.
 ///
-/// All that is known of the panels' shape is in here, in the rules' points on them, and in the
-/// centroids, radii and diameters that [`Panels`] has of them.
+/// Everything known of the panels' shape is here, in the rules' points on them, and in the
+/// centroids, radii and diameters of [`Panels`].
 pub trait PairIntegrals: Sync {
-    /// What there is for a pair.
+    /// Entry of a pair.
     type Entry: Entry;
-    /// Room that many pairs share.
+    /// Scratch space shared by many pairs.
     type Scratch: Default;
-    /// Whether (i, j) and (j, i) are the same, for all pairs.
+    /// Whether (i, j) and (j, i) are equal for all pairs.
     fn is_symmetric(&self) -> bool;
     /// Entries (i, j) and (j, i), integrated; j may be i.
     fn exact(&self, i: usize, j: usize, scratch: &mut Self::Scratch) -> [Self::Entry; 2];
@@ -53,25 +52,25 @@ pub trait PairIntegrals: Sync {
     /// coincident points contribute nothing.
     fn by_points(&self, rules: [&'static Rule; 2], i: usize, j: usize) -> [Self::Entry; 2];
 
-    /// What an error of entries (i, j) and (j, i) counts in their rows.
+    /// Weights of errors of entries (i, j) and (j, i) in their rows.
     fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
         panels.weights(i, j)
     }
 
-    /// What [`Self::errors`] of a pair (i, j) cannot exceed, where that is known without points.
+    /// Upper bounds of [`Self::errors`] of a pair (i, j), where known without points.
     fn largest_errors(&self, _rules: [&Rule; 2], _i: usize, _j: usize) -> [f64; 2] {
         [f64::INFINITY; 2]
     }
 
-    /// Appends for each of `pairs` (i, j) by how much entries (i, j) and (j, i) over points change
-    /// when the second rule takes the place of the first on the one panel, and on the other: both
-    /// changes together. No two panels overlap.
+    /// For each of `pairs` (i, j), appends the change of entries (i, j) and (j, i), summed over
+    /// points, when the second rule replaces the first on one panel and on the other: the sum of
+    /// both changes. No two panels overlap.
     fn errors(&self, rules: [&'static Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
         errors.extend(pairs.iter().map(|&pair| changes(self, rules, pair)));
     }
 }
 
-/// By how much the entries of a pair change from the first rule to the second, on either panel.
+/// Change of the entries of a pair from the first rule to the second, on either panel.
 pub(super) fn changes<I: PairIntegrals + ?Sized>(
     integrals: &I,
     [rule, finer]: [&'static Rule; 2],
@@ -85,8 +84,8 @@ pub(super) fn changes<I: PairIntegrals + ?Sized>(
     [error(0), error(1)]
 }
 
-/// The sum over the images g of panel `second`, with their factors, of what `f` gives for panel
-/// `first` and panel g of these.
+/// The sum over the images g of panel `second`, with their factors, of `f` for panel `first` and
+/// image g.
 pub(crate) fn over_images<E: Entry>(
     panels: &Panels,
     first: usize,
@@ -98,7 +97,7 @@ pub(crate) fn over_images<E: Entry>(
     for start in (0..panels.total()).step_by(n) {
         if panels.act(first, start + second) {
             let [forth, back] = f(first, start + second);
-            // Seen from the image, the first panel is the image.
+            // As seen from the image, the first panel is the image.
             let j = start + second;
             let factors = [panels.factor(first, j), panels.factor_back(first, j)];
             sum = [sum[0].plus(factors[0], forth), sum[1].plus(factors[1], back)];

@@ -23,17 +23,17 @@ use crate::quadrature::rule::Rule;
 use crate::space::{Test, TestTrial};
 use crate::{Error, Progress, Stage};
 
-/// Exact integrals, and what quadrature points make of them, between panels with linear functions:
-/// int_i int_j lambda_k(x) mu_l(y) times the kernel. For collocation the outer integral is the
-/// centroid's value times the area, a third of it for each k.
+/// Exact integrals and their quadrature sums between panels with linear functions: int_i int_j
+/// lambda_k(x) mu_l(y) times the kernel. For collocation the outer integral is the value at the
+/// centroid times the area, one third of it for each k.
 pub struct FunctionPairs<'a> {
-    /// Images too.
+    /// Panels, including their images.
     pub panels: &'a Panels,
     /// One per panel.
     pub kinds: &'a [RowKind],
-    /// Of the rows and of the columns.
+    /// Functions of the rows and of the columns.
     pub functions: &'a TestTrial,
-    /// Of integrals and points.
+    /// Accuracy of integrals and quadrature points.
     pub accuracy: &'a Accuracy,
 }
 
@@ -42,8 +42,8 @@ impl FunctionPairs<'_> {
         self.kinds[i % self.kinds.len()]
     }
 
-    /// A block with functions in the order of the panels' own vertices: mirror images are run
-    /// around the other way.
+    /// Reorders a block to the panels' own vertex order: mirror images have the opposite
+    /// orientation.
     fn as_own(&self, i: usize, j: usize, block: Block) -> Block {
         let [i, j] = [i, j].map(|k| if self.panels.is_mirrored(k) { [0, 2, 1] } else { [0, 1, 2] });
         i.map(|k| j.map(|l| block[k][l]))
@@ -81,8 +81,8 @@ impl FunctionPairs<'_> {
         }
     }
 
-    /// The same summed over the points of the first rule on `i` and of the second on `j`;
-    /// coincident points add nothing.
+    /// The same, summed over the points of the first rule on `i` and of the second on `j`;
+    /// coincident points contribute nothing.
     fn tested_by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> Block {
         let outer = self.functions.test.rule(outer);
         let panels = self.panels;
@@ -116,7 +116,7 @@ impl FunctionPairs<'_> {
         self.as_own(i, j, block)
     }
 
-    /// As far as panels look for others.
+    /// Which pairs are examined.
     pub fn selection(&self) -> Selection {
         let selection = &self.accuracy.selection;
         Selection { diameters: selection.diameters.max(COARSE_REACH), ..selection.clone() }
@@ -144,7 +144,7 @@ impl PairIntegrals for FunctionPairs<'_> {
         [self.tested_by_points([outer, inner], i, j), self.tested_by_points([inner, outer], j, i)]
     }
 
-    /// Errors are those between functions of unit norm.
+    /// Errors are weighted as between functions of unit norm.
     fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
         let n = panels.len();
         [1.0 / (panels.areas()[i % n] * panels.areas()[j % n]).sqrt(); 2]
@@ -158,18 +158,18 @@ impl Entry for Block {
 
     /// The largest entry between functions of unit norm on panels of unit area: the modes.
     fn size(&self) -> f64 {
-        // NaN must come through.
+        // A NaN must not be dropped.
         let larger = |most: f64, entry: f64| if entry.abs() <= most { most } else { entry.abs() };
         modes::between(self).into_iter().flatten().fold(0.0, larger)
     }
 }
 
 impl Near {
-    /// What the points leave of close pairs, over test functions and coefficients. `check(entries)`
-    /// may refuse that many.
+    /// Exact entries minus quadrature sums for close pairs, over test functions and coefficients.
+    /// `check(entries)` may refuse that number of entries.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], and what `check` says.
+    /// [`Error::Interrupted`], and errors of `check`.
     pub(crate) fn of_functions(
         pairs: &FunctionPairs<'_>,
         precision: Precision,
@@ -195,7 +195,7 @@ fn assemble<V: Value>(
     let selection = pairs.selection();
     let reach = selection.reach(panels);
     let search = Neighbours::new(panels.centroids(), &reach);
-    // Panels that the rows of each block have a share in.
+    // Panels that contribute to the rows of each block.
     let mut members = vec![Vec::new(); rows.len().div_ceil(BLOCK)];
     for i in 0..panels.len() {
         for &row in rows.of(i) {
@@ -234,7 +234,7 @@ fn assemble<V: Value>(
     members.par_iter().enumerate().map(block).collect()
 }
 
-/// What pairs of these panels and others add to some rows: row, column and value.
+/// Contributions of the pairs of these panels to some rows: row, column and value.
 fn terms(
     pairs: &FunctionPairs<'_>,
     selection: &Selection,

@@ -2,10 +2,14 @@
 //! integrals.
 //!
 //! An operator with entries A_ij over panels is summed over points, which replaces each entry by
-//! its value under a rule. Where the two differ too much, [`Near`] holds the exact entry, and later
-//! the difference ([`Near::subtract_points`]). What the entries are is the operator's business: it
-//! implements [`PairIntegrals`]. Where panels have mirror images, an entry is the sum over those of
-//! the second panel.
+//! its quadrature sum. Where the two differ too much, [`Near`] holds the exact entry, and later the
+//! difference ([`Near::subtract_points`]). The operator defines the entries: it implements
+//! [`PairIntegrals`]. Where panels have mirror images, an entry is the sum over those of the second
+//! panel.
+//!
+//! `select` decides which pairs are close enough, `accuracy` with which rules, `needs` what point
+//! charges require. `single_layer`, `pairs`, `functions` and `curved` have the entries, `block`
+//! stores them, `slopes` has those of the linear modes.
 
 pub(crate) mod accuracy;
 mod block;
@@ -35,14 +39,14 @@ pub(crate) use needs::{Needs, Sources};
 use select::Choice;
 pub(crate) use select::{Selection, smallest_relative_gap, smallest_relative_height};
 
-/// Entries of a row of the near field on a mesh of regular triangles.
+/// Entries per row of the near field on a mesh of regular triangles.
 pub(crate) const REGULAR_ROW: usize = 45;
 
-/// Pairs of panels of a rank's halo are of use where the distance of their centroids is at most so
-/// many times their radii: to the local inverses of panels next to them.
+/// Pairs of panels in a rank's halo are needed, by the local inverses of nearby panels, if the
+/// distance of their centroids is at most this multiple of the sum of their radii.
 const OF_HALO: f64 = 2.0;
 
-/// Whether a rank has any use for a pair of panels that it holds.
+/// Whether a rank needs a pair of the panels that it holds.
 fn is_wanted(share: Option<&Share>, panels: &Panels, i: usize, j: usize) -> bool {
     share.is_none_or(|share| {
         let (is_own, radii) = (share.is_own(), panels.radius(i) + panels.radius(j));
@@ -51,11 +55,11 @@ fn is_wanted(share: Option<&Share>, panels: &Panels, i: usize, j: usize) -> bool
     })
 }
 
-/// Panels of a block. A pair within a block is stored once, one across blocks in both: the more
-/// panels, the fewer of those; the fewer, the better blocks spread over threads.
+/// Panels per block. A pair within a block is stored once, a pair across blocks twice: larger
+/// blocks mean fewer of the latter, smaller blocks spread better over threads.
 pub const BLOCK: usize = 1024;
 
-/// Rows of one block that are reported at a time: some take a second, with many images.
+/// Rows of one block per progress report: some rows take a second, with many images.
 const REPORTED: usize = 32;
 
 /// A pair of panels in different blocks, and both of its entries.
@@ -65,9 +69,9 @@ struct Across<V> {
     entries: [V; 2],
 }
 
-/// Blocks with the pairs that each has with later ones on both sides, in order of rows and columns.
+/// Blocks in which pairs across blocks are stored in both, in order of rows and columns.
 fn joined<V: Value>(parts: Vec<(Builder<V>, Vec<Across<V>>)>, n: usize) -> Vec<Block<V>> {
-    // Where the earlier columns of each row are.
+    // Where the columns in earlier blocks of each row begin.
     let mut starts = vec![0usize; n + 1];
     let all = || parts.iter().flat_map(|(_, across)| across);
     all().for_each(|pair| starts[pair.column as usize + 1] += 1);
@@ -103,7 +107,7 @@ pub enum Precision {
     Double,
 }
 
-/// Entries on close pairs of panels: a sparse matrix, over panels with a symmetric pattern.
+/// Entries of close pairs of panels: a sparse matrix, with a symmetric pattern over panels.
 #[derive(Debug)]
 pub struct Near {
     rows: usize,
@@ -117,7 +121,7 @@ enum Blocks {
     Double(Vec<Block<f64>>),
 }
 
-/// `$body` with the blocks, whichever their format is.
+/// `$body` with the blocks, for either format.
 macro_rules! with {
     ($blocks:expr, |$name:ident| $body:expr) => {
         match $blocks {
@@ -133,11 +137,12 @@ impl Near {
         Self { rows: panels, columns: panels, blocks: Blocks::Double(Vec::new()) }
     }
 
-    /// Exact entries on the pairs of `selection`; of panels that a rank holds, on those of its own
-    /// and what their neighbours make of each other. `check(entries)` may refuse that many.
+    /// Exact entries of the pairs in `selection`; where ranks share panels, of the pairs of this
+    /// rank's own panels and of those among their neighbours. `check(entries)` may refuse that
+    /// number of entries.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], and what `check` says.
+    /// [`Error::Interrupted`], and errors of `check`.
     pub fn new<I: PairIntegrals<Entry = f64>>(
         of: (&Panels, Option<&Share>),
         selection: &Selection,
@@ -194,7 +199,7 @@ impl Near {
                 }
                 // Each pair once.
                 candidates.retain(|&j| j as usize > i && is_wanted(share, panels, i, j as usize));
-                // Always in the mesh's order, whatever that of the rows.
+                // Always in the mesh's order, independent of the order of the rows.
                 let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
                 pairs.clear();
                 pairs.extend(candidates.iter().map(ordered));
@@ -254,18 +259,19 @@ impl Near {
         Self { rows: chosen.len(), columns: chosen.len(), blocks }
     }
 
-    /// Rows.
+    /// Number of rows.
     #[allow(clippy::len_without_is_empty)] // nobody asks
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Entries that are not zero, the diagonal among them.
+    /// Number of nonzero entries, including the diagonal.
     pub fn entries(&self) -> usize {
         with!(&self.blocks, |blocks| blocks.iter().map(Block::entries).sum())
     }
 
-    /// Takes what the points give from exact entries: the rest corrects a sum over the points.
+    /// Subtracts the quadrature sums from the exact entries: the rest corrects a sum over the
+    /// points.
     pub fn subtract_points<I: PairIntegrals<Entry = f64>>(
         &mut self,
         panels: &Panels,
@@ -294,7 +300,7 @@ impl Near {
         }
     }
 
-    /// How many blocks of rows there are.
+    /// Number of blocks.
     pub fn blocks(&self) -> usize {
         self.rows.div_ceil(BLOCK)
     }

@@ -1,10 +1,10 @@
-//! What charges in space ask of a near field.
+//! Accuracy that charges in space require of a near field.
 //!
 //! Panels are weighted by the charge that a potential of 1 puts on them. Next to a point charge
 //! they carry far more: about what the charge induces on a plane, a density of 2 E / (4 pi) with E
 //! the field of all that is outside. Such densities gather on a small part of the surface, where
-//! panels are many and small: errors count by the density over that part, not over the larger
-//! panels next to it.
+//! panels are many and small: the weight of an error is the density over that part, not that over
+//! the larger panels next to it.
 
 use std::f64::consts::PI;
 
@@ -17,13 +17,13 @@ use crate::geometry::triangle::Vec3;
 /// this times h^2.
 const PATCH: f64 = 2.0 * PI;
 
-/// Needs that are at most this many times larger than others are served with them.
+/// A near field for some needs also serves needs that are at most this many times larger.
 const SIMILAR: f64 = 2.0;
 
-/// What acts on panels from outside, in scaled coordinates.
+/// External sources acting on panels, in scaled coordinates.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// Charges over 4 pi eps0, in vacuum, those of images among them.
+    /// Charges over 4 pi eps0, in vacuum, including images.
     pub charges: Vec<(Vec3, f64)>,
     /// The uniform field.
     pub field: Vec3,
@@ -31,13 +31,13 @@ pub struct Sources {
     pub size: f64,
 }
 
-/// What each panel is needed for.
+/// Accuracy required of each panel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Needs {
     /// What sources induce on each panel.
     pub columns: Vec<Induced>,
-    /// What an error in the row of a panel counts in the mean square over its part, against that of
-    /// a panel of mean size.
+    /// Weight of an error in a panel's row in the mean square over its part, relative to that of a
+    /// panel of mean size.
     rows: Vec<f64>,
 }
 
@@ -51,8 +51,8 @@ pub struct Induced {
 }
 
 impl Needs {
-    /// Of panels under `sources`, given the part that each panel belongs to, and its share of the
-    /// part's area.
+    /// Needs of panels under `sources`, given the part that each panel belongs to and its share of
+    /// the part's area.
     pub fn new(panels: &Panels, sources: &[Sources], parts: &[u32], shares: &[f64]) -> Self {
         let mut members = vec![0.0; parts.iter().map(|&p| p as usize + 1).max().unwrap_or(0)];
         parts.iter().for_each(|&p| members[p as usize] += 1.0);
@@ -66,7 +66,7 @@ impl Needs {
         Self { columns, rows }
     }
 
-    /// Those of some of the panels.
+    /// Needs of some of the panels.
     pub(crate) fn subset(&self, chosen: &[u32]) -> Self {
         let of = |i: &u32| *i as usize;
         Self {
@@ -75,11 +75,12 @@ impl Needs {
         }
     }
 
-    /// What an error of the potential of a unit charge on panel `column` counts in another's row.
+    /// Weight of an error of the potential of a unit charge on panel `column` in the row of another
+    /// panel.
     pub fn weight(&self, panels: &Panels, row: usize, column: usize) -> f64 {
         let Induced { density, around } = self.columns[column];
         let [own, other] = [column, row].map(|i| panels.areas()[i].min(around));
-        // Errors add up as roots of areas, as those of charges that panels have anyway.
+        // Errors add up as square roots of areas, as for charges that panels carry anyway.
         density * (own * other.max(own)).sqrt() * self.rows[row]
     }
 
@@ -88,14 +89,14 @@ impl Needs {
         self.columns.iter().any(|column| column.density > 0.0)
     }
 
-    /// For each panel the induced density, the area around it with about this density, and what
-    /// errors in its row count; `None` if nothing is needed anywhere.
+    /// For each panel the induced density, the area around it with about this density, and the
+    /// weight of errors in its row; `None` if nothing is needed anywhere.
     pub(crate) fn of_panels(&self) -> Option<Vec<[f64; 3]>> {
         let of = |(column, row): (&Induced, &f64)| [column.density, column.around, *row];
         self.are_any().then(|| self.columns.iter().zip(&self.rows).map(of).collect())
     }
 
-    /// Whether a near field that is chosen for these needs will do for others of the same panels.
+    /// Whether a near field chosen for these needs also serves others of the same panels.
     pub fn serve(&self, panels: &Panels, others: &Self) -> bool {
         let charges = panels.parts().1.iter().zip(panels.areas());
         let mut each = self.columns.iter().zip(&others.columns).zip(charges);

@@ -20,17 +20,17 @@ use crate::{Error, Progress};
 /// Entries between panels, each of the kind of its row.
 pub struct LayerPairs<'a> {
     pub(super) panels: &'a Panels,
-    /// One per panel.
+    /// One row kind per panel.
     kinds: &'a [RowKind],
     /// Whether all of them are [`RowKind::Single`].
     pub(super) are_potentials: bool,
     single: SingleLayerPairs<'a>,
-    /// What charges in space ask for beyond the panels' own weights.
+    /// Accuracy required by charges in space, beyond the panels' own weights.
     needs: Option<&'a Needs>,
     solid_angles: f64,
 }
 
-/// Room that integrals of many pairs share.
+/// Scratch space of integrals, shared by many pairs.
 #[derive(Default)]
 pub struct Scratch {
     single: single_layer::Scratch,
@@ -39,7 +39,7 @@ pub struct Scratch {
 }
 
 impl<'a> LayerPairs<'a> {
-    /// Rows of these kinds, potentials by `quadrature`, solid angles to `SOLID_ANGLES`.
+    /// Rows of these kinds: potentials by `quadrature`, solid angles to `SOLID_ANGLES`.
     pub fn new(panels: &'a Panels, kinds: &'a [RowKind], quadrature: PairQuadrature) -> Self {
         let single = SingleLayerPairs { panels, quadrature };
         let are_potentials = kinds.iter().all(|&kernel| kernel == RowKind::Single);
@@ -51,15 +51,15 @@ impl<'a> LayerPairs<'a> {
         Self { solid_angles, ..self }
     }
 
-    /// The same where charges in space have these needs.
+    /// The same with the accuracy that charges in space require.
     pub fn with_needs(self, needs: Option<&'a Needs>) -> Self {
         Self { needs: needs.filter(|needs| needs.are_any()), ..self }
     }
 
-    /// Their near field: [`Near::new`].
+    /// Builds their near field: [`Near::new`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Near::new`].
     pub fn near(
         &self,
         share: Option<&Share>,
@@ -71,7 +71,7 @@ impl<'a> LayerPairs<'a> {
         Near::new((self.panels, share), selection, self, precision, check, progress)
     }
 
-    /// Takes what the points give from their near field: [`Near::subtract_points`].
+    /// Subtracts the quadrature sums from their near field: [`Near::subtract_points`].
     pub fn subtract_points(&self, near: &mut Near, rule: &'static Rule) {
         near.subtract_points(self.panels, self, rule);
     }
@@ -95,8 +95,8 @@ impl<'a> LayerPairs<'a> {
         }
     }
 
-    /// For each panel of a pair its radius, and how near its centroid is at the least to a point of
-    /// `rule` on the other.
+    /// For each panel of a pair: its radius, and the smallest distance of its centroid from a point
+    /// of `rule` on the other panel.
     pub(super) fn seen(&self, rule: &Rule, i: usize, j: usize) -> [(f64, f64); 2] {
         let panels = self.panels;
         let apart = (panels.centroid(i) - panels.centroid(j)).norm();
@@ -124,7 +124,7 @@ impl<'a> LayerPairs<'a> {
         curved::exact_means(self.panels, kinds, [i, j], accuracies, &mut scratch.nodes)[0]
     }
 
-    /// Both panels, of which the first is kept for pairs to come.
+    /// Both panels; the first is kept for the next pairs.
     fn triangles(&self, i: usize, j: usize, scratch: &mut Scratch) -> [Triangle; 2] {
         let first = match scratch.last {
             Some((known, triangle)) if known == i => triangle,
@@ -134,8 +134,8 @@ impl<'a> LayerPairs<'a> {
         [first, self.panels.panel(j)]
     }
 
-    /// The entry of row `row`, one of a pair of panels: the mean over the one of the solid angle of
-    /// the other, over its area.
+    /// The entry of row `row`, one panel of a pair: the mean over one panel of the solid angle of
+    /// the other, divided by the other's area.
     fn field(
         &self,
         row: usize,
@@ -158,7 +158,7 @@ impl PairIntegrals for LayerPairs<'_> {
     type Entry = f64;
     type Scratch = Scratch;
 
-    /// Images of panels come in groups of reflections, which leave it so.
+    /// Images of panels come in groups of reflections, which preserve the symmetry.
     fn is_symmetric(&self) -> bool {
         self.are_potentials
     }
@@ -202,7 +202,7 @@ impl PairIntegrals for LayerPairs<'_> {
 
     fn largest_errors(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
         if curved::is_pair(self.panels, i, j) {
-            // Bounds are of polynomials in space.
+            // The bounds hold for polynomials in space.
             return [f64::INFINITY; 2];
         }
         let (remainder, both) = (Remainder::between(rules), self.seen(rules[0], i, j));
@@ -265,7 +265,7 @@ impl PairIntegrals for LayerPairs<'_> {
         }
         let [s, t] = [i, j].map(|k| panels.vertices(k));
         let kinds = [i, j].map(|k| self.kernel(k));
-        // Rules change places with the panels: both entries are over the same points.
+        // Rules are swapped together with the panels: both entries use the same points.
         let has_field = |kernel| matches!(kernel, RowKind::Double | RowKind::Adjoint);
         let potential =
             if kinds.contains(&RowKind::Single) { sums::sum(outer, s, inner, t) } else { 0.0 };

@@ -8,16 +8,16 @@ use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::quadrature::rule::Rule;
 
-/// Pairs whose entries the operator's points would get wrong.
+/// Selects the pairs whose entries the quadrature points would get wrong.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// Pairs whose centroids are farther apart than this many diameters of either panel are not
-    /// looked at.
+    /// examined.
     pub diameters: f64,
-    /// The operator's rule, and a finer one that tells its errors.
+    /// The operator's rule, and a finer one to estimate its errors.
     pub rules: [&'static Rule; 2],
-    /// Largest error that may stay of an entry times its weight ([`PairIntegrals::weights`]): about
-    /// the share of a potential of 1.
+    /// Largest error allowed in an entry times its weight ([`PairIntegrals::weights`]): roughly
+    /// relative to a potential of 1.
     pub error: f64,
 }
 
@@ -28,8 +28,8 @@ impl Selection {
         (0..panels.total()).into_par_iter().map(reach).collect()
     }
 
-    /// Which of `pairs` belong to the near field, themselves or an image of the second panel, and
-    /// their exact entries: sums over all images. The answers are [`Choice::kept`].
+    /// Decides which of `pairs` belong to the near field, counting all images of the second panel,
+    /// and computes their exact entries: sums over all images. The results are in [`Choice::kept`].
     pub fn choose<I: PairIntegrals>(
         &self,
         panels: &Panels,
@@ -64,7 +64,7 @@ impl Selection {
             };
             choice.how.push(how);
         }
-        // One side at a time: errors of the two sides do not cancel here.
+        // One panel at a time: errors of the two must not cancel here.
         choice.errors.clear();
         integrals.errors(self.rules, &choice.apart, &mut choice.errors);
         let (mut how, mut errors) = (choice.how.iter(), choice.errors.iter());
@@ -75,8 +75,7 @@ impl Selection {
                 kept |= match how.next() {
                     Some(How::Bound) => false,
                     Some(How::Rules) => errors.next().is_none_or(|&error| large([i, j], error)),
-                    // Rules of any order may agree by chance: nothing but the integral itself
-                    // tells.
+                    // Rules of any order may agree by chance: only the integral itself decides.
                     Some(How::Integral) | None => {
                         let exact = integrals.exact(i, j, scratch);
                         let plain = integrals.by_points([rule, rule], i, j);
@@ -97,22 +96,22 @@ impl Selection {
     }
 }
 
-/// What tells whether the points are good enough for a pair.
+/// How to decide whether the points are good enough for a pair.
 #[derive(Clone, Copy, Debug)]
 enum How {
-    /// It is so far away, or so small, that rules cannot disagree.
+    /// By a bound: the pair is so far apart, or so small, that rules cannot disagree.
     Bound,
-    /// The panels are so far apart that rules tell their own errors.
+    /// By comparing rules: the panels are far enough apart that rules reveal their own errors.
     Rules,
     Integral,
 }
 
-/// What [`Selection::choose`] finds, and room for it.
+/// Results of [`Selection::choose`], and its scratch space.
 #[derive(Debug)]
 pub struct Choice<E> {
-    /// Of all pairs with all images.
+    /// One per pair, including all images.
     how: Vec<How>,
-    /// Those where rules tell.
+    /// Pairs to be decided by comparing rules.
     apart: Vec<[usize; 2]>,
     errors: Vec<[f64; 2]>,
     kept: Vec<Option<[E; 2]>>,
@@ -130,7 +129,7 @@ impl<E> Choice<E> {
         &self.kept
     }
 
-    /// How many pairs, with all images, bounds alone leave out.
+    /// Number of pairs, including all images, that bounds alone exclude.
     pub fn by_bounds(&self) -> usize {
         self.how.iter().filter(|how| matches!(how, How::Bound)).count()
     }
@@ -139,8 +138,8 @@ impl<E> Choice<E> {
 /// Smallest distance of points of two panels, or a panel and an image, relative to the smaller
 /// panel's width (its height above its longest edge), at most 1.
 ///
-/// Where it is small, sheets face each other: their potentials nearly cancel, and entries must be
-/// that much better.
+/// Where it is small, sheets face each other: their potentials nearly cancel, so entries must be
+/// more accurate by that factor.
 pub fn smallest_relative_gap(panels: &Panels, rule: &'static Rule) -> f64 {
     let centroids = panels.centroids();
     smallest(
@@ -159,11 +158,11 @@ pub fn smallest_relative_gap(panels: &Panels, rule: &'static Rule) -> f64 {
     )
 }
 
-/// Smallest height of points of one panel above another one, or an image, that they are in front
-/// of, relative to the smaller width of both, at most 1.
+/// Smallest height of a point of one panel above another panel, or an image, that it faces,
+/// relative to the smaller of their widths, at most 1.
 ///
-/// Where panels of two sheets are of other sizes or long and thin, their points do not come as
-/// close to each other as the sheets do: [`smallest_relative_gap`] does not see that.
+/// Where panels of two sheets differ in size or are long and thin, their points are farther from
+/// each other than the sheets are: [`smallest_relative_gap`] does not detect that.
 pub fn smallest_relative_height(panels: &Panels, rule: &'static Rule) -> f64 {
     smallest(
         panels,
@@ -180,8 +179,9 @@ pub fn smallest_relative_height(panels: &Panels, rule: &'static Rule) -> f64 {
     )
 }
 
-/// The smallest of what `relative` makes of the widths (heights above the longest edge) of pairs of
-/// panels within reach of each other, at most 1; `reach` is that of a panel's diameter and width.
+/// The smallest result of `relative` for the widths (heights above the longest edge) of pairs of
+/// panels within reach of each other, at most 1; `reach` gives a panel's reach from its diameter
+/// and width.
 fn smallest(
     panels: &Panels,
     reach: impl Fn(f64, f64) -> f64 + Sync,
@@ -204,14 +204,14 @@ fn smallest(
     (0..n).into_par_iter().map_init(|| (search.walk(), Vec::new()), row).reduce(|| 1.0, f64::min)
 }
 
-/// Rounding of heights, relative to a triangle.
+/// Rounding errors of heights, relative to the triangle's size.
 const ON_PLANE: f64 = 1e-9;
 
-/// The distance of a point from a triangle's plane, if it is in front of or behind the triangle,
+/// Distance of a point from a triangle's plane, if the point is in front of or behind the triangle
 /// and not on it.
 fn height_above([a, b, c]: &[Vec3; 3], x: Vec3) -> Option<f64> {
     let normal = (b - a).cross(&(c - a));
-    // Not above a side, where another face may stand on it.
+    // Not above an edge, where another face may stand on it.
     let least = ON_PLANE * normal.norm_squared();
     let is_inside = |p: &Vec3, q: &Vec3| (q - p).cross(&(x - p)).dot(&normal) > least;
     if !(is_inside(a, b) && is_inside(b, c) && is_inside(c, a)) {

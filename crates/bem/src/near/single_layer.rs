@@ -1,4 +1,4 @@
-//! Pairs of panels in the single layer.
+//! Single-layer entries between panels.
 
 use super::curved;
 use super::entry::{PairIntegrals, RowKind};
@@ -15,20 +15,20 @@ use crate::quadrature::sums;
 /// A_ij = 1/(A_i A_j) int_i int_j dS_x dS_y / |x - y|: the mean potential on panel i of a unit
 /// charge spread evenly over panel j.
 pub struct SingleLayerPairs<'a> {
-    /// Images too.
+    /// Panels, including their images.
     pub panels: &'a Panels,
-    /// By which pairs are integrated.
+    /// How pairs are integrated.
     pub quadrature: PairQuadrature,
 }
 
-/// What integrals of many pairs share: nodes, and the panel they have in common.
+/// Scratch space for many pairs: nodes, and the panel that consecutive pairs share.
 #[derive(Default)]
 pub struct Scratch {
     nodes: WeightedPoints,
     last: Option<(usize, Triangle)>,
 }
 
-/// Of both rows of a pair.
+/// Row kinds of a pair.
 const KINDS: [RowKind; 2] = [RowKind::Single; 2];
 
 impl PairIntegrals for SingleLayerPairs<'_> {

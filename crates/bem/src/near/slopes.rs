@@ -1,7 +1,8 @@
-//! The near field of slopes: what linear densities have beyond entries between constants.
+//! Near-field blocks of the linear modes.
 //!
-//! Over the [`modes`] of linear functions each pair of panels has nine entries. That between
-//! constants is in [`Near`](super::Near), as for constant densities; the other eight are here.
+//! Over the [`modes`] of linear functions each pair of panels has nine entries. The
+//! constant-constant entry is in [`Near`](super::Near), as for constant densities; the other eight
+//! are here.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,25 +27,25 @@ use crate::quadrature::rule::Rule;
 use crate::quadrature::sums;
 use crate::{Error, Progress, Stage};
 
-/// Rows that one task assembles at a time.
+/// Rows per assembly task.
 const ROWS: usize = 64;
 
-/// Entries of a pair that are kept: all but that between constants.
+/// Entries kept per pair: all but the constant-constant one.
 const KEPT: usize = MODES * MODES - 1;
 
-/// Entries between modes on a pair of panels, each over both areas.
+/// Entries between modes for a pair of panels, each divided by both areas.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Modes([[f64; MODES]; MODES]);
 
 impl Modes {
-    /// Modes of the row and the column, and the entry between them, for all that slopes are part
-    /// of.
+    /// Modes of the row and of the column, and the entry, for all entries that involve a linear
+    /// mode.
     pub(crate) fn of_slopes(&self) -> impl Iterator<Item = (usize, usize, f64)> {
         let kept = self.kept();
         (0..KEPT).map(move |k| ((k + 1) / MODES, (k + 1) % MODES, kept[k]))
     }
 
-    /// The entry between constants.
+    /// The constant-constant entry.
     pub(crate) fn even(&self) -> f64 {
         self.0[0][0]
     }
@@ -65,17 +66,18 @@ impl Entry for Modes {
     }
 
     fn size(&self) -> f64 {
-        // NaN must come through.
+        // A NaN must not be dropped.
         let larger = |most: f64, entry: f64| if entry.abs() <= most { most } else { entry.abs() };
         self.kept().into_iter().fold(0.0, larger)
     }
 }
 
-/// Panels are far away at so many times the larger's radius: points of this degree give all digits.
+/// Pairs farther apart than this multiple of the larger radius: points of this degree give all
+/// digits.
 const FAR_AWAY: f64 = 30.0;
 const OF_FAR_AWAY: usize = 7;
 
-/// Entries between modes of linear densities, where [`LayerPairs`] has those between constants.
+/// Entries between modes of linear densities; [`LayerPairs`] has the constant-constant ones.
 pub(crate) struct SlopePairs<'a> {
     pub(crate) even: &'a LayerPairs<'a>,
     pub(crate) accuracy: &'a Accuracy,
@@ -92,7 +94,7 @@ impl SlopePairs<'_> {
         (self.accuracy.pairs, self.solid_angles)
     }
 
-    /// In the order of the panels' own vertices, of areas 1.
+    /// In the panels' own vertex order, for areas of 1.
     fn as_own(&self, i: usize, j: usize, block: &Block) -> Modes {
         let panels = self.even.panels;
         let n = panels.len();
@@ -102,7 +104,7 @@ impl SlopePairs<'_> {
         Modes(block.map(|row| row.map(|entry| entry / areas)))
     }
 
-    /// Both rows of a pair, of entries over the parameters of its panels.
+    /// Entries of both rows of a pair, integrated over the parameters of its panels.
     fn of_curved(
         &self,
         [i, j]: [usize; 2],
@@ -113,12 +115,12 @@ impl SlopePairs<'_> {
         [Modes(modes::run_around(mirrored, forth)), Modes(modes::run_around([second, first], back))]
     }
 
-    /// Whether the entry between constants, too, is that of the pair.
+    /// Whether the constant-constant entry, too, is that of the pair.
     pub(crate) fn has_even(&self, i: usize, j: usize) -> bool {
         curved::is_pair(self.even.panels, i, j)
     }
 
-    /// The entries of panel `i`, tested, with the density on panel `j`; either may be an image.
+    /// Entries of panel `i` (tested) with the density on panel `j`; either may be an image.
     pub(crate) fn entries(&self, i: usize, j: usize, points: &mut WeightedPoints) -> Modes {
         let (panels, kind) = (self.even.panels, self.even.kernel(i));
         if curved::is_pair(panels, i, j) {
@@ -144,7 +146,7 @@ impl SlopePairs<'_> {
         self.as_own(i, j, &modes::between(&block))
     }
 
-    /// The same summed over the points of the first rule on `i` and of the second on `j`.
+    /// The same, summed over the points of the first rule on `i` and of the second on `j`.
     pub(crate) fn entries_by_points(&self, rules: [&'static Rule; 2], i: usize, j: usize) -> Modes {
         let panels = self.even.panels;
         let mirrored = [i, j].map(|k| panels.is_mirrored(k));
@@ -230,7 +232,7 @@ impl PairIntegrals for SlopePairs<'_> {
             return [f64::INFINITY; 2];
         }
         let (remainder, seen) = (Remainder::between(rules), self.even.seen(rules[0], i, j));
-        // The mean of a mode's magnitude is at most 1.
+        // The mean magnitude of a mode is at most 1.
         let sum = |even: fn(&Remainder, f64, f64) -> f64,
                    slopes: fn(&Remainder, f64, f64) -> f64| {
             let of = |&(radius, distance): &(f64, f64)| {
@@ -246,10 +248,10 @@ impl PairIntegrals for SlopePairs<'_> {
     }
 }
 
-/// Entries of close pairs beyond what the points give, row by row.
+/// Exact entries of close pairs minus their quadrature sums, row by row.
 #[derive(Debug)]
 pub(crate) struct Slopes {
-    /// Where the entries of each row begin and, at last, where they end.
+    /// Where the entries of each row begin; last, where they end.
     starts: Vec<usize>,
     columns: Vec<u32>,
     entries: Entries,
@@ -261,23 +263,23 @@ enum Entries {
     Double(Vec<[f64; KEPT]>),
 }
 
-/// Both sides of a pair.
+/// Both entries of a pair, one for each row.
 struct Pair {
     panels: [u32; 2],
     entries: [[f64; KEPT]; 2],
 }
 
 impl Slopes {
-    /// The pairs that are looked at, given those of constant densities.
+    /// Pairs to examine, given those of constant densities.
     pub(crate) fn selection(of_means: &Selection) -> Selection {
         Selection { diameters: of_means.diameters.max(COARSE_REACH), ..of_means.clone() }
     }
 
-    /// For the operator that has these pairs, as [`Near::new`](super::Near::new). `check(entries)`
-    /// may refuse that many.
+    /// For the operator with these pairs, as [`Near::new`](super::Near::new). `check(entries)` may
+    /// refuse that number of entries.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], and what `check` says.
+    /// [`Error::Interrupted`], and errors of `check`.
     pub(crate) fn new(
         (pairs, share): (&SlopePairs<'_>, Option<&Share>),
         check: impl Fn(usize) -> Result<(), Error> + Sync,
@@ -304,7 +306,7 @@ impl Slopes {
                     candidates.sort_unstable();
                     candidates.dedup();
                 }
-                // Each pair once, in the mesh's order, whatever that of the rows.
+                // Each pair once, in the mesh's order, independent of the order of the rows.
                 candidates.retain(|&j| j as usize > i && is_wanted(share, panels, i, j as usize));
                 chosen.clear();
                 let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
@@ -339,7 +341,7 @@ impl Slopes {
     }
 
     fn of_parts(n: usize, parts: &[Vec<Pair>], precision: Precision) -> Self {
-        // A panel with itself has one side.
+        // A panel with itself has one entry, not two.
         let sides = |pair: &Pair| if pair.panels[0] == pair.panels[1] { 1 } else { 2 };
         let all = || parts.iter().flatten();
         let mut starts = vec![0; n + 1];
@@ -377,13 +379,13 @@ impl Slopes {
         Self { starts, columns, entries }
     }
 
-    /// Entries that are stored.
+    /// Number of stored entries.
     pub(crate) fn entries(&self) -> usize {
         KEPT * self.columns.len()
     }
 
-    /// Calls `f` with the column, the modes of the row and of the column, and the entry between
-    /// them, for all that row `i` has.
+    /// Calls `f` with the column, the modes of the row and of the column, and the entry, for all
+    /// entries of row `i`.
     pub(crate) fn each_of_row(&self, i: usize, mut f: impl FnMut(usize, usize, usize, f64)) {
         for at in self.starts[i]..self.starts[i + 1] {
             let j = self.columns[at] as usize;

@@ -1,4 +1,4 @@
-//! Operators made of operators: sums, multiples, products, blocks, diagonals.
+//! Operators built from operators: sums, multiples, products, blocks, diagonals.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -7,10 +7,10 @@ use crate::solve::linear_operator::{Identity, LinearOperator};
 use crate::solve::vectors::Metric;
 use crate::{Error, StopReason};
 
-/// A linear operator of any make; see [`LinearOperator`] for what it is to GMRES.
+/// Any linear operator; see [`LinearOperator`] for what GMRES requires of it.
 ///
 /// Operators are added, subtracted, negated and multiplied by numbers; `a * b` applies `b` first.
-/// Sizes that do not fit show as [`Error::Length`] when the operator is applied.
+/// Sizes that do not fit give [`Error::Length`] when the operator is applied.
 ///
 /// ```
 /// use bem::{GmresParams, Operator};
@@ -33,8 +33,8 @@ impl<'a> Operator<'a> {
         Self(Box::new(operator))
     }
 
-    /// The identity on vectors of length `n`. On densities that are constant on each triangle it is
-    /// the mass matrix, too, since rows are means over triangles.
+    /// The identity on vectors of length `n`. For densities that are constant on each triangle it
+    /// is also the mass matrix, since rows are means over triangles.
     pub fn identity(n: usize) -> Self {
         Self::new(Identity(n))
     }
@@ -44,12 +44,12 @@ impl<'a> Operator<'a> {
         Self::new(Diagonal(diagonal))
     }
 
-    /// A matrix of operators; `None` is zero. Every row and every column of blocks needs an
-    /// operator that says its size.
+    /// A matrix of operators; `None` is zero. Every row and every column of blocks needs at least
+    /// one operator, which determines its size.
     ///
     /// # Errors
-    /// [`Error::Length`] if rows have different numbers of blocks, or blocks of one row or column
-    /// different sizes, or none.
+    /// [`Error::Length`] if rows have different numbers of blocks, if blocks in one row or column
+    /// differ in size, or if a row or column has no operator.
     pub fn blocks(rows: Vec<Vec<Option<Self>>>) -> Result<Self, Error> {
         Ok(Self::new(Blocks::new(rows)?))
     }
@@ -58,7 +58,7 @@ impl<'a> Operator<'a> {
     /// from zero.
     ///
     /// # Errors
-    /// [`Error::Length`] if `b` does not fit. Not to converge is no error: see
+    /// [`Error::Length`] if `b` does not fit. A solve that does not converge is not an error: see
     /// [`GmresInfo::reason`].
     pub fn solve(
         &mut self,

@@ -1,4 +1,4 @@
-//! The Galerkin matrix in full and its Cholesky factor: the oracle, and the faster way for small
+//! The full Galerkin matrix and its Cholesky factor: the reference, and the faster method for small
 //! problems.
 
 use nalgebra::DMatrix;
@@ -11,15 +11,15 @@ use crate::near::single_layer::{Scratch, SingleLayerPairs};
 use crate::solve::cholesky::Factor;
 use crate::{Error, Progress, Stage};
 
-/// The matrix A_ij = 1/(A_i A_j) int_i int_j 1/|x - y|, summed over images of j, and its factor, in
-/// one square.
+/// The matrix A_ij = 1/(A_i A_j) int_i int_j 1/|x - y|, summed over images of j, and its factor,
+/// stored in one square array.
 pub(crate) struct Dense {
     factor: Factor,
     diagonal: Vec<f64>,
 }
 
 impl Dense {
-    /// Bytes that a matrix over `n` panels takes.
+    /// Bytes of a matrix over `n` panels.
     pub(crate) fn bytes(n: usize) -> u64 {
         8 * (n as u64).pow(2)
     }

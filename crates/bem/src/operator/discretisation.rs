@@ -1,5 +1,5 @@
-//! How a boundary operator is made, whatever it is for: accuracy, near field, fast sum, and where
-//! all of it is.
+//! Setup that all boundary operators share: accuracy, near field, fast sum, and where each is
+//! computed.
 
 use std::sync::Arc;
 
@@ -28,13 +28,13 @@ use crate::solve::schedule::PlanSchedule;
 use crate::space::{Density, Dofs};
 use crate::{Error, Progress};
 
-/// Panels from which on a GPU pays.
+/// Number of panels from which a GPU pays.
 const WORTH_A_GPU: usize = 10_000;
 
 /// Where an operator is computed.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Processor cores, a GPU, or what suits.
+    /// Processor cores, a GPU, or the faster of them.
     pub backend: fmm::Backend,
     /// Which GPU, counted from 0.
     pub gpu: usize,
@@ -45,24 +45,24 @@ pub struct Target {
 /// What an operator over some panels needs.
 pub struct Discretisation {
     pub(crate) accuracy: Accuracy,
-    /// Panels and points, those of all ranks.
+    /// Panels and points of all ranks.
     pub sampling: Sampling,
-    /// The smallest gap between panels, in sizes of a panel.
+    /// The smallest gap between panels, in units of panel size.
     gap: f64,
     target: Target,
-    /// What this rank has of the panels.
+    /// This rank's part of the panels.
     part: Option<Part>,
-    /// The panels on a GPU, if that is to do the whole solve.
+    /// The panels on a GPU, if the GPU does the whole solve.
     geometry: Option<DeviceGeometry>,
 }
 
-/// What near fields are built with.
+/// Inputs of near-field assembly.
 pub struct Close<'a> {
-    /// What charges in space ask for beyond the panels' own weights.
+    /// Accuracy required by charges in space, beyond the panels' own weights.
     pub needs: Option<&'a Needs>,
-    /// May refuse as many entries.
+    /// May refuse that number of entries.
     pub check: &'a (dyn Fn(usize) -> Result<(), Error> + Sync),
-    /// Is told of the rows that are done.
+    /// Receives the number of finished rows.
     pub progress: &'a dyn Progress,
 }
 
@@ -71,7 +71,8 @@ impl Discretisation {
     /// where ranks share the panels.
     ///
     /// # Errors
-    /// The GPU's, where it was asked for; messages that do not pass.
+    /// [`Error::Gpu`] if a GPU was requested and a CUDA call fails; [`Error::Fmm`] if communication
+    /// fails.
     pub fn new(
         panels: &Arc<Panels>,
         kinds: &[RowKind],
@@ -107,7 +108,7 @@ impl Discretisation {
         Self { accuracy, sampling, gap: self.gap, target, part, geometry: None }
     }
 
-    /// The fast sum of products with so many columns at once.
+    /// The fast sum for products with this number of columns at once.
     pub fn fast_sum(&self, tolerance: f64, columns: usize) -> FastSum {
         let Target { backend, gpu, .. } = self.target;
         let (sampling, part) = (self.sampling.clone(), self.part.clone());
@@ -115,18 +116,18 @@ impl Discretisation {
         FastSum { sampling, part, gap, tolerance, columns, backend, gpu, stop: None }
     }
 
-    /// Ranks that share the panels.
+    /// The ranks that share the panels.
     pub(crate) fn group(&self) -> &Group {
         &self.target.group
     }
 
-    /// Panels that this process holds, its own among them, and those of images.
+    /// Number of panels that this process holds, including its own, and of those of images.
     pub(crate) fn held(&self) -> [usize; 2] {
         let held = self.part.as_ref().map_or(&self.sampling, |part| &part.held);
         [held.panels.len(), held.panels.total()]
     }
 
-    /// The layer without a near field, with these plans.
+    /// The layer with these plans and without a near field.
     pub(crate) fn bare(&self, plans: PlanSchedule) -> Layer {
         Layer::new(self.sampling.clone(), plans, self.without_near_field())
     }
@@ -138,17 +139,17 @@ impl Discretisation {
         Box::new(Host::new(of, Near::none(held), None))
     }
 
-    /// Keeps the near field off the GPU: the fast sum is not there.
+    /// Keeps the near field off the GPU, because the fast sum is not there.
     pub(crate) fn leave_device(&mut self) {
         self.geometry = None;
     }
 
-    /// The near field, with a preconditioner where `conductor` is given: that of each panel, `None`
-    /// on interfaces. Collective where ranks share the panels.
+    /// The near field, and a preconditioner if `conductor` is given: the conductor of each panel,
+    /// `None` on interfaces. Collective where ranks share the panels.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], what `close.check` says, and the GPU's where it was asked for;
-    /// messages that do not pass.
+    /// [`Error::Interrupted`], errors of `close.check`, [`Error::Gpu`] if a GPU was requested and a
+    /// CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub fn backend(
         &mut self,
         close: &Close<'_>,
@@ -158,7 +159,7 @@ impl Discretisation {
         if let Some(geometry) = self.geometry.take() {
             let found = self.on_device(geometry, close, conductor);
             let is_gpus = matches!(found, Err(Error::Gpu(_)));
-            // One that cannot keep it there is reason enough for all.
+            // If one rank cannot keep it there, none does.
             let refused = share::largest(&**self.group(), if is_gpus { 1.0 } else { 0.0 })? > 0.0;
             if !(refused && self.target.backend == fmm::Backend::Auto) {
                 return found;
@@ -255,7 +256,7 @@ impl Discretisation {
     }
 }
 
-/// What this rank has of the panels of all. Collective.
+/// This rank's part of all panels. Collective.
 fn part(group: &Group, sampling: &Sampling, accuracy: &Accuracy) -> Result<Part, Error> {
     let selection = match sampling.dofs {
         Dofs::Charges(Density::Linear) => &Slopes::selection(&accuracy.selection),
@@ -267,7 +268,7 @@ fn part(group: &Group, sampling: &Sampling, accuracy: &Accuracy) -> Result<Part,
     Ok(Part { share: Arc::new(share), own, held })
 }
 
-/// What a rank has made, if all ranks of its group have, and else `None`. Collective.
+/// A rank's value if all ranks of its group have one, else `None`. Collective.
 ///
 /// # Errors
 /// That of any rank.
@@ -277,15 +278,15 @@ fn on_all<T>(group: &dyn Communicator, own: Result<Option<T>, Error>) -> Result<
     Ok(own.filter(|_| lacking == 0.0))
 }
 
-/// The panels on the GPU, if that is to have their near field.
+/// The panels on the GPU, if it computes their near field.
 fn geometry(
     of: &Sampling,
     target: &Target,
     diameters: f64,
 ) -> Result<Option<DeviceGeometry>, Error> {
     let Sampling { panels, kinds, dofs, .. } = of;
-    // Pairs of curved panels and those in several layers are integrated by processors, dipoles
-    // summed by them.
+    // Pairs with curved panels or in several layers are integrated on processors, and dipoles are
+    // summed there.
     let is_there = matches!(dofs, Dofs::Charges(Density::Constant))
         && !panels.are_curved()
         && panels.regions() == 1
@@ -296,7 +297,7 @@ fn geometry(
     let open = || DeviceGeometry::new(&device::open(target.gpu)?, panels, kinds, diameters);
     match target.backend {
         fmm::Backend::Cuda => Ok(Some(open()?)),
-        // Should there be no GPU, the plan says so.
+        // If there is no GPU, the plan reports it.
         fmm::Backend::Auto if panels.len() >= WORTH_A_GPU => Ok(open().ok()),
         _ => Ok(None),
     }

@@ -1,4 +1,5 @@
-//! What images far away do to rows: smooth over the whole surface, beside fast sum and near field.
+//! Contribution of distant images to rows: smooth over the whole surface, computed separately from
+//! fast sum and near field.
 
 use std::ops::Range;
 
@@ -15,14 +16,14 @@ use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::Rule;
 use crate::space::Dofs;
 
-/// Panels, or points, that one task works at a time.
+/// Panels, or points, per task.
 const TOGETHER: usize = 256;
 
-/// Tasks whose values are held at a time.
+/// Tasks whose values are in memory at a time.
 const SLAB: usize = 64;
 
-/// Coefficients of the potentials that densities of coefficients `x` make by their images far away,
-/// in a sum over the points of a rule, shape (columns, coefficients).
+/// Coefficients of the potentials of distant images of densities with coefficients `x`, in a sum
+/// over the points of a rule, shape (columns, coefficients).
 pub(crate) fn coefficients(
     far: &FarImages,
     panels: &Panels,
@@ -55,8 +56,8 @@ fn places(panels: &Panels, rule: &'static Rule, of: impl Iterator<Item = usize>)
     of.flat_map(|i| panels.points(rule, i).map(move |(x, _)| (x, panels.region(i)))).collect()
 }
 
-/// Calls `put` with the column, the point, its potential of these coefficients, and the gradient
-/// there if asked (else 0).
+/// Calls `put` with the column, the point, its potential from these coefficients, and the gradient
+/// there if wanted (else 0).
 pub(crate) fn values_at(
     far: &FarImages,
     points: &[Place],
@@ -68,7 +69,7 @@ pub(crate) fn values_at(
         let gradients = if with_gradients { far.gradients(run, coefficients) } else { Vec::new() };
         (far.potentials(run, coefficients), gradients)
     };
-    // Values of few points are held beside those that they are added to.
+    // Values of few points are in memory at a time, in addition to their destination.
     for (slab, points) in points.chunks(SLAB * TOGETHER).enumerate() {
         let runs: Vec<_> = points.par_chunks(TOGETHER).map(of_run).collect();
         for (run, (potentials, gradients)) in runs.iter().enumerate() {
@@ -83,21 +84,21 @@ pub(crate) fn values_at(
     }
 }
 
-/// Rows, and the panels whose images far away they see.
+/// Rows, and the panels whose distant images contribute to them.
 #[derive(Clone, Copy)]
 pub(crate) struct SeenFar<'a> {
     pub(crate) panels: &'a Panels,
-    /// Rules of the sources, and of the targets.
+    /// Quadrature rules of the sources and of the targets.
     pub(crate) rules: [&'static Rule; 2],
     pub(crate) kinds: &'a [RowKind],
     pub(crate) dofs: &'a Dofs,
 }
 
-/// Adds to rows of charges what images far away of charges `x` do there, shape (columns, modes,
-/// panels) both. Collective where ranks share the panels.
+/// Adds to rows of charges the contribution of distant images of charges `x`, both of shape
+/// (columns, modes, panels). Collective where ranks share the panels.
 ///
 /// # Errors
-/// Messages that do not pass.
+/// [`Error::Fmm`] if communication fails.
 pub(crate) fn add(
     SeenFar { panels, rules, kinds, dofs }: SeenFar<'_>,
     share: Option<&Share>,
@@ -111,7 +112,7 @@ pub(crate) fn add(
         return Ok(());
     }
     let (rule, weights) = (rules[1], rules[1].modes());
-    // A rank without panels takes part in the sum of all.
+    // A rank without panels still takes part in the sum over all ranks.
     let of_column = |column: usize| &x[column * modes * n..(column + 1) * modes * n];
     let of_columns: Vec<&[f64]> = (0..columns).map(of_column).collect();
     let coefficients = coefficients(far, panels, rules[0], dofs, share, &of_columns)?;

@@ -1,4 +1,4 @@
-//! The fast sum of an operator: its plan, how exact it is, and when it is made more so.
+//! The fast sum of an operator: its plan, its error, and when it is tightened.
 
 use super::points::QuadraturePoints;
 use super::sampling::{Part, Sampling};
@@ -7,11 +7,11 @@ use crate::near::RowKind;
 use crate::solve::plan::Plan;
 use crate::{Error, SolveOptions};
 
-/// An error of the fast sum's potentials of so many tolerances is no solution: there are too few
-/// digits for how closely sheets face each other, however tight the sum.
+/// Above this multiple of the tolerance the FMM error invalidates the solution: sheets face each
+/// other so closely that too few digits are left, however tight the sum.
 const HOPELESS: f64 = 10.0;
 
-/// How far a fast sum is off.
+/// Error of a fast sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledError {
     /// L2 norm of the error over that of the sum.
@@ -20,28 +20,28 @@ pub struct SampledError {
     pub absolute: f64,
 }
 
-/// The fast sum over the points of an operator, whatever its tolerance.
+/// The fast sum over the points of an operator, for any tolerance.
 #[derive(Clone)]
 pub struct FastSum {
     pub(crate) sampling: Sampling,
-    /// What this rank has of it, if several share it.
+    /// This rank's part, if several ranks share it.
     pub(crate) part: Option<Part>,
-    /// The smallest gap between panels, in sizes of a panel.
+    /// The smallest gap between panels, in units of panel size.
     pub(crate) gap: f64,
-    /// The solver's.
+    /// The solver's tolerance.
     pub(crate) tolerance: f64,
     pub(crate) columns: usize,
     pub(crate) backend: fmm::Backend,
     pub(crate) gpu: usize,
-    /// Ends sums before they are through.
+    /// Ends sums early.
     pub(crate) stop: Option<fmm::Stop>,
 }
 
 impl FastSum {
-    /// Its plan for this tolerance.
+    /// A plan for this tolerance.
     ///
     /// # Errors
-    /// Those of [`Plan::new`].
+    /// Errors of [`Plan::new`].
     pub fn plan(&self, tolerance: f64) -> Result<Plan, Error> {
         let _span = tracing::debug_span!("plan", tolerance).entered();
         let Sampling { panels, rules, .. } = &self.sampling;
@@ -62,18 +62,18 @@ impl FastSum {
         };
         let [sources, targets] = rules.map(|rule| QuadraturePoints::new(own, rule));
         let (points, targets) = (sources.of_all_images(), targets.all());
-        // The same on all ranks, also on those without panels.
+        // The same on all ranks, including those without panels.
         let has_images = panels.total() > panels.len();
         let are_same = !has_images && rules[0].degree() == rules[1].degree();
         Ok(Plan::new(group, &points, (!are_same).then_some(&targets[..]), &options)?)
     }
 
-    /// The format of the sum: what close points add the correction takes away again, which needs
-    /// digits. `None` leaves it to the sum.
+    /// Precision of the sum: the correction subtracts what close points add, which needs digits.
+    /// `None` leaves the choice to the sum.
     fn precision(&self, tolerance: f64) -> Option<fmm::Precision> {
         let has_gradients =
             self.sampling.has(RowKind::Adjoint) || self.sampling.has(RowKind::Double);
-        // Rounding may be as large as what is asked of the solver, or of a looser sum.
+        // Rounding errors may reach the solver's tolerance, or that of a looser sum.
         let allowed = self.tolerance.max(tolerance / SHARE);
         let least =
             if has_gradients { COINCIDENT } else { COINCIDENT_POTENTIALS.max(ROUNDING / allowed) };
@@ -81,20 +81,21 @@ impl FastSum {
     }
 }
 
-/// The tolerance that a solve begins with.
+/// The tolerance that a solve starts with.
 pub fn tolerance(options: &SolveOptions) -> f64 {
     options.fmm_tolerance.unwrap_or(SHARE * options.tolerance).clamp(TIGHTEST, 0.1)
 }
 
-/// A tolerance that takes care of an error `off` times the one allowed; `None` where it is within
-/// that, or nothing tighter is left.
+/// A tighter tolerance that removes an error of `off` times the allowed one; `None` if the error is
+/// within that, or if no tighter tolerance is left.
 pub(crate) fn tighter(tolerance: f64, off: f64) -> Option<f64> {
     let serves = off.is_nan() || off <= 1.0 || tolerance <= TIGHTEST;
     (!serves).then(|| (SHARE * tolerance / off).max(TIGHTEST))
 }
 
-/// The same after an error of potentials was measured. Charges that face each other closely cancel,
-/// and the sum's relative error is large against what is left. Who asks for a tolerance has it.
+/// The same from a measured error of potentials. Charges that face each other closely cancel, and
+/// the sum's relative error is large compared with the remainder. A tolerance that the user asked
+/// for is kept.
 pub fn tighter_for(
     tolerance: f64,
     error: Option<SampledError>,
@@ -113,7 +114,7 @@ pub fn tighter_for(
     found
 }
 
-/// Whether an error of potentials leaves nothing of a solution; a lesser one is told.
+/// True if the FMM error invalidates the solution; a smaller excess is only logged.
 pub fn is_hopeless(error: Option<SampledError>, tolerance: f64) -> bool {
     let absolute = error.map_or(0.0, |error| error.absolute);
     if absolute > tolerance {

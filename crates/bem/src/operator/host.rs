@@ -1,5 +1,5 @@
-//! GMRES with vectors in the processor's memory. Near field and preconditioner are on its cores, or
-//! on a GPU of a rank that shares the panels with others.
+//! GMRES with vectors in host memory. Near field and preconditioner are on processor cores or, on a
+//! rank that shares the panels with others, on a GPU.
 
 use std::cell::{Cell, RefCell};
 
@@ -22,8 +22,8 @@ use crate::solve::linear_operator::{Identity, InexactBudget, LinearOperator};
 use crate::solve::schedule::PlanSchedule;
 use crate::solve::vectors::Metric;
 
-/// Products and preconditioner. Where ranks share the panels, vectors within have values on those
-/// that this one holds.
+/// Products and preconditioner. Where ranks share the panels, vectors inside have values on the
+/// panels that this rank holds.
 pub struct Host {
     product: Product,
     /// `None` for an operator that is only applied.
@@ -55,7 +55,7 @@ impl Inverses {
 }
 
 impl Host {
-    /// From what the points leave of close pairs.
+    /// From the near-field correction of close pairs.
     pub fn new(
         of: (Sampling, Option<Part>),
         near: Near,
@@ -65,7 +65,7 @@ impl Host {
         Self { product: Product::new(of, NearField::Host(near)), preconditioner }
     }
 
-    /// The same where both are on a GPU.
+    /// The same with both on a GPU.
     pub(crate) fn with_device(
         of: (Sampling, Option<Part>),
         near: DeviceNear,
@@ -75,13 +75,13 @@ impl Host {
         Self { product: Product::new(of, NearField::Device(Box::new(near))), preconditioner }
     }
 
-    /// The same with what linear densities have beyond constant ones.
+    /// The same with the near field of the linear modes.
     pub(crate) fn with_slopes(mut self, slopes: Slopes, inverse: Option<ModeInverse>) -> Self {
         let kinds = &self.product.held().kinds;
         let is_interface: Vec<bool> = kinds.iter().map(|kind| *kind != RowKind::Single).collect();
         self.preconditioner = self.preconditioner.map(|inverses| match inverses {
             Inverses::Host(means) => Inverses::Host(means.with_slopes(&is_interface, inverse)),
-            // Of constant densities alone.
+            // For constant densities alone.
             device @ Inverses::Device(_) => device,
         });
         self.product.slopes = Some(slopes);
@@ -142,7 +142,7 @@ impl Backend for Host {
 }
 
 impl Host {
-    /// Solves where vectors have values on the panels that are held.
+    /// Solves, with vectors over the held panels.
     fn iterate(
         &mut self,
         (plans, completion): (&mut PlanSchedule, Option<Completing<'_>>),
@@ -156,7 +156,7 @@ impl Host {
         let Equations { weights, parts, count, shares, row, measure, .. } = equations;
         let mean_squares =
             |values: &mut dyn Iterator<Item = f64>| mean_squares(parts, count, shares, values);
-        // Messages that did not pass while a residual was measured.
+        // An error of communication while a residual was measured.
         let lost = RefCell::new(None);
         let size = measure.map(|measure| {
             let lost = &lost;
@@ -243,7 +243,7 @@ impl Host {
     }
 }
 
-/// A preconditioner of held panels, which needs the values next to a rank's own.
+/// A preconditioner of held panels, which needs the values on the halo.
 struct Refreshed<'a> {
     share: &'a Share,
     preconditioner: &'a mut dyn LinearOperator,
@@ -261,12 +261,12 @@ impl LinearOperator for Refreshed<'_> {
     }
 }
 
-/// The product with rows completed.
+/// The product after completion of its rows.
 struct Completed<'a> {
     product: &'a mut Product,
     plans: &'a mut PlanSchedule,
     completion: Option<Completing<'a>>,
-    /// The largest that exact products found.
+    /// The largest defect found by exact products.
     defect: &'a Cell<f64>,
 }
 

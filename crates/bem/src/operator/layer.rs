@@ -7,9 +7,8 @@
 //! ```
 //!
 //! with test functions phi and trial functions psi ([`Dofs`](crate::space::Dofs)) and no factor
-//! 1/(4 pi). Rows of one operator may be of different kinds, which is how conductors and interfaces
-//! share one fast sum. Where the near field, the products and the solve are is the [`Backend`]'s
-//! business.
+//! 1/(4 pi). Rows of one operator may be of different kinds: that is how conductors and interfaces
+//! share one fast sum. The [`Backend`] decides where near field, products and solve run.
 
 use super::fast_sum::SampledError;
 use super::points::QuadraturePoints;
@@ -32,32 +31,32 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// `plans` are over all [`QuadraturePoints`] of `sampling`, images as sources alone.
+    /// `plans` are for all [`QuadraturePoints`] of `sampling`; images are sources only.
     pub fn new(sampling: Sampling, plans: PlanSchedule, backend: Box<dyn Backend>) -> Self {
         Self { sampling, plans, backend }
     }
 
-    /// The plans, and how long products with them take.
+    /// The plans, with the time of products with them.
     pub(crate) fn plans(&self) -> &PlanSchedule {
         &self.plans
     }
 
-    /// Entries of its near field.
+    /// Number of entries of its near field.
     pub(crate) fn near_entries(&self) -> usize {
         self.backend.entries()
     }
 
-    /// Takes another near field.
+    /// Replaces the near field.
     pub(crate) fn set_backend(&mut self, backend: Box<dyn Backend>) {
         self.backend = backend;
     }
 
-    /// Takes another plan of true residuals over the same points.
+    /// Replaces the plan of true residuals, over the same points.
     pub(crate) fn set_plan(&mut self, plan: Plan, tolerance: f64) {
         self.plans.set_tight(plan, tolerance);
     }
 
-    /// Solves `equations` of its rows for right-hand sides `b` by GMRES, from `x` on.
+    /// Solves `equations` of its rows for right-hand sides `b` by GMRES, starting from `x`.
     ///
     /// # Errors
     /// As for [`gmres`](crate::gmres).
@@ -78,7 +77,7 @@ impl Layer {
     /// the first product.
     ///
     /// # Errors
-    /// The GPU's.
+    /// [`Error::Gpu`] if a CUDA call fails.
     pub fn sampled_error(&self, samples: usize) -> Result<Option<SampledError>, Error> {
         let _span = tracing::debug_span!("sampled error of the fast sum").entered();
         let Sampling { panels, rules: [_, rule], kinds, .. } = &self.sampling;
@@ -114,11 +113,10 @@ impl Layer {
     }
 
     /// Errors of the fast sum in the rows of some panels in the first column of the last product,
-    /// against direct sums. Rows of [`RowKind::Double`] and rows before the first product have
-    /// none.
+    /// against direct sums. Zero for rows of [`RowKind::Double`] and before the first product.
     ///
     /// # Errors
-    /// The GPU's.
+    /// [`Error::Gpu`] if a CUDA call fails.
     pub fn row_errors(&self, chosen: &[usize]) -> Result<Vec<f64>, Error> {
         let Sampling { panels, rules: [_, rule], kinds, .. } = &self.sampling;
         let points = QuadraturePoints::new(panels, rule);

@@ -1,4 +1,4 @@
-//! The quadrature points that stand for the panels in the fast sum.
+//! The quadrature points that represent the panels in the fast sum.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::integrals::potentials::WeightedPoints;
 use crate::ordered;
 use crate::quadrature::rule::Rule;
 
-/// Panels whose points are summed over at a time: coordinates and charges stay in a cache.
+/// Panels summed over at a time, so that coordinates and charges stay in cache.
 const CHUNK: usize = 256;
 
 /// One rule on every panel: point p of panel i is point i len + p of the sum, and carries the share
@@ -37,7 +37,7 @@ impl<'a> QuadraturePoints<'a> {
         self.panels.len() * self.rule.len()
     }
 
-    /// The same with those of images.
+    /// Number of points including those of images.
     pub(crate) fn total(&self) -> usize {
         self.panels.total() * self.rule.len()
     }
@@ -57,12 +57,12 @@ impl<'a> QuadraturePoints<'a> {
         self.of_panels(0..self.panels.len())
     }
 
-    /// All points, then those of the panels' images, if there are any.
+    /// All points, followed by those of the panels' images.
     pub fn of_all_images(&self) -> Vec<[f64; 3]> {
         self.of_panels(0..self.panels.total())
     }
 
-    /// Those of some panels and images.
+    /// Points of some panels and images.
     pub(crate) fn of_panels(&self, panels: Range<usize>) -> Vec<[f64; 3]> {
         let nodes = self.rule.len();
         let mut all = vec![[0.0; 3]; panels.len() * nodes];
@@ -75,8 +75,8 @@ impl<'a> QuadraturePoints<'a> {
         all
     }
 
-    /// sum_q charges_q / |x - x_q| at each of `targets`, over all points and those of images, all
-    /// pairs; a point at a target's very place contributes nothing.
+    /// sum_q charges_q / |x - x_q| at each of `targets`, over all points including those of images,
+    /// by direct summation; a point that coincides with a target contributes nothing.
     pub fn direct_sums(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
         self.direct(charges, targets.len(), |sources, sums| {
             sources.add_inverse_distances(targets, sums);
@@ -90,7 +90,7 @@ impl<'a> QuadraturePoints<'a> {
         })
     }
 
-    /// `count` sums over all points, to which `add` adds what some of them give.
+    /// `count` sums over all points; `add` adds the contribution of some of them.
     fn direct(
         &self,
         charges: &[f64],

@@ -1,5 +1,5 @@
-//! Products of vectors in the processor's memory: from coefficients to points, fast sum, from
-//! points to rows, near field.
+//! Products of vectors in host memory: coefficients to point charges, fast sum, values at points to
+//! rows, near field.
 
 use parallel::prelude::*;
 
@@ -17,7 +17,7 @@ use crate::solve::backend::Sampled;
 use crate::solve::plan::Plan;
 use crate::space::{self, Dofs};
 
-/// Rows that one task works at a time.
+/// Rows per task.
 const ROWS: usize = 64;
 
 /// Where the near field is.
@@ -34,7 +34,7 @@ impl NearField {
         }
     }
 
-    /// y += A x for each of the vectors side by side.
+    /// y += A x for each of the consecutive vectors.
     fn multiply_add(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
         match self {
             Self::Host(near) => near.multiply_add(x, y),
@@ -49,12 +49,12 @@ pub(super) struct Product {
     /// Of all panels.
     pub(super) sampling: Sampling,
     pub(super) part: Option<Part>,
-    /// At the targets of each panel that is summed at, or one per panel where all are flat.
+    /// At each target of each panel, or one per panel where all are flat.
     normals: Vec<Vec3>,
     near: NearField,
-    /// Of linear densities.
+    /// Near field of the linear modes.
     pub(super) slopes: Option<Slopes>,
-    /// Of the last product, if there was one.
+    /// Point charges of the last product, if there was one.
     strengths: Vec<f64>,
     potential: Vec<f64>,
     gradient: Vec<f64>,
@@ -62,7 +62,7 @@ pub(super) struct Product {
 }
 
 impl Product {
-    /// From what the points leave of close pairs.
+    /// From the near-field correction of close pairs.
     pub(super) fn new((sampling, part): (Sampling, Option<Part>), near: NearField) -> Self {
         let Sampling { panels, rules, .. } = part.as_ref().map_or(&sampling, |part| &part.own);
         let normals = if sampling.panels.are_curved() {
@@ -85,7 +85,7 @@ impl Product {
         }
     }
 
-    /// Entries of the near field.
+    /// Number of entries of the near field.
     pub(super) fn entries(&self) -> usize {
         self.near.entries() + self.slopes.as_ref().map_or(0, Slopes::entries)
     }
@@ -104,8 +104,8 @@ impl Product {
         self.part.as_ref().map(|part| &*part.share)
     }
 
-    /// Coefficients to strengths of points, shape (columns, regions of targets, images, panels,
-    /// nodes): charges, or dipoles along the normals.
+    /// From coefficients to strengths of points, shape (columns, regions of targets, images,
+    /// panels, nodes): charges, or dipoles along the normals.
     fn spread(&mut self, x: &[f64], columns: usize) {
         let dipoles = self.sampling.has(RowKind::Double);
         let own = self.part.as_ref().map_or(&self.sampling, |part| &part.own);
@@ -135,7 +135,7 @@ impl Product {
         }
     }
 
-    /// Values at points to rows, shape (columns, rows).
+    /// From values at points to rows, shape (columns, rows).
     fn gather(&self, y: &mut [f64]) {
         let Sampling { panels, rules: [_, rule], kinds, dofs } = self.own();
         let (n, nodes, regions) = (panels.len(), rule.nodes().len(), panels.regions());
@@ -178,11 +178,11 @@ impl Product {
         }
     }
 
-    /// y = A x for `columns` vectors on the panels that are held, by this plan. Collective where
-    /// ranks share them.
+    /// y = A x for `columns` vectors on the held panels, by this plan. Collective where ranks share
+    /// them.
     ///
     /// # Errors
-    /// Those of the sum, and messages that do not pass.
+    /// Errors of the sum, and [`Error::Fmm`] if communication fails.
     pub(super) fn multiply(
         &mut self,
         plan: &mut Plan,
@@ -205,7 +205,7 @@ impl Product {
         }
     }
 
-    /// What the points give, to rows of the panels that they are on.
+    /// Adds the sums at points to the rows of their panels.
     fn far(
         &mut self,
         plan: &mut Plan,
@@ -237,7 +237,7 @@ impl Product {
         far::add(self.own().seen_far(), self.share(), x, y, columns)
     }
 
-    /// Adds what the near field has.
+    /// Adds the near field.
     fn near(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
         let Some(slopes) = &self.slopes else { return self.near.multiply_add(x, y) };
         let (n, size) = (self.held().panels.len(), self.held().len()[0].max(1));

@@ -1,4 +1,4 @@
-//! What an operator is over: panels, points and unknowns, and what a rank has of them.
+//! Panels, points and unknowns of an operator, and a rank's part of them.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::space::Dofs;
 /// Panels, points and unknowns of an operator.
 #[derive(Clone, Debug)]
 pub struct Sampling {
-    /// Images too.
+    /// Panels, including their images.
     pub panels: Arc<Panels>,
-    /// Rules of the sources, and of the targets.
+    /// Quadrature rules of the sources and of the targets.
     pub rules: [&'static Rule; 2],
-    /// One per panel.
+    /// One row kind per panel.
     pub kinds: Arc<[RowKind]>,
-    /// What is unknown.
+    /// The unknowns.
     pub dofs: Dofs,
 }
 
@@ -27,7 +27,7 @@ impl Sampling {
         self.kinds.contains(&kind)
     }
 
-    /// The same of some of the panels.
+    /// The same for some of the panels.
     pub(crate) fn subset(&self, chosen: &[u32]) -> Self {
         let kinds = chosen.iter().map(|&i| self.kinds[i as usize]).collect();
         Self { panels: Arc::new(self.panels.subset(chosen)), kinds, ..self.clone() }
@@ -38,7 +38,7 @@ impl Sampling {
         SeenFar { panels, rules: *rules, kinds, dofs }
     }
 
-    /// Lengths of what an operator is applied to, and of the result.
+    /// Lengths of the input and of the result.
     pub(crate) fn len(&self) -> [usize; 2] {
         match &self.dofs {
             Dofs::Charges(density) => [density.modes() * self.panels.len(); 2],
@@ -47,17 +47,18 @@ impl Sampling {
     }
 }
 
-/// What a rank has of an operator that several share.
+/// A rank's part of an operator that several ranks share.
 #[derive(Clone, Debug)]
 pub struct Part {
     pub(crate) share: Arc<Share>,
-    /// Over its own panels, whose points it sums over and at, and over those that it holds.
+    /// Over its own panels, whose points are its sources and targets, and over the panels that it
+    /// holds.
     pub(crate) own: Sampling,
     pub(crate) held: Sampling,
 }
 
 impl Part {
-    /// The same with rows of other kinds, one for each panel of all.
+    /// The same with rows of other kinds, one for each of all panels.
     pub(crate) fn with_kinds(&self, kinds: &[RowKind]) -> Self {
         let Self { share, own, held } = self;
         let of = |sampling: &Sampling, panels: &[u32]| {

@@ -17,7 +17,7 @@ use crate::solve::schedule::PlanSchedule;
 use crate::space::{self, Density, DofMap, Dofs, FunctionSpace, Test, TestTrial};
 use crate::{Error, Quiet};
 
-/// Degree of the rule that means of given functions are taken by.
+/// Degree of the rule for means of given functions.
 const MEAN_DEGREE: usize = 6;
 
 /// Accuracy of the layer operators of a [`Surface`].
@@ -25,13 +25,13 @@ const MEAN_DEGREE: usize = 6;
 pub struct OperatorOptions {
     /// Relative L2 error of the fast sums; near-field quadrature follows it.
     pub tolerance: f64,
-    /// Vectors that will usually be multiplied together.
+    /// Number of vectors usually multiplied together.
     pub columns: usize,
     /// Where products are computed.
     pub backend: fmm::Backend,
     /// Which GPU, counted from 0.
     pub gpu: usize,
-    /// What ends products before they are through, if anything shall.
+    /// Ends products early when set off, if given.
     pub stop: Option<fmm::Stop>,
 }
 
@@ -45,10 +45,10 @@ impl Default for OperatorOptions {
 /// The triangles of a mesh as the domain of layer operators.
 ///
 /// Vectors are coefficients of a [`FunctionSpace`]: one value per triangle, in the mesh's order, or
-/// one a vertex. A density s goes in, means of V s, K s or K' s come out, weighted with the test
-/// functions: Galerkin's method with its rows divided by the integrals of these.
-/// [`Surface::single_layer`] and its like have constants on both sides,
-/// [`Surface::single_layer_between`] and its like any spaces, or collocation. With G = 1/(4 pi
+/// one per vertex. The input is a density s, the output means of V s, K s or K' s weighted with the
+/// test functions: Galerkin's method with each row divided by the integral of its test function.
+/// [`Surface::single_layer`] and similar functions use constants on both sides,
+/// [`Surface::single_layer_between`] and similar ones any spaces, or collocation. With G = 1/(4 pi
 /// |x - y|), n the normals by the right-hand rule, and lengths in the mesh's unit:
 ///
 /// ```text
@@ -103,16 +103,16 @@ pub struct Surface {
     panels: Arc<Panels>,
     /// Areas in the mesh's order and unit.
     areas: Vec<f64>,
-    /// Vertices of the mesh that triangles have, in its order.
+    /// Vertices of the mesh that belong to triangles, in its order.
     vertices: Vec<u32>,
-    /// Where these are.
+    /// Their coordinates.
     places: Vec<[f64; 3]>,
-    /// Numbers, among them, of the vertices of each panel.
+    /// For each panel, the indices of its vertices among these.
     corners: Vec<[u32; 3]>,
 }
 
 impl Surface {
-    /// The surface of all triangles of a valid mesh; curved ones count as the flat ones through
+    /// The surface of all triangles of a valid mesh; curved triangles count as flat ones through
     /// their corners.
     pub fn new(mesh: &Mesh) -> Self {
         let flat = mesh.patches.is_some().then(|| Mesh { patches: None, ..mesh.clone() });
@@ -164,7 +164,7 @@ impl Surface {
         TestTrial::new(test, trial, &self.panels, (&self.corners, self.vertices.len()))
     }
 
-    /// How many coefficients functions of a space have.
+    /// Number of coefficients of a function of this space.
     pub fn dimension(&self, space: FunctionSpace) -> usize {
         self.map(space).len()
     }
@@ -191,7 +191,7 @@ impl Surface {
     /// L2 norm over the surface of a function of a space.
     ///
     /// # Errors
-    /// [`Error::Length`] if it has not as many coefficients as the space.
+    /// [`Error::Length`] if the number of coefficients is not that of the space.
     pub fn norm(&self, space: FunctionSpace, coefficients: &[f64]) -> Result<f64, Error> {
         let (map, found) = (self.map(space), coefficients.len());
         if map.len() != found {
@@ -201,8 +201,9 @@ impl Surface {
         Ok(space::norm(&self.panels, &map, &coefficients) * self.panels.scale())
     }
 
-    /// A function of position and unit normal as an equation tested with `test` has it: means
-    /// weighted with the test functions, by a rule of degree 6, or values at centroids.
+    /// The right-hand side that a function of position and unit normal gives when tested with
+    /// `test`: means weighted with the test functions, by a rule of degree 6, or values at
+    /// centroids.
     pub fn means_with(
         &self,
         test: impl Into<Test>,
@@ -337,7 +338,7 @@ impl Surface {
             (vec![1.0; functions.columns.len()], weights.map(|w| factor / w).collect())
         };
         let orders = [&functions.columns, &functions.rows].map(|map| map.order().to_vec());
-        // Products of two linear functions take a rule more than constants do.
+        // Products of two linear functions need a rule one degree higher than constants do.
         let (dofs, increment) = if constants {
             (Dofs::Charges(Density::Constant), 0)
         } else {
@@ -366,7 +367,7 @@ impl Surface {
 /// and rows.
 struct InMeshOrder<O> {
     operator: O,
-    /// Places in the mesh's order, and factors, of columns and of rows.
+    /// Indices in the mesh's order, and factors, of columns and of rows.
     orders: [Vec<u32>; 2],
     factors: [Vec<f64>; 2],
     x: Vec<f64>,

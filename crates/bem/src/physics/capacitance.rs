@@ -10,11 +10,11 @@ use crate::{Error, Excitation, Images, Media, Method, Progress, Solve, SolveOpti
 pub struct Conductors<'a> {
     /// Index of the conductor, one per triangle; `None` = the triangle is ignored.
     pub of_triangle: &'a [Option<u32>],
-    /// How many conductors there are; each has at least one triangle.
+    /// Number of conductors; each has at least one triangle.
     pub count: usize,
 }
 
-/// That no triangle is of a conductor beyond the `count` that there are.
+/// Checks that every conductor index is below `count`.
 ///
 /// # Errors
 /// [`Error::Conductor`].
@@ -31,14 +31,14 @@ pub(crate) fn check_conductors(of_triangle: &[Option<u32>], count: usize) -> Res
 /// The answer, in the mesh's unit of length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacitance {
-    /// Dense or fast, as it was done.
+    /// Dense or fast, as it was solved.
     pub method: Method,
     /// Maxwell matrix over 4 pi eps: a length, rows as computed (not symmetrised, except for
     /// `replaced`), shape (conductors, conductors).
     pub maxwell: Vec<Vec<f64>>,
-    /// Entries that their own row did not resolve, and what it had given.
+    /// Entries that their own row did not resolve, and the values from that row.
     pub replaced: Vec<crate::Replaced>,
-    /// Those whose transposes are not there, by row and column.
+    /// Unresolved entries whose transposes are missing, by row and column.
     pub unresolved: Vec<[usize; 2]>,
     /// For each excitation the charge density over eps at 1 V, in 1/length:
     /// sigma_j = eps * density * V. 0 on ignored triangles. Shape (conductors, triangles).
@@ -47,16 +47,16 @@ pub struct Capacitance {
     pub solves: Vec<Solve>,
     /// The solver tolerance that was used.
     pub tolerance: f64,
-    /// The FMM tolerance that was used, none when dense.
+    /// The FMM tolerance that was used, `None` when dense.
     pub fmm_tolerance: Option<f64>,
     /// Relative L2 error of the FMM for a solved density at 1000 or more sampled targets (all, if
     /// fewer), against direct sums.
     pub fmm_error_sampled: Option<f64>,
-    /// Root mean square error of the fast sum's potentials at the same points, at 1 V: what is left
-    /// of its digits where charges nearly cancel. Above ten times the tolerance no [`Solve`] counts
-    /// as converged. None when dense.
+    /// Root mean square error of the FMM's potentials at the same points, at 1 V: its remaining
+    /// error where charges nearly cancel. Above ten times the tolerance no [`Solve`] counts as
+    /// converged. `None` when dense.
     pub fmm_error_potential: Option<f64>,
-    /// The FMM's plan, none when dense.
+    /// The FMM's plan, `None` when dense.
     pub fmm: Option<fmm::Info>,
     /// Wall seconds.
     pub timings: Timings,
@@ -64,8 +64,8 @@ pub struct Capacitance {
 
 /// Solves for the Maxwell capacitance matrix: V s = eps phi with phi = 1 on each conductor in turn.
 ///
-/// A solve that does not converge is no error here: its [`Solve::reason`] says so and its column is
-/// partial.
+/// A solve that does not converge is not an error here: its [`Solve::reason`] says so, and its
+/// column is incomplete.
 ///
 /// # Errors
 /// [`Error::Length`], [`Error::Conductor`], [`Error::Interrupted`], [`Error::Memory`],

@@ -1,17 +1,17 @@
-//! Charges of triangles, and how they are spread over each.
+//! Charges of triangles, and how they are distributed over each.
 
 use super::{Response, State};
 use crate::geometry::panels::Panels;
 use crate::quadrature::modes::{self, MODES};
 use crate::space::Density;
 
-/// Charges of triangles over 4 pi eps0, spread evenly over each or linearly.
+/// Charges of triangles over 4 pi eps0, distributed evenly or linearly over each.
 #[derive(Clone, Copy, Debug)]
 pub struct Charges<'a> {
     /// One per triangle.
     pub total: &'a [f64],
-    /// What each triangle would carry if its density were everywhere that at one of its corners,
-    /// shape (triangles, 3); empty if charges are spread evenly.
+    /// Charge that each triangle would carry if its density were everywhere that at one of its
+    /// corners, shape (triangles, 3); empty if charges are distributed evenly.
     pub at_corners: &'a [[f64; 3]],
 }
 
@@ -40,7 +40,8 @@ impl<'a> From<&'a State> for Charges<'a> {
 }
 
 impl Charges<'_> {
-    /// What a triangle would carry if its density were everywhere that at each of its corners.
+    /// Charge that a triangle would carry if its density were everywhere that at each of its
+    /// corners.
     pub fn corners(&self, triangle: usize) -> [f64; 3] {
         let evenly = || [self.total[triangle]; 3];
         self.at_corners.get(triangle).copied().unwrap_or_else(evenly)
@@ -62,7 +63,7 @@ impl Charges<'_> {
     }
 }
 
-/// [`Charges::at_corners`] of coefficients of modes; none of constant densities.
+/// [`Charges::at_corners`] from coefficients of modes; empty for constant densities.
 pub(super) fn at_corners(
     panels: &Panels,
     density: Density,

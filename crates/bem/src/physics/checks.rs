@@ -1,8 +1,8 @@
-//! What must hold of any answer, whatever the geometry: symmetry, signs and row sums of a
+//! Laws that every answer obeys, whatever the geometry: symmetry, signs and row sums of a
 //! capacitance matrix.
 //!
-//! Each check compares a value with what the method promises ([`Finding`]); what follows from a
-//! broken promise is up to the caller. The promises are derived in docs/math.md, "Self-checks".
+//! Each check compares a value with what the method promises ([`Finding`]); the caller decides what
+//! follows from a broken promise. The promises are derived in docs/math.md, "Self-checks".
 
 use crate::Replaced;
 
@@ -12,11 +12,11 @@ use crate::Replaced;
 const CHARGE_SHARE: f64 = 10.0;
 
 /// Where media differ, the equations are not symmetric: rows of interfaces are of the second kind,
-/// and the two triangles of the matrix differ by the error of the mesh. An entry whose halves
-/// differ by more than this share of it is not known.
+/// and C_ij and C_ji differ by the error of the mesh. If they differ by more than this share, the
+/// entry is unknown.
 const MESH_SHARE: f64 = 0.1;
 
-/// Couplings below this share of sqrt(C_ii C_jj) are not resolved by a mesh in different media, and
+/// A mesh in different media does not resolve couplings below this share of sqrt(C_ii C_jj), and
 /// nobody expects it.
 const UNRESOLVED: f64 = 1e-4;
 
@@ -24,8 +24,8 @@ const UNRESOLVED: f64 = 1e-4;
 /// where media differ, and positive off-diagonal entries this share of sqrt(C_ii C_jj).
 const SIGN_SHARE: f64 = 1e-2;
 
-/// The same in one medium, where Galerkin's method has no other error than that of the mesh:
-/// shielded conductors.
+/// The same in one medium, where Galerkin's method has only the error of the mesh: for shielded
+/// conductors.
 const SHIELDED: f64 = 1e-3;
 
 /// Which law was checked.
@@ -33,7 +33,7 @@ const SHIELDED: f64 = 1e-3;
 pub enum Law {
     /// C_ij = C_ji.
     Symmetry,
-    /// C_ij = C_ji where the row of one does not resolve it, so that the other took its place.
+    /// C_ij = C_ji where C_ij was replaced by C_ji because its own row does not resolve it.
     Transposed,
     /// C_ii > 0.
     Diagonal,
@@ -63,8 +63,8 @@ impl Finding {
     }
 }
 
-/// How many times a promise is broken: infinite where nothing was allowed, or where the value is no
-/// number.
+/// By which factor a promise is broken: infinite where nothing was allowed, or where the value is
+/// NaN.
 pub fn ratio(value: f64, promise: f64) -> f64 {
     if value.is_nan() || (promise <= 0.0 && value > promise) {
         f64::INFINITY
@@ -75,10 +75,10 @@ pub fn ratio(value: f64, promise: f64) -> f64 {
     }
 }
 
-/// Looks at every entry of a Maxwell matrix that a solve with relative residual `tolerance` gave,
-/// and returns the laws that are broken by more than is promised. `sums` are those of its rows, or
-/// of the rows of the matrix that it is a part of. `one_medium` tells that all space has one
-/// permittivity, where the equations are symmetric.
+/// Checks every entry of a Maxwell matrix from a solve with relative residual `tolerance`, and
+/// returns the laws that are broken by more than the promise. `sums` are the sums of its rows, or
+/// of the rows of the larger matrix that it is part of. `one_medium`: all space has one
+/// permittivity, so the equations are symmetric.
 pub fn capacitance_matrix(
     matrix: &[Vec<f64>],
     sums: &[f64],
@@ -113,9 +113,9 @@ pub fn capacitance_matrix(
     found
 }
 
-/// Looks at the entries that their transposes replaced: what their own rows gave is off by errors
-/// of the mesh times the permittivity next to the metal, as the diagonal is, of which that is to be
-/// a small share.
+/// Checks the entries that were replaced by their transposes: the values from their own rows are
+/// off by the mesh error times the permittivity next to the metal, as the diagonal is, and this
+/// must be a small share of the diagonal.
 pub fn replaced_entries(matrix: &[Vec<f64>], replaced: &[Replaced]) -> Vec<Finding> {
     let judge = |&Replaced { at: [i, j], was }: &Replaced| {
         let value = (was - matrix[i][j]).abs();

@@ -12,22 +12,22 @@ use crate::constants::CANCELLED;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 
-/// What is known of a panel.
+/// Properties of a panel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PanelInfo {
     pub(super) area: f64,
-    /// Relative permittivity on the normal's side and behind.
+    /// Relative permittivity on the normal's side and on the other side.
     pub(super) permittivity: [f64; 2],
     pub(super) conductor: Option<u32>,
 }
 
-/// What equations are made of, one value per panel.
+/// Coefficients of the equations, one value per panel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Equations<'a> {
     pub(super) areas: &'a [f64],
-    /// The length that each row is multiplied by.
+    /// Length by which each row is multiplied.
     pub(super) lengths: &'a [f64],
-    /// Relative permittivity on the normal's side and behind.
+    /// Relative permittivity on the normal's side and on the other side.
     pub(super) permittivity: &'a [[f64; 2]],
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Closed {
     pub(super) members: Vec<Member>,
     /// Panels of interfaces inside, without images.
     pub(super) interior: Vec<u32>,
-    /// Panels inside, and what their charges are multiplied by.
+    /// Panels inside, and the factor of their charges.
     pub(super) inside: Vec<(u32, f64)>,
     pub(super) region: Region,
 }
@@ -48,24 +48,24 @@ pub(super) struct Member {
     pub(super) panel: u32,
     /// Whether the normal points out.
     is_outward: bool,
-    /// Whether charges and fields have the other sign.
+    /// Whether charges and fields have the opposite sign.
     is_negative: bool,
     /// Whether it is the panel itself.
     pub(super) is_itself: bool,
 }
 
 impl Member {
-    /// 1 or -1 as the normal points out or in.
+    /// 1 or -1 if the normal points out or in.
     pub(super) fn outward(&self) -> f64 {
         if self.is_outward { 1.0 } else { -1.0 }
     }
 
-    /// 1 or -1: what charges and fields are multiplied by.
+    /// 1 or -1: the factor of charges and fields.
     pub(super) fn sign(&self) -> f64 {
         if self.is_negative { -1.0 } else { 1.0 }
     }
 
-    /// Index of the side that faces what the surface encloses, in pairs of front and back.
+    /// Index of the side that faces the inside of the surface, in pairs of front and back.
     pub(super) fn inner(&self) -> usize {
         usize::from(self.is_outward)
     }
@@ -99,7 +99,8 @@ impl Finder<'_> {
         (t as usize) < self.triangles
     }
 
-    /// `None` if it says nothing of what is there, or if nothing is known of some of it.
+    /// `None` if the boundary has images alone, or a triangle without a panel, or images that
+    /// cancel it.
     pub(super) fn closed(&self, region: Region) -> Option<Closed> {
         let any_itself = region.boundary.iter().any(|&(t, _)| self.is_itself(t));
         let all_known = region.boundary.iter().all(|&(t, _)| self.panel(t) != u32::MAX);
@@ -113,8 +114,8 @@ impl Finder<'_> {
             is_itself: self.is_itself(t),
         };
         let members: Vec<Member> = region.boundary.iter().map(member).collect();
-        // Where images take away what is there, the flux is 0 whatever happens; rounding leaves a
-        // sum that is not quite 0.
+        // Where images cancel the surface, the flux is always 0; rounding leaves a sum that is not
+        // exactly 0.
         let area = |m: &Member| self.panels[m.panel as usize].area;
         let signed: f64 = members.iter().map(|m| m.sign() * area(m)).sum();
         if signed <= CANCELLED * members.iter().map(area).sum::<f64>() {
@@ -131,17 +132,17 @@ impl Finder<'_> {
         Some(Closed { members, interior, inside, region })
     }
 
-    /// The closed surfaces that `triangles` consist of; `None` among them for such as do not bound
-    /// anything taken alone.
+    /// The closed surfaces that `triangles` consist of; `None` for those that do not bound anything
+    /// by themselves.
     pub(super) fn parts(&self, triangles: &[u32]) -> Vec<(Vec<u32>, Option<Region>)> {
         regions::parts(self.whole, triangles, self.bodies)
     }
 
-    /// Boundaries of groups of bodies that share walls. Groups are those of the bodies above some
-    /// permittivity, whatever that is: of bodies that all conduct well the charge on the whole is
-    /// what errors of the flux amplify.
+    /// Boundaries of groups of bodies that share walls. A group has the bodies above some
+    /// permittivity, for every such threshold: where all bodies conduct well, errors of the flux
+    /// amplify the charge of the whole group.
     ///
-    /// Surfaces that are known to be one connected part are left out.
+    /// Surfaces known to be one connected part are left out.
     pub(super) fn envelopes(&self, connected: &HashSet<Vec<u32>>) -> Vec<Region> {
         let inside = |body: &Region| {
             let &(t, inward) = body.boundary.first()?;
@@ -177,7 +178,8 @@ impl Finder<'_> {
                     continue;
                 }
                 let parts = self.parts(&once);
-                // Where bodies touch along an edge, the bodies tell how the surface faces.
+                // Where bodies touch along an edge, the bodies define the orientation of the
+                // surface.
                 let faced = |triangles: &[u32]| {
                     let of = |t: &u32| sides[once.partition_point(|known| known < t)];
                     Region::faced(self.whole, &triangles.iter().map(of).collect::<Vec<_>>())
@@ -200,13 +202,13 @@ impl Closed {
         self.members.iter().map(of).sum()
     }
 
-    /// Flux that passes the surface, whichever way.
+    /// Flux through the surface, in either direction.
     pub(super) fn passing_flux(&self, areas: &[f64], y: &[f64]) -> f64 {
         self.members.iter().map(|m| areas[m.panel as usize] * y[m.panel as usize].abs()).sum()
     }
 
-    /// Charge whose flux passes the surface, whatever its sign: all of what is next to it, of
-    /// others what they are seen under. Where images cancel it is more than the flux tells.
+    /// Charge whose flux passes the surface, regardless of sign: all of nearby charge, of other
+    /// charge the share by the solid angle. Where images cancel it exceeds the flux.
     pub(super) fn passing_charge(&self, panels: &Panels, areas: &[f64], x: &[f64]) -> f64 {
         let own = || self.members.iter().filter(|m| m.is_itself).map(|m| m.panel as usize);
         let area: f64 = own().map(|i| areas[i]).sum();
@@ -225,7 +227,7 @@ pub(super) fn boundary(region: &Region) -> Vec<u32> {
     triangles
 }
 
-/// Groups of two and more bodies that are joined by triangles that several own.
+/// Groups of two or more bodies connected by triangles that belong to several of them.
 fn groups(bodies: usize, owners: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut group: Vec<usize> = (0..bodies).collect();
     let root = |group: &[usize], mut b: usize| {

@@ -1,13 +1,11 @@
-//! What a sequence of values on uniformly refined meshes says about the limit: observed order,
-//! extrapolation, error.
+//! Limit of a sequence of values on uniformly refined meshes: observed order, extrapolation, error.
 //!
 //! With f(h) = f + c h^p and element sizes h, h/2, h/4 the differences of successive values fall by
 //! 2^p, and the last value lacks d / (2^p - 1) of the limit, d being the last difference (L. F.
 //! Richardson, 1911; P. J. Roache, Perspective: a method for uniform reporting of grid refinement
 //! studies, 1994).
-//!
-//! The order that three values show is not yet that of the limit. What it may still change by is
-//! what the error is made of: the extrapolated value is taken with orders above and below.
+//! The order that three values show is not yet that of the limit. The error estimate comes from how
+//! much it may still change: the value is extrapolated with larger and smaller orders.
 //! docs/validation.md has the share of errors that these bars cover.
 
 /// Orders of successive triples that differ by more than this do not yet show the power law.
@@ -29,19 +27,19 @@ const FALL: f64 = 0.25;
 /// ... and by more where it is above what facets have.
 const USUAL_ORDER: f64 = 1.75;
 
-/// With four values and more it may change by this many times what it did from one triple to the
-/// next, and this.
+/// With four or more values it may change by this multiple of its last change from one triple to
+/// the next, plus this constant.
 const DRIFT: (f64, f64) = (1.25, 0.03);
 
-/// Differences below this times the values' own uncertainty are noise.
+/// Differences below this multiple of the values' own uncertainty are noise.
 const NOISE: f64 = 4.0;
 
 /// Whether the values follow a power of the element size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Range {
-    /// They do, as far as they tell.
+    /// They do, as far as the values show.
     Asymptotic,
-    /// Differences have fallen to the solver's own errors: there is nothing to see an order in.
+    /// Differences have fallen to the solver's own errors: no order can be observed.
     Noise,
     /// No difference was ever larger than the solver's own errors: the values are exact, or the
     /// meshes miss what matters.
@@ -54,10 +52,10 @@ pub enum Range {
     Unsettled,
 }
 
-/// What a sequence says.
+/// Result of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Whether the rest may be relied on.
+    /// Whether the other fields are reliable.
     pub range: Range,
     /// The exponent of the element size, from the last three values; `None` where there is none.
     pub order: Option<f64>,
@@ -67,13 +65,13 @@ pub struct Estimate {
     pub error: Option<f64>,
 }
 
-/// Judges values on meshes of which each is refined to half the element size of the one before;
-/// `noise` is the error of each value that does not come from the mesh, absolute. `None` with fewer
-/// than three values, or with one that is not finite.
+/// Evaluates values on meshes of which each has half the element size of the one before; `noise` is
+/// the absolute error of each value that does not come from the mesh. `None` for fewer than three
+/// values, or if one is not finite.
 ///
-/// There is an error in the asymptotic range: how far the extrapolated value moves when the order
-/// is another, by as much as three values leave open, or by what it changed from one triple to the
-/// next where there are more. Where differences have fallen to noise it is the difference before.
+/// In the asymptotic range the error is the change of the extrapolated value when the order
+/// changes, by as much as three values leave open, or by its change from one triple to the next if
+/// there are more values. Where differences have fallen to noise it is the difference before.
 pub fn estimate(values: &[f64], noise: f64) -> Option<Estimate> {
     let [.., a, b, c] = *values else { return None };
     if values.iter().any(|value| !value.is_finite()) {

@@ -1,4 +1,4 @@
-//! What a solve will take, before it is begun.
+//! Cost of a solve, estimated before it starts.
 
 use crate::Error;
 use crate::constants::GROUP;
@@ -6,8 +6,8 @@ use crate::near::Precision;
 use crate::physics::estimate;
 use crate::precondition::local_inverse::NEIGHBOURS;
 
-/// Whether a dense solve of `n` panels, of `images` each, and `k` excitations beats the fast one;
-/// with interfaces if `has_gradients`.
+/// Whether a dense solve of `n` panels, of `images` each, and `k` excitations is faster than the
+/// FMM; with interfaces if `has_gradients`.
 ///
 /// Seconds of two cores, measured at the default tolerance on cubes of 432 to 3,072 panels, alone,
 /// over one plane and between three, and on spheres of a dielectric: a pair integral 0.18e-6, one
@@ -25,34 +25,34 @@ pub(crate) fn dense_is_faster(n: usize, images: usize, k: usize, has_gradients: 
     dense < 0.06 + n * of_panel
 }
 
-/// What a fast solve holds.
+/// Contents of a fast solve.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fast {
     /// Rows, and panels with all images.
     pub(crate) panels: [usize; 2],
-    /// Points of a panel.
+    /// Points per panel.
     pub(crate) points: usize,
-    /// Entries of the near field, those that are stored once and count twice among them.
+    /// Entries of the near field; those stored once that count twice are included.
     pub(crate) entries: usize,
     pub(crate) precision: Precision,
     pub(crate) is_symmetric: bool,
     /// Whether the sum has gradients.
     pub(crate) gradient: bool,
-    /// Excitations in all.
+    /// Number of excitations.
     pub(crate) columns: usize,
-    /// Bytes that there are; `None` = no limit.
+    /// Available bytes; `None` = no limit.
     pub(crate) limit: Option<u64>,
 }
 
 impl Fast {
     /// Bytes at the peak: plan, near field, preconditioner and Krylov vectors.
     pub(crate) fn bytes(&self) -> u64 {
-        /// Plan, and scratch of a sum (measured); what gradients add; points that are sources
-        /// alone.
+        /// Plan, and scratch space of a sum (measured); additional memory of gradients; points that
+        /// are only sources.
         const POINT: usize = 550;
         const GRADIENT: usize = 200;
         const SOURCE: usize = 160;
-        /// Half a column of a pair, more for pairs of different blocks.
+        /// Half of a pair's column, more for pairs across blocks.
         const COLUMN: usize = 5;
         /// Geometry, local inverse, coarse level.
         const PANEL: usize = 150 + NEIGHBOURS * 8 + 100;
@@ -73,7 +73,7 @@ impl Fast {
         found + answers(rows, self.columns)
     }
 
-    /// That it is within the limit with so many entries.
+    /// Checks that this number of entries is within the limit.
     ///
     /// # Errors
     /// [`Error::Memory`].
@@ -83,12 +83,12 @@ impl Fast {
     }
 }
 
-/// Bytes of what is found for some excitations of so many rows, and of the error bars (measured
+/// Bytes of the results for this number of excitations and rows, and of the error bars (measured
 /// with 250 to 1,000 conductors).
 pub(crate) fn answers(rows: usize, columns: usize) -> u64 {
-    /// Of a row in an excitation: its charge, the free one, and what error bars look at.
+    /// Per row and excitation: its charge, its free charge, and the data of error bars.
     const ROW: usize = 48;
-    /// Of a pair of excitations: entries of matrices, and both sums of error bars.
+    /// Per pair of excitations: entries of matrices, and both sums of error bars.
     const PAIR: usize = 32;
     const SUMS: usize = 16;
     let parts = estimate::parts(columns).min(rayon::current_num_threads());

@@ -8,10 +8,10 @@ use crate::geometry::triangle::Vec3;
 use crate::{Error, Excitation, SurfaceCharge};
 
 /// Potential of `charges` at `points`, each charge over the permittivity of its own medium; a
-/// charge at the very place of a point adds nothing.
+/// charge that coincides with a point adds nothing.
 ///
 /// # Errors
-/// [`Error::Fmm`] when a point is not finite or there are too many.
+/// [`Error::Fmm`] if a point is not finite or there are too many.
 pub fn coulomb_potentials(charges: &[PointCharge], points: &[[f64; 3]]) -> Result<Vec<f64>, Error> {
     if charges.len().saturating_mul(points.len()) > DIRECT_SUMS {
         let nothing = SurfaceCharge::new(&mesh::Mesh::default(), &Vec::new());

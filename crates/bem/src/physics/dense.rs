@@ -1,4 +1,4 @@
-//! The equations in full, factorised.
+//! The full equations, factorised.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -25,24 +25,24 @@ use crate::solve::lu::Lu;
 use crate::space::Density;
 use crate::{Error, Progress, SolveOptions, Stage, Timings};
 
-/// Columns that are computed before they are put into the matrix.
+/// Columns computed before they are copied into the matrix.
 const COLUMNS: usize = 256;
 
 /// Entries of all rows.
 enum Matrix {
-    /// Of conductors alone, factorised.
+    /// For conductors alone, factorised.
     Symmetric(dense::Dense),
-    /// Potentials and normal derivatives, whatever the media are.
+    /// Potentials and normal derivatives, for any media.
     General(DMatrix<f64>),
 }
 
-/// A matrix that solves for charges.
+/// A matrix that can solve for charges.
 trait Solves {
     /// A^-1 b, and A times that.
     fn solve(&self, b: &[f64]) -> [Vec<f64>; 2];
 }
 
-/// The equations in full.
+/// The full equations.
 pub(super) struct Dense {
     accuracy: Accuracy,
     matrix: Matrix,
@@ -77,7 +77,7 @@ impl Dense {
         };
         let matrix = match symmetric {
             Some(matrix) => Matrix::Symmetric(matrix),
-            // Or what overlaps is not positive definite.
+            // Or panels overlap, so that the matrix is not positive definite.
             None => Matrix::General(entries(system, &accuracy, kinds, progress)?),
         };
         timings.near_field = started.elapsed().as_secs_f64();
@@ -168,7 +168,7 @@ impl Dense {
     }
 }
 
-/// The equations with these media.
+/// The equations for given media.
 struct Completed {
     matrix: DMatrix<f64>,
     factor: Lu,
@@ -191,7 +191,7 @@ impl Solves for dense::Dense {
     }
 }
 
-/// Entries of rows of these kinds in full.
+/// All entries of rows of these kinds.
 fn entries(
     system: &System,
     accuracy: &Accuracy,
@@ -213,7 +213,7 @@ fn entries(
     let slopes = SlopePairs { even: &pairs, accuracy, solid_angles };
     let of_modes = |[i, j]: [usize; 2], room: &mut Room| {
         let modes = over_images(panels, i, j, |i, j| slopes.exact(i, j, &mut room.1));
-        // Of curved panels all entries are the same integral's.
+        // For curved panels all entries come from the same integral.
         let own = if slopes.has_even(i, j) { modes.map(|m| m.even()) } else { even([i, j], room) };
         [(own[0], modes[0]), (own[1], modes[1])]
     };
@@ -227,10 +227,10 @@ fn entries(
     Ok(matrix)
 }
 
-/// What integrals of pairs work in.
+/// Scratch space for integrals of pairs.
 type Room = (Scratch, WeightedPoints);
 
-/// Puts the entries of all pairs, each computed once with both of its rows, in the mesh's order.
+/// Stores the entries of all pairs, each pair computed once for both rows, in the mesh's order.
 fn for_each_pair<E: Copy + Send>(
     panels: &Panels,
     entries: impl Fn([usize; 2], &mut Room) -> [E; 2] + Sync,

@@ -1,5 +1,5 @@
-//! What changes of bodies and of media do to capacitances, from solutions that are known: a change
-//! of Green's function dG changes entry (i, j) of the matrix by -q_i dG q_j (docs/math.md,
+//! Changes of capacitances when bodies move or media change, from known solutions: a change of
+//! Green's function dG changes entry (i, j) of the matrix by -q_i dG q_j (docs/math.md,
 //! "Derivatives"). No further solve is needed.
 
 use mesh::Mesh;
@@ -21,7 +21,7 @@ const DEGREE: usize = 6;
 /// A matrix over pairs of solutions.
 pub type OfPairs<T> = Vec<Vec<T>>;
 
-/// Points on triangles that are looked at.
+/// Evaluation points on triangles.
 struct Places {
     triangles: Vec<usize>,
     points: Vec<[f64; 3]>,
@@ -41,7 +41,7 @@ impl Places {
         Self { triangles, points, rule }
     }
 
-    /// What charges put on each of the points.
+    /// The charge at each of the points.
     fn strengths(&self, charges: Charges<'_>) -> Vec<f64> {
         let of = |&t: &usize| strengths(self.rule, charges.corners(t), 1.0);
         self.triangles.iter().flat_map(of).collect()
@@ -56,9 +56,9 @@ fn check(mesh: &Mesh, charges: &[Charges<'_>]) -> Result<(), Error> {
     }
 }
 
-/// For each body the derivative of the capacitance matrix over 4 pi eps0 by its place along each
-/// axis, where `charges` are those of each conductor in turn at 1 V, over 4 pi eps0: bodies pull at
-/// each other by the field of the one solution at the charges of the other.
+/// For each body the derivative of the capacitance matrix over 4 pi eps0 with respect to its
+/// position along each axis; `charges` are those of each conductor in turn at 1 V, over 4 pi eps0:
+/// the field of one solution acts on the charges of the other.
 ///
 /// # Errors
 /// [`Error::Length`], [`Error::Fmm`].
@@ -97,8 +97,8 @@ pub fn by_shifts(
 }
 
 /// Entry (i, j): the charges of solution i, those of each triangle times its weight, times the
-/// potential of solution j and its images, for charges over 4 pi eps0. Weights are 0 on all but few
-/// triangles at best: potentials are evaluated one by one.
+/// potential of solution j and its images, for charges over 4 pi eps0. Efficient if most weights
+/// are 0: potentials are evaluated one by one.
 ///
 /// # Errors
 /// [`Error::Length`], [`Error::Fmm`].

@@ -1,5 +1,5 @@
 //! Potential and normal field of point charges and of a uniform field on panels, in closed form, or
-//! as exactly where panels are curved.
+//! to high accuracy where panels are curved.
 //!
 //! The mean over a panel of 1/|x - y| is the panel's own potential at y over its area, and that of
 //! n . grad 1/|x - y| its solid angle there: exact however near the charge is.
@@ -36,13 +36,13 @@ pub(super) fn right_hand_side(system: &System, excitation: &Excitation) -> Vec<f
 }
 
 /// Normal derivative of the external potential on conductors between two media, 0 elsewhere; empty
-/// if there are none.
+/// if there are no such conductors.
 pub(super) fn sheet_normal_derivatives(system: &System, excitation: &Excitation) -> Vec<f64> {
     let kinds = system.rows.sheets();
     kinds.map_or_else(Vec::new, |kinds| on_panels(system, excitation, &kinds))
 }
 
-/// What is outside in scaled coordinates, with a right-hand side of this size.
+/// External sources in scaled coordinates, with a right-hand side of this size.
 pub(super) fn sources(system: &System, excitation: &Excitation, size: f64) -> Sources {
     let (panels, scale) = (&system.panels, system.panels.scale());
     let all = excitation.with_images(&system.images, |_| true);
@@ -54,7 +54,7 @@ pub(super) fn sources(system: &System, excitation: &Excitation, size: f64) -> So
     }
 }
 
-/// What is outside in all rows: mean potentials or normal derivatives, weighted with the modes.
+/// External potentials in all rows: mean potentials or normal derivatives, weighted with the modes.
 fn in_rows(system: &System, excitation: &Excitation) -> Vec<f64> {
     let (panels, kinds) = (&system.panels, &system.rows.kinds);
     let mut rows = on_panels(system, excitation, kinds);
@@ -115,7 +115,7 @@ pub(super) fn of_charges(
     modes::tested(tested).map(|value| value / panel.area)
 }
 
-/// Mean potential or normal derivative of what is outside, in scaled coordinates.
+/// Mean potential or normal derivative of the external sources, in scaled coordinates.
 pub(super) fn on_panels(system: &System, excitation: &Excitation, kinds: &[RowKind]) -> Vec<f64> {
     let panels = &system.panels;
     let Sources { charges: points, field, .. } = sources(system, excitation, 1.0);
@@ -152,7 +152,7 @@ fn on_curved(
 ) -> [f64; MODES] {
     let (wanted, factor) = match kind {
         RowKind::Single => (Wanted::Potential, 1.0),
-        // Mean of the normal derivative: normals have the length of the area there.
+        // Mean of the normal derivative: normals have the length of the area element.
         RowKind::Adjoint => (Wanted::Double, 0.5 / panels.areas()[i]),
         RowKind::Double | RowKind::None => return [0.0; MODES],
     };

@@ -1,5 +1,4 @@
-//! The equations by a fast sum and a near field: what is made once for a geometry, and solves with
-//! it.
+//! The equations by a fast sum and a near field: setup once per geometry, and solves with it.
 
 use std::time::Instant;
 
@@ -25,8 +24,8 @@ use crate::solve::schedule::PlanSchedule;
 use crate::space::Dofs;
 use crate::{Error, Progress, SolveOptions, Stage, Timings};
 
-/// Panels at which the fast sum is compared with direct sums where a state is solved on for, unless
-/// there are more bodies.
+/// Panels at which the fast sum is compared with direct sums when a state is iterated further,
+/// unless there are more bodies.
 const LOOKED_AT: usize = 64;
 
 /// Fast sum, near field and preconditioner.
@@ -37,14 +36,13 @@ pub(super) struct Fast {
     /// Tolerance of the fast sum.
     pub(super) tolerance: f64,
     pub(super) layer: Layer,
-    /// What the near field was built for, once there was something to solve for.
+    /// The needs that the near field was built for, once there was something to solve for.
     needs: Option<Needs>,
     sheets: Option<(Vec<RowKind>, Layer)>,
 }
 
-/// What these excitations, with right-hand sides `b`, ask of the near field. Interfaces alone ask
-/// for nothing: their densities and the fields that these make have one norm, in which the panels'
-/// own weights bound errors.
+/// The needs of these excitations, with right-hand sides `b`. Interfaces alone have none: their
+/// densities and the fields of these have one norm, in which the panels' own weights bound errors.
 fn needs(system: &System, excitations: &[Excitation], b: &[f64]) -> Needs {
     let _span = tracing::debug_span!("needs of charges in space").entered();
     let rows = &system.rows;
@@ -114,7 +112,7 @@ impl Fast {
         Ok(Self { discretisation, memory, sum, tolerance, layer, needs: None, sheets: None })
     }
 
-    /// Sees to it that the near field is as these excitations need it, with right-hand sides `b`.
+    /// Rebuilds the near field if these excitations, with right-hand sides `b`, need it.
     pub(super) fn close(
         &mut self,
         system: &System,
@@ -127,7 +125,7 @@ impl Fast {
         let mut needs = needs(system, excitations, b);
         if let Some(known) = self.needs.take() {
             let serves = known.serve(&system.panels, &needs);
-            // All ranks make a near field, or none.
+            // Either all ranks build a near field, or none.
             if share::largest(&**self.group(), if serves { 0.0 } else { 1.0 })? == 0.0 {
                 self.needs = Some(known);
                 return Ok(());
@@ -144,7 +142,7 @@ impl Fast {
         Ok(())
     }
 
-    /// The rows' products with charges of each column.
+    /// Products of the rows with the charges of each column.
     pub(super) fn products(
         &mut self,
         system: &System,
@@ -165,8 +163,8 @@ impl Fast {
         Ok(products)
     }
 
-    /// Takes points and close pairs for a tolerance this share of the usual one, for all that is
-    /// solved for from now on.
+    /// Uses points and close pairs for a tolerance this share of the usual one, for all later
+    /// solves.
     pub(super) fn make_finer(
         &mut self,
         system: &System,
@@ -174,7 +172,7 @@ impl Fast {
         options: &SolveOptions,
         progress: &dyn Progress,
     ) -> Result<(), Error> {
-        // Before the next ones are made.
+        // Freed before the next ones are built.
         self.needs = None;
         self.sheets = None;
         self.layer.set_backend(self.discretisation.without_near_field());
@@ -189,19 +187,19 @@ impl Fast {
         Ok(())
     }
 
-    /// Ranks that share the panels.
+    /// The ranks that share the panels.
     pub(super) fn group(&self) -> &Group {
         self.discretisation.group()
     }
 
-    /// Takes a tighter plan.
+    /// Replaces the plan by a tighter one.
     fn tighten(&mut self, tolerance: f64) -> Result<(), Error> {
         self.tolerance = tolerance;
         self.layer.set_plan(self.sum.plan(tolerance)?, tolerance);
         Ok(())
     }
 
-    /// Solves for right-hand sides, from these charges on, if there are any.
+    /// Solves for right-hand sides, starting from these charges if there are any.
     pub(super) fn solve(
         &mut self,
         system: &System,
@@ -215,7 +213,8 @@ impl Fast {
         self.close(system, excitations, &b, progress, timings)?;
         let rows = &system.rows;
         let mut charges = if start.is_empty() { vec![0.0; columns * n] } else { start };
-        // Every column is measured by its own right-hand side, so that they can advance together.
+        // Every column is measured by its own right-hand side, so that columns can advance
+        // together.
         let sizes: Vec<f64> = b.chunks_exact(n.max(1)).map(|b| rows.measure(b)).collect();
         scale(&mut b, n, &sizes, |size| 1.0 / size);
         scale(&mut charges, n, &sizes, |size| 1.0 / size);
@@ -229,7 +228,7 @@ impl Fast {
             checking += started.elapsed().as_secs_f64();
             error
         };
-        // Where there is no charge nothing was summed.
+        // Without charge nothing was summed.
         let charged = charges.iter().any(|&q| q != 0.0);
         let mut error = if charged { check(&self.layer)? } else { None };
         for _ in 0..TIGHTENINGS {
@@ -259,9 +258,9 @@ impl Fast {
         Ok(Found { charges, normal_derivatives, solved: infos, defect, sizes, error, checking })
     }
 
-    /// Solves on for one state from charges `x` that are known to the tolerance in the largest
-    /// potential of all. What conductors and interfaces exert on each other may be a small part of
-    /// that: here the residual on each gets small against what acts on it.
+    /// Continues one state from charges `x` whose residual is within the tolerance relative to the
+    /// largest potential of all. The action of conductors and interfaces on each other may be a
+    /// small part of that: here the residual on each becomes small relative to the action on it.
     pub(super) fn refine(
         &mut self,
         system: &System,
@@ -327,7 +326,7 @@ impl Fast {
         Ok(normal_derivatives)
     }
 
-    /// The layer that gives normal derivatives on conductors.
+    /// The layer operator of normal derivatives on conductors.
     fn sheet_layer(
         &self,
         columns: usize,

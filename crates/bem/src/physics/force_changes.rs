@@ -1,10 +1,10 @@
-//! What small charges beyond those of a solve add to forces and torques: as good as error bars
-//! need.
+//! Contribution of small charges, beyond those of a solve, to forces and torques: accurate enough
+//! for error bars.
 //!
-//! Each triangle's charge acts in its middle, a linear one at three points. The field of others is
-//! that of all less a body's own, so that the time does not grow with the number of bodies: what
-//! own points do to each other cancels. Where a triangle of another body is near, its closed form
-//! replaces its points.
+//! Each triangle's charge acts at its centre, a linear one at three points. The field of other
+//! bodies is the total field minus a body's own, so that the time does not grow with the number of
+//! bodies: the effects of own points on each other cancel. Where a triangle of another body is
+//! near, its closed form replaces its points.
 
 use mesh::Mesh;
 use parallel::prelude::*;
@@ -18,14 +18,14 @@ use crate::geometry::triangle::Vec3;
 use crate::quadrature::rule::Rule;
 use crate::space::strengths;
 
-/// Pairs of points up to which all are summed one by one.
+/// Up to this number of pairs of points are summed directly.
 const DIRECT: usize = 1_000_000;
 
 /// Relative error of fast sums.
 const TOLERANCE: f64 = 1e-5;
 
-/// What `missing` charges, small ones, add to force and torque on each body, shape (bodies, [force,
-/// torque]), over 4 pi eps0.
+/// Contribution of the small `missing` charges to force and torque on each body, shape (bodies,
+/// [force, torque]), over 4 pi eps0.
 ///
 /// # Errors
 /// [`Error::Length`], [`Error::Fmm`].
@@ -69,7 +69,7 @@ pub fn force_changes<'a>(
     bodies.iter().map(body).collect()
 }
 
-/// Charges and missing ones, and what all of each do at all their places.
+/// Charges and missing charges, and the field of each set at all their positions.
 struct Acting {
     /// Points on each triangle.
     per: usize,
@@ -161,7 +161,8 @@ impl Acting {
     }
 }
 
-/// Gradients at all places of each set of charges there, but for that at the very place.
+/// Gradients at all positions of each set of charges there, without that of the charge at the same
+/// position.
 fn gradients(places: &[[f64; 3]], strengths: &[Vec<f64>; 2]) -> Result<[Vec<Vec3>; 2], Error> {
     let n = places.len();
     let mut sums = vec![0.0; 6 * n];

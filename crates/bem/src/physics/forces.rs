@@ -1,4 +1,4 @@
-//! Forces and torques on bodies, and dipole moments, from the charges that a solve gave.
+//! Forces and torques on bodies, and dipole moments, from the charges of a solve.
 //!
 //! Around a body that lies in one medium of relative permittivity eps, the stress of the field is
 //! that of a fluid dielectric, and what it does to the body is eps times what the field of all
@@ -20,23 +20,23 @@ use crate::quadrature::TriangleNode;
 use crate::quadrature::rule::Rule;
 use crate::space::strengths;
 
-/// Degree of the rule by which the field is averaged over a triangle, and over one that is near
-/// other bodies. There the rule of the lower degree tells the error, too.
+/// Degree of the rule by which the field is averaged over a triangle, and over one near other
+/// bodies. For the latter the rule of lower degree also gives the error.
 const DEGREES: [usize; 2] = [4, 6];
 
 /// Degree of the rule for dipole moments of curved triangles.
 const OF_MOMENTS: usize = 6;
 
-/// What belongs to a body.
+/// Contents of a body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
-    /// Its triangles, those inside of it among them.
+    /// Its triangles, including those inside it.
     pub triangles: Vec<u32>,
     /// Indices of the point charges inside.
     pub charges: Vec<usize>,
     /// Relative permittivity of the medium around it.
     pub permittivity: f64,
-    /// The point that the torque is about.
+    /// Reference point of the torque.
     pub about: [f64; 3],
 }
 
@@ -48,17 +48,17 @@ pub struct Force {
     pub force: [f64; 3],
     /// Torque about [`Body::about`].
     pub torque: [f64; 3],
-    /// Sum of the sizes of the forces on its parts, of which little may be left.
+    /// Sum of the magnitudes of the forces on its parts, which may nearly cancel.
     pub size: f64,
-    /// What its own field pulls at its surface, all directions added up: 2 pi q^2/A of each
-    /// triangle. Charges of a body that lies close around leave their errors in the force on this
-    /// one relative to it.
+    /// Total pull of its own field at its surface, without regard to direction: 2 pi q^2/A of each
+    /// triangle. If another body closely surrounds this one, errors of that body's charges are
+    /// relative to this.
     pub stress: f64,
-    /// Error of the force, about: what it changes by when fields are averaged over triangles near
-    /// other bodies by another rule.
+    /// Estimated error of the force: its change when fields on triangles near other bodies are
+    /// averaged by another rule.
     pub quadrature_error: f64,
-    /// False for a body whose charge is so much less than that of the others that what others exert
-    /// on it has no digits.
+    /// False for a body whose charge is so much smaller than the others' that the force on it has
+    /// no digits.
     pub is_resolved: bool,
 }
 
@@ -82,7 +82,7 @@ pub fn forces<'a>(
     let strongest = strengths.iter().copied().fold(0.0, f64::max);
     let force = |(body, strength): (&Body, &f64)| {
         let force = force_on(mesh, charges, excitation, body)?;
-        // What is induced is as strong as what acts.
+        // Induced charge is as strong as its cause.
         let is_resolved = *strength >= NO_DIGITS * strongest || !body.charges.is_empty();
         let stress = 2.0 * PI * body.permittivity * strength.powi(2);
         Ok(Force { is_resolved, stress, ..force })
@@ -90,8 +90,8 @@ pub fn forces<'a>(
     bodies.iter().zip(&strengths).map(force).collect()
 }
 
-/// The root of the integral of the squared density of charge on a body's triangles: what acts on
-/// it, if nothing else has charged it.
+/// The root of the integral of the squared charge density on a body's triangles: the strength of
+/// the external field on it, if it has no other charge.
 fn strength(mesh: &Mesh, charge: &[f64], body: &Body) -> f64 {
     let square = |&t: &u32| {
         let [a, b, c] = mesh.corners(t as usize).map(Vec3::from);
@@ -157,13 +157,13 @@ fn force_on(
     Ok(Force { force, torque, size, quadrature_error, ..Force::default() })
 }
 
-/// Points that carry a body's charge.
+/// Point charges that represent a body's charge.
 #[derive(Debug, Default)]
 struct Parts {
     places: Vec<[f64; 3]>,
     strengths: Vec<f64>,
-    /// Near other bodies, the triangle and what the strength is more than that of the rule that
-    /// tells the error.
+    /// For triangles near other bodies: the triangle, and the difference of the strength to that of
+    /// the error rule.
     differences: Vec<Option<(usize, f64)>>,
 }
 
@@ -174,7 +174,7 @@ impl Parts {
         self.differences.push(difference);
     }
 
-    /// Adds a triangle; if `near`, by both rules, with the error counted for this triangle.
+    /// Adds a triangle; if `near`, by both rules, with the error assigned to this triangle.
     fn add_triangle(&mut self, patch: &Patch, charges: [f64; 3], near: Option<usize>) {
         let [low, high] = DEGREES.map(|degree| {
             let rule = Rule::of_degree(degree);
@@ -193,14 +193,14 @@ impl Parts {
     }
 }
 
-/// Dipole moment about the origin of charges of triangles: a charge times a length.
+/// Dipole moment, about the origin, of charges on triangles: a charge times a length.
 pub fn dipole_moment<'a>(mesh: &Mesh, charges: impl Into<Charges<'a>>) -> [f64; 3] {
     let charges = charges.into();
     let of = |t: usize| moment_about(mesh, charges, t, &Vec3::zeros());
     (0..charges.total.len()).map(of).sum::<Vec3>().into()
 }
 
-/// That of the charge on one triangle, about a point.
+/// The dipole moment of the charge on one triangle, about a point.
 pub(super) fn moment_about(
     mesh: &Mesh,
     charges: Charges<'_>,
@@ -222,13 +222,12 @@ pub(super) fn moment_about(
     corners.iter().zip(at).map(|(x, q)| x * ((sum + q) / 12.0)).sum()
 }
 
-/// The same of bodies that have no net charge, such as those whose polarisability is asked for.
+/// The same for bodies without net charge, such as those whose polarisability is wanted.
 ///
-/// What a solve leaves of a net charge, times the distance from the origin, would be taken for a
-/// moment, however far away the bodies lie. So the moment of each part of the mesh that hangs
-/// together is taken about its own centre, and that of parts which do have a net charge, as those
-/// of one body do that do not hang together, about the centre of all of them. Charges were found to
-/// `tolerance`.
+/// A solve leaves a small net charge; times the distance from the origin it would look like a
+/// moment if the bodies are far away. So the moment of each connected part of the mesh is taken
+/// about its own centre, and that of parts with a net charge, such as the unconnected parts of one
+/// body, about the centre of all of them. `tolerance` is that of the charges.
 pub fn neutral_dipole_moment<'a>(
     mesh: &Mesh,
     charges: impl Into<Charges<'a>>,
@@ -236,9 +235,9 @@ pub fn neutral_dipole_moment<'a>(
 ) -> [f64; 3] {
     let charges = charges.into();
     let charge = charges.total;
-    /// A net charge of so many tolerances times the charges on a part is none but an error.
+    /// A net charge below this many tolerances times the charges on a part counts as an error.
     const NEUTRAL: f64 = 10.0;
-    /// None is beyond this share, however loose the tolerance.
+    /// A larger share is always a net charge, however loose the tolerance.
     const CHARGED: f64 = 1e-2;
     let all: Vec<u32> = (0..mesh.triangles.len().min(charge.len()) as u32).collect();
     let part = panels::connected(mesh, &all);

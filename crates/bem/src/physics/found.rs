@@ -12,7 +12,7 @@ pub(super) struct Found {
     pub(super) normal_derivatives: Vec<f64>,
     pub(super) solved: Vec<GmresInfo>,
     pub(super) defect: f64,
-    /// Sizes of the right-hand sides, where they were solved relative to these.
+    /// Sizes of the right-hand sides, where the solve was relative to these.
     pub(super) sizes: Vec<f64>,
     /// Error of the fast sum, potentials relative to the size of the right-hand side, and the
     /// seconds that took.
@@ -20,7 +20,7 @@ pub(super) struct Found {
     pub(super) checking: f64,
 }
 
-/// How exact entries are, given the smallest gap between sheets.
+/// Accuracy of entries, given the smallest gap between sheets.
 pub(super) fn accuracy(system: &System, options: &SolveOptions) -> Accuracy {
     let accuracy = Accuracy::new(options.tolerance, options.quadrature_increment);
     let gap = near::smallest_relative_gap(&system.panels, accuracy.rule);

@@ -11,10 +11,10 @@ use super::{Excitation, PointCharge};
 use crate::constants::{AMPLIFIED, CANCELLED};
 
 impl Metal {
-    /// Shifts the normal derivatives on metal, `sides` in front of and behind each panel and of all
-    /// charge there is, so that Gauss's law holds in bodies that it covers in part and inside of
-    /// the metal, where then no field is left. `rows` tells the normal derivatives that the
-    /// equations of interfaces ask for; charges of the excitation and their positions are in the
+    /// Shifts the normal derivatives on metal so that Gauss's law holds in bodies that it partly
+    /// covers and inside the metal, where no field is left then. `sides` are the derivatives in
+    /// front of and behind each panel, of all charge; `rows` gives the normal derivatives that the
+    /// equations of interfaces require; charges of the excitation and their positions are in the
     /// mesh's unit, `scale` is that of panels.
     pub(super) fn enforce_flux(
         &self,
@@ -28,7 +28,7 @@ impl Metal {
             !excitation.charges.iter().any(|q| surface.region.contains(q.position))
         };
         let solid: Vec<&Closed> = self.solid.iter().filter(is_empty).collect();
-        // The side of each panel that is inside of metal.
+        // The side of each panel that is inside metal.
         let mut buried: Vec<Option<usize>> = vec![None; sides.len()];
         for m in solid.iter().flat_map(|surface| &surface.members) {
             buried[m.panel as usize] = Some(m.inner());
@@ -87,13 +87,13 @@ impl Metal {
     }
 }
 
-/// A closed surface outside of which permittivities amplify errors less than those next to some
-/// metal on it or inside.
+/// A closed surface such that permittivities outside it amplify errors less than those next to some
+/// metal on it or inside it.
 pub(super) struct Total<'a> {
     surface: &'a Closed,
     /// The largest relative permittivity outside.
     amplifies: f64,
-    /// That metal's panels, and their weights: where errors are amplified most they are most.
+    /// Panels of that metal, with their weights: largest where errors are amplified most.
     weights: BTreeMap<usize, f64>,
 }
 
@@ -111,16 +111,16 @@ fn outside(rows: &Rows, m: &Member) -> f64 {
     rows.permittivity(m.panel as usize)[1 - m.inner()]
 }
 
-/// All such surfaces, from the innermost on. One around others tells the sum of what they enclose
-/// again where it amplifies less.
+/// All such surfaces, starting with the innermost. One around others gives the sum of what they
+/// enclose once more, where it amplifies less.
 pub(super) fn totals(rows: &Rows) -> Vec<Total<'_>> {
     let mut surfaces: Vec<&Closed> = rows.gauss.closed().collect();
     surfaces.sort_by_key(|surface| surface.inside.len());
     // No field is left inside of metal.
     let solid = rows.gauss.metal.solid.iter().flat_map(|surface| &surface.members);
     let buried: BTreeSet<(u32, usize)> = solid.map(|m| (m.panel, m.inner())).collect();
-    // How often errors of the field are multiplied in the free charge of each panel, by what tells
-    // it so far.
+    // Amplification of field errors in the free charge of each panel, by the way it is computed so
+    // far.
     let mut amplified: Vec<f64> =
         (0..rows.areas.len()).map(|i| rows.permittivity_next_to(i)).collect();
     let mut found = Vec::new();
@@ -140,10 +140,10 @@ pub(super) fn totals(rows: &Rows) -> Vec<Total<'_>> {
     found
 }
 
-/// Shifts the free charge of panels so that the flux outside of each of these surfaces is that of
-/// all free charge inside. A shell of high permittivity with metal on both of its sides is the case
-/// in point: the field in it is next to none, but eps times that is what both sides' free charges
-/// differ by. Other arguments as for [`Metal::enforce_flux`].
+/// Shifts the free charge of panels so that the flux outside each of these surfaces is that of all
+/// free charge inside. Example: a shell of high permittivity with metal on both sides. The field in
+/// it is almost zero, but eps times that field is the difference of the free charges on its two
+/// sides. Other arguments as for [`Metal::enforce_flux`].
 pub(super) fn enforce_totals(
     rows: &Rows,
     totals: &[Total<'_>],
@@ -176,9 +176,9 @@ pub(super) fn enforce_totals(
     }
 }
 
-/// How often errors of the field are multiplied in the free charge of each conductor: the mean
-/// permittivity next to it, or, where all of its metal next to a higher one is the only such piece
-/// of metal in a surface, that outside.
+/// Amplification of field errors in the free charge of each conductor: the mean permittivity next
+/// to it, or, where all of its metal next to a higher one is the only such piece of metal in a
+/// surface, the permittivity outside.
 pub(super) fn amplification(rows: &Rows, totals: &[Total<'_>], conductors: usize) -> Vec<f64> {
     let mut permittivity: Vec<f64> =
         (0..rows.areas.len()).map(|i| rows.permittivity_next_to(i)).collect();

@@ -1,4 +1,4 @@
-//! Gauss's law on the closed surfaces of a problem: interfaces that enclose something, bodies that
+//! Gauss's law on the closed surfaces of a problem: interfaces that enclose a body, bodies that
 //! share walls, bodies partly covered by metal (docs/math.md, "Gauss's law").
 
 use std::collections::{BTreeMap, HashSet};
@@ -16,37 +16,37 @@ use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::solve::completion::{Laws, Vectors};
 
-/// A surface whose flux is that of others, up to this share, says nothing new.
+/// Surfaces whose flux law is linearly dependent to this relative level are dropped.
 const DEPENDENT: f64 = 1e-8;
 
-/// A defect beyond this share of the charge in and on a surface is set against all flux that passes
-/// it: of a body that others hardly reach, the charge is as good as none.
+/// A defect above this share of the charge in and on a surface is compared with all flux through
+/// it: a body that others hardly reach carries almost no charge.
 const SUSPICIOUS: f64 = 1e-3;
 
-/// All closed surfaces on which something is known of the flux.
+/// All closed surfaces with a known flux.
 #[derive(Clone)]
 pub(super) struct Gauss {
-    /// Those without metal that say something of their own.
+    /// Surfaces without metal whose laws are linearly independent.
     surfaces: Vec<Closed>,
     /// The fluxes through these.
     pub(super) fluxes: Laws,
     /// Combinations of rows that are small where permittivities differ much.
     pub(super) means: Means,
-    /// Those with metal.
+    /// Surfaces with metal.
     pub(super) metal: Metal,
     panels: Arc<Panels>,
 }
 
 impl Finder<'_> {
-    /// All closed surfaces; `interfaces` are the connected parts of all interfaces, `lengths` what
-    /// each panel's row is multiplied by.
+    /// All closed surfaces; `interfaces` are the connected parts of all interfaces, `lengths` the
+    /// factors of each panel's row.
     pub(super) fn gauss(
         &self,
         interfaces: Vec<Region>,
         lengths: &[f64],
         panels: &Arc<Panels>,
     ) -> Gauss {
-        // Of these nothing is to be found in other ways.
+        // These need no search by other ways.
         let connected: HashSet<Vec<u32>> = interfaces.iter().map(boundary).collect();
         let mut candidates = interfaces;
         for body in self.bodies.iter().filter(|&body| !connected.contains(&boundary(body))) {
@@ -61,7 +61,7 @@ impl Finder<'_> {
         }
         let bodies = candidates.len();
         candidates.extend(self.envelopes(&connected));
-        // Each surface once, whichever way it was found.
+        // Each surface once, by whichever way it was found.
         let mut known: HashSet<Vec<u32>> = HashSet::new();
         let is_metal = |m: &Member| self.panels[m.panel as usize].conductor.is_some();
         let (mut free, mut covered, mut grouped) = (Vec::new(), Vec::new(), Vec::new());
@@ -73,7 +73,7 @@ impl Finder<'_> {
             if !surface.members.iter().any(is_metal) {
                 free.push(surface);
             } else if !surface.members.iter().all(is_metal) {
-                // What metal faces is one body.
+                // Metal on a single body, or on a group of bodies.
                 if index < bodies { covered.push(surface) } else { grouped.push(surface) }
             }
         }
@@ -88,8 +88,8 @@ impl Finder<'_> {
         Gauss { surfaces, fluxes, means, metal, panels: Arc::clone(panels) }
     }
 
-    /// Closed surfaces all of metal with nothing inside, where several media are on their sides or
-    /// they cover bodies.
+    /// Closed surfaces entirely of metal with nothing inside, touched by several media or covering
+    /// bodies.
     fn solids(&self, covered: &[Closed]) -> Vec<Closed> {
         let metal = || self.panels.par_iter().filter(|panel| panel.conductor.is_some());
         let only = metal().find_first(|_| true).map_or([0.0; 2], |panel| panel.permittivity);
@@ -125,7 +125,7 @@ impl Finder<'_> {
             }
         }
         for triangles in pieces.values().filter(|triangles| matters(triangles)) {
-            // Without images, unless it is these that close the surface.
+            // Without images, unless they are needed to close the surface.
             let (own, _): (Vec<u32>, Vec<u32>) =
                 triangles.iter().partition(|&&t| self.is_itself(t));
             let region = Region::of_pieces(self.whole, &own);
@@ -135,7 +135,7 @@ impl Finder<'_> {
         closed.filter(|surface| surface.inside.is_empty()).collect()
     }
 
-    /// Surfaces without those whose flux follows from that of others, and the fluxes.
+    /// Surfaces whose flux does not follow from others, and their flux laws.
     fn fluxes(&self, surfaces: Vec<Closed>, areas: &[f64]) -> (Vec<Closed>, Laws) {
         let (mut all, mut inverses) = (Vec::new(), Vec::new());
         for cluster in self.clusters(surfaces) {
@@ -189,8 +189,8 @@ impl Finder<'_> {
     }
 }
 
-/// That the outward flux through each of these surfaces is the one of the charges on it and inside;
-/// `inverses` are those of the surfaces' metric, block by block.
+/// The law that the outward flux through each of these surfaces is that of the charges on it and
+/// inside; `inverses` are those of the surfaces' metric, block by block.
 fn flux_laws(areas: &[f64], surfaces: &[Closed], inverses: &[DMatrix<f64>]) -> Laws {
     let mut laws = Laws::new(surfaces.len(), areas.len());
     for (law, surface) in surfaces.iter().enumerate() {
@@ -232,14 +232,14 @@ fn metric(areas: &[f64], surfaces: &[Closed]) -> DMatrix<f64> {
 }
 
 impl Gauss {
-    /// Takes other media, one pair per panel.
+    /// Replaces the media, one pair per panel.
     pub(super) fn set_permittivity(&mut self, equations: &Equations<'_>) {
         self.means.set_permittivity(equations);
     }
 
-    /// The largest defect of Gauss's law in what these fluxes miss, relative to the charge in and
-    /// on a surface (`sizes`), or to that whose flux passes it; `vectors` brings the charges and
-    /// the normal derivatives that they make.
+    /// The largest defect of Gauss's law, from the missing flux of each surface, relative to the
+    /// charge in and on the surface (`sizes`), or to the charge whose flux passes it; `vectors`
+    /// provides the charges and their normal derivatives.
     pub(super) fn defect(
         &self,
         areas: &[f64],
@@ -256,7 +256,7 @@ impl Gauss {
                     none => none.insert(vectors()?),
                 };
                 size = size.max(surface.passing_flux(areas, y) / (4.0 * PI));
-                // What takes longer last: hardly any surface needs it.
+                // The slowest measure last: almost no surface needs it.
                 if lost > SUSPICIOUS * size {
                     size = size.max(surface.passing_charge(&self.panels, areas, x));
                 }
@@ -273,7 +273,7 @@ impl Gauss {
         !self.fluxes.is_empty() || !self.means.laws.is_empty()
     }
 
-    /// All closed surfaces of interfaces, with metal on them or without.
+    /// All closed surfaces of interfaces, with or without metal on them.
     pub(super) fn closed(&self) -> impl Iterator<Item = &Closed> {
         self.surfaces.iter().chain(&self.metal.covered).chain(&self.metal.grouped)
     }

@@ -1,5 +1,5 @@
-//! GMRES on the equations of conductors and interfaces: norms, measures of residuals, and going on
-//! until each body is solved for.
+//! GMRES on the equations of conductors and interfaces: norms, residual measures, and further
+//! iterations until every body meets its tolerance.
 
 use std::cell::{Cell, RefCell};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -15,7 +15,7 @@ use crate::solve::kept::Kept;
 use crate::solve::linear_operator::LinearOperator;
 use crate::{Error, Progress, SolveOptions};
 
-/// How often a state is solved on for, before what is left is said to be.
+/// Further solves of a state before it counts as unresolved.
 const REFINEMENTS: usize = 3;
 
 /// The equations of some columns, and how they are solved.
@@ -23,9 +23,9 @@ pub(super) struct Iteration<'a> {
     rows: &'a Rows,
     options: &'a SolveOptions,
     kept: Kept<'a>,
-    /// Of the inner product: one set for all columns, or one for each.
+    /// Weights of the inner product: one set for all columns, or one for each.
     weights: Vec<f64>,
-    /// Columns with sources, and the last residual of these relative to what acts on each body.
+    /// Which columns have sources, and their last residual relative to the action on each body.
     has_sources: Vec<bool>,
     by_action: RefCell<Vec<f64>>,
     /// Largest relative defect of Gauss's law so far, in exact products.
@@ -33,8 +33,8 @@ pub(super) struct Iteration<'a> {
 }
 
 impl<'a> Iteration<'a> {
-    /// For right-hand sides `b` of these excitations; what is solved for them is kept apart for
-    /// each `purpose`.
+    /// For right-hand sides `b` of these excitations; checkpoints are kept separately for each
+    /// `purpose`.
     pub(super) fn new(
         rows: &'a Rows,
         (purpose, excitations): (&str, &[Excitation]),
@@ -53,8 +53,8 @@ impl<'a> Iteration<'a> {
         Self { rows, options, kept, weights, has_sources, by_action, defect: Cell::new(0.0) }
     }
 
-    /// Puts what is known of the answers from a solve that was cut short into `x`. Collective where
-    /// ranks share the panels: the first knows.
+    /// Writes into `x` the answers known from an interrupted solve. Collective where ranks share
+    /// the panels: the first rank has them.
     pub(super) fn restore(&self, x: &mut [f64]) -> Result<(), Error> {
         let is_known = self.kept.restore(x);
         if let Some(ranks) = &self.options.ranks {
@@ -71,7 +71,7 @@ impl<'a> Iteration<'a> {
         self.defect.get()
     }
 
-    /// Solves for all columns from `x` on.
+    /// Solves for all columns, starting from `x`.
     pub(super) fn run(
         &self,
         layer: &mut Layer,
@@ -92,13 +92,13 @@ impl<'a> Iteration<'a> {
         self.gmres(layer, (&self.weights, Some(measure)), (b, x), &params, watch)
     }
 
-    /// Whether each column's residual relative to what acts on a body is larger than this.
+    /// Whether each column's residual, relative to the action on a body, exceeds this.
     pub(super) fn weak(&self, than: f64) -> Vec<bool> {
         self.by_action.borrow().iter().map(|&by_action| by_action > than).collect()
     }
 
-    /// Solves for this column on from charges `x` until each conductor and interface meets its
-    /// equations to the tolerance relative to what acts on it, or as well as the fast sum lets it.
+    /// Continues this column from charges `x` until each conductor and interface meets its
+    /// equations to the tolerance relative to the action on it, or as well as the fast sum permits.
     pub(super) fn solve_on(
         &self,
         layer: &mut Layer,
@@ -125,7 +125,7 @@ impl<'a> Iteration<'a> {
             if solved.relative_residual <= tolerance || pass == REFINEMENTS {
                 break;
             }
-            // Actions change with the charges that change.
+            // Actions change as the charges change.
             let params = self.params(0.5 * tolerance / solved.relative_residual);
             let mut more = vec![0.0; x.len()];
             let mut watch = self.kept.watch(column, x);
@@ -141,7 +141,8 @@ impl<'a> Iteration<'a> {
         Ok(solved)
     }
 
-    /// GMRES with these weights of the inner product, residuals by this measure or the norm.
+    /// GMRES with these weights of the inner product; residuals by this measure, or else by the
+    /// norm.
     fn gmres(
         &self,
         layer: &mut Layer,
@@ -166,7 +167,7 @@ impl<'a> Iteration<'a> {
         layer.solve(equations, b, x, params, watch)
     }
 
-    /// For one column at a time.
+    /// Parameters for one column at a time.
     fn params(&self, tolerance: f64) -> GmresParams {
         GmresParams {
             tolerance,
@@ -177,8 +178,8 @@ impl<'a> Iteration<'a> {
     }
 }
 
-/// The numbers that the equations of excitations are known by; what has none in itself, as charges
-/// that are induced, has no number.
+/// The numbers that identify the equations of excitations; an excitation that does not determine
+/// its equations, such as induced charges, has no number.
 fn numbers(rows: &Rows, purpose: &str, excitations: &[Excitation]) -> Vec<Option<u64>> {
     let mut of_rows = DefaultHasher::new();
     purpose.hash(&mut of_rows);

@@ -1,23 +1,23 @@
-//! Means of rows over closed surfaces, which are small where permittivities differ much, and what
-//! takes their place (docs/math.md, "Gauss's law").
+//! Means of rows over closed surfaces, which are small where permittivities differ much, and the
+//! equations that replace them (docs/math.md, "Gauss's law").
 
 use nalgebra::DMatrix;
 
 use super::closed::{Closed, Equations};
 use crate::solve::completion::Laws;
 
-/// A mean that others make up, but for this share, is left out.
+/// A mean that is a combination of others, up to this share, is left out.
 const INDEPENDENT: f64 = 0.02;
 
-/// Weighted means of rows, and what takes the place of each.
+/// Weighted means of rows, and the replacement of each.
 #[derive(Clone)]
 pub(super) struct Means {
     all: Vec<Mean>,
     pub(super) laws: Laws,
 }
 
-/// The weighted mean of the rows of a closed surface and of all interfaces inside, in which the
-/// fields inside cancel, so that only the outer one is left.
+/// The weighted mean of the rows of a closed surface and of all interfaces inside. The fields
+/// inside cancel in it, so that only the outer field is left.
 #[derive(Clone)]
 struct Mean {
     /// Panels of the surface, and whether their normals point out.
@@ -26,11 +26,11 @@ struct Mean {
     interior: Vec<u32>,
 }
 
-/// What a mean is made of.
+/// Composition of a mean.
 struct Shares {
     /// Panels of the surface, and their shares of its own mean.
     own: Vec<(u32, f64)>,
-    /// Panels of the surface and inside, and their shares of what takes the place of that mean.
+    /// Panels of the surface and inside, and their shares in the replacement of that mean.
     scaled: Vec<(u32, f64)>,
 }
 
@@ -60,7 +60,7 @@ impl Mean {
 }
 
 impl Means {
-    /// Of surfaces, those that say something of their own.
+    /// Of linearly independent surfaces.
     pub(super) fn new(surfaces: &[Closed], equations: &Equations<'_>) -> Self {
         let panels = equations.areas.len();
         let (mut all, mut shares): (Vec<Mean>, Vec<Shares>) = (Vec::new(), Vec::new());
@@ -73,7 +73,7 @@ impl Means {
             let mean = Mean { members, interior: surface.interior.clone() };
             shares.push(mean.shares(equations));
             all.push(mean);
-            // Surfaces without panels in common have means of their own.
+            // Surfaces without common panels have independent means.
             if shares_panels {
                 let matrix = matrix(&shares, panels);
                 let last = all.len() - 1;
@@ -89,19 +89,19 @@ impl Means {
         Self { all, laws }
     }
 
-    /// Takes other media.
+    /// Replaces the media.
     pub(super) fn set_permittivity(&mut self, equations: &Equations<'_>) {
         let shares: Vec<Shares> = self.all.iter().map(|mean| mean.shares(equations)).collect();
         self.laws = laws(&shares, equations.areas.len());
     }
 
-    /// Divides the means of rows by what makes them small.
+    /// Divides the means of rows by the factor that makes them small.
     pub(super) fn scale(&self, rows: &mut [f64]) {
         self.laws.shift(&self.laws.missing(&[], rows), rows);
     }
 }
 
-/// Entry (k, l): what a unit added to the rows of mean l adds to mean k.
+/// Entry (k, l): the amount that a unit added to the rows of mean l adds to mean k.
 fn matrix(means: &[Shares], panels: usize) -> DMatrix<f64> {
     let mut rows = vec![0.0; panels];
     let mut matrix = DMatrix::zeros(means.len(), means.len());
@@ -115,7 +115,7 @@ fn matrix(means: &[Shares], panels: usize) -> DMatrix<f64> {
     matrix
 }
 
-/// That each mean is what takes its place.
+/// The law that each mean equals its replacement.
 fn laws(means: &[Shares], panels: usize) -> Laws {
     let count = means.len();
     let mut laws = Laws::new(count, panels);

@@ -6,19 +6,19 @@ use super::closed::Closed;
 /// Closed surfaces that metal takes part in.
 #[derive(Clone)]
 pub(super) struct Metal {
-    /// Bodies that it covers in part.
+    /// Bodies partly covered by metal.
     pub(super) covered: Vec<Closed>,
-    /// Groups of bodies that share walls, covered by it in part.
+    /// Groups of bodies that share walls, partly covered by metal.
     pub(super) grouped: Vec<Closed>,
-    /// Metal with nothing inside, where several media lie around it or it covers a body.
+    /// Metal with nothing inside, touched by several media or covering a body.
     pub(super) solid: Vec<Closed>,
 }
 
 impl Metal {
-    /// Marks the panels whose free charge the normal derivatives tell: all metal of bodies that it
-    /// covers in part, where eps times the charge amplifies errors that Gauss's law does not have;
-    /// and, with any panel of a piece of metal, all of that piece, so that what leaves it on one
-    /// side is what is missing on the other.
+    /// Marks the panels whose free charge is computed from the normal derivatives: all metal of
+    /// bodies that it partly covers, where eps times the charge amplifies errors that Gauss's law
+    /// does not have; and, with any panel of a piece of metal, the whole piece, so that charge that
+    /// leaves it on one side is missing on the other.
     pub(super) fn mark(&self, told: &mut [bool], conductor: &[Option<u32>], media: &[[f64; 2]]) {
         let metal = self.covered.iter().flat_map(|surface| &surface.members);
         let metal = metal.map(|m| m.panel as usize).filter(|&i| conductor[i].is_some());

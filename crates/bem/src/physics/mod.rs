@@ -5,6 +5,15 @@
 //! conductors the potential is given, an equation of the first kind; on interfaces the jump of the
 //! permittivity relates the density to the normal field, an equation of the second kind. Both share
 //! one fast sum.
+//!
+//! - `prepared`: the solver; `fast` (with `iteration`) and `dense`: its two methods; `shared`:
+//!   excitations distributed over ranks; `cost`, `warm_up`.
+//! - `rows`, `external`: equations and right-hand sides; `gauss`, `means`, `metal`, `reciprocal`,
+//!   `pieces`: Gauss's law and free charge next to high permittivities; `seen`: images in layers.
+//! - `state`, `capacitance`, `recovery`, `evaluate`, `coulomb`, `forces`, `derivatives`: results
+//!   from charges.
+//! - `estimate`, `force_changes`, `convergence`: errors; `checks`, `sampled`, `reciprocity`:
+//!   self-checks.
 
 pub(crate) mod capacitance;
 mod charges;
@@ -62,19 +71,19 @@ pub use state::{Condition, State};
 #[derive(Clone, Copy, Debug)]
 pub struct Media<'a> {
     /// Index of the conductor, one per triangle; `None` = an interface between two media, or
-    /// nothing where these are alike.
+    /// nothing where these are equal.
     pub conductor: &'a [Option<u32>],
-    /// How many conductors there are.
+    /// Number of conductors.
     pub conductors: usize,
     /// Relative permittivity on the side that the triangle's normal points to and on the other
     /// side, one pair per triangle. For the surface of a metal body give the medium around it on
     /// both sides.
     pub permittivity: &'a [[f64; 2]],
-    /// Mirror images of all of it.
+    /// Mirror images of everything.
     pub images: &'a Images,
-    /// Bodies in the mesh with all its images ([`Images::mesh`]), on whose surfaces Gauss's law is
-    /// to hold: those that share walls or are partly covered by metal. Interfaces that enclose
-    /// something taken alone are found without.
+    /// Bodies in the mesh with all its images ([`Images::mesh`]) on whose surfaces Gauss's law must
+    /// hold: those that share walls or are partly covered by metal. Interfaces that enclose a body
+    /// by themselves are found automatically.
     pub bodies: &'a [Region],
 }
 
@@ -85,32 +94,32 @@ pub struct PointCharge {
     pub position: [f64; 3],
     /// Charge over 4 pi eps0, so that the potential in vacuum is `charge` / distance.
     pub charge: f64,
-    /// Relative permittivity of the medium that it is in.
+    /// Relative permittivity of the medium around it.
     pub permittivity: f64,
 }
 
-/// What drives one solve.
+/// Sources of one solve.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Excitation {
     /// Potential of each conductor.
     pub potentials: Vec<f64>,
-    /// Charges outside of conductors.
+    /// Charges outside conductors.
     pub charges: Vec<PointCharge>,
     /// Uniform external field E, of potential -E . (x - origin): potential over the mesh's unit of
     /// length. It must be its own image: perpendicular to odd planes, parallel to even ones.
     pub field: [f64; 3],
-    /// Where its potential is 0: a point of all odd planes.
+    /// Point where its potential is 0: on all odd planes.
     pub origin: [f64; 3],
 }
 
 impl Excitation {
-    /// Whether there is anything but conductors at potentials.
+    /// Whether there are sources other than conductors at potentials.
     pub(crate) fn has_sources(&self) -> bool {
         !self.charges.is_empty() || self.field != [0.0; 3]
     }
 
-    /// The same with the images of its charges, image by image, in those images that `which` holds
-    /// for. A charge in a plane of symmetry is shared among its images.
+    /// The same, including the images of its charges, image by image, in those images for which
+    /// `which` is true. A charge in a plane of symmetry is shared among its images.
     pub fn with_images(&self, images: &Images, which: impl Fn(usize) -> bool) -> Self {
         let charges = (0..images.count()).filter(|&g| which(g)).flat_map(|g| {
             self.charges.iter().map(move |q| PointCharge {
@@ -129,11 +138,11 @@ impl Excitation {
 pub struct Response {
     /// Potential of each conductor in this excitation.
     pub potentials: Vec<f64>,
-    /// All charge of each triangle, free and bound: the potential of the surface is sum_j charge_j
-    /// <1/|x - y|>_j.
+    /// Total charge of each triangle, free and bound: the potential of the surface is sum_j
+    /// charge_j <1/|x - y|>_j.
     pub charge: Vec<f64>,
-    /// What each triangle would carry if its density were everywhere that at one of its corners,
-    /// shape (triangles, 3); empty for constant densities.
+    /// Charge that each triangle would carry if its density were everywhere that at one of its
+    /// corners, shape (triangles, 3); empty for constant densities.
     pub at_corners: Vec<[f64; 3]>,
     /// Free charge of each triangle of a conductor, 0 elsewhere.
     pub free_charge: Vec<f64>,
@@ -156,29 +165,28 @@ pub struct Response {
 pub struct Electrostatics {
     /// One for each excitation.
     pub responses: Vec<Response>,
-    /// Charges of conductors in the first of these that were taken from the transposed entry of the
-    /// capacitance matrix.
+    /// Charges of conductors in the first of these that were replaced by the transposed entry of
+    /// the capacitance matrix.
     pub replaced: Vec<Replaced>,
-    /// Entries, by row and column, that their own row does not resolve and whose transposes are not
-    /// there, since the conductor of the row is not excited.
+    /// Entries, by row and column, that their own row does not resolve and whose transposes are
+    /// missing, since the conductor of the row is not excited.
     pub unresolved: Vec<[usize; 2]>,
-    /// Dense or fast, as it was done.
+    /// Dense or fast, as it was solved.
     pub method: Method,
     /// The solver tolerance that was used.
     pub tolerance: f64,
-    /// The FMM tolerance that was used, none when dense.
+    /// The FMM tolerance that was used, `None` when dense.
     pub fmm_tolerance: Option<f64>,
     /// Relative L2 error of the FMM for the first density of the last product at 1000 or more
     /// points, against direct sums.
     pub fmm_error_sampled: Option<f64>,
-    /// Root mean square error of the fast sum's potentials on conductors, in the unit of the
-    /// excitations' potentials: what is left of digits where charges nearly cancel. None when
-    /// dense.
+    /// Root mean square error of the FMM's potentials on conductors, in the unit of the
+    /// excitations' potentials: its remaining error where charges nearly cancel. `None` when dense.
     pub fmm_error_potential: Option<f64>,
-    /// Largest defect of Gauss's law on a closed interface that was put right, relative to the
-    /// charge that makes the flux.
+    /// Largest defect of Gauss's law on a closed interface that was corrected, relative to the
+    /// charge that causes the flux.
     pub gauss_defect: f64,
-    /// The FMM's plan, none when dense.
+    /// The FMM's plan, `None` when dense.
     pub fmm: Option<fmm::Info>,
     /// Wall seconds.
     pub timings: Timings,
@@ -186,7 +194,7 @@ pub struct Electrostatics {
 
 /// Solves for the surface charges of `media` under each excitation.
 ///
-/// A solve that does not converge is no error here: its [`Response::reason`] says so.
+/// A solve that does not converge is not an error here: its [`Response::reason`] says so.
 ///
 /// # Errors
 /// [`Error::Length`], [`Error::Interrupted`], [`Error::Memory`], [`Error::Fmm`].
@@ -203,8 +211,8 @@ pub fn electrostatics(
 impl Electrostatics {
     /// The capacitance matrix, if the first excitations were each conductor in turn at potential 1
     /// and the others at 0, in the form of [`capacitance`](crate::capacitance()) for a medium of
-    /// relative permittivity `eps`: `maxwell` and `density` are over 4 pi eps and eps, whatever
-    /// media there are. `areas` are those of the triangles.
+    /// relative permittivity `eps`: `maxwell` and `density` are divided by 4 pi eps and eps,
+    /// whatever the media. `areas` are those of the triangles.
     pub fn into_capacitance(self, eps: f64, areas: &[f64]) -> Capacitance {
         let conductors = self.responses.first().map_or(0, |r| r.conductor_charge.len());
         let columns = &self.responses[..conductors.min(self.responses.len())];

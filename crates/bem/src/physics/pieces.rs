@@ -1,6 +1,5 @@
-//! Pieces of metal: what of a conductor and its images hangs together. How a conductor is put
-//! together of pieces and images is a matter of how a case is said; what its equations resolve
-//! depends on each of them.
+//! Pieces of metal: connected parts of a conductor and its images. A case may describe a conductor
+//! by pieces and images in many ways; what its equations resolve depends on each piece.
 
 use std::collections::HashMap;
 
@@ -9,21 +8,22 @@ use mesh::Mesh;
 use super::closed::PanelInfo;
 use crate::geometry::panels::connected;
 
-/// What hangs together, and the conductor.
+/// A connected part, and its conductor.
 type Key = (u32, Option<u32>);
 
 #[derive(Clone)]
 pub(super) struct Pieces {
-    /// Of each panel, `None` on interfaces.
+    /// Piece of each panel, `None` on interfaces.
     of: Vec<Option<u32>>,
-    /// How many images of each panel are in its piece, itself among them.
+    /// Number of images of each panel in its piece, including itself.
     joined: Vec<usize>,
-    /// Of each piece, with what of it are images.
+    /// Area of each piece, including images.
     areas: Vec<f64>,
 }
 
 impl Pieces {
-    /// Of panels that are these triangles of `whole`, a mesh of images with so many triangles each.
+    /// For panels that are these triangles of `whole`, a mesh of images with this number of
+    /// triangles each.
     pub(super) fn new(
         whole: &Mesh,
         triangles: usize,
@@ -41,7 +41,7 @@ impl Pieces {
             Self { of: vec![None; panels.len()], joined: vec![0; panels.len()], areas: Vec::new() };
         // Conductors may touch in points.
         let key = |g: usize, k: usize| (labels[g * metal.len() + k], panels[metal[k]].conductor);
-        // Panels next to each other are mostly of one piece, which is looked up once for all.
+        // Adjacent panels mostly belong to one piece, which is looked up once for all.
         let each_run = |g: usize, run: &mut dyn FnMut(Key, &[usize])| {
             let keys: Vec<Key> = (0..metal.len()).map(|k| key(g, k)).collect();
             let mut rest = &metal[..];
@@ -70,7 +70,7 @@ impl Pieces {
         pieces
     }
 
-    /// Whether these panels, each so many images of it, are of one piece.
+    /// Whether these panels, each with its number of images, form one piece.
     pub(super) fn is_one(&self, panels: impl Iterator<Item = (usize, usize)>) -> bool {
         let mut first = None;
         panels.into_iter().all(|(i, images)| {
@@ -78,7 +78,7 @@ impl Pieces {
         })
     }
 
-    /// The area of the piece that a panel is of; 0 on interfaces.
+    /// The area of a panel's piece; 0 on interfaces.
     pub(super) fn area(&self, i: usize) -> f64 {
         self.of[i].map_or(0.0, |piece| self.areas[piece as usize])
     }

@@ -1,4 +1,5 @@
-//! The solver: what belongs to the geometry is made once, media and excitations may change.
+//! The solver: work that depends on the geometry alone is done once; media and excitations may
+//! change.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,32 +23,32 @@ use crate::geometry::share;
 use crate::physics::cost;
 use crate::{Error, Method, Progress, SolveOptions, Timings};
 
-/// Share of what is asked for that finer integrals aim at.
+/// Share of the required accuracy that finer integrals aim at.
 const FINER: f64 = 0.1;
 
-/// Tolerance of what errors induce: they are estimates themselves.
+/// Tolerance of induced charges of errors: the errors are estimates themselves.
 const INDUCED: f64 = 1e-2;
 
-/// Surfaces with all that does not depend on permittivities and excitations: entries, fast sum,
-/// near field, local inverses.
+/// Surfaces with everything that does not depend on permittivities and excitations: entries, fast
+/// sum, near field, local inverses.
 pub struct Prepared {
     system: System,
     options: SolveOptions,
     is_dense: bool,
-    /// Excitations at a time.
+    /// Excitations per solve.
     columns: usize,
-    /// Made by the first solve, after its right-hand sides: these take no GPU, which may still be
-    /// opening.
+    /// Created by the first solve, after its right-hand sides: these need no GPU, which may still
+    /// be opening.
     work: Option<Work>,
 }
 
-/// A state that was solved on for.
+/// A state after further iterations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refined {
     /// Its charges.
     pub response: Response,
-    /// What these leave in the equations at some panels by another path than the solve's, relative
-    /// to what acts there.
+    /// Residual of these charges in the equations at some panels, computed independently of the
+    /// solve, relative to the action there.
     pub residual: SampledResidual,
 }
 
@@ -74,8 +75,8 @@ impl Work {
 }
 
 impl Prepared {
-    /// Takes the geometry of `mesh` and `media`, for solves of up to `excitations` at a time. Most
-    /// of the preparation is done by the first of them.
+    /// Takes the geometry of `mesh` and `media`, for solves of up to `excitations` at a time. The
+    /// first solve does most of the preparation.
     ///
     /// # Errors
     /// [`Error::Length`].
@@ -87,7 +88,7 @@ impl Prepared {
     ) -> Result<Self, Error> {
         let (panels, has_gradients) = rows::panels_in(&media);
         let is_dense = match options.method {
-            // Without surfaces there is nothing to solve for.
+            // Without surfaces there is nothing to solve.
             _ if panels == 0 => true,
             Method::Auto => {
                 let (n, images) = (options.density.modes() * panels, media.images.count());
@@ -104,9 +105,9 @@ impl Prepared {
         Ok(Self { system, options: options.clone(), is_dense, columns: excitations, work: None })
     }
 
-    /// Entry (i, j): the charges i times the potential that charges j and their images have on the
-    /// surfaces, all of them metal, over 4 pi eps0 and in a medium of permittivity 1. To this
-    /// belongs a fast sum, whatever [`SolveOptions::method`] is.
+    /// Entry (i, j): the charges i times the potential of charges j and their images on the
+    /// surfaces, which are all metal, over 4 pi eps0 and in a medium of permittivity 1. Uses a fast
+    /// sum, whatever [`SolveOptions::method`] is.
     ///
     /// # Errors
     /// As for [`solve`](Self::solve).
@@ -131,8 +132,8 @@ impl Prepared {
         Ok(x.iter().map(|x| products.iter().map(|y| work(x, y)).collect()).collect())
     }
 
-    /// Takes other permittivities, as in [`Media::permittivity`]. False, and nothing is changed,
-    /// where interfaces would come or go.
+    /// Replaces the permittivities, as in [`Media::permittivity`]. Returns false and changes
+    /// nothing if interfaces would appear or disappear.
     pub fn set_permittivity(&mut self, permittivity: &[[f64; 2]]) -> bool {
         self.system.set_permittivity(permittivity)
     }
@@ -149,9 +150,9 @@ impl Prepared {
         sampled::of_triangles(&self.system, solved, tolerance)
     }
 
-    /// How far answers to these excitations are from those that ever finer meshes of the same
-    /// surfaces would have. What the next finer densities find on a triangle counts as often as
-    /// `weights` has it, one for each triangle. What sides have to gain is found if wanted.
+    /// Difference of the answers to these excitations from the limit of ever finer meshes of the
+    /// same surfaces. `weights` has one factor for each triangle, by which the contribution of the
+    /// next finer densities there is multiplied. Computes the gain per side if wanted.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Fmm`].
@@ -170,8 +171,8 @@ impl Prepared {
         self.system.error_estimate(excitations, responses, weights, with_sides, tolerance)
     }
 
-    /// The charge that these charges in this excitation miss on the children of triangles, as local
-    /// problems find it, each triangle's times its weight; what it induces is not in it.
+    /// The charge missing from these charges in this excitation, on the children of triangles, by
+    /// local problems, each triangle's times its weight; without the charge that it induces.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Fmm`].
@@ -194,7 +195,7 @@ impl Prepared {
         system.missing(excitation, charges, weights, self.options.tolerance)
     }
 
-    /// What these charges induce on the triangles, conductors at 0 V, to one per cent.
+    /// Charge that these charges induce on the triangles, with conductors at 0 V, to one per cent.
     ///
     /// # Errors
     /// As for [`solve`](Self::solve).
@@ -239,8 +240,8 @@ impl Prepared {
         self.solve_from(&[], excitations, progress)
     }
 
-    /// The same where charges near those sought are known, one set for each excitation, or none:
-    /// iterations start from them.
+    /// The same, with iterations starting from charges close to the solution, one set for each
+    /// excitation, or none.
     ///
     /// # Errors
     /// As for [`solve`](Self::solve).
@@ -255,11 +256,11 @@ impl Prepared {
         Ok(answer)
     }
 
-    /// The answers to `some` of the excitations, by a near field that serves all: where others
-    /// solve for the rest. [`complete`](Self::complete) is for all answers together.
+    /// The answers to `some` of the excitations, by a near field that serves all, where other ranks
+    /// solve for the rest. Call [`complete`](Self::complete) on all answers together.
     ///
     /// # Errors
-    /// As for [`solve`](Self::solve); [`Error::Length`] also where `some` are not in the
+    /// As for [`solve`](Self::solve); also [`Error::Length`] if `some` is not within the
     /// excitations.
     pub fn solve_some(
         &mut self,
@@ -327,7 +328,7 @@ impl Prepared {
             }
         };
         timings.solve = of_right_hand_sides + started.elapsed().as_secs_f64();
-        // Columns were solved for right-hand sides of size 1.
+        // Columns were solved for right-hand sides scaled to size 1.
         let largest = found.sizes.iter().copied().fold(0.0, f64::max);
         let sampled = found.error;
         timings.solve -= found.checking + timings.near_field - known_near_field;
@@ -355,8 +356,8 @@ impl Prepared {
         })
     }
 
-    /// Takes entries of the capacitance matrix that their own row does not resolve from the
-    /// transposed ones, in the answers to all excitations.
+    /// Replaces entries of the capacitance matrix that their own row does not resolve by their
+    /// transposes, in the answers to all excitations.
     pub fn complete(&self, excitations: &[Excitation], answer: &mut Electrostatics) {
         let system = &self.system;
         (answer.replaced, answer.unresolved) = reciprocal::replace(
@@ -369,10 +370,10 @@ impl Prepared {
         );
     }
 
-    /// Solves on for one state, whose charges by [`solve`](Self::solve) are `charges`, until each
-    /// conductor and interface meets its equations to the tolerance relative to what acts on it
+    /// Continues one state, whose charges by [`solve`](Self::solve) are `charges`, until each
+    /// conductor and interface meets its equations to the tolerance relative to the action on it
     /// alone, however weak that is. Forces and torques on bodies far from others need that. `None`
-    /// where equations were solved densely: those have all digits.
+    /// if the equations were solved densely: those answers have all digits.
     ///
     /// # Errors
     /// As for [`solve`](Self::solve).
@@ -395,7 +396,8 @@ impl Prepared {
         let b = external::right_hand_side(system, excitation);
         let x = charges.of_modes(&system.panels, system.density);
         let mut found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
-        // What is left by whole rows; where the points are to blame, there must be more of them.
+        // The residual by whole rows; if it comes from the quadrature points, more of them are
+        // needed.
         let asked = BY_WHOLE_ROWS * self.options.tolerance;
         let whole_rows = |x: &[f64]| by_action(system, excitation, x, self.options.tolerance);
         let group = &*system.ranks;
@@ -424,13 +426,13 @@ impl Prepared {
             .zip(solved)
             .enumerate()
             .map(|(column, (excitation, solved))| {
-                // Their means, of which slopes are no part.
+                // Their means; the linear modes are not needed.
                 let means = column * size..column * size + n;
                 let normal_derivatives = normal_derivatives.get(means.clone()).unwrap_or_default();
                 let of_modes = &charges[column * size..][..size];
                 let x = &charges[means];
                 let scale = system.panels.scale();
-                // Of all charge there is.
+                // Of all charge.
                 let mut normal_derivatives = normal_derivatives.to_vec();
                 let external = external::sheet_normal_derivatives(system, excitation);
                 normal_derivatives

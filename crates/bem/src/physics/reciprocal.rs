@@ -11,17 +11,17 @@ use super::rows::Rows;
 use super::{Excitation, Response};
 use crate::constants::AMPLIFIED;
 
-/// An entry of the capacitance matrix that its transpose has replaced.
+/// An entry of the capacitance matrix that was replaced by its transpose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Replaced {
     /// Row and column.
     pub at: [usize; 2],
-    /// What its own row had given, in the matrix's unit.
+    /// The value from its own row, in the matrix's unit.
     pub was: f64,
 }
 
-/// Of each conductor the size of errors in its free charge: those of the field multiplied over its
-/// largest piece.
+/// For each conductor the error of its free charge: the field's error, amplified, over its largest
+/// piece.
 fn errors_of_charge(rows: &Rows, amplified: &[f64]) -> Vec<f64> {
     let mut areas = vec![0.0f64; amplified.len()];
     for (i, conductor) in rows.conductor.iter().enumerate() {
@@ -32,9 +32,10 @@ fn errors_of_charge(rows: &Rows, amplified: &[f64]) -> Vec<f64> {
     amplified.iter().zip(areas).map(|(amplified, area)| amplified * area.sqrt()).collect()
 }
 
-/// Replaces entries, if the first excitations are each conductor in turn at potential 1, with no
-/// sources; where only some are, the entries between these. Those of other conductors are returned,
-/// too. `triangles` are those of panels, of which there are so many copies.
+/// Replaces entries, if the first excitations are each conductor in turn at potential 1, without
+/// sources; if only some conductors are excited, the entries between these. Also returns the
+/// entries whose transpose is missing because their conductor is not excited. `triangles` are those
+/// of panels, each with this number of copies.
 pub(super) fn replace(
     rows: &Rows,
     totals: &[Total<'_>],
@@ -63,7 +64,7 @@ pub(super) fn replace(
     let errors = errors_of_charge(rows, &amplified);
     let is_replaced = |i: usize, j: usize| {
         let by_permittivity = |i: usize, j: usize| amplified[i] > AMPLIFIED * amplified[j];
-        // Of a small conductor next to a large one the small one's row has the smaller errors.
+        // Next to a large conductor, a small one has the smaller errors in its own row.
         let by_size = || errors[i] > AMPLIFIED * errors[j];
         by_permittivity(i, j) || (!by_permittivity(j, i) && by_size())
     };
@@ -79,7 +80,7 @@ pub(super) fn replace(
             let charge = responses[of_i].conductor_charge[j];
             responses[of_j].conductor_charge[i] = charge;
             replaced.push(Replaced { at: [i, j], was });
-            // Where errors are amplified most they are most.
+            // Dominated by the panels with the largest amplification.
             let own = |panel: &usize| rows.conductor[*panel] == Some(i as u32);
             let weight = |panel: usize| rows.areas[panel] * rows.permittivity_next_to(panel);
             let panels = || (0..rows.areas.len()).filter(own);

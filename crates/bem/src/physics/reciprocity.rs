@@ -1,5 +1,5 @@
-//! Green's reciprocity between sources and conductors: the charge that sources induce, found from
-//! the potentials of conductors at the sources.
+//! Green's reciprocity between sources and conductors: the charge that sources induce, computed
+//! from the potentials at the sources.
 
 use mesh::Mesh;
 
@@ -8,10 +8,10 @@ use super::{Charges, Excitation, Media, SurfaceCharge};
 use crate::Error;
 use crate::geometry::triangle::Vec3;
 
-/// Pairs of charges and triangles that reciprocity is worth.
+/// Up to this number of pairs of a charge and a triangle, reciprocity is checked.
 const PAIRS: usize = 8_000_000;
 
-/// Free charge that sources induce on a conductor, found in two ways.
+/// Free charge that sources induce on a conductor, computed in two ways.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reciprocity {
     /// The conductor.
@@ -25,9 +25,9 @@ pub struct Reciprocity {
     pub size: f64,
 }
 
-/// Both charges of each conductor, as far as they are worth their time. `units` are the charges of
-/// triangles with each conductor in turn at 1 V and the others at 0 V, `induced` the free charge of
-/// each conductor among the sources of `excitation`. The uniform field counts as one in a medium of
+/// Both charges of each conductor, unless that takes too long. `units` are the charges of triangles
+/// with each conductor in turn at 1 V and the others at 0 V, `induced` the free charge of each
+/// conductor with the sources of `excitation`. The uniform field counts as one in a medium of
 /// relative permittivity `surroundings` that fills all space.
 ///
 /// # Errors

@@ -2,20 +2,20 @@
 //! (docs/math.md, "Recovered densities").
 //!
 //! A density that is constant on each triangle has the right means, but no slope within a triangle.
-//! Where external and induced charge nearly cancel, as outside of a dielectric body with charges in
-//! it, that missing slope is the largest error: of order h^2 with a large constant, since it is the
+//! Where external and induced charge nearly cancel, as outside a dielectric body with charges in
+//! it, the missing slope is the largest error: of order h^2 with a large constant, since it is the
 //! cancelling source whose slope is missing. Three steps restore the slope and keep the moments:
 //!
 //! 1. at each vertex the mean over the triangles around it, weighted by area;
 //! 2. on each triangle the linear function through these values, shifted so that the triangle keeps
 //!    its charge;
-//! 3. the continuous, piecewise linear function next to that in L2, so that fields have no edges
-//!    where densities jump.
+//! the continuous, piecewise linear function closest to that in L2, so that fields have no singular
+//! edges where densities jump.
 //!
 //! The first step alone would move charge between triangles, which costs more than it gains: the
 //! second keeps every triangle's charge, the third the integral against each linear function, so
-//! potentials at a distance keep the accuracy of the means. Of a density that is linear on each
-//! triangle to begin with there is only the third to do.
+//! potentials at a distance keep the accuracy of the means. A density that is already linear on
+//! each triangle needs only the third step.
 
 use mesh::Mesh;
 use parallel::prelude::*;
@@ -23,25 +23,25 @@ use parallel::prelude::*;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 
-/// Triangles that meet at an edge belong to one smooth surface where the cosine of the angle
-/// between their normals is at least this (40 degrees): beyond a sharp edge the density is another
+/// Triangles that meet at an edge belong to one smooth surface if the cosine of the angle between
+/// their normals is at least this (40 degrees): across a sharp edge the density is a different
 /// function.
 const SMOOTH: f64 = 0.766;
 
-/// Share of its length within which an edge in a smooth part of the surface counts as rounded off:
+/// Share of its length within which an edge in a smooth part of the surface counts as rounded:
 /// there the field of facets grows as the logarithm of the distance, times the angle between them,
-/// and that of the smooth surface does not.
+/// unlike that of the smooth surface.
 const ROUNDED: f64 = 0.3;
 
-/// Height of a triangle of equal sides over these. Of lower ones, which graded meshes have along
-/// edges, that height counts: what a linear density would be farther away is no part of it.
+/// Height of an equilateral triangle over its side. For lower triangles, which graded meshes have
+/// along edges, the height counts instead: a linear density is not valid farther away.
 const OF_EQUAL_SIDES: f64 = 0.866;
 
-/// Triangles whose normals have a cosine of this and more lie in one plane, where there is nothing
-/// to round off.
+/// Triangles whose normals have at least this cosine lie in one plane, where nothing needs
+/// rounding.
 const FLAT: f64 = 1.0 - 1e-12;
 
-/// Relative residual of the projection, far below the error of any recovered density.
+/// Relative residual of the projection, far below the error of every recovered density.
 const PROJECTED: f64 = 1e-6;
 
 /// Iterations of the projection at most; the mass matrix of linear elements, scaled by its
@@ -52,16 +52,16 @@ const ITERATIONS: usize = 60;
 pub(super) struct Recovered {
     /// Density at the three corners.
     pub(super) densities: Vec<[f64; 3]>,
-    /// Squares of the radii to which the three edges are rounded off for fields.
+    /// Squared radii by which the three edges are rounded for fields.
     pub(super) rounding: Vec<[f64; 3]>,
 }
 
-/// What is known of a density.
+/// Known property of a density.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     /// Its mean on each panel.
     Means,
-    /// A linear function on each.
+    /// A linear function on each panel.
     Linear,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn recover(
     let normals: Vec<Vec3> = (0..panels.len()).map(|i| panels.panel(i).normal).collect();
     let smooth = |i: usize, j: usize| {
         let surface = |i: usize| surfaces(panels.triangles()[i] as usize);
-        // Whichever way the normals point.
+        // Independent of the orientation of normals.
         normals[i].dot(&normals[j]).abs() >= SMOOTH && surface(i) == surface(j)
     };
     let (unknowns, count) = unknowns(&corners, &around, panels.len(), &smooth);
@@ -111,7 +111,7 @@ pub(super) fn recover(
     project(&mut vertex, &load, &unknowns, areas, &total);
 
     let height = |i: usize, length: f64| 2.0 * areas[i] / length;
-    // Of an edge of panel i: as large for all panels there.
+    // Rounding radius of an edge of panel i, the same for all panels at the edge.
     let radius = |i: usize, (a, b): (u32, u32), length: f64| {
         let at_edge = |&&j: &&u32| corners(j as usize).contains(&b) && smooth(i, j as usize);
         let all = around[a as usize].iter().filter(at_edge);
@@ -136,8 +136,8 @@ pub(super) fn recover(
     Recovered { densities, rounding }
 }
 
-/// The unknown at each panel's corners, and how many there are: a vertex has one for each smooth
-/// surface that it lies on.
+/// The unknown at each panel's corners, and the number of unknowns: a vertex has one for each
+/// smooth surface on which it lies.
 fn unknowns(
     corners: &impl Fn(usize) -> [u32; 3],
     around: &[Vec<u32>],

@@ -1,5 +1,5 @@
-//! The equations row by row: what an interface adds to the fast sum, and Gauss's law on closed
-//! interfaces.
+//! The equations row by row: terms that an interface adds to the fast sum, and Gauss's law on
+//! closed interfaces.
 //!
 //! With panel charges x_j (over 4 pi eps0), d_i = sum_j D_ij x_j the mean normal derivative of the
 //! potential on panel i, and f = (eps_back - eps_front) / (eps_back + eps_front):
@@ -9,8 +9,8 @@
 //! interface: L (2 pi x_i / A_i + f d_i)           = -L f dphi_ext/dn
 //! ```
 //!
-//! L, the radius of the sphere of the interface's area, makes fields potentials. On closed surfaces
-//! the flux of d is put right, and the mean of the rows scaled, by [`gauss`](super::gauss).
+//! L, the radius of the sphere with the interface's area, converts fields to potentials. On closed
+//! surfaces [`gauss`](super::gauss) corrects the flux of d and scales the mean of the rows.
 
 use std::f64::consts::PI;
 use std::ops::Range;
@@ -35,10 +35,10 @@ use crate::solve::completion::{Completion, Laws, Vectors};
 use crate::space::Density;
 use crate::{Error, Images};
 
-/// Errors of images far away, as a share of the solver's tolerance.
+/// Errors of distant images, as a share of the solver's tolerance.
 const OF_FAR_IMAGES: f64 = 0.03;
 
-/// Fields of so many times their mean over an interface are a peak, next to a charge.
+/// Fields above this multiple of their mean over an interface are a peak, next to a charge.
 const PEAK: f64 = 10.0;
 
 /// Panels and equations.
@@ -49,22 +49,22 @@ pub struct System {
     /// Its equations.
     pub rows: Arc<Rows>,
     pub(super) images: Images,
-    /// Triangles of the mesh.
+    /// Number of triangles of the mesh.
     pub(super) triangles: usize,
     pub(super) conductors: usize,
-    /// Ranks that share what is computed of it, each with a GPU of its own.
+    /// Ranks that share the computations, each with its own GPU.
     pub(super) ranks: Group,
     pub(super) gpu: usize,
 }
 
-/// The equations: one per panel, of means, and for linear densities as many more for each slope, in
-/// the order of (modes, panels).
+/// The equations: one per panel for means, and for linear densities another one for each linear
+/// mode, in the order (modes, panels).
 #[derive(Clone)]
 pub struct Rows {
-    /// One per panel, as all that follows but what is said to be of rows.
+    /// One per panel, like the following fields unless they say "of rows".
     pub(super) kinds: Vec<RowKind>,
     pub(super) conductor: Vec<Option<u32>>,
-    /// Relative permittivity on the normal's side and behind.
+    /// Relative permittivity on the normal's side and on the other side.
     permittivity: Vec<[f64; 2]>,
     /// f of interfaces, 0 on conductors.
     factor: Vec<f64>,
@@ -80,7 +80,7 @@ pub struct Rows {
     pub(super) gauss: Gauss,
 }
 
-/// How many panels media make of triangles, and whether there are interfaces among them.
+/// Number of panels among the triangles in these media, and whether they include interfaces.
 pub(super) fn panels_in(media: &Media<'_>) -> (usize, bool) {
     let is_interface = |sides: &[f64; 2]| factor(*sides) != 0.0;
     let all = || media.conductor.iter().zip(media.permittivity);
@@ -90,7 +90,7 @@ pub(super) fn panels_in(media: &Media<'_>) -> (usize, bool) {
     (metal + interfaces, interfaces > 0)
 }
 
-/// Whether media are given for each of so many triangles.
+/// Checks that media are given for this number of triangles.
 fn check_lengths(media: &Media<'_>, triangles: usize) -> Result<(), Error> {
     let given = [
         ("media.conductor", media.conductor.len()),
@@ -103,11 +103,11 @@ fn check_lengths(media: &Media<'_>, triangles: usize) -> Result<(), Error> {
 }
 
 impl System {
-    /// The equations of surfaces in media. For solves to a `tolerance` by fast sums, images in
-    /// layers that are far away are summed apart.
+    /// The equations of surfaces in media. For solves to a `tolerance` by fast sums, distant images
+    /// in layers are summed separately.
     ///
     /// # Errors
-    /// [`Error::Length`] and that of conductors without a number.
+    /// [`Error::Length`] and [`Error::Conductor`].
     pub fn new(
         mesh: &Mesh,
         media: Media<'_>,
@@ -134,7 +134,7 @@ impl System {
             (0..n).into_par_iter().map(|i| conductor(of(i)).unwrap_or(0)).collect();
         let mut parts = media.conductors;
         let with_images;
-        // Layers reflect what is there, and belong to no body.
+        // Layers are reflectors, not parts of a body.
         let mirrored = images.mirrored();
         let whole = if mirrored.count() > 1 {
             with_images = mirrored.mesh(mesh);
@@ -206,22 +206,21 @@ impl System {
 }
 
 impl System {
-    /// Which of so many panels (or panels and images) this process works on where ranks share what
-    /// is computed of all.
+    /// Range of the `panels` (or panels and images) that this rank evaluates.
     pub(super) fn own(&self, panels: usize) -> Range<usize> {
         let [rank, ranks] = [self.ranks.rank(), self.ranks.size()];
         panels * rank / ranks..panels * (rank + 1) / ranks
     }
 
-    /// The sums over all ranks of what each found of its own panels. Collective.
+    /// Sums over all ranks of their results for their own panels. Collective.
     ///
     /// # Errors
-    /// Messages that do not pass.
+    /// [`Error::Fmm`] if communication fails.
     pub(super) fn of_all_ranks(&self, values: &mut [f64]) -> Result<(), Error> {
         share::sum(&*self.ranks, values)
     }
 
-    /// Takes other media; false where interfaces would come or go.
+    /// Replaces the media; false if interfaces would appear or disappear.
     pub(super) fn set_permittivity(&mut self, permittivity: &[[f64; 2]]) -> bool {
         let is_interface = |t: usize| permittivity[t][0] != permittivity[t][1];
         if permittivity.len() != self.triangles {
@@ -233,7 +232,7 @@ impl System {
         if (0..n).any(|i| rows.conductor[i].is_none() && !is_interface(of(i))) {
             return false;
         }
-        // All others are conductors' or have one medium on both sides.
+        // All others belong to conductors or have the same medium on both sides.
         let mut has_panel = vec![false; self.triangles];
         (0..n).for_each(|i| has_panel[of(i)] = true);
         if (0..self.triangles).any(|t| !has_panel[t] && is_interface(t)) {
@@ -257,7 +256,7 @@ fn factor([front, back]: [f64; 2]) -> f64 {
     (back - front) / (back + front)
 }
 
-/// Raises actions that have no digits left to the least that has; false where nothing acts.
+/// Raises actions without digits to the smallest action with digits; false if there is no action.
 fn raised(action: &mut [f64]) -> bool {
     let largest = action.iter().copied().fold(0.0, f64::max);
     action.iter_mut().for_each(|action| *action = action.max(NO_DIGITS * largest));
@@ -266,12 +265,12 @@ fn raised(action: &mut [f64]) -> bool {
 
 /// The largest root mean square of parts.
 pub(super) fn largest(parts: &[f64]) -> f64 {
-    // NaN must come through: f64::max drops it.
+    // NaN must be kept: f64::max drops it.
     parts.iter().fold(0.0, |a: f64, &b| if b > a || b.is_nan() { b } else { a })
 }
 
-/// From root mean squares over each part of a residual and of what charges balance there to the
-/// residual's norm relative to action.
+/// The norm of the residual relative to the action, from root mean squares over each part of the
+/// residual and of the action balanced by charges.
 pub(super) fn relative_to_action(left: &[f64], balanced: &[f64]) -> f64 {
     let mut action: Vec<f64> = balanced.iter().zip(left).map(|(a, b)| a + b).collect();
     let acts = raised(&mut action);
@@ -285,14 +284,14 @@ pub(super) fn weighted_norm(weights: &[f64], r: &[f64]) -> f64 {
 }
 
 impl Rows {
-    /// What makes left-hand sides of the potentials and normal derivatives that charges make;
-    /// `None` on conductors alone, where they are the left-hand sides.
+    /// Converts potentials and normal derivatives of charges into left-hand sides; `None` for
+    /// conductors alone, where they are the left-hand sides.
     pub(super) fn completion(&self) -> Option<&dyn Completion> {
         let are_complete = self.conductor.iter().all(Option::is_some) && !self.gauss.changes_rows();
         if are_complete { None } else { Some(self) }
     }
 
-    /// From external potentials and normal derivatives in each row to the right-hand sides,
+    /// Converts external potentials and normal derivatives in each row into right-hand sides, with
     /// conductors at `potentials`.
     pub(super) fn right_hand_side(&self, potentials: &[f64], external: &mut [f64]) {
         for (row, value) in external.iter_mut().enumerate() {
@@ -306,15 +305,15 @@ impl Rows {
         self.gauss.means.scale(external);
     }
 
-    /// Weights of the norm in which iterations reduce residuals, for a right-hand side `b` of
-    /// size 1.
+    /// Weights of the norm in which iterations reduce residuals, for a right-hand side `b` of size
+    /// 1.
     ///
-    /// On conductors, in addition to the mean over the area, there is that over panels. In the
-    /// first alone small panels next to a point charge count for nothing, and conductors at 1 V
-    /// might end with any potential there; where the right-hand side is large, next to the charge
-    /// that makes it, residuals count relative to it. On interfaces fields next to a charge may be
-    /// so much larger than their mean that all others would count for nothing: beyond [`PEAK`]
-    /// means residuals count by the root of what they exceed it by.
+    /// On conductors the mean over panels is added to the mean over the area. In the latter alone
+    /// small panels next to a point charge count for nothing, and conductors at 1 V might end with
+    /// any potential there; where the right-hand side is large, next to its charge, residuals count
+    /// relative to it. On interfaces fields next to a charge may be so much larger than their mean
+    /// that all other fields would count for nothing: above [`PEAK`] means residuals count by the
+    /// root of the excess.
     pub(super) fn norm_weights(&self, b: &[f64]) -> Vec<f64> {
         let (mut panels, mut means) = (vec![0.0; self.parts], vec![0.0; self.parts]);
         for ((&p, weight), b) in self.part.iter().zip(&self.weights).zip(b) {
@@ -337,10 +336,10 @@ impl Rows {
         largest(&self.of_parts(r.iter().copied()))
     }
 
-    /// Weights in which a residual's norm is at least the largest over conductors and interfaces of
-    /// its root mean square relative to what acts on each: the potential, or the normal field, that
-    /// the others and the sources make there, which its own charge must balance. That is what it
-    /// balances so far, by the diagonals of interfaces, and what is left.
+    /// Weights in which a residual's norm is at least the largest, over conductors and interfaces,
+    /// of its root mean square relative to the action on each. The action is the potential, or the
+    /// normal field, of all others and of the sources there, which its own charge must balance. It
+    /// is computed as the part balanced so far, by the diagonals of interfaces, plus the residual.
     pub(super) fn weights_by_action(&self, x: &[f64], r: &[f64]) -> Vec<f64> {
         let left = self.of_parts(r.iter().copied());
         let mut action = self.balanced(x);
@@ -352,8 +351,8 @@ impl Rows {
         self.weights.iter().enumerate().map(|(i, w)| w / square(i)).collect()
     }
 
-    /// Largest over conductors and interfaces of the root mean square of errors in some rows
-    /// relative to what acts there, given the charges `x` that balance it. `errors` are those of
+    /// Largest, over conductors and interfaces, of the root mean square of errors in some rows
+    /// relative to the action there, given the charges `x` that balance it. `errors` are those of
     /// potentials and normal derivatives.
     pub(super) fn worst_by_action(&self, x: &[f64], chosen: &[usize], errors: &[f64]) -> f64 {
         let mut action = self.balanced(x);
@@ -373,8 +372,8 @@ impl Rows {
         squares.iter().zip(&action).map(relative).fold(0.0, f64::max)
     }
 
-    /// What the charges on each conductor and interface balance there, by the diagonals of
-    /// interfaces: its root mean square.
+    /// Root mean square of the action that charges on each conductor and interface balance, by the
+    /// diagonals of interfaces.
     pub(super) fn balanced(&self, x: &[f64]) -> Vec<f64> {
         self.of_parts(x.iter().enumerate().map(|(i, x)| self.diagonal(i) * x))
     }
@@ -385,13 +384,13 @@ impl Rows {
         squares.into_iter().map(f64::sqrt).collect()
     }
 
-    /// Diagonal of the row of an interface, d's own part left out.
+    /// Diagonal of the row of an interface, without d's own part.
     pub(super) fn diagonal(&self, row: usize) -> f64 {
         let i = self.panel(row);
         2.0 * PI * self.length[i] / self.areas[i]
     }
 
-    /// What a normal derivative counts in its row.
+    /// Factor of a normal derivative in its row.
     pub(super) fn coupling(&self, row: usize) -> f64 {
         let i = self.panel(row);
         self.length[i] * self.factor[i]
@@ -402,28 +401,28 @@ impl Rows {
         row % self.kinds.len()
     }
 
-    /// Conductor, or number of conductors plus interface, of each row, and its panel's share of
-    /// that one's area.
+    /// Index of the conductor, or number of conductors plus index of the interface, for each row,
+    /// and its panel's share of the area of that conductor or interface.
     pub(super) fn shares(&self) -> (&[u32], &[f64]) {
         (&self.part, &self.weights)
     }
 
-    /// Conductor, or number of conductors plus interface, of panel `i`.
+    /// Index of the conductor, or number of conductors plus index of the interface, of panel `i`.
     pub(super) fn part(&self, i: usize) -> usize {
         self.part[i] as usize
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub(super) fn len(&self) -> usize {
         self.part.len()
     }
 
-    /// How many conductors and interfaces there are.
+    /// Number of conductors and interfaces.
     pub(super) fn parts(&self) -> usize {
         self.parts
     }
 
-    /// Relative permittivity on the normal's side and behind panel `i`.
+    /// Relative permittivity on the normal's side of panel `i` and on the other side.
     pub(super) fn permittivity(&self, i: usize) -> [f64; 2] {
         self.permittivity[i]
     }
@@ -434,14 +433,14 @@ impl Rows {
         front.max(back)
     }
 
-    /// Whether a conductor's panel has different media on its sides, so that its free charge
+    /// Whether a conductor's panel has different media on its two sides, so that its free charge
     /// depends on the field there.
     fn is_sheet(&self, i: usize) -> bool {
         self.conductor[i].is_some() && self.permittivity[i][0] != self.permittivity[i][1]
     }
 
-    /// Kinds of rows that give the normal derivative where it tells the free charge; `None` if it
-    /// does so nowhere.
+    /// Kinds of rows that compute the normal derivative where the free charge needs it; `None` if
+    /// it is needed nowhere.
     pub(super) fn sheets(&self) -> Option<Vec<RowKind>> {
         let by_normal_derivative = self.told_by_normal_derivatives();
         let kind = |&told: &bool| if told { RowKind::Adjoint } else { RowKind::None };
@@ -450,19 +449,19 @@ impl Rows {
             .then(|| by_normal_derivative.iter().map(kind).collect())
     }
 
-    /// Whether the free charge of each panel is told by the normal derivatives on its sides: on
-    /// conductors between two media, and on [`metal`](super::metal) that several media touch.
+    /// Whether the free charge of each panel is computed from the normal derivatives on its sides:
+    /// on conductors between two media, and on [`metal`](super::metal) that several media touch.
     pub(super) fn told_by_normal_derivatives(&self) -> Vec<bool> {
         let mut told: Vec<bool> = (0..self.areas.len()).map(|i| self.is_sheet(i)).collect();
         self.gauss.metal.mark(&mut told, &self.conductor, &self.permittivity);
         told
     }
 
-    /// The normal derivatives in front of and behind an interface's panel with charge `x`, of all
-    /// charge there is, that its equation asks for; `None` on conductors.
+    /// The normal derivatives of all charge in front of and behind an interface's panel with charge
+    /// `x`, as its equation requires; `None` on conductors.
     pub(super) fn normal_derivatives_of_interface(&self, i: usize, x: f64) -> Option<[f64; 2]> {
         let [front, back] = self.permittivity[i];
-        // d = -2 pi x / (A f), and d -/+ 2 pi x / A without the difference of nearly equal numbers.
+        // d = -2 pi x / (A f), and d -/+ 2 pi x / A without subtracting nearly equal numbers.
         let per_permittivity = -4.0 * PI * x / (self.areas[i] * (back - front));
         self.conductor[i].is_none().then_some([back * per_permittivity, front * per_permittivity])
     }
@@ -478,8 +477,8 @@ impl Rows {
         (0..x.len()).map(side).collect()
     }
 
-    /// Free charge of each conductor's panel: eps x in one medium, else A/(4 pi) (eps_back
-    /// d_back - eps_front d_front) with the normal derivatives d of all charge there is.
+    /// Free charge of each conductor's panel: eps x in one medium, else A/(4 pi) (eps_back d_back -
+    /// eps_front d_front) with the normal derivatives d of all charge.
     pub(super) fn free_charges(&self, x: &[f64], sides: &[[f64; 2]]) -> Vec<f64> {
         let told_by_normal_derivatives = self.told_by_normal_derivatives();
         let free = |i: usize| {

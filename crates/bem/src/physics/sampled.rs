@@ -1,6 +1,6 @@
-//! The residual at some panels by another path than the solve's: whole rows, summed over all points
-//! and over all pairs too close for points, with neither a fast sum nor a selection of close pairs
-//! in between.
+//! The residual at some panels, independent of the solve: whole rows, summed directly over all
+//! points and over all pairs too close for points, without a fast sum and without a selection of
+//! close pairs.
 
 use std::ops::Range;
 
@@ -26,61 +26,60 @@ use crate::space::{Density, Dofs};
 use crate::{Error, PairQuadrature};
 use mesh::Mesh;
 
-/// Entries of all rows that are looked at.
+/// Entries of all evaluated rows, at most.
 const ENTRIES: usize = 1_000_000;
 
-/// Rows at least and at most, where parts are fewer.
+/// Rows at least and at most, unless there are more parts.
 const ROWS: [usize; 2] = [8, 16];
 
-/// Panels that tell the size of right-hand sides, which few may miss: peaks under charges, sides
-/// that face a field.
+/// Panels at which the size of right-hand sides is estimated; fewer could miss peaks under charges,
+/// or sides that face a field.
 const SIZED: usize = 1024;
 
-/// So many parts have a row each; of more, every so many.
+/// Parts sampled at most; with more parts, every n-th is sampled.
 const PARTS: usize = 64;
 
-/// Relative accuracy of the integrals of close pairs, beyond what a solve uses, unless its
-/// tolerance is less; of curved panels, whose integrals have no closed forms, as a share of the
-/// tolerance.
+/// Relative accuracy of the integrals of close pairs, better than in a solve, unless the tolerance
+/// is smaller; for curved panels, whose integrals have no closed forms, a share of the tolerance.
 const ACCURACY: f64 = 1e-8;
 const ACCURACY_OF_CURVED: f64 = 0.01;
 
-/// Pairs further apart than this many radii of the larger panel are left to rules of these degrees
+/// Pairs farther apart than this many radii of the larger panel are summed by rules of this degree
 /// on both: to better than 1e-6 of the entry.
 const FAR: [(f64, usize); 3] = [(25.0, 2), (8.0, 5), (4.0, 8)];
 
-/// The same to better than 1e-10, for tolerances below [`FINE`] and where what acts on a body is a
-/// small part of what adds up there.
+/// The same to better than 1e-10, for tolerances below [`FINE`] and where the action on a body is a
+/// small part of the terms that add up there.
 const FAR_FINE: [(f64, usize); 3] = [(25.0, 5), (8.0, 9), (4.0, 16)];
 
 /// Panels whose entries with all rows are multiplied together.
 const TOGETHER: usize = 128;
 
-/// What was found at the panels looked at.
+/// Result at the sampled panels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampledResidual {
-    /// The conductor on which it is largest; `None` = an interface.
+    /// The conductor on which the residual is largest; `None` = an interface.
     pub conductor: Option<u32>,
-    /// Root mean square over the area of that conductor or interface, by the panels looked at,
-    /// relative to that of the right-hand side where this is largest, as in
-    /// [`Response::relative_residual`](super::Response::relative_residual); of a
-    /// [`Refined`](super::Refined) state to what acts there.
+    /// Root mean square over the area of that conductor or interface, estimated from the sampled
+    /// panels, relative to that of the right-hand side where this is largest, as in
+    /// [`Response::relative_residual`](super::Response::relative_residual); for a
+    /// [`Refined`](super::Refined) state relative to the action there.
     pub relative: f64,
 }
 
-/// What a residual is relative to.
+/// Reference value of a residual.
 #[derive(Clone, Copy, PartialEq)]
 enum RelativeTo {
     /// The right-hand side, of the conductor or interface where it is largest.
     Largest,
-    /// What acts on the conductor or interface itself.
+    /// The action on the conductor or interface itself.
     Action,
 }
 
-/// The residual that the charges of each pair leave in the equations of its excitation, on panels
-/// spread over the area and the charge of each conductor and interface: what a residual changes is
-/// its work on the charge, most of which may be on a small share of the area. It is as good as it
-/// takes to judge a solve with this `tolerance`.
+/// The residual of the charges of each pair in the equations of its excitation, on panels
+/// distributed over the area and over the charge of each conductor and interface: a residual
+/// matters by its work on the charge, most of which may be on a small share of the area. Accurate
+/// enough to judge a solve with this `tolerance`.
 ///
 /// # Errors
 /// [`Error::Length`].
@@ -95,7 +94,7 @@ pub fn sampled_residual(
     of_triangles(&System::new(mesh, media, density, Some(tolerance))?, solved, tolerance)
 }
 
-/// The same of a system that is there.
+/// The same for an existing system.
 pub(super) fn of_triangles(
     system: &System,
     solved: &[(&Excitation, Charges<'_>)],
@@ -114,7 +113,7 @@ pub(super) fn of_triangles(
     of_system(system, &solved, RelativeTo::Largest, tolerance)
 }
 
-/// The residual of a state with unknowns `x`, relative to what acts on each conductor and
+/// The residual of a state with unknowns `x`, relative to the action on each conductor and
 /// interface.
 pub(super) fn by_action(
     system: &System,
@@ -126,7 +125,7 @@ pub(super) fn by_action(
     Ok(found.first().copied().unwrap_or(SampledResidual { conductor: None, relative: 0.0 }))
 }
 
-/// The residual that unknowns leave in the equations of each excitation.
+/// The residual of unknowns in the equations of each excitation.
 fn of_system(
     system: &System,
     solved: &[(&Excitation, &[f64])],
@@ -142,7 +141,7 @@ fn of_system(
     let sized = self::chosen(system, SIZED.max(chosen.len()));
     let mut kinds = vec![RowKind::None; panels.len()];
     chosen.iter().chain(&sized).for_each(|&i| kinds[i] = rows.kinds[i]);
-    // The right-hand sides before means are scaled, which these rows are not.
+    // The right-hand sides before means are scaled, because these rows are not scaled.
     let external: Vec<Vec<f64>> =
         solved.iter().map(|(e, _)| external::on_panels(system, e, &kinds)).collect();
     let usual = Accuracy::new(tolerance, 0);
@@ -181,7 +180,7 @@ fn of_system(
     Ok((0..solved.len()).map(residual).collect())
 }
 
-/// The part whose residual is largest, where residuals and right-hand sides of each part are known.
+/// The part with the largest residual, given residuals and right-hand sides of each part.
 fn worst(
     system: &System,
     (excitation, x): (&Excitation, &[f64]),
@@ -196,8 +195,8 @@ fn worst(
     for part in 0..rows.parts() {
         let own = residuals.root(part);
         let size = match relative_to {
-            // The right-hand side of charges in a body of high permittivity is small against what
-            // they induce on its surface, and that on metal.
+            // The right-hand side of charges in a body of high permittivity is small compared with
+            // the charges that they induce on its surface, and with those on metal.
             RelativeTo::Largest if part >= system.conductors || excitation.has_sources() => {
                 largest.max(balanced[part])
             }
@@ -213,18 +212,17 @@ fn worst(
     worst
 }
 
-/// Rows of chosen panels, summed over all points directly, with what points do not give of close
-/// pairs.
+/// Rows of chosen panels, summed directly over all points, with corrections for close pairs.
 struct WholeRows<'a> {
-    /// Of which ranks add up what each finds of some panels.
+    /// Ranks add up the results of their panels of this system.
     system: &'a System,
     panels: &'a Panels,
     kinds: &'a [RowKind],
     chosen: &'a [usize],
     points: QuadraturePoints<'a>,
     dofs: Dofs,
-    /// Panels too close to each chosen one for the points of the first rule, and what their entries
-    /// with each mode have beyond those.
+    /// Panels too close to each chosen one for the points of the first rule, and the corrections of
+    /// their entries with each mode.
     corrections: Vec<Vec<(usize, [f64; MODES])>>,
 }
 
@@ -239,7 +237,7 @@ impl<'a> WholeRows<'a> {
         let (panels, density) = (&*system.panels, system.density);
         let far = if is_fine { FAR_FINE } else { FAR };
         let (pairs, is_linear) = (slopes.even, density == Density::Linear);
-        // A linear function takes a degree.
+        // A linear function needs one degree more.
         let degree = |degree| degree + usize::from(is_linear);
         let rules = far.map(|(radii, of_rule)| (radii, Rule::of_degree(degree(of_rule))));
         let (far, plain) = rules[0];
@@ -318,21 +316,21 @@ impl<'a> WholeRows<'a> {
         columns.iter().enumerate().map(completed).collect()
     }
 
-    /// Entries by points of all rows with modes of some panels or images, shape (panels, modes,
-    /// rows).
+    /// Entries, by points, of all rows with the modes of some panels or images, shape (panels,
+    /// modes, rows).
     fn entries(&self, own: Range<usize>, modes: usize) -> Vec<f64> {
         let (panels, rule, rows) = (self.panels, self.points.rule(), self.chosen.len());
         let nodes = rule.len();
         let sources: Vec<[f64; 3]> =
             own.clone().flat_map(|j| panels.points(rule, j)).map(|(y, _)| y.into()).collect();
-        // What each mode puts on the points of a panel, of one that is mirrored too.
+        // Strengths of each mode at the points of a panel, also of a mirrored one.
         let strengths = [false, true].map(|is_mirrored| {
             let of_mode = |m: usize| {
                 let mut x = vec![0.0; modes];
                 x[m] = 1.0;
                 let mut strengths = vec![0.0; nodes];
                 let put = |k: usize, strength: f64| strengths[k] = strength;
-                // No more than the coefficients of one panel is looked at.
+                // Only the coefficients of one panel are used.
                 self.dofs.strengths(rule, (0, is_mirrored), &x, 1.0, put);
                 strengths
             };
@@ -405,13 +403,14 @@ pub fn chosen(system: &System, rows: usize) -> Vec<usize> {
     drawn(system, &system.rows.areas, rows).into_iter().map(|(i, _)| i).collect()
 }
 
-/// What each panel has of its part: half by area, half by charge, where all `columns` count alike.
+/// Share of each panel in its part: half by area, half by charge, with equal weight for all
+/// `columns`.
 pub fn by_area_and_charge(rows: &Rows, columns: &[&[f64]]) -> Vec<f64> {
     let n = rows.areas.len();
     let share = |values: &dyn Fn(usize) -> f64| -> Vec<f64> {
         let mut sums = vec![0.0; rows.parts()];
         (0..n).for_each(|i| sums[rows.part(i)] += values(i));
-        // Charges that are no numbers leave the choice to areas.
+        // NaN charges leave the choice to areas.
         let is_known = |sum: f64| sum > 0.0 && sum.is_finite();
         let share = |i: usize, sum: f64| if is_known(sum) { values(i) / sum } else { 0.0 };
         (0..n).map(|i| share(i, sums[rows.part(i)])).collect()
@@ -424,13 +423,14 @@ pub fn by_area_and_charge(rows: &Rows, columns: &[&[f64]]) -> Vec<f64> {
     density
 }
 
-/// Panels at equal steps of a density of each part, and how many each stands for.
+/// Panels at equal steps of a density over each part, and the number of panels that each
+/// represents.
 pub fn drawn(system: &System, density: &[f64], rows: usize) -> Vec<(usize, f64)> {
     let count = system.rows.parts();
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
     (0..system.panels.len()).for_each(|i| parts[system.rows.part(i)].push(i));
     parts.retain(|part| !part.is_empty());
-    // With more parts than rows every so many of them has one.
+    // With more parts than rows, only every n-th part has a row.
     let step = parts.len().div_ceil(rows.max(1)).max(1);
     let each = (rows / parts.len().max(1)).max(1) as f64;
     let mut drawn = Vec::new();

@@ -1,5 +1,5 @@
-//! Images of surfaces in layers as points in one region see them: those near by themselves, those
-//! far away as one smooth potential.
+//! Images of surfaces in layers as seen from points in one region: near ones individually, distant
+//! ones as one smooth potential.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use crate::operator::far::values_at;
 use crate::ordered;
 use crate::quadrature::rule::Rule;
 
-/// Degree of the rule whose points stand for a triangle far away.
+/// Degree of the rule whose points represent a distant triangle.
 const DEGREE: usize = 4;
 
-/// Panels that one task works at a time.
+/// Panels per task.
 const TOGETHER: usize = 256;
 
 /// Images of the surfaces of a mesh for points in a region.
@@ -43,8 +43,8 @@ impl Far {
 }
 
 impl SeenImages {
-    /// Of these images, as these points in region `to` see them; potentials of unit charges at a
-    /// distance of the structure's size are known to a relative error of `tolerance`.
+    /// For these images, as seen from these points in region `to`; potentials of unit charges at a
+    /// distance of the structure's size have a relative error of `tolerance`.
     pub fn new(
         images: &Images,
         mesh: &Mesh,
@@ -72,7 +72,7 @@ impl SeenImages {
         let scaled: Vec<Image> = seen.iter().map(image).collect();
         let bounds = [low, high].map(|x| (x - centre) / scale);
         let weights = |k: usize, _: usize, from: usize| weight(seen[k], from);
-        // Mirror images of one in layers are near together.
+        // Mirror images of one image in layers are close together.
         let group = |k: usize| images.layer_of(seen[k]);
         let found = FarImages::apart(bounds, &scaled, ([1, from], &weights), &group, tolerance);
         let Some((near, far)) = found else {
@@ -83,13 +83,13 @@ impl SeenImages {
         Self { near: images.only(&layers), far: Some(Far { images: far, centre, scale }) }
     }
 
-    /// Those that are near: values are those of surfaces with these, and [`Self::add_far`].
+    /// The near images: values are those of surfaces with these images, plus [`Self::add_far`].
     pub fn near(&self) -> &Images {
         &self.near
     }
 
-    /// Adds what charges on triangles of the same mesh, over 4 pi eps0, make at points by images
-    /// far away.
+    /// Adds, at points, the potential of distant images of charges on triangles of the same mesh,
+    /// over 4 pi eps0.
     pub fn add_far(
         &self,
         mesh: &Mesh,

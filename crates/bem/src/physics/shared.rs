@@ -1,4 +1,4 @@
-//! Excitations that several ranks solve for, each for some of them.
+//! Excitations distributed over several ranks.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::{Electrostatics, Response};
 use crate::Error;
 use crate::solve::gmres::StopReason;
 
-/// The excitations, of so many, that a rank solves for: consecutive ones, as evenly as can be.
+/// Range of the `excitations` that this rank solves for: consecutive, as even as possible.
 pub fn own_share(group: &dyn Communicator, excitations: usize) -> Range<usize> {
     let (rank, ranks) = (group.rank(), group.size());
     let (each, more) = (excitations / ranks, excitations % ranks);
@@ -16,13 +16,13 @@ pub fn own_share(group: &dyn Communicator, excitations: usize) -> Range<usize> {
     begin..begin + each + usize::from(rank < more)
 }
 
-/// Brings the answers of all ranks to their shares together: on rank 0, which must have some, all
-/// of them; on the others none. Those whose share is empty have no answer. Collective.
+/// Gathers the answers of all ranks: rank 0, which must have some, gets all of them, the others
+/// `None`. Ranks with an empty range have no answer. Collective.
 ///
-/// Of errors and times rank 0 gets the largest.
+/// Rank 0 gets the largest of all errors and times.
 ///
 /// # Errors
-/// That of the rank itself; on others [`fmm::Error::Ranks`] with it.
+/// The rank's own error; on other ranks [`fmm::Error::Ranks`] with its message.
 pub fn bring_together<E: From<Error> + ToString>(
     group: &dyn Communicator,
     own: Result<Option<Electrostatics>, E>,
@@ -53,7 +53,7 @@ fn lost(error: comm::Error) -> Error {
     fmm::Error::from(error).into()
 }
 
-/// Why a solve stopped, by its place in this list.
+/// Reasons why a solve stopped, by their index in this list.
 pub const REASONS: [StopReason; 5] = [
     StopReason::Converged,
     StopReason::MaxIterations,
@@ -62,7 +62,7 @@ pub const REASONS: [StopReason; 5] = [
     StopReason::Nan,
 ];
 
-/// Numbers of answers as whole numbers, bit by bit; each array after its length.
+/// An answer as integers, bit by bit; each array is preceded by its length.
 fn sent(answer: &Electrostatics) -> Vec<u64> {
     let mut words = Vec::new();
     let timings = &answer.timings;
@@ -97,7 +97,7 @@ fn sent(answer: &Electrostatics) -> Vec<u64> {
     words
 }
 
-/// What is still to be read.
+/// Words not yet read.
 struct Words<'a>(&'a [u64]);
 
 impl Words<'_> {

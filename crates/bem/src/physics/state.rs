@@ -1,15 +1,15 @@
-//! One state of a system, put together from the answers to its excitations.
+//! One state of a system, combined from the answers to its excitations.
 
 use nalgebra::{DMatrix, DVector};
 
 use super::Electrostatics;
 
-/// What is known of a conductor.
+/// What is given for a conductor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Condition {
     /// It is held at this potential.
     Potential(f64),
-    /// It floats, and this is its free charge over 4 pi eps0.
+    /// It floats, with this free charge over 4 pi eps0.
     Charge(f64),
 }
 
@@ -20,7 +20,7 @@ pub struct State {
     pub potentials: Vec<f64>,
     /// Free charge on each conductor.
     pub conductor_charge: Vec<f64>,
-    /// All charge of each triangle, free and bound.
+    /// Total charge of each triangle, free and bound.
     pub charge: Vec<f64>,
     /// As in [`Response::at_corners`](super::Response::at_corners).
     pub at_corners: Vec<[f64; 3]>,
@@ -29,12 +29,13 @@ pub struct State {
 }
 
 impl Electrostatics {
-    /// The state in which conductor k meets `conditions[k]`, among the sources of excitation
-    /// `sources`, or without any (`None`). The first excitations must have been each conductor in
-    /// turn at potential 1, the others at 0, with no sources. In that of the sources conductors had
-    /// any potentials: the nearer to those that they take, the fewer digits cancel.
+    /// The state in which conductor k meets `conditions[k]`, with the sources of excitation
+    /// `sources`, or without sources (`None`). The first excitations must have been each conductor
+    /// in turn at potential 1, the others at 0, without sources. The excitation of the sources may
+    /// have any potentials: the closer they are to the result, the fewer digits cancel.
     ///
-    /// `None` if there is no such excitation, or if the charges given determine no potentials.
+    /// `None` if there is no such excitation, or if the given charges do not determine the
+    /// potentials.
     pub fn state(&self, conditions: &[Condition], sources: Option<usize>) -> Option<State> {
         let count = conditions.len();
         let units = self.responses.get(..count)?;
@@ -57,7 +58,7 @@ impl Electrostatics {
                 Condition::Charge(_) => 0.0,
             })
             .collect();
-        // What conductors have in the excitation of the sources is no part of the units.
+        // Subtract the conductors' potentials in the sources' excitation.
         let had = match sources {
             Some(sources) => sources.potentials.clone(),
             None => vec![0.0; count],

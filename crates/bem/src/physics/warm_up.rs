@@ -1,4 +1,4 @@
-//! What a GPU does once a process, before it is needed.
+//! GPU work done once per process, before it is needed.
 
 use mesh::generate::{ConcentricSpheres, Resolution, SphereBase};
 
@@ -11,13 +11,12 @@ use crate::{Error, Excitation, Images, Media, Method, Mirror, Quiet, SolveOption
 /// Triangles of the small problem: enough for a tree of several levels.
 const TRIANGLES: usize = 2000;
 
-/// Opens the GPU that `options` name and loads the kernels that a solve with them takes there, with
-/// interfaces and planes or without, by a small one. It takes some tenths of a second, and is of
-/// use while a large mesh is read: solves in other threads wait for it where they come to use the
-/// GPU.
+/// Opens the GPU that `options` name and loads the kernels of a solve with them, with or without
+/// interfaces and planes, by solving a small problem. It takes some tenths of a second, which can
+/// overlap with reading a large mesh: solves in other threads wait for it when they need the GPU.
 ///
 /// # Errors
-/// Why there will be none.
+/// The reason why the GPU cannot be used.
 pub fn warm_up(options: &SolveOptions, interfaces: bool, planes: bool) -> Result<(), Error> {
     let _span = tracing::debug_span!("warm-up of the GPU").entered();
     let _under_way = WarmUp::begin();

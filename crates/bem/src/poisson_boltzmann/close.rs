@@ -1,9 +1,10 @@
-//! Integrals over a panel of the kernels times polynomials, seen from a point on it or near it.
+//! Integrals over a panel of the kernels times polynomials, for a point on it or near it.
 //!
-//! Off the panel it is cut in four until rules do. On it, it is cut in three at the point: in each
-//! part, in polar coordinates about the point, kernels of 1/r are smooth along the radius, and
-//! along the opposite side with the substitution p = h sinh(tau), h being the distance of that
-//! side. T is of that kind in the sum over the regions on both sides: docs/math.md, "Salt".
+//! For a point off the panel, the panel is cut in four until rules are accurate. For a point on it,
+//! it is cut in three at the point: in each part, in polar coordinates about the point, kernels
+//! like 1/r are smooth along the radius, and also along the opposite side after the substitution p
+//! = h sinh(tau), with h the distance of that side. T is of this kind in the sum over the regions
+//! on both sides: docs/math.md, "Salt".
 
 use simd::{Elementary, Real, Simd, Task};
 
@@ -14,20 +15,20 @@ use crate::geometry::triangle::Vec3;
 use crate::quadrature;
 use crate::quadrature::rule::Rule;
 
-/// How far errors of rules stay below (radius / distance)^(degree + 1).
+/// Factor between the errors of rules and (radius / distance)^(degree + 1).
 const BELOW_BOUND: f64 = 0.1;
 
 /// Highest degree before panels are cut.
 const MAX_DEGREE: f64 = 11.0;
 
-/// Cuts after which what is left is taken as it is.
+/// Cuts after which the remainder is accepted.
 const CUTS: usize = 12;
 
-/// Accuracy of one digit more takes so many points more along each side of the parts of a panel
-/// around a point on it.
+/// For each additional digit of accuracy, this many more points along each side of the parts of a
+/// panel around a point on it.
 const POINTS_PER_DIGIT: f64 = 1.1;
 
-/// Points of a rule over one panel, in whole vectors.
+/// Points of a rule over one panel, padded to whole vectors.
 #[derive(Default)]
 pub(super) struct Scratch {
     parameters: [Vec<f64>; 2],
@@ -48,13 +49,13 @@ impl Scratch {
 
     fn fill_up(&mut self) {
         while !self.weights.len().is_multiple_of(f64::MAX_LANES) {
-            // Of no weight; anywhere on the panel.
+            // A point of weight 0, anywhere on the panel.
             self.push([0.25, 0.25], 0.0);
         }
     }
 }
 
-/// A panel as it is integrated over.
+/// A panel as domain of integration.
 pub(super) struct Source<'a> {
     patch: &'a Patch,
     tangents: Tangents,
@@ -102,7 +103,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Points over a part of the panel that a point off it sees.
+    /// Points over a part of the panel, for a point off it.
     fn cut(
         &self,
         x: &Vec3,
@@ -135,7 +136,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Points around one on the panel.
+    /// Points around a point on the panel.
     fn around(&self, at: Parameters, accuracy: f64, scratch: &mut Scratch) {
         let digits = -accuracy.log10();
         let along = (3.0 + POINTS_PER_DIGIT * digits).ceil() as usize;

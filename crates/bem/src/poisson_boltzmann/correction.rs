@@ -1,4 +1,4 @@
-//! What integrals over close panels add to sums over points: exact integrals less those sums.
+//! Corrections for close panels: exact integrals minus the sums over points.
 
 use parallel::prelude::*;
 
@@ -13,10 +13,10 @@ use crate::geometry::triangle::Vec3;
 use crate::{Error, Progress, Stage};
 use simd::{One, Simd};
 
-/// Panels of one task.
+/// Panels per task.
 const TASK: usize = 64;
 
-/// Which panels are close, and how exact integrals over them are.
+/// Which panels are close, and the accuracy of exact integrals over them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Closeness {
     /// In radii of a panel.
@@ -25,8 +25,8 @@ pub(super) struct Closeness {
     pub(super) accuracy: f64,
 }
 
-/// Kernels between points of close panels, in blocks of panel and panel. They stay as tasks have
-/// made them: there are gigabytes of them where there are millions of panels.
+/// Kernels between points of close panels, in one block per pair of panels. They stay where tasks
+/// created them: for millions of panels they take gigabytes.
 #[derive(Debug)]
 pub(super) struct Correction {
     points: usize,
@@ -37,23 +37,23 @@ pub(super) struct Correction {
     blocks: Vec<Vec<[f32; 4]>>,
 }
 
-/// The panels that are close to those of a task, each of which is a block.
+/// The panels close to those of a task; each pair is a block.
 #[derive(Debug)]
 struct Close {
-    /// Where the blocks of each panel begin, and the end.
+    /// Where the blocks of each panel begin, then the end.
     starts: Vec<u32>,
     /// The other panel of each block.
     sources: Vec<u32>,
 }
 
 impl Close {
-    /// Blocks of a panel, by its number in the task.
+    /// Blocks of a panel, given its number in the task.
     fn of(&self, panel: usize) -> std::ops::Range<usize> {
         self.starts[panel] as usize..self.starts[panel + 1] as usize
     }
 }
 
-/// What a task makes.
+/// Result of a task.
 struct Part {
     close: Close,
     blocks: Vec<[f32; 4]>,
@@ -61,7 +61,7 @@ struct Part {
     transposed: Vec<f32>,
 }
 
-/// The kernels between two points, times the area of the second; nothing if they coincide.
+/// The kernels between two points, times the area of the second; zero if they coincide.
 pub(super) fn between(terms: &[Term], x: &Target, y: (Vec3, Vec3, f64)) -> Entries {
     let (place, normal, weight) = y;
     let lanes = |v: Vec3| -> [One<f64>; 3] { [0, 1, 2].map(|k| One::splat(v[k])) };
@@ -69,7 +69,7 @@ pub(super) fn between(terms: &[Term], x: &Target, y: (Vec3, Vec3, f64)) -> Entri
     Entries::from(found.map(|v| v.lanes()[0]))
 }
 
-/// Exact integrals over a panel, less the sum over its points, for each of them.
+/// Exact integrals over a panel minus the sum over its points, for each of them.
 fn differences(
     nodes: &Nodes,
     source: &Source<'_>,
@@ -153,13 +153,13 @@ impl Correction {
         Ok(correction)
     }
 
-    /// Along edges of a polyhedron normal derivatives are not what they are in the middle of its
-    /// sides: the transposed layer of dipoles has their means, and with it Gauss's law.
+    /// Along edges of a polyhedron normal derivatives differ from those in the middle of its faces:
+    /// the transposed double layer has their means, and so obeys Gauss's law.
     fn transpose_on_flat(&mut self, nodes: &Nodes, transposed: &[Vec<f32>]) {
         let q = self.points;
         let flat: Vec<bool> = nodes.patches.iter().map(Patch::is_straight).collect();
         let close = &self.close;
-        // Panels are close to each other, and each one's others in order.
+        // Closeness is symmetric, and each panel's close panels are in order.
         let of = |panel: usize, other: usize| {
             let of_task = &close[panel / TASK];
             let own = of_task.of(panel % TASK);
@@ -186,12 +186,13 @@ impl Correction {
         });
     }
 
-    /// Blocks of panel and panel.
+    /// Number of blocks.
     pub(super) fn len(&self) -> usize {
         self.close.iter().map(|close| close.sources.len()).sum()
     }
 
-    /// What it adds to the rows of a panel's points: to potentials, to normal derivatives.
+    /// Adds the correction to the rows of a panel's points: to potentials and to normal
+    /// derivatives.
     pub(super) fn rows(
         &self,
         panel: usize,

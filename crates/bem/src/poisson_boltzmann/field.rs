@@ -1,9 +1,9 @@
 //! Potentials and fields of layers at points, and of charges on surfaces.
 //!
-//! Panels next to a point are integrated, others summed over points. As triangles get smaller,
-//! those next to a charge go from the first kind to the second, all at once where the surface is a
-//! sphere around it, and energies would jump there by what sums over the points of the densities
-//! are off. So these sums are over finer points: there is one of each kind in a solve.
+//! Panels near a point are integrated, others summed over points. As triangles get smaller, those
+//! next to a charge change from the first kind to the second, all at once where the surface is a
+//! sphere around it. With the points of the densities, energies would jump there by the error of
+//! the sums. So these sums use finer points: there is one of each kind per solve.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ use crate::solve::plan::Plan;
 /// Values at points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RegionValues {
-    /// Potential of the layers around the point's region: all that is not of the charges in it.
+    /// Potential of the layers around the point's region: everything except the charges in it.
     pub reaction: Vec<f64>,
-    /// Potential of the charges in the point's region, as if it were everywhere; a charge at the
-    /// point itself adds nothing.
+    /// Potential of the charges in the point's region, as if it were the whole space; a charge at
+    /// the point itself adds nothing.
     pub source: Vec<f64>,
     /// The gradient of both, empty unless wanted.
     pub gradient: Vec<[f64; 3]>,
@@ -57,7 +57,7 @@ impl Screened {
         Ok(Plan::new(&comm::alone(), sources, Some(targets), &options)?)
     }
 
-    /// Largest relative error of fast sums of the solution, against direct sums at some points.
+    /// Largest relative error of fast sums for the solution, against direct sums at some points.
     pub(super) fn sampled_error(&self, sums: &mut [Sum]) -> Result<Option<f64>, Error> {
         let mut worst: Option<f64> = None;
         for Sum { boundary, plans } in sums {
@@ -84,7 +84,8 @@ impl Screened {
         Ok(worst)
     }
 
-    /// Charges of a region by their places in scaled coordinates, over its permittivity.
+    /// Positions, in scaled coordinates, of the charges of a region, and the charges over its
+    /// permittivity.
     fn charges_in(&self, region: usize, charges: &[FixedCharge]) -> (Vec<[f64; 3]>, Vec<f64>) {
         let permittivity = self.regions.media[region].permittivity;
         let own = charges.iter().filter(|q| q.region as usize == region && q.charge != 0.0);
@@ -94,7 +95,7 @@ impl Screened {
         own.map(scaled).unzip()
     }
 
-    /// What charges are in the equations.
+    /// The right-hand side of charges.
     pub(super) fn right_hand_side(&self, charges: &[FixedCharge]) -> Result<Vec<f64>, Error> {
         let n = self.nodes.len();
         let mut right = vec![0.0; 2 * n];
@@ -117,7 +118,7 @@ impl Screened {
     }
 
     /// Adds the normal derivatives of charges' potentials in a region. On flat panels they are
-    /// means, as those of layers are.
+    /// means, like those of layers.
     fn add_fields(
         &self,
         boundary: &Boundary,
@@ -153,7 +154,7 @@ impl Screened {
         boundary.nodes.iter().step_by(points).map(|node| node / points as u32).collect()
     }
 
-    /// The rule that normal derivatives are taken by: on curved panels their values at its points.
+    /// The rule for normal derivatives: on curved panels, their values at its points.
     fn rule_of_means(&self, panel: usize) -> &'static [TriangleNode] {
         match self.nodes.patches[panel].is_straight() {
             true => self.nodes.degree.finer(),
@@ -165,8 +166,8 @@ impl Screened {
         points(&self.nodes, panel, self.rule_of_means(panel))
     }
 
-    /// What exact integrals over flat panels next to charges add to those sums: of the potential of
-    /// dipoles on the panel where the charge is.
+    /// Corrections by exact integrals over flat panels next to charges: of the potential, at the
+    /// charge, of dipoles on the panel.
     fn add_close_fields(
         &self,
         region: usize,
@@ -210,13 +211,13 @@ impl Screened {
         found.into_iter().flatten().for_each(|(node, value)| rows[node] += value);
     }
 
-    /// How far from its centre each panel is integrated.
+    /// Distance from its centre within which each panel is integrated.
     fn reach(&self) -> Vec<f64> {
         (0..self.panels.len()).map(|i| self.closeness.reach * self.panels.radius(i)).collect()
     }
 
-    /// Potentials at points, each in the region that is given with it, of the solved state with
-    /// these charges. In the unit of charges over the mesh's unit; gradients over it again.
+    /// Potentials at points, each with its region, in the solved state with these charges. In the
+    /// unit of charges divided by the mesh's unit; gradients are divided by it once more.
     ///
     /// # Errors
     /// [`Error::Fmm`].
@@ -268,7 +269,7 @@ impl Screened {
         Ok(values)
     }
 
-    /// The densities on a panel: those of the solve, or linear ones from corner to corner.
+    /// The densities on a panel: those of the solve, or linear ones through corner values.
     fn densities_on(&self, panel: usize, recovered: Option<&Recovered>) -> OnPanel {
         match recovered.filter(|_| self.nodes.degree == Degree::Constant) {
             Some(recovered) => {
@@ -289,7 +290,7 @@ impl Screened {
         }
     }
 
-    /// The layers around a region on finer points than those of the densities.
+    /// The layers around a region on points finer than those of the densities.
     fn finer_layers(
         &self,
         boundary: &Boundary,
@@ -315,7 +316,7 @@ impl Screened {
         (places, Layers { charges, dipoles })
     }
 
-    /// Potentials of the layers around a region at points of it; gradients are added.
+    /// Adds potentials of the layers around a region, and gradients, at points in it.
     fn of_layers(
         &self,
         boundary: &Arc<Boundary>,
@@ -395,20 +396,20 @@ impl OnPanel {
     }
 }
 
-/// A point of a panel that sums are over.
+/// A quadrature point of a panel.
 struct Point {
     at: Parameters,
     place: Vec3,
-    /// Of unit length.
+    /// Unit normal.
     normal: Vec3,
-    /// The area that it stands for.
+    /// Its area.
     weight: f64,
-    /// What the polynomials of the panel's own points are at it.
+    /// Values of the polynomials of the panel's own points at it.
     shares: [f64; MOST],
 }
 
 impl Point {
-    /// As a point of a sum: place, unit normal, area.
+    /// As a quadrature point of a sum: position, unit normal, area.
     fn source(&self) -> (Vec3, Vec3, f64) {
         (self.place, self.normal, self.weight)
     }
@@ -432,8 +433,8 @@ fn points(
     })
 }
 
-/// Potentials at the corners of panels, means over the panels around: potentials are continuous,
-/// and steps between constants would have fields of their own near edges.
+/// Potentials at the corners of panels, means over the panels around each: potentials are
+/// continuous, and jumps between constants would add spurious fields near edges.
 struct Recovered {
     /// The vertex of each corner, shape (panels, 3).
     vertices: Vec<[u32; 3]>,

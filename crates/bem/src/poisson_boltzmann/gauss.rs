@@ -1,8 +1,9 @@
-//! Gauss's law for layers of dipoles: a constant one around a region has the potential -4 pi within
-//! and half of that on it, whatever the quadrature.
+//! Gauss's law for double layers: a constant one around a region has the potential -4 pi inside and
+//! half of that on it, whatever the quadrature.
 //!
-//! One point a panel leaves an error of the order of the panel's size over the reach of exact
-//! integrals. What misses is the same for the kernels of both sides, whose difference is smooth.
+//! One point per panel leaves an error of the order of the panel's size over the reach of exact
+//! integrals. The missing part is the same for the kernels of both sides, because their difference
+//! is smooth.
 
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
@@ -20,8 +21,8 @@ use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::solve::plan::Plan;
 
-/// What constant layers of dipoles along the panels' normals miss at each point, each closed
-/// surface seen from itself alone; empty where rules are good enough.
+/// Defect of constant double layers along the panels' normals at each point, with each closed
+/// surface as seen from itself alone; empty where rules are accurate enough.
 pub(super) fn defects(
     (panels, nodes, regions): (&Panels, &Nodes, &Regions),
     reach: f64,
@@ -41,16 +42,16 @@ pub(super) fn defects(
     Ok(defects)
 }
 
-/// The boundary of a region as far as it hangs together.
+/// A connected part of the boundary of a region.
 struct Closed<'a> {
     nodes: &'a Nodes,
     /// Its points, and whether the region is behind each, in increasing order.
     members: Vec<(u32, bool)>,
-    /// Whether the region is within.
+    /// Whether the region is inside.
     is_outer: bool,
 }
 
-/// Those that are closed, of the regions behind panels.
+/// The closed parts, for the regions behind panels.
 fn surfaces<'a>(panels: &Panels, nodes: &'a Nodes, regions: &Regions) -> Vec<Closed<'a>> {
     let (parts, _) = panels.parts();
     let mut found: BTreeMap<(u32, u32), Vec<(u32, bool)>> = BTreeMap::new();
@@ -73,13 +74,13 @@ fn surfaces<'a>(panels: &Panels, nodes: &'a Nodes, regions: &Regions) -> Vec<Clo
     found.into_values().filter_map(closed).collect()
 }
 
-/// 1 where normals point out of the region.
+/// 1 if normals point out of the region.
 fn sign(is_behind: bool) -> f64 {
     if is_behind { 1.0 } else { -1.0 }
 }
 
 impl Closed<'_> {
-    /// What is missing at the points that the region is behind.
+    /// The defect at the points behind which the region lies.
     fn defects(
         &self,
         panels: &Panels,
@@ -123,5 +124,5 @@ impl Closed<'_> {
     }
 }
 
-/// Normals of a closed surface add up to nothing: to no more than this share of its area.
+/// A surface counts as closed if its normals add up to at most this share of its area.
 const OPEN: f64 = 1e-9;

@@ -3,8 +3,8 @@
 
 use simd::Elementary;
 
-/// What the layers of one region count in the rows of a point: V, K = d/dn_y of it, K' = d/dn_x and
-/// T = d2/dn_x dn_y.
+/// Factors of the layers of one region in the rows of a point: of V, K = d/dn_y of it, K' = d/dn_x
+/// and T = d2/dn_x dn_y.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term {
     pub(super) kappa: f64,
@@ -12,12 +12,12 @@ pub(super) struct Term {
     pub(super) double: f64,
     pub(super) adjoint: f64,
     pub(super) hypersingular: f64,
-    /// Of K, what the region's K' counts where points and panels are in each other's place.
+    /// Factor of the region's K' in K, with points and panels exchanged.
     pub(super) transposed: f64,
 }
 
 impl Term {
-    /// A layer of dipoles alone, without screening, counted so many times.
+    /// Unscreened double layer, scaled by a factor.
     pub(super) fn dipoles(times: f64) -> Self {
         let none = 0.0;
         Self {
@@ -31,23 +31,23 @@ impl Term {
     }
 }
 
-/// Sums over regions of what a density of normal fluxes and one of potentials add at a point: to
-/// potentials (V, K) and to normal derivatives (K', T).
+/// Sums over regions of the contributions of a density of normal fluxes and of one of potentials at
+/// a point: to potentials (V, K) and to normal derivatives (K', T).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Entries {
-    /// Of the flux, in potentials.
+    /// From the flux to potentials.
     pub(super) single: f64,
-    /// Of the potential, in potentials.
+    /// From the potential to potentials.
     pub(super) double: f64,
-    /// Of the flux, in normal derivatives.
+    /// From the flux to normal derivatives.
     pub(super) adjoint: f64,
-    /// Of the potential, in normal derivatives.
+    /// From the potential to normal derivatives.
     pub(super) hypersingular: f64,
-    /// What K' is where points and panels are in each other's place.
+    /// K' with points and panels exchanged.
     pub(super) transposed: f64,
 }
 
-/// How many there are.
+/// Number of kernels.
 pub(super) const KERNELS: usize = 5;
 
 impl From<[f64; KERNELS]> for Entries {
@@ -66,8 +66,8 @@ impl Entries {
     }
 }
 
-/// All of them per unit of parameters, of points x with unit normals `normal` and y with its area
-/// times its unit normal `stretched`, `d` = x - y. Coincident points have none.
+/// All kernels per unit of parameters, for points x with unit normals `normal` and y with its area
+/// times its unit normal `stretched`, `d` = x - y. Zero for coincident points.
 #[inline(always)]
 pub(super) fn values<V: Elementary>(
     terms: &[Term],

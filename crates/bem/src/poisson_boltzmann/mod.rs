@@ -1,10 +1,15 @@
 //! The linearised Poisson-Boltzmann equation: charges in regions of different permittivities, some
-//! of them with ions that screen.
+//! of which contain screening ions.
 //!
-//! In each region phi satisfies div grad phi = kappa^2 phi but for its charges; phi and the flux
+//! In each region phi satisfies div grad phi = kappa^2 phi except at its charges; phi and the flux
 //! eps dphi/dn are continuous across interfaces. Both are the unknowns, in the equations of second
 //! kind of A. H. Juffer et al. (J. Comput. Phys. 97 (1991) 144) for any number of regions
-//! (docs/math.md, "Salt"), whose condition does not depend on the mesh.
+//! (docs/math.md, "Salt"), whose condition number does not depend on the mesh.
+//!
+//! `nodes` are the points of panels, `regions` the regions on both sides of each, `kernel` the
+//! kernels of the four layers, `close` the integrals over near panels, `correction` their
+//! difference from sums over points, `gauss` the defect of constant layers, `operator` the
+//! equations over one fast sum per region, and `field` right-hand sides and values at points.
 
 mod close;
 mod correction;
@@ -41,7 +46,7 @@ pub struct Cells<'a> {
     /// The medium of each region.
     pub media: &'a [Medium],
     /// The region that each triangle's normal points to, and the one behind it; triangles with the
-    /// same on both sides are left out.
+    /// same region on both sides are ignored.
     pub sides: &'a [[u32; 2]],
 }
 
@@ -50,9 +55,9 @@ pub struct Cells<'a> {
 pub struct FixedCharge {
     /// In the mesh's unit.
     pub position: [f64; 3],
-    /// Over 4 pi eps0: its potential is `charge` / distance in vacuum.
+    /// Charge over 4 pi eps0, so that the potential in vacuum is `charge` / distance.
     pub charge: f64,
-    /// The region that it is in.
+    /// Its region.
     pub region: u32,
 }
 
@@ -77,25 +82,25 @@ pub struct Screened {
     /// Their largest relative error of a region's potentials at some of its points, against direct
     /// sums.
     pub fmm_error: Option<f64>,
-    /// Points at which densities are known.
+    /// Number of points that carry densities.
     pub points: usize,
     /// Wall seconds.
     pub timings: Timings,
 }
 
-/// Radii of a panel within which it is close.
+/// A panel is close within this many of its radii.
 const REACH: f64 = 4.0;
 
-/// Errors of fast sums as a share of the solver's tolerance: derivatives of layers of dipoles
-/// nearly cancel between the two sides of an interface.
+/// Errors of fast sums as a share of the solver's tolerance: derivatives of double layers nearly
+/// cancel between the two sides of an interface.
 const OF_TOLERANCE: f64 = 0.3;
 
 /// Solves for the potential of `charges` in `cells`, whose interfaces are the triangles of `mesh`.
 ///
-/// Sums are over all pairs, without expansions, where `options.method` is dense. Densities are
-/// constant on flat triangles if `options.density` is constant, and linear on them
-/// and on curved ones of order 2, quadratic on those of higher order. A solve that does not
-/// converge is no error here: [`Screened::info`] says so.
+/// Sums are direct, without expansions, if `options.method` is dense. Densities are constant on
+/// flat triangles if `options.density` is constant, otherwise linear on flat triangles and on
+/// curved ones of order 2, and quadratic on those of higher order. A solve that does not converge
+/// is not an error here: [`Screened::info`] says so.
 ///
 /// # Errors
 /// [`Error::Length`], [`Error::Interrupted`], [`Error::Fmm`].
@@ -224,14 +229,14 @@ pub fn poisson_boltzmann(
     Ok(screened)
 }
 
-/// The number that equations with this right-hand side are known by.
+/// The number that identifies the equations with this right-hand side.
 fn number(right: &[f64], weights: &[f64]) -> u64 {
     let mut hasher = DefaultHasher::new();
     right.iter().chain(weights).for_each(|value| value.to_bits().hash(&mut hasher));
     hasher.finish()
 }
 
-/// The fast sums of one region, or sums over all pairs.
+/// The fast sums of one region, or direct sums.
 fn sum(
     boundary: &Arc<Boundary>,
     regions: &Regions,
@@ -268,8 +273,7 @@ impl Screened {
         self.info.reason == crate::StopReason::Converged
     }
 
-    /// Weights of residuals: of areas, fluxes and potentials each relative to their right-hand
-    /// sides.
+    /// Weights of residuals: areas; fluxes and potentials each relative to their right-hand sides.
     fn weights(&self, right: &[f64]) -> Vec<f64> {
         let n = self.nodes.len();
         let (potentials, fluxes) = right.split_at(n);
@@ -281,13 +285,13 @@ impl Screened {
         factors.iter().flat_map(|f| self.nodes.weights.iter().map(move |w| f * w)).collect()
     }
 
-    /// Potentials at the centres of triangles of the mesh, by their index in it, in the unit of
-    /// charges over the mesh's unit; NaN where there is no interface.
+    /// Potentials at the centres of the mesh's triangles, by triangle index, in the unit of charges
+    /// divided by the mesh's unit; NaN where there is no interface.
     pub fn surface_potentials(&self, triangles: usize) -> Vec<f64> {
         self.means(&self.potentials, triangles, 1.0 / self.panels.scale())
     }
 
-    /// The same of eps dphi/dn along the triangles' normals.
+    /// The same for eps dphi/dn along the triangles' normals.
     pub fn surface_fluxes(&self, triangles: usize) -> Vec<f64> {
         self.means(&self.fluxes, triangles, self.panels.scale().powi(-2))
     }
@@ -303,8 +307,9 @@ impl Screened {
         means
     }
 
-    /// For each region without ions, by how much the flux out of it differs from the charge in it,
-    /// over the sum of the sizes of both: Gauss's law, which the equations do not force.
+    /// For each region without ions, the difference between the flux out of it and the charge in
+    /// it, divided by the sum of the magnitudes of both: Gauss's law, which the equations do not
+    /// enforce.
     pub fn flux_defects(&self, charges: &[FixedCharge]) -> Vec<(usize, f64)> {
         let of = |boundary: &Arc<Boundary>| {
             let region = boundary.region;

@@ -1,4 +1,4 @@
-//! Points at which densities are known and equations hold: Nystroem's method.
+//! Points that carry the unknown densities and the equations: Nystroem's method.
 //!
 //! Each panel has the points of one symmetric rule, and densities are the polynomials through their
 //! values there: constants through 1 point, linear functions through 3, quadratic ones through 6.
@@ -27,16 +27,17 @@ pub(super) enum Degree {
     Quadratic,
 }
 
-/// A point with a unit vector along which derivatives are taken.
+/// A point with a unit vector for directional derivatives.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
     pub(super) place: Vec3,
     pub(super) normal: Vec3,
-    /// Its number among the points of the panel, if it is one of them.
+    /// Its number among the points of the panel, if it is one.
     pub(super) own: Option<usize>,
 }
 
-/// The points of one panel by parameters, and the polynomials that are 1 at one of them.
+/// The points of one panel by parameters, and the polynomials that are 1 at one point and 0 at the
+/// others.
 #[derive(Debug)]
 pub(super) struct Stencil {
     pub(super) nodes: &'static [TriangleNode],
@@ -89,7 +90,7 @@ impl Stencil {
         Self { nodes, polynomials: (0..n).map(of).collect() }
     }
 
-    /// The polynomials at a place on the panel.
+    /// The polynomials at a position on the panel.
     pub(super) fn values(&self, [s, t]: Parameters) -> [f64; MOST] {
         let powers = [1.0, s, t, s * s, s * t, t * t];
         let mut values = [0.0; MOST];
@@ -115,7 +116,7 @@ pub(super) struct Nodes {
     pub(super) places: Vec<[f64; 3]>,
     /// Unit normals.
     pub(super) normals: Vec<Vec3>,
-    /// Areas that they stand for.
+    /// Area of each point.
     pub(super) weights: Vec<f64>,
 }
 
@@ -151,13 +152,13 @@ impl Nodes {
         panel * points..(panel + 1) * points
     }
 
-    /// A point as one where equations hold; `own` is its number on the panel that is integrated
-    /// over, if it is on it.
+    /// A point as an evaluation point; `own` is its number on the panel of integration, if it is on
+    /// it.
     pub(super) fn target(&self, node: usize, own: Option<usize>) -> Target {
         Target { place: self.place(node), normal: self.normals[node], own }
     }
 
-    /// A point as one of those that a panel's sum is over: place, unit normal, area.
+    /// A point as a quadrature point of a panel: position, unit normal, area.
     pub(super) fn source(&self, node: usize) -> (Vec3, Vec3, f64) {
         (self.place(node), self.normals[node], self.weights[node])
     }

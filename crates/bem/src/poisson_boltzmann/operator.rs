@@ -1,5 +1,5 @@
 //! The equations of second kind on all interfaces (A. H. Juffer et al., J. Comput. Phys. 97 (1991)
-//! 144), as docs/math.md has them under "Salt".
+//! 144): docs/math.md, "Salt".
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::solve::linear_operator::{InexactBudget, LinearOperator};
 use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
 
-/// The potential and its gradient on the boundary of a region, by its layers.
+/// The potential and its gradient on the boundary of a region, from its layers.
 pub(super) struct Sum {
     pub(super) boundary: Arc<Boundary>,
     pub(super) plans: PlanSchedule,
@@ -28,7 +28,7 @@ pub(super) struct Equations<'a> {
     pub(super) regions: &'a Regions,
     pub(super) correction: &'a Correction,
     pub(super) sums: &'a mut [Sum],
-    /// What constant layers of dipoles miss at each point; empty for nothing.
+    /// Defect of constant double layers at each point; empty if not corrected.
     pub(super) defects: Vec<f64>,
 }
 
@@ -129,7 +129,7 @@ impl PointInverses {
         let of_node = |node: usize| {
             let (panel, own) = (node / q, node % q);
             let [mean, inverse] = means(regions, panel);
-            // Points do not see themselves in sums.
+            // Sums have no self-interaction of points.
             let entries = correction.own(panel).get(own * q + own).copied().unwrap_or_default();
             let [single, double, adjoint, hypersingular] =
                 entries.map(|e| f64::from(e) / (4.0 * PI));

@@ -16,7 +16,7 @@ pub struct Medium {
 }
 
 impl Medium {
-    /// What a charge's potential in it is made of.
+    /// The kernel of a charge's potential in it.
     pub(super) fn kernel(&self) -> fmm::Kernel {
         match self.kappa > 0.0 {
             true => fmm::Kernel::Yukawa { kappa: self.kappa },
@@ -25,16 +25,16 @@ impl Medium {
     }
 }
 
-/// Regions, each of one medium, and which of them is on either side of each panel.
+/// Regions, each of one medium, and the regions on both sides of each panel.
 #[derive(Debug)]
 pub(super) struct Regions {
     /// In the panels' scaled coordinates.
     pub(super) media: Vec<Medium>,
-    /// Region that the normal points to, and that behind it, by panel.
+    /// For each panel the region that the normal points to, and the one behind it.
     pub(super) sides: Vec<[u32; 2]>,
 }
 
-/// What is around one region: its boundary's points.
+/// The boundary of one region: its points.
 #[derive(Debug)]
 pub(super) struct Boundary {
     pub(super) region: usize,
@@ -56,8 +56,8 @@ impl Regions {
         f64::from(u8::from(behind)) - f64::from(u8::from(front))
     }
 
-    /// What panel `j` counts in the equations of a point of panel `i`: the layers of the regions
-    /// that both bound, potentials times the permittivity of the region.
+    /// Terms of panel `j` in the equations of a point of panel `i`: the layers of the regions that
+    /// both bound, potentials times the permittivity of the region.
     pub(super) fn terms(&self, i: usize, j: usize, terms: &mut Vec<Term>) {
         terms.clear();
         for region in self.sides[i] {
@@ -77,7 +77,7 @@ impl Regions {
         }
     }
 
-    /// What panel `j` counts in potential and field at a point of a region.
+    /// Terms of panel `j` in potential and field at a point of a region.
     pub(super) fn terms_in(&self, region: usize, j: usize, terms: &mut Vec<Term>) {
         terms.clear();
         let sign = self.sign(j, region);
@@ -94,12 +94,12 @@ impl Regions {
         }
     }
 
-    /// In front of a panel, and behind it.
+    /// Permittivity in front of a panel, and behind it.
     pub(super) fn permittivities(&self, panel: usize) -> [f64; 2] {
         self.sides[panel].map(|side| self.media[side as usize].permittivity)
     }
 
-    /// Whether a region reaches to infinity: what its boundary encloses is outside of it.
+    /// Whether a region is unbounded: the inside of its boundary does not belong to it.
     pub(super) fn is_unbounded(&self, nodes: &Nodes, boundary: &Boundary) -> bool {
         let points = nodes.degree.points();
         let volume = |&node: &u32| {
@@ -121,8 +121,8 @@ impl Regions {
         (0..self.media.len()).map(of).filter(|boundary| !boundary.nodes.is_empty()).collect()
     }
 
-    /// Charges and dipoles at the points around a region that have the potential in it:
-    /// sum_j sign (V flux / eps - K potential).
+    /// Charges and dipoles at the points around a region that generate the potential in it: sum_j
+    /// sign (V flux / eps - K potential).
     pub(super) fn layers(
         &self,
         nodes: &Nodes,

@@ -1,14 +1,14 @@
-//! Panels in groups: clusters of the coarse levels, and cells of a few panels each that stand for
-//! what is on them.
+//! Groups of panels: clusters of the coarse levels, and cells of a few panels each that represent
+//! their charge.
 //!
-//! A cluster lies on one sheet of one conductor. The faces of a plate carry charges of their own,
-//! and an even charge over both would leave to GMRES what sets them apart.
+//! A cluster lies on one sheet of one conductor. The two faces of a plate carry separate charges;
+//! with one even charge over both, GMRES would have to find their difference.
 //!
-//! Cells may lie over each other, as on the two sides of a thin plate, and their centres as close
-//! as rounding has it. So a cell is no point but a cloud of charge of its own spread: the energy of
-//! two Gaussian clouds of variances u and v whose centres are a distance r apart is erf(r / sqrt(2
-//! (u + v))) / r, which is 1/r from a few spreads on, finite at r = 0 and, whatever the spreads, a
-//! positive definite matrix.
+//! Cells may lie over each other, as on the two sides of a thin plate, with centres as close as
+//! rounding permits. So a cell is not a point but a cloud of charge with its own spread: the energy
+//! of two Gaussian clouds of variances u and v whose centres are a distance r apart is erf(r /
+//! sqrt(2 (u + v))) / r, which is 1/r from a few spreads on, finite at r = 0 and, for any spreads,
+//! a positive definite matrix.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -22,42 +22,43 @@ use crate::geometry::triangle::Vec3;
 /// Boxes at most.
 const MOST_BOXES: usize = 2048;
 
-/// Clusters at most, unless a single box has more: their matrix is dense and factorised.
+/// Clusters at most, unless one box alone has more: their matrix is dense and factorised.
 const MOST_CLUSTERS: usize = 2560;
 
-/// Where sheets, or conductors, would need fewer boxes than this for that, they share clusters.
+/// If separate sheets, or conductors, would leave fewer boxes than this, they share clusters.
 const LEAST_BOXES: usize = MOST_BOXES / 16;
 
-/// Panels in a box at least, about what a neighbourhood of the fine level holds; twice as many
-/// where a box has several clusters.
+/// Panels per box, at least: about a neighbourhood of the fine level; twice as many if a box has
+/// several clusters.
 const LEAST_PANELS: usize = 24;
 
-/// The same where there are unions, which leave more to the levels below: stacks of plates of
-/// 386,816 and 1,547,264 triangles take 12 iterations in place of 13.
+/// The same with unions, which leave more to the levels below: stacks of plates of 386,816 and
+/// 1,547,264 triangles take 12 iterations instead of 13.
 const LEAST_BELOW_UNIONS: usize = 16;
 
-/// Panels of a cluster on average at least: where conductors or sheets are smaller, clusters are as
-/// good as panels.
+/// Average number of panels per cluster, at least: where conductors or sheets are smaller, clusters
+/// are no coarser than panels.
 const LEAST_ON_AVERAGE: usize = 8;
 
-/// Parallel panels are of one sheet unless along the normal there is a gap between them of more
+/// Parallel panels are on one sheet unless there is a gap between them along the normal of more
 /// than this share of their extent, which curved sheets do not have,
 const GAP: f64 = 0.25;
 
-/// and of more than this times a panel's radius: closer sheets are as good as one.
+/// and of more than this multiple of a panel's radius: closer sheets count as one.
 const APART: f64 = 0.2;
 
 /// Panels in a cell at most.
 const CELL: usize = 8;
 
-/// The middle of a fan, which more clusters than this share, makes no neighbours.
+/// A vertex shared by more clusters than this, as in the middle of a fan, does not make them
+/// neighbours.
 const MOST_AT_A_VERTEX: usize = 32;
 
-/// Variance of the cloud that stands for a group, as a share of the mean square of the distances
-/// from its centre: a disk has the energy of its cloud, 16 / (3 pi radius).
+/// Variance of the cloud that represents a group, as a share of the mean squared distance from its
+/// centre: a disk has the energy of its cloud, 16 / (3 pi radius).
 const CLOUD: f64 = 2.0 / 9.0;
 
-/// Distances of this many spreads and more are those of points.
+/// From this many spreads on, clouds are treated as points.
 pub const POINTS: f64 = 4.0;
 
 /// Mean inverse distance of two clouds with variances that sum to `variance`, `r2` the square of
@@ -68,7 +69,7 @@ pub fn of_clouds(r2: f64, variance: f64) -> f64 {
     }
     let x = (0.5 * r2 / variance).sqrt();
     if x < 1e-3 {
-        // erf(x) / x at 0, where its quotient would lose digits.
+        // erf(x) / x near 0, where the quotient would lose digits.
         return (1.0 - x * x / 3.0) * (2.0 / (std::f64::consts::PI * variance)).sqrt();
     }
     erf(x) / r2.sqrt()
@@ -85,14 +86,14 @@ fn erf(x: f64) -> f64 {
 
 /// Clusters of the coarse levels.
 pub struct ClusterLevels {
-    /// Those that the finest level leaves smooth potentials to.
+    /// Clusters to which the finest level leaves smooth potentials.
     pub groups: Clusters,
-    /// Where they are more than a dense matrix may have: unions of consecutive ones, and the union
-    /// that each is part of.
+    /// If there are more than a dense matrix permits: unions of consecutive clusters, and the union
+    /// of each.
     pub(crate) unions: Option<(Clusters, Vec<u32>)>,
-    /// Of the finest level's clusters: the cells of each, in their order,
+    /// For the finest level's clusters: the cells of each, in their order,
     pub(crate) cells: Clusters,
-    /// and pairs that share a vertex, either way round, in increasing order.
+    /// and pairs that share a vertex, in both orders, sorted.
     pub touching: Vec<(u32, u32)>,
 }
 
@@ -119,7 +120,7 @@ impl ClusterLevels {
         if small.len() * LEAST_ON_AVERAGE > panels.len() {
             return Some(Self::of(panels, Clusters::new(panels, large), None));
         }
-        // Boxes nest, but sheets may be parted elsewhere: a cluster goes with its first panel.
+        // Boxes nest, but sheets may be split elsewhere: a cluster goes with its first panel.
         let mut part_of = vec![0; panels.len()];
         for (part, members) in large.iter().enumerate() {
             members.iter().for_each(|&i| part_of[i as usize] = part);
@@ -149,12 +150,12 @@ impl ClusterLevels {
     }
 }
 
-/// Pairs of clusters that share a vertex, either way round, in increasing order.
+/// Pairs of clusters that share a vertex, in both orders, sorted.
 fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
     let _span = tracing::debug_span!("clusters that touch").entered();
     let vertex = |(i, v): (usize, &Vec3)| {
         let mut hasher = DefaultHasher::new();
-        // -0 and 0 are one place.
+        // -0 and 0 are the same.
         v.iter().for_each(|x| (x + 0.0).to_bits().hash(&mut hasher));
         (hasher.finish(), clusters.of[i / 3])
     };
@@ -162,7 +163,7 @@ fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
     let mut vertices: Vec<(u64, u32)> = corners.par_iter().enumerate().map(vertex).collect();
     vertices.par_sort_unstable();
     let of_vertex = |own: &[(u64, u32)]| {
-        // Most vertices are within one cluster.
+        // Most vertices belong to one cluster only.
         let mut clusters: Vec<u32> = Vec::new();
         if own[0].1 != own[own.len() - 1].1 {
             clusters.extend(own.iter().map(|&(_, c)| c));
@@ -181,7 +182,7 @@ fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// The same of unions of clusters, from those of the clusters.
+/// The same for unions of clusters, from the pairs of clusters.
 pub(crate) fn touching_unions(touching: &[(u32, u32)], union_of: &[u32]) -> Vec<(u32, u32)> {
     let union = |&(c, d): &(u32, u32)| (union_of[c as usize], union_of[d as usize]);
     let mut pairs: Vec<(u32, u32)> =
@@ -199,14 +200,14 @@ pub struct Clusters {
     pub(crate) members: Vec<Vec<u32>>,
     pub(crate) areas: Vec<f64>,
     pub(crate) centres: Vec<Vec3>,
-    /// Distance from the centre to the farthest centroid, and no less than from a centroid to a
-    /// vertex.
+    /// Distance from the centre to the farthest centroid, at least the distance from a centroid to
+    /// a vertex.
     pub radii: Vec<f64>,
-    /// Variances of the clouds that stand for the groups.
+    /// Variances of the clouds that represent the groups.
     pub(crate) variances: Vec<f64>,
 }
 
-/// Variance of the cloud that stands for a panel.
+/// Variance of the cloud that represents a panel.
 pub(crate) fn variance_of_panel(panels: &Panels, i: usize) -> f64 {
     let [a, b, c] = panels.vertices(i);
     let squares = (b - a).norm_squared() + (c - b).norm_squared() + (a - c).norm_squared();
@@ -214,7 +215,7 @@ pub(crate) fn variance_of_panel(panels: &Panels, i: usize) -> f64 {
 }
 
 impl Clusters {
-    /// The share that each of these groups has in the area of the union that it is part of.
+    /// Each group's share of the area of its union.
     pub(crate) fn shares_of(&self, unions: &Self, union_of: &[u32]) -> Vec<f64> {
         let share = |(&union, area): (&u32, &f64)| area / unions.areas[union as usize];
         union_of.iter().zip(&self.areas).map(share).collect()
@@ -243,7 +244,7 @@ impl Clusters {
         Self { of, members, areas, centres, radii, variances }
     }
 
-    /// Cells of a few panels, each in one of the clusters and in their order.
+    /// Cells of a few panels, each within one of the clusters and in their order.
     fn cells(panels: &Panels, clusters: &Self) -> Self {
         let _span = tracing::debug_span!("cells of clusters").entered();
         let cells = boxes(0..panels.len(), &|range| range.len() <= CELL).into_par_iter();
@@ -273,7 +274,7 @@ impl Clusters {
     }
 }
 
-/// How panels of a box are parted.
+/// How the panels of a box are split.
 #[derive(Clone, Copy)]
 enum Parting {
     /// By conductor and by sheet.
@@ -284,7 +285,7 @@ enum Parting {
     Boxes,
 }
 
-/// Panels of boxes with `least` panels at least, `most` boxes at most, and their parts.
+/// Panels of boxes with at least `least` panels, at most `most` boxes, and their parts.
 fn parts_of_boxes(
     panels: &Panels,
     conductor: &[u32],
@@ -302,7 +303,7 @@ fn parts_of_boxes(
         }
     };
     let whole = |range: &Range<usize>| {
-        // What is parted may be twice as large.
+        // A box to be split may be twice as large.
         let is_small =
             |times: usize| range.len() / 2 < times * least || times * n / range.len() >= most;
         is_small(1) || (is_small(2) && parts(range.clone()).len() > 1)
@@ -310,7 +311,7 @@ fn parts_of_boxes(
     boxes(0..n, &whole).into_par_iter().flat_map_iter(parts).collect()
 }
 
-/// Ranges of the tree, which are halved until they are `whole`.
+/// Ranges of the tree, halved until they are `whole`.
 fn boxes(
     range: Range<usize>,
     whole: &(impl Fn(&Range<usize>) -> bool + Sync),
@@ -332,8 +333,8 @@ fn parted(range: Range<usize>, owner: impl Fn(u32) -> u32) -> Vec<Vec<u32>> {
     members.chunk_by(|&i, &j| owner(i) == owner(j)).map(<[u32]>::to_vec).collect()
 }
 
-/// Panels of a box and a conductor by the sheets that they lie on: panels of about one normal, up
-/// to its sign, where their places along it leave no gap.
+/// Panels of a box and a conductor, by sheet: panels of roughly one normal, up to its sign, without
+/// gaps between their positions along it.
 fn sheets(panels: &Panels, mut members: Vec<u32>) -> Vec<Vec<u32>> {
     let mut found = Vec::new();
     while let Some(&first) = members.first() {

@@ -1,13 +1,13 @@
 //! The coarse levels of the preconditioner: the same equation over clusters of panels.
 //!
-//! A cluster carries one charge, spread evenly over its area, and sees one potential, the mean over
-//! its area. Its matrix is R^T A R with R that spreading
-//! ([`entries`](crate::precondition::entries)). What the clusters stand for in a potential is its
-//! mean over each of them and, as smooth potentials change from cluster to cluster, the gradient
-//! that the means around it have ([`gradients`](crate::precondition::gradients)).
+//! A cluster has one charge, distributed evenly over its area, and one potential, the mean over its
+//! area. Its matrix is R^T A R, where R distributes the charge
+//! ([`entries`](crate::precondition::entries)). Clusters represent a potential by its mean over
+//! each of them and, since smooth potentials change from cluster to cluster, by the gradient of the
+//! surrounding means ([`gradients`](crate::precondition::gradients)).
 //!
-//! A few thousand clusters are solved for at once. Where there are more, they are to unions of them
-//! what panels are to clusters: local inverses below a coarser level.
+//! Up to a few thousand clusters are solved directly. With more, clusters play the role of panels
+//! and unions of clusters that of clusters: local inverses below a coarser level.
 
 use comm::{Alone, Communicator, Group};
 use parallel::prelude::*;
@@ -25,7 +25,7 @@ use crate::precondition::shared::Conductors;
 use crate::solve::cholesky::Factor;
 use crate::solve::linear_operator::LinearOperator;
 
-/// Clusters of panels, or unions of clusters, and what solves for their charges.
+/// Clusters of panels, or unions of clusters, and the solver for their charges.
 pub struct Coarse {
     /// Cluster of each panel.
     cluster: Vec<u32>,
@@ -36,22 +36,22 @@ pub struct Coarse {
     among: Option<Among>,
 }
 
-/// Where a rank has panels of some alone: means are over those of all ranks.
+/// For a rank with only some of the panels: means are over those of all ranks.
 struct Among {
     group: Group,
-    /// Each panel's share where it is this rank's own, else 0.
+    /// Each panel's share if it is this rank's own, else 0.
     own_shares: Vec<f64>,
 }
 
 enum Inverse {
-    /// Of all clusters at once.
+    /// All clusters at once.
     Dense(Factor),
     /// By a coarser level.
     Levels(Box<TwoLevel>),
 }
 
 impl Coarse {
-    /// From the exact entries on close pairs. `None` if there are too few panels for a coarse level
+    /// From the exact entries of close pairs. `None` if there are too few panels for a coarse level
     /// to help, or if its matrix is not positive definite.
     pub fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
         // Messages alone fail.
@@ -62,7 +62,7 @@ impl Coarse {
     /// ones, for vectors over these. Collective.
     ///
     /// # Errors
-    /// Messages that do not pass.
+    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn of_conductors(
         conductors: &Conductors<'_>,
         near: &Near,
@@ -79,11 +79,11 @@ impl Coarse {
             .map(|coarse| coarse.among(conductors)))
     }
 
-    /// The same of the panels of all ranks of a group, where each knows the entries in rows of its
-    /// own. Collective; all get the same.
+    /// The same for the panels of all ranks of a group, each of which knows the entries in its own
+    /// rows. Collective; all get the same result.
     ///
     /// # Errors
-    /// Messages that do not pass.
+    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn of_entries(
         (panels, group): (&Panels, &dyn Communicator),
         conductor: &[u32],
@@ -94,8 +94,8 @@ impl Coarse {
         let ClusterLevels { groups: clusters, unions, cells, touching } = levels;
         let dense = |of: &Clusters, cells: &Clusters| -> Result<Option<Inverse>, Error> {
             let entries = Entries::new((panels, group), of, cells).of_all(near)?;
-            // Rows of the upper triangle are columns of the lower one, which is all that the factor
-            // needs.
+            // Rows of the upper triangle are columns of the lower one, which is all that the
+            // factorisation needs.
             Ok(Factor::of_columns(of.len(), entries).map(Inverse::Dense))
         };
         let inverse = match unions {
@@ -130,7 +130,7 @@ impl Coarse {
         Ok(Some(Self { shares, gradients, cluster, inverse, among: None }))
     }
 
-    /// For vectors over the panels that a rank holds, of all that there are.
+    /// For vectors over the panels that a rank holds.
     pub(super) fn among(mut self, all: &Conductors<'_>) -> Self {
         self.cluster = all.held_of(&self.cluster);
         self.shares = all.held_of(&self.shares);
@@ -147,11 +147,11 @@ impl Coarse {
         }
     }
 
-    /// Means of `columns` potentials over the clusters, one after the other. Collective where ranks
-    /// share them.
+    /// Means of `columns` consecutive potentials over the clusters. Collective where ranks share
+    /// them.
     ///
     /// # Errors
-    /// Messages that do not pass.
+    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn means(&self, v: &[f64], columns: usize) -> Result<Vec<f64>, Error> {
         let n = self.cluster.len();
         let mut means = vec![0.0; columns * self.len()];
@@ -168,7 +168,7 @@ impl Coarse {
         Ok(means)
     }
 
-    /// Takes the means of a potential, and the gradients that they have, out of it.
+    /// Subtracts from a potential its means and their gradients.
     pub(crate) fn remove_smooth(&self, means: &[f64], v: &mut [f64]) {
         let gradients = self.gradients.of(means);
         for ((&c, offset), v) in self.cluster.iter().zip(self.gradients.offsets()).zip(v) {
@@ -176,11 +176,11 @@ impl Coarse {
         }
     }
 
-    /// Adds to panel charges `x` those that give the clusters these mean potentials, of `columns`
-    /// vectors one after the other.
+    /// Adds to panel charges `x` those that give the clusters these mean potentials, for `columns`
+    /// consecutive vectors.
     ///
     /// # Errors
-    /// Those of the coarser level.
+    /// Errors of the coarser level.
     pub(crate) fn add_solutions(
         &mut self,
         means: Vec<f64>,
@@ -211,10 +211,10 @@ impl Coarse {
 }
 
 /// Local inverses S below a coarse level: M v = R A_c^-1 R^T v + S (v - E v), where E v is in each
-/// cluster the mean of v there and the gradient that the means around it have.
+/// cluster the mean of v there plus the gradient of the surrounding means.
 ///
-/// To smooth potentials the local inverses answer with far too much charge, since each ignores the
-/// charge of other neighbourhoods; E keeps such potentials from them.
+/// For smooth potentials the local inverses give far too much charge, since each ignores the charge
+/// of other neighbourhoods; E keeps such potentials from them.
 pub struct TwoLevel {
     local: LocalInverse,
     coarse: Option<Coarse>,
@@ -257,13 +257,13 @@ impl LinearOperator for TwoLevel {
     }
 }
 
-/// Entries between conductors' panels that a rank has in rows of its own, by their places among
-/// those of all ranks.
+/// Entries between conductors' panels in a rank's own rows, by their positions among those of all
+/// ranks.
 struct OwnEntries<'a> {
     near: &'a Near,
-    /// Place among the conductors' panels here, `u32::MAX` where it is not this rank's own.
+    /// Position among the conductors' panels here, `u32::MAX` if it is not this rank's own.
     here: Vec<u32>,
-    /// Place among those of all ranks.
+    /// Position among those of all ranks.
     of_all: &'a [u32],
 }
 

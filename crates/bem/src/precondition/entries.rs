@@ -1,9 +1,8 @@
-//! Entries of the coarse levels' matrices: energies of clusters that carry their charge evenly, R^T
+//! Entries of the coarse levels' matrices: energies of clusters with evenly distributed charge, R^T
 //! A R.
 //!
-//! Being part of a preconditioner they may be rough: far clusters are points to each other, near
-//! ones sum over cells of a few panels, and only pairs in the near-field matrix are taken as they
-//! are.
+//! As part of a preconditioner they may be approximate: distant clusters are points to each other,
+//! near ones sum over cells of a few panels, and only pairs in the near-field matrix are exact.
 
 use comm::Communicator;
 use parallel::prelude::*;
@@ -15,22 +14,22 @@ use crate::geometry::share;
 use crate::near::Near;
 use crate::precondition::clusters::{Clusters, of_clouds, variance_of_panel};
 
-/// Clusters farther apart than this many times their radii together are points to each other.
+/// Clusters farther apart than this multiple of the sum of their radii are points to each other.
 pub(crate) const FAR: f64 = 1.5;
 
 /// Clusters are close if their centres are within this many radii of one of them.
 const CLOSE: f64 = 5.0;
 
-/// Which pairs of clusters a matrix has entries for: rows of columns in increasing order, each
-/// cluster in its own.
+/// The pairs of clusters for which a matrix has entries: rows of columns in increasing order, each
+/// including the cluster itself.
 pub(crate) struct Adjacency {
-    /// Where each row begins and, at last, where they end.
+    /// Where each row begins; last, where they end.
     pub(crate) starts: Vec<u32>,
     pub(crate) columns: Vec<u32>,
 }
 
 impl Adjacency {
-    /// Those that are close.
+    /// Close pairs.
     pub(crate) fn close(clusters: &Clusters) -> Self {
         let reach: Vec<f64> = clusters.radii.iter().map(|radius| CLOSE * radius).collect();
         let search = Neighbours::new(&clusters.centres, &reach);
@@ -60,18 +59,18 @@ impl Adjacency {
         self.starts[c] as usize..self.starts[c + 1] as usize
     }
 
-    /// Where pair (c, d) is.
+    /// Index of pair (c, d).
     fn place(&self, c: usize, d: u32) -> Option<usize> {
         self.row(c).binary_search(&d).ok().map(|k| self.starts[c] as usize + k)
     }
 }
 
-/// Rows that a thread searches one after the other.
+/// Rows per search task.
 const ROWS: usize = 256;
 
-/// Exact entries that are known of pairs of panels.
+/// Known exact entries of pairs of panels.
 pub(crate) trait KnownEntries: Sync {
-    /// That of a panel with itself, if this and its row are known.
+    /// The entry of a panel with itself, if it and its row are known.
     fn diagonal(&self, i: usize) -> Option<f64>;
     /// Calls `f(j, A_ij)` for the known j > i of such a row.
     fn later(&self, i: usize, f: impl FnMut(usize, f64));
@@ -87,7 +86,7 @@ impl KnownEntries for Near {
     }
 }
 
-/// What pairs of clusters count.
+/// Approximate entries of pairs of clusters.
 pub(crate) struct Entries<'a> {
     panels: &'a Panels,
     clusters: &'a Clusters,
@@ -96,12 +95,12 @@ pub(crate) struct Entries<'a> {
     shares: Vec<f64>,
     /// Cells of each cluster, with their shares of its area.
     cells_of: Vec<Vec<(usize, f64)>>,
-    /// Ranks that share the rows, each with rows of its own that it knows.
+    /// Ranks that share the rows; each knows its own rows.
     group: &'a dyn Communicator,
 }
 
 impl<'a> Entries<'a> {
-    /// Of clusters, each of whole cells.
+    /// For clusters, each made of whole cells.
     pub(crate) fn new(
         (panels, group): (&'a Panels, &'a dyn Communicator),
         clusters: &'a Clusters,
@@ -117,22 +116,22 @@ impl<'a> Entries<'a> {
         Self { panels, clusters, cells, shares, cells_of, group }
     }
 
-    /// Whether this rank is the one that finds what distances say in a row.
+    /// Whether this rank computes the distance-based entries of a row.
     fn is_own(&self, row: usize) -> bool {
         row % self.group.size() == self.group.rank()
     }
 
-    /// What all ranks have found. Collective.
+    /// Sums of the results of all ranks. Collective.
     fn of_all_ranks(&self, mut entries: Vec<f64>) -> Result<Vec<f64>, Error> {
         share::sum(self.group, &mut entries)?;
         Ok(entries)
     }
 
-    /// Entries of all pairs, with what the near field has: (c, d) with c <= d in row c, zeros in
-    /// place of the others. Collective.
+    /// Entries of all pairs, corrected by the near field: (c, d) with c <= d in row c, zero
+    /// elsewhere. Collective.
     ///
     /// # Errors
-    /// Messages that do not pass.
+    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn of_all(&self, near: &impl KnownEntries) -> Result<Vec<f64>, Error> {
         let count = self.clusters.len();
         let mut entries = vec![0.0; count * count];
@@ -144,10 +143,10 @@ impl<'a> Entries<'a> {
         self.of_all_ranks(entries)
     }
 
-    /// The same of these pairs, both entries of each. Collective.
+    /// The same for these pairs, both entries of each. Collective.
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn of_pairs(
         &self,
         adjacency: &Adjacency,
@@ -174,7 +173,7 @@ impl<'a> Entries<'a> {
         Ok(entries)
     }
 
-    /// Puts what the near field has in the place of what distances say; entry (c, d), c <= d, is at
+    /// Replaces distance-based contributions by the near field; entry (c, d), c <= d, is at
     /// `place`.
     fn correct(
         &self,
@@ -192,7 +191,7 @@ impl<'a> Entries<'a> {
             };
             add(c, c, own);
             for (d, more) in others {
-                // Pairs of panels of one cluster are there once and count twice.
+                // Pairs of panels of one cluster are stored once and count twice.
                 add(c, d, if c == d { 2.0 * more } else { more });
             }
         }
@@ -204,7 +203,7 @@ impl<'a> Entries<'a> {
         c != d && distance > FAR * (clusters.radii[c] + clusters.radii[d])
     }
 
-    /// What a pair of panels counts unless the near-field matrix has it.
+    /// Contribution of a pair of panels that is not in the near-field matrix.
     fn rough(&self, i: usize, j: usize) -> f64 {
         let (panels, cells) = (self.panels, self.cells);
         let (a, b) = (cells.of[i] as usize, cells.of[j] as usize);
@@ -239,8 +238,8 @@ impl<'a> Entries<'a> {
         sum
     }
 
-    /// What the near field adds in the rows of a cluster: on the diagonal, and to each of few
-    /// others what pairs of panels count once.
+    /// Correction by the near field in the rows of a cluster: on the diagonal, and for each of a
+    /// few other clusters the sum over pairs of panels, each counted once.
     fn of_near(&self, c: usize, near: &impl KnownEntries) -> (f64, Vec<(usize, f64)>) {
         let (clusters, shares) = (self.clusters, &self.shares);
         let (mut own, mut others) = (0.0, Vec::<(usize, f64)>::new());

@@ -1,8 +1,8 @@
 //! Gradients of a potential along sheets, from its means over clusters of panels.
 //!
-//! They are those of the planes through a cluster's own mean that fit the means of the clusters
-//! around it best: those that share vertices with it and are about parallel. Sheets that face each
-//! other share none, and their potentials may have little to do with each other.
+//! They are the gradients of planes through a cluster's own mean that best fit the means of the
+//! clusters around it: those that share vertices with it and are roughly parallel. Sheets that face
+//! each other share no vertices, and their potentials may be unrelated.
 
 use nalgebra::{Matrix3, SymmetricEigen};
 use parallel::prelude::*;
@@ -12,28 +12,29 @@ use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::precondition::clusters::Clusters;
 
-/// Centres are this share of the clusters' radii apart at least: clusters that lie in each other
-/// say nothing about gradients.
+/// Centres must be at least this share of the clusters' radii apart: clusters inside each other
+/// give no information on gradients.
 const APART: f64 = 0.3;
 
-/// There is no gradient in directions in which neighbours lie spread (by squares) less than this
-/// share of what they do in others.
+/// A direction has no gradient if the spread of the neighbours in it (by squares) is less than this
+/// share of that in other directions.
 const FLAT: f64 = 0.1;
 
-/// For each cluster what its neighbours' means count in its gradient, and where its panels are.
+/// For each cluster the weights of its neighbours' means in its gradient, and the positions of its
+/// panels.
 pub struct Gradients {
-    /// Where each cluster's neighbours begin and, at last, where they end.
+    /// Where each cluster's neighbours begin; last, where they end.
     pub starts: Vec<u32>,
     pub(crate) neighbours: Vec<u32>,
-    /// The gradient if one neighbour's mean is 1 and all others, its own too, are 0.
+    /// The gradient if one neighbour's mean is 1 and all others, including its own, are 0.
     pub weights: Vec<Vec3>,
-    /// Place of each panel, or cluster, from the centre of its cluster, or union.
+    /// Position of each panel, or cluster, relative to the centre of its cluster, or union.
     pub(crate) offsets: Vec<[f32; 3]>,
 }
 
 impl Gradients {
-    /// Of clusters of panels that touch in these pairs, increasing; `places` of what has
-    /// potentials, panels or clusters, and the cluster or union that each is part `of`.
+    /// For clusters of panels that touch in these pairs, increasing; `places` are the positions of
+    /// panels or clusters, `of` the cluster or union of each.
     pub fn new(
         panels: &Panels,
         clusters: &Clusters,
@@ -77,12 +78,12 @@ impl Gradients {
         gradients
     }
 
-    /// Keeps the places of these panels alone.
+    /// Keeps only the offsets of these panels.
     pub(crate) fn choose(&mut self, chosen: &[u32]) {
         self.offsets = chosen.iter().map(|&i| self.offsets[i as usize]).collect();
     }
 
-    /// Place of each panel, or cluster, from the centre of its cluster, or union.
+    /// Position of each panel, or cluster, relative to the centre of its cluster, or union.
     pub fn offsets(&self) -> &[[f32; 3]] {
         &self.offsets
     }
@@ -98,7 +99,7 @@ impl Gradients {
     }
 }
 
-/// Mean normal of panels of a sheet, whichever way each of them faces.
+/// Mean normal of the panels of a sheet, independent of their orientation.
 fn normal(panels: &Panels, members: &[u32]) -> Vec3 {
     let first = panels.normal(members[0] as usize);
     let sum: Vec3 = members

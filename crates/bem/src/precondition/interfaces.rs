@@ -1,7 +1,7 @@
 //! Conductors by overlapping local inverses below a coarse level, interfaces by their diagonal.
 //!
-//! The equations of the second kind need no more than that. Charges of conductors are found first
-//! and then, through the near field, enter the equations of the interfaces.
+//! Equations of the second kind need no more than that. Charges of conductors are computed first;
+//! through the near field they enter the equations of the interfaces.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::geometry::share::Share;
 use crate::near::Near;
 use crate::solve::linear_operator::LinearOperator;
 
-/// What makes charges of residuals, for all panels.
+/// Preconditioner for all panels.
 pub struct Preconditioner {
     /// Panels of conductors.
     conductors: Vec<u32>,
@@ -25,7 +25,7 @@ pub struct Preconditioner {
     /// Whether there are interfaces, here or on other ranks.
     has_interfaces: bool,
     len: usize,
-    /// Of the panels that a rank holds.
+    /// The panels that a rank holds.
     share: Option<Arc<Share>>,
 }
 
@@ -34,7 +34,7 @@ struct InterfaceRow {
     panel: u32,
     /// The near field's entries with conductors.
     near: Vec<(u32, f64)>,
-    /// What a normal derivative on the panel counts in its row, and the row's diagonal.
+    /// Factor of a normal derivative on the panel in its row, and the row's diagonal.
     coupling: f64,
     diagonal: f64,
 }
@@ -47,11 +47,11 @@ impl InterfaceRow {
 }
 
 impl Preconditioner {
-    /// From the exact near field; `conductor` of each panel, `None` on interfaces. Of panels that a
-    /// rank holds given those of all, and collective then.
+    /// From the exact near field; `conductor` of each panel, `None` on interfaces. Collective if
+    /// ranks share the panels; then for the panels that a rank holds.
     ///
     /// # Errors
-    /// Messages that do not pass.
+    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn new(
         near: &Near,
         panels: &Panels,
@@ -100,11 +100,11 @@ impl Preconditioner {
         Ok(Self { conductors, two_level, interfaces, has_interfaces, len: n, share })
     }
 
-    /// All modes of linear densities on conductors by `inverse` in the place of the local inverses
-    /// of means, and interfaces' means; `x` and `y` are of shape (modes, panels).
+    /// All modes of linear densities on conductors by `inverse`, which replaces the local inverses
+    /// of means, and the means on interfaces; `x` and `y` are of shape (modes, panels).
     ///
     /// # Errors
-    /// As [`LinearOperator::apply`].
+    /// As for [`LinearOperator::apply`].
     pub(crate) fn apply_modes(
         &mut self,
         inverse: &ModeInverse,
@@ -131,7 +131,7 @@ impl Preconditioner {
             conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
         }
         if let Some(share) = share.as_ref().filter(|_| *has_interfaces) {
-            // Next to interfaces.
+            // The values next to interfaces.
             share.refresh(&mut y[..share.held().len()])?;
         }
         let charges = of_conductors(y);
@@ -139,7 +139,7 @@ impl Preconditioner {
         Ok(())
     }
 
-    /// Takes these media: what a normal derivative on panel i counts in its row, and the row's
+    /// Sets the media: the factor of a normal derivative on panel i in its row, and the row's
     /// diagonal.
     pub(crate) fn set_rows(&mut self, row: &dyn Fn(usize) -> [f64; 2]) {
         for interface in &mut self.interfaces {
@@ -167,7 +167,7 @@ impl LinearOperator for Preconditioner {
                 two_level.apply(&potentials, &mut charges, 1)?;
                 conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
                 if let Some(share) = share {
-                    // Next to interfaces.
+                    // The values next to interfaces.
                     share.refresh(y)?;
                     charges = conductors.iter().map(|&i| y[i as usize]).collect();
                 }

@@ -1,14 +1,12 @@
-//! Small symmetric systems in lanes: one column of each inverse.
+//! Small symmetric systems, one per lane: one column of each inverse.
 
 use simd::Elementary;
 
 use crate::geometry::image::Image;
 
-/// As many symmetric matrices as there are lanes, all of one size, and the last column of each
-/// one's inverse.
+/// One symmetric matrix per lane, all of one size, and the last column of each inverse.
 ///
-/// Smaller matrices are bordered by the identity in front, so that their last row is the last of
-/// all.
+/// Smaller matrices are preceded by rows of the identity, so that the last row is the same for all.
 pub struct BatchedLdl<V> {
     size: usize,
     /// Rows of the lower triangle's square, the lanes of an entry side by side.
@@ -31,7 +29,7 @@ impl<V: Elementary> Default for BatchedLdl<V> {
 }
 
 impl<V: Elementary> BatchedLdl<V> {
-    /// Begins anew with identities of this size.
+    /// Starts again with identities of this size.
     pub fn clear(&mut self, size: usize) {
         self.size = size;
         self.matrix.clear();
@@ -53,12 +51,12 @@ impl<V: Elementary> BatchedLdl<V> {
         self.matrix[at] = value;
     }
 
-    /// Sets all entries (a, b), a < b, to the mean inverse distance of the `points` places of `a`
-    /// and those of `b`, which are places `a * points` and on: summed over the images of the
-    /// latter, 0 where they coincide or one of them is no number.
+    /// Sets all entries (a, b), a < b, to the mean inverse distance between the `points` positions
+    /// of `a` and those of `b`, which start at `a * points`: summed over the images of the latter,
+    /// 0 where they coincide or one of them is NaN.
     #[inline(always)]
     pub(crate) fn set_points(&mut self, places: &[[V; 3]], points: usize, images: &[Image]) {
-        /// Columns that are solved side by side.
+        /// Columns solved together.
         const BLOCK: usize = 4;
         let weight = 1.0 / (points * points) as f64;
         for (b, own) in places.chunks_exact(points).enumerate() {
@@ -139,7 +137,7 @@ impl<V: Elementary> BatchedLdl<V> {
         definite.store(&mut self.definite);
     }
 
-    /// Whether the matrix of `lane` is positive definite; if not, it has no solution.
+    /// Whether the matrix of `lane` is positive definite; otherwise there is no solution.
     pub fn is_definite(&self, lane: usize) -> bool {
         self.definite[lane] > 0.0
     }

@@ -1,9 +1,9 @@
 //! Overlapping local inverses of a near-field matrix.
 //!
-//! For each panel i the nearest panels N_i, by strength A_ij / sqrt(A_ii A_jj), make a small matrix
+//! For each panel i the nearest panels N_i, by strength A_ij / sqrt(A_ii A_jj), give a small matrix
 //! A[N_i, N_i]; row i of its inverse is row i of S. On the scale of the neighbourhood that is the
 //! exact inverse. (Vavasis, SIAM J. Matrix Anal. Appl. 13 (1992) 905; Carpentieri et al., SIAM J.
-//! Sci. Comput. 27 (2005) 774.) Clusters of panels take care of coarser scales.
+//! Sci. Comput. 27 (2005) 774.) Clusters of panels handle coarser scales.
 
 use parallel::prelude::*;
 use simd::{Elementary, Real, Simd, Task};
@@ -15,27 +15,25 @@ use crate::precondition::clusters::Clusters;
 use crate::precondition::entries::Adjacency;
 use crate::precondition::local::BatchedLdl;
 
-/// Panels of a neighbourhood, itself among them.
+/// Panels per neighbourhood, including itself.
 pub const NEIGHBOURS: usize = 30;
 
-/// The same of a panel that faces another, whose neighbourhood is spread over several sheets.
+/// The same for a panel that faces another, whose neighbourhood spans several sheets.
 pub(crate) const NEIGHBOURS_OF_FACING: usize = 60;
 
-/// Two panels face each other if their strength A_ij / sqrt(A_ii A_jj) is larger than this (panels
-/// side by side have 0.5, slivers up to 0.85; on sheets a tenth of a triangle's side apart it is
-/// 0.75),
+/// Two panels face each other if their strength A_ij / sqrt(A_ii A_jj) exceeds this (adjacent
+/// panels have 0.5, slivers up to 0.85; on sheets a tenth of a triangle's side apart it is 0.75),
 pub(crate) const FACING: f64 = 0.55;
 
 /// they are parallel, and off each other's plane by more than this share of their distance.
 pub(crate) const OUT_OF_PLANE: f64 = 1e-3;
 
-/// Points that stand for a panel of a pair that the near field has not, where panels face each
-/// other: half way from the centroid to each vertex, a rule of degree 2. Potentials of charges on
-/// two sheets all but cancel, and so must their errors.
+/// Points per panel for pairs missing in the near field, where panels face each other: half way
+/// from the centroid to each vertex, a rule of degree 2. Potentials of charges on two sheets almost
+/// cancel, and so must their errors.
 pub(crate) const POINTS: usize = 3;
 
-/// Row i: the charge on panel i that the potentials around it ask for, if the rest of the world
-/// were empty.
+/// Row i: the charge on panel i that gives the potentials around it, ignoring everything else.
 pub struct LocalInverse {
     pub(super) len: usize,
     /// Rows of each block of the near field.
@@ -43,15 +41,14 @@ pub struct LocalInverse {
 }
 
 impl LocalInverse {
-    /// From exact entries on close pairs; panels of a pair that is missing there are points to each
-    /// other.
+    /// From exact entries of close pairs; panels of a missing pair are treated as points.
     pub fn new(near: &Near, panels: &Panels, neighbours: usize) -> Self {
         let work = |block: usize| simd::run(RowsOfInverse { near, panels, block, neighbours });
         Self { len: near.len(), parts: (0..near.blocks()).into_par_iter().map(work).collect() }
     }
 
-    /// The same over clusters in place of panels, from entries on close pairs; those of other pairs
-    /// are clouds to each other.
+    /// The same over clusters instead of panels, from entries of close pairs; clusters of other
+    /// pairs are treated as clouds.
     pub(crate) fn of_clusters(
         panels: &Panels,
         clusters: &Clusters,
@@ -83,10 +80,10 @@ impl LocalInverse {
 
 /// Consecutive rows of S.
 struct Rows {
-    /// Where each row begins and, at last, where they end.
+    /// Where each row begins; last, where they end.
     starts: Vec<u32>,
     columns: Vec<u32>,
-    /// Single precision: a preconditioner need not be exact, and it is half the memory.
+    /// Single precision: a preconditioner need not be exact, and this halves the memory.
     values: Vec<f32>,
 }
 
@@ -108,7 +105,7 @@ impl Rows {
         for (lane, chosen) in chosen.iter().enumerate() {
             self.columns.extend(chosen);
             self.starts.push(self.columns.len() as u32);
-            // Should the neighbours be no positive definite system, the panel goes alone.
+            // If the neighbours' matrix is not positive definite, the panel is used alone.
             let alone = 1.0 / diagonal(chosen[0]);
             self.values.extend((0..chosen.len()).map(|a| match (local.is_definite(lane), a) {
                 (true, a) => local.solution(a, lane) as f32,
@@ -125,7 +122,7 @@ impl Rows {
     }
 }
 
-/// The rows of S that belong to a block of the near field, as many at a time as there are lanes.
+/// The rows of S for a block of the near field, one per lane at a time.
 struct RowsOfInverse<'a> {
     near: &'a Near,
     panels: &'a Panels,
@@ -154,7 +151,7 @@ impl Task<f64> for RowsOfInverse<'_> {
             }
             let (chosen, face) = (&chosen[..panels.len()], &face[..panels.len()]);
             local.clear(chosen.iter().map(Vec::len).max().unwrap_or(0));
-            // A point or a few for each panel, unless the near field has the pair.
+            // One or a few points for each panel, unless the near field has the pair.
             let points = if face.contains(&true) { POINTS } else { 1 };
             self.places(chosen, face, points, &mut places);
             local.set_points(&places, points, self.panels.images());
@@ -169,8 +166,8 @@ impl Task<f64> for RowsOfInverse<'_> {
 }
 
 impl RowsOfInverse<'_> {
-    /// Points on the chosen panels, each lane's own; none where a lane has fewer, and centroids
-    /// where its panel faces no other.
+    /// Points on the chosen panels of each lane; none where a lane has fewer panels, and centroids
+    /// where a panel faces no other.
     #[inline(always)]
     fn places<V: Elementary>(
         &self,
@@ -198,8 +195,8 @@ impl RowsOfInverse<'_> {
         }
     }
 
-    /// Whether there is a sheet next to panel `i` that is closer than its own neighbours, and more
-    /// panels are close than a neighbourhood has.
+    /// Whether a sheet next to panel `i` is closer than its own neighbours, and more panels are
+    /// close than fit in a neighbourhood.
     fn faces_another(&self, full: &FullRows, i: usize) -> bool {
         let others = full.row(i).iter().filter(|(j, _)| *j as usize != i).count();
         if others < self.neighbours {

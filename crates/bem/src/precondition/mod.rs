@@ -1,4 +1,9 @@
 //! Preconditioners: overlapping local inverses of the near field below one or two coarse levels.
+//!
+//! `local_inverse` has the local inverses (`local`: in vector lanes), `coarse` the levels above,
+//! over `clusters` with the matrix of `entries` and `gradients` of smooth potentials.
+//! `mode_inverse` and `slopes` serve linear densities, `interfaces` adds interfaces, `shared`
+//! distributes all of it over ranks.
 
 pub(crate) mod clusters;
 pub(crate) mod coarse;

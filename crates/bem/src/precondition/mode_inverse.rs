@@ -1,9 +1,9 @@
 //! Overlapping local inverses over all modes of linear densities.
 //!
-//! As `local_inverse` has them for constant densities: the panels that see a panel most, itself
-//! among them, make a small matrix of all their modes, and the rows of its inverse that belong to
-//! the panel are rows of S. Needles side by side, as graded meshes have them along edges, see each
-//! other's slopes nearly as much as their own.
+//! As in `local_inverse` for constant densities: the panels with the strongest interaction with a
+//! panel, including itself, form a small matrix of all their modes, and the rows of its inverse
+//! that belong to the panel are rows of S. On adjacent needles, as graded meshes have along edges,
+//! the linear modes interact nearly as strongly with each other as with themselves.
 
 use std::cell::RefCell;
 
@@ -14,25 +14,25 @@ use crate::near::slopes::{Modes, SlopePairs, Slopes};
 use crate::near::{FullRows, Near, over_images};
 use crate::quadrature::modes::MODES;
 
-/// Panels of a neighbourhood at most, itself among them, and as many at least if there are.
+/// Panels per neighbourhood, including itself: at most, and at least if enough panels are close.
 const MOST: usize = 28;
 const LEAST: usize = 10;
 
-/// Panels belong to a neighbourhood from this strength A_ij / sqrt(A_ii A_jj) on: side by side they
+/// Panels belong to a neighbourhood from this strength A_ij / sqrt(A_ii A_jj) up: adjacent ones
 /// have 0.5, needles more.
 const STRONG: f64 = 0.3;
 
-/// Rows that one task works at a time.
+/// Rows per task.
 const ROWS: usize = 64;
 
-/// The rows of all modes of a panel, next to each other for each neighbour.
+/// The rows of all modes of a panel, adjacent for each neighbour.
 pub(crate) struct ModeInverse {
     starts: Vec<u32>,
     columns: Vec<u32>,
     values: Vec<[[f32; MODES]; MODES]>,
 }
 
-/// What blocks of entries are made of: what the points give, and the near fields that correct it.
+/// Sources of blocks of entries: quadrature sums, and the near fields that correct them.
 struct Blocks<'a> {
     pairs: &'a SlopePairs<'a>,
     near: &'a Near,
@@ -52,15 +52,15 @@ impl Blocks<'_> {
     }
 }
 
-/// Room for one neighbourhood.
+/// Scratch space for one neighbourhood.
 struct Room {
-    /// Place of each panel in it, 0 for none.
+    /// Index of each panel in it, 0 for none.
     place: Vec<u32>,
     chosen: Vec<u32>,
 }
 
 impl ModeInverse {
-    /// From near fields of what the points leave, for panels of conductors; others have no rows.
+    /// From the near-field corrections, for panels of conductors; others have no rows.
     pub(crate) fn new(
         pairs: &SlopePairs<'_>,
         near: &Near,
@@ -111,12 +111,12 @@ impl ModeInverse {
     }
 }
 
-/// The entry of a panel with itself between constants.
+/// The constant-constant entry of a panel with itself.
 fn diagonal(blocks: &Blocks<'_>, i: usize) -> f64 {
     blocks.by_points(i, i).even() + blocks.near.diagonal(i)
 }
 
-/// The neighbours of panel `i`, itself first, and its rows of their inverse.
+/// The neighbours of panel `i`, itself first, and its rows of the inverse of their matrix.
 fn of_panel(
     blocks: &Blocks<'_>,
     own: &[f64],
@@ -173,8 +173,8 @@ fn of_panel(
         }
         inverse
     };
-    // The lower triangle is all that it reads. Should that be no positive definite system, the
-    // panel goes alone.
+    // Cholesky reads only the lower triangle. If the matrix is not positive definite, the panel is
+    // used alone.
     let solved = match matrix.clone().cholesky() {
         Some(factor) => factor.solve(&first),
         None => alone(),

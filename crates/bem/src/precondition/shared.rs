@@ -1,5 +1,5 @@
-//! What ranks that share panels have of a preconditioner: local inverses of the panels that each
-//! holds, and a coarse level that is the same for all.
+//! A preconditioner shared by ranks: local inverses of the panels that each holds, and a coarse
+//! level that is the same for all.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use comm::Group;
 use crate::geometry::panels::Panels;
 use crate::geometry::share::Share;
 
-/// The panels of all ranks where this one has the near field of those that it holds, and the
-/// conductor of each.
+/// The panels of all ranks, for a rank that has the near field of those it holds, and the conductor
+/// of each.
 #[derive(Clone, Copy)]
 pub(crate) struct OfAll<'a> {
     pub(crate) share: &'a Arc<Share>,
@@ -18,8 +18,8 @@ pub(crate) struct OfAll<'a> {
 }
 
 impl<'a> OfAll<'a> {
-    /// The conductors' panels, `chosen` of which are held here, by their places among all held
-    /// ones.
+    /// The conductors' panels; `chosen` are the positions, among all held panels, of those held
+    /// here.
     pub(crate) fn conductors(self, chosen: &[u32]) -> Conductors<'a> {
         let Self { share, panels, conductor } = self;
         let is_conductor = |i: &u32| conductor[*i as usize].is_some();
@@ -38,7 +38,7 @@ impl<'a> OfAll<'a> {
     }
 }
 
-/// The conductors' panels of all ranks, and which of them this one holds.
+/// The conductors' panels of all ranks, and which of them this rank holds.
 pub struct Conductors<'a> {
     group: &'a Group,
     all: &'a Panels,
@@ -46,7 +46,7 @@ pub struct Conductors<'a> {
     some: Option<Panels>,
     /// The conductor of each.
     pub(crate) owner: Vec<u32>,
-    /// Places of the held ones, and whether each of these is this rank's own.
+    /// Positions of the held panels, and whether each is this rank's own.
     pub(crate) held: Vec<u32>,
     pub(crate) is_own: Vec<bool>,
 }
@@ -60,12 +60,12 @@ impl Conductors<'_> {
         self.some.as_ref().unwrap_or(self.all)
     }
 
-    /// Of values on all of them those on the held ones.
+    /// Selects values on the held panels from values on all.
     pub(crate) fn held_of<T: Copy>(&self, all: &[T]) -> Vec<T> {
         self.held.iter().map(|&i| all[i as usize]).collect()
     }
 
-    /// Weights of the held ones, with 0 on those of others.
+    /// Weights on the held panels, 0 on those of other ranks.
     pub(crate) fn masked(&self, held: &[f64]) -> Vec<f64> {
         let own = |(weight, own): (&f64, &bool)| if *own { *weight } else { 0.0 };
         held.iter().zip(&self.is_own).map(own).collect()

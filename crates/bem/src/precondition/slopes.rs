@@ -1,23 +1,23 @@
-//! All modes of linear densities on conductors by their local inverses below the coarse level of
-//! means, interfaces by their diagonal.
+//! All modes of linear densities on conductors by local inverses below the coarse level of means;
+//! interfaces by their diagonal.
 //!
-//! The potential of a slope on a panel fades as that of a dipole, so that the coarse level needs
-//! means alone.
+//! The potential of a linear mode on a panel decays like that of a dipole, so the coarse level
+//! needs only means.
 
 use super::interfaces::Preconditioner;
 use super::mode_inverse::ModeInverse;
 use crate::Error;
 use crate::solve::linear_operator::LinearOperator;
 
-/// What makes charges of residuals, for all modes of densities.
+/// Preconditioner for all modes of densities.
 pub(crate) struct WithSlopes {
     means: Box<Preconditioner>,
-    /// Of linear densities.
+    /// For linear densities.
     modes: Option<OfModes>,
 }
 
 struct OfModes {
-    /// Of the panels of conductors, if there are any.
+    /// For the panels of conductors, if there are any.
     inverse: Option<ModeInverse>,
     /// The diagonal of each interface's row; 0 on conductors.
     diagonal: Vec<f64>,

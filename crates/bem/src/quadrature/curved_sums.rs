@@ -6,16 +6,17 @@ use crate::geometry::patch::{Patch, Tangents};
 use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::Rule;
 
-/// The points of a rule on a curved panel, filled up to whole vectors.
+/// The points of a rule on a curved panel, padded to whole vectors.
 #[derive(Debug)]
 pub(crate) struct Points {
     rule: &'static Rule,
-    /// Coordinate by coordinate, and those of the normals, if there are any.
+    /// Coordinate by coordinate, then the normals, if there are any.
     values: Vec<f64>,
 }
 
 impl Points {
-    /// On a patch; with normals, of the length of the area per unit of parameters, of its tangents.
+    /// On a patch; if its tangents are given, with normals, whose length is the area per unit of
+    /// parameters.
     pub(crate) fn on_patch(
         rule: &'static Rule,
         patch: &Patch,
@@ -90,8 +91,9 @@ pub(crate) fn potentials(first: &Points, second: &Points) -> [[f64; MODES]; MODE
     simd::run(Potentials { first, second })
 }
 
-/// The same of normal derivatives: with k = -n_x . r / |r|^3 tested on the first, and with
-/// k = n_y . r / |r|^3 tested on the second, each of shape (modes of the tested, modes of the
+/// The same for normal derivatives: with k = -n_x . r / |r|^3 tested on the first, and with k = n_y
+/// . r / |r|^3 tested on the second, each of shape (modes of the tested, modes of the other). Both
+/// must have normals.
 /// other). Both must have normals.
 pub(crate) fn fields(first: &Points, second: &Points) -> [[[f64; MODES]; MODES]; 2] {
     simd::run(Fields { first, second })

@@ -1,4 +1,4 @@
-//! By how much sums over the points of a rule change with a finer one, for many pairs of triangles.
+//! Change of sums over the points of a rule when a finer one is used, for many pairs of triangles.
 
 use simd::{Elementary, Real, Simd, Task};
 
@@ -27,7 +27,7 @@ struct OfPotentials<'a> {
 impl Task<f64> for OfPotentials<'_> {
     type Output = ();
 
-    /// Each lane is a pair.
+    /// One pair per lane.
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) {
         let Self { rules, vertices, pairs, errors } = self;
@@ -73,7 +73,7 @@ struct OfFields<'a> {
 impl Task<f64> for OfFields<'_> {
     type Output = ();
 
-    /// Each lane is a pair.
+    /// One pair per lane.
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) {
         let Self { rules, vertices, pairs, errors } = self;
@@ -104,7 +104,7 @@ impl Task<f64> for OfFields<'_> {
     }
 }
 
-/// The points of two rules on both triangles of as many pairs as there are lanes.
+/// The points of two rules on both triangles of one pair per lane.
 struct PointsOfPairs<'a, V> {
     rules: [&'a Rule; 2],
     points: [Vec<[V; 3]>; 2],
@@ -117,7 +117,7 @@ impl<'a, V: Elementary> PointsOfPairs<'a, V> {
         Self { rules, points: [Vec::with_capacity(count), Vec::with_capacity(count)] }
     }
 
-    /// By triangle and by rule.
+    /// Indexed by triangle and by rule.
     #[inline(always)]
     fn of(&mut self, vertices: &[[Vec3; 3]], pairs: &[[usize; 2]]) -> [[&[[V; 3]]; 2]; 2] {
         let [first, second] = &mut self.points;
@@ -128,7 +128,7 @@ impl<'a, V: Elementary> PointsOfPairs<'a, V> {
     }
 }
 
-/// The corners of the first or the second triangle of each pair, a pair per lane.
+/// The corners of the first or the second triangle of each pair, one pair per lane.
 #[inline(always)]
 fn corners_of<V: Elementary>(
     vertices: &[[Vec3; 3]],
@@ -170,7 +170,7 @@ fn normals_of<V: Elementary>(vertices: &[[Vec3; 3]], pairs: &[[usize; 2]], side:
 }
 
 /// The points of both rules, one after the other, on the first or the second triangle of each pair,
-/// a pair per lane.
+/// one pair per lane.
 #[inline(always)]
 fn points_of<V: Elementary>(
     rules: [&Rule; 2],
@@ -195,7 +195,7 @@ fn points_of<V: Elementary>(
     }
 }
 
-/// sum_q w_q / |x - y_q| over the points of `rule`, filled up to whole blocks.
+/// sum_q w_q / |x - y_q| over the points of `rule`, padded to whole blocks.
 #[inline(always)]
 fn mean_inverse_distance<V: Elementary>(x: &[V; 3], rule: &Rule, ys: &[[V; 3]]) -> V {
     let mut sum = V::zero();
@@ -217,8 +217,8 @@ fn mean_inverse_distance<V: Elementary>(x: &[V; 3], rule: &Rule, ys: &[[V; 3]]) 
     sum
 }
 
-/// Adds `weight` times sum_q w_q (x - y_q) / |x - y_q|^3 over the points of `rule`, filled up to
-/// whole blocks.
+/// Adds `weight` times sum_q w_q (x - y_q) / |x - y_q|^3 over the points of `rule`, padded to whole
+/// blocks.
 #[inline(always)]
 fn add_mean_field<V: Elementary>(
     x: &[V; 3],

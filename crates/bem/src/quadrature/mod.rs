@@ -11,10 +11,10 @@ pub(crate) mod sums;
 
 use std::sync::LazyLock;
 
-/// Most points of a rule that [`line()`] has.
+/// Largest number of points of a rule of [`line()`].
 pub const MAX_LINE_POINTS: usize = 24;
 
-/// Highest degree that [`triangle`] has.
+/// Highest degree of a rule of [`triangle`].
 pub const MAX_TRIANGLE_DEGREE: usize = 2 * MAX_CONICAL - 1;
 
 const MAX_CONICAL: usize = 12;
@@ -29,9 +29,9 @@ pub struct LineNode {
 /// A node in barycentric coordinates and its weight.
 #[derive(Clone, Copy, Debug)]
 pub struct TriangleNode {
-    /// Where in the triangle.
+    /// Position in the triangle.
     pub barycentric: [f64; 3],
-    /// All of a rule sum to 1.
+    /// The weights of a rule sum to 1.
     pub weight: f64,
 }
 
@@ -43,10 +43,11 @@ pub fn line(points: usize) -> &'static [LineNode] {
     &RULES[points.clamp(1, MAX_LINE_POINTS) - 1]
 }
 
-/// The cheapest rule here that is exact at least to `degree` (at most [`MAX_TRIANGLE_DEGREE`]).
+/// The cheapest available rule that is exact at least to `degree` (at most
+/// [`MAX_TRIANGLE_DEGREE`]).
 ///
-/// Above degree 6 rules are conical about vertex 1: smooth in the direction from there and the
-/// distance is good enough.
+/// Above degree 6 rules are conical about vertex 1: they also suit functions that are smooth in the
+/// direction and the distance from there.
 pub fn triangle(degree: usize) -> &'static [TriangleNode] {
     static CONICAL: LazyLock<Vec<Vec<TriangleNode>>> =
         LazyLock::new(|| (1..=MAX_CONICAL).map(conical).collect());
@@ -56,8 +57,7 @@ pub fn triangle(degree: usize) -> &'static [TriangleNode] {
     }
 }
 
-/// Fully symmetric rules with positive weights and inner points: what the operator's points are
-/// taken from.
+/// Fully symmetric rules with positive weights and inner points, used for the operator's points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TriangleRule {
     /// The centroid, degree 1.
@@ -168,8 +168,8 @@ fn conical(n: usize) -> Vec<TriangleNode> {
     nodes
 }
 
-/// Product rule of n^2 points that crowd, as cubes, toward vertex 1 and toward the edge from vertex
-/// 0 to it: for x ln x there.
+/// Product rule of n^2 points that cluster, as cubes, toward vertex 1 and toward the edge from
+/// vertex 0 to it: for functions like x ln x there.
 pub fn graded(n: usize) -> &'static [TriangleNode] {
     static RULES: LazyLock<Vec<Vec<TriangleNode>>> =
         LazyLock::new(|| (1..=MAX_LINE_POINTS).map(graded_product).collect());
@@ -209,7 +209,7 @@ fn legendre(n: usize, x: f64) -> (f64, f64) {
 /// Roots of `f` in (-1, 1) that are at least 1e-3 apart, by bisection to the last bit.
 fn roots(f: impl Fn(f64) -> f64) -> Vec<f64> {
     const CELLS: usize = 4001; // odd: no cell ends at 0, where odd polynomials vanish
-    // Short of 1 by half a cell: f may have a root that is not wanted at the end itself.
+    // Half a cell short of 1: `f` may have an unwanted root at the end itself.
     let at = |k: usize| -1.0 + 2.0 * k as f64 / CELLS as f64 - if k == CELLS { 1e-4 } else { 0.0 };
     let mut found = Vec::new();
     for k in 0..CELLS {

@@ -3,7 +3,7 @@
 
 use super::TriangleNode;
 
-/// How many there are.
+/// Number of modes.
 pub const MODES: usize = 3;
 
 /// The largest value of any mode.
@@ -33,18 +33,18 @@ pub fn at_corners(sum: [f64; MODES]) -> [f64; 3] {
     AT_CORNERS.map(|modes| (0..MODES).map(|m| modes[m] * sum[m]).sum())
 }
 
-/// Coefficients of the modes of a linear function, of its values at the corners.
+/// Coefficients of the modes of a linear function, from its values at the corners.
 pub fn of_corners([a, b, c]: [f64; 3]) -> [f64; MODES] {
     let [_, first, _] = AT_CORNERS[0];
     [(a + b + c) / 3.0, (a - b) / (2.0 * first), (2.0 * c - a - b) / (3.0 * LARGEST)]
 }
 
-/// Integrals against modes, of those against the barycentric coordinates.
+/// Integrals against modes, from those against the barycentric coordinates.
 pub(crate) fn tested(values: [f64; 3]) -> [f64; MODES] {
     std::array::from_fn(|m| (0..3).map(|k| AT_CORNERS[k][m] * values[k]).sum())
 }
 
-/// Integrals between modes, of those between the barycentric coordinates.
+/// Integrals between modes, from those between the barycentric coordinates.
 pub(crate) fn between(block: &[[f64; 3]; 3]) -> [[f64; MODES]; MODES] {
     let of_rows = block.map(tested);
     let column = |l: usize| tested([of_rows[0][l], of_rows[1][l], of_rows[2][l]]);
@@ -52,13 +52,13 @@ pub(crate) fn between(block: &[[f64; 3]; 3]) -> [[f64; MODES]; MODES] {
     std::array::from_fn(|m| std::array::from_fn(|l| columns[l][m]))
 }
 
-/// The same integrals where the triangle of the rows, of the columns or both have been run around
-/// the other way, from the same corner: as mirror images are.
+/// The same integrals if the triangle of the rows, of the columns or both have the opposite
+/// orientation, starting from the same corner, as mirror images have.
 pub fn run_around(
     [of_rows, of_columns]: [bool; 2],
     block: [[f64; MODES]; MODES],
 ) -> [[f64; MODES]; MODES] {
-    // The second and the third corner change places.
+    // The second and the third corner are exchanged.
     let turned = |[even, a, b]: [f64; MODES]| {
         const COS: f64 = 0.5;
         const SIN: f64 = 0.866_025_403_784_438_6;

@@ -1,4 +1,4 @@
-//! By how much means of 1/|x - y| over a triangle differ between two rules, at most.
+//! Upper bounds for the difference of means of 1/|x - y| over a triangle by two rules.
 //!
 //! About the triangle's centroid c, with |y - c| <= a on it and d = |x - c| > a,
 //!
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! with complex linear functions l that are no larger than |y - c| (Laplace's integral). Their
-//! values at the three vertices have the sum 0, and none is larger than a: what rules make of their
-//! powers, and of these times the modes of a linear density, is a matter of the rules alone,
-//! whatever the shape of the triangle.
+//! values at the three vertices sum to 0, and none is larger than a: means of their powers by a
+//! rule, also times the modes of a linear density, depend on the rule alone, not on the shape of
+//! the triangle.
 
 use std::f64::consts::PI;
 use std::sync::OnceLock;
@@ -23,7 +23,8 @@ use super::{MAX_TRIANGLE_DEGREE, TriangleNode};
 /// Steps of a / d in tables.
 const STEPS: usize = 256;
 
-/// Values at the vertices that are looked at; the largest of any is at most this many times larger.
+/// Number of sample values at the vertices; the largest value anywhere is at most this many times
+/// larger.
 const SAMPLES: usize = 33;
 const BETWEEN: f64 = 1.1;
 
@@ -34,12 +35,12 @@ pub struct Remainder {
     potentials: Vec<f64>,
     /// Of fields, times d^2.
     fields: Vec<f64>,
-    /// The same of densities that are modes of a linear one.
+    /// The same for densities that are modes of a linear one.
     slopes: [Vec<f64>; 2],
 }
 
 impl Remainder {
-    /// Of two rules.
+    /// For two rules.
     pub fn between([rule, other]: [&Rule; 2]) -> &'static Self {
         const DEGREES: usize = MAX_TRIANGLE_DEGREE + 1;
         static KNOWN: [[OnceLock<Remainder>; DEGREES]; DEGREES] =
@@ -48,7 +49,7 @@ impl Remainder {
         place.get_or_init(|| Self::new([rule, other]))
     }
 
-    /// Of a rule against exact means.
+    /// For a rule compared with exact means.
     pub fn of(rule: &Rule) -> &'static Self {
         Self::between([rule, Rule::of_degree(MAX_TRIANGLE_DEGREE)])
     }
@@ -68,38 +69,38 @@ impl Remainder {
             };
             (0..=STEPS).map(at).collect()
         };
-        // The gradient of a harmonic function of degree -(k + 1) is at most 2 k + 1 times as large
-        // as itself over the distance.
+        // The gradient of a harmonic function of degree -(k + 1) is at most 2 k + 1 times the
+        // function itself over the distance.
         let factors: [fn(f64) -> f64; 2] = [|_| 1.0, |k| 2.0 * k + 1.0];
         let [potentials, fields] = factors.map(|factor| table(&even, 1.0, factor));
         let slopes = factors.map(|factor| table(&of_slopes, LARGEST, factor));
         Self { potentials, fields, slopes }
     }
 
-    /// Largest difference of means of 1/|x - y| over a triangle of this radius, all x being at
-    /// `distance` of its centroid or farther away.
+    /// Largest difference of means of 1/|x - y| over a triangle of this radius, for all x at
+    /// `distance` from its centroid or farther.
     pub fn of_potentials(&self, radius: f64, distance: f64) -> f64 {
         at(&self.potentials, radius / distance) / distance
     }
 
-    /// The same of its gradient.
+    /// The same for its gradient.
     pub fn of_fields(&self, radius: f64, distance: f64) -> f64 {
         at(&self.fields, radius / distance) / (distance * distance)
     }
 
-    /// [`Self::of_potentials`] of a density that is a mode of a linear one.
+    /// [`Self::of_potentials`] for a density that is a mode of a linear one.
     pub(crate) fn of_potentials_of_slopes(&self, radius: f64, distance: f64) -> f64 {
         at(&self.slopes[0], radius / distance) / distance
     }
 
-    /// [`Self::of_fields`] of such a density.
+    /// [`Self::of_fields`] for such a density.
     pub(crate) fn of_fields_of_slopes(&self, radius: f64, distance: f64) -> f64 {
         at(&self.slopes[1], radius / distance) / (distance * distance)
     }
 
-    /// Distance from which on [`Self::of_potentials`] is at most `error`, not less than the radius.
+    /// Distance from which [`Self::of_potentials`] is at most `error`, at least the radius.
     pub fn reach(&self, radius: f64, error: f64) -> f64 {
-        // Powers of the distance: steps of the ratio first, from far away.
+        // Powers of the distance: steps of the ratio first, starting far away.
         let distance = |step: usize| radius * STEPS as f64 / step as f64;
         let is_enough = |&step: &usize| self.potentials[step] <= error * distance(step);
         let step = (1..STEPS).take_while(is_enough).last();
@@ -108,7 +109,7 @@ impl Remainder {
 }
 
 fn at(table: &[f64], ratio: f64) -> f64 {
-    // NaN and whatever is not outside of the triangle's circle have no bound.
+    // NaN, and points not outside the triangle's circle, have no bound.
     if ratio < 1.0 { table[(ratio * STEPS as f64).ceil() as usize] } else { f64::INFINITY }
 }
 
@@ -143,7 +144,7 @@ fn shares(rules: [&[TriangleNode]; 2]) -> [Vec<f64>; 2] {
         let values = [one, second, -one - second];
         (0..3).for_each(|k| look_at(std::array::from_fn(|i| values[(i + k) % 3])));
     }
-    // Rounding is no difference.
+    // Differences by rounding do not count.
     let above_rounding = |share: f64| if share < 1e-13 { 0.0 } else { BETWEEN * share };
     shares.map(|shares| shares.into_iter().map(above_rounding).collect())
 }

@@ -1,4 +1,4 @@
-//! Rules on triangles as sums over their points take them.
+//! Rules on triangles in the layout that sums over their points use.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use crate::geometry::triangle::Vec3;
 use crate::quadrature::modes::{self, MODES};
 use crate::quadrature::{self, MAX_TRIANGLE_DEGREE, TriangleNode};
 
-/// A triangle rule, coordinate by coordinate, filled up to whole vectors with points of weight 0.
+/// A triangle rule, coordinate by coordinate, padded to whole vectors with points of weight 0.
 #[derive(Debug)]
 pub struct Rule {
     degree: usize,
@@ -17,15 +17,15 @@ pub struct Rule {
     pub(super) weights: Vec<f64>,
     /// Values of the modes of linear functions, times the weights.
     pub(super) modes: [Vec<f64>; MODES],
-    /// The points, filled up to whole blocks of [`BLOCK`].
+    /// The points, padded to whole blocks of [`BLOCK`].
     pub(super) blocks: Vec<TriangleNode>,
 }
 
-/// Points that are evaluated side by side where lanes carry pairs of triangles.
+/// Points evaluated together where lanes carry pairs of triangles.
 pub(super) const BLOCK: usize = 3;
 
 impl Rule {
-    /// The cheapest rule that is exact to `degree`, as [`quadrature::triangle`] has it.
+    /// The cheapest rule that is exact to `degree`, as [`quadrature::triangle`].
     pub fn of_degree(degree: usize) -> &'static Self {
         static RULES: LazyLock<Vec<Rule>> =
             LazyLock::new(|| (0..=MAX_TRIANGLE_DEGREE).map(Rule::filled_up).collect());
@@ -70,7 +70,7 @@ impl Rule {
         })
     }
 
-    /// Barycentric coordinates and weights, filled up to whole vectors with weights 0.
+    /// Barycentric coordinates and weights, padded to whole vectors with weights 0.
     #[inline]
     pub(crate) fn lanes(&self) -> ([&[f64]; 3], &[f64]) {
         (self.barycentric.each_ref().map(Vec::as_slice), &self.weights)

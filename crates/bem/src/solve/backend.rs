@@ -1,4 +1,4 @@
-//! What a solve asks of where it runs: processor cores, or a GPU.
+//! Interface between a solve and its device: processor cores or a GPU.
 
 use std::cell::Cell;
 
@@ -8,16 +8,16 @@ use super::linear_operator::InexactBudget;
 use super::schedule::PlanSchedule;
 use crate::Error;
 
-/// Near field, products, preconditioner and Krylov vectors of one operator, where they are.
+/// Near field, products, preconditioner and Krylov vectors of one operator, on their device.
 pub trait Backend: Send {
-    /// Entries of the near field.
+    /// Number of entries of the near field.
     fn entries(&self) -> usize;
 
-    /// y = A x for `columns` vectors by the plan that the budget allows, the tight one without a
-    /// budget.
+    /// y = A x for `columns` vectors by the plan that the budget allows, or by the tight plan
+    /// without a budget.
     ///
     /// # Errors
-    /// Those of the fast sum, and the GPU's.
+    /// Errors of the fast sum, and [`Error::Gpu`] if a CUDA call fails.
     fn multiply(
         &mut self,
         plans: &mut PlanSchedule,
@@ -27,11 +27,11 @@ pub trait Backend: Send {
         budget: Option<InexactBudget>,
     ) -> Result<(), Error>;
 
-    /// What the first column of the last product has at some of the fast sum's points, and direct
-    /// sums there. `None` before the first product, and where no row has such values.
+    /// Values of the first column of the last product at some of the fast sum's points, and direct
+    /// sums there. `None` before the first product, and if no row has such values.
     ///
     /// # Errors
-    /// The GPU's.
+    /// [`Error::Gpu`] if a CUDA call fails.
     fn samples(
         &self,
         of: Sampled,
@@ -39,7 +39,7 @@ pub trait Backend: Send {
         places: &[[f64; 3]],
     ) -> Result<Option<[Vec<f64>; 2]>, Error>;
 
-    /// Solves `equations` for right-hand sides `b` by GMRES, from `x` on.
+    /// Solves `equations` for right-hand sides `b` by GMRES, starting from `x`.
     ///
     /// # Errors
     /// As for [`gmres`](super::gmres::gmres).
@@ -62,31 +62,31 @@ pub enum Sampled {
     Gradients,
 }
 
-/// What makes equations of an operator's rows, and how their residuals are measured.
+/// Converts an operator's rows into equations, and measures their residuals.
 #[derive(Clone, Copy)]
 pub struct Equations<'a> {
     /// Weights of the inner product, shape (n) or (columns, n).
     pub(crate) weights: &'a [f64],
-    /// Part (conductor or interface) of each row, how many there are, and the row's share of that
-    /// one's area.
+    /// Part (conductor or interface) of each row, number of parts, and the row's share of its
+    /// part's area.
     pub(crate) parts: &'a [u32],
     pub(crate) count: usize,
     pub(crate) shares: &'a [f64],
-    /// What a normal derivative on panel i counts in its row, and the row's diagonal.
+    /// Factor of a normal derivative on panel i in its row, and the row's diagonal.
     pub(crate) row: &'a dyn Fn(usize) -> [f64; 2],
-    /// How residuals are measured, if not by the norm of the inner product.
+    /// Residual measure, if it is not the norm of the inner product.
     pub(crate) measure: Option<Measure<'a>>,
-    /// Completes rows that charges make; `None` if they are the equations.
+    /// Completes rows of charges; `None` if they are the equations.
     pub(crate) completion: Option<&'a dyn Completion>,
-    /// The largest defect that the completion found so far, in exact products.
+    /// The largest defect found by the completion so far, in exact products.
     pub(crate) defect: &'a Cell<f64>,
 }
 
 /// Measures the residual of a column by mean squares over each part.
 #[derive(Clone, Copy)]
 pub(crate) struct Measure<'a> {
-    /// From the column, and mean squares of the residual and of what charges balance by their
-    /// diagonals (empty if nobody asks for these).
+    /// From the column, and mean squares of the residual and of the action that charges balance by
+    /// their diagonals (empty if not needed).
     pub(crate) size: &'a SizeOfColumn<'a>,
     pub(crate) asks_for_balance: bool,
 }

@@ -4,14 +4,14 @@ use nalgebra::{DMatrix, DMatrixViewMut};
 use parallel::prelude::*;
 use simd::{Simd, Task};
 
-/// Columns that are factorised together.
+/// Columns factorised together.
 const BLOCK: usize = 64;
 
-/// Vectors that are solved for together at most, and where they are few.
+/// Vectors solved for together: at most, and where they are few.
 const WIDE: usize = 16;
 const FEW: usize = 8;
 
-/// Rows that one task changes below a block, and columns of a block that one sums over.
+/// Rows per task below a block, and columns of a block per sum.
 const ROWS: usize = 64;
 const COLUMNS: usize = 4;
 
@@ -26,7 +26,7 @@ impl Factor {
         factorise(&mut matrix).then_some(Self { matrix })
     }
 
-    /// The same of a matrix given column by column.
+    /// The same for a matrix given column by column.
     pub(crate) fn of_columns(n: usize, columns: Vec<f64>) -> Option<Self> {
         let _span = tracing::debug_span!("factor of the coarse level").entered();
         Self::new(DMatrix::from_vec(n, n, columns))
@@ -58,11 +58,11 @@ impl Factor {
         }
     }
 
-    /// Solves for up to `W` vectors, block by block: what a block does to the rest is shared by all
-    /// threads.
+    /// Solves for up to `W` vectors, block by block: all threads share the update of the remaining
+    /// rows by a block.
     fn solve_together<const W: usize>(&self, x: &mut [f64]) {
         let n = self.len();
-        // Entries of all vectors side by side.
+        // Entries of all vectors, adjacent.
         let mut rows = vec![[0.0f64; W]; n];
         for (c, x) in x.chunks_exact(n).enumerate() {
             rows.iter_mut().zip(x).for_each(|(row, x)| row[c] = *x);
@@ -160,7 +160,7 @@ impl<const W: usize> Task<f64> for Own<'_, W> {
     }
 }
 
-/// Takes what is known off rows from `at` on.
+/// Subtracts known values from rows from `at` on.
 struct Below<'a, const W: usize> {
     part: Part<'a>,
     known: &'a [[f64; W]],
@@ -196,7 +196,7 @@ impl<const W: usize> Task<f64> for Below<'_, W> {
     }
 }
 
-/// Takes the products of the part's first columns with all rows from `at` on off its rows.
+/// Subtracts the products of the part's first columns with all rows from `at` on from its rows.
 struct Above<'a, const W: usize> {
     part: Part<'a>,
     at: usize,
@@ -220,7 +220,7 @@ impl<const W: usize> Task<f64> for Above<'_, W> {
     }
 }
 
-/// Right-looking, on the lower triangle; what is above the diagonal is left as it is.
+/// Right-looking, on the lower triangle; entries above the diagonal stay unchanged.
 fn factorise(matrix: &mut DMatrix<f64>) -> bool {
     let n = matrix.nrows();
     for start in (0..n).step_by(BLOCK) {
@@ -240,7 +240,8 @@ fn factorise(matrix: &mut DMatrix<f64>) -> bool {
         if below == n {
             continue;
         }
-        // L21 = A21 L11^-T, kept as its transpose too: both operands of the update are then plain.
+        // L21 = A21 L11^-T, also stored transposed: both operands of the update are then plain
+        // matrices.
         let mut transposed = columns.rows(below, n - below).transpose();
         if !factor.solve_lower_triangular_mut(&mut transposed) {
             return false;

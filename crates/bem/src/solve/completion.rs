@@ -1,12 +1,12 @@
-//! What makes equations of the rows that charges make: sums over rows are put right by a few laws,
-//! as data that runs where the rows are.
+//! Converts rows of charges into equations: a few laws correct sums over rows. The laws are data,
+//! applied where the rows are stored.
 
 use nalgebra::DMatrix;
 
 use crate::Error;
 use crate::geometry::share::Share;
 
-/// A sparse matrix as a list of its entries, which may repeat places: entries of one place add up.
+/// A sparse matrix as a list of its entries; repeated entries at one place add up.
 #[derive(Clone, Debug)]
 pub struct Entries {
     /// Rows and columns.
@@ -23,7 +23,7 @@ impl Entries {
         Self { shape, rows: Vec::new(), columns: Vec::new(), values: Vec::new() }
     }
 
-    /// One more entry.
+    /// Adds an entry.
     pub fn add(&mut self, row: usize, column: usize, value: f64) {
         self.rows.push(row as u32);
         self.columns.push(column as u32);
@@ -37,7 +37,7 @@ impl Entries {
     }
 }
 
-/// Makes left-hand sides of equations of the rows `y` that charges `x` make: `y` is shifted to meet
+/// Converts the rows `y` of charges `x` into left-hand sides of equations: `y` is shifted to meet
 /// the first laws, then y_i = a_i x_i + b_i y_i, then `y` is shifted to meet the second laws.
 pub trait Completion {
     /// The first laws.
@@ -49,12 +49,12 @@ pub trait Completion {
     /// The second laws.
     fn second(&self) -> &Laws;
 
-    /// The largest defect of a first law relative to what it is about, from what one column misses
-    /// and from `Laws::sizes`. `vectors` brings `x` and the `y` that misses it: most columns do
-    /// not need them.
+    /// The largest relative defect of a first law, from the defects of one column and from
+    /// `Laws::sizes`. `vectors` provides `x` and the uncorrected `y`: most columns do not need
+    /// them.
     ///
     /// # Errors
-    /// Those of `vectors`.
+    /// Errors of `vectors`.
     fn defect(
         &self,
         missing: &[f64],
@@ -63,14 +63,13 @@ pub trait Completion {
     ) -> Result<f64, Error>;
 }
 
-/// Brings `x` and `y`.
+/// Provides `x` and `y`.
 pub type Vectors<'a> = dyn FnMut() -> Result<[Vec<f64>; 2], Error> + 'a;
 
-/// Completes the rows of one column. Returns the largest defect of a first law if it is asked for,
-/// else 0.
+/// Completes the rows of one column. Returns the largest defect of a first law if wanted, else 0.
 ///
 /// # Errors
-/// Those of the completion.
+/// Errors of the completion.
 pub fn complete(
     of: &dyn Completion,
     x: &[f64],
@@ -92,13 +91,13 @@ pub fn complete(
     Ok(defect)
 }
 
-/// Completes rows of all panels, or those that a rank holds.
+/// Completes the rows of all panels, or of those that a rank holds.
 pub(crate) struct Completing<'a> {
     completion: &'a dyn Completion,
     part: Option<OfPart<'a>>,
 }
 
-/// What a rank has of the laws: entries at places of its own.
+/// A rank's part of the laws: entries at its own positions.
 struct OfPart<'a> {
     share: &'a Share,
     laws: [Laws; 2],
@@ -109,7 +108,7 @@ impl<'a> Completing<'a> {
         Self { completion, part: None }
     }
 
-    /// Of rows of so many modes on panels that ranks share.
+    /// For rows with this number of modes on panels that ranks share.
     pub(crate) fn among(completion: &'a dyn Completion, share: &'a Share, modes: usize) -> Self {
         let places = share.own_places(modes);
         let held = modes * share.held().len();
@@ -120,7 +119,7 @@ impl<'a> Completing<'a> {
     /// As [`complete`]. Collective where ranks share the rows.
     ///
     /// # Errors
-    /// Those of the completion, and messages that do not pass.
+    /// Errors of the completion, and [`Error::Fmm`] if communication fails.
     pub(crate) fn complete(
         &self,
         x: &[f64],
@@ -163,23 +162,23 @@ impl<'a> Completing<'a> {
     }
 }
 
-/// Laws that linear sums of `y` are to meet: y += S M (E x + F y), where row k of E x + F y is what
-/// law k misses.
+/// Laws for linear sums of `y`: y += S M (E x + F y), where row k of E x + F y is the defect of law
+/// k.
 #[derive(Clone, Debug)]
 pub struct Laws {
     /// E, shape (laws, n).
     pub expected: Entries,
-    /// F, shape (laws, n): minus what each law finds.
+    /// F, shape (laws, n): minus the sum that each law tests.
     pub found: Entries,
-    /// M, shape (laws, laws): the inverse of how many of each law's units the shifts of the others
-    /// make.
+    /// M, shape (laws, laws): the inverse of the matrix of the effects of unit shifts of each law
+    /// on all laws.
     pub(crate) inverse: Entries,
-    /// S, shape (n, laws): what a unit of each law's shift adds to rows.
+    /// S, shape (n, laws): effect on rows of a unit of each law's shift.
     pub shifts: Entries,
 }
 
 impl Laws {
-    /// So many laws on `n` rows, still without entries.
+    /// `count` laws on `n` rows, without entries.
     pub fn new(count: usize, n: usize) -> Self {
         Self {
             expected: Entries::new([count, n]),
@@ -198,7 +197,7 @@ impl Laws {
         }
     }
 
-    /// What is of these rows, by their places among `n` others; `u32::MAX` for none.
+    /// The part for some rows, given their positions among `n` others; `u32::MAX` for none.
     fn at(&self, places: &[u32], n: usize) -> Self {
         let mut of_part = Self::new(self.len(), n);
         of_part.inverse = self.inverse.clone();
@@ -228,7 +227,7 @@ impl Laws {
         self.len() == 0
     }
 
-    /// What each law misses.
+    /// The defect of each law.
     pub fn missing(&self, x: &[f64], y: &[f64]) -> Vec<f64> {
         let mut missing = vec![0.0; self.len()];
         multiply_add(&self.expected, x, &mut missing);
@@ -245,7 +244,7 @@ impl Laws {
         sizes
     }
 
-    /// Shifts `y` so that nothing of this is missing any more.
+    /// Shifts `y` to remove these defects.
     pub fn shift(&self, missing: &[f64], y: &mut [f64]) {
         let mut shifts = vec![0.0; self.len()];
         multiply_add(&self.inverse, missing, &mut shifts);

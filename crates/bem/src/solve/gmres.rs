@@ -3,9 +3,9 @@
 //!
 //! Column c solves A x = b over x = x_0 + M z, z in the Krylov space of A M. The Arnoldi basis is
 //! orthonormal in the weighted inner product <u, v> = sum_i w_i u_i v_i (module `vectors`); Givens
-//! rotations keep the least-squares residual. (Saad & Schultz, SIAM J. Sci. Stat. Comput. 7 (1986)
-//! 856; Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.5.) At each restart
-//! and at the end the residual is taken anew from b - A x, and it is that one which decides.
+//! rotations update the least-squares residual. (Saad & Schultz, SIAM J. Sci. Stat. Comput. 7
+//! (1986) 856; Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.5.) At each
+//! restart and at the end the residual is recomputed as b - A x, and this one decides.
 
 use comm::{Alone, Communicator};
 
@@ -29,16 +29,16 @@ pub enum StopReason {
     Nan,
 }
 
-/// What may be tuned.
+/// Parameters of GMRES.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GmresParams {
     /// Residual relative to the right-hand side, in the weighted norm.
     pub tolerance: f64,
     /// Krylov vectors before a restart.
     pub restart: usize,
-    /// Iterations after which a column is given up.
+    /// Iterations after which a column stops unconverged.
     pub max_iterations: usize,
-    /// Columns that share one product at most; bounds the memory of their bases.
+    /// Columns that share one product, at most; bounds the memory of their bases.
     pub group: usize,
 }
 
@@ -53,7 +53,7 @@ impl Default for GmresParams {
     }
 }
 
-/// What happened to one column.
+/// Result of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GmresInfo {
     /// Iterations taken, over all restarts.
@@ -67,7 +67,7 @@ pub struct GmresInfo {
 }
 
 impl GmresInfo {
-    /// Counts what a later solve of the same column did.
+    /// Adds the result of a later solve of the same column.
     pub(crate) fn go_on(&mut self, later: Self) {
         self.iterations += later.iterations;
         self.reason = later.reason;
@@ -79,11 +79,11 @@ impl GmresInfo {
 /// A restart must lower the residual at least by this factor.
 const STAGNATION: f64 = 0.9;
 
-/// Where the measure of a residual is larger than its norm, this share of what their ratio asks for
-/// is: less than [`STAGNATION`].
+/// If the measure of a residual exceeds its norm, the target of the norm is this share of the
+/// target by their ratio: less than [`STAGNATION`].
 const BEYOND: f64 = 0.5;
 
-/// What is left of a vector after orthogonalisation, relative to it, that counts as nothing.
+/// A vector whose norm after orthogonalisation is below this share of that before counts as zero.
 const CLOSED: f64 = 1e-14;
 
 /// Solves A x = b for `columns` right-hand sides.
@@ -95,7 +95,7 @@ const CLOSED: f64 = 1e-14;
 /// A column that does not converge is no error; its [`GmresInfo::reason`] says so.
 ///
 /// # Errors
-/// [`Error::Length`] if an array does not fit, [`Error::Interrupted`], and those of the operators.
+/// [`Error::Length`] if an array does not fit, [`Error::Interrupted`], and errors of the operators.
 pub fn gmres(
     operator: &mut dyn LinearOperator,
     preconditioner: &mut dyn LinearOperator,
@@ -118,28 +118,28 @@ pub fn gmres(
     )
 }
 
-/// Who follows a solve.
+/// Observer of a solve.
 pub trait Watch {
-    /// After each shared iteration, with the largest relative residual of the columns still
+    /// Called after each shared iteration, with the largest relative residual of the columns still
     /// running.
     fn after(&mut self, iteration: usize, residual: f64) -> Next;
 
-    /// Whether answers that are through are to be kept.
+    /// Whether finished answers should be stored.
     fn keeps(&self) -> bool {
         false
     }
 
-    /// Takes the answer to a right-hand side: once it is through, and before when [`Next`] asks for
-    /// it.
+    /// Receives the answer to a right-hand side: when it is finished, and earlier if [`Next`] asks
+    /// for it.
     fn keep(&mut self, _column: usize, _x: Vec<f64>) {}
 }
 
-/// What happens after an iteration.
+/// Action after an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// Whether the solve goes on.
+    /// Whether the solve continues.
     pub(crate) goes_on: bool,
-    /// Whether answers so far are to be kept first.
+    /// Whether answers so far should be stored first.
     pub(crate) keeps: bool,
 }
 
@@ -149,11 +149,11 @@ impl<F: FnMut(usize, f64) -> bool> Watch for F {
     }
 }
 
-/// The same for `columns` right-hand sides of which ranks of a group have some values each: weights
-/// are 0 for those that another rank has too, and the measure is of all. Collective then.
+/// The same for `columns` right-hand sides distributed over the ranks of a group: weights are 0 for
+/// values that another rank has too, and the measure is global. Collective then.
 ///
 /// # Errors
-/// As for [`gmres`], and messages that do not pass.
+/// As for [`gmres`], and [`Error::Fmm`] if communication fails.
 pub(crate) fn gmres_among(
     group: &dyn Communicator,
     operator: &mut dyn LinearOperator,
@@ -188,7 +188,7 @@ pub(crate) fn gmres_among(
     Ok(infos)
 }
 
-/// As [`gmres`], on vectors of any kind: solves for each of `b`, from `x` on.
+/// As [`gmres`], for any kind of vectors: solves for each of `b`, starting from `x`.
 pub(crate) fn gmres_in<S: VectorSpace>(
     space: &mut S,
     b: &[S::Vector],
@@ -209,19 +209,19 @@ pub(crate) fn gmres_in<S: VectorSpace>(
 struct Lockstep<'a, S> {
     space: &'a mut S,
     params: &'a GmresParams,
-    /// The group's first among all right-hand sides.
+    /// Index of the group's first column among all right-hand sides.
     first: usize,
 }
 
 /// One column between two restarts.
 struct Column<V> {
-    /// In its group.
+    /// Index in its group.
     index: usize,
-    /// Among all right-hand sides.
+    /// Index among all right-hand sides.
     of_all: usize,
     norm_b: f64,
-    /// Relative norm at which a cycle ends: the tolerance, less where the measure of the residual
-    /// is larger than its norm.
+    /// Relative norm at which a cycle ends: the tolerance, or less if the measure of the residual
+    /// exceeds its norm.
     target: f64,
     /// Orthonormal Krylov vectors.
     basis: Vec<V>,
@@ -283,8 +283,7 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         Ok(done.into_iter().flatten().collect())
     }
 
-    /// Takes true residuals, retires the columns that are through, starts a new cycle for the
-    /// others.
+    /// Computes true residuals, retires finished columns, and starts a new cycle for the others.
     fn restart(
         &mut self,
         b: &[S::Vector],
@@ -384,7 +383,7 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         Ok(())
     }
 
-    /// Has the answers so far kept, x + M V y.
+    /// Stores the answers so far, x + M V y.
     fn keep(
         &mut self,
         x: &[S::Vector],
@@ -410,7 +409,7 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         Ok(step)
     }
 
-    /// M times each of some vectors.
+    /// M times each of these vectors.
     fn preconditioned(&mut self, vectors: Vec<S::Vector>) -> Result<Vec<S::Vector>, Error> {
         let joined = self.space.joined(&vectors.iter().collect::<Vec<_>>())?;
         let columns = vectors.len();
@@ -420,20 +419,20 @@ impl<S: VectorSpace> Lockstep<'_, S> {
     }
 }
 
-/// Steps that lower a residual by a factor of e, before any is done.
+/// Assumed number of steps that reduce a residual by a factor of e, before the first step.
 const STEPS_A_FACTOR: f64 = 1.0;
 
-/// What the columns of a product allow, all of them.
+/// The error that all columns of a product allow.
 fn budget<V>(columns: &[&mut Column<V>], tolerance: f64) -> InexactBudget {
     let mut budget = InexactBudget { factor: f64::INFINITY, products: 0 };
     for column in columns {
         let residual = column.residual();
         budget.factor = budget.factor.min(1.0 / residual).max(1.0);
-        // As fast as it fell so far.
+        // Assume the same rate as so far.
         let first = column.history.first().copied().unwrap_or(1.0);
         let rate = match column.iterations {
             0 => STEPS_A_FACTOR,
-            // Nothing is known after steps that gained nothing.
+            // Steps without progress give no information.
             steps => steps as f64 / (first / residual).ln(),
         };
         let left = (rate * (residual / tolerance).ln()).ceil();
@@ -460,7 +459,7 @@ impl<V> Column<V> {
         }
     }
 
-    /// Whether the column is through, given the norm of its true residual.
+    /// Whether the column is finished, given the norm of its true residual.
     fn verdict(&self, size: f64, relative: f64, params: &GmresParams) -> Option<StopReason> {
         if !size.is_finite() || self.ended == Some(CycleEnd::Nan) {
             Some(StopReason::Nan)
@@ -477,7 +476,7 @@ impl<V> Column<V> {
         }
     }
 
-    /// Begins a cycle with a residual of this size, which comes as a unit vector.
+    /// Begins a cycle with a residual of this size, given as a unit vector.
     fn begin(&mut self, unit: V, size: f64) {
         self.basis = vec![unit];
         self.upper.clear();
@@ -491,7 +490,7 @@ impl<V> Column<V> {
         relative(self.rhs.last().copied().unwrap_or(0.0).abs(), self.norm_b)
     }
 
-    /// Takes what is left of A M v for the last basis vector v.
+    /// Adds the orthogonalised A M v for the last basis vector v.
     fn extend<S: VectorSpace<Vector = V>>(
         &mut self,
         mut w: V,

@@ -1,18 +1,18 @@
-//! Answers that are kept while they are sought: see [`Keeper`].
+//! Storage of intermediate answers: see [`Keeper`].
 
 use super::gmres::{Next, Watch};
 use crate::geometry::share::Share;
 use crate::{Error, Keeper, Progress, Stage};
 
-/// Follows solves of some equations, and has their answers kept.
+/// Observes solves of some equations and stores their answers.
 pub(crate) struct Kept<'a> {
     progress: &'a dyn Progress,
-    /// The number of each right-hand side's equations; `None` where nothing is kept.
+    /// The number of each right-hand side's equations; `None` if nothing is stored.
     equations: Vec<Option<u64>>,
 }
 
 impl<'a> Kept<'a> {
-    /// `equations` is called if there is somebody who keeps answers.
+    /// `equations` is called only if there is a keeper.
     pub(crate) fn new(
         progress: &'a dyn Progress,
         equations: impl FnOnce() -> Vec<Option<u64>>,
@@ -21,8 +21,8 @@ impl<'a> Kept<'a> {
         Self { progress, equations }
     }
 
-    /// Puts what is known of answers in the place of first guesses, shape (columns, len); whether
-    /// anything is.
+    /// Overwrites first guesses, shape (columns, len), with stored answers; returns whether there
+    /// are any.
     pub(crate) fn restore(&self, x: &mut [f64]) -> bool {
         let Some(keeper) = self.progress.keeper() else { return false };
         let mut is_known = false;
@@ -39,30 +39,31 @@ impl<'a> Kept<'a> {
         is_known
     }
 
-    /// Follows one solve of the right-hand sides from this one on; what it finds is added to
-    /// `base`, unless that is empty.
+    /// Observes one solve of the right-hand sides from this one on; its result is added to `base`,
+    /// unless that is empty.
     pub(crate) fn watch<'b>(&'b self, first: usize, base: &'b [f64]) -> Watching<'a, 'b> {
         Watching { kept: self, keeper: self.progress.keeper(), first, base }
     }
 }
 
-/// Follows one solve that ranks share: any may stop it, and who keeps answers has whole ones.
+/// Observes one solve that ranks share: any rank may stop it, and a rank with a keeper stores whole
+/// answers.
 pub(crate) struct WatchingAmong<'a> {
     share: &'a Share,
     own: &'a mut dyn Watch,
-    /// Whether any rank keeps answers.
+    /// Whether any rank stores answers.
     keeps: bool,
-    /// Of whole vectors.
+    /// Length of whole vectors.
     length: usize,
-    /// Why messages do not pass.
+    /// The error if communication failed.
     lost: Option<Error>,
 }
 
 impl<'a> WatchingAmong<'a> {
-    /// For vectors of so many values over all panels. Collective.
+    /// For vectors with this number of values over all panels. Collective.
     ///
     /// # Errors
-    /// Messages that do not pass.
+    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn new(
         share: &'a Share,
         own: &'a mut dyn Watch,
@@ -72,10 +73,10 @@ impl<'a> WatchingAmong<'a> {
         Ok(Self { share, own, keeps, length, lost: None })
     }
 
-    /// Why messages did not pass, if that ended the solve.
+    /// Reports whether failed communication ended the solve.
     ///
     /// # Errors
-    /// That reason.
+    /// [`Error::Fmm`] if it did.
     pub(crate) fn ended(self) -> Result<(), Error> {
         self.lost.map_or(Ok(()), Err)
     }
@@ -114,7 +115,7 @@ impl Watch for WatchingAmong<'_> {
     }
 }
 
-/// Follows one solve.
+/// Observes one solve.
 pub(crate) struct Watching<'a, 'b> {
     kept: &'b Kept<'a>,
     keeper: Option<&'b dyn Keeper>,

@@ -2,12 +2,12 @@
 
 use crate::Error;
 
-/// A matrix known by its products; GMRES takes square ones.
+/// A matrix given by its products; GMRES takes square ones.
 pub trait LinearOperator {
     /// Rows.
     fn len(&self) -> usize;
 
-    /// Columns: the length of what it is applied to.
+    /// Number of columns: the length of its input.
     fn inputs(&self) -> usize {
         self.len()
     }
@@ -17,16 +17,15 @@ pub trait LinearOperator {
         self.len() == 0
     }
 
-    /// y = A x for `columns` vectors; `x` has shape (columns, inputs) and `y` (columns, len). What
-    /// was in `y` is overwritten.
+    /// y = A x for `columns` vectors; `x` has shape (columns, inputs) and `y` (columns, len). `y`
+    /// is overwritten.
     ///
     /// # Errors
-    /// Whatever keeps the product from being made; GMRES passes it on.
+    /// Any error that prevents the product; GMRES returns it.
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error>;
 
     /// As [`apply`](Self::apply) for a step of GMRES, which tolerates a larger error as the
-    /// residual falls; residuals are taken with `apply`. Operators of one accuracy leave this as it
-    /// is.
+    /// residual falls; residuals use `apply`. Operators with only one accuracy keep the default.
     ///
     /// # Errors
     /// As for `apply`.
@@ -41,13 +40,13 @@ pub trait LinearOperator {
     }
 }
 
-/// How inexact a product may be.
+/// Error allowed in a product.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InexactBudget {
-    /// Its error may be this many times what the first product of a solve may have: |b| over the
+    /// Factor by which the error may exceed that of the first product of a solve: |b| over the
     /// residual's norm, at least 1.
     pub factor: f64,
-    /// About as many products are still to come, this one included.
+    /// Expected number of remaining products, including this one.
     pub products: usize,
 }
 

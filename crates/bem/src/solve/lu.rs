@@ -3,13 +3,13 @@
 use nalgebra::{DMatrix, DMatrixViewMut};
 use parallel::prelude::*;
 
-/// Columns that are factorised together.
+/// Columns factorised together.
 const BLOCK: usize = 48;
 
 /// P A = L U in place: L below the diagonal (its diagonal is 1), U on it and above.
 pub struct Lu {
     matrix: DMatrix<f64>,
-    /// Row that row k was exchanged with at step k.
+    /// Row with which row k was exchanged at step k.
     exchanges: Vec<usize>,
 }
 

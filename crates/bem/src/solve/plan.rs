@@ -6,26 +6,26 @@ use comm::Group;
 
 use crate::Error;
 
-/// A plan that this process has alone, or this rank's part of one that all have.
+/// A plan of this process alone, or this rank's part of a plan of all ranks.
 pub enum Plan {
     /// In one process.
     Alone(Box<fmm::Plan>),
-    /// Dealt out to ranks.
+    /// Distributed over ranks.
     Among(Box<fmm::distributed::Plan>),
-    /// All ranks have all points, and all densities and sums.
+    /// All ranks have all points, all densities and all sums.
     Dealt(Box<Dealt>),
 }
 
-/// A plan of ranks that each have all there is, and sum for some of it.
+/// A plan for ranks that have everything; each computes a part of the sums.
 pub struct Dealt {
     group: Group,
     plan: fmm::distributed::Plan,
-    /// Sources and targets of all, and which are this rank's.
+    /// Number of sources and of targets in all, and the ranges of this rank.
     points: [usize; 2],
     own: [Range<usize>; 2],
 }
 
-/// The part of so many things that a rank has.
+/// This rank's range of `count` items.
 fn part(count: usize, rank: usize, ranks: usize) -> Range<usize> {
     count * rank / ranks..count * (rank + 1) / ranks
 }
@@ -97,11 +97,11 @@ impl From<fmm::Plan> for Plan {
 }
 
 impl Plan {
-    /// With `targets` none, they are the sources; of a group each rank has some of either.
-    /// Collective then.
+    /// If `targets` is `None`, the sources are the targets; in a group each rank has some of
+    /// either. Collective then.
     ///
     /// # Errors
-    /// Those of [`fmm::Plan::new`], or [`fmm::distributed::Plan::new`].
+    /// Errors of [`fmm::Plan::new`], or [`fmm::distributed::Plan::new`].
     pub fn new(
         group: &Group,
         sources: &[[f64; 3]],
@@ -115,7 +115,7 @@ impl Plan {
         Ok(Self::Among(Box::new(plan)))
     }
 
-    /// The same of ranks that have all points each, and give and get everything. Collective.
+    /// The same for ranks that each have all points, and give and get all values. Collective.
     ///
     /// # Errors
     /// As for [`Self::new`].
@@ -134,7 +134,7 @@ impl Plan {
     /// As [`fmm::Plan::apply`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`fmm::Plan::apply`].
     pub(crate) fn apply(
         &mut self,
         densities: fmm::Densities<'_>,
@@ -147,7 +147,7 @@ impl Plan {
         }
     }
 
-    /// What the plan is like.
+    /// Description of the plan.
     pub fn info(&self) -> &fmm::Info {
         match self {
             Self::Alone(plan) => plan.info(),
@@ -156,7 +156,7 @@ impl Plan {
         }
     }
 
-    /// The plan of this process alone, on whose GPU a whole solve may be.
+    /// The plan of this process alone, whose GPU may do a whole solve.
     pub(crate) fn alone(&mut self) -> Result<&mut fmm::Plan, Error> {
         match self {
             Self::Alone(plan) => Ok(plan),
@@ -166,7 +166,7 @@ impl Plan {
         }
     }
 
-    /// Whether the sums, and with them the near field, are on a GPU.
+    /// Whether the sums, and with them the near field, run on a GPU.
     pub(crate) fn is_on_gpu(&self) -> bool {
         match self {
             Self::Alone(plan) => plan.device().is_some(),

@@ -1,10 +1,10 @@
 //! Plans of one fast sum: the tight one, and a looser one for the later products of a solve.
 //!
-//! What the error of product k of GMRES adds to the true residual is that error times the
-//! coefficient of vector k, which is at most about |r_{k-1}| over the least singular value of the
+//! The error of product k of GMRES changes the true residual by that error times the coefficient of
+//! vector k, which is at most about |r_{k-1}| over the smallest singular value of the
 //! preconditioned operator. Errors may thus grow as the residual falls (A. Bouras, V. Fraysse, SIAM
 //! J. Matrix Anal. Appl. 26 (2005) 660; V. Simoncini, D. B. Szyld, SIAM J. Sci. Comput. 25 (2003)
-//! 454): here as |b| / |r_{k-1}| times the tight plan's tolerance. True residuals take the tight
+//! 454): here as |b| / |r_{k-1}| times the tight plan's tolerance. True residuals use the tight
 //! plan.
 
 use std::time::Instant;
@@ -13,17 +13,17 @@ use crate::Error;
 use crate::solve::linear_operator::InexactBudget;
 use crate::solve::plan::Plan;
 
-/// Tolerances of looser plans. From 5e-7 and 2.5e-6 on near pairs and then all of a sum are in
-/// single precision; beyond 5e-5 there is little to gain.
+/// Tolerances of looser plans. From 5e-7 near pairs are in single precision, from 2.5e-6 the whole
+/// sum; beyond 5e-5 there is little to gain.
 const LEVELS: [f64; 5] = [1e-10, 1e-8, 5e-7, 2.5e-6, 5e-5];
 
-/// A plan for less than this many times the tolerance is not worth having.
+/// A plan for less than this multiple of the tolerance does not pay.
 const STEP: f64 = 5.0;
 
-/// Columns times products that repay the set-up of a plan.
+/// Columns times products that repay the setup of a plan.
 const REPAY: usize = 3;
 
-/// Makes a plan of this tolerance.
+/// Creates a plan with this tolerance.
 type Make = Box<dyn Fn(f64) -> Result<Plan, Error> + Send + Sync>;
 
 /// Plans over the same points.
@@ -40,8 +40,8 @@ pub struct PlanSchedule {
 }
 
 impl PlanSchedule {
-    /// `tight`, of this tolerance, and what `make` gives for larger ones. A plan that is not on the
-    /// processor alone stays the only one: its sums are cheap compared with the set-up of others.
+    /// `tight`, with this tolerance, and `make` for larger ones. A plan that does not run on the
+    /// processor alone stays the only one: its sums are cheap compared with the setup of others.
     pub fn new(
         tight: impl Into<Plan>,
         tolerance: f64,
@@ -75,7 +75,7 @@ impl PlanSchedule {
         self.looser.as_ref().map(|looser| looser.0)
     }
 
-    /// Takes another tight plan.
+    /// Replaces the tight plan.
     pub fn set_tight(&mut self, plan: impl Into<Plan>, tolerance: f64) {
         (self.tight, self.tolerance) = (plan.into(), tolerance);
     }
@@ -85,11 +85,11 @@ impl PlanSchedule {
         if self.products == 0 { 0.0 } else { self.seconds / self.products as f64 }
     }
 
-    /// Makes a product of `columns` vectors by the plan that [`plan`](Self::plan) gives, and takes
-    /// the time.
+    /// Computes a product of `columns` vectors by the plan from [`plan`](Self::plan), and measures
+    /// its time.
     ///
     /// # Errors
-    /// Those of the plan and the product.
+    /// Errors of the plan and the product.
     pub(crate) fn product<E: From<Error>>(
         &mut self,
         budget: Option<InexactBudget>,
@@ -97,7 +97,7 @@ impl PlanSchedule {
         make: impl FnOnce(&mut Plan) -> Result<(), E>,
     ) -> Result<(), E> {
         let plan = self.plan(budget, columns)?;
-        // After that: the plan may be new.
+        // Started after that: the plan may be new.
         let started = Instant::now();
         make(plan)?;
         self.products += 1;
@@ -105,11 +105,11 @@ impl PlanSchedule {
         Ok(())
     }
 
-    /// The plan for a product of `columns` vectors, made if it is new and will be repaid; the tight
-    /// one if there is no budget.
+    /// The plan for a product of `columns` vectors, created if it is new and will pay; the tight
+    /// plan if there is no budget.
     ///
     /// # Errors
-    /// Those of the plan.
+    /// Errors of the plan.
     pub fn plan(
         &mut self,
         budget: Option<InexactBudget>,
@@ -123,7 +123,7 @@ impl PlanSchedule {
             && columns.saturating_mul(products) >= REPAY
             && let Some(tolerance) = level(STEP * have, allowed)
         {
-            // Before the next takes its memory.
+            // Freed before the next one takes memory.
             self.looser = None;
             let plan = make(tolerance)?;
             let info = plan.info();

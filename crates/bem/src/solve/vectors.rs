@@ -1,8 +1,8 @@
-//! What GMRES does with vectors, wherever they are: products, sums, inner products, and an
+//! Vector operations of GMRES, wherever vectors are stored: products, sums, inner products, and an
 //! orthonormal basis.
 //!
 //! The basis is made by modified Gram-Schmidt, applied twice. Where ranks have parts of the vectors
-//! it is classical Gram-Schmidt, twice too: all overlaps of a pass are one message. (L. Giraud, J.
+//! it is classical Gram-Schmidt, also twice: all overlaps of a pass are one message. (L. Giraud, J.
 //! Langou, M. Rozloznik, Comput. Math. Appl. 50 (2005) 1069: twice is enough.)
 
 use comm::Communicator;
@@ -12,30 +12,30 @@ use super::linear_operator::{InexactBudget, LinearOperator};
 use crate::Error;
 use crate::geometry::share;
 
-/// The relative size of a residual: of a right-hand side's number, its answer so far, and what that
-/// leaves.
+/// The relative size of a residual, from the index of a right-hand side, the answer so far, and its
+/// residual.
 pub type Measure<'a> = &'a dyn Fn(usize, &[f64], &[f64]) -> f64;
 
-/// How residuals are measured.
+/// Residual measure.
 #[derive(Clone, Copy)]
 pub struct Metric<'a> {
     /// Weights w of the inner product, shape (len), or one set for each right-hand side, shape
     /// (columns, len).
     pub weights: &'a [f64],
     /// The relative size of a true residual that is compared with the tolerance, if it is not the
-    /// weighted norm over that of b. Where it is larger than that, the norm is reduced further
+    /// weighted norm over that of b. If it is larger than the norm, the norm is reduced further
     /// after a restart.
     pub measure: Option<Measure<'a>>,
 }
 
-/// Vectors, wherever they are, and what GMRES does with them.
+/// Vectors and the operations of GMRES on them, wherever they are stored.
 pub(crate) trait VectorSpace {
-    /// One vector, or several side by side.
+    /// One vector, or several consecutive ones.
     type Vector;
 
-    /// A x for `columns` vectors side by side.
+    /// A x for `columns` consecutive vectors.
     fn apply(&mut self, x: &Self::Vector, columns: usize) -> Result<Self::Vector, Error>;
-    /// The same as exactly as a step needs it.
+    /// The same with the accuracy that a step needs.
     fn apply_inexact(
         &mut self,
         x: &Self::Vector,
@@ -44,13 +44,13 @@ pub(crate) trait VectorSpace {
     ) -> Result<Self::Vector, Error> {
         self.apply(x, columns)
     }
-    /// M x for `columns` vectors side by side.
+    /// M x for `columns` consecutive vectors.
     fn precondition(&mut self, x: &Self::Vector, columns: usize) -> Result<Self::Vector, Error>;
     /// A zero vector.
     fn zeros(&self) -> Result<Self::Vector, Error>;
-    /// Vectors side by side.
+    /// Joins vectors into one array.
     fn joined(&self, vectors: &[&Self::Vector]) -> Result<Self::Vector, Error>;
-    /// Vectors that lay side by side.
+    /// Splits an array of vectors.
     fn parted(&self, vectors: Self::Vector, columns: usize) -> Result<Vec<Self::Vector>, Error>;
     /// The numbers of a vector.
     fn values(&self, v: &Self::Vector) -> Result<Vec<f64>, Error>;
@@ -60,8 +60,8 @@ pub(crate) trait VectorSpace {
     fn add(&self, a: f64, x: &Self::Vector, y: &mut Self::Vector) -> Result<(), Error>;
     /// x *= a.
     fn scale(&self, a: f64, x: &mut Self::Vector) -> Result<(), Error>;
-    /// The relative size of a right-hand side's true residual that `x` leaves, if it is not its
-    /// norm over that of b.
+    /// The relative size of the true residual of `x` for a right-hand side, if it is not its norm
+    /// over that of b.
     fn measure(
         &self,
         column: usize,
@@ -72,7 +72,8 @@ pub(crate) trait VectorSpace {
     fn norm(&self, column: usize, v: &Self::Vector) -> Result<f64, Error> {
         Ok(self.dot(column, v, v)?.sqrt())
     }
-    /// Takes out of each vector, of these right-hand sides, its parts along an orthonormal basis.
+    /// Removes from each vector, one per right-hand side, its components along an orthonormal
+    /// basis.
     fn orthogonalise(
         &self,
         bases: &[(usize, &[Self::Vector])],
@@ -82,11 +83,11 @@ pub(crate) trait VectorSpace {
     }
 }
 
-/// What a basis finds in a vector.
+/// Result of an orthogonalisation.
 pub(crate) struct Orthogonalised {
-    /// Along each vector of the basis.
+    /// Components along each vector of the basis.
     pub(super) overlaps: Vec<f64>,
-    /// The vector's norm before, and what is left of it.
+    /// The vector's norm before and after.
     pub(super) size: f64,
     pub(super) left: f64,
 }
@@ -112,9 +113,9 @@ fn modified_gram_schmidt<S: VectorSpace + ?Sized>(
     bases.iter().zip(vectors).map(one).collect()
 }
 
-/// Vectors in the processor's memory.
+/// Vectors in host memory.
 pub(super) struct Host<'a> {
-    /// Ranks that have some values each.
+    /// Ranks over which values are distributed.
     pub(super) group: &'a dyn Communicator,
     pub(super) operator: &'a mut dyn LinearOperator,
     pub(super) preconditioner: &'a mut dyn LinearOperator,
@@ -123,7 +124,7 @@ pub(super) struct Host<'a> {
 }
 
 impl Host<'_> {
-    /// The inner product of what this rank has.
+    /// The inner product over this rank's values.
     fn own_dot(&self, column: usize, u: &[f64], v: &[f64]) -> f64 {
         let of_column = self.metric.weights.get(column * self.n..(column + 1) * self.n);
         dot(u, v, of_column.unwrap_or(self.metric.weights))
@@ -184,7 +185,7 @@ impl VectorSpace for Host<'_> {
         Ok(product[0])
     }
 
-    /// Classical Gram-Schmidt, twice, if ranks share vectors: each time is one message for the
+    /// Classical Gram-Schmidt, twice, if ranks share vectors: each pass sends one message with the
     /// overlaps of all vectors.
     fn orthogonalise(
         &self,
@@ -220,7 +221,7 @@ impl VectorSpace for Host<'_> {
                     found.size = square.sqrt();
                 }
                 let taken: f64 = overlaps.iter().map(|overlap| overlap * overlap).sum();
-                // The difference has digits where little is taken.
+                // The difference is accurate where little is removed.
                 found.left = if taken <= 0.5 * square { (square - taken).sqrt() } else { f64::NAN };
             }
         }
@@ -249,8 +250,8 @@ impl VectorSpace for Host<'_> {
     }
 }
 
-/// Vectors are processed in pieces of this length, whose sums are added in order: the same result
-/// on any number of threads.
+/// Vectors are processed in pieces of this length, whose sums are added in order, so that results
+/// do not depend on the number of threads.
 const PIECE: usize = 16_384;
 
 fn dot(u: &[f64], v: &[f64], weights: &[f64]) -> f64 {

@@ -1,5 +1,5 @@
-//! Spaces of functions on a surface, and what equations are tested with: coefficients to values on
-//! each panel and back.
+//! Function spaces on a surface and test functions: conversion between coefficients and values on
+//! each panel.
 
 use std::sync::Arc;
 
@@ -11,14 +11,15 @@ use crate::quadrature::rule::Rule;
 /// Functions on a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionSpace {
-    /// Constant on each triangle (P0): one coefficient a triangle, in the mesh's order.
+    /// Constant on each triangle (P0): one coefficient per triangle, in the mesh's order.
     Constant,
     /// Linear on each triangle and continuous where triangles share vertices (P1): one coefficient
-    /// a vertex, its value there, in the order of [`Surface::vertices`](crate::Surface::vertices).
+    /// per vertex, its value there, in the order of
+    /// [`Surface::vertices`](crate::Surface::vertices).
     Linear,
 }
 
-/// What an equation is tested with: one row for each.
+/// Test functions of an equation: one row for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
     /// Galerkin's method: means weighted with the functions of a space that are 1 in one
@@ -35,7 +36,7 @@ impl From<FunctionSpace> for Test {
 }
 
 impl Test {
-    /// The space whose coefficients rows belong to.
+    /// The space to whose coefficients rows belong.
     fn space(self) -> FunctionSpace {
         match self {
             Self::Means(space) => space,
@@ -43,7 +44,7 @@ impl Test {
         }
     }
 
-    /// The rule that integrates against test functions, if panels are summed over by `rule`.
+    /// The rule that integrates against test functions, if `rule` gives the panels' points.
     pub(crate) fn rule(self, rule: &Rule) -> &Rule {
         match self {
             Self::Means(_) => rule,
@@ -58,13 +59,13 @@ pub enum Density {
     /// Constant on each triangle, one unknown each (P0).
     #[default]
     Constant,
-    /// Linear on each triangle, three unknowns each, with jumps from one to the next (P1,
-    /// discontinuous).
+    /// Linear on each triangle, three unknowns each, discontinuous between triangles (discontinuous
+    /// P1).
     Linear,
 }
 
 impl Density {
-    /// Unknowns and equations of a panel.
+    /// Number of unknowns and equations per panel.
     pub fn modes(self) -> usize {
         match self {
             Self::Constant => 1,
@@ -73,18 +74,19 @@ impl Density {
     }
 }
 
-/// What columns and rows of an operator belong to.
+/// Meaning of an operator's columns and rows.
 #[derive(Clone, Debug)]
 pub enum Dofs {
-    /// Columns to charges of panels, spread evenly and, for a linear density, as each of the modes,
-    /// shape (modes, panels); rows to means over panels weighted with the same.
+    /// Columns are charges of panels: one distributed evenly and, for a linear density, one for
+    /// each further mode, shape (modes, panels); rows are means over panels weighted with the same
+    /// modes.
     Charges(Density),
-    /// Columns to functions of a space, rows to test functions.
+    /// Columns are functions of a space, rows test functions.
     Functions(Arc<TestTrial>),
 }
 
 impl Dofs {
-    /// The rule that integrates against test functions, if panels are summed over by `rule`.
+    /// The rule that integrates against test functions, if `rule` gives the panels' points.
     pub(crate) fn test_rule(&self, rule: &'static Rule) -> &'static Rule {
         match self {
             Self::Charges(_) => rule,
@@ -92,8 +94,8 @@ impl Dofs {
         }
     }
 
-    /// Calls `put(k, charge)` for each node of a rule on a panel, or its mirror image, with the
-    /// charge that coefficients `x` have there.
+    /// Calls `put(k, charge)` for each node of a rule on a panel, or on its mirror image, with its
+    /// charge for coefficients `x`.
     pub(crate) fn strengths(
         &self,
         rule: &Rule,
@@ -119,7 +121,7 @@ impl Dofs {
     }
 }
 
-/// Calls `put` for each node with the charge there of a linear function, given at the corners.
+/// Calls `put` for each node with its charge from a linear function, given at the corners.
 fn linear(
     rule: &Rule,
     [a, b, c]: [f64; 3],
@@ -127,19 +129,19 @@ fn linear(
     factor: f64,
     mut put: impl FnMut(usize, f64),
 ) {
-    // Images are run around the other way.
+    // Images have the opposite orientation.
     let values = if is_mirrored { [a, c, b] } else { [a, b, c] };
     strengths(rule, values, factor).enumerate().for_each(|(k, charge)| put(k, charge));
 }
 
-/// Which coefficients the functions on each panel have, in the order in which panels first have
-/// them.
+/// Map from the functions on each panel to coefficients, numbered in the order in which panels
+/// first use them.
 #[derive(Clone, Debug)]
 pub struct DofMap {
     space: FunctionSpace,
-    /// Coefficients at the vertices of each panel, or three times the panel's.
+    /// Coefficients at the vertices of each panel, or three times the panel's own.
     corners: Vec<[u32; 3]>,
-    /// The place of each coefficient in the mesh's order.
+    /// Index of each coefficient in the mesh's order.
     order: Vec<u32>,
 }
 
@@ -171,29 +173,29 @@ impl DofMap {
         }
     }
 
-    /// How many coefficients there are.
+    /// Number of coefficients.
     pub(crate) fn len(&self) -> usize {
         self.order.len()
     }
 
-    /// The place of each coefficient in the mesh's order.
+    /// Index of each coefficient in the mesh's order.
     pub fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// Coefficients in the mesh's order.
+    /// Converts coefficients to the mesh's order.
     pub(crate) fn in_mesh_order(&self, x: &[f64]) -> Vec<f64> {
         let mut ordered = vec![0.0; x.len()];
         self.order.iter().zip(x).for_each(|(&place, x)| ordered[place as usize] = *x);
         ordered
     }
 
-    /// Coefficients that are in the mesh's order in this one.
+    /// Converts coefficients from the mesh's order.
     pub(crate) fn in_own_order(&self, x: &[f64]) -> Vec<f64> {
         self.order.iter().map(|&place| x[place as usize]).collect()
     }
 
-    /// How many functions there are on a panel.
+    /// Number of functions on a panel.
     pub(crate) fn width(&self) -> usize {
         match self.space {
             FunctionSpace::Constant => 1,
@@ -211,7 +213,7 @@ impl DofMap {
         self.corners[panel].map(|c| x[c as usize])
     }
 
-    /// Adds to coefficients what the three linear functions on a panel were tested with.
+    /// Adds to coefficients the integrals against the three linear functions on a panel.
     pub(crate) fn add(&self, panel: usize, tested: [f64; 3], y: &mut [f64]) {
         for (&c, value) in self.corners[panel].iter().zip(tested) {
             y[c as usize] += value;
@@ -239,7 +241,7 @@ pub struct TestTrial {
 }
 
 impl TestTrial {
-    /// Over panels and the corners of their triangles, of so many vertices.
+    /// For these corners of panels, with `len` vertices.
     pub fn new(
         test: Test,
         trial: FunctionSpace,
@@ -250,7 +252,7 @@ impl TestTrial {
         Self { test, rows: map(test.space()), columns: map(trial) }
     }
 
-    /// Calls `f(row, column, value)` for what a block between two panels adds.
+    /// Calls `f(row, column, value)` for the contributions of a block between two panels.
     pub(crate) fn for_entries(
         &self,
         (i, j): (usize, usize),
@@ -284,8 +286,8 @@ impl TestTrial {
     }
 }
 
-/// Values of a function, given by its values at the vertices, at the points of a rule, times
-/// `factor` and the weights.
+/// Values of a function, given at the vertices, at the points of a rule, times `factor` and the
+/// weights.
 pub(crate) fn strengths(
     rule: &Rule,
     values: [f64; 3],
@@ -297,7 +299,7 @@ pub(crate) fn strengths(
     })
 }
 
-/// Sums over the points of a rule, of values there, against the three linear functions, times
+/// Sums over the points of a rule of these values times each of the three linear functions, times
 /// `factor`.
 pub(crate) fn tested(rule: &Rule, values: impl Iterator<Item = f64>, factor: f64) -> [f64; 3] {
     let mut sums = [0.0; 3];

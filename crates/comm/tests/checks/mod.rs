@@ -1,4 +1,4 @@
-//! What is asked of every [`Communicator`].
+//! Tests for every [`Communicator`].
 
 use comm::{Communicator, Error, Operation, agree, all_gather, exchange, once};
 
@@ -22,7 +22,7 @@ pub const ALL: [(&str, Check); 13] = [
     ("once", all_have_a_value_of_one),
 ];
 
-/// The same number on all ranks for the same words, as if drawn at random.
+/// A pseudo-random number for these words, the same on all ranks.
 fn draw(words: &[usize]) -> usize {
     let mix = |state: u64, &word: &usize| {
         let state = (state ^ word as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -33,14 +33,14 @@ fn draw(words: &[usize]) -> usize {
     words.iter().fold(0, mix) as usize >> 1
 }
 
-/// A message that only this round, sender and receiver have; every fourth is empty.
+/// A message unique to this round, sender and receiver; every fourth is empty.
 fn message(longest: usize, round: usize, from: usize, to: usize) -> Vec<u8> {
     let seed = draw(&[round, from, to]);
     let length = if seed.is_multiple_of(4) { 0 } else { draw(&[seed]) % (longest + 1) };
     (0..length).map(|place| draw(&[seed, place]) as u8).collect()
 }
 
-/// Whoever makes it, the value is the same, also where the next one is another.
+/// All ranks share one value, whichever makes it, also where the next value is another.
 fn all_have_a_value_of_one(group: &dyn Communicator, longest: usize) {
     for round in 0..5 {
         let value = once(group, || vec![round; longest]).unwrap();
@@ -107,7 +107,8 @@ fn all_have_the_same_bits(group: &dyn Communicator, longest: usize) {
     let own = group.rank();
     for operation in [Operation::Sum, Operation::Min, Operation::Max] {
         for length in [1, 2, 7, longest / 8] {
-            // Of any size and sign: their sum depends on its order. Some are none, or zeros.
+            // Numbers of any size and sign, so that their sum depends on its order. Some are NaN,
+            // or zeros.
             let number = |place: usize| match draw(&[1, own, place]) {
                 seed if place.is_multiple_of(5) => [0.0, -0.0, f64::NAN, -f64::NAN][seed % 4],
                 seed => (seed as f64 / 1e18 - 4.6) * 10.0_f64.powi(draw(&[seed]) as i32 % 20),
@@ -143,7 +144,7 @@ fn all_have_the_same_bits(group: &dyn Communicator, longest: usize) {
 
 fn started_messages_keep_their_order(group: &dyn Communicator, longest: usize) {
     let (own, size) = (group.rank(), group.size());
-    // Each call sends some ranks, this one too, some messages, and they know it.
+    // Each call sends some messages to some ranks, this one included, and the receivers know it.
     let count = |call, from, to| draw(&[call, from, to, 5]) % 3;
     let between = |call: usize, from: usize, to: usize| {
         (0..count(call, from, to)).map(move |place| message(longest, 10 * call + place, from, to))
@@ -255,7 +256,7 @@ fn an_error_reaches_all(group: &dyn Communicator, _: usize) {
     let (own, size) = (group.rank(), group.size());
     assert_eq!(agree(group, Ok(())), Ok(()));
     for failing in 0..size {
-        // All from this one on fail; the first is told.
+        // All ranks from this one on fail; the first error is reported.
         let result = if own >= failing { Err(format!("no memory on {own}")) } else { Ok(()) };
         let cause = format!("no memory on {failing}");
         assert_eq!(agree(group, result), Err(Error::Elsewhere { rank: failing, cause }));

@@ -1,4 +1,4 @@
-//! Products of Chebyshev polynomials at points that stand side by side in vectors.
+//! Products of Chebyshev polynomials at points in vector lanes.
 
 use std::array;
 
@@ -7,10 +7,10 @@ use simd::{Real, Simd, Task};
 /// Vectors of points, or functions, side by side.
 const VECTORS: usize = 4;
 
-/// Functions along the axes at some points, with as many as fill whole vectors.
+/// Functions along the axes at some points, padded to whole vectors.
 pub(super) struct AtPoints {
     counts: [usize; 3],
-    /// The points along each axis, from -1 to 1.
+    /// Coordinates of the points along each axis, from -1 to 1.
     along: [Vec<f64>; 3],
     /// T_n along each axis, shape (n, points).
     values: [Vec<f64>; 3],
@@ -104,7 +104,7 @@ impl Task<f64> for Sums<'_> {
     }
 }
 
-/// Adds to moments, shape (z, y, x), charges times functions along the axes, shape (n, points).
+/// Adds to moments, shape (z, y, x), the charges times functions along the axes, shape (n, points).
 struct AddCharges<'a> {
     counts: [usize; 3],
     functions: [&'a [f64]; 3],
@@ -165,8 +165,8 @@ fn add_products<V: Simd<Scalar = f64>, const N: usize>(
     }
 }
 
-/// Chebyshev polynomials at points from -1 to 1, shape (n, points): T_n if that of degree 1 is t,
-/// U_n if it is 2 t.
+/// Chebyshev polynomials at points from -1 to 1, shape (n, points): T_n if the one of degree 1 is
+/// t, U_n if it is 2 t.
 fn polynomials(t: &[f64], count: usize, linear: f64) -> Vec<f64> {
     let points = t.len();
     let mut values = vec![1.0; points * count];

@@ -1,4 +1,4 @@
-//! The matrix of images far away: what they make at Chebyshev points of a box, in coefficients.
+//! The matrix of distant images: coefficients of their potentials at Chebyshev points of a box.
 
 use std::array;
 
@@ -8,11 +8,12 @@ use simd::{Elementary, Real, Simd, Task};
 
 use crate::geometry::image::Image;
 
-/// Lines that are transformed at a time.
+/// Lines transformed together.
 const LINES: usize = 256;
 
-/// A of images with their weights, for nodes of a box by its centre and half sides, shape (targets,
-/// sources). Many pairs of nodes are the same to images ([`Pairs`]): each is summed once.
+/// A for images with their weights, for the nodes of a box given by its centre and half sides,
+/// shape (targets, sources). Many pairs of nodes are equivalent for images ([`Pairs`]): each is
+/// summed once.
 pub(super) fn kernel(
     centre: [f64; 3],
     half: [f64; 3],
@@ -62,17 +63,17 @@ pub(super) fn kernel(
     kernel
 }
 
-/// Pairs of a target's and a source's place along an axis, of the nodes there.
+/// Pairs of a target's and a source's coordinate along an axis, at the nodes there.
 struct Pairs {
-    /// Those that images can tell apart, places of targets first.
+    /// Inequivalent pairs, coordinates of targets first.
     different: Vec<[f64; 2]>,
-    /// Which of these each pair is, shape (targets, sources).
+    /// Index of each pair among these, shape (targets, sources).
     of: Vec<usize>,
 }
 
 impl Pairs {
-    /// Of an axis that images leave as it is, (x - y)^2 alone enters: the same with target and
-    /// source in each other's place, and with both mirrored in the middle of the nodes.
+    /// Along an axis that images leave unchanged only (x - y)^2 matters: it is the same with target
+    /// and source exchanged, and with both mirrored at the middle of the nodes.
     fn new(nodes: &[f64], is_left: bool) -> Self {
         let n = nodes.len();
         let (mut different, mut of) = (Vec::new(), Vec::with_capacity(n * n));
@@ -90,7 +91,7 @@ impl Pairs {
         Self { different, of }
     }
 
-    /// Of a target with all sources.
+    /// Pairs of a target with all sources.
     fn of_target(&self, target: usize) -> &[usize] {
         let n = self.of.len().isqrt();
         &self.of[target * n..(target + 1) * n]
@@ -99,9 +100,9 @@ impl Pairs {
 
 /// Sums over images with their weights of inverse distances between targets and images of sources.
 struct Row<'a> {
-    /// Along x, of targets and of sources, which fill whole vectors.
+    /// Coordinates along x of targets and of sources, padded to whole vectors.
     along_x: &'a [Vec<f64>; 2],
-    /// Along y and z, of one target and one source.
+    /// Coordinates along y and z of one target and one source.
     others: [[f64; 2]; 2],
     images: &'a [(Image, f64)],
     sums: &'a mut [f64],
@@ -153,8 +154,8 @@ fn add_images<V: Elementary, const B: usize>(
     sum
 }
 
-/// Values at Chebyshev points to coefficients, along an axis of this length whose neighbours are
-/// `stride` apart.
+/// From values at Chebyshev points to coefficients, along an axis of this length whose neighbours
+/// are `stride` apart.
 fn to_coefficients(values: &mut [f64], length: usize, stride: usize) {
     let angle = |i: usize| std::f64::consts::PI * (i as f64 + 0.5) / length as f64;
     let share = |n: usize| if n == 0 { 1.0 } else { 2.0 } / length as f64;

@@ -1,10 +1,11 @@
-//! Images that are so far away that what they do to the surface is smooth over all of it.
+//! Images so far away that their potential is smooth over the whole surface.
 //!
-//! The sum over such images of 1/|x - g(y)| is a polynomial of both points: interpolated at
-//! Chebyshev points of the surface's box, sum_kl T_k(x) A_kl T_l(y), with products of Chebyshev
-//! polynomials along the axes. That takes two operations a polynomial and point, whatever the
-//! number of images. In order: charges add to moments sum_j q_j T_l(y_j), A ([`kernel`]) takes
-//! these to coefficients, and coefficients have values at points ([`at_points`]).
+//! The sum over such images of 1/|x - g(y)| is approximated by a polynomial of both points:
+//! interpolated at Chebyshev points of the surface's box, sum_kl T_k(x) A_kl T_l(y), with products
+//! of Chebyshev polynomials along the axes. That takes two operations per polynomial and point,
+//! whatever the number of images. The steps: charges add to moments sum_j q_j T_l(y_j), A
+//! ([`kernel`]) converts these to coefficients, and coefficients are evaluated at points
+//! ([`at_points`]).
 
 mod at_points;
 mod kernel;
@@ -18,52 +19,52 @@ use self::at_points::AtPoints;
 use crate::geometry::image::Image;
 use crate::geometry::triangle::Vec3;
 
-/// Images nearer than this, in half the longest sides of the box, are sources like the surface
-/// itself.
+/// Images nearer than this, in units of half the longest side of the box, are sources like the
+/// surface itself.
 const NEAREST: f64 = 0.6;
 
-/// Where polynomials would be more than `MOST`, images this much farther away are taken.
+/// If more than `MOST` polynomials would be needed, only images this much farther away are taken.
 const FARTHER: f64 = 1.3;
 const MOST: usize = 1500;
 
 /// Largest number of polynomials along an axis.
 const MOST_ALONG: usize = 40;
 
-/// Interpolation is off by about so many times (x + sqrt(x^2 + 1))^-p, for p points and images at x
-/// times half the box's side.
+/// Interpolation error: about this factor times (x + sqrt(x^2 + 1))^-p, for p points and images at
+/// x times half the box's side.
 const FACTOR: f64 = 8.0;
 
-/// Sides of boxes are at least this share of the longest.
+/// Sides of boxes are at least this share of the longest side.
 const THINNEST: f64 = 1e-9;
 
-/// The sum of images far away, in scaled coordinates.
+/// The sum over distant images, in scaled coordinates.
 #[derive(Clone, Debug)]
 pub struct FarImages {
     centre: [f64; 3],
     half: [f64; 3],
     counts: [usize; 3],
-    /// Regions of layers that targets are in, and sources.
+    /// Number of regions of layers of targets, and of sources.
     regions: [usize; 2],
     /// A, shape (regions of targets, regions of sources, targets, sources), x fastest on both
     /// sides.
     kernel: Vec<f64>,
 }
 
-/// What an image of charges in a region counts in another, by the image, the region of targets and
-/// that of sources.
+/// Weight of an image of charges in one region for potentials in another, by the image, the region
+/// of targets and that of sources.
 pub(crate) type Weight<'a> = &'a dyn Fn(usize, usize, usize) -> f64;
 
-/// A point and the region that it is in.
+/// A point and its region.
 pub type Place = (Vec3, usize);
 
-/// Points that are worked on at a time.
+/// Points per batch.
 const BATCH: usize = 128;
 
 impl FarImages {
-    /// Takes those of `images` that are far from a box (by its lowest and highest corner): which
-    /// are not, and the sum of those that are, to an absolute error of `tolerance`. Charges count
-    /// `weight(image, to, from)`, for so many regions of targets and of sources. Images of one
-    /// `group` are near together.
+    /// Separates those of `images` that are far from a box (given by its lowest and highest
+    /// corner): returns which are not, and the sum of those that are, to an absolute error of
+    /// `tolerance`. Charges have the weight `weight(image, to, from)`, for these numbers of regions
+    /// of targets and of sources. Images of one `group` are close together.
     pub fn apart(
         [low, high]: [Vec3; 2],
         images: &[Image],
@@ -129,13 +130,13 @@ impl FarImages {
         self.regions[1] * self.len()
     }
 
-    /// Those of one region.
+    /// The moments of one region.
     fn of_region(&self, region: usize) -> std::ops::Range<usize> {
         region * self.len()..(region + 1) * self.len()
     }
 
-    /// Calls `of` with some points of one region at a time, which stand side by side in vectors:
-    /// the polynomials there, the region, and which of `points` they are.
+    /// Calls `of` with some points of one region at a time, in vector lanes: the polynomials there,
+    /// the region, and the indices in `points`.
     fn in_batches(
         &self,
         points: &[Place],
@@ -166,7 +167,7 @@ impl FarImages {
         });
     }
 
-    /// Coefficients of the potential that charges of these moments make, shape (columns, regions of
+    /// Coefficients of the potential of charges with these moments, shape (columns, regions of
     /// targets, polynomials).
     pub fn coefficients(&self, moments: &[f64]) -> Vec<f64> {
         let (m, [to, from]) = (self.len(), self.regions);

@@ -1,26 +1,26 @@
-//! Pieces that face each other across a gap much smaller than they are: rules see no peak there,
-//! so flat triangles in closed form take their place (docs/math.md, "Curved panels").
+//! Pieces that face each other across a gap much smaller than they are: rules miss the peak there,
+//! so closed forms of flat triangles replace them (docs/math.md, "Curved panels").
 
 use super::pieces::Piece;
 use super::{Both, CurvedPair, Kernel, Limits, Scratch, add_entries};
 use crate::geometry::triangle::Triangle;
 use crate::integrals::pair::distance_to;
 
-/// Panels whose distance is below this share of the larger radius have no rule; for fields, whose
-/// closed forms converge slowly, cuts do better down to less.
+/// Panels closer than this share of the larger radius have no rule; for fields, whose closed forms
+/// converge slowly, cutting is better down to smaller distances.
 const CLOSE: f64 = 0.5;
 const CLOSE_OF_FIELDS: f64 = 0.25;
 
-/// What quarters leave of the error of flat triangles, as a share of what they took away: of
-/// potentials an eighth of the error is left (an eighth of a piece's bulge squared, over its size),
-/// of fields a third. What is left is taken away too; quarters are enough where this share of what
-/// they change is allowed.
+/// Quarters are enough where this share of their change is an allowed error. Then the error that
+/// they leave, as a share of their change: an eighth of the error of flat triangles remains for
+/// potentials (an eighth of a piece's bulge squared, over its size), a third for fields. This
+/// remainder is extrapolated away.
 const ENOUGH: f64 = 0.5;
 const LEFT_OF_POTENTIALS: f64 = 1.0 / 7.0;
 const LEFT_OF_FIELDS: f64 = 1.0 / 2.0;
 
 impl CurvedPair {
-    /// Adds the integral of close pieces, whose flat triangles have these entries.
+    /// Adds the integral of close pieces, given the entries of their flat triangles.
     pub(super) fn add_close(
         &self,
         (s, t): (&Piece, &Piece),
@@ -29,14 +29,14 @@ impl CurvedPair {
         scratch: &mut Scratch,
         sum: &mut Both,
     ) {
-        // Where both deviate from flat ones, both are cut: what the one leaves hides nothing.
+        // Where both are curved, both are cut: the error of one must not hide that of the other.
         let bulges = [s, t].map(|piece| piece.patch.bulge());
         let most = bulges[0].max(bulges[1]);
         let parts = |piece: &Piece, bulge: f64| {
             if 4.0 * bulge >= most { piece.quarters().to_vec() } else { vec![piece.clone()] }
         };
         let (of_s, of_t) = (parts(s, bulges[0]), parts(t, bulges[1]));
-        // Of sixteen pairs about four are close, and errors of these add up as random ones do.
+        // Of sixteen pairs about four are close, and their errors add up like random ones.
         let allowed = 0.5 * limits.allowed;
         let within = Limits { allowed, fours: limits.fours.saturating_sub(1), ..limits };
         let (mut all, mut close) = (Both::default(), Vec::new());
@@ -66,8 +66,8 @@ impl CurvedPair {
         }
     }
 
-    /// Entries of flat triangles: for potentials those that are nearest to both. Solid angles ask
-    /// for what has no seams, and not for the right gap.
+    /// Entries of flat triangles: for potentials, of those nearest to both pieces. Solid angles
+    /// need triangles without gaps between them, and not the right distance.
     pub(super) fn flat_entries(&self, s: &Piece, t: &Piece, scratch: &mut Scratch) -> Both {
         let mut entries = Both::default();
         let blocks = match self.kernel {
@@ -78,7 +78,7 @@ impl CurvedPair {
         entries
     }
 
-    /// Whether the distance of pieces is small against the larger.
+    /// Whether the distance of the pieces is small compared with the larger one.
     pub(super) fn are_close(&self, s: &Piece, t: &Piece) -> bool {
         let share = if self.kernel == Kernel::Single { CLOSE } else { CLOSE_OF_FIELDS };
         let close = share * s.flat.radius.max(t.flat.radius) + s.patch.bulge() + t.patch.bulge();
@@ -86,7 +86,7 @@ impl CurvedPair {
         if between > close + s.flat.radius + t.flat.radius {
             return false;
         }
-        // No point of an edge is farther from one of these than a quarter of its length.
+        // No point of an edge is farther than a quarter of its length from one of these.
         let has = |of: &Triangle, from: &Triangle| {
             let v = &from.vertices;
             let middles = [0, 1, 2].map(|k| 0.5 * (v[k] + v[(k + 1) % 3]));

@@ -1,15 +1,15 @@
 //! Galerkin integrals of a pair of panels of which at least one is curved, with the modes of linear
 //! functions on both, per unit of parameter area.
 //!
-//! Where panels are apart, rules on both do. Else the integral is that of the flat triangles
-//! through the same corners, in closed form, and the difference of both kernels by quadrature: on
-//! panels that touch by the transformations of [`touching`](super::touching), with more points
-//! until two orders agree. Where no order is enough (long panels that curve along each other, parts
-//! that touch without common corners) panels are cut in two, and each part is as flat as it is
-//! small. Panels that face each other across a gap much smaller than they are have no rule at all:
-//! they are cut in four until closed forms of flat triangles are enough. These are the nearest to
-//! each part on the mean, so that gaps are right on the mean, and errors of the second order in
-//! how far parts are from flat.
+//! Panels far apart use rules on both. Otherwise the integral is that of the flat triangles through
+//! the same corners, in closed form, plus the difference of both kernels by quadrature: on panels
+//! that touch by the transformations of [`touching`](super::touching), with more points until two
+//! orders agree. Where no order is enough (long panels that curve along each other, parts that
+//! touch without common corners) panels are cut in two, and smaller parts are flatter. Panels that
+//! face each other across a gap much smaller than they are have no rule at all: they are cut in
+//! four until closed forms of flat triangles are enough. These triangles are the nearest to each
+//! part on average, so that gaps are right on average, and errors are of the second order in the
+//! parts' deviation from flat.
 
 mod close;
 mod nodes;
@@ -33,22 +33,22 @@ use crate::quadrature::rule::Rule;
 use nodes::{Fields, Potentials};
 use pieces::{LONG, Piece, contact, cut, height, longness};
 
-/// Accuracy of fields as a share of that of potentials, where solid angles need no better one.
+/// Accuracy of fields as a share of that of potentials, where solid angles need no better accuracy.
 const OF_FIELDS: f64 = 0.3;
 
-/// Corners this near to each other, relative to the size of both panels, are one: those of parts
-/// have been computed on two ways.
+/// Corners closer than this, relative to the size of both panels, coincide: those of parts are
+/// computed in two ways.
 const TOGETHER: f64 = 1e-12;
 
-/// Cuts after which what is left is taken as it is.
+/// Cuts after which the remainder is accepted.
 const CUTS: usize = 12;
 
-/// Cuts in four after which close panels are taken as they are: what is left falls by eight each
-/// time, and the time it takes grows by as much.
+/// Cuts in four after which close panels are accepted: each cut divides the error by eight and
+/// multiplies the time by eight.
 const CUTS_OF_CLOSE: usize = 5;
 
-/// Long panels that deviate from flat ones by more than this share of their height are cut before
-/// anything else. Of others the difference to flat ones is small.
+/// Long panels that deviate from flat ones by more than this share of their height are cut first.
+/// For others the difference from flat ones is small.
 const BENT: f64 = 0.05;
 
 /// Entries between the modes of two panels.
@@ -61,12 +61,12 @@ pub enum Kernel {
     Single,
     /// N_x . grad_x 1 / |x - y| with N = x_s cross x_t.
     Adjoint,
-    /// The same, and with x and y in each other's place.
+    /// The same, and with x and y exchanged.
     Adjoints,
 }
 
-/// Entries of the first panel tested, with a density on the second, and of the second tested: the
-/// latter of [`Kernel::Adjoints`] only.
+/// Entries with the first panel tested and a density on the second, and with the second tested: the
+/// latter for [`Kernel::Adjoints`] only.
 pub(crate) type Both = [Entries; 2];
 
 /// Means between the linear functions of the corners: of the first piece, of the second, and the
@@ -80,27 +80,27 @@ pub struct CurvedPair {
     /// Accuracy of the solid angles of flat triangles.
     solid_angles: f64,
     accuracy: f64,
-    /// Whether the entry between constants is all that is wanted.
+    /// Whether only the constant-constant entry is wanted.
     of_constants: bool,
 }
 
-/// What may be left of a pair, and how deep it may be cut.
+/// Error allowed for a pair, and number of cuts allowed.
 #[derive(Clone, Copy)]
 struct Limits {
-    /// Of an entry.
+    /// Allowed error of an entry.
     allowed: f64,
     cuts: usize,
     /// Cuts in four.
     fours: usize,
-    /// Corners nearer to each other than this are one.
+    /// Corners closer than this coincide.
     together: f64,
 }
 
-/// Room that integrals share.
+/// Scratch space of integrals.
 pub type Scratch = WeightedPoints;
 
 impl CurvedPair {
-    /// Pairs of this kernel: potentials by `quadrature`, solid angles to this accuracy.
+    /// Pairs with this kernel: potentials by `quadrature`, solid angles to this accuracy.
     pub fn new(kernel: Kernel, quadrature: PairQuadrature, solid_angles: f64) -> Self {
         let (accuracy, _) = quadrature.accuracy_and_increment();
         let accuracy = match kernel {
@@ -110,24 +110,25 @@ impl CurvedPair {
         Self { kernel, quadrature, solid_angles, accuracy, of_constants: false }
     }
 
-    /// The same where entries of slopes are of no use, and may be wrong: which costs less between
-    /// close panels.
+    /// The same if entries of linear modes are not used, and may be wrong: cheaper between close
+    /// panels.
     pub(crate) fn of_constants(self) -> Self {
         Self { of_constants: true, ..self }
     }
 
-    /// int int m_k(s) m_l(t) k(x(s), y(t)) over the parameters of both panels, of areas 1: `s` is
-    /// where x is. To about the accuracy asked for, of the potential of flat panels or of the solid
-    /// angle 2 pi, over the area of the larger.
+    /// int int m_k(s) m_l(t) k(x(s), y(t)) over the parameters of both panels, with areas 1: x is
+    /// on `s`. To about the required accuracy, of the potential of flat panels or of the solid
+    /// angle 2 pi, over the area of the larger panel.
     pub fn entries(&self, s: &Patch, t: &Patch, scratch: &mut Scratch) -> Both {
-        // Coordinates from a corner have the digits of the panels' distance.
+        // Coordinates relative to a corner have the precision of the panels' distance.
         let origin = -s.at(CORNERS[0]);
         let piece = |patch: &Patch| Piece::new(patch.moved(&origin), CORNERS, patch.is_straight());
         let (s, t) = (piece(s), piece(t));
         let allowed = self.accuracy
             * match self.kernel {
                 Kernel::Single => t.flat.potential_at(&s.flat.centroid) / t.flat.area,
-                // Each over the area of what has the density: the smaller allows less.
+                // Each is divided by the area of the panel with the density: the smaller one allows
+                // less error.
                 Kernel::Adjoint => 4.0 * PI * s.flat.area.min(t.flat.area) / t.flat.area,
                 Kernel::Adjoints => {
                     4.0 * PI * s.flat.area.min(t.flat.area) / t.flat.area.max(s.flat.area)
@@ -168,7 +169,8 @@ impl CurvedPair {
         }
         // The first orders may agree by chance.
         let first = ORDERS.start() + usize::from(is_long || contact == Contact::Apart);
-        // Differences of fields are no smoother than fields, and need closed forms besides.
+        // Differences of fields are no smoother than fields, and would need closed forms in
+        // addition.
         let minus_flat = self.kernel == Kernel::Single;
         let (mut last, mut before): (Option<Both>, f64) = (None, f64::INFINITY);
         for order in first..=*ORDERS.end() {
@@ -176,7 +178,7 @@ impl CurvedPair {
             let blocks = self.by_nodes(PairNodes::of(contact, order), a, b);
             self.add_blocks(a, b, &blocks, &mut entries);
             if let Some(last) = last {
-                // What the order leaves is less than that.
+                // The remaining error of this order is smaller than the change.
                 let change = self.change(&entries, &last);
                 if change <= allowed || cuts == 0 {
                     if minus_flat {
@@ -185,7 +187,7 @@ impl CurvedPair {
                     }
                     return add_entries(&entries, 1.0, sum);
                 }
-                // Where the orders that are left will not do, cutting costs less.
+                // If the remaining orders will not suffice, cutting is cheaper.
                 let fall = (change / before).min(1.0);
                 if change * fall.powi((ORDERS.end() - order) as i32) > allowed {
                     break;
@@ -197,7 +199,7 @@ impl CurvedPair {
         self.add_cut(cut(contact, a, b), limits, scratch, sum);
     }
 
-    /// By how much what is wanted differs.
+    /// Change of the wanted entries.
     fn change(&self, a: &Both, b: &Both) -> f64 {
         if !self.of_constants {
             return largest_change(a, b);
@@ -205,7 +207,7 @@ impl CurvedPair {
         let even = |both: &Both| both.map(|entries| entries[0][0]);
         let (a, b) = (even(a), even(b));
         let (forth, back) = ((a[0] - b[0]).abs(), (a[1] - b[1]).abs());
-        // NaN is no agreement.
+        // NaN does not count as agreement.
         if forth <= back { back } else { forth }
     }
 
@@ -221,7 +223,7 @@ impl CurvedPair {
         pairs.iter().for_each(|(s, t)| self.add(s, t, limits, scratch, sum));
     }
 
-    /// Degree of the rules that are enough for both, where these are apart.
+    /// Degrees of rules that are accurate enough on both pieces, if these are far enough apart.
     fn degree_apart(&self, s: &Piece, t: &Piece) -> Option<[usize; 2]> {
         let between = (s.flat.centroid - t.flat.centroid).norm();
         let (a, b) = (s.radius(), t.radius());
@@ -270,7 +272,7 @@ impl CurvedPair {
             let block = single_layer(s, t, &self.quadrature, scratch);
             return [per(block, 1.0 / areas), Block::default()];
         }
-        // The kernel has no part in one plane.
+        // The kernel is zero within one plane.
         if s.vertices == t.vertices {
             return Blocks::default();
         }
@@ -283,7 +285,7 @@ impl CurvedPair {
         [forth, back]
     }
 
-    /// The same blocks of which only the sums are right.
+    /// The same blocks, with only their sums correct.
     fn constants_between_flat(&self, s: &Triangle, t: &Triangle, scratch: &mut Scratch) -> Blocks {
         let spread = |value: f64| [[value / 9.0; 3]; 3];
         if self.kernel == Kernel::Single {
@@ -301,8 +303,8 @@ impl CurvedPair {
         [forth, back]
     }
 
-    /// Means over the nodes, against the linear functions of the corners; of the single layer
-    /// without what the flat triangles have there.
+    /// Means over the nodes, for the linear functions of the corners; for the single layer minus
+    /// that of the flat triangles.
     fn by_nodes(&self, nodes: &PairNodes, s: &Piece, t: &Piece) -> Blocks {
         match self.kernel {
             Kernel::Single => [simd::run(Potentials { nodes, s, t }), Block::default()],
@@ -313,7 +315,7 @@ impl CurvedPair {
 
     /// Adds means against the corners' functions of two pieces to those against the panels' modes.
     fn add_blocks(&self, s: &Piece, t: &Piece, blocks: &Blocks, sum: &mut Both) {
-        // Normals have the area of their piece in them, and its sense.
+        // Normals include the area and the orientation of their piece.
         let factor = |tested: &Piece, other: &Piece| match self.kernel {
             Kernel::Single => tested.share.abs() * other.share.abs(),
             Kernel::Adjoint | Kernel::Adjoints => tested.share.signum() * other.share.abs(),
@@ -346,7 +348,7 @@ fn add_block((s, t): (&Piece, &Piece), factor: f64, block: &Block, sum: &mut Ent
     }
 }
 
-/// Means against the corners' functions of those against modes.
+/// Means for the corners' functions from those for modes.
 fn hats_of_modes(block: &Block) -> Block {
     const CORNERS: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     let hats = CORNERS.map(of_corners);
@@ -359,7 +361,7 @@ fn hats_of_modes(block: &Block) -> Block {
 fn largest_change(a: &Both, b: &Both) -> f64 {
     let [a, b] = [a, b].map(|both| both.as_flattened().as_flattened());
     let both = a.iter().zip(b);
-    // NaN is no agreement.
+    // NaN does not count as agreement.
     both.map(|(a, b)| (a - b).abs()).fold(0.0, |most, d| if d <= most { most } else { d })
 }
 

@@ -7,7 +7,7 @@ use crate::geometry::triangle::Vec3;
 use crate::integrals::linear_nodes::Block;
 use crate::integrals::touching::PairNodes;
 
-/// Sums over nodes of the difference of potentials to those of flat triangles.
+/// Sums over nodes of the difference between potentials and those of flat triangles.
 pub(super) struct Potentials<'a> {
     pub(super) nodes: &'a PairNodes,
     pub(super) s: &'a Piece,
@@ -21,7 +21,8 @@ pub(super) struct Fields<'a, const BACK: bool> {
     pub(super) t: &'a Piece,
 }
 
-// Closures of arrays are calls here, which vectors do not outlive in registers: loops instead.
+// Closures of arrays are compiled to calls here, and vectors do not stay in registers across them:
+// hence loops.
 
 /// The point of a flat triangle with these parameters.
 #[inline(always)]
@@ -44,7 +45,7 @@ fn dot<V: Elementary>(a: [V; 3], b: [V; 3]) -> V {
     a[0].mul_add(b[0], a[1].mul_add(b[1], a[2].mul(b[2])))
 }
 
-/// Adds a value at parameters of both pieces to the sums against the functions of their corners.
+/// Adds a value at parameters of both pieces to the sums for the functions of their corners.
 #[inline(always)]
 fn add<V: Simd<Scalar = f64>>(sums: &mut [[V; 3]; 3], value: V, hats: [V; 3], others: [V; 3]) {
     for k in 0..3 {

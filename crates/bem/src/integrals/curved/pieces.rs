@@ -7,8 +7,8 @@ use crate::geometry::triangle::Triangle;
 use crate::integrals::touching::Contact;
 use crate::quadrature::modes::{AT_CORNERS, MODES};
 
-/// Longest edge over the height above it beyond which panels are long: orders converge the more
-/// slowly, the longer panels are.
+/// Panels are long if the longest edge over the height above it exceeds this: orders converge more
+/// slowly on longer panels.
 pub(super) const LONG: f64 = 4.0;
 
 /// A part of a panel.
@@ -20,7 +20,7 @@ pub(super) struct Piece {
     pub(super) is_straight: bool,
     /// Parameters of its corners in the panel.
     pub(super) corners: [Parameters; 3],
-    /// Share of the panel's parameters, negative where it is run around the other way.
+    /// Share of the panel's parameters, negative for the opposite orientation.
     pub(super) share: f64,
 }
 
@@ -32,13 +32,13 @@ impl Piece {
         Self { patch, tangents, flat, is_straight, corners, share }
     }
 
-    /// The part between these parameters of its own.
+    /// The part with these parameters, relative to this piece.
     fn part(&self, corners: [Parameters; 3]) -> Self {
         let in_panel = corners.map(|corner| between(&self.corners, corner));
         Self::new(self.patch.part(&corners), in_panel, self.is_straight)
     }
 
-    /// With its corners in this order.
+    /// The same piece with its corners in this order.
     pub(super) fn turned(&self, order: [usize; 3]) -> Self {
         if order == [0, 1, 2] { self.clone() } else { self.part(order.map(|k| CORNERS[k])) }
     }
@@ -51,7 +51,7 @@ impl Piece {
         })
     }
 
-    /// The flat triangle that stands for it in sums of which it is a small part.
+    /// The flat triangle that replaces it in sums of which it is a small part.
     pub(super) fn nearest_flat(&self) -> Triangle {
         if self.is_straight { self.flat } else { Triangle::of(self.patch.nearest_flat()) }
     }
@@ -83,7 +83,7 @@ impl Piece {
     }
 }
 
-/// How the pieces touch, and the orders of their corners that bring this to the front.
+/// How the pieces touch, and the corner orders that move the contact to the front.
 pub(super) fn contact(s: &Piece, t: &Piece, together: f64) -> (Contact, [[usize; 3]; 2]) {
     let mut same = Vec::with_capacity(3);
     for (k, x) in s.flat.vertices.iter().enumerate() {
@@ -119,7 +119,7 @@ pub(super) fn longness(piece: &Piece) -> f64 {
     piece.flat.diameter() / height(piece)
 }
 
-/// Pairs of parts that are the same together.
+/// Pairs of parts that together cover the pair.
 pub(super) fn cut(contact: Contact, s: &Piece, t: &Piece) -> Vec<(Piece, Piece)> {
     let products = |a: [Piece; 2], b: [Piece; 2]| -> Vec<(Piece, Piece)> {
         a.iter().flat_map(|a| b.iter().map(move |b| (a.clone(), b.clone()))).collect()

@@ -35,7 +35,7 @@ struct OnMetal {
 
 impl OnMetal {
     fn new(system: &System, i: usize) -> Self {
-        // In an interface of layers the panel's own image acts with it.
+        // In an interface of layers the panel's own image contributes too.
         let factor = system.panels.factor(i, i);
         let matrix =
             between(&children(system.panels.vertices(i))).map(|row| row.map(|v| factor * v));
@@ -47,7 +47,7 @@ impl OnMetal {
         Self { matrix, inverse, area: 0.25 * system.panels.areas()[i] }
     }
 
-    /// The potential that is missing, tested with the children.
+    /// The missing potential, tested with the children.
     fn missing(&self, held: f64, potential: [f64; CHILDREN]) -> [f64; CHILDREN] {
         potential.map(|potential| self.area * (held - potential))
     }
@@ -58,7 +58,7 @@ fn against(b: &[f64; CHILDREN]) -> Vector3<f64> {
     Vector3::from_fn(|k, _| b[k] - b[CHILDREN - 1])
 }
 
-/// The charges on children that panel `i` of a conductor, held at this potential, misses.
+/// The charges missing on the children of panel `i` of a conductor, held at this potential.
 pub(super) fn missing_on_conductor(
     system: &System,
     i: usize,
@@ -70,7 +70,7 @@ pub(super) fn missing_on_conductor(
     [density.x, density.y, density.z, -density.sum()].map(|density| density * local.area)
 }
 
-/// The charges on children that panel `i` of an interface, with unknowns `x`, misses.
+/// The charges missing on the children of panel `i` of an interface, with unknowns `x`.
 pub(super) fn missing_on_interface(
     system: &System,
     i: usize,
@@ -120,8 +120,7 @@ fn without_mean(values: [f64; CHILDREN]) -> [f64; CHILDREN] {
     values.map(|value| value - mean)
 }
 
-/// The jump of eps du/dn that is left on the children of panel `i` of an interface, without its
-/// mean.
+/// The remaining jump of eps du/dn on the children of panel `i` of an interface, minus its mean.
 fn jump(
     system: &System,
     i: usize,
@@ -146,8 +145,8 @@ pub(super) fn of_interface(
     let count = x.len();
     let of_excitation = |p: usize| jump(system, i, &x[p], at.normal_derivative(i, p));
     let jumps: Vec<[f64; CHILDREN]> = (0..count).map(of_excitation).collect();
-    // The density that takes the jump away, and its potential: where the permittivity is much
-    // larger on one side, that of the solution changes over a panel by little else than error.
+    // The density that removes the jump, and its potential: where the permittivity is much larger
+    // on one side, the solution's own potential changes over a panel by little else than error.
     let matrix = between(&children(system.panels.vertices(i)));
     let child = area / CHILDREN as f64;
     let potential = |p: usize| {
@@ -159,7 +158,7 @@ pub(super) fn of_interface(
         }))
     };
     let potentials: Vec<[f64; CHILDREN]> = (0..count).map(potential).collect();
-    // A jump of eps du/dn over -4 pi is free charge, which should not be there.
+    // A jump of eps du/dn divided by -4 pi is free charge, which should not be there.
     let jumps: Vec<[f64; CHILDREN]> =
         jumps.into_iter().map(|jump| jump.map(|jump| -jump * child / (4.0 * PI))).collect();
     let products = Products::new::<CHILDREN>(potentials.iter().copied(), jumps.iter().copied());

@@ -23,7 +23,7 @@ const CORNERS: usize = 3;
 /// Functions on all children: one for each of their corners.
 const FUNCTIONS: usize = CHILDREN * CORNERS;
 
-/// Those of them that linear functions on the panel are not.
+/// Number of functions beyond the linear functions on the panel.
 const ADDED: usize = FUNCTIONS - CORNERS;
 
 /// Barycentric coordinates in the panel of the children's corners, shape (children, corners, 3).
@@ -40,7 +40,7 @@ const AT: [[[f64; 3]; CORNERS]; CHILDREN] = {
 /// Functions at the middles of the sides: the children's corners that lie there.
 const AT_SIDES: [[usize; 3]; 3] = [[1, 3, 9], [5, 7, 10], [2, 6, 11]];
 
-/// Barycentric coordinates of a place in a child: near its corner k.
+/// Barycentric coordinates of a position in a child: near its corner k.
 fn near_corner(k: usize) -> [f64; CORNERS] {
     std::array::from_fn(|l| if k == l { 2.0 / 3.0 } else { 1.0 / 6.0 })
 }
@@ -57,7 +57,7 @@ pub(super) fn places() -> &'static [[f64; 3]] {
     })
 }
 
-/// Charges at the places of a child that would carry these if its density were everywhere that at
+/// Charges at the positions in a child that it would carry if its density were everywhere that at
 /// one of its corners.
 pub(super) fn at_places(corners: [f64; CORNERS]) -> [f64; CORNERS] {
     let share = 1.0 / CORNERS as f64;
@@ -101,8 +101,8 @@ fn projector(mass: &DMatrix<f64>, linear: &DMatrix<f64>) -> DMatrix<f64> {
     linear * inverse * tested
 }
 
-/// For each side the function that is 1 in its middle and 0 at the corners and in the other two,
-/// without what linear functions have of it, shape (functions, sides).
+/// For each side the function that is 1 at its midpoint and 0 at the corners and the other two
+/// midpoints, minus its projection to linear functions, shape (functions, sides).
 fn along_sides() -> &'static DMatrix<f64> {
     static ALONG: OnceLock<DMatrix<f64>> = OnceLock::new();
     ALONG.get_or_init(|| {
@@ -140,7 +140,7 @@ fn through(of_panel: &[f64; FUNCTIONS]) -> DVector<f64> {
 /// The problem on the children of a panel of a conductor.
 struct OnMetal {
     matrix: DMatrix<f64>,
-    /// Of the matrix between the added functions; `None` where it is not positive definite.
+    /// Factor of the matrix of the added functions; `None` if it is not positive definite.
     factor: Option<Cholesky<f64, Dyn>>,
     /// The panel's area.
     area: f64,
@@ -148,19 +148,19 @@ struct OnMetal {
 
 impl OnMetal {
     fn new(system: &System, i: usize) -> Self {
-        // In an interface of layers the panel's own image acts with it.
+        // In an interface of layers the panel's own image contributes too.
         let matrix = between(system.panels.vertices(i)) * system.panels.factor(i, i);
         let factor = added().tr_mul(&(&matrix * added())).cholesky();
         Self { matrix, factor, area: system.panels.areas()[i] }
     }
 
-    /// The potential that is missing, tested with the functions on children.
+    /// The missing potential, tested with the functions on children.
     fn missing(&self, held: f64, potential: &[f64; FUNCTIONS]) -> DVector<f64> {
         let of_held = self.area / FUNCTIONS as f64 * held;
         tested(potential, self.area).map(|value| of_held - value)
     }
 
-    /// Coefficients of the added functions that put right what was tested with these.
+    /// Coefficients of the added functions that correct this tested potential.
     fn solve(&self, b: &DVector<f64>) -> DVector<f64> {
         match &self.factor {
             Some(factor) => factor.solve(b),
@@ -169,8 +169,8 @@ impl OnMetal {
     }
 }
 
-/// What the children of panel `i` of a conductor, held at this potential, miss: the charges that
-/// they would carry if their densities were everywhere those at their corners.
+/// The charges missing on the children of panel `i` of a conductor, held at this potential: those
+/// that they would carry if their densities were everywhere those at their corners.
 pub(super) fn missing_on_conductor(
     system: &System,
     i: usize,
@@ -231,8 +231,8 @@ pub(super) fn of_conductor(
     Shares { products, sides: with_sides.then(sides) }
 }
 
-/// The jump of eps du/dn that is left on the children of panel `i` of an interface, without what
-/// linear functions have of it.
+/// The remaining jump of eps du/dn on the children of panel `i` of an interface, minus its
+/// projection to linear functions.
 fn jump(
     system: &System,
     i: usize,
@@ -268,12 +268,12 @@ pub(super) fn of_interface(
     let count = x.len();
     let of_excitation = |p: usize| jump(system, i, &x[p], &at.normal_derivative(i, p));
     let jumps: Vec<DVector<f64>> = (0..count).map(of_excitation).collect();
-    // With the potential of the density that takes the jump away.
+    // With the potential of the density that removes the jump.
     let potential = |p: usize| -> DVector<f64> {
         tested(&at.potential(i, p), area) + &matrix * (&jumps[p] / both)
     };
     let potentials: Vec<DVector<f64>> = (0..count).map(potential).collect();
-    // A jump over -4 pi is free charge, which should not be there.
+    // A jump divided by -4 pi is free charge, which should not be there.
     let array = |of: &DVector<f64>, factor: f64| -> [f64; FUNCTIONS] {
         std::array::from_fn(|k| factor * of[k])
     };
@@ -297,7 +297,7 @@ pub(super) fn of_interface(
     Shares { products, sides: with_sides.then(sides) }
 }
 
-/// A function on children without what linear functions have of it.
+/// A function on children minus its projection to linear functions.
 fn without_linear(coefficients: DVector<f64>) -> DVector<f64> {
     static REST: OnceLock<DMatrix<f64>> = OnceLock::new();
     let rest = REST.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! The charge that a state misses, as far as the next finer densities find it.
+//! The charge missing from a state, as far as densities one level finer show it.
 
 use parallel::prelude::*;
 
@@ -25,7 +25,7 @@ impl<'a> From<&'a ChildCharges> for Charges<'a> {
 }
 
 impl ChildCharges {
-    /// None on so many triangles.
+    /// Zero charges on this number of triangles.
     fn zero(triangles: usize, density: Density) -> Self {
         let children = CHILDREN * triangles;
         let corners = if density == Density::Linear { children } else { 0 };
@@ -64,7 +64,7 @@ impl ChildCharges {
 }
 
 impl System {
-    /// What the local problems put right of these charges in this excitation, each triangle's times
+    /// Correction of these charges in this excitation by the local problems, each triangle's times
     /// its weight, for a solve to `tolerance`.
     pub(in crate::physics) fn missing(
         &self,
@@ -114,7 +114,7 @@ impl System {
         Ok(ChildCharges::of_corners(found.at_corners))
     }
 
-    /// Places on a panel at which children are looked at.
+    /// Positions on a panel at which children are evaluated.
     pub(super) fn places(&self) -> &'static [[f64; 3]] {
         match self.density {
             Density::Constant => &constant::PLACES,
@@ -122,7 +122,7 @@ impl System {
         }
     }
 
-    /// Scaled charges at these places, panel by panel, that stand for charges of children.
+    /// Scaled charges at these positions, panel by panel, that represent charges of children.
     pub(super) fn at_places(&self, charges: &ChildCharges) -> Vec<f64> {
         let scale = self.panels.scale();
         let triangles = self.panels.triangles().iter().map(|&t| t as usize);

@@ -1,13 +1,13 @@
-//! How far a solution is from the exact one of the same surfaces, by local problems
-//! (docs/math.md, "Error estimates").
+//! How far a solution is from the exact one on the same surfaces, by local problems (docs/math.md,
+//! "Error estimates").
 //!
 //! Each panel has four children, one at each corner and one in the middle. On conductors the
-//! potential that is missing there is what densities constant, or linear, on children could still
-//! put right; with all other panels as they are, that is a problem of three unknowns, or nine, and
-//! what it adds to the energy is the panel's share of the error: two-level estimates of Galerkin's
-//! method (Mund, Stephan & Weisse, Computing 60 (1998) 243). On interfaces the jump of the flux
-//! that is left counts by how much the potential of the other excitation, which is the solution of
-//! the adjoint problem, changes over the panel.
+//! missing potential is what densities that are constant, or linear, on children could still
+//! correct; with all other panels fixed, that is a problem of three unknowns, or nine, and the
+//! energy that it adds is the panel's share of the error: two-level estimates of Galerkin's method
+//! (Mund, Stephan & Weisse, Computing 60 (1998) 243). On interfaces the remaining jump of the flux
+//! is weighted by the change over the panel of the other excitation's potential, which is the
+//! solution of the adjoint problem.
 
 mod constant;
 mod linear;
@@ -33,18 +33,18 @@ const CHILDREN: usize = 4;
 /// potential; entry (i, j) of a matrix is that of excitations i and j.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorEstimate {
-    /// What is missing of the energy, by conductors: for excitations at 1 V the error of the entry
-    /// of the capacitance matrix.
+    /// Missing energy on conductors: for excitations at 1 V the error of the entry of the
+    /// capacitance matrix.
     pub of_conductors: Vec<Vec<f64>>,
-    /// The same with all panels' shares positive.
+    /// Upper bound: all panels' shares counted positive.
     pub of_conductors_at_most: Vec<Vec<f64>>,
-    /// The same by interfaces.
+    /// The same on interfaces.
     pub of_interfaces: Vec<Vec<f64>>,
-    /// With all panels' shares positive.
+    /// Upper bound: all panels' shares counted positive.
     pub of_interfaces_at_most: Vec<Vec<f64>>,
-    /// For each excitation and triangle, what of its own energy's error is due to the change of
-    /// the density along each side (from corner k to k + 1), shape (excitations, triangles, 3);
-    /// empty unless wanted.
+    /// For each excitation and triangle, the part of the error of its own energy that is due to the
+    /// change of the density along each side (from corner k to k + 1), shape (excitations,
+    /// triangles, 3); empty unless wanted.
     pub sides: Vec<Vec<[f64; 3]>>,
 }
 
@@ -57,18 +57,19 @@ struct Shares {
 /// Panels whose products are added together.
 const BLOCK: usize = 64;
 
-/// Parts of all panels, each with sums of its own, and the entries that these may take together.
+/// Number of parts of all panels, each with its own sums, and number of entries that these may have
+/// together.
 const PARTS: usize = 64;
 const ENTRIES: usize = 1 << 24;
 
-/// Parts of all panels for so many excitations: on any number of threads as many, so that sums are
-/// the same, of which no more are under way than there are threads.
+/// Number of parts of all panels for this number of excitations: independent of the number of
+/// threads, so that sums are identical; at most as many are in progress as there are threads.
 pub(super) fn parts(excitations: usize) -> usize {
     (ENTRIES / excitations.pow(2).max(1)).clamp(1, PARTS)
 }
 
 impl System {
-    /// Adds up what all ranks found. Collective.
+    /// Adds up the results of all ranks. Collective.
     fn of_all_ranks_in(&self, estimate: &mut ErrorEstimate) -> Result<(), Error> {
         if self.ranks.size() == 1 {
             return Ok(());
@@ -90,8 +91,8 @@ impl System {
         Ok(())
     }
 
-    /// The errors of these answers to these excitations, shares of triangles times their weights;
-    /// those of sides if wanted, of a solve to `tolerance`.
+    /// The errors of these answers to these excitations, shares of triangles times their weights,
+    /// and those of sides if wanted, for a solve to `tolerance`.
     pub(super) fn error_estimate(
         &self,
         excitations: &[Excitation],
@@ -179,11 +180,11 @@ impl System {
     }
 }
 
-/// What the middle child has that corners have not belongs to the sides along which corners differ.
+/// Assigns what the middle child has beyond the corners to the sides along which corners differ.
 fn shared(sides: [f64; 3], middle: f64) -> [f64; 3] {
     let total: f64 = sides.iter().sum();
     if total > f64::MIN_POSITIVE {
-        // Where corners are alike, rounding alone would tell sides apart.
+        // Where corners agree, only rounding would distinguish sides.
         let even = middle / 3.0;
         sides.map(|side| side + if total > 1e-3 * middle { side / total * middle } else { even })
     } else {

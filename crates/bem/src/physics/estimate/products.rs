@@ -1,5 +1,5 @@
-//! Sums over panels of the products of what two excitations have on each: of the products
-//! themselves, and of their sizes.
+//! For each pair of excitations, sums over panels of the products of their values, and of the
+//! products' magnitudes.
 
 use simd::{Real, Simd, Task};
 
@@ -9,12 +9,12 @@ pub(super) struct Products {
     length: usize,
     /// Shape (excitations, components).
     left: Vec<f64>,
-    /// Shape (components, excitations), rows filled up to whole vectors of lanes.
+    /// Shape (components, excitations), rows padded to whole vectors of lanes.
     right: Vec<f64>,
 }
 
 impl Products {
-    /// The products of all vectors of the one set with all of the other.
+    /// The products of all vectors of one set with all of the other.
     pub(super) fn new<const N: usize>(
         left: impl Iterator<Item = [f64; N]>,
         right: impl ExactSizeIterator<Item = [f64; N]>,
@@ -28,7 +28,7 @@ impl Products {
     }
 }
 
-/// Length of rows of so many entries.
+/// Padded length of a row of `count` entries.
 fn stride(count: usize) -> usize {
     count.next_multiple_of(f64::MAX_LANES)
 }
@@ -36,7 +36,7 @@ fn stride(count: usize) -> usize {
 /// Sums over panels, shape (excitations, excitations).
 pub(super) struct Sums {
     count: usize,
-    /// Rows filled up to whole vectors of lanes.
+    /// Rows padded to whole vectors of lanes.
     signed: Vec<f64>,
     at_most: Vec<f64>,
 }
@@ -50,7 +50,7 @@ impl Sums {
     /// Adds the products of some panels, each times its weight.
     pub(super) fn add(&mut self, panels: &[(Products, f64)]) {
         let stride = stride(self.count);
-        // Rows of sums stay in a cache while all panels are added to them.
+        // Rows of sums stay in cache while all panels are added to them.
         let rows = self.signed.chunks_exact_mut(stride).zip(self.at_most.chunks_exact_mut(stride));
         for (p, (signed, at_most)) in rows.enumerate() {
             for (products, weight) in panels {
@@ -75,7 +75,7 @@ impl Sums {
         }
     }
 
-    /// Sums of the products and of their sizes, row by row.
+    /// Sums of the products and of their magnitudes, row by row.
     pub(super) fn rows(&self) -> [Vec<Vec<f64>>; 2] {
         let rows = |of: &[f64]| {
             of.chunks_exact(stride(self.count).max(1))

@@ -1,5 +1,5 @@
-//! Means over panels, weighted with the modes, of what charges at the places of all panels make:
-//! the transpose of [`values`](super::values), entry by entry.
+//! Means over panels, weighted with the modes, of the potential of charges at positions on all
+//! panels: the transpose of [`values`](super::values), entry by entry.
 
 use parallel::prelude::*;
 
@@ -22,10 +22,10 @@ use crate::quadrature::rule::Rule;
 use crate::solve::plan::Plan;
 use crate::space::Density;
 
-/// Relative error of the fast sum: what is missing is known to some per cent.
+/// Relative error of the fast sum: the missing charge is known to a few per cent.
 const TOLERANCE: f64 = 1e-4;
 
-/// Panels that a task takes at a time.
+/// Panels per task.
 const PANELS: usize = 32;
 
 impl System {
@@ -62,9 +62,9 @@ impl System {
     }
 }
 
-/// Means of what near charges make on a curved panel.
+/// Means of the contribution of near charges on a curved panel.
 fn on_curved(patch: &Patch, (kind, area): (RowKind, f64), room: &Room) -> [f64; MODES] {
-    // Normals have the length of the area there.
+    // Normals have the length of the area element.
     let (wanted, factor) = match kind {
         RowKind::Adjoint => (Wanted::Double, 0.5 / area),
         _ => (Wanted::Potential, 1.0),
@@ -82,13 +82,13 @@ fn on_curved(patch: &Patch, (kind, area): (RowKind, f64), room: &Room) -> [f64; 
 /// Charges at places, and their images, in scaled coordinates.
 struct Sources {
     places: Vec<Vec3>,
-    /// As potentials in each region see them, shape (regions, places).
+    /// As seen from each region, shape (regions, places).
     charges: Vec<f64>,
-    /// Coefficients of the potential of images far away, if they are apart.
+    /// Coefficients of the potential of distant images, if they are summed separately.
     far: Vec<f64>,
 }
 
-/// Room for the charges near a panel.
+/// Scratch space for the charges near a panel.
 #[derive(Default)]
 struct Room {
     near: WeightedPoints,
@@ -145,7 +145,7 @@ impl Sources {
             },
         )?;
         if regions > 1 {
-            // Each panel's from the sum for its region.
+            // For each panel from the sum for its region.
             let nodes = rule.len();
             for i in 0..system.panels.len() {
                 let of = (system.panels.region(i) * system.panels.len() + i) * nodes;
@@ -171,8 +171,7 @@ impl Sources {
         Ok((potential, gradient))
     }
 
-    /// The means over panel `i`: of what the sums have at its points, where near charges are put
-    /// right.
+    /// The means over panel `i` of the sums at its points, corrected for near charges.
     fn tested(
         &self,
         system: &System,
@@ -188,7 +187,7 @@ impl Sources {
         search.around_box(&(centroid - around), &(centroid + around), found);
         room.near.clear();
         room.at.clear();
-        // In its own plane a panel makes no normal derivative.
+        // In its own plane a panel has no normal derivative.
         let places = system.places().len();
         let own = i * places..(i + 1) * places;
         let charges = &self.charges[panels.region(i) * self.places.len()..];

@@ -22,34 +22,34 @@ use crate::quadrature::rule::Rule;
 use crate::solve::plan::Plan;
 use crate::space::{Density, Dofs};
 
-/// Relative error of the fast sum at most and at least, and what share of the solve's tolerance it
-/// is in between. Errors of energies are products of two residuals: what the sum leaves is less of
-/// them than the square of what the solve leaves, and one of 1e-5 belongs to a capacitance of ten
-/// digits.
+/// Relative error of the fast sum: largest, smallest, and share of the solve's tolerance in
+/// between. Errors of energies are products of two residuals: the sum contributes less to them than
+/// the square of the solve's residual, and an error of 1e-5 corresponds to ten digits of a
+/// capacitance.
 const LOOSEST: f64 = 1e-4;
 const TIGHTEST: f64 = 1e-6;
 const SHARE: f64 = 0.1;
 
-/// What points near a target add the closed form takes away again: sums tighter than this have to
-/// be in double precision for that.
+/// The closed form subtracts what points near a target add: sums tighter than this need double
+/// precision for that.
 const DOUBLE: f64 = 3e-5;
 
-/// Degree of the rule whose points stand for a panel with a constant density, and within how many
-/// radii of its centroid the closed form takes their place: there the rule is off by 1e-4 of what
-/// the panel contributes. Slopes take a degree.
+/// Degree of the rule whose points represent a panel with a constant density, and number of radii
+/// from its centroid within which the closed form replaces them: at that distance the rule is off
+/// by 1e-4 of the panel's contribution. Linear modes need one degree more.
 pub(super) const DEGREE: usize = 4;
 pub(super) const NEAR: f64 = 2.5;
 
 /// Accuracy of potentials of curved panels.
 pub(super) const CURVED: f64 = 1e-4;
 
-/// Panels whose targets are looked at together; more where near panels are curved, whose parts
+/// Panels whose targets are processed together; more where near panels are curved, whose parts
 /// serve all targets.
 const PANELS: usize = 16;
 const PANELS_CURVED: usize = 64;
 
-/// Values at the same places on each of consecutive panels, shape (panels, excitations, places).
-/// Single precision has more digits than the sums that they come from.
+/// Values at the same positions on each of several consecutive panels, shape (panels, excitations,
+/// places). Single precision has more digits than the sums.
 pub(super) struct Values {
     /// The first panel.
     first: usize,
@@ -73,7 +73,7 @@ impl Values {
         self.excitations * self.places
     }
 
-    /// The potential at the places of panel `i` in excitation `p`.
+    /// The potential at the positions on panel `i` in excitation `p`.
     pub(super) fn potential<const PLACES: usize>(&self, i: usize, p: usize) -> [f64; PLACES] {
         self.at(&self.potential, i, p)
     }
@@ -93,9 +93,9 @@ impl Values {
     }
 }
 
-/// What unknowns `x` of each excitation and its sources make at these barycentric coordinates of
-/// each panel, for a solve to `tolerance`. Where ranks share that, on panels of this one's
-/// ([`System::own`]), and collective.
+/// Values that unknowns `x` of each excitation and its sources produce at these barycentric
+/// coordinates of each panel, for a solve to `tolerance`. Collective where ranks share this; each
+/// then computes its own panels ([`System::own`]).
 pub(super) fn at(
     system: &System,
     excitations: &[Excitation],
@@ -153,7 +153,7 @@ pub(super) fn at(
     Ok(values)
 }
 
-/// Places on a panel.
+/// Positions on a panel.
 fn targets(
     panels: &Panels,
     i: usize,
@@ -162,8 +162,8 @@ fn targets(
     barycentric.iter().map(|&at| panels.point(i, at)).collect::<Vec<Vec3>>().into_iter()
 }
 
-/// Adds what the points of a rule carry makes at these points, which are at places on each panel,
-/// of some excitations at a time.
+/// Adds the contribution of the point charges of a rule at these points, which are positions on
+/// each panel, for some excitations at a time.
 fn add_sums(
     system: &System,
     rule: &'static Rule,
@@ -259,7 +259,7 @@ fn add_sums(
 struct Outside {
     charges: WeightedPoints,
     field: Vec3,
-    /// Where the field's potential is 0.
+    /// Where the potential of the field is 0.
     origin: Vec3,
 }
 
@@ -271,8 +271,8 @@ impl Outside {
         Self { charges, field, origin: system.panels.scaled(excitation.origin) }
     }
 
-    /// Potentials at some points, and gradients, shape (points, 3), if wanted; `None` where nothing
-    /// is outside.
+    /// Potentials at some points, and gradients, shape (points, 3), if wanted; `None` without
+    /// external charges or field.
     fn at(&self, points: &[[f64; 3]], with_gradients: bool) -> Option<(Vec<f64>, Vec<f64>)> {
         if self.charges.x.is_empty() && self.field == Vec3::zeros() {
             return None;
@@ -295,8 +295,8 @@ impl Outside {
     }
 }
 
-/// Corrections to values at the places of some panels, shape (places, excitations), rows filled up
-/// to whole vectors of lanes.
+/// Corrections to values at the positions on some panels, shape (places, excitations), with rows
+/// padded to whole vectors of lanes.
 struct Corrections {
     stride: usize,
     potential: Vec<f64>,
@@ -305,15 +305,15 @@ struct Corrections {
 }
 
 impl Corrections {
-    /// To the potential and the normal derivative at a place in an excitation.
+    /// Correction of the potential and of the normal derivative at a position in an excitation.
     fn at(&self, t: usize, p: usize) -> (f64, f64) {
         let of = t * self.stride + p;
         (self.potential[of], self.normal.get(of).copied().unwrap_or(0.0))
     }
 }
 
-/// Adds to a row, for all excitations, what modes of these amplitudes make at a place: `values`
-/// for unit amplitudes, those of `amplitudes` of shape (modes, excitations).
+/// Adds to a row, for all excitations, the contribution of modes with these amplitudes at a
+/// position: `values` for unit amplitudes, `amplitudes` of shape (modes, excitations).
 struct AddModes<'a> {
     values: &'a [f64],
     amplitudes: &'a [f64],
@@ -337,7 +337,7 @@ impl Task<f64> for AddModes<'_> {
     }
 }
 
-/// What closed forms of near panels add to what their points give.
+/// Closed forms of near panels minus the contributions of their points.
 struct Near<'a> {
     system: &'a System,
     rule: &'static Rule,
@@ -346,22 +346,22 @@ struct Near<'a> {
     barycentric: &'a [[f64; 3]],
 }
 
-/// Room for what a panel makes at some places: values of each mode, by closed forms less those by
-/// points.
+/// Scratch space for a panel's contributions at some positions: values of each mode, by closed
+/// forms minus those by points.
 #[derive(Default)]
 struct Differences {
     near: WeightedPoints,
     points: WeightedPoints,
     chosen: Vec<usize>,
     places: Vec<[f64; 3]>,
-    /// What a curved panel makes there.
+    /// Contributions of a curved panel.
     of_curved: Vec<OfModes>,
     of_modes: [Vec<f64>; MODES],
     by_points: Vec<f64>,
 }
 
 impl Near<'_> {
-    /// Corrections at the places of some panels.
+    /// Corrections at the positions on some panels.
     fn corrections(&self, own: Range<usize>) -> Corrections {
         let (panels, rows) = (&self.system.panels, &self.system.rows);
         let places = self.barycentric.len();
@@ -459,7 +459,8 @@ impl Near<'_> {
         modes::of_corners([a, c, b])
     }
 
-    /// What unit amplitudes on panel `j` have at the chosen places beyond the rule's points.
+    /// Closed form minus the rule's points, for unit amplitudes on panel `j` at the chosen
+    /// positions.
     fn potentials(&self, j: usize, room: &mut Differences) {
         let panels = &self.system.panels;
         let (panel, area) = (panels.panel(j), panels.areas()[j % panels.len()]);
@@ -489,7 +490,7 @@ impl Near<'_> {
         }
     }
 
-    /// The same of normal derivatives at a place on panel `i`.
+    /// The same for normal derivatives at a position on panel `i`.
     fn normal_derivatives(
         &self,
         (i, normal): (usize, &Vec3),
@@ -502,7 +503,7 @@ impl Near<'_> {
         if let Some(found) = of_curved {
             of_modes = found.gradient.map(|gradient| gradient.dot(normal));
         } else if i != j {
-            // In its own plane a panel makes no normal derivative.
+            // In its own plane a panel has no normal derivative.
             of_modes = if self.is_linear() {
                 let gradient = panel.linear_potentials((*x).into()).gradient;
                 modes::tested(gradient.map(|g| Vec3::from(g).dot(normal) / area))

@@ -1,5 +1,5 @@
-//! Values at many points: sums over quadrature points and point charges, with closed forms in the
-//! place of what is near a target.
+//! Values at many points: sums over quadrature points and point charges; near a target closed forms
+//! replace the points.
 
 use parallel::prelude::*;
 
@@ -14,21 +14,21 @@ use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::remainder::Remainder;
 use crate::quadrature::rule::Rule;
 
-/// Degree of the rule whose points stand for a triangle at [`TOLERANCE`]; two more for each digit
-/// beyond.
+/// Degree of the rule whose points represent a triangle at [`TOLERANCE`]; two more per additional
+/// digit.
 pub const DEGREE: usize = 4;
 
-/// The same where a thousandth is enough.
+/// The same where an accuracy of 1e-3 is enough.
 const ROUGH_DEGREE: usize = 2;
 
-/// Targets next to each other for which near triangles are looked up at a time.
+/// Adjacent targets that share one search for near triangles.
 const TARGETS: usize = 64;
 
-/// Of what the error of one triangle may be as a share of all potentials, the tolerance's part:
-/// some tens of triangles are at the least distance where their errors are no larger.
+/// Share of the tolerance that the error of one triangle may have, relative to all potentials: some
+/// tens of triangles are at the smallest distance that this permits.
 const OF_ONE: f64 = 3e-3;
 
-/// Targets whose potentials tell how large all are.
+/// Number of targets at which the size of potentials is estimated.
 const SAMPLES: usize = 16;
 
 impl SurfaceCharge {
@@ -43,7 +43,7 @@ impl SurfaceCharge {
         let digits = (TOLERANCE / self.tolerance).log10().ceil();
         let degree = if self.is_rough() { ROUGH_DEGREE } else { DEGREE + 2 * digits as usize };
         let mut values = self.by_rule(Rule::of_degree(degree), targets, charges, with_gradient)?;
-        // What is too near a point of one rule is not as near those of others.
+        // A point too near a target in one rule may not be so in others.
         for degree in [degree + 1, degree + 2] {
             let left: Vec<usize> = (0..values.len()).filter(|&k| values[k].is_none()).collect();
             if left.len().saturating_mul(self.panels.len()) <= DIRECT {
@@ -63,7 +63,8 @@ impl SurfaceCharge {
         Ok(all.collect())
     }
 
-    /// The same by one rule; none where a point is so near a target that what it adds would cancel.
+    /// The same by one rule; `None` where a point is so near a target that its contribution would
+    /// cancel.
     fn by_rule(
         &self,
         rule: &'static Rule,
@@ -82,7 +83,7 @@ impl SurfaceCharge {
             strengths.push(q);
         });
         let points: Vec<[f64; 3]> = targets.iter().map(|&x| x.into()).collect();
-        // Fast sums are as good as rough values need.
+        // Fast sums are accurate enough for rough values.
         let direct = if self.is_rough() { DIRECT } else { DIRECT_SUMS };
         let (potential, gradient) = if places.len().saturating_mul(points.len()) <= direct {
             direct_sums(&places, &strengths, &points, with_gradient)
@@ -117,7 +118,7 @@ impl SurfaceCharge {
         Ok(targets.par_iter().enumerate().map_init(Vec::new, value).collect())
     }
 
-    /// How far from its centroid each panel's points are not good enough.
+    /// Distance from its centroid up to which each panel's points are not accurate enough.
     pub(in crate::physics) fn reach_of_values(&self) -> Vec<f64> {
         let panels = &self.panels;
         let reach = |i: usize| self.reach * panels.panel(i).diameter();
@@ -141,8 +142,8 @@ impl SurfaceCharge {
         (0..panels.len()).into_par_iter().map(reach).collect()
     }
 
-    /// Potentials from quadrature points with closed forms in the place of near triangles' points,
-    /// for even densities: triangle by triangle, a target per lane.
+    /// Potentials from quadrature points, with closed forms instead of the points of near
+    /// triangles, for constant densities: triangle by triangle, one target per lane.
     fn with_near_potentials(
         &self,
         targets: &[Vec3],
@@ -168,8 +169,8 @@ impl SurfaceCharge {
         values
     }
 
-    /// What closed forms of near triangles add to what their points give at a few targets; `None`
-    /// where a point is so near that the difference would cancel.
+    /// Closed forms of near triangles minus the contribution of their points, at a few targets;
+    /// `None` where a point is so near that the difference would cancel.
     fn near_potentials(
         &self,
         targets: &[Vec3],

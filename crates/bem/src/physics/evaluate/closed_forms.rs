@@ -1,4 +1,4 @@
-//! Closed forms of potentials and fields: those of a few points, and of triangles near a point.
+//! Closed forms of potentials and fields: for few points, and for triangles near a point.
 
 use parallel::prelude::*;
 
@@ -10,21 +10,21 @@ use crate::quadrature::TriangleNode;
 use crate::quadrature::modes;
 use crate::quadrature::rule::Rule;
 
-/// Triangles that one task takes at a time.
+/// Triangles per task.
 const PIECE: usize = 1024;
 
-/// From triangles further away than this many of their radii a closed form is left with the
-/// rounding error of what it subtracts, which grows as the square of the distance; a rule of
-/// [`FAR_DEGREE`] is as good there as it is here: (1/60)^7.
+/// Beyond this many radii of a triangle, the closed form keeps only the rounding error of what it
+/// subtracts, which grows as the square of the distance; a rule of [`FAR_DEGREE`] is equally
+/// accurate at this distance: (1/60)^7.
 const FAR: f64 = 30.0;
 
 /// Degree of the rule on triangles that are far away.
 const FAR_DEGREE: usize = 6;
 
-/// Accuracy of what a curved triangle contributes, as a share of the tolerance.
+/// Accuracy of the contribution of a curved triangle, as a share of the tolerance.
 const OF_CURVED: f64 = 0.1;
 
-/// The same where a thousandth is enough.
+/// The same where an accuracy of 1e-3 is enough.
 const ROUGH_OF_CURVED: f64 = 1e-3;
 
 impl SurfaceCharge {
@@ -46,7 +46,7 @@ impl SurfaceCharge {
         pieces.iter().fold([0.0; 4], |sum, part| std::array::from_fn(|k| sum[k] + part[k]))
     }
 
-    /// What one panel adds, in closed form unless it is far away.
+    /// Contribution of one panel, in closed form unless it is far away.
     pub(super) fn of_panel(&self, i: usize, x: &Vec3, with_gradient: bool) -> [f64; 4] {
         if (x - self.panels.centroid(i)).norm() > FAR * self.panels.radius(i) {
             let mut sum = [0.0; 4];
@@ -74,7 +74,7 @@ impl SurfaceCharge {
         sum
     }
 
-    /// What a curved panel adds.
+    /// Contribution of a curved panel.
     fn of_curved(&self, i: usize, patch: &Patch, x: &Vec3, with_gradient: bool) -> [f64; 4] {
         let wanted = if with_gradient { Wanted::Gradient } else { Wanted::Potential };
         let found = curved_potentials::at(patch, x, wanted, self.accuracy_of_curved());
@@ -87,7 +87,7 @@ impl SurfaceCharge {
         sum
     }
 
-    /// Accuracy of what a curved triangle contributes.
+    /// Accuracy of the contribution of a curved triangle.
     fn accuracy_of_curved(&self) -> f64 {
         if self.is_rough() { ROUGH_OF_CURVED } else { OF_CURVED * self.tolerance }
     }
@@ -105,7 +105,8 @@ impl SurfaceCharge {
     }
 }
 
-/// Adds potential and gradient of a point charge; one at the very place adds nothing.
+/// Adds potential and gradient of a point charge; a charge that coincides with the point adds
+/// nothing.
 pub fn add_point(value: &mut [f64; 4], x: &Vec3, y: &Vec3, q: f64, with_gradient: bool) {
     let r = x - y;
     let r2 = r.norm_squared();

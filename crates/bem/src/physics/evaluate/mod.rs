@@ -1,9 +1,9 @@
 //! Potential and field of surface charges, point charges and a uniform field at any points.
 //!
-//! Few points: closed forms of every triangle. More: sums over quadrature points on the triangles
-//! and over the point charges, fast ones where points are many, with the points as targets of their
-//! own; for triangles near a point the closed form replaces what their quadrature points gave, so
-//! that values are as good next to the surface as far from it.
+//! For few points: closed forms of every triangle. For more: sums over quadrature points on the
+//! triangles and over the point charges, by the FMM where points are many, with the points as
+//! separate targets; for triangles near a point the closed form replaces the contribution of their
+//! quadrature points, so that values next to the surface are as accurate as those far from it.
 
 pub(crate) mod by_points;
 pub(crate) mod closed_forms;
@@ -23,15 +23,15 @@ use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::{self, Panels};
 use crate::geometry::triangle::Vec3;
 
-/// Up to so many pairs of a triangle and a point are evaluated one by one: about a tenth of a
-/// second of two cores.
+/// Up to this number of pairs of a triangle and a point are evaluated one by one: about a tenth of
+/// a second on two cores.
 const DIRECT: usize = 1_000_000;
 
-/// Triangles within this many of their diameters of a point are near: the rule's error there is
-/// some 1e-5 of what one triangle contributes.
+/// A triangle is near a point within this many of its diameters: at that distance the rule's error
+/// is some 1e-5 of the triangle's contribution.
 const NEAR: f64 = 3.0;
 
-/// The same where a thousandth is enough.
+/// The same where an accuracy of 1e-3 is enough.
 const ROUGHLY: f64 = 1.0;
 
 /// Charges on triangles, for evaluation at any points.
@@ -44,11 +44,11 @@ pub struct SurfaceCharge {
     densities: Vec<[f64; 3]>,
     /// Squares of the scaled radii to which the edges of each panel are rounded off for fields.
     rounding: Vec<[f64; 3]>,
-    /// Whether densities are the same at all vertices of a panel.
+    /// Whether the density is constant on each panel.
     constant: bool,
     /// Relative L2 error of fast sums.
     tolerance: f64,
-    /// Within how many of their diameters panels are near.
+    /// Distance, in diameters, within which panels are near.
     reach: f64,
 }
 
@@ -62,13 +62,13 @@ pub struct Values {
 }
 
 impl SurfaceCharge {
-    /// Of these charges, spread over triangles as they are.
+    /// For these charges, distributed over triangles as they are.
     pub fn new<'a>(mesh: &Mesh, charges: impl Into<Charges<'a>>) -> Self {
         let charges = charges.into();
         Self::of_any(mesh, &[charges]).carrying(charges)
     }
 
-    /// Of no charges yet, on the triangles that any of these sets has some on.
+    /// Without charges yet, on the triangles that carry charge in any of these sets.
     pub(super) fn of_any(mesh: &Mesh, sets: &[Charges<'_>]) -> Self {
         let is_charged = |t: usize| {
             let has = |of: &Charges<'_>| {
@@ -92,12 +92,12 @@ impl SurfaceCharge {
         Self { densities, constant: charges.at_corners.is_empty(), ..self }
     }
 
-    /// The same with values at many points to this relative error, where it is less than 1e-6.
+    /// The same, with this relative error of values at many points, if it is below 1e-6.
     pub fn with_tolerance(self, tolerance: f64) -> Self {
         Self { tolerance: tolerance.clamp(TIGHTEST, TOLERANCE), ..self }
     }
 
-    /// The same where values to some thousandths of what near triangles make are enough, sooner.
+    /// The same for faster values to some thousandths of the contribution of near triangles.
     pub fn roughly(self) -> Self {
         Self { reach: ROUGHLY, ..self }
     }
@@ -107,18 +107,17 @@ impl SurfaceCharge {
     }
 
     /// The same charges as a density that is linear on each triangle and continuous where the
-    /// surface is smooth, with the charge's moments kept (docs/math.md, "Recovered densities").
-    /// Triangles of different `surfaces` (which conductor, which interface) never are one smooth
-    /// surface. For its field the edges within a smooth surface count as rounded off, so that it
-    /// has no jumps and no peaks from triangle to triangle. Of curved triangles charges are as they
-    /// are.
+    /// surface is smooth, with the same charge and moments (docs/math.md, "Recovered densities").
+    /// Triangles of different `surfaces` (which conductor, which interface) are never one smooth
+    /// surface. For its field the edges within a smooth surface count as rounded, so that the field
+    /// has no jumps and no peaks between triangles. Charges of curved triangles are used unchanged.
     pub fn recovered<'a>(
         mesh: &Mesh,
         charges: impl Into<Charges<'a>>,
         surfaces: impl Fn(usize) -> Option<u32> + Sync,
     ) -> Self {
         let surface = Self::new(mesh, charges);
-        // There densities are per unit of parameters, which are not continuous.
+        // On curved triangles densities are per unit of parameters, which are not continuous.
         if surface.panels.are_curved() {
             return surface;
         }
@@ -134,7 +133,7 @@ impl SurfaceCharge {
     }
 
     /// Electric field at `x`, minus the gradient of the potential, in closed form. On a triangle
-    /// its normal part is the mean of both sides.
+    /// its normal component is the mean of both sides.
     pub fn field(&self, x: [f64; 3]) -> [f64; 3] {
         let [_, gx, gy, gz] = self.closed_form(&self.panels.scaled(x), true);
         [gx, gy, gz].map(|g| -g / self.panels.scale())
@@ -144,14 +143,14 @@ impl SurfaceCharge {
     /// `points`; potentials of conductors in the excitation are ignored.
     ///
     /// # Errors
-    /// [`Error::Fmm`] when a point is not finite or there are too many.
+    /// [`Error::Fmm`] if a point is not finite or there are too many.
     pub fn evaluate(
         &self,
         excitation: &Excitation,
         points: &[[f64; 3]],
         with_field: bool,
     ) -> Result<Values, Error> {
-        // Charges need a scale of their own where there is no surface.
+        // Without a surface, charges need a scale of their own.
         let scale = self.scale();
         let targets: Vec<Vec3> = points.iter().map(|&x| self.scaled(x)).collect();
         let charges: Vec<(Vec3, f64)> = excitation
@@ -185,9 +184,9 @@ impl SurfaceCharge {
         })
     }
 
-    /// Which of `triangles` are within about their own diameter, or that of the other, of a
-    /// triangle of these charges or one of the point `charges`: over them the field is not as
-    /// smooth as over others.
+    /// Which of `triangles` are within about their own diameter, or the other's, of a triangle of
+    /// these charges or of one of the point `charges`: the field is less smooth on them than on the
+    /// rest.
     pub(crate) fn are_near(&self, triangles: &[[Vec3; 3]], charges: &[PointCharge]) -> Vec<bool> {
         let panels = &self.panels;
         let diameters = (0..panels.len()).into_par_iter().map(|i| panels.panel(i).diameter());
@@ -215,7 +214,7 @@ impl SurfaceCharge {
         &self.panels
     }
 
-    /// The length that is 1 in the surface's coordinates; without a surface, that of the mesh.
+    /// The length that is 1 in the surface's coordinates; without a surface, in the mesh's.
     pub(super) fn scale(&self) -> f64 {
         if self.panels.len() > 0 { self.panels.scale() } else { 1.0 }
     }
@@ -225,7 +224,7 @@ impl SurfaceCharge {
         &self.panels.centroids()[..self.panels.len()]
     }
 
-    /// The mesh's triangle that a panel is.
+    /// The mesh's triangle of a panel.
     pub(super) fn triangle(&self, panel: usize) -> usize {
         self.panels.triangles()[panel] as usize
     }
@@ -236,7 +235,7 @@ impl SurfaceCharge {
         gradient.into()
     }
 
-    /// A place in the scaled coordinates of the surface; without one, itself.
+    /// A point in the scaled coordinates of the surface; without a surface, unchanged.
     pub(super) fn scaled(&self, x: [f64; 3]) -> Vec3 {
         if self.panels.len() > 0 { self.panels.scaled(x) } else { Vec3::from(x) }
     }

@@ -8,10 +8,10 @@ use crate::geometry::triangle::Vec3;
 use crate::integrals::potentials::WeightedPoints;
 use crate::ordered;
 
-/// Points that a task of direct sums takes at a time: coordinates and strengths stay in a cache.
+/// Points per task of direct sums, so that coordinates and strengths stay in cache.
 const SOURCES: usize = 2048;
 
-/// The tolerance of fast sums where a thousandth is enough.
+/// The tolerance of fast sums where an accuracy of 1e-3 is enough.
 const ROUGH_TOLERANCE: f64 = 1e-5;
 
 impl SurfaceCharge {
@@ -26,7 +26,7 @@ impl SurfaceCharge {
     ) -> Result<(Vec<f64>, Vec<f64>), Error> {
         let options = fmm::Options {
             tolerance: if self.is_rough() { ROUGH_TOLERANCE } else { self.tolerance },
-            // What points near a target add the correction takes away again.
+            // The correction subtracts what points near a target add.
             precision: (!self.is_rough()).then_some(fmm::Precision::Double),
             gradient: with_gradient,
             ..fmm::Options::default()
@@ -45,7 +45,7 @@ impl SurfaceCharge {
     }
 }
 
-/// The same by all pairs; a charge at a point's very place adds nothing.
+/// The same by direct summation; a charge that coincides with a point adds nothing.
 pub fn direct_sums(
     places: &[[f64; 3]],
     strengths: &[f64],

@@ -1,0 +1,59 @@
+"""Finds turns of phrase that a reader has to read twice, in documents and comments, and names better words."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+# Regular expression of a turn: better words.
+TURNS = {
+    r"[Mm]essages that do(es)? not pass": "if communication fails",
+    r"^(Those of the GPU|The GPU's)\.": "[`Error::Gpu`] if a CUDA call fails",
+    r"\bso many (times|tolerances|panels|points|rows|radii)\b": "this multiple of, this number of",
+    r"\b(is|are) told\b(?! (apart|to )\b)": "is reported",
+    r"\b[Bb]eside\b": "next to, together with, compared with",
+    r"\bdealt out\b": "distributed",
+    r"\bof (no|any) account\b": "negligible",
+    r"\bhangs? together\b": "is connected",
+    r"\brun around the other way\b": "of opposite orientation",
+    r"\bmust come through\b": "must be kept",
+    r"\bone task works\b": "per task",
+    r"\b(begins?|taken|made|built) anew\b": "again, recomputed",
+    r"\b(are|is) cared for\b": "is handled",
+    r"\bWhose the\b": "Owner of",
+    r"\b(points|memory|panels) of a rank\b": "per rank",
+    r"\b(bytes|ns) a (point|rank|panel|triangle|pair)\b": "bytes per point",
+}
+DOCUMENTS = ["*.md", "docs/**/*.md", "python/*.md", "python/farad/*.py"]
+# Folders without such turns; the other crates follow.
+SOURCES = ["crates/bem/src", "crates/comm", "crates/parallel", "crates/processes", "crates/samples", "crates/simd"]
+SKIP = ["crates/bem/src/device", "docs/messages-reference.md"]  # the latter is made from the sources
+SKIPPED = re.compile(r"^```.*?^```|<!--.*?-->|`[^`\n]*`", re.MULTILINE | re.DOTALL)  # code
+COMMENT = re.compile(r"^\s*//[/!]?\s?(.*)|\s// (.*)")
+
+
+def lines_of(path):
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".rs":
+        return [(match[1] or match[2] or "") if match else "" for match in map(COMMENT.search, text.splitlines())]
+    return SKIPPED.sub(lambda code: "\n" * code[0].count("\n"), text).splitlines()
+
+
+def main():
+    documents = {path for pattern in DOCUMENTS for path in ROOT.glob(pattern)}
+    sources = {path for folder in SOURCES for path in (ROOT / folder).rglob("*.rs")}
+    skipped = [ROOT / name for name in SKIP]
+    faults = [
+        f'{path.relative_to(ROOT)}:{number}: "{match[0]}": better: {better}'
+        for path in sorted(documents | sources)
+        if not any(map(path.is_relative_to, skipped))
+        for number, line in enumerate(lines_of(path), 1)
+        for turn, better in TURNS.items()
+        for match in re.finditer(turn, line)
+    ]
+    print("\n".join(faults) or "no turns that cost a reader", file=sys.stderr if faults else sys.stdout)
+    sys.exit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()
