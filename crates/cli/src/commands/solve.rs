@@ -435,7 +435,7 @@ pub(super) fn agreed<T>(
 fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure {
     let last = refinement.levels.last();
     let reached = last.map_or(f64::NAN, |level| level.relative);
-    let worst = last.map_or("", |level| &level.worst);
+    let worst = last.map_or_else(String::new, Level::name);
     let (why, help) = match &refinement.ended {
         Ended::Time => (
             "a finer mesh would have taken longer than --max-time allows".to_owned(),
