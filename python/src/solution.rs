@@ -3,7 +3,7 @@
 
 use bem::StopReason;
 use farad::units::EPSILON_0;
-use farad::{Level, Note, Remedy};
+use farad::{Key, Level, Measured, Note, Remedy};
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -49,10 +49,10 @@ impl Solution {
 pub(crate) fn level<'py>(py: Python<'py>, level: &Level) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     found.set_item("triangles", level.triangles)?;
-    found.set_item("worst", &level.worst)?;
+    found.set_item("worst", level.name())?;
     found.set_item("value", level.value)?;
     found.set_item("error", level.bar)?;
-    found.set_item("unit", level.unit)?;
+    found.set_item("unit", level.unit())?;
     found.set_item("relative", level.relative)?;
     found.set_item("tolerance", level.tolerance)?;
     found.set_item("seconds", level.seconds)?;
@@ -326,13 +326,10 @@ impl Solution {
     /// Numbers other than the matrix: name, unit, value, bar.
     #[getter]
     fn quantities(&self) -> Vec<(String, &'static str, f64, Option<f64>)> {
-        let (bars, state) = (self.solution.bars(), self.solution.state.as_ref());
-        let all = self.solution.quantities().into_iter();
-        all.map(|(name, unit, value)| {
-            let bar = bars.and_then(|bars| bars.of_quantity(&name, state));
-            (name, unit, value, bar)
-        })
-        .collect()
+        let told = |(key, found): (Key, Measured)| {
+            (key.to_string(), found.unit.as_str(), found.value, found.bar)
+        };
+        self.solution.quantities().into_iter().map(told).collect()
     }
 
     /// The mesh that was solved on.

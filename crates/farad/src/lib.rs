@@ -71,14 +71,16 @@ pub use refine::accuracy::{
 pub use refine::goal::{Of, UnknownOf};
 pub use result::bars::{Bars, ConductorBars, ForceBar, ProbeBars};
 pub use result::body::{Hydrodynamics, Polarisability, Viscosity};
+pub use result::key::{Axis, Key, MatrixEntry};
 pub use result::matrices::{Matrices, distinct_entries, entry_name, mutual};
 pub use result::participation::{Derivative, FilmShare};
-pub use result::quantities::{COULOMB_ENERGY, Quantity, SOLVATION_ENERGY, TOTAL_ENERGY};
+pub use result::quantities::Measured;
 pub use result::reduction::{Reduced, Reducer};
 pub use result::solution::Solution;
 pub use result::state::{
     Balance, ConductorState, Energies, Force, Molecule, Probed, Solvation, State,
 };
+pub use result::unit::{Unit, UnknownUnit};
 pub use result::warning::{Remedy, Warning};
 pub use scene::description::{
     Amount, Atom, Charge, Conductor, Description, Dielectric, Setting, SurfaceMedia, axis_name,
@@ -89,7 +91,7 @@ pub use scene::requests::{
 pub use series::study::{Entry, FACETS_OVER_GAP, Gap, OfMesh, Study, Verdict};
 pub use series::sweep::{Change, NoGroup, combinations};
 pub use solver::Solver;
-pub use units::{LengthUnit, unit_named};
+pub use units::LengthUnit;
 
 #[doc(hidden)]
 pub mod internals;

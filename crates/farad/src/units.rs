@@ -144,11 +144,3 @@ pub fn count(value: u64) -> String {
     }
     grouped
 }
-
-/// The unit of a result that has this name, as [`Quantity`](crate::Quantity) and
-/// [`Level`](crate::Level) have it.
-pub fn unit_named(name: &str) -> Option<&'static str> {
-    const OTHERS: [&str; 8] = ["", "F", "V", "C", "J", "N", "kcal/mol", "V/m"];
-    let volumes = LengthUnit::ALL.into_iter().map(LengthUnit::cubed);
-    OTHERS.into_iter().chain(volumes).find(|unit| *unit == name)
-}

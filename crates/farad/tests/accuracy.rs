@@ -180,7 +180,7 @@ fn an_accuracy_of_one_number_refines_for_that() {
     let found = attained(description, mesh, &of_energy).unwrap();
     assert_eq!(found.ended, Ended::Reached);
     let level = found.levels.last().unwrap();
-    assert_eq!((level.worst.as_str(), level.unit), ("solvation energy", "J"));
+    assert_eq!((level.name().as_str(), level.unit()), ("solvation energy", "J"));
     assert!(level.bar <= 2e-2 * level.value.abs());
 }
 
@@ -221,7 +221,7 @@ fn an_accuracy_of_a_result_of_the_state_refines_for_that() {
         }
         let [coarse, fine] = [coarse, fine].map(|found| found.levels.last().unwrap().clone());
         assert!(coarse.triangles < fine.triangles && fine.relative <= accuracy, "{of:?}");
-        assert!(coarse.worst.starts_with(&name[..5]), "{}", coarse.worst);
+        assert!(coarse.name().starts_with(&name[..5]), "{}", coarse.name());
         // Relative to the largest of them, which are less than 0.9 V and 0.9 m^3.
         let is_small = name.starts_with("potential") || name.starts_with("polar");
         assert!(!is_small || fine.bar <= 0.9 * fine.relative, "{fine:?}");
@@ -273,7 +273,7 @@ fn entries_are_found_by_names_with_commas() {
         let goal = Goal { of, ..goal(5e-2) };
         let found = attained(description.clone(), cubes(&[0.0, 1.5]), &goal).unwrap();
         assert_eq!(found.ended, Ended::Reached, "{a} {b}");
-        let worst = &found.levels[0].worst;
+        let worst = found.levels[0].name();
         assert!(worst.contains("p (left), x") && worst.contains("a b"), "{worst}");
     }
 }
@@ -427,7 +427,7 @@ fn ranks_refine_as_one_process_does() {
             assert_eq!(found.levels.len(), alone.levels.len());
             for (found, alone) in found.levels.iter().zip(&alone.levels) {
                 assert_eq!(found.triangles, alone.triangles);
-                assert_eq!((&found.worst, found.unit), (&alone.worst, alone.unit));
+                assert_eq!(found.worst, alone.worst);
                 let near = |a: f64, b: f64, tolerance: f64| {
                     assert!((a - b).abs() < tolerance * b.abs(), "{a:e} {b:e}");
                 };

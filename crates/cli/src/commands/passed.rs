@@ -1,6 +1,6 @@
 //! Meshes on the way to an accuracy, as a checkpoint has them.
 
-use farad::{Level, Passed, Solution, Way};
+use farad::{Key, Level, Passed, Solution, Unit, Way};
 use serde::{Deserialize, Serialize};
 
 use crate::report::results::Checkpoint;
@@ -18,8 +18,7 @@ pub(super) struct Meshes<'a> {
 #[derive(Serialize, Deserialize)]
 struct SentMesh {
     triangles: usize,
-    worst: String,
-    unit: String,
+    worst: Option<(Key, Unit)>,
     /// So many pairs of a value and its bar come before the sides.
     values: usize,
 }
@@ -52,10 +51,9 @@ impl Way for Meshes<'_> {
 
     fn passed(&mut self, mesh: &Passed) {
         let Some(kept) = self.kept else { return };
-        let Level { triangles, worst, value, bar, unit, relative, tolerance, seconds } =
-            &mesh.level;
-        let (worst, unit) = (worst.clone(), (*unit).to_owned());
-        let sent = SentMesh { triangles: *triangles, worst, unit, values: mesh.numbers.len() };
+        let Level { triangles, worst, value, bar, relative, tolerance, seconds } = &mesh.level;
+        let (worst, values) = (worst.clone(), mesh.numbers.len());
+        let sent = SentMesh { triangles: *triangles, worst, values };
         let of_level = [value, bar, relative, tolerance, seconds].map(|number| *number);
         let of_mesh = [mesh.stretch, mesh.elapsed, mesh.share];
         let sides = mesh.gains.iter();
@@ -79,14 +77,13 @@ fn mesh_name(mesh: usize) -> String {
 
 /// What [`Way::passed`] has kept.
 fn passed_of(mesh: SentMesh, numbers: &[f64]) -> Option<Passed> {
-    let SentMesh { triangles, worst, unit, values } = mesh;
+    let SentMesh { triangles, worst, values } = mesh;
     let (&[value, bar, relative, tolerance, seconds], rest) = numbers.split_first_chunk()?;
     let (&[stretch, elapsed, share], rest) = rest.split_first_chunk()?;
     let (numbers, sides) = rest.split_at_checked(values.checked_mul(2)?)?;
-    let unit = farad::unit_named(&unit)?;
     let side = |&[a, b, gain]: &[f64; 3]| ((a as u32, b as u32), gain);
     Some(Passed {
-        level: Level { triangles, worst, value, bar, unit, relative, tolerance, seconds },
+        level: Level { triangles, worst, value, bar, relative, tolerance, seconds },
         numbers: numbers.as_chunks::<2>().0.to_vec(),
         stretch,
         elapsed,
@@ -98,13 +95,14 @@ fn passed_of(mesh: SentMesh, numbers: &[f64]) -> Option<Passed> {
 /// What a mesh gave, in a line.
 pub(super) fn told(level: &Level) -> String {
     let triangles = units::count(level.triangles as u64);
-    let scale = if level.unit == "F" { prefix(level.value) } else { prefix(1.0) };
+    let has_prefix = matches!(level.worst, Some((_, Unit::Farad)));
+    let scale = prefix(if has_prefix { level.value } else { 1.0 });
     format!(
         "{triangles} triangles: {} = {} {}{}, {:.1e} ({})",
-        level.worst,
+        level.name(),
         units::with_bar(level.value / scale.factor, Some(level.bar / scale.factor)),
         scale.symbol,
-        level.unit,
+        level.unit(),
         level.relative,
         units::duration(level.seconds),
     )

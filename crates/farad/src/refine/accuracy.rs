@@ -15,7 +15,9 @@ use crate::refine::first_mesh;
 use crate::refine::goal::{self, Number, Of};
 use crate::refine::marking::{self, Marks, Side};
 use crate::result::charges::Known;
+use crate::result::key::Key;
 use crate::result::solution::Solution;
+use crate::result::unit::Unit;
 use crate::solver::Solver;
 
 /// Least accuracy that double precision, and integrals made for it, support.
@@ -66,20 +68,31 @@ pub struct Goal {
 pub struct Level {
     /// Triangles of the mesh.
     pub triangles: usize,
-    /// The number whose bar is longest compared with what is asked.
-    pub worst: String,
-    /// Its value and bar, in `unit`.
+    /// The number whose bar is longest compared with what is asked, and its unit; `None` on ranks
+    /// that do not have the solution.
+    pub worst: Option<(Key, Unit)>,
+    /// Its value and bar, in that unit.
     pub value: f64,
     /// See there.
     pub bar: f64,
-    /// Of both.
-    pub unit: &'static str,
     /// The bar relative to what the accuracy is relative to.
     pub relative: f64,
     /// The solver's tolerance.
     pub tolerance: f64,
     /// Wall seconds of mesh, solve and estimate.
     pub seconds: f64,
+}
+
+impl Level {
+    /// The name of the worst number; empty on ranks that do not have the solution.
+    pub fn name(&self) -> String {
+        self.worst.as_ref().map(|(key, _)| key.to_string()).unwrap_or_default()
+    }
+
+    /// The text of its unit; empty likewise.
+    pub fn unit(&self) -> &'static str {
+        self.worst.as_ref().map_or("", |(_, unit)| unit.as_str())
+    }
 }
 
 /// What is known of a mesh that was passed on the way to an accuracy: enough to make the next one
@@ -286,8 +299,10 @@ struct Judge<'a> {
     earlier: f64,
     /// How much too short bars were seen to be.
     stretch: f64,
-    /// The numbers of the last mesh.
+    /// The numbers of the last mesh; empty where an earlier call has solved on it.
     known: Vec<Number>,
+    /// Their values and bars.
+    measured: Vec<[f64; 2]>,
     /// Meshes, one after another up to the last, whose solutions failed their self-checks.
     failed: usize,
 }
@@ -300,15 +315,7 @@ impl Judge<'_> {
 
     /// Goes on after a mesh that an earlier call has passed.
     fn pass(&mut self, mesh: &Passed) {
-        let number = |&[value, bar]: &[f64; 2]| Number {
-            name: String::new(),
-            unit: "",
-            value,
-            bar,
-            size: 1.0,
-            of: Vec::new(),
-        };
-        self.known = mesh.numbers.iter().map(number).collect();
+        self.measured.clone_from(&mesh.numbers);
         (self.stretch, self.earlier) = (mesh.stretch, mesh.elapsed);
     }
 
@@ -328,11 +335,12 @@ impl Judge<'_> {
         let has_failed = solution.failed_checks();
         self.failed = if has_failed { self.failed + 1 } else { 0 };
         let numbers = goal::numbers(problem, solution, &goal.of)?;
-        for (new, old) in numbers.iter().zip(&self.known) {
+        for (new, [value, bar]) in numbers.iter().zip(&self.measured) {
             // Both bars are of the estimate as it is.
-            self.stretch = self.stretch.max(stretch([old.value, new.value], old.bar + new.bar));
+            self.stretch = self.stretch.max(stretch([*value, new.value], bar + new.bar));
         }
         let stretched = self.stretch.max(1.0);
+        self.measured = numbers.iter().map(|number| [number.value, number.bar]).collect();
         self.known = numbers;
         let known = self.known.iter().enumerate();
         let worst = known.max_by(|(_, a), (_, b)| a.relative().total_cmp(&b.relative()));
@@ -394,8 +402,9 @@ fn refine_to(
     if goal.max_seconds.is_some() && options.deterministic {
         return Err(Error::Accuracy(BY_THE_CLOCK.to_owned()));
     }
-    let (begun, known) = (Instant::now(), Vec::new());
-    let mut judge = Judge { goal, begun, earlier: 0.0, stretch: 1.0, known, failed: 0 };
+    let (known, measured) = (Vec::new(), Vec::new());
+    let begun = Instant::now();
+    let mut judge = Judge { goal, begun, earlier: 0.0, stretch: 1.0, known, measured, failed: 0 };
     let mut levels: Vec<Level> = Vec::new();
     let mut current = match among.agreed(problem.finer_next_to_surfaces(first_mesh::FIRST))? {
         Some(mesh) => among.agreed(Problem::next_to_charges(problem.description.clone(), mesh))?,
@@ -448,13 +457,12 @@ fn refine_to(
         if let Some(solution) = &mut solution {
             solution.bars = solution.bars.take().map(|bars| bars.times(judged.stretched));
         }
-        let (worst, unit) = named(&judge, &current, solution.as_ref(), judged.worst);
+        let worst = named(&judge, &current, solution.as_ref(), judged.worst);
         levels.push(Level {
             triangles: current.mesh.triangles.len(),
             worst,
             value: judged.value,
             bar: judged.bar,
-            unit,
             relative: judged.relative,
             tolerance,
             seconds: judged.seconds,
@@ -478,7 +486,7 @@ fn refine_to(
         });
         let mut this = Passed {
             level: levels[levels.len() - 1].clone(),
-            numbers: judge.known.iter().map(|number| [number.value, number.bar]).collect(),
+            numbers: judge.measured.clone(),
             stretch: judge.stretch,
             elapsed: judge.elapsed(),
             share: 1.0,
@@ -522,17 +530,16 @@ fn unsolved(triangles: usize, judged: &Judgement) -> Ended {
     Ended::Next(why)
 }
 
-/// The name and unit of the number at a place, on ranks that have the solution.
+/// The key and unit of the number at a place, on ranks that have the solution.
 fn named(
     judge: &Judge<'_>,
     problem: &Problem,
     solution: Option<&Solution>,
     place: usize,
-) -> (String, &'static str) {
-    let of = |numbers: &[Number]| numbers.get(place).map(|of| (of.name.clone(), of.unit));
+) -> Option<(Key, Unit)> {
+    let of = |numbers: &[Number]| numbers.get(place).map(|of| (of.key.clone(), of.unit));
     let found = || goal::numbers(problem, solution?, &judge.goal.of).ok();
-    let named = of(&judge.known).or_else(|| of(&found()?));
-    named.unwrap_or_default()
+    of(&judge.known).or_else(|| of(&found()?))
 }
 
 /// The density by which an accuracy is reached soonest.

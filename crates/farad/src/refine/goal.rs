@@ -7,10 +7,10 @@ use crate::analysis::excitations;
 use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::result::bars::Bars;
-use crate::result::matrices::entry_name;
-use crate::result::quantities::SOLVATION_ENERGY;
+use crate::result::key::{Axis, Key, MatrixEntry};
 use crate::result::solution::Solution;
 use crate::result::state::State;
+use crate::result::unit::Unit;
 
 /// What the accuracy is asked of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,8 +92,8 @@ impl fmt::Display for Of {
 
 /// One number that is asked for.
 pub(crate) struct Number {
-    pub(crate) name: String,
-    pub(crate) unit: &'static str,
+    pub(crate) key: Key,
+    pub(crate) unit: Unit,
     pub(crate) value: f64,
     pub(crate) bar: f64,
     /// What the accuracy is relative to.
@@ -192,8 +192,8 @@ impl Found<'_> {
         let (value, length) = (farad[row][j], self.solution.answer.maxwell[row][j]);
         let per_length = if length == 0.0 { 0.0 } else { value / length };
         Number {
-            name: entry_name(&self.problem.conductors.names, row, column),
-            unit: "F",
+            key: Key::Capacitance(MatrixEntry::new(&self.problem.conductors.names, row, column)),
+            unit: Unit::Farad,
             value,
             bar: self.bars.maxwell[row][j] * per_length.abs(),
             size: value.abs(),
@@ -206,8 +206,8 @@ impl Found<'_> {
         let found = self.solution.state.as_ref()?.solvation.as_ref()?;
         let value = found.energies.reaction_j;
         Some(Number {
-            name: SOLVATION_ENERGY.to_owned(),
-            unit: "J",
+            key: Key::SolvationEnergy,
+            unit: Unit::Joule,
             value,
             bar: self.bars.reaction_j?,
             size: value.abs(),
@@ -225,21 +225,21 @@ impl Found<'_> {
         let sources = usize::from(self.problem.description.has_sources());
         let first = self.problem.conductors.names.len() + sources;
         let fields = first..first + excitations::field_axes(self.problem).0.len();
-        let axes = ["x", "y", "z"];
-        let entry = |(i, j): (usize, usize)| Number {
-            name: format!("polarisability {}{}/(4 pi eps0)", axes[i], axes[j]),
-            unit: self.problem.description.unit.cubed(),
-            value: values[i][j],
-            bar: bars[i][j],
+        let entry = |(moment, field): (Axis, Axis)| Number {
+            key: Key::Polarisability { moment, field },
+            unit: Unit::Cubed(self.problem.description.unit),
+            value: values[moment.index()][field.index()],
+            bar: bars[moment.index()][field.index()],
             size,
             of: self.each(fields.clone()),
         };
-        (0..3).flat_map(|i| (0..3).map(move |j| (i, j))).map(entry).collect()
+        let pairs = Axis::ALL.into_iter().flat_map(|i| Axis::ALL.map(|j| (i, j)));
+        pairs.map(entry).collect()
     }
 
     fn of_state(&self, of: &Of, state: &State) -> Vec<Number> {
-        let number = |name: String, unit, (value, bar): (f64, f64), size| Number {
-            name,
+        let number = |key: Key, unit, (value, bar): (f64, f64), size| Number {
+            key,
             unit,
             value,
             bar,
@@ -255,12 +255,14 @@ impl Found<'_> {
         match of {
             Of::Potential(name) => conductor(name, true)
                 .map(|(found, bars)| (found.potential_v, bars.potential_v))
-                .map(|of| number(format!("V({name})"), "V", of, of.0.abs()))
+                .map(|of| (Key::Potential { conductor: name.clone() }, of))
+                .map(|(key, of)| number(key, Unit::Volt, of, of.0.abs()))
                 .into_iter()
                 .collect(),
             Of::Charge(name) => conductor(name, false)
                 .map(|(found, bars)| (found.charge_c, bars.charge_c))
-                .map(|of| number(format!("Q({name})"), "C", of, of.0.abs()))
+                .map(|of| (Key::Charge { conductor: name.clone() }, of))
+                .map(|(key, of)| number(key, Unit::Coulomb, of, of.0.abs()))
                 .into_iter()
                 .collect(),
             Of::Force(name) => {
@@ -269,7 +271,8 @@ impl Found<'_> {
                 let size = |v: [f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
                 of_body
                     .map(|(force, bar)| (size(force.newton), bar.newton))
-                    .map(|of| number(format!("F({name})"), "N", of, of.0))
+                    .map(|of| (Key::ForceSize { body: name.clone() }, of))
+                    .map(|(key, of)| number(key, Unit::Newton, of, of.0))
                     .collect()
             }
             Of::Probe(name) | Of::Field(name) => {
@@ -283,17 +286,23 @@ impl Found<'_> {
                     return Vec::new();
                 };
                 let size = |v: &[f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
-                let (values, bars, what, unit) = match of {
-                    Of::Field(_) => {
-                        let sizes = found.field.iter().map(size).collect();
-                        (sizes, &bars.field_v_per_m, "field", "V/m")
+                let is_field = matches!(of, Of::Field(_));
+                let (values, bars) = match is_field {
+                    true => (found.field.iter().map(size).collect(), &bars.field_v_per_m),
+                    false => (found.potential.clone(), &bars.potential_v),
+                };
+                let named = |point: usize| {
+                    let probe = name.clone();
+                    match is_field {
+                        true => (Key::ProbeField { probe, point }, Unit::VoltPerMetre),
+                        false => (Key::ProbePotential { probe, point }, Unit::Volt),
                     }
-                    _ => (found.potential.clone(), &bars.potential_v, "potential", "V"),
                 };
                 let largest = values.iter().fold(0.0_f64, |size, value| size.max(value.abs()));
                 let each = values.into_iter().zip(bars.iter().copied()).zip(1..);
-                each.map(|(of, k)| {
-                    number(format!("{what} at {name}, point {k}"), unit, of, largest)
+                each.map(|(of, point)| {
+                    let (key, unit) = named(point);
+                    number(key, unit, of, largest)
                 })
                 .collect()
             }

@@ -1,5 +1,6 @@
 //! The capacitance matrix in its forms, and the names of its entries.
 
+use crate::result::key::MatrixEntry;
 use crate::units::{self, LengthUnit};
 
 /// The capacitance matrix in the forms that are reported, rows as they were computed: one row for
@@ -93,5 +94,5 @@ pub fn relative_asymmetry(matrix: &[Vec<f64>], columns: &[usize]) -> f64 {
 
 /// The name of an entry of the capacitance matrix: "C(a, b)", or "C" where there is one conductor.
 pub fn entry_name(names: &[String], i: usize, j: usize) -> String {
-    if names.len() == 1 { "C".to_owned() } else { format!("C({}, {})", names[i], names[j]) }
+    MatrixEntry::new(names, i, j).to_string()
 }

@@ -4,10 +4,12 @@
 pub(crate) mod bars;
 pub(crate) mod body;
 pub(crate) mod charges;
+pub(crate) mod key;
 pub(crate) mod matrices;
 pub(crate) mod participation;
 pub(crate) mod quantities;
 pub(crate) mod reduction;
 pub(crate) mod solution;
 pub(crate) mod state;
+pub(crate) mod unit;
 pub(crate) mod warning;

@@ -1,15 +1,14 @@
 //! Convergence of solutions on refined meshes: orders, limits, errors.
 
-use std::collections::HashMap;
-
 use bem::convergence::{self, Range};
 use mesh::locate::Locator;
 
 use crate::problem::Problem;
+use crate::result::key::{Key, MatrixEntry};
 use crate::result::matrices::distinct_entries;
-use crate::result::matrices::entry_name;
-use crate::result::quantities::{COULOMB_ENERGY, Quantity};
+use crate::result::quantities::Measured;
 use crate::result::solution::Solution;
+use crate::result::unit::Unit;
 
 /// Facets up to this many times as large as a gap between conductors resolve it.
 pub const FACETS_OVER_GAP: f64 = 2.0;
@@ -23,10 +22,9 @@ pub struct Study {
     names: Vec<String>,
     columns: Vec<usize>,
     matrices: Vec<Vec<Vec<f64>>>,
-    others: Vec<Vec<Quantity>>,
-    /// Of the matrices, and of the others; empty where a solution has none.
+    others: Vec<Vec<(Key, Measured)>>,
+    /// Of the matrices; empty where a solution has none.
     matrix_bars: Vec<Vec<Vec<f64>>>,
-    other_bars: Vec<Vec<Option<f64>>>,
     tolerance: f64,
 }
 
@@ -42,20 +40,18 @@ pub struct OfMesh {
     /// The Maxwell matrix in farad, shape (conductors, columns).
     pub matrix: Vec<Vec<f64>>,
     /// All other numbers.
-    pub others: Vec<Quantity>,
-    /// Bars of the matrix, if there are any, and of the others.
+    pub others: Vec<(Key, Measured)>,
+    /// Bars of the matrix; empty if there are none.
     pub matrix_bars: Vec<Vec<f64>>,
-    /// See there.
-    pub other_bars: Vec<Option<f64>>,
 }
 
 /// One number of the result on all meshes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// What it is: `C(row, column)`, or the name of a quantity.
-    pub name: String,
-    /// Its unit.
-    pub unit: &'static str,
+    /// What it is.
+    pub key: Key,
+    /// Of its values, bars and errors.
+    pub unit: Unit,
     /// On each mesh.
     pub values: Vec<f64>,
     /// Error bar of each value, of its mesh alone; `None` where there is none.
@@ -96,22 +92,14 @@ impl OfMesh {
     /// Of a solution.
     pub fn new(problem: &Problem, solution: &Solution) -> Self {
         // The Coulomb energy does not depend on the mesh.
-        let others: Vec<Quantity> =
-            solution.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY).collect();
-        let state = solution.state.as_ref();
-        let reduced = solution.reduced_quantities().into_iter().map(|(name, _, bar)| (name, bar));
-        let reduced: HashMap<String, Option<f64>> = reduced.collect();
-        let bar = |quantity: &Quantity| match reduced.get(&quantity.0) {
-            Some(bar) => *bar,
-            None => solution.bars()?.of_quantity(&quantity.0, state),
-        };
+        let others =
+            solution.quantities().into_iter().filter(|(key, _)| *key != Key::CoulombEnergy);
         Self {
             names: problem.conductors.names.clone(),
             columns: solution.columns.clone(),
             tolerance: solution.answer.tolerance,
             matrix: solution.matrices().maxwell_farad,
-            other_bars: others.iter().map(bar).collect(),
-            others,
+            others: others.collect(),
             matrix_bars: solution.matrix_bars().map(|of| of.maxwell_farad).unwrap_or_default(),
         }
     }
@@ -125,12 +113,11 @@ impl Study {
 
     /// Adds what the next mesh gave.
     pub fn push(&mut self, mesh: OfMesh) {
-        let OfMesh { names, columns, tolerance, matrix, others, matrix_bars, other_bars } = mesh;
+        let OfMesh { names, columns, tolerance, matrix, others, matrix_bars } = mesh;
         (self.names, self.columns, self.tolerance) = (names, columns, tolerance);
         self.matrices.push(matrix);
         self.others.push(others);
         self.matrix_bars.push(matrix_bars);
-        self.other_bars.push(other_bars);
     }
 
     /// Every entry of the matrix on and above its diagonal, below which it is the same but for the
@@ -161,7 +148,8 @@ impl Study {
                 let bar = |bars: &Vec<Vec<f64>>| bars.get(i).and_then(|row| row.get(k)).copied();
                 let of = |bars: &Vec<Vec<f64>>| bar(bars).filter(|bar| !bar.is_nan());
                 let bars = self.matrix_bars.iter().map(of).collect();
-                entry(entry_name(&self.names, i, j), "F", (values, bars), solver_error)
+                let key = Key::Capacitance(MatrixEntry::new(&self.names, i, j));
+                entry(key, Unit::Farad, (values, bars), solver_error)
             })
             .collect()
     }
@@ -170,30 +158,29 @@ impl Study {
     /// unit.
     fn of_others(&self) -> Vec<Entry> {
         let Some(first) = self.others.first() else { return Vec::new() };
-        let largest = |unit: &str| {
-            let all = self.others.iter().flatten().filter(|quantity| quantity.1 == unit);
-            all.fold(0.0_f64, |largest, quantity| largest.max(quantity.2.abs()))
+        let largest = |unit: Unit| {
+            let all = self.others.iter().flatten().filter(|(_, found)| found.unit == unit);
+            all.fold(0.0_f64, |largest, (_, found)| largest.max(found.value.abs()))
         };
-        let each = |(index, (name, unit, _)): (usize, &Quantity)| {
+        let each = |(index, (key, Measured { unit, .. })): (usize, &(Key, Measured))| {
             let found = self.others.iter().filter_map(|mesh| mesh.get(index));
-            let values = found.map(|quantity| quantity.2).collect();
-            let bars = self.other_bars.iter().map(|mesh| mesh.get(index).copied().flatten());
-            entry(name.clone(), unit, (values, bars.collect()), self.tolerance * largest(unit))
+            let (values, bars) = found.map(|(_, found)| (found.value, found.bar)).unzip();
+            entry(key.clone(), *unit, (values, bars), self.tolerance * largest(*unit))
         };
         first.iter().enumerate().map(each).collect()
     }
 }
 
 fn entry(
-    name: String,
-    unit: &'static str,
+    key: Key,
+    unit: Unit,
     (values, bars): (Vec<f64>, Vec<Option<f64>>),
     solver_error: f64,
 ) -> Entry {
     let found = convergence::estimate(&values, solver_error);
     let last = values.last().copied().unwrap_or(f64::NAN);
     Entry {
-        name,
+        key,
         unit,
         values,
         bars,

@@ -38,8 +38,11 @@ mod refine {
     mod marking;
 }
 mod result {
+    mod key;
     mod matrices;
+    mod quantities;
     mod reduction;
+    mod unit;
 }
 mod scene {
     mod description;

@@ -279,7 +279,7 @@ fn iteration(number: usize, level: &Level, solution: &Solution, labels: &[String
     let _ = writeln!(
         text,
         "Error bar of {}, relative to the diagonal: {}",
-        level.worst,
+        level.name(),
         text::general(level.relative)
     );
     let _ = writeln!(text, "Iteration time: {}", text::time(level.seconds));

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use farad::Ended;
+use farad::{Ended, Level};
 
 use crate::report::results::{Refinement, Run};
 use crate::report::warnings::{self, Warning};
@@ -14,7 +14,7 @@ use crate::terminal::exit::{Exit, Failure};
 pub(super) fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure {
     let last = refinement.levels.last();
     let reached = last.map_or(f64::NAN, |level| level.relative);
-    let worst = last.map_or("", |level| &level.worst);
+    let worst = last.map_or_else(String::new, Level::name);
     let (why, help) = match &refinement.ended {
         Ended::Time => (
             "a finer mesh would have taken longer than --max-time allows".to_owned(),

@@ -1,14 +1,14 @@
 //! Meshes in a checkpoint, with their results.
 
-use farad::{OfMesh, Quantity};
+use farad::{Key, Measured, OfMesh, Unit};
 use serde::{Deserialize, Serialize};
 
 use super::results::{MeshResult, relative_size};
 use crate::report::results::Checkpoint;
 use crate::report::warnings::SentWarning;
 
-/// A mesh in a checkpoint, but for numbers: the tolerance, the matrix, the other results, those of
-/// the matrix's bars and the bars of others that there are.
+/// A mesh in a checkpoint, but for numbers: the tolerance, the matrix, its bars if there are any,
+/// and each other number, with its bar behind it if there is one.
 #[derive(Serialize, Deserialize)]
 struct KeptMesh {
     triangles: usize,
@@ -16,10 +16,16 @@ struct KeptMesh {
     warnings: Vec<SentWarning>,
     conductors: Vec<String>,
     columns: Vec<usize>,
-    /// Names and units.
-    others: Vec<(String, String)>,
     has_matrix_bars: bool,
-    has_bar: Vec<bool>,
+    others: Vec<KeptNumber>,
+}
+
+/// A number other than the matrix, but for its value and bar.
+#[derive(Serialize, Deserialize)]
+struct KeptNumber {
+    key: Key,
+    unit: Unit,
+    has_bar: bool,
 }
 
 /// The part that is a mesh.
@@ -29,23 +35,25 @@ fn part(level: u32) -> String {
 
 /// Keeps what a mesh has given.
 pub(super) fn put(checkpoint: &Checkpoint, level: u32, result: &MeshResult, mesh: &OfMesh) {
-    let others = mesh.others.iter();
+    let kept = |(key, found): &(Key, Measured)| KeptNumber {
+        key: key.clone(),
+        unit: found.unit,
+        has_bar: found.bar.is_some(),
+    };
     let description = KeptMesh {
         triangles: result.triangles,
         iterations: result.iterations,
         warnings: result.warnings.iter().map(SentWarning::of).collect(),
         conductors: mesh.names.clone(),
         columns: mesh.columns.clone(),
-        others: others.map(|(name, unit, _)| (name.clone(), (*unit).to_owned())).collect(),
         has_matrix_bars: !mesh.matrix_bars.is_empty(),
-        has_bar: mesh.other_bars.iter().map(Option::is_some).collect(),
+        others: mesh.others.iter().map(kept).collect(),
     };
     let numbers: Vec<f64> = [mesh.tolerance]
         .into_iter()
         .chain(mesh.matrix.iter().flatten().copied())
-        .chain(mesh.others.iter().map(|quantity| quantity.2))
         .chain(mesh.matrix_bars.iter().flatten().copied())
-        .chain(mesh.other_bars.iter().flatten().copied())
+        .chain(mesh.others.iter().flat_map(|(_, found)| [Some(found.value), found.bar]).flatten())
         .collect();
     checkpoint.put(&part(level), &description, &numbers);
 }
@@ -62,17 +70,17 @@ pub(super) fn take(checkpoint: &Checkpoint, level: u32) -> Option<(MeshResult, O
         (0..rows).map(|_| (0..width).map(|_| next()).collect()).collect()
     };
     let matrix = of_matrix(&mut next)?;
-    let quantity = |(name, unit): (String, String)| -> Option<Quantity> {
-        Some((name, farad::unit_named(&unit)?, next()?))
-    };
-    let others = others.into_iter().map(quantity).collect::<Option<Vec<_>>>()?;
     let matrix_bars = if mesh.has_matrix_bars { of_matrix(&mut next)? } else { Vec::new() };
-    let bar = |has: bool| if has { next().map(Some) } else { Some(None) };
-    let other_bars = mesh.has_bar.into_iter().map(bar).collect::<Option<Vec<_>>>()?;
+    let measured = |KeptNumber { key, unit, has_bar }| -> Option<(Key, Measured)> {
+        let value = next()?;
+        let bar = if has_bar { Some(next()?) } else { None };
+        Some((key, Measured { value, bar, unit }))
+    };
+    let others = others.into_iter().map(measured).collect::<Option<Vec<_>>>()?;
     let warnings = warnings.into_iter().map(SentWarning::into_warning).collect();
     let relative_size = relative_size(level);
     let result = MeshResult { triangles, relative_size, iterations, warnings };
     let names = conductors;
-    let mesh = OfMesh { names, columns, tolerance, matrix, others, matrix_bars, other_bars };
+    let mesh = OfMesh { names, columns, tolerance, matrix, others, matrix_bars };
     Some((result, mesh))
 }

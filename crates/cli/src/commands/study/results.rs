@@ -1,7 +1,7 @@
 //! What a study finds: the meshes, and each number of the results with its limit.
 
 use bem::convergence::Range;
-use farad::Verdict;
+use farad::{Unit, Verdict};
 use serde::Serialize;
 
 use crate::report::warnings::Warning;
@@ -43,7 +43,7 @@ pub(super) struct MeshResult {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Entry {
     pub(super) name: String,
-    pub(super) unit: &'static str,
+    pub(super) unit: Unit,
     pub(super) values: Vec<f64>,
     /// Error bar of each value, of its mesh alone; null where there is none.
     pub(super) bars: Vec<Option<f64>>,
@@ -59,7 +59,7 @@ pub(super) struct Entry {
 impl From<farad::Entry> for Entry {
     fn from(found: farad::Entry) -> Self {
         Self {
-            name: found.name,
+            name: found.key.to_string(),
             unit: found.unit,
             values: found.values,
             bars: found.bars,

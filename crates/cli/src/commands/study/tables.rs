@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use farad::{FACETS_OVER_GAP, Gap};
+use farad::{FACETS_OVER_GAP, Gap, Unit};
 
 use super::results::{Entry, Results};
 use crate::case::Case;
@@ -43,11 +43,11 @@ pub(super) fn csv(results: &Results) -> String {
 }
 
 /// The entries of one unit: one column per entry, as many as fit.
-fn table(results: &Results, unit: &str) -> String {
+fn table(results: &Results, unit: Unit) -> String {
     let entries: Vec<&Entry> = results.entries.iter().filter(|entry| entry.unit == unit).collect();
     let values = entries.iter().flat_map(|entry| &entry.values);
     let largest = values.fold(0.0_f64, |m, v| m.max(v.abs()));
-    let si = ["F", "V", "C", "N"].contains(&unit);
+    let si = matches!(unit, Unit::Farad | Unit::Volt | Unit::Coulomb | Unit::Newton);
     let scale = if si { prefix(largest) } else { prefix(1.0) };
     let written = column(largest / scale.factor, 1);
     let number = |value: f64| written(value / scale.factor);
@@ -112,7 +112,7 @@ pub(super) fn text(case: &Case, series: &Series<Results>, gap: Option<Gap>, path
             "\nINCOMPLETE: the mesh of {triangles} triangles failed, those before it are here"
         );
     }
-    let mut shown: Vec<&str> = Vec::new();
+    let mut shown: Vec<Unit> = Vec::new();
     for entry in &results.entries {
         if !shown.contains(&entry.unit) {
             shown.push(entry.unit);

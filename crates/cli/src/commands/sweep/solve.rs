@@ -120,8 +120,8 @@ impl Solves<'_> {
         common.solved += 1;
         common.prepared += prepared;
         let quantities = solution.quantities();
-        common.quantities =
-            quantities.iter().map(|(name, unit, _)| format!("{name} [{unit}]")).collect();
+        let quantities = quantities.iter().map(|(key, found)| format!("{key} [{}]", found.unit));
+        common.quantities = quantities.collect();
         let common = common.clone();
         for run in first..runs.len() {
             let is_left = self.is_own[run] && self.found.rows[run].is_none();
@@ -195,7 +195,7 @@ impl Solves<'_> {
         Ok(Row {
             parameters: runs.parameters(run),
             maxwell_farad: matrices.maxwell_farad,
-            quantities: solution.quantities().iter().map(|quantity| quantity.2).collect(),
+            quantities: solution.quantities().iter().map(|(_, found)| found.value).collect(),
             triangles: problem.mesh().triangles.len(),
             warnings: warnings::of(solution),
             surface,

@@ -27,7 +27,7 @@ use crate::terminal::output::Output;
 pub(super) const CHECKPOINT: &str = ".farad-checkpoint";
 
 /// What every file begins with: the version of the format is its last byte but one.
-const MAGIC: &[u8; 20] = b"farad-checkpoint/01\n";
+const MAGIC: &[u8; 20] = b"farad-checkpoint/02\n";
 
 /// The file that says what the run is of.
 const INPUTS: &str = "inputs";

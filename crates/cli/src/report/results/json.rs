@@ -495,10 +495,10 @@ fn media(run: &Run<'_>) -> Vec<Medium> {
 fn refinement(found: &run::Refinement<'_>) -> Refinement {
     let mesh = |level: &farad::Level| RefinedMesh {
         triangles: level.triangles,
-        number: level.worst.clone(),
+        number: level.name(),
         value: level.value,
         error: level.bar,
-        unit: level.unit,
+        unit: level.unit(),
         relative_error: level.relative,
         solver_tolerance: level.tolerance,
         seconds: level.seconds,

@@ -21,10 +21,9 @@ fn a_value_that_moved_more_than_its_bars_stretches_them_beyond_that() {
 fn bars_that_shrink_by_a_tenth_in_four_meshes_are_stalled() {
     let level = |relative: f64| Level {
         triangles: 0,
-        worst: String::new(),
+        worst: None,
         value: 1.0,
         bar: relative,
-        unit: "",
         relative,
         tolerance: 1e-5,
         seconds: 0.0,

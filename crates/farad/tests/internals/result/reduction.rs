@@ -1,6 +1,6 @@
 use farad::{
-    Conductor, Description, Dielectric, Listed, Problem, Reduction, ReductionFault, Setting,
-    Solution, distinct_entries,
+    Conductor, Description, Dielectric, Listed, Measured, Problem, Reduction, ReductionFault,
+    Setting, Solution, Unit, distinct_entries,
 };
 use nalgebra::DMatrix;
 
@@ -290,9 +290,12 @@ fn reductions_are_what_floating_and_joined_conductors_are() {
     assert!(bar.unwrap() > 0.0 && bar.unwrap() < 0.3 * value, "{bar:?} {value}");
     // Sweeps and studies have the same numbers.
     let quantities = solution.quantities();
-    assert_eq!(quantities[0].0, "float: C(a, a)");
-    assert_eq!(quantities.last().unwrap().0, "pair: C between a and d");
-    assert_eq!(quantities.last().unwrap().2, value);
+    let (first, found) = &quantities[0];
+    assert_eq!(first.to_string(), "float: C(a, a)");
+    assert_eq!(found.bar, float.bars.as_ref().map(|bars| bars[0][0]));
+    let (last, found) = quantities.last().unwrap();
+    assert_eq!(last.to_string(), "pair: C between a and d");
+    assert_eq!(*found, Measured { value, bar, unit: Unit::Farad });
     assert_eq!(quantities.len(), 6 + 3 + 1);
 }
 /// With a dielectric and a ground plane: columns, bars and sums are those of the whole matrix.

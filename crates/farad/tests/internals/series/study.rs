@@ -1,5 +1,8 @@
 use bem::convergence::Range;
-use farad::{Description, Gap, Mirror, OfMesh, Plane, Problem, Study, Verdict, entry_name};
+use farad::{
+    Description, Gap, Key, Measured, Mirror, OfMesh, Plane, Problem, Study, Unit, Verdict,
+    entry_name,
+};
 
 use crate::testing::{cube, joined, sphere};
 
@@ -8,15 +11,16 @@ fn values_of_second_order_are_extrapolated_to_their_limit() {
     // 3 + h^2 for h = 1, 1/2, 1/4, 1/8, and a value that does not change.
     let value = |k: i32| 3.0 + 0.25f64.powi(k);
     let nets = ["a", "b"].map(str::to_owned);
-    let other_bars = [vec![Some(0.2)], vec![None], vec![], vec![Some(0.3)]];
-    let of_mesh = |(k, other_bars): (i32, &Vec<Option<f64>>)| OfMesh {
+    let other_bars = [Some(0.2), None, None, Some(0.3)];
+    let potential = Key::Potential { conductor: "b".to_owned() };
+    let measured = |k, bar| Measured { value: value(k), bar, unit: Unit::Volt };
+    let of_mesh = |(k, &bar): (i32, &Option<f64>)| OfMesh {
         names: nets.to_vec(),
         columns: vec![0, 1],
         tolerance: 1e-6,
         matrix: vec![vec![value(k), -1.0], vec![-1.0, 2.0]],
-        others: vec![("V(b)".to_owned(), "V", value(k))],
+        others: vec![(potential.clone(), measured(k, bar))],
         matrix_bars: vec![vec![0.1 * value(k); 2]; 2],
-        other_bars: other_bars.clone(),
     };
     let study_of = |meshes: usize| {
         let mut study = Study::default();
@@ -25,7 +29,7 @@ fn values_of_second_order_are_extrapolated_to_their_limit() {
     };
     let study = study_of(4);
     let entries = study.entries(None);
-    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let names: Vec<String> = entries.iter().map(|entry| entry.key.to_string()).collect();
     assert_eq!(names, ["C(a, a)", "C(a, b)", "C(b, b)", "V(b)"]);
     for entry in [&entries[0], &entries[3]] {
         assert_eq!(entry.verdict, Verdict::Of(Range::Asymptotic));
@@ -34,7 +38,7 @@ fn values_of_second_order_are_extrapolated_to_their_limit() {
     }
     assert_eq!(entries[1].verdict, Verdict::Of(Range::Constant));
     assert_eq!(entries[1].bars, [0, 1, 2, 3].map(|k| Some(0.1 * value(k))));
-    assert_eq!(entries[3].bars, [Some(0.2), None, None, Some(0.3)]);
+    assert_eq!((&entries[3].bars[..], entries[3].unit), (&other_bars[..], Unit::Volt));
     // The residual is that of potentials: the coupling has the error of the larger
     // self-capacitance.
     assert_eq!(entries[1].solver_error, 1e-6 * value(3));
