@@ -521,8 +521,8 @@ impl Panels {
     /// Weight of an error of the potential of a unit charge on panel `j` at panel `i`, and vice
     /// versa.
     ///
-    /// The error is multiplied by the charge on the panel while the panel's part has the potential
-    /// 1. Within a part errors matter by their mean square over it, so between functions of unit
+    /// The error is multiplied by the charge on the panel while its part has unit potential. Within
+    /// a part errors matter by their mean square over it, so between functions of unit
     /// norm; for a part that is small compared with a panel of another part, that panel's error is
     /// everywhere.
     pub(crate) fn weights(&self, i: usize, j: usize) -> [f64; 2] {

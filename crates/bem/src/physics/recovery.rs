@@ -9,8 +9,8 @@
 //! 1. at each vertex the mean over the triangles around it, weighted by area;
 //! 2. on each triangle the linear function through these values, shifted so that the triangle keeps
 //!    its charge;
-//! the continuous, piecewise linear function closest to that in L2, so that fields have no singular
-//! edges where densities jump.
+//! 3. the continuous, piecewise linear function closest to that in L2, so that fields have no
+//!    singular edges where densities jump.
 //!
 //! The first step alone would move charge between triangles, which costs more than it gains: the
 //! second keeps every triangle's charge, the third the integral against each linear function, so
