@@ -380,8 +380,8 @@ fn file(name: &str) -> String {
     format!("file-{name}")
 }
 
-/// The names of what an earlier run of the same inputs has left; `None` if it is damaged or of another
-/// version of the format.
+/// The names of what an earlier run of the same inputs has left; `None` if it is damaged or of
+/// another version of the format.
 fn names(folder: &Path, inputs: &Inputs) -> Result<Option<HashSet<String>>, Failure> {
     let left = fs::read(folder.join(INPUTS)).ok();
     let left = left.and_then(|bytes| parsed(INPUTS, &bytes));
