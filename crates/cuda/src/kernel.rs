@@ -354,8 +354,8 @@ macro_rules! arguments {
 /// Declares the kernels of a [`File`](kernels::File): the constants that it shares with this side,
 /// which every compilation gets as macros, and for each kernel a struct of its arguments. The names
 /// of fields are those of the kernel's parameters; fields that are structs of
-/// [`arguments!`](crate::arguments) stand for several. `declared()` is for a test that compares names, types and order with the file
-/// ([`testing::compare_all`](crate::testing::compare_all)).
+/// [`arguments!`](crate::arguments) stand for several. `declared()` is for a test that compares
+/// names, types and order with the file ([`testing::compare_all`](crate::testing::compare_all)).
 ///
 /// Behind a pointer stands in brackets how many elements the kernel touches, which every launch
 /// compares with how many there are: an expression of whole numbers among the other arguments, all
