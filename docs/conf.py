@@ -26,7 +26,7 @@ CONTENTS = {
     "First steps": ["first-ten-minutes", "user-guide"],
     "Tutorials": [f"tutorials/{name}" for name in "bus qubit touch mems protein membrane own-solver own-fmm".split()],
     "Reference": ["case-file", "results", "report", "messages", "messages-reference", "python", "rust", "clusters"],
-    "Background": ["math", "validation", "reliability", "performance", "experiments", "releasing"],
+    "Background": ["math", "validation", "reliability", "performance", "experiments", "releasing", "vtkio"],
 }
 DOCS = Path(__file__).resolve().parent
 FENCED_OR_HEADING = re.compile(r"^```.*?^```|^# .*?$", re.MULTILINE | re.DOTALL)
