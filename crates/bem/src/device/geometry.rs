@@ -37,7 +37,7 @@ pub struct DeviceGeometry {
     pub(super) charges: Buffer<f64>,
     /// Place of each panel in the mesh.
     pub(super) order: Buffer<u32>,
-    /// Centroid of each panel, and how far it looks for others: so many diameters.
+    /// Centroid of each panel, and its search radius as a multiple of its diameter.
     pub(super) centroids: Buffer<[f64; 4]>,
     pub(super) diameters: f64,
     pub(super) rows: Rows,
