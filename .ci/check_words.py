@@ -8,8 +8,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # Regular expression of a turn: better words.
 TURNS = {
     r"[Mm]essages that do(es)? not pass": "if communication fails",
-    r"^(Those of the GPU|The GPU's)\.": "[`Error::Gpu`] if a CUDA call fails",
-    r"\bso many (times|tolerances|panels|points|rows|radii)\b": "this multiple of, this number of",
+    r"^(Those of the (GPU|device|copy)|The GPU's)[.;]": "[`Error::Gpu`] if a CUDA call fails",
+    r"\bso many\b(?! that)": "this multiple of, this number of; or the parameter's name",
     r"\b(is|are) told\b(?! (apart|to )\b)": "is reported",
     r"\b[Bb]eside\b": "next to, together with, compared with",
     r"\bdealt out\b": "distributed",
@@ -24,9 +24,18 @@ TURNS = {
     r"\b(points|memory|panels) of a rank\b": "per rank",
     r"\b(bytes|ns) a (point|rank|panel|triangle|pair)\b": "bytes per point",
 }
+# In the crates of sums and surfaces also these.
+TURNS_OF_SUMS = {
+    r"^The same( of| with| in| as| for|,|\.)": "As [`name`], with ..: the difference and from what",
+    r"\btold\b(?! to )": "reported, given, distinguished",
+    r"\bas there are\b": "the number itself",
+    r"\b[Ww]hat is (known|left|asked|wanted|read)\b": "properties of, the rest, the request",
+    r"\b(is|are) looked at\b": "is examined, sampled, visited",
+}
 DOCUMENTS = ["*.md", "docs/**/*.md", "python/*.md", "python/farad/*.py"]
 # Folders without such turns; the other crates follow.
-SOURCES = ["crates/bem/src", "crates/comm", "crates/parallel", "crates/processes", "crates/samples", "crates/simd"]
+SUMS = ["comm", "cuda", "fgt", "fmm", "mesh", "parallel", "processes", "samples", "simd", "surface"]
+SOURCES = ["crates/bem/src"] + [f"crates/{name}" for name in SUMS]
 SKIP = ["crates/bem/src/device", "docs/messages-reference.md"]  # the latter is made from the sources
 SKIPPED = re.compile(r"^```.*?^```|<!--.*?-->|`[^`\n]*`", re.MULTILINE | re.DOTALL)  # code
 COMMENT = re.compile(r"^\s*//[/!]?\s?(.*)|\s// (.*)")
@@ -39,6 +48,11 @@ def lines_of(path):
     return SKIPPED.sub(lambda code: "\n" * code[0].count("\n"), text).splitlines()
 
 
+def turns_of(path):
+    is_of_sums = any(path.is_relative_to(ROOT / "crates" / name) for name in SUMS)
+    return TURNS | TURNS_OF_SUMS if is_of_sums else TURNS
+
+
 def main():
     documents = {path for pattern in DOCUMENTS for path in ROOT.glob(pattern)}
     sources = {path for folder in SOURCES for path in (ROOT / folder).rglob("*.rs")}
@@ -48,7 +62,7 @@ def main():
         for path in sorted(documents | sources)
         if not any(map(path.is_relative_to, skipped))
         for number, line in enumerate(lines_of(path), 1)
-        for turn, better in TURNS.items()
+        for turn, better in turns_of(path).items()
         for match in re.finditer(turn, line)
     ]
     print("\n".join(faults) or "no turns that cost a reader", file=sys.stderr if faults else sys.stdout)

@@ -209,7 +209,7 @@ impl Device {
     /// the first time; it stays open as long as the process runs.
     ///
     /// # Errors
-    /// Those of [`devices`], [`Error::NoSuchDevice`], [`Error::DeviceTooOld`], [`Error::Driver`].
+    /// Errors of [`devices`], [`Error::NoSuchDevice`], [`Error::DeviceTooOld`], [`Error::Driver`].
     pub fn open(index: usize) -> Result<Self, Error> {
         static OPENED: Mutex<BTreeMap<usize, Device>> = Mutex::new(BTreeMap::new());
         // Held while one is opened: who comes second waits for it.
@@ -255,7 +255,7 @@ impl Device {
         Ok(Self { info: Arc::new(info), main, modules: Arc::default() })
     }
 
-    /// The same GPU with a main stream of its own: who uses it waits for nobody else's work, and a
+    /// This GPU with another main stream: its user waits for nobody else's work, and a
     /// graph that is recorded there holds nobody else's.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ impl<T> Pointer<T> {
         self.address == 0
     }
 
-    /// The same memory, of elements of `size` bytes whose type is decided by macros of the kernel's
+    /// The memory as elements of `size` bytes, whose type is decided by macros of the kernel's
     /// source.
     ///
     /// # Panics
@@ -60,7 +60,7 @@ impl<T> Pointer<T> {
 
 /// How many elements of an array a kernel touches, as far as its scalar arguments tell.
 pub trait Length {
-    /// At least so many.
+    /// At least this length.
     fn known(self) -> u128;
 }
 

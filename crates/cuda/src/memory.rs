@@ -381,7 +381,7 @@ impl<T: Plain> Pinned<T> {
     /// Copies the front of `buffer` here, in the order of its stream, without waiting.
     ///
     /// # Safety
-    /// Nobody looks at the values, or drops them, until the stream has passed the copy.
+    /// Nobody reads the values, or drops them, until the stream has passed the copy.
     ///
     /// # Errors
     /// [`Error::Driver`].

@@ -36,8 +36,8 @@ pub struct Shared {
 /// Whose memory a [`Shared`] is.
 #[derive(Debug)]
 enum Origin {
-    /// Of this process: its number, and whether other processes have been told of it.
-    Here { number: u64, told: AtomicBool },
+    /// Of this process: its number, and whether other processes may have opened it.
+    Here { number: u64, is_published: AtomicBool },
     /// Of another one, which this process has opened.
     Abroad,
 }
@@ -45,7 +45,7 @@ enum Origin {
 /// All that this process shares.
 static ALL: Mutex<BTreeMap<u64, Weak<Shared>>> = Mutex::new(BTreeMap::new());
 
-/// Memory that other processes have been told of and nobody here has any more: it is undefined to
+/// Memory that other processes may have opened and nobody here uses any more: it is undefined to
 /// free what another process may still have open, so that it serves what is shared next.
 static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
@@ -62,25 +62,25 @@ pub fn process() -> u64 {
     *PROCESS.get_or_init(|| RandomState::new().hash_one(std::process::id()))
 }
 
-/// A number that no other host has, nor this one once it has been started anew; zero where the
+/// A number that no other host has, nor this one after a restart; zero where the
 /// system does not tell.
 fn host() -> [u64; 2] {
     static HOST: OnceLock<[u64; 2]> = OnceLock::new();
     *HOST.get_or_init(|| {
-        let told = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-        let number = u128::from_str_radix(&told.trim().replace('-', ""), 16).unwrap_or(0);
+        let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let number = u128::from_str_radix(&id.trim().replace('-', ""), 16).unwrap_or(0);
         [(number >> 64) as u64, number as u64]
     })
 }
 
 impl Shared {
-    /// What others of this process find it by; those of other processes too if `abroad`.
+    /// The handle by which this process opens it, and with `abroad` other processes too.
     pub fn address(&self, abroad: bool) -> Address {
         let mut address = [0; 13];
-        if let Origin::Here { number, told } = &self.origin {
+        if let Origin::Here { number, is_published } = &self.origin {
             address[..3].copy_from_slice(&[process(), *number, self.len as u64]);
             if let Some(handle) = abroad.then(|| self.handle()).flatten() {
-                told.store(true, Ordering::Relaxed);
+                is_published.store(true, Ordering::Relaxed);
                 address[3..5].copy_from_slice(&host());
                 address[5..].copy_from_slice(&handle);
             }
@@ -143,9 +143,9 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         match &self.origin {
-            Origin::Here { number, told } => {
+            Origin::Here { number, is_published } => {
                 ALL.lock().unwrap_or_else(PoisonError::into_inner).remove(number);
-                if told.load(Ordering::Relaxed) {
+                if is_published.load(Ordering::Relaxed) {
                     let (raw, bytes) = (self.raw, self.len.next_multiple_of(PAGE));
                     let kept = Kept { raw, bytes, context: self.context.clone() };
                     KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(kept);
@@ -177,7 +177,7 @@ impl Device {
             _ => self.kept(len).map_or_else(|| self.allocate_shared(len), Ok)?,
         };
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let origin = Origin::Here { number, told: AtomicBool::new(false) };
+        let origin = Origin::Here { number, is_published: AtomicBool::new(false) };
         let shared = Arc::new(Shared { raw, len, context, origin });
         let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(number, Arc::downgrade(&shared));

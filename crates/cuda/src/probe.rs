@@ -15,7 +15,7 @@ const NEEDED_DRIVER: i32 = 12_080;
 /// compiles for.
 pub(crate) const NEEDED_CAPABILITY: (i32, i32) = (8, 0);
 
-/// What is known about a GPU without using it.
+/// Properties of a GPU, found without using it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceInfo {
     /// Number by which it is chosen, from 0.

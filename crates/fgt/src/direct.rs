@@ -104,7 +104,7 @@ impl AllPairs {
         sums.add(&all, k, self.dimensions, None, 1.0);
     }
 
-    /// The same sums by a GPU.
+    /// [`sum`] on a GPU.
     pub(crate) fn on_gpu(
         &self,
         device: cuda::Device,

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// An array lent to parallel jobs: those of one colour write to blocks that are scattered over it.
+/// An array written by parallel jobs: those of one colour write to blocks that are scattered over it.
 #[derive(Debug)]
 pub(crate) struct DisjointSlice<'a, T> {
     start: *mut T,

@@ -69,7 +69,7 @@ pub(crate) struct Whole<'a> {
 impl GroupPlan {
     pub(crate) fn new(whole: &Whole<'_>, group: &Group) -> Self {
         let Whole { dimensions, options, .. } = *whole;
-        // Squares stay in range, also where bandwidths are lost beside the coordinates.
+        // Squares stay in range, also where bandwidths are lost in the rounding of coordinates.
         let unit = group.smallest.sqrt().max(whole.extent * 2f64.powi(-400));
         let scale = unit.log2().floor().exp2().recip();
         let squared = |bandwidth: f64| (bandwidth.sqrt() * scale).powi(2).clamp(1e-280, 1e200);
@@ -170,7 +170,7 @@ pub fn decay(tolerance: f64) -> f64 {
     (1.0 / (BEYOND_CUT_OFF * tolerance)).ln()
 }
 
-/// Nodes that a cut-off of so many spacings reaches, and one more, for a source may lie between
+/// Nodes within a cut-off of `radius` spacings, and one more, for a source may lie between
 /// nodes; with no more than `most`.
 pub fn nodes_within(cut_off: f64, most: usize) -> usize {
     cut_off.ceil().min(most as f64) as usize + 1

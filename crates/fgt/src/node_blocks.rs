@@ -136,7 +136,7 @@ pub(crate) fn sorted(mut blocks: Blocks) -> Blocks {
     blocks
 }
 
-/// Those of `blocks` that `others` has.
+/// The `blocks` that `others` has too.
 pub(crate) fn common(blocks: Blocks, others: &[Key]) -> Blocks {
     let mut rest = others;
     let keep = |key: &Key| {

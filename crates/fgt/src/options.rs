@@ -46,7 +46,7 @@ pub struct Options {
     pub backend: Backend,
     /// Which GPU.
     pub gpu: usize,
-    /// Densities that one `apply` will usually carry; tunes the cost model.
+    /// Densities usually passed to one `apply`; tunes the cost model.
     pub densities: usize,
 }
 

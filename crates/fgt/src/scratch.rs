@@ -26,7 +26,7 @@ impl Scratch {
         array
     }
 
-    /// The same, filled with zeros.
+    /// As [`Self::take`], filled with zeros.
     pub fn zeros(&self, length: usize) -> Vec<f64> {
         let mut array = self.take(length);
         array.par_chunks_mut(1 << 16).for_each(|part| part.fill(0.0));

@@ -35,7 +35,7 @@ const BUFFER_NODE: f64 = 2.5;
 /// What sums.
 #[derive(Clone, Copy, Debug)]
 pub enum Processor {
-    /// Cores whose vectors have so many doubles.
+    /// Cores whose vectors have `lanes` doubles.
     Core {
         /// Doubles of a vector.
         lanes: usize,

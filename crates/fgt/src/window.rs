@@ -77,7 +77,7 @@ pub struct Window {
     /// Coefficients, highest power first, (degree + 1, padded): node i has
     /// psi((t + 1) / 2 - w / 2 + i).
     values: Vec<f64>,
-    /// The same for the derivative of psi(n - u) with respect to u.
+    /// As `values`, for the derivative of psi(n - u) with respect to u.
     slopes: Vec<f64>,
 }
 

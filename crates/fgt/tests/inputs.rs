@@ -92,7 +92,7 @@ fn points_far_from_the_origin_and_clusters_far_apart_keep_the_tolerance() {
             let charges = mixed_charges(points.len(), random);
             for length in [0.05, 0.5, 1e3] {
                 let same = Bandwidths::Same(length * length);
-                // Of the coordinates as they are, rounded beside `apart`.
+                // Of the coordinates after rounding next to `apart`.
                 let exact = exact(&points, same, &points, &charges);
                 for (tolerance, mode) in [(1e-5, Mode::Auto), (1e-12, Mode::Auto)] {
                     let options = Options { tolerance, mode, gradient: true, ..Options::default() };

@@ -1,13 +1,13 @@
-//! What ranks that are threads of one process take for a sum, beside one rank with as many threads,
+//! Time of a sum on ranks that are threads of one process, and on one rank of as many threads,
 //! and what each rank does by stage.
 //!
 //!     cargo run --release -p farad-fmm --example ranks -- sphere 4194304 16 1 5
 //!
 //! Arguments: distribution, points, ranks, threads of each, sums, and if not cpu the backend, cuda
 //! or hybrid: ranks share the GPUs there are. In place of a distribution a file of points may be
-//! given, of float64 in NumPy's format, shape (n, 3), of which so many are taken. Charges are of
-//! random sign, the tolerance is 1e-5. Wall times are medians, of sums that alternate; the first
-//! of each is not counted.
+//! given, of float64 in NumPy's format, shape (n, 3), the first `points` of which are used. Charges
+//! are of random sign, the tolerance is 1e-5. Wall times are medians of alternating sums without
+//! the first.
 
 #![allow(clippy::print_stdout)] // a program
 
@@ -22,7 +22,7 @@ struct Taken {
     setup: f64,
     sums: Vec<f64>,
     stages: Vec<(String, f64)>,
-    /// By the cost model: the largest share of a rank over the mean, and the work of each stage.
+    /// By the cost model: the largest share over the mean share, and the work of each stage.
     imbalance: f64,
     work: [f64; 6],
     between_gpus: Option<bool>,

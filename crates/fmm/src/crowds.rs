@@ -90,7 +90,7 @@ impl Crowds {
         Ok(Self(crowds))
     }
 
-    /// Adds what their plans have to what is told of the whole.
+    /// Adds the counts of their plans to `info`.
     pub(crate) fn describe(&self, info: &mut Info) {
         for Crowd { plan, sources, targets } in &self.0 {
             let own = plan.info();

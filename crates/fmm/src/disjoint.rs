@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// An array lent to parallel jobs. The boxes of a job are scattered over several arrays, one for
+/// An array written by parallel jobs. The boxes of a job are scattered over several arrays, one for
 /// each level, density and axis; slices for all of them, cut beforehand, would be allocated in
 /// every `apply`.
 #[derive(Debug)]

@@ -69,9 +69,9 @@ pub(crate) struct Engine<T> {
 /// Which near pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// Those of the list of near leaves.
+    /// Pairs of the list of near leaves.
     Own,
-    /// Those with other ranks' sources.
+    /// Pairs with other ranks' sources.
     Halo,
 }
 

@@ -67,10 +67,10 @@ pub enum Error {
     /// Points so close together, seen from the others, that boxes of a GPU's octree do not part
     /// them.
     #[error(
-        "the points are in clusters that are tiny beside their distance, or many of them coincide: a GPU, whose octree does not part them, would list more than {pairs} close pairs one by one; use the cpu backend, which gives such clusters octrees of their own"
+        "the points are in clusters that are tiny compared with their distance, or many of them coincide: a GPU, whose octree cannot separate them, would list more than {pairs} close pairs one by one; use the cpu backend, which gives such clusters octrees of their own"
     )]
     GpuCrowds {
-        /// Close pairs that are still listed of so many points.
+        /// Close pairs that a list may hold for this number of points.
         pairs: u64,
     },
     /// Another rank has failed, or messages between ranks.

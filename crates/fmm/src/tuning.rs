@@ -70,7 +70,7 @@ pub(crate) fn occupancy(options: &Options, precision: Precision) -> f64 {
 }
 
 /// Pairs of points that cost as much as one translation with the largest truncation number; none
-/// where pairs are less exact than translations, which charges that cancel would feel from afar.
+/// where pairs are less exact than translations, which limits charges that cancel at a distance.
 pub(crate) fn direct_pairs(options: &Options, precision: Precision) -> u64 {
     if near_precision(options, precision) != precision {
         return 0;
@@ -114,7 +114,7 @@ pub(crate) fn mode(options: &Options, n: usize, m: usize) -> Mode {
     let direct =
         0.66 * n * m * k * of(screened, 2.6) * of(options.gradient || options.dipoles, 2.7);
 
-    // Boxes that a target is far from; what is read of each is shared by targets that lie together.
+    // Boxes far from a target; targets that lie together share the data of a box.
     let occupancy = treecode_occupancy(options, precision);
     let levels = (n / occupancy).max(1.0).log(8.0);
     let shared = 0.3 + 1.0 / (1.0 + 2.0 * occupancy * m / n.max(1.0));

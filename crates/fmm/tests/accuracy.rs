@@ -73,7 +73,7 @@ impl Exact {
         self.errors_of(case, &mut case.plan(options), 2)
     }
 
-    /// The same after a number of applies, none of which must remember those before it.
+    /// Errors of the last of `applies` applies, none of which may depend on earlier ones.
     fn errors_of(&self, case: &Case<'_>, plan: &mut Plan, applies: usize) -> (f64, f64) {
         let (m, k) = (case.targets.unwrap_or(case.sources).len(), case.densities);
         let mut potential = vec![f64::NAN; k * m];

@@ -74,7 +74,7 @@ fn every_distribution_meets_its_tolerance_on_any_number_of_ranks() {
                 let infos = summed.assert_within(&options, ranks, spread);
                 let sources: u64 = infos.iter().map(|info| info.points[0]).sum();
                 assert_eq!(sources, 5000);
-                // The large leaves of a GPU cannot be dealt out evenly.
+                // The large leaves of a GPU cannot be distributed evenly.
                 let even = backend != Backend::Cpu || infos.iter().all(|info| info.imbalance < 1.6);
                 assert!(even, "{infos:?}");
                 // The GPU that all share can copy from itself.
@@ -189,7 +189,7 @@ fn few_points_and_coincident_ones() {
     }
 }
 
-/// The boxes of a rank without targets are deeper than those that other ranks know of them.
+/// Boxes on a rank without targets are deeper than those that other ranks know of them.
 #[test]
 fn many_sources_and_few_targets_or_the_reverse() {
     let mut random = Random::new(11);

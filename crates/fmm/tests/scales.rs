@@ -138,7 +138,7 @@ fn clusters_however_far_apart_keep_every_tolerance() {
 
 #[test]
 fn clusters_however_far_apart_take_memory_by_their_points() {
-    // A third cluster, large beside the boxes that cannot be split, and across several of them; and
+    // A third cluster, large compared with boxes that cannot be split, across several of them; and
     // two clusters whose boxes touch.
     let of = |n: usize, apart: f64| -> Vec<[f64; 3]> {
         let mut random = Random::new(46);
@@ -254,7 +254,7 @@ fn many_points_at_few_places_are_summed_as_few() {
         let each = info.memory_bytes as usize / points.len();
         assert!(each < 1000 && info.p2p_pairs < 100 * points.len() as u64, "{mode:?}: {info:?}");
         let [found, _] = apply(&points, &options, densities, 1);
-        // Those of one place are no pairs.
+        // Points of one place are no pairs.
         let distance = |i: usize, j: usize| {
             places[i].iter().zip(places[j]).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
         };

@@ -132,7 +132,7 @@ fn targets_may_be_the_sources_outside_and_far_away() {
     let places = [
         ("the sources", None),
         ("a slice", Some(slice)),
-        ("beside", Some(moved(near.clone(), 1.0, [1.01, 0.0, 0.0]))),
+        ("next to them", Some(moved(near.clone(), 1.0, [1.01, 0.0, 0.0]))),
         ("around", Some(moved(near.clone(), 9.0, [-4.0; 3]))),
         ("far", Some(moved(near.clone(), 1.0, [40.0, 3.0, -7.0]))),
         ("very far", Some(moved(near.clone(), 1.0, [1e5, 0.0, 0.0]))),

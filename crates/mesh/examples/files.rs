@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     describe("tetrahedron", &tetrahedron, 1.5 + 0.75f64.sqrt())
 }
 
-/// Prints what is known of a mesh, whose area is to be `area`.
+/// Prints a mesh's properties; `area` is the expected area.
 fn describe(name: &str, mesh: &mesh::Mesh, area: f64) -> Result<(), Box<dyn Error>> {
     let report = Report::of(mesh)?;
     println!(

@@ -228,7 +228,7 @@ impl Bezier {
 /// The polar form of control points of an order with one argument in the middle of two corners: the
 /// control points of the order below.
 fn lower(points: &mut [Vector; MAX_NODES], order: usize, [p, q]: [usize; 2]) {
-    let beside = |corner: usize, j: usize, k: usize| match corner {
+    let child = |corner: usize, j: usize, k: usize| match corner {
         0 => index(j, k),
         1 => index(j + 1, k),
         _ => index(j, k + 1),
@@ -236,8 +236,8 @@ fn lower(points: &mut [Vector; MAX_NODES], order: usize, [p, q]: [usize; 2]) {
     for sum in 0..order {
         for k in 0..=sum {
             let j = sum - k;
-            let (x, y) = (points[beside(p, j, k)], points[beside(q, j, k)]);
-            // The same in both orders, bit by bit. No later one needs what this replaces.
+            let (x, y) = (points[child(p, j, k)], points[child(q, j, k)]);
+            // Equal in both orders, bit by bit. No later one needs what this replaces.
             points[index(j, k)] = std::array::from_fn(|i| 0.5 * (x[i] + y[i]));
         }
     }
@@ -251,7 +251,7 @@ pub(crate) struct Nets {
 }
 
 impl Nets {
-    /// Those of some triangles.
+    /// The nets of some triangles.
     pub fn of(patches: &Patches, triangles: &[u32]) -> Self {
         use parallel::prelude::*;
         let order = patches.order;

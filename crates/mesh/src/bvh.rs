@@ -9,7 +9,7 @@ use parallel::prelude::*;
 /// Triangles in a leaf, at most.
 const LEAF: usize = 4;
 
-/// Trees over so many triangles are built by one thread.
+/// Trees over up to this number of triangles are built by one thread.
 const SEQUENTIAL: usize = 8192;
 
 /// Least number of pairs of nodes that are visited in parallel, if there are as many.
@@ -161,7 +161,7 @@ impl Bvh {
         self.overlapping_leaves_but(|_, _| false, visit)
     }
 
-    /// The same without what lies under pairs of nodes that `skip` holds for, by their indices.
+    /// Without what lies under pairs of nodes for which `skip` holds, by their indices.
     pub fn overlapping_leaves_but<T: Send>(
         &self,
         skip: impl Fn(usize, usize) -> bool + Sync,

@@ -151,18 +151,18 @@ fn same_shape(mesh: &Mesh, s: u32, t: u32) -> bool {
     s.iter().all(|x| t.iter().any(|y| max_norm(sub(*x, *y)) <= near))
 }
 
-/// What to say of groups or conductors that are of several pieces, given by name and number.
+/// Text on groups or conductors of several pieces, given by name and number of pieces.
 pub fn separate<'a>(several: impl Iterator<Item = (&'a str, usize)>) -> Option<String> {
     /// Others are only counted.
     const MOST_NAMED: usize = 5;
-    let mut told: Vec<String> =
+    let mut texts: Vec<String> =
         several.map(|(name, pieces)| format!("\"{name}\" is {pieces} separate pieces")).collect();
-    let more = told.len().saturating_sub(MOST_NAMED);
-    told.truncate(MOST_NAMED);
+    let more = texts.len().saturating_sub(MOST_NAMED);
+    texts.truncate(MOST_NAMED);
     if more > 0 {
-        told.push(format!("{more} more are several"));
+        texts.push(format!("{more} more are several"));
     }
-    (!told.is_empty()).then(|| told.join(", "))
+    (!texts.is_empty()).then(|| texts.join(", "))
 }
 
 /// A physical group or a component as [`Report`] describes it.

@@ -12,7 +12,7 @@ const PASSES: usize = 16;
 /// Triangles that are flatter than this are not made ([`crate::quality::relative_height`]).
 const LEAST: f64 = 0.25;
 
-/// Sides that are drawn together are at most so many times as long as sides there are to become.
+/// Longest side that may be collapsed, as a multiple of the wanted length.
 const SHORT: f64 = 0.9;
 
 /// Sharp edges of curved triangles, in degrees.

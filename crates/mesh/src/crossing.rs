@@ -77,13 +77,13 @@ impl Part {
     }
 }
 
-/// What is known of a pair.
+/// State of a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Verdict {
     /// They have nothing in common but what they share.
     Apart,
     Meet(Meeting),
-    /// Their parts have to be looked at; whether those of both at once.
+    /// Their parts have to be compared; true if both are split at once.
     Open(bool),
 }
 
@@ -213,7 +213,7 @@ fn judge(a: &Part, b: &Part) -> Verdict {
     }
 }
 
-/// What is known of two triangles that are nearly parallel, seen over one of them.
+/// The verdict on two triangles that are nearly parallel, seen over one of them.
 fn as_sheets(a: &Part, b: &Part) -> Option<Verdict> {
     let unit = |[a, b, c]: [Vector; 3]| {
         let normal = cross(sub(b, a), sub(c, a));

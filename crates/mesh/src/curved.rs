@@ -14,7 +14,7 @@ use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 /// Barycentric coordinates of a triangle.
 pub type Barycentric = [f64; 3];
 
-/// Those of the corners.
+/// At the corners.
 pub const CORNERS: [Barycentric; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
 /// Nodes that are off their flat triangle by less than this share of its size are on it.
@@ -319,7 +319,7 @@ impl Patches {
         Self { order, nodes: nodes.collect() }
     }
 
-    /// The same surface, of a higher order.
+    /// This surface with a higher order.
     pub fn elevated(&self, order: usize) -> Self {
         let triangles = self.nodes.chunks_exact(node_count(self.order));
         let nodes = triangles.flat_map(|nodes| part(self.order, nodes, CORNERS, order));

@@ -41,7 +41,7 @@ impl DisjointSets {
     }
 }
 
-/// The same for threads that join side by side, after Anderson and Woll, "Wait-free parallel
+/// For threads that join concurrently, after Anderson and Woll, "Wait-free parallel
 /// algorithms for the union-find problem" (1991). Whatever their order, the sets are those that all
 /// pairs joined make.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ pub mod bezier {
 pub mod creases {
     use crate::creases::Creases;
 
-    /// None, of a mesh with so many vertices.
+    /// No creases, of a mesh with `vertices` vertices.
     pub fn none(vertices: usize) -> Creases {
         Creases { edges: Vec::new(), on: vec![false; vertices] }
     }

@@ -16,7 +16,7 @@ const FAN: u32 = 32;
 /// More than directions are off by rounding.
 const ROUNDING: f64 = 1e-14;
 
-/// Pairs of parts of curved triangles that are looked at, for all pairs of triangles together; and
+/// Pairs of parts of curved triangles compared at most, for all pairs of triangles together; and
 /// those for one pair, at least and at most.
 const PARTS: usize = 20_000_000;
 const PARTS_OF_PAIR: [usize; 2] = [256, 4096];
@@ -63,7 +63,7 @@ impl Intersection {
     }
 }
 
-/// The same of curved triangles, in no order.
+/// Intersections of curved triangles, in no order.
 fn of_curved(mesh: &Mesh, patches: &Patches) -> Vec<Intersection> {
     let all: Vec<u32> = (0..mesh.triangles.len() as u32).collect();
     let nets = Nets::of(patches, &all);
@@ -195,7 +195,7 @@ fn directions(mesh: &Mesh, triangle: u32, hub: u32) -> Box3 {
     Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
 }
 
-/// The same for the directions in which the hull of some points is seen.
+/// Box of the directions in which the hull of some points is seen.
 fn directions_of(points: &[Vector], at: Vector) -> Box3 {
     let arms = points.iter().map(|x| sub(*x, at)).filter(|arm| *arm != [0.0; 3]);
     let ends: Vec<Vector> = arms

@@ -250,7 +250,7 @@ impl<'a> Lift<'a> {
     }
 }
 
-/// What is known at both ends of a side. Where it is at one end alone, the side is an arc of the
+/// Normals at both ends of a side. Where only one end has one, the side is an arc of the
 /// circle that this one gives.
 fn both(
     low: Option<Vector>,
@@ -271,15 +271,15 @@ fn both(
 fn fan_normals(mesh: &Mesh, creases: &Creases) -> Vec<[Vector; 3]> {
     let count = mesh.triangles.len();
     let mut fans = DisjointSets::new(3 * count);
-    let mut beside: Vec<Vec<(u32, bool)>> = vec![Vec::new(); count];
+    let mut neighbours: Vec<Vec<(u32, bool)>> = vec![Vec::new(); count];
     for edge in Sides::of(mesh).edges() {
         let [one, other] = edge else { continue };
         if creases.is_sharp((one.low, one.high)) {
             continue;
         }
         let is_turned = one.forward == other.forward;
-        beside[one.triangle as usize].push((other.triangle, is_turned));
-        beside[other.triangle as usize].push((one.triangle, is_turned));
+        neighbours[one.triangle as usize].push((other.triangle, is_turned));
+        neighbours[other.triangle as usize].push((one.triangle, is_turned));
         for v in [one.low, one.high] {
             let corner = |t: u32| {
                 let k = mesh.triangles[t as usize].iter().position(|&corner| corner == v);
@@ -288,7 +288,7 @@ fn fan_normals(mesh: &Mesh, creases: &Creases) -> Vec<[Vector; 3]> {
             fans.join(corner(one.triangle), corner(other.triangle));
         }
     }
-    let signs = signs(&beside);
+    let signs = signs(&neighbours);
     let mut sums = vec![[0.0; 3]; 3 * count];
     for (t, sign) in signs.iter().enumerate() {
         let corners = mesh.corners(t);
@@ -309,17 +309,17 @@ fn fan_normals(mesh: &Mesh, creases: &Creases) -> Vec<[Vector; 3]> {
     (0..count).map(|t| [0, 1, 2].map(|k| unit(3 * t + k))).collect()
 }
 
-/// For each triangle 1 or -1, so that those beside each other face one side.
-fn signs(beside: &[Vec<(u32, bool)>]) -> Vec<f64> {
-    let mut signs = vec![0.0; beside.len()];
-    for first in 0..beside.len() {
+/// For each triangle 1 or -1, so that neighbours face one side.
+fn signs(neighbours: &[Vec<(u32, bool)>]) -> Vec<f64> {
+    let mut signs = vec![0.0; neighbours.len()];
+    for first in 0..neighbours.len() {
         if signs[first] != 0.0 {
             continue;
         }
         signs[first] = 1.0;
         let mut waiting = vec![first];
         while let Some(t) = waiting.pop() {
-            for &(other, is_turned) in &beside[t] {
+            for &(other, is_turned) in &neighbours[t] {
                 let other = other as usize;
                 if signs[other] == 0.0 {
                     signs[other] = if is_turned { -signs[t] } else { signs[t] };

@@ -2,7 +2,7 @@
 //! those around them so that the mesh stays conforming.
 //!
 //! Red-green refinement (Bank, Sherman, Weiser, in: Scientific Computing, IMACS 1983): a triangle
-//! of which two sides are halved, or one side twice, is split into four like it; what is left with
+//! of which two sides are halved, or one side twice, is split into four like it; the rest with
 //! one halved side is cut in two. The result is the smallest such mesh: it does not depend on the
 //! order of triangles, and turns and moves with the surface. Triangles that are cut in two are not
 //! split again, so angles are bounded from below however deep the splitting goes.

@@ -122,7 +122,7 @@ impl Locator {
     }
 
     /// The solid angle under which a point sees a triangle. If curved, that of flat parts: what
-    /// their sides are off from those of the triangles beside them is far away from the point.
+    /// their sides are off from their neighbours' sides is far away from the point.
     fn solid_angle(&self, point: Vector, t: usize) -> f64 {
         match &self.curved {
             Some(Curved { nets, bulges, .. }) if bulges[t] > 0.0 => {
@@ -172,7 +172,7 @@ impl Locator {
             let first = node.children as usize;
             let mut children = [first, first + 1]
                 .map(|child| (self.tree.nodes[child].bounds.distance_squared(point), child));
-            // The nearer child is looked at first, and so pushed last.
+            // The nearer child is visited first, and so pushed last.
             if children[0].0 < children[1].0 {
                 children.swap(0, 1);
             }

@@ -105,7 +105,7 @@ pub fn unfolded(mesh: &Mesh, planes: &[Plane]) -> Mesh {
                 whole.vertices.len() as u32 - 1
             })
             .collect();
-        // A mirrored triangle is run around the other way.
+        // A mirrored triangle has the opposite orientation.
         let mirrored =
             |[a, b, c]: [u32; 3]| [image[a as usize], image[c as usize], image[b as usize]];
         let images: Vec<[u32; 3]> = whole.triangles.iter().map(|&t| mirrored(t)).collect();
@@ -125,7 +125,7 @@ pub fn unfolded(mesh: &Mesh, planes: &[Plane]) -> Mesh {
     whole
 }
 
-/// Adds a mesh of which every point is moved, and triangles run around the other way if it is
+/// Adds a mesh of which every point is moved, and triangles are reversed if it is
 /// mirrored; groups are those that are there.
 pub fn append(whole: &mut Mesh, mesh: &Mesh, place: impl Fn(Vector) -> Vector, is_mirrored: bool) {
     let first = whole.vertices.len() as u32;

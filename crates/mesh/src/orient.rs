@@ -9,7 +9,7 @@ use crate::surface::Mesh;
 use crate::topology::{Orientation, Part, Sides, Topology};
 use crate::vector::Vector;
 
-/// Of a body's corners, so many are tried to find one well away from another body's surface.
+/// Corners of a body that are tried, to find one well away from another body's surface.
 const TRIED: usize = 16;
 
 /// A component of a mesh among the others.
@@ -118,7 +118,7 @@ pub fn face(mesh: &mut Mesh, facing: Facing) -> Faced {
     face_and_connect(mesh, facing).0
 }
 
-/// The same, with the connections that the mesh has then.
+/// As [`face`], with the connections of the turned mesh.
 pub(crate) fn face_and_connect(mesh: &mut Mesh, facing: Facing) -> (Faced, Topology) {
     let mut faced = Faced::default();
     let mut topology = Topology::of(mesh);

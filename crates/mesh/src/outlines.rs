@@ -57,7 +57,7 @@ pub fn intersection(region: &Region, with: &Region) -> Region {
     rounded(region.overlay(with, OverlayRule::Intersect, FillRule::NonZero))
 }
 
-/// The region and what lies beside it, up to a distance from its sides.
+/// The region and its surroundings up to a distance from its sides.
 pub fn grown(region: &Region, by: f64) -> Region {
     let style = OutlineStyle::new(by).line_join(LineJoin::Miter(SHARPEST));
     rounded(region.outline(&style))

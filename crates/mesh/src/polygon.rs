@@ -77,7 +77,7 @@ pub(crate) fn triangulate(points: &[Vector], tolerance: f64) -> Vec<[usize; 3]> 
                 let [p, _, q] = ear(i);
                 let own = area_of(ear(i));
                 let base = norm(sub(points[q], points[p]));
-                // What is left must not be corners on one line either.
+                // The remaining corners must not be on one line either.
                 let is_high = own > tolerance * base && area - own > tolerance * size;
                 let is_some = own > NONE * all && area - own > NONE * all;
                 ((is_high, is_some), relative_height(corners(ear(i))))

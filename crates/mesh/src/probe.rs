@@ -10,7 +10,7 @@ use crate::bezier::{Bezier, longest};
 use crate::triangle::{self, distance_squared};
 use crate::vector::{Vector, norm};
 
-/// A part counts as flat from a distance of so many times what it is off.
+/// A part counts as flat from a distance of this multiple of its sagitta.
 const FAR: f64 = 4.0;
 
 /// Quarterings, at most: more than digits tell apart.
@@ -28,7 +28,7 @@ const ROUNDING: f64 = 1e-14;
 const CLOSE: f64 = 1e-3;
 const MANY: usize = 200;
 
-/// Parts that are looked at, at most.
+/// Parts examined, at most.
 const MOST: usize = 100_000;
 
 /// Whether a triangle counts as flat from a point.

@@ -19,7 +19,7 @@ const TOUCHING: f64 = 1e-9;
 /// Corners closer than this share of a triangle's longest side to a plane are in it.
 const FLAT: f64 = 1e-6;
 
-/// Where a triangle is looked at, beside where it is nearest to something: the corners first.
+/// Sample points of a triangle besides its nearest point: the corners first.
 const PLACES: [Barycentric; 7] = {
     let ([a, b, c], [ab, bc, ca]) = (CORNERS, QUARTERS[3]);
     [a, b, c, ab, bc, ca, [1.0 / 3.0; 3]]
@@ -113,7 +113,7 @@ impl Surfaces<'_> {
         }
     }
 
-    /// The planes of the triangles of other surfaces that one with these corners touches.
+    /// Planes of triangles of other surfaces that the triangle with these corners touches.
     fn touched(&self, corners: [Vector; 3], own: u32) -> Vec<Plane> {
         let near = TOUCHING * longest(corners);
         let around = Box3::around(&corners).grown(near);
@@ -195,7 +195,7 @@ impl View<'_> {
             }
             let first = node.children as usize;
             let mut children = [first, first + 1].map(|child| (gap(child), child));
-            // The nearer child is looked at first, and so pushed last.
+            // The nearer child is visited first, and so pushed last.
             if children[0].0 < children[1].0 {
                 children.swap(0, 1);
             }

@@ -15,7 +15,7 @@ pub enum Error {
     TooMany(u64),
 }
 
-/// The number of triangles after so many refinements.
+/// The number of triangles after `times` refinements.
 ///
 /// # Errors
 /// [`Error::TooMany`].

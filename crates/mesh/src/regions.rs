@@ -198,7 +198,7 @@ impl Region {
 /// Share of a region's size by which rounding may put triangles out of it.
 const MARGIN: f64 = 1e-9;
 
-/// The triangles of a mesh, to be told where they lie: many regions are looked up one after
+/// Locates the triangles of a mesh: many regions are looked up one after
 /// another, each in the time that its own surroundings take.
 #[derive(Clone, Debug)]
 pub struct Places<'a> {

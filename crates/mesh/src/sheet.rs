@@ -53,7 +53,7 @@ pub struct Sheet {
     pub axes: [Vector; 3],
     /// Coefficients of x x, x y and y y.
     pub bend: [f64; 3],
-    /// Those of 1, x and y.
+    /// Coefficients of 1, x and y.
     pub plane: [f64; 3],
 }
 

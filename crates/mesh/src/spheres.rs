@@ -21,7 +21,7 @@ const RESEMBLES: f64 = 0.1;
 /// With fewer vertices a sphere cannot be distinguished from a polyhedron: an icosahedron has 12.
 const FEWEST: usize = 13;
 
-/// Up to so many vertices there may be no two triangles in one plane: from here on, spheres of
+/// Up to this number of vertices no two triangles may be in one plane: from here on, spheres of
 /// planar quadrangles occur.
 const FEWEST_WITH_QUADRANGLES: usize = 32;
 

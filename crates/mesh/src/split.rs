@@ -118,7 +118,7 @@ pub fn edges(
     })
 }
 
-/// The same as [`place`] in barycentric coordinates: where a side of a triangle is cut.
+/// As [`place`], in barycentric coordinates: where a side of a triangle is cut.
 fn on_side(creases: &Creases, corners: [u32; 3], side: usize, grading: f64) -> Barycentric {
     let (p, q) = (side, (side + 1) % 3);
     let (of_p, of_q) = match (creases.is_on(corners[p]), creases.is_on(corners[q])) {

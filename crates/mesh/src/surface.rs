@@ -40,7 +40,7 @@ pub struct Mesh {
     pub membership: Vec<u32>,
     /// Distinct sets of groups (indices into `groups`, sorted); entry 0 is the empty set.
     pub memberships: Vec<Vec<u32>>,
-    /// The shape of curved triangles; `None` where all are flat. What looks at `triangles` alone
+    /// The shape of curved triangles; `None` where all are flat. Code that uses `triangles` alone
     /// sees those through the corners.
     pub patches: Option<Patches>,
 }

@@ -78,7 +78,7 @@ impl Sides {
         self.ranges.iter().flat_map(|range| edges_of(range))
     }
 
-    /// The same in parallel; edges are sorted.
+    /// [`Self::edges`] in parallel; edges are sorted.
     pub fn par_edges(&self) -> impl Parallel<Item = &[Side]> {
         self.ranges.par_iter().flat_map_iter(|range| edges_of(range))
     }
@@ -149,7 +149,7 @@ impl Part {
         }
     }
 
-    /// Adds what is known of other edges and triangles.
+    /// Adds the connections of other edges and triangles.
     fn add(&mut self, other: &Self) {
         self.triangles += other.triangles;
         self.edges += other.edges;
@@ -334,7 +334,7 @@ pub fn components(mesh: &Mesh) -> (Vec<u32>, usize) {
     label_components(mesh, &Sides::of(mesh), |_| true)
 }
 
-/// The same, joined only by those edges that `joins` accepts.
+/// As [`components`], joined only by edges that `joins` accepts.
 pub(crate) fn components_where(
     mesh: &Mesh,
     joins: impl Fn(&[Side]) -> bool + Sync,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// Number of roundings that a coordinate may have gone through.
 pub(crate) const ROUNDINGS: f64 = 8.0;
 
-/// Points that a thread looks at together.
+/// Points per job.
 const PIECE: usize = 1 << 14;
 
 /// Lowest and highest coordinates; zeros without points.

@@ -129,8 +129,8 @@ fn open_and_branching_surfaces_are_told() {
     let walled = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3], [0, 1, 4], [0, 4, 3], [1, 3, 4]];
     let report = Report::of(&surface(&CORNERS, &walled)).unwrap();
     assert_eq!((report.whole.boundary_edges, report.whole.closed), (0, false));
-    let told = report.warnings()[0].to_string();
-    assert!(told.contains("no boundary but is not closed: three of its triangles"), "{told}");
+    let warning = report.warnings()[0].to_string();
+    assert!(warning.contains("no boundary but is not closed: three of its triangles"), "{warning}");
     // The tetrahedron is closed, as are two of them that share an edge.
     let tetrahedron = surface(&CORNERS, &[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]);
     let report = Report::of(&tetrahedron).unwrap();

@@ -377,7 +377,7 @@ fn facets_of_the_spheres_volume_leave_gaps_open() {
     assert!(matches!(shape(2.005).build_with_volumes(1.0), Err(Error::Intersecting { .. })));
 }
 
-/// The same surface at all resolutions, good triangles, atoms inside of it and apart from each
+/// One surface at all resolutions, good triangles, atoms inside of it and apart from each
 /// other.
 #[test]
 fn molecules() {

@@ -67,7 +67,7 @@ fn every_format_of_gmsh_gives_the_same_mesh() {
         assert_eq!(report.repeated_for_groups, if name.starts_with("v22") { 28 } else { 0 });
         assert_eq!((report.flattened, report.dropped_vertices), (0, 0));
         assert_eq!(mesh.order(), if name == "v41_second_order" { 2 } else { 1 });
-        // Those of the squares are straight.
+        // Patches of the squares are straight.
         if let Some(patches) = &mesh.patches {
             mesh.validate().unwrap();
             assert!((0..mesh.triangles.len()).all(|t| curved::is_straight(2, patches.of(t))));

@@ -187,7 +187,7 @@ proptest! {
         for mutation in &mutations {
             mutate(&mut file, mutation);
         }
-        // What is accepted must be valid and fit for all that takes a mesh.
+        // Accepted meshes must be valid and fit for all functions of meshes.
         match gmsh::parse(&file) {
             Ok((mesh, _)) => {
                 prop_assert!(!mesh.triangles.is_empty());

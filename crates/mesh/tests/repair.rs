@@ -45,7 +45,7 @@ fn volume(mesh: &Mesh) -> f64 {
     Topology::of(mesh).whole.signed_volume
 }
 
-/// Repairs, and checks that the result is valid, has so many parts and a volume up to a relative
+/// Repairs, and checks that the result is valid, has `parts` parts and a volume up to a relative
 /// error, and that what is named was done.
 fn repaired(broken: Mesh, parts: usize, expected: f64, error: f64, done: &[What]) -> Mesh {
     let (mesh, actions) = repair(broken, &Options::default()).unwrap();
@@ -280,7 +280,7 @@ fn what_cannot_be_repaired_is_named() {
     assert_eq!(action.to_string(), "closed 2 holes (first at (0.5, 1, 2))");
 }
 
-/// What is left after a repair is told in these words, also where no repair leaves it.
+/// Remaining faults are reported in these words, also those that no repair leaves.
 #[test]
 fn faults_say_what_is_wrong() {
     let first = |mesh: &Mesh| faults(mesh).first().map(ToString::to_string).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! OFF, PLY, STL and MSMS: what is read, what is refused and where, and that no bytes break a
+//! OFF, PLY, STL and MSMS: what readers accept and refuse, and where, and that no bytes break a
 //! reader.
 
 #![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.

@@ -1,6 +1,6 @@
 //! Loops over ranges, slices and vectors on rayon's threads, by one compiled core.
 //!
-//! rayon's iterators compile jobs, splits and joins anew for each loop: a third of the functions of
+//! rayon's iterators compile jobs, splits and joins for each loop: a third of the functions of
 //! a program with some hundred loops. Here a loop is a sequence of places ([`Parallel`]), any range
 //! of which an ordinary iterator can walk; code without type parameters distributes the ranges
 //! ([`run()`]). Names and meanings are rayon's. Results are in the order of the sequence.
@@ -86,7 +86,7 @@ pub unsafe trait Parallel: Sized + Sync {
         Map { of: self, f, result: PhantomData }
     }
 
-    /// The same with a state that items of one range share.
+    /// With a state that items of one range share.
     fn map_init<I: Init, R: Send, F>(self, init: I, f: F) -> MapInit<Self, I, F, R>
     where
         F: Fn(&mut I::State, Self::Item) -> R + Sync,
@@ -152,13 +152,13 @@ pub unsafe trait Parallel: Sized + Sync {
         Cloned(self)
     }
 
-    /// The same in ranges of at least `least` places.
+    /// In ranges of at least `least` places.
     fn with_min_len(self, least: usize) -> WithSizes<Self> {
         let [_, most] = self.sizes();
         WithSizes { of: self, sizes: [least, most] }
     }
 
-    /// The same in ranges of at most `most` places.
+    /// In ranges of at most `most` places.
     fn with_max_len(self, most: usize) -> WithSizes<Self> {
         let [least, _] = self.sizes();
         WithSizes { of: self, sizes: [least, most] }
@@ -179,7 +179,7 @@ pub unsafe trait Parallel: Sized + Sync {
         run(self.places(), self.sizes(), &|range| unsafe { self.part(range) }.for_each(&f));
     }
 
-    /// The same with a state that items of one range share.
+    /// With a state that items of one range share.
     fn for_each_init<I: Init, F>(self, init: I, f: F)
     where
         F: Fn(&mut I::State, Self::Item) + Sync,

@@ -304,11 +304,11 @@ pub trait Slices<T> {
     fn par_iter_mut(&mut self) -> SliceMut<'_, T>;
     /// Consecutive parts of `size` elements; the last may be shorter.
     fn par_chunks(&self, size: usize) -> Chunks<'_, T>;
-    /// The same without a shorter last part.
+    /// Without a shorter last part.
     fn par_chunks_exact(&self, size: usize) -> Chunks<'_, T>;
     /// Consecutive parts of `size` elements, mutable; the last may be shorter.
     fn par_chunks_mut(&mut self, size: usize) -> ChunksMut<'_, T>;
-    /// The same without a shorter last part.
+    /// Without a shorter last part.
     fn par_chunks_exact_mut(&mut self, size: usize) -> ChunksMut<'_, T>;
     /// Sorts; equal elements may change places.
     fn par_sort_unstable(&mut self)

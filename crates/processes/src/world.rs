@@ -489,7 +489,7 @@ impl Calls {
     ) -> Result<(), Error> {
         for values in values.chunks_mut((self.piece / size_of::<T>()).max(1)) {
             let own = values.to_vec();
-            // SAFETY: MPI reads and writes as many numbers as there are, of their type.
+            // SAFETY: MPI reads and writes exactly the given numbers, of their type.
             let code = unsafe {
                 let (from, to) = (own.as_ptr().cast(), values.as_mut_ptr().cast());
                 ffi::MPI_Allreduce(from, to, own.len() as c_int, kind, operation, world())

@@ -12,7 +12,7 @@ pub trait Elementary: Simd<Scalar = f64> {
         root
     }
 
-    /// The same for several vectors, each step for all of them before the next: a processor looks
+    /// For several vectors, each step for all of them before the next: a processor looks
     /// ahead over only a few of these chains.
     #[inline(always)]
     fn rsqrts_or_zero<const B: usize>(numbers: [Self; B]) -> [Self; B] {

@@ -86,7 +86,7 @@ pub trait Real:
     const MAX_LANES: usize = 64 / size_of::<Self>();
     /// The number closest to `value`.
     fn of(value: f64) -> Self;
-    /// The same number.
+    /// As `f64`; exact.
     fn to_f64(self) -> f64;
     /// Square root.
     fn sqrt(self) -> Self;
@@ -130,7 +130,7 @@ pub unsafe trait Simd: Copy + Send + Sync + 'static {
     /// Whether [`Self::rsqrt_guess`] is exact, up to rounding.
     const GUESS_IS_EXACT: bool = false;
 
-    /// The same number in all lanes.
+    /// One number in all lanes.
     fn splat(value: Self::Scalar) -> Self;
     /// 0 in all lanes.
     #[inline(always)]

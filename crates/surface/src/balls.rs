@@ -27,7 +27,7 @@ pub fn balls(atoms: &[Atom], inflation: f64) -> Result<Vec<Ball>, Error> {
     Ok(without_contained(&all_balls(atoms, inflation)?))
 }
 
-/// The same with all balls.
+/// As [`balls`], with buried balls.
 pub(crate) fn all_balls(atoms: &[Atom], inflation: f64) -> Result<Vec<Ball>, Error> {
     for (atom, Atom { centre, radius }) in atoms.iter().enumerate() {
         if let Some(&value) = centre.iter().find(|x| x.is_nan() || x.abs() > LARGEST) {

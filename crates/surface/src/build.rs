@@ -58,7 +58,7 @@ const UNRESOLVED: f64 = 1.0;
 /// Triangles over area and density on smooth surfaces: strongly curved places have smaller ones.
 const CROWDED: f64 = 1.06;
 
-/// Numbers of triangles may differ from what was asked for by this share, of so many triangles by
+/// Numbers of triangles may differ from the request by this share, from `MANY` triangles on by
 /// the other one, which saves a second mesh.
 const NUMBER: f64 = 0.03;
 const MANY: f64 = 1e5;
@@ -67,7 +67,7 @@ const NUMBER_OF_MANY: f64 = 0.1;
 /// Meshes that are made to reach the number.
 const TRIES: usize = 4;
 
-/// A surface with what is known of it.
+/// A surface with its measures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Surface {
     /// Closed triangles with outward normals, which at cavities point into them. Each part is a
@@ -328,7 +328,7 @@ fn flat<F: Field>(shape: &Shape<'_, F>) -> (Mesh, Vec<u32>) {
     (mesh, alive)
 }
 
-/// The mesh of a sound shape, with what is known of it.
+/// The mesh of a sound shape, with its measures.
 fn finish<F: Field>(
     shape: &Shape<'_, F>,
     options: &Options,

@@ -8,12 +8,12 @@ use parallel::prelude::*;
 /// Most cells of a grid.
 const MOST: f64 = 3e7;
 
-/// What is known of a cell.
+/// State of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Outside of all balls by more than the margin.
     Outside,
-    /// Deeper in a ball than is looked at.
+    /// Deeper in a ball than the band of interest.
     Deep,
     /// In between: lists are there.
     Near,
@@ -200,7 +200,7 @@ impl Cells {
         Some(at[0] + self.count[0] * (at[1] + self.count[1] * at[2]))
     }
 
-    /// What is known of a cell.
+    /// State of a cell.
     pub fn place(&self, cell: usize) -> Place {
         let depth = self.depth[cell];
         if depth < self.range[0] {

@@ -26,7 +26,7 @@ const SNAP: f64 = 0.4;
 const SNAPPED: f64 = 0.1;
 const CORNER: f64 = 1.3;
 
-/// Creases are at most this far from the middle of what is left of an edge: in its lengths, and in
+/// Creases are at most this far from the middle of the rest of an edge: in its lengths, and in
 /// lattice constants.
 const INSIDE: f64 = 0.3;
 const BEYOND: f64 = 2.5;

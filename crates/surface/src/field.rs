@@ -78,7 +78,7 @@ pub trait Field: Sync {
         0.0
     }
 
-    /// Smallest length by which points are told apart.
+    /// Smallest distance at which points are distinct.
     fn resolution(&self) -> f64;
 
     /// Whether a point is on the surface.

@@ -320,7 +320,7 @@ impl Field for Gaussian {
     fn side(&self, centre: Vector, radius: f64) -> Option<bool> {
         let Self { decay, rough, .. } = self;
         let [least, most] = simd::run(Between { decay: *decay, balls: rough, centre, radius });
-        // What is left out is far below the difference.
+        // The omitted terms are far below the difference.
         if least > 1.0 { Some(true) } else { (most < 0.999).then_some(false) }
     }
 

@@ -14,7 +14,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// An empty grid for so many triangles of this side.
+    /// An empty grid for `triangles` triangles of this side.
     pub fn new(side: f64, triangles: usize) -> Self {
         let lists = vec![Vec::new(); (4 * triangles).next_power_of_two()];
         Self { side: CELL * side, lists, floor: 0.0 }

@@ -201,7 +201,7 @@ impl<F: Field> Shape<'_, F> {
             })
     }
 
-    /// What is left if the corner opposite of an edge moves into it.
+    /// The triangle left if the corner opposite of an edge moves into it.
     fn press(&self, h: u32, force: bool) -> Option<(f64, Vertex)> {
         let twin = self.mesh.twin(h);
         let apex = self.mesh.opposite(h);

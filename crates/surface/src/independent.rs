@@ -12,7 +12,7 @@ pub(crate) type Gain = (f32, u32);
 pub(crate) struct Claims(Vec<AtomicU64>);
 
 impl Claims {
-    /// Room for so many triangles.
+    /// Claims on `triangles` triangles.
     pub fn new(triangles: usize) -> Self {
         Self((0..triangles).into_par_iter().map(|_| AtomicU64::new(0)).collect())
     }

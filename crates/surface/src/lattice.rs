@@ -17,7 +17,7 @@ const BLOCK: i64 = 8;
 const CUBE: i32 = 4;
 const LEAST: i32 = 2;
 
-/// Most blocks that are looked at.
+/// Largest number of blocks.
 const MOST_BLOCKS: f64 = 5e7;
 
 /// Most triangles of the first mesh.
@@ -365,7 +365,7 @@ impl Lattice {
                 0.5 * (low + high)
             };
             let point = at(t);
-            // Along the normal alone: the foot of a point beside a crease may be on the crease.
+            // Along the normal alone: the foot of a point next to a crease may be on the crease.
             let near = |foot: &Foot| {
                 let moved = sub(foot.point, point);
                 norm(moved) < 2.0 * MOVED * self.half

@@ -16,7 +16,7 @@
 //! (`crease`), triangles get their size (`remesh`) and shape (`improve`), by changes that keep the
 //! surface closed (`connectivity`, `shape`) and, where asked, free of crossings (`checked`, over
 //! the grid of `guard`). At last areas and volumes are measured (`measure`; of unions of balls
-//! without a mesh, too: `union`), bodies and cavities told apart (`parts`), and triangles made
+//! without a mesh, too: `union`), bodies and cavities found (`parts`), and triangles made
 //! curved (`curved`). Equations are in docs/math.md, "Molecular surfaces".
 
 mod arcs;

@@ -22,7 +22,7 @@ const CELL: f64 = 0.25;
 /// Width of the band around the surface in which values are distances, relative to the same.
 const BAND: f64 = 0.35;
 
-/// Width of what is known around the balls, relative to the details: about the radius of the least
+/// Width of the grid around the balls, relative to the details: about the radius of the least
 /// cubes of the lattice.
 const MARGIN: f64 = 1.1;
 

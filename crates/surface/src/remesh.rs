@@ -16,7 +16,7 @@ const SHORT: f64 = 0.75;
 /// Edges shorter than this are tiny, relative to the lattice constant.
 const TINY: f64 = 0.35;
 
-/// Triangles of less quality (sine of 3 degrees), and those that face the wrong way, are looked at
+/// Triangles of less quality (sine of 3 degrees), and those that face the wrong way, are checked
 /// one by one in a first mesh.
 const WRONG: f64 = 0.05;
 

@@ -11,7 +11,7 @@ use parallel::prelude::*;
 /// Cosine of the largest angle between a triangle's normal and those of the surface at its corners.
 const FACING: f64 = 0.2;
 
-/// The same between the normals of a triangle and of its parts when it is split.
+/// Cosine between the normals of a triangle and of its parts when it is split.
 const SPLIT: f64 = 0.4;
 
 /// Sine of the smallest angle that no triangle exceeds, less the gain that counts.
@@ -87,12 +87,12 @@ impl<F: Field> Shape<'_, F> {
         self.quality_at(self.mesh.triangles[triangle as usize], self.corners(triangle))
     }
 
-    /// The same of any triangle.
+    /// Quality of any triangle.
     fn quality_at(&self, corners: [u32; 3], places: [Vector; 3]) -> f64 {
         self.quality_with(corners, places, area_normal(places))
     }
 
-    /// The same with the triangle's normal.
+    /// As [`Self::quality_at`], with the triangle's normal.
     pub fn quality_with(&self, corners: [u32; 3], places: [Vector; 3], normal: Vector) -> f64 {
         if self.faces_with(corners, normal) { quality_over(normal, places) } else { 0.0 }
     }

@@ -13,7 +13,7 @@ pub(crate) fn quality([a, b, c]: [Vector; 3]) -> f64 {
     quality_over(area_normal([a, b, c]), [a, b, c])
 }
 
-/// The same with the triangle's normal.
+/// As [`quality`], with the triangle's normal.
 pub(crate) fn quality_over(normal: Vector, [a, b, c]: [Vector; 3]) -> f64 {
     let [u, v, w] = [sub(b, a), sub(c, b), sub(a, c)].map(|side| dot(side, side));
     // Of the two longest sides.

@@ -107,7 +107,7 @@ fn cover(
     true
 }
 
-/// What is left of a whole turn.
+/// The rest of a whole turn.
 fn bare(covered: &mut [[f64; 2]]) -> Vec<[f64; 2]> {
     covered.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]));
     let (mut left, mut reached) = (Vec::new(), 0.0);

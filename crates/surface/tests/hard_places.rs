@@ -106,7 +106,7 @@ fn coplanar_atoms_and_copies() {
     }
 }
 
-/// The same whatever the number of threads, where changes are checked.
+/// Results are equal for all numbers of threads, where changes are checked.
 #[test]
 fn threads_do_not_matter_there() {
     let atoms = lattice(2, 3.0, 1.5);

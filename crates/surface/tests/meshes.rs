@@ -132,7 +132,7 @@ fn results_do_not_depend_on_threads() {
     assert_eq!(run(1), run(3));
 }
 
-/// The same molecule elsewhere, turned and in another unit has the same area.
+/// A molecule elsewhere, turned and in another unit has the same area.
 #[test]
 fn results_hardly_depend_on_place_and_unit() {
     let atoms = chain(16);

@@ -10,10 +10,10 @@ use crate::boxes::Boxes;
 use crate::grid_plan::{GridPlan, NONE};
 use crate::group_plan::GroupPlan;
 
-/// Sources that one block of threads brings to a block of nodes.
+/// Sources per block of threads that spreads to a block of nodes.
 const LARGEST: u32 = 2048;
 
-/// Targets that one block of threads interpolates at.
+/// Targets per block of threads.
 const TARGETS: u32 = 64;
 
 /// The grid of a group.

@@ -9,7 +9,7 @@ const SPANS: [(Rule, [f64; 2]); 6] = [
     (Rule::Inverse, [0.34, 1e6]),
 ];
 
-/// The largest error of Gaussians between so many channels, at distances up to 1, or to the end
+/// The largest error of Gaussians between `channels` channels, at distances up to 1, or to the end
 /// of those that fall off earlier.
 fn largest_error(rule: Rule, [smallest, largest]: [f64; 2], count: usize) -> f64 {
     let channels = rule.nodes(smallest, largest, count);

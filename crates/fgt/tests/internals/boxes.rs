@@ -4,7 +4,7 @@ use fgt::internals::boxes::{MAX_BOXES, side};
 fn sides_have_five_bits_and_are_no_larger_than_they_must_be() {
     for k in 0..500 {
         let wanted = 1.37f64.powi(k % 50 - 25);
-        // The least side with which boxes can be counted: far below what is wanted to above.
+        // The least side with which boxes can be counted: from far below the wanted one to above.
         let least = wanted * 1.093f64.powi(k - 250);
         let extent = least * MAX_BOXES;
         let side = side(wanted, extent);

@@ -75,7 +75,7 @@ fn every_shape_has_the_error_of_its_tolerance() {
 
 #[test]
 fn wider_gaussians_have_smaller_errors() {
-    // Those of a group are up to four times as wide as the grid is made for.
+    // Gaussians of a group are up to four times as wide as the grid is made for.
     let shape = Shape::of(1e-6, true);
     let fine = Shape { spacing: 0.5 * shape.spacing, ..shape };
     assert!(largest_errors(fine, 1e-6)[0] <= largest_errors(shape, 1e-6)[0]);

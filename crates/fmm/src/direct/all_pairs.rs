@@ -85,7 +85,7 @@ impl AllPairs {
     /// Sums k densities; the arrays have been checked.
     ///
     /// # Errors
-    /// Those of [`direct::sum`], [`Error::Interrupted`].
+    /// As [`direct::sum`]; [`Error::Interrupted`].
     pub fn apply(
         &mut self,
         k: usize,

@@ -7,7 +7,7 @@ use super::code::Code;
 use crate::tree::Crowded;
 use crate::tree::morton::MAX_DEPTH;
 
-/// Keys that one job looks at, at least.
+/// Keys per parallel job, at least.
 const RUN: usize = 1 << 16;
 
 /// What ranks together have in a box.
@@ -58,7 +58,7 @@ impl Tally {
     }
 }
 
-/// Counts of boxes of one level, the roots, and of so many levels beneath.
+/// Counts of boxes of one level, the roots, and of the levels below it.
 #[derive(Debug)]
 pub(super) struct Counts {
     /// Of each level, the octants of a box one after the other.
@@ -66,7 +66,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Counts in `roots`, boxes of one level in Morton order, and `depth` levels beneath them;
+    /// Counts in `roots`, boxes of one level in Morton order, and `depth` levels below them;
     /// without `targets` they are the sources. Collective.
     pub(super) fn new(
         group: &dyn Communicator,
@@ -112,12 +112,12 @@ impl Counts {
         Ok(Self { levels })
     }
 
-    /// Levels beneath the roots.
+    /// Levels below the roots.
     pub(super) fn depth(&self) -> usize {
         self.levels.len() - 1
     }
 
-    /// Of box `slot` of a level beneath the roots: octant `i` of a box has slot `8 slot + i`.
+    /// Of box `slot` of a level below the roots: octant `i` of a box has slot `8 slot + i`.
     pub(super) fn at(&self, level: usize, slot: usize) -> Count {
         self.levels[level][slot]
     }

@@ -1,4 +1,4 @@
-//! Points dealt out evenly before anything is known of the work that they make.
+//! Even distribution of points along the curve, before their work is known.
 
 use crate::tree::{MortonOrder, Root};
 

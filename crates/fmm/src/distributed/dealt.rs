@@ -1,4 +1,4 @@
-//! Points dealt out to ranks along the space-filling curve, and the work of each.
+//! Points distributed to ranks along the space-filling curve, and the work of each rank.
 
 use std::ops::Range;
 
@@ -26,10 +26,10 @@ use crate::truncation::{PointSets, choose_on_ranks};
 use crate::tuning::enlargement;
 use simd::Level;
 
-/// Ratio of the largest share of the work to the mean from which on points are dealt out anew.
+/// Ratio of the largest share of the work to the mean from which points are redistributed.
 const IMBALANCE: f64 = 1.1;
 
-/// Times that points are dealt out anew, at most.
+/// Redistributions of points, at most.
 const TRIES: usize = 2;
 
 /// The root cube about the points of all ranks, and the most points a leaf may hold.
@@ -74,7 +74,7 @@ pub(super) struct OwnTargets {
     pub points: Option<Vec<[f64; 3]>>,
 }
 
-/// Points dealt out, and what each rank does with its own.
+/// Distributed points, and each rank's work on its own ones.
 pub(super) struct Dealt {
     pub sources: Route,
     pub targets: Option<Route>,
@@ -195,7 +195,7 @@ pub(super) struct Shares {
     pub own: StageWork,
 }
 
-/// Deals the points out, and anew while shares of the work differ. Collective.
+/// Distributes the points, repeatedly while shares of the work differ. Collective.
 pub(super) fn deal(
     group: &dyn Communicator,
     callers: &Callers<'_>,

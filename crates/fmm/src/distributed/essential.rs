@@ -16,7 +16,7 @@ use crate::disjoint::DisjointSlice;
 use crate::tree::morton::MAX_DEPTH;
 use crate::tree::{Cell, MortonOrder, Tree};
 
-/// What is asked of another rank's box.
+/// What a target box needs of another rank's box.
 pub(super) const MULTIPOLE: u64 = 1;
 pub(super) const PARTICLES: u64 = 2;
 const SAMPLES: u64 = 4;
@@ -24,7 +24,7 @@ const SAMPLES: u64 = 4;
 /// Sources of a box that stand for all in the measurement of truncation errors.
 const SAMPLED: usize = 16;
 
-/// A box of another rank, and what is asked of it: [`MULTIPOLE`], [`PARTICLES`].
+/// A box of another rank, and what is needed of it: [`MULTIPOLE`], [`PARTICLES`].
 pub(super) type Request = [u64; 2];
 
 /// The local essential tree.

@@ -7,7 +7,7 @@ use cuda::{Device, Pinned};
 
 use crate::Error;
 
-/// The arrays of a rank.
+/// The arrays that one rank holds.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     pub charges: Array,

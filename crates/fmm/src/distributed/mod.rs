@@ -1,7 +1,7 @@
 //! One sum over the points of several ranks.
 //!
-//! Each rank brings points of its own and gets the sums at its targets. In between they are dealt
-//! out along the space-filling curve: the top of one octree for all is agreed on by counting
+//! Each rank brings points of its own and gets the sums at its targets. In between they are
+//! distributed along the space-filling curve: ranks agree on the top of one octree by counting
 //! (module `top`), points go to the rank that has their part of it (`route`), each rank finds the
 //! boxes of others that its targets interact with (`scout`) and joins them to its own tree
 //! (`essential`). From there on the stages are those of one rank, with messages between (`halo`):
@@ -71,7 +71,7 @@ pub struct RankInfo {
     pub ranks: usize,
     /// Sources and targets of this rank.
     pub points: [u64; 2],
-    /// Parts of the octree that are dealt out.
+    /// Subtrees that are distributed.
     pub grains: usize,
     /// Sources of other ranks near this one's targets.
     pub halo_sources: u64,
@@ -85,8 +85,8 @@ pub struct RankInfo {
     /// Where the GPUs of several ranks translate: whether expansions go from GPU to GPU by peer
     /// copies, not through the host's memory.
     pub between_gpus: Option<bool>,
-    /// Work of each stage on this rank, by the cost model; without boxes above the parts that are
-    /// dealt out.
+    /// Work of each stage on this rank, by the cost model; without boxes above the distributed
+    /// parts.
     pub work: StageWork,
 }
 
@@ -136,7 +136,7 @@ impl Plan {
     /// On GPUs each rank takes the one that its options name, which may differ.
     ///
     /// # Errors
-    /// Those of [`crate::Plan::new`], on the rank that has one, and on the others
+    /// As [`crate::Plan::new`] on the rank that fails, on the others
     /// [`comm::Error::Elsewhere`]; [`Error::Option`] for another mode than the FMM;
     /// [`Error::Ranks`].
     pub fn new(
@@ -157,7 +157,7 @@ impl Plan {
         let (asked, (backend, fallback)) = (options.backend, backend(group, points, options)?);
         let options = &Options { backend, ..options.clone() };
         let mut tuning = Tuning::new(options, simd);
-        // In a hybrid sum it depends on the threads of a rank.
+        // In a hybrid sum it depends on the threads per rank.
         let mut occupancy = [tuning.occupancy];
         group.all_reduce(&mut occupancy, Operation::Min)?;
         tuning.occupancy = occupancy[0];
@@ -203,7 +203,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// From points that are dealt out: what ranks exchange, and the engine.
+    /// From distributed points: what ranks exchange, and the engine.
     /// Collective.
     fn of_dealt(
         all: &Group,
@@ -481,7 +481,7 @@ impl Plan {
     }
 
     /// The geometry of a sum by processors in single precision, and the terms of its M2M and L2L
-    /// with vectors of so many lanes.
+    /// with vectors of `lanes` lanes.
     #[doc(hidden)]
     pub fn in_single_precision(&self, lanes: usize) -> Option<(&Geometry, [f64; 2])> {
         let Engine::Single(engine) = &self.engine else { return None };

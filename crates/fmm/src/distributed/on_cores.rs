@@ -1,4 +1,4 @@
-//! One `apply` on the cores of a rank, with messages between its stages.
+//! One `apply` on one rank's cores, with messages between its stages.
 
 use std::time::Instant;
 

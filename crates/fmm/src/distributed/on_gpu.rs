@@ -1,4 +1,4 @@
-//! One `apply` on the GPU of a rank, with messages between its stages.
+//! One `apply` on one rank's GPU, with messages between its stages.
 //!
 //! Near pairs are summed on a stream of their own from the start on: strengths of other ranks'
 //! sources come before, on the host, expansions meanwhile. In a hybrid sum cores translate these

@@ -170,7 +170,7 @@ impl<'a> Scout<'a> {
         answer
     }
 
-    /// Takes over what a rank told of box `parent`, and goes on with what waited for it.
+    /// Enters a rank's answer on box `parent`, and continues what waited for it.
     fn learn(&mut self, parent: usize, answer: Answer, stack: &mut Vec<(u32, usize)>) {
         let first = self.nodes.len();
         let (of_parent, ranks) = (self.nodes[parent].code, self.nodes[parent].ranks);

@@ -1,7 +1,7 @@
 //! The top of the octree, known to all ranks, and which rank holds which part of it.
 //!
-//! It is the octree of all points down to boxes so small that they can be dealt out, the *grains*:
-//! each is one rank's, wholly, and those of a rank are neighbours in Morton order.
+//! It is the octree of all points down to boxes small enough to be distributed, the *grains*:
+//! each belongs to one rank, and one rank's grains are neighbours in Morton order.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,10 +13,10 @@ use super::counts::{Count, Counts};
 use crate::tree::Crowded;
 use crate::tree::morton::MAX_DEPTH;
 
-/// Levels that are counted at once beneath those counted first.
+/// Levels that are counted at once below those counted first.
 const MORE_LEVELS: usize = 2;
 
-/// Grains that a rank gets about, so many that shares of the work differ little.
+/// About this many grains per rank, enough for shares of the work to differ little.
 const GRAINS: f64 = 64.0;
 
 /// The ranks that hold a box's sources: the first, and the last.
@@ -60,8 +60,8 @@ pub(super) struct Top {
 }
 
 impl Top {
-    /// From the keys of each rank's sources and, if they are others, targets, in any order; dealt
-    /// out by the number of points. Collective.
+    /// From the keys of each rank's sources and, if they are others, targets, in any order;
+    /// distributed by the number of points. Collective.
     pub(super) fn new(
         group: &dyn Communicator,
         sources: &[u64],

@@ -82,7 +82,7 @@ impl Tuning {
 }
 
 impl Costs {
-    /// Near pairs of a leaf's targets with as many sources, in so many leaves.
+    /// Cost of a leaf's targets with `sources` near sources in `leaves` leaves.
     pub(super) fn p2p(&self, targets: usize, sources: usize, leaves: usize) -> f64 {
         let targets = targets.next_multiple_of(self.lanes[0]) as f64;
         self.pair * targets * (sources as f64 + LEAF * leaves as f64)

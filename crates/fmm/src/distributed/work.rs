@@ -1,4 +1,4 @@
-//! The work of a sum, by stage: what points are dealt out by.
+//! The work of a sum, by stage: points are distributed by it.
 //!
 //! It is counted from lists and truncation numbers as they are. Vectors that are not full cost as
 //! much as full ones, and a translation costs what its truncation number makes it: where points lie

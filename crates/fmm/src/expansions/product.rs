@@ -17,8 +17,8 @@ pub(crate) type Lanes<V, const B: usize> = [V; B];
 /// Rows whose sums fit the registers along with their operands: 12 of AVX2's 16.
 const ROWS: usize = 6;
 
-/// Rows of the next block for so many rows left: as equal as possible, since short blocks leave the
-/// multipliers waiting.
+/// Rows of the next block, by the number of rows left: as equal as possible, since short blocks
+/// leave the multipliers waiting.
 const NEXT: [u8; 64] = {
     let mut next = [0; 64];
     let mut left = 1;

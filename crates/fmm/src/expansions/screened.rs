@@ -56,7 +56,7 @@ impl Screening {
         Self { root: kernel.kappa() }
     }
 
-    /// `exp(-t) / r`, and what is left of its first and second derivative along a direction after
+    /// `exp(-t) / r`, and what remains of its first and second derivative along a direction after
     /// the directions' products: `exp(-t) (1 + t) / r^3` and `exp(-t) (3 + 3 t + t^2) / r^5`, t
     /// being kappa r; r in units of the root's side.
     pub(crate) fn slopes(self, r: f64) -> [f64; 3] {

@@ -87,7 +87,7 @@ pub(crate) struct ScreenedTables<T> {
 }
 
 impl<T: Real> ScreenedTables<T> {
-    /// Those of a plan; none without screening.
+    /// The tables of a plan; `None` without screening.
     pub(crate) fn new(screening: Screening, numbers: &TruncationNumbers) -> Option<Self> {
         if !screening.is_some() {
             return None;

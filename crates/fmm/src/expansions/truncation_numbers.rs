@@ -24,7 +24,7 @@ pub struct TruncationNumbers {
 }
 
 impl TruncationNumbers {
-    /// Those that M2L with given truncation numbers needs in a tree of so many levels;
+    /// Numbers that M2L with given truncation numbers needs in a tree of `levels` levels;
     /// `translations`: levels of source and target, p', and pairs of boxes.
     pub(crate) fn new(
         levels: usize,
@@ -44,7 +44,7 @@ impl TruncationNumbers {
         numbers
     }
 
-    /// Those of multipole expansions that are evaluated themselves; `evaluated`: levels and p'.
+    /// Numbers of multipole expansions that are evaluated at targets; `evaluated`: levels and p'.
     pub(crate) fn of_multipoles(
         levels: usize,
         evaluated: impl Iterator<Item = (usize, usize)>,

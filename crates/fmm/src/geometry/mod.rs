@@ -39,7 +39,7 @@ pub struct Geometry {
     pub tree: Tree,
     /// Near and far boxes of each box.
     pub lists: Lists,
-    /// Of a treecode what is evaluated instead of translated.
+    /// In a treecode: expansions evaluated at targets instead of translated.
     pub far: Option<FarRows>,
     /// Truncation numbers of each level.
     pub numbers: TruncationNumbers,
@@ -49,8 +49,7 @@ pub struct Geometry {
     pub target_order: Option<MortonOrder>,
     /// Which boxes hold sources of this rank; none: all sources are.
     pub own: Option<Vec<bool>>,
-    /// Whether targets that have an order of their own are those of a leaf's sources, wholly and as
-    /// the sources are.
+    /// Whether targets with their own order are all sources of their leaves, in the same order.
     pub itself: bool,
 }
 

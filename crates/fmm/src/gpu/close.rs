@@ -39,7 +39,7 @@ impl Close {
     /// targets are sources, and no point is paired with itself.
     ///
     /// # Errors
-    /// The GPU's; [`Error::GpuCrowds`], before there is memory for them, if they are too many.
+    /// [`Error::Gpu`] if a CUDA call fails; [`Error::GpuCrowds`] if pairs are too many.
     pub(super) fn find(
         device: &Device,
         precision: Precision,
@@ -92,7 +92,7 @@ impl Close {
     /// The words of each pair.
     ///
     /// # Errors
-    /// Those of the copy.
+    /// [`cuda::Error`] if the copy fails.
     pub fn words(&self) -> Result<Vec<[u32; 8]>, cuda::Error> {
         Ok(self.pairs.to_vec()?[..self.count].iter().map(|pair| pair.0).collect())
     }

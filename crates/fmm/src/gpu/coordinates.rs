@@ -9,10 +9,10 @@ use parallel::prelude::*;
 use super::kernels::count;
 
 /// All coordinates are on the device at once if they take no more than this share of its free
-/// memory: beside sorting and boxes they would decide how much a plan needs.
+/// memory: next to sorting and boxes they would dominate a plan's memory.
 const SHARE: u64 = 8;
 
-/// Otherwise the points are visited in so many parts, of so many points at least and at most
+/// Otherwise points are visited in `PARTS` parts, of `LEAST` to `MOST` points
 /// (1.5 MB to 400 MB).
 const PARTS: usize = 8;
 const LEAST: usize = 1 << 16;
@@ -48,7 +48,7 @@ impl<'a> Coordinates<'a> {
     /// All on the device if there is plenty of room. `chunk`, if given, points of a visit instead.
     ///
     /// # Errors
-    /// The GPU's.
+    /// [`cuda::Error`] if a CUDA call fails.
     pub fn new(
         device: &Device,
         points: &'a [[f64; 3]],
@@ -91,7 +91,7 @@ impl<'a> Coordinates<'a> {
     /// Visits all points, some at a time; what `visit` puts on the main stream sees them.
     ///
     /// # Errors
-    /// The GPU's.
+    /// [`cuda::Error`] if a CUDA call fails.
     pub(super) fn visit(
         &self,
         mut visit: impl FnMut(Chunk<'_>) -> Result<(), Error>,

@@ -51,7 +51,7 @@ pub struct DevicePlan {
     pub lists: Lists,
     /// Expansions, and what translates them.
     pub expansions: Expansions,
-    /// What is evaluated instead of translated.
+    /// Expansions evaluated at targets instead of translated.
     pub(super) treecode: Option<Treecode>,
     /// Morton order of the sources.
     pub source_order: MortonOrder,
@@ -178,7 +178,7 @@ impl DevicePlan {
     }
 
     /// kappa times the root's side, as kernels take it: no power of it that they form overflows,
-    /// and nothing is felt at any distance above rounding.
+    /// and no interaction exceeds rounding at any distance.
     pub(super) fn kappa(&self) -> f64 {
         self.screening.root.min(1e15)
     }

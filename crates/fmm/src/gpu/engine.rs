@@ -52,7 +52,7 @@ impl Engine {
         Self::visiting(sources, targets, options, precision, None, info)
     }
 
-    /// With `chunk` coordinates are brought to the GPU so many points at a time, however much room
+    /// With `chunk` coordinates are uploaded `chunk` points at a time, however much room
     /// there is.
     pub fn visiting(
         sources: &[[f64; 3]],

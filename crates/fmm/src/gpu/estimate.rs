@@ -74,7 +74,7 @@ impl Spread {
         32.5 * 3.77f64.powf(self.dimension - 2.0) * inner
     }
 
-    /// Translation vectors between boxes of different sizes in a tree of so many leaves: a surface
+    /// Translation vectors between boxes of different sizes in a tree of `leaves` leaves: a surface
     /// cuts off corners of large boxes, which stay leaves.
     fn between_sizes(self, leaves: f64) -> f64 {
         let uneven = self.dimension < 2.5 || self.uneven > 1.0;
@@ -86,7 +86,7 @@ impl Spread {
         19.0 * 1.42f64.powf(self.dimension - 2.0)
     }
 
-    /// Close pairs of a point in single precision, with so many points in a leaf.
+    /// Close pairs per point in single precision, with `occupancy` points per leaf.
     fn close(self, occupancy: f64) -> f64 {
         let of_surface = 1.5 * std::f64::consts::PI * CLOSE_SINGLE.powi(2);
         occupancy * of_surface * 36f64.powf(2.0 - self.dimension)
@@ -138,7 +138,7 @@ pub struct Boxes {
     close: f64,
 }
 
-/// What is known of a plan.
+/// Properties of a plan that determine its memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned<'a> {
     /// Format of expansions and sums.

@@ -62,7 +62,7 @@ impl Stored {
     }
 }
 
-/// Translations that one launch makes.
+/// Translations per launch.
 #[derive(Clone, Copy, Debug)]
 struct Launch {
     /// Into the list of tiles.
@@ -247,7 +247,7 @@ impl Expansions {
     /// most; else they are made as every sum needs them, some at a time.
     ///
     /// # Errors
-    /// The GPU's; [`Error::OutOfMemory`] at once if they do not fit.
+    /// If a CUDA call fails; [`Error::OutOfMemory`] at once if they do not fit.
     pub fn new(
         device: &Device,
         precision: Precision,

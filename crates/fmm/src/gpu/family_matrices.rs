@@ -58,7 +58,7 @@ impl FamilyMatrices {
         self.levels.get(level).or(self.levels.last()).copied().unwrap_or_default()
     }
 
-    /// Those of all levels.
+    /// One set of matrices for all levels.
     fn closed(device: &Device, precision: Precision, p: usize) -> Result<Self, Error> {
         let mut matrices = Vec::new();
         for octant in 0..8 {
@@ -73,7 +73,7 @@ impl FamilyMatrices {
         Ok(Self { levels: vec![[of(0), of(1)]], _values: values })
     }
 
-    /// Those of each level.
+    /// Matrices per level.
     fn rotated(
         device: &Device,
         precision: Precision,

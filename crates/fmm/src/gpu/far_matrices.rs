@@ -22,13 +22,13 @@ use crate::tree::vectors::Kind;
 /// Blocks that fill one matrix.
 const FILL_BLOCKS: u32 = 8;
 
-/// What is known of one matrix.
+/// Shape and place of one matrix.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Matrix {
     pub(super) address: u64,
     /// Scalars between two columns.
     pub(super) lda: usize,
-    /// Those of one group are there together.
+    /// Matrices of one group are in memory together.
     pub(super) group: usize,
 }
 
@@ -84,7 +84,7 @@ impl FarMatrices {
         })
     }
 
-    /// Those of all batches; made at once if they take `limit` bytes at most.
+    /// The matrices of all batches; made at once if they take `limit` bytes at most.
     pub(super) fn new(
         device: &Device,
         precision: Precision,
@@ -188,7 +188,7 @@ impl FarMatrices {
 /// source is.
 ///
 /// # Errors
-/// Those of the device.
+/// If a CUDA call fails.
 pub fn one(device: &Device, offset: [i32; 3], finer: i32, p: usize) -> Result<Vec<f64>, Error> {
     let roots = device.upload(&tables::root_factorials(4 * p))?;
     let rows = tables::padded_rows(p);

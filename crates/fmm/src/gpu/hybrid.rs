@@ -198,7 +198,7 @@ impl<T: Real + Bytes> Staged<T> {
         started: Instant,
         spans: &mut Vec<Span>,
     ) -> Result<(), cuda::Error> {
-        // SAFETY: nobody looks at the values before the stream has been waited for, on the next
+        // SAFETY: nobody reads the values before the stream has been waited for, on the next
         // line.
         unsafe { self.multipoles.receive(multipoles)? };
         synchronize()?;

@@ -119,7 +119,7 @@ pub(crate) struct Rotated {
 // SAFETY: five 64-bit and four 32-bit numbers, 56 bytes.
 unsafe impl Plain for Rotated {}
 
-/// Those of one level, as `kernels/fmm/screening.cuh` declares it.
+/// Radial tables of one level, as `kernels/fmm/screening.cuh` declares them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Radial {

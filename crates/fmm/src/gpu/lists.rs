@@ -96,7 +96,7 @@ impl Lists {
         Self::with_table(device, tree, far, TABLE)
     }
 
-    /// Likewise, with so many slots (a power of two) for distinct batches at first.
+    /// As [`Self::new`], with `slots` (a power of two) initial slots for distinct batches.
     pub fn with_table(
         device: &Device,
         tree: &Tree,
@@ -364,7 +364,7 @@ pub(super) fn waiting_pairs(boxes: usize) -> usize {
     1 + 10 * at_once(boxes)
 }
 
-/// Pairs that are settled at once in a tree of so many boxes.
+/// Pairs settled per pass in a tree of `boxes` boxes.
 fn at_once(boxes: usize) -> usize {
     (AT_ONCE * boxes).clamp(LEAST_AT_ONCE, MOST_AT_ONCE)
 }

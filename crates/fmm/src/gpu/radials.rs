@@ -12,7 +12,7 @@ use crate::expansions::screened::Screening;
 use crate::expansions::screened_tables::{ScreenedGradient, ScreenedTables};
 use crate::truncation::TruncationNumbers;
 
-/// Those of all levels.
+/// Radial tables of all levels.
 #[derive(Debug)]
 pub(super) struct Radials {
     pub(super) multipole: Buffer<Radial>,
@@ -59,7 +59,7 @@ impl Stack {
 }
 
 impl Radials {
-    /// Those of a plan; none without screening.
+    /// The tables of a plan; `None` without screening.
     pub(super) fn new(
         device: &Device,
         precision: Precision,

@@ -75,7 +75,8 @@ impl RankEngine {
     /// `parts`: expansions that are added up, `multipoles`: whole ones, of `numbers`' lengths.
     ///
     /// # Errors
-    /// Those of the GPU; [`cuda::Error::OutOfMemory`] before anything is allocated.
+    /// [`Error::Gpu`] if a CUDA call fails, with [`cuda::Error::OutOfMemory`] before anything is
+    /// allocated.
     pub(crate) fn new(
         part: &Part<'_>,
         [parts, multipoles]: [&[Peer]; 2],
@@ -145,7 +146,7 @@ impl RankEngine {
     /// Leaves M2M, M2L and L2L to the CPU, over the rank's boxes and lists.
     ///
     /// # Errors
-    /// Those of the GPU.
+    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn translated_on_host(
         self,
         simd: simd::Level,
@@ -155,7 +156,7 @@ impl RankEngine {
         Ok(Self { host: Some(host), ..self })
     }
 
-    /// Where the expansions for each of so many ranks are on this GPU, parts (0) and whole ones
+    /// For each of `ranks` ranks where its expansions are on this GPU, parts (0) and whole ones
     /// (1). `abroad`: some of the ranks are other processes.
     pub(crate) fn offers(&self, ranks: usize, abroad: bool) -> Vec<Vec<Offer>> {
         let mut offers = vec![Vec::new(); ranks];
@@ -175,7 +176,7 @@ impl RankEngine {
     /// and after [`Self::through_the_host`], expansions go through the host.
     ///
     /// # Errors
-    /// Those of the GPU.
+    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn find(&mut self, offers: &[Vec<Offer>]) -> Result<bool, Error> {
         let Self { parts, multipoles, plan, .. } = self;
         let mut all = true;
@@ -209,7 +210,7 @@ impl RankEngine {
     /// Makes room for such an `apply`.
     ///
     /// # Errors
-    /// Those of the GPU.
+    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn prepare(&mut self, signature: Signature) -> Result<(), Error> {
         if !self.prepared.contains_key(&signature) {
             let made = (self.plan.kernels(signature)?, self.plan.buffers(signature)?);
@@ -223,7 +224,7 @@ impl RankEngine {
     /// `exponents`: of the largest strength of each density on all ranks.
     ///
     /// # Errors
-    /// Those of the GPU; [`Error::NotPlanned`] if this was not prepared.
+    /// [`Error::Gpu`] if a CUDA call fails; [`Error::NotPlanned`] if this was not prepared.
     pub(crate) fn begin(
         &mut self,
         signature: Signature,
@@ -345,7 +346,7 @@ impl Running<'_> {
     /// those that others add up.
     ///
     /// # Errors
-    /// Those of the GPU.
+    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn upward(&mut self, k: usize) -> Result<Messages, Error> {
         self.timed("P2M", Stage::P2m(k))?;
         self.timed("M2M", Stage::M2m)?;
@@ -356,7 +357,7 @@ impl Running<'_> {
     /// that others need.
     ///
     /// # Errors
-    /// Those of the GPU.
+    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn complete(&mut self, messages: &[Vec<u8>]) -> Result<Messages, Error> {
         self.parts.unpack(self.plan, messages, true)?;
         Ok(self.multipoles.pack(self.plan)?)
@@ -365,7 +366,7 @@ impl Running<'_> {
     /// Takes over the expansions that others sent, and adds what all give at the targets.
     ///
     /// # Errors
-    /// Those of the GPU.
+    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn downward(&mut self, k: usize, messages: &[Vec<u8>]) -> Result<(), Error> {
         self.multipoles.unpack(self.plan, messages, false)?;
         self.timed("M2L", Stage::M2l)?;
@@ -377,7 +378,7 @@ impl Running<'_> {
     /// and the others by the CPU, of a hybrid plan.
     ///
     /// # Errors
-    /// Those of the GPU.
+    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn upward_on_host(&mut self, k: usize) -> Result<(), Error> {
         self.timed("P2M", Stage::P2m(k))?;
         let (plan, started) = (self.plan, self.started);
@@ -390,7 +391,7 @@ impl Running<'_> {
     /// Exchanges the expansions that the CPU has. Collective.
     ///
     /// # Errors
-    /// Those of `exchange`.
+    /// Errors of `exchange`.
     pub(crate) fn exchange_on_host<X: hybrid::Exchange>(
         &mut self,
         exchange: &mut X,
@@ -401,7 +402,7 @@ impl Running<'_> {
     /// Translates by the CPU, and adds what that gives at the targets.
     ///
     /// # Errors
-    /// Those of the GPU.
+    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn downward_on_host(&mut self, k: usize) -> Result<(), Error> {
         if let Some(host) = &mut self.host {
             let to = &self.plan.expansions.locals.values;
@@ -413,7 +414,7 @@ impl Running<'_> {
     /// Brings the sums back: when its parts ran, and seconds from the device's begin to its end.
     ///
     /// # Errors
-    /// Those of the GPU.
+    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn finish(self, potentials: Potentials<'_>) -> Result<(Vec<Span>, f64), Error> {
         let Self { plan, apply, origin, offset, near, marks, on_host: mut spans, .. } = self;
         let stream = plan.device.stream();
@@ -545,7 +546,7 @@ impl Exchange {
                 let [first, count] = [first, numbers].map(|numbers| numbers * scalar);
                 values.bytes.copy_from_shared(first, from, *begin, count)?;
             }
-            // They may be packed anew as soon as all ranks are here.
+            // They may be packed again as soon as all ranks are here.
             plan.device.stream().synchronize()?;
         } else {
             values.bytes.write(&messages.concat())?;

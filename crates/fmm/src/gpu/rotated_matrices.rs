@@ -69,7 +69,7 @@ pub fn rotation(p: usize, [z2, r2]: [i64; 2], gradient: &Gradient<f64>) -> Polar
     Polar::new(p, cos, (1.0 - cos2).max(0.0).sqrt(), gradient)
 }
 
-/// The translation along z over so many squared half sides of the smaller box.
+/// The translation along z; `r2`: its squared length in half sides of the smaller box.
 pub fn along_z(
     p: usize,
     (level, kind, r2): (usize, Kind, i64),

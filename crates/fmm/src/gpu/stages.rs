@@ -12,7 +12,7 @@ use crate::model::{Densities, Potentials, StageSeconds};
 /// Largest number of densities that one pass of P2P takes.
 const GROUP: usize = 4;
 
-/// DisjointSlice memory of a block that every GPU has.
+/// Shared memory per block guaranteed on every GPU, bytes.
 const SHARED: usize = 48 << 10;
 
 /// What decides which kernels an `apply` starts.

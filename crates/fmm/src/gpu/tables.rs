@@ -86,7 +86,7 @@ pub fn padded_rows(p: usize) -> usize {
     (p * p).next_multiple_of(8)
 }
 
-/// Columns in memory are whole runs of so many.
+/// Columns in memory are padded to a multiple of this.
 pub(super) const WHOLE_COLUMNS: usize = 16;
 
 /// Columns in memory.

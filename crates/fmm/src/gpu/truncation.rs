@@ -68,7 +68,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// Those of the batches, in a tree of so many levels.
+    /// From the batches' truncation numbers, in a tree of `levels` levels.
     pub(super) fn new(levels: usize, lists: &Lists, batches: Vec<usize>) -> Self {
         let translations = lists.batches.iter().zip(&batches).zip(lists.begins.windows(2)).map(
             |((batch, &p), begins)| {
@@ -176,11 +176,11 @@ fn measure(
     Ok(classes)
 }
 
-/// For every batch the squared error of 1/r by p' up to `degrees`, from so many draws of points in
+/// For every batch the squared error of 1/r by p' up to `degrees`, from `draws` draws of points in
 /// double precision in a root of so long a side, then the sums of 1/r^2 and 1/r^4.
 ///
 /// # Errors
-/// Those of the device.
+/// [`cuda::Error`] if a CUDA call fails.
 pub fn drawn(
     device: &Device,
     (tree, lists): (&Tree, &Lists),

@@ -31,7 +31,7 @@ pub struct Potentials<'a> {
 }
 
 impl Potentials<'_> {
-    /// The same, lent for a while.
+    /// A shorter borrow.
     pub(crate) fn reborrowed(&mut self) -> Potentials<'_> {
         Potentials {
             potential: self.potential.as_deref_mut(),

@@ -178,7 +178,7 @@ pub struct Options {
     pub stencil: Option<Stencil>,
     /// How p' of each translation is chosen.
     pub truncation: Truncation,
-    /// Densities that one `apply` will usually carry; tunes the leaf size.
+    /// Densities usually passed to one `apply`; tunes the leaf size.
     pub densities: usize,
     /// Whether `apply` may be asked for gradients.
     pub gradient: bool,

@@ -1,4 +1,4 @@
-//! Sources and targets in the caller's order, and what is required of them.
+//! Sources and targets in the caller's order, and the checks of them.
 
 use parallel::prelude::*;
 

@@ -79,7 +79,7 @@ impl Ending {
     }
 }
 
-/// The same one.
+/// True for clones of one flag.
 impl PartialEq for Stop {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -147,7 +147,7 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
                 let near = leaf.of(source);
                 let bounds = [self.bounds[0][index as usize], self.bounds[1][source as usize]];
                 let mut any = source == index;
-                // Pairs within a leaf are told by places of targets.
+                // Pairs within a leaf have places of targets.
                 let itself = source == index && same;
                 let first = tree.cells[source as usize].sources.start as usize;
                 let shift = if itself { first.wrapping_sub(range.start) } else { 0 };

@@ -146,13 +146,13 @@ struct Found {
     near: Rows,
     /// Source-target pairs of points in near leaves.
     near_pairs: u64,
-    /// For each target box what is left to its children: where it begins in `left`, and the end of
+    /// For each target box the pairs left to its children: where in `left` they begin, and the end of
     /// the last.
     begins: Vec<u32>,
     left: Vec<u32>,
 }
 
-/// What is accepted for one block, in the order of the targets; blocks use the memory one after
+/// Pairs accepted for one block, in the order of the targets; blocks use the memory one after
 /// another.
 #[derive(Default)]
 struct Far {
@@ -196,7 +196,7 @@ impl BoxKey {
         Self::new(cell.place, cell.level, cell.sources.len() as u32, cell.is_leaf())
     }
 
-    /// Of a box with so many sources, of which it may hold some.
+    /// A box with `sources` sources in all, some of which `cell` may hold.
     pub(crate) fn with_sources(cell: &Cell, sources: f64) -> Self {
         let sources = if cell.sources.is_empty() { 0.0 } else { sources };
         Self::new(cell.place, cell.level, sources.min(f64::from(u32::MAX)) as u32, cell.is_leaf())
@@ -285,14 +285,14 @@ impl Lists {
         Self::of_boxes(tree, &boxes, Rule::new(stencil, direct), block_size)
     }
 
-    /// As [`Self::new`], with what is known of each box, which may have sources elsewhere.
+    /// As [`Self::new`], with a key per box, which may have sources elsewhere.
     pub(crate) fn of_boxes(tree: &Tree, boxes: &[BoxKey], rule: Rule, block_size: usize) -> Self {
         let traversal = Traversal { tree, boxes, rule };
         let spare = Mutex::new(Vec::<Far>::new());
         let threads = rayon::current_num_threads();
         let mut lists = Self::default();
         let (mut keys, mut near) = (Vec::new(), Vec::new());
-        // What the boxes of the level above left to their children, by block of so many.
+        // What the boxes of the level above left to their children, by block.
         let mut above: Vec<Found> =
             vec![Found { begins: vec![0, 1], left: vec![0], ..Found::default() }];
         let (mut begin_above, mut size_above) = (0, 1);
@@ -410,7 +410,7 @@ impl Traversal<'_> {
         }
     }
 
-    /// As [`Self::visit`] of one pair of equal boxes: most of all pairs. Children are told apart
+    /// As [`Self::visit`] of one pair of equal boxes: most of all pairs. Children are chosen
     /// without branches, which no processor would foresee.
     #[inline(always)]
     fn settle_equal(

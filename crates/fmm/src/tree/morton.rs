@@ -64,7 +64,7 @@ pub struct KeyRun<'a> {
     pub index: &'a mut [u32],
 }
 
-/// Sorts some of the points wholly.
+/// Sorts some of the points completely.
 pub(crate) fn sort_wholly(of: &Keys, points: &[[f64; 3]], KeyRun { keys, index }: KeyRun<'_>) {
     let mut items: Vec<(u64, u32)> =
         index.iter().map(|&i| (of.of(&points[i as usize]), i)).collect();
@@ -74,8 +74,8 @@ pub(crate) fn sort_wholly(of: &Keys, points: &[[f64; 3]], KeyRun { keys, index }
     }
 }
 
-/// Sorts wholly what [`sorted`] left unsorted with `enough`, in the boxes that are `needed`: those
-/// with at most so many points, by level and key of their place.
+/// Sorts completely what [`sorted`] left unsorted with `enough`, in the boxes that are `needed`: those
+/// with at most `enough` points, by level and key of their place.
 pub fn refine<F: Fn(usize, u64) -> bool + Sync>(
     root: &Root,
     points: &[[f64; 3]],
@@ -143,7 +143,7 @@ fn spread(x: u64) -> u64 {
 }
 
 /// Points in Morton order: keys and the points' indices. Boxes of at most `enough` points are left
-/// unsorted within, and the low digits of their keys mean nothing: 0 sorts wholly.
+/// unsorted within, and the low digits of their keys mean nothing: 0 sorts completely.
 pub fn sorted(root: &Root, points: &[[f64; 3]], enough: usize) -> (Vec<u64>, Vec<u32>) {
     let n = points.len();
     let set = Set { keys: Keys::new(root), points, enough, index_mask: index_mask(n) };

@@ -61,7 +61,7 @@ struct Found {
     near_pairs: u64,
     far: Rows,
     classes: Vec<u16>,
-    /// For each box what is left to its children.
+    /// For each box the pairs left to its children.
     begins: Vec<u32>,
     left: Vec<u32>,
 }

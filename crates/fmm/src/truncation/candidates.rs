@@ -9,7 +9,7 @@ use crate::expansions::screened::Screening;
 use crate::tree::lists::{Lists, TargetBlock};
 use crate::tree::{MortonOrder, Root, Tree};
 
-/// Pairs of a batch that are looked at for the weight of all of it.
+/// Pairs per batch that represent the weight of the whole batch.
 const WEIGHED: usize = 64;
 
 /// Parts of the blocks of targets that are looked through in parallel.
@@ -25,12 +25,12 @@ pub(crate) struct PointSets<'a> {
     pub targets: (&'a MortonOrder, &'a [[f64; 3]]),
 }
 
-/// What is known of a class before its errors are measured.
+/// Properties of a class before its errors are measured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Candidates {
     /// Translations.
     pub(super) count: f64,
-    /// Those of all ranks.
+    /// Their number on all ranks.
     pub(super) of_all: f64,
     /// `sum N_source N_target` over them.
     pub(super) weight: f64,

@@ -37,7 +37,7 @@ const DRAWS_PER_PAIR: usize = 4;
 const NEGLIGIBLE: f64 = 0.02;
 
 /// Measures the errors of every class for every p' up to `p_max`, or until they are so small that
-/// more terms are of no use: from there on they are taken as constant, and not listed. `classes`
+/// more terms are of no use: beyond, errors are taken as constant, and not listed. `classes`
 /// share the goal.
 pub(super) fn measure(
     points: &PointSets<'_>,
@@ -90,7 +90,7 @@ impl Measurement<'_> {
     /// Measures one class.
     fn of(&self, class: &Class, candidates: &Candidates) -> Statistics {
         let whole = |samples: usize| samples.next_multiple_of(PILOTS).clamp(PILOTS, SAMPLES);
-        // All ranks together take so many, each its share.
+        // All ranks together take `of_all` samples, each its share.
         let of_all = whole(candidates.of_all as usize / TRANSLATIONS_PER_SAMPLE);
         let samples = whole((of_all as f64 * candidates.count / candidates.of_all).ceil() as usize);
         let [of_level, of_boxes] = self.samples(class, candidates, samples);

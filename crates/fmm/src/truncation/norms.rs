@@ -125,7 +125,7 @@ const TARGETS: usize = 4;
 pub(crate) const ENCOUNTER: f64 = 1.0 / 16.0;
 
 /// The near pairs of the leaf of near list `row`, and the number of its targets; `seed` picks those
-/// that are looked at.
+/// that are sampled.
 fn near_leaf(points: &PointSets<'_>, lists: &Lists, row: usize, seed: u64) -> (Norms, f64) {
     let tree = points.tree;
     let leaf = &tree.cells[lists.near.cells[row] as usize];
@@ -173,7 +173,7 @@ pub(super) struct Measures {
 }
 
 impl Measures {
-    /// Those of the sums that `options` ask for.
+    /// Norms of the sums that `options` requests.
     pub(super) fn new(
         points: &PointSets<'_>,
         lists: &Lists,
@@ -193,7 +193,7 @@ impl Measures {
         Self { norms, far, screening, closest2, far_pairs, gradient, dipoles }
     }
 
-    /// Those of the sums of all ranks, from each rank's.
+    /// Combines each rank's norms.
     pub(super) fn of_all(self, group: &dyn Communicator) -> Result<Self, comm::Error> {
         let mut sums = [0.0; 7];
         for (to, norms) in [self.norms, self.far].into_iter().enumerate() {

@@ -34,7 +34,7 @@ impl Goal {
     }
 }
 
-/// What is known of a class.
+/// Errors and cost of a class.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Statistics {
     /// Translations, in units of the cost of one.

@@ -138,7 +138,7 @@ fn numbers_of_all(
     for (stored, largest) in
         [&mut numbers.multipole, &mut numbers.local].into_iter().zip(largest.chunks_mut(all))
     {
-        // The boxes of a rank may be deeper than those of any rank that translates them.
+        // One rank's boxes may be deeper than those of any rank that translates them.
         inherit(largest);
         stored.copy_from_slice(&largest[..of_own]);
     }

@@ -11,7 +11,7 @@ use crate::tree::{Cell, MortonOrder, Root, Tree, side};
 /// Points of a level among which samples are drawn.
 const CANDIDATES: usize = 8192;
 
-/// Points are drawn with a probability that goes with each of these powers of the radius, so many
+/// Points are drawn with a probability that goes with each of these powers of the radius, `DRAWN`
 /// for each: 0, 8, 24, 60.
 const POWERS: usize = 4;
 const DRAWN: usize = 128;

@@ -38,7 +38,7 @@ const REMEMBERED: usize = 64;
 /// As that of M2L, per number of samples.
 const DOUBT: f64 = 96.0;
 
-/// What is known of a level's boxes at one band of distances.
+/// Errors and cost of a level's boxes at one band of distances.
 #[derive(Clone, Debug, Default)]
 struct Candidates {
     /// Evaluations: boxes times targets.

@@ -144,7 +144,7 @@ pub fn assert_within(group: &Group, case: &Case, options: &Options, spread: Spre
     assert_near(group, case, options, spread, |some| case.exact(options.kernel, some))
 }
 
-/// The same with exact sums at some of the targets, as [`Case::exact`] has them, from elsewhere.
+/// As [`assert_within`], with exact sums at some of the targets, as of [`Case::exact`], given.
 /// Collective.
 pub fn assert_near(
     group: &Group,

@@ -62,7 +62,7 @@ pub enum Error {
         path: PathBuf,
         /// What the name should end in.
         ending: &'static str,
-        /// What is read.
+        /// What was being read.
         what: &'static str,
     },
     /// No reader for what the name ends in.

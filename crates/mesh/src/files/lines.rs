@@ -105,7 +105,7 @@ impl<'a> Line<'a> {
         self.raw
     }
 
-    /// What is left of the line.
+    /// The rest of the line.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(self.rest).into_owned()
     }

@@ -38,7 +38,7 @@ pub fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
     read_by(path, &load)
 }
 
-/// The same, where `load` gives the bytes of this file and of those that belong to it.
+/// As [`read`], where `load` gives the bytes of this file and of those that belong to it.
 ///
 /// # Errors
 /// [`Error`], those of `load` among them.

@@ -92,7 +92,7 @@ trait Values {
     fn whole(&mut self, kind: Scalar, what: &str) -> Result<i64, FormatError>;
     /// Numbers of the record that nobody needs.
     fn skip(&mut self, kind: Scalar, count: u64) -> Result<(), FormatError>;
-    /// Checks that what is left can hold so many records.
+    /// Checks that the rest of the file can hold `count` records.
     fn check_room(&self, element: &Element) -> Result<(), FormatError>;
     /// A fault where the last number was.
     fn fault(&self, cause: Cause) -> FormatError;

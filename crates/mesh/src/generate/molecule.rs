@@ -21,7 +21,7 @@ const RADII: [f64; 4] = [1.7, 1.9, 1.5, 1.8];
 /// Charges of the atoms in turn, in elementary charges, of sum 0.
 const CHARGES: [f64; 4] = [0.3, -0.5, 0.6, -0.4];
 
-/// Every so many atoms one has a whole charge more, two of three positive.
+/// One in this number of atoms has a whole charge more, two of three positive.
 const CHARGED: usize = 40;
 
 /// How fast the Gaussians fall: a value that resembles solvent-excluded surfaces.

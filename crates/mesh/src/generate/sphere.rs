@@ -112,7 +112,7 @@ impl TwoSpheres {
         Ok(mesh)
     }
 
-    /// The same with facets of the spheres' volume: [`with_volumes`].
+    /// With facets of the spheres' volume: [`with_volumes`].
     ///
     /// # Errors
     /// As [`TwoSpheres::build_graded`]; [`Error::Intersecting`] if vertices outside of the spheres

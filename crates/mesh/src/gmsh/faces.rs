@@ -260,7 +260,7 @@ impl Faces {
     }
 }
 
-/// Whether each of so many vertices is a corner.
+/// Whether each of `count` vertices is a corner.
 fn are_all_used(vertices: usize, triangles: &[[u32; 3]]) -> bool {
     let used: Vec<AtomicBool> = (0..vertices).map(|_| AtomicBool::new(false)).collect();
     triangles.par_iter().for_each(|corners| {

@@ -10,7 +10,7 @@ use nom::error::{ErrorKind, ParseError};
 use nom::number::{Endianness, complete as number};
 use nom::{IResult, Parser};
 
-/// What is left of the file.
+/// The rest of the file.
 pub(super) type Input<'a> = &'a [u8];
 
 /// The rest of the file and the value before it, or a fault.

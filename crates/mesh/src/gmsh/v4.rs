@@ -223,7 +223,7 @@ fn many_nodes<'a, N: Numbers>(
     })
 }
 
-/// The same of triangles, a tag and three nodes each.
+/// Reads triangles, a tag and three nodes each.
 fn many_triangles<'a, N: Numbers>(
     content: &mut Content,
     numbers: N,
@@ -246,7 +246,7 @@ fn many_triangles<'a, N: Numbers>(
     fits.then_some((rest, triangles))
 }
 
-/// The first tag of records of so many words, if those of the others follow it one by one.
+/// The first tag of records of `words` words, if the other tags follow it one by one.
 fn follow_each_other<const WORDS: usize>(records: &[u8]) -> Option<u64> {
     let tag = |record: &[u8]| u64::from_le_bytes(words::<1>(record)[0]);
     let first = tag(records);

@@ -28,7 +28,7 @@ pub fn cut(lines: impl Iterator<Item = Line>) -> Result<Vec<Line>, Fault> {
     cut_within(PASSES, lines)
 }
 
-/// The same in so many passes at most.
+/// As [`cut`], in `passes` passes at most.
 pub fn cut_within(passes: usize, lines: impl Iterator<Item = Line>) -> Result<Vec<Line>, Fault> {
     let mut lines = unique(lines);
     let mut last = [0.0; 2];
@@ -94,7 +94,7 @@ fn cuts(lines: &[Line]) -> Vec<(u32, Point)> {
         for (k, &one) in tree.members(node).iter().enumerate() {
             let rest = if is_same { k + 1 } else { 0 };
             for &two in &tree.members(other)[rest..] {
-                // The same crossing is the same point, whatever else there is.
+                // One crossing gives one point, whatever other lines there are.
                 let [one, two] = [one.min(two), one.max(two)];
                 if boxes[one as usize].overlaps(&boxes[two as usize]) {
                     meet(lines, [one, two], found);
@@ -126,8 +126,8 @@ fn meet(lines: &[Line], pair: [u32; 2], found: &mut Vec<(u32, Point)>) {
 fn is_on([a, b]: Line, at: Point) -> bool {
     let (along, off) = ([b[0] - a[0], b[1] - a[1]], [at[0] - a[0], at[1] - a[1]]);
     let far = length(along);
-    let beside = along[0] * off[1] - along[1] * off[0];
-    beside.abs() <= NEAR * far * far && is_between([a, b], at)
+    let cross = along[0] * off[1] - along[1] * off[0];
+    cross.abs() <= NEAR * far * far && is_between([a, b], at)
 }
 
 /// Whether a point comes between the ends of a line.

@@ -34,7 +34,7 @@ impl Segment {
 
 type Cdt = ConstrainedDelaunayTriangulation<Point2<f64>, (), (), (), HierarchyHintGenerator<f64>>;
 
-/// Triangles between lines. Where points are in it is not asked of `spade`, whose search may go
+/// Triangles between lines. Points are not located by `spade`, whose search may go
 /// around in circles where lines hold triangles away from Delaunay's.
 #[derive(Default)]
 pub(super) struct Plan {

@@ -44,8 +44,8 @@ impl Pieces<'_> {
         i8::from(turn > 0.0) - i8::from(turn < 0.0)
     }
 
-    /// The piece that runs from a to b, begun there.
-    fn beside(&self, a: usize, b: usize) -> Option<(usize, usize)> {
+    /// The piece with the edge from a to b, and its third corner.
+    fn across(&self, a: usize, b: usize) -> Option<(usize, usize)> {
         self.all.iter().enumerate().find_map(|(i, &[p, q, r])| {
             let third = [(p, q, r), (q, r, p), (r, p, q)].into_iter();
             third.filter(|&(p, q, _)| (p, q) == (a, b)).map(|(_, _, r)| (i, r)).next()
@@ -67,7 +67,7 @@ impl Pieces<'_> {
                 1 => {
                     let k = turns.iter().position(|turn| *turn == 0)?;
                     let [a, b, c] = [[a, b, c], [b, c, a], [c, a, b]][k];
-                    let other = self.beside(b, a);
+                    let other = self.across(b, a);
                     self.all[i] = [a, p, c];
                     self.all.push([p, b, c]);
                     if let Some((j, d)) = other {
@@ -87,7 +87,7 @@ impl Pieces<'_> {
         if p == q || depth == 0 {
             return None;
         }
-        if self.beside(p, q).or(self.beside(q, p)).is_some() {
+        if self.across(p, q).or(self.across(q, p)).is_some() {
             self.fixed.insert(key(p, q));
             return Some(());
         }
@@ -118,7 +118,7 @@ impl Pieces<'_> {
             if self.fixed.contains(&key(a, b)) {
                 return None;
             }
-            let ((i, c), (j, d)) = (self.beside(a, b)?, self.beside(b, a)?);
+            let ((i, c), (j, d)) = (self.across(a, b)?, self.across(b, a)?);
             if self.turn(c, d, a) * self.turn(c, d, b) >= 0 {
                 open.push_back([a, b]);
                 continue;
@@ -129,7 +129,7 @@ impl Pieces<'_> {
                 open.push_back([c, d]);
             }
         }
-        self.beside(p, q).or(self.beside(q, p))?;
+        self.across(p, q).or(self.across(q, p))?;
         self.fixed.insert(key(p, q));
         Some(())
     }

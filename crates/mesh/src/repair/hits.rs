@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// Parameters are multiples of one over this.
 const GRID: f64 = (1u64 << 40) as f64;
 
-/// All places, and what is known of them in edges and triangles.
+/// All places, and the edges and triangles they lie on.
 #[derive(Debug, Default)]
 pub(super) struct Hits {
     pub points: Vec<Vector>,

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 /// Largest share of a part's area that the cover of a hole may have.
 const LARGEST: f64 = 0.5;
 
-/// Closes holes of at most so many edges: by the triangles of least area between their vertices,
+/// Closes holes of at most `most` edges: by the triangles of least area between their vertices,
 /// none along an edge that is there already.
 ///
 /// Around a hole triangles face one side. Left open are holes whose cover would have more than half

@@ -20,7 +20,7 @@ const MOST: usize = 1000;
 const NUDGE: f64 = 1e-9;
 const ATTEMPTS: i32 = 5;
 
-/// Of a patch, so many triangles are tried to find one well away from the other surface.
+/// Triangles of a patch that are tried, to find one well away from the other surface.
 const TRIED: usize = 64;
 
 /// Makes one part of each two that go through each other; whether there were any.

@@ -55,7 +55,7 @@ const ROUNDS: usize = 4;
 /// other way) are opened where they reach through a surface.
 ///
 /// # Errors
-/// [`Error`]: arrays that do not fit together, curved triangles, or what is left that could not be
+/// [`Error`]: arrays that do not fit together, curved triangles, or faults that could not be
 /// repaired.
 pub fn repair(mut mesh: Mesh, options: &Options) -> Result<(Mesh, Vec<Action>), Error> {
     mesh.validate()?;

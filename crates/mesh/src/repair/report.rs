@@ -277,7 +277,7 @@ pub enum Error {
     Left {
         /// What was done.
         actions: Vec<Action>,
-        /// What is left.
+        /// Remaining faults.
         faults: Vec<Fault>,
     },
 }

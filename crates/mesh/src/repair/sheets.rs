@@ -76,7 +76,7 @@ fn around_edge(mesh: &Mesh, edge: &[Side]) -> Vec<[Side; 2]> {
 }
 
 /// Gives each ring of triangles around a vertex one of its own.
-fn double_vertices(mesh: &mut Mesh, pairs: &[[Side; 2]], told: bool, list: &mut List) {
+fn double_vertices(mesh: &mut Mesh, pairs: &[[Side; 2]], is_reported: bool, list: &mut List) {
     let mut corners = DisjointSets::new(3 * mesh.triangles.len());
     let corner = |mesh: &Mesh, side: &Side, vertex: u32| {
         let at = mesh.triangles[side.triangle as usize].iter().position(|&v| v == vertex);
@@ -109,8 +109,8 @@ fn double_vertices(mesh: &mut Mesh, pairs: &[[Side; 2]], told: bool, list: &mut 
         }
         mesh.triangles[c as usize / 3][c as usize % 3] = own[root];
     }
-    // At edges it is said of these.
-    list.add(What::VertexParted, if told { count } else { 0 }, first.unwrap_or_default());
+    // Those at edges are reported with the edges.
+    list.add(What::VertexParted, if is_reported { count } else { 0 }, first.unwrap_or_default());
 }
 
 /// Gives edges that still have more than two triangles vertices in the middle, for all pairs but
@@ -120,7 +120,7 @@ fn halve_edges(mesh: &mut Mesh) {
     for edge in Sides::of(mesh).edges().filter(|edge| edge.len() > 2) {
         cuts.extend(around_edge(mesh, edge).into_iter().skip(1));
     }
-    // A triangle is cut once; the next round finds what is left.
+    // A triangle is cut once; the next round finds the rest.
     let mut is_cut = vec![false; mesh.triangles.len()];
     for pair in cuts {
         if pair.iter().any(|side| is_cut[side.triangle as usize]) {

@@ -9,7 +9,7 @@ use crate::quality::relative_height;
 use crate::surface::Mesh;
 use crate::vector::Vector;
 
-/// Passes over what is left.
+/// Passes over the remaining triangles.
 const PASSES: usize = 20;
 
 /// A side is drawn together if it is less than this times the longest.

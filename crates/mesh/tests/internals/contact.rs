@@ -52,7 +52,7 @@ fn lines_and_points_of_contact_are_found_with_and_without_common_vertices() {
     assert_eq!(touches(&two, &three, [1.0, 1.0, 1.0]), Some(Touch::Point));
     // An edge on a face, and a face on a face, which shares no corner with it.
     assert_eq!(touches(&two, &five, [0.1, 0.75, 0.05]), Some(Touch::Line));
-    // The same with a gap of 1e-6, and apart.
+    // With a gap of 1e-6, and apart.
     assert_eq!(touches(&two, &two, [1.000001, 1.0, 0.0]), None);
     assert_eq!(touches(&two, &three, [1.0, 1.000001, 0.37]), None);
     assert_eq!(touches(&two, &five, [0.1, 0.750001, 0.05]), None);

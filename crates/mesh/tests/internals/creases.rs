@@ -63,7 +63,7 @@ fn a_cube_has_its_twelve_edges_and_no_diagonals() {
 fn curved_triangles_meet_as_their_tangent_planes_do() {
     let resolution = Resolution::Elements(72);
     let sphere = Sphere { radius: 3.0, base: SphereBase::Octahedron, resolution };
-    // Those of facets differ by more.
+    // Normals of facets differ by more.
     assert!(of(&sphere.build().unwrap(), 20.0).edges().len() > 50);
     for order in 2..=4 {
         let curved = sphere.build_curved(order).unwrap();

@@ -28,7 +28,7 @@ fn both(a: &Mesh, b: &Mesh) -> Mesh {
     joined(vec![("a".into(), a.clone()), ("b".into(), b.clone())])
 }
 
-/// Pairs of flat triangles after so many halvings.
+/// Pairs of flat triangles after `halvings` halvings.
 fn flat_parts(mesh: &Mesh, halvings: usize) -> Vec<Intersection> {
     let mut fine = mesh.clone();
     for _ in 0..halvings {
@@ -139,7 +139,7 @@ fn sound_curved_surfaces_have_none() {
         ];
         for (index, mesh) in meshes.iter().enumerate() {
             assert_eq!(intersections(mesh), [], "{order}: {index}");
-            // The same elsewhere, turned over, and in another unit.
+            // Elsewhere, turned over, and in another unit.
             let motion = Motion {
                 axis: [1.0, 2.0, -0.5],
                 angle: 0.7,
@@ -161,10 +161,10 @@ fn curved_bodies_that_share_faces_or_touch_do_not_cross() {
         let on_top = shifted(&cylinder, [0.0, 0.0, 2.0]);
         assert_eq!(intersections(&both(&cylinder, &on_top)), []);
         // Within a plane they do, as the flat triangles there.
-        let beside = shifted(&cylinder, [0.3, 0.0, 2.0]);
-        let found = intersections(&both(&cylinder, &beside));
+        let next = shifted(&cylinder, [0.3, 0.0, 2.0]);
+        let found = intersections(&both(&cylinder, &next));
         assert!(found.iter().any(|pair| pair.meeting == Meeting::Overlap), "{order}");
-        // The same body twice.
+        // One body twice.
         assert_eq!(intersections(&both(&cylinder, &cylinder)), []);
     }
     // At a vertex, where those of order 2 are pointed.

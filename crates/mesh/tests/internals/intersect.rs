@@ -69,7 +69,7 @@ fn spheres_that_mirror_each_other_cross() {
     }
 }
 
-/// The same as sides that go through insides, for triangles in general position.
+/// Equivalent to sides that go through insides, for triangles in general position.
 #[test]
 fn crossing_is_piercing() {
     let mut seed = 1u64;
@@ -167,7 +167,7 @@ fn boxes_that_share_a_slab_overlap_in_planes() {
 fn pairs_in_a_plane() {
     let t = [[0.0; 3], [2.0, 0.0, 0.0], [0.0, 2.0, 0.0]];
     let cases = [
-        // Beside it along a side, at a corner, and away from it.
+        // Next to it along a side, at a corner, and away from it.
         ([[2.0, 0.0, 0.0], [2.0, 2.0, 0.0], [0.0, 2.0, 0.0]], None),
         ([[2.0, 0.0, 0.0], [3.0, 0.0, 0.0], [3.0, 1.0, 0.0]], None),
         ([[1.5, 1.5, 0.0], [3.0, 1.5, 0.0], [1.5, 3.0, 0.0]], None),

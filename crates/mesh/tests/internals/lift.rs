@@ -11,7 +11,7 @@ fn area(mesh: &Mesh) -> f64 {
     areas(mesh).iter().sum()
 }
 
-/// The order of convergence of the area of what `build` makes of so many triangles.
+/// The order of convergence of the area of meshes of `build` with these numbers of triangles.
 fn rate(build: impl Fn(Resolution) -> Mesh, counts: [usize; 2], exact: f64) -> f64 {
     let [coarse, fine] = counts.map(|count| {
         let mesh = smooth(&build(Resolution::Elements(count)), 40.0);

@@ -63,7 +63,7 @@ fn triangles_next_to_points_are_small_and_the_surface_is_the_same() {
     }
 }
 
-/// The same triangles, as sets of points, however the mesh is numbered, and moved with it.
+/// Equal triangles, as sets of points, however the mesh is numbered, and moved with it.
 #[test]
 fn the_order_of_triangles_makes_no_difference() {
     let cube = Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(192) };

@@ -87,7 +87,7 @@ fn bodies_that_touch_from_within_are_inside() {
     add_to(&mut mesh, &cube(2.0), [1.0, 1.0, 1.0]);
     let found = enclosures(&mesh, &Topology::of(&mesh));
     assert_eq!((found[0].depth, found[1].depth), (0, 1));
-    // The same surface twice: neither is in the other.
+    // One surface twice: neither is in the other.
     let mut mesh = cube(2.0);
     add_to(&mut mesh, &cube(2.0), [0.0; 3]);
     let found = enclosures(&mesh, &Topology::of(&mesh));

@@ -85,7 +85,7 @@ fn distances_windings_and_lines_are_those_of_many_flat_parts() {
                 .fold(0.0, f64::max);
             let flat = Locator::new(&Mesh { patches: None, ..fine });
             let locator = Locator::new(&mesh);
-            let (mut lines, mut beside) = (0, 0);
+            let (mut lines, mut differing) = (0, 0);
             for _ in 0..300 {
                 let mut point = || std::array::from_fn(|_| 4.0 * random() - 2.0);
                 let (x, y): (Vector, Vector) = (point(), point());
@@ -110,10 +110,10 @@ fn distances_windings_and_lines_are_those_of_many_flat_parts() {
                     // Next to a side, and where the line grazes the surface, flat parts may be
                     // others.
                     let is_same = hit.triangle == other.triangle / 64 && gap <= 4.0 * off;
-                    beside += usize::from(!is_same);
+                    differing += usize::from(!is_same);
                 }
             }
-            assert!(lines > 50 && beside <= lines / 20, "{lines} {beside}");
+            assert!(lines > 50 && differing <= lines / 20, "{lines} {differing}");
         }
     }
 }

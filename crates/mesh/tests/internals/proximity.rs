@@ -25,7 +25,7 @@ fn long_sides(mesh: &Mesh, surface: &[Option<u32>], ratio: f64) -> Vec<(u32, u32
     surfaces.long_sides(Part { mesh, surface }, &all, ratio)
 }
 
-/// The mesh after as many rounds as there are long sides.
+/// The mesh after rounds until no side is long.
 fn refined(of: &[[Vector; 3]], ratio: f64) -> (Mesh, Vec<Option<u32>>) {
     let (mut mesh, mut surface) = rectangles(of);
     for _ in 0..40 {

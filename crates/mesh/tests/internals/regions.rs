@@ -158,13 +158,13 @@ fn pieces_without_common_edges_bound_a_region() {
 
 /// Whatever the unit of length.
 #[test]
-fn bodies_that_face_as_told_are_turned_only_where_they_enclose_less_than_nothing() {
+fn bodies_that_face_as_given_are_turned_only_where_they_enclose_less_than_nothing() {
     let resolution = Resolution::Elements(12);
     for edge in [1e-3, 1.0, 1e3] {
         let mesh = Cube { edge, grade: 1.0, resolution }.build().unwrap();
         for inward in [false, true] {
-            let told: Vec<(u32, bool)> = all(&mesh).into_iter().map(|t| (t, inward)).collect();
-            let region = Region::faced(&mesh, &told);
+            let facings: Vec<(u32, bool)> = all(&mesh).into_iter().map(|t| (t, inward)).collect();
+            let region = Region::faced(&mesh, &facings);
             assert!((region.volume / edge.powi(3) - 1.0).abs() < 1e-12);
             assert!(region.boundary.iter().all(|(_, inward)| !inward), "{edge} {inward}");
         }
@@ -209,7 +209,7 @@ fn thin_coats_of_curved_triangles_are_around_their_cores() {
             assert_eq!(around(&regions, scale(radius, toward)), expected, "{order}: {radius}");
         }
         assert!((regions[0].distance(scale(0.5, toward)) - 0.5).abs() < 0.01);
-        // Faced as told, as pieces, and as cells, it is the same space.
+        // With given facings, as pieces, and as cells, it is the same space.
         let turned: Vec<(u32, bool)> = boundaries[0].iter().map(|&t| (t, t % 3 == 0)).collect();
         let cells = bounded(&mesh, |t| (t as u32) < count);
         assert_eq!(cells.len(), 1);

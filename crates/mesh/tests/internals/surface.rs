@@ -28,7 +28,7 @@ fn validation_finds_each_kind_of_fault() {
     let mut mesh = triangle();
     mesh.patches = Some(Patches { order: 2, nodes: Vec::new() });
     assert!(matches!(mesh.validate(), Err(InvalidMesh::Patches { triangles: 1 })));
-    // A node between corners is told by a vertex of its triangle.
+    // A node between corners is named by a vertex of its triangle.
     let mut mesh = triangle();
     mesh.vertices.push([1.0, 1.0, 0.0]);
     mesh.triangles.push([3, 2, 1]);

@@ -66,7 +66,7 @@ fn values_at_points_together_are_those_at_each() {
             let expected = field.value(*x);
             if expected.abs() < 0.3 * field.mean {
                 compared += 1;
-                // The sum is about 1 there, and what is left out of it less than 1e-6 for each
+                // The sum is about 1 there, and the omitted terms less than 1e-6 for each
                 // of some dozens of balls.
                 assert!((found - expected).abs() < 3e-5, "{x:?} {found} {expected}");
             }

@@ -102,8 +102,8 @@ fn feet_are_on_the_surface_with_their_normals() {
                 assert!(!field.is_on(add(foot.point, off)));
                 // Steps along the normal change the value by as much.
                 for step in [1e-4, -1e-4] {
-                    let beside = add(foot.point, scale(step, foot.normal));
-                    let found = field.value(beside) + step;
+                    let moved = add(foot.point, scale(step, foot.normal));
+                    let found = field.value(moved) + step;
                     assert!(found.abs() < 1e-7, "{level} {found:e} {foot:?}");
                 }
                 assert!((dot(foot.normal, foot.normal) - 1.0).abs() < 1e-12);

@@ -11,7 +11,7 @@ cuda::kernels! {
         WARPS: u32 = NEAR_WARPS;
         CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;
         CLOSE_DOUBLE: f64 = crate::near::CLOSE_DOUBLE;
-        /// Sources of a leaf that are so many that no box parts them.
+        /// Sources from which on a leaf is a crowd: they coincide, or no box separates them.
         CROWD: usize = 1024;
     }
     // Items say which points there are.

@@ -90,7 +90,7 @@ impl<V: Simd, const B: usize> Block<V, B> {
     }
 }
 
-/// Adds sums in the format of the loops to sums in double precision, and begins them anew.
+/// Adds sums in the format of the loops to sums in double precision, and sets the former to zero.
 #[inline(always)]
 pub(super) fn move_to_doubles<V: Simd, const B: usize>(
     totals: &mut [V; B],

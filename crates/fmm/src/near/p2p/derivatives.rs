@@ -88,7 +88,7 @@ fn general_block<
             } else {
                 invert::<V, FULL, false, SCREENED>(near, group.kappa, pairs, &mut screens);
             }
-            // Less error is asked of potentials than of gradients.
+            // Potentials have to be more accurate than gradients.
             let few = if mixed { POTENTIAL_RUN } else { GENERAL_RUN };
             for (i, pairs) in pairs.chunks(few).enumerate() {
                 let first = run.start + i * few;

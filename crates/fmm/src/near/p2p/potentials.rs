@@ -162,7 +162,7 @@ fn charges_block<
 }
 
 /// Sources whose sum is kept in single precision before it is added to one in double precision: the
-/// fewer the smaller the error of rounding, and so many take a twentieth of the time.
+/// fewer the smaller the error of rounding, and with 16 it takes a twentieth of the time.
 const RUN: usize = 16;
 
 #[inline(always)]

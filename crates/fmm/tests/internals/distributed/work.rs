@@ -4,7 +4,7 @@ use fmm::internals::lanes;
 use fmm::samples::{Distribution, Random};
 use fmm::{Options, Precision};
 
-/// What the engine of a rank does by stage, each in units of its own: terms of points, and of
+/// One rank's work by stage, each in units of its own: terms of points, and of
 /// translations p^3, vectors of `lanes` lanes filled up; near pairs.
 fn counted(geometry: &Geometry, [m2m, l2l]: [f64; 2], lanes: usize) -> [f64; 6] {
     let Geometry { tree, lists, numbers, .. } = geometry;

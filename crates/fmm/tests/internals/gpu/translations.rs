@@ -105,7 +105,7 @@ fn tiles_of_translations_are_products() {
             writeln!(std::io::stderr(), "  p {p} {precision:?}: {error:.1e}").unwrap();
             assert!(error < rounding, "p {p} {precision:?}: {error:e}");
 
-            // The same where there is room for one matrix at a time.
+            // Equal results with room for one matrix at a time.
             let before = device.held_memory();
             let few = Expansions::new(&device, precision, none, lists_of, &chosen, 1).unwrap();
             assert!(device.held_memory() - before < whole);

@@ -104,7 +104,7 @@ fn treecode_expansions_alone_at_targets_anywhere() {
     let near = Distribution::Cube.points(300, &mut Random::new(42));
     let places = [
         ("the sources", None),
-        ("beside", Some(moved(&near, 1.0, [1.01, 0.0, 0.0]))),
+        ("next to them", Some(moved(&near, 1.0, [1.01, 0.0, 0.0]))),
         ("around", Some(moved(&near, 9.0, [-4.0; 3]))),
         ("far", Some(moved(&near, 1.0, [40.0, 3.0, -7.0]))),
         ("very far", Some(moved(&near, 1.0, [1e5, 0.0, 0.0]))),
@@ -133,7 +133,7 @@ fn treecode_sums_agree_with_the_cpu_and_repeat() {
     if gpu("treecode_sums_agree_with_the_cpu_and_repeat").is_none() {
         return;
     }
-    // More terms than any box needs: what is left is rounding.
+    // More terms than any box needs: the rest is rounding.
     let sources = uneven(20_000, 17);
     let targets: Vec<[f64; 3]> = sources.iter().step_by(23).copied().collect();
     let charges = ChargeKind::Mixed.charges(&sources, &mut Random::new(18));
