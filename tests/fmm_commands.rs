@@ -1,6 +1,6 @@
 //! `farad fmm bench` and `eval`.
 
-use fmm::samples::{Distribution, Random};
+use samples::{Distribution, Random};
 use serde_json::Value;
 
 use crate::support::{Ended, Workplace, keys};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use farad_benches::limits;
-use fmm::samples::{ChargeKind, Distribution, Random};
+use samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Info, Options, Plan, Potentials, StageSeconds};
 
 const POINTS: usize = 1 << 17;
@@ -40,7 +40,7 @@ fn distributions(c: &mut Criterion) {
     ];
     for (name, distribution) in all {
         for tolerance in [1e-3, 1e-5, 1e-8] {
-            apply(c, name, distribution, &Options { tolerance, ..Options::default() });
+            apply(c, name, distribution, &Options::default().tolerance(tolerance));
         }
     }
 }
@@ -74,7 +74,7 @@ fn stage(
 ) {
     let points = Distribution::Cube.points(POINTS, &mut Random::new(SEED));
     let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(SEED + 1));
-    let options = Options { tolerance, leaf_size: Some(leaf_size), ..Options::default() };
+    let options = Options::default().tolerance(tolerance).leaf_size(Some(leaf_size));
     let mut plan = Plan::new(&points, None, &options).expect("points of a sample can be planned");
     let mut potential = vec![0.0; POINTS];
     let mut group = c.benchmark_group(name);
@@ -111,7 +111,7 @@ fn plans(c: &mut Criterion) {
     group.throughput(Throughput::Elements(POINTS as u64));
     for (name, distribution) in [("cube", Distribution::Cube), ("sphere", Distribution::Sphere)] {
         let points = distribution.points(POINTS, &mut Random::new(SEED));
-        let options = Options { tolerance: 1e-5, ..Options::default() };
+        let options = Options::default().tolerance(1e-5);
         group.bench_function(name, |b| b.iter(|| Plan::new(black_box(&points), None, &options)));
     }
     group.finish();

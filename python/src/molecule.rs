@@ -33,18 +33,16 @@ impl Choices {
         ];
         let cavities = [("keep", Cavities::Keep), ("drop", Cavities::Drop)];
         let usual = Options::default();
-        Ok(Options {
-            kind: choice("surface", &self.surface, &kinds)?,
-            probe: self.probe,
-            resolution: match (self.density, self.elements) {
+        Ok(usual
+            .kind(choice("surface", &self.surface, &kinds)?)
+            .probe(self.probe)
+            .resolution(match (self.density, self.elements) {
                 (_, Some(elements)) => Resolution::Elements(elements),
                 (Some(density), None) => Resolution::Density(density),
                 (None, None) => usual.resolution,
-            },
-            order: self.order,
-            cavities: choice("cavities", &self.cavities, &cavities)?,
-            ..usual
-        })
+            })
+            .order(self.order)
+            .cavities(choice("cavities", &self.cavities, &cavities)?))
     }
 }
 

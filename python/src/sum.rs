@@ -64,18 +64,16 @@ impl Choices {
             ("treecode", Mode::Treecode),
             ("direct", Mode::Direct),
         ];
-        Ok(Options {
-            kernel: Kernel::Yukawa { kappa: self.kappa },
-            tolerance: self.tolerance,
-            precision: precision.map(|word| choice("precision", word, &precisions)).transpose()?,
-            mode: choice("mode", &self.mode, &modes)?,
-            densities: self.densities.max(1),
-            gradient: self.gradient,
-            dipoles: self.dipoles,
-            backend: backend(&self.backend)?,
-            gpu: self.gpu,
-            ..Options::default()
-        })
+        Ok(Options::default()
+            .kernel(Kernel::Yukawa { kappa: self.kappa })
+            .tolerance(self.tolerance)
+            .precision(precision.map(|word| choice("precision", word, &precisions)).transpose()?)
+            .mode(choice("mode", &self.mode, &modes)?)
+            .densities(self.densities.max(1))
+            .gradient(self.gradient)
+            .dipoles(self.dipoles)
+            .backend(backend(&self.backend)?)
+            .gpu(self.gpu))
     }
 }
 
@@ -117,7 +115,7 @@ impl Plan {
         let targets = targets.map(|targets| Arc::clone(&targets.0));
         let (n, m) = (sources.len(), targets.as_ref().unwrap_or(&sources).len());
         let stop = Stop::default();
-        let options = Options { stop: Some(stop.clone()), ..options };
+        let options = options.stop(Some(stop.clone()));
         let plan = run::watched(py, None, None, move |_, pool| {
             check_gpu(options.backend, options.gpu)?;
             let targets = targets.as_ref().map(|targets| &targets[..]);

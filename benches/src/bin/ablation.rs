@@ -10,7 +10,7 @@
 
 use std::process::ExitCode;
 
-use fmm::samples::{ChargeKind, Distribution, Random};
+use samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Info, Options, Plan, Potentials, Stencil, Truncation, direct};
 
 type Outcome<T> = Result<T, fmm::Error>;
@@ -55,7 +55,7 @@ fn run(tolerance: f64) -> Outcome<()> {
     }
     ablate("Lattice (full tree)", &lattice, LATTICE_LEAF, tolerance)?;
     let cube = Distribution::Cube.points(POINTS, &mut Random::new(SEED));
-    let chosen = Plan::new(&cube, None, &Options { tolerance, ..Options::default() })?;
+    let chosen = Plan::new(&cube, None, &Options::default().tolerance(tolerance))?;
     ablate("Random cube", &cube, chosen.info().leaf_size, tolerance)
 }
 
@@ -77,13 +77,7 @@ fn translations_of_an_interior_box(lattice: &[[f64; 3]], stencil: Stencil) -> Ou
     let targets: Vec<[f64; 3]> =
         lattice.iter().filter(|x| x.iter().all(|c| BOX.contains(c))).copied().collect();
     let count = |leaf_size| -> Outcome<u64> {
-        let options = Options {
-            stencil: Some(stencil),
-            leaf_size: Some(leaf_size),
-            truncation: Truncation::Fixed,
-            truncation_number: Some(1),
-            ..Options::default()
-        };
+        let options = Options::default().stencil(Some(stencil)).leaf_size(Some(leaf_size)).truncation(Truncation::Fixed).truncation_number(Some(1));
         Ok(Plan::new(lattice, Some(&targets), &options)?.info().m2l_count)
     };
     Ok((count(LATTICE_LEAF)? - count(8 * LATTICE_LEAF)?) as f64 / 8.0)
@@ -111,14 +105,7 @@ fn ablate(name: &str, points: &[[f64; 3]], leaf_size: usize, tolerance: f64) -> 
     );
     println!("|---|---|---|---|---|---|---|---|");
     for stencil in [Stencil::Full, Stencil::Reduced, Stencil::Shortest] {
-        let options = |truncation, truncation_number| Options {
-            tolerance,
-            leaf_size: Some(leaf_size),
-            stencil: Some(stencil),
-            truncation,
-            truncation_number,
-            ..Options::default()
-        };
+        let options = |truncation, truncation_number| Options::default().tolerance(tolerance).leaf_size(Some(leaf_size)).stencil(Some(stencil)).truncation(truncation).truncation_number(truncation_number);
         let row = |label: &str, options: &Options| -> Outcome<Info> {
             let measured = measure(points, &charges, options)?;
             let error = relative_error(&sampled, &measured.potential, &exact);

@@ -9,6 +9,7 @@ use kernels::File;
 use libloading::Library;
 
 use crate::cache::Key;
+use crate::probe::Capability;
 use crate::{Error, library};
 
 /// Stack of the thread that compiles: the compiler recurses deeper than the two megabytes that a
@@ -78,7 +79,7 @@ impl fmt::Display for Constant {
 pub(crate) fn compile(
     source: &Source,
     defines: &[String],
-    capability: (i32, i32),
+    capability: Capability,
 ) -> Result<Vec<u8>, Error> {
     static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
     if LIBRARY.get_or_init(|| library::keep(&["nvrtc"])).is_none() {
@@ -89,7 +90,7 @@ pub(crate) fn compile(
     let answer = unsafe { sys::nvrtcVersion(&raw mut major, &raw mut minor).result() };
     answer.map_err(|error| rejected(source, format!("{error:?}")))?;
     let mut options = vec![
-        format!("--gpu-architecture=sm_{}{}", capability.0, capability.1),
+        format!("--gpu-architecture=sm_{}{}", capability.major, capability.minor),
         "--std=c++17".to_owned(),
         "--extra-device-vectorization".to_owned(),
     ];

@@ -228,12 +228,11 @@ impl Device {
         let count = all.len();
         let info = all.into_iter().nth(index).ok_or(Error::NoSuchDevice { index, count })?;
         if info.capability < NEEDED_CAPABILITY {
-            let text = |(major, minor): (i32, i32)| format!("{major}.{minor}");
             return Err(Error::DeviceTooOld {
                 index,
                 name: info.name,
-                found: text(info.capability),
-                needed: text(NEEDED_CAPABILITY),
+                found: info.capability.to_string(),
+                needed: NEEDED_CAPABILITY.to_string(),
             });
         }
         let fail = |error| failure("opening a GPU", error);

@@ -15,6 +15,7 @@ mod library;
 mod memory;
 mod peer;
 mod probe;
+mod reals;
 mod stream;
 pub mod testing;
 
@@ -27,7 +28,8 @@ pub use kernel::{
 };
 pub use memory::{Buffer, Pinned, Plain};
 pub use peer::{Address, Shared, VARIABLE as PEER_VARIABLE, process};
-pub use probe::{DeviceInfo, devices};
+pub use probe::{Capability, DeviceInfo, devices};
+pub use reals::{OfReals, Point, Precision, Real, Reals};
 pub use stream::{Event, Stream};
 
 /// Turns a driver's answer into this crate's error.

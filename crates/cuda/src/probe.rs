@@ -1,5 +1,6 @@
 //! Which GPUs there are, without a panic where driver, device or compiler is missing.
 
+use std::fmt;
 use std::sync::OnceLock;
 
 use cudarc::driver::{result, sys};
@@ -13,10 +14,26 @@ const NEEDED_DRIVER: i32 = 12_080;
 
 /// Oldest compute capability: asynchronous copies and double-precision atomics, and what `.ci`
 /// compiles for.
-pub(crate) const NEEDED_CAPABILITY: (i32, i32) = (8, 0);
+pub(crate) const NEEDED_CAPABILITY: Capability = Capability { major: 8, minor: 0 };
+
+/// Compute capability of a GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Capability {
+    /// Generation.
+    pub major: i32,
+    /// Revision.
+    pub minor: i32,
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
 
 /// Properties of a GPU, found without using it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// Number by which it is chosen, from 0.
     pub index: usize,
@@ -24,8 +41,8 @@ pub struct DeviceInfo {
     pub name: String,
     /// Bytes of device memory.
     pub memory: u64,
-    /// Compute capability, major and minor.
-    pub capability: (i32, i32),
+    /// Compute capability.
+    pub capability: Capability,
     /// Streaming multiprocessors.
     pub multiprocessors: u32,
 }
@@ -80,10 +97,10 @@ fn describe(index: i32) -> Result<DeviceInfo, Error> {
         name: result::device::get_name(device).map_err(fail)?,
         // SAFETY: as above.
         memory: unsafe { result::device::total_mem(device) }.map_err(fail)? as u64,
-        capability: (
-            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
-            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
-        ),
+        capability: Capability {
+            major: attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            minor: attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        },
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as u32,
     })
 }

@@ -7,8 +7,8 @@
 
 use std::f64::consts::{PI, TAU};
 
-use fgt::samples::Random;
 use fgt::{Bandwidths, Error, Grid, Options, Plan, Sums, Targets, direct};
+use samples::Random;
 
 fn main() -> Result<(), Error> {
     let n = 200_000;

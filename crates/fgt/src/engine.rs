@@ -57,8 +57,7 @@ impl GroupPlan {
         if let Some(grid) = &self.grid {
             for (density, charges) in sorted.iter().enumerate() {
                 let nodes = grid.nodes(request.level, &self.sources, charges, scratch);
-                let column = density * request.each();
-                self.add_grid(request, grid, &nodes, (columns, column), &mut sums);
+                self.add_grid(request, grid, &nodes, density, &mut sums);
                 scratch.give(nodes);
             }
         }
@@ -94,9 +93,11 @@ impl GroupPlan {
         request: Request,
         grid: &GridPlan,
         nodes: &[f64],
-        (columns, column): (usize, usize),
+        density: usize,
         sums: &mut [f64],
     ) {
+        let columns = sums.len() / self.targets.len().max(1);
+        let column = density * request.each();
         self.each_job(columns, sums, |buffer: &mut Vec<f64>, job, sums| {
             for b in job.boxes.0..job.boxes.1 {
                 let cell = grid.cell[b as usize];

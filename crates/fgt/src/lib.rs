@@ -16,7 +16,6 @@ mod cells;
 mod choice;
 mod convolve;
 pub mod direct;
-mod disjoint;
 mod engine;
 mod error;
 mod gpu;
@@ -39,7 +38,8 @@ pub use error::Error;
 pub use input::{Bandwidths, Grid, Sums, Targets};
 pub use options::{Backend, Mode, Options};
 pub use plan::{Info, Plan, Seconds};
-pub use samples;
+/// Crates whose types are in this interface.
+pub use {cuda, simd};
 
 /// What the program `tests/internals` looks into: no part of the interface, free to change.
 #[doc(hidden)]
@@ -58,7 +58,7 @@ pub mod internals {
             pub use crate::gpu::kernels::declared;
         }
         pub use crate::gpu::precision;
-        pub use crate::gpu::reals::Precision;
+        pub use cuda::Precision;
     }
     pub mod group_plan {
         pub use crate::group_plan::{decay, nodes_within, rough};

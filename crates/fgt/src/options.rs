@@ -30,36 +30,25 @@ pub enum Backend {
     Auto,
 }
 
-/// Choices for one [`Plan`](crate::Plan); `Default` asks for 1e-6 and leaves the rest to the cost
-/// model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Options {
-    /// Largest error of a value at any target, relative to the scale S of module
-    /// [`crate`]; 1e-12 ..= 1e-2. Of a component of a gradient relative to the scale of gradients
-    /// there.
-    pub tolerance: f64,
-    /// How the sum is done.
-    pub mode: Mode,
-    /// Whether `apply` may be asked for gradients.
-    pub gradient: bool,
-    /// Where the sum is computed.
-    pub backend: Backend,
-    /// Which GPU.
-    pub gpu: usize,
-    /// Densities usually passed to one `apply`; tunes the cost model.
-    pub densities: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            tolerance: 1e-6,
-            mode: Mode::default(),
-            gradient: false,
-            backend: Backend::default(),
-            gpu: 0,
-            densities: 1,
-        }
+::options::options! {
+    /// Choices for one [`Plan`](crate::Plan); `Default` asks for 1e-6 and leaves the rest to the cost
+    /// model.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Options {
+        /// Largest error of a value at any target, relative to the scale S of module
+        /// [`crate`]; 1e-12 ..= 1e-2. Of a component of a gradient relative to the scale of gradients
+        /// there.
+        tolerance: f64 = 1e-6,
+        /// How the sum is done.
+        mode: Mode = Mode::default(),
+        /// Whether `apply` may be asked for gradients.
+        gradient: bool = false,
+        /// Where the sum is computed.
+        backend: Backend = Backend::default(),
+        /// Which GPU.
+        gpu: usize = 0,
+        /// Densities usually passed to one `apply`; tunes the cost model.
+        densities: usize = 1,
     }
 }
 

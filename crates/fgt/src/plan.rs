@@ -19,6 +19,7 @@ const OF_BANDWIDTHS: f64 = 0.05;
 
 /// What a plan resolved to.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Info {
     /// Groups of bandwidths, each with boxes and a grid of its own.
     pub groups: usize,
@@ -46,6 +47,7 @@ pub struct Info {
 
 /// Wall seconds of one `apply`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Seconds {
     /// On a GPU: with charges and sums in its memory.
     pub device: f64,
@@ -55,6 +57,7 @@ pub struct Seconds {
 
 /// A sum over sources in `D` dimensions (1, 2 or 3) whose geometry has been processed.
 #[derive(Debug)]
+#[must_use]
 pub struct Plan<const D: usize> {
     engine: Engine,
     sources: usize,
@@ -135,7 +138,7 @@ impl<const D: usize> Plan<D> {
         targets: Targets<'_, D>,
         options: &Options,
         level: Level,
-        on_gpu: Option<(cuda::Device, gpu::Precision)>,
+        on_gpu: Option<(cuda::Device, cuda::Precision)>,
     ) -> Result<Self, Error> {
         let started = Instant::now();
         options.check()?;

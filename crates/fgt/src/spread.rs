@@ -5,10 +5,10 @@ use simd::{Level, Simd, Task, dispatch};
 
 use crate::boxes::Boxes;
 
-use crate::disjoint::DisjointSlice;
 use crate::grid_plan::Colour;
 use crate::node_blocks::Layout;
 use crate::window::{MAX_WIDTH, Window};
+use parallel::DisjointSlice;
 
 /// Sources of one box that a buffer takes: more go to several, in parallel.
 const CHUNK: usize = 4096;

@@ -4,9 +4,9 @@
 //! docs/performance.md); the ratios are nearly the same at other vector lengths.
 
 use crate::Options;
-use crate::gpu::reals::Precision;
 use crate::node_blocks::Layout;
 use crate::window::Window;
+use cuda::Precision;
 
 /// What the parts of a sum cost.
 #[derive(Clone, Copy, Debug)]

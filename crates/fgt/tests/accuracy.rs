@@ -5,8 +5,8 @@
 mod common;
 
 use common::{errors, exact, largest_difference};
-use fgt::samples::{Distribution, Random, mixed_charges};
 use fgt::{Bandwidths, Grid, Mode, Options, Plan, Sums, Targets, direct};
+use samples::{Distribution, Random, mixed_charges};
 
 const N: usize = 700;
 
@@ -25,7 +25,7 @@ fn every_tolerance<const D: usize>(distribution: Distribution, length: f64, seed
                 if mode == Mode::Grid && (length < 0.3 || decade % 2 == 1) {
                     continue;
                 }
-                let options = Options { tolerance, gradient, mode, ..Options::default() };
+                let options = Options::default().tolerance(tolerance).gradient(gradient).mode(mode);
                 let plan = Plan::new(&points, bandwidths, Targets::Sources, &options).unwrap();
                 let [error, slope] = errors(&plan, &charges, &exact, gradient);
                 assert!(
@@ -72,7 +72,7 @@ fn variable_bandwidths<const D: usize>(bandwidths: &dyn Fn(&mut Random) -> f64) 
         let exact = exact(&sources, bandwidths, &targets, &charges);
         for tolerance in [1e-2, 3e-4, 1e-6, 1e-8, 1e-10, 1e-12] {
             for (gradient, mode) in [(false, Mode::Auto), (true, Mode::Auto), (true, Mode::Pairs)] {
-                let options = Options { tolerance, gradient, mode, ..Options::default() };
+                let options = Options::default().tolerance(tolerance).gradient(gradient).mode(mode);
                 let to = Targets::Points(&targets);
                 let plan = Plan::new(&sources, bandwidths, to, &options).unwrap();
                 let [error, slope] = errors(&plan, &charges, &exact, gradient);
@@ -112,12 +112,8 @@ fn interpolation_between_bandwidths_by_the_grid_keeps_every_tolerance() {
         let bandwidths = Bandwidths::Each(&lengths);
         let exact = exact(&points, bandwidths, &points, &charges);
         for decade in 2..=12 {
-            let options = Options {
-                tolerance: 10f64.powi(-decade),
-                mode: Mode::Grid,
-                gradient: true,
-                ..Options::default()
-            };
+            let options =
+                Options::default().tolerance(10f64.powi(-decade)).mode(Mode::Grid).gradient(true);
             let plan = Plan::new(&points, bandwidths, Targets::Sources, &options).unwrap();
             assert!(plan.info().channels > 1 && plan.info().groups == 1);
             let [error, slope] = errors(&plan, &charges, &exact, true);
@@ -142,7 +138,7 @@ fn grids_are_the_points_that_they_have() {
         let bandwidths = Bandwidths::Same(length * length);
         let exact = exact(&sources, bandwidths, &points, &charges);
         for (tolerance, mode) in [(1e-4, Mode::Auto), (1e-8, Mode::Grid), (1e-11, Mode::Auto)] {
-            let options = Options { tolerance, gradient: true, mode, ..Options::default() };
+            let options = Options::default().tolerance(tolerance).gradient(true).mode(mode);
             let plan = Plan::new(&sources, bandwidths, Targets::Grid(&grid), &options).unwrap();
             let [error, slope] = errors(&plan, &charges, &exact, true);
             assert!(error <= tolerance && slope <= tolerance, "{length}: {error:.2e} {slope:.2e}");
@@ -157,7 +153,7 @@ fn a_lone_source_makes_a_gaussian() {
         for mode in [Mode::Auto, Mode::Grid, Mode::Direct, Mode::Pairs] {
             for decade in [2, 5, 8, 12] {
                 let tolerance = 10f64.powi(-decade);
-                let options = Options { tolerance, gradient: true, mode, ..Options::default() };
+                let options = Options::default().tolerance(tolerance).gradient(true).mode(mode);
                 let targets = [at, [0.0; 3]];
                 let to = Targets::Points(&targets);
                 let plan =
@@ -201,7 +197,7 @@ fn a_lattice_has_the_sum_of_poisson() {
         for (tolerance, mode) in
             [(1e-12, Mode::Auto), (1e-5, Mode::Auto), (1e-9, Mode::Grid), (1e-12, Mode::Direct)]
         {
-            let options = Options { tolerance, mode, ..Options::default() };
+            let options = Options::default().tolerance(tolerance).mode(mode);
             let to = Targets::Points(&targets);
             let plan = Plan::new(&sources, Bandwidths::Same(bandwidth), to, &options).unwrap();
             let mut values = vec![f64::NAN; targets.len()];
@@ -224,7 +220,7 @@ fn densities_are_summed_each_by_itself_and_linearly() {
     let last: Vec<f64> = (0..N).map(|j| charges[j] - 2.0 * charges[N + j]).collect();
     charges.extend(last);
     for mode in [Mode::Auto, Mode::Pairs, Mode::Direct] {
-        let options = Options { tolerance: 1e-5, gradient: true, mode, ..Options::default() };
+        let options = Options::default().tolerance(1e-5).gradient(true).mode(mode);
         let to = Targets::Points(&targets);
         let plan = Plan::new(&sources, Bandwidths::Each(&lengths), to, &options).unwrap();
         let mut values = vec![f64::NAN; k * targets.len()];
@@ -253,7 +249,7 @@ fn values_are_the_same_with_and_without_gradients_and_gradients_come_alone() {
     let random = &mut Random::new(10);
     let points: Vec<[f64; 3]> = Distribution::Cube.points(N, random);
     let charges = mixed_charges(N, random);
-    let options = Options { gradient: true, ..Options::default() };
+    let options = Options::default().gradient(true);
     let plan = Plan::new(&points, Bandwidths::Same(0.1), Targets::Sources, &options).unwrap();
     let (mut both, mut slopes) = (vec![0.0; N], vec![0.0; 3 * N]);
     let sums = Sums { values: Some(&mut both), gradients: Some(&mut slopes) };

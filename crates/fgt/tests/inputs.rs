@@ -5,15 +5,15 @@
 mod common;
 
 use common::{errors, exact, largest_difference};
-use fgt::samples::{Distribution, Random, mixed_charges};
 use fgt::{Bandwidths, Error, Grid, Mode, Options, Plan, Sums, Targets, direct};
+use samples::{Distribution, Random, mixed_charges};
 
 #[test]
 fn nothing_sums_to_nothing() {
     let one = [[0.5, 0.5]];
     let none: [[f64; 2]; 0] = [];
     for mode in [Mode::Auto, Mode::Pairs, Mode::Grid, Mode::Direct] {
-        let options = Options { mode, gradient: true, ..Options::default() };
+        let options = Options::default().mode(mode).gradient(true);
         let same = Bandwidths::Same(1.0);
         let plan = Plan::new(&none, same, Targets::Points(&one), &options).unwrap();
         let (mut values, mut gradients) = ([7.0], [7.0; 2]);
@@ -27,7 +27,8 @@ fn nothing_sums_to_nothing() {
         plan.apply(&[], Sums::default()).unwrap();
         let grid = Grid { origin: [0.0; 2], spacing: [1.0; 2], shape: [3, 0] };
         assert!(grid.is_empty());
-        Plan::new(&one, same, Targets::Grid(&grid), &options).unwrap();
+        let plan = Plan::new(&one, same, Targets::Grid(&grid), &options).unwrap();
+        assert_eq!(plan.info().pairs, 0);
     }
 }
 
@@ -37,7 +38,7 @@ fn points_at_one_place_add_up() {
     let charges = vec![0.5; 5000];
     for mode in [Mode::Auto, Mode::Grid, Mode::Pairs] {
         for length in [1e-8, 1.0, 1e8] {
-            let options = Options { tolerance: 1e-9, mode, gradient: true, ..Options::default() };
+            let options = Options::default().tolerance(1e-9).mode(mode).gradient(true);
             let same = Bandwidths::Same(length * length);
             let plan = Plan::new(&points, same, Targets::Sources, &options).unwrap();
             let (mut values, mut gradients) = (vec![0.0; 5000], vec![1.0; 15000]);
@@ -64,7 +65,7 @@ fn coordinates_of_any_size_keep_the_tolerance() {
                 if mode == Mode::Grid && length < 0.1 {
                     continue;
                 }
-                let options = Options { tolerance, mode, gradient: true, ..Options::default() };
+                let options = Options::default().tolerance(tolerance).mode(mode).gradient(true);
                 let plan = Plan::new(&points, same, Targets::Sources, &options).unwrap();
                 let [error, slope] = errors(&plan, &charges, &exact, true);
                 assert!(
@@ -95,7 +96,7 @@ fn points_far_from_the_origin_and_clusters_far_apart_keep_the_tolerance() {
                 // Of the coordinates after rounding next to `apart`.
                 let exact = exact(&points, same, &points, &charges);
                 for (tolerance, mode) in [(1e-5, Mode::Auto), (1e-12, Mode::Auto)] {
-                    let options = Options { tolerance, mode, gradient: true, ..Options::default() };
+                    let options = Options::default().tolerance(tolerance).mode(mode).gradient(true);
                     let plan = Plan::new(&points, same, Targets::Sources, &options).unwrap();
                     let [error, slope] = errors(&plan, &charges, &exact, true);
                     assert!(
@@ -114,7 +115,7 @@ fn bandwidths_of_any_size_give_finite_sums() {
     let bandwidths = [1e-300, 1e-30, 1e30, 1e300];
     let charges = [1.0, 2.0, 3.0, 4.0];
     for mode in [Mode::Auto, Mode::Pairs, Mode::Direct] {
-        let options = Options { mode, ..Options::default() };
+        let options = Options::default().mode(mode);
         let plan =
             Plan::new(&points, Bandwidths::Each(&bandwidths), Targets::Sources, &options).unwrap();
         let mut values = [0.0; 4];
@@ -147,7 +148,7 @@ fn what_makes_no_sense_is_refused() {
     let error = plan(&points, Bandwidths::Each(&[1.0]), &options);
     assert!(matches!(error, Error::Length { what: "bandwidths", expected: 2, found: 1 }));
     for tolerance in [0.0, 1e-13, 0.1, f64::NAN] {
-        let error = plan(&points, same, &Options { tolerance, ..options });
+        let error = plan(&points, same, &options.clone().tolerance(tolerance));
         assert!(matches!(error, Error::Option { option: "tolerance", .. }), "{error}");
     }
     let plan = Plan::new(&points, same, Targets::Sources, &options).unwrap();

@@ -25,7 +25,7 @@ fn main() -> Result<(), Error> {
         .collect();
 
     // The geometry is processed once ...
-    let mut plan = Plan::new(&balls, None, &Options { tolerance: 1e-8, ..Options::default() })?;
+    let mut plan = Plan::new(&balls, None, &Options::default().tolerance(1e-8))?;
     // ... and each product with A is one call.
     let mut potentials_of = |q: &[f64]| -> Result<Vec<f64>, Error> {
         let mut sums = vec![0.0; n];

@@ -14,8 +14,8 @@
 use std::error::Error;
 use std::time::Instant;
 
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Backend, Densities, Options, Plan, Potentials, distributed};
+use samples::{ChargeKind, Distribution, Random};
 
 /// What one rank took: planning, each sum, and its stages, which are medians.
 struct Taken {
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(other) => return Err(format!("no backend {other}").into()),
     };
     let gpus = if backend == Backend::Cpu { 1 } else { fmm::gpus()?.len().max(1) };
-    let options = Options { tolerance: 1e-5, backend, ..Options::default() };
+    let options = Options::default().tolerance(1e-5).backend(backend);
 
     let one = rayon::ThreadPoolBuilder::new().num_threads(ranks * threads).build()?;
     let (setup, sums) = one.install(|| {
@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let charges: Vec<f64> = own.iter().map(|&i| charges[i]).collect();
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| error.to_string())?;
-        let options = Options { gpu: group.rank() % gpus, ..options.clone() };
+        let options = options.clone().gpu(group.rank() % gpus);
         pool.install(|| {
             let started = Instant::now();
             let mut plan = distributed::Plan::new(group, &points, None, &options)?;

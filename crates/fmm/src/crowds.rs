@@ -11,20 +11,35 @@ use std::ops::Range;
 use crate::Error;
 use crate::geometry::Geometry;
 use crate::model::{Backend, Densities, Info, Mode, Options, Points, Potentials};
-use crate::plan::Plan;
 use crate::tree::lists::Rows;
 use crate::tree::morton::MAX_DEPTH;
 use crate::tree::{Cell, MortonOrder, Root, Tree};
 use simd::Level;
 
+/// The sum within a crowd: a plan.
+pub(crate) trait Sum: Sized {
+    /// Plans the sum over `points`.
+    fn planned(points: Points<'_>, options: &Options, simd: Level) -> Result<Self, Error>;
+    /// What was planned.
+    fn info(&self) -> &Info;
+    /// Sums `densities` into `sums`.
+    fn apply(&mut self, densities: Densities<'_>, sums: Potentials<'_>) -> Result<(), Error>;
+}
+
 /// The crowds of a plan.
-#[derive(Debug, Default)]
-pub(crate) struct Crowds(Vec<Crowd>);
+#[derive(Debug)]
+pub(crate) struct Crowds<S>(Vec<Crowd<S>>);
+
+impl<S> Default for Crowds<S> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
 
 /// Leaves of targets with the same crowded leaves of sources.
 #[derive(Debug)]
-struct Crowd {
-    plan: Plan,
+struct Crowd<S> {
+    plan: S,
     /// Indices among the points that the crowd was taken from; without targets these are the
     /// sources.
     sources: Vec<u32>,
@@ -39,7 +54,7 @@ fn are_crowded(target: &Cell, source: &Cell, leaf_size: usize) -> bool {
     is_last(target) && is_last(source) && pairs > leaf_size * leaf_size
 }
 
-impl Crowds {
+impl<S: Sum> Crowds<S> {
     /// Takes crowded pairs of leaves out of the near list; `options`: those of the plan, whose
     /// leaves may hold `leaf_size` points.
     pub(crate) fn take(
@@ -84,7 +99,8 @@ impl Crowds {
                 *x = std::array::from_fn(|i| x[i] - origin[i]);
             }
             let own_targets = targets.is_some().then_some(&own[1][..]);
-            let plan = Plan::at_level(&own[0], own_targets, &options, simd)?;
+            let own_points = Points { sources: &own[0], targets: own_targets };
+            let plan = S::planned(own_points, &options, simd)?;
             crowds.push(Crowd { plan, sources, targets });
         }
         Ok(Self(crowds))

@@ -9,7 +9,6 @@ use std::time::Instant;
 use parallel::prelude::*;
 
 use crate::Error;
-use crate::disjoint::DisjointSlice;
 use crate::expansions::Expansions;
 use crate::expansions::harmonics::{Gradient, Harmonics};
 use crate::expansions::screened_tables::{ScreenedGradient, ScreenedTables};
@@ -29,6 +28,7 @@ use crate::stages::{l2p, p2m};
 use crate::tree::lists::Rows;
 use crate::tree::{Cell, MortonOrder};
 use crate::treecode::{self, M2pJob};
+use parallel::DisjointSlice;
 use simd::{Level, Real, dispatch};
 
 /// Densities that go through the stages together: their expansions are in memory at the same time.

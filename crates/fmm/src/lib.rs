@@ -9,7 +9,6 @@
 // direct, engine, gpu, plan with crowds, distributed.
 mod crowds;
 pub mod direct;
-mod disjoint;
 mod distances;
 pub mod distributed;
 mod engine;
@@ -31,13 +30,14 @@ mod tuning;
 
 pub use cuda::in_units;
 pub use error::Error;
-pub use gpu::{DeviceInfo, Error as GpuError, Span, check_gpu, gpus};
+pub use gpu::{Capability, DeviceInfo, Error as GpuError, Span, check_gpu, gpus};
 pub use model::{
     Backend, Densities, GpuInfo, Info, Kernel, Mode, Options, Potentials, Precision, StageSeconds,
     Stencil, Stop, Truncation,
 };
 pub use plan::Plan;
-pub use samples;
+/// Crates whose types are in this interface.
+pub use {comm, cuda, simd};
 
 /// What the program `tests/internals` looks into: no part of the interface, free to change.
 #[doc(hidden)]
@@ -80,7 +80,7 @@ pub mod internals {
             pub use crate::gpu::kernels::declared;
         }
         pub mod lists {
-            pub use crate::gpu::lists::Lists;
+            pub use crate::gpu::lists::{Boxes, Lists};
         }
         pub mod points {
             pub use crate::gpu::points::Points;
@@ -95,16 +95,14 @@ pub mod internals {
             pub use crate::gpu::rotated_matrices::{RotatedMatrices, Wanted, along_z, rotation};
         }
         pub mod tables {
-            pub use crate::gpu::tables::{
-                coaxial, families, padded_columns, padded_rows, reals, regular,
-            };
+            pub use crate::gpu::tables::{coaxial, families, padded_columns, padded_rows, regular};
         }
         pub mod tree {
             pub use crate::gpu::layouts::Cell;
             pub use crate::gpu::tree::{MortonOrder, Tree, root};
         }
         pub mod truncation {
-            pub use crate::gpu::truncation::{Chosen, drawn};
+            pub use crate::gpu::truncation::{Chosen, Sampler};
         }
         pub mod tuning {
             pub use crate::gpu::tuning::enlargement;

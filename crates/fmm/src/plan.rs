@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::crowds::Crowds;
+use crate::crowds::{self, Sum};
 use crate::direct::all_pairs::AllPairs;
 use crate::geometry::{Geometry, OrderedPoints};
 use crate::model::densities::count_densities;
@@ -17,8 +17,12 @@ use crate::tree::Root;
 use crate::{Error, Span, engine, gpu, treecode, tuning};
 use simd::Level;
 
+/// Crowds that are summed by plans of their own.
+pub(crate) type Crowds = crowds::Crowds<Plan>;
+
 /// A sum whose geometry has been processed.
 #[derive(Debug)]
+#[must_use]
 pub struct Plan {
     engine: Engine,
     crowds: Crowds,
@@ -273,6 +277,20 @@ impl Plan {
     /// Stages of the last `apply`.
     pub fn stages(&self) -> &StageSeconds {
         &self.stages
+    }
+}
+
+impl Sum for Plan {
+    fn planned(points: Points<'_>, options: &Options, simd: Level) -> Result<Self, Error> {
+        Self::at_level(points.sources, points.targets, options, simd)
+    }
+
+    fn info(&self) -> &Info {
+        &self.info
+    }
+
+    fn apply(&mut self, densities: Densities<'_>, sums: Potentials<'_>) -> Result<(), Error> {
+        Self::apply(self, densities, sums)
     }
 }
 

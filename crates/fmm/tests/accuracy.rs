@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{
     Densities, Kernel, Mode, Options, Plan, Potentials, Precision, Stencil, Truncation, direct,
 };
+use samples::{ChargeKind, Distribution, Random};
 
 const DISTRIBUTIONS: [Distribution; 4] =
     [Distribution::Cube, Distribution::Sphere, Distribution::Plummer, Distribution::GradedPlate];
@@ -30,12 +30,11 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn plan(&self, options: &Options) -> Plan {
-        let options = Options {
-            gradient: self.gradient,
-            dipoles: self.dipoles.is_some(),
-            densities: self.densities,
-            ..options.clone()
-        };
+        let options = options
+            .clone()
+            .gradient(self.gradient)
+            .dipoles(self.dipoles.is_some())
+            .densities(self.densities);
         Plan::new(self.sources, self.targets, &options).unwrap()
     }
 }
@@ -160,7 +159,7 @@ fn potentials_and_gradients_keep_every_tolerance() {
         // Each tolerance meets two distributions, one of them applied once and one twice.
         for exponent in (2..=11).filter(|exponent| (i + exponent) % 2 == 0) {
             let tolerance = 10f64.powi(-(exponent as i32));
-            let options = Options { tolerance, ..Options::default() };
+            let options = Options::default().tolerance(tolerance);
             let applies = 1 + i / 2;
             let (potential, gradient) = exact.errors_of(&case, &mut case.plan(&options), applies);
             let what = format!("{distribution:?} 1e-{exponent}");
@@ -176,7 +175,7 @@ fn single_precision_keeps_the_tolerance_down_to_2e_6() {
         let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(4));
         for tolerance in [1e-5, 2e-6] {
             let options =
-                Options { tolerance, precision: Some(Precision::Single), ..Options::default() };
+                Options::default().tolerance(tolerance).precision(Some(Precision::Single));
             let case = Case { gradient: true, ..charges_only(&points, &charges) };
             let (potential, gradient) = measure(&case, &options);
             assert_at_most(&format!("{distribution:?}"), &[potential, gradient], tolerance);
@@ -186,7 +185,7 @@ fn single_precision_keeps_the_tolerance_down_to_2e_6() {
 
 #[test]
 fn near_pairs_in_single_precision_keep_the_tolerance() {
-    let options = Options { tolerance: 2e-7, ..Options::default() };
+    let options = Options::default().tolerance(2e-7);
     for (i, distribution) in DISTRIBUTIONS.into_iter().enumerate() {
         let mut random = Random::new(23);
         let points = distribution.points(9000, &mut random);
@@ -236,7 +235,7 @@ fn derivatives_by_near_pairs_in_single_precision_keep_the_tolerance() {
             // At the sources and elsewhere, each with each distribution and each case.
             let targets = [None, Some(&apart[..])][(i + j) % 2];
             let case = Case { targets, ..case };
-            let mut plan = case.plan(&Options { tolerance, ..Options::default() });
+            let mut plan = case.plan(&Options::default().tolerance(tolerance));
             assert_eq!(plan.info().near_precision, Some(Precision::Single));
             let exact = Exact::of(&case, Kernel::Laplace);
             let (potential, gradient) = exact.errors_of(&case, &mut plan, 2);
@@ -253,8 +252,7 @@ fn charges_that_lie_together_keep_the_tolerance() {
     let n = 12_000;
     let points = Distribution::GradedPlate.points(n, &mut random);
     for tolerance in [1e-3, 1e-5, 1e-7] {
-        let mut plan =
-            Plan::new(&points, None, &Options { tolerance, ..Options::default() }).unwrap();
+        let mut plan = Plan::new(&points, None, &Options::default().tolerance(tolerance)).unwrap();
         for place in 0..12 {
             let centre = points[random.below(n)];
             let radius = if place % 2 == 0 { 0.0 } else { 0.01 };
@@ -291,7 +289,7 @@ fn a_large_box_next_to_a_tiny_one_leaves_no_trace_in_it() {
     let charges = ChargeKind::Mixed.charges(&points, &mut random);
     for tolerance in [1e-5, 1e-9] {
         let case = Case { gradient: false, ..charges_only(&points, &charges) };
-        let (potential, _) = measure(&case, &Options { tolerance, ..Options::default() });
+        let (potential, _) = measure(&case, &Options::default().tolerance(tolerance));
         assert_keeps("a cluster in a cube", &[potential], tolerance);
     }
 }
@@ -309,7 +307,7 @@ fn any_number_of_points_from_none_to_1e5() {
                 if n == 100_000 && (i + j) % 2 == 0 {
                     continue;
                 }
-                let options = Options { tolerance, ..Options::default() };
+                let options = Options::default().tolerance(tolerance);
                 let (potential, _) = exact.errors(&case, &options);
                 let what = format!("{distribution:?} {n}");
                 if n < 100_000 {
@@ -349,7 +347,7 @@ fn dipoles_and_several_densities_share_a_plan() {
                 let case = Case { gradient, ..case };
                 // Each tolerance meets all that is asked, at every other number of densities.
                 let tolerance = [1e-4, 1e-9][(i + j + k) % 2];
-                let options = Options { tolerance, ..Options::default() };
+                let options = Options::default().tolerance(tolerance);
                 let (potential, of_gradient) = exact.errors(&case, &options);
                 let what = format!("{densities} {with_charges} {with_dipoles} {tolerance:e}");
                 assert_at_most(&what, &[potential, of_gradient], tolerance);
@@ -379,7 +377,7 @@ fn targets_apart_from_the_sources() {
         for tolerance in [1e-3, 1e-7] {
             let case =
                 Case { targets: Some(targets), gradient: true, ..charges_only(&sources, charges) };
-            let options = Options { tolerance, ..Options::default() };
+            let options = Options::default().tolerance(tolerance);
             let (potential, gradient) = measure(&case, &options);
             let what = format!("{} targets", targets.len());
             assert_at_most(&what, &[potential, gradient], tolerance);
@@ -395,7 +393,7 @@ fn coincident_points_contribute_nothing_to_each_other() {
     points.extend(vec![[0.5, 0.25, 0.125]; 500]);
     let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(13));
     for tolerance in [1e-4, 1e-6, 1e-8] {
-        let options = Options { tolerance, ..Options::default() };
+        let options = Options::default().tolerance(tolerance);
         let (potential, _) = measure(&charges_only(&points, &charges), &options);
         assert_keeps("coincident points", &[potential], tolerance);
     }
@@ -408,7 +406,7 @@ fn sizes_and_places_do_not_matter() {
     for (scale, shift) in [(1e-9, 0.0), (1e9, 0.0), (1.0, 1000.0)] {
         let points: Vec<[f64; 3]> = unit.iter().map(|x| x.map(|c| scale * (c + shift))).collect();
         for tolerance in [1e-4, 1e-9] {
-            let options = Options { tolerance, ..Options::default() };
+            let options = Options::default().tolerance(tolerance);
             let case = Case { gradient: true, ..charges_only(&points, &charges) };
             let (potential, gradient) = measure(&case, &options);
             assert_at_most(&format!("{scale:e} {shift}"), &[potential, gradient], tolerance);
@@ -422,12 +420,8 @@ fn every_stencil_and_truncation_keeps_the_tolerance() {
     let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(17));
     for stencil in [Stencil::Full, Stencil::Reduced, Stencil::Shortest] {
         for truncation in [Truncation::Fixed, Truncation::WorstCaseBound, Truncation::Measured] {
-            let options = Options {
-                tolerance: 1e-5,
-                stencil: Some(stencil),
-                truncation,
-                ..Options::default()
-            };
+            let options =
+                Options::default().tolerance(1e-5).stencil(Some(stencil)).truncation(truncation);
             let (potential, _) = measure(&charges_only(&points, &charges), &options);
             assert_keeps(&format!("{stencil:?} {truncation:?}"), &[potential], 1e-5);
         }
@@ -452,7 +446,7 @@ fn misuse_is_an_error_that_names_what_is_wrong() {
     assert!(matches!(unplanned, Err(fmm::Error::NotPlanned { what: "gradient" })));
     let nan = Plan::new(&[[0.0, f64::NAN, 0.0]], None, &Options::default());
     assert!(matches!(nan, Err(fmm::Error::NotFinite { index: 0, .. })));
-    let silly = Plan::new(&points, None, &Options { tolerance: 0.0, ..Options::default() });
+    let silly = Plan::new(&points, None, &Options::default().tolerance(0.0));
     assert!(matches!(silly, Err(fmm::Error::Option { option: "tolerance", .. })));
 }
 
@@ -474,7 +468,7 @@ fn places_at_corners_of_boxes() {
     };
     for tolerance in [1e-3, 1e-5, 1e-7] {
         for mode in [Mode::Fmm, Mode::Treecode] {
-            let options = Options { tolerance, mode, ..Options::default() };
+            let options = Options::default().tolerance(tolerance).mode(mode);
             let (potential, gradient) = measure(&case, &options);
             assert!(
                 potential <= tolerance && gradient <= tolerance,

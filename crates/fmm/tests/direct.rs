@@ -5,8 +5,8 @@
 
 use std::f64::consts::TAU;
 
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Potentials, direct};
+use samples::{ChargeKind, Distribution, Random};
 
 /// Potential and gradient at one target.
 fn at(

@@ -7,8 +7,8 @@ mod ranks;
 
 use comm::Group;
 use fmm::distributed::{Plan, RankInfo};
-use fmm::samples::{Distribution, Random};
 use fmm::{Backend, Densities, Error, Kernel, Options, Potentials, Stencil, Truncation};
+use samples::{Distribution, Random};
 
 use ranks::{Case, Spread, own_sums, pick, with_tolerance};
 
@@ -33,7 +33,7 @@ impl<'a> Summed<'a> {
 
     fn assert_within(&self, options: &Options, ranks: usize, spread: Spread) -> Vec<RankInfo> {
         let Self { case, kernel, exact: [potential, gradient] } = self;
-        let options = Options { kernel: *kernel, ..options.clone() };
+        let options = options.clone().kernel(*kernel);
         let k = case.densities;
         let exact = |some: &[usize]| [pick(potential, some, k, 1), pick(gradient, some, k, 3)];
         comm::run(ranks, |group| ranks::assert_near(group, case, &options, spread, exact))
@@ -70,7 +70,7 @@ fn every_distribution_meets_its_tolerance_on_any_number_of_ranks() {
                 // each other.
                 let tolerance = [1e-3, 1e-6, 1e-9][(i + j) % 3];
                 let spread = [Spread::Cyclic, Spread::Runs, Spread::Last][(i + 2 * j) % 3];
-                let options = Options { backend, ..with_tolerance(tolerance) };
+                let options = with_tolerance(tolerance).backend(backend);
                 let infos = summed.assert_within(&options, ranks, spread);
                 let sources: u64 = infos.iter().map(|info| info.points[0]).sum();
                 assert_eq!(sources, 5000);
@@ -108,15 +108,13 @@ fn boxes_and_their_pairs_are_those_of_one_rank() {
             if stencil == Stencil::Reduced {
                 case.targets = Some(Distribution::Cube.points(1500, &mut random));
             }
-            let options = Options {
-                truncation: Truncation::Fixed,
-                truncation_number: Some(3),
-                stencil: Some(stencil),
-                leaf_size: Some(20),
-                // With near pairs in single precision and the rest in double no far boxes with few
-                // points are summed directly, which a plan for one would do otherwise.
-                ..with_tolerance(1e-6)
-            };
+            // With near pairs in single precision and the rest in double no far boxes with few points
+            // are summed directly, which a plan for one would do otherwise.
+            let options = with_tolerance(1e-6)
+                .truncation(Truncation::Fixed)
+                .truncation_number(Some(3))
+                .stencil(Some(stencil))
+                .leaf_size(Some(20));
             let expected = alone(&case, &options);
             for ranks in RANKS {
                 let mut found = vec![f64::NAN; expected.len()];
@@ -148,7 +146,7 @@ fn dipoles_gradients_densities_targets_and_screening() {
             let spread = [Spread::Cyclic, Spread::Runs, Spread::Last][(i + j) % 3];
             let summed = Summed::new(case, Kernel::Yukawa { kappa });
             for &backend in &backends {
-                let options = Options { backend, ..options.clone() };
+                let options = options.clone().backend(backend);
                 summed.assert_within(&options, ranks, spread);
             }
         }
@@ -181,7 +179,7 @@ fn few_points_and_coincident_ones() {
                 let loose = if backend != Backend::Cpu { on_gpu } else { 1e-3 };
                 // Places at corners of boxes need more terms than there are beyond this tolerance.
                 for tolerance in [loose, 1e-7] {
-                    let options = Options { backend, ..with_tolerance(tolerance) };
+                    let options = with_tolerance(tolerance).backend(backend);
                     summed.assert_within(&options, ranks, Spread::Cyclic);
                 }
             }
@@ -201,7 +199,7 @@ fn many_sources_and_few_targets_or_the_reverse() {
             for backend in backends("many_sources_and_few_targets_or_the_reverse") {
                 for ranks in RANKS {
                     for leaf_size in [None, Some(7)] {
-                        let options = Options { leaf_size, backend, ..with_tolerance(1e-6) };
+                        let options = with_tolerance(1e-6).leaf_size(leaf_size).backend(backend);
                         assert_within(&case, &options, ranks, Spread::Last);
                     }
                 }
@@ -218,7 +216,7 @@ fn stages_of_a_hybrid_sum_overlap() {
         return;
     }
     let case = Case::charges(Distribution::Cube.points(200_000, &mut Random::new(4)), 5);
-    let options = Options { backend: Backend::Hybrid, ..with_tolerance(1e-6) };
+    let options = with_tolerance(1e-6).backend(Backend::Hybrid);
     for timeline in comm::run(2, |group| own_sums(group, &case, &options, Spread::Cyclic).timeline)
     {
         let of = |stage: &str, gpu: bool| {

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Options, Plan, Potentials, Precision, direct};
+use samples::{ChargeKind, Distribution, Random};
 
 fn potentials<'a>(sums: &'a mut [f64], gradient: &'a mut [f64]) -> Potentials<'a> {
     Potentials { potential: Some(sums), gradient: (!gradient.is_empty()).then_some(gradient) }
@@ -42,14 +42,12 @@ fn strengths_of_any_size_give_the_sums_of_small_ones() {
     let factors = [-166, 130, -600, 600].map(|exponent| 2f64.powi(exponent));
     for (tolerance, precision) in [(1e-4, None), (1e-4, Some(Precision::Double)), (1e-6, None)] {
         for (with_charges, with_dipoles) in [(true, false), (false, true), (true, true)] {
-            let options = Options {
-                tolerance,
-                precision,
-                gradient: true,
-                dipoles: with_dipoles,
-                densities: factors.len() + 1,
-                ..Options::default()
-            };
+            let options = Options::default()
+                .tolerance(tolerance)
+                .precision(precision)
+                .gradient(true)
+                .dipoles(with_dipoles)
+                .densities(factors.len() + 1);
             // Of different sizes in one sum: each density has a scale of its own.
             let several = |values: &[f64]| -> Vec<f64> {
                 let factors = [1.0].into_iter().chain(factors);
@@ -88,8 +86,7 @@ fn strengths_and_sides_of_any_size_go_together() {
         let points: Vec<[f64; 3]> = unit.iter().map(|x| x.map(|c| size * c)).collect();
         let dipoles: Vec<f64> = moments.iter().map(|d| moment * d).collect();
         let densities = Densities { charges: None, dipoles: Some(&dipoles) };
-        let options =
-            Options { tolerance: 1e-4, gradient: true, dipoles: true, ..Options::default() };
+        let options = Options::default().tolerance(1e-4).gradient(true).dipoles(true);
         let [potential, gradient] = apply(&points, &options, densities, 1);
         let (mut exact, mut exact_gradient) =
             (vec![0.0; points.len()], vec![0.0; 3 * points.len()]);
@@ -119,7 +116,7 @@ fn clusters_however_far_apart_keep_every_tolerance() {
         direct::sum(fmm::Kernel::Laplace, &points, &points, densities, &mut sums).unwrap();
         for tolerance in [1e-4, 1e-6, 1e-8, 1e-10, 1e-12] {
             for gradient in [false, true] {
-                let options = Options { tolerance, gradient, ..Options::default() };
+                let options = Options::default().tolerance(tolerance).gradient(gradient);
                 let sums = apply(&points, &options, densities, 1);
                 // The first body by itself: its coordinates are given in full.
                 for (found, exact) in sums.iter().zip([&exact, &exact_gradient]) {
@@ -150,7 +147,7 @@ fn clusters_however_far_apart_take_memory_by_their_points() {
         points.extend(more.map(|x| x.map(|x| size.max(1.0) * x + 0.41 * apart)));
         points
     };
-    let options = Options { tolerance: 1e-5, ..Options::default() };
+    let options = Options::default().tolerance(1e-5);
     let costs = |points: &[[f64; 3]]| {
         let plan = Plan::new(points, None, &options).unwrap();
         let info = plan.info();
@@ -198,7 +195,7 @@ fn clusters_are_summed_beside_large_leaves() {
         let mut sums = potentials(&mut exact, &mut []);
         direct::sum(fmm::Kernel::Laplace, &points, &points, densities, &mut sums).unwrap();
         for tolerance in [1e-4, 1e-8] {
-            let options = Options { tolerance, ..Options::default() };
+            let options = Options::default().tolerance(tolerance);
             let [found, _] = apply(&points, &options, densities, 1);
             for part in [0..1000, 1000..points.len()] {
                 let error = error(&found[part.clone()], &exact[part.clone()]);
@@ -225,8 +222,8 @@ fn crowds_have_gradients_dipoles_and_targets_of_their_own() {
     for kappa in [0.0, 0.5] {
         for mode in [fmm::Mode::Fmm, fmm::Mode::Treecode] {
             let kernel = fmm::Kernel::Yukawa { kappa };
-            let options = Options { kernel, mode, tolerance: 1e-6, ..Options::default() };
-            let options = Options { gradient: true, dipoles: true, densities: k, ..options };
+            let options = Options::default().kernel(kernel).mode(mode).tolerance(1e-6);
+            let options = options.gradient(true).dipoles(true).densities(k);
             let mut plan = Plan::new(&sources, Some(&targets), &options).unwrap();
             let (mut found, mut slopes) = (vec![f64::NAN; k * m], vec![f64::NAN; 3 * k * m]);
             // The second sum must not remember the first.
@@ -249,7 +246,7 @@ fn many_points_at_few_places_are_summed_as_few() {
     let charges = vec![1.0 / 20_000.0; points.len()];
     let densities = Densities { charges: Some(&charges), dipoles: None };
     for mode in [fmm::Mode::Fmm, fmm::Mode::Treecode] {
-        let options = Options { tolerance: 1e-6, mode, ..Options::default() };
+        let options = Options::default().tolerance(1e-6).mode(mode);
         let info = Plan::new(&points, None, &options).unwrap().info().clone();
         let each = info.memory_bytes as usize / points.len();
         assert!(each < 1000 && info.p2p_pairs < 100 * points.len() as u64, "{mode:?}: {info:?}");

@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Backend, Densities, Kernel, Mode, Options, Plan, Potentials, Precision, direct};
+use samples::{ChargeKind, Distribution, Random};
 
 /// Strengths of two densities.
 struct Strengths {
@@ -36,8 +36,7 @@ fn errors(
     dipoles: bool,
     options: &Options,
 ) -> [f64; 2] {
-    let options =
-        Options { mode: Mode::Treecode, gradient: true, dipoles, densities: 2, ..options.clone() };
+    let options = options.clone().mode(Mode::Treecode).gradient(true).dipoles(dipoles).densities(2);
     let strengths = Strengths::new(sources, dipoles, 21);
     let mut plan = Plan::new(sources, targets, &options).unwrap();
     assert_eq!(plan.info().mode, Mode::Treecode);
@@ -109,7 +108,7 @@ fn every_tolerance_holds_at_few_and_at_many_targets() {
             let j = (i + exponent as usize) % 3;
             let kappa = [0.0, 0.7, 25.0][j];
             let kernel = Kernel::Yukawa { kappa };
-            let options = Options { tolerance, kernel, ..Options::default() };
+            let options = Options::default().tolerance(tolerance).kernel(kernel);
             let dipoles = (i + exponent as usize).is_multiple_of(2);
             let targets =
                 if (i / 2 + exponent as usize / 2).is_multiple_of(2) { &few } else { &many };
@@ -142,7 +141,7 @@ fn targets_may_be_the_sources_outside_and_far_away() {
         for (tolerance, precision) in
             [(1e-3, None), (1e-6, None), (1e-9, None), (1e-4, Some(Precision::Double))]
         {
-            let options = Options { tolerance, precision, ..Options::default() };
+            let options = Options::default().tolerance(tolerance).precision(precision);
             let found = errors(&sources, targets.as_deref(), tolerance < 1e-5, &options);
             assert_below(&format!("{what} {tolerance:e}"), found, tolerance);
         }
@@ -161,7 +160,7 @@ fn clusters_and_screening_lengths_of_all_sizes() {
     for kappa in [0.0, 1.0, 300.0, 1e5] {
         for tolerance in [1e-4, 1e-8] {
             let kernel = Kernel::Yukawa { kappa };
-            let options = Options { tolerance, kernel, ..Options::default() };
+            let options = Options::default().tolerance(tolerance).kernel(kernel);
             let found = errors(&sources, Some(&targets), false, &options);
             assert_below(&format!("{kappa} {tolerance:e}"), found, tolerance);
         }
@@ -175,13 +174,11 @@ fn expansions_alone_keep_the_tolerance() {
     let targets = Distribution::Cube.points(200, &mut Random::new(62));
     for kappa in [0.0, 5.0] {
         for (tolerance, precision) in [(1e-4, Precision::Single), (1e-9, Precision::Double)] {
-            let options = Options {
-                tolerance,
-                precision: Some(precision),
-                kernel: Kernel::Yukawa { kappa },
-                leaf_size: Some(1),
-                ..Options::default()
-            };
+            let options = Options::default()
+                .tolerance(tolerance)
+                .precision(Some(precision))
+                .kernel(Kernel::Yukawa { kappa })
+                .leaf_size(Some(1));
             let found = errors(&sources, Some(&targets), true, &options);
             assert_below(&format!("{kappa} {tolerance:e}"), found, tolerance);
         }
@@ -194,7 +191,7 @@ fn one_source_one_target_and_none() {
     let cloud = Distribution::Cube.points(2000, &mut Random::new(71));
     let inside = [[0.5, 0.5, 0.5]];
     let outside = [[7.0, 0.5, 0.5]];
-    let options = Options { tolerance: 1e-6, ..Options::default() };
+    let options = Options::default().tolerance(1e-6);
     let none: [[f64; 3]; 0] = [];
     let cases: [[&[[f64; 3]]; 2]; 7] = [
         [&one, &inside],
@@ -215,7 +212,7 @@ fn the_mode_is_chosen_by_the_sizes_and_told() {
     let sources = Distribution::Cube.points(60_000, &mut Random::new(81));
     let at = |count: usize| {
         let targets = Distribution::Cube.points(count, &mut Random::new(82));
-        let options = Options { mode: Mode::Auto, tolerance: 1e-5, ..Options::default() };
+        let options = Options::default().mode(Mode::Auto).tolerance(1e-5);
         let mut plan = Plan::new(&sources, Some(&targets), &options).unwrap();
         let charges = ChargeKind::Mixed.charges(&sources, &mut Random::new(83));
         let densities = Densities { charges: Some(&charges), dipoles: None };
@@ -232,13 +229,13 @@ fn the_mode_is_chosen_by_the_sizes_and_told() {
     assert_eq!(at(3), Mode::Direct);
     assert_eq!(at(2000), Mode::Treecode);
     // As many targets as sources: `Auto` is never slower than what it was.
-    let options = Options { mode: Mode::Auto, ..Options::default() };
+    let options = Options::default().mode(Mode::Auto);
     assert_eq!(Plan::new(&sources, None, &options).unwrap().info().mode, Mode::Fmm);
 }
 
 #[test]
 fn small_treecodes_stay_on_the_cpu() {
-    let options = Options { mode: Mode::Treecode, backend: Backend::Auto, ..Options::default() };
+    let options = Options::default().mode(Mode::Treecode).backend(Backend::Auto);
     let plan = Plan::new(&[[0.0; 3]], None, &options).unwrap();
     assert_eq!((plan.info().mode, plan.info().backend), (Mode::Treecode, Backend::Cpu));
     assert_eq!(plan.info().fallback, None);

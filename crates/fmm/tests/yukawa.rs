@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Error, Kernel, Mode, Options, Plan, Potentials, Precision, direct};
+use samples::{ChargeKind, Distribution, Random};
 
 /// Relative L2 error.
 fn error(found: &[f64], exact: &[f64]) -> f64 {
@@ -21,7 +21,7 @@ fn measure(points: &[[f64; 3]], dipoles: bool, options: &Options) -> [f64; 2] {
     let moments: Vec<f64> = (0..3 * n).map(|_| 0.01 * (random.uniform() - 0.5)).collect();
     let moments = dipoles.then_some(&moments[..]);
     let densities = Densities { charges: Some(&charges), dipoles: moments };
-    let options = Options { gradient: true, dipoles, ..options.clone() };
+    let options = options.clone().gradient(true).dipoles(dipoles);
     let mut plan = Plan::new(points, None, &options).unwrap();
     let (mut potential, mut gradient) = (vec![0.0; n], vec![0.0; 3 * n]);
     let potentials = Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) };
@@ -45,7 +45,7 @@ fn errors_stay_below_the_tolerance() {
             let tolerance = [1e-2, 1e-5, 1e-7, 1e-10][(i + j) % 4];
             let dipoles = (i / 2 + j) % 2 == 0;
             let kernel = Kernel::Yukawa { kappa };
-            let options = Options { tolerance, kernel, ..Options::default() };
+            let options = Options::default().tolerance(tolerance).kernel(kernel);
             for error in measure(&points, dipoles, &options) {
                 assert!(error < tolerance, "{distribution:?} {kappa} {tolerance:e}: {error:e}");
             }
@@ -61,13 +61,11 @@ fn expansions_alone_are_exact_to_their_truncation() {
         let kernel = Kernel::Yukawa { kappa };
         for precision in [Precision::Single, Precision::Double] {
             let tolerance = if precision == Precision::Single { 1e-4 } else { 1e-9 };
-            let options = Options {
-                tolerance,
-                kernel,
-                precision: Some(precision),
-                leaf_size: Some(1),
-                ..Options::default()
-            };
+            let options = Options::default()
+                .tolerance(tolerance)
+                .kernel(kernel)
+                .precision(Some(precision))
+                .leaf_size(Some(1));
             for error in measure(&points, true, &options) {
                 assert!(error < tolerance, "{kappa} {precision:?}: {error:e}");
             }
@@ -80,7 +78,7 @@ fn without_screening_it_is_the_laplace_kernel() {
     let points = Distribution::Sphere.points(4000, &mut Random::new(7));
     let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(8));
     let sums = |kernel| {
-        let options = Options { tolerance: 1e-9, kernel, ..Options::default() };
+        let options = Options::default().tolerance(1e-9).kernel(kernel);
         let mut plan = Plan::new(&points, None, &options).unwrap();
         let mut potential = vec![0.0; points.len()];
         let densities = Densities { charges: Some(&charges), dipoles: None };
@@ -100,7 +98,7 @@ fn lengths_have_no_unit() {
     for unit in [1e-9, 1.0, 1e12] {
         let scaled: Vec<_> = points.iter().map(|x| x.map(|c| c * unit)).collect();
         let kernel = Kernel::Yukawa { kappa: 2.0 / unit };
-        let options = Options { tolerance: 1e-6, kernel, ..Options::default() };
+        let options = Options::default().tolerance(1e-6).kernel(kernel);
         let [potential, gradient] = measure(&scaled, false, &options);
         assert!(potential < 1e-6 && gradient < 1e-6, "{unit}: {potential:e} {gradient:e}");
     }
@@ -126,7 +124,7 @@ fn several_densities_are_one_by_one() {
     };
     let exact: Vec<Vec<f64>> = charges.chunks(n).map(one).collect();
     for tolerance in [1e-4, 1e-10] {
-        let options = Options { tolerance, kernel, densities: K, ..Options::default() };
+        let options = Options::default().tolerance(tolerance).kernel(kernel).densities(K);
         let mut plan = Plan::new(&points, None, &options).unwrap();
         let mut all = vec![0.0; K * n];
         let densities = Densities { charges: Some(&charges), dipoles: None };
@@ -143,7 +141,7 @@ fn several_densities_are_one_by_one() {
 #[test]
 fn kappa_is_checked() {
     for kappa in [-1.0, f64::NAN, f64::INFINITY] {
-        let options = Options { kernel: Kernel::Yukawa { kappa }, ..Options::default() };
+        let options = Options::default().kernel(Kernel::Yukawa { kappa });
         let refused = Plan::new(&[[0.0; 3]], None, &options);
         assert!(matches!(refused, Err(Error::Option { option: "kernel", .. })), "{kappa}");
         let densities = Densities { charges: Some(&[1.0]), dipoles: None };
@@ -158,7 +156,7 @@ fn kappa_is_checked() {
 fn sums_of_all(points: &[[f64; 3]], options: &Options) -> Result<Vec<f64>, Error> {
     let n = points.len();
     let (charges, dipoles) = (vec![1.0; n], vec![0.1; 3 * n]);
-    let options = Options { gradient: true, dipoles: true, ..options.clone() };
+    let options = options.clone().gradient(true).dipoles(true);
     let mut plan = Plan::new(points, None, &options)?;
     let (mut potential, mut gradient) = (vec![0.0; n], vec![0.0; 3 * n]);
     plan.apply(
@@ -179,7 +177,7 @@ fn any_kappa_gives_numbers_or_is_refused() {
         for tolerance in [1e-3, 1e-9] {
             let of = |kappa: f64| {
                 let kernel = Kernel::Yukawa { kappa };
-                let options = Options { kernel, mode, tolerance, ..Options::default() };
+                let options = Options::default().kernel(kernel).mode(mode).tolerance(tolerance);
                 sums_of_all(&points, &options)
             };
             let laplace = of(0.0).unwrap();
@@ -199,7 +197,7 @@ fn any_kappa_gives_numbers_or_is_refused() {
             // Points that all coincide, or one, have no pair to be screened, whatever their place.
             for (x, kappa) in [(0.0, 1e300), (1e-3, 1e308), (1e10, 1e300), (1.0, 1e12)] {
                 let kernel = Kernel::Yukawa { kappa };
-                let options = Options { kernel, mode, tolerance, ..Options::default() };
+                let options = Options::default().kernel(kernel).mode(mode).tolerance(tolerance);
                 for count in [1, 300] {
                     let found = sums_of_all(&vec![[x; 3]; count], &options).unwrap();
                     assert!(found.iter().all(|x| *x == 0.0), "{mode:?} {kappa:e} {x} {found:?}");

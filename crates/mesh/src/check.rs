@@ -152,6 +152,7 @@ fn same_shape(mesh: &Mesh, s: u32, t: u32) -> bool {
 }
 
 /// Text on groups or conductors of several pieces, given by name and number of pieces.
+#[must_use]
 pub fn separate<'a>(several: impl Iterator<Item = (&'a str, usize)>) -> Option<String> {
     /// Others are only counted.
     const MOST_NAMED: usize = 5;
@@ -167,6 +168,7 @@ pub fn separate<'a>(several: impl Iterator<Item = (&'a str, usize)>) -> Option<S
 
 /// A physical group or a component as [`Report`] describes it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PartReport {
     /// The group's label, or `body_<n>` for a component.
     pub label: String,
@@ -178,6 +180,8 @@ pub struct PartReport {
 
 /// All that is known about a mesh.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+#[must_use]
 pub struct Report {
     /// Number of vertices.
     pub vertices: usize,
@@ -340,6 +344,7 @@ impl Report {
 
     /// Whether the bodies of a mesh without groups are single triangles, which cannot be
     /// conductors.
+    #[must_use]
     pub fn loose(&self) -> Option<Loose> {
         let bodies = self.components.iter().map(|body| body.part.triangles);
         if self.groups.is_empty() { Loose::among(bodies) } else { None }
@@ -353,6 +358,7 @@ impl Report {
 
     /// Notes for people: about each group, or each component if there are no groups, and about the
     /// whole.
+    #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         let parts = if self.groups.is_empty() { &self.components } else { &self.groups };
         let mut warnings: Vec<Warning> = self.loose().map(Warning::Loose).into_iter().collect();

@@ -52,6 +52,7 @@ pub struct Contact {
 /// Surfaces that go through each other are not looked for: [`crate::intersect`] does that. O(n log
 /// n) for surfaces. Curved triangles touch along sides with the same nodes or, where sides are
 /// straight, the same line, and at corners that lie on the other.
+#[must_use]
 pub fn contacts(mesh: &Mesh, conductor_of: &[Option<u32>]) -> Vec<Contact> {
     let members: Vec<(u32, u32)> =
         (0..).zip(conductor_of).filter_map(|(t, owner)| Some((t, (*owner)?))).collect();

@@ -27,7 +27,7 @@ impl Creases {
     }
 
     /// Whether the edge between two vertices, in either order, is sharp. O(log n).
-    pub fn is_sharp(&self, (p, q): (u32, u32)) -> bool {
+    pub fn is_sharp(&self, p: u32, q: u32) -> bool {
         // Most edges are rejected by their ends, without a search.
         self.is_on(p) && self.is_on(q) && self.edges.binary_search(&(p.min(q), p.max(q))).is_ok()
     }

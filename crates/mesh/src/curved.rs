@@ -259,6 +259,7 @@ pub struct Fold {
 }
 
 /// The curved triangles of a valid mesh ([`Mesh::validate`]) that fold ([`fold`]).
+#[must_use]
 pub fn folds(mesh: &Mesh) -> Vec<Fold> {
     use parallel::prelude::*;
     let Some(patches) = &mesh.patches else { return Vec::new() };

@@ -41,6 +41,7 @@ pub struct Intersection {
 ///
 /// Of curved triangles the true shapes count. They cross where they do so by more than about a
 /// millionth of what they are off from flat ones.
+#[must_use]
 pub fn intersections(mesh: &Mesh) -> Vec<Intersection> {
     let mut found = match &mesh.patches {
         None => {

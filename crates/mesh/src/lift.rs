@@ -214,7 +214,7 @@ impl<'a> Lift<'a> {
             return straight;
         }
         let way = scale(1.0 / length, side);
-        let rise = if self.creases.is_sharp((low, high)) {
+        let rise = if self.creases.is_sharp(low, high) {
             let tangent = |v: u32| {
                 let along = self.along[v as usize];
                 let along = if dot(along, way) < 0.0 { scale(-1.0, along) } else { along };
@@ -274,7 +274,7 @@ fn fan_normals(mesh: &Mesh, creases: &Creases) -> Vec<[Vector; 3]> {
     let mut neighbours: Vec<Vec<(u32, bool)>> = vec![Vec::new(); count];
     for edge in Sides::of(mesh).edges() {
         let [one, other] = edge else { continue };
-        if creases.is_sharp((one.low, one.high)) {
+        if creases.is_sharp(one.low, one.high) {
             continue;
         }
         let is_turned = one.forward == other.forward;

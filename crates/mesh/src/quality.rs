@@ -12,6 +12,7 @@ use parallel::prelude::*;
 
 /// The least, the middle and the greatest of many values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Statistics {
     /// The least.
     pub min: f64,

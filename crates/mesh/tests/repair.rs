@@ -193,7 +193,7 @@ fn holes_are_closed_unless_they_are_large() {
         mesh.membership.truncate(mesh.triangles.len());
         let closed = repaired(mesh.clone(), 1, volume(&whole), 1e-2, &[What::Hole]);
         assert_eq!(closed.triangles.len(), whole.triangles.len() - 2);
-        let small = Options { largest_hole: 3, ..Options::default() };
+        let small = Options::default().largest_hole(3);
         let Err(Error::Left { faults, .. }) = repair(mesh, &small) else { panic!() };
         assert!(matches!(faults[..], [Fault::Open { edges: 4..=8, .. }]), "{faults:?}");
     }
@@ -247,7 +247,7 @@ fn parts_that_go_through_each_other_are_united() {
 fn cavities_that_go_through_the_surface_are_opened_or_left_out() {
     let mesh = with(cube(2.0), &turned(cube(0.5)), [0.85, 0.1, 0.07]);
     repaired(mesh.clone(), 1, 8.0 - 0.4 * 0.25, 1e-9, &[What::Opened]);
-    let options = Options { drop_cavities_below: 0.2, ..Options::default() };
+    let options = Options::default().drop_cavities_below(0.2);
     let (whole, actions) = repair(mesh, &options).unwrap();
     assert_eq!((whole.triangles.len(), actions.len()), (48, 1));
     assert_eq!(actions[0].what, What::Cavity);
@@ -274,7 +274,7 @@ fn what_cannot_be_repaired_is_named() {
         band.vertices.push([angle.cos(), angle.sin(), f64::from(k % 2)]);
         push(&mut band, [k, (k + 1) % 7, (k + 2) % 7]);
     }
-    let error = repair(band, &Options { largest_hole: 0, ..Options::default() }).unwrap_err();
+    let error = repair(band, &Options::default().largest_hole(0)).unwrap_err();
     assert!(error.to_string().contains("open at 7 edges"), "{error}");
     let action = Action { what: What::Hole, count: 2, place: [0.5, 1.0, 2.0] };
     assert_eq!(action.to_string(), "closed 2 holes (first at (0.5, 1, 2))");

@@ -7,6 +7,7 @@
 
 mod adapters;
 mod collect;
+mod disjoint;
 mod ordered;
 mod run;
 mod sources;
@@ -15,6 +16,7 @@ pub use adapters::{
     Cloned, Enumerate, Filter, FilterMap, FlatMap, Flatten, Fold, Init, Map, MapInit,
     PartWithState, WithSizes, Zip,
 };
+pub use disjoint::DisjointSlice;
 pub use run::run;
 pub use sources::{Chunks, ChunksMut, Numbers, Owned, OwnedPart, Slice, SliceMut, Slices};
 

@@ -11,9 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use comm::{Communicator, Group};
-use fmm::samples::{Distribution, Random};
 use fmm::{Kernel, Options};
 use processes::World;
+use samples::{Distribution, Random};
 
 use ranks::{Case, Spread, assert_within, own_sums, with_tolerance};
 
@@ -52,7 +52,7 @@ fn everything(world: &Group) {
     // More densities than are processed together.
     let case = Case::of_everything(10);
     for kappa in [0.0, 3.0] {
-        let options = Options { kernel: Kernel::Yukawa { kappa }, ..with_tolerance(1e-5) };
+        let options = with_tolerance(1e-5).kernel(Kernel::Yukawa { kappa });
         assert_within(world, &case, &options, Spread::Runs);
     }
 }

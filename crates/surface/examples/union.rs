@@ -17,7 +17,7 @@ fn main() -> Result<(), Error> {
     let atoms = [0.0, DISTANCE].map(|x| Atom { centre: [x, 0.0, 0.0], radius: RADIUS });
     for (kind, radius) in [(Kind::VanDerWaals, RADIUS), (Kind::SolventAccessible, RADIUS + PROBE)] {
         let resolution = Resolution::Density(16.0);
-        let options = Options { kind, probe: PROBE, resolution, ..Options::default() };
+        let options = Options::default().kind(kind).probe(PROBE).resolution(resolution);
         let surface = molecular(&atoms, &options)?;
         // Two balls without the caps beyond the plane between them.
         let height = radius - DISTANCE / 2.0;

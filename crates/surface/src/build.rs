@@ -82,6 +82,7 @@ pub struct Surface {
 
 /// What was made of the atoms.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Info {
     /// Parts, bodies first, the largest first, in the order of the mesh's groups.
     pub parts: Vec<Part>,

@@ -45,6 +45,7 @@ mod union;
 
 pub use build::{Info, Surface, molecular};
 pub use error::Error;
+pub use mesh;
 pub use options::{Atom, Cavities, Kind, Options, Resolution};
 pub use parts::{Filled, Part, PartKind};
 pub use union::Union;

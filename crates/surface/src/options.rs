@@ -46,36 +46,24 @@ pub enum Cavities {
     Drop,
 }
 
-/// Choices for [`molecular`](crate::molecular).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// Which surface.
-    pub kind: Kind,
-    /// Radius of the probe in angstrom, 0 or greater, for surfaces of solvent: 1.4 for water.
-    pub probe: f64,
-    /// How fine.
-    pub resolution: Resolution,
-    /// Order of the triangles: 1 flat, 2 curved, with middles of sides on the surface.
-    pub order: usize,
-    /// Whether cavities are kept.
-    pub cavities: Cavities,
-    /// Cavities of less volume than this, in cubic angstrom, are filled.
-    pub min_cavity: f64,
-    /// The Gaussian functions are exp(-decay (|x - a|^2 / r^2 - 1)).
-    pub decay: f64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            kind: Kind::SolventExcluded,
-            probe: 1.4,
-            resolution: Resolution::Density(4.0),
-            order: 1,
-            cavities: Cavities::Keep,
-            min_cavity: 0.0,
-            decay: 2.3,
-        }
+::options::options! {
+    /// Choices for [`molecular`](crate::molecular).
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Options {
+        /// Which surface.
+        kind: Kind = Kind::SolventExcluded,
+        /// Radius of the probe in angstrom, 0 or greater, for surfaces of solvent: 1.4 for water.
+        probe: f64 = 1.4,
+        /// How fine.
+        resolution: Resolution = Resolution::Density(4.0),
+        /// Order of the triangles: 1 flat, 2 curved, with middles of sides on the surface.
+        order: usize = 1,
+        /// Whether cavities are kept.
+        cavities: Cavities = Cavities::Keep,
+        /// Cavities of less volume than this, in cubic angstrom, are filled.
+        min_cavity: f64 = 0.0,
+        /// The Gaussian functions are exp(-decay (|x - a|^2 / r^2 - 1)).
+        decay: f64 = 2.3,
     }
 }
 

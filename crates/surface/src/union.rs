@@ -14,6 +14,7 @@ const LATITUDES: usize = 160;
 
 /// A union of balls as it is, hollows of any size included.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[must_use]
 pub struct Union {
     /// In square angstrom.
     pub area: f64,

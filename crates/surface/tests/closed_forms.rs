@@ -109,7 +109,7 @@ fn atom(centre: Vector, radius: f64) -> Atom {
 
 /// Area and volume of the one part that the mesh has.
 fn meshed(atoms: &[Atom], kind: Kind, density: f64) -> [f64; 2] {
-    let options = Options { kind, resolution: Resolution::Density(density), ..Options::default() };
+    let options = Options::default().kind(kind).resolution(Resolution::Density(density));
     let surface = molecular(atoms, &options).unwrap();
     assert_eq!(surface.info.parts.len(), 1, "{:?}", surface.info);
     let part = &surface.info.parts[0];
@@ -196,7 +196,7 @@ fn unions_of_many_balls_have_the_area_of_all_that_is_bare() {
     for (kind, probe) in [(Kind::VanDerWaals, 0.0), (Kind::SolventAccessible, 1.4)] {
         let balls: Vec<Atom> = atoms.iter().map(|a| atom(a.centre, a.radius + probe)).collect();
         let resolution = Resolution::Density(2.0);
-        let surface = molecular(&atoms, &Options { kind, resolution, ..Options::default() });
+        let surface = molecular(&atoms, &Options::default().kind(kind).resolution(resolution));
         let info = surface.unwrap().info;
         let (found, expected) = (info.union.unwrap().area, area_by_points(&balls, 2000));
         // Each point stands for 2e-2 square angstrom of some 700, and a crease goes between them.
@@ -214,7 +214,7 @@ fn flat_areas_converge_at_second_order() {
         let exact = pair(atoms, if kind == Kind::VanDerWaals { 0.0 } else { 1.4 });
         let off = |density: f64| {
             let resolution = Resolution::Density(density);
-            let surface = molecular(&atoms, &Options { kind, resolution, ..Options::default() });
+            let surface = molecular(&atoms, &Options::default().kind(kind).resolution(resolution));
             let mesh = surface.unwrap().mesh;
             1.0 - mesh::quality::Quality::of(&mesh).area / exact[0]
         };

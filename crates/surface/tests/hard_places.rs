@@ -28,7 +28,7 @@ fn shell(radius: f64, count: usize) -> Vec<Atom> {
 }
 
 fn sound(atoms: &[Atom], kind: Kind) -> Surface {
-    let surface = molecular(atoms, &Options { kind, ..Options::default() }).unwrap();
+    let surface = molecular(atoms, &Options::default().kind(kind)).unwrap();
     let report = Report::of(&surface.mesh).unwrap();
     assert!(report.whole.closed && report.whole.flipped_edges == 0);
     assert!(report.non_manifold_edges.is_empty() && report.defects.is_empty());

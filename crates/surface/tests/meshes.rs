@@ -47,7 +47,7 @@ fn check(surface: &Surface) {
 fn chains_are_sound_with_all_kinds_of_surfaces() {
     for kind in [Kind::SolventExcluded, Kind::SolventAccessible, Kind::Gaussian] {
         for order in [1, 2] {
-            let options = Options { kind, order, ..Options::default() };
+            let options = Options::default().kind(kind).order(order);
             let surface = molecular(&chain(24), &options).unwrap();
             check(&surface);
             assert_eq!(surface.mesh.order(), order);
@@ -59,7 +59,7 @@ fn chains_are_sound_with_all_kinds_of_surfaces() {
 #[test]
 fn vertices_and_middles_are_on_the_surface() {
     let atoms = [atom([0.0; 3], 1.6), atom([2.0, 0.0, 0.0], 1.6)];
-    let options = Options { order: 2, ..Options::default() };
+    let options = Options::default().order(2);
     let surface = molecular(&atoms, &options).unwrap();
     check(&surface);
     let on = |x: [f64; 3]| {
@@ -85,7 +85,7 @@ fn vertices_and_middles_are_on_the_surface() {
 #[test]
 fn cavities_are_kept_or_filled() {
     let shell = shell(6.0, 120);
-    let options = Options { resolution: Resolution::Density(2.0), ..Options::default() };
+    let options = Options::default().resolution(Resolution::Density(2.0));
     let kept = molecular(&shell, &options).unwrap();
     check(&kept);
     let names: Vec<_> = kept.info.parts.iter().map(|part| part.name.as_str()).collect();
@@ -94,11 +94,11 @@ fn cavities_are_kept_or_filled() {
     // A ball of about the distance to the atoms less their radius.
     let ball = 4.0 / 3.0 * std::f64::consts::PI * 4.3f64.powi(3);
     assert!(cavity.kind == PartKind::Cavity && (cavity.volume / ball - 1.0).abs() < 0.2);
-    let filled = molecular(&shell, &Options { cavities: Cavities::Drop, ..options }).unwrap();
+    let filled = molecular(&shell, &options.cavities(Cavities::Drop)).unwrap();
     check(&filled);
     assert_eq!((filled.info.parts.len(), filled.info.filled.count), (1, 1));
     assert_eq!(filled.info.parts[0], kept.info.parts[0]);
-    let large = Options { min_cavity: 2.0 * ball, ..options };
+    let large = options.min_cavity(2.0 * ball);
     assert_eq!(molecular(&shell, &large).unwrap().info.filled.count, 1);
 }
 
@@ -116,7 +116,7 @@ fn parts_that_do_not_touch_are_named_by_size() {
 fn numbers_of_triangles_are_followed() {
     for elements in [1000, 5000] {
         let resolution = Resolution::Elements(elements);
-        let surface = molecular(&chain(20), &Options { resolution, ..Options::default() }).unwrap();
+        let surface = molecular(&chain(20), &Options::default().resolution(resolution)).unwrap();
         check(&surface);
         let ratio = surface.mesh.triangles.len() as f64 / elements as f64;
         assert!((0.9..1.1).contains(&ratio), "{elements} {ratio}");
@@ -143,11 +143,9 @@ fn results_hardly_depend_on_place_and_unit() {
         atoms.iter().map(|a| atom(place(a.centre), scale * a.radius)).collect()
     };
     for scale in [1.0, 0.1] {
-        let options = Options {
-            probe: 1.4 * scale,
-            resolution: Resolution::Density(4.0 / (scale * scale)),
-            ..Options::default()
-        };
+        let options = Options::default()
+            .probe(1.4 * scale)
+            .resolution(Resolution::Density(4.0 / (scale * scale)));
         let other = molecular(&moved(scale), &options).unwrap();
         check(&other);
         let ratio = other.info.parts[0].area / (scale * scale) / first.info.parts[0].area;
@@ -169,12 +167,12 @@ fn bad_input_is_refused_with_its_place() {
     assert!(matches!(bad(&negative, none), Error::NegativeRadius { atom: 2, .. }));
     for density in [0.0, -1.0, f64::NAN] {
         let resolution = Resolution::Density(density);
-        let refused = bad(&good, Options { resolution, ..none });
+        let refused = bad(&good, none.resolution(resolution));
         assert!(matches!(refused, Error::Option { option: "density", .. }));
     }
-    let refused = bad(&good, Options { probe: -0.1, ..none });
+    let refused = bad(&good, none.probe(-0.1));
     assert!(matches!(refused, Error::Option { option: "probe", .. }));
-    let huge = Options { resolution: Resolution::Density(1e9), ..none };
+    let huge = none.resolution(Resolution::Density(1e9));
     assert!(matches!(bad(&good, huge), Error::TooMany { .. }));
     let apart = [good[0], atom([1e8, 1e8, 1e8], 1.0)];
     assert!(matches!(bad(&apart, none), Error::TooMany { .. }));

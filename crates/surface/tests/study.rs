@@ -145,7 +145,7 @@ fn clusters_of_all_kinds() {
         let mut refused: Vec<String> = Vec::new();
         for n in 0..200 {
             let (family, atoms) = cluster(n);
-            let surface = match molecular(&atoms, &Options { kind, ..Options::default() }) {
+            let surface = match molecular(&atoms, &Options::default().kind(kind)) {
                 Ok(surface) => surface,
                 Err(error) => {
                     refused.push(format!("{family} {n}: {error}"));
@@ -185,7 +185,7 @@ fn ten_thousand_atoms() {
     ];
     for (kind, resolution) in runs {
         let start = Instant::now();
-        let options = Options { kind, resolution, ..Options::default() };
+        let options = Options::default().kind(kind).resolution(resolution);
         let surface = molecular(&atoms, &options).unwrap();
         let (triangles, info) = (surface.mesh.triangles.len(), surface.info);
         println!(

@@ -45,17 +45,15 @@ impl FastSum {
     pub fn plan(&self, tolerance: f64) -> Result<Plan, Error> {
         let _span = tracing::debug_span!("plan", tolerance).entered();
         let Sampling { panels, rules, .. } = &self.sampling;
-        let options = fmm::Options {
-            tolerance,
-            densities: self.columns.max(1) * panels.regions(),
-            gradient: self.sampling.has(RowKind::Adjoint),
-            dipoles: self.sampling.has(RowKind::Double),
-            precision: self.precision(tolerance),
-            backend: self.backend,
-            gpu: self.gpu,
-            stop: self.stop.clone(),
-            ..fmm::Options::default()
-        };
+        let options = fmm::Options::default()
+            .tolerance(tolerance)
+            .densities(self.columns.max(1) * panels.regions())
+            .gradient(self.sampling.has(RowKind::Adjoint))
+            .dipoles(self.sampling.has(RowKind::Double))
+            .precision(self.precision(tolerance))
+            .backend(self.backend)
+            .gpu(self.gpu)
+            .stop(self.stop.clone());
         let (own, group) = match &self.part {
             Some(Part { share, own, .. }) => (&own.panels, share.group()),
             None => (panels, &comm::alone()),

@@ -170,8 +170,7 @@ fn gradients(places: &[[f64; 3]], strengths: &[Vec<f64>; 2]) -> Result<[Vec<Vec3
         let each = |strengths: &Vec<f64>| evaluate::direct_sums(places, strengths, places, true).1;
         sums = strengths.iter().flat_map(each).collect();
     } else {
-        let options =
-            fmm::Options { tolerance: TOLERANCE, gradient: true, ..fmm::Options::default() };
+        let options = fmm::Options::default().tolerance(TOLERANCE).gradient(true);
         let mut plan = fmm::Plan::new(places, None, &options)?;
         let charges = strengths.concat();
         plan.apply(

@@ -44,16 +44,14 @@ impl Screened {
         targets: &[[f64; 3]],
         with_gradient: bool,
     ) -> Result<Plan, Error> {
-        let options = fmm::Options {
-            kernel: self.regions.media[region].kernel(),
-            mode: fmm::Mode::Auto,
-            tolerance: self.fmm_tolerance,
-            gradient: with_gradient,
-            dipoles: true,
-            backend: self.options.backend()?,
-            gpu: self.options.gpu,
-            ..fmm::Options::default()
-        };
+        let options = fmm::Options::default()
+            .kernel(self.regions.media[region].kernel())
+            .mode(fmm::Mode::Auto)
+            .tolerance(self.fmm_tolerance)
+            .gradient(with_gradient)
+            .dipoles(true)
+            .backend(self.options.backend()?)
+            .gpu(self.options.gpu);
         Ok(Plan::new(&comm::alone(), sources, Some(targets), &options)?)
     }
 
@@ -70,7 +68,7 @@ impl Screened {
             let targets = some(&boundary.places);
             let kernel = self.regions.media[boundary.region].kernel();
             let (mode, dipoles) = (fmm::Mode::Direct, true);
-            let options = fmm::Options { kernel, mode, dipoles, ..fmm::Options::default() };
+            let options = fmm::Options::default().kernel(kernel).mode(mode).dipoles(dipoles);
             let mut plan = Plan::new(&comm::alone(), &boundary.places, Some(&targets), &options)?;
             let mut exact = vec![0.0; targets.len()];
             operator::apply(&mut plan, &layers, &mut exact, &mut [])?;

@@ -146,8 +146,8 @@ pub fn poisson_boltzmann(
     let correction = Correction::new(&panels, &nodes, &regions, closeness, progress)?;
     let unscreened = |places: &[[f64; 3]]| {
         let backend = options.backend()?;
-        let own = fmm::Options { dipoles: true, backend, tolerance, ..fmm::Options::default() };
-        Ok(Plan::new(&comm::alone(), places, None, &fmm::Options { gpu: options.gpu, ..own })?)
+        let own = fmm::Options::default().dipoles(true).backend(backend).tolerance(tolerance);
+        Ok(Plan::new(&comm::alone(), places, None, &own.gpu(options.gpu))?)
     };
     let of = (&panels, &nodes, &regions);
     let defects = gauss::defects(of, closeness.reach, unscreened)?;
@@ -244,19 +244,17 @@ fn sum(
     options: &SolveOptions,
 ) -> Result<Sum, Error> {
     let is_dense = options.method == Method::Dense;
-    let own = fmm::Options {
-        mode: if is_dense { fmm::Mode::Direct } else { fmm::Mode::Fmm },
-        kernel: regions.media[boundary.region].kernel(),
-        gradient: true,
-        dipoles: true,
-        backend: options.backend()?,
-        gpu: options.gpu,
-        ..fmm::Options::default()
-    };
+    let own = fmm::Options::default()
+        .mode(if is_dense { fmm::Mode::Direct } else { fmm::Mode::Fmm })
+        .kernel(regions.media[boundary.region].kernel())
+        .gradient(true)
+        .dipoles(true)
+        .backend(options.backend()?)
+        .gpu(options.gpu);
     let of = Arc::clone(boundary);
     let group = if is_dense { comm::alone() } else { options.group() };
     let make = move |tolerance: f64| {
-        let options = fmm::Options { tolerance, ..own.clone() };
+        let options = own.clone().tolerance(tolerance);
         Ok(Plan::dealt(&group, &of.places, None, &options)?)
     };
     let tight = make(tolerance)?;

@@ -180,7 +180,7 @@ fn products_and_samples_match_the_processors() {
     let x = wave(n);
     let products = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
         let points = QuadraturePoints::new(&panels, rule);
-        let options = fmm::Options { tolerance: 1e-6, backend, ..fmm::Options::default() };
+        let options = fmm::Options::default().tolerance(1e-6).backend(backend);
         let plan = fmm::Plan::new(&points.all(), None, &options).unwrap();
         let double = Precision::Double;
         let kinds = vec![RowKind::Single; n];
@@ -382,13 +382,11 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
         // Products with the fast sum, and its errors.
         let layers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
             let points = QuadraturePoints::new(&panels, rule);
-            let options = fmm::Options {
-                backend,
-                tolerance,
-                densities: 2,
-                gradient: true,
-                ..fmm::Options::default()
-            };
+            let options = fmm::Options::default()
+                .backend(backend)
+                .tolerance(tolerance)
+                .densities(2)
+                .gradient(true);
             let (all, own) = (points.of_all_images(), points.all());
             let targets = (all.len() > own.len()).then_some(&own[..]);
             let plan = fmm::Plan::new(&all, targets, &options).unwrap();

@@ -56,18 +56,16 @@ pub(crate) struct Stern {
 impl Molecule {
     /// How the outer surface of the layer without ions is made: potentials are smooth there.
     pub(crate) fn around(&self, stern: Stern) -> Options {
-        Options {
-            kind: Kind::SolventAccessible,
-            probe: stern.thickness,
-            resolution: match self.options.resolution {
+        self.options
+            .kind(Kind::SolventAccessible)
+            .probe(stern.thickness)
+            .resolution(match self.options.resolution {
                 Resolution::Density(density) => Resolution::Density(OF_STERN * density),
                 Resolution::Elements(count) => {
                     Resolution::Elements(((OF_STERN * count as f64) as usize).max(LEAST))
                 }
-            },
-            cavities: Cavities::Drop,
-            ..self.options
-        }
+            })
+            .cavities(Cavities::Drop)
     }
 
     /// The same with so many times as many triangles.
@@ -204,20 +202,18 @@ fn read_options(section: &Section<'_>) -> Options {
         found.and_then(|word| words.iter().position(|known| *known == word.value)).unwrap_or(0)
     };
     let order = section.integer("order").and_then(|number| usize::try_from(number.value).ok());
-    Options {
-        kind: KINDS[word(section.choice("surface"), &SURFACES)],
-        probe: section.number("probe").map_or(usual.probe, |number| number.value),
-        resolution: match elements {
+    usual
+        .kind(KINDS[word(section.choice("surface"), &SURFACES)])
+        .probe(section.number("probe").map_or(usual.probe, |number| number.value))
+        .resolution(match elements {
             Some(elements) => Resolution::Elements(elements),
             None => Resolution::Density(density.map_or(molecules::DENSITY, |number| number.value)),
-        },
-        order: order.unwrap_or(usual.order),
-        cavities: match word(section.choice("cavities"), &CAVITIES) {
+        })
+        .order(order.unwrap_or(usual.order))
+        .cavities(match word(section.choice("cavities"), &CAVITIES) {
             0 => Cavities::Keep,
             _ => Cavities::Drop,
-        },
-        ..usual
-    }
+        })
 }
 
 /// The thickness of the layer that ions do not enter.

@@ -101,12 +101,11 @@ impl Info {
 
 impl Gpu {
     fn of(gpu: &fmm::DeviceInfo) -> Self {
-        let (major, minor) = gpu.capability;
         Self {
             index: gpu.index,
             name: gpu.name.clone(),
             memory_bytes: gpu.memory,
-            compute_capability: format!("{major}.{minor}"),
+            compute_capability: gpu.capability.to_string(),
         }
     }
 

@@ -72,27 +72,25 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let named = farad::atoms::named(without);
         Output::default().note(&format!("atoms of radius 0 are skipped: {named}"));
     }
-    let options = Options {
-        kind: match args.kind {
+    let options = Options::default()
+        .kind(match args.kind {
             KindArg::Ses => Kind::SolventExcluded,
             KindArg::Gaussian => Kind::Gaussian,
             KindArg::Vdw => Kind::VanDerWaals,
             KindArg::Sas => Kind::SolventAccessible,
-        },
-        probe: args.probe,
-        resolution: match (args.density, args.elements) {
+        })
+        .probe(args.probe)
+        .resolution(match (args.density, args.elements) {
             (_, Some(elements)) => Resolution::Elements(elements.get()),
             (Some(density), None) => Resolution::Density(density),
             (None, None) => molecules::usual_resolution(&atoms),
-        },
-        order: usize::from(args.order),
-        cavities: match args.cavities {
+        })
+        .order(usize::from(args.order))
+        .cavities(match args.cavities {
             CavitiesArg::Keep => Cavities::Keep,
             CavitiesArg::Drop => Cavities::Drop,
-        },
-        min_cavity: args.min_cavity,
-        ..Options::default()
-    };
+        })
+        .min_cavity(args.min_cavity);
     let made = molecules::surface(&args.atoms, &atoms, &options)?;
     args.target.write(&made.mesh)?;
     if let Some(denser) = molecules::denser(&made.info, &options) {

@@ -94,7 +94,7 @@ fn fringes(problem: &Problem) -> Vec<Fringe> {
         let mut found = Vec::new();
         for side in 0..3 {
             let (p, q) = (corners[side], corners[(side + 1) % 3]);
-            if !sharp.is_sharp((p, q)) {
+            if !sharp.is_sharp(p, q) {
                 continue;
             }
             let [a, b] = [p, q].map(|v| mesh.vertices[v as usize]);

@@ -80,7 +80,8 @@ pub(crate) fn weights(problem: &Problem, density: bem::Density) -> Vec<f64> {
         _ => Creases::default(),
     };
     let of_triangle = |(&corners, owner): (&[u32; 3], &Option<u32>)| {
-        let is_facet = owner.is_some() && sides(corners).into_iter().all(|s| facets.is_sharp(s));
+        let is_facet =
+            owner.is_some() && sides(corners).into_iter().all(|(p, q)| facets.is_sharp(p, q));
         let own = if is_facet { OF_FACET } else { 1.0 };
         corners.into_iter().map(|v| of_vertex[v as usize]).fold(own, f64::max)
     };

@@ -1,10 +1,9 @@
 //! A group's grid on the device.
 
-use cuda::{Buffer, Device, Error, Grid, Kernel, Pointer, count};
+use cuda::{Buffer, Device, Error, Grid, Kernel, Pointer, Precision, Real, Reals, count};
 
 use super::kernels::{convolve, interpolate, points, spread};
 use super::pairs::Common;
-use super::reals::{Precision, Real, Reals};
 use crate::axis_kernel::{AxisKernel, PADDING};
 use crate::boxes::Boxes;
 use crate::grid_plan::{GridPlan, NONE};
@@ -64,13 +63,13 @@ impl DeviceGrid {
     ) -> Result<Self, Error> {
         let Common { device, precision, dimensions, gradient, .. } = common;
         let (window, layout) = (&grid.window, &grid.layout);
-        let real = |values: &[f64]| Reals::upload(device, precision, values);
+        let real = |values: &[f64]| Reals::upload(device, precision, values.iter().copied());
         let spread = Spreading::new(group, grid);
         let padded = window.padded();
         let [values, slopes] = window.coefficients();
         let macros = |extra: &[String]| -> Vec<String> {
             let mut macros = vec![
-                precision.as_macro(),
+                super::precision_macro(precision),
                 format!("DIMENSIONS={dimensions}"),
                 format!("BLOCK={}", layout.side()),
             ];
@@ -146,7 +145,7 @@ impl DeviceGrid {
             target_jobs: device.upload(&target_jobs)?,
             cells: device.upload(&grid.targets.blocks)?,
             per_unit: side / group.targets.side,
-            gather: Kernel::new(device, &[precision.as_macro()])?,
+            gather: Kernel::new(device, &[super::precision_macro(precision)])?,
             spread: Kernel::new(device, &of_window(&[]))?,
             join: Kernel::new(device, &of_window(&[]))?,
             convolve,
@@ -263,7 +262,7 @@ impl DeviceGrid {
         };
         let per_block = convolve::THREADS as usize / (self.nodes / convolve::ROW);
         let grid = Grid {
-            shared: kernel.len_bytes() as u32,
+            shared: kernel.bytes.bytes() as u32,
             ..Grid::new(stage.blocks.div_ceil(per_block), convolve::THREADS)
         };
         // SAFETY: inputs are blocks of the stage before, and the kernel has its zeros at both ends.
@@ -276,8 +275,8 @@ impl DeviceGrid {
         let blocks = self.stages.iter().map(|stage| stage.blocks).chain([self.source_blocks]);
         let most = blocks.max().unwrap_or(0);
         let nodes = self.precision.bytes() * self.nodes * (3 * most + self.parts);
-        self.source_places.len_bytes()
-            + self.target_places.len_bytes()
+        self.source_places.bytes.bytes()
+            + self.target_places.bytes.bytes()
             + self.shares.iter().map(Buffer::bytes).sum::<u64>()
             + self.jobs.bytes()
             + self.items.bytes()

@@ -7,17 +7,14 @@
 mod grid;
 pub(crate) mod kernels;
 mod pairs;
-pub(crate) mod reals;
 
-use cuda::{Buffer, Device, Error, Grid, Kernel, Pointer, count};
+use cuda::{Buffer, Device, Error, Grid, Kernel, Pointer, Precision, Reals, count};
 
 use crate::group_plan::GroupPlan;
 use crate::{Options, Sums};
 use grid::DeviceGrid;
 use kernels::points;
 use pairs::{Common, MOST_DENSITIES, NearPairs};
-pub(crate) use reals::Precision;
-use reals::Reals;
 
 /// Points below which a GPU's start and copies cost more than it saves.
 pub(crate) const WORTH_IT: usize = 20_000;
@@ -28,6 +25,12 @@ const SINGLE: f64 = 1e-4;
 /// The format for a tolerance.
 pub fn precision(options: &Options) -> Precision {
     if options.tolerance >= SINGLE { Precision::Single } else { Precision::Double }
+}
+
+/// The macro by which kernels know the format.
+fn precision_macro(precision: Precision) -> String {
+    let (name, bits) = precision.as_macro();
+    format!("{name}={bits}")
 }
 
 /// A plan on a device.
@@ -111,7 +114,7 @@ impl Engine {
         [sources, targets]: [usize; 2],
         groups: Vec<Group>,
     ) -> Result<Self, Error> {
-        let macros = [precision.as_macro()];
+        let macros = [precision_macro(precision)];
         let gather = Kernel::new(&device, &macros)?;
         let scatter = Kernel::new(&device, &macros)?;
         device.stream().synchronize()?;

@@ -1,9 +1,8 @@
 //! Pairs on the device.
 
-use cuda::{Buffer, Device, Error, Grid, Kernel, count};
+use cuda::{Buffer, Device, Error, Grid, Kernel, Precision, Reals, count};
 
 use super::kernels::pairs::{Job, OWN, Pairs, Run, THREADS};
-use super::reals::{Precision, Reals};
 use crate::boxes::Boxes;
 use crate::group_plan::GroupPlan;
 
@@ -121,7 +120,7 @@ impl NearPairs {
         gradient: bool,
     ) -> Result<Kernel<Pairs>, Error> {
         let macros = [
-            self.precision.as_macro(),
+            super::precision_macro(self.precision),
             format!("DIMENSIONS={}", self.dimensions),
             format!("GRADIENT={}", u8::from(gradient)),
             format!("ROUGH={}", u8::from(self.rough)),

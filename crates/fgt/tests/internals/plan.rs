@@ -1,6 +1,6 @@
 use fgt::internals::tuning::{BLOCKS_PER_BOX, inputs};
-use fgt::samples::{Distribution, Random, mixed_charges};
 use fgt::{Bandwidths, Mode, Options, Plan, Sums, Targets};
+use samples::{Distribution, Random, mixed_charges};
 use simd::Level;
 
 fn levels_agree<const D: usize>() {
@@ -13,7 +13,7 @@ fn levels_agree<const D: usize>() {
         // One density at a time on the grid, up to four in pairs.
         let k = if mode == Mode::Grid { 1 } else { 5 };
         let charges = mixed_charges(k * 500, random);
-        let options = Options { tolerance, mode, gradient: true, ..Options::default() };
+        let options = Options::default().tolerance(tolerance).mode(mode).gradient(true);
         let mut first: Option<(Vec<f64>, Vec<f64>)> = None;
         for level in Level::available() {
             let bandwidths = Bandwidths::Each(&lengths);
@@ -40,7 +40,7 @@ fn levels_agree<const D: usize>() {
 /// Where everything is full it is less, on a surface more, but neither by much.
 #[test]
 fn what_a_box_adds_to_a_grid_is_guessed_within_a_factor_of_two() {
-    let options = Options { tolerance: 1e-3, mode: Mode::Grid, ..Options::default() };
+    let options = Options::default().tolerance(1e-3).mode(Mode::Grid);
     for distribution in [Distribution::Cube, Distribution::Sphere] {
         let points: Vec<[f64; 3]> = distribution.points(4000, &mut Random::new(3));
         let (bandwidths, targets) = (Bandwidths::Same(0.0025), Targets::Sources);

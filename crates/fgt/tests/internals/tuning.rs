@@ -5,7 +5,7 @@ use fgt::internals::tuning::{Costs, Processor, Work};
 use fgt::internals::window::{Shape, Window};
 
 fn costs(processor: Processor, gradient: bool, densities: usize) -> Costs {
-    let options = Options { gradient, densities, ..Options::default() };
+    let options = Options::default().gradient(gradient).densities(densities);
     let window = Window::new(Shape::of(options.tolerance, gradient), options.tolerance);
     let layout = Layout::new(3, window.width(), window.padded());
     let (layout, window, options) = (&layout, &window, &options);

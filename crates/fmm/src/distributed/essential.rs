@@ -12,9 +12,9 @@ use parallel::prelude::*;
 
 use super::code::{Code, place};
 use super::scout::{Node, Scout};
-use crate::disjoint::DisjointSlice;
 use crate::tree::morton::MAX_DEPTH;
 use crate::tree::{Cell, MortonOrder, Tree};
+use parallel::DisjointSlice;
 
 /// What a target box needs of another rank's box.
 pub(super) const MULTIPOLE: u64 = 1;

@@ -33,7 +33,6 @@ pub use work::StageWork;
 
 use comm::{Communicator, Group, Operation};
 
-use crate::crowds::Crowds;
 use crate::expansions::screened::Screening;
 use crate::geometry::Geometry;
 use crate::model::densities::count_densities;
@@ -43,6 +42,7 @@ use crate::model::{
     Backend, Densities, Info, Mode, Options, Points, Potentials, Precision, StageSeconds,
 };
 use crate::near::p2p::NearSums;
+use crate::plan::Crowds;
 use crate::tree::morton;
 use crate::tree::{Crowded, MortonOrder, Root};
 use crate::{Error, Span, engine, gpu};
@@ -66,6 +66,7 @@ pub const SUMS: &str = "sums back";
 /// What a plan on several ranks resolved to, beyond [`Info`]; the same on all ranks but for what is
 /// said to be this one's.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct RankInfo {
     /// Ranks.
     pub ranks: usize,
@@ -92,6 +93,7 @@ pub struct RankInfo {
 
 /// A sum over the points of several ranks whose geometry has been processed; each rank has one.
 #[derive(Debug)]
+#[must_use]
 pub struct Plan {
     group: Group,
     engine: Engine,

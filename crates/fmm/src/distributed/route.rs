@@ -5,7 +5,7 @@ use std::ops::Range;
 use comm::Communicator;
 use parallel::prelude::*;
 
-use crate::disjoint::DisjointSlice;
+use parallel::DisjointSlice;
 
 /// Which points went where: a rank's own are ordered by the rank that they came from, then as they
 /// were given there.

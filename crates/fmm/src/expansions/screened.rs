@@ -285,12 +285,7 @@ impl Coefficients {
 }
 
 /// As [`Coaxial::m2l`], kappa times the unit of length being `kappa`.
-pub fn m2l<T: Real>(
-    p: usize,
-    kappa: f64,
-    (source, target): (f64, f64),
-    distance: f64,
-) -> Coaxial<T> {
+pub fn m2l<T: Real>(p: usize, kappa: f64, source: f64, target: f64, distance: f64) -> Coaxial<T> {
     if kappa * source.max(target) > DEAF {
         return Coaxial::build(p, |_, _, _| 0.0);
     }

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
-use crate::disjoint::DisjointSlice;
 use crate::expansions::harmonics::stride;
 use crate::tree::Tree;
 use crate::tree::morton::MAX_DEPTH;
+use parallel::DisjointSlice;
 use simd::Real;
 
 /// Multipole or local expansions of k densities.

@@ -5,7 +5,6 @@ use cuda::{Buffer, Device, Grid};
 use super::kernels::{Kernel, NEAR_WARPS, NearItems, close, count};
 use super::layouts::UnresolvedPair;
 use super::points::Points;
-use super::reals::precision_macro;
 use super::tree;
 use crate::Error;
 use crate::Precision;
@@ -47,7 +46,7 @@ impl Close {
         points: &Points<'_>,
         itself: bool,
     ) -> Result<Self, Error> {
-        let find = Kernel::with(device, &[precision_macro(precision)])?;
+        let find = Kernel::with(device, &[precision.as_macro()])?;
         let [(_, source_order), (_, target_order)] = points.ends();
         let found = device.buffer::<u64>(1)?;
         let points_there = source_order.index.len().max(target_order.index.len()) as u64;
@@ -107,7 +106,7 @@ impl Close {
         if self.count == 0 {
             return Ok(());
         }
-        let macros = [precision_macro(precision)];
+        let macros = [precision.as_macro()];
         let displace = Kernel::with(device, &macros)?;
         let displacements = device.buffer::<f64>(3 * self.count)?;
         displacements.zero()?;

@@ -1,14 +1,13 @@
 //! What a plan keeps on the device: points, tree, lists, expansions, close pairs and tables.
 
-use cuda::{Buffer, Device, Grid, Pointer, Stream};
+use cuda::{Buffer, Device, Grid, Pointer, Real, Reals, Stream};
 
 use super::close::Close;
 use super::expansions::Expansions;
-use super::kernels::{Harmonics, Kernel, NEAR_WARPS, NearItems, count, particles};
+use super::kernels::{Derivative, Harmonics, Kernel, NEAR_WARPS, NearItems, count, particles};
 use super::lists::Lists;
 use super::points::Points;
 use super::radials::Radials;
-use super::reals::{Derivative, Real, Reals, precision_macro};
 use super::relative::Relative;
 use super::tree::{MortonOrder, Tree};
 use super::treecode::Treecode;
@@ -89,9 +88,9 @@ impl Tables {
         let derivatives = tables::derivative_bytes(precision, &entries);
         Ok(Self {
             p,
-            diagonal: Reals::upload(device, precision, &tables::reals(precision, diagonal))?,
-            columns: Reals::upload(device, precision, &tables::reals(precision, columns))?,
-            derivatives: Reals::upload(device, precision, &derivatives)?,
+            diagonal: Reals::upload(device, precision, diagonal)?,
+            columns: Reals::upload(device, precision, columns)?,
+            derivatives: Reals::of_bytes(device, precision, &derivatives)?,
             ends,
         })
     }
@@ -130,7 +129,7 @@ impl DevicePlan {
         (tree, lists, expansions, treecode): (Tree, Lists, Expansions, Option<Treecode>),
         share: Option<Share>,
     ) -> Result<Self, cuda::Error> {
-        let macros = [precision_macro(precision)];
+        let macros = [precision.as_macro()];
         let [sources, targets] = points.ends().map(|(_, order)| order.index.len());
         let (_, source_order) = points.sources;
         let target_order = points.targets.map(|(_, order)| order);

@@ -12,21 +12,16 @@ use cuda::{Buffer, Device, Event, Stream};
 use super::close::Close;
 use super::coordinates::Coordinates;
 use super::device_plan::{DevicePlan, near_items};
-use super::expansions::Expansions;
 use super::hybrid::{Host, Span};
-use super::kernels;
-use super::lists::Lists;
+use super::planning::{FarField, Leaves, Planning};
 use super::points::Points;
 use super::relative::Relative;
 use super::stages::{Apply, Buffers, Kernels, Recorded, Signature, Stage};
 use super::tree::Tree;
-use super::treecode::{self, Treecode};
-use super::truncation::Chosen;
-use super::{estimate, far_matrices, on_host, truncation, tuning};
+use super::{estimate, kernels};
 use crate::expansions::screened::Screening;
-use crate::model::{Densities, Info, Potentials, StageSeconds};
-use crate::treecode::TARGETS;
-use crate::{Backend, Error, Mode, Options, Precision, Stencil};
+use crate::model::{self, Densities, Info, Potentials, StageSeconds};
+use crate::{Backend, Error, Mode, Options, Precision};
 
 /// Everything that `apply` needs.
 #[derive(Debug)]
@@ -63,7 +58,6 @@ impl Engine {
         info: &mut Info,
     ) -> Result<Self, Error> {
         let device = Device::open(options.gpu)?;
-        let (n, m) = (sources.len(), targets.map_or(sources.len(), <[_]>::len));
         estimate::check(&device, sources, targets, precision, options)?;
         let source_coordinates = Coordinates::new(&device, sources, chunk)?;
         let of_targets = targets.map(|targets| Coordinates::new(&device, targets, chunk));
@@ -73,28 +67,12 @@ impl Engine {
         device.stream().synchronize()?;
         let started = Instant::now();
 
+        let callers = model::Points { sources, targets };
         let hybrid = info.backend == Backend::Hybrid;
-        let far = (options.mode == Mode::Fmm).then(|| match options.stencil {
-            // What is near here must not be far on the CPU.
-            None if hybrid => crate::tuning::stencil(options, precision),
-            stencil => stencil.unwrap_or(Stencil::Reduced),
-        });
-        let occupancy = match options.mode {
-            Mode::Fmm if hybrid => tuning::hybrid_occupancy(options, precision),
-            Mode::Treecode => tuning::treecode_occupancy(options, precision),
-            Mode::Fmm | Mode::Auto => tuning::occupancy(options, precision),
-            Mode::Direct => tuning::direct_occupancy(n, m),
-        };
-        let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
-        // A treecode's leaves need not be of one size.
-        let fits = options.leaf_size.is_none() && options.mode != Mode::Treecode;
-        let fitted = fits.then_some(occupancy);
-        let mut points = Points::new(&device, source_coordinates, target_coordinates, fitted)?;
+        let Leaves { sizes, occupancy } = Leaves::new(callers, options, precision, hybrid);
+        let mut points = Points::new(&device, source_coordinates, target_coordinates, occupancy)?;
         let target_order = points.targets.as_ref().map(|(_, order)| order);
-        let of_treecode = options.mode == Mode::Treecode;
-        let target_leaf = if of_treecode { leaf_size.min(TARGETS) } else { leaf_size };
-        let leaf_sizes = [leaf_size, target_leaf];
-        let tree = Tree::new(&device, &points.root, &points.sources.1, target_order, leaf_sizes)?;
+        let tree = Tree::new(&device, &points.root, &points.sources.1, target_order, sizes)?;
         let side = points.root.side;
         let screening = Screening::new(options.kernel, side);
         // The CPU makes boxes of the same keys.
@@ -103,56 +81,32 @@ impl Engine {
         }
         let relative = Relative::new(&device, precision, &tree, &points)?;
         points.release();
-        let callers = crate::model::Points { sources, targets };
-        let of_boxes = || treecode::choose(callers, &points, &tree, screening, options);
-        let chosen_boxes = of_treecode.then(of_boxes).transpose()?;
-        let lists = match &chosen_boxes {
-            Some(chosen) => Lists::of_rows(&device, &tree, &chosen.lists.near)?,
-            None => Lists::new(&device, &tree, far)?,
+        let planning = Planning {
+            device: &device,
+            callers,
+            points: &points,
+            tree: &tree,
+            screening,
+            options,
+            precision,
         };
+        let far = planning.far(hybrid)?;
+        let lists = planning.lists(&far)?;
         device.stream().synchronize()?;
         let tree_seconds = started.elapsed().as_secs_f64();
         let near = near_items(&tree, &lists, &relative, side);
         let close = Close::find(&device, precision, near, &points, targets.is_none())?;
+        let FarField { numbers, expansions, host, treecode, m2p_count } =
+            planning.far_field(far, &lists, &relative, sizes[0])?;
+        info.m2p_count = m2p_count;
 
-        let mut evaluated = None;
-        let (host, numbers, expansions) = if hybrid {
-            let host = Host::new(&device, callers, &points, leaf_size, options, precision)?;
-            let numbers = host.numbers().clone();
-            let stride = |p: usize| Host::stride(precision, p);
-            let expansions = Expansions::untranslated(&device, precision, &tree, &numbers, stride)?;
-            (Some(host), numbers, expansions)
-        } else {
-            let chosen = match (&chosen_boxes, far) {
-                (Some(chosen), _) => {
-                    let made = Treecode::new(&device, precision, screening, callers, chosen)?;
-                    (evaluated, info.m2p_count) = (Some(made.0), made.1);
-                    Chosen { batches: Vec::new(), numbers: chosen.numbers.clone() }
-                }
-                (None, Some(stencil))
-                    if screening.is_some() && truncation::is_measured(&lists, options) =>
-                {
-                    let lists = (&lists, stencil);
-                    on_host::choose(callers, &points, leaf_size, lists, options, precision)?
-                }
-                _ => {
-                    let on_device = (&tree, &lists);
-                    truncation::choose(&device, on_device, (&relative, precision), side, options)?
-                }
-            };
-            let limit = far_matrices::limit(&device);
-            let on_device = (&tree, &lists);
-            let expansions =
-                Expansions::new(&device, precision, screening, on_device, &chosen, limit)?;
-            (None, chosen.numbers, expansions)
-        };
-        let made = (tree, lists, expansions, evaluated);
-        let kind = (options.mode == Mode::Direct, screening);
         points.forget_keys(&device)?;
+        let made = (tree, lists, expansions, treecode);
+        let kind = (options.mode == Mode::Direct, screening);
         let points = (points, relative, close);
         let plan = DevicePlan::new(&device, precision, kind, &numbers, points, made, None)?;
         device.stream().synchronize()?;
-        plan.describe(&numbers, leaf_size, tree_seconds, info);
+        plan.describe(&numbers, sizes[0], tree_seconds, info);
         Ok(Self {
             recorded: HashMap::new(),
             host,

@@ -10,7 +10,6 @@ use cuda::Device;
 use super::close::{GUESSED, PAIR_BYTES};
 use super::coordinates::visited_bytes;
 use super::lists::waiting_pairs;
-use super::reals::scalar;
 use super::{far_matrices, tuning};
 use crate::near::CLOSE_SINGLE;
 use crate::tree::Root;
@@ -182,7 +181,7 @@ impl Planned<'_> {
     /// A plan over `n` sources at `m` targets, none if they are the sources.
     pub fn need(&self, n: usize, m: Option<usize>, spread: Spread) -> Need {
         let Self { precision, options, limit, free } = *self;
-        let scalar = scalar(precision) as f64;
+        let scalar = precision.bytes() as f64;
         let (all, to) = (n + m.unwrap_or(0), m.unwrap_or(n));
         let occupancy = self.occupancy(n, to);
         let Boxes { count, leaves, far, near, close } = self.boxes(all, occupancy, spread);
@@ -254,7 +253,7 @@ impl Planned<'_> {
         let of_source = 1 + 3 * u64::from(options.dipoles);
         let of_target = 1 + 3 * u64::from(options.gradient);
         let values = of_source * n as u64 + of_target * m as u64;
-        let bytes = 8 + scalar(self.precision) as u64;
+        let bytes = 8 + self.precision.bytes() as u64;
         values.saturating_mul(bytes).saturating_mul(options.densities.max(1) as u64)
     }
 
@@ -314,7 +313,7 @@ impl Planned<'_> {
         let halo = (1.0 + 2.0 / across).powf(spread.dimension);
         let sources = (n as f64 * halo) as usize;
         let need = self.need(sources, None, spread);
-        let scalar = scalar(self.precision) as u64;
+        let scalar = self.precision.bytes() as u64;
         // Targets have an order and places of their own; boxes are there twice.
         let targets = m as u64 * (4 + 4 + 4 * scalar);
         let boxes = 48 * self.boxes(sources, occupancy, spread).count as u64;

@@ -6,8 +6,7 @@ use super::family_matrices::{FamilyMatrices, Octants};
 use super::far_matrices::FarMatrices;
 use super::kernels::{Kernel, count, translate, tree as tree_kernels};
 use super::layouts::{Batch, Level, Tile};
-use super::lists::Lists;
-use super::reals::{precision_macro, scalar};
+use super::lists::{Boxes, Lists};
 use super::tree::Tree;
 use super::truncation::Chosen;
 use crate::Precision;
@@ -107,7 +106,7 @@ impl Tiling {
             Precision::Double => (DOUBLE_STAGES, DOUBLE_COLUMNS, rows + DOUBLE_ROW_PAD),
         };
         let chunk = columns * height + self.pairs * (columns + COLUMN_PAD);
-        (stages * chunk * scalar(self.precision)) as u32
+        (stages * chunk * self.precision.bytes()) as u32
     }
 }
 
@@ -252,10 +251,11 @@ impl Expansions {
         device: &Device,
         precision: Precision,
         screening: Screening,
-        (tree, lists): (&Tree, &Lists),
+        boxes: Boxes<'_>,
         chosen: &Chosen,
         limit: u64,
     ) -> Result<Self, Error> {
+        let Boxes { tree, lists } = boxes;
         let Chosen { batches: numbers, numbers: stored } = chosen;
         // Whole 16-byte words, so that translations load and add them at once.
         let stride = |p: usize| (p * p).next_multiple_of(4);
@@ -290,7 +290,7 @@ impl Expansions {
         numbers: &TruncationNumbers,
         stride: impl Fn(usize) -> usize,
     ) -> Result<Self, Error> {
-        let stored = |numbers| Stored::new(device, tree, numbers, scalar(precision), &stride);
+        let stored = |numbers| Stored::new(device, tree, numbers, precision.bytes(), &stride);
         Ok(Self {
             multipoles: stored(&numbers.multipole)?,
             locals: stored(&numbers.local)?,
@@ -300,7 +300,7 @@ impl Expansions {
             upward: Vec::new(),
             across: Vec::new(),
             downward: Vec::new(),
-            translate: Kernel::with(device, &[precision_macro(precision)])?,
+            translate: Kernel::with(device, &[precision.as_macro()])?,
             tiling: Tiling::new(precision),
             m2l_products: 0.0,
             far_matrices: FarMatrices::none(device)?,

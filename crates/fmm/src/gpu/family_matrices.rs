@@ -3,7 +3,6 @@
 
 use cuda::{Buffer, Device, Error};
 
-use super::reals::scalar;
 use super::rotated_matrices::{RotatedMatrices, Wanted};
 use super::tables;
 use crate::Precision;
@@ -63,7 +62,7 @@ impl FamilyMatrices {
         let mut matrices = Vec::new();
         for octant in 0..8 {
             for matrix in tables::families(p, octant) {
-                matrices.extend(tables::reals(precision, matrix));
+                matrices.extend(precision.encode(matrix));
             }
         }
         let values = device.upload(&matrices)?;
@@ -90,7 +89,7 @@ impl FamilyMatrices {
             levels.push([&numbers.multipole, &numbers.local].map(|orders| {
                 let p = number(orders, level);
                 let lda = tables::padded_rows(p);
-                let step = (lda * tables::padded_columns(p) * scalar(precision)) as u64;
+                let step = (lda * tables::padded_columns(p) * precision.bytes()) as u64;
                 let first = bytes;
                 bytes += 8 * step;
                 Octants { first, step, lda }

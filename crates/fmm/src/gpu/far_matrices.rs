@@ -12,7 +12,6 @@ use cuda::{Buffer, Device, Error, Grid, Stream};
 use super::kernels::{Kernel, m2l};
 use super::layouts::Vector;
 use super::lists::{Batch, Lists};
-use super::reals::{precision_macro, scalar};
 use super::rotated_matrices::{RotatedMatrices, Wanted};
 use super::tables;
 use crate::Precision;
@@ -65,7 +64,7 @@ enum Maker {
 
 /// Bytes of the matrix of truncation number p.
 fn bytes(precision: Precision, p: usize) -> u64 {
-    (tables::padded_rows(p) * tables::padded_columns(p) * scalar(precision)) as u64
+    (tables::padded_rows(p) * tables::padded_columns(p) * precision.bytes()) as u64
 }
 
 /// Bytes that all matrices may take on a device, beyond one.
@@ -138,7 +137,7 @@ impl FarMatrices {
                     Vector { offset, finer_source, p, lda, matrix: m.address }
                 },
             );
-            let fill = Kernel::with(device, &[precision_macro(precision)])?;
+            let fill = Kernel::with(device, &[precision.as_macro()])?;
             fill.allow_shared(tables::fill_shared(p_max))?;
             Maker::Closed {
                 vectors: device.upload(&vectors.collect::<Vec<_>>())?,
@@ -197,7 +196,7 @@ pub fn one(device: &Device, offset: [i32; 3], finer: i32, p: usize) -> Result<Ve
     let vector = Vector { offset, finer_source, p: p as u32, lda: rows as u32, matrix: address };
     let vectors = device.upload(&[vector])?;
     let shared = tables::fill_shared(p);
-    let fill = Kernel::with(device, &[precision_macro(Precision::Double)])?;
+    let fill = Kernel::with(device, &[Precision::Double.as_macro()])?;
     fill.allow_shared(shared)?;
     let grid = Grid { blocks: [1, 3], threads: 256, shared };
     let one = m2l::Fill { vectors: vectors.pointer(), roots: roots.pointer() };

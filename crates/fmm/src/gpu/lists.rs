@@ -167,6 +167,15 @@ impl Lists {
     }
 }
 
+/// A tree with its interaction lists.
+#[derive(Clone, Copy, Debug)]
+pub struct Boxes<'a> {
+    /// The boxes.
+    pub tree: &'a Tree,
+    /// Their interactions.
+    pub lists: &'a Lists,
+}
+
 /// Work items of P2P with their target boxes, and the pairs of points of all.
 struct Items {
     items: Buffer<Item>,

@@ -11,7 +11,7 @@ use crate::model::Points;
 use crate::tree::vectors::Kind;
 use crate::tree::{Crowded, MortonOrder};
 use crate::truncation::Class;
-use crate::{Backend, Error, Options, Precision, Stencil};
+use crate::{Backend, Error, Options, Precision};
 use simd::Level;
 
 /// The CPU's geometry, with the instruction set that it is meant for.
@@ -39,18 +39,19 @@ pub(super) fn geometry(
     Ok((simd, Geometry::new(points, ordered, options, precision, simd, &mut info)))
 }
 
-/// Truncation numbers of the device's `lists`, made by `stencil`, as the CPU chooses them.
+/// Truncation numbers of the device's `lists`, made by the stencil of `options`, as the CPU chooses
+/// them.
 pub(super) fn choose(
     points: Points<'_>,
     on_device: &points::Points<'_>,
     leaf_size: usize,
-    (lists, stencil): (&Lists, Stencil),
+    lists: &Lists,
     options: &Options,
     precision: Precision,
 ) -> Result<Chosen, Error> {
     // As in a hybrid sum boxes with few points are translated, not summed directly, so that the few
     // translations that are exact alone must not decide what all boxes store.
-    let options = Options { stencil: Some(stencil), backend: Backend::Hybrid, ..options.clone() };
+    let options = Options { backend: Backend::Hybrid, ..options.clone() };
     let (_, geometry) = geometry(points, on_device, leaf_size, &options, precision)?;
     let batches = batches(&geometry.lists, geometry.numbers.max(), lists);
     Ok(Chosen::new(geometry.tree.levels.len(), lists, batches))

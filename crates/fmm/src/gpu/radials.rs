@@ -1,10 +1,9 @@
 //! What screened expansions of leaves need on the device besides harmonics: radial functions and
 //! derivatives of each level (module `radial` of the CPU).
 
-use cuda::{Buffer, Device, Error};
+use cuda::{Buffer, Device, Error, OfReals, Real};
 
 use super::layouts::Radial;
-use super::reals::{OfReals, Real, scalar};
 use super::tables;
 use crate::Precision;
 use crate::expansions::radial;
@@ -76,11 +75,11 @@ impl Radials {
         };
         let mut multipole = levels(&numbers.multipole, &tables.multipole);
         let mut local = levels(&numbers.local, &tables.local);
-        let values = device.upload(&tables::reals(precision, stack.values))?;
+        let values = device.upload(&precision.encode(stack.values))?;
         let derivatives =
             device.upload(&tables::derivative_bytes(precision, &stack.derivatives))?;
-        let number = scalar(precision);
-        let entry = super::reals::Derivative::size(number) as u64;
+        let number = precision.bytes();
+        let entry = super::kernels::Derivative::size(number) as u64;
         let number = Real::size(number) as u64;
         for level in multipole.iter_mut().chain(&mut local) {
             level.series = values.address() + number * level.series;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cuda::{Buffer, Device, Event, Shared};
+use cuda::{Buffer, Device, Event, Reals, Shared};
 use parallel::prelude::*;
 
 use super::close::Close;
@@ -18,15 +18,13 @@ use super::estimate::estimate_sorted;
 use super::expansions::Expansions;
 use super::hybrid::{self, Host, Span};
 use super::kernels::{Kernel, count, exchange};
-use super::lists::Lists;
+use super::lists::{Boxes, Lists};
 use super::points::Points;
-use super::reals::{Reals, precision_macro, scalar};
 use super::relative::Relative;
 use super::stages::{Apply, Buffers, Kernels, Signature, Stage};
 use super::tree::{MortonOrder, Tree};
 use super::truncation::Chosen;
 use super::{far_matrices, on_host};
-use crate::disjoint::DisjointSlice;
 use crate::expansions::screened::Screening;
 use crate::geometry::Geometry;
 use crate::model::{Densities, Info, Potentials};
@@ -34,6 +32,7 @@ use crate::tree::lists;
 use crate::tree::{self as cpu, Root};
 use crate::truncation::TruncationNumbers;
 use crate::{Backend, Error, Mode, Options, Precision, Stencil};
+use parallel::DisjointSlice;
 
 /// A rank's part as the CPU has found it.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +129,8 @@ impl RankEngine {
             let batches = on_host::batches(part.lists, part.numbers.max(), &lists);
             let chosen = Chosen { batches, numbers: part.numbers.clone() };
             let limit = far_matrices::limit(&device);
-            Expansions::new(&device, precision, screening, (&tree, &lists), &chosen, limit)?
+            let boxes = Boxes { tree: &tree, lists: &lists };
+            Expansions::new(&device, precision, screening, boxes, &chosen, limit)?
         };
         let made = (tree, lists, expansions, None);
         let kind = (false, screening);
@@ -477,7 +477,7 @@ struct Packed {
 
 impl Exchange {
     fn new(plan: &DevicePlan, part: &Part<'_>, peers: &[Peer]) -> Result<Self, cuda::Error> {
-        let macros = [precision_macro(plan.precision)];
+        let macros = [plan.precision.as_macro()];
         let packed = |of: fn(&Peer) -> &[u32]| Packed::new(plan, part, peers, of);
         let send = packed(|peer| &peer.send)?;
         Ok(Self {
@@ -593,7 +593,7 @@ impl Packed {
             boxes: plan.device.upload(&boxes)?,
             places: plan.device.upload(&places)?,
             values: Reals::new(&plan.device, plan.precision, end)?,
-            scalar: scalar(plan.precision),
+            scalar: plan.precision.bytes(),
             end,
         })
     }

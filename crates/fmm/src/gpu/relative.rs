@@ -1,11 +1,10 @@
 //! Points in Morton order, with coordinates relative to their leaves: what sums are made of.
 //! CPU twin: module `particles`.
 
-use cuda::{Device, Error, Grid};
+use cuda::{Device, Error, Grid, Point, Reals};
 
 use super::kernels::{Kernel, count, particles};
 use super::points::Points;
-use super::reals::{Point, Reals, precision_macro};
 use super::tree::Tree;
 use crate::Precision;
 
@@ -46,7 +45,7 @@ fn placed(
 ) -> Result<Reals<Point>, Error> {
     let (coordinates, order) = points.ends()[usize::from(of_targets)];
     let out = Reals::new(device, precision, order.index.len())?;
-    let place = Kernel::with(device, &[precision_macro(precision)])?;
+    let place = Kernel::with(device, &[precision.as_macro()])?;
     let grid = Grid::covering(32 * tree.len(), particles::THREADS);
     coordinates.visit(|chunk| {
         let [first, here] = chunk.range();

@@ -10,7 +10,6 @@ use parallel::prelude::*;
 
 use super::kernels::{Kernel, rotated};
 use super::layouts::Rotated;
-use super::reals::precision_macro;
 use crate::Precision;
 use crate::expansions::coaxial::Coaxial;
 use crate::expansions::harmonics::Gradient;
@@ -52,10 +51,20 @@ impl Wanted {
         [z.signum() * z * z / divisor, r2 / divisor]
     }
 
-    /// Which translation along z it needs: level, kind, and squared distance in half sides.
-    pub fn coaxial(&self) -> (usize, Kind, i64) {
-        (self.level, self.kind, self.square())
+    /// Which translation along z it needs.
+    pub fn coaxial(&self) -> AlongZ {
+        AlongZ { level: self.level, kind: self.kind, square: self.square() }
     }
+}
+
+/// A translation along z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AlongZ {
+    /// Level of the boxes that are written.
+    level: usize,
+    kind: Kind,
+    /// Squared length in half sides of the smaller box.
+    square: i64,
 }
 
 fn gcd(a: i64, b: i64) -> i64 {
@@ -69,22 +78,19 @@ pub fn rotation(p: usize, [z2, r2]: [i64; 2], gradient: &Gradient<f64>) -> Polar
     Polar::new(p, cos, (1.0 - cos2).max(0.0).sqrt(), gradient)
 }
 
-/// The translation along z; `r2`: its squared length in half sides of the smaller box.
-pub fn along_z(
-    p: usize,
-    (level, kind, r2): (usize, Kind, i64),
-    screening: Screening,
-) -> Coaxial<f64> {
-    let distance = 0.5 * (r2 as f64).sqrt();
-    let kappa = screening.at(level as u8);
-    match kind {
+/// The tables of a translation along z.
+pub fn along_z(p: usize, translation: AlongZ, screening: Screening) -> Coaxial<f64> {
+    let distance = 0.5 * (translation.square as f64).sqrt();
+    let kappa = screening.at(translation.level as u8);
+    match translation.kind {
         // In units of the parent.
         Kind::M2m => screened::m2m(p, kappa, 0.5 * distance),
         Kind::L2l => screened::l2l(p, 2.0 * kappa, 0.5 * distance),
         Kind::M2l { finer_target } => {
             let ratio = f64::from(finer_target).exp2();
-            let sides = if finer_target >= 0 { (ratio, 1.0) } else { (1.0, 1.0 / ratio) };
-            screened::m2l(p, kappa / sides.1, sides, distance)
+            let (source, target) =
+                if finer_target >= 0 { (ratio, 1.0) } else { (1.0, 1.0 / ratio) };
+            screened::m2l(p, kappa / target, source, target, distance)
         }
     }
 }
@@ -170,7 +176,7 @@ impl RotatedMatrices {
             matrices: device.upload(&matrices)?,
             _polars: polars,
             _coaxials: coaxials,
-            fill: Kernel::with(device, &[precision_macro(precision)])?,
+            fill: Kernel::with(device, &[precision.as_macro()])?,
         })
     }
 

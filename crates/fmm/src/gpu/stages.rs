@@ -1,10 +1,9 @@
 //! The stages of an `apply`, and the graph that they are recorded in.
 
-use cuda::{Buffer, Graph, Grid, Pointer, Stream};
+use cuda::{Buffer, Graph, Grid, OfReals, Pointer, Real, Reals, Stream};
 
 use super::device_plan::DevicePlan;
 use super::kernels::{Kernel, NearSums, count, l2p, m2p, p2m, p2p, particles};
-use super::reals::{OfReals, Real, Reals, precision_macro, scalar};
 use super::treecode;
 use crate::Error;
 use crate::model::{Densities, Potentials, StageSeconds};
@@ -153,8 +152,8 @@ impl DevicePlan {
 
     pub(super) fn kernels(&self, s: Signature) -> Result<Kernels, cuda::Error> {
         let device = &self.device;
-        let scalar = scalar(self.precision);
-        let precision = precision_macro(self.precision);
+        let scalar = self.precision.bytes();
+        let precision = self.precision.as_macro();
         let p = self.tables.p;
         let screened = usize::from(self.screening.is_some());
         let sums = if s.dipoles { 4 } else { 1 };

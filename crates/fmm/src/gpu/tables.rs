@@ -4,14 +4,6 @@
 use crate::Precision;
 use crate::expansions::harmonics::{Gradient, cosine, parity, sine};
 
-/// Numbers in the format of a plan, as bytes.
-pub fn reals(precision: Precision, values: impl IntoIterator<Item = f64>) -> Vec<u8> {
-    match precision {
-        Precision::Single => values.into_iter().flat_map(|v| (v as f32).to_ne_bytes()).collect(),
-        Precision::Double => values.into_iter().flat_map(f64::to_ne_bytes).collect(),
-    }
-}
-
 /// Factors of the recursions of harmonics: that of each diagonal, and two for each step along a
 /// column, column after column.
 pub(super) fn recursion(p: usize) -> (Vec<f64>, Vec<f64>) {
@@ -193,7 +185,7 @@ pub(super) fn derivative_bytes(precision: Precision, entries: &[(u32, u32, f64)]
     let of = |&(row, column, factor): &(u32, u32, f64)| {
         let mut bytes = row.to_ne_bytes().to_vec();
         bytes.extend(column.to_ne_bytes());
-        bytes.extend(reals(precision, [factor]));
+        bytes.extend(precision.encode([factor]));
         bytes
     };
     entries.iter().flat_map(of).collect()

@@ -4,14 +4,13 @@
 //! Points are sorted and boxes made on the device, all of them. Targets are few, so lists are
 //! short: the CPU's traversal takes less time than its result would take to make there.
 
-use cuda::{Buffer, Device, Error};
+use cuda::{Buffer, Device, Error, Reals};
 use parallel::prelude::*;
 
 use super::kernels::m2p::{self, TARGETS};
 use super::kernels::{Kernel, count};
 use super::layouts::Evaluation;
-use super::reals::{Reals, precision_macro, scalar};
-use super::{layouts, points, tables, tree};
+use super::{layouts, points, tree};
 use crate::expansions::screened::Screening;
 use crate::expansions::screened_tables::ScreenedTables;
 use crate::geometry::far_rows::FarRows;
@@ -72,7 +71,7 @@ pub(super) fn shared(
     [screened, gradient]: [bool; 2],
 ) -> u32 {
     let functions = usize::from(screened) * (1 + usize::from(gradient)) * 32 * p;
-    ((3 * TARGETS + functions + p * (p + 1) * pitch(boxes)) * scalar(precision)) as u32
+    ((3 * TARGETS + functions + p * (p + 1) * pitch(boxes)) * precision.bytes()) as u32
 }
 
 /// The CPU's twin of the device's boxes.
@@ -208,7 +207,7 @@ fn corners(
             values.extend((0..width).map(|n| if n < p { level.corner(n) } else { 0.0 }));
         }
     }
-    Reals::upload(device, precision, &tables::reals(precision, values))
+    Reals::upload(device, precision, values)
 }
 
 /// M2P of a plan with these launches.
@@ -219,7 +218,7 @@ pub(super) fn kernel(
     [screened, gradient]: [bool; 2],
 ) -> Result<Kernel<m2p::M2p>, Error> {
     let macros = [
-        precision_macro(precision),
+        precision.as_macro(),
         ("GRADIENT", usize::from(gradient)),
         ("SCREENED", usize::from(screened)),
     ];

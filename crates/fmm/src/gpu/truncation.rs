@@ -6,15 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use cuda::{Device, Error, Grid};
+use cuda::{Arguments, Device, Error, Grid};
 
 use super::kernels::truncation::{CAPACITY, Far, MORE_SAMPLES, Near, Sampled};
 use super::kernels::{Kernel, count};
-use super::lists::{Batch, Lists};
-use super::reals::precision_macro;
+use super::lists::{Batch, Boxes, Lists};
 use super::relative::Relative;
 use super::tables;
-use super::tree::Tree;
 use crate::truncation::{
     self, Class, Goal, Method, P_MAX, Rule, Statistics, TruncationNumbers, more_terms, optimise,
 };
@@ -86,23 +84,17 @@ pub(super) fn is_measured(lists: &Lists, options: &Options) -> bool {
     Rule::given(options).is_none() && !lists.batches.is_empty()
 }
 
-/// Chooses p' of every batch, without screening; `side`: of the root.
-pub(super) fn choose(
-    device: &Device,
-    (tree, lists): (&Tree, &Lists),
-    (points, precision): (&Relative, Precision),
-    side: f64,
-    options: &Options,
-) -> Result<Chosen, Error> {
+/// Chooses p' of every batch, without screening.
+pub(super) fn choose(sampler: &Sampler<'_>, options: &Options) -> Result<Chosen, Error> {
+    let Boxes { tree, lists } = sampler.boxes;
     let batches: Vec<usize> = match Rule::given(options) {
         Some(rule) => lists.batches.iter().map(|batch| rule.of(&batch.class())).collect(),
         None if lists.batches.is_empty() => Vec::new(),
         None => {
-            let points = sampled(tree, points, side);
             let mut p_max = truncation::largest(options);
             let goal = Goal::new(options, margin(options.tolerance));
             let chosen = loop {
-                let classes = measure(device, (tree, lists), (points, precision), options, p_max)?;
+                let classes = sampler.measure(options, p_max)?;
                 let chosen = optimise(&classes, p_max, goal, options.truncation, Method::Dense);
                 match more_terms(options, &classes, &chosen, p_max) {
                     Some(more) => p_max = more,
@@ -115,138 +107,136 @@ pub(super) fn choose(
     Ok(Chosen::new(tree.depth() + 1, lists, batches))
 }
 
-/// Points in the boxes of `tree`, the root's side being `side`.
-fn sampled(tree: &Tree, points: &Relative, side: f64) -> Sampled {
-    Sampled {
-        cells: tree.cells.pointer(),
-        centres: tree.centres.pointer(),
-        sources: points.sources.pointer(),
-        targets: points.targets().pointer(),
-        side,
-    }
-}
-
-/// Errors of all classes, for truncation numbers up to `degrees`.
-fn measure(
-    device: &Device,
-    (tree, lists): (&Tree, &Lists),
-    (points, precision): (Sampled, Precision),
-    options: &Options,
-    degrees: usize,
-) -> Result<BTreeMap<Class, Statistics>, Error> {
-    let p_max = COMPILED.into_iter().find(|&p| p >= degrees).unwrap_or(P_MAX);
-    let width = p_max + 3;
-    let macros = [("P_MAX", p_max), ("THREADS", drawers(degrees)), precision_macro(precision)];
-    let [least, most, all] = if options.tolerance < MANY_DIGITS { MORE_SAMPLES } else { SAMPLES };
-    let samples = (all / lists.batches.len()).clamp(least, most);
-    let mut measured = far(device, lists, &macros, points, samples, [degrees, width])?;
-    // Where all points of a box coincide, a term of the potential may vanish at the one angle
-    // between them, though not its gradient: more terms do not make the error larger.
-    for errors in measured.chunks_exact_mut(width) {
-        for p in (1..degrees).rev() {
-            errors[p] = errors[p].max(errors[p + 1]);
-        }
-    }
-    let near_sums = near(device, (tree, lists), &macros, points)?;
-    // Sums of 1/r^2 and 1/r^4 over all pairs; that of 1/r^6 is at least as large as Cauchy's
-    // inequality says.
-    let sums: [f64; 2] = std::array::from_fn(|i| {
-        near_sums[i] + measured.chunks_exact(width).map(|m| m[p_max + 1 + i]).sum::<f64>()
-    });
-    let norms = [sums[0], sums[1], sums[1] * sums[1] / sums[0].max(f64::MIN_POSITIVE)];
-    let mut classes = BTreeMap::<Class, Statistics>::new();
-    let mut potentials = BTreeMap::<Class, f64>::new();
-    for (i, (batch, measured)) in lists.batches.iter().zip(measured.chunks_exact(width)).enumerate()
-    {
-        let of = classes.entry(batch.class()).or_default();
-        of.error2.resize(degrees + 1, 0.0);
-        of.own2.resize(degrees + 1, 0.0);
-        *potentials.entry(batch.class()).or_default() += measured[p_max + 1];
-        let pairs = lists.begins[i + 1] - lists.begins[i];
-        of.count += f64::from(pairs.next_multiple_of(QUARTER_TILE));
-        for p in 1..=degrees {
-            of.error2[p] += relative(batch, p, measured[p], norms, options);
-            of.own2[p] += measured[p];
-        }
-    }
-    for (of, potential) in classes.values_mut().zip(potentials.into_values()) {
-        let potential = potential.max(f64::MIN_POSITIVE);
-        of.own2.iter_mut().for_each(|error2| *error2 /= potential);
-    }
-    Ok(classes)
-}
-
-/// For every batch the squared error of 1/r by p' up to `degrees`, from `draws` draws of points in
-/// double precision in a root of so long a side, then the sums of 1/r^2 and 1/r^4.
-///
-/// # Errors
-/// [`cuda::Error`] if a CUDA call fails.
-pub fn drawn(
-    device: &Device,
-    (tree, lists): (&Tree, &Lists),
-    (points, side): (&Relative, f64),
-    samples: usize,
-    degrees: usize,
-) -> Result<Vec<f64>, Error> {
-    let double = precision_macro(Precision::Double);
-    let macros = [("P_MAX", degrees), ("THREADS", drawers(degrees)), double];
-    let points = sampled(tree, points, side);
-    far(device, lists, &macros, points, samples, [degrees, degrees + 3])
-}
-
-/// For every batch, in rows of `width`, the squared error of 1/r by p' up to `degrees`, from so
-/// many draws, then the sums of 1/r^2 and 1/r^4.
-fn far(
-    device: &Device,
-    lists: &Lists,
-    macros: &[(&str, usize)],
+/// Measures errors of translations on pairs of points that it draws.
+pub struct Sampler<'a> {
+    device: &'a Device,
+    boxes: Boxes<'a>,
     points: Sampled,
-    samples: usize,
-    [degrees, width]: [usize; 2],
-) -> Result<Vec<f64>, Error> {
-    let batches = lists.batches.len();
-    let out = device.buffer::<f64>(batches * width)?;
-    let factors = device.upload(&tables::coaxial(degrees))?;
-    let recurrence = device.upload(&tables::recurrence(degrees))?;
-    let shared = drawing_shared(degrees);
-    let draw = Kernel::with(device, macros)?;
-    draw.allow_shared(shared)?;
-    let grid = Grid { shared, ..Grid::new(batches, drawers(degrees) as u32) };
-    let far = Far {
-        points,
-        pairs: lists.far.pointer(),
-        begins: lists.device_begins.pointer(),
-        samples: count(samples),
-        degrees: count(degrees),
-        factors: factors.pointer(),
-        recurrence: recurrence.pointer(),
-        out: out.pointer(),
-    };
-    draw.launch(device.stream(), grid, far)?;
-    out.to_vec()
+    precision: Precision,
 }
 
-/// The sums of 1/r^2 and 1/r^4 over near pairs.
-fn near(
-    device: &Device,
-    (tree, lists): (&Tree, &Lists),
-    macros: &[(&str, usize)],
-    points: Sampled,
-) -> Result<Vec<f64>, Error> {
-    let sums = device.upload(&[0f64; 2])?;
-    if !lists.entries.is_empty() {
-        let near = Near {
-            points,
-            begins: lists.near_begins.pointer(),
-            entries: lists.entries.pointer(),
-            boxes: count(tree.len()),
-            count: count(lists.entries.len()),
-            out: sums.pointer(),
+impl<'a> Sampler<'a> {
+    /// Draws from points of the plan's precision in `boxes`, the root's side being `side`.
+    pub fn new(
+        device: &'a Device,
+        boxes: Boxes<'a>,
+        points: &Relative,
+        side: f64,
+        precision: Precision,
+    ) -> Self {
+        let points = Sampled {
+            cells: boxes.tree.cells.pointer(),
+            centres: boxes.tree.centres.pointer(),
+            sources: points.sources.pointer(),
+            targets: points.targets().pointer(),
+            side,
         };
-        let grid = Grid::new(NEAR_BLOCKS, 128);
-        Kernel::with(device, macros)?.launch(device.stream(), grid, near)?;
+        Self { device, boxes, points, precision }
     }
-    sums.to_vec()
+
+    fn kernel<A: Arguments>(&self, p_max: usize, degrees: usize) -> Result<Kernel<A>, Error> {
+        let precision = self.precision.as_macro();
+        let macros = [("P_MAX", p_max), ("THREADS", drawers(degrees)), precision];
+        Kernel::with(self.device, &macros)
+    }
+
+    /// Errors of all classes, for truncation numbers up to `degrees`.
+    fn measure(
+        &self,
+        options: &Options,
+        degrees: usize,
+    ) -> Result<BTreeMap<Class, Statistics>, Error> {
+        let lists = self.boxes.lists;
+        let p_max = COMPILED.into_iter().find(|&p| p >= degrees).unwrap_or(P_MAX);
+        let width = p_max + 3;
+        let [least, most, all] =
+            if options.tolerance < MANY_DIGITS { MORE_SAMPLES } else { SAMPLES };
+        let samples = (all / lists.batches.len()).clamp(least, most);
+        let mut measured = self.far(samples, p_max, degrees)?;
+        // Where all points of a box coincide, a term of the potential may vanish at the one angle
+        // between them, though not its gradient: more terms do not make the error larger.
+        for errors in measured.chunks_exact_mut(width) {
+            for p in (1..degrees).rev() {
+                errors[p] = errors[p].max(errors[p + 1]);
+            }
+        }
+        let near_sums = self.near(p_max, degrees)?;
+        // Sums of 1/r^2 and 1/r^4 over all pairs; that of 1/r^6 is at least as large as Cauchy's
+        // inequality says.
+        let sums: [f64; 2] = std::array::from_fn(|i| {
+            near_sums[i] + measured.chunks_exact(width).map(|m| m[p_max + 1 + i]).sum::<f64>()
+        });
+        let norms = [sums[0], sums[1], sums[1] * sums[1] / sums[0].max(f64::MIN_POSITIVE)];
+        let mut classes = BTreeMap::<Class, Statistics>::new();
+        let mut potentials = BTreeMap::<Class, f64>::new();
+        for (i, (batch, measured)) in
+            lists.batches.iter().zip(measured.chunks_exact(width)).enumerate()
+        {
+            let of = classes.entry(batch.class()).or_default();
+            of.error2.resize(degrees + 1, 0.0);
+            of.own2.resize(degrees + 1, 0.0);
+            *potentials.entry(batch.class()).or_default() += measured[p_max + 1];
+            let pairs = lists.begins[i + 1] - lists.begins[i];
+            of.count += f64::from(pairs.next_multiple_of(QUARTER_TILE));
+            for p in 1..=degrees {
+                of.error2[p] += relative(batch, p, measured[p], norms, options);
+                of.own2[p] += measured[p];
+            }
+        }
+        for (of, potential) in classes.values_mut().zip(potentials.into_values()) {
+            let potential = potential.max(f64::MIN_POSITIVE);
+            of.own2.iter_mut().for_each(|error2| *error2 /= potential);
+        }
+        Ok(classes)
+    }
+
+    /// For every batch, in rows of `p_max + 3`, the squared error of 1/r by p' up to `degrees`, from
+    /// `samples` draws, then the sums of 1/r^2 and 1/r^4.
+    ///
+    /// # Errors
+    /// [`cuda::Error`] if a CUDA call fails.
+    pub fn far(&self, samples: usize, p_max: usize, degrees: usize) -> Result<Vec<f64>, Error> {
+        let (device, lists) = (self.device, self.boxes.lists);
+        let (batches, width) = (lists.batches.len(), p_max + 3);
+        let out = device.buffer::<f64>(batches * width)?;
+        let factors = device.upload(&tables::coaxial(degrees))?;
+        let recurrence = device.upload(&tables::recurrence(degrees))?;
+        let shared = drawing_shared(degrees);
+        let draw = self.kernel(p_max, degrees)?;
+        draw.allow_shared(shared)?;
+        let grid = Grid { shared, ..Grid::new(batches, drawers(degrees) as u32) };
+        let far = Far {
+            points: self.points,
+            pairs: lists.far.pointer(),
+            begins: lists.device_begins.pointer(),
+            samples: count(samples),
+            degrees: count(degrees),
+            factors: factors.pointer(),
+            recurrence: recurrence.pointer(),
+            out: out.pointer(),
+        };
+        draw.launch(device.stream(), grid, far)?;
+        out.to_vec()
+    }
+
+    /// The sums of 1/r^2 and 1/r^4 over near pairs.
+    fn near(&self, p_max: usize, degrees: usize) -> Result<Vec<f64>, Error> {
+        let (device, Boxes { tree, lists }) = (self.device, self.boxes);
+        let sums = device.upload(&[0f64; 2])?;
+        if !lists.entries.is_empty() {
+            let near = Near {
+                points: self.points,
+                begins: lists.near_begins.pointer(),
+                entries: lists.entries.pointer(),
+                boxes: count(tree.len()),
+                count: count(lists.entries.len()),
+                out: sums.pointer(),
+            };
+            let grid = Grid::new(NEAR_BLOCKS, 128);
+            self.kernel(p_max, degrees)?.launch(device.stream(), grid, near)?;
+        }
+        sums.to_vec()
+    }
 }
 
 /// The largest of the squared relative errors of a batch, for a squared error of 1/r with

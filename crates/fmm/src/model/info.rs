@@ -1,9 +1,12 @@
 //! What a plan resolved to.
 
-use super::options::{Backend, Mode, Precision};
+use cuda::Precision;
+
+use super::options::{Backend, Mode};
 
 /// What a plan resolved to.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Info {
     /// Floating-point format of expansions and sums.
     pub precision: Option<Precision>,
@@ -41,6 +44,7 @@ pub struct Info {
 
 /// What a plan on a GPU has to report with the rest.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct GpuInfo {
     /// The vendor's name of the GPU.
     pub name: String,

@@ -7,9 +7,10 @@ pub mod points;
 pub mod stages;
 pub mod stop;
 
+pub use cuda::Precision;
 pub use densities::{Densities, Potentials};
 pub use info::{GpuInfo, Info};
-pub use options::{Backend, Kernel, Mode, Options, Precision, Stencil, Truncation};
+pub use options::{Backend, Kernel, Mode, Options, Stencil, Truncation};
 pub use points::Points;
 pub use stages::StageSeconds;
 pub use stop::Stop;

@@ -1,5 +1,7 @@
 //! What a caller may choose about a sum.
 
+use cuda::Precision;
+
 use super::stop::Stop;
 use crate::error::Error;
 
@@ -106,26 +108,6 @@ impl Backend {
     }
 }
 
-/// Floating-point format of near field and expansions. Coincidence of points is always decided in
-/// double precision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// 32-bit, for tolerances down to about 1e-5.
-    Single,
-    /// 64-bit.
-    Double,
-}
-
-impl Precision {
-    /// Bytes of a number.
-    pub(crate) fn bytes(self) -> usize {
-        match self {
-            Self::Single => size_of::<f32>(),
-            Self::Double => size_of::<f64>(),
-        }
-    }
-}
-
 /// Which pairs of boxes the far field translates between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stencil {
@@ -151,65 +133,48 @@ pub enum Truncation {
     Measured,
 }
 
-/// Choices for one [`Plan`](crate::Plan); `Default` asks for 1e-6 and leaves the rest to the cost
-/// model.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Options {
-    /// What is summed.
-    pub kernel: Kernel,
-    /// Relative L2 error of the potential (and of the gradient, if planned) for charges of random
-    /// sign, 1e-13 ..= 0.5. Below about 1e-11 strongly clustered points may miss it, and below
-    /// 1e-8 points that all lie at corners of their boxes, as those of a small lattice may:
-    /// truncation numbers end at 60, on a GPU before that. A lone charge, or a few, at the corner
-    /// of a box may miss it by a fifth, with a GPU by more: their error is that of single
-    /// translations, of which only the mean is bounded.
-    pub tolerance: f64,
-    /// Floating-point format; `None` takes single precision where the tolerance allows it.
-    pub precision: Option<Precision>,
-    /// How the sum is done.
-    pub mode: Mode,
-    /// Most points that a leaf may hold; `None` asks the cost model.
-    pub leaf_size: Option<usize>,
-    /// Largest truncation number p (p^2 coefficients), 1 ..= 60; `None` takes it from the
-    /// tolerance.
-    pub truncation_number: Option<usize>,
-    /// Which pairs of boxes are translated between; `None`: on a CPU the shortest in single
-    /// precision from a tolerance of 1e-5 on, else the reduced one.
-    pub stencil: Option<Stencil>,
-    /// How p' of each translation is chosen.
-    pub truncation: Truncation,
-    /// Densities usually passed to one `apply`; tunes the leaf size.
-    pub densities: usize,
-    /// Whether `apply` may be asked for gradients.
-    pub gradient: bool,
-    /// Whether `apply` may be given dipoles.
-    pub dipoles: bool,
-    /// Where the sum is computed.
-    pub backend: Backend,
-    /// Which GPU, counted from 0.
-    pub gpu: usize,
-    /// What ends sums before they are through, if anything shall; not those that ranks share.
-    pub stop: Option<Stop>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            kernel: Kernel::default(),
-            tolerance: 1e-6,
-            precision: None,
-            mode: Mode::default(),
-            leaf_size: None,
-            truncation_number: None,
-            stencil: None,
-            truncation: Truncation::default(),
-            densities: 1,
-            gradient: false,
-            dipoles: false,
-            backend: Backend::default(),
-            gpu: 0,
-            stop: None,
-        }
+::options::options! {
+    /// Choices for one [`Plan`](crate::Plan); `Default` asks for 1e-6 and leaves the rest to the cost
+    /// model.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Options {
+        /// What is summed.
+        kernel: Kernel = Kernel::default(),
+        /// Relative L2 error of the potential (and of the gradient, if planned) for charges of random
+        /// sign, 1e-13 ..= 0.5. Below about 1e-11 strongly clustered points may miss it, and below
+        /// 1e-8 points that all lie at corners of their boxes, as those of a small lattice may:
+        /// truncation numbers end at 60, on a GPU before that. A lone charge, or a few, at the corner
+        /// of a box may miss it by a fifth, with a GPU by more: their error is that of single
+        /// translations, of which only the mean is bounded.
+        tolerance: f64 = 1e-6,
+        /// Floating-point format of near field and expansions; `None` takes single precision where the
+        /// tolerance allows it, down to about 1e-5. Coincidence of points is always decided in double
+        /// precision.
+        precision: Option<Precision> = None,
+        /// How the sum is done.
+        mode: Mode = Mode::default(),
+        /// Most points that a leaf may hold; `None` asks the cost model.
+        leaf_size: Option<usize> = None,
+        /// Largest truncation number p (p^2 coefficients), 1 ..= 60; `None` takes it from the
+        /// tolerance.
+        truncation_number: Option<usize> = None,
+        /// Which pairs of boxes are translated between; `None`: on a CPU the shortest in single
+        /// precision from a tolerance of 1e-5 on, else the reduced one.
+        stencil: Option<Stencil> = None,
+        /// How p' of each translation is chosen.
+        truncation: Truncation = Truncation::default(),
+        /// Densities usually passed to one `apply`; tunes the leaf size.
+        densities: usize = 1,
+        /// Whether `apply` may be asked for gradients.
+        gradient: bool = false,
+        /// Whether `apply` may be given dipoles.
+        dipoles: bool = false,
+        /// Where the sum is computed.
+        backend: Backend = Backend::default(),
+        /// Which GPU, counted from 0.
+        gpu: usize = 0,
+        /// What ends sums before they are through, if anything shall; not those that ranks share.
+        stop: Option<Stop> = None,
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Instant;
 /// Wall seconds of the stages of the last `apply`. On a GPU stages overlap: each was timed
 /// once in isolation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct StageSeconds {
     /// Particles to multipoles.
     pub p2m: f64,
@@ -24,6 +25,14 @@ pub struct StageSeconds {
     pub device: f64,
     /// The whole of `apply`, copies included.
     pub total: f64,
+}
+
+impl StageSeconds {
+    /// All seconds, in the order of the fields.
+    pub fn each_mut(&mut self) -> [&mut f64; 9] {
+        let Self { p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total } = self;
+        [p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total]
+    }
 }
 
 /// Adds the seconds that `work` takes.

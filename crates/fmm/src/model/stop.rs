@@ -12,7 +12,7 @@ use crate::error::Error;
 /// use fmm::{Densities, Error, Options, Plan, Potentials, Stop};
 ///
 /// let stop = Stop::default();
-/// let options = Options { stop: Some(stop.clone()), ..Options::default() };
+/// let options = Options::default().stop(Some(stop.clone()));
 /// let mut plan = Plan::new(&[[0.0; 3], [1.0; 3]], None, &options)?;
 /// let mut sums = [0.0; 2];
 /// let mut sum = || {
@@ -36,6 +36,7 @@ impl Stop {
     }
 
     /// Whether sums shall end.
+    #[must_use]
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -13,10 +13,10 @@ pub(crate) mod sums;
 
 use parallel::prelude::*;
 
-use crate::disjoint::DisjointSlice;
 use crate::model::Densities;
 use crate::particles::scale::Scale;
 use crate::tree::{MortonOrder, Root, Tree, side};
+use parallel::DisjointSlice;
 use simd::{Real, Simd};
 
 /// Grid of fine coordinates in sides of a leaf: with 24 bits differences up to two sides are exact,

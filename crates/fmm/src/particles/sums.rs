@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::disjoint::DisjointSlice;
+use parallel::DisjointSlice;
 
 /// Lent to the jobs of L2P and P2P.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use crate::disjoint::DisjointSlice;
 use crate::expansions::translate::{Batch, Tables, TranslateJob};
 use crate::expansions::{Expansions, Level};
 use crate::tree::lists::TargetBlock;
+use parallel::DisjointSlice;
 use simd::Real;
 
 /// Pairs a batch below which its lanes carry several densities: a few blocks' worth.

@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
 use crate::expansions::harmonics::{Gradient, Harmonics, Visit};
 use crate::expansions::radial::walk;
@@ -11,6 +10,7 @@ use crate::expansions::screened_tables::ScreenedTables;
 use crate::particles::{PADDING, Particles, Strengths};
 use crate::scratch::Scratch;
 use crate::tree::{Cell, side};
+use parallel::DisjointSlice;
 use simd::{Real, Simd, Task, scalars_mut};
 
 /// Tables that a leaf's expansions need.

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
-use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
 use crate::expansions::translate::{Batch, Tables, TranslateJob};
 use crate::model::stop::Ending;
 use crate::tree::Cell;
+use parallel::DisjointSlice;
 use simd::Real;
 
 /// Boxes whose expansions one job owns.

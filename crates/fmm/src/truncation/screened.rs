@@ -36,7 +36,7 @@ impl Translation {
             p,
             kappa,
             sides,
-            coaxial: m2l(p, kappa, (sides[0], sides[1]), distance),
+            coaxial: m2l(p, kappa, sides[0], sides[1], distance),
             harmonics: Harmonics::new(p),
             gradient: ScreenedGradient::new(p),
             radial: sides.map(|side| Radial::new(p, kappa * side)),

@@ -1,6 +1,6 @@
 use fmm::internals::all_pairs::AllPairs;
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Kernel, Potentials, direct};
+use samples::{ChargeKind, Distribution, Random};
 use simd::Level;
 
 /// What a potential and a component of a gradient may be off: inverse distances are good to

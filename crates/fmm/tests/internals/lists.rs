@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use fmm::Stencil;
 use fmm::internals::lists::{Lists, acceptance, offset};
 use fmm::internals::tree::{Cell, Crowded, MortonOrder, Root, Tree};
-use fmm::samples::{Distribution, Random};
+use samples::{Distribution, Random};
 
 /// Points of one kind.
 fn points(kind: usize, count: usize, random: &mut Random) -> Vec<[f64; 3]> {

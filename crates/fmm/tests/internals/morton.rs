@@ -1,6 +1,6 @@
 use fmm::internals::morton::{FEW, KeyRun, Keys, OWN, Sample, of_place, place_of, refine, sorted};
 use fmm::internals::tree::{Crowded, MortonOrder, Root, Tree};
-use fmm::samples::{Distribution, Random};
+use samples::{Distribution, Random};
 
 #[test]
 fn the_radix_sort_gives_what_a_comparison_sort_gives() {

@@ -1,5 +1,5 @@
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Error, Kernel, Mode, Options, Plan, Potentials, Precision, Stop};
+use samples::{ChargeKind, Distribution, Random};
 use simd::Level;
 
 /// Potentials and gradients of charges and dipoles, two densities.
@@ -39,15 +39,13 @@ fn every_instruction_set_gives_the_sums_of_one_lane() {
     let sums_of = [(Mode::Fmm, 0.0), (Mode::Treecode, 0.0), (Mode::Treecode, 3.0)];
     for (i, (precision, tolerance, rounding)) in cases.into_iter().enumerate() {
         for (mode, kappa) in sums_of {
-            let options = Options {
-                kernel: Kernel::Yukawa { kappa },
-                mode,
-                tolerance,
-                precision: Some(precision),
-                gradient: true,
-                dipoles: true,
-                ..Options::default()
-            };
+            let options = Options::default()
+                .kernel(Kernel::Yukawa { kappa })
+                .mode(mode)
+                .tolerance(tolerance)
+                .precision(Some(precision))
+                .gradient(true)
+                .dipoles(true);
             let expected = sums(&points, &options, Level::BASELINE);
             let norm: f64 = expected.iter().map(|v| v * v).sum();
             for level in Level::available().filter(|&level| level != Level::BASELINE) {
@@ -66,7 +64,7 @@ fn sums_end_when_they_are_told_to() {
     let charges = vec![1.0; points.len()];
     for mode in [Mode::Fmm, Mode::Treecode, Mode::Direct] {
         let stop = Stop::default();
-        let options = Options { mode, stop: Some(stop.clone()), ..Options::default() };
+        let options = Options::default().mode(mode).stop(Some(stop.clone()));
         let mut plan = Plan::new(&points, None, &options).unwrap();
         let mut potential = vec![0.0; points.len()];
         let mut sum = || {

@@ -64,7 +64,7 @@ fn radial_functions_are_bessel_functions() {
 #[test]
 fn without_screening_they_are_translations_of_the_laplace_kernel() {
     let pairs = [
-        (m2l::<f64>(P, 1e-9, (1.0, 2.0), 3.5), Coaxial::m2l(P, 1.0, 2.0, 3.5)),
+        (m2l::<f64>(P, 1e-9, 1.0, 2.0, 3.5), Coaxial::m2l(P, 1.0, 2.0, 3.5)),
         (m2m(P, 1e-9, 0.4), Coaxial::m2m(P, 0.4)),
         (l2l(P, 1e-9, 0.4), Coaxial::l2l(P, 0.4)),
     ];
@@ -86,7 +86,7 @@ fn m2l_gives_the_yukawa_potential() {
             [(1.0, 1.0, 2.0), (1.0, 1.0, 4.0), (2.0, 1.0, 3.5), (1.0, 2.0, 3.1)]
         {
             let multipole = expand(kappa * source, y);
-            let local = apply(&m2l(P, kappa, (source, target), distance), &multipole);
+            let local = apply(&m2l(P, kappa, source, target, distance), &multipole);
             let there = expand(kappa * target, x);
             let potential = dot(&local, &there) / target;
             let r = length(std::array::from_fn(|i| {

@@ -2,7 +2,7 @@
 
 use crate::harmonics::{regular, singular};
 use fmm::internals::translate::{Kind, OneVector, OneVectorRun, Vector};
-use fmm::samples::Random;
+use samples::Random;
 use simd::Level;
 
 const P: usize = 26;

@@ -1,7 +1,7 @@
 use fmm::internals::geometry::{Geometry, Points};
 use fmm::internals::treecode::{geometry, order};
-use fmm::samples::{Distribution, Random};
 use fmm::{Info, Options, Precision};
+use samples::{Distribution, Random};
 
 #[test]
 fn every_pair_of_points_is_settled_once() {
@@ -11,7 +11,7 @@ fn every_pair_of_points_is_settled_once() {
             let mut targets = distribution.points(count, &mut Random::new(2));
             targets.iter_mut().for_each(|x: &mut [f64; 3]| x[0] += far);
             for targets in [Some(&targets[..]), None] {
-                let options = Options { tolerance: 1e-3, ..Options::default() };
+                let options = Options::default().tolerance(1e-3);
                 let points = Points { sources: &sources, targets };
                 let mut info = Info::default();
                 let ordered = order(points, &options, Precision::Single);

@@ -3,8 +3,8 @@
 
 use comm::{Group, Operation};
 use fmm::distributed::{Plan, RankInfo};
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Kernel, Options, Potentials, direct};
+use samples::{ChargeKind, Distribution, Random};
 
 /// How points are spread over ranks at first.
 #[derive(Clone, Copy, Debug)]
@@ -103,12 +103,8 @@ pub struct Own {
 /// The sums of one rank of a group. Collective.
 pub fn own_sums(group: &Group, case: &Case, options: &Options, spread: Spread) -> Own {
     let (n, m, k) = (case.sources.len(), case.targets().len(), case.densities);
-    let options = Options {
-        gradient: case.gradient,
-        dipoles: case.dipoles.is_some(),
-        densities: k,
-        ..options.clone()
-    };
+    let options =
+        options.clone().gradient(case.gradient).dipoles(case.dipoles.is_some()).densities(k);
     let (rank, ranks) = (group.rank(), group.size());
     let own = |count: usize| -> Vec<usize> {
         (0..count).filter(|&i| spread.of(i, count, ranks) == rank).collect()
@@ -176,5 +172,5 @@ pub fn assert_near(
 }
 
 pub fn with_tolerance(tolerance: f64) -> Options {
-    Options { tolerance, ..Options::default() }
+    Options::default().tolerance(tolerance)
 }

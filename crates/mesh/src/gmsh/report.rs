@@ -26,6 +26,7 @@ impl fmt::Display for Encoding {
 
 /// What was read, and what was done to make a triangle surface of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ReadReport {
     /// The format's version as the file gives it, such as `4.1`.
     pub version: String,

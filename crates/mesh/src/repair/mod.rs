@@ -28,21 +28,17 @@ use crate::surface::Mesh;
 use crate::topology::Sides;
 use crate::vector::Vector;
 
-/// What is repaired, and how far.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Options {
-    /// Vertices at open edges are joined that are closer than this times the edges next to them,
-    /// and triangles removed that are lower than this times their longest side.
-    pub tolerance: f64,
-    /// Holes of more edges stay.
-    pub largest_hole: usize,
-    /// Cavities of less volume are left out, in the cube of the mesh's unit.
-    pub drop_cavities_below: f64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { tolerance: 1e-3, largest_hole: 32, drop_cavities_below: 0.0 }
+options::options! {
+    /// What is repaired, and how far.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Options {
+        /// Vertices at open edges are joined that are closer than this times the edges next to them,
+        /// and triangles removed that are lower than this times their longest side.
+        tolerance: f64 = 1e-3,
+        /// Holes of more edges stay.
+        largest_hole: usize = 32,
+        /// Cavities of less volume are left out, in the cube of the mesh's unit.
+        drop_cavities_below: f64 = 0.0,
     }
 }
 
@@ -109,6 +105,7 @@ fn clean(mesh: &mut Mesh, options: &Options, list: &mut report::List) {
 
 /// What keeps a valid mesh of flat triangles from being the surface of bodies: nothing if each
 /// closed part encloses space, faces out of the solid and meets no other.
+#[must_use]
 pub fn faults(mesh: &Mesh) -> Vec<Fault> {
     let mut found = Vec::new();
     let place = |t: u32| mesh.corners(t as usize)[0];

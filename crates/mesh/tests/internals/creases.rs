@@ -40,7 +40,7 @@ fn a_cube_has_its_twelve_edges_and_no_diagonals() {
         assert_eq!(creases.edges().len(), 12 * n);
         let extremes = |v: u32| cube.vertices[v as usize].map(|x| (x.abs() - 0.7).abs() < 1e-12);
         for &(p, q) in creases.edges() {
-            assert!(p < q && creases.is_sharp((p, q)) && creases.is_sharp((q, p)));
+            assert!(p < q && creases.is_sharp(p, q) && creases.is_sharp(q, p));
             // Both ends are on the same two faces.
             let [a, b] = [p, q].map(|v| cube.vertices[v as usize]);
             assert_eq!((0..3).filter(|&k| extremes(p)[k] && a[k] == b[k]).count(), 2);
@@ -51,11 +51,11 @@ fn a_cube_has_its_twelve_edges_and_no_diagonals() {
         }
         let sides = |[a, b, c]: [u32; 3]| [(a, b), (b, c), (c, a)];
         let sharp = cube.triangles.iter().flat_map(|&t| sides(t));
-        assert_eq!(sharp.filter(|&edge| creases.is_sharp(edge)).count(), 24 * n);
+        assert_eq!(sharp.filter(|&edge| creases.is_sharp(edge.0, edge.1)).count(), 24 * n);
         // The angle is that between normals, and has to be exceeded by more than rounding.
         assert_eq!(of(&cube, 89.0), creases);
         assert_eq!(of(&cube, 90.0), none(cube.vertices.len()));
-        assert!(!creases.is_on(u32::MAX) && !creases.is_sharp((0, u32::MAX)));
+        assert!(!creases.is_on(u32::MAX) && !creases.is_sharp(0, u32::MAX));
     }
 }
 
@@ -100,7 +100,7 @@ fn films_end_at_their_rims_and_spheres_nowhere() {
 
 #[test]
 fn sheets_meet_at_triple_lines_and_bend_beyond_the_angle() {
-    let is_sharp = |angles: &[f64], limit| of(&sheets(angles), limit).is_sharp((0, 1));
+    let is_sharp = |angles: &[f64], limit| of(&sheets(angles), limit).is_sharp(0, 1);
     assert!(is_sharp(&[0.0], 40.0));
     assert!(is_sharp(&[0.0, 120.0, 240.0], 40.0) && is_sharp(&[0.0, 120.0, 240.0], 180.0));
     assert!(is_sharp(&[0.0, 90.0, 180.0, 270.0], 40.0));
@@ -121,7 +121,7 @@ fn orientation_makes_no_difference() {
             let mut mesh = sheets(&[0.0, angle]);
             reversed.iter().for_each(|&t: &usize| mesh.triangles[t].swap(0, 1));
             let creases = of(&mesh, 40.0);
-            assert_eq!(creases.is_sharp((0, 1)), expected, "{angle} {reversed:?}");
+            assert_eq!(creases.is_sharp(0, 1), expected, "{angle} {reversed:?}");
             // The diagonals of the squares stay flat, their outer sides are rims.
             assert_eq!(creases.edges().len(), 6 + usize::from(expected));
         }
@@ -132,7 +132,7 @@ fn orientation_makes_no_difference() {
 fn surfaces_end_where_others_begin_and_dropped_triangles_are_not_there() {
     let flat = sheets(&[0.0, 180.0]);
     let sharp = |surface: &dyn Fn(usize) -> Option<u32>, mesh: &Mesh| {
-        find(mesh, surface, 40.0).is_sharp((0, 1))
+        find(mesh, surface, 40.0).is_sharp(0, 1)
     };
     assert!(!sharp(&|_| Some(7), &flat));
     assert!(sharp(&|t| Some((t / 2) as u32), &flat));
@@ -157,5 +157,5 @@ fn neither_the_unit_nor_triangles_without_area_matter() {
     let vertices = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.5, 0.0, 0.0]];
     let needle = mesh_of(vertices, vec![[0, 1, 2], [1, 0, 3], [2, 2, 2]]);
     let creases = of(&needle, 40.0);
-    assert!(!creases.is_sharp((0, 1)) && creases.is_sharp((0, 3)));
+    assert!(!creases.is_sharp(0, 1) && creases.is_sharp(0, 3));
 }

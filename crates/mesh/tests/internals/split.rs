@@ -206,7 +206,7 @@ fn vertices_lie_in_the_middle_or_toward_the_crease() {
             for (&(p, q), new) in all.iter().zip(&split.mesh.vertices[plate.vertices.len()..]) {
                 let [a, b] = [p, q].map(|v| plate.vertices[v as usize]);
                 let fraction = norm(sub(*new, a)) / norm(sub(b, a));
-                let on = (creases.is_on(p), creases.is_on(q), creases.is_sharp((p, q)));
+                let on = (creases.is_on(p), creases.is_on(q), creases.is_sharp(p, q));
                 let (kind, expected) = match on {
                     (_, _, true) => (0, 0.5),
                     (true, false, _) => (1, grading),

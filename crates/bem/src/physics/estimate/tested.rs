@@ -128,13 +128,11 @@ impl Sources {
         let sources: Vec<[f64; 3]> = self.places.iter().map(|&x| x.into()).collect();
         let targets = QuadraturePoints::new(&system.panels, rule).all();
         let regions = system.panels.regions();
-        let options = fmm::Options {
-            tolerance: TOLERANCE,
-            densities: regions,
-            gradient: with_gradients,
-            gpu: system.gpu,
-            ..fmm::Options::default()
-        };
+        let options = fmm::Options::default()
+            .tolerance(TOLERANCE)
+            .densities(regions)
+            .gradient(with_gradients)
+            .gpu(system.gpu);
         let mut potential = vec![0.0; regions * targets.len()];
         let mut gradient = vec![0.0; if with_gradients { 3 * potential.len() } else { 0 }];
         Plan::dealt(&system.ranks, &sources, Some(&targets), &options)?.apply(

@@ -179,14 +179,12 @@ fn add_sums(
     let own = system.own(panels.total());
     let carriers = QuadraturePoints::new(panels, rule).of_panels(own.clone());
     let tolerance = (SHARE * tolerance).clamp(TIGHTEST, LOOSEST);
-    let options = fmm::Options {
-        tolerance,
-        precision: (tolerance < DOUBLE).then_some(fmm::Precision::Double),
-        densities: x.len().min(GROUP) * regions,
-        gradient: with_gradients,
-        gpu: system.gpu,
-        ..fmm::Options::default()
-    };
+    let options = fmm::Options::default()
+        .tolerance(tolerance)
+        .precision((tolerance < DOUBLE).then_some(fmm::Precision::Double))
+        .densities(x.len().min(GROUP) * regions)
+        .gradient(with_gradients)
+        .gpu(system.gpu);
     let mut plan = Plan::new(&system.ranks, &carriers, Some(points), &options)?;
     let (mut strengths, mut potential, mut gradient) = (Vec::new(), Vec::new(), Vec::new());
     for (first, group) in (0..).step_by(GROUP).zip(x.chunks(GROUP)) {

@@ -24,13 +24,12 @@ impl SurfaceCharge {
         points: &[[f64; 3]],
         with_gradient: bool,
     ) -> Result<(Vec<f64>, Vec<f64>), Error> {
-        let options = fmm::Options {
-            tolerance: if self.is_rough() { ROUGH_TOLERANCE } else { self.tolerance },
-            // The correction subtracts what points near a target add.
-            precision: (!self.is_rough()).then_some(fmm::Precision::Double),
-            gradient: with_gradient,
-            ..fmm::Options::default()
-        };
+        let tolerance = if self.is_rough() { ROUGH_TOLERANCE } else { self.tolerance };
+        // The correction subtracts what points near a target add.
+        let options = fmm::Options::default()
+            .tolerance(tolerance)
+            .precision((!self.is_rough()).then_some(fmm::Precision::Double))
+            .gradient(with_gradient);
         let mut plan = fmm::Plan::new(places, Some(points), &options)?;
         let mut potential = vec![0.0; points.len()];
         let mut gradient = vec![0.0; if with_gradient { 3 * points.len() } else { 0 }];

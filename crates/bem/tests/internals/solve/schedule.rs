@@ -15,7 +15,8 @@ fn plans_are_made_where_they_are_allowed_and_repaid() {
         let backend = fmm::Backend::Cpu;
         // Leaves so small that there are translations.
         let leaf_size = Some(20);
-        let options = fmm::Options { tolerance, backend, leaf_size, ..fmm::Options::default() };
+        let options =
+            fmm::Options::default().tolerance(tolerance).backend(backend).leaf_size(leaf_size);
         Ok(Plan::new(&comm::alone(), &points, None, &options)?)
     };
     let mut ladder = PlanSchedule::new(make(3e-7).unwrap(), 3e-7, make.clone());

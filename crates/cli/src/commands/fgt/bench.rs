@@ -4,8 +4,8 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use fgt::samples::{Distribution, Random, mixed_charges};
 use fgt::{Bandwidths, Grid, Mode, Options, Plan, Sums, Targets, direct};
+use samples::{Distribution, Random, mixed_charges};
 use serde::Serialize;
 
 use crate::commands::arguments::{parse_count, parse_tolerance};
@@ -207,14 +207,13 @@ fn measure<const D: usize>(args: &Args, on: fgt::Backend) -> Result<Report, Fail
     let bandwidths = each.as_deref().map_or(Bandwidths::Same(square), Bandwidths::Each);
     let grid = args.grid.map(|m| around(&points, m.get()));
     let targets = grid.as_ref().map_or(Targets::Sources, Targets::Grid);
-    let options = Options {
-        tolerance: args.tolerance,
-        mode: args.mode.into(),
-        gradient: args.gradients,
-        backend: on,
-        gpu: args.on.gpu,
-        densities: k,
-    };
+    let options = Options::default()
+        .tolerance(args.tolerance)
+        .mode(args.mode.into())
+        .gradient(args.gradients)
+        .backend(on)
+        .gpu(args.on.gpu)
+        .densities(k);
     let plan = Plan::new(&points, bandwidths, targets, &options)?;
     interrupt::check()?;
     let places = grid.as_ref().map(Grid::points);

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use fmm::Densities;
-use fmm::samples::{Distribution, Random};
+use samples::{Distribution, Random};
 
 use super::sum::{self, Input};
 use crate::commands::arguments::parse_count;

@@ -113,7 +113,7 @@ pub(super) fn text(file: &Path, read: &Reading, report: &Report) -> Result<Strin
     serde_json::to_string_pretty(&document).map_err(|error| Failure::new(Exit::Io, error))
 }
 
-fn part(PartReport { label, area, part }: &PartReport) -> PartJson {
+fn part(PartReport { label, area, part, .. }: &PartReport) -> PartJson {
     PartJson {
         name: label.clone(),
         triangles: part.triangles,
@@ -126,6 +126,6 @@ fn part(PartReport { label, area, part }: &PartReport) -> PartJson {
 }
 
 fn spread(values: &Statistics) -> Spread {
-    let Statistics { min, median, max } = *values;
+    let Statistics { min, median, max, .. } = *values;
     Spread { min, median, max }
 }

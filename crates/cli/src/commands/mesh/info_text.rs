@@ -75,7 +75,7 @@ pub(super) fn describe(file: &Path, read: &Reading, report: &Report) -> String {
 fn parts(title: &str, parts: &[PartReport]) -> String {
     let header =
         [title, "triangles", "area", "surface", "normals", "boundary edges", "non-manifold"];
-    let rows = parts.iter().take(MOST_SHOWN).map(|PartReport { label, area, part }| {
+    let rows = parts.iter().take(MOST_SHOWN).map(|PartReport { label, area, part, .. }| {
         vec![
             label.clone(),
             units::count(part.triangles as u64),
@@ -106,7 +106,7 @@ pub(super) fn normals(orientation: Orientation) -> &'static str {
 fn quality(report: &Report) -> String {
     let header = ["quality", "least", "median", "greatest"].map(str::to_owned).to_vec();
     let row = |name: &str, values: &Statistics| {
-        let Statistics { min, median, max } = *values;
+        let Statistics { min, median, max, .. } = *values;
         [vec![name.to_owned()], [min, median, max].map(significant).to_vec()].concat()
     };
     let quality = &report.quality;

@@ -37,11 +37,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.check()?;
     let output = Output::default();
     let mesh = surfaces::read_to_convert(&args.file, None, &output)?;
-    let options = Options {
-        tolerance: args.tolerance,
-        largest_hole: args.largest_hole,
-        drop_cavities_below: args.drop_cavities_below,
-    };
+    let options = Options::default()
+        .tolerance(args.tolerance)
+        .largest_hole(args.largest_hole)
+        .drop_cavities_below(args.drop_cavities_below);
     let (mesh, actions) = repair::repair(mesh, &options).map_err(|error| failure(args, &error))?;
     args.target.write(&mesh)?;
     let (_, read, report) = info::study(&args.target.output, None)?;

@@ -56,7 +56,7 @@ impl<'a> Faces<'a> {
         for (t, &[a, b, c]) in whole.triangles.iter().enumerate() {
             if surfaces[t % count].is_some() {
                 for (p, q) in [(a, b), (b, c), (c, a)] {
-                    if creases.is_sharp((p, q)) {
+                    if creases.is_sharp(p, q) {
                         at_edge.entry((p.min(q), p.max(q))).or_default().push(t as u32);
                     }
                 }
@@ -152,7 +152,7 @@ impl<'a> Faces<'a> {
         let t = side.triangle as usize;
         let [a, b, c] = self.problem.mesh.triangles[t];
         [(a, b), (b, c), (c, a)].map(|(p, q)| {
-            if !self.creases.is_sharp((p, q)) {
+            if !self.creases.is_sharp(p, q) {
                 return None;
             }
             let ends = [p, q].map(|v| self.problem.mesh.vertices[v as usize]);

@@ -1,8 +1,6 @@
 //! Nodes to nodes.
 
-use cuda::{Plain, Pointer};
-
-use crate::gpu::reals::Real;
+use cuda::{Plain, Pointer, Real};
 
 /// A block of nodes that another takes from, and by how many blocks it lies ahead.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,6 @@
 //! Nodes to targets.
 
-use cuda::{Plain, Pointer};
-
-use crate::gpu::reals::Real;
+use cuda::{Plain, Pointer, Real};
 
 /// Targets of one box, or some of them, and the cell of the box.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,6 @@
 //! Pairs.
 
-use cuda::{Plain, Pointer};
-
-use crate::gpu::reals::Real;
+use cuda::{Plain, Pointer, Real};
 
 /// Targets of one box, or some of them, the runs of sources that reach them, and the corner of
 /// the box.

@@ -1,8 +1,6 @@
 //! Charges to sorted order and sums back.
 
-use cuda::Pointer;
-
-use crate::gpu::reals::Real;
+use cuda::{Pointer, Real};
 
 cuda::kernels! {
     kernels::fgt::POINTS;

@@ -1,8 +1,6 @@
 //! Charges to nodes.
 
-use cuda::{Plain, Pointer};
-
-use crate::gpu::reals::Real;
+use cuda::{Plain, Pointer, Real};
 
 /// Sources of one box, and how many blocks the block of nodes lies after the box.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,8 +6,8 @@ mod kernels;
 use cuda::Device;
 
 use fgt::internals::gpu::{Precision, precision};
-use fgt::samples::{Distribution, Random, mixed_charges};
 use fgt::{Backend, Bandwidths, Grid, Mode, Options, Plan, Sums, Targets, direct};
+use samples::{Distribution, Random, mixed_charges};
 
 fn gpu(test: &str) -> bool {
     cuda::testing::device_for(test, || Device::open(0)).unwrap().is_some()
@@ -70,7 +70,7 @@ fn errors<const D: usize>(
 }
 
 fn options(tolerance: f64, mode: Mode) -> Options {
-    Options { tolerance, mode, gradient: true, backend: Backend::Cuda, ..Options::default() }
+    Options::default().tolerance(tolerance).mode(mode).gradient(true).backend(Backend::Cuda)
 }
 
 fn every_tolerance<const D: usize>(distribution: Distribution) {
@@ -80,7 +80,7 @@ fn every_tolerance<const D: usize>(distribution: Distribution) {
         for (mode, length) in [(Mode::Grid, 0.1), (Mode::Pairs, 0.1), (Mode::Auto, 0.03)] {
             let points: Vec<[f64; D]> = distribution.points(1500, random);
             let bandwidths = Bandwidths::Same(length * length);
-            let with = |gradient| Options { gradient, ..options(tolerance, mode) };
+            let with = |gradient| options(tolerance, mode).gradient(gradient);
             for options in [with(false), with(true)] {
                 let [value, slope] =
                     errors(&points, bandwidths, Targets::Sources, &options, random);
@@ -116,7 +116,7 @@ fn several_densities_bandwidths_and_sets_of_points() {
         for targets in [Targets::Sources, Targets::Points(&targets), Targets::Grid(&grid)] {
             for (tolerance, densities) in [(1e-3, 1), (1e-6, 5), (1e-10, 2)] {
                 for mode in [Mode::Auto, Mode::Grid, Mode::Pairs, Mode::Direct] {
-                    let options = Options { densities, ..options(tolerance, mode) };
+                    let options = options(tolerance, mode).densities(densities);
                     let bandwidths = Bandwidths::Each(bandwidths);
                     let found = errors(&sources, bandwidths, targets, &options, random);
                     let most = if mode == Mode::Direct { 1e-14 } else { tolerance };
@@ -171,7 +171,7 @@ fn nothing_to_sum_gives_zeros() {
 
 #[test]
 fn the_format_follows_the_tolerance() {
-    let of = |tolerance| precision(&Options { tolerance, ..Options::default() });
+    let of = |tolerance| precision(&Options::default().tolerance(tolerance));
     assert_eq!(of(1e-3), Precision::Single);
     assert_eq!(of(1e-7), Precision::Double);
 }

@@ -1,9 +1,9 @@
 //! A block of expansions, one per lane, through the matrices of their translation.
 
-use crate::disjoint::DisjointSlice;
 use crate::expansions::product::{BLOCK, Lanes, Matrix, product};
 use crate::expansions::rotation::block;
 use crate::scratch::Scratch;
+use parallel::DisjointSlice;
 use simd::{MAX_LANES, Real, Simd};
 
 use super::tables::Translation;

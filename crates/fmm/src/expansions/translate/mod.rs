@@ -10,12 +10,12 @@ mod tables;
 
 use std::ops::Range;
 
-use crate::disjoint::DisjointSlice;
 use crate::expansions::harmonics::stride;
 use crate::expansions::product::BLOCK;
 use crate::expansions::screened::Screening;
 use crate::expansions::storage::Level;
 use crate::tree::vectors::Vector;
+use parallel::DisjointSlice;
 use simd::{MAX_LANES, Real, Simd, Task};
 
 use block::{Block, Rotated};

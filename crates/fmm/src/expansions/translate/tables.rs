@@ -175,7 +175,7 @@ impl<T: Real> Tables<T> {
                         if kappa == 0.0 {
                             Coaxial::m2l(p, source, target, distance)
                         } else {
-                            screened::m2l(p, kappa / target, (source, target), distance)
+                            screened::m2l(p, kappa / target, source, target, distance)
                         }
                     }
                 }

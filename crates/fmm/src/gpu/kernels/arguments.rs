@@ -1,9 +1,20 @@
 //! Arguments that kernels of several files take.
 
-use cuda::Pointer;
+use cuda::{OfReals, Point, Pointer, Real};
 
 use crate::gpu::layouts::{Cell, Item};
-use crate::gpu::reals::{Derivative, Point, Real};
+
+/// An entry of a derivative, as `kernels/fmm/harmonics.cuh` declares it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Derivative {}
+
+cuda::elements! { Derivative: "Derivative" }
+
+impl OfReals for Derivative {
+    fn size(scalar: usize) -> usize {
+        8 + scalar
+    }
+}
 
 cuda::arguments! {
     /// Factors of the recursions of harmonics and their derivatives.

@@ -1,9 +1,8 @@
 //! Multipole expansions between ranks.
 
-use cuda::Pointer;
+use cuda::{Pointer, Real};
 
 use crate::gpu::layouts::{Cell, Level};
-use crate::gpu::reals::Real;
 
 cuda::kernels! {
     kernels::fmm::EXCHANGE;

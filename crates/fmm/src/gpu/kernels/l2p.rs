@@ -1,10 +1,9 @@
 //! Local expansions at the targets.
 
-use cuda::Pointer;
+use cuda::{Point, Pointer, Real};
 
 use super::arguments::Harmonics;
 use crate::gpu::layouts::{Cell, Level, Radial};
-use crate::gpu::reals::{Point, Real};
 
 cuda::kernels! {
     kernels::fmm::L2P;

@@ -1,9 +1,8 @@
 //! Multipole expansions at targets far from them.
 
-use cuda::Pointer;
+use cuda::{Pointer, Real};
 
 use crate::gpu::layouts::{Cell, Evaluation, Level};
-use crate::gpu::reals::Real;
 
 cuda::kernels! {
     kernels::fmm::M2P;

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-pub(super) use arguments::{Harmonics, NEAR_WARPS, NearItems, NearSums};
+pub(super) use arguments::{Derivative, Harmonics, NEAR_WARPS, NearItems, NearSums};
 pub(super) use cuda::count;
 use cuda::testing::Declared;
 use cuda::{Arguments, Device, Error, Grid, Stream};

@@ -1,10 +1,9 @@
 //! Multipole expansions of the leaves.
 
-use cuda::Pointer;
+use cuda::{Point, Pointer, Real};
 
 use super::arguments::Harmonics;
 use crate::gpu::layouts::{Cell, Level, Radial};
-use crate::gpu::reals::{Point, Real};
 
 cuda::kernels! {
     kernels::fmm::P2M;

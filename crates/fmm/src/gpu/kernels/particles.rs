@@ -1,9 +1,8 @@
 //! Points, strengths and sums between the caller's order and Morton order.
 
-use cuda::Pointer;
+use cuda::{Point, Pointer, Real};
 
 use crate::gpu::layouts::Cell;
-use crate::gpu::reals::{Point, Real};
 
 cuda::kernels! {
     kernels::fmm::PARTICLES;

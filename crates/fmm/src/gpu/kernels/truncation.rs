@@ -1,9 +1,8 @@
 //! Errors of truncated translations.
 
-use cuda::Pointer;
+use cuda::{Point, Pointer};
 
 use crate::gpu::layouts::Cell;
-use crate::gpu::reals::Point;
 
 cuda::arguments! {
     // Pairs say which boxes there are, these which points.

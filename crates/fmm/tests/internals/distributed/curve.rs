@@ -1,5 +1,5 @@
 use fmm::distributed::along_curve;
-use fmm::samples::{Distribution, Random};
+use samples::{Distribution, Random};
 
 #[test]
 fn shares_are_even_and_hang_together() {

@@ -1,8 +1,8 @@
 use fmm::distributed::Plan;
 use fmm::internals::geometry::Geometry;
 use fmm::internals::lanes;
-use fmm::samples::{Distribution, Random};
 use fmm::{Options, Precision};
+use samples::{Distribution, Random};
 
 /// One rank's work by stage, each in units of its own: terms of points, and of
 /// translations p^3, vectors of `lanes` lanes filled up; near pairs.
@@ -37,7 +37,7 @@ fn shares_of_the_work_are_those_of_what_is_done() {
     const RANKS: usize = 8;
     for distribution in [Distribution::Plummer, Distribution::GradedPlate] {
         let points: Vec<[f64; 3]> = distribution.points(60_000, &mut Random::new(3));
-        let options = Options { tolerance: 1e-5, ..Options::default() };
+        let options = Options::default().tolerance(1e-5);
         let ranks = comm::run(RANKS, |group| {
             let own: Vec<[f64; 3]> =
                 points.iter().skip(group.rank()).step_by(RANKS).copied().collect();

@@ -3,8 +3,8 @@ use fmm::internals::gpu::tuning::enlargement;
 use fmm::internals::lists::Lists;
 use fmm::internals::morton::MAX_DEPTH;
 use fmm::internals::tree::{Crowded, MortonOrder, Root, Tree};
-use fmm::samples::{Distribution, Random};
 use fmm::{Options, Precision, Stencil};
+use samples::{Distribution, Random};
 
 const SURFACE: Spread = Spread { dimension: 2.0, uneven: 1.0 };
 
@@ -16,7 +16,7 @@ fn planned(options: &Options) -> Planned<'_> {
 
 #[test]
 fn boxes_and_lists_are_about_those_of_trees() {
-    let options = Options { tolerance: 1e-5, ..Options::default() };
+    let options = Options::default().tolerance(1e-5);
     let planned = planned(&options);
     let occupancy = planned.occupancy(1 << 18, 1 << 18);
     for (distribution, dimension) in [(Distribution::Cube, 3.0), (Distribution::Sphere, 2.0)] {
@@ -56,7 +56,7 @@ fn boxes_and_lists_are_about_those_of_trees() {
 
 #[test]
 fn a_thousand_million_points_fit_where_they_should() {
-    let options = Options { tolerance: 1e-5, ..Options::default() };
+    let options = Options::default().tolerance(1e-5);
     let planned = planned(&options);
     // Ranks keep targets apart from sources.
     for (spread, of_rank) in [(Spread::UNIFORM, 1 << 30), (SURFACE, 3 << 28)] {

@@ -6,7 +6,7 @@ use fmm::internals::gpu::lists::Lists;
 use fmm::internals::gpu::primitives::{Scan, Sort};
 use fmm::internals::gpu::tree;
 use fmm::internals::lists as cpu;
-use fmm::samples::{Distribution, Random};
+use samples::{Distribution, Random};
 
 #[test]
 fn prefix_sums_are_those_of_a_loop() {

@@ -7,11 +7,10 @@ use fmm::internals::gpu::device_plan::DevicePlan;
 use fmm::internals::gpu::engine::Engine;
 use fmm::internals::gpu::estimate::Planned;
 use fmm::internals::gpu::{far_matrices, tree};
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Backend, Densities, Info, Options, Potentials, Precision};
+use samples::{ChargeKind, Distribution, Random};
 
-const OPTIONS: fn() -> Options =
-    || Options { tolerance: 1e-5, backend: Backend::Cuda, ..Options::default() };
+const OPTIONS: fn() -> Options = || Options::default().tolerance(1e-5).backend(Backend::Cuda);
 
 #[test]
 fn planning_takes_little_more_than_the_plan_and_as_much_as_expected() {
@@ -20,7 +19,7 @@ fn planning_takes_little_more_than_the_plan_and_as_much_as_expected() {
         return;
     };
     for (precision, tolerance) in [(Precision::Single, 1e-5), (Precision::Double, 1e-8)] {
-        let options = Options { tolerance, ..OPTIONS() };
+        let options = OPTIONS().tolerance(tolerance);
         for distribution in [Distribution::Cube, Distribution::Sphere] {
             let points = distribution.points(1 << 22, &mut Random::new(3));
             let (limit, free) = (far_matrices::limit(&device), device.free_memory().unwrap());

@@ -19,7 +19,7 @@ use fmm::internals::gpu::coordinates::Coordinates;
 use fmm::internals::gpu::tree;
 use fmm::internals::morton::MAX_DEPTH;
 use fmm::internals::tree as cpu;
-use fmm::samples::{Distribution, Random};
+use samples::{Distribution, Random};
 
 /// The GPU, or `None` after saying why the test is skipped.
 fn gpu(test: &str) -> Option<Device> {

@@ -3,15 +3,15 @@
 use super::sums::against_direct;
 use super::{gpu, uneven};
 use fmm::internals::gpu::{WORTH_IT, mode};
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Backend, Densities, Mode, Options, Plan, Potentials, Precision, Truncation};
+use samples::{ChargeKind, Distribution, Random};
 
 #[test]
 fn a_sum_too_large_for_the_memory_is_refused() {
     let Some(device) = gpu("a_sum_too_large_for_the_memory_is_refused") else { return };
     let (n, densities) = (2_000_000, 200_000);
     let points = Distribution::Cube.points(n, &mut Random::new(5));
-    let options = Options { backend: Backend::Cuda, densities, ..Options::default() };
+    let options = Options::default().backend(Backend::Cuda).densities(densities);
     let held = device.free_memory().unwrap();
     match Plan::new(&points, None, &options) {
         Err(error @ fmm::Error::GpuMemory { gpu: 0, needed, free, gpus: Some(gpus) }) => {
@@ -45,7 +45,7 @@ fn clusters_that_no_box_parts_are_left_to_processors() {
     let coincident = (0..30_000).map(|i| [f64::from(i % 8), f64::from(i % 2), 0.0]).collect();
     for points in [&apart, &coincident] {
         let plan = |backend: Backend, mode: Mode| {
-            let options = Options { tolerance: 1e-4, backend, mode, ..Options::default() };
+            let options = Options::default().tolerance(1e-4).backend(backend).mode(mode);
             Plan::new(points, None, &options)
         };
         for (backend, mode) in [
@@ -65,7 +65,7 @@ fn clusters_that_no_box_parts_are_left_to_processors() {
     apart.truncate(15_000);
     let few = cluster(900, 9).into_iter();
     apart.extend(few.map(|x| x.map(|x| 0.2 + 1e-9 * x)));
-    let options = Options { backend: Backend::Cuda, tolerance: 1e-4, ..Options::default() };
+    let options = Options::default().backend(Backend::Cuda).tolerance(1e-4);
     let errors = against_direct(&apart, None, &options, ChargeKind::Positive, 1);
     assert!(errors[0] < 1e-4, "{errors:?}");
 }
@@ -77,7 +77,7 @@ fn truncation_numbers_are_the_same_in_every_plan() {
     }
     // Lists come out in another order every time.
     let points = uneven(20_000, 15);
-    let options = Options { tolerance: 1e-9, backend: Backend::Cuda, ..Options::default() };
+    let options = Options::default().tolerance(1e-9).backend(Backend::Cuda);
     let plan = || {
         let plan = Plan::new(&points, None, &options).unwrap();
         (plan.info().truncation_number, plan.info().mean_truncation_number)
@@ -97,19 +97,17 @@ fn other_truncation_rules_and_small_plans() {
     let points = Distribution::Cube.points(8000, &mut Random::new(8));
     for truncation in [Truncation::Fixed, Truncation::WorstCaseBound] {
         for truncation_number in [None, Some(12)] {
-            let options = Options {
-                tolerance: 1e-3,
-                truncation,
-                truncation_number,
-                backend: Backend::Cuda,
-                leaf_size: Some(40),
-                ..Options::default()
-            };
+            let options = Options::default()
+                .tolerance(1e-3)
+                .truncation(truncation)
+                .truncation_number(truncation_number)
+                .backend(Backend::Cuda)
+                .leaf_size(Some(40));
             let [error, _] = against_direct(&points, None, &options, ChargeKind::Mixed, 1);
             assert!(error < 1e-3, "{truncation:?} {truncation_number:?}: {error:e}");
         }
     }
-    let options = Options { backend: Backend::Cuda, tolerance: 1e-5, ..Options::default() };
+    let options = Options::default().backend(Backend::Cuda).tolerance(1e-5);
     for count in [1, 2, 33, 500] {
         let [error, _] = against_direct(
             &points[..count],
@@ -134,19 +132,18 @@ fn other_truncation_rules_and_small_plans() {
 
 #[test]
 fn the_mode_is_chosen_by_the_sizes() {
-    let options =
-        Options { mode: Mode::Auto, backend: Backend::Cuda, tolerance: 1e-5, ..Options::default() };
+    let options = Options::default().mode(Mode::Auto).backend(Backend::Cuda).tolerance(1e-5);
     let at = |n: f64, m: f64| mode(&options, n as usize, m as usize);
     assert_eq!(at(1e5, 1e3), Mode::Direct);
     assert_eq!(at(1e6, 1e3), Mode::Direct);
     assert_eq!(at(1e6, 4e4), Mode::Treecode);
     assert_eq!(at(1e6, 1e6), Mode::Fmm);
     // Rounding of all pairs in single precision would be too much.
-    let exact = Options { tolerance: 3e-6, ..options.clone() };
+    let exact = options.clone().tolerance(3e-6);
     assert_eq!(mode(&exact, 1_000_000, 1000), Mode::Treecode);
-    let hybrid = Options { backend: Backend::Hybrid, ..options.clone() };
+    let hybrid = options.clone().backend(Backend::Hybrid);
     assert_eq!(mode(&hybrid, 1_000_000, 1000), Mode::Fmm);
-    let given = Options { mode: Mode::Treecode, ..options };
+    let given = options.mode(Mode::Treecode);
     assert_eq!(mode(&given, 1000, 1000), Mode::Treecode);
 }
 
@@ -154,22 +151,22 @@ fn the_mode_is_chosen_by_the_sizes() {
 fn direct_mode_and_auto() {
     let points = Distribution::Cube.points(300, &mut Random::new(8));
     // Small sums stay on the CPU, with or without a GPU, and give no reason.
-    let options = Options { backend: Backend::Auto, ..Options::default() };
+    let options = Options::default().backend(Backend::Auto);
     let plan = Plan::new(&points, None, &options).unwrap();
     assert_eq!(plan.info().backend, Backend::Cpu);
     assert_eq!(plan.info().fallback, None);
     let many = Distribution::Cube.points(WORTH_IT, &mut Random::new(8));
-    let options = Options { backend: Backend::Auto, tolerance: 1e-2, ..Options::default() };
+    let options = Options::default().backend(Backend::Auto).tolerance(1e-2);
     let plan = Plan::new(&many, None, &options).unwrap();
     let there = gpu("direct_mode_and_auto").is_some();
     assert_eq!(plan.info().backend == Backend::Cuda, there);
     assert_eq!(plan.info().fallback.is_none(), there);
     if there {
-        let options = Options { backend: Backend::Cuda, mode: Mode::Direct, ..Options::default() };
+        let options = Options::default().backend(Backend::Cuda).mode(Mode::Direct);
         let [error, _] = against_direct(&points, None, &options, ChargeKind::Mixed, 1);
         assert!(error < 1e-6, "{error:e}");
         // Few targets: large leaves.
-        let options = Options { precision: Some(Precision::Single), ..options };
+        let options = options.precision(Some(Precision::Single));
         let [error, _] = against_direct(&many, Some(&points), &options, ChargeKind::Mixed, 1);
         assert!(error < 3e-6, "{error:e}");
     }
@@ -189,13 +186,11 @@ fn lattices_and_points_that_coincide() {
     // Of places with 150 points each, rounding in single precision leaves 1.5e-5.
     let cases = [(0, 1e-3), (0, 1e-5), (0, 1e-7), (1, 1e-3), (1, 1e-4), (1, 1e-7)];
     for (points, tolerance) in cases.map(|(set, tolerance)| (&sets[set], tolerance)) {
-        let options = Options {
-            tolerance,
-            gradient: true,
-            backend: Backend::Cuda,
-            mode: Mode::Fmm,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .tolerance(tolerance)
+            .gradient(true)
+            .backend(Backend::Cuda)
+            .mode(Mode::Fmm);
         let errors = against_direct(points, None, &options, ChargeKind::Mixed, 1);
         let within = errors.iter().all(|&error| error <= tolerance);
         assert!(within, "{} points, {tolerance:e}: {errors:?}", points.len());

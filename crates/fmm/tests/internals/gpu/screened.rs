@@ -7,15 +7,15 @@ use super::sums::against_direct;
 use super::{boxes, gpu, relative, trees, uneven};
 use fmm::internals::gpu::WORTH_IT;
 use fmm::internals::gpu::expansions::Expansions;
-use fmm::internals::gpu::lists::Lists;
+use fmm::internals::gpu::lists::{Boxes, Lists};
 use fmm::internals::gpu::rotated_matrices::{RotatedMatrices, Wanted};
-use fmm::internals::gpu::tables::{padded_columns, reals};
+use fmm::internals::gpu::tables::padded_columns;
 use fmm::internals::gpu::truncation::Chosen;
 use fmm::internals::screened::Screening;
 use fmm::internals::translate::Kind;
 use fmm::internals::truncation::TruncationNumbers;
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Backend, Kernel, Mode, Options, Plan, Precision, Stencil};
+use samples::{ChargeKind, Distribution, Random};
 
 #[test]
 fn rotated_matrices_are_their_cpu_twins() {
@@ -80,9 +80,9 @@ fn screened_matrices_made_anew_are_those_that_stay() {
         let stride = (p * p).next_multiple_of(4);
         let mut random = Random::new(1);
         let values: Vec<f64> = (0..stride * boxes(&tree)).map(|_| random.uniform() - 0.5).collect();
-        let bytes = reals(precision, values.iter().copied());
+        let bytes = precision.encode(values.iter().copied());
         let translated = |limit: u64| -> Vec<f64> {
-            let lists_of = (&tree, &lists);
+            let lists_of = Boxes { tree: &tree, lists: &lists };
             let all = Expansions::new(&device, precision, screening, lists_of, &chosen, limit);
             let all = all.unwrap();
             all.multipoles.values.write(&bytes).unwrap();
@@ -135,13 +135,11 @@ fn screened_sums_meet_their_tolerance() {
             for distribution in Distribution::ALL {
                 for kind in [ChargeKind::Mixed, ChargeKind::Positive] {
                     let points = distribution.points(8000, &mut Random::new(8));
-                    let options = Options {
-                        kernel: Kernel::Yukawa { kappa },
-                        tolerance,
-                        backend: Backend::Cuda,
-                        leaf_size: Some(60),
-                        ..Options::default()
-                    };
+                    let options = Options::default()
+                        .kernel(Kernel::Yukawa { kappa })
+                        .tolerance(tolerance)
+                        .backend(Backend::Cuda)
+                        .leaf_size(Some(60));
                     let [error, _] = against_direct(&points, None, &options, kind, 1);
                     let name = distribution.name();
                     writeln!(
@@ -186,17 +184,15 @@ fn screened_gradients_dipoles_densities_and_targets() {
                 (Some(&targets[..]), Backend::Cuda),
                 (Some(&targets[..]), Backend::Hybrid),
             ] {
-                let options = Options {
-                    kernel: Kernel::Yukawa { kappa },
-                    tolerance,
-                    precision,
-                    gradient,
-                    dipoles,
-                    densities: k,
-                    backend,
-                    leaf_size: Some(50),
-                    ..Options::default()
-                };
+                let options = Options::default()
+                    .kernel(Kernel::Yukawa { kappa })
+                    .tolerance(tolerance)
+                    .precision(precision)
+                    .gradient(gradient)
+                    .dipoles(dipoles)
+                    .densities(k)
+                    .backend(backend)
+                    .leaf_size(Some(50));
                 let errors = against_direct(&points, targets, &options, ChargeKind::Mixed, k);
                 let what = format!(
                     "{backend:?} kappa {kappa} {tolerance:.0e} gradient {gradient} \
@@ -221,17 +217,15 @@ fn small_screened_sums_of_every_kind() {
     let points = uneven(700, 31);
     for (precision, dipoles) in [(Precision::Single, true), (Precision::Double, false)] {
         for kappa in [0.5, 1e4, 1e7] {
-            let options = Options {
-                kernel: Kernel::Yukawa { kappa },
-                tolerance: 1e-3,
-                precision: Some(precision),
-                gradient: true,
-                dipoles,
-                densities: 2,
-                backend: Backend::Cuda,
-                leaf_size: Some(12),
-                ..Options::default()
-            };
+            let options = Options::default()
+                .kernel(Kernel::Yukawa { kappa })
+                .tolerance(1e-3)
+                .precision(Some(precision))
+                .gradient(true)
+                .dipoles(dipoles)
+                .densities(2)
+                .backend(Backend::Cuda)
+                .leaf_size(Some(12));
             if kappa < 1.0 {
                 for targets in [None, Some(&points[100..400])] {
                     let errors = against_direct(&points, targets, &options, ChargeKind::Mixed, 2);
@@ -274,14 +268,12 @@ fn screened_points_close_to_each_other_lose_no_digits() {
         }
     }
     for (gradient, kappa) in [(false, 1.0), (true, 1.0), (false, 100.0), (true, 100.0)] {
-        let options = Options {
-            kernel: Kernel::Yukawa { kappa },
-            tolerance: 1e-5,
-            precision: Some(Precision::Single),
-            gradient,
-            backend: Backend::Cuda,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .kernel(Kernel::Yukawa { kappa })
+            .tolerance(1e-5)
+            .precision(Some(Precision::Single))
+            .gradient(gradient)
+            .backend(Backend::Cuda);
         let errors = against_direct(&points, None, &options, ChargeKind::Mixed, 1);
         assert!(errors.iter().all(|&e| e < 1e-6), "{gradient} {kappa}: {errors:?}");
     }
@@ -292,7 +284,7 @@ fn other_screened_plans() {
     let there = gpu("other_screened_plans").is_some();
     let kernel = Kernel::Yukawa { kappa: 4.0 };
     let many = Distribution::Cube.points(WORTH_IT, &mut Random::new(8));
-    let options = Options { kernel, backend: Backend::Auto, tolerance: 1e-2, ..Options::default() };
+    let options = Options::default().kernel(kernel).backend(Backend::Auto).tolerance(1e-2);
     let plan = Plan::new(&many, None, &options).unwrap();
     assert_eq!(plan.info().backend == Backend::Cuda, there);
     if !there {
@@ -300,28 +292,24 @@ fn other_screened_plans() {
     }
     let points = &many[..3000];
     for precision in [Precision::Single, Precision::Double] {
-        let options = Options {
-            kernel,
-            backend: Backend::Cuda,
-            mode: Mode::Direct,
-            precision: Some(precision),
-            gradient: true,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .kernel(kernel)
+            .backend(Backend::Cuda)
+            .mode(Mode::Direct)
+            .precision(Some(precision))
+            .gradient(true);
         let errors = against_direct(points, None, &options, ChargeKind::Mixed, 1);
         let rounding = if precision == Precision::Single { 1e-6 } else { 1e-12 };
         assert!(errors.iter().all(|&e| e < rounding), "{precision:?}: {errors:?}");
         // A given truncation number for all, without measured errors.
-        let options = Options {
-            kernel,
-            backend: Backend::Cuda,
-            tolerance: 1e-4,
-            precision: Some(precision),
-            truncation: fmm::Truncation::Fixed,
-            truncation_number: Some(12),
-            leaf_size: Some(40),
-            ..Options::default()
-        };
+        let options = Options::default()
+            .kernel(kernel)
+            .backend(Backend::Cuda)
+            .tolerance(1e-4)
+            .precision(Some(precision))
+            .truncation(fmm::Truncation::Fixed)
+            .truncation_number(Some(12))
+            .leaf_size(Some(40));
         let [error, _] = against_direct(points, None, &options, ChargeKind::Mixed, 1);
         assert!(error < 1e-4, "{precision:?}: {error:e}");
     }

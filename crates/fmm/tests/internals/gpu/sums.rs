@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use super::{gpu, relative, uneven};
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Backend, Densities, Options, Plan, Potentials, Precision, direct};
+use samples::{ChargeKind, Distribution, Random};
 
 /// Potential and gradient against direct sums, several densities and kinds of strengths.
 pub(super) fn against_direct(
@@ -55,12 +55,10 @@ fn sums_meet_their_tolerance() {
         for distribution in Distribution::ALL {
             for kind in [ChargeKind::Mixed, ChargeKind::Positive, ChargeKind::PlaneWave] {
                 let points = distribution.points(12_000, &mut Random::new(8));
-                let options = Options {
-                    tolerance,
-                    backend: Backend::Cuda,
-                    leaf_size: Some(60),
-                    ..Options::default()
-                };
+                let options = Options::default()
+                    .tolerance(tolerance)
+                    .backend(Backend::Cuda)
+                    .leaf_size(Some(60));
                 let [error, _] = against_direct(&points, None, &options, kind, 1);
                 writeln!(
                     std::io::stderr(),
@@ -103,16 +101,14 @@ fn gradients_dipoles_densities_and_targets_on(backend: Backend) {
             (true, true, 7),
         ] {
             for targets in [None, Some(&targets[..])] {
-                let options = Options {
-                    tolerance,
-                    precision,
-                    gradient,
-                    dipoles,
-                    densities: k,
-                    backend,
-                    leaf_size: Some(50),
-                    ..Options::default()
-                };
+                let options = Options::default()
+                    .tolerance(tolerance)
+                    .precision(precision)
+                    .gradient(gradient)
+                    .dipoles(dipoles)
+                    .densities(k)
+                    .backend(backend)
+                    .leaf_size(Some(50));
                 let errors = against_direct(&points, targets, &options, ChargeKind::Mixed, k);
                 writeln!(
                     std::io::stderr(),
@@ -152,13 +148,11 @@ fn points_close_to_each_other_and_to_faces_lose_no_digits() {
         }
     }
     for gradient in [false, true] {
-        let options = Options {
-            tolerance: 1e-5,
-            precision: Some(Precision::Single),
-            gradient,
-            backend: Backend::Cuda,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .tolerance(1e-5)
+            .precision(Some(Precision::Single))
+            .gradient(gradient)
+            .backend(Backend::Cuda);
         let errors = against_direct(&points, None, &options, ChargeKind::Mixed, 1);
         assert!(errors.iter().all(|&e| e < 1e-6), "{errors:?}");
     }
@@ -186,13 +180,11 @@ fn sources_next_to_others_without_charge_keep_their_tolerance() {
     for (backend, with_gradient) in
         [(Backend::Cuda, false), (Backend::Cuda, true), (Backend::Hybrid, false)]
     {
-        let options = Options {
-            tolerance: 1e-6,
-            leaf_size: Some(60),
-            gradient: with_gradient,
-            backend,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .tolerance(1e-6)
+            .leaf_size(Some(60))
+            .gradient(with_gradient)
+            .backend(backend);
         let mut plan = Plan::new(&sources, Some(&targets), &options).unwrap();
         let mut found = [vec![0.0; targets.len()], vec![0.0; 3 * targets.len()]];
         let [potential, gradient] = &mut found;
@@ -216,16 +208,14 @@ fn small_sums_of_every_kind() {
     }
     let points = uneven(700, 31);
     for (precision, dipoles) in [(Precision::Single, true), (Precision::Double, false)] {
-        let options = Options {
-            tolerance: 1e-3,
-            precision: Some(precision),
-            gradient: true,
-            dipoles,
-            densities: 2,
-            backend: Backend::Cuda,
-            leaf_size: Some(12),
-            ..Options::default()
-        };
+        let options = Options::default()
+            .tolerance(1e-3)
+            .precision(Some(precision))
+            .gradient(true)
+            .dipoles(dipoles)
+            .densities(2)
+            .backend(Backend::Cuda)
+            .leaf_size(Some(12));
         let targets = &points[100..400];
         for targets in [None, Some(targets)] {
             let errors = against_direct(&points, targets, &options, ChargeKind::Mixed, 2);
@@ -243,26 +233,19 @@ fn hybrid_sums_overlap_and_meet_their_tolerance() {
     let targets = Distribution::Sphere.points(5000, &mut Random::new(42));
     for (tolerance, targets, k) in [(1e-4, None, 1), (1e-8, None, 2), (1e-5, Some(&targets[..]), 1)]
     {
-        let options = Options {
-            tolerance,
-            gradient: true,
-            dipoles: k == 1,
-            densities: k,
-            backend: Backend::Hybrid,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .tolerance(tolerance)
+            .gradient(true)
+            .dipoles(k == 1)
+            .densities(k)
+            .backend(Backend::Hybrid);
         let errors = against_direct(&points, targets, &options, ChargeKind::Mixed, k);
         assert!(errors.iter().all(|&e| e < tolerance), "{tolerance} {k}: {errors:?}");
     }
     // The CPU translates while the GPU sums pairs.
     let points = Distribution::Cube.points(300_000, &mut Random::new(43));
     // Leaves so large that pairs take longer than all the rest.
-    let options = Options {
-        tolerance: 1e-5,
-        backend: Backend::Hybrid,
-        leaf_size: Some(6000),
-        ..Options::default()
-    };
+    let options = Options::default().tolerance(1e-5).backend(Backend::Hybrid).leaf_size(Some(6000));
     let mut plan = Plan::new(&points, None, &options).unwrap();
     let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(44));
     let mut potential = vec![0.0; points.len()];
@@ -292,14 +275,12 @@ fn strengths_of_any_size_give_the_sums_of_small_ones() {
     for backend in [Backend::Cuda, Backend::Hybrid] {
         for factor in [-166, 130, -600, 600].map(|exponent| 2f64.powi(exponent)) {
             for (with_charges, with_dipoles) in [(true, false), (false, true), (true, true)] {
-                let options = Options {
-                    tolerance: 1e-4,
-                    gradient: true,
-                    dipoles: with_dipoles,
-                    densities: 2,
-                    backend,
-                    ..Options::default()
-                };
+                let options = Options::default()
+                    .tolerance(1e-4)
+                    .gradient(true)
+                    .dipoles(with_dipoles)
+                    .densities(2)
+                    .backend(backend);
                 let twice = |values: &[f64]| -> Vec<f64> {
                     values.iter().copied().chain(values.iter().map(|v| factor * v)).collect()
                 };
@@ -339,8 +320,10 @@ fn clusters_however_far_apart_keep_their_tolerance() {
         points.extend(one.iter().map(|x| [x[0] + apart, x[1], x[2]]));
         for tolerance in [1e-4, 1e-8, 1e-11] {
             for gradient in [false, true] {
-                let options =
-                    Options { tolerance, gradient, backend: Backend::Cuda, ..Options::default() };
+                let options = Options::default()
+                    .tolerance(tolerance)
+                    .gradient(gradient)
+                    .backend(Backend::Cuda);
                 let errors = against_direct(&points, None, &options, ChargeKind::Mixed, 1);
                 assert!(
                     errors.iter().all(|&e| e <= tolerance),

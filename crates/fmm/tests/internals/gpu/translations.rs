@@ -6,16 +6,16 @@ use super::{boxes, gpu, relative, trees, uneven};
 use fmm::internals::gpu::coordinates::Coordinates;
 use fmm::internals::gpu::expansions::Expansions;
 use fmm::internals::gpu::far_matrices;
-use fmm::internals::gpu::lists::Lists;
+use fmm::internals::gpu::lists::{Boxes, Lists};
 use fmm::internals::gpu::points::Points;
 use fmm::internals::gpu::relative::Relative;
-use fmm::internals::gpu::truncation::{Chosen, drawn};
+use fmm::internals::gpu::truncation::{Chosen, Sampler};
 use fmm::internals::gpu::{tables, tree};
 use fmm::internals::screened::Screening;
 use fmm::internals::tree as cpu;
 use fmm::internals::truncation::TruncationNumbers;
-use fmm::samples::{Distribution, Random};
 use fmm::{Precision, Stencil};
+use samples::{Distribution, Random};
 
 #[test]
 fn dense_translations_obey_the_addition_theorem() {
@@ -64,7 +64,7 @@ fn tiles_of_translations_are_products() {
             let (multipole, local) = (vec![p; levels], vec![p; levels]);
             let stored = TruncationNumbers { multipole, local, mean: 0.0 };
             let chosen = Chosen { batches, numbers: stored };
-            let (none, lists_of) = (Screening::default(), (&tree, &lists));
+            let (none, lists_of) = (Screening::default(), Boxes { tree: &tree, lists: &lists });
             let before = device.held_memory();
             let expansions =
                 Expansions::new(&device, precision, none, lists_of, &chosen, u64::MAX).unwrap();
@@ -73,7 +73,7 @@ fn tiles_of_translations_are_products() {
             let mut random = Random::new(1);
             let values: Vec<f64> =
                 (0..stride * boxes(&tree)).map(|_| random.uniform() - 0.5).collect();
-            let bytes = tables::reals(precision, values.iter().copied());
+            let bytes = precision.encode(values.iter().copied());
             expansions.multipoles.values.write(&bytes).unwrap();
             expansions.locals.values.zero().unwrap();
             expansions.m2l(device.stream(), &lists).unwrap();
@@ -145,7 +145,9 @@ fn measured_errors_fall_with_the_truncation_number() {
     let order = tree::MortonOrder::new(&device, &root, &coordinates).unwrap();
     let points = Points { root, sources: (coordinates, order), targets: None };
     let relative = Relative::new(&device, Precision::Double, &tree, &points).unwrap();
-    let out = drawn(&device, (&tree, &lists), (&relative, root.side), 512, P).unwrap();
+    let boxes = Boxes { tree: &tree, lists: &lists };
+    let sampler = Sampler::new(&device, boxes, &relative, root.side, Precision::Double);
+    let out = sampler.far(512, P, P).unwrap();
     for (i, batch) in lists.batches.iter().enumerate() {
         let of = &out[i * (P + 3)..(i + 1) * (P + 3)];
         // The whole of 1/r^2 is what p' = 0 would leave; 18 degrees leave less than eta^36 of it,

@@ -4,17 +4,15 @@ use std::io::Write;
 
 use super::sums::against_direct;
 use super::{gpu, relative, uneven};
-use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Backend, Densities, Kernel, Mode, Options, Plan, Potentials, Precision, Truncation};
+use samples::{ChargeKind, Distribution, Random};
 
 fn treecode(kappa: f64, tolerance: f64) -> Options {
-    Options {
-        kernel: Kernel::Yukawa { kappa },
-        tolerance,
-        mode: Mode::Treecode,
-        backend: Backend::Cuda,
-        ..Options::default()
-    }
+    Options::default()
+        .kernel(Kernel::Yukawa { kappa })
+        .tolerance(tolerance)
+        .mode(Mode::Treecode)
+        .backend(Backend::Cuda)
 }
 
 /// Points moved and scaled.
@@ -41,7 +39,7 @@ fn treecode_sums_meet_every_tolerance() {
                 let targets: Vec<[f64; 3]> = distribution.points(count, &mut Random::new(32));
                 let gradient = (i + j + exponent as usize).is_multiple_of(2);
                 let dipoles = (i + j + exponent as usize).is_multiple_of(3);
-                let options = Options { gradient, dipoles, ..treecode(kappa, tolerance) };
+                let options = treecode(kappa, tolerance).gradient(gradient).dipoles(dipoles);
                 let kind = ChargeKind::Mixed;
                 let errors = against_direct(&sources, Some(&targets), &options, kind, 1);
                 let name = distribution.name();
@@ -78,14 +76,12 @@ fn treecode_gradients_dipoles_densities_and_targets() {
             (true, true, 7),
         ] {
             for targets in [None, Some(&targets[..])] {
-                let options = Options {
-                    precision,
-                    gradient,
-                    dipoles,
-                    densities: k,
-                    leaf_size: Some(50),
-                    ..treecode(kappa, tolerance)
-                };
+                let options = treecode(kappa, tolerance)
+                    .precision(precision)
+                    .gradient(gradient)
+                    .dipoles(dipoles)
+                    .densities(k)
+                    .leaf_size(Some(50));
                 let errors = against_direct(&points, targets, &options, ChargeKind::Mixed, k);
                 let kinds = format!("gradient {gradient} dipoles {dipoles} k {k}");
                 let what = format!("{tolerance:.0e} {kappa} {kinds} {}", targets.is_some());
@@ -115,12 +111,8 @@ fn treecode_expansions_alone_at_targets_anywhere() {
             [(1e-3, None), (1e-5, Some(Precision::Single)), (1e-9, Some(Precision::Double))]
         {
             // One point a leaf: hardly any pairs.
-            let options = Options {
-                precision,
-                gradient: true,
-                leaf_size: Some(1),
-                ..treecode(0.0, tolerance)
-            };
+            let options =
+                treecode(0.0, tolerance).precision(precision).gradient(true).leaf_size(Some(1));
             let kind = ChargeKind::Positive;
             let errors = against_direct(&sources, targets.as_deref(), &options, kind, 1);
             assert_below(&format!("{what} {tolerance:e}"), errors, tolerance);
@@ -139,15 +131,13 @@ fn treecode_sums_agree_with_the_cpu_and_repeat() {
     let charges = ChargeKind::Mixed.charges(&sources, &mut Random::new(18));
     for kappa in [0.0, 3.0] {
         let sums = |backend| {
-            let options = Options {
-                backend,
-                gradient: true,
-                precision: Some(Precision::Double),
-                truncation: Truncation::Fixed,
-                truncation_number: Some(44),
-                leaf_size: Some(80),
-                ..treecode(kappa, 1e-10)
-            };
+            let options = treecode(kappa, 1e-10)
+                .backend(backend)
+                .gradient(true)
+                .precision(Some(Precision::Double))
+                .truncation(Truncation::Fixed)
+                .truncation_number(Some(44))
+                .leaf_size(Some(80));
             let mut plan = Plan::new(&sources, Some(&targets), &options).unwrap();
             let info = plan.info();
             assert_eq!((info.mode, info.backend), (Mode::Treecode, backend));
@@ -185,14 +175,12 @@ fn small_treecode_sums_of_every_kind() {
         for kappa in [0.0, 0.5] {
             for gradient in [false, true] {
                 for targets in [None, Some(&points[100..200])] {
-                    let options = Options {
-                        precision: Some(precision),
-                        gradient,
-                        dipoles,
-                        densities: 2,
-                        leaf_size: Some(6),
-                        ..treecode(kappa, 1e-3)
-                    };
+                    let options = treecode(kappa, 1e-3)
+                        .precision(Some(precision))
+                        .gradient(gradient)
+                        .dipoles(dipoles)
+                        .densities(2)
+                        .leaf_size(Some(6));
                     let errors = against_direct(&points, targets, &options, ChargeKind::Mixed, 2);
                     assert_below(&format!("{precision:?} {kappa} {gradient}"), errors, 1e-3);
                 }
@@ -201,7 +189,7 @@ fn small_treecode_sums_of_every_kind() {
     }
     // Screened to nothing, and nothing in or out.
     for kappa in [1e4, 1e7] {
-        let options = Options { gradient: true, leaf_size: Some(6), ..treecode(kappa, 1e-3) };
+        let options = treecode(kappa, 1e-3).gradient(true).leaf_size(Some(6));
         let mut plan = Plan::new(&points, None, &options).unwrap();
         let (n, charges) = (points.len(), vec![1.0; points.len()]);
         let (mut potential, mut gradient) = (vec![f64::NAN; n], vec![f64::NAN; 3 * n]);

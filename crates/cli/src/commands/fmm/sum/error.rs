@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use fmm::samples::Random;
 use fmm::{Densities, Kernel, Potentials, direct};
+use samples::Random;
 
 use super::input::Input;
 use super::options::Args;

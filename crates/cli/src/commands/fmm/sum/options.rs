@@ -124,27 +124,25 @@ fn parse_kappa(text: &str) -> Result<f64, String> {
 /// The options of a plan.
 pub(super) fn options(args: &Args, input: &Input<'_>, ranks: &Ranks) -> Result<Options, Failure> {
     let on = args.on.of_rank(ranks);
-    Ok(Options {
-        kernel: fmm::Kernel::Yukawa { kappa: args.kappa },
-        tolerance: args.tolerance,
-        precision: match args.precision {
+    Ok(Options::default()
+        .kernel(fmm::Kernel::Yukawa { kappa: args.kappa })
+        .tolerance(args.tolerance)
+        .precision(match args.precision {
             Precision::Auto => None,
             Precision::Single => Some(fmm::Precision::Single),
             Precision::Double => Some(fmm::Precision::Double),
-        },
-        densities: input.count,
-        gradient: args.gradient,
-        dipoles: input.densities.dipoles.is_some(),
-        mode: match args.mode.unwrap_or(input.mode) {
+        })
+        .densities(input.count)
+        .gradient(args.gradient)
+        .dipoles(input.densities.dipoles.is_some())
+        .mode(match args.mode.unwrap_or(input.mode) {
             _ if args.direct => fmm::Mode::Direct,
             Mode::Auto => fmm::Mode::Auto,
             Mode::Fmm => fmm::Mode::Fmm,
             Mode::Treecode => fmm::Mode::Treecode,
             Mode::Direct => fmm::Mode::Direct,
-        },
-        leaf_size: args.leaf_size.map(NonZeroUsize::get),
-        backend: on.resolve()?,
-        gpu: on.gpu,
-        ..Options::default()
-    })
+        })
+        .leaf_size(args.leaf_size.map(NonZeroUsize::get))
+        .backend(on.resolve()?)
+        .gpu(on.gpu))
 }

@@ -67,11 +67,13 @@ impl OnRanks {
 
 /// The times of the slowest rank, stage by stage. Collective.
 pub(super) fn slowest(own: &StageSeconds, ranks: &Ranks) -> Result<StageSeconds, Failure> {
-    let StageSeconds { p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total } = *own;
-    let mut seconds = [p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total];
+    let mut slowest = *own;
+    let mut seconds = slowest.each_mut().map(|seconds| *seconds);
     ranks.max(&mut seconds)?;
-    let [p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total] = seconds;
-    Ok(StageSeconds { p2m, m2m, m2l, l2l, l2p, m2p, p2p, device, total })
+    for (stage, seconds) in slowest.each_mut().into_iter().zip(seconds) {
+        *stage = seconds;
+    }
+    Ok(slowest)
 }
 
 /// What the plans of all ranks resolved to together. Collective.
@@ -84,15 +86,14 @@ pub(super) fn of_all(own: &Info, ranks: &Ranks) -> Result<Info, Failure> {
     ranks.sum(&mut sums)?;
     ranks.max(&mut most)?;
     let [m2l, receivers, p2p_pairs, m2p_count, memory_bytes] = sums;
-    Ok(Info {
-        m2l_count: m2l as u64,
-        m2l_per_box: m2l / receivers.max(1.0),
-        p2p_pairs: p2p_pairs as u64,
-        m2p_count: m2p_count as u64,
-        memory_bytes: memory_bytes as u64,
-        depth: most[0] as usize,
-        setup_seconds: most[1],
-        truncation_number: most[2] as usize,
-        ..own.clone()
-    })
+    let mut all = own.clone();
+    all.m2l_count = m2l as u64;
+    all.m2l_per_box = m2l / receivers.max(1.0);
+    all.p2p_pairs = p2p_pairs as u64;
+    all.m2p_count = m2p_count as u64;
+    all.memory_bytes = memory_bytes as u64;
+    all.depth = most[0] as usize;
+    all.setup_seconds = most[1];
+    all.truncation_number = most[2] as usize;
+    Ok(all)
 }

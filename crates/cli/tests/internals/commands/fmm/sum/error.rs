@@ -1,8 +1,8 @@
 use farad_cli::internals::exit::{Exit, Failure};
 use farad_cli::internals::machine::threads;
 use farad_cli::internals::sum::{Input, Mode, SAMPLE_SEED, direct_sums, relative_l2, sample};
-use fmm::samples::Random;
 use fmm::{Densities, Kernel, Potentials, direct};
+use samples::Random;
 
 #[test]
 fn samples_are_distinct_and_repeatable() {

@@ -3,9 +3,10 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// An array written by parallel jobs: those of one colour write to blocks that are scattered over it.
+/// An array of which parallel jobs write parts that are scattered over it, so that it cannot be cut
+/// into slices beforehand without many allocations.
 #[derive(Debug)]
-pub(crate) struct DisjointSlice<'a, T> {
+pub struct DisjointSlice<'a, T> {
     start: *mut T,
     length: usize,
     array: PhantomData<&'a mut [T]>,
@@ -18,16 +19,20 @@ unsafe impl<T: Send> Sync for DisjointSlice<'_, T> {}
 unsafe impl<T: Send> Send for DisjointSlice<'_, T> {}
 
 impl<'a, T> DisjointSlice<'a, T> {
-    pub(crate) fn new(array: &'a mut [T]) -> Self {
+    /// Borrows the array until the last part is given back.
+    pub fn new(array: &'a mut [T]) -> Self {
         Self { start: array.as_mut_ptr(), length: array.len(), array: PhantomData }
     }
 
     /// A part of the array.
     ///
+    /// # Panics
+    /// If the range is not within the array.
+    ///
     /// # Safety
     /// No other part that overlaps it is alive.
     #[inline(always)]
-    pub(crate) unsafe fn slice(&self, range: Range<usize>) -> &'a mut [T] {
+    pub unsafe fn slice(&self, range: Range<usize>) -> &'a mut [T] {
         assert!(range.start <= range.end && range.end <= self.length);
         // SAFETY: the range lies within the array, which is borrowed for 'a; parts do not overlap.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(range.start), range.len()) }
