@@ -59,8 +59,8 @@ RETURNED = [
     ("crates/cli/src/terminal/exit.rs", "interrupted", "", "error"),
     ("crates/farad/src/problem/place_fault.rs", "of", "", "error"),
     ("crates/mesh/src/wording.rs", "note_split", "^quadrangles", "note"),
-    ("crates/mesh/src/gmsh/content.rs", "note_torn", "^ ", "note"),
-    ("crates/mesh/src/gmsh/faces.rs", "note_opposed", "^ ", "note"),
+    ("crates/mesh/src/io/gmsh/content.rs", "note_torn", "^ ", "note"),
+    ("crates/mesh/src/io/gmsh/faces.rs", "note_opposed", "^ ", "note"),
     ("crates/mesh/src/repair/report.rs", "fmt", "has one|have (?!curved)|no triangle is|lie on others$|pairs of triangles|^triangles face$|is open", "error"),
 ]
 # Calls that hand on what they are given; of "1 thing" and "2 things" the second is shown.
@@ -189,9 +189,9 @@ SUBJECTS = [
     ("Case file", "crates/cli/src/case/"),
     ("The problem", "crates/farad/src/(problem|refine|series)/"),
     ("Self-checks", "crates/farad/src/analysis/(checks|near_surface|salt)|crates/cli/src/report/warnings"),
-    ("Meshes: files", "crates/mesh/src/(files|gmsh)"),
+    ("Meshes: files", "crates/mesh/src/io/(files|gmsh)"),
     ("Meshes: surfaces", "crates/mesh/"),
-    ("FastCap's files", "crates/(farad|mesh)/src/fastcap/|crates/cli/src/commands/(fastercap|import)"),
+    ("FastCap's files", "crates/farad/src/fastcap/|crates/mesh/src/io/fastcap/|crates/cli/src/commands/(fastercap|import)"),
     ("Layouts", "crates/farad/src/layout/"),
     ("Molecules", "crates/surface/|crates/farad/src/pqr|crates/cli/src/(molecules|commands/(surface|batch))"),
     ("Commands", "crates/cli/src/(commands|surfaces|lib|files|paths)"),

@@ -3,11 +3,11 @@
 //! What is private in a module that is public has a function here that passes on to it.
 
 pub mod bezier {
-    pub use crate::bezier::{Bezier, index};
+    pub use crate::geometry::curved::bezier::{Bezier, index};
 }
 
 pub mod creases {
-    use crate::creases::Creases;
+    use crate::topology::creases::Creases;
 
     /// No creases, of a mesh with `vertices` vertices.
     pub fn none(vertices: usize) -> Creases {
@@ -16,12 +16,12 @@ pub mod creases {
 }
 
 pub mod crossing {
-    pub use crate::crossing::Part;
+    pub use crate::geometry::curved::crossing::Part;
 }
 
 pub mod curved {
-    use crate::curved;
-    use crate::curved::Barycentric;
+    use crate::geometry::curved;
+    use crate::geometry::curved::Barycentric;
     use crate::surface::{Mesh, Patches};
     use crate::topology::{Side, Sides};
 
@@ -53,9 +53,9 @@ pub mod curved {
 
 pub mod files {
     pub mod lines {
-        use crate::files::{FormatError, Line};
+        use crate::io::files::{FormatError, Line};
 
-        pub use crate::files::lines::vertex;
+        pub use crate::io::files::lines::vertex;
 
         pub fn size(line: &mut Line<'_>, what: &str) -> Result<u64, FormatError> {
             line.size(what)
@@ -81,25 +81,25 @@ pub mod generate {
 
 pub mod gmsh {
     pub mod faces {
-        pub use crate::gmsh::faces::{Faces, NONE, same_orientation};
+        pub use crate::io::gmsh::faces::{Faces, NONE, same_orientation};
     }
 
     pub mod kinds {
-        pub use crate::gmsh::kinds::{ElementKind, FIXED, Shape, VARIABLE};
+        pub use crate::io::gmsh::kinds::{ElementKind, FIXED, Shape, VARIABLE};
     }
 
     pub mod scan {
-        pub use crate::gmsh::scan::{excerpt, int_of_text, size_of_text};
+        pub use crate::io::gmsh::scan::{excerpt, int_of_text, size_of_text};
     }
 
     pub mod tags {
-        pub use crate::gmsh::tags::{Refused, Tags};
+        pub use crate::io::gmsh::tags::{Refused, Tags};
     }
 }
 
 pub mod intersect {
-    use crate::intersect;
-    use crate::meeting;
+    use crate::geometry::flat::meeting;
+    use crate::queries::intersect;
     use crate::surface::Mesh;
     use crate::vector::Vector;
 
@@ -117,7 +117,7 @@ pub mod intersect {
 }
 
 pub mod lift {
-    use crate::lift;
+    use crate::refine::lift;
     use crate::surface::Mesh;
 
     pub const DIGITS: f64 = lift::DIGITS;
@@ -129,7 +129,7 @@ pub mod lift {
 }
 
 pub mod local_refine {
-    use crate::local_refine;
+    use crate::refine::local_refine;
     use crate::vector::Vector;
 
     pub const EQUAL: f64 = local_refine::EQUAL;
@@ -140,8 +140,8 @@ pub mod local_refine {
 }
 
 pub mod locate {
-    use crate::locate::Locator;
-    use crate::triangle;
+    use crate::geometry::flat::triangle;
+    use crate::queries::locate::Locator;
     use crate::vector::Vector;
 
     pub fn corners(locator: &Locator) -> &[[Vector; 3]] {
@@ -170,7 +170,7 @@ pub mod measure {
 }
 
 pub mod orient {
-    use crate::orient;
+    use crate::bodies::orient;
     use crate::surface::Mesh;
 
     pub fn turn(mesh: &mut Mesh, which: &[bool]) {
@@ -179,7 +179,7 @@ pub mod orient {
 }
 
 pub mod overlay {
-    use crate::overlay;
+    use crate::planar::overlay;
     use crate::vector::Vector;
 
     pub fn is_in_plane(p: &[Vector; 3], q: &[Vector; 3], tolerance: f64) -> bool {
@@ -188,7 +188,7 @@ pub mod overlay {
 }
 
 pub mod polygon {
-    use crate::polygon;
+    use crate::planar::polygon;
     use crate::vector::Vector;
 
     pub fn split_quadrangle(vertices: &[Vector], corners: [u32; 4]) -> Option<[[u32; 3]; 2]> {
@@ -202,12 +202,12 @@ pub mod polygon {
 
 pub mod prisms {
     pub mod cut {
-        pub use crate::prisms::cut::{Line, cut, cut_within, is_split};
+        pub use crate::planar::prisms::cut::{Line, cut, cut_within, is_split};
     }
 }
 
 pub mod proximity {
-    use crate::proximity;
+    use crate::queries::proximity;
     use crate::vector::Vector;
 
     pub fn between_triangles(from: [Vector; 3], to: [Vector; 3]) -> Vector {
@@ -230,7 +230,7 @@ pub mod repair {
 }
 
 pub mod sheet {
-    pub use crate::sheet::Sheet;
+    pub use crate::geometry::curved::sheet::Sheet;
 }
 
 pub mod wording {

@@ -4,58 +4,34 @@
 //! [`check::Report`] describes it, [`conductors::assign`] gives each triangle its conductor. All
 //! tolerances are relative to the mesh's size, so that the unit of length does not matter.
 
-mod bezier;
-mod bvh;
-pub mod cells;
-pub mod check;
-pub mod coarsen;
-pub mod conductors;
-pub mod conform;
-pub mod contact;
-pub mod creases;
-mod crossing;
-pub mod curved;
-pub mod disjoint;
-pub mod fastcap;
-pub mod files;
+// Each of these uses those before it alone: vector, wording, patch, surface, measure, topology,
+// geometry, queries, generate, planar, bodies, repair, refine, io.
+mod bodies;
 pub mod generate;
-pub mod gmsh;
+mod geometry;
 #[doc(hidden)]
 pub mod internals;
-pub mod intersect;
-pub mod join;
-pub mod lift;
-pub mod local_refine;
-pub mod locate;
+mod io;
 mod measure;
-mod meeting;
-pub mod mirror;
-pub mod numbering;
-pub mod orient;
-pub mod outlines;
-pub mod overlay;
 pub mod patch;
-pub mod polygon;
-pub mod prisms;
-mod probe;
-pub mod proximity;
-pub mod quality;
+mod planar;
+mod queries;
 pub mod refine;
-pub mod regions;
 pub mod repair;
-mod sheet;
-pub mod spheres;
-pub mod split;
-pub mod stitch;
 mod surface;
 pub mod topology;
-pub mod transform;
-mod triangle;
 pub mod vector;
-pub mod weld;
 mod wording;
 
+pub use bodies::{cells, check, conductors, orient, regions};
+pub use geometry::{curved, join, mirror, quality, transform, weld};
+pub use io::{fastcap, files, gmsh, numbering};
+pub use planar::{conform, outlines, overlay, polygon, prisms};
+pub use queries::{contact, intersect, locate, proximity};
+pub use refine::{coarsen, lift, local_refine, spheres, split};
+pub use repair::stitch;
 pub use surface::{InvalidMesh, MAX_COORDINATE, Mesh, Patches, PhysicalGroup};
+pub use topology::{creases, disjoint};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -28,7 +28,6 @@ impl PhysicalGroup {
 /// Quadrangles arrive split. Vertices that no triangle uses are dropped by the readers. The readers
 /// and generators return valid meshes; check a mesh made by hand with [`Mesh::validate`].
 #[derive(Clone, Debug, Default, PartialEq)]
-#[must_use]
 pub struct Mesh {
     /// Coordinates, shape (vertices, 3).
     pub vertices: Vec<[f64; 3]>,

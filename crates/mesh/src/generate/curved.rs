@@ -8,7 +8,7 @@ use super::{
     ConcentricSpheres, Cylinder, Disk, Ellipsoid, Error, Molecule, Resolution, Sphere, Torus,
     TwoSpheres,
 };
-use crate::curved::{folds, places};
+use crate::geometry::curved::{folds, places};
 use crate::patch::MAX_ORDER;
 use crate::surface::{Mesh, Patches};
 use crate::vector::{Vector, add, norm, scale, sub};

@@ -2,8 +2,8 @@
 
 use super::cut::{self, Point};
 use super::hits::Hits;
-use crate::disjoint::DisjointSets;
 use crate::surface::Mesh;
+use crate::topology::disjoint::DisjointSets;
 use std::collections::{HashMap, HashSet};
 
 /// Pieces of triangles, in patches between the lines.

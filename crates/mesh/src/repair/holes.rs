@@ -1,7 +1,7 @@
 //! Small holes closed by triangles.
 
 use super::report::{List, What};
-use crate::stitch::open_edges;
+use crate::repair::stitch::open_edges;
 use crate::surface::Mesh;
 use crate::topology::Topology;
 use crate::vector::{Vector, cross, norm, sub};

@@ -1,9 +1,9 @@
 //! Vertices that should be shared.
 
 use super::report::{List, What};
-use crate::disjoint::DisjointSets;
-use crate::stitch::{open_edges, stitch};
+use crate::repair::stitch::{open_edges, stitch};
 use crate::surface::Mesh;
+use crate::topology::disjoint::DisjointSets;
 use crate::vector::{Vector, norm, sub};
 use std::collections::HashSet;
 

@@ -3,13 +3,13 @@
 use super::cuts::{self, Pieces};
 use super::report::{List, What};
 use super::triangles::{parts, retain};
-use crate::intersect::{Meeting, intersections};
-use crate::locate::Locator;
-use crate::orient::turn;
+use crate::bodies::orient::turn;
+use crate::geometry::weld::bounds;
+use crate::queries::intersect::{Meeting, intersections};
+use crate::queries::locate::Locator;
 use crate::surface::Mesh;
 use crate::topology::{Part, Sides};
 use crate::vector::{Vector, add, norm, scale, sub};
-use crate::weld::bounds;
 use std::collections::{HashMap, HashSet};
 
 /// Pairs of parts, at most.

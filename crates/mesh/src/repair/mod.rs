@@ -15,15 +15,16 @@ mod report;
 mod sheets;
 mod slivers;
 mod steps;
+pub mod stitch;
 mod triangles;
 mod untangle;
 pub(crate) mod web;
 
 pub use report::{Action, Error, Fault, What};
 
-use crate::check::Defects;
-use crate::intersect::intersections;
-use crate::orient::{Facing, face};
+use crate::bodies::check::Defects;
+use crate::bodies::orient::{Facing, face};
+use crate::queries::intersect::intersections;
 use crate::surface::Mesh;
 use crate::topology::Sides;
 use crate::vector::Vector;

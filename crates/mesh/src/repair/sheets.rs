@@ -2,8 +2,8 @@
 //! vertex one ring of them.
 
 use super::report::{List, What};
-use crate::disjoint::DisjointSets;
 use crate::surface::Mesh;
+use crate::topology::disjoint::DisjointSets;
 use crate::topology::{Side, Sides};
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
 

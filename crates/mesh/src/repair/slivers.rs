@@ -4,9 +4,9 @@ use super::report::{List, What};
 use super::steps;
 use super::triangles::{is_flat, lengths, retain};
 use super::web::Web;
-use crate::disjoint::DisjointSets;
-use crate::quality::relative_height;
+use crate::geometry::quality::relative_height;
 use crate::surface::Mesh;
+use crate::topology::disjoint::DisjointSets;
 use crate::vector::Vector;
 
 /// Passes over the remaining triangles.

@@ -2,7 +2,7 @@
 
 use super::report::{List, What};
 use super::triangles::{is_flat, parts, retain};
-use crate::orient::{self, Facing, turn};
+use crate::bodies::orient::{self, Facing, turn};
 use crate::surface::Mesh;
 use crate::topology::{Orientation, Sides};
 use crate::vector::Vector;

@@ -1,7 +1,7 @@
 //! Triangles and parts of a mesh, as several steps of a repair see them.
 
-use crate::check::is_degenerate;
-use crate::orient::enclosures;
+use crate::bodies::check::is_degenerate;
+use crate::bodies::orient::enclosures;
 use crate::surface::Mesh;
 use crate::topology::Topology;
 use crate::vector::{Vector, norm, sub};

@@ -2,7 +2,7 @@
 //! another.
 
 use super::report::{List, What};
-use crate::intersect::intersections;
+use crate::queries::intersect::intersections;
 use crate::surface::Mesh;
 use crate::topology::Topology;
 use crate::vector::{Vector, add, scale, sub};

@@ -1,6 +1,6 @@
 //! A surface whose edges are collapsed and swapped.
 
-use crate::quality::relative_height;
+use crate::geometry::quality::relative_height;
 use crate::surface::Mesh;
 use crate::vector::{Vector, cross, dot, sub};
 
