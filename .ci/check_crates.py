@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve() / "crates"
 LICENCES = ["LICENSE-APACHE", "LICENSE-MIT"]
 # Crates to build on, which show in a program of their own what they are for.
-WITH_EXAMPLES = {"fmm", "fgt", "mesh", "surface", "bem", "farad"}
+WITH_EXAMPLES = {"fmm", "fgt", "mesh", "surface", "bem", "farad", "formats"}
 MADE_BY_CARGO = {"Cargo.lock", "Cargo.toml.orig", ".cargo_vcs_info.json"}
 LARGEST = 10 << 20  # what crates.io takes
 
@@ -111,7 +111,7 @@ def compiled_twice():
         yield f"tests compile {crate.strip()} with more features, and all that is made with it: ask for these in Cargo.toml too"
     # Its features are those that all of it asks for together.
     package = crates("--package", "farad-python", *built)
-    shared = {line.split(" v")[0] for line in crates("--package", "farad", *built)}
+    shared = {line.split(" v")[0] for line in crates("--package", "farad-formats", *built)}
     for crate in sorted(package - program):
         if crate.split(" v")[0] in shared:
             yield f"the Python package compiles {crate.strip()} with other features than the program: ask for these in Cargo.toml too"

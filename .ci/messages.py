@@ -91,15 +91,16 @@ USUAL_EXITS = [
 ]
 # Whose tests may provoke a crate's messages too.
 DEPENDENTS = {
-    "simd": ("fmm", "fgt", "bem", "farad", "cli"),
-    "comm": ("processes", "fmm", "bem", "farad", "cli"),
-    "cuda": ("fmm", "fgt", "bem", "farad", "cli"),
-    "fmm": ("bem", "farad", "cli"),
+    "simd": ("fmm", "fgt", "bem", "farad", "formats", "cli"),
+    "comm": ("processes", "fmm", "bem", "farad", "formats", "cli"),
+    "cuda": ("fmm", "fgt", "bem", "farad", "formats", "cli"),
+    "fmm": ("bem", "farad", "formats", "cli"),
     "fgt": ("cli",),
-    "mesh": ("surface", "bem", "farad", "cli"),
+    "mesh": ("surface", "bem", "farad", "formats", "cli"),
     "surface": ("cli",),
-    "bem": ("farad", "cli"),
-    "farad": ("cli",),
+    "bem": ("farad", "formats", "cli"),
+    "farad": ("formats", "cli"),
+    "formats": ("cli",),
     "processes": ("cli",),
 }
 GPU = "needs a GPU or driver that is wrong"
@@ -191,9 +192,9 @@ SUBJECTS = [
     ("Self-checks", "crates/farad/src/analysis/(checks|near_surface|salt)|crates/cli/src/report/warnings"),
     ("Meshes: files", "crates/mesh/src/io/(files|gmsh)"),
     ("Meshes: surfaces", "crates/mesh/"),
-    ("FastCap's files", "crates/farad/src/fastcap/|crates/mesh/src/io/fastcap/|crates/cli/src/commands/(fastercap|import)"),
-    ("Layouts", "crates/farad/src/layout/"),
-    ("Molecules", "crates/surface/|crates/farad/src/pqr|crates/cli/src/(molecules|commands/(surface|batch))"),
+    ("FastCap's files", "crates/formats/src/fastcap/|crates/mesh/src/io/fastcap/|crates/cli/src/commands/(fastercap|import)"),
+    ("Layouts", "crates/formats/src/layout/"),
+    ("Molecules", "crates/surface/|crates/formats/src/pqr|crates/cli/src/(molecules|commands/(surface|batch))"),
     ("Commands", "crates/cli/src/(commands|surfaces|lib|files|paths)"),
     ("Results and their folder", "crates/cli/src/report/"),
     ("The machine", "crates/cli/src/(machine|terminal)|crates/simd/"),

@@ -47,7 +47,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = ["README.md"] + [
     f"docs/{name}.md"
     for name in (
-        "first-ten-minutes user-guide case-file results report clusters reliability messages rust tutorials/*".split()
+        "first-ten-minutes user-guide features case-file results report clusters reliability messages rust tutorials/*".split()
     )
 ]
 # A block, or a comment that does something.

@@ -23,7 +23,7 @@ highlight_language = "text"  # of blocks that name none: drawings and output
 exclude_patterns = ["performance/*"]
 
 CONTENTS = {
-    "First steps": ["first-ten-minutes", "user-guide"],
+    "First steps": ["first-ten-minutes", "user-guide", "features"],
     "Tutorials": [f"tutorials/{name}" for name in "bus qubit touch mems protein membrane own-solver own-fmm".split()],
     "Reference": ["case-file", "results", "report", "messages", "messages-reference", "python", "rust", "clusters"],
     "Background": ["math", "validation", "reliability", "performance", "experiments", "releasing", "vtkio"],

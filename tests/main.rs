@@ -16,7 +16,7 @@ mod fastercap;
 mod fields;
 mod films;
 mod fmm_commands;
-#[path = "../crates/farad/tests/internals/layout/gds/testing.rs"]
+#[path = "../crates/formats/tests/internals/layout/gds/testing.rs"]
 mod gds_writer;
 mod layouts;
 mod matrix;

@@ -51,7 +51,7 @@ impl Failure {
 
     /// The exception. Text of others, such as names of groups, acts on no terminal.
     pub(crate) fn raise(&self, py: Python<'_>) -> PyErr {
-        let message = farad::printable::printable(&self.message);
+        let message = formats::printable::printable(&self.message);
         let made = py
             .import("farad._errors")
             .and_then(|module| module.getattr(self.kind.class()))

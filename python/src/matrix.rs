@@ -1,7 +1,7 @@
 //! The library's texts of capacitance matrices for other programs.
 
 use farad::Reduction;
-use farad::formats::{self, Palace, Written};
+use formats::matrices::{self, Palace, Written};
 use numpy::{PyArray2, PyReadonlyArray2};
 use pyo3::prelude::*;
 
@@ -90,12 +90,12 @@ pub(crate) fn matrix_text(
     let written = Written { title, reduction: None, mark, names: &names, maxwell_farad: &rows };
     let mut out = Vec::new();
     match form {
-        "matrix_market" => formats::matrix_market(&mut out, &written),
-        "spice" => formats::spice(&mut out, &written, threshold),
-        "q3d" => formats::q3d(&mut out, &written),
-        "palace-C" => formats::palace(&mut out, &written, Palace::Maxwell),
-        "palace-Cm" => formats::palace(&mut out, &written, Palace::Mutual),
-        "palace-Cinv" => formats::palace(&mut out, &written, Palace::Inverse),
+        "matrix_market" => matrices::matrix_market(&mut out, &written),
+        "spice" => matrices::spice(&mut out, &written, threshold),
+        "q3d" => matrices::q3d(&mut out, &written),
+        "palace-C" => matrices::palace(&mut out, &written, Palace::Maxwell),
+        "palace-Cm" => matrices::palace(&mut out, &written, Palace::Mutual),
+        "palace-Cinv" => matrices::palace(&mut out, &written, Palace::Inverse),
         other => return Err(wrong(format!("there is no form \"{other}\" of matrices"))),
     }
     .map_err(|error| wrong(error.to_string()))?;

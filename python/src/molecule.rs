@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use farad::{LengthUnit, pqr};
+use farad::LengthUnit;
+use formats::pqr;
 use mesh::PhysicalGroup;
 use mesh::files::{in_file, load};
 use pyo3::prelude::*;
@@ -68,12 +69,12 @@ pub(crate) fn surface(
 ) -> Result<(mesh::Mesh, Vec<String>), Failure> {
     let options = choices.options()?;
     let atoms = atoms(path)?;
-    let without = farad::atoms::uncovered(&atoms);
+    let without = formats::atoms::uncovered(&atoms);
     if !without.is_empty() {
         return Err(Failure::input(format!(
             "{}: atoms of radius 0 lie in no other atom: {}; give them radii, or leave them out",
             path.display(),
-            farad::atoms::named(without.iter().map(|&index| &atoms[index]))
+            formats::atoms::named(without.iter().map(|&index| &atoms[index]))
         )));
     }
     let spheres = atoms.iter().map(|atom| (atom.position, atom.radius));

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use bem::{Beyond, Mirror, Stack, StackLayer};
 use farad::{
-    Amount, Atom, Attained, Change, Charge, Conductor, Description, Dielectric, Ended, Film, Goal,
-    Of, Options, Parameter, Place, Plane, Probe, ProbePoints, Sensitivity, Setting, Toward,
-    UnknownOf, fastcap, layout,
+    Amount, Attained, Change, Charge, Conductor, Description, Dielectric, Ended, Film, Goal, Of,
+    Options, Parameter, Place, Plane, Probe, ProbePoints, Sensitivity, Setting, Toward, UnknownOf,
+    fastcap, layout,
 };
 use pyo3::prelude::*;
 
@@ -420,7 +420,7 @@ impl Problem {
         let unit = problem.description.unit;
         let atoms = run::watched(py, None, None, move |_, _| crate::molecule::atoms(&path))?;
         if let Some(made) = problem.description.dielectrics.last_mut() {
-            made.atoms = atoms.iter().map(|atom| Atom::from_pqr(atom, unit)).collect();
+            made.atoms = atoms.iter().map(|atom| atom.in_scene(unit)).collect();
         }
         Ok(problem)
     }

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-CRATES = ("farad-fgt", "farad-mesh", "farad-surface", "farad-bem", "farad")
+CRATES = ("farad-fgt", "farad-mesh", "farad-surface", "farad-bem", "farad", "farad-formats")
 
 
 def reset(checkout):

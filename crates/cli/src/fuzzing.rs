@@ -23,7 +23,7 @@ pub const READERS: [(&str, Reader); 13] = [
             let [layout, stack] = parts(bytes);
             Ok(if path.extension().is_some_and(|own| own == "gds") { layout } else { stack }.into())
         };
-        drop(farad::layout::gds::read(Path::new("a.gds"), Path::new("a.toml"), true, load));
+        drop(formats::layout::gds::read(Path::new("a.gds"), Path::new("a.toml"), true, load));
     }),
     ("gmsh", |bytes| {
         if let Ok((mesh, _)) = gmsh::parse(bytes) {
@@ -35,7 +35,7 @@ pub const READERS: [(&str, Reader); 13] = [
             let [list, panels] = parts(bytes);
             Ok(if path.extension().is_some_and(|own| own == "lst") { list } else { panels }.into())
         };
-        drop(farad::fastcap::read_lenient(Path::new("a.lst"), load));
+        drop(formats::fastcap::read_lenient(Path::new("a.lst"), load));
     }),
     ("msms", |bytes| {
         let [vert, face] = parts(bytes);
@@ -52,10 +52,10 @@ pub const READERS: [(&str, Reader); 13] = [
     }),
     ("pex25d", |bytes| {
         let load = |_: &Path| Ok(bytes.to_vec());
-        drop(farad::layout::pex25d::read(Path::new("a.pex25d"), true, load));
+        drop(formats::layout::pex25d::read(Path::new("a.pex25d"), true, load));
     }),
     ("ply", |bytes| surface(Format::Ply, bytes)),
-    ("pqr", |bytes| drop(farad::pqr::parse(bytes))),
+    ("pqr", |bytes| drop(formats::pqr::parse(bytes))),
     ("stl", |bytes| surface(Format::Stl, bytes)),
 ];
 

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use farad::{LengthUnit, pqr};
+use farad::LengthUnit;
+use formats::pqr;
 use mesh::Mesh;
-use mesh::files::{self as formats, Cause};
+use mesh::files::{Cause, Error as FileError, in_file};
 use surface::{Atom, Error, Info, Options, Resolution, Surface};
 
 use crate::files;
@@ -62,18 +63,18 @@ pub(crate) fn atoms(path: &Path) -> Result<Vec<pqr::Atom>, Failure> {
     if let Some((message, help)) = no_pqr(path) {
         return Err(Failure::with_help(Exit::BadInput, message, help));
     }
-    let wrong = |error: formats::Error| Failure::with_help(Exit::BadInput, error, MAKE_PQR);
+    let wrong = |error: FileError| Failure::with_help(Exit::BadInput, error, MAKE_PQR);
     let content = files::bytes(path)?;
     if OF_MMCIF.iter().any(|start| content.trim_ascii_start().starts_with(start)) {
         let cause = Cause::Other("this is an mmCIF file, not PQR".into()).on_line(1);
-        return Err(wrong(formats::in_file(path)(cause)));
+        return Err(wrong(in_file(path)(cause)));
     }
-    pqr::parse(&content).map_err(formats::in_file(path)).map_err(wrong)
+    pqr::parse(&content).map_err(in_file(path)).map_err(wrong)
 }
 
 /// Refuses atoms of radius 0 that the surface of the others need not enclose.
 pub(crate) fn check_radii(path: &Path, atoms: &[pqr::Atom]) -> Result<(), Failure> {
-    let without = farad::atoms::uncovered(atoms);
+    let without = formats::atoms::uncovered(atoms);
     if without.is_empty() {
         return Ok(());
     }
@@ -84,7 +85,7 @@ pub(crate) fn check_radii(path: &Path, atoms: &[pqr::Atom]) -> Result<(), Failur
         format!(
             "{}: {count} {have} radius 0 and {lie} in no other atom: {}",
             path.display(),
-            farad::atoms::named(without.iter().map(|&index| &atoms[index]))
+            formats::atoms::named(without.iter().map(|&index| &atoms[index]))
         ),
         "give them radii, as pdb2pqr does with a force field, or leave them out; hydrogens of radius 0 inside the atoms that they are \
          bound to need none",

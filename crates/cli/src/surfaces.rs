@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use farad::fastcap::{self, Model};
-use farad::layout::{self, gds, pex25d};
+use formats::fastcap::{self, Model};
+use formats::layout::{self, gds, pex25d};
 use mesh::Mesh;
 use mesh::files::{self, Error, Reading};
 

@@ -33,59 +33,12 @@ pub mod films {
     }
 }
 
-/// What is private of a public module.
-pub mod formats {
-    pub const LINE: usize = crate::formats::LINE;
-
-    pub fn legal(names: &[String]) -> Vec<String> {
-        crate::formats::legal(names)
-    }
-
-    pub fn with_exponent(text: &str) -> String {
-        crate::formats::with_exponent(text)
-    }
-}
-
-pub mod gds {
-    pub mod flatten {
-        pub use crate::layout::gds::flatten::{Bounds, Flat, flatten, top};
-    }
-    pub mod nets {
-        pub use crate::layout::gds::nets::{Nets, Piece, Short, nets, pieces};
-    }
-    pub mod path {
-        pub use crate::layout::gds::path::outline;
-    }
-    pub mod stack {
-        pub use crate::layout::gds::stack::{LabelsOf, Span, Stack, StackLayer, Unlabelled};
-    }
-    pub mod stream {
-        pub use crate::layout::gds::stream::{
-            ENDEL, Ends, Label, Layer, Library, MAG, Path, Record, Reference, Shape,
-        };
-    }
-}
-
 pub mod hydrodynamics {
     pub use crate::analysis::hydrodynamics::{eigenvalues, prefactor, viscosity};
 }
 
 pub mod layers {
     pub use crate::problem::layers::find;
-}
-
-/// What is private of a public module.
-pub mod layout {
-    use mesh::files::Error;
-    use mesh::prisms::Fault;
-
-    /// The error of a file in the format PEX25D of whose bodies no surface can be made.
-    ///
-    /// # Errors
-    /// What is wrong with the file itself.
-    pub fn no_surface(file: &[u8], fault: Fault) -> Result<Error, Error> {
-        crate::layout::pex25d::without_surface(file, fault)
-    }
 }
 
 pub mod marking {

@@ -1,7 +1,6 @@
 //! Problems of electrostatics as one describes them, and their answers in SI units: conductors,
 //! dielectrics, charges, planes and fields on triangle meshes. It knows no case files, opens no
-//! files and prints nothing; [`fastcap`], [`layout`] and [`pqr`] read the content of files that
-//! the caller loads.
+//! files and prints nothing; the crate `formats` reads and writes those of other programs.
 //!
 //! A [`Description`] and a [`mesh::Mesh`] make a [`Problem`], which is checked and then solved; a
 //! [`Solver`] keeps what several solves of one geometry have in common. A metal sphere in a coat of
@@ -35,18 +34,10 @@
 //! ```
 
 mod analysis;
-pub mod atoms;
-pub mod fastcap;
-pub mod formats;
-pub mod layout;
-pub mod network;
 mod piece;
-pub mod pqr;
-pub mod printable;
 mod problem;
 mod refine;
 mod result;
-mod roles;
 mod scene;
 mod series;
 mod set_up;

@@ -18,6 +18,7 @@ use syn::visit::{self, Visit};
 /// Where numerics are, and what there is none.
 const ROOMS: [&str; 7] = [
     "crates/farad/src",
+    "crates/formats/src",
     "crates/surface/src",
     "crates/fgt/src",
     "crates/mesh/src",

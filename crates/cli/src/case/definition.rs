@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use bem::SolveOptions;
-use farad::{Description, Goal, pqr};
+use farad::{Description, Goal};
+use formats::pqr;
 use mesh::Mesh;
 
 use super::choices::{Format, Viewer, VtkMode};
@@ -135,7 +136,7 @@ impl Case {
     /// The surface in a file that the case, or a run of its sweep, names.
     pub(crate) fn surface(&self, file: &Path) -> Result<(Mesh, mesh::files::Reading), Failure> {
         // A sweep may vary the mesh.
-        let stack = self.stack.as_deref().filter(|_| farad::layout::gds::is_name(file));
+        let stack = self.stack.as_deref().filter(|_| formats::layout::gds::is_name(file));
         surfaces::read_by(file, stack, self.description.lenient, &|path| self.known.load(path))
     }
 
@@ -155,7 +156,7 @@ impl Case {
 
     /// Whether it was made of a FastCap file, and is in no file itself.
     pub(crate) fn is_list(&self) -> bool {
-        farad::fastcap::is_name(&self.source.path)
+        formats::fastcap::is_name(&self.source.path)
     }
 
     /// The failure that shows `defects` at their places in the file.

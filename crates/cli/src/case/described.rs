@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use farad::fastcap::Model;
-use farad::{Conductor, Description, Mirror, Reduction, SurfaceMedia, axis_name, layout};
+use farad::{Conductor, Description, Mirror, Reduction, SurfaceMedia, axis_name};
+use formats::fastcap::Model;
+use formats::layout;
 
 use super::choices::Overrides;
 use super::stack;

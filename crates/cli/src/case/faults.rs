@@ -167,13 +167,13 @@ impl Case {
                     let margin = molecule.stern.map_or(margin, |stern| stern.thickness.max(margin));
                     (&self.atoms[molecule.dielectric][..], margin)
                 };
-                let found = farad::atoms::overlap(sphere(first), sphere(second));
+                let found = formats::atoms::overlap(sphere(first), sphere(second));
                 let Some((i, j)) = found else { continue };
                 let named = |of: usize, atom: usize| {
                     let name = &self.description.dielectrics[of].name;
                     format!(
                         "\"{name}\" ({})",
-                        farad::atoms::named(std::iter::once(&self.atoms[of][atom]))
+                        formats::atoms::named(std::iter::once(&self.atoms[of][atom]))
                     )
                 };
                 let message = format!(
@@ -204,7 +204,7 @@ impl Case {
 /// Where the panels of the triangles stand that a fault names, in files of FastCap.
 fn panels(case: &Case, fault: &Fault) -> String {
     let triangles = fault.triangles();
-    let list = case.mesh.as_deref().filter(|mesh| farad::fastcap::is_name(mesh));
+    let list = case.mesh.as_deref().filter(|mesh| formats::fastcap::is_name(mesh));
     let (Some(list), false) = (list, triangles.is_empty()) else { return String::new() };
     let Ok(model) = fastcap_model(list, case.description.lenient, &|path| case.known.load(path))
     else {

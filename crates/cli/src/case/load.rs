@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use farad::{Atom, ProbePoints};
+use farad::ProbePoints;
 
 use super::choices::Overrides;
 use super::definition::Case;
@@ -30,7 +30,7 @@ fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
     if has_nets(path) {
         check_stack(path, overrides.stack.as_deref())?;
     }
-    let text = if farad::fastcap::is_name(path) {
+    let text = if formats::fastcap::is_name(path) {
         let model = fastcap_model(path, overrides.lenient, &load)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         described::of_list(&model, path, &file, overrides)?
@@ -77,7 +77,7 @@ fn read_files(case: &mut Case) -> Result<(), Failure> {
             None => Vec::new(),
         };
         entry.lines = read.iter().map(|atom| atom.line).collect();
-        dielectric.atoms = read.iter().map(|atom| Atom::from_pqr(atom, description.unit)).collect();
+        dielectric.atoms = read.iter().map(|atom| atom.in_scene(description.unit)).collect();
         atoms.push(read);
     }
     for molecule in molecules {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use farad::fastcap;
+use formats::fastcap;
 
 use super::arguments::Listed;
 use crate::case::{Overrides, described};

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let atoms = molecules::atoms(&args.atoms)?;
     let mut without = atoms.iter().filter(|atom| atom.radius == 0.0).peekable();
     if without.peek().is_some() {
-        let named = farad::atoms::named(without);
+        let named = formats::atoms::named(without);
         Output::default().note(&format!("atoms of radius 0 are skipped: {named}"));
     }
     let options = Options::default()

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use farad::printable::acts;
-pub(crate) use farad::printable::{printable, printable_line};
+use formats::printable::acts;
+pub(crate) use formats::printable::{printable, printable_line};
 
 /// The text with such characters replaced by others of as many bytes, so that places in it stay
 /// what they are.

@@ -14,12 +14,7 @@ mod analysis {
     mod permittivities;
     mod salt;
 }
-mod atoms;
-mod formats;
-mod layout;
-mod network;
 mod piece;
-mod pqr;
 mod problem {
     mod conductors;
     mod in_metal;

@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use farad::fastcap::{self, Model};
 use farad::{Ended, Goal, Level, Of, Options, Problem, Solution};
+use formats::fastcap::{self, Model};
 
 pub(crate) use self::request::Dialect;
 use self::request::{Asked, Request};

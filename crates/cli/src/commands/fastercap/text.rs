@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use farad::fastcap::Net;
+use formats::fastcap::Net;
 
 /// A number with six significant digits, as C's %g has it.
 pub fn general(value: f64) -> String {

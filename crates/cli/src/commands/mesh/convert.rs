@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use mesh::files::Format;
 use mesh::gmsh::{self, Encoding};
-use mesh::{Mesh, PhysicalGroup, files as formats};
+use mesh::{Mesh, PhysicalGroup};
 
 use crate::files;
 use crate::report::units;
@@ -44,7 +45,7 @@ impl Target {
     /// Refuses a name of another format than is written, and a file that exists and must not be
     /// replaced.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        if formats::Format::of(&self.output) != Some(formats::Format::Gmsh) {
+        if Format::of(&self.output) != Some(Format::Gmsh) {
             return Err(Failure::with_help(
                 Exit::Usage,
                 format!(
@@ -91,7 +92,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.check()?;
     let mut parts = Vec::with_capacity(args.files.len());
     for file in &args.files {
-        let stack = args.stack.as_deref().filter(|_| farad::layout::gds::is_name(file));
+        let stack = args.stack.as_deref().filter(|_| formats::layout::gds::is_name(file));
         let mesh = surfaces::read_to_convert(file, stack, &Output::default())?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         parts.push((name.into_owned(), mesh));

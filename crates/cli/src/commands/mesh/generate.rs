@@ -1,7 +1,7 @@
 //! `farad mesh generate`.
 
 use clap::{Subcommand, ValueEnum};
-use farad::pqr;
+use formats::pqr;
 use mesh::Mesh;
 use mesh::generate::{
     self, Bus, ConcentricSpheres, Cube, Cylinder, Disk, Ellipsoid, Molecule, Plate, Resolution,

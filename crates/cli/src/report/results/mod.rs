@@ -3,8 +3,8 @@
 pub(crate) mod checkpoint;
 mod commit;
 pub(crate) mod csv;
+mod exports;
 mod folder;
-mod formats;
 mod index;
 mod json;
 mod lock;
@@ -20,8 +20,8 @@ mod viewers;
 
 use std::time::Instant;
 
-use farad::formats::Written;
 use farad::{Matrices, Reduced};
+use formats::matrices::Written;
 
 pub(crate) use checkpoint::{Checkpoint, Inputs};
 pub(crate) use folder::{Folder, held};
@@ -78,10 +78,10 @@ pub(crate) fn file_names(case: &Case, excitations: usize, pieces: Option<usize>)
         let ends = [""].into_iter().chain(bars);
         ends.flat_map(|end| sensitivity_files(&of.name, &of.by, end))
     });
-    let formats = formats::all_names(case);
+    let exports = exports::all_names(case);
     let of_molecules = of_molecules.into_iter().map(str::to_owned);
     let names = names.chain(of_molecules).chain(reduced).chain(sensitivities);
-    names.chain(formats).chain(probe_files(case)).collect()
+    names.chain(exports).chain(probe_files(case)).collect()
 }
 
 /// The files of the probes of `case`.
@@ -139,11 +139,11 @@ pub(crate) fn write(
     let maxwell_farad = &matrices.maxwell_farad[..];
     let title = &run.case.title;
     let written = Written { title, reduction: None, mark, names, maxwell_farad };
-    formats::write_all(&mut folder, run.case, &written)?;
+    exports::write_all(&mut folder, run.case, &written)?;
     for Reduced { name, nets, maxwell, bars, .. } in reduced {
         let reduction = Some(name.as_str());
         let written = Written { title, reduction, mark, names: nets, maxwell_farad: maxwell };
-        formats::write_all(&mut folder, run.case, &written)?;
+        exports::write_all(&mut folder, run.case, &written)?;
         let corner = format!("unit: farad; Maxwell matrix of the reduction {name}{mark}");
         folder.stage(&reduced_file(name), |out| csv::matrix(out, &corner, nets, nets, maxwell))?;
         if let Some(bars) = bars {

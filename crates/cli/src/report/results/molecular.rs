@@ -3,7 +3,8 @@
 
 use std::io::{self, Write};
 
-use farad::{LengthUnit, Solvation, Source, pqr};
+use farad::{LengthUnit, Solvation, Source};
+use formats::pqr;
 
 use super::folder::Folder;
 use super::run::Run;

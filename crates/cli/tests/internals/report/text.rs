@@ -1,7 +1,7 @@
-use farad::printable::{acts, printable, printable_line};
 use farad_cli::internals::text::{
     csv_name, csv_quoted, printable_in_place, printable_json, toml_string,
 };
+use formats::printable::{acts, printable, printable_line};
 
 const HOSTILE: &str = "a\u{1b}[31m\u{7}\u{9b}0m\u{202e}b\r\n\t\"\\";
 

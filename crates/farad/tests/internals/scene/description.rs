@@ -1,6 +1,6 @@
 use farad::{
-    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Fault, LengthUnit, Probe,
-    ProbePoints, Setting, SurfaceMedia,
+    Amount, Charge, Conductor, Description, Dielectric, Diffusion, Fault, Probe, ProbePoints,
+    Setting, SurfaceMedia,
 };
 use mesh::mirror::Plane;
 
@@ -66,14 +66,4 @@ fn lines_and_grids_have_their_points_from_end_to_end() {
     assert!(ProbePoints::Grid { low: from, high: to, counts: [2, 0, 1] }.points().is_empty());
     let most = [usize::MAX; 3];
     assert_eq!(ProbePoints::Grid { low: from, high: to, counts: most }.count(), usize::MAX);
-}
-
-#[test]
-fn atoms_of_files_are_in_angstrom() {
-    let atom = farad::pqr::parse(b"ATOM 1 CA LYS A 12 1.0 -20.0 5.0 0.5 1.7\n").unwrap();
-    let atom = Atom::from_pqr(&atom[0], LengthUnit::Nanometre);
-    assert_eq!((atom.name.as_str(), atom.charge), ("A LYS 12 CA", 0.5));
-    for (x, expected) in atom.position.into_iter().zip([0.1, -2.0, 0.5]) {
-        assert!((x - expected).abs() < 1e-15, "{x}");
-    }
 }

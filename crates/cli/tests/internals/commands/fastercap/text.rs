@@ -1,5 +1,5 @@
-use farad::fastcap::Net;
 use farad_cli::internals::fastercap::{general, labels, picofarads, significant, time};
+use formats::fastcap::Net;
 
 /// The values are those of C.
 #[test]
