@@ -165,7 +165,7 @@ pub mod internals {
         }
         pub mod modes {
             pub use crate::quadrature::modes::{
-                LARGEST, MODES, at_corners, modes, of_corners, run_around,
+                LARGEST, MODES, at_corners, between, between_corners, modes, of_corners, run_around,
             };
         }
         pub mod sums {

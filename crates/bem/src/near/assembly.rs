@@ -101,8 +101,7 @@ impl<'a> Tally<'a> {
 
 /// Close pairs of panels, one row after the other.
 pub(super) struct ClosePairs<'a, I: PairIntegrals> {
-    panels: &'a Panels,
-    selection: &'a Selection,
+    assembly: &'a Assembly<'a>,
     integrals: &'a I,
     /// Rule whose sums are subtracted from the entries, if any.
     subtracted: Option<&'static Rule>,
@@ -116,14 +115,13 @@ pub(super) struct ClosePairs<'a, I: PairIntegrals> {
 impl<'a, I: PairIntegrals> ClosePairs<'a, I> {
     /// Exact entries, or what the sums over the points of a rule leave of them.
     pub(super) fn new(
-        assembly: &Assembly<'a>,
+        assembly: &'a Assembly<'a>,
         integrals: &'a I,
         subtracted: Option<&'static Rule>,
         search: &'a Neighbours<'_>,
     ) -> Self {
         Self {
-            panels: assembly.panels,
-            selection: assembly.selection,
+            assembly,
             integrals,
             subtracted,
             walk: search.walk(),
@@ -142,8 +140,8 @@ impl<'a, I: PairIntegrals> ClosePairs<'a, I> {
         is_wanted: impl Fn(usize) -> bool,
         mut f: impl FnMut(usize, [I::Entry; 2]),
     ) {
-        let Self { panels, integrals, subtracted, candidates, ordered, choice, .. } = self;
-        let n = panels.len();
+        let Self { assembly, integrals, subtracted, candidates, ordered, choice, .. } = self;
+        let (panels, n) = (assembly.panels, assembly.panels.len());
         candidates.clear();
         self.walk.of(i, candidates);
         if panels.total() > n {
@@ -156,7 +154,7 @@ impl<'a, I: PairIntegrals> ClosePairs<'a, I> {
         // Always in the mesh's order, independent of the order of the rows.
         let pair = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
         ordered.extend(candidates.iter().map(pair));
-        self.selection.choose(panels, *integrals, ordered, choice, &mut self.scratch);
+        assembly.selection.choose(panels, *integrals, ordered, choice, &mut self.scratch);
         for ((&j, pair), kept) in candidates.iter().zip(&*ordered).zip(choice.kept()) {
             let (Some([forth, back]), j) = (*kept, j as usize) else { continue };
             let exact = if pair[0] == i { [forth, back] } else { [back, forth] };
@@ -167,12 +165,12 @@ impl<'a, I: PairIntegrals> ClosePairs<'a, I> {
     /// The entry of a panel with itself.
     pub(super) fn of_diagonal(&mut self, i: usize) -> I::Entry {
         let exact = |i, j| self.integrals.exact(i, j, &mut self.scratch);
-        let exact = over_images(self.panels, i, i, exact);
-        rest(self.panels, self.integrals, self.subtracted, [i, i], exact)[0]
+        let exact = over_images(self.assembly.panels, i, i, exact);
+        rest(self.assembly.panels, self.integrals, self.subtracted, [i, i], exact)[0]
     }
 }
 
-/// Entries minus their sums over the points of a rule, if there is one.
+/// Entries minus their sums over the points of a rule, if any are subtracted.
 fn rest<I: PairIntegrals>(
     panels: &Panels,
     integrals: &I,

@@ -18,7 +18,7 @@ use crate::geometry::triangle::Vec3;
 use crate::integrals::linear_nodes::Block;
 use crate::integrals::linear_pair::transposed;
 use crate::integrals::potentials::WeightedPoints;
-use crate::quadrature;
+use crate::quadrature::modes::{between, between_corners};
 use crate::quadrature::rule::Rule;
 use crate::space::{Test, TestTrial};
 
@@ -73,39 +73,12 @@ impl FunctionPairs<'_> {
         self.as_own(i, j, block)
     }
 
-    /// The same, summed over the points of the first rule on `i` and of the second on `j`;
-    /// coincident points contribute nothing.
+    /// The same, summed over the points of the first rule on `i` and of the second on `j`.
     fn tested_by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> Block {
-        let outer = self.functions.test.rule(outer);
-        let panels = self.panels;
-        let (kind, n) = (self.kind(i), panels.len());
-        let normal = match kind {
-            RowKind::Double => panels.normal(j),
-            RowKind::Adjoint => -panels.normal(i),
-            _ => Vec3::zeros(),
-        };
-        let mut block = Block::default();
-        if kind == RowKind::None {
-            return block;
-        }
-        let areas = panels.areas()[i % n] * panels.areas()[j % n];
-        for ((x, w), node) in outer.on(panels.vertices(i)).zip(outer.nodes()) {
-            let mut sums = [0.0; 3];
-            for ((y, v), node) in inner.on(panels.vertices(j)).zip(inner.nodes()) {
-                let r = x - y;
-                let r2 = r.norm_squared();
-                if r2 > 0.0 {
-                    let inverse = 1.0 / r2.sqrt();
-                    let single = kind == RowKind::Single;
-                    let value = if single { inverse } else { normal.dot(&r) * inverse / r2 };
-                    (0..3).for_each(|l| sums[l] += v * node.barycentric[l] * value);
-                }
-            }
-            for (row, share) in block.iter_mut().zip(node.barycentric) {
-                (0..3).for_each(|l| row[l] += areas * w * share * sums[l]);
-            }
-        }
-        self.as_own(i, j, block)
+        let (panels, rules) = (self.panels, [self.functions.test.rule(outer), inner]);
+        let [first, second] = [i, j].map(|k| panels.areas()[k % panels.len()]);
+        let block = modes::by_points(panels, self.kind(i), rules, [i, j]);
+        between_corners(&block).map(|row| row.map(|entry| first * second * entry))
     }
 }
 
@@ -144,7 +117,7 @@ impl Entry for Block {
 
     /// The largest entry between functions of unit norm on panels of unit area: the modes.
     fn size(&self) -> f64 {
-        largest(quadrature::modes::between(self).into_iter().flatten())
+        largest(between(self).into_iter().flatten())
     }
 }
 

@@ -183,6 +183,25 @@ pub(super) fn integrals(
     }
 }
 
+/// Means between modes of flat panels over the points of the first rule on `i` (tested) and of the
+/// second on `j`; coincident points contribute nothing.
+pub(super) fn by_points(
+    panels: &Panels,
+    kind: RowKind,
+    [outer, inner]: [&Rule; 2],
+    [i, j]: [usize; 2],
+) -> [[f64; MODES]; MODES] {
+    let normal = match kind {
+        RowKind::None => return Default::default(),
+        RowKind::Single => None,
+        RowKind::Double => Some(panels.normal(j)),
+        RowKind::Adjoint => Some(-panels.normal(i)),
+    };
+    let [s, t] = [i, j].map(|k| panels.vertices(k));
+    let mirrored = [i, j].map(|k| panels.is_mirrored(k));
+    modes::run_around(mirrored, sums::between_modes(outer, s, inner, t, normal))
+}
+
 impl ModePairs<'_> {
     pub(crate) fn panels(&self) -> &Panels {
         self.even.panels
@@ -229,21 +248,12 @@ impl ModePairs<'_> {
         i: usize,
         j: usize,
     ) -> ModeBlock {
-        let panels = self.panels();
+        let (panels, kind) = (self.panels(), self.even.kind(i));
         if curved::is_pair(panels, i, j) {
-            let kinds = [self.even.kind(i), RowKind::None];
+            let kinds = [kind, RowKind::None];
             return self.of_curved([i, j], curved::by_points(panels, kinds, rules, [i, j]))[0];
         }
-        let normal = match self.even.kind(i) {
-            RowKind::None => return ModeBlock::default(),
-            RowKind::Single => None,
-            RowKind::Double => Some(panels.normal(j)),
-            RowKind::Adjoint => Some(-panels.normal(i)),
-        };
-        let [s, t] = [i, j].map(|k| panels.vertices(k));
-        let mirrored = [i, j].map(|k| panels.is_mirrored(k));
-        let block = sums::between_modes(rules[0], s, rules[1], t, normal);
-        ModeBlock(modes::run_around(mirrored, block))
+        ModeBlock(by_points(panels, kind, rules, [i, j]))
     }
 }
 

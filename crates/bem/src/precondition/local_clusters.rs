@@ -1,7 +1,5 @@
 //! Local inverses over clusters of panels.
 
-use std::ops::Range;
-
 use parallel::prelude::*;
 
 use super::clusters::Clusters;
@@ -23,10 +21,10 @@ impl LocalInverse {
         let len = clusters.len();
         let part = |block: usize| {
             let rows = near::BLOCK * block..len.min(near::BLOCK * (block + 1));
-            Rows::new(ClusterNeighbourhoods { panels, clusters, adjacency, entries, rows })
+            Rows::new(rows, ClusterNeighbourhoods { panels, clusters, adjacency, entries })
         };
         let parts = (0..len.div_ceil(near::BLOCK)).into_par_iter().map(part).collect();
-        Self::new_with(len, near::BLOCK, parts)
+        Self::of_parts(len, near::BLOCK, parts)
     }
 }
 
@@ -36,7 +34,6 @@ struct ClusterNeighbourhoods<'a> {
     clusters: &'a Clusters,
     adjacency: &'a Adjacency,
     entries: &'a [f64],
-    rows: Range<usize>,
 }
 
 impl ClusterNeighbourhoods<'_> {
@@ -52,14 +49,6 @@ impl ClusterNeighbourhoods<'_> {
 
 impl Neighbourhoods for ClusterNeighbourhoods<'_> {
     type Block = f32;
-
-    fn rows(&self) -> Range<usize> {
-        self.rows.clone()
-    }
-
-    fn columns(&self) -> usize {
-        NEIGHBOURS
-    }
 
     /// Cluster `c`, then its strongest neighbours in increasing order.
     fn choose(&mut self, c: usize, _lane: usize, chosen: &mut Vec<u32>) {
@@ -89,9 +78,5 @@ impl Neighbourhoods for ClusterNeighbourhoods<'_> {
                 set(a, b, entry.unwrap_or_else(of_clouds));
             }
         }
-    }
-
-    fn alone(&self, c: usize) -> f32 {
-        (1.0 / self.diagonal(c)) as f32
     }
 }

@@ -17,6 +17,9 @@ use simd::{Simd, Task};
 use crate::near::Coefficient;
 use crate::precondition::local::BatchedLdl;
 
+/// Columns per row for which there is room at first.
+const COLUMNS: usize = 32;
+
 /// Entries of the inverse between the unknowns of two panels. In single precision: a preconditioner
 /// need not be exact, and this halves the memory.
 pub trait InverseBlock: Coefficient + Debug {
@@ -34,30 +37,17 @@ impl InverseBlock for f32 {
     }
 }
 
-/// The small matrices of consecutive rows.
+/// The small matrices of some rows.
 pub(super) trait Neighbourhoods {
+    /// Entries of the inverse.
     type Block: InverseBlock;
-    /// The rows.
-    fn rows(&self) -> Range<usize>;
-    /// Columns per row, about.
-    fn columns(&self) -> usize;
-    /// Whether a row is not empty.
-    fn has_row(&self, _i: usize) -> bool {
-        true
-    }
-    /// Panel `i`, then others with which it interacts most, for a matrix in this lane.
+    /// Panel `i`, then others with which it interacts most, for a matrix in this lane; none if the
+    /// row is empty.
     fn choose(&mut self, i: usize, lane: usize, chosen: &mut Vec<u32>);
     /// Sets entries of all lanes at once, before [`Self::fill`].
-    fn fill_lanes<V: Simd<Scalar = f64>>(
-        &mut self,
-        _chosen: &[Vec<u32>],
-        _local: &mut BatchedLdl<V>,
-    ) {
-    }
+    fn fill_lanes<V: Simd<Scalar = f64>>(&self, _chosen: &[Vec<u32>], _local: &mut BatchedLdl<V>) {}
     /// Sets entries (a, b), a <= b, between the unknowns of chosen panels.
     fn fill(&mut self, chosen: &[u32], set: &mut impl FnMut(usize, usize, f64));
-    /// The inverse for a panel alone.
-    fn alone(&self, i: usize) -> Self::Block;
 }
 
 /// Row i: the charge on panel i that gives the potentials around it, ignoring everything else.
@@ -69,7 +59,7 @@ pub struct LocalInverse<B = f32> {
 }
 
 impl<B: InverseBlock> LocalInverse<B> {
-    pub(super) fn new_with(len: usize, rows_per_part: usize, parts: Vec<Rows<B>>) -> Self {
+    pub(super) fn of_parts(len: usize, rows_per_part: usize, parts: Vec<Rows<B>>) -> Self {
         Self { len, parts, rows_per_part }
     }
 
@@ -104,27 +94,9 @@ pub(super) struct Rows<B> {
 }
 
 impl<B: InverseBlock> Rows<B> {
-    /// The rows of these neighbourhoods.
-    pub(super) fn new(neighbourhoods: impl Neighbourhoods<Block = B>) -> Self {
-        simd::run(Invert(neighbourhoods))
-    }
-
-    fn with_room(count: usize, columns: usize) -> Self {
-        let mut starts = Vec::with_capacity(count + 1);
-        starts.push(0);
-        let room = count * columns;
-        Self { starts, columns: Vec::with_capacity(room), values: Vec::with_capacity(room) }
-    }
-
-    /// Ends rows, empty ones but the first, until there are `count`.
-    fn end_rows(&mut self, count: usize) {
-        self.starts.resize(count + 1, self.columns.len() as u32);
-    }
-
-    fn shrunk(mut self) -> Self {
-        self.columns.shrink_to_fit();
-        self.values.shrink_to_fit();
-        self
+    /// These rows of the inverse.
+    pub(super) fn new(rows: Range<usize>, neighbourhoods: impl Neighbourhoods<Block = B>) -> Self {
+        simd::run(Invert { rows, neighbourhoods })
     }
 
     fn add_product(&self, x: &[B::Values], y: &mut [B::Values]) {
@@ -140,46 +112,56 @@ impl<B: InverseBlock> Rows<B> {
 }
 
 /// Inverts small matrices, one per lane at a time.
-struct Invert<N>(N);
+struct Invert<N> {
+    rows: Range<usize>,
+    neighbourhoods: N,
+}
 
 impl<N: Neighbourhoods> Task<f64> for Invert<N> {
     type Output = Rows<N::Block>;
 
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) -> Rows<N::Block> {
-        let Self(mut neighbourhoods) = self;
-        let range = neighbourhoods.rows();
+        let Self { rows: range, mut neighbourhoods } = self;
         let size = N::Block::SIZE;
-        let mut rows = Rows::with_room(range.len(), neighbourhoods.columns());
-        let mut local = BatchedLdl::<V>::default();
+        let room = COLUMNS * range.len();
+        let (mut starts, mut columns) = (vec![0], Vec::with_capacity(room));
+        let mut values = Vec::with_capacity(room);
+        let (mut local, mut alone) = (BatchedLdl::<V>::default(), BatchedLdl::<V>::default());
         let mut chosen = vec![Vec::new(); V::LANES];
-        let wanted: Vec<usize> = range.clone().filter(|&i| neighbourhoods.has_row(i)).collect();
-        for panels in wanted.chunks(V::LANES) {
-            for (lane, (&i, chosen)) in panels.iter().zip(&mut chosen).enumerate() {
-                neighbourhoods.choose(i, lane, chosen);
+        for first in range.clone().step_by(V::LANES) {
+            let count = V::LANES.min(range.end - first);
+            let chosen = &mut chosen[..count];
+            for (lane, chosen) in chosen.iter_mut().enumerate() {
+                neighbourhoods.choose(first + lane, lane, chosen);
             }
-            let chosen = &chosen[..panels.len()];
             local.clear(size * chosen.iter().map(Vec::len).max().unwrap_or(0));
             neighbourhoods.fill_lanes(chosen, &mut local);
             for (lane, chosen) in chosen.iter().enumerate() {
                 neighbourhoods.fill(chosen, &mut |a, b, entry| local.set(a, b, lane, entry));
             }
             local.solve(size);
-            for (lane, (&i, chosen)) in panels.iter().zip(chosen).enumerate() {
-                rows.end_rows(i - range.start);
-                rows.columns.extend(chosen);
-                rows.values.extend((0..chosen.len()).map(|a| match (local.is_definite(lane), a) {
-                    (true, a) => {
-                        N::Block::from_entries(|m, l| local.solution(size * a + l, m, lane))
-                    }
-                    // If the neighbours' matrix is not positive definite, the panel is used alone.
-                    (false, 0) => neighbourhoods.alone(i),
-                    (false, _) => N::Block::default(),
-                }));
-                rows.end_rows(i - range.start + 1);
+            for (lane, chosen) in chosen.iter().enumerate() {
+                let block = |of: &BatchedLdl<V>, a: usize, lane: usize| {
+                    N::Block::from_entries(|m, l| of.solution(size * a + l, m, lane))
+                };
+                columns.extend(chosen);
+                if local.is_definite(lane) {
+                    values.extend((0..chosen.len()).map(|a| block(&local, a, lane)));
+                } else if let Some(own) = chosen.first() {
+                    // The panel is used alone.
+                    alone.clear(size);
+                    let set = &mut |a, b, entry| alone.set(a, b, 0, entry);
+                    neighbourhoods.fill(std::slice::from_ref(own), set);
+                    alone.solve(size);
+                    values.push(block(&alone, 0, 0));
+                    values.resize(columns.len(), N::Block::default());
+                }
+                starts.push(columns.len() as u32);
             }
         }
-        rows.end_rows(range.len());
-        rows.shrunk()
+        columns.shrink_to_fit();
+        values.shrink_to_fit();
+        Rows { starts, columns, values }
     }
 }

@@ -3,9 +3,7 @@
 //! On adjacent needles, as graded meshes have along edges, the linear modes interact nearly as
 //! strongly with each other as with themselves.
 
-use std::ops::Range;
-
-use nalgebra::{Matrix3, Vector3};
+use nalgebra::Vector3;
 use parallel::prelude::*;
 
 use super::local_inverse::{InverseBlock, LocalInverse, Neighbourhoods, Rows};
@@ -83,24 +81,19 @@ impl LocalInverse<ModeInverseBlock> {
             let part = |first: usize| {
                 let rows = first..full.rows.end.min(first + ROWS);
                 let (diagonal, full, entries) = (&*diagonal, &full, Vec::new());
-                Rows::new(ModeNeighbourhoods {
-                    corrections,
-                    is_conductor,
-                    diagonal,
-                    full,
-                    rows,
-                    entries,
-                })
+                let neighbourhoods =
+                    ModeNeighbourhoods { corrections, is_conductor, diagonal, full, entries };
+                Rows::new(rows, neighbourhoods)
             };
             let starts: Vec<usize> = full.rows.clone().step_by(ROWS).collect();
             starts.into_par_iter().map(part).collect()
         };
         let parts: Vec<Vec<_>> = (0..near.blocks()).into_par_iter().map(of_block).collect();
-        Self::new_with(n, ROWS, parts.into_iter().flatten().collect())
+        Self::of_parts(n, ROWS, parts.into_iter().flatten().collect())
     }
 }
 
-/// Consecutive panels within a block of the near field between constants.
+/// Panels within a block of the near field between constants.
 struct ModeNeighbourhoods<'a> {
     corrections: Corrections<'a>,
     is_conductor: &'a (dyn Fn(usize) -> bool + Sync),
@@ -108,7 +101,6 @@ struct ModeNeighbourhoods<'a> {
     diagonal: &'a [f64],
     /// Rows of the block.
     full: &'a FullRows,
-    rows: Range<usize>,
     /// Entries between the chosen panels: panel `b` tested with `a` at `b * chosen + a`, a <= b.
     entries: Vec<ModeBlock>,
 }
@@ -116,19 +108,11 @@ struct ModeNeighbourhoods<'a> {
 impl Neighbourhoods for ModeNeighbourhoods<'_> {
     type Block = ModeInverseBlock;
 
-    fn rows(&self) -> Range<usize> {
-        self.rows.clone()
-    }
-
-    fn columns(&self) -> usize {
-        LEAST
-    }
-
-    fn has_row(&self, i: usize) -> bool {
-        (self.is_conductor)(i)
-    }
-
     fn choose(&mut self, i: usize, _lane: usize, chosen: &mut Vec<u32>) {
+        chosen.clear();
+        if !(self.is_conductor)(i) {
+            return;
+        }
         let mut ranked: Vec<(f64, u32)> = Vec::new();
         for &(j, left) in self.full.row(i) {
             if j as usize != i && (self.is_conductor)(j as usize) {
@@ -140,7 +124,6 @@ impl Neighbourhoods for ModeNeighbourhoods<'_> {
         ranked.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let strong = ranked.iter().take_while(|(strength, _)| *strength > STRONG).count();
         ranked.truncate(strong.clamp(LEAST, MOST) - 1);
-        chosen.clear();
         chosen.push(i as u32);
         chosen.extend(ranked.iter().map(|(_, j)| *j));
     }
@@ -183,14 +166,5 @@ impl Neighbourhoods for ModeNeighbourhoods<'_> {
                 }
             }
         }
-    }
-
-    fn alone(&self, i: usize) -> ModeInverseBlock {
-        let (corrections, constant) = (&self.corrections, self.corrections.constants.diagonal(i));
-        let own = corrections.by_points(i, i).plus(1.0, ModeBlock::constant(constant));
-        let own = own.plus(1.0, corrections.modes.diagonal(i));
-        let matrix = Matrix3::from_fn(|m, l| own.entries()[m][l]);
-        let inverse = matrix.try_inverse().unwrap_or_else(Matrix3::zeros);
-        ModeInverseBlock::from_entries(|m, l| inverse[(l, m)])
     }
 }

@@ -1,7 +1,5 @@
 //! Local inverses over panels with constant densities.
 
-use std::ops::Range;
-
 use parallel::prelude::*;
 use simd::{Elementary, Real, Simd};
 
@@ -34,10 +32,11 @@ impl LocalInverse {
     pub fn new(near: &Near, panels: &Panels, neighbours: usize) -> Self {
         let part = |block: usize| {
             let (full, faces) = (near.full_rows(block), Vec::new());
-            Rows::new(PanelNeighbourhoods { near, panels, full, neighbours, faces })
+            let rows = full.rows.clone();
+            Rows::new(rows, PanelNeighbourhoods { near, panels, full, neighbours, faces })
         };
         let parts = (0..near.blocks()).into_par_iter().map(part).collect();
-        Self::new_with(near.len(), near::BLOCK, parts)
+        Self::of_parts(near.len(), near::BLOCK, parts)
     }
 }
 
@@ -54,14 +53,6 @@ struct PanelNeighbourhoods<'a> {
 impl Neighbourhoods for PanelNeighbourhoods<'_> {
     type Block = f32;
 
-    fn rows(&self) -> Range<usize> {
-        self.full.rows.clone()
-    }
-
-    fn columns(&self) -> usize {
-        self.neighbours
-    }
-
     fn choose(&mut self, i: usize, lane: usize, chosen: &mut Vec<u32>) {
         let faces = self.faces_another(i);
         self.faces.resize(lane, false);
@@ -75,11 +66,7 @@ impl Neighbourhoods for PanelNeighbourhoods<'_> {
 
     /// One or a few points for each panel, for pairs that the near field lacks.
     #[inline(always)]
-    fn fill_lanes<V: Simd<Scalar = f64>>(
-        &mut self,
-        chosen: &[Vec<u32>],
-        local: &mut BatchedLdl<V>,
-    ) {
+    fn fill_lanes<V: Simd<Scalar = f64>>(&self, chosen: &[Vec<u32>], local: &mut BatchedLdl<V>) {
         let points = if self.faces.contains(&true) { POINTS } else { 1 };
         let places = self.places::<V>(chosen, points);
         local.set_points(&places, points, self.panels.images());
@@ -107,10 +94,6 @@ impl Neighbourhoods for PanelNeighbourhoods<'_> {
                 }
             });
         }
-    }
-
-    fn alone(&self, i: usize) -> f32 {
-        (1.0 / self.near.diagonal(i)) as f32
     }
 }
 

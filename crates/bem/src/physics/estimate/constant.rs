@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use nalgebra::{Matrix3, Vector3};
 
 use super::super::rows::System;
-use super::local::{CHILDREN, ChildFunctions, Solved, children, shared};
+use super::local::{CHILDREN, ChildFunctions, children, shared};
 use crate::geometry::triangle::Triangle;
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
@@ -33,28 +33,10 @@ pub(super) struct Constants {
 const ADDED: usize = CHILDREN - 1;
 
 impl ChildFunctions<CHILDREN, ADDED> for Constants {
-    /// Of the matrix of the added functions.
-    type Inverse = Matrix3<f64>;
-
-    fn new(system: &System, i: usize) -> Self {
+    fn new(system: &System, i: usize, factor: f64) -> Self {
         let matrix = between(&children(system.panels.vertices(i)));
+        let matrix = matrix.map(|row| row.map(|v| factor * v));
         Self { matrix, area: 0.25 * system.panels.areas()[i] }
-    }
-
-    fn times(self, factor: f64) -> Self {
-        Self { matrix: self.matrix.map(|row| row.map(|v| factor * v)), ..self }
-    }
-
-    fn inverse(&self) -> Matrix3<f64> {
-        let (matrix, last) = (&self.matrix, ADDED);
-        let apart = Matrix3::from_fn(|k, l| {
-            matrix[k][l] - matrix[k][last] - matrix[last][l] + matrix[last][last]
-        });
-        apart.try_inverse().unwrap_or_else(Matrix3::zeros)
-    }
-
-    fn solve(inverse: &Matrix3<f64>, right: &[f64; ADDED]) -> [f64; ADDED] {
-        (inverse * Vector3::from(*right)).into()
     }
 
     fn missing(&self, held: f64, potential: &[f64; CHILDREN]) -> [f64; CHILDREN] {
@@ -65,20 +47,35 @@ impl ChildFunctions<CHILDREN, ADDED> for Constants {
         std::array::from_fn(|k| b[k] - b[ADDED])
     }
 
+    fn solve(&self, right: &[[f64; ADDED]]) -> Vec<[f64; ADDED]> {
+        let (matrix, last) = (&self.matrix, ADDED);
+        let apart = Matrix3::from_fn(|k, l| {
+            matrix[k][l] - matrix[k][last] - matrix[last][l] + matrix[last][last]
+        });
+        let inverse = apart.try_inverse().unwrap_or_else(Matrix3::zeros);
+        right.iter().map(|b| (inverse * Vector3::from(*b)).into()).collect()
+    }
+
     fn charges(&self, density: &[f64; ADDED]) -> [f64; CHILDREN] {
         let density = Vector3::from(*density);
         [density.x, density.y, density.z, -density.sum()].map(|density| density * self.area)
     }
 
-    fn sides(&self, problem: Solved<'_, CHILDREN, ADDED>) -> [f64; 3] {
+    fn sides(
+        &self,
+        permittivity: f64,
+        tested: &[f64; CHILDREN],
+        _right: &[f64; ADDED],
+        _density: &[f64; ADDED],
+    ) -> [f64; 3] {
         let (matrix, all) = (&self.matrix, 0..CHILDREN);
         let form = |x: [f64; CHILDREN]| -> f64 {
             let row = |k: usize| all.clone().map(move |l| x[k] * matrix[k][l] * x[l]).sum::<f64>();
             all.clone().map(row).sum()
         };
         let gain = |x: [f64; CHILDREN]| {
-            let work: f64 = problem.tested.iter().zip(x).map(|(b, x)| b * x).sum();
-            problem.permittivity * work * work / form(x).max(f64::MIN_POSITIVE)
+            let work: f64 = tested.iter().zip(x).map(|(b, x)| b * x).sum();
+            permittivity * work * work / form(x).max(f64::MIN_POSITIVE)
         };
         let along = [[1.0, -1.0, 0.0, 0.0], [0.0, 1.0, -1.0, 0.0], [-1.0, 0.0, 1.0, 0.0]];
         shared(along.map(gain), gain([-1.0, -1.0, -1.0, 3.0]))

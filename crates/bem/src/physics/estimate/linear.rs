@@ -3,10 +3,10 @@
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
-use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+use nalgebra::{DMatrix, DVector};
 
 use super::super::rows::System;
-use super::local::{CHILDREN, ChildFunctions, Solved, children, shared};
+use super::local::{CHILDREN, ChildFunctions, children, shared};
 use crate::geometry::triangle::Triangle;
 use crate::integrals::linear_pair::single_layer;
 use crate::integrals::pair::PairQuadrature;
@@ -151,24 +151,9 @@ fn array<const N: usize>(values: &DVector<f64>) -> [f64; N] {
 }
 
 impl ChildFunctions<FUNCTIONS, ADDED> for Linears {
-    /// Factor of the matrix of the added functions; `None` if it is not positive definite.
-    type Inverse = Option<Cholesky<f64, Dyn>>;
-
-    fn new(system: &System, i: usize) -> Self {
+    fn new(system: &System, i: usize, factor: f64) -> Self {
         let panels = &system.panels;
-        Self { matrix: between(panels.vertices(i)), area: panels.areas()[i] }
-    }
-
-    fn times(self, factor: f64) -> Self {
-        Self { matrix: self.matrix * factor, ..self }
-    }
-
-    fn inverse(&self) -> Self::Inverse {
-        added().tr_mul(&(&self.matrix * added())).cholesky()
-    }
-
-    fn solve(inverse: &Self::Inverse, right: &[f64; ADDED]) -> [f64; ADDED] {
-        inverse.as_ref().map_or([0.0; ADDED], |factor| array(&factor.solve(&vector(right))))
+        Self { matrix: between(panels.vertices(i)) * factor, area: panels.areas()[i] }
     }
 
     fn missing(&self, held: f64, potential: &[f64; FUNCTIONS]) -> [f64; FUNCTIONS] {
@@ -180,20 +165,34 @@ impl ChildFunctions<FUNCTIONS, ADDED> for Linears {
         array(&added().tr_mul(&vector(tested)))
     }
 
+    fn solve(&self, right: &[[f64; ADDED]]) -> Vec<[f64; ADDED]> {
+        // `None` if the matrix of the added functions is not positive definite.
+        let factor = added().tr_mul(&(&self.matrix * added())).cholesky();
+        let solve = |b: &[f64; ADDED]| {
+            factor.as_ref().map_or([0.0; ADDED], |factor| array(&factor.solve(&vector(b))))
+        };
+        right.iter().map(solve).collect()
+    }
+
     /// Those that children would carry if their densities were everywhere those at their corners.
     fn charges(&self, density: &[f64; ADDED]) -> [f64; FUNCTIONS] {
         array(&(added() * vector(density) * (self.area / CHILDREN as f64)))
     }
 
-    fn sides(&self, problem: Solved<'_, FUNCTIONS, ADDED>) -> [f64; 3] {
-        let (along, permittivity) = (along_sides(), problem.permittivity);
-        let tested = vector(problem.tested);
+    fn sides(
+        &self,
+        permittivity: f64,
+        tested: &[f64; FUNCTIONS],
+        right: &[f64; ADDED],
+        density: &[f64; ADDED],
+    ) -> [f64; 3] {
+        let (along, tested) = (along_sides(), vector(tested));
         let gain = |side: usize| {
             let x = along.column(side);
             let (work, form) = (tested.dot(&x), x.dot(&(&self.matrix * x)));
             permittivity * work * work / form.max(f64::MIN_POSITIVE)
         };
-        let all = permittivity * vector(problem.density).dot(&vector(problem.right));
+        let all = permittivity * vector(density).dot(&vector(right));
         let gains = [0, 1, 2].map(gain);
         shared(gains, (all - gains.iter().sum::<f64>()).max(0.0))
     }

@@ -19,28 +19,29 @@ pub(super) struct Shares {
 /// `N` functions on the children of a panel, of which `ADDED` combinations are no functions of the
 /// panel's own density. Values are at as many positions.
 pub(super) trait ChildFunctions<const N: usize, const ADDED: usize>: Sized {
-    /// Inverse of the matrix of the added functions.
-    type Inverse;
-
-    /// With the single-layer integrals between all of them.
-    fn new(system: &System, i: usize) -> Self;
-    /// With integrals multiplied by a factor.
-    fn times(self, factor: f64) -> Self;
-    fn inverse(&self) -> Self::Inverse;
-    /// Coefficients of the added functions that correct a potential tested with them.
-    fn solve(inverse: &Self::Inverse, right: &[f64; ADDED]) -> [f64; ADDED];
+    /// With the single-layer integrals between all of them, times `factor`.
+    fn new(system: &System, i: usize, factor: f64) -> Self;
     /// The potential missing on a conductor, tested with all functions.
     fn missing(&self, held: f64, potential: &[f64; N]) -> [f64; N];
     /// A potential tested with the added functions, given that tested with all.
     fn against_added(tested: &[f64; N]) -> [f64; ADDED];
+    /// Coefficients of the added functions that correct potentials tested with them.
+    fn solve(&self, right: &[[f64; ADDED]]) -> Vec<[f64; ADDED]>;
     /// Charges on children, or at their corners, of these added functions.
     fn charges(&self, density: &[f64; ADDED]) -> [f64; N];
-    /// Shares of the energy on a conductor, by sides.
-    fn sides(&self, problem: Solved<'_, N, ADDED>) -> [f64; 3];
+    /// Shares of the energy on a conductor, by sides, given the missing potential, tested with all
+    /// functions and with those added, and the coefficients of the latter.
+    fn sides(
+        &self,
+        permittivity: f64,
+        tested: &[f64; N],
+        right: &[f64; ADDED],
+        density: &[f64; ADDED],
+    ) -> [f64; 3];
     /// The remaining jump of eps du/dn on an interface with unknowns `x`, as a function on the
     /// children without its part in the panel's own density.
     fn jump(system: &System, i: usize, x: &[f64], normal_derivative: &[f64; N]) -> [f64; N];
-    /// The tested potential with that of these densities.
+    /// The potential, tested or without its mean, with that of these densities.
     fn with_potential_of(&self, densities: &[f64; N], potential: &[f64; N]) -> [f64; N];
     /// A jump of eps du/dn divided by -4 pi: free charge, which should not be there.
     fn free_charge(&self, jump: &[f64; N]) -> [f64; N];
@@ -48,94 +49,63 @@ pub(super) trait ChildFunctions<const N: usize, const ADDED: usize>: Sized {
     fn sides_of_interface(&self, potential: &[f64; N], jump: &[f64; N]) -> [f64; 3];
 }
 
-/// A solved problem on the children of a conductor's panel.
-pub(super) struct Solved<'a, const N: usize, const ADDED: usize> {
-    pub(super) permittivity: f64,
-    /// The missing potential, tested with all functions and with those added.
-    pub(super) tested: &'a [f64; N],
-    pub(super) right: &'a [f64; ADDED],
-    /// Coefficients of the added functions.
-    pub(super) density: &'a [f64; ADDED],
-}
-
-/// Functions on the children of a conductor's panel.
-fn on_conductor<F, const N: usize, const ADDED: usize>(system: &System, i: usize) -> F
-where
-    F: ChildFunctions<N, ADDED>,
-{
-    // In an interface of layers the panel's own image contributes too.
-    F::new(system, i).times(system.panels.factor(i, i))
-}
-
 /// The charges missing on the children of panel `i`, held at a potential or, on an interface, with
 /// unknowns `x`; values are those of excitation 0.
-pub(super) fn missing<F, const N: usize, const ADDED: usize>(
+pub(super) fn missing<F: ChildFunctions<N, ADDED>, const N: usize, const ADDED: usize>(
     system: &System,
     i: usize,
     held: Option<f64>,
     x: &[f64],
     at: &Values,
-) -> [f64; N]
-where
-    F: ChildFunctions<N, ADDED>,
-{
+) -> [f64; N] {
     let Some(held) = held else {
         let [front, back] = system.rows.permittivity(i);
         let child = system.panels.areas()[i] / CHILDREN as f64;
         let jump = F::jump(system, i, x, &at.normal_derivative(i, 0));
         return jump.map(|jump| jump * child / (2.0 * PI * (front + back)));
     };
-    let functions: F = on_conductor(system, i);
+    let functions = F::new(system, i, system.panels.factor(i, i));
     let right = F::against_added(&functions.missing(held, &at.potential(i, 0)));
-    functions.charges(&F::solve(&functions.inverse(), &right))
+    functions.charges(&functions.solve(&[right])[0])
 }
 
 /// The shares of panel `i` of a conductor, held at these potentials in the excitations.
-pub(super) fn of_conductor<F, const N: usize, const ADDED: usize>(
+pub(super) fn of_conductor<F: ChildFunctions<N, ADDED>, const N: usize, const ADDED: usize>(
     system: &System,
     i: usize,
     held: &[f64],
     at: &Values,
     with_sides: bool,
-) -> Shares
-where
-    F: ChildFunctions<N, ADDED>,
-{
-    let functions: F = on_conductor(system, i);
-    let inverse = functions.inverse();
+) -> Shares {
+    // In an interface of layers the panel's own image contributes too.
+    let functions = F::new(system, i, system.panels.factor(i, i));
     let [front, back] = system.rows.permittivity(i);
     let permittivity = 0.5 * (front + back);
     let missing = |(p, &held): (usize, &f64)| functions.missing(held, &at.potential(i, p));
     let tested: Vec<[f64; N]> = held.iter().enumerate().map(missing).collect();
     let right: Vec<[f64; ADDED]> = tested.iter().map(F::against_added).collect();
-    let densities: Vec<[f64; ADDED]> = right.iter().map(|b| F::solve(&inverse, b)).collect();
+    let densities = functions.solve(&right);
     let charges = densities.iter().map(|density| density.map(|d| d * permittivity));
     let products = Products::new(charges, right.iter().copied());
     let sides = || {
-        let problems = tested.iter().zip(&right).zip(&densities);
-        let problems = problems.map(|((tested, right), density)| Solved {
-            permittivity,
-            tested,
-            right,
-            density,
+        let each = tested.iter().zip(densities.iter().zip(&right));
+        let sides = each.map(|(tested, (density, right))| {
+            functions.sides(permittivity, tested, right, density)
         });
-        problems.map(|problem| functions.sides(problem)).collect()
+        sides.collect()
     };
     Shares { products, sides: with_sides.then(sides) }
 }
 
 /// The shares of panel `i` of an interface, with unknowns `x` in each excitation.
-pub(super) fn of_interface<F, const N: usize, const ADDED: usize>(
+pub(super) fn of_interface<F: ChildFunctions<N, ADDED>, const N: usize, const ADDED: usize>(
     system: &System,
     i: usize,
     x: &[Vec<f64>],
     at: &Values,
     with_sides: bool,
-) -> Shares
-where
-    F: ChildFunctions<N, ADDED>,
-{
-    let functions = F::new(system, i);
+) -> Shares {
+    let functions = F::new(system, i, 1.0);
     let [front, back] = system.rows.permittivity(i);
     let both = 2.0 * PI * (front + back);
     let jump = |(p, x): (usize, &Vec<f64>)| F::jump(system, i, x, &at.normal_derivative(i, p));

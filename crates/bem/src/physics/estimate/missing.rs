@@ -66,16 +66,6 @@ impl ChildCharges {
     }
 }
 
-/// A solved excitation.
-#[derive(Clone, Copy)]
-struct State<'a> {
-    excitation: &'a Excitation,
-    /// Its unknowns.
-    x: &'a [f64],
-    /// Its values at the positions on panels.
-    at: &'a Values,
-}
-
 impl System {
     /// Correction of these charges in this excitation by the local problems, each triangle's times
     /// its weight, for a solve to `tolerance`.
@@ -96,15 +86,14 @@ impl System {
         let of_one = std::slice::from_ref(&x);
         let at =
             values::at(self, std::slice::from_ref(excitation), of_one, self.places(), tolerance)?;
-        let state = State { excitation, x: &x, at: &at };
         match self.density {
             Density::Constant => {
-                self.missing_of::<Constants, _, _>(state, weights, &mut found.total)?;
+                self.missing_of::<Constants, _, _>(excitation, &x, &at, weights, &mut found.total)?;
                 Ok(found)
             }
             Density::Linear => {
                 let at_corners = found.at_corners.as_flattened_mut();
-                self.missing_of::<Linears, _, _>(state, weights, at_corners)?;
+                self.missing_of::<Linears, _, _>(excitation, &x, &at, weights, at_corners)?;
                 Ok(ChildCharges::of_corners(found.at_corners))
             }
         }
@@ -113,14 +102,16 @@ impl System {
     /// Writes charges of children, or at their corners, of all triangles. Collective.
     fn missing_of<F: ChildFunctions<N, ADDED>, const N: usize, const ADDED: usize>(
         &self,
-        state: State<'_>,
+        excitation: &Excitation,
+        x: &[f64],
+        at: &Values,
         weights: &[f64],
         charges: &mut [f64],
     ) -> Result<(), Error> {
         let of_panel = |i: usize| {
-            let held = |conductor: u32| state.excitation.potentials[conductor as usize];
+            let held = |conductor: u32| excitation.potentials[conductor as usize];
             let held = self.rows.conductor[i].map(held);
-            local::missing::<F, N, ADDED>(self, i, held, state.x, state.at)
+            local::missing::<F, N, ADDED>(self, i, held, x, at)
         };
         let own = self.own(self.panels.len());
         let all: Vec<[f64; N]> = own.clone().into_par_iter().map(of_panel).collect();
