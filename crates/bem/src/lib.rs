@@ -108,16 +108,16 @@ pub mod internals {
         pub use crate::near::RowKind;
         pub use crate::near::accuracy::Accuracy;
         pub use crate::near::functions::FunctionPairs;
-        pub use crate::near::needs::{Induced, Needs, Sources};
+        pub use crate::near::modes::{ModeBlock, ModePairs};
         pub use crate::near::pairs::{LayerPairs, Scratch};
+        pub use crate::near::requirements::{Induced, Requirements, Sources};
         pub use crate::near::select::{
             Choice, Selection, smallest_relative_gap, smallest_relative_height,
         };
-        pub use crate::near::single_layer::SingleLayerPairs;
-        pub use crate::near::{BLOCK, Entry, Near, PairIntegrals, Precision};
+        pub use crate::near::{Assembly, BLOCK, Entry, Near, PairIntegrals, Precision};
     }
     pub mod operator {
-        pub use crate::operator::discretisation::{Close, Discretisation, Target};
+        pub use crate::operator::discretisation::{Discretisation, NearFieldRequest, Target};
         pub use crate::operator::host::Host;
         pub use crate::operator::layer::Layer;
         pub use crate::operator::points::QuadraturePoints;
@@ -148,7 +148,8 @@ pub mod internals {
         pub use crate::precondition::coarse::{Coarse, TwoLevel};
         pub use crate::precondition::gradients::Gradients;
         pub use crate::precondition::local::BatchedLdl;
-        pub use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS};
+        pub use crate::precondition::local_inverse::LocalInverse;
+        pub use crate::precondition::local_panels::NEIGHBOURS;
         pub mod clusters {
             pub use crate::precondition::clusters::{POINTS, of_clouds};
         }
@@ -164,7 +165,7 @@ pub mod internals {
         }
         pub mod modes {
             pub use crate::quadrature::modes::{
-                LARGEST, MODES, at_corners, modes, of_corners, run_around,
+                LARGEST, MODES, at_corners, between, between_corners, modes, of_corners, run_around,
             };
         }
         pub mod sums {
@@ -182,7 +183,7 @@ pub mod internals {
         }
     }
     pub mod space {
-        pub use crate::space::{Dofs, TestTrial};
+        pub use crate::space::{Corners, Dofs, TestTrial};
     }
 }
 

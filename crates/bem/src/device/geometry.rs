@@ -7,8 +7,8 @@ use super::rows::{self, Rows};
 use super::search::Search;
 use crate::geometry::panels::Panels;
 use crate::near::RowKind;
-use crate::near::{Needs, REGULAR_ROW};
-use crate::precondition::local_inverse::NEIGHBOURS;
+use crate::near::{REGULAR_ROW, Requirements};
+use crate::precondition::local_panels::NEIGHBOURS;
 use crate::quadrature::rule::Rule;
 use crate::quadrature::{self, MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE};
 
@@ -105,8 +105,12 @@ impl DeviceGeometry {
     ///
     /// # Errors
     /// The GPU's.
-    pub fn set_needs(&mut self, needs: Option<&Needs>, solid_angles: f64) -> Result<(), Error> {
-        self.rows.set_needs(&self.device, needs, solid_angles, &self.areas)?;
+    pub fn set_requirements(
+        &mut self,
+        requirements: Option<&Requirements>,
+        solid_angles: f64,
+    ) -> Result<(), Error> {
+        self.rows.set_requirements(&self.device, requirements, solid_angles, &self.areas)?;
         self.search = Search::new(&self.device, self.panels, &self.centroids, &self.rows)?;
         Ok(())
     }

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::share::{self, Share};
 use crate::near::RowKind;
-use crate::precondition::local_inverse::NEIGHBOURS;
+use crate::precondition::local_panels::NEIGHBOURS;
 use crate::precondition::shared::OfAll;
 use crate::solve::linear_operator::LinearOperator;
 

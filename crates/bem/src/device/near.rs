@@ -7,9 +7,9 @@ use super::kernels::near::{Candidates, Diagonal, Integrate, Select, Sizes};
 use super::kernels::{Kernel, Matrix, Pair, Value, count, prefix_sums, shrunk, sparse, vectors};
 use super::kernels::{LANES, THREADS};
 use crate::integrals::pair::PairQuadrature;
-use crate::near::{Precision, Selection};
+use crate::near::{Assembly, Precision, Selection};
 use crate::quadrature::rule::Rule;
-use crate::{Error, Progress, Stage};
+use crate::{Error, Stage};
 
 /// Candidates that are looked at together at most, if a row alone has not more.
 const CANDIDATES: u64 = 1 << 26;
@@ -59,20 +59,19 @@ struct Part {
 }
 
 impl DeviceNear {
-    /// Exact entries on the pairs of `selection`. `check(entries)` may refuse that many.
+    /// Exact entries of the close pairs.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], what `check` says, and the GPU's.
+    /// [`Error::Interrupted`], errors of [`Assembly::check`], and [`Error::Gpu`] if a CUDA call
+    /// fails.
     pub fn new(
         geometry: DeviceGeometry,
-        selection: &Selection,
         quadrature: PairQuadrature,
-        precision: Precision,
-        check: &dyn Fn(usize) -> Result<(), Error>,
-        progress: &dyn Progress,
+        assembly: &Assembly<'_>,
     ) -> Result<Self, Error> {
         let _span = tracing::debug_span!("close pairs").entered();
         let n = geometry.panels;
+        let Assembly { selection, precision, check, progress, .. } = *assembly;
         let integrals = Integrals::new(&geometry, selection, quadrature)?;
         let mut parts = Vec::new();
         let (mut first, mut rows, mut pairs) = (0, ROWS, 0);

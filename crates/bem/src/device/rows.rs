@@ -6,7 +6,7 @@ use cuda::{Buffer, Device, Error, Pointer};
 use super::kernels::{ADJOINT, Images, Mirror, NONE, SINGLE, Table, count};
 
 use crate::geometry::panels::Panels;
-use crate::near::Needs;
+use crate::near::Requirements;
 use crate::near::RowKind;
 
 /// Kinds of rows, images, needs. Where there is nothing of it, kernels without all that are
@@ -16,7 +16,7 @@ pub(super) struct Rows {
     macros: Vec<String>,
     kinds: Buffer<u32>,
     /// Induced density, the area around with about this density, what errors in the row count.
-    needs: Option<Buffer<[f64; 3]>>,
+    requirements: Option<Buffer<[f64; 3]>>,
     images: Buffer<Mirror>,
     /// What charges of panels are multiplied by, shape (images, panels).
     factors: Buffer<f64>,
@@ -54,7 +54,7 @@ impl Rows {
             has_potentials: kinds.contains(&SINGLE),
             has_fields: kinds.contains(&ADJOINT),
             kinds: device.upload(&kinds)?,
-            needs: None,
+            requirements: None,
             images: device.upload(&images)?,
             factors: device.upload(&factors)?,
             table: device.buffer(0)?,
@@ -64,28 +64,38 @@ impl Rows {
     }
 
     /// Takes needs of charges in space, and the accuracy of solid angles.
-    pub(super) fn set_needs(
+    pub(super) fn set_requirements(
         &mut self,
         device: &Device,
-        needs: Option<&Needs>,
+        requirements: Option<&Requirements>,
         solid_angles: f64,
         areas: &Buffer<f64>,
     ) -> Result<(), Error> {
-        self.needs =
-            needs.and_then(Needs::of_panels).map(|needs| device.upload(&needs)).transpose()?;
-        if self.needs.is_some() {
+        self.requirements = requirements
+            .and_then(Requirements::of_panels)
+            .map(|requirements| device.upload(&requirements))
+            .transpose()?;
+        if self.requirements.is_some() {
             self.macros = general(true);
         }
         self.describe(device, solid_angles, areas)
     }
 
     fn describe(&mut self, device: &Device, angles: f64, areas: &Buffer<f64>) -> Result<(), Error> {
-        let needs = self.needs.as_ref().map_or(0, Buffer::address);
+        let requirements = self.requirements.as_ref().map_or(0, Buffer::address);
         let (kinds, images) = (self.kinds.address(), self.images.address());
         let count = self.images.len() as u64;
         let (factors, panels) = (self.factors.address(), self.factors.len() as u64 / count);
-        let table =
-            [areas.address(), kinds, needs, images, count, angles.to_bits(), factors, panels];
+        let table = [
+            areas.address(),
+            kinds,
+            requirements,
+            images,
+            count,
+            angles.to_bits(),
+            factors,
+            panels,
+        ];
         self.table = device.upload(&[table])?;
         Ok(())
     }

@@ -12,7 +12,7 @@ use super::near::DeviceNear;
 use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::share;
-use crate::precondition::local_inverse::{NEIGHBOURS_OF_FACING, POINTS};
+use crate::precondition::local_panels::{NEIGHBOURS_OF_FACING, POINTS};
 use crate::precondition::shared::Conductors;
 
 /// Rows of S and the coarse level: the device's twin of

@@ -120,7 +120,8 @@ pub struct Terms {
 /// padded, with the vectors of `level`.
 pub fn sum_terms(
     level: Level,
-    (nodes, count): (&WeightedPoints, usize),
+    nodes: &WeightedPoints,
+    count: usize,
     source: &Triangle,
     terms: Terms,
 ) -> f64 {
@@ -245,7 +246,7 @@ impl Line {
         self.for_nodes(&self.singularities(source), rule, |x, weight| nodes.push(x, weight));
         let count = nodes.x.len();
         nodes.fill_up(&source.centroid);
-        sum_terms(Level::chosen(), (nodes, count), source, terms)
+        sum_terms(Level::chosen(), nodes, count, source, terms)
     }
 
     fn add_vertex(&self, v: &Vec3, singular: &mut Singularities) {

@@ -104,14 +104,15 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
         // Needles are cut across before they are cut in four.
         let longest = (0..3).map(|k| (v[(k + 1) % 3] - v[k]).norm_squared()).fold(0.0, f64::max);
         let across = (longest / area).log2().clamp(0.0, MOST_ACROSS) as usize;
-        self.refine(v, (area, self.allowed), whole, MOST_CUTS + across)
+        let part = Part { vertices: *v, area, allowed: self.allowed };
+        self.refine(part, whole, MOST_CUTS + across)
     }
 
     /// The same for the halves of a needle.
     fn refine_halves(
         &mut self,
         halves: [[Vec3; 3]; 2],
-        (area, allowed): (f64, f64),
+        Part { area, allowed, .. }: Part,
         whole: Values<N>,
         cuts: usize,
     ) -> Values<N> {
@@ -123,22 +124,18 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
         }
         let parts = halves.iter().zip(values);
         parts.fold([0.0; N], |sum, (part, value)| {
-            added(sum, self.refine(part, (0.5 * area, 0.7 * allowed), value, cuts - 1))
+            let part = Part { vertices: *part, area: 0.5 * area, allowed: 0.7 * allowed };
+            added(sum, self.refine(part, value, cuts - 1))
         })
     }
 
-    /// The integrals over the part `v`, given the rule's value `whole`.
-    fn refine(
-        &mut self,
-        v: &[Vec3; 3],
-        (area, allowed): (f64, f64),
-        whole: Values<N>,
-        cuts: usize,
-    ) -> Values<N> {
-        if let Some(halves) = halves_of_needle(v) {
-            return self.refine_halves(halves, (area, allowed), whole, cuts);
+    /// The integrals over a part, given the rule's value `whole`.
+    fn refine(&mut self, part: Part, whole: Values<N>, cuts: usize) -> Values<N> {
+        let Part { vertices, area, allowed } = part;
+        if let Some(halves) = halves_of_needle(&vertices) {
+            return self.refine_halves(halves, part, whole, cuts);
         }
-        let [a, b, c] = *v;
+        let [a, b, c] = vertices;
         let (p, q, r) = ((a + b) * 0.5, (b + c) * 0.5, (c + a) * 0.5);
         let quarters = [[a, p, r], [p, b, q], [r, q, c], [p, q, r]];
         let rule = quadrature::triangle(DEGREE);
@@ -151,9 +148,18 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
         // bad.
         let parts = quarters.iter().zip(values);
         parts.fold([0.0; N], |sum, (part, value)| {
-            added(sum, self.refine(part, (0.25 * area, 0.5 * allowed), value, cuts - 1))
+            let part = Part { vertices: *part, area: 0.25 * area, allowed: 0.5 * allowed };
+            added(sum, self.refine(part, value, cuts - 1))
         })
     }
+}
+
+/// A part of a triangle, and the error allowed for it.
+#[derive(Clone, Copy)]
+struct Part {
+    vertices: [Vec3; 3],
+    area: f64,
+    allowed: f64,
 }
 
 /// Triangles longer than this many heights are cut across only: four parts would be as elongated.

@@ -17,6 +17,15 @@ const REACH: (f64, f64) = (1e-7, 1.0 / 7.0);
 /// [`Selection::error`].
 const ERROR_SHARE: f64 = 0.35;
 
+/// Accuracy of integrals over pairs of panels.
+#[derive(Clone, Copy, Debug)]
+pub struct IntegralAccuracy {
+    /// Quadrature of potentials.
+    pub pairs: PairQuadrature,
+    /// Accuracy of solid angles.
+    pub solid_angles: f64,
+}
+
 /// Accuracy of the Galerkin matrix.
 #[derive(Clone, Debug)]
 pub struct Accuracy {
@@ -63,6 +72,11 @@ impl Accuracy {
         let solid_angles = if tolerance < FINE { solid_angles_of_rows } else { SOLID_ANGLES };
         let precision = if tolerance >= SINGLE { Precision::Single } else { Precision::Double };
         Self { rule, selection, pairs, solid_angles, solid_angles_of_rows, precision }
+    }
+
+    /// Of integrals of close pairs.
+    pub fn integrals(&self) -> IntegralAccuracy {
+        IntegralAccuracy { pairs: self.pairs, solid_angles: self.solid_angles }
     }
 
     /// The same for panels whose points come as close to each other as `gap`, in units of panel

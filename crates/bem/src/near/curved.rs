@@ -1,11 +1,12 @@
 //! Entries between panels of which at least one is curved, over the modes of linear functions.
 
+use super::accuracy::IntegralAccuracy;
 use super::entry::RowKind;
 use crate::geometry::panels::Panels;
 use crate::geometry::patch::Patch;
-use crate::integrals::curved::{Both, CurvedPair, Entries, Kernel};
+pub(super) use crate::integrals::curved::Both;
+use crate::integrals::curved::{CurvedPair, Entries, Kernel};
 use crate::integrals::linear_pair::transposed;
-use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::curved_sums::{self, Points};
 use crate::quadrature::rule::Rule;
@@ -51,11 +52,11 @@ pub(super) fn exact(
     panels: &Panels,
     kinds: [RowKind; 2],
     [i, j]: [usize; 2],
-    (quadrature, solid_angles): (PairQuadrature, f64),
+    accuracy: &IntegralAccuracy,
     scratch: &mut WeightedPoints,
 ) -> Both {
     of_pair(panels, kinds, [i, j], scratch, |kernel| {
-        CurvedPair::new(kernel, quadrature, solid_angles)
+        CurvedPair::new(kernel, accuracy.pairs, accuracy.solid_angles)
     })
 }
 
@@ -64,11 +65,11 @@ pub(super) fn exact_means(
     panels: &Panels,
     kinds: [RowKind; 2],
     [i, j]: [usize; 2],
-    (quadrature, solid_angles): (PairQuadrature, f64),
+    accuracy: &IntegralAccuracy,
     scratch: &mut WeightedPoints,
 ) -> [f64; 2] {
     let both = of_pair(panels, kinds, [i, j], scratch, |kernel| {
-        CurvedPair::new(kernel, quadrature, solid_angles).of_constants()
+        CurvedPair::new(kernel, accuracy.pairs, accuracy.solid_angles).of_constants()
     });
     both.map(|entries| entries[0][0])
 }
@@ -80,7 +81,7 @@ fn of_pair(
     scratch: &mut WeightedPoints,
     integrals: impl Fn(Kernel) -> CurvedPair,
 ) -> Both {
-    let mut of = |kernel, i, j| {
+    let mut entries = |kernel, i, j| {
         let pair = integrals(kernel);
         pair.entries(&patch(panels, i), &patch(panels, j), scratch)
     };
@@ -88,14 +89,14 @@ fn of_pair(
     if kinds.contains(&RowKind::Single) {
         // In the mesh's order, so that entries (i, j) and (j, i) are the same.
         let (first, second) = panels.ordered(i, j);
-        let [entries, _] = of(Kernel::Single, first, second);
-        potential = if first == i { entries } else { transposed(entries) };
+        let [forth, _] = entries(Kernel::Single, first, second);
+        potential = if first == i { forth } else { transposed(forth) };
     }
     let fields = match normals_of(kinds) {
-        [true, true] if i == j => [of(Kernel::Adjoint, i, i)[0]; 2],
-        [true, true] => of(Kernel::Adjoints, i, j),
-        [true, false] => of(Kernel::Adjoint, i, j),
-        [false, true] => [Entries::default(), of(Kernel::Adjoint, j, i)[0]],
+        [true, true] if i == j => [entries(Kernel::Adjoint, i, i)[0]; 2],
+        [true, true] => entries(Kernel::Adjoints, i, j),
+        [true, false] => entries(Kernel::Adjoint, i, j),
+        [false, true] => [Entries::default(), entries(Kernel::Adjoint, j, i)[0]],
         [false, false] => Both::default(),
     };
     let per = |side: usize, k: usize| {
@@ -113,14 +114,14 @@ fn points(panels: &Panels, kinds: [RowKind; 2], rule: &'static Rule, i: usize) -
 }
 
 /// The same entries summed over points of both panels.
-fn between(panels: &Panels, kinds: [RowKind; 2], [i, j]: [usize; 2], of: [&Points; 2]) -> Both {
+fn between(panels: &Panels, kinds: [RowKind; 2], [i, j]: [usize; 2], points: [&Points; 2]) -> Both {
     let mut potential = Entries::default();
     if kinds.contains(&RowKind::Single) {
-        potential = curved_sums::potentials(of[0], of[1]);
+        potential = curved_sums::potentials(points[0], points[1]);
     }
     let mut fields = Both::default();
     if normals_of(kinds) != [false; 2] {
-        let [forth, back] = curved_sums::fields(of[0], of[1]);
+        let [forth, back] = curved_sums::fields(points[0], points[1]);
         let per = |entries: Entries, k: usize| {
             entries.map(|row| row.map(|entry| entry / twice_area(panels, k)))
         };
@@ -136,8 +137,8 @@ pub(super) fn by_points(
     rules: [&'static Rule; 2],
     [i, j]: [usize; 2],
 ) -> Both {
-    let of = [points(panels, kinds, rules[0], i), points(panels, kinds, rules[1], j)];
-    between(panels, kinds, [i, j], of.each_ref())
+    let both = [points(panels, kinds, rules[0], i), points(panels, kinds, rules[1], j)];
+    between(panels, kinds, [i, j], both.each_ref())
 }
 
 /// Change of the entries of both rows when the second rule replaces the first on one panel and on

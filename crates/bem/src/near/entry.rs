@@ -1,5 +1,7 @@
 //! What near fields are made of: entries of an operator between two panels.
 
+use std::fmt::Debug;
+
 use crate::geometry::panels::Panels;
 use crate::quadrature::rule::Rule;
 
@@ -17,7 +19,7 @@ pub enum RowKind {
 }
 
 /// An operator's entry for a pair of panels: a number for charges of panels, a block for functions.
-pub trait Entry: Copy + Default + Send + Sync {
+pub trait Entry: Copy + Default + Send + Sync + Debug {
     /// `self + times * other`.
     fn plus(self, times: f64, other: Self) -> Self;
     /// Magnitude, as an error measure; NaN is kept.
@@ -32,6 +34,15 @@ impl Entry for f64 {
     fn size(&self) -> f64 {
         self.abs()
     }
+}
+
+/// The largest magnitude of some numbers; NaN is kept.
+pub(super) fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+    let larger = |most: f64, value: f64| {
+        let is_kept = most.is_nan() || value.abs() <= most;
+        if is_kept { most } else { value.abs() }
+    };
+    values.into_iter().fold(0.0, larger)
 }
 
 /// Entries of an operator between two panels, the second of which may be an image; a near field is
@@ -82,6 +93,19 @@ pub(super) fn changes<I: PairIntegrals + ?Sized>(
     let change = |of: I::Entry, k: usize| of.plus(-1.0, plain[k]).size();
     let error = |k: usize| change(left[k], k) + change(right[k], k);
     [error(0), error(1)]
+}
+
+/// Entries (i, j) and (j, i) of two panels, from `f`, which gives them for the panels in the mesh's
+/// order: independent of the order of the rows.
+pub(super) fn in_mesh_order<E: Copy>(
+    panels: &Panels,
+    i: usize,
+    j: usize,
+    f: impl FnOnce(usize, usize) -> [E; 2],
+) -> [E; 2] {
+    let (first, second) = panels.ordered(i, j);
+    let [forth, back] = f(first, second);
+    if first == i { [forth, back] } else { [back, forth] }
 }
 
 /// The sum over the images g of panel `second`, with their factors, of `f` for panel `first` and

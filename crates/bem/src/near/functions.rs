@@ -2,26 +2,25 @@
 //! assembled over coefficients.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parallel::prelude::*;
 
-use super::accuracy::Accuracy;
-use super::block::{Builder, Value};
-use super::entry::RowKind;
-use super::select::Choice;
-use super::{BLOCK, Blocks, Entry, Near, PairIntegrals, Precision, Selection, over_images};
-use crate::constants::{COARSE_REACH, SOLID_ANGLES};
+use super::accuracy::{Accuracy, IntegralAccuracy};
+use super::assembly::{Assembly, ClosePairs, Tally};
+use super::block::{self, Builder, Value};
+use super::entry::{RowKind, largest};
+use super::{BLOCK, Blocks, Entry, Near, PairIntegrals, Precision, modes};
+use crate::Error;
+use crate::constants::SOLID_ANGLES;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::linear_nodes::Block;
-use crate::integrals::linear_pair::{double_layer, single_layer, transposed};
+use crate::integrals::linear_pair::transposed;
 use crate::integrals::potentials::WeightedPoints;
-use crate::quadrature::modes;
+use crate::quadrature::modes::{between, between_corners};
 use crate::quadrature::rule::Rule;
 use crate::space::{Test, TestTrial};
-use crate::{Error, Progress, Stage};
 
 /// Exact integrals and their quadrature sums between panels with linear functions: int_i int_j
 /// lambda_k(x) mu_l(y) times the kernel. For collocation the outer integral is the value at the
@@ -51,25 +50,17 @@ impl FunctionPairs<'_> {
 
     /// The integrals between panels `i` (tested) and `j`.
     fn tested(&self, i: usize, j: usize, points: &mut WeightedPoints) -> Block {
-        self.as_own(i, j, self.integrals(i, j, points))
-    }
-
-    fn integrals(&self, i: usize, j: usize, points: &mut WeightedPoints) -> Block {
-        let kind = self.kind(i);
-        if kind == RowKind::None || kind != RowKind::Single && i == j {
-            return Block::default();
-        }
-        let (s, t) = (self.panels.panel(i), self.panels.panel(j));
-        match (self.functions.test, kind) {
-            (Test::Means(_), RowKind::Single) => {
-                let (first, second) = self.panels.ordered(i, j);
-                let (s, t) = (self.panels.panel(first), self.panels.panel(second));
-                let block = single_layer(&s, &t, &self.accuracy.pairs, points);
-                if first == i { block } else { transposed(block) }
+        let (panels, kind) = (self.panels, self.kind(i));
+        let block = match (self.functions.test, kind) {
+            (Test::Means(_), _) => {
+                let pairs = self.accuracy.pairs;
+                let accuracy = IntegralAccuracy { pairs, solid_angles: SOLID_ANGLES };
+                modes::integrals(panels, kind, [i, j], &accuracy, points)
             }
-            (Test::Means(_), RowKind::Double) => double_layer(&s, &t, SOLID_ANGLES, points),
-            (Test::Means(_), _) => transposed(double_layer(&t, &s, SOLID_ANGLES, points)),
+            (Test::Centroids, RowKind::Double | RowKind::Adjoint) if i == j => Block::default(),
+            (Test::Centroids, RowKind::None) => Block::default(),
             (Test::Centroids, kind) => {
+                let (s, t) = (panels.panel(i), panels.panel(j));
                 let at = t.linear_potentials(s.centroid.into());
                 let values = match kind {
                     RowKind::Single => at.single_layer,
@@ -78,48 +69,16 @@ impl FunctionPairs<'_> {
                 };
                 [values.map(|value| value * s.area / 3.0); 3]
             }
-        }
-    }
-
-    /// The same, summed over the points of the first rule on `i` and of the second on `j`;
-    /// coincident points contribute nothing.
-    fn tested_by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> Block {
-        let outer = self.functions.test.rule(outer);
-        let panels = self.panels;
-        let (kind, n) = (self.kind(i), panels.len());
-        let normal = match kind {
-            RowKind::Double => panels.normal(j),
-            RowKind::Adjoint => -panels.normal(i),
-            _ => Vec3::zeros(),
         };
-        let mut block = Block::default();
-        if kind == RowKind::None {
-            return block;
-        }
-        let areas = panels.areas()[i % n] * panels.areas()[j % n];
-        for ((x, w), node) in outer.on(panels.vertices(i)).zip(outer.nodes()) {
-            let mut sums = [0.0; 3];
-            for ((y, v), node) in inner.on(panels.vertices(j)).zip(inner.nodes()) {
-                let r = x - y;
-                let r2 = r.norm_squared();
-                if r2 > 0.0 {
-                    let inverse = 1.0 / r2.sqrt();
-                    let single = kind == RowKind::Single;
-                    let value = if single { inverse } else { normal.dot(&r) * inverse / r2 };
-                    (0..3).for_each(|l| sums[l] += v * node.barycentric[l] * value);
-                }
-            }
-            for (row, share) in block.iter_mut().zip(node.barycentric) {
-                (0..3).for_each(|l| row[l] += areas * w * share * sums[l]);
-            }
-        }
         self.as_own(i, j, block)
     }
 
-    /// Which pairs are examined.
-    pub fn selection(&self) -> Selection {
-        let selection = &self.accuracy.selection;
-        Selection { diameters: selection.diameters.max(COARSE_REACH), ..selection.clone() }
+    /// The same, summed over the points of the first rule on `i` and of the second on `j`.
+    fn tested_by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> Block {
+        let (panels, rules) = (self.panels, [self.functions.test.rule(outer), inner]);
+        let [first, second] = [i, j].map(|k| panels.areas()[k % panels.len()]);
+        let block = modes::by_points(panels, self.kind(i), rules, [i, j]);
+        between_corners(&block).map(|row| row.map(|entry| first * second * entry))
     }
 }
 
@@ -158,42 +117,34 @@ impl Entry for Block {
 
     /// The largest entry between functions of unit norm on panels of unit area: the modes.
     fn size(&self) -> f64 {
-        // A NaN must not be dropped.
-        let larger = |most: f64, entry: f64| if entry.abs() <= most { most } else { entry.abs() };
-        modes::between(self).into_iter().flatten().fold(0.0, larger)
+        largest(between(self).into_iter().flatten())
     }
 }
 
 impl Near {
     /// Exact entries minus quadrature sums for close pairs, over test functions and coefficients.
-    /// `check(entries)` may refuse that number of entries.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], and errors of `check`.
+    /// [`Error::Interrupted`], and errors of [`Assembly::check`].
     pub(crate) fn of_functions(
+        assembly: &Assembly<'_>,
         pairs: &FunctionPairs<'_>,
-        precision: Precision,
-        check: impl Fn(usize) -> Result<(), Error> + Sync,
-        progress: &dyn Progress,
     ) -> Result<Self, Error> {
         let TestTrial { rows, columns, .. } = pairs.functions;
-        let blocks = match precision {
-            Precision::Single => Blocks::Single(assemble(pairs, check, progress)?),
-            Precision::Double => Blocks::Double(assemble(pairs, check, progress)?),
+        let blocks = match assembly.precision {
+            Precision::Single => Blocks::Single(assemble(assembly, pairs)?),
+            Precision::Double => Blocks::Double(assemble(assembly, pairs)?),
         };
         Ok(Self { rows: rows.len(), columns: columns.len(), blocks })
     }
 }
 
-fn assemble<V: Value>(
+fn assemble<V: Value<Entry = f64>>(
+    assembly: &Assembly<'_>,
     pairs: &FunctionPairs<'_>,
-    check: impl Fn(usize) -> Result<(), Error> + Sync,
-    progress: &dyn Progress,
-) -> Result<Vec<super::block::Block<V>>, Error> {
-    let TestTrial { rows, .. } = pairs.functions;
-    let panels = pairs.panels;
-    let selection = pairs.selection();
-    let reach = selection.reach(panels);
+) -> Result<Vec<block::Block<V>>, Error> {
+    let (panels, rows) = (assembly.panels, &pairs.functions.rows);
+    let reach = assembly.selection.reach(panels);
     let search = Neighbours::new(panels.centroids(), &reach);
     // Panels that contribute to the rows of each block.
     let mut members = vec![Vec::new(); rows.len().div_ceil(BLOCK)];
@@ -205,76 +156,69 @@ fn assemble<V: Value>(
             }
         }
     }
-    let (done, entries) = (AtomicU64::new(0), AtomicU64::new(0));
+    let tally = Tally::new(assembly, rows.len());
     let block = |(block, members): (usize, &Vec<u32>)| {
         let own = block * BLOCK..rows.len().min((block + 1) * BLOCK);
-        let mut terms = terms(pairs, &selection, &search, members, &own);
-        terms.sort_unstable_by_key(|&(row, column, _)| (row, column));
+        let close = ClosePairs::new(assembly, pairs, Some(pairs.accuracy.rule), &search);
+        let mut terms = terms(pairs, close, members, &own);
+        terms.sort_by_key(|term| (term.row, term.column));
         let mut block = Builder::plain(own.clone());
         let mut terms = terms.into_iter().peekable();
-        for row in own {
-            while let Some((_, column, first)) = terms.next_if(|term| term.0 as usize == row) {
-                let mut sum = first;
-                while let Some((.., more)) = terms.next_if(|t| (t.0 as usize, t.1) == (row, column))
-                {
-                    sum += more;
+        for row in own.clone() {
+            while let Some(Term { column, mut value, .. }) =
+                terms.next_if(|term| term.row as usize == row)
+            {
+                let is_same = |term: &Term| term.row as usize == row && term.column == column;
+                while let Some(term) = terms.next_if(is_same) {
+                    value += term.value;
                 }
-                block.push(column as usize, [sum, 0.0]);
+                block.push(column as usize, [value, 0.0]);
             }
             block.end_row(None);
         }
         let block = block.finish();
-        let added = block.entries() as u64;
-        check((entries.fetch_add(added, Ordering::Relaxed) + added) as usize)?;
-        let done = done.fetch_add(BLOCK as u64, Ordering::Relaxed) + BLOCK as u64;
-        let total = rows.len() as u64;
-        let on = progress.advance(Stage::NearField, done.min(total), total);
-        if on { Ok(block) } else { Err(Error::Interrupted) }
+        tally.add_entries(block.entries())?;
+        tally.add_rows(own.len())?;
+        Ok(block)
     };
     members.par_iter().enumerate().map(block).collect()
 }
 
-/// Contributions of the pairs of these panels to some rows: row, column and value.
+/// Contribution of a pair of panels to an entry.
+struct Term {
+    row: u32,
+    column: u32,
+    value: f64,
+}
+
+/// Contributions of the pairs of these panels to some rows.
 fn terms(
     pairs: &FunctionPairs<'_>,
-    selection: &Selection,
-    search: &Neighbours<'_>,
+    mut close: ClosePairs<'_, FunctionPairs<'_>>,
     members: &[u32],
     own: &Range<usize>,
-) -> Vec<(u32, u32, f64)> {
-    let (panels, n) = (pairs.panels, pairs.panels.len());
-    let is_member = |j: u32| members.binary_search(&j).is_ok();
-    let mut walk = search.walk();
-    let (mut found, mut scratch) = (Vec::new(), WeightedPoints::default());
-    let (mut chosen, mut choice, mut terms) = (Vec::new(), Choice::default(), Vec::new());
-    for &i in members {
-        found.clear();
-        walk.of(i as usize, &mut found);
-        if panels.total() > n {
-            found.iter_mut().for_each(|j| *j %= n as u32);
-            found.sort_unstable();
-            found.dedup();
-        }
-        // Each pair once.
-        found.retain(|&j| j >= i || !is_member(j));
-        chosen.clear();
-        let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i as usize, j as usize));
-        chosen.extend(found.iter().map(ordered));
-        selection.choose(panels, pairs, &chosen, &mut choice, &mut scratch);
-        for (&[first, second], kept) in chosen.iter().zip(choice.kept()) {
-            let Some(exact) = kept else { continue };
-            let rules = [selection.rules[0]; 2];
-            let points = over_images(panels, first, second, |i, j| pairs.by_points(rules, i, j));
-            let sides = [(first, second, 0), (second, first, 1)];
-            for (tested, of, side) in sides.into_iter().take(if first == second { 1 } else { 2 }) {
-                let left = exact[side].plus(-1.0, points[side]);
-                pairs.functions.for_entries((tested, of), &left, |row, column, value| {
-                    if own.contains(&(row as usize)) {
-                        terms.push((row, column, value));
-                    }
-                });
+) -> Vec<Term> {
+    let is_member = |j: usize| members.binary_search(&(j as u32)).is_ok();
+    let mut terms = Vec::new();
+    let mut add = |pair: [usize; 2], block: &Block| {
+        pairs.functions.for_entries(pair, block, |row, column, value| {
+            if own.contains(&(row as usize)) {
+                terms.push(Term { row, column, value });
             }
-        }
+        });
+    };
+    for i in members.iter().map(|&i| i as usize) {
+        // Each pair once.
+        close.of_row(
+            i,
+            |j| j >= i || !is_member(j),
+            |j, [forth, back]| {
+                add([i, j], &forth);
+                if j != i {
+                    add([j, i], &back);
+                }
+            },
+        );
     }
     terms
 }

@@ -3,100 +3,50 @@
 //!
 //! An operator with entries A_ij over panels is summed over points, which replaces each entry by
 //! its quadrature sum. Where the two differ too much, [`Near`] holds the exact entry, and later the
-//! difference ([`Near::subtract_points`]). The operator defines the entries: it implements
-//! [`PairIntegrals`]. Where panels have mirror images, an entry is the sum over those of the second
-//! panel.
+//! difference ([`Near::subtract_points`]), or the difference from the start ([`Near::corrections`]).
+//! The operator defines the entries, numbers or blocks: it implements [`PairIntegrals`]. Where
+//! panels have mirror images, an entry is the sum over those of the second panel.
 //!
-//! `select` decides which pairs are close enough, `accuracy` with which rules, `needs` what point
-//! charges require. `single_layer`, `pairs`, `functions` and `curved` have the entries, `block`
-//! stores them, `slopes` has those of the linear modes.
+//! `select` decides which pairs are close enough, `accuracy` with which rules, `requirements` what
+//! point charges require. `pairs` has the entries between constants, `modes` those of the linear
+//! modes, `functions` those between functions of a space, `curved` all of curved panels. `assembly`
+//! finds the pairs, `block` stores their entries.
+//!
+//! Linear densities have two matrices, not one with blocks of 3 x 3: preconditioners need the exact
+//! entries between constants before sums over points are subtracted, and pairs of modes are close
+//! up to a larger distance. Between functions of a space, sums over all panels at a vertex are
+//! stored: ten times fewer numbers than one block per pair of panels.
 
 pub(crate) mod accuracy;
+mod assembly;
 mod block;
 mod curved;
 mod entry;
 pub(crate) mod functions;
-pub(crate) mod needs;
+pub(crate) mod modes;
 pub(crate) mod pairs;
+pub(crate) mod requirements;
 pub(crate) mod select;
-pub(crate) mod single_layer;
-pub(crate) mod slopes;
-
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use parallel::prelude::*;
 
-use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
-use crate::geometry::share::Share;
 use crate::quadrature::rule::Rule;
-use crate::{Error, Progress, Stage};
-pub(crate) use block::FullRows;
+pub use assembly::Assembly;
 use block::{Block, Builder, Value};
+pub(crate) use block::{Coefficient, FullRows};
+use entry::in_mesh_order;
 pub(crate) use entry::over_images;
 pub use entry::{Entry, PairIntegrals, RowKind};
-pub(crate) use needs::{Needs, Sources};
-use select::Choice;
+pub(crate) use requirements::{Requirements, Sources};
 pub(crate) use select::{Selection, smallest_relative_gap, smallest_relative_height};
 
 /// Entries per row of the near field on a mesh of regular triangles.
 pub(crate) const REGULAR_ROW: usize = 45;
 
-/// Pairs of panels in a rank's halo are needed, by the local inverses of nearby panels, if the
-/// distance of their centroids is at most this multiple of the sum of their radii.
-const OF_HALO: f64 = 2.0;
-
-/// Whether a rank needs a pair of the panels that it holds.
-fn is_wanted(share: Option<&Share>, panels: &Panels, i: usize, j: usize) -> bool {
-    share.is_none_or(|share| {
-        let (is_own, radii) = (share.is_own(), panels.radius(i) + panels.radius(j));
-        let apart = || panels.nearest_distance(&panels.centroid(i), &panels.centroid(j));
-        is_own[i] || is_own[j] || apart() <= OF_HALO * radii
-    })
-}
-
-/// Panels per block. A pair within a block is stored once, a pair across blocks twice: larger
-/// blocks mean fewer of the latter, smaller blocks spread better over threads.
+/// Rows per block between constants. A pair within a block is stored once, a pair across blocks
+/// twice: larger blocks mean fewer of the latter, smaller blocks spread better over threads.
 pub const BLOCK: usize = 1024;
-
-/// Rows of one block per progress report: some rows take a second, with many images.
-const REPORTED: usize = 32;
-
-/// A pair of panels in different blocks, and both of its entries.
-struct Across<V> {
-    row: u32,
-    column: u32,
-    entries: [V; 2],
-}
-
-/// Blocks in which pairs across blocks are stored in both, in order of rows and columns.
-fn joined<V: Value>(parts: Vec<(Builder<V>, Vec<Across<V>>)>, n: usize) -> Vec<Block<V>> {
-    // Where the columns in earlier blocks of each row begin.
-    let mut starts = vec![0usize; n + 1];
-    let all = || parts.iter().flat_map(|(_, across)| across);
-    all().for_each(|pair| starts[pair.column as usize + 1] += 1);
-    (0..n).for_each(|i| starts[i + 1] += starts[i]);
-    let mut earlier = vec![(0, V::default()); starts[n]];
-    let mut next = starts.clone();
-    for Across { row, column, entries: [_, back] } in all() {
-        let at = &mut next[*column as usize];
-        earlier[*at] = (*row, *back);
-        *at += 1;
-    }
-    let block = |(index, (mut block, across)): (usize, (Builder<V>, Vec<Across<V>>))| {
-        let mut later = across.into_iter().peekable();
-        let rows = index * BLOCK..n.min((index + 1) * BLOCK);
-        block.set_outside(rows.map(|i| {
-            let mut row = earlier[starts[i]..starts[i + 1]].to_vec();
-            while let Some(pair) = later.next_if(|pair| pair.row as usize == i) {
-                row.push((pair.column, pair.entries[0]));
-            }
-            row
-        }));
-        block.finish()
-    };
-    parts.into_par_iter().enumerate().map(block).collect()
-}
 
 /// Floating-point format of stored entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,18 +57,52 @@ pub enum Precision {
     Double,
 }
 
+/// Entries of which a matrix can be stored.
+pub trait Stored: Entry + Coefficient {
+    /// In single precision.
+    type Single: Value<Entry = Self>;
+    /// In double precision.
+    type Double: Value<Entry = Self>;
+    /// Functions per panel.
+    const MODES: usize;
+    /// Stored numbers per entry.
+    const NUMBERS: usize;
+    /// Rows per block.
+    const ROWS: usize;
+
+    /// Calls `multiply_add` with the values of each panel, given those of each mode: `x` and `y` of
+    /// shape (modes, panels).
+    fn by_panels(
+        x: &[f64],
+        y: &mut [f64],
+        multiply_add: impl FnOnce(&[Self::Values], &mut [Self::Values]),
+    );
+}
+
+impl Stored for f64 {
+    type Single = f32;
+    type Double = Self;
+    const MODES: usize = 1;
+    const NUMBERS: usize = 1;
+    const ROWS: usize = BLOCK;
+
+    fn by_panels(x: &[f64], y: &mut [f64], multiply_add: impl FnOnce(&[f64], &mut [f64])) {
+        multiply_add(x, y);
+    }
+}
+
 /// Entries of close pairs of panels: a sparse matrix, with a symmetric pattern over panels.
 #[derive(Debug)]
-pub struct Near {
+pub struct Near<E: Stored = f64> {
     rows: usize,
     columns: usize,
-    blocks: Blocks,
+    blocks: Blocks<E>,
 }
 
 #[derive(Debug)]
-enum Blocks {
-    Single(Vec<Block<f32>>),
-    Double(Vec<Block<f64>>),
+enum Blocks<E: Stored> {
+    Single(Vec<Block<E::Single>>),
+    Double(Vec<Block<E::Double>>),
 }
 
 /// `$body` with the blocks, for either format.
@@ -135,98 +119,6 @@ impl Near {
     /// No entries.
     pub(crate) fn none(panels: usize) -> Self {
         Self { rows: panels, columns: panels, blocks: Blocks::Double(Vec::new()) }
-    }
-
-    /// Exact entries of the pairs in `selection`; where ranks share panels, of the pairs of this
-    /// rank's own panels and of those among their neighbours. `check(entries)` may refuse that
-    /// number of entries.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`], and errors of `check`.
-    pub fn new<I: PairIntegrals<Entry = f64>>(
-        of: (&Panels, Option<&Share>),
-        selection: &Selection,
-        integrals: &I,
-        precision: Precision,
-        check: &(dyn Fn(usize) -> Result<(), Error> + Sync),
-        progress: &dyn Progress,
-    ) -> Result<Self, Error> {
-        let blocks = match precision {
-            Precision::Single => {
-                Blocks::Single(Self::assemble(of, selection, integrals, check, progress)?)
-            }
-            Precision::Double => {
-                Blocks::Double(Self::assemble(of, selection, integrals, check, progress)?)
-            }
-        };
-        let panels = of.0.len();
-        Ok(Self { rows: panels, columns: panels, blocks })
-    }
-
-    fn assemble<V: Value, I: PairIntegrals<Entry = f64>>(
-        (panels, share): (&Panels, Option<&Share>),
-        selection: &Selection,
-        integrals: &I,
-        check: &(dyn Fn(usize) -> Result<(), Error> + Sync),
-        progress: &dyn Progress,
-    ) -> Result<Vec<Block<V>>, Error> {
-        let n = panels.len();
-        let with_images = panels.total() > n;
-        let symmetric = integrals.is_symmetric();
-        let reach = selection.reach(panels);
-        let search = Neighbours::new(panels.centroids(), &reach);
-        let (done, entries) = (AtomicU64::new(0), AtomicU64::new(0));
-        let report = |rows: usize| {
-            let done = done.fetch_add(rows as u64, Ordering::Relaxed) + rows as u64;
-            let goes_on = progress.advance(Stage::NearField, done, n as u64);
-            if goes_on { Ok(()) } else { Err(Error::Interrupted) }
-        };
-        let block = |first: usize| -> Result<(Builder<V>, Vec<Across<V>>), Error> {
-            let rows = first..n.min(first + BLOCK);
-            let mut block = Builder::new(rows.clone(), symmetric);
-            let mut across = Vec::new();
-            let mut scratch = I::Scratch::default();
-            let (mut candidates, mut pairs) = (Vec::new(), Vec::new());
-            let mut choice = Choice::default();
-            let mut walk = search.walk();
-            for i in rows.clone() {
-                candidates.clear();
-                walk.of(i, &mut candidates);
-                if with_images {
-                    candidates.iter_mut().for_each(|j| *j %= n as u32);
-                    candidates.sort_unstable();
-                    candidates.dedup();
-                }
-                // Each pair once.
-                candidates.retain(|&j| j as usize > i && is_wanted(share, panels, i, j as usize));
-                // Always in the mesh's order, independent of the order of the rows.
-                let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
-                pairs.clear();
-                pairs.extend(candidates.iter().map(ordered));
-                selection.choose(panels, integrals, &pairs, &mut choice, &mut scratch);
-                for ((&j, pair), kept) in candidates.iter().zip(&pairs).zip(choice.kept()) {
-                    let Some([forth, back]) = *kept else { continue };
-                    let both = if pair[0] == i { [forth, back] } else { [back, forth] };
-                    if rows.contains(&(j as usize)) {
-                        block.push(j as usize, both);
-                    } else {
-                        across.push(Across { row: i as u32, column: j, entries: both.map(V::of) });
-                    }
-                }
-                let own = |i, j| integrals.exact(i, j, &mut scratch);
-                block.end_row(Some(over_images(panels, i, i, own)[0]));
-                if (i + 1 - first).is_multiple_of(REPORTED) {
-                    report(REPORTED)?;
-                }
-            }
-            let added = (block.entries() + 2 * across.len()) as u64;
-            check((entries.fetch_add(added, Ordering::Relaxed) + added) as usize)?;
-            report(rows.len() % REPORTED)?;
-            Ok((block, across))
-        };
-        let starts: Vec<usize> = (0..n).step_by(BLOCK).collect();
-        let parts: Vec<_> = starts.into_par_iter().map(block).collect::<Result<_, Error>>()?;
-        Ok(joined(parts, n))
     }
 
     /// The entries between `chosen` panels, in increasing order, which must be symmetric; in single
@@ -258,65 +150,66 @@ impl Near {
         let blocks = Blocks::Single(starts.into_par_iter().map(block).collect());
         Self { rows: chosen.len(), columns: chosen.len(), blocks }
     }
+}
 
+impl<E: Stored> Near<E> {
     /// Number of rows.
     #[allow(clippy::len_without_is_empty)] // nobody asks
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Number of nonzero entries, including the diagonal.
+    /// Number of stored numbers, those of pairs that are stored once counted twice.
     pub fn entries(&self) -> usize {
-        with!(&self.blocks, |blocks| blocks.iter().map(Block::entries).sum())
+        with!(&self.blocks, |blocks| {
+            blocks.iter().map(|block| E::NUMBERS * block.entries()).sum()
+        })
     }
 
     /// Subtracts the quadrature sums from the exact entries: the rest corrects a sum over the
     /// points.
-    pub fn subtract_points<I: PairIntegrals<Entry = f64>>(
+    pub fn subtract_points<I: PairIntegrals<Entry = E>>(
         &mut self,
         panels: &Panels,
         integrals: &I,
         rule: &'static Rule,
     ) {
-        let minus_points = |i: usize, j: usize| {
-            let (first, second) = panels.ordered(i, j);
-            let by_points = |i, j| integrals.by_points([rule; 2], i, j);
-            let [forth, back] = over_images(panels, first, second, by_points);
-            if first == i { [-forth, -back] } else { [-back, -forth] }
-        };
+        let by_points = |i, j| assembly::by_points(panels, integrals, rule, [i, j]);
         with!(&mut self.blocks, |blocks| {
-            blocks.par_iter_mut().for_each(|block| block.update(minus_points));
+            blocks.par_iter_mut().for_each(|block| block.subtract(by_points));
         });
     }
 
-    /// y += A x for `x` of shape (k, columns) and `y` of shape (k, rows).
+    /// y += A x for `x` of shape (k, modes, columns) and `y` of shape (k, modes, rows).
     pub fn multiply_add(&self, x: &[f64], y: &mut [f64]) {
-        for (x, y) in x.chunks_exact(self.columns.max(1)).zip(y.chunks_exact_mut(self.rows.max(1)))
-        {
-            let rows = y.par_chunks_mut(BLOCK);
-            with!(&self.blocks, |blocks| {
-                blocks.par_iter().zip(rows).for_each(|(block, y)| block.multiply_add(x, y));
+        let [columns, rows] = [self.columns, self.rows].map(|count| E::MODES * count.max(1));
+        for (x, y) in x.chunks_exact(columns).zip(y.chunks_exact_mut(rows)) {
+            E::by_panels(x, y, |x, y| {
+                let rows = y.par_chunks_mut(E::ROWS);
+                with!(&self.blocks, |blocks| {
+                    blocks.par_iter().zip(rows).for_each(|(block, y)| block.multiply_add(x, y));
+                });
             });
         }
     }
 
     /// Number of blocks.
     pub fn blocks(&self) -> usize {
-        self.rows.div_ceil(BLOCK)
+        self.rows.div_ceil(E::ROWS)
     }
 
     /// The rows of one block in full.
-    pub fn full_rows(&self, block: usize) -> FullRows {
+    pub fn full_rows(&self, block: usize) -> FullRows<E> {
         with!(&self.blocks, |blocks| blocks[block].full_rows())
     }
 
     /// The entry of a panel with itself.
-    pub fn diagonal(&self, i: usize) -> f64 {
-        with!(&self.blocks, |blocks| blocks[i / BLOCK].diagonal(i))
+    pub fn diagonal(&self, i: usize) -> E {
+        with!(&self.blocks, |blocks| blocks[i / E::ROWS].diagonal(i))
     }
 
     /// Calls `f(j, A_ij)` for the stored j > i, in increasing order.
-    pub fn later(&self, i: usize, f: impl FnMut(usize, f64)) {
-        with!(&self.blocks, |blocks| blocks[i / BLOCK].later(i, f));
+    pub fn later(&self, i: usize, f: impl FnMut(usize, E)) {
+        with!(&self.blocks, |blocks| blocks[i / E::ROWS].later(i, f));
     }
 }

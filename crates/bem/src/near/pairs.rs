@@ -1,11 +1,10 @@
 //! Entries between panels of an operator whose rows are potentials or normal derivatives.
 
+use super::accuracy::IntegralAccuracy;
 use super::entry::RowKind;
-use super::single_layer::{self, SingleLayerPairs};
-use super::{Near, Needs, PairIntegrals, Precision, Selection, curved};
+use super::{PairIntegrals, Requirements, curved};
 use crate::constants::SOLID_ANGLES;
 use crate::geometry::panels::Panels;
-use crate::geometry::share::Share;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::curved::Entries;
 use crate::integrals::pair::PairQuadrature;
@@ -15,77 +14,80 @@ use crate::quadrature::errors;
 use crate::quadrature::remainder::Remainder;
 use crate::quadrature::rule::Rule;
 use crate::quadrature::sums;
-use crate::{Error, Progress};
 
-/// Entries between panels, each of the kind of its row.
+/// Entries between panels, each of the kind of its row. Of potentials, A_ij = 1/(A_i A_j) int_i
+/// int_j dS_x dS_y / |x - y|: the mean potential on panel i of a unit charge spread evenly over
+/// panel j.
 pub struct LayerPairs<'a> {
     pub(super) panels: &'a Panels,
-    /// One row kind per panel.
+    /// One row kind per panel, or one for all.
     kinds: &'a [RowKind],
     /// Whether all of them are [`RowKind::Single`].
-    pub(super) are_potentials: bool,
-    single: SingleLayerPairs<'a>,
+    are_potentials: bool,
+    accuracy: IntegralAccuracy,
     /// Accuracy required by charges in space, beyond the panels' own weights.
-    needs: Option<&'a Needs>,
-    solid_angles: f64,
+    requirements: Option<&'a Requirements>,
 }
 
-/// Scratch space of integrals, shared by many pairs.
+/// Scratch space of integrals, shared by many pairs: nodes, and the panel that consecutive pairs
+/// share.
 #[derive(Default)]
 pub struct Scratch {
-    single: single_layer::Scratch,
     nodes: WeightedPoints,
     last: Option<(usize, Triangle)>,
+}
+
+/// A panel, and how close points of another come to it.
+pub(super) struct Separation {
+    radius: f64,
+    /// Smallest distance of the centroid from a point.
+    distance: f64,
+}
+
+impl Separation {
+    /// A bound of errors by radius and distance.
+    pub(super) fn bound(
+        &self,
+        remainder: &Remainder,
+        bound: fn(&Remainder, f64, f64) -> f64,
+    ) -> f64 {
+        bound(remainder, self.radius, self.distance)
+    }
 }
 
 impl<'a> LayerPairs<'a> {
     /// Rows of these kinds: potentials by `quadrature`, solid angles to `SOLID_ANGLES`.
     pub fn new(panels: &'a Panels, kinds: &'a [RowKind], quadrature: PairQuadrature) -> Self {
-        let single = SingleLayerPairs { panels, quadrature };
-        let are_potentials = kinds.iter().all(|&kernel| kernel == RowKind::Single);
-        Self { panels, kinds, are_potentials, single, needs: None, solid_angles: SOLID_ANGLES }
+        let are_potentials = kinds.iter().all(|&kind| kind == RowKind::Single);
+        let accuracy = IntegralAccuracy { pairs: quadrature, solid_angles: SOLID_ANGLES };
+        Self { panels, kinds, are_potentials, accuracy, requirements: None }
     }
 
     /// The same with solid angles to this accuracy.
     pub fn with_solid_angles(self, solid_angles: f64) -> Self {
-        Self { solid_angles, ..self }
+        Self { accuracy: IntegralAccuracy { solid_angles, ..self.accuracy }, ..self }
     }
 
     /// The same with the accuracy that charges in space require.
-    pub fn with_needs(self, needs: Option<&'a Needs>) -> Self {
-        Self { needs: needs.filter(|needs| needs.are_any()), ..self }
+    pub fn with_requirements(self, requirements: Option<&'a Requirements>) -> Self {
+        Self { requirements: requirements.filter(|requirements| requirements.are_any()), ..self }
     }
 
-    /// Builds their near field: [`Near::new`].
-    ///
-    /// # Errors
-    /// As for [`Near::new`].
-    pub fn near(
-        &self,
-        share: Option<&Share>,
-        selection: &Selection,
-        precision: Precision,
-        check: &(dyn Fn(usize) -> Result<(), Error> + Sync),
-        progress: &dyn Progress,
-    ) -> Result<Near, Error> {
-        Near::new((self.panels, share), selection, self, precision, check, progress)
-    }
-
-    /// Subtracts the quadrature sums from their near field: [`Near::subtract_points`].
-    pub fn subtract_points(&self, near: &mut Near, rule: &'static Rule) {
-        near.subtract_points(self.panels, self, rule);
-    }
-
-    pub(super) fn kernel(&self, i: usize) -> RowKind {
+    pub(super) fn kind(&self, i: usize) -> RowKind {
         self.kinds[i % self.kinds.len()]
+    }
+
+    /// Kinds of the rows of both panels.
+    fn both_kinds(&self, i: usize, j: usize) -> [RowKind; 2] {
+        [i, j].map(|k| self.kind(k))
     }
 
     /// Entry (i, j), exact to the accuracy asked for; either may be an image.
     pub(crate) fn entry(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
-        match self.kernel(i) {
+        match self.kind(i) {
             RowKind::Single => self.potential(i, j, scratch),
             RowKind::Double | RowKind::Adjoint if curved::is_pair(self.panels, i, j) => {
-                self.curved(i, j, scratch)
+                self.curved([self.kind(i), RowKind::None], i, j, scratch)[0]
             }
             RowKind::Double | RowKind::Adjoint => {
                 let [s, t] = self.triangles(i, j, scratch);
@@ -95,43 +97,48 @@ impl<'a> LayerPairs<'a> {
         }
     }
 
-    /// For each panel of a pair: its radius, and the smallest distance of its centroid from a point
-    /// of `rule` on the other panel.
-    pub(super) fn seen(&self, rule: &Rule, i: usize, j: usize) -> [(f64, f64); 2] {
+    /// For each panel of a pair how close points of `rule` on the other come to it.
+    pub(super) fn separations(&self, rule: &Rule, i: usize, j: usize) -> [Separation; 2] {
         let panels = self.panels;
         let apart = (panels.centroid(i) - panels.centroid(j)).norm();
-        [(i, j), (j, i)].map(|(of, from)| {
-            let to_points = |(x, _): (Vec3, f64)| (x - panels.centroid(of)).norm();
-            let nearest = apart - panels.radius(from);
-            let nearest = if panels.radius(from) > panels.radius(of) {
-                rule.on(panels.vertices(from)).map(to_points).fold(f64::INFINITY, f64::min)
+        [[i, j], [j, i]].map(|[own, other]| {
+            let to_points = |(x, _): (Vec3, f64)| (x - panels.centroid(own)).norm();
+            let radius = panels.radius(own);
+            let distance = if panels.radius(other) > radius {
+                rule.on(panels.vertices(other)).map(to_points).fold(f64::INFINITY, f64::min)
             } else {
-                nearest
+                apart - panels.radius(other)
             };
-            (panels.radius(of), nearest)
+            Separation { radius, distance }
         })
     }
 
+    /// The potential's entry, the same for (i, j) and (j, i).
     fn potential(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
-        let (first, second) = self.panels.ordered(i, j);
-        self.single.exact(first, second, &mut scratch.single)[0]
+        let (i, j) = self.panels.ordered(i, j);
+        if curved::is_pair(self.panels, i, j) {
+            return self.curved([RowKind::Single; 2], i, j, scratch)[0];
+        }
+        let [s, t] = self.triangles(i, j, scratch);
+        let integral = self.accuracy.pairs.single_layer_with(&s, &t, &mut scratch.nodes);
+        integral / (s.area * t.area)
     }
 
-    /// Entry (i, j) of panels of which one is curved.
-    fn curved(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
-        let accuracies = (self.single.quadrature, self.solid_angles);
-        let kinds = [self.kernel(i), RowKind::None];
-        curved::exact_means(self.panels, kinds, [i, j], accuracies, &mut scratch.nodes)[0]
+    /// Entries of panels of which one is curved.
+    fn curved(&self, kinds: [RowKind; 2], i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
+        curved::exact_means(self.panels, kinds, [i, j], &self.accuracy, &mut scratch.nodes)
     }
 
-    /// Both panels; the first is kept for the next pairs.
+    /// Both panels; the one that consecutive pairs share is kept for the next pair.
     fn triangles(&self, i: usize, j: usize, scratch: &mut Scratch) -> [Triangle; 2] {
-        let first = match scratch.last {
-            Some((known, triangle)) if known == i => triangle,
-            _ => self.panels.panel(i),
+        let last = scratch.last.take();
+        let panel = |k: usize| match last {
+            Some((known, triangle)) if known == k => triangle,
+            _ => self.panels.panel(k),
         };
-        scratch.last = Some((i, first));
-        [first, self.panels.panel(j)]
+        let [s, t] = [i, j].map(panel);
+        scratch.last = last.filter(|&(known, _)| known == j).or(Some((i, s)));
+        [s, t]
     }
 
     /// The entry of row `row`, one panel of a pair: the mean over one panel of the solid angle of
@@ -144,13 +151,14 @@ impl<'a> LayerPairs<'a> {
         scratch: &mut Scratch,
     ) -> f64 {
         let (own, other) = if row == pair[0] { (s, t) } else { (t, s) };
-        let (over, of) = match self.kernel(row) {
+        let (over, of) = match self.kind(row) {
             _ if pair[0] == pair[1] => return 0.0,
             RowKind::Double => (own, other),
             RowKind::Adjoint => (other, own),
             RowKind::Single | RowKind::None => return 0.0,
         };
-        solid_angle_over(over, of, self.solid_angles, &mut scratch.nodes) / (s.area * t.area)
+        solid_angle_over(over, of, self.accuracy.solid_angles, &mut scratch.nodes)
+            / (s.area * t.area)
     }
 }
 
@@ -164,18 +172,17 @@ impl PairIntegrals for LayerPairs<'_> {
     }
 
     fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
-        let kinds = [i, j].map(|k| self.kernel(k));
+        let kinds = self.both_kinds(i, j);
         if kinds == [RowKind::Single; 2] {
             return [self.potential(i, j, scratch); 2];
         }
         if curved::is_pair(self.panels, i, j) {
-            let accuracies = (self.single.quadrature, self.solid_angles);
-            return curved::exact_means(self.panels, kinds, [i, j], accuracies, &mut scratch.nodes);
+            return self.curved(kinds, i, j, scratch);
         }
         let triangles = self.triangles(i, j, scratch);
         let potential =
             if kinds.contains(&RowKind::Single) { self.potential(i, j, scratch) } else { 0.0 };
-        let mut entry = |row| match self.kernel(row) {
+        let mut entry = |row| match self.kind(row) {
             RowKind::Single => potential,
             _ => self.field(row, [i, j], triangles.each_ref(), scratch),
         };
@@ -188,14 +195,14 @@ impl PairIntegrals for LayerPairs<'_> {
         if !self.are_potentials {
             let of_gradients = panels.weights_of_gradients(i, j);
             for (side, row) in [i, j].into_iter().enumerate() {
-                if self.kernel(row) != RowKind::Single {
+                if self.kind(row) != RowKind::Single {
                     weights[side] = of_gradients[side];
                 }
             }
         }
-        if let Some(needs) = self.needs {
-            weights[0] = weights[0].max(needs.weight(panels, i, j));
-            weights[1] = weights[1].max(needs.weight(panels, j, i));
+        if let Some(requirements) = self.requirements {
+            weights[0] = weights[0].max(requirements.weight(panels, i, j));
+            weights[1] = weights[1].max(requirements.weight(panels, j, i));
         }
         weights
     }
@@ -205,16 +212,16 @@ impl PairIntegrals for LayerPairs<'_> {
             // The bounds hold for polynomials in space.
             return [f64::INFINITY; 2];
         }
-        let (remainder, both) = (Remainder::between(rules), self.seen(rules[0], i, j));
+        let (remainder, both) = (Remainder::between(rules), self.separations(rules[0], i, j));
         let sum = |bound: fn(&Remainder, f64, f64) -> f64| {
-            both.iter().map(|&(radius, distance)| bound(remainder, radius, distance)).sum::<f64>()
+            both.iter().map(|separation| separation.bound(remainder, bound)).sum::<f64>()
         };
         let potential = sum(Remainder::of_potentials);
         if self.are_potentials {
             return [potential; 2];
         }
         let field = sum(Remainder::of_fields);
-        [i, j].map(|row| match self.kernel(row) {
+        [i, j].map(|row| match self.kind(row) {
             RowKind::Single => potential,
             RowKind::Double | RowKind::Adjoint => field,
             RowKind::None => 0.0,
@@ -222,33 +229,34 @@ impl PairIntegrals for LayerPairs<'_> {
     }
 
     fn errors(&self, rules: [&'static Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
-        if self.are_potentials {
-            return self.single.errors(rules, pairs, errors);
-        }
-        if self.panels.are_curved() {
+        let panels = self.panels;
+        if panels.are_curved() {
             let of_constants = |entries: &Entries| entries[0][0].abs();
-            return errors.extend(pairs.iter().map(|&pair| {
-                let kinds = pair.map(|k| self.kernel(k));
-                curved::changes(self.panels, kinds, rules, pair, of_constants)
+            return errors.extend(pairs.iter().map(|&[i, j]| {
+                curved::changes(panels, self.both_kinds(i, j), rules, [i, j], of_constants)
             }));
         }
-        let vertices = self.panels.all_vertices();
-        let has = |pair: &&[usize; 2], kernel| pair.iter().any(|&k| self.kernel(k) == kernel);
-        let potentials = |pair: &&[usize; 2]| has(pair, RowKind::Single);
-        let fields = |pair: &&[usize; 2]| has(pair, RowKind::Adjoint) || has(pair, RowKind::Double);
-        let (mut of_potentials, mut of_fields) = (Vec::new(), Vec::new());
-        let chosen: Vec<[usize; 2]> = pairs.iter().filter(potentials).copied().collect();
+        let vertices = panels.all_vertices();
+        let mut of_potentials = Vec::with_capacity(pairs.len());
+        if self.are_potentials {
+            errors::of_potentials(rules, vertices, pairs, &mut of_potentials);
+            return errors.extend(of_potentials.into_iter().map(|error| [error; 2]));
+        }
+        let has = |pair: &[usize; 2], kind| pair.iter().any(|&k| self.kind(k) == kind);
+        let has_potential = |pair: &&[usize; 2]| has(pair, RowKind::Single);
+        let has_field =
+            |pair: &&[usize; 2]| has(pair, RowKind::Adjoint) || has(pair, RowKind::Double);
+        let chosen: Vec<[usize; 2]> = pairs.iter().filter(has_potential).copied().collect();
         errors::of_potentials(rules, vertices, &chosen, &mut of_potentials);
-        let chosen: Vec<[usize; 2]> = pairs.iter().filter(fields).copied().collect();
+        let chosen: Vec<[usize; 2]> = pairs.iter().filter(has_field).copied().collect();
+        let mut of_fields = Vec::with_capacity(chosen.len());
         errors::of_fields(rules, vertices, &chosen, &mut of_fields);
-        let (mut of_potentials, mut of_fields) = (of_potentials.into_iter(), of_fields.into_iter());
+        let (mut potentials, mut fields) = (of_potentials.into_iter(), of_fields.into_iter());
         errors.extend(pairs.iter().map(|pair| {
-            let none = [0.0; 2];
-            let potential =
-                if potentials(&pair) { of_potentials.next().unwrap_or(0.0) } else { 0.0 };
-            let field = if fields(&pair) { of_fields.next().unwrap_or(none) } else { none };
-            [0, 1].map(|row| match self.kernel(pair[row]) {
-                RowKind::Single => potential,
+            let potential = has_potential(&pair).then(|| potentials.next()).flatten();
+            let field = has_field(&pair).then(|| fields.next()).flatten().unwrap_or_default();
+            [0, 1].map(|row| match self.kind(pair[row]) {
+                RowKind::Single => potential.unwrap_or_default(),
                 RowKind::Adjoint => field[row],
                 RowKind::Double => field[1 - row],
                 RowKind::None => 0.0,
@@ -257,14 +265,12 @@ impl PairIntegrals for LayerPairs<'_> {
     }
 
     fn by_points(&self, [outer, inner]: [&'static Rule; 2], i: usize, j: usize) -> [f64; 2] {
-        let panels = self.panels;
+        let (panels, kinds) = (self.panels, self.both_kinds(i, j));
         if curved::is_pair(panels, i, j) {
-            let kinds = [i, j].map(|k| self.kernel(k));
             let both = curved::by_points(panels, kinds, [outer, inner], [i, j]);
             return both.map(|entries| entries[0][0]);
         }
         let [s, t] = [i, j].map(|k| panels.vertices(k));
-        let kinds = [i, j].map(|k| self.kernel(k));
         // Rules are swapped together with the panels: both entries use the same points.
         let has_field = |kernel| matches!(kernel, RowKind::Double | RowKind::Adjoint);
         let potential =

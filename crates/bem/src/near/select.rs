@@ -3,6 +3,7 @@
 use parallel::prelude::*;
 
 use super::entry::{Entry, PairIntegrals, over_images};
+use crate::constants::COARSE_REACH;
 use crate::geometry::neighbours::{Neighbours, Walk};
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
@@ -22,6 +23,11 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// The same for linear functions: their pairs are close up to a larger distance.
+    pub fn for_functions(&self) -> Self {
+        Self { diameters: self.diameters.max(COARSE_REACH), ..self.clone() }
+    }
+
     /// How far each panel looks for others.
     pub fn reach(&self, panels: &Panels) -> Vec<f64> {
         let reach = |i: usize| self.diameters * panels.panel(i).diameter();

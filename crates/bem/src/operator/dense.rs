@@ -7,7 +7,7 @@ use parallel::prelude::*;
 use crate::geometry::panels::Panels;
 use crate::near::PairIntegrals;
 use crate::near::over_images;
-use crate::near::single_layer::{Scratch, SingleLayerPairs};
+use crate::near::pairs::{LayerPairs, Scratch};
 use crate::solve::cholesky::Factor;
 use crate::{Error, Progress, Stage};
 
@@ -31,7 +31,7 @@ impl Dense {
     /// [`Error::Interrupted`].
     pub(crate) fn new(
         panels: &Panels,
-        integrals: &SingleLayerPairs<'_>,
+        integrals: &LayerPairs<'_>,
         progress: &dyn Progress,
     ) -> Result<Option<Self>, Error> {
         let n = panels.len();

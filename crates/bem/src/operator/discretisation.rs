@@ -17,11 +17,12 @@ use crate::geometry::share::{self, Share};
 use crate::near::RowKind;
 use crate::near::accuracy::Accuracy;
 use crate::near::functions::FunctionPairs;
+use crate::near::modes::ModePairs;
 use crate::near::pairs::LayerPairs;
-use crate::near::slopes::{SlopePairs, Slopes};
-use crate::near::{self, Near, Needs};
+use crate::near::{self, Assembly, Near, Requirements};
 use crate::precondition::interfaces::Preconditioner;
-use crate::precondition::mode_inverse::ModeInverse;
+use crate::precondition::local_inverse::LocalInverse;
+use crate::precondition::local_modes::Corrections;
 use crate::precondition::shared::OfAll;
 use crate::solve::backend::Backend;
 use crate::solve::schedule::PlanSchedule;
@@ -57,9 +58,9 @@ pub struct Discretisation {
 }
 
 /// Inputs of near-field assembly.
-pub struct Close<'a> {
+pub struct NearFieldRequest<'a> {
     /// Accuracy required by charges in space, beyond the panels' own weights.
-    pub needs: Option<&'a Needs>,
+    pub requirements: Option<&'a Requirements>,
     /// May refuse that number of entries.
     pub check: &'a (dyn Fn(usize) -> Result<(), Error> + Sync),
     /// Receives the number of finished rows.
@@ -148,16 +149,16 @@ impl Discretisation {
     /// `None` on interfaces. Collective where ranks share the panels.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], errors of `close.check`, [`Error::Gpu`] if a GPU was requested and a
+    /// [`Error::Interrupted`], errors of `request.check`, [`Error::Gpu`] if a GPU was requested and a
     /// CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub fn backend(
         &mut self,
-        close: &Close<'_>,
+        request: &NearFieldRequest<'_>,
         conductor: Option<&[Option<u32>]>,
     ) -> Result<Box<dyn Backend>, Error> {
         let _span = tracing::debug_span!("near field and preconditioner").entered();
         if let Some(geometry) = self.geometry.take() {
-            let found = self.on_device(geometry, close, conductor);
+            let found = self.on_device(geometry, request, conductor);
             let is_gpus = matches!(found, Err(Error::Gpu(_)));
             // If one rank cannot keep it there, none does.
             let refused = share::largest(&**self.group(), if is_gpus { 1.0 } else { 0.0 })? > 0.0;
@@ -168,32 +169,35 @@ impl Discretisation {
                 tracing::warn!(%error, "the near field is evaluated on the processor");
             }
         }
-        self.on_host(close, conductor)
+        self.on_host(request, conductor)
     }
 
     fn on_host(
         &self,
-        close: &Close<'_>,
+        request: &NearFieldRequest<'_>,
         conductor: Option<&[Option<u32>]>,
     ) -> Result<Box<dyn Backend>, Error> {
         let Accuracy { rule, selection, pairs, solid_angles, precision, .. } = &self.accuracy;
         let part = self.part.as_ref();
         let (share, group) = (part.map(|part| &*part.share), &*self.target.group);
         let Sampling { panels, kinds, dofs, .. } = part.map_or(&self.sampling, |part| &part.held);
-        let (check, progress) = (close.check, close.progress);
+        let NearFieldRequest { check, progress, .. } = *request;
+        let functions = selection.for_functions();
+        let precision = *precision;
+        let assembly = Assembly { panels, share, selection, precision, check, progress };
+        let of_functions = Assembly { selection: &functions, ..assembly };
         if let Dofs::Functions(functions) = dofs {
             let pairs = FunctionPairs { panels, kinds, functions, accuracy: &self.accuracy };
-            let near = Near::of_functions(&pairs, *precision, check, progress)?;
+            let near = Near::of_functions(&of_functions, &pairs)?;
             return Ok(Box::new(Host::new((self.sampling.clone(), None), near, None)));
         }
-        let needs = match (close.needs, share) {
-            (Some(needs), Some(share)) => Some(&needs.subset(share.held())),
-            (needs, _) => needs,
+        let requirements = match (request.requirements, share) {
+            (Some(requirements), Some(share)) => Some(&requirements.subset(share.held())),
+            (requirements, _) => requirements,
         };
         let entries = LayerPairs::new(panels, kinds, *pairs).with_solid_angles(*solid_angles);
-        let exact = entries.with_needs(needs);
-        let near = exact.near(share, selection, *precision, check, progress);
-        let mut near = share::agreed(group, near)?;
+        let exact = entries.with_requirements(requirements);
+        let mut near = share::agreed(group, Near::new(&assembly, &exact))?;
         let preconditioner = match (conductor, part) {
             (None, _) => None,
             (Some(conductor), None) => Some(Preconditioner::new(&near, panels, conductor, None)?),
@@ -204,39 +208,50 @@ impl Discretisation {
             }
         };
         let preconditioner = preconditioner.map(Box::new);
-        exact.subtract_points(&mut near, rule);
+        near.subtract_points(panels, &exact, rule);
         if !matches!(dofs, Dofs::Charges(Density::Linear)) {
             let of = (self.sampling.clone(), self.part.clone());
             return Ok(Box::new(Host::new(of, near, preconditioner)));
         }
-        let accuracy = &self.accuracy;
-        let pairs = SlopePairs { even: &exact, accuracy, solid_angles: *solid_angles };
+        let integrals = self.accuracy.integrals();
+        let pairs = ModePairs { even: &exact, accuracy: &self.accuracy, integrals };
         let known = near.entries();
-        let slopes = Slopes::new((&pairs, share), |entries| check(known + entries), progress);
-        let slopes = share::agreed(group, slopes)?;
-        let is_conductor = |i: usize| kinds[i] == RowKind::Single;
-        let has_inverse = preconditioner.is_some() && self.sampling.has(RowKind::Single);
-        let inverse = has_inverse.then(|| ModeInverse::new(&pairs, &near, &slopes, &is_conductor));
-        let host = Host::new((self.sampling.clone(), self.part.clone()), near, preconditioner);
-        Ok(Box::new(host.with_slopes(slopes, inverse)))
+        let check = |entries| check(known + entries);
+        let of_modes = Assembly { check: &check, ..of_functions };
+        let modes = share::agreed(group, Near::corrections(&of_modes, &pairs, rule))?;
+        let inverse = |preconditioner: Box<Preconditioner>| {
+            let corrections = Corrections { pairs: &pairs, constants: &near, modes: &modes };
+            let is_conductor = |i: usize| kinds[i] == RowKind::Single;
+            let has_conductors = self.sampling.has(RowKind::Single);
+            let inverse =
+                has_conductors.then(|| LocalInverse::of_modes(corrections, &is_conductor));
+            Box::new(preconditioner.with_modes(inverse))
+        };
+        let preconditioner = preconditioner.map(inverse);
+        let of = (self.sampling.clone(), self.part.clone());
+        Ok(Box::new(Host::new(of, near, preconditioner).with_modes(modes)))
     }
 
     fn on_device(
         &self,
         mut geometry: DeviceGeometry,
-        close: &Close<'_>,
+        request: &NearFieldRequest<'_>,
         conductor: Option<&[Option<u32>]>,
     ) -> Result<Box<dyn Backend>, Error> {
         let Accuracy { rule, selection, pairs, solid_angles, precision, .. } = &self.accuracy;
         let (stream, part) = (geometry.device().clone(), self.part.as_ref());
-        let (check, progress) = (close.check, close.progress);
+        let panels = &part.map_or(&self.sampling, |part| &part.held).panels;
+        let NearFieldRequest { check, progress, .. } = *request;
+        let (share, precision) = (part.map(|part| &*part.share), *precision);
+        let assembly = Assembly { panels, share, selection, precision, check, progress };
         let exact = || -> Result<DeviceNear, Error> {
-            let needs = part.and_then(|part| Some(close.needs?.subset(part.share.held())));
-            geometry.set_needs(needs.as_ref().or(close.needs), *solid_angles)?;
-            DeviceNear::new(geometry, selection, *pairs, *precision, check, progress)
+            let requirements =
+                part.and_then(|part| Some(request.requirements?.subset(part.share.held())));
+            geometry
+                .set_requirements(requirements.as_ref().or(request.requirements), *solid_angles)?;
+            DeviceNear::new(geometry, *pairs, &assembly)
         };
         let mut near = share::agreed(&**self.group(), exact())?;
-        let panels = &part.map_or(&self.sampling, |part| &part.held).panels;
         let preconditioner = conductor.map(|conductor| match part {
             None => DevicePreconditioner::new(&near, panels, conductor, None),
             Some(Part { share, .. }) => {
@@ -259,7 +274,7 @@ impl Discretisation {
 /// This rank's part of all panels. Collective.
 fn part(group: &Group, sampling: &Sampling, accuracy: &Accuracy) -> Result<Part, Error> {
     let selection = match sampling.dofs {
-        Dofs::Charges(Density::Linear) => &Slopes::selection(&accuracy.selection),
+        Dofs::Charges(Density::Linear) => &accuracy.selection.for_functions(),
         _ => &accuracy.selection,
     };
     let panels = &sampling.panels;

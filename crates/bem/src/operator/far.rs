@@ -14,7 +14,7 @@ use crate::near::RowKind;
 use crate::ordered;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::Rule;
-use crate::space::Dofs;
+use crate::space::{Carrier, Dofs};
 
 /// Panels, or points, per task.
 const TOGETHER: usize = 256;
@@ -40,7 +40,8 @@ pub(crate) fn coefficients(
             of_panels.zip(x.iter().flat_map(|x| own.clone().map(move |i| (x, i))))
         {
             let put = |k: usize, charge: f64| of_panel[k] = charge;
-            dofs.strengths(rule, (i, false), x, panels.areas()[i], put);
+            let carrier = Carrier { panel: i, is_mirrored: false, area: panels.areas()[i] };
+            dofs.strengths(rule, carrier, x, put);
         }
         far.add_charges(&places, &charges, moments);
     };

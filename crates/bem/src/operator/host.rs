@@ -9,11 +9,8 @@ use crate::Error;
 use crate::device::{DeviceNear, DevicePreconditioner};
 use crate::geometry::share::Share;
 use crate::near::Near;
-use crate::near::RowKind;
-use crate::near::slopes::Slopes;
+use crate::near::modes::ModeBlock;
 use crate::precondition::interfaces::Preconditioner;
-use crate::precondition::mode_inverse::ModeInverse;
-use crate::precondition::slopes::WithSlopes;
 use crate::solve::backend::{Backend, Equations, Sampled, mean_squares};
 use crate::solve::completion::Completing;
 use crate::solve::gmres::{GmresInfo, GmresParams, Watch, gmres_among};
@@ -32,7 +29,7 @@ pub struct Host {
 
 /// Where the preconditioner is.
 enum Inverses {
-    Host(WithSlopes),
+    Host(Box<Preconditioner>),
     Device(Box<DevicePreconditioner>),
 }
 
@@ -48,7 +45,7 @@ impl Inverses {
 
     fn operator(&mut self) -> &mut dyn LinearOperator {
         match self {
-            Self::Host(inverses) => inverses,
+            Self::Host(inverses) => &mut **inverses,
             Self::Device(inverses) => &mut **inverses,
         }
     }
@@ -61,7 +58,7 @@ impl Host {
         near: Near,
         preconditioner: Option<Box<Preconditioner>>,
     ) -> Self {
-        let preconditioner = preconditioner.map(WithSlopes::without).map(Inverses::Host);
+        let preconditioner = preconditioner.map(Inverses::Host);
         Self { product: Product::new(of, NearField::Host(near)), preconditioner }
     }
 
@@ -76,15 +73,8 @@ impl Host {
     }
 
     /// The same with the near field of the linear modes.
-    pub(crate) fn with_slopes(mut self, slopes: Slopes, inverse: Option<ModeInverse>) -> Self {
-        let kinds = &self.product.held().kinds;
-        let is_interface: Vec<bool> = kinds.iter().map(|kind| *kind != RowKind::Single).collect();
-        self.preconditioner = self.preconditioner.map(|inverses| match inverses {
-            Inverses::Host(means) => Inverses::Host(means.with_slopes(&is_interface, inverse)),
-            // For constant densities alone.
-            device @ Inverses::Device(_) => device,
-        });
-        self.product.slopes = Some(slopes);
+    pub(crate) fn with_modes(mut self, modes: Near<ModeBlock>) -> Self {
+        self.product.modes = Some(modes);
         self
     }
 }

@@ -12,10 +12,10 @@ use crate::geometry::share::Share;
 use crate::geometry::triangle::Vec3;
 use crate::near::Near;
 use crate::near::RowKind;
-use crate::near::slopes::Slopes;
+use crate::near::modes::ModeBlock;
 use crate::solve::backend::Sampled;
 use crate::solve::plan::Plan;
-use crate::space::{self, Dofs};
+use crate::space::{self, Carrier, Dofs};
 
 /// Rows per task.
 const ROWS: usize = 64;
@@ -53,7 +53,7 @@ pub(super) struct Product {
     normals: Vec<Vec3>,
     near: NearField,
     /// Near field of the linear modes.
-    pub(super) slopes: Option<Slopes>,
+    pub(super) modes: Option<Near<ModeBlock>>,
     /// Point charges of the last product, if there was one.
     strengths: Vec<f64>,
     potential: Vec<f64>,
@@ -77,7 +77,7 @@ impl Product {
             sampling,
             part,
             near,
-            slopes: None,
+            modes: None,
             strengths,
             potential,
             gradient,
@@ -87,7 +87,7 @@ impl Product {
 
     /// Number of entries of the near field.
     pub(super) fn entries(&self) -> usize {
-        self.near.entries() + self.slopes.as_ref().map_or(0, Slopes::entries)
+        self.near.entries() + self.modes.as_ref().map_or(0, Near::entries)
     }
 
     /// The panels whose points are summed over and at.
@@ -130,7 +130,8 @@ impl Product {
                         all[k] = factor * charge;
                     }
                 };
-                dofs.strengths(rule, (panel, panels.is_mirrored(i)), x, panels.areas()[panel], put);
+                let (is_mirrored, area) = (panels.is_mirrored(i), panels.areas()[panel]);
+                dofs.strengths(rule, Carrier { panel, is_mirrored, area }, x, put);
             });
         }
     }
@@ -239,12 +240,12 @@ impl Product {
 
     /// Adds the near field.
     fn near(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
-        let Some(slopes) = &self.slopes else { return self.near.multiply_add(x, y) };
+        let Some(modes) = &self.modes else { return self.near.multiply_add(x, y) };
         let (n, size) = (self.held().panels.len(), self.held().len()[0].max(1));
         for (x, y) in x.chunks_exact(size).zip(y.chunks_exact_mut(size)) {
             self.near.multiply_add(&x[..n], &mut y[..n])?;
         }
-        slopes.multiply_add(x, y);
+        modes.multiply_add(x, y);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mesh::Mesh;
 
 use super::algebra::Operator;
-use super::discretisation::{Close, Discretisation, Target};
+use super::discretisation::{Discretisation, NearFieldRequest, Target};
 use super::fast_sum::FastSum;
 use super::layer::Layer;
 use crate::constants::TOLERANCE;
@@ -14,7 +14,7 @@ use crate::geometry::panels::Panels;
 use crate::near::RowKind;
 use crate::solve::linear_operator::LinearOperator;
 use crate::solve::schedule::PlanSchedule;
-use crate::space::{self, Density, DofMap, Dofs, FunctionSpace, Test, TestTrial};
+use crate::space::{self, Corners, Density, DofMap, Dofs, FunctionSpace, Test, TestTrial};
 use crate::{Error, Quiet};
 
 /// Degree of the rule for means of given functions.
@@ -156,12 +156,16 @@ impl Surface {
         &self.vertices
     }
 
+    fn panel_corners(&self) -> Corners<'_> {
+        Corners { of_panels: &self.corners, vertices: self.vertices.len() }
+    }
+
     fn map(&self, space: FunctionSpace) -> DofMap {
-        DofMap::new(space, &self.panels, (&self.corners, self.vertices.len()))
+        DofMap::new(space, &self.panels, self.panel_corners())
     }
 
     fn pairing(&self, test: Test, trial: FunctionSpace) -> TestTrial {
-        TestTrial::new(test, trial, &self.panels, (&self.corners, self.vertices.len()))
+        TestTrial::new(test, trial, &self.panels, self.panel_corners())
     }
 
     /// Number of coefficients of a function of this space.
@@ -356,8 +360,8 @@ impl Surface {
         if !plan.is_on_gpu() {
             parts.leave_device();
         }
-        let close = Close { needs: None, check: &|_| Ok(()), progress: &Quiet };
-        let backend = parts.backend(&close, None)?;
+        let request = NearFieldRequest { requirements: None, check: &|_| Ok(()), progress: &Quiet };
+        let backend = parts.backend(&request, None)?;
         let layer = Layer::new(parts.sampling, PlanSchedule::fixed(plan), backend);
         Ok(Operator::new(InMeshOrder::new(layer, orders, [of_columns, of_rows])))
     }

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::constants::GROUP;
 use crate::near::Precision;
 use crate::physics::estimate;
-use crate::precondition::local_inverse::NEIGHBOURS;
+use crate::precondition::local_panels::NEIGHBOURS;
 
 /// Whether a dense solve of `n` panels, of `images` each, and `k` excitations is faster than the
 /// FMM; with interfaces if `has_gradients`.

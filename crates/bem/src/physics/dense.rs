@@ -11,10 +11,9 @@ use super::rows::System;
 use crate::geometry::panels::Panels;
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::RowKind;
-use crate::near::accuracy::Accuracy;
+use crate::near::accuracy::{Accuracy, IntegralAccuracy};
+use crate::near::modes::{ModeBlock, ModePairs};
 use crate::near::pairs::{LayerPairs, Scratch};
-use crate::near::single_layer::SingleLayerPairs;
-use crate::near::slopes::{Modes, SlopePairs};
 use crate::near::{PairIntegrals, over_images};
 use crate::operator::dense;
 use crate::physics::cost;
@@ -68,7 +67,7 @@ impl Dense {
         let started = Instant::now();
         let accuracy = accuracy(system, options);
         let panels = &system.panels;
-        let pairs = SingleLayerPairs { panels, quadrature: accuracy.pairs };
+        let pairs = LayerPairs::new(panels, &[RowKind::Single], accuracy.pairs);
         let linear = system.density == Density::Linear;
         let symmetric = match (is_symmetric, linear) {
             (true, false) => dense::Dense::new(panels, &pairs, progress)?,
@@ -210,17 +209,18 @@ fn entries(
         for_each_pair(panels, even, progress, |[i, j], entry| matrix[(i, j)] = entry)?;
         return Ok(matrix);
     }
-    let slopes = SlopePairs { even: &pairs, accuracy, solid_angles };
+    let integrals = IntegralAccuracy { pairs: accuracy.pairs, solid_angles };
+    let linear = ModePairs { even: &pairs, accuracy, integrals };
     let of_modes = |[i, j]: [usize; 2], room: &mut Room| {
-        let modes = over_images(panels, i, j, |i, j| slopes.exact(i, j, &mut room.1));
+        let modes = over_images(panels, i, j, |i, j| linear.exact(i, j, &mut room.1));
         // For curved panels all entries come from the same integral.
-        let own = if slopes.has_even(i, j) { modes.map(|m| m.even()) } else { even([i, j], room) };
+        let own = if linear.has_even(i, j) { modes.map(|m| m.even()) } else { even([i, j], room) };
         [(own[0], modes[0]), (own[1], modes[1])]
     };
     let mut matrix = DMatrix::zeros(MODES * n, MODES * n);
-    for_each_pair(panels, of_modes, progress, |[i, j], (even, modes): (f64, Modes)| {
+    for_each_pair(panels, of_modes, progress, |[i, j], (even, modes): (f64, ModeBlock)| {
         matrix[(i, j)] = even;
-        for (m, l, value) in modes.of_slopes() {
+        for (m, l, value) in modes.linear() {
             matrix[(m * n + i, l * n + j)] = value;
         }
     })?;

@@ -14,8 +14,8 @@ use super::sampled::chosen;
 use crate::constants::{GROUP, OF_ACTION, SAMPLES, TIGHTENINGS, TIGHTEST, WEAK};
 use crate::geometry::share;
 use crate::near::RowKind;
-use crate::near::{self, Needs, Sources};
-use crate::operator::discretisation::{Close, Discretisation, Target};
+use crate::near::{self, Requirements, Sources};
+use crate::operator::discretisation::{Discretisation, NearFieldRequest, Target};
 use crate::operator::fast_sum::{self, FastSum};
 use crate::operator::layer::Layer;
 use crate::solve::gmres::StopReason;
@@ -37,13 +37,13 @@ pub(super) struct Fast {
     pub(super) tolerance: f64,
     pub(super) layer: Layer,
     /// The needs that the near field was built for, once there was something to solve for.
-    needs: Option<Needs>,
+    requirements: Option<Requirements>,
     sheets: Option<(Vec<RowKind>, Layer)>,
 }
 
 /// The needs of these excitations, with right-hand sides `b`. Interfaces alone have none: their
 /// densities and the fields of these have one norm, in which the panels' own weights bound errors.
-fn needs(system: &System, excitations: &[Excitation], b: &[f64]) -> Needs {
+fn requirements(system: &System, excitations: &[Excitation], b: &[f64]) -> Requirements {
     let _span = tracing::debug_span!("needs of charges in space").entered();
     let rows = &system.rows;
     let sources = |(excitation, b): (&Excitation, &[f64])| {
@@ -54,7 +54,12 @@ fn needs(system: &System, excitations: &[Excitation], b: &[f64]) -> Needs {
     let (parts, shares) = rows.shares();
     let has_metal = rows.kinds.contains(&RowKind::Single);
     let n = system.panels.len();
-    Needs::new(&system.panels, if has_metal { &sources } else { &[] }, &parts[..n], &shares[..n])
+    Requirements::new(
+        &system.panels,
+        if has_metal { &sources } else { &[] },
+        &parts[..n],
+        &shares[..n],
+    )
 }
 
 impl Fast {
@@ -109,7 +114,7 @@ impl Fast {
             PlanSchedule::fixed(first_plan)
         };
         let layer = discretisation.bare(plans);
-        Ok(Self { discretisation, memory, sum, tolerance, layer, needs: None, sheets: None })
+        Ok(Self { discretisation, memory, sum, tolerance, layer, requirements: None, sheets: None })
     }
 
     /// Rebuilds the near field if these excitations, with right-hand sides `b`, need it.
@@ -122,23 +127,24 @@ impl Fast {
         timings: &mut Timings,
     ) -> Result<(), Error> {
         let started = Instant::now();
-        let mut needs = needs(system, excitations, b);
-        if let Some(known) = self.needs.take() {
-            let serves = known.serve(&system.panels, &needs);
+        let mut requirements = requirements(system, excitations, b);
+        if let Some(known) = self.requirements.take() {
+            let serves = known.serve(&system.panels, &requirements);
             // Either all ranks build a near field, or none.
             if share::largest(&**self.group(), if serves { 0.0 } else { 1.0 })? == 0.0 {
-                self.needs = Some(known);
+                self.requirements = Some(known);
                 return Ok(());
             }
-            needs = needs.with(&known);
+            requirements = requirements.with(&known);
         }
         self.sheets = None;
         let check = |entries| self.memory.check(entries);
-        let close = Close { needs: Some(&needs), check: &check, progress };
+        let request =
+            NearFieldRequest { requirements: Some(&requirements), check: &check, progress };
         let conductor = Some(&system.rows.conductor[..]);
-        self.layer.set_backend(self.discretisation.backend(&close, conductor)?);
+        self.layer.set_backend(self.discretisation.backend(&request, conductor)?);
         timings.near_field += started.elapsed().as_secs_f64();
-        self.needs = Some(needs);
+        self.requirements = Some(requirements);
         Ok(())
     }
 
@@ -151,8 +157,8 @@ impl Fast {
     ) -> Result<Vec<Vec<f64>>, Error> {
         let memory = self.memory;
         let check = |entries| memory.check(entries);
-        let close = Close { needs: None, check: &check, progress };
-        self.layer.set_backend(self.discretisation.backend(&close, None)?);
+        let request = NearFieldRequest { requirements: None, check: &check, progress };
+        self.layer.set_backend(self.discretisation.backend(&request, None)?);
         let mut products = Vec::with_capacity(charges.len());
         for group in charges.chunks(GROUP) {
             let x = group.concat();
@@ -173,7 +179,7 @@ impl Fast {
         progress: &dyn Progress,
     ) -> Result<(), Error> {
         // Freed before the next ones are built.
-        self.needs = None;
+        self.requirements = None;
         self.sheets = None;
         self.layer.set_backend(self.discretisation.without_near_field());
         let finer = SolveOptions {
@@ -337,8 +343,9 @@ impl Fast {
         let known = self.layer.near_entries();
         let with_gradients = cost::Fast { is_symmetric: false, gradient: true, ..self.memory };
         let check = |entries| with_gradients.check(known + entries);
-        let close = Close { needs: self.needs.as_ref(), check: &check, progress };
-        let backend = discretisation.backend(&close, None)?;
+        let request =
+            NearFieldRequest { requirements: self.requirements.as_ref(), check: &check, progress };
+        let backend = discretisation.backend(&request, None)?;
         let sum = discretisation.fast_sum(self.sum.tolerance, columns.min(GROUP));
         let plans = PlanSchedule::fixed(sum.plan(self.tolerance)?);
         Ok(Layer::new(discretisation.sampling, plans, backend))

@@ -13,16 +13,16 @@ use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::RowKind;
-use crate::near::accuracy::Accuracy;
+use crate::near::accuracy::{Accuracy, IntegralAccuracy};
+use crate::near::modes::ModePairs;
 use crate::near::pairs::{LayerPairs, Scratch};
-use crate::near::slopes::SlopePairs;
 use crate::near::{Entry, PairIntegrals};
 use crate::operator::far::{self, SeenFar};
 use crate::operator::points::QuadraturePoints;
 use crate::ordered;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::Rule;
-use crate::space::{Density, Dofs};
+use crate::space::{Carrier, Density, Dofs};
 use crate::{Error, PairQuadrature};
 use mesh::Mesh;
 
@@ -151,13 +151,11 @@ fn of_system(
     let pairs =
         LayerPairs::new(panels, &kinds, quadrature).with_solid_angles(usual.solid_angles_of_rows);
     let accuracy = Accuracy { pairs: quadrature, ..usual };
-    let slopes = SlopePairs {
-        even: &pairs,
-        accuracy: &accuracy,
-        solid_angles: accuracy.solid_angles_of_rows,
-    };
+    let integrals =
+        IntegralAccuracy { pairs: quadrature, solid_angles: accuracy.solid_angles_of_rows };
+    let linear = ModePairs { even: &pairs, accuracy: &accuracy, integrals };
     let is_fine = tolerance < FINE || relative_to == RelativeTo::Action;
-    let whole = WholeRows::new(system, &kinds, &slopes, &chosen, is_fine);
+    let whole = WholeRows::new(system, &kinds, &linear, &chosen, is_fine);
     let products = whole.times(&columns)?;
     let residual = |column: usize| {
         let (excitation, x) = solved[column];
@@ -230,13 +228,13 @@ impl<'a> WholeRows<'a> {
     fn new(
         system: &'a System,
         kinds: &'a [RowKind],
-        slopes: &SlopePairs<'_>,
+        linear: &ModePairs<'_>,
         chosen: &'a [usize],
         is_fine: bool,
     ) -> Self {
         let (panels, density) = (&*system.panels, system.density);
         let far = if is_fine { FAR_FINE } else { FAR };
-        let (pairs, is_linear) = (slopes.even, density == Density::Linear);
+        let (pairs, is_linear) = (linear.even, density == Density::Linear);
         // A linear function needs one degree more.
         let degree = |degree| degree + usize::from(is_linear);
         let rules = far.map(|(radii, of_rule)| (radii, Rule::of_degree(degree(of_rule))));
@@ -249,14 +247,14 @@ impl<'a> WholeRows<'a> {
                 let mut entries = [0.0; MODES];
                 let mut even = None;
                 if is_linear {
-                    let of_slopes = match rule {
-                        Some((_, rule)) => slopes.entries_by_points([rule, rule], i, j),
-                        None => slopes.entries(i, j, nodes),
+                    let of_modes = match rule {
+                        Some((_, rule)) => linear.entries_by_points([rule, rule], i, j),
+                        None => linear.entries(i, j, nodes),
                     };
-                    even = slopes.has_even(i, j).then(|| of_slopes.even());
-                    let plain = slopes.entries_by_points([plain, plain], i, j);
-                    let left = of_slopes.plus(-1.0, plain);
-                    let of_row = left.of_slopes().filter(|(m, ..)| *m == 0);
+                    even = linear.has_even(i, j).then(|| of_modes.even());
+                    let plain = linear.entries_by_points([plain, plain], i, j);
+                    let left = of_modes.plus(-1.0, plain);
+                    let of_row = left.linear().filter(|(m, ..)| *m == 0);
                     of_row.for_each(|(_, l, value)| entries[l] = value);
                 }
                 let even = even.unwrap_or_else(|| match rule {
@@ -331,7 +329,8 @@ impl<'a> WholeRows<'a> {
                 let mut strengths = vec![0.0; nodes];
                 let put = |k: usize, strength: f64| strengths[k] = strength;
                 // Only the coefficients of one panel are used.
-                self.dofs.strengths(rule, (0, is_mirrored), &x, 1.0, put);
+                let carrier = Carrier { panel: 0, is_mirrored, area: 1.0 };
+                self.dofs.strengths(rule, carrier, &x, put);
                 strengths
             };
             (0..modes).map(of_mode).collect::<Vec<_>>()

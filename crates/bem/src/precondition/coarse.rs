@@ -93,7 +93,7 @@ impl Coarse {
         let Some(levels) = &*levels else { return Ok(None) };
         let ClusterLevels { groups: clusters, unions, cells, touching } = levels;
         let dense = |of: &Clusters, cells: &Clusters| -> Result<Option<Inverse>, Error> {
-            let entries = Entries::new((panels, group), of, cells).of_all(near)?;
+            let entries = Entries::new(panels, of, cells, group).of_all(near)?;
             // Rows of the upper triangle are columns of the lower one, which is all that the
             // factorisation needs.
             Ok(Factor::of_columns(of.len(), entries).map(Inverse::Dense))
@@ -117,7 +117,7 @@ impl Coarse {
                     among: None,
                 };
                 let adjacency = Adjacency::close(clusters);
-                let entries = Entries::new((panels, group), clusters, cells);
+                let entries = Entries::new(panels, clusters, cells, group);
                 let entries = entries.of_pairs(&adjacency, near)?;
                 let local = LocalInverse::of_clusters(panels, clusters, &adjacency, &entries);
                 Inverse::Levels(Box::new(TwoLevel::new(local, Some(coarser))))

@@ -102,9 +102,10 @@ pub(crate) struct Entries<'a> {
 impl<'a> Entries<'a> {
     /// For clusters, each made of whole cells.
     pub(crate) fn new(
-        (panels, group): (&'a Panels, &'a dyn Communicator),
+        panels: &'a Panels,
         clusters: &'a Clusters,
         cells: &'a Clusters,
+        group: &'a dyn Communicator,
     ) -> Self {
         let shares = clusters.shares(panels);
         let mut cells_of = vec![Vec::new(); clusters.len()];

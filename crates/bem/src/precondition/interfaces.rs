@@ -2,18 +2,24 @@
 //!
 //! Equations of the second kind need no more than that. Charges of conductors are computed first;
 //! through the near field they enter the equations of the interfaces.
+//!
+//! The potential of a linear mode on a panel decays like that of a dipole, so the coarse level needs
+//! only means: linear densities have local inverses over all modes below it.
 
 use std::sync::Arc;
 
 use super::coarse::Coarse;
 use super::coarse::TwoLevel;
-use super::local_inverse::{LocalInverse, NEIGHBOURS};
-use super::mode_inverse::ModeInverse;
+use super::local_inverse::LocalInverse;
+use super::local_modes::ModeInverseBlock;
+use super::local_panels::NEIGHBOURS;
 use super::shared::OfAll;
 use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::share::Share;
-use crate::near::Near;
+use crate::near::modes::ModeBlock;
+use crate::near::{Near, Stored};
+use crate::quadrature::modes::MODES;
 use crate::solve::linear_operator::LinearOperator;
 
 /// Preconditioner for all panels.
@@ -22,12 +28,17 @@ pub struct Preconditioner {
     conductors: Vec<u32>,
     two_level: Option<TwoLevel>,
     interfaces: Vec<InterfaceRow>,
+    /// For linear densities.
+    modes: Option<ModeInverse>,
     /// Whether there are interfaces, here or on other ranks.
     has_interfaces: bool,
     len: usize,
     /// The panels that a rank holds.
     share: Option<Arc<Share>>,
 }
+
+/// All modes of linear densities on conductors; `None` if there are none.
+type ModeInverse = Option<LocalInverse<ModeInverseBlock>>;
 
 /// The row of an interface's panel.
 struct InterfaceRow {
@@ -97,21 +108,19 @@ impl Preconditioner {
         }
         let has_interfaces = everywhere.iter().any(Option::is_none);
         let share = of_all.map(|all| Arc::clone(all.share));
-        Ok(Self { conductors, two_level, interfaces, has_interfaces, len: n, share })
+        let modes = None;
+        Ok(Self { conductors, two_level, interfaces, modes, has_interfaces, len: n, share })
     }
 
-    /// All modes of linear densities on conductors by `inverse`, which replaces the local inverses
-    /// of means, and the means on interfaces; `x` and `y` are of shape (modes, panels).
-    ///
-    /// # Errors
-    /// As for [`LinearOperator::apply`].
-    pub(crate) fn apply_modes(
-        &mut self,
-        inverse: &ModeInverse,
-        x: &[f64],
-        y: &mut [f64],
-    ) -> Result<(), Error> {
-        let Self { conductors, two_level, interfaces, share, has_interfaces, .. } = self;
+    /// For linear densities, with local inverses over all modes on conductors, if there are any;
+    /// they replace those of means.
+    pub(crate) fn with_modes(self, inverse: ModeInverse) -> Self {
+        Self { modes: Some(inverse), ..self }
+    }
+
+    /// All modes, for `x` and `y` of shape (modes, panels).
+    fn apply_modes(&mut self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
+        let Self { conductors, two_level, interfaces, modes, share, has_interfaces, len: n } = self;
         let mut coarse = two_level.as_mut().and_then(TwoLevel::coarse);
         let of_conductors =
             |x: &[f64]| -> Vec<f64> { conductors.iter().map(|&i| x[i as usize]).collect() };
@@ -124,7 +133,10 @@ impl Preconditioner {
             conductors.iter().zip(&of_means).for_each(|(&i, rest_of)| rest[i as usize] = *rest_of);
             smooth = Some(means);
         }
-        inverse.multiply(&rest, y);
+        y.fill(0.0);
+        if let Some(inverse) = modes.as_ref().and_then(Option::as_ref) {
+            ModeBlock::by_panels(&rest, y, |x, y| inverse.add_product(x, y));
+        }
         if let (Some(coarse), Some(smooth)) = (coarse, smooth) {
             let mut charges = of_conductors(y);
             coarse.add_solutions(smooth, &mut charges, 1)?;
@@ -135,7 +147,11 @@ impl Preconditioner {
             share.refresh(&mut y[..share.held().len()])?;
         }
         let charges = of_conductors(y);
-        interfaces.iter().for_each(|row| y[row.panel as usize] = row.solve(x, &charges));
+        for row in interfaces {
+            let i = row.panel as usize;
+            y[i] = row.solve(x, &charges);
+            (1..MODES).for_each(|m| y[m * *n + i] = x[m * *n + i] / row.diagonal);
+        }
         Ok(())
     }
 
@@ -150,11 +166,16 @@ impl Preconditioner {
 
 impl LinearOperator for Preconditioner {
     fn len(&self) -> usize {
-        self.len
+        if self.modes.is_some() { MODES * self.len } else { self.len }
     }
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
-        let Self { conductors, two_level, interfaces, has_interfaces, len, share } = self;
+        if self.modes.is_some() {
+            let size = self.len().max(1);
+            let mut vectors = x.chunks_exact(size).zip(y.chunks_exact_mut(size));
+            return vectors.try_for_each(|(x, y)| self.apply_modes(x, y));
+        }
+        let Self { conductors, two_level, interfaces, has_interfaces, len, share, .. } = self;
         if let Some(two_level) = two_level.as_mut().filter(|_| !*has_interfaces) {
             return two_level.apply(x, y, columns);
         }

@@ -1,16 +1,17 @@
-//! Small symmetric systems, one per lane: one column of each inverse.
+//! Small symmetric systems, one per lane: a few columns of each inverse.
 
 use simd::Elementary;
 
 use crate::geometry::image::Image;
 
-/// One symmetric matrix per lane, all of one size, and the last column of each inverse.
+/// One symmetric matrix per lane, all of one size, and the last columns of each inverse.
 ///
 /// Smaller matrices are preceded by rows of the identity, so that the last row is the same for all.
 pub struct BatchedLdl<V> {
     size: usize,
     /// Rows of the lower triangle's square, the lanes of an entry side by side.
     matrix: Vec<f64>,
+    /// Shape (columns, rows, lanes).
     solution: Vec<f64>,
     column: Vec<V>,
     definite: Vec<f64>,
@@ -94,9 +95,9 @@ impl<V: Elementary> BatchedLdl<V> {
         }
     }
 
-    /// Solves for the last column of the inverses, by A = L D L^T.
+    /// Solves for the last columns of the inverses, by A = L D L^T.
     #[inline(always)]
-    pub fn solve(&mut self) {
+    pub fn solve(&mut self, columns: usize) {
         let n = self.size;
         let one = V::splat(1.0);
         let mut definite = one;
@@ -118,23 +119,43 @@ impl<V: Elementary> BatchedLdl<V> {
                 }
             }
         }
+        definite.store(&mut self.definite);
         self.solution.clear();
-        self.solution.resize(n * V::LANES, 0.0);
+        self.solution.resize(columns * n * V::LANES, 0.0);
+        for column in 0..columns.min(n) {
+            self.solve_column(column);
+        }
+    }
+
+    /// Solves L D L^T x = e for the unit vector e of a column counted from the back.
+    #[inline(always)]
+    fn solve_column(&mut self, column: usize) {
+        let (n, one, zero) = (self.size, V::splat(1.0), V::zero());
+        let unit = n - 1 - column;
+        let place = |i: usize| (column * n + i) * V::LANES;
+        one.store(&mut self.solution[place(unit)..]);
+        for i in unit + 1..n {
+            let mut sum = zero;
+            for k in unit..i {
+                let z = V::load(&self.solution[place(k)..]);
+                sum = V::load(&self.matrix[self.at(i, k)..]).mul_add(z, sum);
+            }
+            zero.sub(sum).store(&mut self.solution[place(i)..]);
+        }
         for i in (0..n).rev() {
-            // L^T x = D^-1 e_n
-            let mut sum = V::zero();
+            let mut sum = zero;
             for k in i + 1..n {
-                let x = V::load(&self.solution[k * V::LANES..]);
+                let x = V::load(&self.solution[place(k)..]);
                 sum = V::load(&self.matrix[self.at(k, i)..]).mul_add(x, sum);
             }
-            let right = if i + 1 == n {
-                one.div(V::load(&self.matrix[self.at(i, i)..]))
+            let right = if i < unit {
+                zero
             } else {
-                V::zero()
+                let pivot = V::load(&self.matrix[self.at(i, i)..]);
+                V::load(&self.solution[place(i)..]).div(pivot)
             };
-            right.sub(sum).store(&mut self.solution[i * V::LANES..]);
+            right.sub(sum).store(&mut self.solution[place(i)..]);
         }
-        definite.store(&mut self.definite);
     }
 
     /// Whether the matrix of `lane` is positive definite; otherwise there is no solution.
@@ -142,8 +163,8 @@ impl<V: Elementary> BatchedLdl<V> {
         self.definite[lane] > 0.0
     }
 
-    /// Entry `a` of the last column of the inverse, counted from the back.
-    pub fn solution(&self, a: usize, lane: usize) -> f64 {
-        self.solution[(self.size - 1 - a) * V::LANES + lane]
+    /// Entry `a` of a column of the inverse, both counted from the back.
+    pub fn solution(&self, a: usize, column: usize, lane: usize) -> f64 {
+        self.solution[(column * self.size + self.size - 1 - a) * V::LANES + lane]
     }
 }

@@ -1,9 +1,10 @@
 //! Preconditioners: overlapping local inverses of the near field below one or two coarse levels.
 //!
-//! `local_inverse` has the local inverses (`local`: in vector lanes), `coarse` the levels above,
-//! over `clusters` with the matrix of `entries` and `gradients` of smooth potentials.
-//! `mode_inverse` and `slopes` serve linear densities, `interfaces` adds interfaces, `shared`
-//! distributes all of it over ranks.
+//! `local_inverse` has the local inverses, computed in vector lanes (`local`): `local_panels` of
+//! panels with constant densities, `local_modes` of those with linear ones, `local_clusters` of
+//! clusters. `coarse` has the levels above, over `clusters` with the matrix of `entries` and
+//! `gradients` of smooth potentials. `interfaces` adds interfaces, `shared` distributes all of it
+//! over ranks.
 
 pub(crate) mod clusters;
 pub(crate) mod coarse;
@@ -11,7 +12,8 @@ pub(crate) mod entries;
 pub(crate) mod gradients;
 pub(crate) mod interfaces;
 pub(crate) mod local;
+mod local_clusters;
 pub(crate) mod local_inverse;
-pub(crate) mod mode_inverse;
+pub(crate) mod local_modes;
+pub(crate) mod local_panels;
 pub(crate) mod shared;
-pub(crate) mod slopes;

@@ -45,11 +45,22 @@ pub(crate) fn tested(values: [f64; 3]) -> [f64; MODES] {
 }
 
 /// Integrals between modes, from those between the barycentric coordinates.
-pub(crate) fn between(block: &[[f64; 3]; 3]) -> [[f64; MODES]; MODES] {
+pub fn between(block: &[[f64; 3]; 3]) -> [[f64; MODES]; MODES] {
     let of_rows = block.map(tested);
     let column = |l: usize| tested([of_rows[0][l], of_rows[1][l], of_rows[2][l]]);
     let columns: [[f64; MODES]; MODES] = std::array::from_fn(column);
     std::array::from_fn(|m| std::array::from_fn(|l| columns[l][m]))
+}
+
+/// Integrals between the barycentric coordinates, from those between modes: inverts [`between`].
+pub fn between_corners(block: &[[f64; MODES]; MODES]) -> [[f64; 3]; 3] {
+    let coordinate = |k: usize| of_corners(std::array::from_fn(|l| f64::from(u8::from(k == l))));
+    let [rows, columns] = [(); 2].map(|()| [0, 1, 2].map(coordinate));
+    let entry = |k: usize, l: usize| -> f64 {
+        let row = |m: usize| (0..MODES).map(move |n| block[m][n] * columns[l][n]).sum::<f64>();
+        (0..MODES).map(|m| rows[k][m] * row(m)).sum()
+    };
+    std::array::from_fn(|k| std::array::from_fn(|l| entry(k, l)))
 }
 
 /// The same integrals if the triangle of the rows, of the columns or both have the opposite

@@ -36,7 +36,7 @@ pub struct Remainder {
     /// Of fields, times d^2.
     fields: Vec<f64>,
     /// The same for densities that are modes of a linear one.
-    slopes: [Vec<f64>; 2],
+    modes: [Vec<f64>; 2],
 }
 
 impl Remainder {
@@ -55,7 +55,7 @@ impl Remainder {
     }
 
     fn new([rule, other]: [&Rule; 2]) -> Self {
-        let [even, of_slopes] = shares([rule.nodes(), other.nodes()]);
+        let [even, of_modes] = shares([rule.nodes(), other.nodes()]);
         let table = |shares: &[f64], largest: f64, factor: fn(f64) -> f64| {
             let at = |step: usize| {
                 let ratio = step as f64 / STEPS as f64;
@@ -73,8 +73,8 @@ impl Remainder {
         // function itself over the distance.
         let factors: [fn(f64) -> f64; 2] = [|_| 1.0, |k| 2.0 * k + 1.0];
         let [potentials, fields] = factors.map(|factor| table(&even, 1.0, factor));
-        let slopes = factors.map(|factor| table(&of_slopes, LARGEST, factor));
-        Self { potentials, fields, slopes }
+        let modes = factors.map(|factor| table(&of_modes, LARGEST, factor));
+        Self { potentials, fields, modes }
     }
 
     /// Largest difference of means of 1/|x - y| over a triangle of this radius, for all x at
@@ -89,13 +89,13 @@ impl Remainder {
     }
 
     /// [`Self::of_potentials`] for a density that is a mode of a linear one.
-    pub(crate) fn of_potentials_of_slopes(&self, radius: f64, distance: f64) -> f64 {
-        at(&self.slopes[0], radius / distance) / distance
+    pub(crate) fn of_mode_potentials(&self, radius: f64, distance: f64) -> f64 {
+        at(&self.modes[0], radius / distance) / distance
     }
 
     /// [`Self::of_fields`] for such a density.
-    pub(crate) fn of_fields_of_slopes(&self, radius: f64, distance: f64) -> f64 {
-        at(&self.slopes[1], radius / distance) / (distance * distance)
+    pub(crate) fn of_mode_fields(&self, radius: f64, distance: f64) -> f64 {
+        at(&self.modes[1], radius / distance) / (distance * distance)
     }
 
     /// Distance from which [`Self::of_potentials`] is at most `error`, at least the radius.

@@ -74,6 +74,15 @@ impl Density {
     }
 }
 
+/// A panel, or a mirror image of it, whose density is spread over points.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carrier {
+    /// The panel itself, if this is an image.
+    pub(crate) panel: usize,
+    pub(crate) is_mirrored: bool,
+    pub(crate) area: f64,
+}
+
 /// Meaning of an operator's columns and rows.
 #[derive(Clone, Debug)]
 pub enum Dofs {
@@ -99,9 +108,8 @@ impl Dofs {
     pub(crate) fn strengths(
         &self,
         rule: &Rule,
-        (panel, is_mirrored): (usize, bool),
+        Carrier { panel, is_mirrored, area }: Carrier,
         x: &[f64],
-        area: f64,
         mut put: impl FnMut(usize, f64),
     ) {
         match self {
@@ -134,6 +142,15 @@ fn linear(
     strengths(rule, values, factor).enumerate().for_each(|(k, charge)| put(k, charge));
 }
 
+/// Vertices of panels.
+#[derive(Clone, Copy, Debug)]
+pub struct Corners<'a> {
+    /// Of each panel, numbered from 0.
+    pub of_panels: &'a [[u32; 3]],
+    /// Number of vertices of the mesh.
+    pub vertices: usize,
+}
+
 /// Map from the functions on each panel to coefficients, numbered in the order in which panels
 /// first use them.
 #[derive(Clone, Debug)]
@@ -146,19 +163,15 @@ pub struct DofMap {
 }
 
 impl DofMap {
-    /// `vertices` numbers the `len` vertices of a mesh from 0, in the order of the panels.
-    pub(crate) fn new(
-        space: FunctionSpace,
-        panels: &Panels,
-        (vertices, len): (&[[u32; 3]], usize),
-    ) -> Self {
+    pub(crate) fn new(space: FunctionSpace, panels: &Panels, corners: Corners<'_>) -> Self {
         match space {
             FunctionSpace::Constant => {
                 let corners = (0..panels.len() as u32).map(|i| [i; 3]).collect();
                 Self { space, corners, order: panels.triangles().to_vec() }
             }
             FunctionSpace::Linear => {
-                let (mut number, mut order) = (vec![u32::MAX; len], Vec::with_capacity(len));
+                let mut number = vec![u32::MAX; corners.vertices];
+                let mut order = Vec::with_capacity(corners.vertices);
                 let mut of = |v: u32| {
                     let number = &mut number[v as usize];
                     if *number == u32::MAX {
@@ -167,7 +180,8 @@ impl DofMap {
                     }
                     *number
                 };
-                let corners = vertices.iter().map(|corners| corners.map(&mut of)).collect();
+                let corners =
+                    corners.of_panels.iter().map(|corners| corners.map(&mut of)).collect();
                 Self { space, corners, order }
             }
         }
@@ -241,21 +255,16 @@ pub struct TestTrial {
 }
 
 impl TestTrial {
-    /// For these corners of panels, with `len` vertices.
-    pub fn new(
-        test: Test,
-        trial: FunctionSpace,
-        panels: &Panels,
-        vertices: (&[[u32; 3]], usize),
-    ) -> Self {
-        let map = |space| DofMap::new(space, panels, vertices);
+    /// Over panels with these corners.
+    pub fn new(test: Test, trial: FunctionSpace, panels: &Panels, corners: Corners<'_>) -> Self {
+        let map = |space| DofMap::new(space, panels, corners);
         Self { test, rows: map(test.space()), columns: map(trial) }
     }
 
     /// Calls `f(row, column, value)` for the contributions of a block between two panels.
     pub(crate) fn for_entries(
         &self,
-        (i, j): (usize, usize),
+        [i, j]: [usize; 2],
         block: &Block,
         mut f: impl FnMut(u32, u32, f64),
     ) {

@@ -8,7 +8,7 @@ use bem::internals::device::{
 };
 use bem::internals::geometry::{Panels, Vec3};
 use bem::internals::near::{
-    Accuracy, LayerPairs, Near, Needs, Precision, RowKind, SingleLayerPairs, Sources,
+    Accuracy, Assembly, LayerPairs, Near, Precision, Requirements, RowKind, Selection, Sources,
     smallest_relative_gap,
 };
 use bem::internals::operator::{Host, Layer, QuadraturePoints, Sampling};
@@ -59,8 +59,13 @@ fn relative(found: &[f64], exact: &[f64]) -> f64 {
 }
 
 /// Any number of entries may be kept.
-fn unlimited(_: usize) -> Result<(), Error> {
-    Ok(())
+/// Without other ranks, limits and reports.
+fn assembly<'a>(
+    panels: &'a Panels,
+    selection: &'a Selection,
+    precision: Precision,
+) -> Assembly<'a> {
+    Assembly { panels, share: None, selection, precision, check: &|_| Ok(()), progress: &Quiet }
 }
 
 fn wave(n: usize) -> Vec<f64> {
@@ -92,7 +97,7 @@ fn near_field_and_preconditioner_match_the_processors() {
     for (mesh, tolerance) in meshes().iter().flat_map(|mesh| [(mesh, 1e-4), (mesh, 1e-7)]) {
         let panels = Panels::of_mesh(mesh);
         let Accuracy { rule, selection, pairs, .. } = Accuracy::new(tolerance, 0);
-        let integrals = SingleLayerPairs { panels: &panels, quadrature: pairs };
+        let integrals = LayerPairs::new(&panels, &[RowKind::Single], pairs);
         let n = panels.len();
         let kinds = vec![RowKind::Single; n];
         let geometry =
@@ -101,12 +106,9 @@ fn near_field_and_preconditioner_match_the_processors() {
             (geometry().smallest_relative_gap(rule).unwrap(), smallest_relative_gap(&panels, rule));
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         for (precision, rounding) in [(Precision::Single, 1e-6), (Precision::Double, 1e-10)] {
-            let mut host =
-                Near::new((&panels, None), &selection, &integrals, precision, &unlimited, &Quiet)
-                    .unwrap();
-            let mut there =
-                DeviceNear::new(geometry(), &selection, pairs, precision, &unlimited, &Quiet)
-                    .unwrap();
+            let assembly = assembly(&panels, &selection, precision);
+            let mut host = Near::new(&assembly, &integrals).unwrap();
+            let mut there = DeviceNear::new(geometry(), pairs, &assembly).unwrap();
             // The same pairs, but for those whose error is the limit up to rounding.
             let (mut common, mut single) = (0, 0);
             for (i, mut row) in there.rows().unwrap().into_iter().enumerate() {
@@ -175,7 +177,7 @@ fn products_and_samples_match_the_processors() {
     let mesh = &meshes()[0];
     let panels = Arc::new(Panels::of_mesh(mesh));
     let Accuracy { rule, selection, pairs, .. } = Accuracy::new(1e-6, 0);
-    let integrals = SingleLayerPairs { panels: &panels, quadrature: pairs };
+    let integrals = LayerPairs::new(&panels, &[RowKind::Single], pairs);
     let n = panels.len();
     let x = wave(n);
     let products = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
@@ -185,20 +187,17 @@ fn products_and_samples_match_the_processors() {
         let double = Precision::Double;
         let kinds = vec![RowKind::Single; n];
         let sampling = sampling(&panels, rule, &kinds);
+        let assembly = assembly(&panels, &selection, double);
         let backend: Box<dyn Backend> = match plan.device() {
             Some(device) => {
                 let geometry =
                     DeviceGeometry::new(&device, &panels, &kinds, selection.diameters).unwrap();
-                let mut near =
-                    DeviceNear::new(geometry, &selection, pairs, double, &unlimited, &Quiet)
-                        .unwrap();
+                let mut near = DeviceNear::new(geometry, pairs, &assembly).unwrap();
                 near.subtract_points(rule).unwrap();
                 Box::new(OnDevice::new(DeviceProduct::new(near, rule).unwrap(), None))
             }
             None => {
-                let mut near =
-                    Near::new((&panels, None), &selection, &integrals, double, &unlimited, &Quiet)
-                        .unwrap();
+                let mut near = Near::new(&assembly, &integrals).unwrap();
                 near.subtract_points(&panels, &integrals, rule);
                 Box::new(Host::new((sampling.clone(), None), near, None))
             }
@@ -283,7 +282,7 @@ impl Coated {
     }
 
     /// What the right-hand side of its charge asks of the integrals.
-    fn needs(&self, panels: &Panels) -> Needs {
+    fn requirements(&self, panels: &Panels) -> Requirements {
         let at = panels.scaled(self.charge.position);
         let sources = Sources { charges: vec![(at, 1.0)], field: Vec3::zeros(), size: 2.0 };
         let parts: Vec<u32> = panels.parts().0.to_vec();
@@ -293,7 +292,7 @@ impl Coated {
         let of_parts = [area(0), area(1)];
         let share = |(&p, a): (&u32, &f64)| a / of_parts[p as usize];
         let shares: Vec<f64> = parts.iter().zip(panels.areas()).map(share).collect();
-        Needs::new(panels, &[sources], &parts, &shares)
+        Requirements::new(panels, &[sources], &parts, &shares)
     }
 }
 
@@ -349,27 +348,26 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
         let (n, kinds) = (panels.len(), coated.kinds(&panels));
         let accuracy = Accuracy::new(tolerance, 0);
         let (rule, selection) = (accuracy.rule, &accuracy.selection);
-        let needs = coated.needs(&panels);
+        let requirements = coated.requirements(&panels);
         let integrals = LayerPairs::new(&panels, &kinds, accuracy.pairs)
             .with_solid_angles(accuracy.solid_angles)
-            .with_needs(Some(&needs));
+            .with_requirements(Some(&requirements));
         let geometry = || {
             let diameters = selection.diameters;
             let mut geometry = DeviceGeometry::new(&device, &panels, &kinds, diameters).unwrap();
-            geometry.set_needs(Some(&needs), accuracy.solid_angles).unwrap();
+            geometry.set_requirements(Some(&requirements), accuracy.solid_angles).unwrap();
             geometry
         };
         let (found, expected) =
             (geometry().smallest_relative_gap(rule).unwrap(), smallest_relative_gap(&panels, rule));
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         let double = Precision::Double;
-        let mut host = integrals.near(None, selection, double, &unlimited, &Quiet).unwrap();
-        let mut there =
-            DeviceNear::new(geometry(), selection, accuracy.pairs, double, &unlimited, &Quiet)
-                .unwrap();
+        let assembly = assembly(&panels, selection, double);
+        let mut host = Near::new(&assembly, &integrals).unwrap();
+        let mut there = DeviceNear::new(geometry(), accuracy.pairs, &assembly).unwrap();
         compare_rows(&there, &host, &panels, &kinds, accuracy.solid_angles);
 
-        integrals.subtract_points(&mut host, rule);
+        host.subtract_points(&panels, &integrals, rule);
         there.subtract_points(rule).unwrap();
         let v = wave(2 * n);
         let (x, y) = (device.upload(&v).unwrap(), device.upload(&v).unwrap());
@@ -390,17 +388,14 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
             let (all, own) = (points.of_all_images(), points.all());
             let targets = (all.len() > own.len()).then_some(&own[..]);
             let plan = fmm::Plan::new(&all, targets, &options).unwrap();
-            let mut near =
-                DeviceNear::new(geometry(), selection, accuracy.pairs, double, &unlimited, &Quiet)
-                    .unwrap();
+            let mut near = DeviceNear::new(geometry(), accuracy.pairs, &assembly).unwrap();
             near.subtract_points(rule).unwrap();
             let sampling = sampling(&panels, rule, &kinds);
             let backend: Box<dyn Backend> = match plan.device() {
                 Some(_) => Box::new(OnDevice::new(DeviceProduct::new(near, rule).unwrap(), None)),
                 None => {
-                    let mut near =
-                        integrals.near(None, selection, double, &unlimited, &Quiet).unwrap();
-                    integrals.subtract_points(&mut near, rule);
+                    let mut near = Near::new(&assembly, &integrals).unwrap();
+                    near.subtract_points(&panels, &integrals, rule);
                     Box::new(Host::new((sampling.clone(), None), near, None))
                 }
             };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use cuda::Pointer;
 
 use super::arguments::{self, Images, Matrix};
-use crate::precondition::{clusters, entries, local_inverse};
+use crate::precondition::{clusters, entries, local_panels};
 
 cuda::arguments! {
     /// The near field and the panels that it belongs to.
@@ -28,8 +28,8 @@ cuda::kernels! {
         SINGLE: u32 = arguments::SINGLE;
         ADJOINT: u32 = arguments::ADJOINT;
         ON_EDGE: f64 = crate::constants::ON_EDGE;
-        FACING: f64 = local_inverse::FACING;
-        OUT_OF_PLANE: f64 = local_inverse::OUT_OF_PLANE;
+        FACING: f64 = local_panels::FACING;
+        OUT_OF_PLANE: f64 = local_panels::OUT_OF_PLANE;
         PARALLEL: f64 = crate::constants::PARALLEL;
         FAR: f64 = entries::FAR;
         POINTS: f64 = clusters::POINTS;
@@ -150,5 +150,5 @@ pub(crate) fn macros(
 
 /// Those of all kernels but the one for the larger rows of S.
 pub(crate) fn usual_macros(value: &[String]) -> Vec<String> {
-    macros(value, 0..local_inverse::NEIGHBOURS, THREADS / 32, 1)
+    macros(value, 0..local_panels::NEIGHBOURS, THREADS / 32, 1)
 }

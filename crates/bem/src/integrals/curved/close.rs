@@ -23,7 +23,7 @@ impl CurvedPair {
     /// Adds the integral of close pieces, given the entries of their flat triangles.
     pub(super) fn add_close(
         &self,
-        (s, t): (&Piece, &Piece),
+        [s, t]: [&Piece; 2],
         flat: &Both,
         limits: Limits,
         scratch: &mut Scratch,
@@ -45,7 +45,7 @@ impl CurvedPair {
                 if self.degree_apart(a, b).is_some() || !self.are_close(a, b) {
                     self.add(a, b, within, scratch, &mut all);
                 } else {
-                    close.push(((a, b), self.flat_entries(a, b, scratch)));
+                    close.push(([a, b], self.flat_entries(a, b, scratch)));
                 }
             }
         }

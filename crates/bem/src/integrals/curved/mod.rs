@@ -160,7 +160,7 @@ impl CurvedPair {
         }
         if contact == Contact::Apart && self.are_close(a, b) {
             let flat = self.flat_entries(s, t, scratch);
-            return self.add_close((s, t), &flat, limits, scratch, sum);
+            return self.add_close([s, t], &flat, limits, scratch, sum);
         }
         let is_long = longness(a).max(longness(b)) > LONG;
         let is_bent = |piece: &Piece| piece.patch.bulge() > BENT * height(piece);
@@ -321,15 +321,15 @@ impl CurvedPair {
             Kernel::Adjoint | Kernel::Adjoints => tested.share.signum() * other.share.abs(),
         };
         let [forth, back] = sum;
-        add_block((s, t), factor(s, t), &blocks[0], forth);
+        add_block([s, t], factor(s, t), &blocks[0], forth);
         if self.kernel == Kernel::Adjoints {
-            add_block((t, s), factor(t, s), &blocks[1], back);
+            add_block([t, s], factor(t, s), &blocks[1], back);
         }
     }
 }
 
 /// Adds means against the corners' functions of two pieces to those against their panels' modes.
-fn add_block((s, t): (&Piece, &Piece), factor: f64, block: &Block, sum: &mut Entries) {
+fn add_block([s, t]: [&Piece; 2], factor: f64, block: &Block, sum: &mut Entries) {
     let (of_s, of_t) = (s.modes(), t.modes());
     let mut rows = [[0.0; MODES]; 3];
     for k in 0..3 {

@@ -3,12 +3,10 @@
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
-use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+use nalgebra::{DMatrix, DVector};
 
 use super::super::rows::System;
-use super::products::Products;
-use super::values::Values;
-use super::{CHILDREN, Shares, children, shared};
+use super::local::{CHILDREN, ChildFunctions, children, shared};
 use crate::geometry::triangle::Triangle;
 use crate::integrals::linear_pair::single_layer;
 use crate::integrals::pair::PairQuadrature;
@@ -137,164 +135,116 @@ fn through(of_panel: &[f64; FUNCTIONS]) -> DVector<f64> {
     })
 }
 
-/// The problem on the children of a panel of a conductor.
-struct OnMetal {
+/// Linear functions on the children of a panel.
+pub(super) struct Linears {
     matrix: DMatrix<f64>,
-    /// Factor of the matrix of the added functions; `None` if it is not positive definite.
-    factor: Option<Cholesky<f64, Dyn>>,
     /// The panel's area.
     area: f64,
 }
 
-impl OnMetal {
-    fn new(system: &System, i: usize) -> Self {
-        // In an interface of layers the panel's own image contributes too.
-        let matrix = between(system.panels.vertices(i)) * system.panels.factor(i, i);
-        let factor = added().tr_mul(&(&matrix * added())).cholesky();
-        Self { matrix, factor, area: system.panels.areas()[i] }
+fn vector(values: &[f64]) -> DVector<f64> {
+    DVector::from_column_slice(values)
+}
+
+fn array<const N: usize>(values: &DVector<f64>) -> [f64; N] {
+    std::array::from_fn(|k| values[k])
+}
+
+impl ChildFunctions<FUNCTIONS, ADDED> for Linears {
+    fn new(system: &System, i: usize, factor: f64) -> Self {
+        let panels = &system.panels;
+        Self { matrix: between(panels.vertices(i)) * factor, area: panels.areas()[i] }
     }
 
-    /// The missing potential, tested with the functions on children.
-    fn missing(&self, held: f64, potential: &[f64; FUNCTIONS]) -> DVector<f64> {
+    fn missing(&self, held: f64, potential: &[f64; FUNCTIONS]) -> [f64; FUNCTIONS] {
         let of_held = self.area / FUNCTIONS as f64 * held;
-        tested(potential, self.area).map(|value| of_held - value)
+        array(&tested(potential, self.area)).map(|value: f64| of_held - value)
     }
 
-    /// Coefficients of the added functions that correct this tested potential.
-    fn solve(&self, b: &DVector<f64>) -> DVector<f64> {
-        match &self.factor {
-            Some(factor) => factor.solve(b),
-            None => DVector::zeros(b.len()),
-        }
+    fn against_added(tested: &[f64; FUNCTIONS]) -> [f64; ADDED] {
+        array(&added().tr_mul(&vector(tested)))
     }
-}
 
-/// The charges missing on the children of panel `i` of a conductor, held at this potential: those
-/// that they would carry if their densities were everywhere those at their corners.
-pub(super) fn missing_on_conductor(
-    system: &System,
-    i: usize,
-    held: f64,
-    potential: &[f64; FUNCTIONS],
-) -> DVector<f64> {
-    let local = OnMetal::new(system, i);
-    let density = local.solve(&added().tr_mul(&local.missing(held, potential)));
-    added() * density * (local.area / CHILDREN as f64)
-}
+    fn solve(&self, right: &[[f64; ADDED]]) -> Vec<[f64; ADDED]> {
+        // `None` if the matrix of the added functions is not positive definite.
+        let factor = added().tr_mul(&(&self.matrix * added())).cholesky();
+        let solve = |b: &[f64; ADDED]| {
+            factor.as_ref().map_or([0.0; ADDED], |factor| array(&factor.solve(&vector(b))))
+        };
+        right.iter().map(solve).collect()
+    }
 
-/// The same on panel `i` of an interface, with unknowns `x`.
-pub(super) fn missing_on_interface(
-    system: &System,
-    i: usize,
-    x: &[f64],
-    normal_derivative: &[f64; FUNCTIONS],
-) -> DVector<f64> {
-    let [front, back] = system.rows.permittivity(i);
-    let child = system.panels.areas()[i] / CHILDREN as f64;
-    jump(system, i, x, normal_derivative) * (child / (2.0 * PI * (front + back)))
-}
+    /// Those that children would carry if their densities were everywhere those at their corners.
+    fn charges(&self, density: &[f64; ADDED]) -> [f64; FUNCTIONS] {
+        array(&(added() * vector(density) * (self.area / CHILDREN as f64)))
+    }
 
-/// The shares of panel `i` of a conductor, held at this potential in each excitation.
-pub(super) fn of_conductor(
-    system: &System,
-    i: usize,
-    held: &[f64],
-    at: &Values,
-    with_sides: bool,
-) -> Shares {
-    let local = OnMetal::new(system, i);
-    let [front, back] = system.rows.permittivity(i);
-    let permittivity = 0.5 * (front + back);
-    let (added, along) = (added(), along_sides());
-    let missing = |(p, &held): (usize, &f64)| local.missing(held, &at.potential(i, p));
-    let tested: Vec<DVector<f64>> = held.iter().enumerate().map(missing).collect();
-    let right: Vec<DVector<f64>> = tested.iter().map(|b| added.tr_mul(b)).collect();
-    let densities: Vec<DVector<f64>> = right.iter().map(|b| local.solve(b)).collect();
-    let array = |of: &DVector<f64>, factor: f64| -> [f64; ADDED] {
-        std::array::from_fn(|k| factor * of[k])
-    };
-    let products = Products::new::<ADDED>(
-        densities.iter().map(|density| array(density, permittivity)),
-        right.iter().map(|b| array(b, 1.0)),
-    );
-    let matrix = &local.matrix;
-    let forms: Vec<f64> = along.column_iter().map(|x| x.dot(&(matrix * x))).collect();
-    let of_sides = |(p, b): (usize, &DVector<f64>)| {
+    fn sides(
+        &self,
+        permittivity: f64,
+        tested: &[f64; FUNCTIONS],
+        right: &[f64; ADDED],
+        density: &[f64; ADDED],
+    ) -> [f64; 3] {
+        let (along, tested) = (along_sides(), vector(tested));
         let gain = |side: usize| {
-            let work = b.dot(&along.column(side));
-            permittivity * work * work / forms[side].max(f64::MIN_POSITIVE)
+            let x = along.column(side);
+            let (work, form) = (tested.dot(&x), x.dot(&(&self.matrix * x)));
+            permittivity * work * work / form.max(f64::MIN_POSITIVE)
         };
-        let (gains, all) = ([0, 1, 2].map(gain), permittivity * densities[p].dot(&right[p]));
+        let all = permittivity * vector(density).dot(&vector(right));
+        let gains = [0, 1, 2].map(gain);
         shared(gains, (all - gains.iter().sum::<f64>()).max(0.0))
-    };
-    let sides = || tested.iter().enumerate().map(of_sides).collect();
-    Shares { products, sides: with_sides.then(sides) }
-}
+    }
 
-/// The remaining jump of eps du/dn on the children of panel `i` of an interface, minus its
-/// projection to linear functions.
-fn jump(
-    system: &System,
-    i: usize,
-    x: &[f64],
-    normal_derivative: &[f64; FUNCTIONS],
-) -> DVector<f64> {
-    let [front, back] = system.rows.permittivity(i);
-    let (n, area) = (system.panels.len(), system.panels.areas()[i]);
-    let both = 2.0 * PI * (front + back);
-    let of_modes: Vec<f64> = (0..3).map(|m| x[m * n + i] / area).collect();
-    let density = |place: &[f64; 3]| -> f64 {
-        let modes = crate::quadrature::modes::modes(*place);
-        modes.iter().zip(&of_modes).map(|(mode, x)| mode * x).sum()
-    };
-    let places = places();
-    let values =
-        std::array::from_fn(|k| (front - back) * normal_derivative[k] - both * density(&places[k]));
-    without_linear(through(&values))
-}
-
-/// The shares of panel `i` of an interface, with unknowns `x` in each excitation.
-pub(super) fn of_interface(
-    system: &System,
-    i: usize,
-    x: &[Vec<f64>],
-    at: &Values,
-    with_sides: bool,
-) -> Shares {
-    let [front, back] = system.rows.permittivity(i);
-    let area = system.panels.areas()[i];
-    let (matrix, added) = (between(system.panels.vertices(i)), added());
-    let both = 2.0 * PI * (front + back);
-    let count = x.len();
-    let of_excitation = |p: usize| jump(system, i, &x[p], &at.normal_derivative(i, p));
-    let jumps: Vec<DVector<f64>> = (0..count).map(of_excitation).collect();
-    // With the potential of the density that removes the jump.
-    let potential = |p: usize| -> DVector<f64> {
-        tested(&at.potential(i, p), area) + &matrix * (&jumps[p] / both)
-    };
-    let potentials: Vec<DVector<f64>> = (0..count).map(potential).collect();
-    // A jump divided by -4 pi is free charge, which should not be there.
-    let array = |of: &DVector<f64>, factor: f64| -> [f64; FUNCTIONS] {
-        std::array::from_fn(|k| factor * of[k])
-    };
-    let products = Products::new::<FUNCTIONS>(
-        potentials.iter().map(|u| array(u, 1.0)),
-        jumps.iter().map(|jump| array(jump, -1.0 / (4.0 * PI))),
-    );
-    let along = along_sides();
-    let norms: Vec<f64> = along.column_iter().map(|x| x.norm_squared()).collect();
-    let of_sides = |(u, jump): (&DVector<f64>, &DVector<f64>)| {
-        let part = |side: usize| {
-            let of = along.column(side);
-            (u.dot(&of) * jump.dot(&of)).abs() / (4.0 * PI * norms[side])
+    fn jump(
+        system: &System,
+        i: usize,
+        x: &[f64],
+        normal_derivative: &[f64; FUNCTIONS],
+    ) -> [f64; FUNCTIONS] {
+        let [front, back] = system.rows.permittivity(i);
+        let (n, area) = (system.panels.len(), system.panels.areas()[i]);
+        let both = 2.0 * PI * (front + back);
+        let of_modes: Vec<f64> = (0..3).map(|m| x[m * n + i] / area).collect();
+        let density = |place: &[f64; 3]| -> f64 {
+            let modes = crate::quadrature::modes::modes(*place);
+            modes.iter().zip(&of_modes).map(|(mode, x)| mode * x).sum()
         };
-        let (u, jump) = (added.tr_mul(u), added.tr_mul(jump));
-        let all: f64 = u.iter().zip(&jump).map(|(u, jump)| (u * jump).abs()).sum();
+        let places = places();
+        let values = std::array::from_fn(|k| {
+            (front - back) * normal_derivative[k] - both * density(&places[k])
+        });
+        array(&without_linear(through(&values)))
+    }
+
+    fn with_potential_of(
+        &self,
+        densities: &[f64; FUNCTIONS],
+        potential: &[f64; FUNCTIONS],
+    ) -> [f64; FUNCTIONS] {
+        array(&(tested(potential, self.area) + &self.matrix * vector(densities)))
+    }
+
+    fn free_charge(&self, jump: &[f64; FUNCTIONS]) -> [f64; FUNCTIONS] {
+        jump.map(|jump| -1.0 / (4.0 * PI) * jump)
+    }
+
+    fn sides_of_interface(
+        &self,
+        potential: &[f64; FUNCTIONS],
+        jump: &[f64; FUNCTIONS],
+    ) -> [f64; 3] {
+        let (along, u, jump) = (along_sides(), vector(potential), vector(jump));
+        let part = |side: usize| {
+            let x = along.column(side);
+            (u.dot(&x) * jump.dot(&x)).abs() / (4.0 * PI * x.norm_squared())
+        };
         let parts = [0, 1, 2].map(part);
+        let (u, jump) = (added().tr_mul(&u), added().tr_mul(&jump));
+        let all: f64 = u.iter().zip(&jump).map(|(u, jump)| (u * jump).abs()).sum();
         shared(parts, (all / (4.0 * PI) - parts.iter().sum::<f64>()).max(0.0))
-    };
-    let sides = || potentials.iter().zip(&jumps).map(of_sides).collect();
-    Shares { products, sides: with_sides.then(sides) }
+    }
 }
 
 /// A function on children minus its projection to linear functions.

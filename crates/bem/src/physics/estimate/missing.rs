@@ -4,7 +4,10 @@ use parallel::prelude::*;
 
 use super::super::rows::System;
 use super::super::{Charges, Excitation};
-use super::{CHILDREN, constant, linear, values};
+use super::constant::{self, Constants};
+use super::linear::{self, Linears};
+use super::local::{self, CHILDREN, ChildFunctions};
+use super::values::{self, Values};
 use crate::Error;
 use crate::space::Density;
 
@@ -83,35 +86,42 @@ impl System {
         let of_one = std::slice::from_ref(&x);
         let at =
             values::at(self, std::slice::from_ref(excitation), of_one, self.places(), tolerance)?;
-        let held = |i: usize| Some(excitation.potentials[self.rows.conductor[i]? as usize]);
-        let whole = |i: usize| self.panels.scale() * weights[self.panels.triangles()[i] as usize];
-        let triangle = |i: usize| CHILDREN * self.panels.triangles()[i] as usize;
-        if self.density == Density::Constant {
-            let of_panel = |i: usize| match held(i) {
-                Some(held) => constant::missing_on_conductor(self, i, held, at.potential(i, 0)),
-                None => constant::missing_on_interface(self, i, &x, at.normal_derivative(i, 0)),
-            };
-            let own = self.own(n);
-            let all: Vec<[f64; CHILDREN]> = own.clone().into_par_iter().map(of_panel).collect();
-            for (i, charges) in own.zip(&all) {
-                let own = &mut found.total[triangle(i)..][..CHILDREN];
-                own.iter_mut().zip(charges).for_each(|(own, q)| *own = whole(i) * q);
+        match self.density {
+            Density::Constant => {
+                self.missing_of::<Constants, _, _>(excitation, &x, &at, weights, &mut found.total)?;
+                Ok(found)
             }
-            self.of_all_ranks(&mut found.total)?;
-            return Ok(found);
+            Density::Linear => {
+                let at_corners = found.at_corners.as_flattened_mut();
+                self.missing_of::<Linears, _, _>(excitation, &x, &at, weights, at_corners)?;
+                Ok(ChildCharges::of_corners(found.at_corners))
+            }
         }
-        let of_panel = |i: usize| match held(i) {
-            Some(held) => linear::missing_on_conductor(self, i, held, &at.potential(i, 0)),
-            None => linear::missing_on_interface(self, i, &x, &at.normal_derivative(i, 0)),
+    }
+
+    /// Writes charges of children, or at their corners, of all triangles. Collective.
+    fn missing_of<F: ChildFunctions<N, ADDED>, const N: usize, const ADDED: usize>(
+        &self,
+        excitation: &Excitation,
+        x: &[f64],
+        at: &Values,
+        weights: &[f64],
+        charges: &mut [f64],
+    ) -> Result<(), Error> {
+        let of_panel = |i: usize| {
+            let held = |conductor: u32| excitation.potentials[conductor as usize];
+            let held = self.rows.conductor[i].map(held);
+            local::missing::<F, N, ADDED>(self, i, held, x, at)
         };
-        let own = self.own(n);
-        let all: Vec<_> = own.clone().into_par_iter().map(of_panel).collect();
-        for (i, charges) in own.zip(&all) {
-            let own = found.at_corners[triangle(i)..][..CHILDREN].as_flattened_mut();
-            own.iter_mut().zip(charges).for_each(|(own, q)| *own = whole(i) * q);
+        let own = self.own(self.panels.len());
+        let all: Vec<[f64; N]> = own.clone().into_par_iter().map(of_panel).collect();
+        for (i, of_panel) in own.zip(&all) {
+            let triangle = self.panels.triangles()[i] as usize;
+            let whole = self.panels.scale() * weights[triangle];
+            let own = &mut charges[N * triangle..][..N];
+            own.iter_mut().zip(of_panel).for_each(|(own, q)| *own = whole * q);
         }
-        self.of_all_ranks(found.at_corners.as_flattened_mut())?;
-        Ok(ChildCharges::of_corners(found.at_corners))
+        self.of_all_ranks(charges)
     }
 
     /// Positions on a panel at which children are evaluated.

@@ -9,8 +9,10 @@
 //! is weighted by the change over the panel of the other excitation's potential, which is the
 //! solution of the adjoint problem.
 
+mod close_panels;
 mod constant;
 mod linear;
+mod local;
 mod missing;
 mod products;
 mod tested;
@@ -21,13 +23,12 @@ use parallel::prelude::*;
 use super::rows::System;
 use super::{Charges, Excitation, Response};
 use crate::Error;
-use crate::geometry::triangle::{Triangle, Vec3};
 use crate::space::Density;
+use constant::Constants;
+use linear::Linears;
+use local::Shares;
 pub use missing::ChildCharges;
-use products::{Products, Sums};
-
-/// Children of a panel.
-const CHILDREN: usize = 4;
+use products::Sums;
 
 /// Estimated errors of a solution. Energies are products of a charge over 4 pi eps0 and a
 /// potential; entry (i, j) of a matrix is that of excitations i and j.
@@ -46,12 +47,6 @@ pub struct ErrorEstimate {
     /// change of the density along each side (from corner k to k + 1), shape (excitations,
     /// triangles, 3); empty unless wanted.
     pub sides: Vec<Vec<[f64; 3]>>,
-}
-
-/// One panel's shares of all energies, and the sides' if wanted.
-struct Shares {
-    products: Products,
-    sides: Option<Vec<[f64; 3]>>,
 }
 
 /// Panels whose products are added together.
@@ -127,12 +122,20 @@ impl System {
                 let held = |response: &Response| response.potentials[conductor as usize];
                 let held: Vec<f64> = responses.iter().map(held).collect();
                 match density {
-                    Density::Constant => constant::of_conductor(self, i, &held, &at, with_sides),
-                    Density::Linear => linear::of_conductor(self, i, &held, &at, with_sides),
+                    Density::Constant => {
+                        local::of_conductor::<Constants, _, _>(self, i, &held, &at, with_sides)
+                    }
+                    Density::Linear => {
+                        local::of_conductor::<Linears, _, _>(self, i, &held, &at, with_sides)
+                    }
                 }
             }
-            (None, Density::Constant) => constant::of_interface(self, i, &x, &at, with_sides),
-            (None, Density::Linear) => linear::of_interface(self, i, &x, &at, with_sides),
+            (None, Density::Constant) => {
+                local::of_interface::<Constants, _, _>(self, i, &x, &at, with_sides)
+            }
+            (None, Density::Linear) => {
+                local::of_interface::<Linears, _, _>(self, i, &x, &at, with_sides)
+            }
         };
         let whole = self.panels.scale() * self.images.copies() as f64;
         let weight = |i: usize| whole * weights[self.panels.triangles()[i] as usize];
@@ -178,23 +181,4 @@ impl System {
         self.of_all_ranks_in(&mut estimate)?;
         Ok(estimate)
     }
-}
-
-/// Assigns what the middle child has beyond the corners to the sides along which corners differ.
-fn shared(sides: [f64; 3], middle: f64) -> [f64; 3] {
-    let total: f64 = sides.iter().sum();
-    if total > f64::MIN_POSITIVE {
-        // Where corners agree, only rounding would distinguish sides.
-        let even = middle / 3.0;
-        sides.map(|side| side + if total > 1e-3 * middle { side / total * middle } else { even })
-    } else {
-        [middle / 3.0; 3]
-    }
-}
-
-/// The children of a triangle, those at the corners, and the one in the middle.
-fn children(v: &[Vec3; 3]) -> [Triangle; CHILDREN] {
-    let [a, b, c] = *v;
-    let (ab, bc, ca) = ((a + b) * 0.5, (b + c) * 0.5, (c + a) * 0.5);
-    [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]].map(Triangle::of)
 }

@@ -6,7 +6,7 @@ use parallel::prelude::*;
 use super::super::external;
 use super::super::rows::System;
 use super::ChildCharges;
-use super::values::{CURVED, DEGREE, NEAR};
+use super::close_panels::{CURVED, DEGREE, NEAR};
 use crate::Error;
 use crate::geometry::image::Image;
 use crate::geometry::neighbours::Neighbours;
@@ -40,18 +40,13 @@ impl System {
         if n > 0 {
             let sources = Sources::of(self, &self.at_places(charges));
             let rule = Rule::of_degree(DEGREE + usize::from(self.density == Density::Linear));
-            let (potential, gradient) = sources.sums(self, rule)?;
+            let sums = sources.sums(self, rule)?;
             let no_reach = vec![0.0; sources.places.len()];
             let search = Neighbours::new(&sources.places, &no_reach);
-            let of_panel = |(found, room): &mut (Vec<u32>, Room), i: usize| {
-                let of_points = i * rule.len()..(i + 1) * rule.len();
-                let gradient = gradient.get(3 * of_points.start..3 * of_points.end);
-                let far = (&potential[of_points], gradient.unwrap_or_default());
-                sources.tested(self, (i, rule), far, (&search, found), room)
-            };
+            let means = Means { system: self, sources: &sources, sums: &sums, rule, search };
+            let of_panel = |room: &mut Room, i: usize| means.of_panel(i, room);
             let each = (0..n).into_par_iter().with_min_len(PANELS);
-            let tested: Vec<[f64; MODES]> =
-                each.map_init(|| (Vec::new(), Room::default()), of_panel).collect();
+            let tested: Vec<[f64; MODES]> = each.map_init(Room::default, of_panel).collect();
             for m in 0..self.density.modes() {
                 let of_mode = rows[m * n..(m + 1) * n].iter_mut();
                 of_mode.zip(&tested).for_each(|(row, tested)| *row = tested[m]);
@@ -63,7 +58,7 @@ impl System {
 }
 
 /// Means of the contribution of near charges on a curved panel.
-fn on_curved(patch: &Patch, (kind, area): (RowKind, f64), room: &Room) -> [f64; MODES] {
+fn on_curved(patch: &Patch, kind: RowKind, area: f64, room: &Room) -> [f64; MODES] {
     // Normals have the length of the area element.
     let (wanted, factor) = match kind {
         RowKind::Adjoint => (Wanted::Double, 0.5 / area),
@@ -88,9 +83,16 @@ struct Sources {
     far: Vec<f64>,
 }
 
+/// Potentials at the points of a rule on all panels, and gradients if there are interfaces.
+struct Sums {
+    potential: Vec<f64>,
+    gradient: Vec<f64>,
+}
+
 /// Scratch space for the charges near a panel.
 #[derive(Default)]
 struct Room {
+    found: Vec<u32>,
     near: WeightedPoints,
     at: Vec<(Vec3, f64)>,
 }
@@ -122,8 +124,7 @@ impl Sources {
         }
     }
 
-    /// Potentials at the points of a rule on all panels, and gradients if there are interfaces.
-    fn sums(&self, system: &System, rule: &'static Rule) -> Result<(Vec<f64>, Vec<f64>), Error> {
+    fn sums(&self, system: &System, rule: &'static Rule) -> Result<Sums, Error> {
         let with_gradients = system.rows.kinds.contains(&RowKind::Adjoint);
         let sources: Vec<[f64; 3]> = self.places.iter().map(|&x| x.into()).collect();
         let targets = QuadraturePoints::new(&system.panels, rule).all();
@@ -166,51 +167,57 @@ impl Sources {
             };
             far::values_at(far, &at, &self.far, with_gradients, &mut add);
         }
-        Ok((potential, gradient))
+        Ok(Sums { potential, gradient })
     }
+}
 
-    /// The means over panel `i` of the sums at its points, corrected for near charges.
-    fn tested(
-        &self,
-        system: &System,
-        (i, rule): (usize, &'static Rule),
-        (potential, gradient): (&[f64], &[f64]),
-        (search, found): (&Neighbours<'_>, &mut Vec<u32>),
-        room: &mut Room,
-    ) -> [f64; MODES] {
+/// Means over panels of sums at their points, corrected for near charges.
+struct Means<'a> {
+    system: &'a System,
+    sources: &'a Sources,
+    sums: &'a Sums,
+    rule: &'static Rule,
+    search: Neighbours<'a>,
+}
+
+impl Means<'_> {
+    /// The means over panel `i`, weighted with the modes.
+    fn of_panel(&self, i: usize, room: &mut Room) -> [f64; MODES] {
+        let Self { system, sources, sums, rule, search } = self;
         let (panels, kind) = (&system.panels, system.rows.kinds[i]);
         let (centroid, reach) = (panels.centroid(i), NEAR * panels.radius(i));
         let around = Vec3::repeat(reach);
-        found.clear();
-        search.around_box(&(centroid - around), &(centroid + around), found);
+        room.found.clear();
+        search.around_box(&(centroid - around), &(centroid + around), &mut room.found);
         room.near.clear();
         room.at.clear();
         // In its own plane a panel has no normal derivative.
         let places = system.places().len();
         let own = i * places..(i + 1) * places;
-        let charges = &self.charges[panels.region(i) * self.places.len()..];
+        let charges = &sources.charges[panels.region(i) * sources.places.len()..];
         let is_flat_adjoint = kind == RowKind::Adjoint && panels.curved(i).is_none();
-        for &k in found.iter() {
+        for &k in &room.found {
             if is_flat_adjoint && own.contains(&(k as usize)) {
                 continue;
             }
-            let (x, q) = (self.places[k as usize], charges[k as usize]);
+            let (x, q) = (sources.places[k as usize], charges[k as usize]);
             if q != 0.0 && (x - centroid).norm_squared() < reach * reach {
                 room.near.push(&x, q);
                 room.at.push((x, q));
             }
         }
         let mut tested = match panels.curved(i) {
-            Some(patch) => on_curved(patch, (kind, panels.areas()[i]), room),
+            Some(patch) => on_curved(patch, kind, panels.areas()[i], room),
             None => external::of_charges(system, i, kind, (&room.at, &mut room.near)),
         };
         let points = panels.points(rule, i).zip(panels.normals(rule, i));
         for (p, ((x, _), normal)) in points.enumerate() {
+            let place = i * rule.len() + p;
             let mut value = match kind {
                 RowKind::Adjoint => {
-                    Vec3::from_column_slice(&gradient[3 * p..3 * p + 3]).dot(&normal)
+                    Vec3::from_column_slice(&sums.gradient[3 * place..3 * place + 3]).dot(&normal)
                 }
-                _ => potential[p],
+                _ => sums.potential[place],
             };
             for (y, q) in &room.at {
                 let r = x - y;

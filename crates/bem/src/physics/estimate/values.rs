@@ -3,24 +3,21 @@
 use std::ops::Range;
 
 use parallel::prelude::*;
-use simd::{Real, Simd, Task};
 
 use super::super::rows::System;
 use super::super::{Excitation, external};
+use super::close_panels::{DEGREE, Evaluation, NEAR, Near, targets};
 use crate::Error;
 use crate::constants::GROUP;
 use crate::geometry::neighbours::Neighbours;
-use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
-use crate::integrals::curved_potentials::{self, OfModes, Wanted};
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::Sources;
 use crate::operator::far;
 use crate::operator::points::QuadraturePoints;
-use crate::quadrature::modes::{self, MODES};
 use crate::quadrature::rule::Rule;
 use crate::solve::plan::Plan;
-use crate::space::{Density, Dofs};
+use crate::space::{Carrier, Density, Dofs};
 
 /// Relative error of the fast sum: largest, smallest, and share of the solve's tolerance in
 /// between. Errors of energies are products of two residuals: the sum contributes less to them than
@@ -33,15 +30,6 @@ const SHARE: f64 = 0.1;
 /// The closed form subtracts what points near a target add: sums tighter than this need double
 /// precision for that.
 const DOUBLE: f64 = 3e-5;
-
-/// Degree of the rule whose points represent a panel with a constant density, and number of radii
-/// from its centroid within which the closed form replaces them: at that distance the rule is off
-/// by 1e-4 of the panel's contribution. Linear modes need one degree more.
-pub(super) const DEGREE: usize = 4;
-pub(super) const NEAR: f64 = 2.5;
-
-/// Accuracy of potentials of curved panels.
-pub(super) const CURVED: f64 = 1e-4;
 
 /// Panels whose targets are processed together; more where near panels are curved, whose parts
 /// serve all targets.
@@ -114,7 +102,8 @@ pub(super) fn at(
     let rule = Rule::of_degree(DEGREE + usize::from(system.density == Density::Linear));
     let reach: Vec<f64> = (0..panels.total()).map(|i| NEAR * panels.radius(i)).collect();
     let search = Neighbours::new(panels.centroids(), &reach);
-    let near = Near { system, rule, search: &search, x, barycentric };
+    let evaluation = Evaluation { system, rule, x, barycentric };
+    let near = Near { evaluation, search: &search };
     let outside: Vec<Outside> =
         excitations.iter().map(|excitation| Outside::of(system, excitation)).collect();
     let together = if panels.are_curved() { PANELS_CURVED } else { PANELS };
@@ -149,29 +138,19 @@ pub(super) fn at(
         (0..all.len().div_ceil(together)).map(|_| &mut [][..]).collect()
     };
     values.potential.par_chunks_mut(of_block).zip(normals).enumerate().for_each(block);
-    add_sums(system, rule, x, (&points, barycentric), tolerance, &mut values)?;
+    add_sums(evaluation, &points, tolerance, &mut values)?;
     Ok(values)
-}
-
-/// Positions on a panel.
-fn targets(
-    panels: &Panels,
-    i: usize,
-    barycentric: &[[f64; 3]],
-) -> impl Iterator<Item = Vec3> + use<> {
-    barycentric.iter().map(|&at| panels.point(i, at)).collect::<Vec<Vec3>>().into_iter()
 }
 
 /// Adds the contribution of the point charges of a rule at these points, which are positions on
 /// each panel, for some excitations at a time.
 fn add_sums(
-    system: &System,
-    rule: &'static Rule,
-    x: &[Vec<f64>],
-    (points, barycentric): (&[[f64; 3]], &[[f64; 3]]),
+    evaluation: Evaluation<'_>,
+    points: &[[f64; 3]],
     tolerance: f64,
     values: &mut Values,
 ) -> Result<(), Error> {
+    let Evaluation { system, rule, x, barycentric } = evaluation;
     let panels = &system.panels;
     let (n, places, regions) = (panels.len(), values.places, panels.regions());
     let with_gradients = system.rows.conductor.iter().any(Option::is_none);
@@ -195,10 +174,11 @@ fn add_sums(
             let (x, region) = (&group[density / regions], density % regions);
             strengths.par_chunks_exact_mut(rule.len()).enumerate().for_each(|(j, of_panel)| {
                 let j = own.start + j;
-                let panel = (j % n, panels.is_mirrored(j));
+                let (panel, is_mirrored) = (j % n, panels.is_mirrored(j));
+                let carrier = Carrier { panel, is_mirrored, area: panels.areas()[panel] };
                 let factor = panels.factor_in(region, j);
                 let put = |k: usize, charge: f64| of_panel[k] = factor * charge;
-                dofs.strengths(rule, panel, x, panels.areas()[j % n], put);
+                dofs.strengths(rule, carrier, x, put);
             });
         }
         potential.resize(group.len() * regions * points.len(), 0.0);
@@ -290,235 +270,5 @@ impl Outside {
             }
         }
         Some((potentials, gradients))
-    }
-}
-
-/// Corrections to values at the positions on some panels, shape (places, excitations), with rows
-/// padded to whole vectors of lanes.
-struct Corrections {
-    stride: usize,
-    potential: Vec<f64>,
-    /// Empty without interfaces.
-    normal: Vec<f64>,
-}
-
-impl Corrections {
-    /// Correction of the potential and of the normal derivative at a position in an excitation.
-    fn at(&self, t: usize, p: usize) -> (f64, f64) {
-        let of = t * self.stride + p;
-        (self.potential[of], self.normal.get(of).copied().unwrap_or(0.0))
-    }
-}
-
-/// Adds to a row, for all excitations, the contribution of modes with these amplitudes at a
-/// position: `values` for unit amplitudes, `amplitudes` of shape (modes, excitations).
-struct AddModes<'a> {
-    values: &'a [f64],
-    amplitudes: &'a [f64],
-    row: &'a mut [f64],
-}
-
-impl Task<f64> for AddModes<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(self) {
-        let Self { values, amplitudes, row } = self;
-        let stride = row.len();
-        for at in (0..stride).step_by(V::LANES) {
-            let mut sum = V::load(&row[at..]);
-            for (m, &value) in values.iter().enumerate() {
-                sum = V::splat(value).mul_add(V::load(&amplitudes[m * stride + at..]), sum);
-            }
-            sum.store(&mut row[at..]);
-        }
-    }
-}
-
-/// Closed forms of near panels minus the contributions of their points.
-struct Near<'a> {
-    system: &'a System,
-    rule: &'static Rule,
-    search: &'a Neighbours<'a>,
-    x: &'a [Vec<f64>],
-    barycentric: &'a [[f64; 3]],
-}
-
-/// Scratch space for a panel's contributions at some positions: values of each mode, by closed
-/// forms minus those by points.
-#[derive(Default)]
-struct Differences {
-    near: WeightedPoints,
-    points: WeightedPoints,
-    chosen: Vec<usize>,
-    places: Vec<[f64; 3]>,
-    /// Contributions of a curved panel.
-    of_curved: Vec<OfModes>,
-    of_modes: [Vec<f64>; MODES],
-    by_points: Vec<f64>,
-}
-
-impl Near<'_> {
-    /// Corrections at the positions on some panels.
-    fn corrections(&self, own: Range<usize>) -> Corrections {
-        let (panels, rows) = (&self.system.panels, &self.system.rows);
-        let places = self.barycentric.len();
-        let has_interfaces = own.clone().any(|i| rows.conductor[i].is_none());
-        let stride = self.x.len().next_multiple_of(f64::MAX_LANES);
-        let zeros = || vec![0.0; own.len() * places * stride];
-        let mut potential = zeros();
-        let mut normal = if has_interfaces { zeros() } else { Vec::new() };
-        let mut amplitudes = vec![0.0; MODES * stride];
-        let modes = if self.is_linear() { MODES } else { 1 };
-        let targets: Vec<Vec3> =
-            own.clone().flat_map(|i| targets(panels, i, self.barycentric)).collect();
-        let nothing = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
-        let around = |(low, high): (Vec3, Vec3), x: &Vec3| (low.inf(x), high.sup(x));
-        let (low, high) = targets.iter().fold(nothing, around);
-        let mut found = Vec::new();
-        self.search.around_box(&low, &high, &mut found);
-        let mut room = Differences::default();
-        let regions = panels.regions();
-        let found =
-            found.into_iter().flat_map(|j| (0..regions).map(move |region| (j as usize, region)));
-        for (j, region) in found.filter(|&(j, region)| panels.factor_in(region, j) != 0.0) {
-            let Differences { near, chosen, places: at, .. } = &mut room;
-            let reach = NEAR * panels.radius(j);
-            near.clear();
-            chosen.clear();
-            at.clear();
-            for (t, x) in targets.iter().enumerate() {
-                let is_there = regions == 1 || panels.region(own.start + t / places) == region;
-                if is_there && (x - panels.centroid(j)).norm_squared() < reach * reach {
-                    near.push(x, 1.0);
-                    chosen.push(t);
-                    at.push(<[f64; 3]>::from(*x));
-                }
-            }
-            if chosen.is_empty() {
-                continue;
-            }
-            for (p, x) in self.x.iter().enumerate() {
-                let of_modes = self.amplitudes(j, panels.factor_in(region, j), x);
-                (0..modes).for_each(|m| amplitudes[m * stride + p] = of_modes[m]);
-            }
-            room.of_curved.clear();
-            if let Some(patch) = panels.curved(j) {
-                let wanted = if has_interfaces { Wanted::Gradient } else { Wanted::Potential };
-                let at: Vec<Vec3> = room.chosen.iter().map(|&t| targets[t]).collect();
-                room.of_curved = curved_potentials::at_points(patch, &at, wanted, CURVED);
-            }
-            self.potentials(j, &mut room);
-            for (k, &t) in room.chosen.iter().enumerate() {
-                let of_modes = room.of_modes.each_ref().map(|values| values[k]);
-                simd::run(AddModes {
-                    values: &of_modes[..modes],
-                    amplitudes: &amplitudes,
-                    row: &mut potential[t * stride..(t + 1) * stride],
-                });
-            }
-            if !has_interfaces {
-                continue;
-            }
-            for (k, &t) in room.chosen.iter().enumerate() {
-                let i = own.start + t / places;
-                if rows.conductor[i].is_some() {
-                    continue;
-                }
-                let along = panels.normal_at(i, self.barycentric[t % places]);
-                let of_curved = room.of_curved.get(k);
-                let of_modes = self.normal_derivatives((i, &along), (j, of_curved), &targets[t]);
-                simd::run(AddModes {
-                    values: &of_modes[..modes],
-                    amplitudes: &amplitudes,
-                    row: &mut normal[t * stride..(t + 1) * stride],
-                });
-            }
-        }
-        Corrections { stride, potential, normal }
-    }
-
-    fn is_linear(&self) -> bool {
-        self.system.density == Density::Linear
-    }
-
-    /// Coefficients of the modes on a panel or image, in the order of its own vertices.
-    fn amplitudes(&self, j: usize, sign: f64, x: &[f64]) -> [f64; MODES] {
-        let panels = &self.system.panels;
-        let (n, panel) = (panels.len(), j % panels.len());
-        if !self.is_linear() {
-            return [sign * x[panel], 0.0, 0.0];
-        }
-        let of = [0, 1, 2].map(|m| sign * x[m * n + panel]);
-        if !panels.is_mirrored(j) {
-            return of;
-        }
-        let [a, b, c] = modes::at_corners(of);
-        modes::of_corners([a, c, b])
-    }
-
-    /// Closed form minus the rule's points, for unit amplitudes on panel `j` at the chosen
-    /// positions.
-    fn potentials(&self, j: usize, room: &mut Differences) {
-        let panels = &self.system.panels;
-        let (panel, area) = (panels.panel(j), panels.areas()[j % panels.len()]);
-        let Differences { near, points, places, of_curved, of_modes, by_points, .. } = room;
-        of_modes.iter_mut().for_each(Vec::clear);
-        let modes = if panels.curved(j).is_some() {
-            for found in of_curved {
-                of_modes.iter_mut().zip(found.potential).for_each(|(all, one)| all.push(one));
-            }
-            MODES
-        } else if self.is_linear() {
-            near.add_modes(&panel, 1.0 / area, of_modes);
-            MODES
-        } else {
-            near.add_potentials(&panel, 1.0 / area, &mut of_modes[0]);
-            of_modes[1..].iter_mut().for_each(|values| values.resize(places.len(), 0.0));
-            1
-        };
-        let nodes = || panels.points(self.rule, j);
-        for (values, weights) in of_modes[..modes].iter_mut().zip(self.rule.modes()) {
-            points.clear();
-            nodes().zip(weights).for_each(|((y, _), &weight)| points.push(&y, weight));
-            by_points.clear();
-            by_points.resize(places.len(), 0.0);
-            points.add_inverse_distances(places, by_points);
-            values.iter_mut().zip(by_points.iter()).for_each(|(value, more)| *value -= more);
-        }
-    }
-
-    /// The same for normal derivatives at a position on panel `i`.
-    fn normal_derivatives(
-        &self,
-        (i, normal): (usize, &Vec3),
-        (j, of_curved): (usize, Option<&OfModes>),
-        x: &Vec3,
-    ) -> [f64; MODES] {
-        let panels = &self.system.panels;
-        let (panel, area) = (panels.panel(j), panels.areas()[j % panels.len()]);
-        let mut of_modes = [0.0; MODES];
-        if let Some(found) = of_curved {
-            of_modes = found.gradient.map(|gradient| gradient.dot(normal));
-        } else if i != j {
-            // In its own plane a panel has no normal derivative.
-            of_modes = if self.is_linear() {
-                let gradient = panel.linear_potentials((*x).into()).gradient;
-                modes::tested(gradient.map(|g| Vec3::from(g).dot(normal) / area))
-            } else {
-                [panel.gradient_at(x).dot(normal) / area, 0.0, 0.0]
-            };
-        }
-        let modes = if self.is_linear() { MODES } else { 1 };
-        for (k, (y, _)) in panels.points(self.rule, j).enumerate() {
-            let r = x - y;
-            let r2 = r.norm_squared();
-            if r2 > 0.0 {
-                let along = r.dot(normal) / (r2 * r2.sqrt());
-                let weights = self.rule.modes();
-                (0..modes).for_each(|m| of_modes[m] += weights[m][k] * along);
-            }
-        }
-        of_modes
     }
 }

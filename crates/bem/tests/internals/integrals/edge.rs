@@ -57,7 +57,7 @@ fn lanes_are_the_scalar_formulas() {
         nodes.fill_up(&t.centroid);
         for level in Level::available() {
             let terms = Terms { potential: of_potential, logs };
-            let found = sum_terms(level, (&nodes, count), &t, terms);
+            let found = sum_terms(level, &nodes, count, &t, terms);
             assert!((found - exact).abs() < 1e-12, "{level:?} {round}: {found} {exact}");
         }
     }

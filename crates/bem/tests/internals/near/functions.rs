@@ -3,7 +3,7 @@
 use bem::internals::geometry::Panels;
 use bem::internals::integrals::WeightedPoints;
 use bem::internals::near::{Accuracy, Entry, FunctionPairs, PairIntegrals, RowKind};
-use bem::internals::space::TestTrial;
+use bem::internals::space::{Corners, TestTrial};
 use bem::{FunctionSpace, Test};
 use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
 
@@ -39,9 +39,10 @@ fn errors_are_those_asked_for() {
             (RowKind::Double, Test::Means(FunctionSpace::Linear)),
             (RowKind::Adjoint, Test::Centroids),
         ] {
-            let corners: Vec<[u32; 3]> =
+            let of_panels: Vec<[u32; 3]> =
                 (0..n as u32).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
-            let functions = TestTrial::new(test, FunctionSpace::Linear, &panels, (&corners, 3 * n));
+            let corners = Corners { of_panels: &of_panels, vertices: 3 * n };
+            let functions = TestTrial::new(test, FunctionSpace::Linear, &panels, corners);
             let kinds = &vec![kind; n];
             let pairs = FunctionPairs {
                 panels: &panels,
@@ -49,7 +50,7 @@ fn errors_are_those_asked_for() {
                 functions: &functions,
                 accuracy: &accuracy,
             };
-            let (rules, selection) = ([accuracy.rule; 2], pairs.selection());
+            let (rules, selection) = ([accuracy.rule; 2], accuracy.selection.for_functions());
             let reach = selection.reach(&panels);
             // Squares of errors of means over thirds of panels, so to speak, and of the
             // density.
@@ -88,4 +89,11 @@ fn errors_are_those_asked_for() {
             }
         }
     }
+}
+
+#[test]
+fn sizes_of_blocks_keep_nan() {
+    let mut block = [[1.0; 3]; 3];
+    block[1][1] = f64::NAN;
+    assert!(block.size().is_nan());
 }

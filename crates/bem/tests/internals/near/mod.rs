@@ -1,13 +1,14 @@
 //! The near field: its pairs, and how it keeps them.
 
 mod functions;
-mod needs;
+mod modes;
 mod pairs;
+mod requirements;
 mod select;
 
 use bem::internals::geometry::Panels;
 use bem::internals::near::{
-    BLOCK, Choice, Near, PairIntegrals, Precision, Selection, SingleLayerPairs,
+    Assembly, BLOCK, Choice, LayerPairs, Near, PairIntegrals, Precision, RowKind, Selection,
 };
 use bem::internals::quadrature::Rule;
 use bem::{PairQuadrature, Quiet};
@@ -46,6 +47,15 @@ impl PairIntegrals for Numbers {
     }
 }
 
+/// Without other ranks, limits and reports.
+fn assembly<'a>(
+    panels: &'a Panels,
+    selection: &'a Selection,
+    precision: Precision,
+) -> Assembly<'a> {
+    Assembly { panels, share: None, selection, precision, check: &|_| Ok(()), progress: &Quiet }
+}
+
 fn panels(mesh: &mesh::Mesh) -> Panels {
     Panels::of_mesh(mesh)
 }
@@ -69,11 +79,8 @@ fn blocks_hold_what_was_put_in() {
     let rule = Rule::of_degree(2);
     let selection = Selection { diameters: 1.5, rules: [rule, Rule::of_degree(4)], error: 0.0 };
     for precision in [Precision::Single, Precision::Double] {
-        let build = || {
-            Near::new((&panels, None), &selection, &Numbers, precision, &|_| Ok(()), &Quiet)
-                .unwrap()
-        };
-        let mut near = build();
+        let assembly = assembly(&panels, &selection, precision);
+        let mut near = Near::new(&assembly, &Numbers).unwrap();
         assert!(near.blocks() > 1);
         let rows = all_rows(&near);
         assert_eq!(rows.iter().map(Vec::len).sum::<usize>(), near.entries());
@@ -127,9 +134,11 @@ fn blocks_hold_what_was_put_in() {
             assert_eq!(found, expected);
         }
         near.subtract_points(&panels, &Numbers, rule);
-        for (i, row) in all_rows(&near).into_iter().enumerate() {
-            for (j, value) in row {
-                assert_eq!(value, (i * 7 + j) as f64 - (i as f64 - (3 * j) as f64));
+        for near in [near, Near::corrections(&assembly, &Numbers, rule).unwrap()] {
+            for (i, row) in all_rows(&near).into_iter().enumerate() {
+                for (j, value) in row {
+                    assert_eq!(value, (i * 7 + j) as f64 - (i as f64 - (3 * j) as f64));
+                }
             }
         }
     }
@@ -144,8 +153,8 @@ fn pairs_are_chosen_by_their_error() {
     let cube = |grade| Cube { edge: 1.0, grade, resolution }.build().unwrap();
     for mesh in [sphere.build().unwrap(), cube(1.0), cube(300.0)] {
         let panels = panels(&mesh);
-        let integrals =
-            SingleLayerPairs { panels: &panels, quadrature: PairQuadrature::new(1e-9, 0) };
+        let quadrature = PairQuadrature::new(1e-9, 0);
+        let integrals = LayerPairs::new(&panels, &[RowKind::Single], quadrature);
         let rules = [Rule::of_degree(2), Rule::of_degree(4)];
         for error in [1e-4, 1e-5] {
             let selection = Selection { diameters: 10.0, rules, error };

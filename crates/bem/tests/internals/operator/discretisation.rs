@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use bem::internals::geometry::Panels;
 use bem::internals::near::RowKind;
-use bem::internals::operator::{Close, Discretisation, Layer, Target};
+use bem::internals::operator::{Discretisation, Layer, NearFieldRequest, Target};
 use bem::internals::solve::PlanSchedule;
-use bem::internals::space::{Dofs, TestTrial};
+use bem::internals::space::{Corners, Dofs, TestTrial};
 use bem::{FunctionSpace, Images, LinearOperator, Mirror, Quiet, Test};
 use mesh::Mesh;
 use mesh::generate::{Resolution, Sphere, SphereBase};
@@ -18,10 +18,10 @@ const TOLERANCE: f64 = 1e-7;
 /// coefficient.
 fn rows(mesh: &Mesh, images: &Images, kind: RowKind, test: Test) -> Vec<([f64; 3], f64)> {
     let panels = Arc::new(Panels::of_mesh(mesh).with_images(images, None));
-    let corners: Vec<[u32; 3]> =
+    let of_panels: Vec<[u32; 3]> =
         panels.triangles().iter().map(|&t| mesh.triangles[t as usize]).collect();
-    let vertices = (&corners[..], mesh.vertices.len());
-    let functions = TestTrial::new(test, FunctionSpace::Linear, &panels, vertices);
+    let corners = Corners { of_panels: &of_panels, vertices: mesh.vertices.len() };
+    let functions = TestTrial::new(test, FunctionSpace::Linear, &panels, corners);
     let density = |[x, y, z]: [f64; 3]| 1.0 + x * y + 0.3 * x + z * z;
     let of = |&v: &u32| density(mesh.vertices[v as usize]);
     let x: Vec<f64> = functions.columns.order().iter().map(of).collect();
@@ -38,8 +38,8 @@ fn rows(mesh: &Mesh, images: &Images, kind: RowKind, test: Test) -> Vec<([f64; 3
     let target = Target { backend: fmm::Backend::Cpu, gpu: 0, group: comm::alone() };
     let mut parts = Discretisation::new(&panels, &kinds, dofs, TOLERANCE, 1, target).unwrap();
     let plan = parts.fast_sum(TOLERANCE, 1).plan(TOLERANCE).unwrap();
-    let close = Close { needs: None, check: &|_| Ok(()), progress: &Quiet };
-    let backend = parts.backend(&close, None).unwrap();
+    let request = NearFieldRequest { requirements: None, check: &|_| Ok(()), progress: &Quiet };
+    let backend = parts.backend(&request, None).unwrap();
     let mut layer = Layer::new(parts.sampling, PlanSchedule::fixed(plan), backend);
     let mut y = vec![0.0; layer.len()];
     layer.apply(&x, &mut y, 1).unwrap();

@@ -1,7 +1,7 @@
 //! Modes of a triangle.
 
 use bem::internals::quadrature::modes::{
-    LARGEST, MODES, at_corners, modes, of_corners, run_around,
+    LARGEST, MODES, at_corners, between, between_corners, modes, of_corners, run_around,
 };
 use bem::internals::quadrature::{self, TriangleNode};
 
@@ -36,6 +36,10 @@ fn modes_are_orthogonal_and_their_sums_are_linear_functions() {
     let transposed = run_around([false, true], outer(modes(at)).map(|row| row));
     let back = run_around([false, true], transposed);
     for (row, expected) in back.iter().zip(outer(modes(at))) {
+        assert!(row.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14));
+    }
+    let block = [[0.3, -0.2, 1.0], [0.5, 2.0, 0.1], [-1.0, 0.4, 0.6]];
+    for (row, expected) in between(&between_corners(&block)).iter().zip(block) {
         assert!(row.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14));
     }
     let corner = |k: usize| modes(std::array::from_fn(|l| if k == l { 1.0 } else { 0.0 }));

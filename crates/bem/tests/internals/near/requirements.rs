@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use bem::internals::geometry::{Panels, Vec3};
-use bem::internals::near::{Induced, Needs, Sources};
+use bem::internals::near::{Induced, Requirements, Sources};
 use mesh::generate::{Cube, Resolution};
 
 /// A charge at height h over a face induces the density of a plane: q / (2 pi h^2) under it, on
@@ -19,7 +19,7 @@ fn a_charge_asks_for_what_it_induces_on_a_plane() {
     let at = |height: f64| {
         let charge = (panels.centroid(under) + Vec3::new(0.0, 0.0, height), 1.0);
         let sources = Sources { charges: vec![charge], field: Vec3::zeros(), size: 4.0 };
-        Needs::new(&panels, &[sources], &parts, &shares)
+        Requirements::new(&panels, &[sources], &parts, &shares)
     };
     let (near, far) = (at(1e-3), at(1e-2));
     let Induced { density, around } = near.columns[under];
@@ -31,5 +31,5 @@ fn a_charge_asks_for_what_it_induces_on_a_plane() {
     assert!((near.weight(&panels, 0, under) / expected - 1.0).abs() < 1e-9);
     assert!(near.serve(&panels, &far) && !far.serve(&panels, &near));
     assert!(far.clone().with(&near).serve(&panels, &near));
-    assert!(far.serve(&panels, &Needs::new(&panels, &[], &parts, &shares)));
+    assert!(far.serve(&panels, &Requirements::new(&panels, &[], &parts, &shares)));
 }

@@ -33,7 +33,7 @@ pub struct Sources {
 
 /// Accuracy required of each panel.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Needs {
+pub struct Requirements {
     /// What sources induce on each panel.
     pub columns: Vec<Induced>,
     /// Weight of an error in a panel's row in the mean square over its part, relative to that of a
@@ -50,7 +50,7 @@ pub struct Induced {
     pub around: f64,
 }
 
-impl Needs {
+impl Requirements {
     /// Needs of panels under `sources`, given the part that each panel belongs to and its share of
     /// the part's area.
     pub fn new(panels: &Panels, sources: &[Sources], parts: &[u32], shares: &[f64]) -> Self {

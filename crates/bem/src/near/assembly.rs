@@ -1,0 +1,304 @@
+//! Assembly of a near field: its pairs row by row, and their entries in blocks of rows.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parallel::prelude::*;
+
+use super::block::{Block, Builder, Value};
+use super::select::Choice;
+use super::{
+    Blocks, Entry, Near, PairIntegrals, Precision, Selection, Stored, in_mesh_order, over_images,
+};
+use crate::geometry::neighbours::{Neighbours, Walk};
+use crate::geometry::panels::Panels;
+use crate::geometry::share::Share;
+use crate::quadrature::rule::Rule;
+use crate::{Error, Progress, Stage};
+
+/// Rows of one block per progress report: some rows take a second, with many images.
+const REPORTED: usize = 32;
+
+/// Pairs of panels in a rank's halo are needed, by the local inverses of nearby panels, if the
+/// distance of their centroids is at most this multiple of the sum of their radii.
+const OF_HALO: f64 = 2.0;
+
+/// What a near field is assembled from, next to its integrals.
+#[derive(Clone, Copy)]
+pub struct Assembly<'a> {
+    /// Panels, including their images.
+    pub panels: &'a Panels,
+    /// Where ranks share panels: only pairs of this rank's own panels, and of those among their
+    /// neighbours, are needed.
+    pub share: Option<&'a Share>,
+    /// Which pairs are close.
+    pub selection: &'a Selection,
+    /// Format of the entries.
+    pub precision: Precision,
+    /// May refuse a number of entries.
+    pub check: &'a (dyn Fn(usize) -> Result<(), Error> + Sync),
+    /// Hears of finished rows, and may interrupt.
+    pub progress: &'a dyn Progress,
+}
+
+impl Assembly<'_> {
+    /// Whether a rank needs a pair of the panels that it holds.
+    fn is_wanted(&self, i: usize, j: usize) -> bool {
+        self.share.is_none_or(|share| {
+            let (is_own, panels) = (share.is_own(), self.panels);
+            let radii = panels.radius(i) + panels.radius(j);
+            let apart = || panels.nearest_distance(&panels.centroid(i), &panels.centroid(j));
+            is_own[i] || is_own[j] || apart() <= OF_HALO * radii
+        })
+    }
+}
+
+/// Entries (i, j) and (j, i), summed over the points of `rule` on both panels and over all images.
+pub(super) fn by_points<I: PairIntegrals>(
+    panels: &Panels,
+    integrals: &I,
+    rule: &'static Rule,
+    [i, j]: [usize; 2],
+) -> [I::Entry; 2] {
+    in_mesh_order(panels, i, j, |first, second| {
+        over_images(panels, first, second, |i, j| integrals.by_points([rule; 2], i, j))
+    })
+}
+
+/// Rows and entries assembled so far, on all threads.
+pub(super) struct Tally<'a> {
+    assembly: &'a Assembly<'a>,
+    rows: u64,
+    done: AtomicU64,
+    entries: AtomicU64,
+}
+
+impl<'a> Tally<'a> {
+    /// For this number of rows.
+    pub(super) fn new(assembly: &'a Assembly<'a>, rows: usize) -> Self {
+        let (done, entries) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { assembly, rows: rows as u64, done, entries }
+    }
+
+    /// Reports finished rows.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub(super) fn add_rows(&self, rows: usize) -> Result<(), Error> {
+        let done = self.done.fetch_add(rows as u64, Ordering::Relaxed) + rows as u64;
+        let goes_on = self.assembly.progress.advance(Stage::NearField, done, self.rows);
+        if goes_on { Ok(()) } else { Err(Error::Interrupted) }
+    }
+
+    /// Counts entries.
+    ///
+    /// # Errors
+    /// Those of [`Assembly::check`].
+    pub(super) fn add_entries(&self, entries: usize) -> Result<(), Error> {
+        let all = self.entries.fetch_add(entries as u64, Ordering::Relaxed) + entries as u64;
+        (self.assembly.check)(all as usize)
+    }
+}
+
+/// Close pairs of panels, one row after the other.
+pub(super) struct ClosePairs<'a, I: PairIntegrals> {
+    assembly: &'a Assembly<'a>,
+    integrals: &'a I,
+    /// Rule whose sums are subtracted from the entries, if any.
+    subtracted: Option<&'static Rule>,
+    walk: Walk<'a>,
+    candidates: Vec<u32>,
+    ordered: Vec<[usize; 2]>,
+    choice: Choice<I::Entry>,
+    scratch: I::Scratch,
+}
+
+impl<'a, I: PairIntegrals> ClosePairs<'a, I> {
+    /// Exact entries, or what the sums over the points of a rule leave of them.
+    pub(super) fn new(
+        assembly: &'a Assembly<'a>,
+        integrals: &'a I,
+        subtracted: Option<&'static Rule>,
+        search: &'a Neighbours<'_>,
+    ) -> Self {
+        Self {
+            assembly,
+            integrals,
+            subtracted,
+            walk: search.walk(),
+            candidates: Vec::new(),
+            ordered: Vec::new(),
+            choice: Choice::default(),
+            scratch: I::Scratch::default(),
+        }
+    }
+
+    /// Calls `f(j, [A_ij, A_ji])` for the close pairs of panel i with panels that `is_wanted`
+    /// accepts, in increasing order.
+    pub(super) fn of_row(
+        &mut self,
+        i: usize,
+        is_wanted: impl Fn(usize) -> bool,
+        mut f: impl FnMut(usize, [I::Entry; 2]),
+    ) {
+        let Self { assembly, integrals, subtracted, candidates, ordered, choice, .. } = self;
+        let (panels, n) = (assembly.panels, assembly.panels.len());
+        candidates.clear();
+        self.walk.of(i, candidates);
+        if panels.total() > n {
+            candidates.iter_mut().for_each(|j| *j %= n as u32);
+            candidates.sort_unstable();
+            candidates.dedup();
+        }
+        candidates.retain(|&j| is_wanted(j as usize));
+        ordered.clear();
+        // Always in the mesh's order, independent of the order of the rows.
+        let pair = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
+        ordered.extend(candidates.iter().map(pair));
+        assembly.selection.choose(panels, *integrals, ordered, choice, &mut self.scratch);
+        for ((&j, pair), kept) in candidates.iter().zip(&*ordered).zip(choice.kept()) {
+            let (Some([forth, back]), j) = (*kept, j as usize) else { continue };
+            let exact = if pair[0] == i { [forth, back] } else { [back, forth] };
+            f(j, rest(panels, *integrals, *subtracted, [i, j], exact));
+        }
+    }
+
+    /// The entry of a panel with itself.
+    pub(super) fn of_diagonal(&mut self, i: usize) -> I::Entry {
+        let exact = |i, j| self.integrals.exact(i, j, &mut self.scratch);
+        let exact = over_images(self.assembly.panels, i, i, exact);
+        rest(self.assembly.panels, self.integrals, self.subtracted, [i, i], exact)[0]
+    }
+}
+
+/// Entries minus their sums over the points of a rule, if any are subtracted.
+fn rest<I: PairIntegrals>(
+    panels: &Panels,
+    integrals: &I,
+    subtracted: Option<&'static Rule>,
+    pair: [usize; 2],
+    exact: [I::Entry; 2],
+) -> [I::Entry; 2] {
+    let Some(rule) = subtracted else { return exact };
+    let points = by_points(panels, integrals, rule, pair);
+    [0, 1].map(|side| exact[side].plus(-1.0, points[side]))
+}
+
+/// A pair of panels in different blocks, and both of its entries.
+struct Across<V> {
+    row: u32,
+    column: u32,
+    entries: [V; 2],
+}
+
+/// A block under construction, and its pairs with panels of later blocks.
+struct Part<V: Value> {
+    block: Builder<V>,
+    across: Vec<Across<V>>,
+}
+
+impl<E: Stored> Near<E> {
+    /// Exact entries of the close pairs.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`], and errors of [`Assembly::check`].
+    pub fn new<I: PairIntegrals<Entry = E>>(
+        assembly: &Assembly<'_>,
+        integrals: &I,
+    ) -> Result<Self, Error> {
+        Self::assembled(assembly, integrals, None)
+    }
+
+    /// What the sums over the points of `rule` leave of them.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`], and errors of [`Assembly::check`].
+    pub fn corrections<I: PairIntegrals<Entry = E>>(
+        assembly: &Assembly<'_>,
+        integrals: &I,
+        rule: &'static Rule,
+    ) -> Result<Self, Error> {
+        Self::assembled(assembly, integrals, Some(rule))
+    }
+
+    fn assembled<I: PairIntegrals<Entry = E>>(
+        assembly: &Assembly<'_>,
+        integrals: &I,
+        subtracted: Option<&'static Rule>,
+    ) -> Result<Self, Error> {
+        let blocks = match assembly.precision {
+            Precision::Single => Blocks::Single(blocks(assembly, integrals, subtracted)?),
+            Precision::Double => Blocks::Double(blocks(assembly, integrals, subtracted)?),
+        };
+        let panels = assembly.panels.len();
+        Ok(Self { rows: panels, columns: panels, blocks })
+    }
+}
+
+fn blocks<V: Value<Entry: Stored>, I: PairIntegrals<Entry = V::Entry>>(
+    assembly: &Assembly<'_>,
+    integrals: &I,
+    subtracted: Option<&'static Rule>,
+) -> Result<Vec<Block<V>>, Error> {
+    let n = assembly.panels.len();
+    let reach = assembly.selection.reach(assembly.panels);
+    let search = Neighbours::new(assembly.panels.centroids(), &reach);
+    let tally = Tally::new(assembly, n);
+    let (rows_of_block, numbers) = (V::Entry::ROWS, V::Entry::NUMBERS);
+    let part = |first: usize| -> Result<Part<V>, Error> {
+        let rows = first..n.min(first + rows_of_block);
+        let mut block = Builder::new(rows.clone(), integrals.is_symmetric());
+        let mut across = Vec::new();
+        let mut pairs = ClosePairs::new(assembly, integrals, subtracted, &search);
+        for i in rows.clone() {
+            // Each pair once.
+            let is_wanted = |j: usize| j > i && assembly.is_wanted(i, j);
+            pairs.of_row(i, is_wanted, |j, entries| {
+                if rows.contains(&j) {
+                    block.push(j, entries);
+                } else {
+                    let entries = entries.map(V::of);
+                    across.push(Across { row: i as u32, column: j as u32, entries });
+                }
+            });
+            block.end_row(Some(pairs.of_diagonal(i)));
+            if (i + 1 - first).is_multiple_of(REPORTED) {
+                tally.add_rows(REPORTED)?;
+            }
+        }
+        tally.add_entries(numbers * (block.entries() + 2 * across.len()))?;
+        tally.add_rows(rows.len() % REPORTED)?;
+        Ok(Part { block, across })
+    };
+    let starts: Vec<usize> = (0..n).step_by(rows_of_block).collect();
+    let parts: Vec<_> = starts.into_par_iter().map(part).collect::<Result<_, Error>>()?;
+    Ok(joined(parts, n, rows_of_block))
+}
+
+/// Blocks in which pairs across blocks are stored in both, in order of rows and columns.
+fn joined<V: Value>(parts: Vec<Part<V>>, n: usize, rows_of_block: usize) -> Vec<Block<V>> {
+    // Where the columns in earlier blocks of each row begin.
+    let mut starts = vec![0usize; n + 1];
+    let all = || parts.iter().flat_map(|part| &part.across);
+    all().for_each(|pair| starts[pair.column as usize + 1] += 1);
+    (0..n).for_each(|i| starts[i + 1] += starts[i]);
+    let mut earlier = vec![(0, V::default()); starts[n]];
+    let mut next = starts.clone();
+    for Across { row, column, entries: [_, back] } in all() {
+        let place = &mut next[*column as usize];
+        earlier[*place] = (*row, *back);
+        *place += 1;
+    }
+    let block = |(index, Part { mut block, across }): (usize, Part<V>)| {
+        let mut later = across.into_iter().peekable();
+        let rows = index * rows_of_block..n.min((index + 1) * rows_of_block);
+        block.set_outside(rows.map(|i| {
+            let mut row = earlier[starts[i]..starts[i + 1]].to_vec();
+            while let Some(pair) = later.next_if(|pair| pair.row as usize == i) {
+                row.push((pair.column, pair.entries[0]));
+            }
+            row
+        }));
+        block.finish()
+    };
+    parts.into_par_iter().enumerate().map(block).collect()
+}
