@@ -28,7 +28,7 @@ use parallel::prelude::*;
 
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
-use crate::geometry::share::Share;
+use crate::geometry::partition::Partition;
 use crate::quadrature::rule::Rule;
 use crate::{Error, Progress, Stage};
 pub(crate) use block::FullRows;
@@ -46,13 +46,12 @@ pub(crate) const REGULAR_ROW: usize = 45;
 /// distance of their centroids is at most this multiple of the sum of their radii.
 const OF_HALO: f64 = 2.0;
 
-/// Whether a rank needs a pair of the panels that it holds.
-fn is_wanted(share: Option<&Share>, panels: &Panels, i: usize, j: usize) -> bool {
-    share.is_none_or(|share| {
-        let (is_own, radii) = (share.is_own(), panels.radius(i) + panels.radius(j));
-        let apart = || panels.nearest_distance(&panels.centroid(i), &panels.centroid(j));
-        is_own[i] || is_own[j] || apart() <= OF_HALO * radii
-    })
+/// Whether a rank needs a pair of its local panels.
+fn is_wanted(partition: &Partition, panels: &Panels, i: usize, j: usize) -> bool {
+    let apart = || panels.nearest_distance(&panels.centroid(i), &panels.centroid(j));
+    partition.is_owned(i)
+        || partition.is_owned(j)
+        || apart() <= OF_HALO * (panels.radius(i) + panels.radius(j))
 }
 
 /// Panels per block. A pair within a block is stored once, a pair across blocks twice: larger
@@ -137,14 +136,15 @@ impl Near {
         Self { rows: panels, columns: panels, blocks: Blocks::Double(Vec::new()) }
     }
 
-    /// Exact entries of the pairs in `selection`; where ranks share panels, of the pairs of this
-    /// rank's own panels and of those among their neighbours. `check(entries)` may refuse that
-    /// number of entries.
+    /// Exact entries of the pairs in `selection` of which this rank owns a panel, and of those
+    /// among their neighbours; `panels` are the local ones of `partition`. `check(entries)` may
+    /// refuse that number of entries.
     ///
     /// # Errors
     /// [`Error::Interrupted`], and errors of `check`.
     pub fn new<I: PairIntegrals<Entry = f64>>(
-        of: (&Panels, Option<&Share>),
+        panels: &Panels,
+        partition: &Partition,
         selection: &Selection,
         integrals: &I,
         precision: Precision,
@@ -152,19 +152,19 @@ impl Near {
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
         let blocks = match precision {
-            Precision::Single => {
-                Blocks::Single(Self::assemble(of, selection, integrals, check, progress)?)
-            }
-            Precision::Double => {
-                Blocks::Double(Self::assemble(of, selection, integrals, check, progress)?)
-            }
+            Precision::Single => Blocks::Single(Self::assemble(
+                panels, partition, selection, integrals, check, progress,
+            )?),
+            Precision::Double => Blocks::Double(Self::assemble(
+                panels, partition, selection, integrals, check, progress,
+            )?),
         };
-        let panels = of.0.len();
-        Ok(Self { rows: panels, columns: panels, blocks })
+        Ok(Self { rows: panels.len(), columns: panels.len(), blocks })
     }
 
     fn assemble<V: Value, I: PairIntegrals<Entry = f64>>(
-        (panels, share): (&Panels, Option<&Share>),
+        panels: &Panels,
+        partition: &Partition,
         selection: &Selection,
         integrals: &I,
         check: &(dyn Fn(usize) -> Result<(), Error> + Sync),
@@ -198,7 +198,8 @@ impl Near {
                     candidates.dedup();
                 }
                 // Each pair once.
-                candidates.retain(|&j| j as usize > i && is_wanted(share, panels, i, j as usize));
+                candidates
+                    .retain(|&j| j as usize > i && is_wanted(partition, panels, i, j as usize));
                 // Always in the mesh's order, independent of the order of the rows.
                 let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
                 pairs.clear();

@@ -5,7 +5,7 @@ use super::single_layer::{self, SingleLayerPairs};
 use super::{Near, Needs, PairIntegrals, Precision, Selection, curved};
 use crate::constants::SOLID_ANGLES;
 use crate::geometry::panels::Panels;
-use crate::geometry::share::Share;
+use crate::geometry::partition::Partition;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::curved::Entries;
 use crate::integrals::pair::PairQuadrature;
@@ -62,13 +62,13 @@ impl<'a> LayerPairs<'a> {
     /// As for [`Near::new`].
     pub fn near(
         &self,
-        share: Option<&Share>,
+        partition: &Partition,
         selection: &Selection,
         precision: Precision,
         check: &(dyn Fn(usize) -> Result<(), Error> + Sync),
         progress: &dyn Progress,
     ) -> Result<Near, Error> {
-        Near::new((self.panels, share), selection, self, precision, check, progress)
+        Near::new(self.panels, partition, selection, self, precision, check, progress)
     }
 
     /// Subtracts the quadrature sums from their near field: [`Near::subtract_points`].

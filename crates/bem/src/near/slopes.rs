@@ -16,7 +16,7 @@ use super::{Entry, PairIntegrals, Precision, Selection, curved, is_wanted, over_
 use crate::constants::COARSE_REACH;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
-use crate::geometry::share::Share;
+use crate::geometry::partition::Partition;
 use crate::integrals::linear_nodes::Block;
 use crate::integrals::linear_pair::{double_layer, single_layer, transposed};
 use crate::integrals::pair::PairQuadrature;
@@ -281,7 +281,8 @@ impl Slopes {
     /// # Errors
     /// [`Error::Interrupted`], and errors of `check`.
     pub(crate) fn new(
-        (pairs, share): (&SlopePairs<'_>, Option<&Share>),
+        pairs: &SlopePairs<'_>,
+        partition: &Partition,
         check: impl Fn(usize) -> Result<(), Error> + Sync,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
@@ -307,7 +308,8 @@ impl Slopes {
                     candidates.dedup();
                 }
                 // Each pair once, in the mesh's order, independent of the order of the rows.
-                candidates.retain(|&j| j as usize > i && is_wanted(share, panels, i, j as usize));
+                candidates
+                    .retain(|&j| j as usize > i && is_wanted(partition, panels, i, j as usize));
                 chosen.clear();
                 let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
                 chosen.extend(candidates.iter().map(ordered));

@@ -358,7 +358,7 @@ impl Surface {
         }
         let close = Close { needs: None, check: &|_| Ok(()), progress: &Quiet };
         let backend = parts.backend(&close, None)?;
-        let layer = Layer::new(parts.sampling, PlanSchedule::fixed(plan), backend);
+        let layer = Layer::new(parts.layout.all, PlanSchedule::fixed(plan), backend);
         Ok(Operator::new(InMeshOrder::new(layer, orders, [of_columns, of_rows])))
     }
 }

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use bem::internals::device::{
     DeviceCompletion, DeviceGeometry, DeviceNear, DeviceProduct, DeviceTwoLevel, OnDevice,
 };
-use bem::internals::geometry::{Panels, Vec3};
+use bem::internals::geometry::{Panels, Partition, Vec3};
 use bem::internals::near::{
-    Accuracy, LayerPairs, Near, Needs, Precision, RowKind, SingleLayerPairs, Sources,
+    Accuracy, LayerPairs, Near, Needs, Precision, RowKind, Selection, SingleLayerPairs, Sources,
     smallest_relative_gap,
 };
-use bem::internals::operator::{Host, Layer, QuadraturePoints, Sampling};
-use bem::internals::precondition::{Coarse, LocalInverse, NEIGHBOURS, TwoLevel};
+use bem::internals::operator::{Layer, Layout, OnHost, QuadraturePoints, Sampling};
+use bem::internals::precondition::{
+    Coarse, Conductors as ConductorPanels, LocalInverse, NEIGHBOURS, TwoLevel,
+};
 use bem::internals::quadrature::Rule;
 use bem::internals::solve::completion::complete;
 use bem::internals::solve::{Backend, PlanSchedule};
@@ -32,6 +34,17 @@ use crate::testing::sheets;
 /// The GPU, or `None` after saying why the test is skipped.
 fn gpu(test: &str) -> Option<Device> {
     cuda::testing::device_for(test, || Device::open(0)).unwrap()
+}
+
+/// The near field on processors.
+fn near(
+    panels: &Panels,
+    selection: &Selection,
+    integrals: &SingleLayerPairs<'_>,
+    precision: Precision,
+) -> Near {
+    let whole = Partition::whole(panels.len());
+    Near::new(panels, &whole, selection, integrals, precision, &unlimited, &Quiet).unwrap()
 }
 
 /// Meshes whose vertices are moved a little at random, so that no choice hangs on rounding alone.
@@ -101,9 +114,7 @@ fn near_field_and_preconditioner_match_the_processors() {
             (geometry().smallest_relative_gap(rule).unwrap(), smallest_relative_gap(&panels, rule));
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         for (precision, rounding) in [(Precision::Single, 1e-6), (Precision::Double, 1e-10)] {
-            let mut host =
-                Near::new((&panels, None), &selection, &integrals, precision, &unlimited, &Quiet)
-                    .unwrap();
+            let mut host = near(&panels, &selection, &integrals, precision);
             let mut there =
                 DeviceNear::new(geometry(), &selection, pairs, precision, &unlimited, &Quiet)
                     .unwrap();
@@ -133,10 +144,10 @@ fn near_field_and_preconditioner_match_the_processors() {
             let v = wave(2 * n);
             let (mut expected, mut found) = (vec![0.0; 2 * n], vec![0.0; 2 * n]);
             let local = LocalInverse::new(&host, &panels, NEIGHBOURS);
-            let coarse = Coarse::new(&panels, &conductor, &host);
+            let conductors = ConductorPanels::whole(&panels, conductor);
+            let coarse = Coarse::new(&conductors, &host).unwrap();
             TwoLevel::new(local, coarse).apply(&v, &mut expected, 2).unwrap();
-            let mut preconditioner =
-                DeviceTwoLevel::new(&there, &panels, &conductor, NEIGHBOURS, None).unwrap();
+            let mut preconditioner = DeviceTwoLevel::new(&there, &conductors, NEIGHBOURS).unwrap();
             let (potentials, charges) = (device.upload(&v).unwrap(), device.upload(&v).unwrap());
             preconditioner.apply_on_device(&potentials, &charges, 2).unwrap();
             charges.read(0, &mut found).unwrap();
@@ -196,11 +207,9 @@ fn products_and_samples_match_the_processors() {
                 Box::new(OnDevice::new(DeviceProduct::new(near, rule).unwrap(), None))
             }
             None => {
-                let mut near =
-                    Near::new((&panels, None), &selection, &integrals, double, &unlimited, &Quiet)
-                        .unwrap();
+                let mut near = near(&panels, &selection, &integrals, double);
                 near.subtract_points(&panels, &integrals, rule);
-                Box::new(Host::new((sampling.clone(), None), near, None))
+                Box::new(OnHost::new(Layout::whole(sampling.clone()), near, None))
             }
         };
         let mut operator = Layer::new(sampling, PlanSchedule::fixed(plan), backend);
@@ -362,8 +371,8 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
         let (found, expected) =
             (geometry().smallest_relative_gap(rule).unwrap(), smallest_relative_gap(&panels, rule));
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
-        let double = Precision::Double;
-        let mut host = integrals.near(None, selection, double, &unlimited, &Quiet).unwrap();
+        let (double, whole) = (Precision::Double, Partition::whole(n));
+        let mut host = integrals.near(&whole, selection, double, &unlimited, &Quiet).unwrap();
         let mut there =
             DeviceNear::new(geometry(), selection, accuracy.pairs, double, &unlimited, &Quiet)
                 .unwrap();
@@ -401,9 +410,9 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
                 Some(_) => Box::new(OnDevice::new(DeviceProduct::new(near, rule).unwrap(), None)),
                 None => {
                     let mut near =
-                        integrals.near(None, selection, double, &unlimited, &Quiet).unwrap();
+                        integrals.near(&whole, selection, double, &unlimited, &Quiet).unwrap();
                     integrals.subtract_points(&mut near, rule);
-                    Box::new(Host::new((sampling.clone(), None), near, None))
+                    Box::new(OnHost::new(Layout::whole(sampling.clone()), near, None))
                 }
             };
             let mut layer = Layer::new(sampling, PlanSchedule::fixed(plan), backend);

@@ -5,7 +5,7 @@ mod needs;
 mod pairs;
 mod select;
 
-use bem::internals::geometry::Panels;
+use bem::internals::geometry::{Panels, Partition};
 use bem::internals::near::{
     BLOCK, Choice, Near, PairIntegrals, Precision, Selection, SingleLayerPairs,
 };
@@ -68,10 +68,11 @@ fn blocks_hold_what_was_put_in() {
     let panels = panels(&mesh);
     let rule = Rule::of_degree(2);
     let selection = Selection { diameters: 1.5, rules: [rule, Rule::of_degree(4)], error: 0.0 };
+    let whole = Partition::whole(panels.len());
     for precision in [Precision::Single, Precision::Double] {
         let build = || {
-            Near::new((&panels, None), &selection, &Numbers, precision, &|_| Ok(()), &Quiet)
-                .unwrap()
+            let check = |_| Ok(());
+            Near::new(&panels, &whole, &selection, &Numbers, precision, &check, &Quiet).unwrap()
         };
         let mut near = build();
         assert!(near.blocks() > 1);
