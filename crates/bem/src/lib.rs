@@ -12,6 +12,7 @@
 //! Kernels have no factor 1/(4 pi), except those of [`Surface`]: a charge q / (4 pi eps) is a
 //! length times a potential, so capacitances are lengths.
 
+mod collective;
 mod constants;
 mod device;
 mod error;
@@ -78,6 +79,7 @@ pub mod internals {
         pub use crate::geometry::image::Image;
         pub use crate::geometry::neighbours::Neighbours;
         pub use crate::geometry::panels::Panels;
+        pub use crate::geometry::partition::Partition;
         pub use crate::geometry::triangle::Vec3;
         pub mod patch {
             pub use crate::geometry::patch::{Parameters, Patch, places};
@@ -118,10 +120,10 @@ pub mod internals {
     }
     pub mod operator {
         pub use crate::operator::discretisation::{Discretisation, NearFieldRequest, Target};
-        pub use crate::operator::host::Host;
+        pub use crate::operator::host::OnHost;
         pub use crate::operator::layer::Layer;
         pub use crate::operator::points::QuadraturePoints;
-        pub use crate::operator::sampling::Sampling;
+        pub use crate::operator::sampling::{Layout, Sampling};
         pub mod fast_sum {
             pub use crate::operator::fast_sum::{
                 SampledError, is_hopeless, tighter_for, tolerance,
@@ -150,6 +152,7 @@ pub mod internals {
         pub use crate::precondition::local::BatchedLdl;
         pub use crate::precondition::local_inverse::LocalInverse;
         pub use crate::precondition::local_panels::NEIGHBOURS;
+        pub use crate::precondition::shared::Conductors;
         pub mod clusters {
             pub use crate::precondition::clusters::{POINTS, of_clouds};
         }

@@ -1,12 +1,13 @@
 //! Options, progress callbacks and reports of a solve.
 
+use std::fmt;
 use std::sync::Arc;
 
 use comm::Group;
 
 use crate::Error;
+use crate::collective;
 use crate::constants::{MAX_ITERATIONS, RESTART, TOLERANCE};
-use crate::geometry::share;
 use crate::solve::gmres::StopReason;
 use crate::space::Density;
 
@@ -53,8 +54,8 @@ pub struct SolveOptions {
     /// for a GPU is an error. Sums over `ranks` must be in rank order, as those of
     /// [`comm::InOrder`] are.
     pub deterministic: bool,
-    /// Ranks that share every solve; `None` = this process alone.
-    pub ranks: Option<Ranks>,
+    /// Ranks that share every solve; by default this process alone.
+    pub ranks: Ranks,
 }
 
 /// This rank's end of a group that shares solves: each rank has a part of the panels with their
@@ -63,16 +64,28 @@ pub struct SolveOptions {
 ///
 /// Answers equal those of one process to the tolerance, and are the same on all ranks. Dense solves
 /// are not shared: each rank does them.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Ranks(pub Group);
 
+impl Default for Ranks {
+    /// A group of one.
+    fn default() -> Self {
+        Self(comm::alone())
+    }
+}
+
 impl Ranks {
+    /// Whether there is only one.
+    pub fn is_alone(&self) -> bool {
+        self.0.size() == 1
+    }
+
     /// A rank's own result, or an error if another rank failed. Collective.
     ///
     /// # Errors
     /// The rank's own error, or that of the other rank.
     pub fn agreed<T, E: From<Error> + ToString>(&self, own: Result<T, E>) -> Result<T, E> {
-        share::agreed(&*self.0, own)
+        collective::agreed(&*self.0, own)
     }
 
     /// The numbers of the first rank, regardless of those of the others. Collective.
@@ -81,15 +94,22 @@ impl Ranks {
     /// [`Error::Fmm`] if communication fails.
     pub fn of_first(&self, own: &[f64]) -> Result<Vec<f64>, Error> {
         let own = if self.0.rank() == 0 { own } else { &[] };
-        let all = comm::all_gather(&*self.0, own).map_err(share::lost)?;
+        let all = comm::all_gather(&*self.0, own).map_err(collective::lost)?;
         Ok(all.into_iter().next().unwrap_or_default())
     }
 }
 
+impl fmt::Debug for Ranks {
+    /// The rank and the number of ranks, which are the same in each run.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "rank {} of {}", self.0.rank(), self.0.size())
+    }
+}
+
 impl PartialEq for Ranks {
-    /// Whether they are the same end of the same group.
+    /// Whether they are the same end of the same group, or both groups of one.
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.0, &other.0) || (self.is_alone() && other.is_alone())
     }
 }
 
@@ -108,7 +128,7 @@ impl Default for SolveOptions {
             backend: fmm::Backend::default(),
             gpu: 0,
             deterministic: false,
-            ranks: None,
+            ranks: Ranks::default(),
         }
     }
 }
@@ -122,9 +142,9 @@ impl SolveOptions {
         if self.deterministic { Ok(self.backend.deterministic()?) } else { Ok(self.backend) }
     }
 
-    /// The ranks that share solves: without others a group of one.
+    /// The ranks that share solves.
     pub(crate) fn group(&self) -> Group {
-        self.ranks.as_ref().map_or_else(comm::alone, |ranks| Group::clone(&ranks.0))
+        Group::clone(&self.ranks.0)
     }
 }
 

@@ -59,11 +59,11 @@ fn bus() -> (Mesh, Vec<Option<u32>>) {
 }
 
 fn solve(excitations: &[Excitation], progress: &dyn Progress) -> Result<Electrostatics, Error> {
-    solve_among(None, excitations, progress)
+    solve_among(Ranks::default(), excitations, progress)
 }
 
 fn solve_among(
-    ranks: Option<Ranks>,
+    ranks: Ranks,
     excitations: &[Excitation],
     progress: &dyn Progress,
 ) -> Result<Electrostatics, Error> {
@@ -179,7 +179,7 @@ fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
                 rank if rank == who_stops => &stops,
                 _ => &Quiet,
             };
-            let ended = solve_among(Some(Ranks(group.clone())), &excitations, progress);
+            let ended = solve_among(Ranks(group.clone()), &excitations, progress);
             assert!(matches!(ended, Err(Error::Interrupted)));
         });
         let answers = stopped.answers.into_inner().unwrap();
@@ -191,8 +191,7 @@ fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
             let found = comm::run(ranks, |group| {
                 let kept = kept();
                 let progress: &dyn Progress = if group.rank() == 0 { &kept } else { &Quiet };
-                let shared = (ranks > 1).then(|| Ranks(group.clone()));
-                solve_among(shared, &excitations, progress).unwrap()
+                solve_among(Ranks(group.clone()), &excitations, progress).unwrap()
             });
             for answer in &found {
                 assert_same(&whole, answer);

@@ -49,7 +49,7 @@ impl Case {
         }
     }
 
-    fn solve(&self, backend: fmm::Backend, ranks: Option<Ranks>) -> Electrostatics {
+    fn solve(&self, backend: fmm::Backend, ranks: Ranks) -> Electrostatics {
         self.with_prepared(backend, ranks, |mut prepared| {
             prepared.solve(&self.excitations, &Quiet).unwrap()
         })
@@ -58,7 +58,7 @@ impl Case {
     fn with_prepared<R>(
         &self,
         backend: fmm::Backend,
-        ranks: Option<Ranks>,
+        ranks: Ranks,
         work: impl FnOnce(Prepared) -> R,
     ) -> R {
         let group = |t: usize| self.groups[self.mesh.groups_of(t)[0] as usize];
@@ -87,9 +87,9 @@ impl Case {
 
     /// Asserts that ranks find what one process does, for each number of ranks in `counts`.
     fn assert_shared_by(&self, counts: &[usize]) {
-        let alone = self.solve(fmm::Backend::Cpu, None);
+        let alone = self.solve(fmm::Backend::Cpu, Ranks::default());
         for (&ranks, &backend) in counts.iter().flat_map(|n| BACKENDS.iter().map(move |b| (n, b))) {
-            let all = comm::run(ranks, |group| self.solve(backend, Some(Ranks(group.clone()))));
+            let all = comm::run(ranks, |group| self.solve(backend, Ranks(group.clone())));
             let name = format!("{} on {ranks} ranks, {backend:?}", self.name);
             Self::assert_same(&name, &all, &alone);
         }
@@ -141,6 +141,17 @@ fn moved(mut mesh: Mesh, by: [f64; 3]) -> Mesh {
 fn cube(elements: usize) -> Mesh {
     let resolution = Resolution::Elements(elements);
     Cube { edge: 1.0, grade: 20.0, resolution }.build().unwrap()
+}
+
+#[test]
+fn options_of_one_process_are_equal_and_print_the_same() {
+    let options = SolveOptions::default();
+    assert!(options == SolveOptions::default() && options.ranks.is_alone());
+    assert_eq!(format!("{options:?}"), format!("{:?}", SolveOptions::default()));
+    comm::run(2, |group| {
+        let shared = SolveOptions { ranks: Ranks(group.clone()), ..SolveOptions::default() };
+        assert!(shared == shared.clone() && shared != SolveOptions::default());
+    });
 }
 
 #[test]
@@ -243,7 +254,7 @@ fn checks_and_estimates_are_those_of_one_process() {
         case.groups = vec![(Some(0), 4.0, 4.0), (None, 1.0, 4.0)];
         case.density = density;
         let weights = vec![1.0; case.mesh.triangles.len()];
-        let find = |backend: fmm::Backend, ranks: Option<Ranks>| {
+        let find = |backend: fmm::Backend, ranks: Ranks| {
             case.with_prepared(backend, ranks, |mut prepared| {
                 let answer = prepared.solve(&case.excitations, &Quiet).unwrap();
                 let of = (&case.excitations[0], bem::Charges::from(&answer.responses[0]));
@@ -259,8 +270,8 @@ fn checks_and_estimates_are_those_of_one_process() {
                 (residual.relative, estimate, missing, induced, refined.unwrap())
             })
         };
-        let alone = find(fmm::Backend::Cpu, None);
-        let all = comm::run(3, |group| find(backend, Some(Ranks(group.clone()))));
+        let alone = find(fmm::Backend::Cpu, Ranks::default());
+        let all = comm::run(3, |group| find(backend, Ranks(group.clone())));
         let close = |a: f64, b: f64, within: f64| {
             assert!((a - b).abs() <= within * b.abs(), "{density:?} {backend:?}: {a:e} {b:e}");
         };

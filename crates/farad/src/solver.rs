@@ -88,10 +88,7 @@ impl Solver {
     ) -> Result<Solution, Error> {
         let description = &problem.description;
         let fits = options.memory_limit.map_or(Ok(()), |limit| description.check_memory(limit));
-        match &options.ranks {
-            Some(ranks) => ranks.agreed(fits)?,
-            None => fits?,
-        }
+        options.ranks.agreed(fits)?;
         if description.has_salt() {
             return salt::solve(problem, options, progress);
         }

@@ -437,7 +437,7 @@ fn ranks_refine_as_one_process_does() {
             }
         };
         let of_panels = comm::run(3, |group| {
-            let options = Options { ranks: Some(farad::Ranks(group.clone())), ..options.clone() };
+            let options = Options { ranks: farad::Ranks(group.clone()), ..options.clone() };
             let mut meshes = 0;
             let mut each = |_: &farad::Level, _: &farad::Solution| meshes += 1;
             let found = solve_to(two_cubes(), &goal, &options, &Quiet, &mut each).unwrap();
@@ -464,8 +464,7 @@ fn ranks_refine_as_one_process_does() {
 fn ranks_end_together() {
     let shared = |goal: &Goal| {
         comm::run(3, |group| {
-            let options =
-                Options { ranks: Some(farad::Ranks(group.clone())), ..Options::default() };
+            let options = Options { ranks: farad::Ranks(group.clone()), ..Options::default() };
             solve_to(two_cubes(), goal, &options, &Quiet, &mut |_, _| ())
         })
     };
@@ -486,7 +485,7 @@ fn ranks_end_together() {
         }
     }
     let stopped = comm::run(3, |group| {
-        let options = Options { ranks: Some(farad::Ranks(group.clone())), ..Options::default() };
+        let options = Options { ranks: farad::Ranks(group.clone()), ..Options::default() };
         let stops = Stops(AtomicBool::new(false));
         let mut each = |_: &farad::Level, _: &farad::Solution| {
             stops.0.store(group.rank() == 1, Ordering::Relaxed);

@@ -486,7 +486,7 @@ fn ranks_that_share_excitations_find_what_one_solve_does() {
         }
         // The same where they share panels, and all have the solution; bars are as good as theirs.
         let shared = comm::run(3, |group| {
-            let ranks = Some(farad::Ranks(group.clone()));
+            let ranks = farad::Ranks(group.clone());
             problem.solve(&Options { ranks, ..options.clone() }, &Quiet).unwrap()
         });
         for solution in shared {

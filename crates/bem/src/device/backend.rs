@@ -1,11 +1,10 @@
 //! An operator on the device: near field, products, preconditioner and GMRES's vectors.
 
-use super::space::DeviceVectors;
+use super::space::DeviceSystem;
 use super::{DevicePreconditioner, DeviceProduct};
 use crate::Error;
 use crate::solve::backend::{Backend, Equations, Sampled};
-use crate::solve::gmres::{GmresInfo, GmresParams, Watch, gmres_in};
-use crate::solve::linear_operator::InexactBudget;
+use crate::solve::gmres::{self, GmresInfo, GmresParams, Watch};
 use crate::solve::schedule::PlanSchedule;
 
 /// The device's side of an operator whose fast sum is there, too.
@@ -33,7 +32,6 @@ impl Backend for OnDevice {
         x: &[f64],
         y: &mut [f64],
         columns: usize,
-        _budget: Option<InexactBudget>,
     ) -> Result<(), Error> {
         let there = self.product.device().upload(x)?;
         let result = self.product.device().buffer(y.len())?;
@@ -62,14 +60,8 @@ impl Backend for OnDevice {
         if let Some(preconditioner) = &mut self.preconditioner {
             preconditioner.set_rows(equations.row)?;
         }
-        let n = equations.parts.len().max(1);
         let preconditioner = self.preconditioner.as_mut();
-        let mut vectors = DeviceVectors::new(&mut self.product, plans, preconditioner, equations)?;
-        let (b, mut answers) = (vectors.upload(b)?, vectors.upload(x)?);
-        let infos = gmres_in(&mut vectors, &b, &mut answers, params, watch)?;
-        for (answer, x) in answers.iter().zip(x.chunks_exact_mut(n)) {
-            answer.read(0, x)?;
-        }
-        Ok(infos)
+        let mut system = DeviceSystem::new(&mut self.product, plans, preconditioner, equations)?;
+        gmres::solve(&mut system, b, x, params, watch)
     }
 }

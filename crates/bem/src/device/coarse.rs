@@ -1,6 +1,8 @@
 //! The coarse level below which local inverses are, on the device: the twin of
 //! `precondition::coarse`.
 
+use std::sync::Arc;
+
 use comm::Group;
 use cuda::Buffer;
 
@@ -14,8 +16,7 @@ use super::kernels::{Kernel, count, prefix_sums};
 use super::near::DeviceNear;
 use super::two_level::DeviceTwoLevel;
 use crate::Error;
-use crate::geometry::panels::Panels;
-use crate::geometry::share;
+use crate::collective;
 use crate::precondition::clusters::{ClusterLevels, touching_unions};
 use crate::precondition::entries::Adjacency;
 use crate::precondition::gradients::Gradients;
@@ -28,12 +29,14 @@ use crate::solve::cholesky::Factor;
 pub(super) struct DeviceCoarse {
     pub(super) clusters: usize,
     pub(super) cluster: Buffer<u32>,
-    pub(super) shares: Buffer<f64>,
+    /// Each panel's share of its cluster's area, and the same with 0 on panels of other ranks.
+    pub(super) shares: Arc<Buffer<f64>>,
+    owned_shares: Arc<Buffer<f64>>,
     /// Members of each cluster.
     starts: Buffer<u32>,
     members: Buffer<u32>,
-    /// Where several ranks have members: these, and the shares of this one's own.
-    among: Option<(Group, Buffer<f64>)>,
+    /// Ranks that have members.
+    group: Group,
     /// [`Gradients`] on the device.
     gradient_starts: Buffer<u32>,
     gradient_neighbours: Buffer<u32>,
@@ -56,29 +59,27 @@ pub(super) enum Inverse {
 
 impl DeviceCoarse {
     /// `None` if there are too few panels for a coarse level, or if its matrix is not positive
-    /// definite. Collective where they are held of `all` ranks' panels.
+    /// definite. Collective.
     pub(super) fn new(
         near: &DeviceNear,
-        (panels, conductor): (&Panels, &[u32]),
-        all: Option<&Conductors<'_>>,
+        conductors: &Conductors<'_>,
     ) -> Result<Option<Self>, Error> {
-        let (panels, conductor) =
-            all.map_or((panels, conductor), |all| (all.panels(), &all.owner[..]));
-        let alone = comm::alone();
-        let group = &**all.map_or(&alone, Conductors::group);
-        let levels = share::once(group, || Ok::<_, Error>(ClusterLevels::new(panels, conductor)))?;
+        let (panels, conductor) = (conductors.panels(), &conductors.owner[..]);
+        let group = &**conductors.group();
+        let levels =
+            collective::once(group, || Ok::<_, Error>(ClusterLevels::new(panels, conductor)))?;
         let Some(levels) = &*levels else { return Ok(None) };
         let ClusterLevels { groups: clusters, unions, cells, touching } = levels;
-        let cells = Cells::new(near, panels, cells, all).map_err(Error::from);
-        let cells = share::agreed(group, cells)?;
+        let cells = Cells::new(near, conductors, cells).map_err(Error::from);
+        let cells = collective::agreed(group, cells)?;
         let solved = unions.as_ref().map_or(clusters, |(unions, _)| unions);
-        let matrix = cells.entries(near, panels, solved, None)?;
+        let matrix = cells.entries(near, solved, None)?;
         let Some(factor) = Factor::of_columns(solved.len(), matrix) else { return Ok(None) };
         let close = match &unions {
             None => None,
             Some(_) => {
                 let adjacency = Adjacency::close(clusters);
-                let entries = cells.entries(near, panels, clusters, Some(&adjacency))?;
+                let entries = cells.entries(near, clusters, Some(&adjacency))?;
                 Some((adjacency, entries))
             }
         };
@@ -103,17 +104,17 @@ impl DeviceCoarse {
             let (places, of) = (panels.centroids(), &clusters.of);
             let mut gradients = Gradients::new(panels, clusters, conductor, touching, places, of);
             let shares = clusters.shares(panels);
-            let Some(all) = all else {
+            if conductors.are_whole() {
                 return Self::of_parts(near, clusters.len(), of, &shares, &gradients, inverse);
-            };
-            gradients.choose(&all.held);
-            let (of, shares) = (all.held_of(of), all.held_of(&shares));
-            let own_shares = device.upload(&all.masked(&shares))?;
+            }
+            gradients.choose(&conductors.local);
+            let (of, shares) = (conductors.local_of(of), conductors.local_of(&shares));
+            let owned_shares = Arc::new(device.upload(&conductors.masked(&shares))?);
             let coarse = Self::of_parts(near, clusters.len(), &of, &shares, &gradients, inverse)?;
-            Ok(Self { among: Some((Group::clone(all.group()), own_shares)), ..coarse })
+            Ok(Self { owned_shares, group: Group::clone(conductors.group()), ..coarse })
         };
         let made: Result<Self, cuda::Error> = make();
-        share::agreed(group, made.map_err(Error::from)).map(Some)
+        collective::agreed(group, made.map_err(Error::from)).map(Some)
     }
 
     /// Means and gradients of `columns` vectors v over the clusters, and what these leave of v.
@@ -124,21 +125,20 @@ impl DeviceCoarse {
         columns: usize,
         [means, gradients, rest]: [&Buffer<f64>; 3],
     ) -> Result<(), Error> {
-        let own_shares = self.among.as_ref().map_or(&self.shares, |(_, own)| own);
         let of_clusters = CoarseMeans {
             clusters: count(self.clusters),
             starts: self.starts.pointer(),
             members: self.members.pointer(),
-            shares: own_shares.pointer(),
+            shares: self.owned_shares.pointer(),
             v: v.pointer(),
             n: count(n),
             means: means.pointer(),
         };
         self.means.blocks(self.clusters, columns, of_clusters)?;
-        if let Some((group, _)) = &self.among {
+        if self.group.size() > 1 {
             let mut sums = vec![0.0; columns * self.clusters];
-            share::agreed(&**group, means.read(0, &mut sums).map_err(Error::from))?;
-            share::sum(&**group, &mut sums)?;
+            collective::agreed(&*self.group, means.read(0, &mut sums).map_err(Error::from))?;
+            collective::sum(&*self.group, &mut sums)?;
             means.write_at(0, &sums)?;
         }
         let (n, clusters) = (count(n), count(self.clusters));
@@ -186,13 +186,15 @@ impl DeviceCoarse {
         }
         let weights: Vec<f64> =
             gradients.weights.iter().flat_map(|weight| [weight.x, weight.y, weight.z]).collect();
+        let shares = Arc::new(device.upload(shares)?);
         Ok(Self {
             clusters,
             cluster: device.upload(of)?,
-            shares: device.upload(shares)?,
+            owned_shares: Arc::clone(&shares),
+            shares,
             starts: device.upload(&prefix_sums(&lengths).0)?,
             members: device.upload(&members)?,
-            among: None,
+            group: comm::alone(),
             gradient_starts: device.upload(&gradients.starts)?,
             gradient_neighbours: device.upload(&gradients.neighbours)?,
             gradient_weights: device.upload(&weights)?,

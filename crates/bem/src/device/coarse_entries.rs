@@ -9,8 +9,7 @@ use super::kernels::{Kernel, count, prefix_sums};
 use super::kernels::{LANES, THREADS};
 use super::near::DeviceNear;
 use crate::Error;
-use crate::geometry::panels::Panels;
-use crate::geometry::share;
+use crate::collective;
 use crate::geometry::triangle::Vec3;
 use crate::precondition::clusters::{Clusters, variance_of_panel};
 use crate::precondition::entries::Adjacency;
@@ -25,14 +24,15 @@ pub(super) struct Cells<'a> {
     of_panels: Buffer<f64>,
     /// Cell of each panel of the near field.
     cell_of: Buffer<u32>,
-    all: Option<OfAll<'a>>,
+    conductors: &'a Conductors<'a>,
+    /// `None` on a group of one, whose near field is of all panels.
+    distributed: Option<Distributed>,
 }
 
-/// Where the near field is of some of the panels: those of all ranks, and which are here.
-struct OfAll<'a> {
-    conductors: &'a Conductors<'a>,
+/// The panels of all ranks, and which of them this rank owns.
+struct Distributed {
     centroids: Buffer<[f64; 4]>,
-    is_own: Buffer<u32>,
+    is_owned: Buffer<u32>,
     /// Of the panels of the near field.
     variances: Buffer<f64>,
 }
@@ -40,27 +40,27 @@ struct OfAll<'a> {
 impl<'a> Cells<'a> {
     pub(super) fn new(
         near: &DeviceNear,
-        panels: &Panels,
+        conductors: &'a Conductors<'a>,
         groups: &'a Clusters,
-        all: Option<&'a Conductors<'a>>,
     ) -> Result<Self, cuda::Error> {
+        let panels = conductors.panels();
         let device = &near.geometry.device;
         let lengths: Vec<u32> = groups.members.iter().map(|own| own.len() as u32).collect();
         let of_panels: Vec<f64> =
             (0..panels.len()).into_par_iter().map(|i| variance_of_panel(panels, i)).collect();
-        let cell_of = all.map(|all| all.held_of(&groups.of));
-        let of_all = |conductors: &'a Conductors<'a>| {
+        let is_distributed = !conductors.are_whole();
+        let cell_of = is_distributed.then(|| conductors.local_of(&groups.of));
+        let distributed = || {
             let at = |i: usize| {
                 let centroid = panels.centroid(i);
                 [centroid.x, centroid.y, centroid.z, 0.0]
             };
             let centroids: Vec<[f64; 4]> = (0..panels.len()).into_par_iter().map(at).collect();
-            let is_own: Vec<u32> = conductors.is_own.iter().map(|&own| own.into()).collect();
-            Ok(OfAll {
+            let is_owned: Vec<u32> = conductors.is_owned.iter().map(|&is| is.into()).collect();
+            Ok(Distributed {
                 centroids: device.upload(&centroids)?,
-                is_own: device.upload(&is_own)?,
-                variances: device.upload(&conductors.held_of(&of_panels))?,
-                conductors,
+                is_owned: device.upload(&is_owned)?,
+                variances: device.upload(&conductors.local_of(&of_panels))?,
             })
         };
         Ok(Self {
@@ -69,26 +69,25 @@ impl<'a> Cells<'a> {
             variances: device.upload(&groups.variances)?,
             of_panels: device.upload(&of_panels)?,
             cell_of: device.upload(cell_of.as_ref().unwrap_or(&groups.of))?,
-            all: all.map(of_all).transpose()?,
+            distributed: is_distributed.then(distributed).transpose()?,
+            conductors,
             groups,
         })
     }
 
     /// Entries of these pairs of clusters, or of unions of them, or of all: the twin of
-    /// [`Entries`](crate::precondition::entries::Entries). Collective where ranks share the panels.
+    /// [`Entries`](crate::precondition::entries::Entries). Collective.
     pub(super) fn entries(
         &self,
         near: &DeviceNear,
-        panels: &Panels,
         clusters: &Clusters,
         adjacency: Option<&Adjacency>,
     ) -> Result<Vec<f64>, Error> {
         let _span = tracing::debug_span!("rows of the coarse level").entered();
-        let own = self.own_entries(near, panels, clusters, adjacency).map_err(Error::from);
-        let Some(OfAll { conductors, .. }) = &self.all else { return own };
-        let group = conductors.group();
-        let mut entries = share::agreed(&**group, own)?;
-        share::sum(&**group, &mut entries)?;
+        let own = self.own_entries(near, clusters, adjacency).map_err(Error::from);
+        let group = self.conductors.group();
+        let mut entries = collective::agreed(&**group, own)?;
+        collective::sum(&**group, &mut entries)?;
         Ok(entries)
     }
 
@@ -96,13 +95,13 @@ impl<'a> Cells<'a> {
     fn own_entries(
         &self,
         near: &DeviceNear,
-        panels: &Panels,
         clusters: &Clusters,
         adjacency: Option<&Adjacency>,
     ) -> Result<Vec<f64>, cuda::Error> {
         let device = &near.geometry.device;
         let usual = usual_macros(&near.value);
-        let shares = clusters.shares(panels);
+        let (conductors, distributed) = (self.conductors, self.distributed.as_ref());
+        let shares = clusters.shares(conductors.panels());
         let cells = self.groups;
         let at_cell = |(own, c): (&Vec<u32>, &Vec3)| {
             let share: f64 = own.iter().map(|&i| shares[i as usize]).sum();
@@ -129,10 +128,8 @@ impl<'a> Cells<'a> {
         let columns = columns.as_ref().map_or(Pointer::null(), Buffer::pointer);
         let (at_clusters, at_cells) = (device.upload(&at_clusters)?, device.upload(&at_cells)?);
         let cell_starts = device.upload(&prefix_sums(&per_cluster).0)?;
-        let of_near = self.all.as_ref().map(|all| {
-            let conductors = all.conductors;
-            (conductors.held_of(&shares), conductors.held_of(&clusters.of))
-        });
+        let of_near =
+            distributed.map(|_| (conductors.local_of(&shares), conductors.local_of(&clusters.of)));
         let (shares_of_near, cluster) =
             of_near.as_ref().map_or((&shares, &clusters.of), |(shares, of)| (shares, of));
         let (shares_of_near, cluster) = (device.upload(shares_of_near)?, device.upload(cluster)?);
@@ -140,11 +137,7 @@ impl<'a> Cells<'a> {
         let of_clusters = device.upload(&clusters.variances)?;
         let entries = device.buffer::<f64>(pairs)?;
         entries.zero()?;
-        let all = self.all.as_ref();
-        let [rank, ranks] = all.map_or([0, 1], |all| {
-            let group = all.conductors.group();
-            [group.rank(), group.size()]
-        });
+        let group = conductors.group();
         let of_near = &near.geometry.centroids;
         let rough = CoarseEntries {
             count: count(clusters.len()),
@@ -156,19 +149,19 @@ impl<'a> Cells<'a> {
             member_starts: self.member_starts.pointer(),
             members: self.members.pointer(),
             shares: shares.pointer(),
-            centroids: all.map_or(of_near, |all| &all.centroids).pointer(),
+            centroids: distributed.map_or(of_near, |all| &all.centroids).pointer(),
             cell_variances: self.variances.pointer(),
             panel_variances: self.of_panels.pointer(),
             cluster_variances: of_clusters.pointer(),
             images: near.geometry.rows.images(),
-            rank: count(rank),
-            ranks: count(ranks),
+            rank: count(group.rank()),
+            ranks: count(group.size()),
             entries: entries.pointer(),
         };
         Kernel::new(device, &usual, THREADS)?.over(32 * pairs, 1, rough)?;
         let corrected = CoarseCorrect {
             matrix: near.matrix(),
-            own: all.map_or(Pointer::null(), |all| all.is_own.pointer()),
+            own: distributed.map_or(Pointer::null(), |all| all.is_owned.pointer()),
             pair_starts: rough.starts,
             pair_columns: columns,
             clusters: rough.clusters,
@@ -178,7 +171,7 @@ impl<'a> Cells<'a> {
             shares: shares_of_near.pointer(),
             centroids: of_near.pointer(),
             cell_variances: rough.cell_variances,
-            panel_variances: all.map_or(&self.of_panels, |all| &all.variances).pointer(),
+            panel_variances: distributed.map_or(&self.of_panels, |all| &all.variances).pointer(),
             images: rough.images,
             entries: rough.entries,
         };

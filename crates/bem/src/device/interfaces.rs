@@ -10,11 +10,11 @@ use super::kernels::{Kernel, count};
 use super::near::{DeviceNear, SparseRows};
 use super::{DeviceGeometry, DeviceTwoLevel};
 use crate::Error;
-use crate::geometry::panels::Panels;
-use crate::geometry::share::{self, Share};
+use crate::collective;
+use crate::geometry::partition::Partition;
 use crate::near::RowKind;
 use crate::precondition::local_panels::NEIGHBOURS;
-use crate::precondition::shared::OfAll;
+use crate::precondition::shared::Distributed;
 use crate::solve::linear_operator::LinearOperator;
 
 /// Preconditioner for all panels.
@@ -26,8 +26,7 @@ pub struct DevicePreconditioner {
     conductors: Option<Conductors>,
     /// `None` where all is metal.
     interfaces: Option<Interfaces>,
-    /// Where the panels are those that a rank holds, and some rank has interfaces.
-    share: Option<Arc<Share>>,
+    partition: Arc<Partition>,
 }
 
 #[derive(Debug)]
@@ -52,34 +51,26 @@ struct Interfaces {
 }
 
 impl DevicePreconditioner {
-    /// From exact entries on close pairs; `conductor` of each panel, `None` on interfaces. Of
-    /// panels that a rank holds given those of all, and collective then.
+    /// From exact entries on close pairs of the local panels, for vectors over these. Collective.
     ///
     /// # Errors
-    /// The GPU's, and messages that do not pass.
-    pub(crate) fn new(
-        near: &DeviceNear,
-        panels: &Panels,
-        conductor: &[Option<u32>],
-        of_all: Option<OfAll<'_>>,
-    ) -> Result<Self, Error> {
+    /// [`Error::Gpu`] if a CUDA call fails, and [`Error::Fmm`] if communication fails.
+    pub(crate) fn new(near: &DeviceNear, panels: Distributed<'_>) -> Result<Self, Error> {
         let (device, n) = (near.geometry.device.clone(), near.len());
-        let alone = comm::alone();
-        let group = &**of_all.map_or(&alone, |all| all.share.group());
-        let everywhere = of_all.map_or(conductor, |all| all.conductor);
-        let owners: Vec<u32> = conductor.iter().flatten().copied().collect();
+        let (partition, everywhere) = (Arc::clone(panels.partition), panels.conductor);
+        let conductor = &*panels.local_conductor();
         let (metal, others): (Vec<u32>, Vec<u32>) =
             (0..n as u32).partition(|&i| conductor[i as usize].is_some());
-        let all = of_all.map(|all| all.conductors(&metal));
         if everywhere.iter().all(Option::is_some) {
-            let two_level = DeviceTwoLevel::new(near, panels, &owners, NEIGHBOURS, all.as_ref())?;
+            let all = panels.conductors(&metal, panels.local);
+            let two_level = DeviceTwoLevel::new(near, &all, NEIGHBOURS)?;
             let conductors = Some(Conductors::new(near, two_level, &[])?);
-            return Ok(Self { device, panels: n, conductors, interfaces: None, share: None });
+            return Ok(Self { device, panels: n, conductors, interfaces: None, partition });
         }
         let mut index = vec![u32::MAX; n];
         metal.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
         let has_metal = everywhere.iter().any(Option::is_some);
-        let part = panels.subset(&metal);
+        let part = panels.local.subset(&metal);
         let parted = || -> Result<_, cuda::Error> {
             let index = device.upload(&index)?;
             let interfaces = device.upload(&others)?;
@@ -98,21 +89,22 @@ impl DevicePreconditioner {
             });
             Ok((interfaces, between.transpose()?))
         };
-        let (interfaces, between) = share::agreed(group, parted().map_err(Error::from))?;
+        let (interfaces, between) =
+            collective::agreed(&**partition.group(), parted().map_err(Error::from))?;
         let mut conductors = None;
         if let Some(between) = &between {
-            let two_level = DeviceTwoLevel::new(between, &part, &owners, NEIGHBOURS, all.as_ref())?;
+            let all = panels.conductors(&metal, &part);
+            let two_level = DeviceTwoLevel::new(between, &all, NEIGHBOURS)?;
             conductors = Some(Conductors::new(near, two_level, &metal)?);
         }
-        let share = of_all.map(|all| Arc::clone(all.share));
-        Ok(Self { device, panels: n, conductors, interfaces: Some(interfaces), share })
+        Ok(Self { device, panels: n, conductors, interfaces: Some(interfaces), partition })
     }
 
     /// For these media: what a normal derivative on panel i counts in its row, and the row's
     /// diagonal.
     ///
     /// # Errors
-    /// The GPU's.
+    /// Errors of CUDA calls.
     pub(crate) fn set_rows(&mut self, row: &dyn Fn(usize) -> [f64; 2]) -> Result<(), cuda::Error> {
         if let Some(interfaces) = &mut self.interfaces {
             let (coupling, diagonal): (Vec<f64>, Vec<f64>) =
@@ -123,10 +115,10 @@ impl DevicePreconditioner {
         Ok(())
     }
 
-    /// z = M v for `columns` vectors on the device. Collective where ranks share the panels.
+    /// z = M v for `columns` vectors on the device. Collective.
     ///
     /// # Errors
-    /// The GPU's, and messages that do not pass.
+    /// [`Error::Gpu`] if a CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub(crate) fn apply_on_device(
         &mut self,
         v: &Buffer<f64>,
@@ -141,7 +133,7 @@ impl DevicePreconditioner {
         };
         let (mut metal, mut charges) = (0, Pointer::null());
         if let Some(conductors) = &mut self.conductors {
-            conductors.apply((self.panels, self.share.as_deref()), v, z, columns)?;
+            conductors.apply(&self.partition, v, z, columns)?;
             (metal, charges) = (conductors.panels.len(), conductors.charges.pointer());
         }
         let rows = &interfaces.rows;
@@ -192,16 +184,15 @@ impl Conductors {
         })
     }
 
-    /// The conductors' part of z = M v, of which `n` are all panels, those next to a rank's own
-    /// among them.
+    /// The conductors' part of z = M v over the local panels. Collective.
     fn apply(
         &mut self,
-        (n, share): (usize, Option<&Share>),
+        partition: &Partition,
         v: &Buffer<f64>,
         z: &Buffer<f64>,
         columns: usize,
     ) -> Result<(), Error> {
-        let own = self.panels.len();
+        let (n, own) = (partition.local_len(), self.panels.len());
         if self.charges.len() < columns * own {
             self.potentials = self.two_level.device().buffer(columns * own)?;
             self.charges = self.two_level.device().buffer(columns * own)?;
@@ -214,13 +205,13 @@ impl Conductors {
         let (panels, values) = (z.pointer(), self.charges.pointer());
         let to = Chosen { panels, values, to_panels: true, ..from };
         self.chosen.over(own, columns, to)?;
-        if let Some(share) = share {
+        if !partition.is_whole() {
             // Next to interfaces.
-            let mut held = vec![0.0; columns * n as usize];
-            let read = z.read(0, &mut held).map_err(Error::from);
-            share::agreed(&**share.group(), read)?;
-            share.refresh(&mut held)?;
-            z.write_at(0, &held)?;
+            let mut local = vec![0.0; columns * n as usize];
+            let read = z.read(0, &mut local).map_err(Error::from);
+            collective::agreed(&**partition.group(), read)?;
+            partition.refresh(&mut local)?;
+            z.write_at(0, &local)?;
             self.chosen.over(own, columns, Chosen { to_panels: false, ..to })?;
         }
         Ok(())

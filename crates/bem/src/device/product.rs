@@ -7,7 +7,7 @@ use super::kernels::{Kernel, count};
 use super::near::DeviceNear;
 use crate::Error;
 use crate::operator::far;
-use crate::operator::sampling::Sampling;
+use crate::operator::sampling::Layout;
 use crate::quadrature::rule::Rule;
 use crate::solve::backend::Sampled;
 use crate::solve::schedule::PlanSchedule;
@@ -31,14 +31,14 @@ pub struct DeviceProduct {
     potentials: Buffer<f64>,
     gradients: Buffer<f64>,
     /// Where some images are far away, which processors sum.
-    far: Option<Sampling>,
+    far: Option<Layout>,
 }
 
 impl DeviceProduct {
     /// Of a near field that lacks what the points of this rule give.
     ///
     /// # Errors
-    /// The GPU's.
+    /// Errors of CUDA calls.
     pub fn new(near: DeviceNear, rule: &'static Rule) -> Result<Self, cuda::Error> {
         let device = near.geometry.device.clone();
         Ok(Self {
@@ -57,8 +57,8 @@ impl DeviceProduct {
     }
 
     /// The same with what these panels' images far away do, if there are any.
-    pub(crate) fn with_far_images(self, sampling: Sampling) -> Self {
-        Self { far: sampling.panels.far().is_some().then_some(sampling), ..self }
+    pub(crate) fn with_far_images(self, layout: Layout) -> Self {
+        Self { far: layout.all.panels.far().is_some().then_some(layout), ..self }
     }
 
     /// Number of entries of the near field.
@@ -73,7 +73,7 @@ impl DeviceProduct {
     /// y = A x for `columns` vectors on the device, by the plan of true residuals.
     ///
     /// # Errors
-    /// The GPU's.
+    /// [`Error::Gpu`] if a CUDA call fails, and errors of the sum.
     pub(crate) fn apply(
         &mut self,
         plans: &mut PlanSchedule,
@@ -81,79 +81,87 @@ impl DeviceProduct {
         y: &Buffer<f64>,
         columns: usize,
     ) -> Result<(), Error> {
-        plans.product(None, columns, |plan| {
-            self.multiply(plan.alone()?, x, y, columns)?;
-            Ok(self.device.stream().synchronize()?)
-        })
+        let plan = plans.for_step(None, columns)?.whole()?;
+        self.spread(x, columns)?;
+        self.sum(plan, columns)?;
+        self.gather(y, columns)?;
+        self.near(x, y, columns)?;
+        self.device.stream().synchronize()?;
+        plans.finished();
+        Ok(())
     }
 
-    fn multiply(
-        &mut self,
-        plan: &mut fmm::Plan,
-        x: &Buffer<f64>,
-        y: &Buffer<f64>,
-        columns: usize,
-    ) -> Result<(), Error> {
+    /// From charges of panels to charges of points and of their images, shape (columns, images,
+    /// panels, nodes).
+    fn spread(&mut self, x: &Buffer<f64>, columns: usize) -> Result<(), cuda::Error> {
         let (n, rows) = (self.near.len(), &self.near.geometry.rows);
+        let sources = n * self.nodes * rows.image_count();
+        let buffers = [&mut self.charges, &mut self.potentials, &mut self.gradients];
         let points = columns * n * self.nodes;
-        let sources = points * rows.image_count();
-        let room = |buffer: &mut Buffer<f64>, len: usize| -> Result<(), cuda::Error> {
-            if buffer.len() < len {
-                *buffer = self.device.buffer(len)?;
+        let lengths = [
+            columns * sources,
+            if rows.has_potentials { points } else { 0 },
+            if rows.has_fields { 3 * points } else { 0 },
+        ];
+        for (buffer, length) in buffers.into_iter().zip(lengths) {
+            if buffer.len() < length {
+                *buffer = self.device.buffer(length)?;
             }
-            Ok(())
-        };
-        room(&mut self.charges, sources)?;
-        room(&mut self.potentials, if rows.has_potentials { points } else { 0 })?;
-        room(&mut self.gradients, if rows.has_fields { 3 * points } else { 0 })?;
-        let rule = self.near.geometry.rules.nodes(self.rule);
+        }
         let spread = vectors::Spread {
             n: count(n),
             nodes: count(self.nodes),
-            rule,
+            rule: self.near.geometry.rules.nodes(self.rule),
             factors: rows.factors(),
             image_count: count(rows.image_count()),
             panels: x.pointer(),
             points: self.charges.pointer(),
         };
-        self.spread.over(sources / columns, columns, spread)?;
+        self.spread.over(sources, columns, spread)?;
         // The plan has a stream of its own.
-        self.device.stream().synchronize()?;
+        self.device.stream().synchronize()
+    }
+
+    /// Sums over the points, at the points.
+    fn sum(&self, plan: &mut fmm::Plan, columns: usize) -> Result<(), Error> {
+        let rows = &self.near.geometry.rows;
         let potentials = rows.has_potentials.then_some(&self.potentials);
         let gradients = rows.has_fields.then_some(&self.gradients);
-        plan.apply_on_device(columns, &self.charges, potentials, gradients)?;
+        Ok(plan.apply_on_device(columns, &self.charges, potentials, gradients)?)
+    }
+
+    /// From values at points to rows, shape (columns, panels).
+    fn gather(&self, y: &Buffer<f64>, columns: usize) -> Result<(), cuda::Error> {
+        let (n, geometry) = (self.near.len(), &self.near.geometry);
         let average = vectors::Average {
             n: count(n),
             nodes: count(self.nodes),
-            rule,
-            kinds: rows.kinds(),
-            vertices: self.near.geometry.vertices.pointer(),
+            rule: geometry.rules.nodes(self.rule),
+            kinds: geometry.rows.kinds(),
+            vertices: geometry.vertices.pointer(),
             potentials: self.potentials.pointer(),
             gradients: self.gradients.pointer(),
             panels: y.pointer(),
         };
-        self.average.over(n, columns, average)?;
+        self.average.over(n, columns, average)
+    }
+
+    /// Adds the near field, and distant images.
+    fn near(&self, x: &Buffer<f64>, y: &Buffer<f64>, columns: usize) -> Result<(), Error> {
         self.near.multiply_add(x, y, columns)?;
-        if let Some(sampling) = &self.far {
-            let (there, mut rows) = (x.to_vec()?, y.to_vec()?);
-            let of_columns = ..columns * n;
-            far::add(
-                sampling.seen_far(),
-                None,
-                &there[of_columns],
-                &mut rows[of_columns],
-                columns,
-            )?;
-            y.write(&rows)?;
-        }
-        Ok(())
+        let Some(layout) = &self.far else { return Ok(()) };
+        let (x, mut rows) = (x.to_vec()?, y.to_vec()?);
+        let of_columns = ..columns * self.near.len();
+        let group = &**layout.partition.group();
+        far::add(layout.all.seen_far(), group, &x[of_columns], &mut rows[of_columns], columns)?;
+        Ok(y.write(&rows)?)
     }
 
     /// What the first column of the last product has at some points, and the sums over all pairs
     /// there. None before the first product, or if no row asks for it.
     ///
     /// # Errors
-    /// The GPU's.
+    /// Errors of CUDA calls.
     pub(crate) fn samples(
         &self,
         of: Sampled,

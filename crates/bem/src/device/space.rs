@@ -1,4 +1,4 @@
-//! GMRES's vectors on the device: an iteration moves a few numbers.
+//! Equations and their vectors on the device: an iteration moves a few numbers.
 
 use cuda::{Buffer, Device, Pointer};
 
@@ -8,14 +8,16 @@ use super::kernels::{Kernel, count};
 use super::{DevicePreconditioner, DeviceProduct};
 use crate::Error;
 use crate::solve::backend::Equations;
+use crate::solve::linear_operator::InexactBudget;
 use crate::solve::schedule::PlanSchedule;
+use crate::solve::system::LinearSystem;
 use crate::solve::vectors::VectorSpace;
 
 /// Blocks that share an inner product.
 const PARTS: usize = 512;
 
-/// The operator with all that GMRES needs in the device's memory.
-pub(super) struct DeviceVectors<'a, 'e> {
+/// Equations, and the space of their vectors, in the device's memory.
+pub(super) struct DeviceSystem<'a, 'e> {
     product: &'a mut DeviceProduct,
     plans: &'a mut PlanSchedule,
     preconditioner: Option<&'a mut DevicePreconditioner>,
@@ -35,11 +37,11 @@ pub(super) struct DeviceVectors<'a, 'e> {
     parts: Buffer<f64>,
 }
 
-impl<'a, 'e> DeviceVectors<'a, 'e> {
+impl<'a, 'e> DeviceSystem<'a, 'e> {
     /// For an operator whose near field is on the device.
     ///
     /// # Errors
-    /// The GPU's.
+    /// [`Error::Gpu`] if a CUDA call fails.
     pub(super) fn new(
         product: &'a mut DeviceProduct,
         plans: &'a mut PlanSchedule,
@@ -72,14 +74,6 @@ impl<'a, 'e> DeviceVectors<'a, 'e> {
         })
     }
 
-    /// Vectors of n numbers each on the device.
-    ///
-    /// # Errors
-    /// The GPU's.
-    pub(crate) fn upload(&self, all: &[f64]) -> Result<Vec<Buffer<f64>>, Error> {
-        all.chunks_exact(self.n.max(1)).map(|v| Ok(self.device.upload(v)?)).collect()
-    }
-
     /// y = factor x + other y for `len` numbers from these places on.
     fn combine(
         &self,
@@ -91,25 +85,49 @@ impl<'a, 'e> DeviceVectors<'a, 'e> {
     ) -> Result<(), cuda::Error> {
         self.combine.over(len, 1, vectors::Combine { n: len as u64, factor, x, other, y })
     }
-}
 
-impl VectorSpace for DeviceVectors<'_, '_> {
-    type Vector = Buffer<f64>;
-
-    fn apply(&mut self, x: &Buffer<f64>, columns: usize) -> Result<Buffer<f64>, Error> {
-        let y = self.device.buffer(x.len())?;
-        self.product.apply(self.plans, x, &y, columns)?;
+    /// Turns rows `y` of `columns` vectors `x` into equations.
+    fn complete(&self, x: &Buffer<f64>, y: &Buffer<f64>, columns: usize) -> Result<(), Error> {
         if let (Some(on_device), Some(completion)) = (&self.completion, self.equations.completion) {
-            let found = on_device.apply(completion, x, &y, columns)?;
-            self.equations.defect.set(self.equations.defect.get().max(found));
+            let defect = on_device.apply(completion, x, y, columns)?;
+            self.equations.defect.set(self.equations.defect.get().max(defect));
         }
-        Ok(y)
+        Ok(())
     }
 
-    fn values(&self, v: &Buffer<f64>) -> Result<Vec<f64>, Error> {
-        let mut values = vec![0.0; self.n];
-        v.read(0, &mut values)?;
-        Ok(values)
+    /// Mean squares over each part of the values times these factors, if any.
+    fn mean_squares(&self, factors: Pointer<f64>, values: &Buffer<f64>) -> Result<Vec<f64>, Error> {
+        let sums = self.device.buffer::<f64>(self.equations.count)?;
+        sums.zero()?;
+        let squares = vectors::Squares {
+            n: self.n as u64,
+            of: self.part.pointer(),
+            weights: self.shares.pointer(),
+            factors,
+            u: values.pointer(),
+            sums: sums.pointer(),
+        };
+        self.squares.over(self.n, 1, squares)?;
+        Ok(sums.to_vec()?)
+    }
+}
+
+impl LinearSystem<Buffer<f64>> for DeviceSystem<'_, '_> {
+    fn space(&self) -> &dyn VectorSpace<Buffer<f64>> {
+        self
+    }
+
+    /// The plan of true residuals is fast enough for all products.
+    fn apply(
+        &mut self,
+        x: &Buffer<f64>,
+        columns: usize,
+        _budget: Option<InexactBudget>,
+    ) -> Result<Buffer<f64>, Error> {
+        let y = self.device.buffer(x.len())?;
+        self.product.apply(self.plans, x, &y, columns)?;
+        self.complete(x, &y, columns)?;
+        Ok(y)
     }
 
     fn precondition(&mut self, x: &Buffer<f64>, columns: usize) -> Result<Buffer<f64>, Error> {
@@ -119,6 +137,36 @@ impl VectorSpace for DeviceVectors<'_, '_> {
             None => self.combine(x.len(), 1.0, x.pointer(), 0.0, y.pointer())?,
         }
         Ok(y)
+    }
+
+    fn measure(
+        &self,
+        column: usize,
+        x: &Buffer<f64>,
+        r: &Buffer<f64>,
+    ) -> Result<Option<f64>, Error> {
+        let Some(measure) = self.equations.measure else { return Ok(None) };
+        let left = self.mean_squares(Pointer::null(), r)?;
+        let balanced = if self.diagonal.is_empty() {
+            Vec::new()
+        } else {
+            self.mean_squares(self.diagonal.pointer(), x)?
+        };
+        Ok(Some((measure.size)(column, &left, &balanced)))
+    }
+}
+
+impl VectorSpace<Buffer<f64>> for DeviceSystem<'_, '_> {
+    fn len(&self) -> usize {
+        self.n
+    }
+
+    fn vector(&self, all: &[f64]) -> Result<Buffer<f64>, Error> {
+        Ok(self.device.upload(all)?)
+    }
+
+    fn read(&self, v: &Buffer<f64>, all: &mut [f64]) -> Result<(), Error> {
+        Ok(v.read(0, all)?)
     }
 
     fn zeros(&self) -> Result<Buffer<f64>, Error> {
@@ -171,39 +219,5 @@ impl VectorSpace for DeviceVectors<'_, '_> {
 
     fn scale(&self, a: f64, x: &mut Buffer<f64>) -> Result<(), Error> {
         Ok(self.combine(self.n, a, x.pointer(), 0.0, x.pointer())?)
-    }
-
-    fn measure(
-        &self,
-        column: usize,
-        x: &Buffer<f64>,
-        r: &Buffer<f64>,
-    ) -> Result<Option<f64>, Error> {
-        let Some(measure) = self.equations.measure else { return Ok(None) };
-        let left = self.mean_squares(Pointer::null(), r)?;
-        let balanced = if self.diagonal.is_empty() {
-            Vec::new()
-        } else {
-            self.mean_squares(self.diagonal.pointer(), x)?
-        };
-        Ok(Some((measure.size)(column, &left, &balanced)))
-    }
-}
-
-impl DeviceVectors<'_, '_> {
-    /// Mean squares over each part of the values times these factors, if any.
-    fn mean_squares(&self, factors: Pointer<f64>, values: &Buffer<f64>) -> Result<Vec<f64>, Error> {
-        let sums = self.device.buffer::<f64>(self.equations.count)?;
-        sums.zero()?;
-        let squares = vectors::Squares {
-            n: self.n as u64,
-            of: self.part.pointer(),
-            weights: self.shares.pointer(),
-            factors,
-            u: values.pointer(),
-            sums: sums.pointer(),
-        };
-        self.squares.over(self.n, 1, squares)?;
-        Ok(sums.to_vec()?)
     }
 }

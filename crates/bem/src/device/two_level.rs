@@ -10,8 +10,7 @@ use super::kernels::{Kernel, count, prefix_sums};
 use super::kernels::{LANES, THREADS};
 use super::near::DeviceNear;
 use crate::Error;
-use crate::geometry::panels::Panels;
-use crate::geometry::share;
+use crate::collective;
 use crate::precondition::local_panels::{NEIGHBOURS_OF_FACING, POINTS};
 use crate::precondition::shared::Conductors;
 
@@ -34,23 +33,18 @@ pub struct DeviceTwoLevel {
 }
 
 impl DeviceTwoLevel {
-    /// From exact entries on close pairs; `conductor` of each panel. Collective where these are
-    /// held of `all` ranks' panels.
+    /// From exact entries on close pairs of the conductors' local panels. Collective.
     ///
     /// # Errors
-    /// The GPU's, and messages that do not pass.
+    /// [`Error::Gpu`] if a CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub fn new(
         near: &DeviceNear,
-        panels: &Panels,
-        conductor: &[u32],
+        conductors: &Conductors<'_>,
         neighbours: usize,
-        all: Option<&Conductors<'_>>,
     ) -> Result<Self, Error> {
-        let local = Self::local(near, neighbours);
-        let alone = comm::alone();
-        let group = all.map_or(&alone, Conductors::group);
-        let local = share::agreed(&**group, local.map_err(Error::from))?;
-        let coarse = DeviceCoarse::new(near, (panels, conductor), all)?;
+        let local = Self::local(near, neighbours).map_err(Error::from);
+        let local = collective::agreed(&**conductors.group(), local)?;
+        let coarse = DeviceCoarse::new(near, conductors)?;
         Ok(Self { coarse, ..local })
     }
 
@@ -130,10 +124,10 @@ impl DeviceTwoLevel {
         &self.device
     }
 
-    /// z = M v for `columns` vectors on the device. Collective where ranks share the panels.
+    /// z = M v for `columns` vectors on the device. Collective.
     ///
     /// # Errors
-    /// The GPU's, and messages that do not pass.
+    /// [`Error::Gpu`] if a CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub fn apply_on_device(
         &mut self,
         v: &Buffer<f64>,

@@ -4,7 +4,7 @@
 //!   of two parameters; `neighbours`: a tree over them.
 //! - `images`: mirror images in planes; `stack` and `exponentials`: images in layers; `between`:
 //!   surfaces in several layers; `far`: distant images, as one smooth sum.
-//! - `share`: panels distributed over ranks.
+//! - `partition`: panels distributed over ranks.
 //!
 //! Images are sources only. Entries of the near field are sums over the images of a panel, so
 //! unknowns and rows are those of the given surface.
@@ -16,7 +16,7 @@ pub(crate) mod image;
 pub(crate) mod images;
 pub(crate) mod neighbours;
 pub(crate) mod panels;
+pub(crate) mod partition;
 pub(crate) mod patch;
-pub(crate) mod share;
 pub(crate) mod stack;
 pub(crate) mod triangle;

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::geometry::neighbours::{Neighbours, Walk};
 use crate::geometry::panels::Panels;
-use crate::geometry::share::Share;
+use crate::geometry::partition::Partition;
 use crate::quadrature::rule::Rule;
 use crate::{Error, Progress, Stage};
 
@@ -27,9 +27,9 @@ const OF_HALO: f64 = 2.0;
 pub struct Assembly<'a> {
     /// Panels, including their images.
     pub panels: &'a Panels,
-    /// Where ranks share panels: only pairs of this rank's own panels, and of those among their
-    /// neighbours, are needed.
-    pub share: Option<&'a Share>,
+    /// Only pairs of panels that this rank owns, and of those among their neighbours, are needed;
+    /// `panels` are the local ones.
+    pub partition: &'a Partition,
     /// Which pairs are close.
     pub selection: &'a Selection,
     /// Format of the entries.
@@ -41,14 +41,13 @@ pub struct Assembly<'a> {
 }
 
 impl Assembly<'_> {
-    /// Whether a rank needs a pair of the panels that it holds.
+    /// Whether a rank needs a pair of its local panels.
     fn is_wanted(&self, i: usize, j: usize) -> bool {
-        self.share.is_none_or(|share| {
-            let (is_own, panels) = (share.is_own(), self.panels);
-            let radii = panels.radius(i) + panels.radius(j);
-            let apart = || panels.nearest_distance(&panels.centroid(i), &panels.centroid(j));
-            is_own[i] || is_own[j] || apart() <= OF_HALO * radii
-        })
+        let Self { partition, panels, .. } = self;
+        let apart = || panels.nearest_distance(&panels.centroid(i), &panels.centroid(j));
+        partition.is_owned(i)
+            || partition.is_owned(j)
+            || apart() <= OF_HALO * (panels.radius(i) + panels.radius(j))
     }
 }
 

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use comm::{Communicator, Group};
 
 use super::fast_sum::FastSum;
-use super::host::Host;
+use super::host::OnHost;
 use super::layer::Layer;
-use super::sampling::{Part, Sampling};
+use super::sampling::{Layout, Sampling};
+use crate::collective;
 use crate::device::{
     self, DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, OnDevice,
 };
 use crate::geometry::panels::Panels;
-use crate::geometry::share::{self, Share};
+use crate::geometry::partition::Partition;
 use crate::near::RowKind;
 use crate::near::accuracy::Accuracy;
 use crate::near::functions::FunctionPairs;
@@ -23,7 +24,7 @@ use crate::near::{self, Assembly, Near, Requirements};
 use crate::precondition::interfaces::Preconditioner;
 use crate::precondition::local_inverse::LocalInverse;
 use crate::precondition::local_modes::Corrections;
-use crate::precondition::shared::OfAll;
+use crate::precondition::shared::Distributed;
 use crate::solve::backend::Backend;
 use crate::solve::schedule::PlanSchedule;
 use crate::space::{Density, Dofs};
@@ -39,20 +40,18 @@ pub struct Target {
     pub backend: fmm::Backend,
     /// Which GPU, counted from 0.
     pub gpu: usize,
-    /// Ranks that share the panels, if it is more than one.
+    /// Ranks that share the panels.
     pub group: Group,
 }
 
 /// What an operator over some panels needs.
 pub struct Discretisation {
     pub(crate) accuracy: Accuracy,
-    /// Panels and points of all ranks.
-    pub sampling: Sampling,
+    /// Panels and points.
+    pub layout: Layout,
     /// The smallest gap between panels, in units of panel size.
     gap: f64,
     target: Target,
-    /// This rank's part of the panels.
-    part: Option<Part>,
     /// The panels on a GPU, if the GPU does the whole solve.
     geometry: Option<DeviceGeometry>,
 }
@@ -68,8 +67,7 @@ pub struct NearFieldRequest<'a> {
 }
 
 impl Discretisation {
-    /// For a solver's `tolerance`, every quadrature rule raised by `increment` orders. Collective
-    /// where ranks share the panels.
+    /// For a solver's `tolerance`, every quadrature rule raised by `increment` orders. Collective.
     ///
     /// # Errors
     /// [`Error::Gpu`] if a GPU was requested and a CUDA call fails; [`Error::Fmm`] if communication
@@ -86,35 +84,33 @@ impl Discretisation {
         let accuracy = Accuracy::new(tolerance, increment);
         let rules = [accuracy.rule, dofs.test_rule(accuracy.rule)];
         let sampling = Sampling { panels: Arc::clone(panels), rules, kinds: kinds.into(), dofs };
-        let is_shared = target.group.size() > 1;
-        let part = is_shared.then(|| part(&target.group, &sampling, &accuracy)).transpose()?;
-        let held = part.as_ref().map_or(&sampling, |part| &part.held);
-        let group = &*target.group;
-        let geometry = on_all(group, geometry(held, &target, accuracy.selection.diameters))?;
+        let reach = || reach(&sampling, &accuracy);
+        let partition = Partition::new(&target.group, panels, reach)?;
+        let layout = Layout::new(sampling, partition);
+        let (local, group) = (&layout.local, &*target.group);
+        let geometry = on_all(group, geometry(local, &target, accuracy.selection.diameters))?;
         let gap = match &geometry {
             Some(geometry) => geometry.smallest_relative_gap(accuracy.rule).map_err(Error::from),
-            None => Ok(near::smallest_relative_gap(&held.panels, accuracy.rule)),
+            None => Ok(near::smallest_relative_gap(&local.panels, accuracy.rule)),
         };
-        let height = near::smallest_relative_height(&held.panels, accuracy.rule);
-        let gap = -share::largest(group, -share::agreed(group, gap)?.min(height))?;
+        let height = near::smallest_relative_height(&local.panels, accuracy.rule);
+        let gap = -collective::largest(group, -collective::agreed(group, gap)?.min(height))?;
         let accuracy = accuracy.for_gap(gap);
-        Ok(Self { accuracy, sampling, gap, target, part, geometry })
+        Ok(Self { accuracy, layout, gap, target, geometry })
     }
 
     /// The same with rows of other kinds, on processor cores.
     pub(crate) fn with_kinds(&self, kinds: &[RowKind]) -> Self {
-        let sampling = Sampling { kinds: kinds.into(), ..self.sampling.clone() };
-        let part = self.part.as_ref().map(|part| part.with_kinds(kinds));
+        let layout = self.layout.with_kinds(kinds);
         let (accuracy, target) = (self.accuracy.clone(), self.target.clone());
-        Self { accuracy, sampling, gap: self.gap, target, part, geometry: None }
+        Self { accuracy, layout, gap: self.gap, target, geometry: None }
     }
 
     /// The fast sum for products with this number of columns at once.
     pub fn fast_sum(&self, tolerance: f64, columns: usize) -> FastSum {
         let Target { backend, gpu, .. } = self.target;
-        let (sampling, part) = (self.sampling.clone(), self.part.clone());
-        let gap = self.gap;
-        FastSum { sampling, part, gap, tolerance, columns, backend, gpu, stop: None }
+        let (layout, gap) = (self.layout.clone(), self.gap);
+        FastSum { layout, gap, tolerance, columns, backend, gpu, stop: None }
     }
 
     /// The ranks that share the panels.
@@ -122,22 +118,21 @@ impl Discretisation {
         &self.target.group
     }
 
-    /// Number of panels that this process holds, including its own, and of those of images.
-    pub(crate) fn held(&self) -> [usize; 2] {
-        let held = self.part.as_ref().map_or(&self.sampling, |part| &part.held);
-        [held.panels.len(), held.panels.total()]
+    /// Number of local panels, and the same with images.
+    pub(crate) fn local(&self) -> [usize; 2] {
+        let panels = &self.layout.local.panels;
+        [panels.len(), panels.total()]
     }
 
     /// The layer with these plans and without a near field.
     pub(crate) fn bare(&self, plans: PlanSchedule) -> Layer {
-        Layer::new(self.sampling.clone(), plans, self.without_near_field())
+        Layer::new(self.layout.all.clone(), plans, self.without_near_field())
     }
 
     /// Products without a near field, which takes no memory.
     pub(crate) fn without_near_field(&self) -> Box<dyn Backend> {
-        let [held, _] = self.held();
-        let of = (self.sampling.clone(), self.part.clone());
-        Box::new(Host::new(of, Near::none(held), None))
+        let [local, _] = self.local();
+        Box::new(OnHost::new(self.layout.clone(), Near::none(local), None))
     }
 
     /// Keeps the near field off the GPU, because the fast sum is not there.
@@ -146,7 +141,7 @@ impl Discretisation {
     }
 
     /// The near field, and a preconditioner if `conductor` is given: the conductor of each panel,
-    /// `None` on interfaces. Collective where ranks share the panels.
+    /// `None` on interfaces. Collective.
     ///
     /// # Errors
     /// [`Error::Interrupted`], errors of `request.check`, [`Error::Gpu`] if a GPU was requested and a
@@ -161,7 +156,8 @@ impl Discretisation {
             let found = self.on_device(geometry, request, conductor);
             let is_gpus = matches!(found, Err(Error::Gpu(_)));
             // If one rank cannot keep it there, none does.
-            let refused = share::largest(&**self.group(), if is_gpus { 1.0 } else { 0.0 })? > 0.0;
+            let refused =
+                collective::largest(&**self.group(), if is_gpus { 1.0 } else { 0.0 })? > 0.0;
             if !(refused && self.target.backend == fmm::Backend::Auto) {
                 return found;
             }
@@ -178,58 +174,47 @@ impl Discretisation {
         conductor: Option<&[Option<u32>]>,
     ) -> Result<Box<dyn Backend>, Error> {
         let Accuracy { rule, selection, pairs, solid_angles, precision, .. } = &self.accuracy;
-        let part = self.part.as_ref();
-        let (share, group) = (part.map(|part| &*part.share), &*self.target.group);
-        let Sampling { panels, kinds, dofs, .. } = part.map_or(&self.sampling, |part| &part.held);
+        let Layout { partition, all, local, .. } = &self.layout;
+        let Sampling { panels, kinds, dofs, .. } = local;
+        let group = &*self.target.group;
         let NearFieldRequest { check, progress, .. } = *request;
         let functions = selection.for_functions();
         let precision = *precision;
-        let assembly = Assembly { panels, share, selection, precision, check, progress };
+        let assembly = Assembly { panels, partition, selection, precision, check, progress };
         let of_functions = Assembly { selection: &functions, ..assembly };
         if let Dofs::Functions(functions) = dofs {
             let pairs = FunctionPairs { panels, kinds, functions, accuracy: &self.accuracy };
             let near = Near::of_functions(&of_functions, &pairs)?;
-            return Ok(Box::new(Host::new((self.sampling.clone(), None), near, None)));
+            return Ok(Box::new(OnHost::new(self.layout.clone(), near, None)));
         }
-        let requirements = match (request.requirements, share) {
-            (Some(requirements), Some(share)) => Some(&requirements.subset(share.held())),
-            (requirements, _) => requirements,
-        };
+        let requirements =
+            request.requirements.map(|all| partition.local_part(all, Requirements::subset));
         let entries = LayerPairs::new(panels, kinds, *pairs).with_solid_angles(*solid_angles);
-        let exact = entries.with_requirements(requirements);
-        let mut near = share::agreed(group, Near::new(&assembly, &exact))?;
-        let preconditioner = match (conductor, part) {
-            (None, _) => None,
-            (Some(conductor), None) => Some(Preconditioner::new(&near, panels, conductor, None)?),
-            (Some(conductor), Some(Part { share, .. })) => {
-                let all = OfAll { share, panels: &self.sampling.panels, conductor };
-                let held = share.held_of(conductor);
-                Some(Preconditioner::new(&near, panels, &held, Some(all))?)
-            }
-        };
+        let exact = entries.with_requirements(requirements.as_deref());
+        let mut near = collective::agreed(group, Near::new(&assembly, &exact))?;
+        let preconditioner =
+            self.distributed(conductor).map(|of| Preconditioner::new(&near, of)).transpose()?;
         let preconditioner = preconditioner.map(Box::new);
         near.subtract_points(panels, &exact, rule);
         if !matches!(dofs, Dofs::Charges(Density::Linear)) {
-            let of = (self.sampling.clone(), self.part.clone());
-            return Ok(Box::new(Host::new(of, near, preconditioner)));
+            return Ok(Box::new(OnHost::new(self.layout.clone(), near, preconditioner)));
         }
         let integrals = self.accuracy.integrals();
         let pairs = ModePairs { even: &exact, accuracy: &self.accuracy, integrals };
         let known = near.entries();
         let check = |entries| check(known + entries);
         let of_modes = Assembly { check: &check, ..of_functions };
-        let modes = share::agreed(group, Near::corrections(&of_modes, &pairs, rule))?;
+        let modes = collective::agreed(group, Near::corrections(&of_modes, &pairs, rule))?;
         let inverse = |preconditioner: Box<Preconditioner>| {
             let corrections = Corrections { pairs: &pairs, constants: &near, modes: &modes };
             let is_conductor = |i: usize| kinds[i] == RowKind::Single;
-            let has_conductors = self.sampling.has(RowKind::Single);
+            let has_conductors = all.has(RowKind::Single);
             let inverse =
                 has_conductors.then(|| LocalInverse::of_modes(corrections, &is_conductor));
             Box::new(preconditioner.with_modes(inverse))
         };
         let preconditioner = preconditioner.map(inverse);
-        let of = (self.sampling.clone(), self.part.clone());
-        Ok(Box::new(Host::new(of, near, preconditioner).with_modes(modes)))
+        Ok(Box::new(OnHost::new(self.layout.clone(), near, preconditioner).with_modes(modes)))
     }
 
     fn on_device(
@@ -239,48 +224,46 @@ impl Discretisation {
         conductor: Option<&[Option<u32>]>,
     ) -> Result<Box<dyn Backend>, Error> {
         let Accuracy { rule, selection, pairs, solid_angles, precision, .. } = &self.accuracy;
-        let (stream, part) = (geometry.device().clone(), self.part.as_ref());
-        let panels = &part.map_or(&self.sampling, |part| &part.held).panels;
+        let Layout { partition, local, .. } = &self.layout;
+        let (stream, panels) = (geometry.device().clone(), &*local.panels);
         let NearFieldRequest { check, progress, .. } = *request;
-        let (share, precision) = (part.map(|part| &*part.share), *precision);
-        let assembly = Assembly { panels, share, selection, precision, check, progress };
+        let precision = *precision;
+        let assembly = Assembly { panels, partition, selection, precision, check, progress };
         let exact = || -> Result<DeviceNear, Error> {
             let requirements =
-                part.and_then(|part| Some(request.requirements?.subset(part.share.held())));
-            geometry
-                .set_requirements(requirements.as_ref().or(request.requirements), *solid_angles)?;
+                request.requirements.map(|all| partition.local_part(all, Requirements::subset));
+            geometry.set_requirements(requirements.as_deref(), *solid_angles)?;
             DeviceNear::new(geometry, *pairs, &assembly)
         };
-        let mut near = share::agreed(&**self.group(), exact())?;
-        let preconditioner = conductor.map(|conductor| match part {
-            None => DevicePreconditioner::new(&near, panels, conductor, None),
-            Some(Part { share, .. }) => {
-                let all = OfAll { share, panels: &self.sampling.panels, conductor };
-                DevicePreconditioner::new(&near, panels, &share.held_of(conductor), Some(all))
-            }
-        });
-        let preconditioner = share::agreed(&**self.group(), preconditioner.transpose())?;
+        let mut near = collective::agreed(&**self.group(), exact())?;
+        let preconditioner =
+            self.distributed(conductor).map(|of| DevicePreconditioner::new(&near, of));
+        let preconditioner = collective::agreed(&**self.group(), preconditioner.transpose())?;
         let subtracted = near.subtract_points(rule).and_then(|()| stream.stream().synchronize());
-        share::agreed(&**self.group(), subtracted.map_err(Error::from))?;
-        if part.is_some() {
-            let of = (self.sampling.clone(), self.part.clone());
-            return Ok(Box::new(Host::with_device(of, near, preconditioner)));
+        collective::agreed(&**self.group(), subtracted.map_err(Error::from))?;
+        if !partition.is_whole() {
+            let layout = self.layout.clone();
+            return Ok(Box::new(OnHost::with_device(layout, near, preconditioner)));
         }
-        let product = DeviceProduct::new(near, rule)?.with_far_images(self.sampling.clone());
+        let product = DeviceProduct::new(near, rule)?.with_far_images(self.layout.clone());
         Ok(Box::new(OnDevice::new(product, preconditioner)))
+    }
+
+    /// What a preconditioner needs, given the conductor of each of all panels.
+    fn distributed<'a>(&'a self, conductor: Option<&'a [Option<u32>]>) -> Option<Distributed<'a>> {
+        let Layout { partition, all, local, .. } = &self.layout;
+        let [all, local] = [all, local].map(|sampling| &*sampling.panels);
+        conductor.map(|conductor| Distributed { partition, all, local, conductor })
     }
 }
 
-/// This rank's part of all panels. Collective.
-fn part(group: &Group, sampling: &Sampling, accuracy: &Accuracy) -> Result<Part, Error> {
+/// The reach of each panel: those within it are its neighbours.
+fn reach(sampling: &Sampling, accuracy: &Accuracy) -> Vec<f64> {
     let selection = match sampling.dofs {
         Dofs::Charges(Density::Linear) => &accuracy.selection.for_functions(),
         _ => &accuracy.selection,
     };
-    let panels = &sampling.panels;
-    let share = Share::new(group, panels, &selection.reach(panels))?;
-    let (own, held) = (sampling.subset(share.own()), sampling.subset(share.held()));
-    Ok(Part { share: Arc::new(share), own, held })
+    selection.reach(&sampling.panels)
 }
 
 /// A rank's value if all ranks of its group have one, else `None`. Collective.
@@ -288,8 +271,8 @@ fn part(group: &Group, sampling: &Sampling, accuracy: &Accuracy) -> Result<Part,
 /// # Errors
 /// That of any rank.
 fn on_all<T>(group: &dyn Communicator, own: Result<Option<T>, Error>) -> Result<Option<T>, Error> {
-    let own = share::agreed(group, own)?;
-    let lacking = share::largest(group, if own.is_some() { 0.0 } else { 1.0 })?;
+    let own = collective::agreed(group, own)?;
+    let lacking = collective::largest(group, if own.is_some() { 0.0 } else { 1.0 })?;
     Ok(own.filter(|_| lacking == 0.0))
 }
 

@@ -3,12 +3,13 @@
 
 use std::ops::Range;
 
+use comm::Communicator;
 use parallel::prelude::*;
 
 use crate::Error;
+use crate::collective;
 use crate::geometry::far::{FarImages, Place};
 use crate::geometry::panels::Panels;
-use crate::geometry::share::Share;
 use crate::geometry::triangle::Vec3;
 use crate::near::RowKind;
 use crate::ordered;
@@ -29,7 +30,7 @@ pub(crate) fn coefficients(
     panels: &Panels,
     rule: &'static Rule,
     dofs: &Dofs,
-    share: Option<&Share>,
+    group: &dyn Communicator,
     x: &[&[f64]],
 ) -> Result<Vec<f64>, Error> {
     let add = |own: Range<usize>, moments: &mut [f64]| {
@@ -46,9 +47,7 @@ pub(crate) fn coefficients(
         far.add_charges(&places, &charges, moments);
     };
     let mut moments = ordered::sums(0..panels.len(), TOGETHER, x.len() * far.moments(), add);
-    if let Some(share) = share {
-        share.sum(&mut moments)?;
-    }
+    collective::sum(group, &mut moments)?;
     Ok(far.coefficients(&moments))
 }
 
@@ -96,13 +95,13 @@ pub(crate) struct SeenFar<'a> {
 }
 
 /// Adds to rows of charges the contribution of distant images of charges `x`, both of shape
-/// (columns, modes, panels). Collective where ranks share the panels.
+/// (columns, modes, panels). Collective.
 ///
 /// # Errors
 /// [`Error::Fmm`] if communication fails.
 pub(crate) fn add(
     SeenFar { panels, rules, kinds, dofs }: SeenFar<'_>,
-    share: Option<&Share>,
+    group: &dyn Communicator,
     x: &[f64],
     y: &mut [f64],
     columns: usize,
@@ -116,7 +115,7 @@ pub(crate) fn add(
     // A rank without panels still takes part in the sum over all ranks.
     let of_column = |column: usize| &x[column * modes * n..(column + 1) * modes * n];
     let of_columns: Vec<&[f64]> = (0..columns).map(of_column).collect();
-    let coefficients = coefficients(far, panels, rules[0], dofs, share, &of_columns)?;
+    let coefficients = coefficients(far, panels, rules[0], dofs, group, &of_columns)?;
     // Of some panels, shape (panels, columns, modes).
     let of_run = |run: usize| {
         let run = run * TOGETHER..n.min((run + 1) * TOGETHER);

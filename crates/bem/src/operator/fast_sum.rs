@@ -1,7 +1,7 @@
 //! The fast sum of an operator: its plan, its error, and when it is tightened.
 
 use super::points::QuadraturePoints;
-use super::sampling::{Part, Sampling};
+use super::sampling::Layout;
 use crate::constants::{COINCIDENT, COINCIDENT_POTENTIALS, ROUNDING, SHARE, TIGHTEST};
 use crate::near::RowKind;
 use crate::solve::plan::Plan;
@@ -23,9 +23,7 @@ pub struct SampledError {
 /// The fast sum over the points of an operator, for any tolerance.
 #[derive(Clone)]
 pub struct FastSum {
-    pub(crate) sampling: Sampling,
-    /// This rank's part, if several ranks share it.
-    pub(crate) part: Option<Part>,
+    pub(crate) layout: Layout,
     /// The smallest gap between panels, in units of panel size.
     pub(crate) gap: f64,
     /// The solver's tolerance.
@@ -44,33 +42,30 @@ impl FastSum {
     /// Errors of [`Plan::new`].
     pub fn plan(&self, tolerance: f64) -> Result<Plan, Error> {
         let _span = tracing::debug_span!("plan", tolerance).entered();
-        let Sampling { panels, rules, .. } = &self.sampling;
+        let Layout { partition, all, owned, .. } = &self.layout;
+        let (panels, rules) = (&all.panels, all.rules);
         let options = fmm::Options::default()
             .tolerance(tolerance)
             .densities(self.columns.max(1) * panels.regions())
-            .gradient(self.sampling.has(RowKind::Adjoint))
-            .dipoles(self.sampling.has(RowKind::Double))
+            .gradient(all.has(RowKind::Adjoint))
+            .dipoles(all.has(RowKind::Double))
             .precision(self.precision(tolerance))
             .backend(self.backend)
             .gpu(self.gpu)
             .stop(self.stop.clone());
-        let (own, group) = match &self.part {
-            Some(Part { share, own, .. }) => (&own.panels, share.group()),
-            None => (panels, &comm::alone()),
-        };
-        let [sources, targets] = rules.map(|rule| QuadraturePoints::new(own, rule));
+        let [sources, targets] = rules.map(|rule| QuadraturePoints::new(&owned.panels, rule));
         let (points, targets) = (sources.of_all_images(), targets.all());
         // The same on all ranks, including those without panels.
         let has_images = panels.total() > panels.len();
         let are_same = !has_images && rules[0].degree() == rules[1].degree();
-        Ok(Plan::new(group, &points, (!are_same).then_some(&targets[..]), &options)?)
+        Ok(Plan::new(partition.group(), &points, (!are_same).then_some(&targets[..]), &options)?)
     }
 
     /// Precision of the sum: the correction subtracts what close points add, which needs digits.
     /// `None` leaves the choice to the sum.
     fn precision(&self, tolerance: f64) -> Option<fmm::Precision> {
-        let has_gradients =
-            self.sampling.has(RowKind::Adjoint) || self.sampling.has(RowKind::Double);
+        let all = &self.layout.all;
+        let has_gradients = all.has(RowKind::Adjoint) || all.has(RowKind::Double);
         // Rounding errors may reach the solver's tolerance, or that of a looser sum.
         let allowed = self.tolerance.max(tolerance / SHARE);
         let least =

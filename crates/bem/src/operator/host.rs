@@ -1,27 +1,26 @@
-//! GMRES with vectors in host memory. Near field and preconditioner are on processor cores or, on a
-//! rank that shares the panels with others, on a GPU.
+//! An operator with vectors in host memory. Near field and preconditioner are on processor cores
+//! or, on a rank that shares the panels with others, on a GPU.
 
-use std::cell::{Cell, RefCell};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::product::{NearField, Product};
-use super::sampling::{Part, Sampling};
+use super::sampling::Layout;
 use crate::Error;
 use crate::device::{DeviceNear, DevicePreconditioner};
-use crate::geometry::share::Share;
 use crate::near::Near;
 use crate::near::modes::ModeBlock;
 use crate::precondition::interfaces::Preconditioner;
 use crate::solve::backend::{Backend, Equations, Sampled, mean_squares};
-use crate::solve::completion::Completing;
-use crate::solve::gmres::{GmresInfo, GmresParams, Watch, gmres_among};
-use crate::solve::kept::WatchingAmong;
-use crate::solve::linear_operator::{Identity, InexactBudget, LinearOperator};
+use crate::solve::completion::LocalCompletion;
+use crate::solve::gmres::{self, GmresInfo, GmresParams, Watch};
+use crate::solve::linear_operator::{InexactBudget, LinearOperator};
 use crate::solve::schedule::PlanSchedule;
-use crate::solve::vectors::Metric;
+use crate::solve::system::LinearSystem;
+use crate::solve::vectors::{HostVectors, VectorSpace};
 
-/// Products and preconditioner. Where ranks share the panels, vectors inside have values on the
-/// panels that this rank holds.
-pub struct Host {
+/// Products and preconditioner.
+pub struct OnHost {
     product: Product,
     /// `None` for an operator that is only applied.
     preconditioner: Option<Inverses>,
@@ -51,25 +50,21 @@ impl Inverses {
     }
 }
 
-impl Host {
+impl OnHost {
     /// From the near-field correction of close pairs.
-    pub fn new(
-        of: (Sampling, Option<Part>),
-        near: Near,
-        preconditioner: Option<Box<Preconditioner>>,
-    ) -> Self {
+    pub fn new(layout: Layout, near: Near, preconditioner: Option<Box<Preconditioner>>) -> Self {
         let preconditioner = preconditioner.map(Inverses::Host);
-        Self { product: Product::new(of, NearField::Host(near)), preconditioner }
+        Self { product: Product::new(layout, NearField::Host(near)), preconditioner }
     }
 
     /// The same with both on a GPU.
     pub(crate) fn with_device(
-        of: (Sampling, Option<Part>),
+        layout: Layout,
         near: DeviceNear,
         preconditioner: Option<DevicePreconditioner>,
     ) -> Self {
         let preconditioner = preconditioner.map(Box::new).map(Inverses::Device);
-        Self { product: Product::new(of, NearField::Device(Box::new(near))), preconditioner }
+        Self { product: Product::new(layout, NearField::Device(Box::new(near))), preconditioner }
     }
 
     /// The same with the near field of the linear modes.
@@ -79,7 +74,7 @@ impl Host {
     }
 }
 
-impl Backend for Host {
+impl Backend for OnHost {
     fn entries(&self) -> usize {
         self.product.entries()
     }
@@ -90,16 +85,10 @@ impl Backend for Host {
         x: &[f64],
         y: &mut [f64],
         columns: usize,
-        budget: Option<InexactBudget>,
     ) -> Result<(), Error> {
-        let product = &mut self.product;
-        let Some(Part { share, .. }) = product.part.clone() else {
-            return plans.product(budget, columns, |plan| product.multiply(plan, x, y, columns));
-        };
-        let held = share.held_of(x);
-        let mut rows = vec![0.0; held.len()];
-        plans.product(budget, columns, |plan| product.multiply(plan, &held, &mut rows, columns))?;
-        share.gather(&rows, y)
+        let partition = Arc::clone(&self.product.layout.partition);
+        let x = partition.local_of(x);
+        partition.fill_all(y, |y| self.product.apply(plans, &x, y, columns, None))
     }
 
     fn samples(
@@ -120,185 +109,112 @@ impl Backend for Host {
         params: &GmresParams,
         watch: &mut dyn Watch,
     ) -> Result<Vec<GmresInfo>, Error> {
-        match self.product.part.clone() {
-            Some(part) => self.solve_among(&part.share, plans, equations, b, x, params, watch),
-            None => {
-                let columns = b.len() / self.product.sampling.len()[0].max(1);
-                let completion = equations.completion.map(Completing::alone);
-                self.iterate((plans, completion), equations, (b, x, columns), params, watch)
-            }
-        }
+        let mut system = HostSystem::new(self, plans, equations)?;
+        gmres::solve(&mut system, b, x, params, watch)
     }
 }
 
-impl Host {
-    /// Solves, with vectors over the held panels.
-    fn iterate(
-        &mut self,
-        (plans, completion): (&mut PlanSchedule, Option<Completing<'_>>),
-        equations: Equations<'_>,
-        (b, x, columns): (&[f64], &mut [f64], usize),
-        params: &GmresParams,
-        watch: &mut dyn Watch,
-    ) -> Result<Vec<GmresInfo>, Error> {
-        let part = self.product.part.clone();
-        let share = part.as_ref().map(|part| &part.share);
-        let Equations { weights, parts, count, shares, row, measure, .. } = equations;
-        let mean_squares =
-            |values: &mut dyn Iterator<Item = f64>| mean_squares(parts, count, shares, values);
-        // An error of communication while a residual was measured.
-        let lost = RefCell::new(None);
-        let size = measure.map(|measure| {
-            let lost = &lost;
-            move |column: usize, x: &[f64], r: &[f64]| {
-                let balanced = |(i, x): (usize, &f64)| row(i)[1] * x;
-                let mut left = mean_squares(&mut r.iter().copied());
-                let mut balance = if measure.asks_for_balance {
-                    mean_squares(&mut x.iter().enumerate().map(balanced))
-                } else {
-                    Vec::new()
-                };
-                if let Some(share) = share {
-                    let summed = share.sum(&mut left).and_then(|()| share.sum(&mut balance));
-                    if let Err(error) = summed {
-                        lost.replace(Some(error));
-                        return f64::NAN;
-                    }
-                }
-                (measure.size)(column, &left, &balance)
-            }
-        });
-        let metric =
-            Metric { weights, measure: size.as_ref().map(|size| size as crate::Measure<'_>) };
-        let mut none = Identity(parts.len());
-        let mut refreshed;
-        let inverses: &mut dyn LinearOperator = match (&mut self.preconditioner, share) {
-            (Some(preconditioner), share) => {
-                preconditioner.set_rows(row)?;
-                let preconditioner = preconditioner.operator();
-                match share {
-                    Some(share) => {
-                        refreshed = Refreshed { share, preconditioner };
-                        &mut refreshed
-                    }
-                    None => preconditioner,
-                }
-            }
-            (None, _) => &mut none,
-        };
-        let product = &mut self.product;
-        let mut operator = Completed { product, plans, completion, defect: equations.defect };
-        let alone = comm::alone();
-        let group = share.map_or(&alone, |share| share.group());
-        let all = (b, x, columns);
-        let found = gmres_among(&**group, &mut operator, inverses, metric, all, params, watch);
-        match lost.take() {
-            Some(error) => Err(error),
-            None => found,
-        }
-    }
-
-    /// Solves equations of all panels together with other ranks. Collective.
-    #[allow(clippy::too_many_arguments)] // those of `solve`
-    fn solve_among(
-        &mut self,
-        share: &Share,
-        plans: &mut PlanSchedule,
-        equations: Equations<'_>,
-        b: &[f64],
-        x: &mut [f64],
-        params: &GmresParams,
-        watch: &mut dyn Watch,
-    ) -> Result<Vec<GmresInfo>, Error> {
-        let size = self.product.sampling.len()[0].max(1);
-        let (columns, modes) = (b.len() / size, size / share.len().max(1));
-        let row = |i: usize| (equations.row)(share.of_all(i));
-        let of_part = Equations {
-            weights: &share.masked(equations.weights),
-            parts: &share.held_of(equations.parts),
-            shares: &share.masked(equations.shares),
-            row: &row,
-            ..equations
-        };
-        let completion =
-            equations.completion.map(|completion| Completing::among(completion, share, modes));
-        let mut among = WatchingAmong::new(share, watch, size)?;
-        let mut charges = share.held_of(x);
-        let all = (&share.held_of(b)[..], &mut charges[..], columns);
-        let found = self.iterate((plans, completion), of_part, all, params, &mut among);
-        among.ended()?;
-        let found = found?;
-        share.gather(&charges, x)?;
-        Ok(found)
-    }
-}
-
-/// A preconditioner of held panels, which needs the values on the halo.
-struct Refreshed<'a> {
-    share: &'a Share,
-    preconditioner: &'a mut dyn LinearOperator,
-}
-
-impl LinearOperator for Refreshed<'_> {
-    fn len(&self) -> usize {
-        self.preconditioner.len()
-    }
-
-    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
-        let mut held = x.to_vec();
-        self.share.refresh(&mut held)?;
-        self.preconditioner.apply(&held, y, columns)
-    }
-}
-
-/// The product after completion of its rows.
-struct Completed<'a> {
+/// Equations over local panels: product, completion of its rows, and preconditioner.
+struct HostSystem<'a> {
     product: &'a mut Product,
+    preconditioner: Option<&'a mut Inverses>,
     plans: &'a mut PlanSchedule,
-    completion: Option<Completing<'a>>,
-    /// The largest defect found by exact products.
-    defect: &'a Cell<f64>,
+    equations: Equations<'a>,
+    completion: Option<LocalCompletion<'a>>,
+    space: HostVectors<'a>,
+    /// Part of each local row, and the row's share of its part's area; 0 on other ranks' rows.
+    parts: Cow<'a, [u32]>,
+    shares: Cow<'a, [f64]>,
 }
 
-impl Completed<'_> {
-    fn product(
-        &mut self,
+impl<'a> HostSystem<'a> {
+    /// # Errors
+    /// [`Error::Gpu`] if a CUDA call fails.
+    fn new(
+        operator: &'a mut OnHost,
+        plans: &'a mut PlanSchedule,
+        equations: Equations<'a>,
+    ) -> Result<Self, Error> {
+        let OnHost { product, preconditioner } = operator;
+        let partition = Arc::clone(&product.layout.partition);
+        let len = product.layout.all.len()[0];
+        let modes = len / partition.len().max(1);
+        if let Some(preconditioner) = preconditioner {
+            preconditioner.set_rows(&|i| (equations.row)(partition.global(i)))?;
+        }
+        let completion = equations
+            .completion
+            .map(|completion| LocalCompletion::new(completion, Arc::clone(&partition), modes));
+        Ok(Self {
+            product,
+            preconditioner: preconditioner.as_mut(),
+            plans,
+            completion,
+            parts: partition.local_of(equations.parts),
+            shares: partition.masked(equations.shares),
+            space: HostVectors::new(partition, equations.weights, len),
+            equations,
+        })
+    }
+
+    /// Turns rows `y` of `columns` vectors `x` into equations.
+    fn complete(
+        &self,
         x: &[f64],
         y: &mut [f64],
         columns: usize,
-        budget: Option<InexactBudget>,
+        asks_for_defect: bool,
     ) -> Result<(), Error> {
-        let Self { product, plans, completion, defect } = self;
-        plans.product(budget, columns, |plan| product.multiply(plan, x, y, columns))?;
-        if let Some(completion) = completion {
-            let n = product.held().len()[0];
-            for column in 0..columns {
-                let of_column = column * n..(column + 1) * n;
-                let (x, y) = (&x[of_column.clone()], &mut y[of_column]);
-                let found = completion.complete(x, y, budget.is_none())?;
-                defect.set(defect.get().max(found));
-            }
+        let Some(completion) = &self.completion else { return Ok(()) };
+        let n = self.space.local_len();
+        for column in 0..columns {
+            let of_column = column * n..(column + 1) * n;
+            let (x, y) = (&x[of_column.clone()], &mut y[of_column]);
+            let defect = completion.complete(x, y, asks_for_defect)?;
+            self.equations.defect.set(self.equations.defect.get().max(defect));
         }
         Ok(())
     }
 }
 
-impl LinearOperator for Completed<'_> {
-    fn len(&self) -> usize {
-        self.product.held().len()[0]
+impl LinearSystem<Vec<f64>> for HostSystem<'_> {
+    fn space(&self) -> &dyn VectorSpace<Vec<f64>> {
+        &self.space
     }
 
-    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
-        self.product(x, y, columns, None)
-    }
-
-    fn apply_inexact(
+    fn apply(
         &mut self,
-        x: &[f64],
-        y: &mut [f64],
+        x: &Vec<f64>,
         columns: usize,
-        budget: InexactBudget,
-    ) -> Result<(), Error> {
-        self.product(x, y, columns, Some(budget))
+        budget: Option<InexactBudget>,
+    ) -> Result<Vec<f64>, Error> {
+        let mut y = vec![0.0; x.len()];
+        self.product.apply(self.plans, x, &mut y, columns, budget)?;
+        self.complete(x, &mut y, columns, budget.is_none())?;
+        Ok(y)
+    }
+
+    fn precondition(&mut self, x: &Vec<f64>, columns: usize) -> Result<Vec<f64>, Error> {
+        let Some(preconditioner) = &mut self.preconditioner else { return Ok(x.clone()) };
+        let x = self.product.layout.partition.refreshed(x)?;
+        let mut y = vec![0.0; x.len()];
+        preconditioner.operator().apply(&x, &mut y, columns)?;
+        Ok(y)
+    }
+
+    fn measure(&self, column: usize, x: &Vec<f64>, r: &Vec<f64>) -> Result<Option<f64>, Error> {
+        let Equations { count, row, measure, .. } = self.equations;
+        let Some(measure) = measure else { return Ok(None) };
+        let partition = &self.product.layout.partition;
+        let mut left = mean_squares(&self.parts, count, &self.shares, r.iter().copied());
+        let mut balance = Vec::new();
+        if measure.asks_for_balance {
+            let balanced = |(i, x): (usize, &f64)| row(partition.global(i))[1] * x;
+            let balanced = x.iter().enumerate().map(balanced);
+            balance = mean_squares(&self.parts, count, &self.shares, balanced);
+        }
+        partition.sum(&mut left)?;
+        partition.sum(&mut balance)?;
+        Ok(Some((measure.size)(column, &left, &balance)))
     }
 }

@@ -166,6 +166,6 @@ impl LinearOperator for Layer {
     }
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
-        self.backend.multiply(&mut self.plans, x, y, columns, None)
+        self.backend.multiply(&mut self.plans, x, y, columns)
     }
 }

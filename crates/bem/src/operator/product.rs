@@ -1,20 +1,23 @@
-//! Products of vectors in host memory: coefficients to point charges, fast sum, values at points to
-//! rows, near field.
+//! Products of vectors in host memory: coefficients to point charges (`spread`), fast sum (`sum`),
+//! values at points to rows (`gather`), and near field (`near`).
+
+use std::sync::Arc;
 
 use parallel::prelude::*;
 
 use super::far;
 use super::points::QuadraturePoints;
-use super::sampling::{Part, Sampling};
+use super::sampling::{Layout, Sampling};
 use crate::Error;
 use crate::device::DeviceNear;
-use crate::geometry::share::Share;
 use crate::geometry::triangle::Vec3;
 use crate::near::Near;
 use crate::near::RowKind;
 use crate::near::modes::ModeBlock;
 use crate::solve::backend::Sampled;
+use crate::solve::linear_operator::InexactBudget;
 use crate::solve::plan::Plan;
+use crate::solve::schedule::PlanSchedule;
 use crate::space::{self, Carrier, Dofs};
 
 /// Rows per task.
@@ -46,9 +49,7 @@ impl NearField {
 
 /// Points and near field.
 pub(super) struct Product {
-    /// Of all panels.
-    pub(super) sampling: Sampling,
-    pub(super) part: Option<Part>,
+    pub(super) layout: Layout,
     /// At each target of each panel, or one per panel where all are flat.
     normals: Vec<Vec3>,
     near: NearField,
@@ -63,9 +64,9 @@ pub(super) struct Product {
 
 impl Product {
     /// From the near-field correction of close pairs.
-    pub(super) fn new((sampling, part): (Sampling, Option<Part>), near: NearField) -> Self {
-        let Sampling { panels, rules, .. } = part.as_ref().map_or(&sampling, |part| &part.own);
-        let normals = if sampling.panels.are_curved() {
+    pub(super) fn new(layout: Layout, near: NearField) -> Self {
+        let Sampling { panels, rules, .. } = &layout.owned;
+        let normals = if layout.all.panels.are_curved() {
             let of_panel = |i: usize| panels.normals(rules[1], i);
             (0..panels.len()).flat_map(of_panel).collect()
         } else {
@@ -74,8 +75,7 @@ impl Product {
         let (strengths, potential, gradient) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             normals,
-            sampling,
-            part,
+            layout,
             near,
             modes: None,
             strengths,
@@ -90,31 +90,17 @@ impl Product {
         self.near.entries() + self.modes.as_ref().map_or(0, Near::entries)
     }
 
-    /// The panels whose points are summed over and at.
-    fn own(&self) -> &Sampling {
-        self.part.as_ref().map_or(&self.sampling, |part| &part.own)
-    }
-
-    /// The panels that vectors have values on.
-    pub(super) fn held(&self) -> &Sampling {
-        self.part.as_ref().map_or(&self.sampling, |part| &part.held)
-    }
-
-    fn share(&self) -> Option<&Share> {
-        self.part.as_ref().map(|part| &*part.share)
-    }
-
     /// From coefficients to strengths of points, shape (columns, regions of targets, images,
     /// panels, nodes): charges, or dipoles along the normals.
     fn spread(&mut self, x: &[f64], columns: usize) {
-        let dipoles = self.sampling.has(RowKind::Double);
-        let own = self.part.as_ref().map_or(&self.sampling, |part| &part.own);
-        let Sampling { panels, rules: [rule, _], dofs, .. } = own;
+        let dipoles = self.layout.all.has(RowKind::Double);
+        let owned = &self.layout.owned;
+        let Sampling { panels, rules: [rule, _], dofs, .. } = owned;
         let (n, nodes) = (panels.len(), rule.nodes().len());
         let width = nodes * if dipoles { 3 } else { 1 };
         let regions = panels.regions();
         self.strengths.resize(columns * regions * panels.total() * width, 0.0);
-        let inputs = own.len()[0];
+        let inputs = owned.len()[0];
         let of_density = (panels.total() * width).max(1);
         let densities = self.strengths.chunks_exact_mut(of_density).enumerate();
         for (density, all) in densities {
@@ -136,9 +122,33 @@ impl Product {
         }
     }
 
+    /// Sums over the points of all ranks, at this rank's. Collective.
+    fn sum(&mut self, plan: &mut Plan, columns: usize) -> Result<(), Error> {
+        let has = |kind| self.layout.all.has(kind);
+        let (dipoles, with_gradient) = (has(RowKind::Double), has(RowKind::Adjoint));
+        let with_potential = dipoles || has(RowKind::Single);
+        let Sampling { panels, rules, .. } = &self.layout.owned;
+        let points = columns * panels.regions() * panels.len() * rules[1].len();
+        self.potential.resize(if with_potential { points } else { 0 }, 0.0);
+        self.gradient.resize(if with_gradient { 3 * points } else { 0 }, 0.0);
+        let strengths = Some(&self.strengths[..]);
+        let densities = if dipoles {
+            fmm::Densities { charges: None, dipoles: strengths }
+        } else {
+            fmm::Densities { charges: strengths, dipoles: None }
+        };
+        let potentials = fmm::Potentials {
+            potential: with_potential.then_some(&mut self.potential[..]),
+            gradient: with_gradient.then_some(&mut self.gradient[..]),
+        };
+        plan.apply(densities, potentials)?;
+        self.has_summed = true;
+        Ok(())
+    }
+
     /// From values at points to rows, shape (columns, rows).
     fn gather(&self, y: &mut [f64]) {
-        let Sampling { panels, rules: [_, rule], kinds, dofs } = self.own();
+        let Sampling { panels, rules: [_, rule], kinds, dofs } = &self.layout.owned;
         let (n, nodes, regions) = (panels.len(), rule.nodes().len(), panels.regions());
         // The first point of a panel in a column, in the sum for its region.
         let first = |column: usize, panel: usize| {
@@ -179,69 +189,39 @@ impl Product {
         }
     }
 
-    /// y = A x for `columns` vectors on the held panels, by this plan. Collective where ranks share
-    /// them.
+    /// y = A x for `columns` vectors on the local panels, by the plan that the budget allows.
+    /// Collective.
     ///
     /// # Errors
     /// Errors of the sum, and [`Error::Fmm`] if communication fails.
-    pub(super) fn multiply(
+    pub(super) fn apply(
         &mut self,
-        plan: &mut Plan,
+        plans: &mut PlanSchedule,
         x: &[f64],
         y: &mut [f64],
         columns: usize,
+        budget: Option<InexactBudget>,
     ) -> Result<(), Error> {
-        if let Some(Part { share, .. }) = self.part.clone() {
-            let mut held = x.to_vec();
-            share.refresh(&mut held)?;
-            let own = share.own_of(&held);
-            let mut rows = vec![0.0; own.len()];
-            self.far(plan, &own, &mut rows, columns)?;
-            y.fill(0.0);
-            share.put_own(&rows, y);
-            self.near(&held, y)
-        } else {
-            self.far(plan, x, y, columns)?;
-            self.near(x, y)
-        }
-    }
-
-    /// Adds the sums at points to the rows of their panels.
-    fn far(
-        &mut self,
-        plan: &mut Plan,
-        x: &[f64],
-        y: &mut [f64],
-        columns: usize,
-    ) -> Result<(), Error> {
-        let has = |kind| self.sampling.has(kind);
-        let (dipoles, with_gradient) = (has(RowKind::Double), has(RowKind::Adjoint));
-        let with_potential = dipoles || has(RowKind::Single);
-        let Sampling { panels, rules, .. } = self.own();
-        let points = columns * panels.regions() * panels.len() * rules[1].len();
-        self.spread(x, columns);
-        self.potential.resize(if with_potential { points } else { 0 }, 0.0);
-        self.gradient.resize(if with_gradient { 3 * points } else { 0 }, 0.0);
-        let strengths = Some(&self.strengths[..]);
-        let densities = if dipoles {
-            fmm::Densities { charges: None, dipoles: strengths }
-        } else {
-            fmm::Densities { charges: strengths, dipoles: None }
-        };
-        let potentials = fmm::Potentials {
-            potential: with_potential.then_some(&mut self.potential[..]),
-            gradient: with_gradient.then_some(&mut self.gradient[..]),
-        };
-        plan.apply(densities, potentials)?;
-        self.has_summed = true;
-        self.gather(y);
-        far::add(self.own().seen_far(), self.share(), x, y, columns)
+        let plan = plans.for_step(budget, columns)?;
+        let partition = Arc::clone(&self.layout.partition);
+        let x = partition.refreshed(x)?;
+        let owned = partition.owned_of(&x);
+        self.spread(&owned, columns);
+        self.sum(plan, columns)?;
+        partition.fill_owned(y, |y| {
+            self.gather(y);
+            far::add(self.layout.owned.seen_far(), &**partition.group(), &owned, y, columns)
+        })?;
+        self.near(&x, y)?;
+        plans.finished();
+        Ok(())
     }
 
     /// Adds the near field.
     fn near(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
         let Some(modes) = &self.modes else { return self.near.multiply_add(x, y) };
-        let (n, size) = (self.held().panels.len(), self.held().len()[0].max(1));
+        let local = &self.layout.local;
+        let (n, size) = (local.panels.len(), local.len()[0].max(1));
         for (x, y) in x.chunks_exact(size).zip(y.chunks_exact_mut(size)) {
             self.near.multiply_add(&x[..n], &mut y[..n])?;
         }
@@ -256,19 +236,16 @@ impl Product {
         chosen: &[usize],
         places: &[[f64; 3]],
     ) -> Result<Option<[Vec<f64>; 2]>, Error> {
-        let Self { sampling, strengths, potential, gradient, .. } = self;
-        let (own, share) = (self.own(), self.share());
-        let panels = &own.panels;
+        let Self { strengths, potential, gradient, .. } = self;
+        let Layout { partition, all: sampling, owned, .. } = &self.layout;
+        let panels = &owned.panels;
         let points = QuadraturePoints::new(panels, sampling.rules[0]);
         let targets = QuadraturePoints::new(panels, sampling.rules[1]);
         // Where this rank has a point of the sum, if it does.
         let nodes = sampling.rules[1].len();
-        let place = |point: usize| match share {
-            None => Some(point),
-            Some(share) => {
-                let panel = share.own().binary_search(&((point / nodes) as u32)).ok()?;
-                Some(panel * nodes + point % nodes)
-            }
+        let place = |point: usize| {
+            let panel = partition.owned_position(point / nodes)?;
+            Some(panel * nodes + point % nodes)
         };
         let (values, width) = match of {
             Sampled::Potentials => (potential, 1),
@@ -304,10 +281,8 @@ impl Product {
                 direct[width * k..width * (k + 1)].copy_from_slice(sums);
             }
         }
-        if let Some(share) = share {
-            share.sum(&mut fast)?;
-            share.sum(&mut direct)?;
-        }
+        partition.sum(&mut fast)?;
+        partition.sum(&mut direct)?;
         Ok(Some([fast, direct]))
     }
 }

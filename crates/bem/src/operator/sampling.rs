@@ -1,10 +1,10 @@
-//! Panels, points and unknowns of an operator, and a rank's part of them.
+//! Panels, points and unknowns of an operator, of all ranks and of this one.
 
 use std::sync::Arc;
 
 use super::far::SeenFar;
 use crate::geometry::panels::Panels;
-use crate::geometry::share::Share;
+use crate::geometry::partition::Partition;
 use crate::near::RowKind;
 use crate::quadrature::rule::Rule;
 use crate::space::Dofs;
@@ -28,7 +28,7 @@ impl Sampling {
     }
 
     /// The same for some of the panels.
-    pub(crate) fn subset(&self, chosen: &[u32]) -> Self {
+    fn subset(&self, chosen: &[u32]) -> Self {
         let kinds = chosen.iter().map(|&i| self.kinds[i as usize]).collect();
         Self { panels: Arc::new(self.panels.subset(chosen)), kinds, ..self.clone() }
     }
@@ -47,25 +47,42 @@ impl Sampling {
     }
 }
 
-/// A rank's part of an operator that several ranks share.
+/// The sampling of an operator distributed over ranks: on a group of one all three are the same.
 #[derive(Clone, Debug)]
-pub struct Part {
-    pub(crate) share: Arc<Share>,
-    /// Over its own panels, whose points are its sources and targets, and over the panels that it
-    /// holds.
-    pub(crate) own: Sampling,
-    pub(crate) held: Sampling,
+pub struct Layout {
+    pub(crate) partition: Arc<Partition>,
+    /// Over the panels of all ranks.
+    pub all: Sampling,
+    /// Over this rank's own panels, whose points are its sources and targets.
+    pub(crate) owned: Sampling,
+    /// Over the local panels, which vectors have values on.
+    pub(crate) local: Sampling,
 }
 
-impl Part {
+impl Layout {
+    pub(crate) fn new(all: Sampling, partition: Partition) -> Self {
+        let owned = partition.owned_part(&all, Sampling::subset).into_owned();
+        let local = partition.local_part(&all, Sampling::subset).into_owned();
+        Self { partition: Arc::new(partition), all, owned, local }
+    }
+
+    /// Of a group of one.
+    pub fn whole(all: Sampling) -> Self {
+        let partition = Partition::whole(all.panels.len());
+        Self::new(all, partition)
+    }
+
     /// The same with rows of other kinds, one for each of all panels.
     pub(crate) fn with_kinds(&self, kinds: &[RowKind]) -> Self {
-        let Self { share, own, held } = self;
-        let of = |sampling: &Sampling, panels: &[u32]| {
-            let kinds = panels.iter().map(|&i| kinds[i as usize]).collect();
-            Sampling { kinds, ..sampling.clone() }
+        let chosen = |_: &Arc<[RowKind]>, panels: &[u32]| -> Arc<[RowKind]> {
+            panels.iter().map(|&i| kinds[i as usize]).collect()
         };
-        let (own, held) = (of(own, share.own()), of(held, share.held()));
-        Self { share: Arc::clone(share), own, held }
+        let Self { partition, all, owned, local } = self.clone();
+        let kinds = Arc::from(kinds);
+        let of_owned = partition.owned_part(&kinds, chosen).into_owned();
+        let of_local = partition.local_part(&kinds, chosen).into_owned();
+        let owned = Sampling { kinds: of_owned, ..owned };
+        let local = Sampling { kinds: of_local, ..local };
+        Self { partition, all: Sampling { kinds, ..all }, owned, local }
     }
 }

@@ -362,7 +362,7 @@ impl Surface {
         }
         let request = NearFieldRequest { requirements: None, check: &|_| Ok(()), progress: &Quiet };
         let backend = parts.backend(&request, None)?;
-        let layer = Layer::new(parts.sampling, PlanSchedule::fixed(plan), backend);
+        let layer = Layer::new(parts.layout.all, PlanSchedule::fixed(plan), backend);
         Ok(Operator::new(InMeshOrder::new(layer, orders, [of_columns, of_rows])))
     }
 }

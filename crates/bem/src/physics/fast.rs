@@ -11,8 +11,8 @@ use super::found::Found;
 use super::iteration::{Iteration, scale};
 use super::rows::System;
 use super::sampled::chosen;
+use crate::collective;
 use crate::constants::{GROUP, OF_ACTION, SAMPLES, TIGHTENINGS, TIGHTEST, WEAK};
-use crate::geometry::share;
 use crate::near::RowKind;
 use crate::near::{self, Requirements, Sources};
 use crate::operator::discretisation::{Discretisation, NearFieldRequest, Target};
@@ -39,6 +39,14 @@ pub(super) struct Fast {
     /// The needs that the near field was built for, once there was something to solve for.
     requirements: Option<Requirements>,
     sheets: Option<(Vec<RowKind>, Layer)>,
+}
+
+/// Columns to solve for, each of shape (columns, rows).
+pub(super) struct Columns {
+    /// Right-hand sides.
+    pub(super) b: Vec<f64>,
+    /// Charges that the solve starts from; empty for none.
+    pub(super) start: Vec<f64>,
 }
 
 /// The needs of these excitations, with right-hand sides `b`. Interfaces alone have none: their
@@ -77,11 +85,11 @@ impl Fast {
         let dofs = Dofs::Charges(system.density);
         let mut discretisation =
             Discretisation::new(&system.panels, kinds, dofs, tolerance, increment, target)?;
-        let (accuracy, held) = (&discretisation.accuracy, discretisation.held());
+        let (accuracy, local) = (&discretisation.accuracy, discretisation.local());
         let memory = cost::Fast {
-            panels: held,
+            panels: local,
             points: accuracy.rule.len(),
-            entries: held[0] * near::REGULAR_ROW,
+            entries: local[0] * near::REGULAR_ROW,
             precision: accuracy.precision,
             is_symmetric: !kinds.contains(&RowKind::Adjoint),
             gradient: kinds.contains(&RowKind::Adjoint),
@@ -89,7 +97,7 @@ impl Fast {
             limit: options.memory_limit,
         };
         let group = Group::clone(discretisation.group());
-        let agreed = |own| share::agreed(&*group, own);
+        let agreed = |own| collective::agreed(&*group, own);
         agreed(memory.check(memory.entries))?;
         let go_on = |done: u64| {
             let on = progress.advance(Stage::Plan, done, 1);
@@ -104,7 +112,7 @@ impl Fast {
         go_on(1)?;
         // The near field is where the fast sum is, on all ranks.
         let elsewhere = if first_plan.is_on_gpu() { 0.0 } else { 1.0 };
-        if share::largest(&*group, elsewhere)? > 0.0 {
+        if collective::largest(&*group, elsewhere)? > 0.0 {
             discretisation.leave_device();
         }
         let plans = if options.relax {
@@ -131,7 +139,7 @@ impl Fast {
         if let Some(known) = self.requirements.take() {
             let serves = known.serve(&system.panels, &requirements);
             // Either all ranks build a near field, or none.
-            if share::largest(&**self.group(), if serves { 0.0 } else { 1.0 })? == 0.0 {
+            if collective::largest(&**self.group(), if serves { 0.0 } else { 1.0 })? == 0.0 {
                 self.requirements = Some(known);
                 return Ok(());
             }
@@ -205,16 +213,17 @@ impl Fast {
         Ok(())
     }
 
-    /// Solves for right-hand sides, starting from these charges if there are any.
+    /// Solves for the columns of these excitations.
     pub(super) fn solve(
         &mut self,
         system: &System,
         excitations: &[Excitation],
-        (mut b, start): (Vec<f64>, Vec<f64>),
+        columns: Columns,
         options: &SolveOptions,
         progress: &dyn Progress,
         timings: &mut Timings,
     ) -> Result<Found, Error> {
+        let Columns { mut b, start } = columns;
         let (n, columns) = (system.rows.len(), excitations.len());
         self.close(system, excitations, &b, progress, timings)?;
         let rows = &system.rows;
@@ -224,7 +233,7 @@ impl Fast {
         let sizes: Vec<f64> = b.chunks_exact(n.max(1)).map(|b| rows.measure(b)).collect();
         scale(&mut b, n, &sizes, |size| 1.0 / size);
         scale(&mut charges, n, &sizes, |size| 1.0 / size);
-        let iteration = Iteration::new(rows, ("solve", excitations), &b, options, progress);
+        let iteration = Iteration::new(rows, "solve", excitations, &b, options, progress);
         iteration.restore(&mut charges)?;
         let mut infos = iteration.run(&mut self.layer, &b, &mut charges)?;
         let mut checking = 0.0;
@@ -250,7 +259,7 @@ impl Fast {
             if info.reason == StopReason::Converged && weak[column] {
                 let of_column = column * n..(column + 1) * n;
                 let (b, x) = (&b[of_column.clone()], &mut charges[of_column]);
-                let more = iteration.solve_on(&mut self.layer, column, (b, x))?;
+                let more = iteration.solve_on(&mut self.layer, column, b, x)?;
                 info.iterations += more.iterations;
                 info.history.extend(more.history.iter().skip(1));
             }
@@ -279,19 +288,19 @@ impl Fast {
         let one = std::slice::from_ref(excitation);
         self.close(system, one, b, progress, &mut Timings::default())?;
         let rows = &system.rows;
-        let iteration = Iteration::new(rows, ("refine", one), b, options, progress);
+        let iteration = Iteration::new(rows, "refine", one, b, options, progress);
         iteration.restore(&mut x)?;
-        let mut solved = iteration.solve_on(&mut self.layer, 0, (b, &mut x))?;
+        let mut solved = iteration.solve_on(&mut self.layer, 0, b, &mut x)?;
         // The fast sum's error is relative to the largest action of all.
         let looked_at = chosen(system, LOOKED_AT.max(rows.parts()));
         for _ in 0..TIGHTENINGS {
             let errors = self.layer.row_errors(&looked_at)?;
             let off = rows.worst_by_action(&x, &looked_at, &errors) / options.tolerance;
-            let off = share::largest(&**self.group(), off)?;
+            let off = collective::largest(&**self.group(), off)?;
             let Some(tolerance) = fast_sum::tighter(self.tolerance, off) else { break };
             tracing::info!(fmm_tolerance = tolerance, "weak bodies ask for a tighter sum");
             self.tighten(tolerance)?;
-            solved.go_on(iteration.solve_on(&mut self.layer, 0, (b, &mut x))?);
+            solved.go_on(iteration.solve_on(&mut self.layer, 0, b, &mut x)?);
         }
         let is_met = solved.relative_residual <= options.tolerance.max(OF_ACTION);
         solved.reason = match solved.reason {
@@ -348,6 +357,6 @@ impl Fast {
         let backend = discretisation.backend(&request, None)?;
         let sum = discretisation.fast_sum(self.sum.tolerance, columns.min(GROUP));
         let plans = PlanSchedule::fixed(sum.plan(self.tolerance)?);
-        Ok(Layer::new(discretisation.sampling, plans, backend))
+        Ok(Layer::new(discretisation.layout.all, plans, backend))
     }
 }

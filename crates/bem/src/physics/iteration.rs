@@ -10,7 +10,7 @@ use crate::constants::GROUP;
 use crate::operator::layer::Layer;
 use crate::solve::backend::{Equations, Measure};
 use crate::solve::completion::complete;
-use crate::solve::gmres::{GmresInfo, GmresParams, StopReason, Watch};
+use crate::solve::gmres::{GmresInfo, GmresParams, StopReason};
 use crate::solve::kept::Kept;
 use crate::solve::linear_operator::LinearOperator;
 use crate::{Error, Progress, SolveOptions};
@@ -23,6 +23,8 @@ pub(super) struct Iteration<'a> {
     rows: &'a Rows,
     options: &'a SolveOptions,
     kept: Kept<'a>,
+    /// Factor of a normal derivative on panel i in its row, and the row's diagonal.
+    row: Box<dyn Fn(usize) -> [f64; 2] + 'a>,
     /// Weights of the inner product: one set for all columns, or one for each.
     weights: Vec<f64>,
     /// Which columns have sources, and their last residual relative to the action on each body.
@@ -37,7 +39,8 @@ impl<'a> Iteration<'a> {
     /// `purpose`.
     pub(super) fn new(
         rows: &'a Rows,
-        (purpose, excitations): (&str, &[Excitation]),
+        purpose: &str,
+        excitations: &[Excitation],
         b: &[f64],
         options: &'a SolveOptions,
         progress: &'a dyn Progress,
@@ -50,14 +53,17 @@ impl<'a> Iteration<'a> {
         };
         let by_action = RefCell::new(vec![0.0; excitations.len()]);
         let kept = Kept::new(progress, || numbers(rows, purpose, excitations));
-        Self { rows, options, kept, weights, has_sources, by_action, defect: Cell::new(0.0) }
+        let row = Box::new(|i: usize| [rows.coupling(i), rows.diagonal(i)]);
+        let defect = Cell::new(0.0);
+        Self { rows, options, kept, row, weights, has_sources, by_action, defect }
     }
 
-    /// Writes into `x` the answers known from an interrupted solve. Collective where ranks share
-    /// the panels: the first rank has them.
+    /// Writes into `x` the answers known from an interrupted solve. Collective: the
+    /// first rank has them.
     pub(super) fn restore(&self, x: &mut [f64]) -> Result<(), Error> {
         let is_known = self.kept.restore(x);
-        if let Some(ranks) = &self.options.ranks {
+        let ranks = &self.options.ranks;
+        if !ranks.is_alone() {
             let known = ranks.of_first(if is_known { x } else { &[] })?;
             if known.len() == x.len() {
                 x.copy_from_slice(&known);
@@ -89,7 +95,7 @@ impl<'a> Iteration<'a> {
         };
         let measure = Measure { size: &size, asks_for_balance: has_sources.contains(&true) };
         let watch = &mut self.kept.watch(0, &[]);
-        self.gmres(layer, (&self.weights, Some(measure)), (b, x), &params, watch)
+        layer.solve(self.equations(&self.weights, Some(measure)), b, x, &params, watch)
     }
 
     /// Whether each column's residual, relative to the action on a body, exceeds this.
@@ -103,7 +109,8 @@ impl<'a> Iteration<'a> {
         &self,
         layer: &mut Layer,
         column: usize,
-        (b, x): (&[f64], &mut [f64]),
+        b: &[f64],
+        x: &mut [f64],
     ) -> Result<GmresInfo, Error> {
         let (rows, tolerance) = (self.rows, self.options.tolerance);
         let mut solved = GmresInfo {
@@ -129,8 +136,8 @@ impl<'a> Iteration<'a> {
             let params = self.params(0.5 * tolerance / solved.relative_residual);
             let mut more = vec![0.0; x.len()];
             let mut watch = self.kept.watch(column, x);
-            let of = (&r[..], &mut more[..]);
-            let infos = self.gmres(layer, (&weights, None), of, &params, &mut watch)?;
+            let equations = self.equations(&weights, None);
+            let infos = layer.solve(equations, &r, &mut more, &params, &mut watch)?;
             for info in infos {
                 solved.iterations += info.iterations;
                 solved.reason = info.reason;
@@ -141,30 +148,20 @@ impl<'a> Iteration<'a> {
         Ok(solved)
     }
 
-    /// GMRES with these weights of the inner product; residuals by this measure, or else by the
-    /// norm.
-    fn gmres(
-        &self,
-        layer: &mut Layer,
-        (weights, measure): (&[f64], Option<Measure<'_>>),
-        (b, x): (&[f64], &mut [f64]),
-        params: &GmresParams,
-        watch: &mut dyn Watch,
-    ) -> Result<Vec<GmresInfo>, Error> {
-        let rows = self.rows;
-        let (parts, shares) = rows.shares();
-        let row = |i: usize| [rows.coupling(i), rows.diagonal(i)];
-        let equations = Equations {
+    /// The equations with these weights of the inner product; residuals are measured by `measure`,
+    /// or else by the norm.
+    fn equations<'b>(&'b self, weights: &'b [f64], measure: Option<Measure<'b>>) -> Equations<'b> {
+        let (parts, shares) = self.rows.shares();
+        Equations {
             weights,
             parts,
-            count: rows.parts(),
+            count: self.rows.parts(),
             shares,
-            row: &row,
+            row: &*self.row,
             measure,
-            completion: rows.completion(),
+            completion: self.rows.completion(),
             defect: &self.defect,
-        };
-        layer.solve(equations, b, x, params, watch)
+        }
     }
 
     /// Parameters for one column at a time.

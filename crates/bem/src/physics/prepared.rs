@@ -10,7 +10,7 @@ use mesh::Mesh;
 use super::charges::{Charges, at_corners};
 use super::dense::Dense;
 use super::estimate::ChildCharges;
-use super::fast::Fast;
+use super::fast::{Columns, Fast};
 use super::found::Found;
 use super::free_charge::{enforce_totals, totals};
 use super::rows::System;
@@ -18,8 +18,8 @@ use super::sampled::{self, SampledResidual, by_action};
 use super::{
     Electrostatics, ErrorEstimate, Excitation, Media, Response, external, reciprocal, rows,
 };
+use crate::collective;
 use crate::constants::BY_WHOLE_ROWS;
-use crate::geometry::share;
 use crate::physics::cost;
 use crate::{Error, Method, Progress, SolveOptions, Timings};
 
@@ -60,7 +60,8 @@ enum Work {
 impl Work {
     fn new(
         system: &System,
-        (is_dense, columns): (bool, usize),
+        is_dense: bool,
+        columns: usize,
         options: &SolveOptions,
         progress: &dyn Progress,
         timings: &mut Timings,
@@ -100,7 +101,7 @@ impl Prepared {
         let tolerance = (!is_dense).then_some(options.tolerance);
         let ranks = options.group();
         let make = || System::new(mesh, media, options.density, tolerance);
-        let system = share::once(&*ranks, make)?;
+        let system = collective::once(&*ranks, make)?;
         let system = System { ranks, gpu: options.gpu, ..Arc::unwrap_or_clone(system) };
         Ok(Self { system, options: options.clone(), is_dense, columns: excitations, work: None })
     }
@@ -218,7 +219,7 @@ impl Prepared {
             Some(Work::Fast(fast)) => fast.solve(
                 system,
                 one,
-                (b, Vec::new()),
+                Columns { b, start: Vec::new() },
                 &options,
                 progress,
                 &mut Timings::default(),
@@ -302,8 +303,8 @@ impl Prepared {
         let work = match &mut self.work {
             Some(work) => work,
             work @ None => {
-                let wanted = (self.is_dense, self.columns);
-                work.insert(Work::new(system, wanted, options, progress, &mut timings)?)
+                let (is_dense, most) = (self.is_dense, self.columns);
+                work.insert(Work::new(system, is_dense, most, options, progress, &mut timings)?)
             }
         };
         let started = Instant::now();
@@ -324,7 +325,8 @@ impl Prepared {
                 let of_modes =
                     |charges: &Charges<'_>| charges.of_modes(&system.panels, system.density);
                 let start = start.iter().flat_map(of_modes).collect();
-                fast.solve(system, excitations, (b, start), options, progress, &mut timings)?
+                let given = Columns { b, start };
+                fast.solve(system, excitations, given, options, progress, &mut timings)?
             }
         };
         timings.solve = of_right_hand_sides + started.elapsed().as_secs_f64();
@@ -402,9 +404,9 @@ impl Prepared {
         let whole_rows = |x: &[f64]| by_action(system, excitation, x, self.options.tolerance);
         let group = &*system.ranks;
         let mut residual = whole_rows(&found.charges)?;
-        if share::largest(group, residual.relative)? > asked {
+        if collective::largest(group, residual.relative)? > asked {
             let x = found.charges;
-            let off = share::largest(group, residual.relative)? / asked;
+            let off = collective::largest(group, residual.relative)? / asked;
             fast.make_finer(system, FINER / off, &self.options, progress)?;
             let mut known = found.solved;
             found = fast.refine(system, excitation, &b, x, &self.options, progress)?;

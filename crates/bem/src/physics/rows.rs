@@ -25,9 +25,9 @@ use super::Media;
 use super::closed::{Equations, Finder, PanelInfo};
 use super::gauss::Gauss;
 use super::pieces::Pieces;
+use crate::collective;
 use crate::constants::NO_DIGITS;
 use crate::geometry::panels::Panels;
-use crate::geometry::share;
 use crate::near::RowKind;
 use crate::physics::capacitance::check_conductors;
 use crate::solve::backend::mean_squares;
@@ -217,7 +217,7 @@ impl System {
     /// # Errors
     /// [`Error::Fmm`] if communication fails.
     pub(super) fn of_all_ranks(&self, values: &mut [f64]) -> Result<(), Error> {
-        share::sum(&*self.ranks, values)
+        collective::sum(&*self.ranks, values)
     }
 
     /// Replaces the media; false if interfaces would appear or disappear.

@@ -298,7 +298,8 @@ impl<'a> WholeRows<'a> {
                 let mut all = vec![0.0; x.len()];
                 let rule = self.points.rule();
                 let (rules, kinds, dofs) = ([rule; 2], self.kinds, &self.dofs);
-                far::add(SeenFar { panels, rules, kinds, dofs }, None, x, &mut all, 1)?;
+                let seen = SeenFar { panels, rules, kinds, dofs };
+                far::add(seen, &*comm::alone(), x, &mut all, 1)?;
                 sums.iter_mut().zip(self.chosen).for_each(|(sum, &i)| *sum += all[i]);
             }
             for ((sum, row), &i) in sums.iter_mut().zip(&self.corrections).zip(self.chosen) {

@@ -6,6 +6,7 @@ use comm::Communicator;
 
 use super::{Electrostatics, Response};
 use crate::Error;
+use crate::collective::{agreed, lost};
 use crate::solve::gmres::StopReason;
 
 /// Range of the `excitations` that this rank solves for: consecutive, as even as possible.
@@ -27,10 +28,7 @@ pub fn bring_together<E: From<Error> + ToString>(
     group: &dyn Communicator,
     own: Result<Option<Electrostatics>, E>,
 ) -> Result<Option<Electrostatics>, E> {
-    let told = own.as_ref().map(|_| ()).map_err(ToString::to_string);
-    let agreed = comm::agree(group, told);
-    let own = own?;
-    agreed.map_err(lost)?;
+    let own = agreed(group, own)?;
     let mut messages = vec![Vec::new(); group.size()];
     if let (Some(own), Some(first)) = (&own, messages.first_mut())
         && group.rank() > 0
@@ -47,10 +45,6 @@ pub fn bring_together<E: From<Error> + ToString>(
         })?;
     }
     Ok(Some(whole))
-}
-
-fn lost(error: comm::Error) -> Error {
-    fmm::Error::from(error).into()
 }
 
 /// Reasons why a solve stopped, by their index in this list.

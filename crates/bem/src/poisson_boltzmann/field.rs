@@ -62,7 +62,8 @@ impl Screened {
             let layers = self.regions.layers(&self.nodes, boundary, &self.potentials, &self.fluxes);
             let count = boundary.nodes.len();
             let mut fast = vec![0.0; count];
-            plans.product(None, 1, |plan| operator::apply(plan, &layers, &mut fast, &mut []))?;
+            operator::apply(plans.for_step(None, 1)?, &layers, &mut fast, &mut [])?;
+            plans.finished();
             let step = count.div_ceil(SAMPLES).max(1);
             let some = |of: &[[f64; 3]]| of.iter().copied().step_by(step).collect::<Vec<_>>();
             let targets = some(&boundary.places);

@@ -32,6 +32,7 @@ use crate::solve::gmres::{self, GmresInfo, GmresParams};
 use crate::solve::kept::Kept;
 use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
+use crate::solve::system::OperatorSystem;
 use crate::solve::vectors::Metric;
 use crate::{Density, Error, Method, Progress, SolveOptions, Stage, Timings};
 use correction::{Closeness, Correction};
@@ -199,15 +200,8 @@ pub fn poisson_boltzmann(
     let metric = Metric { weights: &weights, measure: None };
     let kept = Kept::new(progress, || vec![Some(number(&right, &weights))]);
     kept.restore(&mut solution);
-    let infos = gmres::gmres_among(
-        &*comm::alone(),
-        &mut equations,
-        &mut inverses,
-        metric,
-        (&right, &mut solution, 1),
-        &params,
-        &mut kept.watch(0, &[]),
-    )?;
+    let mut system = OperatorSystem::new(&mut equations, &mut inverses, metric);
+    let infos = gmres::solve(&mut system, &right, &mut solution, &params, &mut kept.watch(0, &[]))?;
     let largest = equations.sums.iter().max_by_key(|sum| sum.boundary.nodes.len());
     let fmm = largest.map(|sum| sum.plans.tight().info().clone());
     let matvec_mean = equations.sums.iter().map(|sum| sum.plans.mean_seconds()).sum();
@@ -255,7 +249,7 @@ fn sum(
     let group = if is_dense { comm::alone() } else { options.group() };
     let make = move |tolerance: f64| {
         let options = own.clone().tolerance(tolerance);
-        Ok(Plan::dealt(&group, &of.places, None, &options)?)
+        Ok(Plan::replicated(&group, &of.places, None, &options)?)
     };
     let tight = make(tolerance)?;
     let plans = match options.relax && !is_dense {

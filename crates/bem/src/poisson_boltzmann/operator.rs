@@ -54,7 +54,8 @@ impl Equations<'_> {
             let layers = self.regions.layers(self.nodes, boundary, potentials, fluxes);
             let count = boundary.nodes.len();
             let (mut found, mut gradient) = (vec![0.0; count], vec![0.0; 3 * count]);
-            plans.product(budget, 1, |plan| apply(plan, &layers, &mut found, &mut gradient))?;
+            apply(plans.for_step(budget, 1)?, &layers, &mut found, &mut gradient)?;
+            plans.finished();
             let permittivity = self.regions.media[boundary.region].permittivity;
             for (k, &node) in boundary.nodes.iter().enumerate() {
                 let node = node as usize;

@@ -9,12 +9,13 @@
 //! Up to a few thousand clusters are solved directly. With more, clusters play the role of panels
 //! and unions of clusters that of clusters: local inverses below a coarser level.
 
-use comm::{Alone, Communicator, Group};
+use std::sync::Arc;
+
+use comm::Group;
 use parallel::prelude::*;
 
 use crate::Error;
-use crate::geometry::panels::Panels;
-use crate::geometry::share;
+use crate::collective;
 use crate::geometry::triangle::Vec3;
 use crate::near::Near;
 use crate::precondition::clusters::{ClusterLevels, Clusters, touching_unions};
@@ -29,18 +30,13 @@ use crate::solve::linear_operator::LinearOperator;
 pub struct Coarse {
     /// Cluster of each panel.
     cluster: Vec<u32>,
-    /// Each panel's share of its cluster's area.
-    shares: Vec<f64>,
+    /// Each panel's share of its cluster's area, and the same with 0 on panels of other ranks.
+    shares: Arc<[f64]>,
+    owned_shares: Arc<[f64]>,
+    /// Ranks that share the panels: means are over those of all.
+    group: Group,
     gradients: Gradients,
     inverse: Inverse,
-    among: Option<Among>,
-}
-
-/// For a rank with only some of the panels: means are over those of all ranks.
-struct Among {
-    group: Group,
-    /// Each panel's share if it is this rank's own, else 0.
-    own_shares: Vec<f64>,
 }
 
 enum Inverse {
@@ -51,45 +47,37 @@ enum Inverse {
 }
 
 impl Coarse {
-    /// From the exact entries of close pairs. `None` if there are too few panels for a coarse level
-    /// to help, or if its matrix is not positive definite.
-    pub fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
-        // Messages alone fail.
-        Self::of_entries((panels, &Alone::default()), conductor, near).ok().flatten()
-    }
-
-    /// The coarse levels over the conductors' panels of all ranks, from the near field of the held
-    /// ones, for vectors over these. Collective.
+    /// The coarse levels over the conductors' panels of all ranks, from the exact entries of close
+    /// pairs of the local ones, for vectors over these. `None` if there are too few panels for a
+    /// coarse level to help, or if its matrix is not positive definite. Collective.
     ///
     /// # Errors
     /// [`Error::Fmm`] if communication fails.
-    pub(crate) fn of_conductors(
-        conductors: &Conductors<'_>,
-        near: &Near,
-    ) -> Result<Option<Self>, Error> {
+    pub fn new(conductors: &Conductors<'_>, near: &Near) -> Result<Option<Self>, Error> {
         let mut here = vec![u32::MAX; conductors.owner.len()];
-        for ((&place, own), k) in conductors.held.iter().zip(&conductors.is_own).zip(0..) {
-            if *own {
-                here[place as usize] = k;
+        for ((&position, owned), k) in conductors.local.iter().zip(&conductors.is_owned).zip(0..) {
+            if *owned {
+                here[position as usize] = k;
             }
         }
-        let entries = OwnEntries { near, here, of_all: &conductors.held };
-        let all = (conductors.panels(), &**conductors.group());
-        Ok(Self::of_entries(all, &conductors.owner, &entries)?
-            .map(|coarse| coarse.among(conductors)))
+        let entries = OwnedEntries { near, here, of_all: &conductors.local };
+        let coarse = Self::of_entries(conductors, &entries)?;
+        Ok(coarse.map(|coarse| coarse.on_local(conductors)))
     }
 
-    /// The same for the panels of all ranks of a group, each of which knows the entries in its own
-    /// rows. Collective; all get the same result.
+    /// The coarse levels for vectors over all panels; each rank knows the entries in its own rows.
+    /// Collective; all get the same result.
     ///
     /// # Errors
     /// [`Error::Fmm`] if communication fails.
-    pub(crate) fn of_entries(
-        (panels, group): (&Panels, &dyn Communicator),
-        conductor: &[u32],
+    fn of_entries(
+        conductors: &Conductors<'_>,
         near: &impl KnownEntries,
     ) -> Result<Option<Self>, Error> {
-        let levels = share::once(group, || Ok::<_, Error>(ClusterLevels::new(panels, conductor)))?;
+        let (panels, conductor) = (conductors.panels(), &conductors.owner[..]);
+        let group = &**conductors.group();
+        let levels =
+            collective::once(group, || Ok::<_, Error>(ClusterLevels::new(panels, conductor)))?;
         let Some(levels) = &*levels else { return Ok(None) };
         let ClusterLevels { groups: clusters, unions, cells, touching } = levels;
         let dense = |of: &Clusters, cells: &Clusters| -> Result<Option<Inverse>, Error> {
@@ -107,15 +95,10 @@ impl Coarse {
                 let touching = touching_unions(touching, union_of);
                 let centres = &clusters.centres;
                 let Some(inverse) = dense(unions, cells)? else { return Ok(None) };
-                let coarser = Self {
-                    shares: clusters.shares_of(unions, union_of),
-                    gradients: Gradients::new(
-                        panels, unions, conductor, &touching, centres, union_of,
-                    ),
-                    cluster: union_of.clone(),
-                    inverse,
-                    among: None,
-                };
+                let shares = clusters.shares_of(unions, union_of);
+                let gradients =
+                    Gradients::new(panels, unions, conductor, &touching, centres, union_of);
+                let coarser = Self::whole(union_of.clone(), shares, gradients, inverse);
                 let adjacency = Adjacency::close(clusters);
                 let entries = Entries::new(panels, clusters, cells, group);
                 let entries = entries.of_pairs(&adjacency, near)?;
@@ -126,17 +109,26 @@ impl Coarse {
         let (places, of) = (panels.centroids(), &clusters.of);
         let gradients = Gradients::new(panels, clusters, conductor, touching, places, of);
         let shares = clusters.shares(panels);
-        let cluster = clusters.of.clone();
-        Ok(Some(Self { shares, gradients, cluster, inverse, among: None }))
+        Ok(Some(Self::whole(clusters.of.clone(), shares, gradients, inverse)))
     }
 
-    /// For vectors over the panels that a rank holds.
-    pub(super) fn among(mut self, all: &Conductors<'_>) -> Self {
-        self.cluster = all.held_of(&self.cluster);
-        self.shares = all.held_of(&self.shares);
-        self.gradients.choose(&all.held);
-        let (group, own_shares) = (Group::clone(all.group()), all.masked(&self.shares));
-        self.among = Some(Among { group, own_shares });
+    /// For vectors that this rank has whole.
+    fn whole(cluster: Vec<u32>, shares: Vec<f64>, gradients: Gradients, inverse: Inverse) -> Self {
+        let shares: Arc<[f64]> = shares.into();
+        let owned_shares = Arc::clone(&shares);
+        Self { cluster, shares, owned_shares, group: comm::alone(), gradients, inverse }
+    }
+
+    /// For vectors over the local panels.
+    fn on_local(mut self, conductors: &Conductors<'_>) -> Self {
+        if conductors.are_whole() {
+            return self;
+        }
+        self.cluster = conductors.local_of(&self.cluster);
+        self.shares = conductors.local_of(&self.shares).into();
+        self.owned_shares = conductors.masked(&self.shares).into();
+        self.gradients.choose(&conductors.local);
+        self.group = Group::clone(conductors.group());
         self
     }
 
@@ -155,16 +147,13 @@ impl Coarse {
     pub(crate) fn means(&self, v: &[f64], columns: usize) -> Result<Vec<f64>, Error> {
         let n = self.cluster.len();
         let mut means = vec![0.0; columns * self.len()];
-        let shares = self.among.as_ref().map_or(&self.shares, |among| &among.own_shares);
         means.par_chunks_mut(self.len().max(1)).enumerate().for_each(|(column, means)| {
             let v = &v[column * n..(column + 1) * n];
-            for ((&c, share), v) in self.cluster.iter().zip(shares).zip(v) {
+            for ((&c, share), v) in self.cluster.iter().zip(&*self.owned_shares).zip(v) {
                 means[c as usize] += share * v;
             }
         });
-        if let Some(Among { group, .. }) = &self.among {
-            share::sum(&**group, &mut means)?;
-        }
+        collective::sum(&*self.group, &mut means)?;
         Ok(means)
     }
 
@@ -202,7 +191,7 @@ impl Coarse {
         let (clusters, panels) = (charges.len() / columns.max(1), self.cluster.len());
         let vectors = x.chunks_exact_mut(panels.max(1)).zip(charges.chunks_exact(clusters.max(1)));
         vectors.for_each(|(x, charges)| {
-            for ((&c, share), x) in self.cluster.iter().zip(&self.shares).zip(x) {
+            for ((&c, share), x) in self.cluster.iter().zip(&*self.shares).zip(x) {
                 *x += share * charges[c as usize];
             }
         });
@@ -257,17 +246,17 @@ impl LinearOperator for TwoLevel {
     }
 }
 
-/// Entries between conductors' panels in a rank's own rows, by their positions among those of all
-/// ranks.
-struct OwnEntries<'a> {
+/// Entries between conductors' panels in the rows that a rank owns, by their positions among those
+/// of all ranks.
+struct OwnedEntries<'a> {
     near: &'a Near,
-    /// Position among the conductors' panels here, `u32::MAX` if it is not this rank's own.
+    /// Position among the conductors' local panels, `u32::MAX` if another rank owns it.
     here: Vec<u32>,
     /// Position among those of all ranks.
     of_all: &'a [u32],
 }
 
-impl KnownEntries for OwnEntries<'_> {
+impl KnownEntries for OwnedEntries<'_> {
     fn diagonal(&self, i: usize) -> Option<f64> {
         let here = self.here[i];
         (here != u32::MAX).then(|| self.near.diagonal(here as usize))

@@ -8,9 +8,9 @@ use comm::Communicator;
 use parallel::prelude::*;
 
 use crate::Error;
+use crate::collective;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
-use crate::geometry::share;
 use crate::near::Near;
 use crate::precondition::clusters::{Clusters, of_clouds, variance_of_panel};
 
@@ -124,7 +124,7 @@ impl<'a> Entries<'a> {
 
     /// Sums of the results of all ranks. Collective.
     fn of_all_ranks(&self, mut entries: Vec<f64>) -> Result<Vec<f64>, Error> {
-        share::sum(self.group, &mut entries)?;
+        collective::sum(self.group, &mut entries)?;
         Ok(entries)
     }
 

@@ -13,10 +13,9 @@ use super::coarse::TwoLevel;
 use super::local_inverse::LocalInverse;
 use super::local_modes::ModeInverseBlock;
 use super::local_panels::NEIGHBOURS;
-use super::shared::OfAll;
+use super::shared::Distributed;
 use crate::Error;
-use crate::geometry::panels::Panels;
-use crate::geometry::share::Share;
+use crate::geometry::partition::Partition;
 use crate::near::modes::ModeBlock;
 use crate::near::{Near, Stored};
 use crate::quadrature::modes::MODES;
@@ -33,8 +32,7 @@ pub struct Preconditioner {
     /// Whether there are interfaces, here or on other ranks.
     has_interfaces: bool,
     len: usize,
-    /// The panels that a rank holds.
-    share: Option<Arc<Share>>,
+    partition: Arc<Partition>,
 }
 
 /// All modes of linear densities on conductors; `None` if there are none.
@@ -58,39 +56,30 @@ impl InterfaceRow {
 }
 
 impl Preconditioner {
-    /// From the exact near field; `conductor` of each panel, `None` on interfaces. Collective if
-    /// ranks share the panels; then for the panels that a rank holds.
+    /// From the exact near field of the local panels, for vectors over these. Collective.
     ///
     /// # Errors
     /// [`Error::Fmm`] if communication fails.
-    pub(crate) fn new(
-        near: &Near,
-        panels: &Panels,
-        conductor: &[Option<u32>],
-        of_all: Option<OfAll<'_>>,
-    ) -> Result<Self, Error> {
+    pub(crate) fn new(near: &Near, panels: Distributed<'_>) -> Result<Self, Error> {
+        let everywhere = panels.conductor;
+        let conductor = &*panels.local_conductor();
         let n = conductor.len();
         let is_conductor = |i: &u32| conductor[*i as usize].is_some();
         let conductors: Vec<u32> = (0..n as u32).filter(is_conductor).collect();
         let mut index = vec![u32::MAX; n];
         conductors.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
         let mut two_level = None;
-        let everywhere = of_all.map_or(conductor, |all| all.conductor);
         if everywhere.iter().any(Option::is_some) {
             let part;
-            let (panels, near) = if conductors.len() == n {
-                (panels, near)
+            let (local, near) = if conductors.len() == n {
+                (panels.local, near)
             } else {
-                part = (panels.subset(&conductors), near.between(&conductors));
+                part = (panels.local.subset(&conductors), near.between(&conductors));
                 (&part.0, &part.1)
             };
-            let local = LocalInverse::new(near, panels, NEIGHBOURS);
-            let owner: Vec<u32> = conductor.iter().flatten().copied().collect();
-            let coarse = match of_all {
-                None => Coarse::new(panels, &owner, near),
-                Some(all) => Coarse::of_conductors(&all.conductors(&conductors), near)?,
-            };
-            two_level = Some(TwoLevel::new(local, coarse));
+            let inverses = LocalInverse::new(near, local, NEIGHBOURS);
+            let coarse = Coarse::new(&panels.conductors(&conductors, local), near)?;
+            two_level = Some(TwoLevel::new(inverses, coarse));
         }
         let mut interfaces = Vec::with_capacity(n - conductors.len());
         for block in if conductors.len() < n { 0..near.blocks() } else { 0..0 } {
@@ -107,9 +96,9 @@ impl Preconditioner {
             }
         }
         let has_interfaces = everywhere.iter().any(Option::is_none);
-        let share = of_all.map(|all| Arc::clone(all.share));
+        let partition = Arc::clone(panels.partition);
         let modes = None;
-        Ok(Self { conductors, two_level, interfaces, modes, has_interfaces, len: n, share })
+        Ok(Self { conductors, two_level, interfaces, modes, has_interfaces, len: n, partition })
     }
 
     /// For linear densities, with local inverses over all modes on conductors, if there are any;
@@ -120,7 +109,8 @@ impl Preconditioner {
 
     /// All modes, for `x` and `y` of shape (modes, panels).
     fn apply_modes(&mut self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
-        let Self { conductors, two_level, interfaces, modes, share, has_interfaces, len: n } = self;
+        let Self { conductors, two_level, interfaces, modes, partition, has_interfaces, len: n } =
+            self;
         let mut coarse = two_level.as_mut().and_then(TwoLevel::coarse);
         let of_conductors =
             |x: &[f64]| -> Vec<f64> { conductors.iter().map(|&i| x[i as usize]).collect() };
@@ -142,9 +132,9 @@ impl Preconditioner {
             coarse.add_solutions(smooth, &mut charges, 1)?;
             conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
         }
-        if let Some(share) = share.as_ref().filter(|_| *has_interfaces) {
+        if *has_interfaces {
             // The values next to interfaces.
-            share.refresh(&mut y[..share.held().len()])?;
+            partition.refresh(&mut y[..partition.local_len()])?;
         }
         let charges = of_conductors(y);
         for row in interfaces {
@@ -175,7 +165,7 @@ impl LinearOperator for Preconditioner {
             let mut vectors = x.chunks_exact(size).zip(y.chunks_exact_mut(size));
             return vectors.try_for_each(|(x, y)| self.apply_modes(x, y));
         }
-        let Self { conductors, two_level, interfaces, has_interfaces, len, share, .. } = self;
+        let Self { conductors, two_level, interfaces, has_interfaces, len, partition, .. } = self;
         if let Some(two_level) = two_level.as_mut().filter(|_| !*has_interfaces) {
             return two_level.apply(x, y, columns);
         }
@@ -187,9 +177,9 @@ impl LinearOperator for Preconditioner {
                 let potentials: Vec<f64> = conductors.iter().map(|&i| x[i as usize]).collect();
                 two_level.apply(&potentials, &mut charges, 1)?;
                 conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
-                if let Some(share) = share {
+                if !partition.is_whole() {
                     // The values next to interfaces.
-                    share.refresh(y)?;
+                    partition.refresh(y)?;
                     charges = conductors.iter().map(|&i| y[i as usize]).collect();
                 }
             }

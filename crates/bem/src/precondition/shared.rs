@@ -1,73 +1,95 @@
-//! A preconditioner shared by ranks: local inverses of the panels that each holds, and a coarse
-//! level that is the same for all.
+//! A preconditioner distributed over ranks: local inverses of each rank's local panels, and a
+//! coarse level that is the same for all.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use comm::Group;
 
 use crate::geometry::panels::Panels;
-use crate::geometry::share::Share;
+use crate::geometry::partition::Partition;
 
-/// The panels of all ranks, for a rank that has the near field of those it holds, and the conductor
-/// of each.
+/// The panels of all ranks and their conductors, for a rank that has the near field of the local
+/// ones.
 #[derive(Clone, Copy)]
-pub(crate) struct OfAll<'a> {
-    pub(crate) share: &'a Arc<Share>,
-    pub(crate) panels: &'a Panels,
+pub(crate) struct Distributed<'a> {
+    pub(crate) partition: &'a Arc<Partition>,
+    pub(crate) all: &'a Panels,
+    pub(crate) local: &'a Panels,
+    /// The conductor of each of all panels, `None` on interfaces.
     pub(crate) conductor: &'a [Option<u32>],
 }
 
-impl<'a> OfAll<'a> {
-    /// The conductors' panels; `chosen` are the positions, among all held panels, of those held
-    /// here.
-    pub(crate) fn conductors(self, chosen: &[u32]) -> Conductors<'a> {
-        let Self { share, panels, conductor } = self;
+impl<'a> Distributed<'a> {
+    /// The conductor of each local panel, `None` on interfaces.
+    pub(crate) fn local_conductor(self) -> Cow<'a, [Option<u32>]> {
+        self.partition.local_of(self.conductor)
+    }
+
+    /// The conductors' panels of all ranks. `chosen` are the positions, among all local panels, of
+    /// the local ones, and `local` are these.
+    pub(crate) fn conductors(self, chosen: &[u32], local: &'a Panels) -> Conductors<'a> {
+        let Self { partition, all, conductor, .. } = self;
+        let owner: Vec<u32> = conductor.iter().flatten().copied().collect();
+        if partition.is_whole() {
+            return Conductors::whole(local, owner);
+        }
         let is_conductor = |i: &u32| conductor[*i as usize].is_some();
         let conductors: Vec<u32> = (0..conductor.len() as u32).filter(is_conductor).collect();
-        let (held, is_own) = (share.held(), share.is_own());
-        let place = |&k: &u32| conductors.binary_search(&held[k as usize]).unwrap_or(0) as u32;
-        let are_some = conductors.len() < panels.len();
+        let position = |&k: &u32| {
+            conductors.binary_search(&(partition.global(k as usize) as u32)).unwrap_or(0) as u32
+        };
+        let are_some = conductors.len() < all.len();
         Conductors {
-            group: share.group(),
-            all: panels,
-            some: are_some.then(|| panels.subset(&conductors)),
-            owner: conductor.iter().flatten().copied().collect(),
-            held: chosen.iter().map(place).collect(),
-            is_own: chosen.iter().map(|&k| is_own[k as usize]).collect(),
+            group: Group::clone(partition.group()),
+            panels: if are_some { Cow::Owned(all.subset(&conductors)) } else { Cow::Borrowed(all) },
+            owner,
+            local: chosen.iter().map(position).collect(),
+            is_owned: chosen.iter().map(|&k| partition.is_owned(k as usize)).collect(),
         }
     }
 }
 
-/// The conductors' panels of all ranks, and which of them this rank holds.
+/// The conductors' panels of all ranks, and which of them are local to this rank.
 pub struct Conductors<'a> {
-    group: &'a Group,
-    all: &'a Panels,
-    /// Those of conductors, if there are others.
-    some: Option<Panels>,
+    group: Group,
+    panels: Cow<'a, Panels>,
     /// The conductor of each.
     pub(crate) owner: Vec<u32>,
-    /// Positions of the held panels, and whether each is this rank's own.
-    pub(crate) held: Vec<u32>,
-    pub(crate) is_own: Vec<bool>,
+    /// Positions of the local panels, and whether this rank owns each.
+    pub(crate) local: Vec<u32>,
+    pub(crate) is_owned: Vec<bool>,
 }
 
-impl Conductors<'_> {
+impl<'a> Conductors<'a> {
+    /// Panels of a group of one, and the conductor of each.
+    pub fn whole(panels: &'a Panels, owner: Vec<u32>) -> Self {
+        let local = (0..owner.len() as u32).collect();
+        let is_owned = vec![true; owner.len()];
+        Self { group: comm::alone(), panels: Cow::Borrowed(panels), owner, local, is_owned }
+    }
+
     pub(crate) fn group(&self) -> &Group {
-        self.group
+        &self.group
+    }
+
+    /// Whether this rank has all panels: its group is of one.
+    pub(crate) fn are_whole(&self) -> bool {
+        self.group.size() == 1
     }
 
     pub(crate) fn panels(&self) -> &Panels {
-        self.some.as_ref().unwrap_or(self.all)
+        &self.panels
     }
 
-    /// Selects values on the held panels from values on all.
-    pub(crate) fn held_of<T: Copy>(&self, all: &[T]) -> Vec<T> {
-        self.held.iter().map(|&i| all[i as usize]).collect()
+    /// Selects values on the local panels from values on all.
+    pub(crate) fn local_of<T: Copy>(&self, all: &[T]) -> Vec<T> {
+        self.local.iter().map(|&i| all[i as usize]).collect()
     }
 
-    /// Weights on the held panels, 0 on those of other ranks.
-    pub(crate) fn masked(&self, held: &[f64]) -> Vec<f64> {
-        let own = |(weight, own): (&f64, &bool)| if *own { *weight } else { 0.0 };
-        held.iter().zip(&self.is_own).map(own).collect()
+    /// Weights on the local panels, 0 on those of other ranks.
+    pub(crate) fn masked(&self, local: &[f64]) -> Vec<f64> {
+        let of_owned = |(weight, owned): (&f64, &bool)| if *owned { *weight } else { 0.0 };
+        local.iter().zip(&self.is_owned).map(of_owned).collect()
     }
 }

@@ -4,7 +4,6 @@ use std::cell::Cell;
 
 use super::completion::Completion;
 use super::gmres::{GmresInfo, GmresParams, Watch};
-use super::linear_operator::InexactBudget;
 use super::schedule::PlanSchedule;
 use crate::Error;
 
@@ -13,8 +12,7 @@ pub trait Backend: Send {
     /// Number of entries of the near field.
     fn entries(&self) -> usize;
 
-    /// y = A x for `columns` vectors by the plan that the budget allows, or by the tight plan
-    /// without a budget.
+    /// y = A x for `columns` vectors by the tight plan.
     ///
     /// # Errors
     /// Errors of the fast sum, and [`Error::Gpu`] if a CUDA call fails.
@@ -24,7 +22,6 @@ pub trait Backend: Send {
         x: &[f64],
         y: &mut [f64],
         columns: usize,
-        budget: Option<InexactBudget>,
     ) -> Result<(), Error>;
 
     /// Values of the first column of the last product at some of the fast sum's points, and direct

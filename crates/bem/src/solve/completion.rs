@@ -1,10 +1,13 @@
 //! Converts rows of charges into equations: a few laws correct sums over rows. The laws are data,
 //! applied where the rows are stored.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use nalgebra::DMatrix;
 
 use crate::Error;
-use crate::geometry::share::Share;
+use crate::geometry::partition::Partition;
 
 /// A sparse matrix as a list of its entries; repeated entries at one place add up.
 #[derive(Clone, Debug)]
@@ -66,57 +69,49 @@ pub trait Completion {
 /// Provides `x` and `y`.
 pub type Vectors<'a> = dyn FnMut() -> Result<[Vec<f64>; 2], Error> + 'a;
 
-/// Completes the rows of one column. Returns the largest defect of a first law if wanted, else 0.
+/// Completes the rows of one column that this rank has whole. Returns the largest defect of a first
+/// law if wanted, else 0.
 ///
 /// # Errors
 /// Errors of the completion.
 pub fn complete(
-    of: &dyn Completion,
+    completion: &dyn Completion,
     x: &[f64],
     y: &mut [f64],
     asks_for_defect: bool,
 ) -> Result<f64, Error> {
-    let (first, second) = (of.first(), of.second());
-    let missing = first.missing(x, y);
-    let mut defect = 0.0;
-    if asks_for_defect && !missing.is_empty() {
-        defect = of.defect(&missing, &first.sizes(x), &mut || Ok([x.to_vec(), y.to_vec()]))?;
-    }
-    first.shift(&missing, y);
-    for (i, (y, x)) in y.iter_mut().zip(x).enumerate() {
-        let [own, factor] = of.row(i);
-        *y = own * x + factor * *y;
-    }
-    second.shift(&second.missing(x, y), y);
-    Ok(defect)
+    let partition = Arc::new(Partition::whole(x.len()));
+    LocalCompletion::new(completion, partition, 1).complete(x, y, asks_for_defect)
 }
 
-/// Completes the rows of all panels, or of those that a rank holds.
-pub(crate) struct Completing<'a> {
+/// Completes the rows of local panels.
+pub(crate) struct LocalCompletion<'a> {
     completion: &'a dyn Completion,
-    part: Option<OfPart<'a>>,
+    partition: Arc<Partition>,
+    modes: usize,
+    /// The laws, with entries at this rank's indices.
+    first: Cow<'a, Laws>,
+    second: Cow<'a, Laws>,
 }
 
-/// A rank's part of the laws: entries at its own positions.
-struct OfPart<'a> {
-    share: &'a Share,
-    laws: [Laws; 2],
-}
-
-impl<'a> Completing<'a> {
-    pub(crate) fn alone(completion: &'a dyn Completion) -> Self {
-        Self { completion, part: None }
+impl<'a> LocalCompletion<'a> {
+    /// For rows with this number of modes per panel.
+    pub(crate) fn new(
+        completion: &'a dyn Completion,
+        partition: Arc<Partition>,
+        modes: usize,
+    ) -> Self {
+        let indices = partition.indices_of_owned(modes);
+        let local = modes * partition.local_len();
+        let local_laws = |laws: &'a Laws| match &indices {
+            None => Cow::Borrowed(laws),
+            Some(indices) => Cow::Owned(laws.at(indices, local)),
+        };
+        let (first, second) = (local_laws(completion.first()), local_laws(completion.second()));
+        Self { completion, partition, modes, first, second }
     }
 
-    /// For rows with this number of modes on panels that ranks share.
-    pub(crate) fn among(completion: &'a dyn Completion, share: &'a Share, modes: usize) -> Self {
-        let places = share.own_places(modes);
-        let held = modes * share.held().len();
-        let laws = [completion.first(), completion.second()].map(|laws| laws.at(&places, held));
-        Self { completion, part: Some(OfPart { share, laws }) }
-    }
-
-    /// As [`complete`]. Collective where ranks share the rows.
+    /// As [`complete`](fn@complete). Collective.
     ///
     /// # Errors
     /// Errors of the completion, and [`Error::Fmm`] if communication fails.
@@ -126,39 +121,38 @@ impl<'a> Completing<'a> {
         y: &mut [f64],
         asks_for_defect: bool,
     ) -> Result<f64, Error> {
-        let Some(OfPart { share, laws: [first, second] }) = &self.part else {
-            return complete(self.completion, x, y, asks_for_defect);
-        };
-        let missing = |laws: &Laws, y: &[f64]| -> Result<Vec<f64>, Error> {
-            let mut missing = laws.missing(x, y);
-            if !missing.is_empty() {
-                share.sum(&mut missing)?;
-            }
-            Ok(missing)
-        };
-        let misses = missing(first, y)?;
+        let Self { completion, partition, modes, first, second } = self;
+        let missing = self.missing(first, x, y)?;
         let mut defect = 0.0;
-        if asks_for_defect && !misses.is_empty() {
+        if asks_for_defect && !missing.is_empty() {
             let mut sizes = first.sizes(x);
-            share.sum(&mut sizes)?;
+            partition.sum(&mut sizes)?;
             let mut vectors = || {
-                let all = |held: &[f64]| -> Result<Vec<f64>, Error> {
-                    let rows = held.len() / share.held().len().max(1);
-                    let mut all = vec![0.0; rows * share.len()];
-                    share.gather(held, &mut all)?;
+                let all = |local: &[f64]| -> Result<Vec<f64>, Error> {
+                    let mut all = vec![0.0; modes * partition.len()];
+                    partition.gather(local, &mut all)?;
                     Ok(all)
                 };
                 Ok([all(x)?, all(y)?])
             };
-            defect = self.completion.defect(&misses, &sizes, &mut vectors)?;
+            defect = completion.defect(&missing, &sizes, &mut vectors)?;
         }
-        first.shift(&misses, y);
+        first.shift(&missing, y);
         for (i, (y, x)) in y.iter_mut().zip(x).enumerate() {
-            let [own, factor] = self.completion.row(share.of_all(i));
+            let [own, factor] = completion.row(partition.global(i));
             *y = own * x + factor * *y;
         }
-        second.shift(&missing(second, y)?, y);
+        second.shift(&self.missing(second, x, y)?, y);
         Ok(defect)
+    }
+
+    /// The defect of each law over the rows of all ranks. Collective.
+    fn missing(&self, laws: &Laws, x: &[f64], y: &[f64]) -> Result<Vec<f64>, Error> {
+        let mut missing = laws.missing(x, y);
+        if !missing.is_empty() {
+            self.partition.sum(&mut missing)?;
+        }
+        Ok(missing)
     }
 }
 
@@ -197,11 +191,11 @@ impl Laws {
         }
     }
 
-    /// The part for some rows, given their positions among `n` others; `u32::MAX` for none.
-    fn at(&self, places: &[u32], n: usize) -> Self {
+    /// The part for some rows, given their indices among `n` others; `u32::MAX` for none.
+    fn at(&self, indices: &[u32], n: usize) -> Self {
         let mut of_part = Self::new(self.len(), n);
         of_part.inverse = self.inverse.clone();
-        let place = |row: usize| Some(places[row] as usize).filter(|&at| at < n);
+        let place = |row: usize| Some(indices[row] as usize).filter(|&at| at < n);
         for (from, to) in
             [(&self.expected, &mut of_part.expected), (&self.found, &mut of_part.found)]
         {

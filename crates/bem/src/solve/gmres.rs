@@ -7,10 +7,10 @@
 //! (1986) 856; Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.5.) At each
 //! restart and at the end the residual is recomputed as b - A x, and this one decides.
 
-use comm::{Alone, Communicator};
-
+use super::least_squares::LeastSquares;
 use super::linear_operator::{InexactBudget, LinearOperator};
-use super::vectors::{Host, Metric, Orthogonalised, VectorSpace};
+use super::system::{LinearSystem, OperatorSystem};
+use super::vectors::{Metric, Orthogonalised, VectorSpace};
 use crate::Error;
 use crate::constants::{GROUP, MAX_ITERATIONS, RESTART, TOLERANCE};
 
@@ -105,17 +105,23 @@ pub fn gmres(
     params: &GmresParams,
     observe: &mut dyn FnMut(usize, f64) -> bool,
 ) -> Result<Vec<GmresInfo>, Error> {
-    let columns = b.len().checked_div(operator.len()).unwrap_or(0);
+    let n = operator.len();
+    let columns = b.len().checked_div(n).unwrap_or(0);
+    let of_each = metric.weights.len() != n;
+    for (what, expected, found) in [
+        ("a vector", n, operator.inputs()),
+        ("preconditioner", n, preconditioner.len()),
+        ("weights", if of_each { columns * n } else { n }, metric.weights.len()),
+        ("b", columns * n, b.len()),
+        ("x", columns * n, x.len()),
+    ] {
+        if expected != found {
+            return Err(Error::Length { what, expected, found });
+        }
+    }
+    let mut system = OperatorSystem::new(operator, preconditioner, metric);
     let mut watch = |iteration: usize, residual: f64| observe(iteration, residual);
-    gmres_among(
-        &Alone::default(),
-        operator,
-        preconditioner,
-        metric,
-        (b, x, columns),
-        params,
-        &mut watch,
-    )
+    solve(&mut system, b, x, params, &mut watch)
 }
 
 /// Observer of a solve.
@@ -149,68 +155,44 @@ impl<F: FnMut(usize, f64) -> bool> Watch for F {
     }
 }
 
-/// The same for `columns` right-hand sides distributed over the ranks of a group: weights are 0 for
-/// values that another rank has too, and the measure is global. Collective then.
+/// As [`gmres`], for any system: solves for right-hand sides `b`, starting from `x`, both whole and
+/// of shape (columns, len). Collective.
 ///
 /// # Errors
 /// As for [`gmres`], and [`Error::Fmm`] if communication fails.
-pub(crate) fn gmres_among(
-    group: &dyn Communicator,
-    operator: &mut dyn LinearOperator,
-    preconditioner: &mut dyn LinearOperator,
-    metric: Metric<'_>,
-    (b, x, columns): (&[f64], &mut [f64], usize),
+pub(crate) fn solve<V>(
+    system: &mut dyn LinearSystem<V>,
+    b: &[f64],
+    x: &mut [f64],
     params: &GmresParams,
     watch: &mut dyn Watch,
 ) -> Result<Vec<GmresInfo>, Error> {
-    let n = operator.len();
-    let of_each = metric.weights.len() != n;
-    for (what, expected, found) in [
-        ("a vector", n, operator.inputs()),
-        ("preconditioner", n, preconditioner.len()),
-        ("weights", if of_each { columns * n } else { n }, metric.weights.len()),
-        ("b", columns * n, b.len()),
-        ("x", columns * n, x.len()),
-    ] {
-        if expected != found {
-            return Err(Error::Length { what, expected, found });
-        }
-    }
-    let mut space = Host { group, operator, preconditioner, metric, n };
-    let vector = |all: &[f64], column: usize| all[column * n..(column + 1) * n].to_vec();
-    let vectors = |all: &[f64]| (0..columns).map(|column| vector(all, column)).collect();
-    let mut guesses: Vec<Vec<f64>> = vectors(x);
-    let b: Vec<Vec<f64>> = vectors(b);
-    let infos = gmres_in(&mut space, &b, &mut guesses, params, watch)?;
-    for (x, guess) in x.chunks_exact_mut(n.max(1)).zip(&guesses) {
-        x.copy_from_slice(guess);
-    }
-    Ok(infos)
-}
-
-/// As [`gmres`], for any kind of vectors: solves for each of `b`, starting from `x`.
-pub(crate) fn gmres_in<S: VectorSpace>(
-    space: &mut S,
-    b: &[S::Vector],
-    x: &mut [S::Vector],
-    params: &GmresParams,
-    watch: &mut dyn Watch,
-) -> Result<Vec<GmresInfo>, Error> {
+    let len = system.space().len().max(1);
+    let vectors = |all: &[f64]| -> Result<Vec<V>, Error> {
+        all.chunks_exact(len).map(|values| system.space().vector(values)).collect()
+    };
+    let (b, mut answers) = (vectors(b)?, vectors(x)?);
+    let [keeps, _] = system.space().any([watch.keeps(), false])?;
     let mut infos = Vec::with_capacity(b.len());
     let group = params.group.max(1);
-    for (k, (b, x)) in b.chunks(group).zip(x.chunks_mut(group)).enumerate() {
-        let first = k * group;
-        infos.extend(Lockstep { space: &mut *space, params, first }.solve(b, x, watch)?);
+    for (k, (b, answers)) in b.chunks(group).zip(answers.chunks_mut(group)).enumerate() {
+        let mut lockstep = Lockstep { system: &mut *system, params, first: k * group, keeps };
+        infos.extend(lockstep.solve(b, answers, watch)?);
+    }
+    for (answer, x) in answers.iter().zip(x.chunks_exact_mut(len)) {
+        system.space().read(answer, x)?;
     }
     Ok(infos)
 }
 
 /// The columns of one group.
-struct Lockstep<'a, S> {
-    space: &'a mut S,
+struct Lockstep<'a, V> {
+    system: &'a mut dyn LinearSystem<V>,
     params: &'a GmresParams,
     /// Index of the group's first column among all right-hand sides.
     first: usize,
+    /// Whether any rank stores answers.
+    keeps: bool,
 }
 
 /// One column between two restarts.
@@ -225,11 +207,8 @@ struct Column<V> {
     target: f64,
     /// Orthonormal Krylov vectors.
     basis: Vec<V>,
-    /// Columns of the triangular factor of the Hessenberg matrix.
-    upper: Vec<Vec<f64>>,
-    rotations: Vec<(f64, f64)>,
-    /// The rotated right-hand side; its last entry is the residual's norm.
-    rhs: Vec<f64>,
+    /// Coefficients of these vectors.
+    least_squares: LeastSquares,
     /// Norm of the true residual at the last restart.
     at_restart: f64,
     iterations: usize,
@@ -246,18 +225,22 @@ enum CycleEnd {
     Nan,
 }
 
-impl<S: VectorSpace> Lockstep<'_, S> {
+impl<V> Lockstep<'_, V> {
+    fn space(&self) -> &dyn VectorSpace<V> {
+        self.system.space()
+    }
+
     fn solve(
         &mut self,
-        b: &[S::Vector],
-        x: &mut [S::Vector],
+        b: &[V],
+        x: &mut [V],
         watch: &mut dyn Watch,
     ) -> Result<Vec<GmresInfo>, Error> {
         let mut done: Vec<Option<GmresInfo>> = vec![None; b.len()];
         let mut running = Vec::with_capacity(b.len());
         for (index, b) in b.iter().enumerate() {
             let of_all = self.first + index;
-            let norm_b = self.space.norm(of_all, b)?;
+            let norm_b = self.space().norm(of_all, b)?;
             running.push(Column::new(index, of_all, norm_b, self.params.tolerance));
         }
         let mut shared = 0;
@@ -271,10 +254,11 @@ impl<S: VectorSpace> Lockstep<'_, S> {
                 shared += 1;
                 let worst = running.iter().map(Column::residual).fold(0.0, f64::max);
                 let next = watch.after(shared, worst);
-                if next.keeps {
+                let [stops, keeps] = self.space().any([!next.goes_on, next.keeps])?;
+                if keeps || (stops && self.keeps) {
                     self.keep(x, &running, watch)?;
                 }
-                if !next.goes_on {
+                if stops {
                     return Err(Error::Interrupted);
                 }
             }
@@ -286,31 +270,31 @@ impl<S: VectorSpace> Lockstep<'_, S> {
     /// Computes true residuals, retires finished columns, and starts a new cycle for the others.
     fn restart(
         &mut self,
-        b: &[S::Vector],
-        x: &[S::Vector],
-        running: &mut Vec<Column<S::Vector>>,
+        b: &[V],
+        x: &[V],
+        running: &mut Vec<Column<V>>,
         done: &mut [Option<GmresInfo>],
         watch: &mut dyn Watch,
     ) -> Result<(), Error> {
-        let guesses: Vec<&S::Vector> = running.iter().map(|column| &x[column.index]).collect();
+        let guesses: Vec<&V> = running.iter().map(|column| &x[column.index]).collect();
         let mut zero = true;
         for (guess, column) in guesses.iter().zip(running.iter()) {
             // NaN is not zero.
-            zero &= self.space.norm(column.of_all, guess)? == 0.0;
+            zero &= self.space().norm(column.of_all, guess)? == 0.0;
         }
         let residuals = if zero {
-            guesses.iter().map(|_| self.space.zeros()).collect::<Result<Vec<_>, _>>()?
+            guesses.iter().map(|_| self.space().zeros()).collect::<Result<Vec<_>, _>>()?
         } else {
-            let guesses = self.space.joined(&guesses)?;
-            let products = self.space.apply(&guesses, running.len())?;
-            self.space.parted(products, running.len())?
+            let guesses = self.space().joined(&guesses)?;
+            let products = self.system.apply(&guesses, running.len(), None)?;
+            self.space().parted(products, running.len())?
         };
         let mut kept = Vec::with_capacity(running.len());
         for (mut column, mut r) in running.drain(..).zip(residuals) {
-            self.space.scale(-1.0, &mut r)?;
-            self.space.add(1.0, &b[column.index], &mut r)?;
-            let size = self.space.norm(column.of_all, &r)?;
-            let measured = self.space.measure(column.of_all, &x[column.index], &r)?;
+            self.space().scale(-1.0, &mut r)?;
+            self.space().add(1.0, &b[column.index], &mut r)?;
+            let size = self.space().norm(column.of_all, &r)?;
+            let measured = self.system.measure(column.of_all, &x[column.index], &r)?;
             let norm = relative(size, column.norm_b);
             let relative = measured.unwrap_or(norm);
             if column.ended.is_some() && relative > norm {
@@ -322,8 +306,8 @@ impl<S: VectorSpace> Lockstep<'_, S> {
             }
             match column.verdict(size, relative, self.params) {
                 Some(reason) => {
-                    if watch.keeps() {
-                        watch.keep(column.of_all, self.space.values(&x[column.index])?);
+                    if self.keeps {
+                        watch.keep(column.of_all, self.values(&x[column.index])?);
                     }
                     done[column.index] = Some(GmresInfo {
                         iterations: column.iterations,
@@ -333,7 +317,7 @@ impl<S: VectorSpace> Lockstep<'_, S> {
                     });
                 }
                 None => {
-                    self.space.scale(1.0 / size, &mut r)?;
+                    self.space().scale(1.0 / size, &mut r)?;
                     column.begin(r, size);
                     kept.push(column);
                 }
@@ -344,33 +328,29 @@ impl<S: VectorSpace> Lockstep<'_, S> {
     }
 
     /// One Arnoldi step of each column that still runs.
-    fn iterate(&mut self, running: &mut [Column<S::Vector>]) -> Result<(), Error> {
-        let mut active: Vec<&mut Column<S::Vector>> =
+    fn iterate(&mut self, running: &mut [Column<V>]) -> Result<(), Error> {
+        let mut active: Vec<&mut Column<V>> =
             running.iter_mut().filter(|column| column.ended.is_none()).collect();
         let count = active.len();
         let budget = budget(&active, self.params.tolerance);
-        let last: Vec<&S::Vector> = active.iter().filter_map(|c| c.basis.last()).collect();
-        let v = self.space.joined(&last)?;
-        let z = self.space.precondition(&v, count)?;
+        let last: Vec<&V> = active.iter().filter_map(|c| c.basis.last()).collect();
+        let v = self.space().joined(&last)?;
+        let z = self.system.precondition(&v, count)?;
         drop(v);
-        let w = self.space.apply_inexact(&z, count, budget)?;
+        let w = self.system.apply(&z, count, Some(budget))?;
         drop(z);
-        let mut products = self.space.parted(w, count)?;
+        let mut products = self.space().parted(w, count)?;
         let bases: Vec<_> =
             active.iter().map(|column| (column.of_all, &column.basis[..])).collect();
-        let found = self.space.orthogonalise(&bases, &mut products)?;
+        let found = self.space().orthogonalise(&bases, &mut products)?;
         for ((column, w), found) in active.iter_mut().zip(products).zip(found) {
-            column.extend(w, found, &*self.space, self.params)?;
+            column.extend(w, found, self.space(), self.params)?;
         }
         Ok(())
     }
 
     /// x += M V y for every column.
-    fn update(
-        &mut self,
-        x: &mut [S::Vector],
-        running: &mut [Column<S::Vector>],
-    ) -> Result<(), Error> {
+    fn update(&mut self, x: &mut [V], running: &mut [Column<V>]) -> Result<(), Error> {
         let mut steps = Vec::with_capacity(running.len());
         for column in running.iter_mut() {
             steps.push(self.step(column)?);
@@ -378,44 +358,46 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         }
         let corrections = self.preconditioned(steps)?;
         for (column, correction) in running.iter().zip(&corrections) {
-            self.space.add(1.0, correction, &mut x[column.index])?;
+            self.space().add(1.0, correction, &mut x[column.index])?;
         }
         Ok(())
     }
 
     /// Stores the answers so far, x + M V y.
-    fn keep(
-        &mut self,
-        x: &[S::Vector],
-        running: &[Column<S::Vector>],
-        watch: &mut dyn Watch,
-    ) -> Result<(), Error> {
+    fn keep(&mut self, x: &[V], running: &[Column<V>], watch: &mut dyn Watch) -> Result<(), Error> {
         for column in running {
             let step = self.step(column)?;
             for mut answer in self.preconditioned(vec![step])? {
-                self.space.add(1.0, &x[column.index], &mut answer)?;
-                watch.keep(column.of_all, self.space.values(&answer)?);
+                self.space().add(1.0, &x[column.index], &mut answer)?;
+                watch.keep(column.of_all, self.values(&answer)?);
             }
         }
         Ok(())
     }
 
+    /// All values of a vector. Collective.
+    fn values(&self, v: &V) -> Result<Vec<f64>, Error> {
+        let mut values = vec![0.0; self.space().len()];
+        self.space().read(v, &mut values)?;
+        Ok(values)
+    }
+
     /// V y.
-    fn step(&self, column: &Column<S::Vector>) -> Result<S::Vector, Error> {
-        let mut step = self.space.zeros()?;
-        for (y, v) in column.coefficients().iter().zip(&column.basis) {
-            self.space.add(*y, v, &mut step)?;
+    fn step(&self, column: &Column<V>) -> Result<V, Error> {
+        let mut step = self.space().zeros()?;
+        for (y, v) in column.least_squares.solution().iter().zip(&column.basis) {
+            self.space().add(*y, v, &mut step)?;
         }
         Ok(step)
     }
 
     /// M times each of these vectors.
-    fn preconditioned(&mut self, vectors: Vec<S::Vector>) -> Result<Vec<S::Vector>, Error> {
-        let joined = self.space.joined(&vectors.iter().collect::<Vec<_>>())?;
+    fn preconditioned(&mut self, vectors: Vec<V>) -> Result<Vec<V>, Error> {
+        let joined = self.space().joined(&vectors.iter().collect::<Vec<_>>())?;
         let columns = vectors.len();
         drop(vectors);
-        let products = self.space.precondition(&joined, columns)?;
-        self.space.parted(products, columns)
+        let products = self.system.precondition(&joined, columns)?;
+        self.space().parted(products, columns)
     }
 }
 
@@ -449,9 +431,7 @@ impl<V> Column<V> {
             norm_b,
             target,
             basis: Vec::new(),
-            upper: Vec::new(),
-            rotations: Vec::new(),
-            rhs: Vec::new(),
+            least_squares: LeastSquares::default(),
             at_restart: f64::INFINITY,
             iterations: 0,
             history: vec![1.0],
@@ -479,27 +459,25 @@ impl<V> Column<V> {
     /// Begins a cycle with a residual of this size, given as a unit vector.
     fn begin(&mut self, unit: V, size: f64) {
         self.basis = vec![unit];
-        self.upper.clear();
-        self.rotations.clear();
-        self.rhs = vec![size];
+        self.least_squares = LeastSquares::new(size);
         self.at_restart = size;
         self.ended = None;
     }
 
     fn residual(&self) -> f64 {
-        relative(self.rhs.last().copied().unwrap_or(0.0).abs(), self.norm_b)
+        relative(self.least_squares.residual(), self.norm_b)
     }
 
     /// Adds the orthogonalised A M v for the last basis vector v.
-    fn extend<S: VectorSpace<Vector = V>>(
+    fn extend(
         &mut self,
         mut w: V,
         found: Orthogonalised,
-        space: &S,
+        space: &dyn VectorSpace<V>,
         params: &GmresParams,
     ) -> Result<(), Error> {
         self.iterations += 1;
-        let Orthogonalised { overlaps: mut h, size, left: mut next } = found;
+        let Orthogonalised { overlaps, size, left: mut next } = found;
         if !(next.is_finite() && size.is_finite()) {
             self.ended = Some(CycleEnd::Nan);
             return Ok(());
@@ -508,30 +486,20 @@ impl<V> Column<V> {
         if closed {
             next = 0.0;
         }
-        for (k, &(c, s)) in self.rotations.iter().enumerate() {
-            (h[k], h[k + 1]) = (c * h[k] + s * h[k + 1], c * h[k + 1] - s * h[k]);
-        }
-        let k = self.rotations.len();
-        let radius = h[k].hypot(next);
-        if radius <= CLOSED * size {
-            // A singular Hessenberg matrix: this direction cannot be used.
+        if !self.least_squares.push(overlaps, next, CLOSED * size) {
+            // This direction cannot be used.
             self.ended = Some(CycleEnd::Closed);
             return Ok(());
         }
-        let (c, s) = (h[k] / radius, next / radius);
-        h[k] = radius;
-        self.rotations.push((c, s));
-        self.upper.push(h);
-        let last = self.rhs[k];
-        self.rhs[k] = c * last;
-        self.rhs.push(-s * last);
         let relative = self.residual();
         self.history.push(relative);
         self.ended = if relative <= self.target {
             Some(CycleEnd::Small)
         } else if closed {
             Some(CycleEnd::Closed)
-        } else if self.upper.len() >= params.restart || self.iterations >= params.max_iterations {
+        } else if self.least_squares.len() >= params.restart
+            || self.iterations >= params.max_iterations
+        {
             Some(CycleEnd::Full)
         } else {
             None
@@ -539,20 +507,6 @@ impl<V> Column<V> {
         space.scale(1.0 / next, &mut w)?;
         self.basis.push(w);
         Ok(())
-    }
-
-    /// Solves the triangular system of the cycle.
-    fn coefficients(&self) -> Vec<f64> {
-        let m = self.upper.len();
-        let mut y = self.rhs[..m].to_vec();
-        for k in (0..m).rev() {
-            y[k] /= self.upper[k][k];
-            let yk = y[k];
-            for (y, u) in y[..k].iter_mut().zip(&self.upper[k]) {
-                *y -= u * yk;
-            }
-        }
-        y
     }
 }
 

@@ -1,8 +1,7 @@
 //! Storage of intermediate answers: see [`Keeper`].
 
 use super::gmres::{Next, Watch};
-use crate::geometry::share::Share;
-use crate::{Error, Keeper, Progress, Stage};
+use crate::{Keeper, Progress, Stage};
 
 /// Observes solves of some equations and stores their answers.
 pub(crate) struct Kept<'a> {
@@ -43,75 +42,6 @@ impl<'a> Kept<'a> {
     /// unless that is empty.
     pub(crate) fn watch<'b>(&'b self, first: usize, base: &'b [f64]) -> Watching<'a, 'b> {
         Watching { kept: self, keeper: self.progress.keeper(), first, base }
-    }
-}
-
-/// Observes one solve that ranks share: any rank may stop it, and a rank with a keeper stores whole
-/// answers.
-pub(crate) struct WatchingAmong<'a> {
-    share: &'a Share,
-    own: &'a mut dyn Watch,
-    /// Whether any rank stores answers.
-    keeps: bool,
-    /// Length of whole vectors.
-    length: usize,
-    /// The error if communication failed.
-    lost: Option<Error>,
-}
-
-impl<'a> WatchingAmong<'a> {
-    /// For vectors with this number of values over all panels. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
-    pub(crate) fn new(
-        share: &'a Share,
-        own: &'a mut dyn Watch,
-        length: usize,
-    ) -> Result<Self, Error> {
-        let [keeps] = any(share, [own.keeps()])?;
-        Ok(Self { share, own, keeps, length, lost: None })
-    }
-
-    /// Reports whether failed communication ended the solve.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if it did.
-    pub(crate) fn ended(self) -> Result<(), Error> {
-        self.lost.map_or(Ok(()), Err)
-    }
-}
-
-/// Which of these are true on any rank. Collective.
-fn any<const N: usize>(share: &Share, own: [bool; N]) -> Result<[bool; N], Error> {
-    let mut sums = own.map(|own| f64::from(u8::from(own)));
-    share.sum(&mut sums)?;
-    Ok(sums.map(|sum| sum > 0.0))
-}
-
-impl Watch for WatchingAmong<'_> {
-    fn after(&mut self, iteration: usize, residual: f64) -> Next {
-        let own = self.own.after(iteration, residual);
-        match any(self.share, [!own.goes_on, own.keeps]) {
-            Ok([stops, keeps]) => Next { goes_on: !stops, keeps: keeps || (stops && self.keeps) },
-            Err(error) => {
-                self.lost = Some(error);
-                Next { goes_on: false, keeps: false }
-            }
-        }
-    }
-
-    fn keeps(&self) -> bool {
-        self.keeps
-    }
-
-    fn keep(&mut self, column: usize, x: Vec<f64>) {
-        let mut whole = vec![0.0; self.length];
-        match self.share.gather(&x, &mut whole) {
-            Ok(()) if self.own.keeps() => self.own.keep(column, whole),
-            Ok(()) => {}
-            Err(error) => self.lost = Some(error),
-        }
     }
 }
 

@@ -1,25 +1,22 @@
-//! The plan of a fast sum, of this process alone or of all ranks.
+//! The plan of a fast sum over the points of all ranks.
 
 use std::ops::Range;
 
 use comm::Group;
+use fmm::distributed::GroupPlan;
 
 use crate::Error;
 
-/// A plan of this process alone, or this rank's part of a plan of all ranks.
-pub enum Plan {
-    /// In one process.
-    Alone(Box<fmm::Plan>),
-    /// Distributed over ranks.
-    Among(Box<fmm::distributed::Plan>),
-    /// All ranks have all points, all densities and all sums.
-    Dealt(Box<Dealt>),
+/// A plan of sums over the points of all ranks of a group.
+pub struct Plan {
+    sums: GroupPlan,
+    /// Where each of several ranks has all points, densities and sums: what it computes of them.
+    replicated: Option<Replicated>,
 }
 
-/// A plan for ranks that have everything; each computes a part of the sums.
-pub struct Dealt {
+/// Arrays that each rank has whole, and its ranges of them.
+struct Replicated {
     group: Group,
-    plan: fmm::distributed::Plan,
     /// Number of sources and of targets in all, and the ranges of this rank.
     points: [usize; 2],
     own: [Range<usize>; 2],
@@ -30,23 +27,16 @@ fn part(count: usize, rank: usize, ranks: usize) -> Range<usize> {
     count * rank / ranks..count * (rank + 1) / ranks
 }
 
-impl Dealt {
-    fn new(
-        group: &Group,
-        sources: &[[f64; 3]],
-        targets: Option<&[[f64; 3]]>,
-        options: &fmm::Options,
-    ) -> Result<Self, fmm::Error> {
-        let points = [sources.len(), targets.map_or(sources.len(), <[_]>::len)];
+impl Replicated {
+    fn new(group: &Group, points: [usize; 2]) -> Self {
         let own = points.map(|count| part(count, group.rank(), group.size()));
-        let of_own = targets.map(|targets| &targets[own[1].clone()]);
-        let sources = &sources[own[0].clone()];
-        let plan = fmm::distributed::Plan::new(group, sources, of_own, options)?;
-        Ok(Self { group: Group::clone(group), plan, points, own })
+        Self { group: Group::clone(group), points, own }
     }
 
+    /// Sums this rank's part, and collects those of the others. Collective.
     fn apply(
-        &mut self,
+        &self,
+        sums: &mut GroupPlan,
         densities: fmm::Densities<'_>,
         potentials: fmm::Potentials<'_>,
     ) -> Result<(), fmm::Error> {
@@ -67,7 +57,7 @@ impl Dealt {
             vec![0.0; if asked[1] { 3 * count } else { 0 }],
         ];
         let [potential, gradient] = &mut own;
-        self.plan.apply(
+        sums.apply(
             fmm::Densities { charges: charges.as_deref(), dipoles: dipoles.as_deref() },
             fmm::Potentials {
                 potential: asked[0].then_some(&mut potential[..]),
@@ -92,34 +82,31 @@ impl Dealt {
 
 impl From<fmm::Plan> for Plan {
     fn from(plan: fmm::Plan) -> Self {
-        Self::Alone(Box::new(plan))
+        Self { sums: plan.into(), replicated: None }
     }
 }
 
 impl Plan {
-    /// If `targets` is `None`, the sources are the targets; in a group each rank has some of
-    /// either. Collective then.
+    /// If `targets` is `None`, the sources are the targets; each rank has some of either.
+    /// Collective.
     ///
     /// # Errors
-    /// Errors of [`fmm::Plan::new`], or [`fmm::distributed::Plan::new`].
+    /// Errors of [`GroupPlan::new`].
     pub fn new(
         group: &Group,
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
         options: &fmm::Options,
     ) -> Result<Self, fmm::Error> {
-        if group.size() == 1 {
-            return Ok(fmm::Plan::new(sources, targets, options)?.into());
-        }
-        let plan = fmm::distributed::Plan::new(group, sources, targets, options)?;
-        Ok(Self::Among(Box::new(plan)))
+        let sums = GroupPlan::new(group, sources, targets, options)?;
+        Ok(Self { sums, replicated: None })
     }
 
     /// The same for ranks that each have all points, and give and get all values. Collective.
     ///
     /// # Errors
     /// As for [`Self::new`].
-    pub(crate) fn dealt(
+    pub(crate) fn replicated(
         group: &Group,
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
@@ -128,39 +115,42 @@ impl Plan {
         if group.size() == 1 {
             return Self::new(group, sources, targets, options);
         }
-        Ok(Self::Dealt(Box::new(Dealt::new(group, sources, targets, options)?)))
+        let points = [sources.len(), targets.map_or(sources.len(), <[_]>::len)];
+        let replicated = Replicated::new(group, points);
+        let [of_sources, of_targets] = replicated.own.clone();
+        let targets = targets.map(|targets| &targets[of_targets]);
+        let sums = GroupPlan::new(group, &sources[of_sources], targets, options)?;
+        Ok(Self { sums, replicated: Some(replicated) })
     }
 
-    /// As [`fmm::Plan::apply`].
+    /// As [`fmm::Plan::apply`]. Collective.
     ///
     /// # Errors
-    /// As for [`fmm::Plan::apply`].
+    /// As for [`GroupPlan::apply`].
     pub(crate) fn apply(
         &mut self,
         densities: fmm::Densities<'_>,
         potentials: fmm::Potentials<'_>,
     ) -> Result<(), fmm::Error> {
-        match self {
-            Self::Alone(plan) => plan.apply(densities, potentials),
-            Self::Among(plan) => plan.apply(densities, potentials),
-            Self::Dealt(dealt) => dealt.apply(densities, potentials),
+        match &self.replicated {
+            None => self.sums.apply(densities, potentials),
+            Some(replicated) => replicated.apply(&mut self.sums, densities, potentials),
         }
     }
 
     /// Description of the plan.
     pub fn info(&self) -> &fmm::Info {
-        match self {
-            Self::Alone(plan) => plan.info(),
-            Self::Among(plan) => plan.info(),
-            Self::Dealt(dealt) => dealt.plan.info(),
-        }
+        self.sums.info()
     }
 
-    /// The plan of this process alone, whose GPU may do a whole solve.
-    pub(crate) fn alone(&mut self) -> Result<&mut fmm::Plan, Error> {
-        match self {
-            Self::Alone(plan) => Ok(plan),
-            Self::Among(_) | Self::Dealt(_) => {
+    /// The plan of a group of one, whose GPU may do a whole solve.
+    ///
+    /// # Errors
+    /// [`fmm::Error::NotPlanned`] for a plan of several ranks.
+    pub(crate) fn whole(&mut self) -> Result<&mut fmm::Plan, Error> {
+        match &mut self.sums {
+            GroupPlan::Whole(plan) => Ok(plan),
+            GroupPlan::Distributed(_) => {
                 Err(fmm::Error::NotPlanned { what: "arrays on a GPU" }.into())
             }
         }
@@ -168,10 +158,6 @@ impl Plan {
 
     /// Whether the sums, and with them the near field, run on a GPU.
     pub(crate) fn is_on_gpu(&self) -> bool {
-        match self {
-            Self::Alone(plan) => plan.device().is_some(),
-            Self::Among(plan) => plan.info().backend == fmm::Backend::Cuda,
-            Self::Dealt(_) => false,
-        }
+        self.replicated.is_none() && self.sums.is_on_gpu()
     }
 }

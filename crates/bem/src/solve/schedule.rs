@@ -37,6 +37,8 @@ pub struct PlanSchedule {
     /// Products so far, and the seconds they took.
     products: usize,
     seconds: f64,
+    /// When the current product began.
+    started: Option<Instant>,
 }
 
 impl PlanSchedule {
@@ -50,7 +52,7 @@ impl PlanSchedule {
         let tight = tight.into();
         let on_processor = tight.info().backend == fmm::Backend::Cpu;
         let make = on_processor.then(|| Box::new(make) as Make);
-        Self { tight, tolerance, looser: None, make, products: 0, seconds: 0.0 }
+        Self { tolerance, make, ..Self::fixed(tight) }
     }
 
     /// One plan for all products.
@@ -62,6 +64,7 @@ impl PlanSchedule {
             make: None,
             products: 0,
             seconds: 0.0,
+            started: None,
         }
     }
 
@@ -85,38 +88,44 @@ impl PlanSchedule {
         if self.products == 0 { 0.0 } else { self.seconds / self.products as f64 }
     }
 
-    /// Computes a product of `columns` vectors by the plan from [`plan`](Self::plan), and measures
-    /// its time.
-    ///
-    /// # Errors
-    /// Errors of the plan and the product.
-    pub(crate) fn product<E: From<Error>>(
-        &mut self,
-        budget: Option<InexactBudget>,
-        columns: usize,
-        make: impl FnOnce(&mut Plan) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let plan = self.plan(budget, columns)?;
-        // Started after that: the plan may be new.
-        let started = Instant::now();
-        make(plan)?;
-        self.products += 1;
-        self.seconds += started.elapsed().as_secs_f64();
-        Ok(())
-    }
-
     /// The plan for a product of `columns` vectors, created if it is new and will pay; the tight
-    /// plan if there is no budget.
+    /// plan if there is no budget. The product's time is measured from here to
+    /// [`finished`](Self::finished).
     ///
     /// # Errors
     /// Errors of the plan.
-    pub fn plan(
+    pub fn for_step(
         &mut self,
         budget: Option<InexactBudget>,
         columns: usize,
     ) -> Result<&mut Plan, Error> {
-        let Some(InexactBudget { factor, products }) = budget else { return Ok(&mut self.tight) };
-        let allowed = factor * self.tolerance;
+        let allowed = match budget {
+            None => 0.0,
+            Some(InexactBudget { factor, products }) => {
+                let allowed = factor * self.tolerance;
+                self.loosen(allowed, products, columns)?;
+                allowed
+            }
+        };
+        // Started after that: the plan may be new.
+        self.started = Some(Instant::now());
+        Ok(match &mut self.looser {
+            Some((tolerance, plan)) if *tolerance <= allowed => plan,
+            _ => &mut self.tight,
+        })
+    }
+
+    /// Counts the product by the plan from [`for_step`](Self::for_step), and its time.
+    pub(crate) fn finished(&mut self) {
+        if let Some(started) = self.started.take() {
+            self.products += 1;
+            self.seconds += started.elapsed().as_secs_f64();
+        }
+    }
+
+    /// Creates a looser plan with at most the `allowed` tolerance, if it pays for this number of
+    /// products of `columns` vectors.
+    fn loosen(&mut self, allowed: f64, products: usize, columns: usize) -> Result<(), Error> {
         let usable = |(tolerance, _): &&(f64, Plan)| *tolerance <= allowed;
         let have = self.looser.as_ref().filter(usable).map_or(self.tolerance, |looser| looser.0);
         if let Some(make) = &self.make
@@ -136,10 +145,7 @@ impl PlanSchedule {
             );
             self.looser = Some((tolerance, plan));
         }
-        Ok(match &mut self.looser {
-            Some((tolerance, plan)) if *tolerance <= allowed => plan,
-            _ => &mut self.tight,
-        })
+        Ok(())
     }
 }
 

@@ -1,16 +1,17 @@
-//! Vector operations of GMRES, wherever vectors are stored: products, sums, inner products, and an
+//! Vector operations of GMRES, wherever vectors are stored: sums, inner products, and an
 //! orthonormal basis.
 //!
 //! The basis is made by modified Gram-Schmidt, applied twice. Where ranks have parts of the vectors
 //! it is classical Gram-Schmidt, also twice: all overlaps of a pass are one message. (L. Giraud, J.
 //! Langou, M. Rozloznik, Comput. Math. Appl. 50 (2005) 1069: twice is enough.)
 
-use comm::Communicator;
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use parallel::prelude::*;
 
-use super::linear_operator::{InexactBudget, LinearOperator};
 use crate::Error;
-use crate::geometry::share;
+use crate::geometry::partition::Partition;
 
 /// The relative size of a residual, from the index of a right-hand side, the answer so far, and its
 /// residual.
@@ -28,56 +29,41 @@ pub struct Metric<'a> {
     pub measure: Option<Measure<'a>>,
 }
 
-/// Vectors and the operations of GMRES on them, wherever they are stored.
-pub(crate) trait VectorSpace {
-    /// One vector, or several consecutive ones.
-    type Vector;
-
-    /// A x for `columns` consecutive vectors.
-    fn apply(&mut self, x: &Self::Vector, columns: usize) -> Result<Self::Vector, Error>;
-    /// The same with the accuracy that a step needs.
-    fn apply_inexact(
-        &mut self,
-        x: &Self::Vector,
-        columns: usize,
-        _slack: InexactBudget,
-    ) -> Result<Self::Vector, Error> {
-        self.apply(x, columns)
+/// Vectors and the operations of GMRES on them, wherever they are stored. Where ranks have parts of
+/// the vectors, operations that return numbers are collective.
+pub(crate) trait VectorSpace<V> {
+    /// Number of values of a vector, over all ranks.
+    fn len(&self) -> usize;
+    /// One vector from all of its values.
+    fn vector(&self, all: &[f64]) -> Result<V, Error>;
+    /// Copies all values of a vector. Collective.
+    fn read(&self, v: &V, all: &mut [f64]) -> Result<(), Error>;
+    /// Which of these are true on any rank. Collective.
+    fn any(&self, own: [bool; 2]) -> Result<[bool; 2], Error> {
+        Ok(own)
     }
-    /// M x for `columns` consecutive vectors.
-    fn precondition(&mut self, x: &Self::Vector, columns: usize) -> Result<Self::Vector, Error>;
     /// A zero vector.
-    fn zeros(&self) -> Result<Self::Vector, Error>;
+    fn zeros(&self) -> Result<V, Error>;
     /// Joins vectors into one array.
-    fn joined(&self, vectors: &[&Self::Vector]) -> Result<Self::Vector, Error>;
+    fn joined(&self, vectors: &[&V]) -> Result<V, Error>;
     /// Splits an array of vectors.
-    fn parted(&self, vectors: Self::Vector, columns: usize) -> Result<Vec<Self::Vector>, Error>;
-    /// The numbers of a vector.
-    fn values(&self, v: &Self::Vector) -> Result<Vec<f64>, Error>;
+    fn parted(&self, vectors: V, columns: usize) -> Result<Vec<V>, Error>;
     /// The weighted inner product of this right-hand side.
-    fn dot(&self, column: usize, u: &Self::Vector, v: &Self::Vector) -> Result<f64, Error>;
+    fn dot(&self, column: usize, u: &V, v: &V) -> Result<f64, Error>;
     /// y += a x.
-    fn add(&self, a: f64, x: &Self::Vector, y: &mut Self::Vector) -> Result<(), Error>;
+    fn add(&self, a: f64, x: &V, y: &mut V) -> Result<(), Error>;
     /// x *= a.
-    fn scale(&self, a: f64, x: &mut Self::Vector) -> Result<(), Error>;
-    /// The relative size of the true residual of `x` for a right-hand side, if it is not its norm
-    /// over that of b.
-    fn measure(
-        &self,
-        column: usize,
-        x: &Self::Vector,
-        r: &Self::Vector,
-    ) -> Result<Option<f64>, Error>;
+    fn scale(&self, a: f64, x: &mut V) -> Result<(), Error>;
     /// The weighted norm.
-    fn norm(&self, column: usize, v: &Self::Vector) -> Result<f64, Error> {
+    fn norm(&self, column: usize, v: &V) -> Result<f64, Error> {
         Ok(self.dot(column, v, v)?.sqrt())
     }
-    /// Removes from each vector, one per right-hand side, its components along an orthonormal
-    /// basis.
+    /// Removes from each vector its components along an orthonormal basis; the bases have one entry
+    /// per vector, with the index of its right-hand side.
     fn orthogonalise(
         &self,
-        bases: &[(usize, &[Self::Vector])],
-        vectors: &mut [Self::Vector],
+        bases: &[(usize, &[V])],
+        vectors: &mut [V],
     ) -> Result<Vec<Orthogonalised>, Error> {
         modified_gram_schmidt(self, bases, vectors)
     }
@@ -93,12 +79,12 @@ pub(crate) struct Orthogonalised {
 }
 
 /// Modified Gram-Schmidt, twice.
-fn modified_gram_schmidt<S: VectorSpace + ?Sized>(
+fn modified_gram_schmidt<V, S: VectorSpace<V> + ?Sized>(
     space: &S,
-    bases: &[(usize, &[S::Vector])],
-    vectors: &mut [S::Vector],
+    bases: &[(usize, &[V])],
+    vectors: &mut [V],
 ) -> Result<Vec<Orthogonalised>, Error> {
-    let one = |(&(column, basis), w): (&(usize, &[S::Vector]), &mut S::Vector)| {
+    let one = |(&(column, basis), w): (&(usize, &[V]), &mut V)| {
         let size = space.norm(column, w)?;
         let mut overlaps = vec![0.0; basis.len()];
         for _ in 0..2 {
@@ -113,48 +99,53 @@ fn modified_gram_schmidt<S: VectorSpace + ?Sized>(
     bases.iter().zip(vectors).map(one).collect()
 }
 
-/// Vectors in host memory.
-pub(super) struct Host<'a> {
-    /// Ranks over which values are distributed.
-    pub(super) group: &'a dyn Communicator,
-    pub(super) operator: &'a mut dyn LinearOperator,
-    pub(super) preconditioner: &'a mut dyn LinearOperator,
-    pub(super) metric: Metric<'a>,
-    pub(super) n: usize,
+/// Vectors in host memory, with values on the local panels of a rank.
+pub(crate) struct HostVectors<'a> {
+    partition: Arc<Partition>,
+    /// Weights of local values, 0 on those of other ranks, shape (n) or (columns, n).
+    weights: Cow<'a, [f64]>,
+    /// Number of values on all ranks, and of local ones.
+    len: usize,
+    n: usize,
 }
 
-impl Host<'_> {
+impl<'a> HostVectors<'a> {
+    /// Vectors of `len` values, a multiple of the number of panels; `weights` are those of all
+    /// values, shape (len) or (columns, len).
+    pub(crate) fn new(partition: Arc<Partition>, weights: &'a [f64], len: usize) -> Self {
+        let n = len / partition.len().max(1) * partition.local_len();
+        Self { weights: partition.masked(weights), partition, len, n }
+    }
+
+    /// Number of local values.
+    pub(crate) fn local_len(&self) -> usize {
+        self.n
+    }
+
     /// The inner product over this rank's values.
     fn own_dot(&self, column: usize, u: &[f64], v: &[f64]) -> f64 {
-        let of_column = self.metric.weights.get(column * self.n..(column + 1) * self.n);
-        dot(u, v, of_column.unwrap_or(self.metric.weights))
+        let of_column = self.weights.get(column * self.n..(column + 1) * self.n);
+        dot(u, v, of_column.unwrap_or(&self.weights))
     }
 }
 
-impl VectorSpace for Host<'_> {
-    type Vector = Vec<f64>;
-
-    fn apply(&mut self, x: &Vec<f64>, columns: usize) -> Result<Vec<f64>, Error> {
-        let mut y = vec![0.0; x.len()];
-        self.operator.apply(x, &mut y, columns)?;
-        Ok(y)
+impl VectorSpace<Vec<f64>> for HostVectors<'_> {
+    fn len(&self) -> usize {
+        self.len
     }
 
-    fn apply_inexact(
-        &mut self,
-        x: &Vec<f64>,
-        columns: usize,
-        budget: InexactBudget,
-    ) -> Result<Vec<f64>, Error> {
-        let mut y = vec![0.0; x.len()];
-        self.operator.apply_inexact(x, &mut y, columns, budget)?;
-        Ok(y)
+    fn vector(&self, all: &[f64]) -> Result<Vec<f64>, Error> {
+        Ok(self.partition.local_of(all).into_owned())
     }
 
-    fn precondition(&mut self, x: &Vec<f64>, columns: usize) -> Result<Vec<f64>, Error> {
-        let mut y = vec![0.0; x.len()];
-        self.preconditioner.apply(x, &mut y, columns)?;
-        Ok(y)
+    fn read(&self, v: &Vec<f64>, all: &mut [f64]) -> Result<(), Error> {
+        self.partition.gather(v, all)
+    }
+
+    fn any(&self, own: [bool; 2]) -> Result<[bool; 2], Error> {
+        let mut sums = own.map(|own| f64::from(u8::from(own)));
+        self.partition.sum(&mut sums)?;
+        Ok(sums.map(|sum| sum > 0.0))
     }
 
     fn zeros(&self) -> Result<Vec<f64>, Error> {
@@ -175,13 +166,9 @@ impl VectorSpace for Host<'_> {
         Ok((0..columns).map(part).collect())
     }
 
-    fn values(&self, v: &Vec<f64>) -> Result<Vec<f64>, Error> {
-        Ok(v.clone())
-    }
-
     fn dot(&self, column: usize, u: &Vec<f64>, v: &Vec<f64>) -> Result<f64, Error> {
         let mut product = [self.own_dot(column, u, v)];
-        share::sum(self.group, &mut product)?;
+        self.partition.sum(&mut product)?;
         Ok(product[0])
     }
 
@@ -192,7 +179,7 @@ impl VectorSpace for Host<'_> {
         bases: &[(usize, &[Vec<f64>])],
         vectors: &mut [Vec<f64>],
     ) -> Result<Vec<Orthogonalised>, Error> {
-        if self.group.size() == 1 {
+        if self.partition.is_whole() {
             return modified_gram_schmidt(self, bases, vectors);
         }
         let none = |(_, basis): &(usize, &[Vec<f64>])| Orthogonalised {
@@ -207,7 +194,7 @@ impl VectorSpace for Host<'_> {
                 sums.extend(basis.iter().map(|v| self.own_dot(*column, v, w)));
                 sums.push(self.own_dot(*column, w, w));
             }
-            share::sum(self.group, &mut sums)?;
+            self.partition.sum(&mut sums)?;
             let mut sums = &sums[..];
             for (((_, basis), w), found) in bases.iter().zip(&mut *vectors).zip(&mut found) {
                 let (overlaps, rest) = sums.split_at(basis.len());
@@ -243,10 +230,6 @@ impl VectorSpace for Host<'_> {
     fn scale(&self, a: f64, x: &mut Vec<f64>) -> Result<(), Error> {
         x.iter_mut().for_each(|x| *x *= a);
         Ok(())
-    }
-
-    fn measure(&self, column: usize, x: &Vec<f64>, r: &Vec<f64>) -> Result<Option<f64>, Error> {
-        Ok(self.metric.measure.map(|measure| measure(column, x, r)))
     }
 }
 

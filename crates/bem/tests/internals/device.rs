@@ -6,19 +6,21 @@ use std::sync::Arc;
 use bem::internals::device::{
     DeviceCompletion, DeviceGeometry, DeviceNear, DeviceProduct, DeviceTwoLevel, OnDevice,
 };
-use bem::internals::geometry::{Panels, Vec3};
+use bem::internals::geometry::{Panels, Partition, Vec3};
 use bem::internals::near::{
     Accuracy, Assembly, LayerPairs, Near, Precision, Requirements, RowKind, Selection, Sources,
     smallest_relative_gap,
 };
-use bem::internals::operator::{Host, Layer, QuadraturePoints, Sampling};
-use bem::internals::precondition::{Coarse, LocalInverse, NEIGHBOURS, TwoLevel};
+use bem::internals::operator::{Layer, Layout, OnHost, QuadraturePoints, Sampling};
+use bem::internals::precondition::{
+    Coarse, Conductors as ConductorPanels, LocalInverse, NEIGHBOURS, TwoLevel,
+};
 use bem::internals::quadrature::Rule;
 use bem::internals::solve::completion::complete;
 use bem::internals::solve::{Backend, PlanSchedule};
 use bem::internals::space::Dofs;
 use bem::{
-    Beyond, Conductors, Density, Error, Excitation, Images, LinearOperator, Media, Method, Mirror,
+    Beyond, Conductors, Density, Excitation, Images, LinearOperator, Media, Method, Mirror,
     PointCharge, Quiet, SolveOptions, Stack, StackLayer, capacitance, electrostatics,
 };
 use cuda::Device;
@@ -58,14 +60,14 @@ fn relative(found: &[f64], exact: &[f64]) -> f64 {
     (difference / exact.iter().map(|b| b * b).sum::<f64>()).sqrt()
 }
 
-/// Any number of entries may be kept.
-/// Without other ranks, limits and reports.
+/// Without limits and reports.
 fn assembly<'a>(
     panels: &'a Panels,
+    partition: &'a Partition,
     selection: &'a Selection,
     precision: Precision,
 ) -> Assembly<'a> {
-    Assembly { panels, share: None, selection, precision, check: &|_| Ok(()), progress: &Quiet }
+    Assembly { panels, partition, selection, precision, check: &|_| Ok(()), progress: &Quiet }
 }
 
 fn wave(n: usize) -> Vec<f64> {
@@ -106,7 +108,8 @@ fn near_field_and_preconditioner_match_the_processors() {
             (geometry().smallest_relative_gap(rule).unwrap(), smallest_relative_gap(&panels, rule));
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         for (precision, rounding) in [(Precision::Single, 1e-6), (Precision::Double, 1e-10)] {
-            let assembly = assembly(&panels, &selection, precision);
+            let whole = Partition::whole(panels.len());
+            let assembly = assembly(&panels, &whole, &selection, precision);
             let mut host = Near::new(&assembly, &integrals).unwrap();
             let mut there = DeviceNear::new(geometry(), pairs, &assembly).unwrap();
             // The same pairs, but for those whose error is the limit up to rounding.
@@ -135,10 +138,10 @@ fn near_field_and_preconditioner_match_the_processors() {
             let v = wave(2 * n);
             let (mut expected, mut found) = (vec![0.0; 2 * n], vec![0.0; 2 * n]);
             let local = LocalInverse::new(&host, &panels, NEIGHBOURS);
-            let coarse = Coarse::new(&panels, &conductor, &host);
+            let conductors = ConductorPanels::whole(&panels, conductor);
+            let coarse = Coarse::new(&conductors, &host).unwrap();
             TwoLevel::new(local, coarse).apply(&v, &mut expected, 2).unwrap();
-            let mut preconditioner =
-                DeviceTwoLevel::new(&there, &panels, &conductor, NEIGHBOURS, None).unwrap();
+            let mut preconditioner = DeviceTwoLevel::new(&there, &conductors, NEIGHBOURS).unwrap();
             let (potentials, charges) = (device.upload(&v).unwrap(), device.upload(&v).unwrap());
             preconditioner.apply_on_device(&potentials, &charges, 2).unwrap();
             charges.read(0, &mut found).unwrap();
@@ -187,7 +190,8 @@ fn products_and_samples_match_the_processors() {
         let double = Precision::Double;
         let kinds = vec![RowKind::Single; n];
         let sampling = sampling(&panels, rule, &kinds);
-        let assembly = assembly(&panels, &selection, double);
+        let whole = Partition::whole(panels.len());
+        let assembly = assembly(&panels, &whole, &selection, double);
         let backend: Box<dyn Backend> = match plan.device() {
             Some(device) => {
                 let geometry =
@@ -199,7 +203,7 @@ fn products_and_samples_match_the_processors() {
             None => {
                 let mut near = Near::new(&assembly, &integrals).unwrap();
                 near.subtract_points(&panels, &integrals, rule);
-                Box::new(Host::new((sampling.clone(), None), near, None))
+                Box::new(OnHost::new(Layout::whole(sampling.clone()), near, None))
             }
         };
         let mut operator = Layer::new(sampling, PlanSchedule::fixed(plan), backend);
@@ -362,7 +366,8 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
             (geometry().smallest_relative_gap(rule).unwrap(), smallest_relative_gap(&panels, rule));
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         let double = Precision::Double;
-        let assembly = assembly(&panels, selection, double);
+        let whole = Partition::whole(n);
+        let assembly = assembly(&panels, &whole, selection, double);
         let mut host = Near::new(&assembly, &integrals).unwrap();
         let mut there = DeviceNear::new(geometry(), accuracy.pairs, &assembly).unwrap();
         compare_rows(&there, &host, &panels, &kinds, accuracy.solid_angles);
@@ -396,7 +401,7 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
                 None => {
                     let mut near = Near::new(&assembly, &integrals).unwrap();
                     near.subtract_points(&panels, &integrals, rule);
-                    Box::new(Host::new((sampling.clone(), None), near, None))
+                    Box::new(OnHost::new(Layout::whole(sampling.clone()), near, None))
                 }
             };
             let mut layer = Layer::new(sampling, PlanSchedule::fixed(plan), backend);

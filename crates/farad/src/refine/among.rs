@@ -24,7 +24,7 @@ pub(crate) enum Among {
 impl Among {
     /// Those that options say.
     pub(crate) fn of(options: &SolveOptions) -> Self {
-        options.ranks.clone().map_or(Self::Alone, Self::Panels)
+        if options.ranks.is_alone() { Self::Alone } else { Self::Panels(options.ranks.clone()) }
     }
 
     fn ranks(&self) -> Option<&Ranks> {

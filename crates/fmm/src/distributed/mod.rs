@@ -15,6 +15,7 @@ mod curve;
 mod dealt;
 mod essential;
 mod exponents;
+mod group_plan;
 mod halo;
 mod held;
 mod on_cores;
@@ -29,6 +30,7 @@ mod work;
 use std::time::Instant;
 
 pub use curve::along_curve;
+pub use group_plan::GroupPlan;
 pub use work::StageWork;
 
 use comm::{Communicator, Group, Operation};

@@ -136,7 +136,7 @@ impl Sources {
             .gpu(system.gpu);
         let mut potential = vec![0.0; regions * targets.len()];
         let mut gradient = vec![0.0; if with_gradients { 3 * potential.len() } else { 0 }];
-        Plan::dealt(&system.ranks, &sources, Some(&targets), &options)?.apply(
+        Plan::replicated(&system.ranks, &sources, Some(&targets), &options)?.apply(
             fmm::Densities { charges: Some(&self.charges), dipoles: None },
             fmm::Potentials {
                 potential: Some(&mut potential),

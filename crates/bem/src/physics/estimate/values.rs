@@ -192,7 +192,8 @@ fn add_sums(
         )?;
         if let Some(far) = panels.far() {
             let columns: Vec<&[f64]> = group.iter().map(Vec::as_slice).collect();
-            let coefficients = far::coefficients(far, panels, rule, &dofs, None, &columns)?;
+            let coefficients =
+                far::coefficients(far, panels, rule, &dofs, &*comm::alone(), &columns)?;
             let region = |place: usize| panels.region(values.first + place / places);
             let at = |(place, x): (usize, &[f64; 3])| (Vec3::from(*x), region(place));
             let at: Vec<_> = points.iter().enumerate().map(at).collect();

@@ -2,5 +2,6 @@
 
 mod far;
 mod neighbours;
+mod partition;
 mod patch;
 mod stack;

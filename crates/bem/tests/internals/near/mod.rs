@@ -6,7 +6,7 @@ mod pairs;
 mod requirements;
 mod select;
 
-use bem::internals::geometry::Panels;
+use bem::internals::geometry::{Panels, Partition};
 use bem::internals::near::{
     Assembly, BLOCK, Choice, LayerPairs, Near, PairIntegrals, Precision, RowKind, Selection,
 };
@@ -47,13 +47,14 @@ impl PairIntegrals for Numbers {
     }
 }
 
-/// Without other ranks, limits and reports.
+/// Without limits and reports.
 fn assembly<'a>(
     panels: &'a Panels,
+    partition: &'a Partition,
     selection: &'a Selection,
     precision: Precision,
 ) -> Assembly<'a> {
-    Assembly { panels, share: None, selection, precision, check: &|_| Ok(()), progress: &Quiet }
+    Assembly { panels, partition, selection, precision, check: &|_| Ok(()), progress: &Quiet }
 }
 
 fn panels(mesh: &mesh::Mesh) -> Panels {
@@ -78,8 +79,9 @@ fn blocks_hold_what_was_put_in() {
     let panels = panels(&mesh);
     let rule = Rule::of_degree(2);
     let selection = Selection { diameters: 1.5, rules: [rule, Rule::of_degree(4)], error: 0.0 };
+    let whole = Partition::whole(panels.len());
     for precision in [Precision::Single, Precision::Double] {
-        let assembly = assembly(&panels, &selection, precision);
+        let assembly = assembly(&panels, &whole, &selection, precision);
         let mut near = Near::new(&assembly, &Numbers).unwrap();
         assert!(near.blocks() > 1);
         let rows = all_rows(&near);

@@ -1,6 +1,6 @@
 //! The near field between modes.
 
-use bem::internals::geometry::Panels;
+use bem::internals::geometry::{Panels, Partition};
 use bem::internals::near::{
     Accuracy, LayerPairs, ModeBlock, ModePairs, Near, PairIntegrals, Precision, RowKind,
 };
@@ -24,7 +24,8 @@ fn products_are_those_of_all_blocks() {
             let even = LayerPairs::new(&panels, &kinds, accuracy.pairs);
             let integrals = accuracy.integrals();
             let pairs = ModePairs { even: &even, accuracy: &accuracy, integrals };
-            let assembly = assembly(&panels, &selection, precision);
+            let whole = Partition::whole(panels.len());
+            let assembly = assembly(&panels, &whole, &selection, precision);
             let near: Near<ModeBlock> = Near::new(&assembly, &pairs).unwrap();
             assert!(near.blocks() > 1);
             let mut expected = vec![1.0; 2 * 3 * n];

@@ -40,7 +40,7 @@ fn rows(mesh: &Mesh, images: &Images, kind: RowKind, test: Test) -> Vec<([f64; 3
     let plan = parts.fast_sum(TOLERANCE, 1).plan(TOLERANCE).unwrap();
     let request = NearFieldRequest { requirements: None, check: &|_| Ok(()), progress: &Quiet };
     let backend = parts.backend(&request, None).unwrap();
-    let mut layer = Layer::new(parts.sampling, PlanSchedule::fixed(plan), backend);
+    let mut layer = Layer::new(parts.layout.all, PlanSchedule::fixed(plan), backend);
     let mut y = vec![0.0; layer.len()];
     layer.apply(&x, &mut y, 1).unwrap();
     // In the mesh's lengths: panels are scaled by their own box.

@@ -42,15 +42,15 @@ fn plans_are_made_where_they_are_allowed_and_repaid() {
         (budget(10.0, 10), 2, Some(2.5e-6), single),
     ];
     for (budget, columns, looser, taken) in steps {
-        assert_eq!(order(ladder.plan(budget, columns).unwrap()), taken, "{budget:?}");
+        assert_eq!(order(ladder.for_step(budget, columns).unwrap()), taken, "{budget:?}");
         assert_eq!(ladder.looser_tolerance(), looser, "{budget:?}");
     }
     // A tighter plan asks for more budget, and has levels between.
     ladder.set_tight(make(3e-9).unwrap(), 3e-9);
-    assert!(order(ladder.plan(budget(10.0, 1), 1).unwrap()) > tight);
-    ladder.plan(budget(200.0, 3), 1).unwrap();
+    assert!(order(ladder.for_step(budget(10.0, 1), 1).unwrap()) > tight);
+    ladder.for_step(budget(200.0, 3), 1).unwrap();
     assert_eq!(ladder.looser_tolerance(), Some(5e-7));
 
     let mut fixed = PlanSchedule::fixed(make(3e-7).unwrap());
-    assert_eq!(order(fixed.plan(budget(1e9, 9), 8).unwrap()), tight);
+    assert_eq!(order(fixed.for_step(budget(1e9, 9), 8).unwrap()), tight);
 }

@@ -121,7 +121,7 @@ pub(crate) fn solve_among(
     let bars = Bars::keeping(output, keeper(kept));
     let solution = match split.of(problem, ranks.size()) {
         Split::Space => {
-            options.ranks = Some(farad::Ranks(Group::clone(group)));
+            options.ranks = farad::Ranks(Group::clone(group));
             solver.solve(problem, &options, &bars).map(Some)
         }
         _ => solver.solve_among(group, problem, &options, &bars),
@@ -157,7 +157,7 @@ pub(super) fn solve_to_goal<'a>(
         }
         // Meshes that were passed are solved on again, from the charges that are known on them.
         Some(group) => {
-            options.ranks = Some(farad::Ranks(Group::clone(group)));
+            options.ranks = farad::Ranks(Group::clone(group));
             farad::solve_to(problem, goal, &options, &bars, &mut each).map(Some)
         }
         None => {
