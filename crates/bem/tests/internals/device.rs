@@ -18,7 +18,7 @@ use bem::internals::solve::completion::complete;
 use bem::internals::solve::{Backend, PlanSchedule};
 use bem::internals::space::Dofs;
 use bem::{
-    Beyond, Conductors, Density, Error, Excitation, Images, LinearOperator, Media, Method, Mirror,
+    Beyond, Conductors, Density, Excitation, Images, LinearOperator, Media, Method, Mirror,
     PointCharge, Quiet, SolveOptions, Stack, StackLayer, capacitance, electrostatics,
 };
 use cuda::Device;
