@@ -36,8 +36,8 @@ pub(crate) fn agreed<T, E: From<Error> + ToString>(
     group: &dyn Communicator,
     own: Result<T, E>,
 ) -> Result<T, E> {
-    let told = own.as_ref().map(|_| ()).map_err(ToString::to_string);
-    let agreed = comm::agree(group, told);
+    let report = own.as_ref().map(|_| ()).map_err(ToString::to_string);
+    let agreed = comm::agree(group, report);
     let own = own?;
     agreed.map_err(lost)?;
     Ok(own)

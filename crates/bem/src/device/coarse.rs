@@ -165,7 +165,7 @@ impl DeviceCoarse {
         Ok(self.remove.over(self.cluster.len(), columns, remove)?)
     }
 
-    /// So many clusters, `of` which each panel is one's.
+    /// From the number of clusters, and the cluster of each panel.
     fn of_parts(
         near: &DeviceNear,
         clusters: usize,

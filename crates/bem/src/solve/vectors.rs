@@ -99,7 +99,7 @@ fn modified_gram_schmidt<V, S: VectorSpace<V> + ?Sized>(
     bases.iter().zip(vectors).map(one).collect()
 }
 
-/// Vectors in host memory, with values on the local panels of a rank.
+/// Vectors in host memory, with values on the local panels.
 pub(crate) struct HostVectors<'a> {
     partition: Arc<Partition>,
     /// Weights of local values, 0 on those of other ranks, shape (n) or (columns, n).
