@@ -50,7 +50,7 @@ fn what_fails_to_be_made_has_its_error_where_it_was_tried() {
 }
 
 #[test]
-fn ranks_out_of_step_are_told() {
+fn ranks_out_of_step_are_reported() {
     let all = run(2, |rank| match rank.rank() {
         0 => once(&**rank, || 1_u8).map(|_| ()),
         _ => once(&**rank, || "another").map(|_| ()),

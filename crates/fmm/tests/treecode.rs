@@ -208,7 +208,7 @@ fn one_source_one_target_and_none() {
 }
 
 #[test]
-fn the_mode_is_chosen_by_the_sizes_and_told() {
+fn the_mode_is_chosen_by_the_sizes_and_reported() {
     let sources = Distribution::Cube.points(60_000, &mut Random::new(81));
     let at = |count: usize| {
         let targets = Distribution::Cube.points(count, &mut Random::new(82));

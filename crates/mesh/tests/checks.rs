@@ -96,7 +96,7 @@ fn defects_are_found_at_every_scale() {
 }
 
 #[test]
-fn orientation_is_told() {
+fn orientation_is_reported() {
     let mut mesh = spheres();
     for triangle in &mut mesh.triangles[..200] {
         triangle.reverse();
@@ -118,7 +118,7 @@ fn orientation_is_told() {
 }
 
 #[test]
-fn open_and_branching_surfaces_are_told() {
+fn open_and_branching_surfaces_are_reported() {
     let sheet = surface(&CORNERS, &[[0, 1, 2], [1, 0, 3], [0, 1, 4]]);
     let report = Report::of(&sheet).unwrap();
     assert_eq!(report.non_manifold_edges, [[0, 1]]);
@@ -142,7 +142,7 @@ fn open_and_branching_surfaces_are_told() {
 }
 
 #[test]
-fn unwelded_meshes_are_told() {
+fn unwelded_meshes_are_reported() {
     let plate = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution: Resolution::Elements(8) };
     let welded = plate.build().unwrap();
     let corners: Vec<[f64; 3]> = (0..8).flat_map(|t| welded.corners(t)).collect();

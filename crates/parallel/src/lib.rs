@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_ends_a_collection_and_the_first_one_found_is_told() {
+    fn a_failure_ends_a_collection_and_the_first_one_found_is_reported() {
         with_threads(|| {
             let fails = |i: usize| if i % 100 == 99 { Err(i) } else { Ok(i) };
             let found: Result<Vec<usize>, usize> =

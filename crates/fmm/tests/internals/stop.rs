@@ -2,7 +2,7 @@ use fmm::Stop;
 use fmm::internals::stop::Ending;
 
 #[test]
-fn what_was_left_out_is_told_though_the_stop_is_taken_back() {
+fn what_was_left_out_is_reported_though_the_stop_is_taken_back() {
     let stop = Stop::default();
     let ending = Ending::from(stop.clone());
     assert!(!ending.is_set() && ending.check().is_ok());

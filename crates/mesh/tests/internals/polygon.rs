@@ -68,7 +68,7 @@ fn the_diagonal_runs_inside() {
 }
 
 #[test]
-fn crossed_sides_are_told() {
+fn crossed_sides_are_reported() {
     let bowtie = [[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]];
     assert_eq!(split(bowtie, 0.0), None);
     assert_eq!(split(bowtie, 0.1), None);

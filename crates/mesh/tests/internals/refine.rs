@@ -93,7 +93,7 @@ fn coarse_spheres_and_those_of_equal_volume_are_refined_as_spheres() {
 /// Polyhedra whose corners lie on a sphere are refined flat, and the caller gets a note where
 /// that is not obvious.
 #[test]
-fn polyhedra_are_refined_flat_and_told() {
+fn polyhedra_are_refined_flat_and_reported() {
     let base = SphereBase::Octahedron;
     // A prism of 24 sides, all corners at the two ends.
     let ring = |z: f64| {

@@ -225,7 +225,7 @@ fn thin_coats_of_curved_triangles_are_around_their_cores() {
 }
 
 #[test]
-fn what_bounds_nothing_is_told() {
+fn what_bounds_nothing_is_reported() {
     let mesh = concentric();
     let inner = group(&mesh, 0);
     let found = Region::new(&mesh, &inner[1..]).unwrap_err();

@@ -40,7 +40,7 @@ fn many_slanted_lines_have_ends_alone_in_common() {
 }
 
 #[test]
-fn crossings_that_do_not_settle_are_told_with_a_place() {
+fn crossings_that_do_not_settle_are_reported_with_a_place() {
     let cross = [[[0.0, 0.0], [4.0, 2.0]], [[0.0, 2.0], [4.0, 0.0]]];
     assert_eq!(cut_within(2, cross.into_iter()).map(|pieces| pieces.len()), Ok(4));
     let fault = cut_within(1, cross.into_iter()).unwrap_err();
