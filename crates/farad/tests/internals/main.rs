@@ -41,6 +41,7 @@ mod result {
     mod key;
     mod matrices;
     mod quantities;
+    mod record;
     mod reduction;
     mod unit;
 }
