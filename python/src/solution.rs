@@ -33,10 +33,6 @@ impl Solution {
         Self { problem, solution, levels, ended }
     }
 
-    fn names(&self) -> &[String] {
-        &self.problem.conductors().names
-    }
-
     /// Charge of each triangle over its area, C/m^2.
     fn per_area<'py>(&self, py: Python<'py>, charges: &[f64]) -> Bound<'py, PyArray1<f64>> {
         let square = self.solution.unit.metres().powi(2);
@@ -45,18 +41,35 @@ impl Solution {
     }
 }
 
+/// A dictionary of these items.
+macro_rules! dictionary {
+    ($py:ident: $($key:literal => $value:expr),+ $(,)?) => {{
+        let dictionary = PyDict::new($py);
+        $(dictionary.set_item($key, $value)?;)+
+        Ok(dictionary)
+    }};
+}
+
 /// What one mesh gave.
 pub(crate) fn level<'py>(py: Python<'py>, level: &Level) -> PyResult<Bound<'py, PyDict>> {
-    let found = PyDict::new(py);
-    found.set_item("triangles", level.triangles)?;
-    found.set_item("worst", level.name())?;
-    found.set_item("value", level.value)?;
-    found.set_item("error", level.bar)?;
-    found.set_item("unit", level.unit())?;
-    found.set_item("relative", level.relative)?;
-    found.set_item("tolerance", level.tolerance)?;
-    found.set_item("seconds", level.seconds)?;
-    Ok(found)
+    dictionary!(py:
+        "triangles" => level.triangles,
+        "worst" => level.name(),
+        "value" => level.value,
+        "error" => level.bar,
+        "unit" => level.unit(),
+        "relative" => level.relative,
+        "tolerance" => level.tolerance,
+        "seconds" => level.seconds,
+    )
+}
+
+/// The matrices of these rows, each with its rows' number of columns.
+fn square<'py>(
+    py: Python<'py>,
+    matrices: &[Vec<Vec<f64>>],
+) -> PyResult<Vec<Bound<'py, PyArray2<f64>>>> {
+    matrices.iter().map(|rows| of_rows(py, rows, rows.len())).collect()
 }
 
 #[pymethods]
@@ -64,13 +77,13 @@ impl Solution {
     /// Names of conductors.
     #[getter]
     fn conductors(&self) -> Vec<String> {
-        self.names().to_vec()
+        self.solution.conductors.clone()
     }
 
     /// Names of those that were excited: the columns of matrices.
     #[getter]
     fn columns(&self) -> Vec<String> {
-        self.solution.columns.iter().map(|&index| self.names()[index].clone()).collect()
+        self.solution.column_names()
     }
 
     /// The matrices, shape (conductors, columns), and their bars where there are any: `maxwell`,
@@ -101,13 +114,7 @@ impl Solution {
     /// What self-checks found wrong.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let told = |warning: &farad::Warning| {
-            let found = PyDict::new(py);
-            found.set_item("check", warning.check)?;
-            found.set_item("what", &warning.what)?;
-            found.set_item("value", warning.value)?;
-            found.set_item("promise", warning.promise)?;
-            found.set_item("is_error", warning.is_error)?;
+        let one = |warning: &farad::Warning| {
             let remedy = warning.remedy.map_or("", |remedy| match remedy {
                 Remedy::Tolerance => "; ask for a smaller tolerance",
                 Remedy::Sums => {
@@ -116,10 +123,16 @@ impl Solution {
                 Remedy::Dense => "; use method=\"dense\", or solve the parts apart",
                 Remedy::Mesh => "; look at the mesh",
             });
-            found.set_item("message", format!("{}{remedy}", warning.message))?;
-            Ok(found)
+            dictionary!(py:
+                "check" => warning.check,
+                "what" => &warning.what,
+                "value" => warning.value,
+                "promise" => warning.promise,
+                "is_error" => warning.is_error,
+                "message" => format!("{}{remedy}", warning.message),
+            )
         };
-        self.solution.warnings.iter().map(told).collect()
+        self.solution.warnings.iter().map(one).collect()
     }
 
     /// What one should know of the surfaces, and whether it is routine or told by a warning.
@@ -132,12 +145,7 @@ impl Solution {
     /// How each solve went.
     #[getter]
     fn solves<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let told = |solve: &bem::Solve| {
-            let found = PyDict::new(py);
-            found.set_item("excitation", self.problem.excitation_name(solve.excitation))?;
-            found.set_item("iterations", solve.iterations)?;
-            found.set_item("residual", solve.relative_residual)?;
-            found.set_item("converged", solve.reason == StopReason::Converged)?;
+        let one = |solve: &bem::Solve| {
             let reason = match solve.reason {
                 StopReason::MaxIterations => "the iteration limit was reached",
                 StopReason::Stagnation => "restarts no longer lowered the residual",
@@ -145,41 +153,44 @@ impl Solution {
                 StopReason::Nan => "a NaN or infinity appeared",
                 StopReason::Converged => "it converged",
             };
-            found.set_item("reason", reason)?;
-            Ok(found)
+            dictionary!(py:
+                "excitation" => self.problem.excitation_name(solve.excitation),
+                "iterations" => solve.iterations,
+                "residual" => solve.relative_residual,
+                "converged" => solve.reason == StopReason::Converged,
+                "reason" => reason,
+            )
         };
-        self.solution.answer.solves.iter().map(told).collect()
+        self.solution.answer.solves.iter().map(one).collect()
     }
 
     /// How it was solved.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let answer = &self.solution.answer;
-        let found = PyDict::new(py);
-        let is_dense = answer.method == bem::Method::Dense;
-        found.set_item("method", if is_dense { "dense" } else { "fmm" })?;
+        let (answer, solution) = (&self.solution.answer, &self.solution);
         let backend = answer.fmm.as_ref().map_or(fmm::Backend::Cpu, |info| info.backend);
-        found.set_item(
-            "backend",
-            match backend {
-                fmm::Backend::Cuda => "cuda",
-                fmm::Backend::Hybrid => "hybrid",
-                fmm::Backend::Cpu | fmm::Backend::Auto => "cpu",
-            },
-        )?;
-        let is_linear = self.solution.density == bem::Density::Linear;
-        found.set_item("density", if is_linear { "linear" } else { "constant" })?;
-        found.set_item("tolerance", answer.tolerance)?;
-        found.set_item("fmm_tolerance", answer.fmm_tolerance)?;
-        found.set_item("fmm_error", answer.fmm_error_sampled)?;
-        found.set_item("gauss_defect", self.solution.gauss_defect)?;
-        found.set_item("triangles", self.problem.mesh().triangles.len())?;
-        found.set_item("plan_seconds", answer.timings.plan)?;
-        found.set_item("near_field_seconds", answer.timings.near_field)?;
-        found.set_item("solve_seconds", answer.timings.solve)?;
-        found.set_item("error_bars_seconds", self.solution.estimate_seconds)?;
-        found.set_item("checks_seconds", self.solution.check_seconds)?;
-        Ok(found)
+        let backend = match backend {
+            fmm::Backend::Cuda => "cuda",
+            fmm::Backend::Hybrid => "hybrid",
+            fmm::Backend::Cpu | fmm::Backend::Auto => "cpu",
+        };
+        let is_dense = answer.method == bem::Method::Dense;
+        let is_linear = solution.density == bem::Density::Linear;
+        dictionary!(py:
+            "method" => if is_dense { "dense" } else { "fmm" },
+            "backend" => backend,
+            "density" => if is_linear { "linear" } else { "constant" },
+            "tolerance" => answer.tolerance,
+            "fmm_tolerance" => answer.fmm_tolerance,
+            "fmm_error" => answer.fmm_error_sampled,
+            "gauss_defect" => solution.gauss_defect,
+            "triangles" => self.problem.mesh().triangles.len(),
+            "plan_seconds" => answer.timings.plan,
+            "near_field_seconds" => answer.timings.near_field,
+            "solve_seconds" => answer.timings.solve,
+            "error_bars_seconds" => solution.estimate_seconds,
+            "checks_seconds" => solution.check_seconds,
+        )
     }
 
     /// What each mesh of a solve to an accuracy gave.
@@ -197,20 +208,18 @@ impl Solution {
     /// The conductors of the state; empty without one.
     #[getter]
     fn states<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let bars = self.solution.bars().map_or(&[][..], |bars| &bars.conductors);
-        let state = self.solution.state.iter().flat_map(|state| &state.conductors);
-        let told = |(index, of): (usize, &farad::ConductorState)| {
-            let found = PyDict::new(py);
-            found.set_item("name", &of.name)?;
-            found.set_item("potential", of.potential_v)?;
-            found.set_item("charge", of.charge_c)?;
-            found.set_item("floating", of.floating)?;
-            let bar = bars.get(index);
-            found.set_item("potential_error", bar.map(|bar| bar.potential_v))?;
-            found.set_item("charge_error", bar.map(|bar| bar.charge_c))?;
-            Ok(found)
+        let one = |found: &farad::ConductorState| {
+            dictionary!(py:
+                "name" => &found.name,
+                "potential" => found.potential_v,
+                "charge" => found.charge_c,
+                "floating" => found.floating,
+                "potential_error" => found.potential_error_v,
+                "charge_error" => found.charge_error_c,
+            )
         };
-        state.enumerate().map(told).collect()
+        let state = self.solution.state.iter();
+        state.flat_map(|state| &state.conductors).map(one).collect()
     }
 
     #[getter]
@@ -222,105 +231,91 @@ impl Solution {
     #[getter]
     fn solvation<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let state = self.solution.state.as_ref();
-        let Some(of) = state.and_then(|state| state.solvation.as_ref()) else { return Ok(None) };
-        let found = PyDict::new(py);
-        found.set_item("reaction", of.energies.reaction_j)?;
-        found.set_item("reaction_error", self.solution.bars().and_then(|bars| bars.reaction_j))?;
-        found.set_item("coulomb", of.energies.coulomb_j)?;
-        found.set_item("reaction_potential", PyArray1::from_slice(py, &of.reaction_v))?;
-        found.set_item("coulomb_potential", PyArray1::from_slice(py, &of.coulomb_v))?;
-        Ok(Some(found))
+        let one = |found: &farad::Solvation| {
+            dictionary!(py:
+                "reaction" => found.energies.reaction_j,
+                "reaction_error" => found.reaction_error_j,
+                "coulomb" => found.energies.coulomb_j,
+                "reaction_potential" => PyArray1::from_slice(py, &found.reaction_v),
+                "coulomb_potential" => PyArray1::from_slice(py, &found.coulomb_v),
+            )
+        };
+        state.and_then(|state| state.solvation.as_ref()).map(one).transpose()
     }
 
     /// Values at probes.
     #[getter]
     fn probes<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let bars = self.solution.bars().map_or(&[][..], |bars| &bars.probes);
-        let names = self.problem.description().probes.iter().map(|probe| &probe.name);
-        let probed = self.solution.state.iter().flat_map(|state| &state.probes);
-        let told = |(index, (name, of)): (usize, (&String, &farad::Probed))| {
-            let found = PyDict::new(py);
-            found.set_item("name", name)?;
-            found.set_item("points", of_points(py, &of.points)?)?;
-            found.set_item("potential", PyArray1::from_slice(py, &of.potential))?;
-            found.set_item("field", of_points(py, &of.field)?)?;
-            let of_values = |values: &[f64]| {
-                (values.len() == of.points.len()).then(|| PyArray1::from_slice(py, values))
-            };
-            let bar = bars.get(index);
-            let potential = bar.and_then(|bar| of_values(&bar.potential_v));
-            found.set_item("potential_error", potential)?;
-            found.set_item("field_error", bar.and_then(|bar| of_values(&bar.field_v_per_m)))?;
-            Ok(found)
+        let one = |found: &farad::Probed| {
+            let bars = found.bars.as_ref();
+            let array = |values: &Vec<f64>| PyArray1::from_slice(py, values);
+            dictionary!(py:
+                "name" => &found.name,
+                "points" => of_points(py, &found.points)?,
+                "potential" => array(&found.potential),
+                "field" => of_points(py, &found.field)?,
+                "potential_error" => bars.map(|bars| array(&bars.potential_v)),
+                "field_error" => bars.map(|bars| array(&bars.field_v_per_m)),
+            )
         };
-        names.zip(probed).enumerate().map(told).collect()
+        self.solution.state.iter().flat_map(|state| &state.probes).map(one).collect()
     }
 
     /// Forces and torques on bodies.
     #[getter]
     fn forces<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let bars = self.solution.bars().map_or(&[][..], |bars| &bars.forces);
-        let state = self.solution.state.iter();
-        let forces = state.flat_map(|state| state.forces.iter().flatten());
-        let told = |(index, of): (usize, &farad::Force)| {
-            let found = PyDict::new(py);
-            found.set_item("name", &of.name)?;
-            found.set_item("force", of.newton)?;
-            found.set_item("torque", of.newton_metre)?;
-            found.set_item("about", of.about)?;
-            let bar = bars.get(index);
-            found.set_item("force_error", bar.map(|bar| bar.newton))?;
-            found.set_item("torque_error", bar.map(|bar| bar.newton_metre))?;
-            Ok(found)
+        let one = |found: &farad::Force| {
+            dictionary!(py:
+                "name" => &found.name,
+                "force" => found.newton,
+                "torque" => found.newton_metre,
+                "about" => found.about,
+                "force_error" => found.newton_error,
+                "torque_error" => found.newton_metre_error,
+            )
         };
-        forces.enumerate().map(told).collect()
+        let state = self.solution.state.iter();
+        state.flat_map(|state| state.forces.iter().flatten()).map(one).collect()
     }
 
     /// Shares of the energy in films: one for each conductor at a potential, and their bars.
     #[getter]
     fn films<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let told = |film: &farad::FilmShare| {
-            let found = PyDict::new(py);
-            found.set_item("name", &film.name)?;
-            found.set_item("thickness", film.thickness)?;
-            found.set_item("permittivity", film.relative_permittivity)?;
-            found.set_item("participation", PyArray1::from_slice(py, &film.participation))?;
-            found.set_item("errors", PyArray1::from_slice(py, &film.bars))?;
-            Ok(found)
+        let one = |film: &farad::FilmShare| {
+            dictionary!(py:
+                "name" => &film.name,
+                "thickness" => film.thickness,
+                "permittivity" => film.relative_permittivity,
+                "participation" => PyArray1::from_slice(py, &film.participation),
+                "errors" => PyArray1::from_slice(py, &film.bars),
+            )
         };
-        self.solution.films.iter().map(told).collect()
+        self.solution.films.iter().map(one).collect()
     }
 
     /// Derivatives of the Maxwell matrix: name, where, one matrix, or three for shifts, shares of
     /// the energy by permittivities, and the bars of both.
     #[getter]
     fn derivatives<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let told = |derivative: &farad::Derivative| {
-            let found = PyDict::new(py);
-            found.set_item("name", &derivative.name)?;
-            found.set_item("at", derivative.at)?;
-            let matrices = derivative.matrices.iter();
-            let matrices: PyResult<Vec<_>> =
-                matrices.map(|rows| of_rows(py, rows, rows.len())).collect();
-            found.set_item("matrices", matrices?)?;
-            let bars = derivative.bars.iter();
-            let bars: PyResult<Vec<_>> = bars.map(|rows| of_rows(py, rows, rows.len())).collect();
-            found.set_item("errors", bars?)?;
-            found.set_item("participation", PyArray1::from_slice(py, &derivative.participation))?;
-            let bars = PyArray1::from_slice(py, &derivative.participation_bars);
-            found.set_item("participation_errors", bars)?;
-            Ok(found)
+        let one = |found: &farad::Derivative| {
+            dictionary!(py:
+                "name" => &found.name,
+                "at" => found.at,
+                "matrices" => square(py, &found.matrices)?,
+                "errors" => square(py, &found.bars)?,
+                "participation" => PyArray1::from_slice(py, &found.participation),
+                "participation_errors" => PyArray1::from_slice(py, &found.participation_bars),
+            )
         };
-        self.solution.derivatives.iter().map(told).collect()
+        self.solution.derivatives.iter().map(one).collect()
     }
 
     /// Polarisability over 4 pi eps0 in the cube of the unit, and its bars.
     #[getter]
     fn polarisability<'py>(&self, py: Python<'py>) -> PyResult<Option<WithBars<'py>>> {
-        let Some(of) = &self.solution.polarisability else { return Ok(None) };
-        let bars = self.solution.bars().and_then(|bars| bars.polarisability);
-        let bars = bars.map(|bars| of_points(py, &bars)).transpose()?;
-        Ok(Some((of_points(py, &of.over_4pi_eps0)?, bars)))
+        let Some(found) = &self.solution.polarisability else { return Ok(None) };
+        let bars = found.over_4pi_eps0_error.map(|bars| of_points(py, &bars)).transpose()?;
+        Ok(Some((of_points(py, &found.over_4pi_eps0)?, bars)))
     }
 
     /// Numbers other than the matrix: name, unit, value, bar.

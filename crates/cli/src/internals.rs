@@ -91,7 +91,7 @@ pub mod made {
 }
 
 pub mod matrix {
-    pub use crate::report::page::matrix::{Matrix, STRONGEST, couplings, table};
+    pub use crate::report::page::matrix::{STRONGEST, couplings, shares, table};
 }
 
 pub mod npy {

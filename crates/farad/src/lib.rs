@@ -60,16 +60,20 @@ pub use refine::accuracy::{
     solve_to_after, solve_to_among,
 };
 pub use refine::goal::{Of, UnknownOf};
-pub use result::bars::{Bars, ConductorBars, ForceBar, ProbeBars};
+pub use result::bars::Bars;
 pub use result::body::{Hydrodynamics, Polarisability, Viscosity};
 pub use result::key::{Axis, Key, MatrixEntry};
-pub use result::matrices::{Matrices, distinct_entries, entry_name, mutual};
+pub use result::labelled::Labelled;
+pub use result::matrices::{
+    CapacitanceMatrix, MANY, Matrices, distinct_entries, entry_name, mutual,
+};
 pub use result::participation::{Derivative, FilmShare};
 pub use result::quantities::Measured;
+pub use result::record::Record;
 pub use result::reduction::{Reduced, Reducer};
 pub use result::solution::Solution;
 pub use result::state::{
-    Balance, ConductorState, Energies, Force, Molecule, Probed, Solvation, State,
+    Balance, ConductorState, Energies, Force, Molecule, ProbeBars, Probed, Solvation, State,
 };
 pub use result::unit::{Unit, UnknownUnit};
 pub use result::warning::{Remedy, Warning};

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use bem::{Charges, Electrostatics, Group, Prepared, Progress, SolveOptions};
 
+use crate::analysis::bars::Estimated;
 use crate::analysis::checks::{self, Measured};
 use crate::analysis::{
     excitations, fringes, hydrodynamics, missing, near_surface, polarisability, salt, state,
@@ -179,7 +180,8 @@ impl Solver {
             for (row, hidden) in energies.iter_mut().zip(&hidden) {
                 row.iter_mut().zip(hidden).for_each(|(energy, hidden)| *energy += hidden);
             }
-            estimated = Some((Bars::new(problem, (estimate, &hidden), &answer), energies, weights));
+            let bars = Estimated::new(problem, (estimate, &hidden), &answer);
+            estimated = Some((bars, energies, weights));
         }
         let mut estimate_seconds = started.elapsed().as_secs_f64();
         let refined = state::refined(problem, prepared, &mut answer, progress)?;
@@ -225,23 +227,21 @@ impl Solver {
             _ => Vec::new(),
         };
         estimate_seconds += started.elapsed().as_secs_f64();
-        let mut bars = estimated.map(|(bars, ..)| bars);
-        let mut solution =
-            found(problem, options, answer, bars.as_ref(), &measured, check_seconds)?;
+        let bars = estimated.map(|(bars, ..)| bars);
+        let of_matrix = bars.as_ref().map(|bars| &bars.matrix);
+        let mut solution = found(problem, options, answer, of_matrix, &measured, check_seconds)?;
         solution.missing = of_units;
         let started = Instant::now();
-        if let (Some(bars), Some(missing), Some(state)) = (&mut bars, missing, &solution.state) {
-            bars.probes = missing.of_probes(problem, &state.probes, options.tolerance)?;
-            if let Some(forces) = &state.forces {
-                bars.forces = missing.of_forces(problem, forces)?;
+        if let (Some(missing), Some(state)) = (missing, &mut solution.state) {
+            missing.of_probes(problem, &mut state.probes, options.tolerance)?;
+            if let Some(forces) = &mut state.forces {
+                missing.of_forces(problem, forces)?;
             }
         }
         solution.estimate_seconds = estimate_seconds + started.elapsed().as_secs_f64();
-        let reaction = solution.state.as_ref().and_then(|state| state.solvation.as_ref());
-        let reaction_j = reaction.map(|found| found.energies.reaction_j);
-        let polarisability = solution.polarisability.as_ref().map(|found| &found.over_4pi_eps0);
-        let tolerance = options.tolerance;
-        solution.bars = bars.map(|bars| bars.with_solver(reaction_j, polarisability, tolerance));
+        if let Some(bars) = bars {
+            bars.give_to(&mut solution, options.tolerance);
+        }
         solution.hydrodynamics = match hydrodynamics::as_one_conductor(problem)? {
             Some(body) => Self::default().solve(&body, options, progress)?.hydrodynamics,
             None => hydrodynamics::find(problem, &solution),
@@ -351,6 +351,7 @@ fn found(
         gauss_defect,
         warnings,
         all_charge,
+        conductors: problem.conductors.names.clone(),
         columns: problem.excited.clone(),
         reducers: problem.reducers.clone(),
         derivatives: Vec::new(),

@@ -64,15 +64,17 @@ fn check(name: &str, description: &Description, mesh: &Mesh) {
     let exact = solved(&without, &fine, Density::Linear, 1e-7).state.unwrap();
     for density in [Density::Constant, Density::Linear] {
         let found = solved(description, mesh, density, 1e-6);
-        let (state, bars) = (found.state.as_ref().unwrap(), found.bars().unwrap());
+        let state = found.state.as_ref().unwrap();
         let forces = state.forces.iter().flatten().zip(exact.forces.iter().flatten());
-        for ((force, exact), bar) in forces.zip(&bars.forces) {
+        for (force, exact) in forces {
             let off =
                 [apart(force.newton, exact.newton), apart(force.newton_metre, exact.newton_metre)];
-            assert!(bar.newton > off[0] && bar.newton_metre > off[1], "{name}: {bar:?} {off:?}");
-            assert!(bar.newton < MEDIAN * off[0] + force.known_to, "{name}: {bar:?} {off:?}");
+            let bar = [force.newton_error.unwrap(), force.newton_metre_error.unwrap()];
+            assert!(bar[0] > off[0] && bar[1] > off[1], "{name}: {bar:?} {off:?}");
+            assert!(bar[0] < MEDIAN * off[0] + force.known_to, "{name}: {bar:?} {off:?}");
         }
-        for ((probed, exact), bars) in state.probes.iter().zip(&exact.probes).zip(&bars.probes) {
+        for (probed, exact) in state.probes.iter().zip(&exact.probes) {
+            let bars = probed.bars.as_ref().unwrap();
             let volt = probed.potential.iter().zip(&exact.potential).map(|(a, b)| (a - b).abs());
             let field = probed.field.iter().zip(&exact.field).map(|(a, b)| apart(*a, *b));
             let of_volt: Vec<f64> = bars.potential_v.iter().zip(volt).map(|(b, e)| b / e).collect();
@@ -191,7 +193,7 @@ fn fields_next_to_refined_edges_are_those_of_the_charges() {
     let goal = Goal { accuracy: 1e-3, of: Of::All, max_seconds: None };
     let found = solve_to(problem, &goal, &Options::default(), &Quiet, &mut |_, _| ()).unwrap();
     let probed = &found.solution.state.as_ref().unwrap().probes[0];
-    let bars = &found.solution.bars().unwrap().probes[0];
+    let bars = probed.bars.as_ref().unwrap();
     let size = |field: [f64; 3]| apart(field, [0.0; 3]);
     let largest = probed.field.iter().map(|&field| size(field)).fold(0.0, f64::max);
     for ((point, &field), bar) in probed.points.iter().zip(&probed.field).zip(&bars.field_v_per_m) {
@@ -235,7 +237,7 @@ fn of_films_of_given_charge_across_gaps() {
             ..Description::default()
         };
         let solution = solved(&description, &mesh, Density::Constant, 1e-6);
-        let (bars, state) = (solution.bars().unwrap(), solution.state.as_ref().unwrap());
+        let state = solution.state.as_ref().unwrap();
         let judged = |what: &str, found: f64, bar: f64, exact: f64, most: f64| {
             let off = (found - exact).abs();
             assert!(
@@ -243,11 +245,13 @@ fn of_films_of_given_charge_across_gaps() {
                 "{what} {gap}: {found:e} +- {bar:e}, {exact:e}"
             );
         };
-        judged("V", state.conductors[0].potential_v, bars.conductors[0].potential_v, volt, 0.15);
-        let force = state.forces.as_ref().unwrap()[0].newton[2];
-        judged("F", force, bars.forces[0].newton, newton, 0.15);
-        let middle = state.probes[0].field.len() / 2;
-        let found = state.probes[0].field[middle][2].abs();
-        judged("E", found, bars.probes[0].field_v_per_m[middle], field, 0.15);
+        let conductor = &state.conductors[0];
+        judged("V", conductor.potential_v, conductor.potential_error_v.unwrap(), volt, 0.15);
+        let force = &state.forces.as_ref().unwrap()[0];
+        judged("F", force.newton[2], force.newton_error.unwrap(), newton, 0.15);
+        let probed = &state.probes[0];
+        let middle = probed.field.len() / 2;
+        let bar = probed.bars.as_ref().unwrap().field_v_per_m[middle];
+        judged("E", probed.field[middle][2].abs(), bar, field, 0.15);
     }
 }

@@ -111,7 +111,7 @@ fn describe(info: &surface::Info) -> String {
             format!("{:.1}", part.min_angle),
         ]
     });
-    let mut text = aligned_table(header.map(str::to_owned).to_vec(), rows);
+    let mut text = aligned_table(header, rows);
     if info.filled.count > 0 {
         let surface::Filled { count, volume, .. } = info.filled;
         text += &format!("{count} cavities filled, {volume:.3} A^3 in all\n");

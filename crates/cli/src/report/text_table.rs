@@ -6,9 +6,10 @@ use crate::report::text::printable_line;
 
 /// Rows under a header, the first column to the left and the others to the right, without rules.
 pub(crate) fn aligned_table(
-    header: Vec<String>,
+    header: impl IntoIterator<Item = impl Into<String>>,
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> String {
+    let header = header.into_iter().map(Into::into).collect();
     let mut table = Table::new();
     let fit = |row: Vec<String>| {
         row.iter().map(|cell| printable_line(cell).into_owned()).collect::<Vec<_>>()

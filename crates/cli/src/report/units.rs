@@ -1,8 +1,8 @@
 //! How numbers with units are written for people.
 
 pub(crate) use farad::units::{
-    ELEMENTARY_CHARGE, EPSILON_0, LengthUnit, count, farads, kilocalorie_per_mole,
-    kilojoule_per_mole, over_thermal as thermal, shortest,
+    ELEMENTARY_CHARGE, EPSILON_0, LengthUnit, count, kilocalorie_per_mole, kilojoule_per_mole,
+    over_thermal as thermal, shortest,
 };
 
 /// "1 charge", "1,200 charges".

@@ -5,7 +5,8 @@ use nalgebra::DMatrix;
 
 use crate::analysis::excitations;
 use crate::problem::Problem;
-use crate::result::bars::{Bars, ConductorBars};
+use crate::result::bars::Bars;
+use crate::result::solution::Solution;
 use crate::units;
 
 /// Estimates are multiplied by this beyond what [`crate::problem::edges::weights`] are.
@@ -37,7 +38,26 @@ fn coarse(triangles: usize) -> f64 {
     1.0 + COARSE / triangles.max(1) as f64
 }
 
-impl Bars {
+/// Bars of what the answers to a problem's excitations lead to.
+pub(crate) struct Estimated {
+    pub(crate) matrix: Bars,
+    /// Empty without a state.
+    pub(crate) conductors: Vec<ConductorBars>,
+    /// Of the energy that surfaces add to point charges, in joule; `None` without charges.
+    reaction_j: Option<f64>,
+    /// Over 4 pi eps0; `None` where it is not wanted, or not known.
+    polarisability: Option<[[f64; 3]; 3]>,
+}
+
+/// Bars of one conductor in a state.
+pub(crate) struct ConductorBars {
+    /// Volt; 0 where the potential is given.
+    pub(crate) potential_v: f64,
+    /// Coulomb; 0 where the charge is given.
+    pub(crate) charge_c: f64,
+}
+
+impl Estimated {
     /// From the estimated errors of the answers to the problem's excitations.
     pub(crate) fn new(
         problem: &Problem,
@@ -54,15 +74,33 @@ impl Bars {
             maxwell[conductor] = row[..excited.len()].iter().map(|bound| bound / eps).collect();
         }
         Self {
-            maxwell,
+            matrix: Bars { maxwell, sides: estimate.sides },
             conductors: Vec::new(),
             reaction_j: None,
             polarisability: polarisability(problem, answer, &bounds),
-            probes: Vec::new(),
-            forces: Vec::new(),
-            sides: estimate.sides,
         }
         .with_state(problem, answer, (&bounds, &signed))
+    }
+
+    /// Puts the bars next to their values, with what a solve to `tolerance` leaves of these.
+    pub(crate) fn give_to(self, solution: &mut Solution, tolerance: f64) {
+        if let Some(state) = &mut solution.state {
+            for (found, bars) in state.conductors.iter_mut().zip(&self.conductors) {
+                found.potential_error_v = Some(bars.potential_v);
+                found.charge_error_c = Some(bars.charge_c);
+            }
+            if let Some(found) = &mut state.solvation {
+                let left = tolerance * found.energies.reaction_j.abs();
+                found.reaction_error_j = self.reaction_j.map(|bar| bar + left);
+            }
+        }
+        if let Some(found) = &mut solution.polarisability {
+            let values = found.over_4pi_eps0.iter().flatten();
+            let left = tolerance * values.fold(0.0_f64, |most, value| most.max(value.abs()));
+            let bars = self.polarisability.map(|bars| bars.map(|row| row.map(|bar| bar + left)));
+            found.over_4pi_eps0_error = bars;
+        }
+        solution.bars = Some(self.matrix);
     }
 
     /// Adds the bars of the state that these answers make.
@@ -128,6 +166,29 @@ impl Bars {
             self.reaction_j = Some(0.5 * coulomb * (off(&bounds[s]) + by_potentials));
         }
         self
+    }
+}
+
+impl Solution {
+    /// Multiplies the bars of matrix, state and polarisability by `factor`.
+    pub(crate) fn stretch_bars(&mut self, factor: f64) {
+        let matrix = self.bars.iter_mut().flat_map(|bars| bars.maxwell.as_mut_slice());
+        let mut all: Vec<&mut f64> = matrix.flatten().collect();
+        if let Some(state) = &mut self.state {
+            for found in &mut state.conductors {
+                all.extend(found.potential_error_v.iter_mut().chain(&mut found.charge_error_c));
+            }
+            all.extend(state.solvation.iter_mut().flat_map(|found| &mut found.reaction_error_j));
+            for bars in state.probes.iter_mut().filter_map(|found| found.bars.as_mut()) {
+                all.extend(bars.potential_v.iter_mut().chain(&mut bars.field_v_per_m));
+            }
+            for force in state.forces.iter_mut().flatten() {
+                all.extend(force.newton_error.iter_mut().chain(&mut force.newton_metre_error));
+            }
+        }
+        let tensor = self.polarisability.iter_mut().flat_map(|of| &mut of.over_4pi_eps0_error);
+        all.extend(tensor.flatten().flatten());
+        all.into_iter().for_each(|bar| *bar *= factor);
     }
 }
 

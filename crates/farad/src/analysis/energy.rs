@@ -71,6 +71,7 @@ pub(crate) fn solvation(
     };
     Ok(Solvation {
         energies: energies(&|_| true),
+        reaction_error_j: None,
         molecules: problem
             .description
             .dielectrics

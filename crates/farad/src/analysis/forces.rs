@@ -113,6 +113,8 @@ pub(crate) fn forces(
             name,
             newton: force.force.map(|f| f * newton),
             newton_metre: force.torque.map(|t| t * newton * problem.description.unit.metres()),
+            newton_error: None,
+            newton_metre_error: None,
             known_to: known_to(force, is_part) * newton,
             about: body.about,
         })

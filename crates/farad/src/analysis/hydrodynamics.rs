@@ -11,7 +11,7 @@ use crate::result::body::{Hydrodynamics, Polarisability, Viscosity};
 use crate::result::solution::Solution;
 use crate::scene::description::{Conductor, Description};
 use crate::scene::requests::Diffusion;
-use crate::units;
+use crate::units::{self, LengthUnit};
 
 /// The molecules of a problem as one conductor, whose properties are theirs; `None` where those of
 /// the problem's own conductors are wanted, or none.
@@ -52,14 +52,22 @@ fn properties(
     let unit = problem.description.unit;
     // C/(4 pi eps) of the solver is a length that does not depend on the medium.
     let capacity: f64 = solution.answer.maxwell.iter().flatten().sum();
-    let diffusion =
-        units::diffusion(capacity * unit.metres(), liquid.temperature, liquid.viscosity);
-    let capacity_bar = solution.bars().map(|bars| bars.maxwell.iter().flatten().sum());
+    let hydrodynamic_radius_m = capacity * unit.metres();
+    let diffusion = units::diffusion(hydrodynamic_radius_m, liquid.temperature, liquid.viscosity);
+    let capacity_error = solution.bars().map(|bars| bars.maxwell.iter().flatten().sum());
     let is_whole = problem.conductors.of_triangle.iter().all(Option::is_some);
     let volume = volume(problem.symmetry.whole(&problem.mesh)).filter(|_| is_whole);
-    let viscosity = polarisability.zip(volume).map(|(found, volume)| viscosity(found, volume));
-    let friction = units::friction(capacity * unit.metres(), liquid.viscosity);
-    Hydrodynamics { capacity, capacity_bar, diffusion, friction, viscosity }
+    let viscosity =
+        polarisability.zip(volume).map(|(found, volume)| viscosity(found, volume, unit));
+    let friction = units::friction(hydrodynamic_radius_m, liquid.viscosity);
+    Hydrodynamics {
+        capacity,
+        capacity_error,
+        hydrodynamic_radius_m,
+        diffusion,
+        friction,
+        viscosity,
+    }
 }
 
 /// The volume inside bodies and outside of the cavities in them; `None` unless all is closed.
@@ -80,19 +88,23 @@ fn volume(mesh: &Mesh) -> Option<f64> {
     Some(topology.components.iter().enumerate().map(signed).sum())
 }
 
-/// Intrinsic viscosity of a body by its polarisability as a conductor (\[Mansfield2008\]).
-pub fn viscosity(found: &Polarisability, volume: f64) -> Viscosity {
+/// Intrinsic viscosity of a body by its polarisability as a conductor (\[Mansfield2008\]); the
+/// volume is in the cube of `unit`.
+pub fn viscosity(found: &Polarisability, volume: f64, unit: LengthUnit) -> Viscosity {
     let whole = 4.0 * std::f64::consts::PI;
     let axes = eigenvalues(found.over_4pi_eps0).map(|value| whole * value);
     let mean = axes.iter().sum::<f64>() / 3.0;
     let prefactor = prefactor(axes);
     let intrinsic_conductivity = mean / volume;
+    let viscometric_radius = (3.0 * prefactor * mean / (10.0 * std::f64::consts::PI)).cbrt();
     Viscosity {
         volume,
+        volume_m3: volume * unit.metres().powi(3),
         intrinsic_conductivity,
         prefactor,
         intrinsic_viscosity: prefactor * intrinsic_conductivity,
-        viscometric_radius: (3.0 * prefactor * mean / (10.0 * std::f64::consts::PI)).cbrt(),
+        viscometric_radius,
+        viscometric_radius_m: viscometric_radius * unit.metres(),
     }
 }
 

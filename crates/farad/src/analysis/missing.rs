@@ -8,12 +8,12 @@ use mesh::refine;
 use mesh::vector::{self, Vector, norm};
 use nalgebra::{DMatrix, DVector};
 
-use crate::analysis::{bars, excitations, forces};
+use crate::analysis::bars::{self, ConductorBars};
+use crate::analysis::{excitations, forces};
 use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::problem::planes::Seen;
-use crate::result::bars::{ConductorBars, ForceBar, ProbeBars};
-use crate::result::state::{Force, Probed};
+use crate::result::state::{Force, ProbeBars, Probed};
 use crate::units;
 
 /// Errors of potentials change sign in space. A place counts as one within this share of its
@@ -212,16 +212,16 @@ fn floating(
 }
 
 impl Missing {
-    /// The bars of values at each of the problem's probes, which a solve to `tolerance` found.
+    /// Sets the bars of values at each of the problem's probes, which a solve to `tolerance` found.
     pub(crate) fn of_probes(
         &self,
         problem: &Problem,
-        found: &[Probed],
+        found: &mut [Probed],
         tolerance: f64,
-    ) -> Result<Vec<ProbeBars>, Error> {
+    ) -> Result<(), Error> {
         let _span = tracing::debug_span!("bars of probes").entered();
         if found.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let symmetry = &problem.symmetry;
         let is_recovered = problem.mesh.patches.is_none();
@@ -297,7 +297,10 @@ impl Missing {
             }
             Ok(bars)
         };
-        found.iter().map(of_probe).collect()
+        for probed in found {
+            probed.bars = Some(of_probe(probed)?);
+        }
+        Ok(())
     }
 
     /// The potential of the conductor that a triangle of the whole surface belongs to.
@@ -308,12 +311,8 @@ impl Missing {
         Some(sign * self.conductors[conductor as usize].volt)
     }
 
-    /// The bars of forces and torques on these bodies.
-    pub(crate) fn of_forces(
-        &self,
-        problem: &Problem,
-        found: &[Force],
-    ) -> Result<Vec<ForceBar>, Error> {
+    /// Sets the bars of forces and torques on these bodies.
+    pub(crate) fn of_forces(&self, problem: &Problem, found: &mut [Force]) -> Result<(), Error> {
         let _span = tracing::debug_span!("bars of forces").entered();
         // Bodies with forces are in one layer.
         let [charge, missing] =
@@ -323,13 +322,16 @@ impl Missing {
         let [low, high] = mesh::quality::bounding_box(&problem.mesh);
         let size = norm(std::array::from_fn(|k| high[k] - low[k]));
         let lever = size * problem.description.unit.metres();
-        let of_body = |force: &Force| {
-            let change = changes.iter().find(|change| change.name == force.name)?;
-            Some(ForceBar {
-                newton: self.factor * norm(change.newton) + force.known_to,
-                newton_metre: self.factor * norm(change.newton_metre) + force.known_to * lever,
-            })
-        };
-        Ok(found.iter().map(|force| of_body(force).unwrap_or_default()).collect())
+        for force in found {
+            let change = changes.iter().find(|change| change.name == force.name);
+            let [newton, newton_metre] = change.map_or([0.0; 2], |change| {
+                [
+                    self.factor * norm(change.newton) + force.known_to,
+                    self.factor * norm(change.newton_metre) + force.known_to * lever,
+                ]
+            });
+            (force.newton_error, force.newton_metre_error) = (Some(newton), Some(newton_metre));
+        }
+        Ok(())
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn find(problem: &Problem, answer: &bem::Electrostatics) -> Option<Po
         let moment = moment(&problem.mesh, &images, response.into(), tolerance);
         (0..3).for_each(|k| over_4pi_eps0[k][axis] = moment[k]);
     }
-    Some(Polarisability { over_4pi_eps0 })
+    Some(Polarisability::new(over_4pi_eps0, problem.description.unit))
 }
 
 /// Dipole moment of charges with their images.

@@ -64,7 +64,8 @@ pub(crate) fn find(
         }
         let per_metre = 1.0 / description.unit.metres();
         let field = values.field.into_iter().map(|field| field.map(|e| e * per_metre)).collect();
-        Ok(Probed { points, potential: values.potential, field })
+        let name = probe.name.clone();
+        Ok(Probed { name, points, potential: values.potential, field, bars: None })
     };
     description.probes.iter().map(each).collect()
 }

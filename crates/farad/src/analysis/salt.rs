@@ -66,10 +66,10 @@ pub(crate) fn solve(
     let cells = Cells { media: &media, sides: &sides };
     let screened = bem::poisson_boltzmann(&problem.mesh, cells, &charges, options, progress)?;
     let begun = Instant::now();
-    let state = state(problem, &media, &screened, &charges)?;
+    let mut state = state(problem, &media, &screened, &charges)?;
     let evaluation_seconds = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
-    let bars = match &state.solvation {
+    let bar = match &state.solvation {
         Some(found) if description.error_bars && screened.has_converged() => {
             bar(problem, &media, (&sides, &charges), found, options, progress)?
         }
@@ -81,7 +81,10 @@ pub(crate) fn solve(
         Some(found) if problem.given.is_some() => near_surface::off_j(problem, &found.reaction_v),
         _ => 0.0,
     };
-    let bars = bars.map(|bar| bar.max(left_out));
+    let bar = bar.map(|bar| bar.max(left_out));
+    if let Some(found) = &mut state.solvation {
+        found.reaction_error_j = bar;
+    }
     let estimate_seconds = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
     let answer = answer(&screened, options);
@@ -97,12 +100,13 @@ pub(crate) fn solve(
         relative_permittivity: description.relative_permittivity,
         density: options.density,
         answer,
+        conductors: problem.conductors.names.clone(),
         columns: Vec::new(),
         state: Some(state),
         polarisability: None,
         hydrodynamics: None,
         gauss_defect: Some(gauss_defect),
-        bars: bars.map(Bars::of_reaction),
+        bars: bar.map(|_| Bars::default()),
         warnings,
         all_charge: Vec::new(),
         derivatives: Vec::new(),
@@ -234,7 +238,7 @@ fn state(
         let potential = potential.collect();
         let per_metre = -1.0 / problem.description.unit.metres();
         let field = values.gradient.iter().map(|g| g.map(|g| g * per_metre)).collect();
-        Ok(Probed { points, potential, field })
+        Ok(Probed { name: probe.name.clone(), points, potential, field, bars: None })
     };
     let count = problem.mesh.triangles.len();
     // Bound charge is the jump of the normal field over 4 pi, fields being over 4 pi eps0.

@@ -279,7 +279,8 @@ impl Size {
             vec![self.entries(bar); matrices.len()]
         });
         let (participation, participation_bars) = (Vec::new(), Vec::new());
-        Derivative { name, by, at, matrices, bars, participation, participation_bars }
+        let unit = by.unit_of_derivative();
+        Derivative { name, by, at, unit, matrices, bars, participation, participation_bars }
     }
 
     /// Shares of a layer by this derivative.
@@ -313,7 +314,8 @@ impl Size {
             (vec![self.entries(bar)], own(&off))
         });
         let (bars, participation_bars) = with_bars.unwrap_or_default();
-        Derivative { name, by, at: Some(at), matrices, bars, participation, participation_bars }
+        let (at, unit) = (Some(at), by.unit_of_derivative());
+        Derivative { name, by, at, unit, matrices, bars, participation, participation_bars }
     }
 }
 

@@ -78,6 +78,8 @@ pub(crate) fn find(
                 potential_v: state.potentials[k],
                 charge_c,
                 floating,
+                potential_error_v: None,
+                charge_error_c: None,
             }
         })
         .collect();

@@ -7,6 +7,7 @@ use mesh::Mesh;
 use mesh::cells;
 use mesh::conductors::UNGROUPED;
 use mesh::regions::{self, Places, Position, Region};
+use serde::Serialize;
 
 use crate::problem::fault::Fault;
 use crate::problem::media_check::{self, Contradiction};
@@ -33,13 +34,14 @@ pub struct Media {
 }
 
 /// One medium in numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Its name.
     pub name: String,
     /// Relative permittivity.
     pub relative_permittivity: f64,
     /// Inverse of the screening length of ions in it, per unit of length; 0 without.
+    #[serde(skip)]
     pub kappa: f64,
     /// Triangles of its boundary as it is listed; 0 for the surrounding medium.
     pub triangles: usize,

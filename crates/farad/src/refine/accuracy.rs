@@ -455,7 +455,7 @@ fn refine_to(
             });
         }
         if let Some(solution) = &mut solution {
-            solution.bars = solution.bars.take().map(|bars| bars.times(judged.stretched));
+            solution.stretch_bars(judged.stretched);
         }
         let worst = named(&judge, &current, solution.as_ref(), judged.worst);
         levels.push(Level {

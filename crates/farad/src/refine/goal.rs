@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use mesh::vector::norm;
+
 use crate::analysis::excitations;
 use crate::problem::Problem;
 use crate::problem::fault::Error;
@@ -209,18 +211,19 @@ impl Found<'_> {
             key: Key::SolvationEnergy,
             unit: Unit::Joule,
             value,
-            bar: self.bars.reaction_j?,
+            bar: found.reaction_error_j?,
             size: value.abs(),
             of: self.each([self.problem.conductors.names.len()]),
         })
     }
 
     fn polarisability(&self) -> Vec<Number> {
-        let (Some(found), Some(bars)) = (&self.solution.polarisability, &self.bars.polarisability)
+        let found = self.solution.polarisability.as_ref();
+        let Some((values, bars)) =
+            found.and_then(|found| Some((found.over_4pi_eps0, found.over_4pi_eps0_error?)))
         else {
             return Vec::new();
         };
-        let values = &found.over_4pi_eps0;
         let size = values.iter().flatten().fold(0.0_f64, |size, value| size.max(value.abs()));
         let sources = usize::from(self.problem.description.has_sources());
         let first = self.problem.conductors.names.len() + sources;
@@ -238,76 +241,69 @@ impl Found<'_> {
     }
 
     fn of_state(&self, of: &Of, state: &State) -> Vec<Number> {
-        let number = |key: Key, unit, (value, bar): (f64, f64), size| Number {
-            key,
-            unit,
-            value,
-            bar,
-            size,
-            of: self.of_all(state),
-        };
-        let conductors = state.conductors.iter().zip(&self.bars.conductors);
-        let conductor = |wanted: &String, floating: bool| {
-            conductors
-                .clone()
-                .find(|(found, _)| found.name == *wanted && found.floating == floating)
-        };
-        match of {
-            Of::Potential(name) => conductor(name, true)
-                .map(|(found, bars)| (found.potential_v, bars.potential_v))
-                .map(|of| (Key::Potential { conductor: name.clone() }, of))
-                .map(|(key, of)| number(key, Unit::Volt, of, of.0.abs()))
+        let mut numbers = state_numbers(of, state);
+        let shares = self.of_all(state);
+        numbers.iter_mut().for_each(|number| number.of.clone_from(&shares));
+        numbers
+    }
+}
+
+/// The numbers of a state that are asked for, with no shares of excitations yet.
+fn state_numbers(of: &Of, state: &State) -> Vec<Number> {
+    let number = |key: Key, unit: Unit, value: f64, bar: f64| Number {
+        key,
+        unit,
+        value,
+        bar,
+        size: value.abs(),
+        of: Vec::new(),
+    };
+    match of {
+        Of::Potential(name) | Of::Charge(name) => {
+            let floating = matches!(of, Of::Potential(_));
+            let mut conductors = state.conductors.iter();
+            let wanted = conductors.find(|found| found.name == *name && found.floating == floating);
+            wanted
+                .and_then(|found| {
+                    let (key, found) = found.unknown();
+                    Some(number(key, found.unit, found.value, found.bar?))
+                })
                 .into_iter()
-                .collect(),
-            Of::Charge(name) => conductor(name, false)
-                .map(|(found, bars)| (found.charge_c, bars.charge_c))
-                .map(|of| (Key::Charge { conductor: name.clone() }, of))
-                .map(|(key, of)| number(key, Unit::Coulomb, of, of.0.abs()))
-                .into_iter()
-                .collect(),
-            Of::Force(name) => {
-                let forces = state.forces.iter().flatten().zip(&self.bars.forces);
-                let of_body = forces.filter(|(force, _)| force.name == *name);
-                let size = |v: [f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
-                of_body
-                    .map(|(force, bar)| (size(force.newton), bar.newton))
-                    .map(|of| (Key::ForceSize { body: name.clone() }, of))
-                    .map(|(key, of)| number(key, Unit::Newton, of, of.0))
-                    .collect()
-            }
-            Of::Probe(name) | Of::Field(name) => {
-                let probes = &self.problem.description.probes;
-                let Some(index) = probes.iter().position(|probe| probe.name == *name) else {
-                    return Vec::new();
-                };
-                let (Some(found), Some(bars)) =
-                    (state.probes.get(index), self.bars.probes.get(index))
-                else {
-                    return Vec::new();
-                };
-                let size = |v: &[f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
-                let is_field = matches!(of, Of::Field(_));
-                let (values, bars) = match is_field {
-                    true => (found.field.iter().map(size).collect(), &bars.field_v_per_m),
-                    false => (found.potential.clone(), &bars.potential_v),
-                };
-                let named = |point: usize| {
-                    let probe = name.clone();
-                    match is_field {
-                        true => (Key::ProbeField { probe, point }, Unit::VoltPerMetre),
-                        false => (Key::ProbePotential { probe, point }, Unit::Volt),
-                    }
-                };
-                let largest = values.iter().fold(0.0_f64, |size, value| size.max(value.abs()));
-                let each = values.into_iter().zip(bars.iter().copied()).zip(1..);
-                each.map(|(of, point)| {
-                    let (key, unit) = named(point);
-                    number(key, unit, of, largest)
+                .collect()
+        }
+        Of::Force(name) => {
+            let of_body = state.forces.iter().flatten().filter(|force| force.name == *name);
+            of_body
+                .filter_map(|force| {
+                    let key = Key::ForceSize { body: name.clone() };
+                    Some(number(key, Unit::Newton, norm(force.newton), force.newton_error?))
                 })
                 .collect()
-            }
-            _ => Vec::new(),
         }
+        Of::Probe(name) | Of::Field(name) => {
+            let found = state.probes.iter().find(|found| found.name == *name);
+            let Some((found, bars)) = found.and_then(|found| Some((found, found.bars.as_ref()?)))
+            else {
+                return Vec::new();
+            };
+            let is_field = matches!(of, Of::Field(_));
+            let (values, bars): (Vec<f64>, _) = match is_field {
+                true => (found.field.iter().copied().map(norm).collect(), &bars.field_v_per_m),
+                false => (found.potential.clone(), &bars.potential_v),
+            };
+            let largest = values.iter().fold(0.0_f64, |size, value| size.max(value.abs()));
+            let each = values.into_iter().zip(bars).zip(1..);
+            each.map(|((value, &bar), point)| {
+                let probe = name.clone();
+                let (key, unit) = match is_field {
+                    true => (Key::ProbeField { probe, point }, Unit::VoltPerMetre),
+                    false => (Key::ProbePotential { probe, point }, Unit::Volt),
+                };
+                Number { size: largest, ..number(key, unit, value, bar) }
+            })
+            .collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -1,6 +1,11 @@
 //! The capacitance matrix in its forms, and the names of its entries.
 
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
+
 use crate::result::key::MatrixEntry;
+use crate::result::labelled::Labelled;
+use crate::result::unit::Unit;
 use crate::units::{self, LengthUnit};
 
 /// The capacitance matrix in the forms that are reported, rows as they were computed: one row for
@@ -37,6 +42,72 @@ impl Matrices {
             maxwell_length,
             maxwell_farad,
         }
+    }
+}
+
+/// Above this number of conductors files have less of matrices: bars of three digits, and
+/// results.json one form alone. The other forms follow from it, and are in tables.
+pub const MANY: usize = 200;
+
+/// The capacitance matrix with its names, forms and bars.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CapacitanceMatrix {
+    /// All conductors.
+    pub conductors: Vec<String>,
+    /// Those that were excited, one for each column.
+    pub columns: Vec<String>,
+    /// Of the lengths among its forms.
+    pub unit: LengthUnit,
+    /// Its forms.
+    pub values: Matrices,
+    /// Their bars, unless none were wanted.
+    pub bars: Option<Matrices>,
+}
+
+impl CapacitanceMatrix {
+    /// In farad: Q_i = sum_j C_ij V_j.
+    pub fn maxwell(&self) -> Labelled<'_> {
+        self.form(Unit::Farad, |matrices| &matrices.maxwell_farad)
+    }
+
+    /// In farad between conductors, and on the diagonal to infinity.
+    pub fn mutual(&self) -> Labelled<'_> {
+        self.form(Unit::Farad, |matrices| &matrices.mutual_farad)
+    }
+
+    /// C/(4 pi eps0) in the problem's unit.
+    pub fn length(&self) -> Labelled<'_> {
+        self.form(Unit::Length(self.unit), |matrices| &matrices.maxwell_length)
+    }
+
+    fn form(&self, unit: Unit, of: fn(&Matrices) -> &Vec<Vec<f64>>) -> Labelled<'_> {
+        Labelled {
+            rows: &self.conductors,
+            columns: &self.columns,
+            values: of(&self.values),
+            bars: self.bars.as_ref().map(|bars| of(bars).as_slice()),
+            unit,
+        }
+    }
+}
+
+impl Serialize for CapacitanceMatrix {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let [maxwell, mutual, length] = [self.maxwell(), self.mutual(), self.length()];
+        let has_forms = self.conductors.len() <= MANY;
+        let [mutual, length] = [mutual, length].map(|form| has_forms.then_some(form));
+        let mut fields = serializer.serialize_struct("CapacitanceMatrix", 9)?;
+        fields.serialize_field("conductors", &self.conductors)?;
+        fields.serialize_field("columns", &self.columns)?;
+        fields.serialize_field("maxwell_farad", maxwell.values)?;
+        fields.serialize_field("mutual_farad", &mutual.map(|form| form.values))?;
+        fields.serialize_field("maxwell_over_4pi_eps0", &length.map(|form| form.values))?;
+        fields.serialize_field("relative_asymmetry", &self.values.relative_asymmetry)?;
+        fields.serialize_field("maxwell_farad_error", &maxwell.bars)?;
+        fields.serialize_field("mutual_farad_error", &mutual.and_then(|form| form.bars))?;
+        fields
+            .serialize_field("maxwell_over_4pi_eps0_error", &length.and_then(|form| form.bars))?;
+        fields.end()
     }
 }
 

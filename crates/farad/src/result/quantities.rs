@@ -1,10 +1,8 @@
 //! The numbers of a solution other than its matrix, each with its key, unit and bar.
 
-use crate::result::bars::Bars;
 use crate::result::key::{Axis, Key, MatrixEntry};
-use crate::result::reduction::Reduced;
 use crate::result::solution::Solution;
-use crate::result::state::State;
+use crate::result::state::{ConductorState, State};
 use crate::result::unit::Unit;
 use crate::units;
 
@@ -24,28 +22,21 @@ impl Solution {
     /// Its numbers other than the matrix, with their bars, in an order that only the description
     /// determines.
     pub fn quantities(&self) -> Vec<(Key, Measured)> {
-        let state = self.state.as_ref();
-        let mut all: Vec<(Key, Measured)> = state
-            .map(State::quantities)
-            .into_iter()
-            .flatten()
-            .chain(self.polarisabilities())
-            .map(|(key, value, unit)| {
-                let bar = self.bars().and_then(|bars| bars.of(&key, state));
-                (key, Measured { value, bar, unit })
-            })
-            .collect();
+        let mut all = self.state.as_ref().map(State::quantities).unwrap_or_default();
+        all.extend(self.polarisabilities());
         all.extend(self.reduced_quantities());
         all
     }
 
     /// The diagonal of the polarisability, if that is wanted.
-    fn polarisabilities(&self) -> impl Iterator<Item = (Key, f64, Unit)> {
+    fn polarisabilities(&self) -> impl Iterator<Item = (Key, Measured)> {
         let unit = Unit::Cubed(self.unit);
         self.polarisability.iter().flat_map(move |found| {
             Axis::ALL.map(|axis| {
-                let value = found.over_4pi_eps0[axis.index()][axis.index()];
-                (Key::Polarisability { moment: axis, field: axis }, value, unit)
+                let k = axis.index();
+                let bar = found.over_4pi_eps0_error.map(|bars| bars[k][k]);
+                let value = found.over_4pi_eps0[k][k];
+                (Key::Polarisability { moment: axis, field: axis }, Measured { value, bar, unit })
             })
         })
     }
@@ -55,17 +46,18 @@ impl Solution {
     fn reduced_quantities(&self) -> Vec<(Key, Measured)> {
         let unit = Unit::Farad;
         let mut all = Vec::new();
-        for Reduced { name, nets, maxwell, bars, between } in self.reduced() {
-            if let (Some((value, bar)), [a, b, ..]) = (between, &nets[..]) {
-                let nets = [a.clone(), b.clone()];
-                all.push((Key::Between { reduction: name, nets }, Measured { value, bar, unit }));
+        for found in self.reduced() {
+            if let (Some(value), [a, b, ..]) = (found.between, &found.nets[..]) {
+                let key = Key::Between { reduction: found.name, nets: [a.clone(), b.clone()] };
+                all.push((key, Measured { value, bar: found.between_bar, unit }));
                 continue;
             }
-            for (i, row) in maxwell.iter().enumerate() {
+            for (i, row) in found.maxwell.iter().enumerate() {
                 for (j, &value) in row.iter().enumerate().skip(i) {
-                    let bar = bars.as_ref().map(|bars| bars[i][j]);
-                    let (reduction, entry) = (name.clone(), MatrixEntry::new(&nets, i, j));
-                    all.push((Key::Reduced { reduction, entry }, Measured { value, bar, unit }));
+                    let bar = found.bars.as_ref().map(|bars| bars[i][j]);
+                    let entry = MatrixEntry::new(&found.nets, i, j);
+                    let key = Key::Reduced { reduction: found.name.clone(), entry };
+                    all.push((key, Measured { value, bar, unit }));
                 }
             }
         }
@@ -75,67 +67,42 @@ impl Solution {
 
 impl State {
     /// Its numbers: potentials or charges of conductors, energies, forces.
-    fn quantities(&self) -> Vec<(Key, f64, Unit)> {
-        let mut all = Vec::new();
-        for found in &self.conductors {
-            let conductor = found.name.clone();
-            all.push(if found.floating {
-                (Key::Potential { conductor }, found.potential_v, Unit::Volt)
-            } else {
-                (Key::Charge { conductor }, found.charge_c, Unit::Coulomb)
-            });
-        }
+    fn quantities(&self) -> Vec<(Key, Measured)> {
+        let mut all: Vec<_> = self.conductors.iter().map(ConductorState::unknown).collect();
         if let Some(solvation) = &self.solvation {
             let energies = &solvation.energies;
-            let mut energy = |key: Key, joule: f64| {
-                all.push((key, units::kilocalorie_per_mole(joule), Unit::KilocaloriePerMole));
+            let mut energy = |key: Key, joule: f64, bar: Option<f64>| {
+                let (value, bar) =
+                    (units::kilocalorie_per_mole(joule), bar.map(units::kilocalorie_per_mole));
+                all.push((key, Measured { value, bar, unit: Unit::KilocaloriePerMole }));
             };
-            energy(Key::SolvationEnergy, energies.reaction_j);
+            energy(Key::SolvationEnergy, energies.reaction_j, solvation.reaction_error_j);
             if solvation.reaction_v.len() > 1 {
-                energy(Key::CoulombEnergy, energies.coulomb_j);
-                energy(Key::TotalEnergy, energies.total_j());
+                // The energy of the charges alone is exact.
+                energy(Key::CoulombEnergy, energies.coulomb_j, None);
+                energy(Key::TotalEnergy, energies.total_j(), solvation.reaction_error_j);
             }
         }
         for force in self.forces.iter().flatten() {
-            let key = |axis| Key::Force { body: force.name.clone(), axis };
-            let each = Axis::ALL.into_iter().zip(force.newton);
-            all.extend(each.map(|(axis, newton)| (key(axis), newton, Unit::Newton)));
+            all.extend(Axis::ALL.into_iter().zip(force.newton).map(|(axis, value)| {
+                let key = Key::Force { body: force.name.clone(), axis };
+                (key, Measured { value, bar: force.newton_error, unit: Unit::Newton })
+            }));
         }
         all
     }
 }
 
-impl Bars {
-    /// The bar of a number of [`Solution::quantities`] in its unit there, in the state that it is
-    /// of. `None` where there is no bar, of what only an accuracy is asked of, and of entries of
-    /// matrices, whose bars [`Solution::matrix_bars`] and [`Solution::reduced`] have.
-    pub fn of(&self, key: &Key, state: Option<&State>) -> Option<f64> {
-        let of_conductor = |name: &String| {
-            let place = state?.conductors.iter().position(|found| found.name == *name)?;
-            self.conductors.get(place)
-        };
-        match key {
-            Key::Potential { conductor } => Some(of_conductor(conductor)?.potential_v),
-            Key::Charge { conductor } => Some(of_conductor(conductor)?.charge_c),
-            // The energy of the charges alone is exact.
-            Key::SolvationEnergy | Key::TotalEnergy => {
-                self.reaction_j.map(units::kilocalorie_per_mole)
-            }
-            Key::Force { body, .. } => {
-                let mut forces = state?.forces.iter().flatten();
-                let place = forces.position(|found| found.name == *body)?;
-                Some(self.forces.get(place)?.newton)
-            }
-            Key::Polarisability { moment, field } => {
-                Some(self.polarisability?[moment.index()][field.index()])
-            }
-            Key::Capacitance(_)
-            | Key::CoulombEnergy
-            | Key::ForceSize { .. }
-            | Key::ProbePotential { .. }
-            | Key::ProbeField { .. }
-            | Key::Reduced { .. }
-            | Key::Between { .. } => None,
+impl ConductorState {
+    /// The potential if the charge is given, else the charge.
+    pub(crate) fn unknown(&self) -> (Key, Measured) {
+        let conductor = self.name.clone();
+        if self.floating {
+            let (value, bar) = (self.potential_v, self.potential_error_v);
+            (Key::Potential { conductor }, Measured { value, bar, unit: Unit::Volt })
+        } else {
+            let (value, bar) = (self.charge_c, self.charge_error_c);
+            (Key::Charge { conductor }, Measured { value, bar, unit: Unit::Coulomb })
         }
     }
 }

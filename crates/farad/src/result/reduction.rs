@@ -2,6 +2,10 @@
 //! grounded or become one net (docs/math.md, "Reduced matrices").
 
 use nalgebra::{DMatrix, DVector};
+use serde::Serialize;
+
+use crate::result::labelled::Labelled;
+use crate::result::unit::Unit;
 
 /// A reduction of matrices over certain conductors.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,20 +25,35 @@ pub(crate) struct Net {
 }
 
 /// A matrix that was made of another.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reduced {
     /// The name of the reduction.
     pub name: String,
     /// The nets that are left: in the order of the matrix, a group where its first conductor was;
     /// or the two of [`Reduction::between`](crate::Reduction::between).
+    #[serde(rename = "conductors")]
     pub nets: Vec<String>,
     /// Their Maxwell matrix, in the unit of the matrix that it is made of; NaN where floating
     /// potentials have no values.
+    #[serde(rename = "maxwell_farad")]
     pub maxwell: Vec<Vec<f64>>,
     /// The error bars of these entries, if the matrix had any.
+    #[serde(rename = "maxwell_farad_error")]
     pub bars: Option<Vec<Vec<f64>>>,
-    /// The capacitance of [`Reduction::between`](crate::Reduction::between) and its bar.
-    pub between: Option<(f64, Option<f64>)>,
+    /// The capacitance of [`Reduction::between`](crate::Reduction::between), in that unit.
+    #[serde(rename = "between_farad")]
+    pub between: Option<f64>,
+    /// Its bar, if the matrix had any.
+    #[serde(rename = "between_farad_error")]
+    pub between_bar: Option<f64>,
+}
+
+impl Reduced {
+    /// The matrix of a reduction of capacitances in farad.
+    pub fn matrix(&self) -> Labelled<'_> {
+        let (rows, values, bars) = (&self.nets, &self.maxwell, self.bars.as_deref());
+        Labelled { rows, columns: rows, values, bars, unit: Unit::Farad }
+    }
 }
 
 impl Reducer {
@@ -56,6 +75,7 @@ impl Reducer {
             let bar = bars.as_ref().map(|bars| of_left.dot(&(bars * of_right)));
             (reduced.determinant() / reduced.sum(), bar)
         });
+        let (between, between_bar) = between.unzip();
         let bars = bars.map(|bars| left.abs().transpose() * bars * right.abs());
         Reduced {
             name: self.name.clone(),
@@ -63,6 +83,7 @@ impl Reducer {
             maxwell: rows(&reduced),
             bars: bars.as_ref().map(rows),
             between,
+            between_bar: between_bar.flatten(),
         }
     }
 }

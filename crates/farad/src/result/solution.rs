@@ -2,7 +2,7 @@
 
 use crate::result::bars::Bars;
 use crate::result::body::{Hydrodynamics, Polarisability};
-use crate::result::matrices::{Matrices, with_sums};
+use crate::result::matrices::{CapacitanceMatrix, Matrices, with_sums};
 use crate::result::participation::{Derivative, FilmShare};
 use crate::result::reduction::{Reduced, Reducer};
 use crate::result::state::State;
@@ -20,6 +20,8 @@ pub struct Solution {
     pub density: bem::Density,
     /// The solver's answer: [`Solution::matrices`] has the matrix in farad.
     pub answer: bem::Capacitance,
+    /// Names of conductors: the rows of the matrix.
+    pub conductors: Vec<String>,
     /// The conductor of each column of the matrix: all, unless the description chooses some.
     pub columns: Vec<usize>,
     /// `None` if no potential, charge or field is set.
@@ -30,8 +32,8 @@ pub struct Solution {
     pub hydrodynamics: Option<Hydrodynamics>,
     /// Largest relative defect of Gauss's law that was corrected; `None` without dielectrics.
     pub gauss_defect: Option<f64>,
-    /// How far its numbers may be from those of the exact solution on the same surfaces; `None`
-    /// unless wanted.
+    /// How far the matrix may be from that of the exact solution on the same surfaces; `None` unless
+    /// wanted, and then no value has a bar.
     pub bars: Option<Bars>,
     /// What self-checks found wrong.
     pub warnings: Vec<Warning>,
@@ -87,6 +89,22 @@ impl Solution {
         Some(Matrices { mutual_farad, ..of })
     }
 
+    /// The conductors of the matrix's columns.
+    pub fn column_names(&self) -> Vec<String> {
+        self.columns.iter().map(|&conductor| self.conductors[conductor].clone()).collect()
+    }
+
+    /// The capacitance matrix with its names and bars.
+    pub fn capacitance(&self) -> CapacitanceMatrix {
+        CapacitanceMatrix {
+            conductors: self.conductors.clone(),
+            columns: self.column_names(),
+            unit: self.unit,
+            values: self.matrices(),
+            bars: self.matrix_bars(),
+        }
+    }
+
     /// What the description's reductions make of the capacitance matrix, in farad.
     pub fn reduced(&self) -> Vec<Reduced> {
         if self.reducers.is_empty() {
@@ -97,7 +115,7 @@ impl Solution {
         self.reducers.iter().map(|reducer| reducer.apply(&maxwell, bars)).collect()
     }
 
-    /// The bars of all its numbers, unless none were wanted.
+    /// The bars of the matrix, unless none were wanted.
     pub fn bars(&self) -> Option<&Bars> {
         self.bars.as_ref()
     }

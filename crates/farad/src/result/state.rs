@@ -1,5 +1,7 @@
 //! The state that potentials, charges and field lead to, in SI units except for lengths.
 
+use serde::Serialize;
+
 /// The state that the given potentials, charges and field lead to.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -23,9 +25,10 @@ pub struct State {
 }
 
 /// One conductor in a state.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConductorState {
     /// Its name.
+    #[serde(rename = "conductor")]
     pub name: String,
     /// Volt.
     pub potential_v: f64,
@@ -33,6 +36,10 @@ pub struct ConductorState {
     pub charge_c: f64,
     /// Whether its charge is given, not its potential.
     pub floating: bool,
+    /// Bar of the potential, 0 where that is given; `None` unless wanted, like all bars.
+    pub potential_error_v: Option<f64>,
+    /// Bar of the charge, 0 where that is given.
+    pub charge_error_c: Option<f64>,
 }
 
 /// The effect of the surfaces on the point charges.
@@ -44,6 +51,8 @@ pub struct Solvation {
     pub coulomb_v: Vec<f64>,
     /// Of all together.
     pub energies: Energies,
+    /// Bar of the energy that surfaces add.
+    pub reaction_error_j: Option<f64>,
     /// Each molecule's part.
     pub molecules: Vec<Molecule>,
 }
@@ -85,24 +94,47 @@ pub struct Molecule {
 /// Values of one probe, in SI units.
 #[derive(Clone, Debug)]
 pub struct Probed {
+    /// The name of the [`Probe`](crate::Probe).
+    pub name: String,
     /// In the problem's unit.
     pub points: Vec<[f64; 3]>,
     /// Volt.
     pub potential: Vec<f64>,
     /// Volt a metre.
     pub field: Vec<[f64; 3]>,
+    /// Of each point.
+    pub bars: Option<ProbeBars>,
+}
+
+/// Bars at the points of one probe.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProbeBars {
+    /// Volt.
+    pub potential_v: Vec<f64>,
+    /// Of the field in any direction, volt a metre.
+    pub field_v_per_m: Vec<f64>,
 }
 
 /// Force and torque on one body.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Force {
     /// Name of the body.
+    #[serde(rename = "body")]
     pub name: String,
     /// The force.
+    #[serde(rename = "force_n")]
     pub newton: [f64; 3],
     /// The torque.
+    #[serde(rename = "torque_nm")]
     pub newton_metre: [f64; 3],
+    /// Bar of the force in any direction.
+    #[serde(rename = "force_error_n")]
+    pub newton_error: Option<f64>,
+    /// Bar of the torque about any axis.
+    #[serde(rename = "torque_error_nm")]
+    pub newton_metre_error: Option<f64>,
     /// Estimated error of the force that does not come from the mesh, in newton.
+    #[serde(rename = "known_to_n")]
     pub known_to: f64,
     /// The point that the torque is about, in the mesh's unit.
     pub about: [f64; 3],

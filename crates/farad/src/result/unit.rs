@@ -13,6 +13,8 @@ use crate::units::LengthUnit;
 pub enum Unit {
     /// F, of capacitances.
     Farad,
+    /// F/m, of derivatives of capacitances.
+    FaradPerMetre,
     /// V, of potentials.
     Volt,
     /// C, of charges.
@@ -25,6 +27,8 @@ pub enum Unit {
     Newton,
     /// V/m, of fields.
     VoltPerMetre,
+    /// A length, of capacitances over 4 pi eps0: m, nm, ...
+    Length(LengthUnit),
     /// The cube of a length, of polarisabilities over 4 pi eps0: m^3, nm^3, ...
     Cubed(LengthUnit),
 }
@@ -39,6 +43,7 @@ impl Unit {
     pub fn all() -> impl Iterator<Item = Self> {
         let others = [
             Self::Farad,
+            Self::FaradPerMetre,
             Self::Volt,
             Self::Coulomb,
             Self::Joule,
@@ -46,19 +51,23 @@ impl Unit {
             Self::Newton,
             Self::VoltPerMetre,
         ];
-        others.into_iter().chain(LengthUnit::ALL.map(Self::Cubed))
+        let lengths =
+            LengthUnit::ALL.into_iter().flat_map(|of| [Self::Length(of), Self::Cubed(of)]);
+        others.into_iter().chain(lengths)
     }
 
-    /// As tables and files have it: F, V, C, J, kcal/mol, N, V/m, m^3, ...
+    /// As tables and files have it: F, V, C, J, kcal/mol, N, V/m, m, m^3, ...
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Farad => "F",
+            Self::FaradPerMetre => "F/m",
             Self::Volt => "V",
             Self::Coulomb => "C",
             Self::Joule => "J",
             Self::KilocaloriePerMole => "kcal/mol",
             Self::Newton => "N",
             Self::VoltPerMetre => "V/m",
+            Self::Length(length) => length.name(),
             Self::Cubed(length) => length.cubed(),
         }
     }

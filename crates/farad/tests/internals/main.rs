@@ -36,6 +36,7 @@ mod result {
     mod key;
     mod matrices;
     mod quantities;
+    mod record;
     mod reduction;
     mod unit;
 }

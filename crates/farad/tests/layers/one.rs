@@ -110,10 +110,10 @@ fn a_ground_below_is_a_grounded_plane() {
             forces.iter().flat_map(|force| force.newton).collect::<Vec<f64>>()
         });
         same(&forces[0], &forces[1], 10.0 * SAME);
-        let bars = [&layer, &plane].map(|of| {
-            let bars = of.bars().unwrap();
-            let probes = bars.probes[0].potential_v.iter().copied();
-            probes.chain(bars.forces.iter().map(|force| 1e12 * force.newton)).collect::<Vec<f64>>()
+        let bars = states.map(|state| {
+            let probes = state.probes[0].bars.as_ref().unwrap().potential_v.iter().copied();
+            let forces = state.forces.iter().flatten().map(|force| force.newton_error.unwrap());
+            probes.chain(forces.map(|bar| 1e12 * bar)).collect::<Vec<f64>>()
         });
         same(&bars[0], &bars[1], 0.05);
     }

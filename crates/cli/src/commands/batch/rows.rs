@@ -69,7 +69,7 @@ impl Row {
         let solvation = state.and_then(|state| state.solvation.as_ref());
         let molecules = solvation.map_or(&[][..], |solvation| &solvation.molecules);
         let energies = solvation.map(|solvation| solvation.energies);
-        let bar = run.solution.bars().and_then(|bars| bars.reaction_j);
+        let bar = solvation.and_then(|solvation| solvation.reaction_error_j);
         let kilocalories = units::kilocalorie_per_mole;
         self.status = status.to_owned();
         self.message = run.solution.warnings.first().map(|warning| warning.message.clone());

@@ -86,7 +86,7 @@ fn parts(title: &str, parts: &[PartReport]) -> String {
             part.non_manifold_edges.to_string(),
         ]
     });
-    let mut text = aligned_table(header.map(str::to_owned).to_vec(), rows);
+    let mut text = aligned_table(header, rows);
     if parts.len() > MOST_SHOWN {
         let _ = writeln!(text, "  and {} more", parts.len() - MOST_SHOWN);
     }

@@ -124,9 +124,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         if args.solving.json {
             return output.data(&document.text());
         }
-        let (solution, matrices) = (run.solution, run.solution.matrices());
-        let table = results::table(run, &matrices, &results::reduced(solution), document);
-        output.text_of(path, &table)
+        output.text_of(path, &results::table(run, document))
     })
 }
 
@@ -282,17 +280,14 @@ fn complete_among(
         let (Some(run), Some(folder)) = (&run, folder) else { return Ok(()) };
         interrupt::check()?;
         let solution = run.solution;
-        let matrices = solution.matrices();
-        let reduced = results::reduced(solution);
         let kept = kept.as_ref();
         let advised = |failure| Checkpoint::advised(kept, failure);
-        let (document, lacking) =
-            results::write(run, &matrices, &reduced, folder, kept).map_err(|failure| {
-                if let Some(kept) = kept {
-                    kept.write_all();
-                }
-                advised(failure)
-            })?;
+        let (document, lacking) = results::write(run, folder, kept).map_err(|failure| {
+            if let Some(kept) = kept {
+                kept.write_all();
+            }
+            advised(failure)
+        })?;
         told(run, &document)?;
         if let Some(lacking) = lacking {
             return Err(advised(lacking));

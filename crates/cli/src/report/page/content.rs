@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::html::{self, Html};
 use super::scene::Named;
-use super::value::texts;
+use super::value::{list, texts};
 use crate::report::units;
 
 /// Rows beyond are left to the tables in the folder.
@@ -41,15 +41,24 @@ pub(super) fn files(results: &Value) -> Html {
 }
 
 /// A table whose rows end where a page gets too long, with a word on the others.
-pub(super) fn limited(header: &[String], rows: Vec<Vec<String>>, others: &str) -> Html {
+pub(super) fn limited(header: &[impl AsRef<str>], rows: Vec<Vec<String>>, others: &str) -> Html {
     let total = rows.len();
     let mut html = html::table(header, rows.into_iter().take(MOST_ROWS));
     if total > MOST_ROWS {
-        html.raw("<p class=\"note\">").text(&format!(
-            "{} more rows are in {others}.",
-            units::count((total - MOST_ROWS) as u64)
-        ));
-        html.raw("</p>\n");
+        let more = units::count((total - MOST_ROWS) as u64);
+        html.note(&format!("{more} more rows are in {others}."));
     }
     html
+}
+
+/// A table with a row for each entry of a list in results.json; nothing if there are none.
+pub(super) fn listed(
+    header: &[impl AsRef<str>],
+    entries: &Value,
+    row: impl Fn(&Value) -> Vec<String>,
+) -> Html {
+    match list(entries) {
+        [] => Html::default(),
+        entries => limited(header, entries.iter().map(row).collect(), "results.json"),
+    }
 }

@@ -33,13 +33,8 @@ pub(super) fn section(folder: &Path, results: &Value) -> io::Result<Html> {
         }
         let x = Axis { label: "iteration", is_logarithmic: false };
         let y = Axis { label: "relative residual", is_logarithmic: true };
-        html.raw("<div><h3>Residuals</h3>\n").part(&curves(
-            x,
-            y,
-            &all,
-            "Residuals over iterations",
-        ));
-        html.raw("</div>\n");
+        let chart = curves(x, y, &all, "Residuals over iterations");
+        html.raw("<div><h3>Residuals</h3>\n").part(&chart).raw("</div>\n");
     }
     let refinement = &results["refinement"];
     let meshes = list(&refinement["meshes"]);
@@ -59,8 +54,8 @@ pub(super) fn section(folder: &Path, results: &Value) -> io::Result<Html> {
         }
         let x = Axis { label: "triangles", is_logarithmic: true };
         let y = Axis { label: "relative error bar", is_logarithmic: true };
-        html.raw("<div><h3>Refinement</h3>\n").part(&curves(x, y, &drawn, "Refinement"));
-        html.raw("</div>\n");
+        let chart = curves(x, y, &drawn, "Refinement");
+        html.raw("<div><h3>Refinement</h3>\n").part(&chart).raw("</div>\n");
     }
     html.raw("</div>\n");
     if !meshes.is_empty() {
@@ -82,16 +77,14 @@ pub(super) fn section(folder: &Path, results: &Value) -> io::Result<Html> {
                 units::duration(number(&mesh["seconds"]).unwrap_or(0.0)),
             ]
         });
-        html.part(&limited(&header.map(str::to_owned), rows.collect(), "results.json"));
-        html.raw("<p class=\"note\">").text(&format!(
+        html.part(&limited(&header, rows.collect(), "results.json")).note(&format!(
             "Accuracy {} of {} was asked for; the refinement ended as: {}.",
             small(number(&refinement["accuracy"])),
             text(&refinement["accuracy_of"]),
             text(&refinement["ended"])
         ));
-        html.raw("</p>\n");
     }
-    let header = ["excitation", "iterations", "residual", "ended as"].map(str::to_owned);
+    let header = ["excitation", "iterations", "residual", "ended as"];
     let mut slowest: Vec<&Value> = solves.iter().collect();
     // What failed comes first.
     slowest.sort_by_key(|solve| solve["converged"] == true);

@@ -27,6 +27,11 @@ impl Html {
         self
     }
 
+    /// Adds a remark.
+    pub(super) fn note(&mut self, text: &str) -> &mut Self {
+        self.raw("<p class=\"note\">").text(text).raw("</p>\n")
+    }
+
     /// Adds another part.
     pub(super) fn part(&mut self, part: &Self) -> &mut Self {
         self.raw(&part.0)
@@ -73,11 +78,11 @@ pub fn script_json(value: &impl serde::Serialize) -> String {
 
 /// A table with a header, names in the first column and numbers in the others; of wide ones the
 /// header and the first column stay in sight.
-pub fn table(header: &[String], rows: impl IntoIterator<Item = Vec<String>>) -> Html {
+pub fn table(header: &[impl AsRef<str>], rows: impl IntoIterator<Item = Vec<String>>) -> Html {
     let mut html = Html::default();
     html.raw("<div class=\"wide\" tabindex=\"0\"><table><thead><tr>");
     for name in header {
-        html.raw("<th scope=\"col\">").text(name);
+        html.raw("<th scope=\"col\">").text(name.as_ref());
     }
     html.raw("<tbody>\n");
     for row in rows {

@@ -2,9 +2,11 @@
 
 use std::io;
 
+use farad::Labelled;
+
 use super::chart::{self, Couplings};
 use super::html::{self, Html};
-use super::numbers::{largest, unit, with_bar};
+use super::numbers::{unit, with_bar};
 
 /// The table of more conductors would be too large for a page.
 const MOST_IN_TABLE: usize = 300;
@@ -15,56 +17,40 @@ const MOST_WITH_BARS: usize = 40;
 /// The strongest couplings that have a table of their own where the matrix is large.
 pub const STRONGEST: usize = 25;
 
-/// A matrix with names, in farad.
-#[derive(Clone, Copy, Debug)]
-pub struct Matrix<'a> {
-    pub rows: &'a [String],
-    pub columns: &'a [String],
-    pub values: &'a [Vec<f64>],
-    pub bars: Option<&'a [Vec<f64>]>,
+/// The row of a column's own conductor.
+fn own(matrix: &Labelled<'_>, column: usize) -> Option<usize> {
+    matrix.rows.iter().position(|name| *name == matrix.columns[column])
 }
 
-impl Matrix<'_> {
-    fn bar(&self, i: usize, j: usize) -> Option<f64> {
-        self.bars.and_then(|bars| bars.get(i)?.get(j).copied()).filter(|bar| bar.is_finite())
-    }
-
-    /// The row of a column's own conductor.
-    fn own(&self, j: usize) -> Option<usize> {
-        self.rows.iter().position(|name| *name == self.columns[j])
-    }
-
-    /// Shares: |C_ij| over the geometric mean of both diagonals, or over the column's own where the
-    /// other is not there.
-    pub fn shares(&self) -> Vec<Vec<f64>> {
-        let columns = self.columns.len();
-        let own: Vec<Option<usize>> = (0..columns).map(|j| self.own(j)).collect();
-        let diagonal = |j: usize| own[j].map_or(f64::NAN, |row| self.values[row][j].abs());
-        let column_of = |i: usize| own.iter().position(|row| *row == Some(i));
-        let columns_of: Vec<Option<usize>> = (0..self.rows.len()).map(column_of).collect();
-        let share = |i: usize, j: usize| {
-            if own[j] == Some(i) {
-                return f64::NAN;
-            }
-            let other = columns_of[i].map_or_else(|| diagonal(j), diagonal);
-            let share = self.values[i][j].abs() / (diagonal(j) * other).sqrt();
-            // NaN stays NaN.
-            if share > 1.0 { 1.0 } else { share }
-        };
-        (0..self.rows.len()).map(|i| (0..columns).map(|j| share(i, j)).collect()).collect()
-    }
+/// Shares: |C_ij| over the geometric mean of both diagonals, or over the column's own where the
+/// other is not there.
+pub fn shares(matrix: Labelled<'_>) -> Vec<Vec<f64>> {
+    let Labelled { values, .. } = matrix;
+    let (rows, columns) = (matrix.rows.len(), matrix.columns.len());
+    let own: Vec<Option<usize>> = (0..columns).map(|j| own(&matrix, j)).collect();
+    let diagonal = |j: usize| own[j].map_or(f64::NAN, |row| values[row][j].abs());
+    let column_of = |i: usize| own.iter().position(|row| *row == Some(i));
+    let columns_of: Vec<Option<usize>> = (0..rows).map(column_of).collect();
+    let share = |i: usize, j: usize| {
+        if own[j] == Some(i) {
+            return f64::NAN;
+        }
+        let other = columns_of[i].map_or_else(|| diagonal(j), diagonal);
+        let share = values[i][j].abs() / (diagonal(j) * other).sqrt();
+        // NaN stays NaN.
+        if share > 1.0 { 1.0 } else { share }
+    };
+    (0..rows).map(|i| (0..columns).map(|j| share(i, j)).collect()).collect()
 }
 
 /// The matrix as a table; of a large one where it is.
-pub fn table(matrix: Matrix<'_>, file: &str) -> Html {
+pub fn table(matrix: Labelled<'_>, file: &str) -> Html {
     let mut html = Html::default();
-    let (symbol, factor) = unit(largest(matrix.values), "F");
+    let (symbol, factor) = unit(matrix.largest(), "F");
     let count = matrix.rows.len().max(matrix.columns.len());
     if count > MOST_IN_TABLE {
-        html.raw("<p>")
-            .text(&format!("The matrix of {count} conductors is in "))
-            .element("code", file);
-        html.raw(".</p>\n");
+        html.raw("<p>").text(&format!("The matrix of {count} conductors is in "));
+        html.element("code", file).raw(".</p>\n");
         return html;
     }
     let with_bars = matrix.bars.is_some() && count <= MOST_WITH_BARS;
@@ -92,13 +78,13 @@ pub fn table(matrix: Matrix<'_>, file: &str) -> Html {
 }
 
 /// The map of couplings, and the strongest of many.
-pub fn couplings(matrix: Matrix<'_>) -> io::Result<Html> {
+pub fn couplings(matrix: Labelled<'_>) -> io::Result<Html> {
     let mut html = Html::default();
     if matrix.rows.len() < 2 || matrix.columns.is_empty() {
         return Ok(html);
     }
-    let (symbol, factor) = unit(largest(matrix.values), "F");
-    let shares = matrix.shares();
+    let (symbol, factor) = unit(matrix.largest(), "F");
+    let shares = shares(matrix);
     let value = |i: usize, j: usize| {
         let bar = matrix.bar(i, j).map(|bar| bar / factor);
         format!("{} {symbol}", with_bar(matrix.values[i][j] / factor, bar))
@@ -127,7 +113,7 @@ pub fn couplings(matrix: Matrix<'_>) -> io::Result<Html> {
         let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
         for (i, row) in shares.iter().enumerate() {
             for (j, &share) in row.iter().enumerate() {
-                let is_twice = matrix.own(j).is_some_and(|own| own < i)
+                let is_twice = own(&matrix, j).is_some_and(|own| own < i)
                     && matrix.columns.contains(&matrix.rows[i]);
                 if share.is_finite() && !is_twice {
                     pairs.push((share, i, j));
@@ -135,7 +121,7 @@ pub fn couplings(matrix: Matrix<'_>) -> io::Result<Html> {
             }
         }
         pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let header = ["conductor", "and", "C", "coupling"].map(str::to_owned);
+        let header = ["conductor", "and", "C", "coupling"];
         let rows = pairs.iter().take(STRONGEST).map(|&(share, i, j)| {
             let names = [matrix.rows[i].clone(), matrix.columns[j].clone()];
             names.into_iter().chain([value(i, j), format!("{:.2} %", 100.0 * share)]).collect()

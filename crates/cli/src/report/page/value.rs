@@ -8,6 +8,11 @@ pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_f64()
 }
 
+/// A number to six digits.
+pub(super) fn plain(value: &Value) -> String {
+    super::numbers::plain(number(value).unwrap_or(f64::NAN))
+}
+
 /// A text, or none.
 pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()

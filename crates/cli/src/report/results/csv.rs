@@ -2,26 +2,20 @@
 
 use std::io::{self, Write};
 
-use farad::{Problem, Solvation};
+use farad::{Labelled, Problem, Solvation};
 
 use super::run::reason_name;
 use crate::report::text::csv_name;
 use crate::report::units::{self, ELEMENTARY_CHARGE};
 
-/// A matrix over conductors, names of rows and of columns; the corner names the quantity.
-pub fn matrix(
-    out: &mut impl Write,
-    corner: &str,
-    names: &[String],
-    columns: &[String],
-    rows: &[Vec<f64>],
-) -> io::Result<()> {
+/// The values of a matrix; the corner names the quantity.
+pub fn matrix(out: &mut impl Write, corner: &str, matrix: Labelled<'_>) -> io::Result<()> {
     write!(out, "{corner}")?;
-    for name in columns {
+    for name in matrix.columns {
         write!(out, ",{}", csv_name(name))?;
     }
     writeln!(out)?;
-    for (name, row) in names.iter().zip(rows) {
+    for (name, row) in matrix.rows.iter().zip(matrix.values) {
         write!(out, "{}", csv_name(name))?;
         for value in row {
             write!(out, ",{value:e}")?;

@@ -1,6 +1,12 @@
-//! Matrices in results: the names of their files, and the units of derivatives.
+//! The tables of matrices, and the names of their files.
 
-use farad::Parameter;
+use farad::{CapacitanceMatrix, Derivative, Labelled, Parameter, Reduced};
+use formats::matrices::Written;
+
+use super::folder::Folder;
+use super::run::Run;
+use super::{csv, exports};
+use crate::terminal::exit::Failure;
 
 pub(super) const MAXWELL: &str = "capacitance_maxwell.csv";
 pub(super) const MUTUAL: &str = "capacitance_mutual.csv";
@@ -27,10 +33,55 @@ pub(super) fn sensitivity_files(name: &str, by: &Parameter, end: &str) -> Vec<St
     }
 }
 
-/// What one unit of a parameter's derivative is.
-pub(super) fn per_unit(by: &Parameter) -> &'static str {
-    match by {
-        Parameter::Shift(_) | Parameter::Thickness(_) => "F/m",
-        Parameter::Permittivity(_) | Parameter::OfLayer(_) => "F",
+/// Writes the tables of all matrices, with `mark` in their corners.
+pub(super) fn write_all(
+    folder: &mut Folder,
+    run: &Run<'_>,
+    capacitance: &CapacitanceMatrix,
+    reduced: &[Reduced],
+    mark: &str,
+) -> Result<(), Failure> {
+    let (maxwell, mutual) = (capacitance.maxwell(), capacitance.mutual());
+    let stage = |folder: &mut Folder, file: &str, what: &str, matrix: Labelled<'_>| {
+        let corner = format!("unit: farad; {what}{mark}");
+        folder.stage(file, |out| csv::matrix(out, &corner, matrix))
+    };
+    // Dielectrics alone have no matrix.
+    if !capacitance.columns.is_empty() {
+        stage(folder, MAXWELL, "Maxwell matrix: Q_i = sum_j C_ij V_j", maxwell)?;
+        let what = "mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity";
+        stage(folder, MUTUAL, what, mutual)?;
+        if let (Some(maxwell), Some(mutual)) = (maxwell.of_bars(), mutual.of_bars()) {
+            stage(folder, MAXWELL_ERROR, "error bars of the Maxwell matrix", maxwell)?;
+            stage(folder, MUTUAL_ERROR, "error bars of the mutual form", mutual)?;
+        }
     }
+    let title = &run.case.title;
+    let (names, maxwell_farad) = (maxwell.rows, maxwell.values);
+    let written = Written { title, reduction: None, mark, names, maxwell_farad };
+    exports::write_all(folder, run.case, &written)?;
+    for found in reduced {
+        let (name, matrix) = (&found.name, found.matrix());
+        let (names, maxwell_farad) = (matrix.rows, matrix.values);
+        let written = Written { title, reduction: Some(name), mark, names, maxwell_farad };
+        exports::write_all(folder, run.case, &written)?;
+        let what = format!("Maxwell matrix of the reduction {name}");
+        stage(folder, &reduced_file(name), &what, matrix)?;
+        if let Some(bars) = matrix.of_bars() {
+            let what = format!("error bars of the reduction {name}");
+            stage(folder, &reduced_error_file(name), &what, bars)?;
+        }
+    }
+    for derivative in &run.solution.derivatives {
+        let Derivative { name, by, unit, .. } = derivative;
+        for (end, of, all) in
+            [("", "", &derivative.matrices), ("_error", "error bars of the ", &derivative.bars)]
+        {
+            let what = format!("{of}sensitivity {name} in {unit}");
+            for (file, values) in sensitivity_files(name, by, end).iter().zip(all) {
+                stage(folder, file, &what, Labelled { values, bars: None, ..maxwell })?;
+            }
+        }
+    }
+    Ok(())
 }

@@ -20,21 +20,18 @@ mod viewers;
 
 use std::time::Instant;
 
-use farad::{Matrices, Reduced};
-use formats::matrices::Written;
-
 pub(crate) use checkpoint::{Checkpoint, Inputs};
 pub(crate) use folder::{Folder, held};
 pub(crate) use index::INDEX;
 pub(crate) use json::Document;
 pub(crate) use probe::{tagged, write_all as write_probes};
-pub(crate) use run::{Refinement, Run, reduced, status_name};
+pub(crate) use run::{Refinement, Run, status_name};
 pub(crate) use series::Series;
 pub(crate) use surface::{stage_piece, write as write_surface};
 pub(crate) use table::text as table;
 
 use matrices::{
-    MAXWELL, MAXWELL_ERROR, MUTUAL, MUTUAL_ERROR, per_unit, reduced_error_file, reduced_file,
+    MAXWELL, MAXWELL_ERROR, MUTUAL, MUTUAL_ERROR, reduced_error_file, reduced_file,
     sensitivity_files,
 };
 use run::{Status, status};
@@ -97,75 +94,19 @@ pub(crate) fn probe_files(case: &Case) -> Vec<String> {
 /// be made of what is `kept`.
 pub(crate) fn write(
     run: &Run<'_>,
-    matrices: &Matrices,
-    reduced: &[Reduced],
     mut folder: Folder,
     kept: Option<&Checkpoint>,
 ) -> Result<(Document, Option<Failure>), Failure> {
     let begun = Instant::now();
     folder.leave_out_what_fails();
-    let names = &run.problem.conductors().names;
-    let columns = &run.columns();
     let mark = match status(run) {
         Status::Complete => "",
         Status::NotConverged => "; NOT CONVERGED",
         Status::ChecksFailed => "; SELF-CHECKS FAILED",
         Status::AccuracyNotReached => "; ACCURACY NOT REACHED",
     };
-    // Dielectrics alone have no matrix.
-    let has_matrix = !columns.is_empty();
-    if has_matrix {
-        let maxwell = format!("unit: farad; Maxwell matrix: Q_i = sum_j C_ij V_j{mark}");
-        folder.stage(MAXWELL, |out| {
-            csv::matrix(out, &maxwell, names, columns, &matrices.maxwell_farad)
-        })?;
-        let mutual = format!(
-            "unit: farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity{mark}"
-        );
-        folder.stage(MUTUAL, |out| {
-            csv::matrix(out, &mutual, names, columns, &matrices.mutual_farad)
-        })?;
-    }
-    if let Some(bars) = run.matrix_bars().filter(|_| has_matrix) {
-        let maxwell = format!("unit: farad; error bars of the Maxwell matrix{mark}");
-        folder.stage(MAXWELL_ERROR, |out| {
-            csv::matrix(out, &maxwell, names, columns, &bars.maxwell_farad)
-        })?;
-        let mutual = format!("unit: farad; error bars of the mutual form{mark}");
-        folder.stage(MUTUAL_ERROR, |out| {
-            csv::matrix(out, &mutual, names, columns, &bars.mutual_farad)
-        })?;
-    }
-    let maxwell_farad = &matrices.maxwell_farad[..];
-    let title = &run.case.title;
-    let written = Written { title, reduction: None, mark, names, maxwell_farad };
-    exports::write_all(&mut folder, run.case, &written)?;
-    for Reduced { name, nets, maxwell, bars, .. } in reduced {
-        let reduction = Some(name.as_str());
-        let written = Written { title, reduction, mark, names: nets, maxwell_farad: maxwell };
-        exports::write_all(&mut folder, run.case, &written)?;
-        let corner = format!("unit: farad; Maxwell matrix of the reduction {name}{mark}");
-        folder.stage(&reduced_file(name), |out| csv::matrix(out, &corner, nets, nets, maxwell))?;
-        if let Some(bars) = bars {
-            let corner = format!("unit: farad; error bars of the reduction {name}{mark}");
-            folder.stage(&reduced_error_file(name), |out| {
-                csv::matrix(out, &corner, nets, nets, bars)
-            })?;
-        }
-    }
-    for derivative in &run.solution.derivatives {
-        let both_kinds =
-            [("", "", &derivative.matrices), ("_error", "error bars of the ", &derivative.bars)];
-        for (end, what, all) in both_kinds {
-            let files = sensitivity_files(&derivative.name, &derivative.by, end);
-            for (file, matrix) in files.iter().zip(all) {
-                let unit = per_unit(&derivative.by);
-                let corner =
-                    format!("unit: farad; {what}sensitivity {} in {unit}{mark}", derivative.name);
-                folder.stage(file, |out| csv::matrix(out, &corner, names, columns, matrix))?;
-            }
-        }
-    }
+    let (capacitance, reduced) = (run.capacitance(), run.reduced());
+    matrices::write_all(&mut folder, run, &capacitance, &reduced, mark)?;
     folder.stage(RESIDUALS, |out| csv::residuals(out, run.problem, &run.solution.answer.solves))?;
     let state = run.solution.state.as_ref();
     probe::write_all(&mut folder, run.case, run.solution, "")?;
@@ -191,7 +132,7 @@ pub(crate) fn write(
     }
     interrupt::check()?;
 
-    let mut document = Document::new(run, matrices, reduced);
+    let mut document = Document::new(run, capacitance, reduced);
     document.files = folder.names();
     document.timings_s.output = Some(begun.elapsed().as_secs_f64());
     if run.has_page {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use farad::{Probe, ProbeBars, ProbePoints, Probed, Solution};
+use farad::{Probe, ProbePoints, Probed, Solution};
 
 use super::folder::Folder;
 use super::opendx;
@@ -10,13 +10,6 @@ use crate::case::{Case, VtkMode, probe_file, probe_map, probe_picture};
 use crate::report::vtk;
 use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
-
-/// Values at one probe, and their bars where there are any.
-struct Values<'a> {
-    probe: &'a Probe,
-    found: &'a Probed,
-    bars: Option<&'a ProbeBars>,
-}
 
 /// Writes the files of all probes, with `tag` at the end of their names; returns these.
 pub(crate) fn write_all(
@@ -27,12 +20,10 @@ pub(crate) fn write_all(
 ) -> Result<Vec<String>, Failure> {
     let mut names = Vec::new();
     let found = solution.state.iter().flat_map(|state| &state.probes);
-    for (index, (probe, found)) in case.description.probes.iter().zip(found).enumerate() {
+    for (probe, found) in case.description.probes.iter().zip(found) {
         interrupt::check()?;
-        let bars = solution.bars().and_then(|bars| bars.probes.get(index));
-        let values = Values { probe, found, bars };
         let file = tagged(&probe_file(probe), tag);
-        folder.stage(&file, |out| write(out, case, &values))?;
+        folder.stage(&file, |out| write(out, case, probe, found))?;
         names.push(file);
         if let Some(map) = probe_map(probe, case) {
             let file = tagged(&map, tag);
@@ -41,7 +32,7 @@ pub(crate) fn write_all(
         }
         if let Some(picture) = probe_picture(probe, case.vtk) {
             let file = tagged(&picture, tag);
-            folder.stage(&file, |out| write_picture(out, case, &values))?;
+            folder.stage(&file, |out| write_picture(out, case, probe, found))?;
             names.push(file);
         }
     }
@@ -57,39 +48,40 @@ pub(crate) fn tagged(name: &str, tag: &str) -> String {
 }
 
 /// Writes the values of one probe.
-fn write(out: &mut impl Write, case: &Case, values: &Values<'_>) -> io::Result<()> {
-    let place = &values.probe.place;
-    let &ProbePoints::Grid { low, counts, .. } = place else {
-        return table(out, case, values);
+fn write(out: &mut impl Write, case: &Case, probe: &Probe, found: &Probed) -> io::Result<()> {
+    let &ProbePoints::Grid { low, counts, .. } = &probe.place else {
+        return table(out, case, found);
     };
-    let image = vtk::Image { low, spacing: place.spacing(), counts, data: arrays(values) };
+    let image = vtk::Image { low, spacing: probe.place.spacing(), counts, data: arrays(found) };
     vtk::write_image(out, &image, case.vtk != VtkMode::Plain)
 }
 
 /// Writes a line of points, or points, with their values for ParaView.
-fn write_picture(out: &mut impl Write, case: &Case, values: &Values<'_>) -> io::Result<()> {
-    let is_line = matches!(values.probe.place, ProbePoints::Line { .. });
-    let (points, data) = (&values.found.points, arrays(values));
-    vtk::write_points(out, points, is_line, &data, case.vtk != VtkMode::Plain)
+fn write_picture(
+    out: &mut impl Write,
+    case: &Case,
+    probe: &Probe,
+    found: &Probed,
+) -> io::Result<()> {
+    let is_line = matches!(probe.place, ProbePoints::Line { .. });
+    vtk::write_points(out, &found.points, is_line, &arrays(found), case.vtk != VtkMode::Plain)
 }
 
-fn arrays(values: &Values<'_>) -> Vec<vtk::Array> {
-    let Values { found, bars, .. } = values;
+fn arrays(found: &Probed) -> Vec<vtk::Array> {
     let mut all = vec![
         vtk::array("potential [V]", &found.potential).first(),
         vtk::vectors("electric field [V/m]", found.field.as_flattened()),
     ];
-    if let Some(bars) = bars {
+    if let Some(bars) = &found.bars {
         all.push(vtk::array("potential error [V]", &bars.potential_v));
         all.push(vtk::array("electric field error [V/m]", &bars.field_v_per_m));
     }
     all
 }
 
-fn table(out: &mut impl Write, case: &Case, values: &Values<'_>) -> io::Result<()> {
-    let Values { found, bars, .. } = values;
+fn table(out: &mut impl Write, case: &Case, found: &Probed) -> io::Result<()> {
     let unit = case.description.unit.name();
-    let errors = if bars.is_some() { ",potential error [V],field error [V/m]" } else { "" };
+    let errors = if found.bars.is_some() { ",potential error [V],field error [V/m]" } else { "" };
     writeln!(
         out,
         "x [{unit}],y [{unit}],z [{unit}],potential [V],Ex [V/m],Ey [V/m],Ez [V/m]{errors}"
@@ -97,7 +89,7 @@ fn table(out: &mut impl Write, case: &Case, values: &Values<'_>) -> io::Result<(
     for (index, (x, field)) in found.points.iter().zip(&found.field).enumerate() {
         let ([x, y, z], [ex, ey, ez], volt) = (x, field, found.potential[index]);
         write!(out, "{x:e},{y:e},{z:e},{volt:e},{ex:e},{ey:e},{ez:e}")?;
-        match bars {
+        match &found.bars {
             Some(bars) => {
                 let (volt, field) = (bars.potential_v[index], bars.field_v_per_m[index]);
                 writeln!(out, ",{volt:.3e},{field:.3e}")?;

@@ -3,15 +3,11 @@
 use std::path::Path;
 use std::time::Instant;
 
-use farad::{Ended, Goal, Level, Matrices, Problem, Reduced, Solution};
+use farad::{CapacitanceMatrix, Ended, Goal, Level, MANY, Problem, Reduced, Solution};
 
 use crate::case::Case;
 use crate::machine::backend::Backend;
 use crate::report::units;
-
-/// Matrices of more conductors are written with less: bars of three digits, and in results.json one
-/// form alone.
-pub(super) const MANY: usize = 200;
 
 /// Everything that the results are made from.
 #[derive(Debug)]
@@ -35,18 +31,21 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// The conductors of the matrix's columns.
-    pub(super) fn columns(&self) -> Vec<String> {
-        let names = &self.problem.conductors().names;
-        self.solution.columns.iter().map(|&conductor| names[conductor].clone()).collect()
+    /// The matrix, with bars as they are written.
+    pub(super) fn capacitance(&self) -> CapacitanceMatrix {
+        let mut found = self.solution.capacitance();
+        if let Some(bars) = &mut found.bars {
+            let all = [&mut bars.maxwell_farad, &mut bars.mutual_farad, &mut bars.maxwell_length];
+            all.into_iter().for_each(|bars| shorten(bars));
+        }
+        found
     }
 
-    /// The bars of the matrix, as they are written.
-    pub(super) fn matrix_bars(&self) -> Option<Matrices> {
-        let mut bars = self.solution.matrix_bars()?;
-        let all = [&mut bars.maxwell_farad, &mut bars.mutual_farad, &mut bars.maxwell_length];
-        all.into_iter().for_each(|bars| shorten(bars));
-        Some(bars)
+    /// What the reductions of the case make of the matrix, with bars as they are written.
+    pub(super) fn reduced(&self) -> Vec<Reduced> {
+        let mut reduced = self.solution.reduced();
+        reduced.iter_mut().filter_map(|found| found.bars.as_mut()).for_each(|bars| shorten(bars));
+        reduced
     }
 
     /// Whether only some of the conductors were excited.
@@ -61,13 +60,6 @@ pub(crate) struct Refinement<'a> {
     pub(crate) goal: &'a Goal,
     pub(crate) levels: Vec<Level>,
     pub(crate) ended: Ended,
-}
-
-/// What the reductions of a case make of the matrix, with bars as they are written.
-pub(crate) fn reduced(solution: &Solution) -> Vec<Reduced> {
-    let mut reduced = solution.reduced();
-    reduced.iter_mut().for_each(|found| found.bars.iter_mut().for_each(|bars| shorten(bars)));
-    reduced
 }
 
 /// Leaves the bars of many conductors three digits.

@@ -55,7 +55,7 @@ pub(super) fn file_names(case: &Case, excitations: usize, pieces: Option<usize>)
 pub(super) fn stage_series(folder: &mut Folder, run: &Run<'_>) -> Result<(), Failure> {
     let all: Vec<usize> = (0..run.problem.mesh().triangles.len()).collect();
     let compressed = run.case.vtk == VtkMode::Compressed;
-    let columns = run.columns();
+    let columns = run.solution.column_names();
     let count = columns.len().min(run.case.vtk_excitations);
     for column in 0..count {
         interrupt::check()?;

@@ -5,7 +5,7 @@ use farad::internals::checks::{
 };
 use farad::{
     Amount, Balance, Charge, Conductor, Derivative, Description, Dielectric, Parameter, Problem,
-    SURROUNDINGS, Setting,
+    SURROUNDINGS, Setting, Unit,
 };
 
 use crate::testing;
@@ -22,6 +22,7 @@ fn shares_that_are_negative_or_do_not_add_up_are_told() {
         name: name.to_owned(),
         by: Parameter::Permittivity(name.to_owned()),
         at: Some(1.0),
+        unit: Unit::Farad,
         matrices: vec![vec![vec![share]]],
         bars: Vec::new(),
         participation: vec![share],

@@ -1,6 +1,6 @@
 use approx::assert_relative_eq;
-use farad::Polarisability;
 use farad::internals::hydrodynamics::{eigenvalues, prefactor, viscosity};
+use farad::{LengthUnit, Polarisability};
 
 #[test]
 fn eigenvalues_are_those_of_a_turned_diagonal() {
@@ -66,10 +66,13 @@ fn the_prefactor_is_that_of_its_table() {
 fn the_prefactor_has_its_limits() {
     assert_relative_eq!(prefactor([2.0; 3]), 5.0 / 6.0, max_relative = 1e-12);
     assert_relative_eq!(prefactor([1.0, 1.0, 1e40]), 0.8, max_relative = 1e-2);
-    let sphere =
-        Polarisability { over_4pi_eps0: [[8.0, 0.0, 0.0], [0.0, 8.0, 0.0], [0.0, 0.0, 8.0]] };
-    let found = viscosity(&sphere, 4.0 / 3.0 * std::f64::consts::PI * 8.0);
+    let unit = LengthUnit::Nanometre;
+    let sphere = Polarisability::new([[8.0, 0.0, 0.0], [0.0, 8.0, 0.0], [0.0, 0.0, 8.0]], unit);
+    let found = viscosity(&sphere, 4.0 / 3.0 * std::f64::consts::PI * 8.0, unit);
     assert_relative_eq!(found.intrinsic_conductivity, 3.0, max_relative = 1e-12);
     assert_relative_eq!(found.intrinsic_viscosity, 2.5, max_relative = 1e-12);
     assert_relative_eq!(found.viscometric_radius, 2.0, max_relative = 1e-12);
+    // Files have metres alone, tables the problem's unit.
+    assert_relative_eq!(found.viscometric_radius_m, 2e-9, max_relative = 1e-12);
+    assert_relative_eq!(found.volume_m3, 1e-27 * found.volume, max_relative = 1e-12);
 }

@@ -8,7 +8,7 @@ use farad::{
 use crate::testing::{cube, joined};
 
 /// Two cubes, one of which floats, and two charges, with all that is found of them.
-fn solved(error_bars: bool) -> Solution {
+pub(super) fn solved(error_bars: bool) -> Solution {
     let mesh = joined([("a", cube([0.0; 3])), ("b", cube([2.0, 0.3, 0.0]))]);
     let conductor = |name: &str, group: &str, setting| {
         let groups = vec![group.to_owned()];
@@ -75,24 +75,27 @@ fn every_number_has_its_name_unit_and_bar() {
     }
 
     // Each has that bar which is its own.
-    let bars = solution.bars().unwrap();
+    let state = solution.state.as_ref().unwrap();
     let bar = |wanted: &Key| {
         let (_, found) = quantities.iter().find(|(key, _)| key == wanted).unwrap();
         found.bar.unwrap()
     };
     let [held, floating] = ["a", "b, c"].map(str::to_owned);
-    assert_eq!(bar(&Key::Charge { conductor: held }), bars.conductors[0].charge_c);
-    assert_eq!(bar(&Key::Potential { conductor: floating }), bars.conductors[1].potential_v);
-    let energy = farad::units::kilocalorie_per_mole(bars.reaction_j.unwrap());
+    let conductors = &state.conductors;
+    assert_eq!(Some(bar(&Key::Charge { conductor: held })), conductors[0].charge_error_c);
+    assert_eq!(Some(bar(&Key::Potential { conductor: floating })), conductors[1].potential_error_v);
+    let energy = state.solvation.as_ref().unwrap().reaction_error_j.unwrap();
+    let energy = farad::units::kilocalorie_per_mole(energy);
     assert_eq!(bar(&Key::SolvationEnergy), energy);
     assert_eq!(bar(&Key::TotalEnergy), energy);
     for axis in Axis::ALL {
-        for (body, of) in ["a", "b, c"].into_iter().zip(&bars.forces) {
-            assert_eq!(bar(&Key::Force { body: body.to_owned(), axis }), of.newton);
+        for (body, of) in ["a", "b, c"].into_iter().zip(state.forces.iter().flatten()) {
+            assert_eq!(Some(bar(&Key::Force { body: body.to_owned(), axis })), of.newton_error);
         }
         let k = axis.index();
         let diagonal = Key::Polarisability { moment: axis, field: axis };
-        assert_eq!(bar(&diagonal), bars.polarisability.unwrap()[k][k]);
+        let bars = solution.polarisability.unwrap().over_4pi_eps0_error.unwrap();
+        assert_eq!(bar(&diagonal), bars[k][k]);
     }
     let of_reductions: Vec<f64> = quantities
         .iter()
@@ -100,8 +103,8 @@ fn every_number_has_its_name_unit_and_bar() {
         .filter_map(|(_, found)| found.bar)
         .collect();
     let reduced = solution.reduced();
-    let (matrix, pair) = (reduced[0].bars.as_ref().unwrap(), reduced[1].between.unwrap());
-    assert_eq!(of_reductions, [matrix[0][0], matrix[0][1], matrix[1][1], pair.1.unwrap()]);
+    let (matrix, pair) = (reduced[0].bars.as_ref().unwrap(), reduced[1].between_bar.unwrap());
+    assert_eq!(of_reductions, [matrix[0][0], matrix[0][1], matrix[1][1], pair]);
 }
 
 #[test]

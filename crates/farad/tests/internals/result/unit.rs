@@ -5,9 +5,12 @@ use farad::{LengthUnit, Unit, UnknownUnit};
 #[test]
 fn units_are_read_from_their_texts() {
     let texts: Vec<&str> = Unit::all().map(Unit::as_str).collect();
-    let lengths = ["m^3", "cm^3", "mm^3", "um^3", "nm^3", "angstrom^3"];
-    assert_eq!(texts[..7], ["F", "V", "C", "J", "kcal/mol", "N", "V/m"]);
-    assert_eq!(texts[7..], lengths);
+    assert_eq!(texts[..8], ["F", "F/m", "V", "C", "J", "kcal/mol", "N", "V/m"]);
+    let lengths = ["m", "cm", "mm", "um", "nm", "angstrom"];
+    assert_eq!(texts[8..].len(), 2 * lengths.len());
+    for (length, texts) in lengths.into_iter().zip(texts[8..].chunks(2)) {
+        assert_eq!(texts, [length, &format!("{length}^3")]);
+    }
     for unit in Unit::all() {
         assert_eq!(unit.to_string(), unit.as_str());
         assert_eq!(unit.as_str().parse(), Ok(unit));
@@ -16,7 +19,7 @@ fn units_are_read_from_their_texts() {
         assert_eq!(serde_json::from_str::<Unit>(&json).unwrap(), unit);
     }
     assert_eq!("nm^3".parse(), Ok(Unit::Cubed(LengthUnit::Nanometre)));
-    for text in ["", "f", "m", "F ", "pF"] {
+    for text in ["", "f", "inch", "F ", "pF"] {
         assert_eq!(text.parse::<Unit>(), Err(UnknownUnit), "{text}");
     }
     assert_eq!(UnknownUnit.to_string(), "not a unit of results");
