@@ -1,12 +1,13 @@
-//! What a study finds: the meshes, and each number of the results with its limit.
+//! The results of a study: its meshes, and each number with its limit.
 
 use bem::convergence::Range;
-use farad::{Unit, Verdict};
-use serde::Serialize;
+use farad::{MeshValues, Problem, Solution, Unit, Verdict};
+use serde::{Deserialize, Serialize};
 
-use crate::report::warnings::Warning;
+use crate::commands::series;
+use crate::report::warnings::{self, Warning};
 
-/// What the study's results.json holds of its meshes.
+/// What results.json lists of a study.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Results {
     /// "flat", "curved", "spheres", "graded" or, of molecules' surfaces, "remade".
@@ -24,19 +25,37 @@ pub(super) struct Failed {
     pub(super) message: String,
 }
 
-/// Element size after so many refinements, relative to that of the first mesh.
-pub(super) fn relative_size(level: u32) -> f64 {
-    0.5f64.powi(level as i32)
-}
-
-/// One mesh.
-#[derive(Clone, Debug, Serialize)]
+/// What results.json lists of a mesh.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct MeshResult {
     pub(super) triangles: usize,
-    /// Of the first mesh's element size.
+    /// Element size relative to that of the first mesh.
     pub(super) relative_size: f64,
     pub(super) iterations: usize,
     pub(super) warnings: Vec<Warning>,
+}
+
+/// The results on one mesh.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Row {
+    pub(super) mesh: MeshResult,
+    pub(super) values: MeshValues,
+}
+
+impl series::Row for Row {}
+
+impl Row {
+    /// Of the solution on the mesh that was refined `level` times.
+    pub(super) fn new(level: usize, problem: &Problem, solution: &Solution) -> Self {
+        let solves = solution.answer.solves.iter();
+        let mesh = MeshResult {
+            triangles: problem.mesh().triangles.len(),
+            relative_size: 0.5f64.powi(level as i32),
+            iterations: solves.map(|solve| solve.iterations).max().unwrap_or(0),
+            warnings: warnings::of(solution),
+        };
+        Self { mesh, values: MeshValues::new(problem, solution) }
+    }
 }
 
 /// One number of the result on all meshes.
