@@ -1,8 +1,10 @@
 //! Convergence of solutions on refined meshes: orders, limits, errors.
 
+use std::fmt;
+
 use bem::convergence::{self, Range};
 use mesh::locate::Locator;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::problem::Problem;
 use crate::result::key::{Key, MatrixEntry};
@@ -35,9 +37,10 @@ pub struct MeshValues {
 }
 
 /// One number of the result on all meshes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// What it is.
+    /// What it is; in results.json its text.
+    #[serde(rename = "name", serialize_with = "as_text")]
     pub key: Key,
     /// Of its values, bars and errors.
     pub unit: Unit,
@@ -48,6 +51,7 @@ pub struct Entry {
     /// Error of each value that does not come from the mesh.
     pub solver_error: f64,
     /// Whether the rest may be relied on.
+    #[serde(rename = "range", serialize_with = "as_text")]
     pub verdict: Verdict,
     /// The exponent of the element size; `None` where there is none.
     pub order: Option<f64>,
@@ -75,6 +79,26 @@ pub struct Gap {
     pub width: f64,
     /// Size of the facets.
     pub facets: f64,
+}
+
+/// As results have it.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Of(Range::Asymptotic) => "asymptotic",
+            Self::Of(Range::Noise) => "noise",
+            Self::Of(Range::Constant) => "constant",
+            Self::Of(Range::Oscillating) => "oscillating",
+            Self::Of(Range::Slow) => "slow",
+            Self::Of(Range::Unsettled) => "unsettled",
+            Self::TooFewMeshes => "too few meshes",
+            Self::UnresolvedGap => "unresolved gap",
+        })
+    }
+}
+
+fn as_text<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
 }
 
 impl MeshValues {

@@ -12,7 +12,7 @@ use std::time::Instant;
 use farad::{Problem, study_entries};
 
 use self::meshes::{Ended, Refinement, Settings, solve_all};
-use self::results::{Entry, Results, Row};
+use self::results::{Results, Row};
 use super::arguments::{Resuming, Several, Solving};
 use super::series::{Opening, Rows};
 use super::solve::{Split, check_shares};
@@ -151,7 +151,7 @@ fn finish(
         (None, false) => "complete",
     };
     let gap = problem.unresolved_gap();
-    let entries = study_entries(&values, gap).into_iter().map(Entry::from).collect();
+    let entries = study_entries(&values, gap);
     let refinement = refinement.name(case, problem.mesh());
     let results = Results { refinement, meshes, failed, entries };
     folder.leave_out_what_fails();

@@ -1,7 +1,6 @@
 //! The results of a study: its meshes, and each number with its limit.
 
-use bem::convergence::Range;
-use farad::{MeshValues, Problem, Solution, Unit, Verdict};
+use farad::{Entry, MeshValues, Problem, Solution};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::series;
@@ -55,51 +54,5 @@ impl Row {
             warnings: warnings::of(solution),
         };
         Self { mesh, values: MeshValues::new(problem, solution) }
-    }
-}
-
-/// One number of the result on all meshes.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Entry {
-    pub(super) name: String,
-    pub(super) unit: Unit,
-    pub(super) values: Vec<f64>,
-    /// Error bar of each value, of its mesh alone; null where there is none.
-    pub(super) bars: Vec<Option<f64>>,
-    /// Error of each value that does not come from the mesh.
-    pub(super) solver_error: f64,
-    pub(super) range: &'static str,
-    pub(super) order: Option<f64>,
-    pub(super) extrapolated: f64,
-    /// `None` where the values support no estimate.
-    pub(super) error: Option<f64>,
-}
-
-impl From<farad::Entry> for Entry {
-    fn from(found: farad::Entry) -> Self {
-        Self {
-            name: found.key.to_string(),
-            unit: found.unit,
-            values: found.values,
-            bars: found.bars,
-            solver_error: found.solver_error,
-            range: word(found.verdict),
-            order: found.order,
-            extrapolated: found.extrapolated,
-            error: found.error,
-        }
-    }
-}
-
-fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Of(Range::Asymptotic) => "asymptotic",
-        Verdict::Of(Range::Noise) => "noise",
-        Verdict::Of(Range::Constant) => "constant",
-        Verdict::Of(Range::Oscillating) => "oscillating",
-        Verdict::Of(Range::Slow) => "slow",
-        Verdict::Of(Range::Unsettled) => "unsettled",
-        Verdict::TooFewMeshes => "too few meshes",
-        Verdict::UnresolvedGap => "unresolved gap",
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use farad::{FACETS_OVER_GAP, Gap, Unit};
+use farad::{Entry, FACETS_OVER_GAP, Gap, Unit};
 
-use super::results::{Entry, Results};
+use super::results::Results;
 use crate::case::Case;
 use crate::report::results::{OfCase, Series, csv_number, csv_table};
 use crate::report::text::{csv_quoted, printable_line};
@@ -22,11 +22,11 @@ pub(super) fn csv(results: &Results) -> String {
     };
     let limit = ["order", "extrapolated", "error", "range"].map(str::to_owned).to_vec();
     let row = |entry: &Entry| {
-        let mut cells = vec![csv_quoted(&entry.name), entry.unit.to_string()];
+        let mut cells = vec![csv_quoted(&entry.key.to_string()), entry.unit.to_string()];
         cells.extend(entry.values.iter().map(|value| csv_number(Some(*value))));
         cells.push(entry.order.map_or_else(String::new, |order| format!("{order:.4}")));
         cells.extend([Some(entry.extrapolated), entry.error].map(csv_number));
-        cells.push(entry.range.to_owned());
+        cells.push(entry.verdict.to_string());
         cells.extend(entry.bars.iter().map(|bar| csv_number(*bar)));
         cells
     };
@@ -45,7 +45,7 @@ fn table(results: &Results, unit: Unit) -> String {
     let written = column(largest / scale.factor, 1);
     let number = |value: f64| written(value / scale.factor);
     let mut header = vec![format!("{}{unit}", scale.symbol)];
-    header.extend(entries.iter().map(|entry| entry.name.clone()));
+    header.extend(entries.iter().map(|entry| entry.key.to_string()));
     let row = |name: String, cell: &dyn Fn(&Entry) -> String| -> Vec<String> {
         std::iter::once(name).chain(entries.iter().map(|entry| cell(entry))).collect()
     };
@@ -142,8 +142,8 @@ pub(super) fn text(
         let names: Vec<_> = results
             .entries
             .iter()
-            .filter(|entry| entry.range == kind)
-            .map(|entry| printable_line(&entry.name))
+            .filter(|entry| entry.verdict.to_string() == kind)
+            .map(|entry| printable_line(&entry.key.to_string()).into_owned())
             .collect();
         if !names.is_empty() {
             let _ = writeln!(text, "\n{}: {}", names.join(", "), remark(kind));
