@@ -546,12 +546,12 @@ def resumes(folder):
                     os.kill(rank, signal.SIGCONT)
             _, errors = process.communicate(timeout=TIMEOUT)
             told = errors.count("interrupted; no results were written")
-            check(stop == kill or told == 1 and "with --resume goes on" in errors, split, errors)
+            check(stop == kill or told == 1 and "with --resume continues" in errors, split, errors)
             check(process.returncode == 7 if stop == term else process.returncode != 0, process.returncode, errors)
             check(files(out) and not (out / "results.json").exists(), split, files(out))
             # Of something else, or damaged.
             code, _, errors = run(again if split == "cases" else 0, folder, *go_on, "--tolerance", "1e-6")
-            check(code == 3 and errors.count("is of something else") == 1, code, errors)
+            check(code == 3 and errors.count("belongs to a different run") == 1, code, errors)
             parts = sorted(kept.glob(f"{of_part}*"))
             if again and len(parts) > 1:
                 damaged = bytearray(parts[-1].read_bytes())

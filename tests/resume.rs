@@ -256,7 +256,7 @@ fn what_is_kept_is_of_the_same_inputs_and_whole() {
     place.write("bus.toml", text.replace("\"m\"", "\"mm\""));
     place.farad(&command).fails(
         3,
-        &["what an earlier run has kept in", "is of something else", "the case bus.toml", "differ"],
+        &["the checkpoint in", "belongs to a different run", "the case bus.toml", "differ"],
     );
     place.write("bus.toml", &text);
     place.farad(&format!("{command} --tolerance 1e-6")).fails(3, &["command line"]);
@@ -277,13 +277,13 @@ fn what_is_kept_is_of_the_same_inputs_and_whole() {
     }
     let ended = place.must(&loud);
     let told = [
-        "is damaged or of another version: the run begins anew",
+        "is damaged or of another version: the run starts from the beginning",
         "is damaged: what it had is computed again",
     ];
     assert!(told.iter().any(|words| ended.stderr.contains(words)), "{}", ended.stderr);
     assert!(whole.finish() < whole.tolerance);
     // There is nothing any more.
-    assert!(place.must(&loud).stderr.contains("nothing to go on from"));
+    assert!(place.must(&loud).stderr.contains("there is no checkpoint"));
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn a_signal_has_the_run_kept_and_a_new_run_begins_anew() {
     }
     signalled(&whole).fails(7, &["interrupted"]);
     let ended = place.must(&whole.command.replace(" -q", ""));
-    let told = "what an earlier run had kept in the output folder is removed";
+    let told = "the checkpoint of an earlier run in the output folder is removed";
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
     assert_eq!(place.list("bus.out"), whole.files);
 }
@@ -361,7 +361,7 @@ fn what_is_kept_is_of_the_bytes_that_were_read() {
     // It is another one now, if it was not before.
     let _ = fs::rename(place.path("other.msh"), place.path("mesh.msh"));
     let resumed = place.farad(&format!("{study} --resume"));
-    resumed.fails(3, &["is of something else", "the file mesh.msh differs"]);
+    resumed.fails(3, &["belongs to a different run", "the file mesh.msh differs"]);
 
     // A sweep knows what its files hold before it reads them for its runs.
     meshes();

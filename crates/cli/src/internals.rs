@@ -6,7 +6,8 @@ pub mod arguments {
 
 pub mod batch {
     pub use crate::commands::batch::bars::bar;
-    pub use crate::commands::batch::rows::Row;
+    pub use crate::commands::batch::rows::{Done, Row};
+    pub use crate::commands::batch::{checkpoint, earlier};
 }
 
 pub mod case {
@@ -71,10 +72,6 @@ pub mod html {
     pub use crate::report::page::html::{escape, script_json, table};
 }
 
-pub mod journals {
-    pub use crate::commands::batch::journals::{Done, FOLDER, are_in, make, read, remove, write};
-}
-
 pub mod json {
     pub use crate::report::json::text;
 }
@@ -134,6 +131,10 @@ pub mod progress {
 
 pub mod scene {
     pub use crate::report::page::scene::{code, range};
+}
+
+pub mod series {
+    pub use crate::commands::series::{Row, Rows};
 }
 
 pub mod sum {

@@ -83,7 +83,7 @@ pub use scene::description::{
 pub use scene::requests::{
     Diffusion, Film, Parameter, Place, Probe, ProbePoints, Reduction, Sensitivity, Toward,
 };
-pub use series::study::{Entry, FACETS_OVER_GAP, Gap, OfMesh, Study, Verdict};
+pub use series::study::{Entry, FACETS_OVER_GAP, Gap, MeshValues, Verdict, study_entries};
 pub use series::sweep::{Change, NoGroup, combinations};
 pub use solver::Solver;
 pub use units::LengthUnit;

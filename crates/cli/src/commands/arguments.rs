@@ -106,8 +106,8 @@ pub(super) struct Resuming {
 }
 
 impl Resuming {
-    /// What this run keeps in its folder. Of several ranks the first, which has the folder, keeps
-    /// what all find together, and each what it finds for itself if it is to. Collective.
+    /// The checkpoint of a run: of several ranks the first, which has the folder, adds what all
+    /// find together, and each what it finds alone if it is to. Collective.
     pub(super) fn checkpoint(
         self,
         ranks: &Ranks,
@@ -120,7 +120,7 @@ impl Resuming {
         let first = ranks.agree(of.folder.map(open).transpose())?.flatten();
         // Those of others are there or gone by now.
         let own = match first {
-            None if of.each => Checkpoint::beside(of.path, inputs, self.pause(), output).map(Some),
+            None if of.each => Checkpoint::join(of.path, inputs, self.pause(), output).map(Some),
             first => Ok(first),
         };
         ranks.agree(own)
@@ -131,7 +131,7 @@ impl Resuming {
     }
 }
 
-/// A command that keeps what it finds in its output folder.
+/// A command that has a checkpoint in its output folder.
 #[derive(Clone, Copy)]
 pub(super) struct Keeping<'a> {
     /// Its name.
@@ -143,7 +143,7 @@ pub(super) struct Keeping<'a> {
     pub(super) path: &'a Path,
     /// The same on ranks that write to it.
     pub(super) folder: Option<&'a Folder>,
-    /// Whether each rank keeps what it finds for itself.
+    /// Whether each rank has a checkpoint, or the first alone.
     pub(super) each: bool,
 }
 

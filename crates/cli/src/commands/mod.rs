@@ -12,6 +12,7 @@ mod info;
 mod mesh;
 mod passed;
 mod report;
+pub(crate) mod series;
 mod solve;
 mod study;
 mod surface;

@@ -6,7 +6,7 @@ use farad::{Remedy, Solution};
 use serde::{Deserialize, Serialize};
 
 /// A broken promise, as results hold it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Warning {
     /// Which check, one of a fixed list of words.
     pub(crate) check: Cow<'static, str>,
@@ -15,15 +15,21 @@ pub(crate) struct Warning {
     /// Relative, as is what was promised.
     pub(crate) value: f64,
     pub(crate) promise: f64,
-    /// "warning" or "error".
-    pub(crate) severity: &'static str,
+    severity: Severity,
     pub(crate) message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Severity {
+    Warning,
+    Error,
 }
 
 impl Warning {
     /// Whether the result is not to be used.
     pub(crate) fn is_error(&self) -> bool {
-        self.severity == "error"
+        self.severity == Severity::Error
     }
 
     /// What it begins with in texts.
@@ -48,7 +54,7 @@ pub(crate) fn of(solution: &Solution) -> Vec<Warning> {
             what: warning.what.clone(),
             value: warning.value,
             promise: warning.promise,
-            severity: if warning.is_error { "error" } else { "warning" },
+            severity: if warning.is_error { Severity::Error } else { Severity::Warning },
             message: format!("{}{}", warning.message, remedy.unwrap_or_default()),
         }
     };
@@ -58,33 +64,4 @@ pub(crate) fn of(solution: &Solution) -> Vec<Warning> {
 /// Whether results are not to be used.
 pub(crate) fn failed(warnings: &[Warning]) -> bool {
     warnings.iter().any(Warning::is_error)
-}
-
-/// A warning on its way to another process, with the bits of its numbers.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct SentWarning {
-    check: String,
-    what: String,
-    numbers: [u64; 2],
-    is_error: bool,
-    message: String,
-}
-
-impl SentWarning {
-    pub(crate) fn of(warning: &Warning) -> Self {
-        Self {
-            check: warning.check.to_string(),
-            what: warning.what.clone(),
-            numbers: [warning.value, warning.promise].map(f64::to_bits),
-            is_error: warning.is_error(),
-            message: warning.message.clone(),
-        }
-    }
-
-    pub(crate) fn into_warning(self) -> Warning {
-        let [value, promise] = self.numbers.map(f64::from_bits);
-        let severity = if self.is_error { "error" } else { "warning" };
-        let (check, what, message) = (self.check.into(), self.what, self.message);
-        Warning { check, what, value, promise, severity, message }
-    }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use bem::{Progress, SolveOptions};
 use mesh::Mesh;
+use serde::{Deserialize, Serialize};
 
 use crate::analysis::forces;
 use crate::problem::fault::Error;
@@ -64,7 +65,7 @@ pub struct Goal {
 }
 
 /// What one mesh gave.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     /// Triangles of the mesh.
     pub triangles: usize,
@@ -97,7 +98,7 @@ impl Level {
 
 /// What is known of a mesh that was passed on the way to an accuracy: enough to make the next one
 /// again, without a solve.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Passed {
     /// What it gave.
     pub level: Level,

@@ -1,5 +1,7 @@
 //! The numbers of a solution other than its matrix, each with its key, unit and bar.
 
+use serde::{Deserialize, Serialize};
+
 use crate::result::key::{Axis, Key, MatrixEntry};
 use crate::result::solution::Solution;
 use crate::result::state::{ConductorState, State};
@@ -7,7 +9,7 @@ use crate::result::unit::Unit;
 use crate::units;
 
 /// A number of a result.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// In `unit`.
     pub value: f64,

@@ -1,7 +1,10 @@
 //! Convergence of solutions on refined meshes: orders, limits, errors.
 
+use std::fmt;
+
 use bem::convergence::{self, Range};
 use mesh::locate::Locator;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::problem::Problem;
 use crate::result::key::{Key, MatrixEntry};
@@ -16,26 +19,14 @@ pub const FACETS_OVER_GAP: f64 = 2.0;
 /// Triangles of each conductor at which gaps are measured.
 const GAP_SAMPLES: usize = 2000;
 
-/// Results on a sequence of meshes, each with half the element size of the one before.
-#[derive(Clone, Debug, Default)]
-pub struct Study {
-    names: Vec<String>,
-    columns: Vec<usize>,
-    matrices: Vec<Vec<Vec<f64>>>,
-    others: Vec<Vec<(Key, Measured)>>,
-    /// Of the matrices; empty where a solution has none.
-    matrix_bars: Vec<Vec<Vec<f64>>>,
-    tolerance: f64,
-}
-
-/// What a study takes from the solution on a mesh.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OfMesh {
-    /// The conductors, and which of them are excited.
+/// The numbers of the solution on one mesh of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeshValues {
+    /// Names of the conductors.
     pub names: Vec<String>,
-    /// See there.
+    /// Indices of the excited conductors, one per column of the matrix.
     pub columns: Vec<usize>,
-    /// The solver's.
+    /// The solver's tolerance.
     pub tolerance: f64,
     /// The Maxwell matrix in farad, shape (conductors, columns).
     pub matrix: Vec<Vec<f64>>,
@@ -46,9 +37,10 @@ pub struct OfMesh {
 }
 
 /// One number of the result on all meshes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// What it is.
+    /// What it is; in results.json its text.
+    #[serde(rename = "name", serialize_with = "as_text")]
     pub key: Key,
     /// Of its values, bars and errors.
     pub unit: Unit,
@@ -59,6 +51,7 @@ pub struct Entry {
     /// Error of each value that does not come from the mesh.
     pub solver_error: f64,
     /// Whether the rest may be relied on.
+    #[serde(rename = "range", serialize_with = "as_text")]
     pub verdict: Verdict,
     /// The exponent of the element size; `None` where there is none.
     pub order: Option<f64>,
@@ -88,8 +81,28 @@ pub struct Gap {
     pub facets: f64,
 }
 
-impl OfMesh {
-    /// Of a solution.
+/// As results have it.
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Of(Range::Asymptotic) => "asymptotic",
+            Self::Of(Range::Noise) => "noise",
+            Self::Of(Range::Constant) => "constant",
+            Self::Of(Range::Oscillating) => "oscillating",
+            Self::Of(Range::Slow) => "slow",
+            Self::Of(Range::Unsettled) => "unsettled",
+            Self::TooFewMeshes => "too few meshes",
+            Self::UnresolvedGap => "unresolved gap",
+        })
+    }
+}
+
+fn as_text<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+impl MeshValues {
+    /// The numbers of a solution.
     pub fn new(problem: &Problem, solution: &Solution) -> Self {
         // The Coulomb energy does not depend on the mesh.
         let others =
@@ -100,101 +113,86 @@ impl OfMesh {
             tolerance: solution.answer.tolerance,
             matrix: solution.matrices().maxwell_farad,
             others: others.collect(),
-            matrix_bars: solution.matrix_bars().map(|of| of.maxwell_farad).unwrap_or_default(),
+            matrix_bars: solution.matrix_bars().map(|bars| bars.maxwell_farad).unwrap_or_default(),
         }
     }
 }
 
-impl Study {
-    /// Adds the solution on the next mesh.
-    pub fn add(&mut self, problem: &Problem, solution: &Solution) {
-        self.push(OfMesh::new(problem, solution));
+/// Every entry of the matrix on and above its diagonal, below which it is the same but for the
+/// solver's error, and all other quantities, on `meshes` of which each has half the element size of
+/// the one before. With a `gap` that the finest mesh does not resolve, nothing is estimated.
+pub fn study_entries(meshes: &[MeshValues], gap: Option<Gap>) -> Vec<Entry> {
+    let Some(last) = meshes.last() else { return Vec::new() };
+    let mut entries = matrix_entries(meshes, last);
+    entries.extend(other_entries(meshes, last));
+    if gap.is_some() {
+        entries.iter_mut().for_each(Entry::withdraw_estimate);
     }
-
-    /// Adds what the next mesh gave.
-    pub fn push(&mut self, mesh: OfMesh) {
-        let OfMesh { names, columns, tolerance, matrix, others, matrix_bars } = mesh;
-        (self.names, self.columns, self.tolerance) = (names, columns, tolerance);
-        self.matrices.push(matrix);
-        self.others.push(others);
-        self.matrix_bars.push(matrix_bars);
-    }
-
-    /// Every entry of the matrix on and above its diagonal, below which it is the same but for the
-    /// solver's error, and all other quantities. With a `gap` that the finest mesh does not
-    /// resolve, nothing is estimated.
-    pub fn entries(&self, gap: Option<Gap>) -> Vec<Entry> {
-        let mut entries = self.of_matrix();
-        entries.extend(self.of_others());
-        if gap.is_some() {
-            entries.iter_mut().for_each(Entry::without_estimate);
-        }
-        entries
-    }
-
-    fn of_matrix(&self) -> Vec<Entry> {
-        let Some(last) = self.matrices.last() else { return Vec::new() };
-        // Of conductors that are not excited their own capacitances are not known.
-        let mut own = vec![0.0; self.names.len()];
-        self.columns.iter().zip(0..).for_each(|(&j, k): (&usize, usize)| own[j] = last[j][k].abs());
-        distinct_entries(self.names.len(), &self.columns)
-            .into_iter()
-            .map(|(i, k)| {
-                let j = self.columns[k];
-                let values = self.matrices.iter().map(|matrix| matrix[i][k]).collect();
-                // The residual is that of potentials: charges follow with the conductors' own
-                // capacitances.
-                let solver_error = self.tolerance * own[i].max(own[j]);
-                let bar = |bars: &Vec<Vec<f64>>| bars.get(i).and_then(|row| row.get(k)).copied();
-                let of = |bars: &Vec<Vec<f64>>| bar(bars).filter(|bar| !bar.is_nan());
-                let bars = self.matrix_bars.iter().map(of).collect();
-                let key = Key::Capacitance(MatrixEntry::new(&self.names, i, j));
-                entry(key, Unit::Farad, (values, bars), solver_error)
-            })
-            .collect()
-    }
-
-    /// Quantities on all meshes; what is a sum that cancels has the error of the largest in its
-    /// unit.
-    fn of_others(&self) -> Vec<Entry> {
-        let Some(first) = self.others.first() else { return Vec::new() };
-        let largest = |unit: Unit| {
-            let all = self.others.iter().flatten().filter(|(_, found)| found.unit == unit);
-            all.fold(0.0_f64, |largest, (_, found)| largest.max(found.value.abs()))
-        };
-        let each = |(index, (key, Measured { unit, .. })): (usize, &(Key, Measured))| {
-            let found = self.others.iter().filter_map(|mesh| mesh.get(index));
-            let (values, bars) = found.map(|(_, found)| (found.value, found.bar)).unzip();
-            entry(key.clone(), *unit, (values, bars), self.tolerance * largest(*unit))
-        };
-        first.iter().enumerate().map(each).collect()
-    }
+    entries
 }
 
-fn entry(
-    key: Key,
-    unit: Unit,
-    (values, bars): (Vec<f64>, Vec<Option<f64>>),
-    solver_error: f64,
-) -> Entry {
-    let found = convergence::estimate(&values, solver_error);
-    let last = values.last().copied().unwrap_or(f64::NAN);
-    Entry {
-        key,
-        unit,
-        values,
-        bars,
-        solver_error,
-        verdict: found.map_or(Verdict::TooFewMeshes, |found| Verdict::Of(found.range)),
-        order: found.and_then(|found| found.order),
-        extrapolated: found.map_or(last, |found| found.limit),
-        error: found.and_then(|found| found.error),
+fn matrix_entries(meshes: &[MeshValues], last: &MeshValues) -> Vec<Entry> {
+    // The own capacitances of conductors that are not excited are unknown.
+    let mut own = vec![0.0; last.names.len()];
+    for (k, &j) in last.columns.iter().enumerate() {
+        own[j] = last.matrix[j][k].abs();
     }
+    let entry = |(i, k): (usize, usize)| {
+        let j = last.columns[k];
+        let bar = |mesh: &MeshValues| mesh.matrix_bars.get(i)?.get(k).copied();
+        Entry::new(
+            Key::Capacitance(MatrixEntry::new(&last.names, i, j)),
+            Unit::Farad,
+            meshes.iter().map(|mesh| mesh.matrix[i][k]).collect(),
+            meshes.iter().map(|mesh| bar(mesh).filter(|bar| !bar.is_nan())).collect(),
+            // The residual is that of potentials: charges follow with the conductors' own
+            // capacitances.
+            last.tolerance * own[i].max(own[j]),
+        )
+    };
+    distinct_entries(last.names.len(), &last.columns).into_iter().map(entry).collect()
+}
+
+/// Entries of quantities other than the matrix. A quantity may be a sum that cancels, so its error
+/// is relative to the largest in its unit.
+fn other_entries(meshes: &[MeshValues], last: &MeshValues) -> Vec<Entry> {
+    let largest = |unit: Unit| {
+        let all = meshes.iter().flat_map(|mesh| &mesh.others);
+        let all = all.filter(|(_, measured)| measured.unit == unit);
+        all.fold(0.0_f64, |largest, (_, measured)| largest.max(measured.value.abs()))
+    };
+    let entry = |(index, (key, Measured { unit, .. })): (usize, &(Key, Measured))| {
+        let on_meshes = meshes.iter().filter_map(|mesh| mesh.others.get(index));
+        let (values, bars) = on_meshes.map(|(_, measured)| (measured.value, measured.bar)).unzip();
+        Entry::new(key.clone(), *unit, values, bars, last.tolerance * largest(*unit))
+    };
+    last.others.iter().enumerate().map(entry).collect()
 }
 
 impl Entry {
-    /// Withdraws the estimate.
-    fn without_estimate(&mut self) {
+    fn new(
+        key: Key,
+        unit: Unit,
+        values: Vec<f64>,
+        bars: Vec<Option<f64>>,
+        solver_error: f64,
+    ) -> Self {
+        let estimate = convergence::estimate(&values, solver_error);
+        let last = values.last().copied().unwrap_or(f64::NAN);
+        Self {
+            key,
+            unit,
+            values,
+            bars,
+            solver_error,
+            verdict: estimate.map_or(Verdict::TooFewMeshes, |found| Verdict::Of(found.range)),
+            order: estimate.and_then(|found| found.order),
+            extrapolated: estimate.map_or(last, |found| found.limit),
+            error: estimate.and_then(|found| found.error),
+        }
+    }
+
+    fn withdraw_estimate(&mut self) {
         self.verdict = Verdict::UnresolvedGap;
         (self.order, self.error) = (None, None);
         self.extrapolated = self.values.last().copied().unwrap_or(f64::NAN);

@@ -1,6 +1,7 @@
-//! What a batch is of: PQR files, folders and lists of them, and a template.
+//! The inputs of a batch: PQR files, folders and lists of them, and a template.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 use crate::case::molecule;
@@ -8,11 +9,31 @@ use crate::files;
 use crate::molecules;
 use crate::terminal::exit::{Exit, Failure};
 
-/// A template, if there is one, and the molecules with names that differ.
+/// A template, if there is one, and the molecules.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     pub(super) template: Option<PathBuf>,
-    pub(super) molecules: Vec<(String, PathBuf)>,
+    pub(super) molecules: Vec<Molecule>,
+}
+
+/// A molecule of a batch.
+#[derive(Debug)]
+pub(super) struct Molecule {
+    /// Unlike that of any other.
+    pub(super) name: String,
+    pub(super) pqr: PathBuf,
+}
+
+impl Inputs {
+    /// A hash of the content of all files; unreadable ones are reported when they are solved for.
+    pub(super) fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let pqrs = self.molecules.iter().map(|molecule| &molecule.pqr);
+        for file in self.template.iter().chain(pqrs) {
+            files::bytes(file).ok().hash(&mut hasher);
+        }
+        hasher.finish()
+    }
 }
 
 /// Sorts the words of the command line out. Folders stand for the PQR files in them, in the order
@@ -55,7 +76,7 @@ pub(super) fn find(words: &[PathBuf]) -> Result<Inputs, Failure> {
         let Some(name) = names.find(|name| taken.insert(name.to_ascii_lowercase())) else {
             continue;
         };
-        inputs.molecules.push((name, path));
+        inputs.molecules.push(Molecule { name, pqr: path });
     }
     Ok(inputs)
 }

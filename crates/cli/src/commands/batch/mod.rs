@@ -3,7 +3,6 @@
 pub(crate) mod bars;
 pub(crate) mod difference;
 mod inputs;
-pub(crate) mod journals;
 pub(crate) mod rows;
 mod tables;
 
@@ -11,22 +10,21 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use self::difference::{Difference, Found};
-use self::inputs::Inputs;
-use self::journals::Done;
-use self::rows::{COMPLETE, FAILED, PENDING, Row};
+use self::inputs::{Inputs, Molecule};
+use self::rows::{COMPLETE, Done, FAILED, PENDING, Row};
 use super::arguments::{Several, Solving, Whole};
+use super::series::{self, NOT_SHARED, Rows};
 use super::solve::{Job, complete};
 use crate::case::{Case, Overrides, Viewer};
 use crate::machine::deal;
 use crate::machine::ranks::Ranks;
 use crate::paths;
-use crate::report::made::Made;
-use crate::report::results::{self, Folder};
+use crate::report::results::{self, Checkpoint, Folder, Inputs as CheckpointInputs, Series};
 use crate::report::units::{counted, duration, with_bar};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
@@ -73,27 +71,25 @@ pub(crate) struct Args {
     solving: Solving,
 }
 
-/// What the batch's results.json holds.
+/// What results.json says of the inputs.
 #[derive(Clone, Debug, Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    /// "complete", or "incomplete" if there is anything that is not.
-    status: &'static str,
-    program: String,
-    made: Made,
+struct Subject<'a> {
     template: Option<String>,
     reference: Option<&'a str>,
-    files: Vec<String>,
-    molecules: &'a [Row],
-    /// What is done of earlier batches in the folder, and no part of this one.
-    others: Vec<&'a Row>,
-    differences: Vec<Found>,
-    /// How many were solved by this run; the others were done already.
-    solved: usize,
-    seconds: f64,
 }
 
-/// What an earlier run has left.
+/// What results.json lists.
+#[derive(Clone, Debug, Serialize)]
+struct Results<'a> {
+    molecules: &'a [Row],
+    /// Completed molecules of earlier batches in the folder that are no part of this one.
+    others: Vec<&'a Row>,
+    differences: Vec<Found>,
+    /// How many were solved by this run.
+    solved: usize,
+}
+
+/// The results.json of an earlier run.
 #[derive(Deserialize)]
 struct Earlier {
     schema: String,
@@ -112,60 +108,63 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 /// One rank's part.
 fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let output = args.solving.set_up(ranks, verbose)?;
-    let Inputs { template, molecules } = ranks.agree(inputs::find(&args.inputs))?;
+    let inputs = ranks.agree(inputs::find(&args.inputs))?;
     if ranks.size() > 1 {
-        ranks
-            .check_same("the template, or a molecule,", content(template.as_deref(), &molecules))?;
+        ranks.check_same("the template, or a molecule,", inputs.hash())?;
     }
+    let Inputs { template, molecules } = inputs;
     let path = match (&args.output, &template) {
         (Some(path), _) => path.clone(),
         (None, Some(template)) => template.with_extension("batch"),
         (None, None) => PathBuf::from("farad.batch"),
     };
-    let names: Vec<&str> = molecules.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = molecules.iter().map(|molecule| molecule.name.as_str()).collect();
     let reference = args.reference.as_deref().map(|name| row_of(name, &names)).transpose();
     let reference = ranks.agree(reference)?;
     let differences = args.difference.iter().map(|text| difference::parse(text, &names));
     let differences = ranks.agree(differences.collect::<Result<Vec<_>, _>>())?;
-    let pending = |(name, pqr): &(String, PathBuf)| Row::pending(name, paths::relative(&path, pqr));
-    let mut batch = Batch {
+    let batch = Batch {
         args,
         output: &output,
         template: template.as_deref(),
-        earlier: earlier(&path),
-        rows: molecules.iter().map(pending).collect(),
+        earlier: earlier(&path, &output),
+        molecules: &molecules,
         path,
         reference,
         differences,
         started: Instant::now(),
-        done: Vec::new(),
     };
-    // Its folder, before there is one of a molecule in it, and once all have read what is there.
-    ranks.agree(Ok(()))?;
-    ranks.agree(if ranks.is_first() { batch.begin(ranks) } else { Ok(()) })?;
-    ranks.agree(batch.check_shared(ranks))?;
-    let own = deal::largest_first(&sizes(&molecules), ranks.size()).swap_remove(ranks.rank());
-    let solved = batch.solve_all(&own, &molecules, ranks);
-    let collected = batch.collect(ranks)?;
-    let written = if ranks.is_first() { batch.end(collected, ranks) } else { Ok(()) };
+    batch.begin(ranks)?;
+    let several = ranks.size() > 1;
+    let checkpoint = several.then(|| checkpoint(&batch.path, &output)).transpose();
+    let checkpoint = ranks.agree(checkpoint)?;
+    let name = |index| format!("molecule-{index}");
+    let mut rows = Rows::new(molecules.len(), checkpoint.as_ref(), name);
+    let size = |molecule: &Molecule| std::fs::metadata(&molecule.pqr).map_or(0, |file| file.len());
+    let sizes: Vec<u64> = molecules.iter().map(size).collect();
+    let own = deal::largest_first(&sizes, ranks.size()).swap_remove(ranks.rank());
+    // One process writes the table after each molecule, several write checkpoints.
+    let solved = rows.solve_all(&own, |rows, index| {
+        rows.add(index, batch.solve(index)?, None);
+        rows.write();
+        if several { Ok(()) } else { batch.write(rows).map(drop) }
+    });
+    let solved = solved.map_err(|failure| match failure.exit {
+        Exit::Interrupted => interrupted(&batch.path),
+        _ => failure,
+    });
+    rows.gather(ranks, None)?;
+    let is_writer = several && ranks.is_first();
+    let written = if is_writer { batch.write(&rows).map(drop) } else { Ok(()) };
     ranks.agree(solved.and(written))?;
-    ranks.conclude(|| batch.finish())
+    ranks.conclude(|| batch.finish(&rows))
 }
 
-/// How large the files of the molecules are, which the work goes with.
-fn sizes(molecules: &[(String, PathBuf)]) -> Vec<u64> {
-    let size = |(_, pqr): &(String, PathBuf)| std::fs::metadata(pqr).map_or(0, |found| found.len());
-    molecules.iter().map(size).collect()
-}
-
-/// A number for the content of all inputs; what cannot be read is told later.
-fn content(template: Option<&Path>, molecules: &[(String, PathBuf)]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let files = template.into_iter().chain(molecules.iter().map(|(_, pqr)| pqr.as_path()));
-    for file in files {
-        crate::files::bytes(file).ok().hash(&mut hasher);
-    }
-    hasher.finish()
+/// The checkpoint of ranks that share a batch. Rows have fingerprints, so it is for any batch.
+pub fn checkpoint(path: &Path, output: &Output) -> Result<Checkpoint, Failure> {
+    let command = concat!("farad ", env!("CARGO_PKG_VERSION"), " batch");
+    let inputs = CheckpointInputs(vec![(command.to_owned(), 0)]);
+    Checkpoint::join(path, inputs, Duration::ZERO, output)
 }
 
 fn row_of(name: &str, names: &[&str]) -> Result<usize, Failure> {
@@ -183,13 +182,16 @@ fn interrupted(path: &Path) -> Failure {
     Failure::with_help(Exit::Interrupted, message, help)
 }
 
-/// What earlier runs have completed in a folder, of each name the last.
-fn earlier(path: &Path) -> Vec<Row> {
+/// The molecules that earlier runs have completed in a folder, the last of each name.
+pub fn earlier(path: &Path, output: &Output) -> Vec<Row> {
     let text = std::fs::read_to_string(path.join(results::INDEX)).unwrap_or_default();
-    let found: Option<Earlier> = serde_json::from_str(&text).ok();
-    let found = found.filter(|found| found.schema == SCHEMA);
-    let written = found.map_or_else(Vec::new, |found| [found.molecules, found.others].concat());
-    let mut rows: Vec<Row> = journals::read(path).into_iter().chain(written).collect();
+    let written: Option<Earlier> = serde_json::from_str(&text).ok();
+    let written = written.filter(|written| written.schema == SCHEMA);
+    let written = written.map(|written| [written.molecules, written.others].concat());
+    // Of ranks that were killed.
+    let left = checkpoint(path, output).map(|left| series::all_rows::<Done>(&left));
+    let left = left.into_iter().flatten().map(|done| done.row);
+    let mut rows: Vec<Row> = left.chain(written.into_iter().flatten()).collect();
     let mut names = HashSet::new();
     rows.retain(|row| row.status == COMPLETE && names.insert(row.name.clone()));
     rows
@@ -202,126 +204,51 @@ struct Batch<'a> {
     template: Option<&'a Path>,
     path: PathBuf,
     earlier: Vec<Row>,
-    rows: Vec<Row>,
+    molecules: &'a [Molecule],
     reference: Option<usize>,
     differences: Vec<Difference>,
     started: Instant,
-    /// What this rank did; in the end, on the first, all of it.
-    done: Vec<Done>,
 }
 
 impl Batch<'_> {
-    /// Writes the table before there is anything in it.
+    /// The files in the batch's folder.
+    fn files(&self) -> &'static [&'static str] {
+        if self.differences.is_empty() { &[CSV] } else { &[CSV, DIFFERENCES] }
+    }
+
+    /// Writes the table before any molecule is solved, with the rows of earlier runs. Collective.
     fn begin(&self, ranks: &Ranks) -> Result<(), Failure> {
-        self.write()?;
-        // What other ranks had left is in the table now.
-        journals::remove(&self.path);
-        if ranks.size() > 1 { journals::make(&self.path) } else { Ok(()) }
+        // All have read what earlier runs have left.
+        ranks.agree(Ok(()))?;
+        let overwrite = self.args.solving.overwrite;
+        let folder = Folder::open_among(ranks, &self.path, self.files(), overwrite, NOT_SHARED)?;
+        let none = Rows::new(self.molecules.len(), None, |_| String::new());
+        let written =
+            if ranks.is_first() { self.write_to(folder, &none).map(drop) } else { Ok(()) };
+        ranks.agree(written)
     }
 
-    /// A failure where the folder that rank 0 made is not seen.
-    fn check_shared(&self, ranks: &Ranks) -> Result<(), Failure> {
-        if ranks.size() == 1 || journals::are_in(&self.path) {
-            return Ok(());
-        }
-        Err(Failure::with_help(
-            Exit::Io,
-            format!("{} of rank 0 is not seen here", self.path.display()),
-            "choose a folder with --output that all hosts share",
-        ))
+    fn pending(&self, index: usize) -> Row {
+        let Molecule { name, pqr } = &self.molecules[index];
+        Row::pending(name, paths::relative(&self.path, pqr))
     }
 
-    /// Solves for this rank's molecules in turn. One process writes the table after each, several
-    /// leave their rows in journals.
-    fn solve_all(
-        &mut self,
-        own: &[usize],
-        molecules: &[(String, PathBuf)],
-        ranks: &Ranks,
-    ) -> Result<(), Failure> {
-        for &index in own {
-            let solved = self.solve(index, &molecules[index].1);
-            let failed = solved.as_ref().err().map(|failure| failure.exit);
-            if failed == Some(Exit::Interrupted) {
-                return Err(interrupted(&self.path));
-            }
-            self.done.push(Done {
-                index,
-                row: self.rows[index].clone(),
-                is_solved: matches!(solved, Ok(true)),
-                failed: failed.map(|exit| exit as u8),
-            });
-            match ranks.size() {
-                1 => drop(self.write()?),
-                _ => journals::write(&self.path, ranks.rank(), &self.done)?,
-            }
-        }
-        Ok(())
+    /// The rows of all molecules as they are now.
+    fn table(&self, rows: &Rows<'_, Done>) -> Vec<Row> {
+        let row =
+            |index| rows.get(index).map_or_else(|| self.pending(index), |done| done.row.clone());
+        (0..self.molecules.len()).map(row).collect()
     }
 
-    /// What all ranks have done, on each. Collective.
-    fn collect(&self, ranks: &Ranks) -> Result<Vec<Done>, Failure> {
-        let unread = |error| Failure::new(Exit::Io, format!("a message of a rank: {error}"));
-        let own = ranks.agree(serde_json::to_vec(&self.done).map_err(unread))?;
-        let all = ranks.gather(&own)?;
-        let of_rank = |found: &Vec<u8>| serde_json::from_slice::<Vec<Done>>(found);
-        let all = all.iter().map(of_rank).collect::<Result<Vec<_>, _>>();
-        let mut done = ranks.agree(all.map_err(unread))?.concat();
-        done.sort_by_key(|done| done.index);
-        Ok(done)
-    }
-
-    /// Takes what all ranks have done, and writes it.
-    fn end(&mut self, done: Vec<Done>, ranks: &Ranks) -> Result<(), Failure> {
-        for Done { index, row, .. } in &done {
-            self.rows[*index] = row.clone();
-        }
-        self.done = done;
-        if ranks.size() > 1 {
-            self.write()?;
-            journals::remove(&self.path);
-        }
-        Ok(())
-    }
-
-    fn solved(&self) -> usize {
-        self.done.iter().filter(|done| done.is_solved).count()
-    }
-
-    /// Solves for a molecule, unless that is done: whether it was solved for now.
-    fn solve(&mut self, index: usize, pqr: &Path) -> Result<bool, Failure> {
-        let (started, of) = (Instant::now(), self.rows.len());
-        let (args, output, folder) =
-            (self.args, self.output, self.path.join(&self.rows[index].name));
-        let mut row = self.rows[index].clone();
-        let solved = self.case(pqr, &row.name).and_then(|case| {
-            let fingerprint = fingerprint(&case, args.bars);
-            let is_done = |known: &&Row| {
-                known.name == row.name
-                    && known.status == COMPLETE
-                    && known.fingerprint.as_ref() == Some(&fingerprint)
-                    && folder.join(results::INDEX).is_file()
-            };
-            if let Some(known) = self.earlier.iter().find(is_done).filter(|_| !args.again) {
-                row = Row { pqr: row.pqr.clone(), ..known.clone() };
-                return Ok(false);
-            }
-            row.fingerprint = Some(fingerprint);
-            let quiet = Output { json: true, ..*output };
-            let coarse =
-                args.bars.then(|| bars::coarse(&case, &args.solving, &quiet)).transpose()?;
-            let job =
-                Job { case: &case, solving: &args.solving, output: &quiet, path: &folder, started };
-            complete(job, |run, _| {
-                row.take(run, results::status_name(run));
-                if let (Some(coarse), Some(fine)) = (coarse, row.solvation_kcal_per_mol) {
-                    row.solvation_error_kcal_per_mol = Some(bars::bar(coarse, fine));
-                }
-                Ok(())
-            })?;
-            Ok(true)
-        });
-        let number = format!("{} of {of}: {}", index + 1, row.name);
+    /// Solves for a molecule, unless an earlier run has.
+    ///
+    /// # Errors
+    /// `Exit::Interrupted`; any other failure is in the row.
+    fn solve(&self, index: usize) -> Result<Done, Failure> {
+        let started = Instant::now();
+        let mut row = self.pending(index);
+        let solved = self.complete(&mut row, &self.molecules[index].pqr, started);
+        let number = format!("{} of {}: {}", index + 1, self.molecules.len(), row.name);
         let seconds = started.elapsed().as_secs_f64();
         match &solved {
             Ok(true) => {
@@ -330,23 +257,54 @@ impl Batch<'_> {
                 let energy = with_bar(energy, row.solvation_error_kcal_per_mol);
                 let warned = if row.message.is_some() { ", with a warning" } else { "" };
                 let seconds = duration(seconds);
-                output.note(&format!("{number}: {energy} kcal/mol, {seconds}{warned}"));
+                self.output.note(&format!("{number}: {energy} kcal/mol, {seconds}{warned}"));
             }
-            Ok(false) => output.note(&format!("{number}: done already")),
+            Ok(false) => self.output.note(&format!("{number}: done already")),
             Err(failure) => {
+                let message = in_a_line(failure);
+                self.output.note(&format!("{number}: {message}"));
                 row.seconds = Some(seconds);
-                let message = told(failure);
-                output.note(&format!("{number}: {message}"));
                 row.message = Some(message);
                 if row.status == PENDING {
                     row.status = FAILED.to_owned();
                 }
             }
         }
-        if !solved.as_ref().is_err_and(|failure| failure.exit == Exit::Interrupted) {
-            self.rows[index] = row;
+        let is_solved = matches!(solved, Ok(true));
+        match solved.err() {
+            Some(failure) if failure.exit == Exit::Interrupted => Err(failure),
+            failed => Ok(Done { row, is_solved, failed: failed.map(|failure| failure.exit as u8) }),
         }
-        solved
+    }
+
+    /// Completes the row of a molecule; returns whether it was solved now.
+    fn complete(&self, row: &mut Row, pqr: &Path, started: Instant) -> Result<bool, Failure> {
+        let Self { args, output, .. } = self;
+        let case = self.case(pqr, &row.name)?;
+        let folder = self.path.join(&row.name);
+        let fingerprint = Some(fingerprint(&case, args.bars));
+        let is_done = |known: &&Row| {
+            known.name == row.name
+                && known.status == COMPLETE
+                && known.fingerprint == fingerprint
+                && folder.join(results::INDEX).is_file()
+        };
+        if let Some(known) = self.earlier.iter().find(is_done).filter(|_| !args.again) {
+            *row = Row { pqr: std::mem::take(&mut row.pqr), ..known.clone() };
+            return Ok(false);
+        }
+        row.fingerprint = fingerprint;
+        let output = &Output { json: true, ..**output };
+        let coarse = args.bars.then(|| bars::coarse(&case, &args.solving, output)).transpose()?;
+        let job = Job { case: &case, solving: &args.solving, output, path: &folder, started };
+        complete(job, |run, _| {
+            row.take(run, results::status_name(run));
+            if let (Some(coarse), Some(fine)) = (coarse, row.solvation_kcal_per_mol) {
+                row.solvation_error_kcal_per_mol = Some(bars::bar(coarse, fine));
+            }
+            Ok(())
+        })?;
+        Ok(true)
     }
 
     /// The case of a molecule.
@@ -363,66 +321,65 @@ impl Batch<'_> {
         Ok(case)
     }
 
-    /// Writes the table as it is now.
-    fn write(&self) -> Result<String, Failure> {
-        let names: &[&str] = if self.differences.is_empty() { &[CSV] } else { &[CSV, DIFFERENCES] };
-        let mut folder = Folder::open(&self.path, names, self.args.solving.overwrite)?;
-        let table = tables::csv(&self.rows, self.reference);
-        folder.stage(CSV, |out| out.write_all(table.as_bytes()))?;
-        let differences = self.found();
-        if !differences.is_empty() {
-            let table = tables::csv_of_differences(&differences);
-            folder.stage(DIFFERENCES, |out| out.write_all(table.as_bytes()))?;
-        }
-        // A row that is still pending does not take the place of one that was complete.
-        let is_other = |known: &&Row| {
-            let is_its = |row: &Row| row.name == known.name && row.status != PENDING;
-            known.status == COMPLETE && !self.rows.iter().any(is_its)
-        };
-        let is_complete = self.rows.iter().all(|row| row.status == COMPLETE);
-        let document = Document {
-            schema: SCHEMA,
-            status: if is_complete { "complete" } else { "incomplete" },
-            program: format!("farad {}", env!("CARGO_PKG_VERSION")),
-            made: Made::now(),
-            template: self.template.map(|template| paths::relative(&self.path, template)),
-            reference: self.reference.map(|row| self.rows[row].name.as_str()),
-            files: folder.names(),
-            molecules: &self.rows,
-            others: self.earlier.iter().filter(is_other).collect(),
-            differences,
-            solved: self.solved(),
-            seconds: self.started.elapsed().as_secs_f64(),
-        };
-        let json = crate::report::json::text(&document);
-        folder.commit(&json)?;
-        Ok(json)
+    /// Writes the table as it is now; returns the text of results.json.
+    fn write(&self, rows: &Rows<'_, Done>) -> Result<String, Failure> {
+        self.write_to(Folder::open(&self.path, self.files(), self.args.solving.overwrite)?, rows)
     }
 
-    fn found(&self) -> Vec<Found> {
-        self.differences.iter().map(|difference| difference.of(&self.rows)).collect()
+    fn write_to(&self, mut folder: Folder, rows: &Rows<'_, Done>) -> Result<String, Failure> {
+        let table = self.table(rows);
+        let text = tables::csv(&table, self.reference);
+        folder.stage(CSV, |out| out.write_all(text.as_bytes()))?;
+        let differences = self.differences(&table);
+        if !differences.is_empty() {
+            let text = tables::csv_of_differences(&differences);
+            folder.stage(DIFFERENCES, |out| out.write_all(text.as_bytes()))?;
+        }
+        // A row that is still pending does not take the place of a complete one.
+        let is_other = |known: &&Row| {
+            let is_its = |row: &Row| row.name == known.name && row.status != PENDING;
+            known.status == COMPLETE && !table.iter().any(is_its)
+        };
+        let is_complete = table.iter().all(|row| row.status == COMPLETE);
+        let subject = Subject {
+            template: self.template.map(|template| paths::relative(&self.path, template)),
+            reference: self.reference.map(|row| table[row].name.as_str()),
+        };
+        let results = Results {
+            molecules: &table,
+            others: self.earlier.iter().filter(is_other).collect(),
+            differences,
+            solved: solved(rows),
+        };
+        let status = if is_complete { "complete" } else { "incomplete" };
+        let mut series = Series::new(SCHEMA, status, subject, results);
+        series.commit(folder, false, self.started).map(|(json, _)| json)
+    }
+
+    fn differences(&self, table: &[Row]) -> Vec<Found> {
+        self.differences.iter().map(|difference| difference.of(table)).collect()
     }
 
     /// Shows the table, and fails if anything in it is not complete.
-    fn finish(&self) -> Result<(), Failure> {
+    fn finish(&self, rows: &Rows<'_, Done>) -> Result<(), Failure> {
+        let table = self.table(rows);
         if self.args.solving.json {
-            self.output.data(&self.write()?)?;
+            self.output.data(&self.write(rows)?)?;
         } else {
-            let mut text = tables::text(&self.rows, self.reference);
-            text += &tables::text_of_differences(&self.found());
+            let mut text = tables::text(&table, self.reference);
+            text += &tables::text_of_differences(&self.differences(&table));
             text += &format!(
                 "\n{}, {} solved now, {}\nResults in {}: {CSV}, results.json, and a folder for each molecule\n",
-                counted(self.rows.len(), "molecule"),
-                self.solved(),
+                counted(table.len(), "molecule"),
+                solved(rows),
                 duration(self.started.elapsed().as_secs_f64()),
                 self.path.display(),
             );
             self.output.text(&text)?;
         }
-        let Some(exit) = self.done.iter().find_map(|done| done.failed) else { return Ok(()) };
-        let exit = Exit::of_code(exit);
-        let failed: Vec<String> = self
-            .rows
+        let Some(code) = rows.known().find_map(|(_, done)| done.failed) else { return Ok(()) };
+        let exit = Exit::of_code(code);
+        let failed: Vec<String> = table
             .iter()
             .filter(|row| row.status != COMPLETE)
             .map(|row| format!("{}: {}", row.name, row.message.as_deref().unwrap_or(&row.status)))
@@ -432,7 +389,7 @@ impl Batch<'_> {
             format!(
                 "{} of {} have no results to be trusted:\n{}",
                 failed.len(),
-                counted(self.rows.len(), "molecule"),
+                counted(table.len(), "molecule"),
                 failed.join("\n")
             ),
             "the same command tries these again, and leaves the others as they are",
@@ -440,14 +397,19 @@ impl Batch<'_> {
     }
 }
 
-/// What went wrong, in a few lines: of several errors in a case file each.
-fn told(failure: &Failure) -> String {
+/// Molecules that were solved by this run.
+fn solved(rows: &Rows<'_, Done>) -> usize {
+    rows.known().filter(|(_, done)| done.is_solved).count()
+}
+
+/// The message of a failure, with all errors of a case file.
+fn in_a_line(failure: &Failure) -> String {
     let Some(report) = &failure.report else { return failure.to_string() };
     let related = report.related().into_iter().flatten().map(ToString::to_string);
     std::iter::once(report.to_string()).chain(related).collect::<Vec<_>>().join("; ")
 }
 
-/// A number for all that the results of a case follow from, and whether coarser surfaces do.
+/// A hash of everything that the results of a case follow from, and of whether they have bars.
 fn fingerprint(case: &Case, bars: bool) -> String {
     let mut hasher = DefaultHasher::new();
     env!("CARGO_PKG_VERSION").hash(&mut hasher);
@@ -455,7 +417,7 @@ fn fingerprint(case: &Case, bars: bool) -> String {
     let wanted = (&case.formats, &case.viewers, case.map_spacing, case.vtk, case.smooth);
     format!("{:?} {:?} {:?}", case.description, case.options, case.goal).hash(&mut hasher);
     format!("{surfaces:?} {wanted:?} {:?} {bars}", case.atoms).hash(&mut hasher);
-    // What cannot be read is told when it is.
+    // Unreadable files are reported when they are read.
     case.contents().unwrap_or_default().hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }

@@ -1,27 +1,40 @@
-//! The rows of a batch: what is kept of each molecule.
+//! The rows of a batch: the results of each molecule.
 
 use serde::{Deserialize, Serialize};
 
+use crate::commands::series;
 use crate::report::results::Run;
 use crate::report::units;
 
-/// The status of what is still to be done.
+/// The status of a molecule that is still to be solved.
 pub(super) const PENDING: &str = "pending";
 
-/// The status of what could not be solved.
+/// The status of a molecule that could not be solved.
 pub(super) const FAILED: &str = "failed";
 
 /// The status of results that are to be trusted.
 pub(super) const COMPLETE: &str = "complete";
 
-/// One molecule.
+/// A molecule that this run is done with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Done {
+    pub row: Row,
+    /// Whether it was solved by this run, and not by an earlier one.
+    pub is_solved: bool,
+    /// The exit code, if it failed.
+    pub failed: Option<u8>,
+}
+
+impl series::Row for Done {}
+
+/// One molecule.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Row {
     pub name: String,
     /// The PQR file, relative to the batch's folder.
     pub(super) pqr: String,
     /// That of results.json, "failed" or "pending".
-    pub(super) status: String,
+    pub status: String,
     pub(super) atoms: Option<usize>,
     pub(super) charge_e: Option<f64>,
     pub(super) triangles: Option<usize>,
@@ -36,34 +49,17 @@ pub struct Row {
     pub(super) seconds: Option<f64>,
     /// Why there is no result, or none to be trusted; else the first warning.
     pub(super) message: Option<String>,
-    /// What the results were made from.
+    /// Hash of everything that the results follow from.
     pub(super) fingerprint: Option<String>,
 }
 
 impl Row {
-    /// One that is still to be done.
+    /// One that is still to be solved.
     pub fn pending(name: &str, pqr: String) -> Self {
-        Self {
-            name: name.to_owned(),
-            pqr,
-            status: PENDING.to_owned(),
-            atoms: None,
-            charge_e: None,
-            triangles: None,
-            solvation_kcal_per_mol: None,
-            solvation_error_kcal_per_mol: None,
-            coulomb_kcal_per_mol: None,
-            total_kcal_per_mol: None,
-            hydrodynamic_radius_m: None,
-            diffusion_m2_per_s: None,
-            intrinsic_viscosity: None,
-            seconds: None,
-            message: None,
-            fingerprint: None,
-        }
+        Self { name: name.to_owned(), pqr, status: PENDING.to_owned(), ..Self::default() }
     }
 
-    /// Takes the numbers of a run over.
+    /// Takes over the numbers of a run.
     pub(super) fn take(&mut self, run: &Run<'_>, status: &str) {
         let state = run.solution.state.as_ref();
         let solvation = state.and_then(|state| state.solvation.as_ref());

@@ -2,9 +2,18 @@
 
 use super::difference::Found;
 use super::rows::Row;
+use crate::report::results::{csv_number, csv_table};
 use crate::report::text::csv_quoted;
 use crate::report::text_table::aligned_table;
 use crate::report::units::{self, duration, significant, with_bar};
+
+/// Heads of the columns of energies as CSV.
+const ENERGIES: [&str; 4] = [
+    "solvation energy [kcal/mol]",
+    "solvation energy error [kcal/mol]",
+    "Coulomb energy [kcal/mol]",
+    "total energy [kcal/mol]",
+];
 
 /// The values of two rows' solvation and total energies that differ.
 fn differences(row: &Row, reference: &Row) -> [Option<f64>; 2] {
@@ -19,24 +28,22 @@ fn has_bodies(rows: &[Row]) -> bool {
 
 /// The table as CSV.
 pub(super) fn csv(rows: &[Row], reference: Option<usize>) -> String {
-    let mut header = "name,pqr,status,atoms,charge [e],triangles,solvation energy [kcal/mol],\
-                      solvation energy error [kcal/mol],Coulomb energy [kcal/mol],total energy [kcal/mol]"
-        .to_owned();
+    let names = "name,pqr,status,atoms,charge [e],triangles";
+    let mut header: Vec<String> = names.split(',').chain(ENERGIES).map(str::to_owned).collect();
     if let Some(reference) = reference {
         let name = &rows[reference].name;
-        for what in ["solvation", "total"] {
-            let column = format!("{what} energy minus that of {name} [kcal/mol]");
-            header += &format!(",{}", csv_quoted(&column));
-        }
+        header.extend(
+            ["solvation", "total"].map(|energy| {
+                csv_quoted(&format!("{energy} energy minus that of {name} [kcal/mol]"))
+            }),
+        );
     }
     let has_bodies = has_bodies(rows);
-    if has_bodies {
-        header += ",hydrodynamic radius [m],diffusion [m^2/s],intrinsic viscosity";
-    }
-    let mut text = header + ",seconds,message\n";
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:e}"));
+    let bodies = ["hydrodynamic radius [m]", "diffusion [m^2/s]", "intrinsic viscosity"];
+    header.extend(bodies.iter().filter(|_| has_bodies).map(ToString::to_string));
+    header.extend(["seconds", "message"].map(str::to_owned));
     let count = |value: Option<usize>| value.map_or_else(String::new, |value| value.to_string());
-    for row in rows {
+    let row = |row: &Row| {
         let mut cells = vec![
             row.name.clone(),
             csv_quoted(&row.pqr),
@@ -44,52 +51,40 @@ pub(super) fn csv(rows: &[Row], reference: Option<usize>) -> String {
             count(row.atoms),
             row.charge_e.map_or_else(String::new, |charge| format!("{charge:.4}")),
             count(row.triangles),
-            number(row.solvation_kcal_per_mol),
-            number(row.solvation_error_kcal_per_mol),
-            number(row.coulomb_kcal_per_mol),
-            number(row.total_kcal_per_mol),
+            csv_number(row.solvation_kcal_per_mol),
+            csv_number(row.solvation_error_kcal_per_mol),
+            csv_number(row.coulomb_kcal_per_mol),
+            csv_number(row.total_kcal_per_mol),
         ];
         if let Some(reference) = reference {
-            cells.extend(differences(row, &rows[reference]).map(number));
+            cells.extend(differences(row, &rows[reference]).map(csv_number));
         }
         if has_bodies {
-            let of_body =
-                [row.hydrodynamic_radius_m, row.diffusion_m2_per_s, row.intrinsic_viscosity];
-            cells.extend(of_body.map(number));
+            let body = [row.hydrodynamic_radius_m, row.diffusion_m2_per_s, row.intrinsic_viscosity];
+            cells.extend(body.map(csv_number));
         }
         cells.push(row.seconds.map_or_else(String::new, |seconds| format!("{seconds:.3}")));
         let message = row.message.as_deref().unwrap_or_default().replace('\n', " ");
         cells.push(if message.is_empty() { message } else { csv_quoted(&message) });
-        text += &(cells.join(",") + "\n");
-    }
-    text
+        cells
+    };
+    csv_table(header, rows.iter().map(row))
 }
 
 /// The differences as CSV.
-pub(super) fn csv_of_differences(found: &[Found]) -> String {
-    let mut text = "name,terms,solvation energy [kcal/mol],solvation energy error [kcal/mol],\
-                    Coulomb energy [kcal/mol],total energy [kcal/mol]\n"
-        .to_owned();
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:e}"));
-    for Found {
-        name,
-        terms,
-        solvation_kcal_per_mol,
-        solvation_error_kcal_per_mol,
-        coulomb_kcal_per_mol,
-        total_kcal_per_mol,
-    } in found
-    {
-        let values = [
-            *solvation_kcal_per_mol,
-            *solvation_error_kcal_per_mol,
-            *coulomb_kcal_per_mol,
-            *total_kcal_per_mol,
-        ];
-        let values = values.map(number).join(",");
-        text += &format!("{},{},{values}\n", csv_quoted(name), csv_quoted(terms));
-    }
-    text
+pub(super) fn csv_of_differences(differences: &[Found]) -> String {
+    let header = ["name", "terms"].into_iter().chain(ENERGIES).map(str::to_owned).collect();
+    let row = |difference: &Found| {
+        vec![
+            csv_quoted(&difference.name),
+            csv_quoted(&difference.terms),
+            csv_number(difference.solvation_kcal_per_mol),
+            csv_number(difference.solvation_error_kcal_per_mol),
+            csv_number(difference.coulomb_kcal_per_mol),
+            csv_number(difference.total_kcal_per_mol),
+        ]
+    };
+    csv_table(header, differences.iter().map(row))
 }
 
 /// The table for people, energies in kcal/mol.

@@ -1,17 +1,17 @@
 //! The meshes of a study, each refined from the one before and solved on.
 
-use farad::{OfMesh, Problem, Solution, Solver, Study};
+use farad::{Problem, Solver};
 use mesh::Mesh;
 
-use super::kept;
-use super::results::{Failed, MeshResult, relative_size};
+use super::results::{Failed, Row};
 use crate::case::{Case, problem};
 use crate::commands::arguments::Solving;
 use crate::commands::mesh::refine::refined;
+use crate::commands::series::Rows;
 use crate::commands::solve::{Sharing, Split, agreed, content, solve_among};
 use crate::machine::ranks::Ranks;
 use crate::report::results::Checkpoint;
-use crate::report::{units, warnings};
+use crate::report::units;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
@@ -54,7 +54,7 @@ impl Refinement {
 pub(super) struct Settings<'a> {
     pub(super) case: &'a Case,
     pub(super) solving: &'a Solving,
-    pub(super) levels: u32,
+    pub(super) levels: usize,
     pub(super) refinement: Refinement,
     pub(super) ranks: &'a Ranks,
     pub(super) split: Split,
@@ -62,82 +62,61 @@ pub(super) struct Settings<'a> {
     pub(super) output: &'a Output,
 }
 
-/// The results on the meshes so far; the first rank has them.
-#[derive(Default)]
-pub(super) struct Found {
-    pub(super) meshes: Vec<MeshResult>,
-    pub(super) study: Study,
-}
-
-impl Found {
-    /// Adds what a solve has given, and keeps it.
-    fn add(
-        &mut self,
-        level: u32,
-        problem: &Problem,
-        solution: &Solution,
-        checkpoint: Option<&Checkpoint>,
-    ) {
-        let solves = solution.answer.solves.iter();
-        let result = MeshResult {
-            triangles: problem.mesh().triangles.len(),
-            relative_size: relative_size(level),
-            iterations: solves.map(|solve| solve.iterations).max().unwrap_or(0),
-            warnings: warnings::of(solution),
-        };
-        let mesh = OfMesh::new(problem, solution);
-        if let Some(checkpoint) = checkpoint {
-            kept::put(checkpoint, level, &result, &mesh);
-        }
-        self.push(result, mesh);
-    }
-
-    fn push(&mut self, result: MeshResult, mesh: OfMesh) {
-        self.meshes.push(result);
-        self.study.push(mesh);
-    }
-
-    /// The mesh that failed, which is the refinement of `problem` or that of `problem` itself; a
-    /// failure again where there is nothing to report: no mesh before it, or the user's wish.
-    pub(super) fn stopped_by(
-        &self,
-        failure: Failure,
-        problem: &Problem,
-    ) -> Result<(Failed, Failure), Failure> {
-        let last = self.meshes.last().filter(|_| failure.exit != Exit::Interrupted);
-        let Some(last) = last else { return Err(failure) };
-        let triangles = match problem.mesh().triangles.len() {
-            // The next mesh could not be made.
-            same if same == last.triangles => 4 * same,
-            next => next,
-        };
-        let message = failure.report.as_ref().map_or_else(String::new, |r| r.to_string());
-        Ok((Failed { triangles, message }, failure))
-    }
-}
-
-/// What was found on all meshes, or on those before one that failed.
+/// How solves on all meshes have ended.
 pub(super) struct Ended {
-    pub(super) found: Found,
+    /// Meshes with results.
+    pub(super) solved: usize,
     pub(super) failure: Option<Failure>,
 }
 
-/// Solves on all meshes, and leaves the last in `problem`; where one fails, it is the last.
-/// Collective.
-pub(super) fn solve_all(settings: Settings<'_>, problem: &mut Problem) -> Ended {
-    let mut found = Found::default();
-    let mut levels = 0..settings.levels;
-    let failure = levels.find_map(|level| solve(settings, level, problem, &mut found).err());
-    Ended { found, failure }
+impl Ended {
+    /// The mesh that failed, and why: the refinement of the `last` with results, or, if that could
+    /// not be made, the next one.
+    ///
+    /// # Errors
+    /// The failure itself, if no mesh has results or the user has interrupted the study.
+    pub(super) fn failed(
+        self,
+        last: Option<&Row>,
+        problem: &Problem,
+    ) -> Result<Option<(Failed, Failure)>, Failure> {
+        let Some(failure) = self.failure else { return Ok(None) };
+        if failure.exit != Exit::Interrupted {
+            interrupt::check()?;
+        }
+        let Some(last) = last.filter(|_| failure.exit != Exit::Interrupted) else {
+            return Err(failure);
+        };
+        let triangles = match problem.mesh().triangles.len() {
+            same if same == last.mesh.triangles => 4 * same,
+            next => next,
+        };
+        let message = failure.report.as_ref().map_or_else(String::new, |r| r.to_string());
+        Ok(Some((Failed { triangles, message }, failure)))
+    }
+}
+
+/// Solves on all meshes until one fails, and leaves the last in `problem`. Collective.
+pub(super) fn solve_all(
+    settings: Settings<'_>,
+    problem: &mut Problem,
+    rows: &mut Rows<'_, Row>,
+) -> Ended {
+    for level in 0..settings.levels {
+        if let Err(failure) = solve(settings, level, problem, rows) {
+            return Ended { solved: level, failure: Some(failure) };
+        }
+    }
+    Ended { solved: settings.levels, failure: None }
 }
 
 /// Solves on one mesh, which is made first unless it is the case's own; a solve that does not
 /// converge is a failure. Collective.
 fn solve(
     settings: Settings<'_>,
-    level: u32,
+    level: usize,
     problem: &mut Problem,
-    found: &mut Found,
+    rows: &mut Rows<'_, Row>,
 ) -> Result<(), Failure> {
     let Settings { case, solving, levels, ranks, split, checkpoint, output, .. } = settings;
     let refined = if level == 0 { Ok(()) } else { refine(settings, level, problem) };
@@ -145,31 +124,14 @@ fn solve(
     if ranks.size() > 1 {
         ranks.check_same("the mesh", content(problem))?;
     }
-    let triangles = problem.mesh().triangles.len();
-    let count = units::count(triangles as u64);
+    let count = units::count(problem.mesh().triangles.len() as u64);
     let this = format!("mesh {} of {levels}: {count} triangles", level + 1);
-    let of_first = checkpoint.filter(|_| ranks.is_first());
-    let before = of_first.and_then(|checkpoint| kept::take(checkpoint, level));
-    let before = before.filter(|(result, _)| result.triangles == triangles);
-    let begin = |checkpoint: &Checkpoint| {
-        checkpoint.begin(level as usize, |part| part < level as usize);
-    };
-    if let (None, Some(checkpoint)) = (&before, of_first) {
-        begin(checkpoint);
-    }
-    // What the first keeps of the mesh before is there before others remove charges on it.
-    let is_found = ranks.gather(&[u8::from(before.is_some())])?[0][0] == 1;
-    if is_found {
+    if rows.is_done(level) {
         output.note(&format!("{this}, as found before"));
-        if let Some((result, mesh)) = before {
-            found.push(result, mesh);
-        }
         return Ok(());
     }
+    rows.begin_together(ranks, level)?;
     output.note(&this);
-    if let Some(checkpoint) = checkpoint.filter(|_| !ranks.is_first()) {
-        begin(checkpoint);
-    }
     let sharing = Sharing { ranks, split, kept: checkpoint };
     let solution = solve_among(sharing, &mut Solver::default(), case, problem, solving, output);
     let solution =
@@ -177,14 +139,17 @@ fn solve(
             true => Ok(solution),
             false => Err(not_converged(case, problem)),
         });
-    if let Some(solution) = agreed(ranks, checkpoint, solution.transpose())? {
-        found.add(level, problem, &solution, of_first);
+    match agreed(ranks, checkpoint, solution.transpose())? {
+        Some(solution) if ranks.is_first() => {
+            rows.add(level, Row::new(level, problem, &solution), None);
+        }
+        _ => rows.set_done(level),
     }
     agreed(ranks, checkpoint, interrupt::check())
 }
 
 /// Refines the mesh of `problem`.
-fn refine(settings: Settings<'_>, level: u32, problem: &mut Problem) -> Result<(), Failure> {
+fn refine(settings: Settings<'_>, level: usize, problem: &mut Problem) -> Result<(), Failure> {
     let Settings { case, refinement, output, .. } = settings;
     let mesh = if refinement == Refinement::Graded {
         let graded = problem.refined_toward_edges();

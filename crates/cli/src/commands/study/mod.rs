@@ -1,28 +1,27 @@
 //! `farad study`: a case on refinements of its mesh, and what they say about the limit.
 
-mod kept;
 mod meshes;
 mod plot;
 mod results;
 mod tables;
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use farad::Problem;
+use farad::{Problem, study_entries};
 
-use self::meshes::{Ended, Found, Refinement, Settings, solve_all};
-use self::results::{Entry, Results};
-use super::arguments::{Keeping, Resuming, Several, Solving};
+use self::meshes::{Ended, Refinement, Settings, solve_all};
+use self::results::{Results, Row};
+use super::arguments::{Resuming, Several, Solving};
+use super::series::{Opening, Rows};
 use super::solve::{Split, check_shares};
-use crate::case::{Case, Overrides, problem};
+use crate::case::{Overrides, problem};
 use crate::machine::ranks::Ranks;
-use crate::report::results::{Checkpoint, Folder, Series};
+use crate::report::results::{Checkpoint, Folder, OfCase, Series, Showing};
 use crate::report::{page, warnings};
 use crate::terminal::exit::{Exit, Failure};
-use crate::terminal::interrupt;
-use crate::terminal::output::{self, Output};
+use crate::terminal::output;
 
 const CSV: &str = "study.csv";
 const SVG: &str = "study.svg";
@@ -90,60 +89,61 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     if ranks.size() > 1 {
         ranks.conclude(|| check_shares("study", &problem, ranks.size(), args.split, &output))?;
     }
-    let names = [CSV, SVG, page::FILE];
-    let names = &names[..if args.report { 3 } else { 2 }];
-    let open = || Folder::open(&path, names, args.solving.overwrite);
-    let folder = ranks.agree(ranks.is_first().then(open).transpose())?;
-    let keeping = Keeping {
+    let files = [CSV, SVG, page::FILE].map(str::to_owned);
+    let opening = Opening {
         command: "study",
         options: args.refinement().option(),
         case: &case,
         path: &path,
-        folder: folder.as_ref(),
-        each: args.split.of(&problem, ranks.size()) != Split::Space,
+        files: &files[..if args.report { 3 } else { 2 }],
+        overwrite: args.solving.overwrite,
+        not_shared: None,
+        all_checkpoint: args.split.of(&problem, ranks.size()) != Split::Space,
     };
-    let kept = args.resuming.checkpoint(ranks, keeping, &output)?;
+    let (mut folder, checkpoint) = opening.open(ranks, args.resuming, &output)?;
+    let checkpoint = checkpoint.as_ref();
     let settings = Settings {
         case: &case,
         solving: &args.solving,
-        levels: args.levels,
+        levels: args.levels as usize,
         refinement: args.refinement(),
         ranks,
         split: args.split,
-        checkpoint: kept.as_ref(),
+        checkpoint,
         output: &output,
     };
-    let ended = solve_all(settings, &mut problem);
-    // What was found before is reported all the same, by the first.
+    let mut rows = Rows::new(settings.levels, checkpoint, |level| format!("mesh-{level}"));
+    rows.resume(ranks, folder.as_mut())?;
+    let ended = solve_all(settings, &mut problem, &mut rows);
+    // The first reports the results of the meshes before.
     if let Some(failure) = ended.failure.as_ref().filter(|_| !ranks.is_first()) {
         output::failure(failure);
     }
     ranks.conclude(|| {
         let Some(folder) = folder else { return Ok(()) };
-        finish(args, &case, &problem, ended, folder, started, &output)
-            .map_err(|failure| Checkpoint::advised(kept.as_ref(), failure))
+        let mut rows = rows.into_rows();
+        rows.truncate(ended.solved);
+        let (has_page, is_json) = (args.report, args.solving.json);
+        let showing = Showing { has_page, is_json, started, output: &output };
+        finish(settings, &problem, rows, ended, folder, showing)
+            .map_err(|failure| Checkpoint::advised(checkpoint, failure))
     })
 }
 
-/// Writes and shows what was found.
+/// Writes and shows the results.
 fn finish(
-    args: &Args,
-    case: &Case,
+    settings: Settings<'_>,
     problem: &Problem,
-    Ended { found, failure }: Ended,
+    rows: Vec<Row>,
+    ended: Ended,
     mut folder: Folder,
-    started: Instant,
-    output: &Output,
+    showing: Showing<'_>,
 ) -> Result<(), Failure> {
-    let path = &folder.path().to_owned();
-    let stopped = failure.map(|failure| {
-        if failure.exit != Exit::Interrupted {
-            interrupt::check()?;
-        }
-        found.stopped_by(failure, problem)
-    });
-    let (failed, failure) = stopped.transpose()?.unzip();
-    let Found { meshes, study } = found;
+    let Settings { case, refinement, .. } = settings;
+    let path = folder.path().to_owned();
+    let (failed, failure) = ended.failed(rows.last(), problem)?.unzip();
+    let (meshes, values): (Vec<_>, Vec<_>) =
+        rows.into_iter().map(|row| (row.mesh, row.values)).unzip();
     let checks_failed = meshes.last().is_some_and(|mesh| warnings::failed(&mesh.warnings));
     let status = match (&failed, checks_failed) {
         (Some(_), _) => "incomplete",
@@ -151,22 +151,15 @@ fn finish(
         (None, false) => "complete",
     };
     let gap = problem.unresolved_gap();
-    let results = Results {
-        refinement: args.refinement().name(case, problem.mesh()),
-        meshes,
-        failed,
-        entries: study.entries(gap).into_iter().map(Entry::from).collect(),
-    };
+    let entries = study_entries(&values, gap);
+    let refinement = refinement.name(case, problem.mesh());
+    let results = Results { refinement, meshes, failed, entries };
     folder.leave_out_what_fails();
     folder.stage(CSV, |out| out.write_all(tables::csv(&results).as_bytes()))?;
     folder.stage(SVG, |out| out.write_all(plot::svg(&case.title, &results).as_bytes()))?;
-    let mut series = Series::new(SCHEMA, status, case, path, results);
-    let (json, lacking) = series.commit(folder, args.report, started)?;
-    if args.solving.json {
-        output.data(&json)?;
-    } else {
-        output.text_of(path, &tables::text(case, &series, gap, path))?;
-    }
+    let series = Series::new(SCHEMA, status, OfCase::new(case, &path), results);
+    let text = |series: &Series<_, _>, path: &Path| tables::text(case, series, gap, path);
+    let lacking = series.finish(folder, showing, text)?;
     match failure.or(lacking) {
         Some(failure) => Err(failure),
         None if checks_failed => Err(Failure::with_help(

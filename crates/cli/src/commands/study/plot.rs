@@ -1,6 +1,9 @@
 //! The plot of a study: how values approach their limits.
 
-use super::results::{Entry, Results};
+use bem::convergence::Range;
+use farad::{Entry, Verdict};
+
+use super::results::Results;
 use crate::report::plot::{self, Curve, Labels};
 
 /// Curves beyond this make the plot unreadable; the largest entries are drawn.
@@ -9,8 +12,9 @@ const MOST_CURVES: usize = 6;
 /// The distance from the extrapolated value over the element size, of the largest entries that have
 /// one.
 pub(super) fn svg(title: &str, results: &Results) -> String {
+    let asymptotic = Verdict::Of(Range::Asymptotic);
     let mut drawn: Vec<&Entry> =
-        results.entries.iter().filter(|entry| entry.range == "asymptotic").collect();
+        results.entries.iter().filter(|entry| entry.verdict == asymptotic).collect();
     drawn.sort_by(|a, b| b.extrapolated.abs().total_cmp(&a.extrapolated.abs()));
     drawn.truncate(MOST_CURVES);
     let sizes: Vec<f64> = results.meshes.iter().map(|level| level.relative_size).collect();
@@ -19,8 +23,8 @@ pub(super) fn svg(title: &str, results: &Results) -> String {
         .iter()
         .map(|entry| Curve {
             label: match entry.order {
-                Some(order) => format!("{}, order {order:.2}", entry.name),
-                None => entry.name.clone(),
+                Some(order) => format!("{}, order {order:.2}", entry.key),
+                None => entry.key.to_string(),
             },
             points: sizes.iter().zip(&entry.values).map(|(&h, &v)| (h, error(entry, v))).collect(),
             is_guide: false,

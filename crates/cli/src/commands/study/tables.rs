@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use farad::{FACETS_OVER_GAP, Gap, Unit};
+use farad::{Entry, FACETS_OVER_GAP, Gap, Unit};
 
-use super::results::{Entry, Results};
+use super::results::Results;
 use crate::case::Case;
-use crate::report::results::Series;
+use crate::report::results::{OfCase, Series, csv_number, csv_table};
 use crate::report::text::{csv_quoted, printable_line};
 use crate::report::text_table::narrow_tables;
 use crate::report::units::{self, column, prefix};
@@ -16,30 +16,23 @@ use crate::report::units::{self, column, prefix};
 const WIDTH: usize = 79;
 
 pub(super) fn csv(results: &Results) -> String {
-    let mut text = "entry,unit".to_owned();
-    for level in &results.meshes {
-        let _ = write!(text, ",value_{}", level.triangles);
-    }
-    text += ",order,extrapolated,error,range";
-    for level in &results.meshes {
-        let _ = write!(text, ",bar_{}", level.triangles);
-    }
-    text.push('\n');
-    for entry in &results.entries {
-        let _ = write!(text, "{},{}", csv_quoted(&entry.name), entry.unit);
-        for value in &entry.values {
-            let _ = write!(text, ",{value:e}");
-        }
-        let order = entry.order.map_or_else(String::new, |order| format!("{order:.4}"));
-        let error = entry.error.map_or_else(String::new, |error| format!("{error:e}"));
-        let _ = write!(text, ",{order},{:e},{error},{}", entry.extrapolated, entry.range);
-        for bar in &entry.bars {
-            text.push(',');
-            let _ = bar.map_or(Ok(()), |bar| write!(text, "{bar:e}"));
-        }
-        text.push('\n');
-    }
-    text
+    let of_meshes = |what: &str| {
+        let meshes = results.meshes.iter();
+        meshes.map(|mesh| format!("{what}_{}", mesh.triangles)).collect::<Vec<_>>()
+    };
+    let limit = ["order", "extrapolated", "error", "range"].map(str::to_owned).to_vec();
+    let row = |entry: &Entry| {
+        let mut cells = vec![csv_quoted(&entry.key.to_string()), entry.unit.to_string()];
+        cells.extend(entry.values.iter().map(|value| csv_number(Some(*value))));
+        cells.push(entry.order.map_or_else(String::new, |order| format!("{order:.4}")));
+        cells.extend([Some(entry.extrapolated), entry.error].map(csv_number));
+        cells.push(entry.verdict.to_string());
+        cells.extend(entry.bars.iter().map(|bar| csv_number(*bar)));
+        cells
+    };
+    let names = vec!["entry".to_owned(), "unit".to_owned()];
+    let header = [names, of_meshes("value"), limit, of_meshes("bar")].concat();
+    csv_table(header, results.entries.iter().map(row))
 }
 
 /// The entries of one unit: one column per entry, as many as fit.
@@ -52,7 +45,7 @@ fn table(results: &Results, unit: Unit) -> String {
     let written = column(largest / scale.factor, 1);
     let number = |value: f64| written(value / scale.factor);
     let mut header = vec![format!("{}{unit}", scale.symbol)];
-    header.extend(entries.iter().map(|entry| entry.name.clone()));
+    header.extend(entries.iter().map(|entry| entry.key.to_string()));
     let row = |name: String, cell: &dyn Fn(&Entry) -> String| -> Vec<String> {
         std::iter::once(name).chain(entries.iter().map(|entry| cell(entry))).collect()
     };
@@ -96,7 +89,12 @@ fn remark(range: &str) -> &'static str {
 }
 
 /// The tables of all units, with what there is to be said of them.
-pub(super) fn text(case: &Case, series: &Series<Results>, gap: Option<Gap>, path: &Path) -> String {
+pub(super) fn text(
+    case: &Case,
+    series: &Series<OfCase, Results>,
+    gap: Option<Gap>,
+    path: &Path,
+) -> String {
     let results = &series.results;
     let mut text = format!(
         "{}\nfarad {}, {} meshes, solver tolerance {:.1e}\n",
@@ -144,8 +142,8 @@ pub(super) fn text(case: &Case, series: &Series<Results>, gap: Option<Gap>, path
         let names: Vec<_> = results
             .entries
             .iter()
-            .filter(|entry| entry.range == kind)
-            .map(|entry| printable_line(&entry.name))
+            .filter(|entry| entry.verdict.to_string() == kind)
+            .map(|entry| printable_line(&entry.key.to_string()).into_owned())
             .collect();
         if !names.is_empty() {
             let _ = writeln!(text, "\n{}: {}", names.join(", "), remark(kind));

@@ -1,28 +1,26 @@
 //! `farad sweep`: a case for every combination of the values in its `[[sweep]]` tables.
 
-mod kept;
 mod rows;
 mod runs;
-mod share;
 mod solve;
 mod tables;
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
-use self::rows::{Found, Row};
+use self::rows::Row;
 use self::runs::{Runs, picture, tag};
 use self::solve::{Settings, solve_all};
 use self::tables::{CSV, PVD, Results};
-use super::arguments::{Keeping, Resuming, Several, Solving, Whole};
+use super::arguments::{Resuming, Several, Solving, Whole};
+use super::series::{NOT_SHARED, Opening, Rows};
 use super::solve::agreed;
 use crate::case::{Overrides, VtkMode};
 use crate::machine::ranks::Ranks;
-use crate::report::page;
-use crate::report::results::{self, Checkpoint, Folder, Series};
+use crate::report::results::{self, Checkpoint, Folder, OfCase, Series, Showing};
 use crate::report::units::counted;
-use crate::report::{vtk, warnings};
+use crate::report::{page, vtk};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
@@ -64,42 +62,59 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let (case, output) = args.solving.begin(ranks, &args.case, verbose, Overrides::default())?;
     let runs = ranks.agree(Runs::of(&case))?;
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("sweep"));
-    // Until the end: what is kept of a run that fails is in it.
-    let mut folder = open(ranks, &path, &runs, args)?;
-    let keeping = Keeping {
+    let opening = Opening {
         command: "sweep",
         options: "",
         case: &case,
         path: &path,
-        folder: Some(&folder),
-        each: true,
+        files: &files(&runs, args.report),
+        overwrite: args.solving.overwrite,
+        not_shared: Some(NOT_SHARED),
+        all_checkpoint: true,
     };
-    let kept = args.resuming.checkpoint(ranks, keeping, &output)?;
-    let order = runs.by_geometry();
-    let (before, left) = share::begin(ranks, &runs, order, kept.as_ref(), &mut folder, &output)?;
-    let own = share::own(ranks, &runs, &left);
+    let (folder, checkpoint) = opening.open(ranks, args.resuming, &output)?;
+    let Some(mut folder) = folder else { return Ok(()) };
+    let checkpoint = checkpoint.as_ref();
+    let mut rows = Rows::new(runs.len(), checkpoint, |run| format!("run{}", tag(run + 1)));
+    rows.resume(ranks, Some(&mut folder))?;
+    ranks.agree(check_conductors(&runs, &rows))?;
+    let mut left = runs.by_geometry();
+    left.retain(|&run| !rows.is_done(run));
+    if left.len() < runs.len() {
+        let (count, all) = (runs.len() - left.len(), counted(runs.len(), "run"));
+        output.note(&format!("{count} of {all} were found before"));
+    }
     let settings = Settings {
         runs: &runs,
         solving: &args.solving,
         output: &output,
-        checkpoint: kept.as_ref(),
+        checkpoint,
         started,
         is_alone: ranks.size() == 1,
     };
-    let found = solve_all(settings, own, before, &mut folder);
-    let found = agreed(ranks, kept.as_ref(), found)?;
-    let found = ranks.agree(share::collect(ranks, &runs, own, found, &mut folder))?;
+    let solved = solve_all(settings, runs.share(ranks, &left), &mut rows, &mut folder);
+    agreed(ranks, checkpoint, solved)?;
+    rows.gather(ranks, Some(&mut folder))?;
+    ranks.agree(check_conductors(&runs, &rows))?;
     ranks.conclude(|| {
-        finish(args, &runs, found, folder, started, &output)
-            .map_err(|failure| Checkpoint::advised(kept.as_ref(), failure))
+        let results = Results::new(&runs, rows.into_rows());
+        finish(args, &runs, results, folder, started, &output)
+            .map_err(|failure| Checkpoint::advised(checkpoint, failure))
     })
 }
 
-/// The folder for the files of all runs.
-fn open(ranks: &Ranks, path: &Path, runs: &Runs<'_>, args: &Args) -> Result<Folder, Failure> {
+/// Fails if runs have other conductors than the first.
+fn check_conductors(runs: &Runs<'_>, rows: &Rows<'_, Row>) -> Result<(), Failure> {
+    let Some((_, first)) = rows.known().next() else { return Ok(()) };
+    rows.known()
+        .try_for_each(|(run, row)| runs.check_conductors(run, &row.conductors, &first.conductors))
+}
+
+/// The files of all runs.
+fn files(runs: &Runs<'_>, has_page: bool) -> Vec<String> {
     let (case, count) = (runs.case, runs.len());
     let mut names = vec![CSV.to_owned()];
-    names.extend(args.report.then(|| page::FILE.to_owned()));
+    names.extend(has_page.then(|| page::FILE.to_owned()));
     if case.vtk != VtkMode::None {
         names.push(PVD.to_owned());
         names.extend((1..=count).map(picture));
@@ -107,41 +122,30 @@ fn open(ranks: &Ranks, path: &Path, runs: &Runs<'_>, args: &Args) -> Result<Fold
     let probes = results::probe_files(case);
     let of_run = |run| probes.iter().map(move |name| results::tagged(name, &tag(run)));
     names.extend((1..=count).flat_map(of_run));
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let help = "choose a folder with --output that all hosts share";
-    Folder::open_among(ranks, path, &names, args.solving.overwrite, help)
+    names
 }
 
 /// Writes the files that describe all runs, and shows the table.
 fn finish(
     args: &Args,
     runs: &Runs<'_>,
-    found: Found,
+    results: Results,
     mut folder: Folder,
     started: Instant,
     output: &Output,
 ) -> Result<(), Failure> {
-    let path = &folder.path().to_owned();
-    let Found { rows, common } = found;
-    let rows: Vec<Row> = rows.into_iter().flatten().collect();
-    let has_failed =
-        |(run, row): (usize, &Row)| warnings::failed(&row.warnings).then(|| runs.describe(run));
-    let failed: Vec<String> = rows.iter().enumerate().filter_map(has_failed).collect();
-    let results = Results::new(runs, rows, common);
+    let path = folder.path().to_owned();
+    let failed = results.failed();
     folder.leave_out_what_fails();
     folder.stage(CSV, |out| out.write_all(tables::csv(&results).as_bytes()))?;
     if runs.case.vtk != VtkMode::None {
         folder.stage(PVD, |out| vtk::write_series(out, tables::steps(&results)))?;
     }
     let status = if failed.is_empty() { "complete" } else { "checks_failed" };
-    let mut series = Series::new(SCHEMA, status, runs.case, path, results);
-    let (json, lacking) = series.commit(folder, args.report, started)?;
-    if args.solving.json {
-        output.data(&json)?;
-    } else {
-        output.text_of(path, &tables::text(&series, path))?;
-    }
-    if let Some(lacking) = lacking {
+    let series = Series::new(SCHEMA, status, OfCase::new(runs.case, &path), results);
+    let (has_page, is_json) = (args.report, args.solving.json);
+    let showing = Showing { has_page, is_json, started, output };
+    if let Some(lacking) = series.finish(folder, showing, tables::text)? {
         return Err(lacking);
     }
     if failed.is_empty() {

@@ -1,16 +1,31 @@
-//! What runs have given: a row of the tables for each, and what all have in common.
+//! The results of a run, as the checkpoint has them and as results.json lists them.
 
 use serde::{Deserialize, Serialize};
 
 use super::runs::Parameter;
-use crate::report::warnings::{SentWarning, Warning};
+use crate::commands::series;
+use crate::report::warnings::Warning;
 
-/// One run.
-#[derive(Clone, Debug, Serialize)]
+/// The results of one run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Row {
-    pub(super) parameters: Vec<Parameter>,
+    pub(super) values: Values,
+    pub(super) conductors: Vec<String>,
+    /// Indices of the excited conductors, one per column of the matrix.
+    pub(super) excited: Vec<usize>,
+    /// Names and units of [`Values::quantities`].
+    pub(super) quantities: Vec<String>,
+    /// Whether equations were solved; if not, it differs from another run by a factor.
+    pub(super) is_solved: bool,
+    /// How often near field and fast sums were set up.
+    pub(super) prepared: usize,
+}
+
+/// What results.json lists of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Values {
     pub(super) maxwell_farad: Vec<Vec<f64>>,
-    /// The results other than the matrix, in the order of [`Common::quantities`].
+    /// The results other than the matrix.
     pub(super) quantities: Vec<f64>,
     pub(super) triangles: usize,
     /// What self-checks found wrong.
@@ -21,83 +36,16 @@ pub(super) struct Row {
     pub(super) probes: Vec<String>,
 }
 
-/// What all runs have in common, and how much work they were.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Common {
-    /// `None` before the first run.
-    pub(super) conductors: Option<Vec<String>>,
-    /// Those of the matrix's columns.
-    pub(super) excited: Vec<usize>,
-    /// Names and units of the results other than the matrix.
-    pub(super) quantities: Vec<String>,
-    /// Runs for which equations were solved; the others differ from one of them by a factor.
-    pub(super) solved: usize,
-    /// How often near field and fast sums were set up: once per geometry.
-    pub(super) prepared: usize,
+/// A run in results.json.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Listed {
+    pub(super) parameters: Vec<Parameter>,
+    #[serde(flatten)]
+    pub(super) values: Values,
 }
 
-impl Common {
-    /// Adds runs of others.
-    pub(super) fn add(&mut self, others: Self) {
-        self.solved += others.solved;
-        self.prepared += others.prepared;
-        if self.conductors.is_none() {
-            let (solved, prepared) = (self.solved, self.prepared);
-            *self = Self { solved, prepared, ..others };
-        }
-    }
-}
-
-/// What runs have given: of one rank, in the end of all.
-pub(super) struct Found {
-    /// `None` for runs of other ranks.
-    pub(super) rows: Vec<Option<Row>>,
-    pub(super) common: Common,
-}
-
-impl Found {
-    /// Nothing yet of so many runs.
-    pub(super) fn none(runs: usize) -> Self {
-        Self { rows: vec![None; runs], common: Common::default() }
-    }
-}
-
-/// A row on its way, with the bits of its numbers: JSON has no NaN, and may round.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Sent {
-    pub(super) run: usize,
-    maxwell_farad: Vec<Vec<u64>>,
-    quantities: Vec<u64>,
-    triangles: usize,
-    warnings: Vec<SentWarning>,
-    surface: Option<String>,
-    probes: Vec<String>,
-}
-
-impl Sent {
-    pub(super) fn of(run: usize, row: &Row) -> Self {
-        let bits = |values: &Vec<f64>| values.iter().map(|value| value.to_bits()).collect();
-        Self {
-            run,
-            maxwell_farad: row.maxwell_farad.iter().map(bits).collect(),
-            quantities: bits(&row.quantities),
-            triangles: row.triangles,
-            warnings: row.warnings.iter().map(SentWarning::of).collect(),
-            surface: row.surface.clone(),
-            probes: row.probes.clone(),
-        }
-    }
-
-    pub(super) fn into_row(self, parameters: Vec<Parameter>) -> Row {
-        let values = |bits: Vec<u64>| bits.into_iter().map(f64::from_bits).collect();
-        Row {
-            parameters,
-            maxwell_farad: self.maxwell_farad.into_iter().map(values).collect(),
-            quantities: values(self.quantities),
-            triangles: self.triangles,
-            warnings: self.warnings.into_iter().map(SentWarning::into_warning).collect(),
-            surface: self.surface,
-            probes: self.probes,
-        }
+impl series::Row for Row {
+    fn files(&self) -> Vec<String> {
+        self.values.surface.iter().chain(&self.values.probes).cloned().collect()
     }
 }

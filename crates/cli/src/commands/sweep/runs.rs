@@ -7,6 +7,8 @@ use serde::Serialize;
 
 use crate::case::Case;
 use crate::case::sweep::{Sweep, Values};
+use crate::machine::deal;
+use crate::machine::ranks::Ranks;
 use crate::terminal::exit::{Exit, Failure};
 
 /// More combinations than this are refused as a mistake.
@@ -108,7 +110,7 @@ impl<'a> Runs<'a> {
     }
 
     /// Whether solves in one medium give those of the same geometry in all others.
-    pub(super) fn follow_from_one(&self) -> bool {
+    fn follow_from_one(&self) -> bool {
         let of = &self.case.description;
         let is_one_medium = !of.has_media() && of.stack.is_none() && !of.has_state();
         is_one_medium && !of.polarisability && of.reductions.is_empty()
@@ -162,7 +164,23 @@ impl<'a> Runs<'a> {
         Ok(mesh)
     }
 
-    /// A failure where a run has other conductors than the first.
+    /// Which of these runs this rank solves, of an order in which those of one geometry follow each
+    /// other: these stay together, unless other ranks would have none.
+    pub(super) fn share<'r>(&self, ranks: &Ranks, order: &'r [usize]) -> &'r [usize] {
+        let together = |a: &usize, b: &usize| self.have_same_geometry(*a, *b);
+        let lengths = || order.chunk_by(together).map(<[usize]>::len);
+        let work: Vec<u64> = match lengths().count() < ranks.size() && !self.follow_from_one() {
+            true => vec![1; order.len()],
+            false => lengths().map(|runs| runs as u64).collect(),
+        };
+        let mut dealt = deal::consecutive(&work, ranks.size()).into_iter();
+        let items = dealt.nth(ranks.rank()).unwrap_or_default();
+        let runs = |items: &[u64]| items.iter().sum::<u64>() as usize;
+        let begin = runs(&work[..items.start]);
+        &order[begin..begin + runs(&work[items])]
+    }
+
+    /// Fails if a run has other conductors than the first.
     pub(super) fn check_conductors(
         &self,
         run: usize,

@@ -8,17 +8,16 @@ use std::time::Instant;
 use farad::{Matrices, Problem, Solution, Solver};
 use mesh::Mesh;
 
-use super::kept;
-use super::rows::{Common, Found, Row};
+use super::rows::{Row, Values};
 use super::runs::{Runs, picture, tag};
 use crate::case::{Case, VtkMode, problem};
 use crate::commands::arguments::Solving;
+use crate::commands::series::Rows;
 use crate::commands::solve::solve;
 use crate::machine::backend::Backend;
 use crate::report::results::{self, Checkpoint, Folder, Run};
 use crate::report::warnings;
 use crate::terminal::exit::{Exit, Failure};
-use crate::terminal::interrupt;
 use crate::terminal::output::Output;
 
 /// How runs are solved.
@@ -33,56 +32,37 @@ pub(super) struct Settings<'a> {
     pub(super) is_alone: bool,
 }
 
-/// Solves a rank's `own` runs, but for those that follow from others, and writes their files to the
-/// folder; adds them to what was `found` before.
+/// Solves a rank's `own` runs that are not done, except those that follow from others, and writes
+/// their files to the folder.
 pub(super) fn solve_all(
     settings: Settings<'_>,
     own: &[usize],
-    found: Found,
+    rows: &mut Rows<'_, Row>,
     folder: &mut Folder,
-) -> Result<Found, Failure> {
-    let Settings { runs, checkpoint, is_alone, .. } = settings;
-    let mut is_own = vec![false; runs.len()];
-    own.iter().for_each(|&run| is_own[run] = true);
+) -> Result<(), Failure> {
     let (read, solver) = (HashMap::new(), Solver::default());
-    let mut solves = Solves { settings, is_own, read, solver, folder, found };
-    for &run in own {
-        if solves.found.rows[run].is_none() {
-            interrupt::check()?;
-            if let Some(checkpoint) = checkpoint {
-                checkpoint.begin(run, |run| solves.has(run));
-            }
-            solves.solve(run)?;
-        }
+    let mut solves = Solves { settings, own, read, solver, folder };
+    rows.solve_all(own, |rows, run| solves.solve(run, rows))?;
+    if !settings.is_alone {
+        rows.write();
     }
-    if let Some(checkpoint) = checkpoint.filter(|_| !is_alone) {
-        // Others may go on for long, or fail.
-        checkpoint.begin(runs.len(), |run| solves.has(run));
-        checkpoint.write_all();
-    }
-    Ok(solves.found)
+    Ok(())
 }
 
 /// Solves under way.
 struct Solves<'a> {
     settings: Settings<'a>,
-    /// The runs of this rank.
-    is_own: Vec<bool>,
+    /// The runs of this rank, those of one geometry together.
+    own: &'a [usize],
     /// The meshes, each file read once.
     read: HashMap<Option<PathBuf>, Mesh>,
     solver: Solver,
     folder: &'a mut Folder,
-    found: Found,
 }
 
 impl Solves<'_> {
-    /// Whether a run is found.
-    fn has(&self, run: usize) -> bool {
-        self.found.rows.get(run).is_some_and(Option::is_some)
-    }
-
     /// Solves a run, and with it those that follow from it.
-    fn solve(&mut self, first: usize) -> Result<(), Failure> {
+    fn solve(&mut self, first: usize, rows: &mut Rows<'_, Row>) -> Result<(), Failure> {
         let Settings { runs, solving, output, checkpoint, is_alone, .. } = self.settings;
         let failed = |failure: Failure| {
             let run = format!("the run with {}", runs.describe(first));
@@ -98,14 +78,11 @@ impl Solves<'_> {
         let case = runs.case(first);
         let mesh = self.mesh(first).map_err(failed)?;
         let problem = problem::prepare(&case, mesh).map_err(failed)?;
-        let common = &mut self.found.common;
         let names = &problem.conductors().names;
-        if common.conductors.is_none() {
-            problem::tell(&case, &problem, output);
+        match rows.known().next() {
+            Some((_, known)) => runs.check_conductors(first, names, &known.conductors)?,
+            None => problem::tell(&case, &problem, output),
         }
-        let of_first = common.conductors.get_or_insert_with(|| names.clone());
-        runs.check_conductors(first, names, of_first)?;
-        common.excited = problem.excited().to_vec();
         let prepared_before = self.solver.times_prepared();
         let solution = solve(checkpoint, &mut self.solver, &case, &problem, solving, output)
             .map_err(failed)?;
@@ -117,32 +94,31 @@ impl Solves<'_> {
             ));
         }
         let prepared = self.solver.times_prepared() - prepared_before;
-        common.solved += 1;
-        common.prepared += prepared;
-        let quantities = solution.quantities();
-        let quantities = quantities.iter().map(|(key, found)| format!("{key} [{}]", found.unit));
-        common.quantities = quantities.collect();
-        let common = common.clone();
-        for run in first..runs.len() {
-            let is_left = self.is_own[run] && self.found.rows[run].is_none();
-            if !is_left || !runs.have_same_geometry(first, run) {
+        let own = self.own;
+        let after = own.iter().copied().skip_while(|&run| run != first);
+        for run in after.take_while(|&run| runs.have_same_geometry(first, run)) {
+            if rows.is_done(run) {
                 continue;
             }
-            let case = runs.case(run);
-            let matrices = match run == first {
+            let (case, is_solved) = (runs.case(run), run == first);
+            let matrices = match is_solved {
                 true => Some(solution.matrices()),
                 false => solution.matrices_in(case.description.relative_permittivity),
             };
             let Some(matrices) = matrices else { break };
-            let staged = self.folder.staged().len();
-            let row = self.row(run, &case, &problem, &solution, matrices)?;
-            if let Some(checkpoint) = checkpoint {
-                let files = &self.folder.staged()[staged..];
-                let (solved, prepared) = if run == first { (1, prepared) } else { (0, 0) };
-                let common = Common { solved, prepared, ..common.clone() };
-                kept::put(checkpoint, run, &row, common, self.folder, files);
-            }
-            self.found.rows[run] = Some(row);
+            let values = self.values(run, &case, &problem, &solution, matrices)?;
+            let quantities = solution.quantities();
+            let quantities =
+                quantities.iter().map(|(key, found)| format!("{key} [{}]", found.unit));
+            let row = Row {
+                values,
+                conductors: names.clone(),
+                excited: problem.excited().to_vec(),
+                quantities: quantities.collect(),
+                is_solved,
+                prepared: if is_solved { prepared } else { 0 },
+            };
+            rows.add(run, row, Some(self.folder));
         }
         Ok(())
     }
@@ -161,16 +137,16 @@ impl Solves<'_> {
         runs.place(run, read.clone())
     }
 
-    /// Writes the files of a run.
-    fn row(
+    /// Writes the files of a run; returns its values.
+    fn values(
         &mut self,
         run: usize,
         case: &Case,
         problem: &Problem,
         solution: &Solution,
         matrices: Matrices,
-    ) -> Result<Row, Failure> {
-        let Settings { runs, solving, started, .. } = self.settings;
+    ) -> Result<Values, Failure> {
+        let Settings { solving, started, .. } = self.settings;
         let folder = &mut *self.folder;
         let surface = (case.vtk != VtkMode::None).then(|| picture(run + 1));
         if let Some(name) = &surface {
@@ -192,8 +168,7 @@ impl Solves<'_> {
             folder.stage(name, |out| results::write_surface(out, &of))?;
         }
         let probes = results::write_probes(folder, case, solution, &tag(run + 1))?;
-        Ok(Row {
-            parameters: runs.parameters(run),
+        Ok(Values {
             maxwell_farad: matrices.maxwell_farad,
             quantities: solution.quantities().iter().map(|(_, found)| found.value).collect(),
             triangles: problem.mesh().triangles.len(),

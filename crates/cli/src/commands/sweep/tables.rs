@@ -6,12 +6,13 @@ use std::path::Path;
 use farad::{distinct_entries, entry_name};
 use serde::Serialize;
 
-use super::rows::{Common, Row};
+use super::rows::{Listed, Row, Values};
 use super::runs::{Parameter, Runs, equations, picture};
-use crate::report::results::Series;
+use crate::report::results::{OfCase, Series, csv_number, csv_table};
 use crate::report::text::{csv_quoted, printable_line};
 use crate::report::text_table::aligned_table;
 use crate::report::units::{column, counted, prefix, significant};
+use crate::report::warnings;
 
 pub(super) const CSV: &str = "sweep.csv";
 pub(super) const PVD: &str = "sweep.pvd";
@@ -30,7 +31,7 @@ pub(super) struct Results {
     excited: Vec<usize>,
     /// Names and units of the results other than the matrix.
     quantities: Vec<String>,
-    pub(super) runs: Vec<Row>,
+    runs: Vec<Listed>,
     /// Runs for which equations were solved; the others differ from one of them by a factor.
     solved: usize,
     /// How often near field and fast sums were set up: once per geometry.
@@ -38,12 +39,29 @@ pub(super) struct Results {
 }
 
 impl Results {
-    pub(super) fn new(runs: &Runs<'_>, rows: Vec<Row>, common: Common) -> Self {
-        let Common { conductors, excited, quantities, solved, prepared } = common;
-        let conductors = conductors.unwrap_or_default();
+    pub(super) fn new(runs: &Runs<'_>, rows: Vec<Row>) -> Self {
+        let solved = rows.iter().filter(|row| row.is_solved).count();
+        let prepared = rows.iter().map(|row| row.prepared).sum();
+        let (conductors, excited, quantities) = match rows.first() {
+            Some(Row { conductors, excited, quantities, .. }) => {
+                (conductors.clone(), excited.clone(), quantities.clone())
+            }
+            None => Default::default(),
+        };
         let columns = excited.iter().filter_map(|&k| conductors.get(k).cloned()).collect();
         let parameters = runs.case.sweeps.iter().map(|sweep| sweep.name.clone()).collect();
-        Self { parameters, conductors, columns, excited, quantities, runs: rows, solved, prepared }
+        let listed = |(run, row): (usize, Row)| Listed {
+            parameters: runs.parameters(run),
+            values: row.values,
+        };
+        let runs = rows.into_iter().enumerate().map(listed).collect();
+        Self { parameters, conductors, columns, excited, quantities, runs, solved, prepared }
+    }
+
+    /// The runs whose self-checks failed.
+    pub(super) fn failed(&self) -> Vec<String> {
+        let failed = self.runs.iter().filter(|run| warnings::failed(&run.values.warnings));
+        failed.map(|run| equations(&self.parameters, &run.parameters)).collect()
     }
 
     /// The matrix's entries on and above the diagonal, by row: name and place. Where only some
@@ -61,19 +79,20 @@ pub(super) fn csv(results: &Results) -> String {
     header.push("triangles".to_owned());
     header.extend(entries.iter().map(|(name, ..)| csv_quoted(&format!("{name} [F]"))));
     header.extend(results.quantities.iter().map(|name| csv_quoted(name)));
-    let mut text = header.join(",") + "\n";
-    for row in &results.runs {
-        let cell = |parameter: &Parameter| match parameter {
-            Parameter::Number(value) => format!("{value:e}"),
-            Parameter::Text(text) => csv_quoted(text),
-        };
-        let mut cells: Vec<String> = row.parameters.iter().map(cell).collect();
-        cells.push(row.triangles.to_string());
-        cells.extend(entries.iter().map(|(_, i, j)| format!("{:e}", row.maxwell_farad[*i][*j])));
-        cells.extend(row.quantities.iter().map(|value| format!("{value:e}")));
-        text += &(cells.join(",") + "\n");
-    }
-    text
+    let parameter = |parameter: &Parameter| match parameter {
+        Parameter::Number(value) => csv_number(Some(*value)),
+        Parameter::Text(text) => csv_quoted(text),
+    };
+    let row = |run: &Listed| {
+        let Values { maxwell_farad, quantities, triangles, .. } = &run.values;
+        let mut cells: Vec<String> = run.parameters.iter().map(parameter).collect();
+        cells.push(triangles.to_string());
+        let numbers =
+            entries.iter().map(|(_, i, j)| maxwell_farad[*i][*j]).chain(quantities.iter().copied());
+        cells.extend(numbers.map(|number| csv_number(Some(number))));
+        cells
+    };
+    csv_table(header, results.runs.iter().map(row))
 }
 
 /// The series of pictures for ParaView: the time of a run is the value of the one sweep where that
@@ -89,11 +108,11 @@ pub(super) fn steps(results: &Results) -> impl Iterator<Item = (f64, String, Str
 }
 
 /// The table of all runs, with what there is to be said of them.
-pub(super) fn text(series: &Series<Results>, folder: &Path) -> String {
+pub(super) fn text(series: &Series<OfCase, Results>, folder: &Path) -> String {
     let results = &series.results;
     let entries = results.entries();
     let shown = entries.len().min(MOST_SHOWN);
-    let all = results.runs.iter().flat_map(|row| row.maxwell_farad.iter().flatten());
+    let all = results.runs.iter().flat_map(|row| row.values.maxwell_farad.iter().flatten());
     let largest = all.fold(0.0_f64, |largest, value| largest.max(value.abs()));
     let scale = prefix(largest);
     let number = column(largest / scale.factor, 0);
@@ -105,17 +124,20 @@ pub(super) fn text(series: &Series<Results>, folder: &Path) -> String {
         cells.extend(
             entries[..shown]
                 .iter()
-                .map(|(_, i, j)| number(row.maxwell_farad[*i][*j] / scale.factor)),
+                .map(|(_, i, j)| number(row.values.maxwell_farad[*i][*j] / scale.factor)),
         );
-        cells.extend(row.quantities.iter().map(|value| significant(*value)));
+        cells.extend(row.values.quantities.iter().map(|value| significant(*value)));
         cells
     });
-    let mut text =
-        format!("{}\nfarad {}\n\n", printable_line(&series.title), env!("CARGO_PKG_VERSION"));
+    let mut text = format!(
+        "{}\nfarad {}\n\n",
+        printable_line(&series.subject.title),
+        env!("CARGO_PKG_VERSION")
+    );
     text += &aligned_table(header, rows);
     for row in &results.runs {
         let run = equations(&results.parameters, &row.parameters);
-        for warning in &row.warnings {
+        for warning in &row.values.warnings {
             let _ = writeln!(text, "{} with {run}: {}", warning.heading(), warning.message);
         }
     }

@@ -1,10 +1,10 @@
-//! What a run has found so far, kept in its output folder until its results are there: `--resume`
-//! goes on from it.
+//! Intermediate results of a run, in its output folder until its results are there: `--resume`
+//! continues from them.
 //!
-//! It is a hidden folder of files that are written whole or not at all: `inputs` says what the run
-//! is of, and each other file is a part that is finished, or charges that iterations have come to.
-//! Each begins with the format's version and the number of the inputs and ends with a checksum; one
-//! that is damaged counts as not there. The commit of results takes the folder away.
+//! A checkpoint is a hidden folder of files that are written whole or not at all: a manifest of the
+//! run's inputs, finished parts, and charges of solves that are under way. Each file begins with
+//! the format's version and the number of the inputs and ends with a checksum; a damaged one is
+//! ignored. The commit of results removes the folder.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -26,16 +26,16 @@ use crate::terminal::output::Output;
 /// The folder in the output folder.
 pub(super) const CHECKPOINT: &str = ".farad-checkpoint";
 
-/// What every file begins with: the version of the format is its last byte but one.
-const MAGIC: &[u8; 20] = b"farad-checkpoint/02\n";
+/// First bytes of every file, with the version of the format.
+const MAGIC: &[u8; 20] = b"farad-checkpoint/03\n";
 
-/// The file that says what the run is of.
+/// Manifest: hashes of the run's inputs.
 const INPUTS: &str = "inputs";
 
-/// The share of the time that writing may take: pauses are so many times as long as it took.
-const SPARING: u32 = 100;
+/// Minimum pause between writes, as a multiple of the last write's duration.
+const PAUSE_PER_WRITE: u32 = 100;
 
-/// What a run is of: the names of things that its results follow from, with a number for each.
+/// Everything that a run's results follow from: its name, and a hash of its content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inputs(pub Vec<(String, u64)>);
 
@@ -46,13 +46,11 @@ impl Inputs {
         hasher.finish()
     }
 
-    /// The names of what is not the same in others.
-    fn that_differ(&self, others: &Self) -> Vec<String> {
-        let both = [(self, others), (others, self)];
+    /// The names of inputs that differ.
+    fn differences(&self, others: &Self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for (these, those) in both {
-            let differ = these.0.iter().filter(|this| !those.0.contains(this));
-            for (name, _) in differ {
+        for (these, those) in [(self, others), (others, self)] {
+            for (name, _) in these.0.iter().filter(|input| !those.0.contains(input)) {
                 if !names.contains(name) {
                     names.push(name.clone());
                 }
@@ -62,44 +60,44 @@ impl Inputs {
     }
 }
 
-/// What a run keeps, and what an earlier one has left.
+/// The checkpoint of a run, with the parts that an earlier run has left.
 #[derive(Debug)]
 pub struct Checkpoint {
     folder: PathBuf,
     inputs: Inputs,
     output: Output,
-    /// Between two times that charges are written, at least.
+    /// Minimum time between two writes.
     pause: Duration,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// Files that an earlier run has left, and that nobody has asked for.
+    /// Files of an earlier run that nobody has requested yet.
     earlier: HashSet<String>,
-    /// The part of the run that charges are kept for.
+    /// The part of the run that charges belong to.
     part: usize,
-    /// What is not written: texts and numbers, by the names of files.
-    waiting: HashMap<String, (Vec<u8>, Vec<f64>)>,
-    /// Charges that are written.
+    /// Contents that are not written yet, by the names of files.
+    waiting: HashMap<String, Vec<u8>>,
+    /// Files of charges that are written.
     charges: HashSet<String>,
     /// Whether charges are written as they come.
     is_writing: bool,
-    /// When something was written last, and how long that took.
+    /// Time of the last write, and its duration.
     written: Instant,
     took: Duration,
-    /// Whether there is anything in the folder.
+    /// Whether the folder exists.
     is_there: bool,
-    /// Whether it cannot be written to.
+    /// Whether a write has failed: nothing more is written.
     is_broken: bool,
 }
 
 impl Checkpoint {
-    /// Of the output folder that is locked. With `resume` it begins with what an earlier run of the
-    /// same inputs has left, otherwise with nothing.
+    /// The checkpoint in the locked output folder `real`. With `resume` it has the parts that an
+    /// earlier run of the same inputs has left, otherwise none.
     ///
     /// # Errors
-    /// What was left is of other inputs.
+    /// `Exit::BadInput` if the earlier run had other inputs, `Exit::Io` if it cannot be read.
     pub fn open(
         real: &Path,
         inputs: Inputs,
@@ -114,30 +112,33 @@ impl Checkpoint {
             (false, true) => {
                 temporaries::remove(&folder);
                 output.note(
-                    "what an earlier run had kept in the output folder is removed; --resume would have gone on from it",
+                    "the checkpoint of an earlier run in the output folder is removed; --resume would have continued from it",
                 );
             }
-            (true, false) => output.note("there is nothing to go on from: the run begins anew"),
+            (true, false) => {
+                output.note("there is no checkpoint: the run starts from the beginning")
+            }
             (true, true) => match names(&folder, &inputs)? {
                 Some(names) => earlier = names,
                 None => {
                     temporaries::remove(&folder);
                     output.note(&format!(
-                        "what an earlier run has kept in {} is damaged or of another version: the run begins anew",
+                        "the checkpoint in {} is damaged or of another version: the run starts from the beginning",
                         folder.display()
                     ));
                 }
             },
             (false, false) => {}
         }
-        Ok(Self::begun(folder, inputs, earlier, pause, output))
+        Ok(Self::new(folder, inputs, earlier, pause, output))
     }
 
-    /// Of the output folder that another rank has locked and opened for the same inputs.
+    /// The checkpoint in the output folder `path`, which another rank has locked and opened for the
+    /// same inputs.
     ///
     /// # Errors
-    /// What is kept there cannot be read.
-    pub fn beside(
+    /// As [`Checkpoint::open`].
+    pub fn join(
         path: &Path,
         inputs: Inputs,
         pause: Duration,
@@ -145,10 +146,10 @@ impl Checkpoint {
     ) -> Result<Self, Failure> {
         let folder = path.join(CHECKPOINT);
         let earlier = if folder.is_dir() { names(&folder, &inputs)? } else { None };
-        Ok(Self::begun(folder, inputs, earlier.unwrap_or_default(), pause, output))
+        Ok(Self::new(folder, inputs, earlier.unwrap_or_default(), pause, output))
     }
 
-    fn begun(
+    fn new(
         folder: PathBuf,
         inputs: Inputs,
         earlier: HashSet<String>,
@@ -170,27 +171,36 @@ impl Checkpoint {
         Self { folder, inputs, output: *output, pause, state }
     }
 
-    /// A finished part that an earlier run has left: its description and numbers. It is given once.
-    pub fn take<T: DeserializeOwned>(&self, name: &str) -> Option<(T, Vec<f64>)> {
+    /// A finished part that an earlier run has left; it is returned once.
+    pub fn take<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         let is_there = self.state().earlier.remove(name);
-        let (text, numbers) = is_there.then(|| self.read(name))??;
-        Some((serde_json::from_slice(&text).ok()?, numbers))
+        is_there.then(|| self.read(name))?
     }
 
-    /// Keeps a finished part.
-    pub fn put(&self, name: &str, description: &impl Serialize, numbers: &[f64]) {
-        let Ok(text) = serde_json::to_vec(description) else { return };
+    /// The names of all finished parts that an earlier run has left and nobody has taken yet,
+    /// sorted.
+    pub fn parts(&self) -> Vec<String> {
+        let state = self.state();
+        let is_part = |name: &&String| *name != INPUTS && part_of(name).is_none();
+        let mut parts: Vec<String> = state.earlier.iter().filter(is_part).cloned().collect();
+        parts.sort();
+        parts
+    }
+
+    /// Adds a finished part.
+    pub fn put(&self, name: &str, part: &impl Serialize) {
+        let Ok(content) = postcard::to_extend(part, Vec::new()) else { return };
         let mut state = self.state();
-        state.waiting.insert(name.to_owned(), (text, numbers.to_vec()));
+        state.waiting.insert(name.to_owned(), content);
         if self.is_time(&state) {
             self.flush(&mut state);
         }
     }
 
-    /// Keeps a file that is in its final state, and returns its checksum.
+    /// Adds a file that is in its final state, and returns its checksum.
     pub(crate) fn put_file(&self, name: &str, at: &Path) -> Option<u64> {
         let mut sum = None;
-        self.attempt(&mut self.state(), |_| {
+        self.attempt(&mut self.state(), || {
             sum = Some(checksum(name, &fs::read(at)?));
             let place = self.folder.join(file(name));
             temporaries::remove(&place);
@@ -199,25 +209,25 @@ impl Checkpoint {
         sum
     }
 
-    /// Brings a file of this checksum to a place where none is; whether it was there.
+    /// Puts the file of this checksum at the path `to`, where none is; returns whether it could.
     pub(crate) fn take_file(&self, name: &str, sum: u64, to: &Path) -> bool {
         let from = self.folder.join(file(name));
         let is_whole = fs::read(&from).is_ok_and(|bytes| checksum(name, &bytes) == sum);
         is_whole && fs::hard_link(&from, to).or_else(|_| fs::copy(&from, to).map(|_| ())).is_ok()
     }
 
-    /// From now on charges are those of another part of the run; those of parts that are `over` are
-    /// of no use any more.
-    pub fn begin(&self, part: usize, over: impl Fn(usize) -> bool) {
+    /// From now on charges belong to this part of the run; those of parts that are `done` are
+    /// removed.
+    pub fn begin(&self, part: usize, done: impl Fn(usize) -> bool) {
         let mut state = self.state();
         state.part = part;
-        let is_old = |name: &String| part_of(name).is_some_and(&over);
+        let is_old = |name: &String| part_of(name).is_some_and(&done);
         state.waiting.retain(|name, _| !is_old(name));
         let (old, charges) = std::mem::take(&mut state.charges).into_iter().partition(&is_old);
         state.charges = charges;
         let old: HashSet<String> = old;
         if !old.is_empty() {
-            // What they led to is to be there before they go.
+            // The parts that they led to are written before they are removed.
             self.flush(&mut state);
             if !state.is_broken {
                 old.iter().for_each(|name| temporaries::remove(&self.folder.join(name)));
@@ -225,32 +235,32 @@ impl Checkpoint {
         }
     }
 
-    /// Writes what is not written.
+    /// Writes everything that is not written yet.
     pub fn write_all(&self) {
         self.flush(&mut self.state());
     }
 
-    /// [`Self::advise`] where something is kept.
-    pub(crate) fn advised(kept: Option<&Self>, failure: Failure) -> Failure {
-        match kept {
-            Some(kept) => kept.advise(failure),
+    /// [`Self::advise`] if there is a checkpoint.
+    pub(crate) fn advised(checkpoint: Option<&Self>, failure: Failure) -> Failure {
+        match checkpoint {
+            Some(checkpoint) => checkpoint.advise(failure),
             None => failure,
         }
     }
 
-    /// Adds to the message of a run that was interrupted, or could not write, how to go on, if
-    /// there is anything.
+    /// Adds to the message of a run that was interrupted, or could not write, how to continue, if
+    /// the checkpoint exists.
     pub fn advise(&self, failure: Failure) -> Failure {
         let before = match failure.exit {
             Exit::Interrupted => "",
-            Exit::Io => "make room, or mend what the message says; ",
+            Exit::Io => "make room, or fix the cause; ",
             _ => return failure,
         };
         if failure.report.is_none() || !self.folder.is_dir() {
             return failure;
         }
         let help = format!(
-            "{before}what was found is kept in {}: the same command with --resume goes on from it",
+            "{before}the same command with --resume continues from the checkpoint in {}",
             self.folder.display()
         );
         Failure::with_help(failure.exit, failure, help)
@@ -262,16 +272,15 @@ impl Checkpoint {
 
     /// Whether something may be written again.
     fn is_time(&self, state: &State) -> bool {
-        state.written.elapsed() >= self.pause.max(SPARING * state.took)
+        state.written.elapsed() >= self.pause.max(PAUSE_PER_WRITE * state.took)
     }
 
-    /// Writes what waits.
     fn flush(&self, state: &mut State) {
         if !state.is_writing {
             state.took = Duration::ZERO;
         }
-        for (name, (text, numbers)) in std::mem::take(&mut state.waiting) {
-            self.attempt(state, |_| self.write(&name, &text, &numbers));
+        for (name, content) in std::mem::take(&mut state.waiting) {
+            self.attempt(state, || self.write(&name, &content));
             if part_of(&name).is_some() {
                 state.charges.insert(name);
             }
@@ -279,41 +288,42 @@ impl Checkpoint {
         state.written = Instant::now();
     }
 
-    /// Tries to write something; where that fails, the run goes on without.
-    fn attempt(&self, state: &mut State, write: impl FnOnce(&mut State) -> io::Result<()>) {
+    /// Tries to write something; if that fails, the run continues without a checkpoint.
+    fn attempt(&self, state: &mut State, write: impl FnOnce() -> io::Result<()>) {
         if state.is_broken {
             return;
         }
         let begun = Instant::now();
-        let result = self.make(state).and_then(|()| write(state));
+        let result = self.make(state).and_then(|()| write());
         state.took += begun.elapsed();
         if let Err(error) = result {
             state.is_broken = true;
             self.output.note(&format!(
-                "nothing more can be kept in {} ({error}): if this run is cut short, --resume goes on from what is there",
+                "the checkpoint in {} cannot be written any more ({error}): if this run is cut short, --resume continues from what is there",
                 self.folder.display()
             ));
         }
     }
 
-    /// Makes the folder, unless it is there.
+    /// Makes the folder, unless it exists.
     fn make(&self, state: &mut State) -> io::Result<()> {
         if !state.is_there {
             match fs::create_dir(&self.folder) {
-                // By another rank.
+                // Made by another rank.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 made => made?,
             }
-            let text = serde_json::to_vec(&self.inputs.0)?;
-            self.write(INPUTS, &text, &[])?;
+            let content =
+                postcard::to_extend(&self.inputs.0, Vec::new()).map_err(io::Error::other)?;
+            self.write(INPUTS, &content)?;
             files::sync_folder(self.folder.parent().unwrap_or(&self.folder))?;
             state.is_there = true;
         }
         Ok(())
     }
 
-    fn write(&self, name: &str, text: &[u8], numbers: &[f64]) -> io::Result<()> {
-        let bytes = framed(name, self.inputs.number(), text, numbers);
+    fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let bytes = framed(name, self.inputs.number(), content);
         let place = self.folder.join(name);
         let temporary = Temporary::new(self.folder.join(temporaries::temporary_name(None)));
         files::write_whole(temporary.path(), |file| file.write_all(&bytes))?;
@@ -322,26 +332,26 @@ impl Checkpoint {
         files::sync_folder(&self.folder)
     }
 
-    fn read(&self, name: &str) -> Option<(Vec<u8>, Vec<f64>)> {
-        let bytes = fs::read(self.folder.join(name)).ok()?;
-        let found = parsed(name, &bytes).filter(|found| found.0 == self.inputs.number());
-        if found.is_none() {
-            self.output.note(&format!(
-                "{} is damaged: what it had is computed again",
-                self.folder.join(name).display()
-            ));
+    fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        let path = self.folder.join(name);
+        let bytes = fs::read(&path).ok()?;
+        let content = match parsed(name, &bytes) {
+            Some((inputs, content)) if inputs == self.inputs.number() => Some(content),
+            _ => None,
+        };
+        let part = content.and_then(|content| postcard::from_bytes(content).ok());
+        if part.is_none() {
+            let path = path.display();
+            self.output.note(&format!("{path} is damaged: what it had is computed again"));
         }
-        found.map(|(_, text, numbers)| (text, numbers))
+        part
     }
 }
 
 impl Keeper for Checkpoint {
     fn known(&self, equations: u64) -> Option<Vec<f64>> {
-        let mut state = self.state();
-        let name = charges_of(state.part, equations);
-        let is_there = state.earlier.remove(&name);
-        drop(state);
-        is_there.then(|| self.read(&name))?.map(|(_, charges)| charges)
+        let name = charges_of(self.state().part, equations);
+        self.take(&name)
     }
 
     fn is_due(&self) -> bool {
@@ -356,50 +366,51 @@ impl Keeper for Checkpoint {
     }
 
     fn keep(&self, equations: u64, answer: Vec<f64>) {
+        let Ok(content) = postcard::to_extend(&answer, Vec::new()) else { return };
         let mut state = self.state();
         let name = charges_of(state.part, equations);
-        state.waiting.insert(name, (b"null".to_vec(), answer));
+        state.waiting.insert(name, content);
         if state.is_writing {
             self.flush(&mut state);
         }
     }
 }
 
-/// The part that charges in a file of this name are of.
+/// The part that charges in a file of this name belong to.
 fn part_of(name: &str) -> Option<usize> {
     name.strip_prefix("charges-")?.split('-').next()?.parse().ok()
 }
 
-/// The name of the file of charges.
+/// The name of a file of charges.
 fn charges_of(part: usize, equations: u64) -> String {
     format!("charges-{part}-{equations:016x}")
 }
 
-/// The name of a file that is kept as it is.
+/// The name of a result's file in the checkpoint.
 fn file(name: &str) -> String {
     format!("file-{name}")
 }
 
-/// The names of what an earlier run of the same inputs has left; `None` if it is damaged or of
-/// another version of the format.
+/// The names of files that an earlier run of the same inputs has left; `None` if the manifest is
+/// damaged or of another version of the format.
 fn names(folder: &Path, inputs: &Inputs) -> Result<Option<HashSet<String>>, Failure> {
-    let left = fs::read(folder.join(INPUTS)).ok();
-    let left = left.and_then(|bytes| parsed(INPUTS, &bytes));
-    let left = left.and_then(|(_, text, _)| serde_json::from_slice(&text).ok().map(Inputs));
-    let Some(left) = left else { return Ok(None) };
-    if left != *inputs {
+    let bytes = fs::read(folder.join(INPUTS)).ok();
+    let content = bytes.as_ref().and_then(|bytes| parsed(INPUTS, bytes));
+    let earlier = content.and_then(|(_, content)| postcard::from_bytes(content).ok().map(Inputs));
+    let Some(earlier) = earlier else { return Ok(None) };
+    if earlier != *inputs {
         return Err(Failure::with_help(
             Exit::BadInput,
             format!(
-                "what an earlier run has kept in {} is of something else: {}",
+                "the checkpoint in {} belongs to a different run ({})",
                 folder.display(),
-                match &left.that_differ(inputs)[..] {
+                match &earlier.differences(inputs)[..] {
                     [] => "the order of its files differs".to_owned(),
                     [one] => format!("{one} differs"),
                     several => format!("{} differ", several.join(", ")),
                 }
             ),
-            "run without --resume to begin anew, or go back to what it was begun with",
+            "run without --resume to start from the beginning, or restore its inputs",
         ));
     }
     let entries = fs::read_dir(folder).map_err(|error| Failure::io("read", folder, &error))?;
@@ -421,33 +432,21 @@ fn checksum(name: &str, bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// A file's bytes: `MAGIC`, the number of the inputs, the lengths of text and numbers, both, a
-/// checksum of the file's name and all that; numbers with the lowest byte first.
-pub fn framed(name: &str, inputs: u64, text: &[u8], numbers: &[f64]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(MAGIC.len() + 32 + text.len() + 8 * numbers.len());
-    bytes.extend_from_slice(MAGIC);
-    for number in [inputs, text.len() as u64, numbers.len() as u64] {
-        bytes.extend_from_slice(&number.to_le_bytes());
-    }
-    bytes.extend_from_slice(text);
-    numbers.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+/// A file's bytes: `MAGIC`, the number of the inputs, the content, a checksum of the file's name
+/// and all of these; numbers with the lowest byte first.
+pub fn framed(name: &str, inputs: u64, content: &[u8]) -> Vec<u8> {
+    let mut bytes = [&MAGIC[..], &inputs.to_le_bytes(), content].concat();
     let sum = checksum(name, &bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
     bytes
 }
 
-/// What such bytes hold: the number of the inputs, text, numbers; `None` if they are damaged.
-pub fn parsed(name: &str, bytes: &[u8]) -> Option<(u64, Vec<u8>, Vec<f64>)> {
+/// The number of the inputs and the content of a file; `None` if it is damaged.
+pub fn parsed<'a>(name: &str, bytes: &'a [u8]) -> Option<(u64, &'a [u8])> {
     let (whole, sum) = bytes.split_last_chunk::<8>()?;
     if checksum(name, whole) != u64::from_le_bytes(*sum) {
         return None;
     }
-    let rest = whole.strip_prefix(MAGIC)?;
-    let (header, rest) = rest.split_first_chunk::<24>()?;
-    let number = |k: usize| Some(u64::from_le_bytes(header[8 * k..8 * k + 8].try_into().ok()?));
-    let (text, numbers) = rest.split_at_checked(usize::try_from(number(1)?).ok()?)?;
-    let (numbers, []) = numbers.as_chunks::<8>() else { return None };
-    let is_whole = numbers.len() as u64 == number(2)?;
-    let numbers = numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect();
-    is_whole.then_some((number(0)?, text.to_vec(), numbers))
+    let (inputs, content) = whole.strip_prefix(MAGIC)?.split_first_chunk::<8>()?;
+    Some((u64::from_le_bytes(*inputs), content))
 }

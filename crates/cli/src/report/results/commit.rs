@@ -53,7 +53,7 @@ struct Journal {
     moved: Vec<String>,
     /// Files that only the earlier run had.
     removed: Vec<String>,
-    /// Whether what is kept to go on from stays.
+    /// Whether the checkpoint stays.
     #[serde(default)]
     goes_on: bool,
 }
@@ -92,7 +92,7 @@ impl Staging {
     }
 
     /// Lets the files called `staged`, all there are, take the place of those called `previous`;
-    /// what is kept to go on from stays if the run `goes_on`.
+    /// the checkpoint stays if the run `goes_on`.
     pub(super) fn commit(
         &mut self,
         real: &Path,

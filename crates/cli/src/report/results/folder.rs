@@ -22,7 +22,7 @@ use crate::terminal::output::Output;
 /// An output folder that can be written to. Dropped before [`Folder::commit`], it leaves nothing
 /// behind.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub struct Folder {
     /// `None` where another rank has it, and this one adds files.
     held: Option<Held>,
     path: PathBuf,
@@ -110,8 +110,8 @@ impl Folder {
         Ok(Self { held: None, path, staging, staged, left_out: None })
     }
 
-    /// Keeps what the run finds until its results are here, and with `resume` has what an earlier
-    /// run has kept; charges are written after such pauses.
+    /// The checkpoint in this folder, by [`Checkpoint::open`]; `None` where another rank has the
+    /// folder.
     pub(crate) fn checkpoint(
         &self,
         inputs: Inputs,
@@ -204,7 +204,7 @@ impl Folder {
     }
 
     /// Lets the staged files, with `index` as results.json, take the place of the earlier run's;
-    /// where another rank has the folder, that one does. What is kept to go on from stays if files
+    /// where another rank has the folder, that one does. The checkpoint stays if files
     /// were left out, and the failure that names them is returned.
     pub(crate) fn commit(mut self, index: &str) -> Result<Option<Failure>, Failure> {
         let target = self.path.join(INDEX);

@@ -26,7 +26,7 @@ pub(crate) use index::INDEX;
 pub(crate) use json::Document;
 pub(crate) use probe::{tagged, write_all as write_probes};
 pub(crate) use run::{Refinement, Run, status_name};
-pub(crate) use series::Series;
+pub(crate) use series::{OfCase, Series, Showing, csv_number, csv_table};
 pub(crate) use surface::{stage_piece, write as write_surface};
 pub(crate) use table::text as table;
 

@@ -1,5 +1,5 @@
-//! Results of commands that solve a case several times: what they hold besides those of the solves,
-//! and how they are written.
+//! Results of commands that solve many times: what they have in common, and how they are written
+//! and shown.
 
 use std::path::Path;
 use std::time::Instant;
@@ -12,51 +12,61 @@ use crate::paths;
 use crate::report::made::Made;
 use crate::report::{json, page};
 use crate::terminal::exit::Failure;
+use crate::terminal::output::Output;
 
-/// What results.json holds.
+/// The content of results.json.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Series<T> {
-    /// Name and version of what it looks like.
-    pub(crate) schema: &'static str,
-    /// "complete", or what is amiss.
-    pub(crate) status: &'static str,
+pub(crate) struct Series<S, T> {
+    /// Name and version of the document.
+    schema: &'static str,
+    /// "complete", or why it is not.
+    status: &'static str,
     program: String,
     made: Made,
-    case: String,
-    pub(crate) title: String,
-    case_text: Option<String>,
+    #[serde(flatten)]
+    pub(crate) subject: S,
     pub(crate) files: Vec<String>,
-    /// Those of the solves.
+    /// Results of the solves.
     #[serde(flatten)]
     pub(crate) results: T,
     seconds: f64,
 }
 
-impl<T: Serialize> Series<T> {
-    /// Results of a case, for the output folder at `path`.
-    pub(crate) fn new(
-        schema: &'static str,
-        status: &'static str,
-        case: &Case,
-        path: &Path,
-        results: T,
-    ) -> Self {
-        Self {
-            schema,
-            status,
-            program: format!("farad {}", env!("CARGO_PKG_VERSION")),
-            made: Made::now(),
-            case: paths::relative(path, case.path()),
-            title: case.title.clone(),
-            case_text: case.text(),
-            files: Vec::new(),
-            results,
-            seconds: 0.0,
-        }
+/// The case of a series.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct OfCase {
+    case: String,
+    pub(crate) title: String,
+    case_text: Option<String>,
+}
+
+impl OfCase {
+    /// For results in the output folder `path`.
+    pub(crate) fn new(case: &Case, path: &Path) -> Self {
+        let (title, case_text) = (case.title.clone(), case.text());
+        Self { case: paths::relative(path, case.path()), title, case_text }
+    }
+}
+
+/// How results are written and shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Showing<'a> {
+    pub(crate) has_page: bool,
+    /// Whether results.json is printed instead of a text.
+    pub(crate) is_json: bool,
+    pub(crate) started: Instant,
+    pub(crate) output: &'a Output,
+}
+
+impl<S: Serialize, T: Serialize> Series<S, T> {
+    pub(crate) fn new(schema: &'static str, status: &'static str, subject: S, results: T) -> Self {
+        let program = format!("farad {}", env!("CARGO_PKG_VERSION"));
+        let (made, files) = (Made::now(), Vec::new());
+        Self { schema, status, program, made, subject, files, results, seconds: 0.0 }
     }
 
-    /// Commits the folder with results.json, whose text is returned, and with a page of it if that
-    /// was asked for; and the failure that names what could not be written.
+    /// Commits the folder with results.json, and with a page if `has_page`. Returns the text of
+    /// results.json, and the failure that names files that could not be written.
     pub(crate) fn commit(
         &mut self,
         mut folder: Folder,
@@ -74,4 +84,36 @@ impl<T: Serialize> Series<T> {
         let lacking = folder.commit(&json)?;
         Ok((json, lacking))
     }
+
+    /// Commits the folder and shows its results, with `text` for people. Returns the failure that
+    /// names files that could not be written.
+    pub(crate) fn finish(
+        mut self,
+        folder: Folder,
+        showing: Showing<'_>,
+        text: impl FnOnce(&Self, &Path) -> String,
+    ) -> Result<Option<Failure>, Failure> {
+        let Showing { has_page, is_json, started, output } = showing;
+        let path = folder.path().to_owned();
+        let (json, lacking) = self.commit(folder, has_page, started)?;
+        if is_json {
+            output.data(&json)?;
+        } else {
+            output.text_of(&path, &text(&self, &path))?;
+        }
+        Ok(lacking)
+    }
+}
+
+/// A table as CSV: its header, and a line for each row.
+pub(crate) fn csv_table(
+    header: Vec<String>,
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
+    std::iter::once(header).chain(rows).map(|row| row.join(",") + "\n").collect()
+}
+
+/// A number in a table as CSV; empty if there is none.
+pub(crate) fn csv_number(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| format!("{value:e}"))
 }

@@ -2,7 +2,7 @@ mod arguments;
 mod batch {
     mod bars;
     mod difference;
-    mod journals;
+    mod earlier;
 }
 mod fastercap {
     mod request;

@@ -1,7 +1,7 @@
 use bem::convergence::Range;
 use farad::{
-    Description, Gap, Key, Measured, Mirror, OfMesh, Plane, Problem, Study, Unit, Verdict,
-    entry_name,
+    Description, Gap, Key, Measured, MeshValues, Mirror, Plane, Problem, Unit, Verdict, entry_name,
+    study_entries,
 };
 
 use crate::testing::{cube, joined, sphere};
@@ -14,7 +14,7 @@ fn values_of_second_order_are_extrapolated_to_their_limit() {
     let other_bars = [Some(0.2), None, None, Some(0.3)];
     let potential = Key::Potential { conductor: "b".to_owned() };
     let measured = |k, bar| Measured { value: value(k), bar, unit: Unit::Volt };
-    let of_mesh = |(k, &bar): (i32, &Option<f64>)| OfMesh {
+    let on_mesh = |(k, &bar): (i32, &Option<f64>)| MeshValues {
         names: nets.to_vec(),
         columns: vec![0, 1],
         tolerance: 1e-6,
@@ -22,13 +22,8 @@ fn values_of_second_order_are_extrapolated_to_their_limit() {
         others: vec![(potential.clone(), measured(k, bar))],
         matrix_bars: vec![vec![0.1 * value(k); 2]; 2],
     };
-    let study_of = |meshes: usize| {
-        let mut study = Study::default();
-        (0..).zip(&other_bars[..meshes]).map(of_mesh).for_each(|mesh| study.push(mesh));
-        study
-    };
-    let study = study_of(4);
-    let entries = study.entries(None);
+    let meshes: Vec<MeshValues> = (0..).zip(&other_bars).map(on_mesh).collect();
+    let entries = study_entries(&meshes, None);
     let names: Vec<String> = entries.iter().map(|entry| entry.key.to_string()).collect();
     assert_eq!(names, ["C(a, a)", "C(a, b)", "C(b, b)", "V(b)"]);
     for entry in [&entries[0], &entries[3]] {
@@ -43,10 +38,11 @@ fn values_of_second_order_are_extrapolated_to_their_limit() {
     // self-capacitance.
     assert_eq!(entries[1].solver_error, 1e-6 * value(3));
     let gap = Some(Gap { width: 1.0, facets: 3.0 });
-    let taken_back = &study.entries(gap)[0];
+    let taken_back = &study_entries(&meshes, gap)[0];
     assert_eq!(taken_back.verdict, Verdict::UnresolvedGap);
     assert_eq!((taken_back.extrapolated, taken_back.error), (value(3), None));
-    assert_eq!(study_of(2).entries(None)[0].verdict, Verdict::TooFewMeshes);
+    assert_eq!(study_entries(&meshes[..2], None)[0].verdict, Verdict::TooFewMeshes);
+    assert!(study_entries(&[], None).is_empty());
     assert_eq!(entry_name(&nets[..1], 0, 0), "C");
 }
 

@@ -16,18 +16,18 @@ fn folder() -> Temporary {
     Temporary::new(path)
 }
 
-/// What a rank keeps in a folder, whose first one opens it.
+/// The checkpoint of a rank in a folder, which the first opens.
 fn of_rank(path: &Path, case: u64, rank: usize) -> Result<Checkpoint, Failure> {
     let inputs = Inputs(vec![("the case".to_owned(), case)]);
     let output = Output { quiet: true, json: false, verbose: false };
     match rank {
         0 => Checkpoint::open(path, inputs, true, Duration::ZERO, &output),
-        _ => Checkpoint::beside(path, inputs, Duration::ZERO, &output),
+        _ => Checkpoint::join(path, inputs, Duration::ZERO, &output),
     }
 }
 
 #[test]
-fn ranks_keep_runs_and_remove_charges_of_their_own_alone() {
+fn ranks_add_parts_and_remove_charges_of_their_own_alone() {
     let folder = folder();
     let path = folder.path();
     let open = || [0, 1].map(|rank| of_rank(path, 1, rank).unwrap());
@@ -35,7 +35,7 @@ fn ranks_keep_runs_and_remove_charges_of_their_own_alone() {
     for (rank, run) in ranks.iter().zip([3, 8]) {
         rank.begin(run, |_| false);
         rank.keep(run as u64, vec![run as f64]);
-        rank.put(&format!("run{run}"), &run, &[0.5]);
+        rank.put(&format!("run{run}"), &(run, 0.5));
         rank.write_all();
     }
     drop(ranks);
@@ -48,11 +48,12 @@ fn ranks_keep_runs_and_remove_charges_of_their_own_alone() {
     });
     assert_eq!(found, [None, Some(vec![8.0])]);
     let first = &ranks[0];
-    assert_eq!(first.take("run8"), Some((8, vec![0.5])));
-    assert_eq!(first.take::<usize>("run8"), None, "it is given once");
-    // One process has what both have kept; none has what is of another case.
+    assert_eq!(first.parts(), ["run3", "run8"]);
+    assert_eq!(first.take("run8"), Some((8, 0.5)));
+    assert_eq!(first.take::<(usize, f64)>("run8"), None, "it is given once");
+    // One process has the parts of both; none has those of another case.
     let [alone, _] = open();
-    assert_eq!(alone.take("run3"), Some((3, vec![0.5])));
+    assert_eq!(alone.take("run3"), Some((3, 0.5)));
     for rank in [0, 1] {
         assert_eq!(of_rank(path, 2, rank).unwrap_err().exit, Exit::BadInput);
     }
@@ -62,23 +63,55 @@ fn ranks_keep_runs_and_remove_charges_of_their_own_alone() {
 fn an_interrupted_rank_says_how_to_go_on_where_another_has_kept_something() {
     let folder = folder();
     let [first, other] = [0, 1].map(|rank| of_rank(folder.path(), 1, rank).unwrap());
-    let told = |failure| first.advise(failure).report.map(|report| report.help().is_some());
-    assert_eq!(told(Failure::interrupted()), Some(false), "there is nothing");
-    other.put("run1", &1, &[]);
+    let advice = |failure| first.advise(failure).report.map(|report| report.help().is_some());
+    assert_eq!(advice(Failure::interrupted()), Some(false), "there is nothing");
+    other.put("run1", &1);
     other.write_all();
-    assert_eq!(told(Failure::interrupted()), Some(true));
+    assert_eq!(advice(Failure::interrupted()), Some(true));
     let untold = Failure { report: None, ..Failure::interrupted() };
-    assert_eq!(told(untold), None, "another rank tells why");
+    assert_eq!(advice(untold), None, "another rank tells why");
+}
+
+#[test]
+fn numbers_return_with_every_bit() {
+    let folder = folder();
+    let open = || of_rank(folder.path(), 1, 0).unwrap();
+    let signalling = f64::from_bits(0x7ff0_0000_0000_0001);
+    let numbers = vec![1.0, -0.5, f64::NAN, -f64::NAN, signalling, 1e-300, -0.0, f64::MAX];
+    let first = open();
+    first.put("run1", &(Some(f64::NAN), numbers.clone()));
+    first.keep(7, numbers.clone());
+    first.write_all();
+    drop(first);
+    let bits = |numbers: &[f64]| numbers.iter().map(|n| n.to_bits()).collect::<Vec<_>>();
+    let again = open();
+    let (bar, part): (Option<f64>, Vec<f64>) = again.take("run1").unwrap();
+    assert_eq!(bar.map(f64::to_bits), Some(f64::NAN.to_bits()));
+    assert_eq!(bits(&part), bits(&numbers));
+    assert_eq!(bits(&again.known(7).unwrap()), bits(&numbers));
+}
+
+#[test]
+fn a_checkpoint_of_another_version_is_not_read() {
+    let folder = folder();
+    let open = || of_rank(folder.path(), 1, 0).unwrap();
+    let first = open();
+    first.put("run1", &1);
+    first.write_all();
+    drop(first);
+    let manifest = folder.path().join(".farad-checkpoint/inputs");
+    let bytes = fs::read(&manifest).unwrap();
+    assert!(bytes.starts_with(b"farad-checkpoint/03\n"));
+    // The format before had the lengths of a text and of numbers, and an older version's number.
+    fs::write(&manifest, [b"farad-checkpoint/02\n", &bytes[20..]].concat()).unwrap();
+    assert_eq!(open().take::<i32>("run1"), None);
+    assert!(!manifest.exists(), "it is removed");
 }
 
 #[test]
 fn whatever_is_damaged_is_not_read() {
-    let numbers = [1.0, -0.5, f64::NAN, 1e-300];
-    let bytes = framed("charges-0-1", 7, b"null", &numbers);
-    let (inputs, text, found) = parsed("charges-0-1", &bytes).unwrap();
-    assert_eq!((inputs, &text[..]), (7, &b"null"[..]));
-    let bits = |numbers: &[f64]| numbers.iter().map(|n| n.to_bits()).collect::<Vec<_>>();
-    assert_eq!(bits(&found), bits(&numbers));
+    let bytes = framed("charges-0-1", 7, b"content");
+    assert_eq!(parsed("charges-0-1", &bytes), Some((7, &b"content"[..])));
     assert!(parsed("charges-0-2", &bytes).is_none(), "under another name");
     for place in 0..bytes.len() {
         for bit in 0..8 {
