@@ -1,6 +1,6 @@
 //! Meshes on the way to an accuracy, as a checkpoint has them.
 
-use farad::{Key, Level, Passed, Solution, Unit, Way};
+use farad::{CompletedLevel, Key, Level, RefinementObserver, Solution, Unit};
 use serde::{Deserialize, Serialize};
 
 use crate::report::results::Checkpoint;
@@ -11,45 +11,48 @@ use crate::terminal::output::Output;
 pub(super) struct Meshes<'a> {
     kept: Option<&'a Checkpoint>,
     output: &'a Output,
-    passed: usize,
+    completed: usize,
 }
 
-/// [`Passed`] in a checkpoint, but for its numbers.
+/// [`CompletedLevel`] in a checkpoint, but for its numbers.
 #[derive(Serialize, Deserialize)]
 struct SentMesh {
     triangles: usize,
     worst: Option<(Key, Unit)>,
-    /// So many pairs of a value and its bar come before the sides.
+    /// The number of pairs of a value and its bar that come before the sides.
     values: usize,
 }
 
 impl<'a> Meshes<'a> {
-    /// Those that an earlier run has passed, but for the last of them: it is the result where the
+    /// Those that an earlier run has completed, but for the last of them: it is the result where the
     /// next mesh fails, and its charges are known.
-    pub(super) fn begin(kept: Option<&'a Checkpoint>, output: &'a Output) -> (Vec<Passed>, Self) {
+    pub(super) fn begin(
+        kept: Option<&'a Checkpoint>,
+        output: &'a Output,
+    ) -> (Vec<CompletedLevel>, Self) {
         let read = |k: usize| {
             let (mesh, numbers) = kept?.take(&mesh_name(k))?;
-            passed_of(mesh, &numbers)
+            completed_of(mesh, &numbers)
         };
-        let mut passed: Vec<Passed> = (0..).map_while(read).collect();
-        passed.pop();
-        for mesh in &passed {
-            output.note(&format!("{}, as found before", told(&mesh.level)));
+        let mut completed: Vec<CompletedLevel> = (0..).map_while(read).collect();
+        completed.pop();
+        for mesh in &completed {
+            output.note(&format!("{}, as found before", summary(&mesh.level)));
         }
         if let Some(kept) = kept {
-            kept.begin(passed.len(), |part| part < passed.len());
+            kept.begin(completed.len(), |part| part < completed.len());
         }
-        let way = Self { kept, output, passed: passed.len() };
-        (passed, way)
+        let meshes = Self { kept, output, completed: completed.len() };
+        (completed, meshes)
     }
 }
 
-impl Way for Meshes<'_> {
+impl RefinementObserver for Meshes<'_> {
     fn reached(&mut self, level: &Level, _: &Solution) {
-        self.output.note(&told(level));
+        self.output.note(&summary(level));
     }
 
-    fn passed(&mut self, mesh: &Passed) {
+    fn completed(&mut self, mesh: &CompletedLevel) {
         let Some(kept) = self.kept else { return };
         let Level { triangles, worst, value, bar, relative, tolerance, seconds } = &mesh.level;
         let (worst, values) = (worst.clone(), mesh.numbers.len());
@@ -64,10 +67,10 @@ impl Way for Meshes<'_> {
             .chain(mesh.numbers.as_flattened().iter().copied())
             .chain(sides)
             .collect();
-        kept.put(&mesh_name(self.passed), &sent, &numbers);
-        self.passed += 1;
+        kept.put(&mesh_name(self.completed), &sent, &numbers);
+        self.completed += 1;
         // The charges on the mesh itself are where the next run begins.
-        kept.begin(self.passed, |part| part + 1 < self.passed);
+        kept.begin(self.completed, |part| part + 1 < self.completed);
     }
 }
 
@@ -75,14 +78,14 @@ fn mesh_name(mesh: usize) -> String {
     format!("mesh-{mesh}")
 }
 
-/// What [`Way::passed`] has kept.
-fn passed_of(mesh: SentMesh, numbers: &[f64]) -> Option<Passed> {
+/// What [`Meshes::completed`] has kept.
+fn completed_of(mesh: SentMesh, numbers: &[f64]) -> Option<CompletedLevel> {
     let SentMesh { triangles, worst, values } = mesh;
     let (&[value, bar, relative, tolerance, seconds], rest) = numbers.split_first_chunk()?;
     let (&[stretch, elapsed, share], rest) = rest.split_first_chunk()?;
     let (numbers, sides) = rest.split_at_checked(values.checked_mul(2)?)?;
     let side = |&[a, b, gain]: &[f64; 3]| ((a as u32, b as u32), gain);
-    Some(Passed {
+    Some(CompletedLevel {
         level: Level { triangles, worst, value, bar, relative, tolerance, seconds },
         numbers: numbers.as_chunks::<2>().0.to_vec(),
         stretch,
@@ -93,7 +96,7 @@ fn passed_of(mesh: SentMesh, numbers: &[f64]) -> Option<Passed> {
 }
 
 /// What a mesh gave, in a line.
-pub(super) fn told(level: &Level) -> String {
+fn summary(level: &Level) -> String {
     let triangles = units::count(level.triangles as u64);
     let has_prefix = matches!(level.worst, Some((_, Unit::Farad)));
     let scale = prefix(if has_prefix { level.value } else { 1.0 });

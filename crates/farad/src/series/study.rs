@@ -149,7 +149,7 @@ impl Study {
                 let of = |bars: &Vec<Vec<f64>>| bar(bars).filter(|bar| !bar.is_nan());
                 let bars = self.matrix_bars.iter().map(of).collect();
                 let key = Key::Capacitance(MatrixEntry::new(&self.names, i, j));
-                entry(key, Unit::Farad, (values, bars), solver_error)
+                entry(key, Unit::Farad, values, bars, solver_error)
             })
             .collect()
     }
@@ -165,7 +165,7 @@ impl Study {
         let each = |(index, (key, Measured { unit, .. })): (usize, &(Key, Measured))| {
             let found = self.others.iter().filter_map(|mesh| mesh.get(index));
             let (values, bars) = found.map(|(_, found)| (found.value, found.bar)).unzip();
-            entry(key.clone(), *unit, (values, bars), self.tolerance * largest(*unit))
+            entry(key.clone(), *unit, values, bars, self.tolerance * largest(*unit))
         };
         first.iter().enumerate().map(each).collect()
     }
@@ -174,7 +174,8 @@ impl Study {
 fn entry(
     key: Key,
     unit: Unit,
-    (values, bars): (Vec<f64>, Vec<Option<f64>>),
+    values: Vec<f64>,
+    bars: Vec<Option<f64>>,
     solver_error: f64,
 ) -> Entry {
     let found = convergence::estimate(&values, solver_error);

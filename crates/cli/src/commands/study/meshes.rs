@@ -8,7 +8,7 @@ use super::results::{Failed, MeshResult, relative_size};
 use crate::case::{Case, problem};
 use crate::commands::arguments::Solving;
 use crate::commands::mesh::refine::refined;
-use crate::commands::solve::{Sharing, Split, agreed, content, solve_among};
+use crate::commands::solve::{Sharing, Split, agreed, content, solve_on};
 use crate::machine::ranks::Ranks;
 use crate::report::results::Checkpoint;
 use crate::report::{units, warnings};
@@ -171,7 +171,7 @@ fn solve(
         begin(checkpoint);
     }
     let sharing = Sharing { ranks, split, kept: checkpoint };
-    let solution = solve_among(sharing, &mut Solver::default(), case, problem, solving, output);
+    let solution = solve_on(sharing, &mut Solver::default(), case, problem, solving, output);
     let solution =
         agreed(ranks, checkpoint, solution)?.map(|solution| match solution.converged() {
             true => Ok(solution),

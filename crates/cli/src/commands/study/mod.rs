@@ -93,7 +93,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let names = [CSV, SVG, page::FILE];
     let names = &names[..if args.report { 3 } else { 2 }];
     let open = || Folder::open(&path, names, args.solving.overwrite);
-    let folder = ranks.agree(ranks.is_first().then(open).transpose())?;
+    let folder = ranks.on_first(open)?;
     let keeping = Keeping {
         command: "study",
         options: args.refinement().option(),

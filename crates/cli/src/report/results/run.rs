@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use farad::{Ended, Goal, Level, Matrices, Problem, Reduced, Solution};
+use farad::{Goal, Level, Matrices, Outcome, Problem, Reduced, Solution};
 
 use crate::case::Case;
 use crate::machine::backend::Backend;
@@ -60,7 +60,7 @@ impl Run<'_> {
 pub(crate) struct Refinement<'a> {
     pub(crate) goal: &'a Goal,
     pub(crate) levels: Vec<Level>,
-    pub(crate) ended: Ended,
+    pub(crate) ended: Outcome,
 }
 
 /// What the reductions of a case make of the matrix, with bars as they are written.
@@ -108,7 +108,7 @@ pub(super) fn status(run: &Run<'_>) -> Status {
         Status::NotConverged
     } else if run.solution.failed_checks() {
         Status::ChecksFailed
-    } else if run.refinement.is_some_and(|refinement| refinement.ended != Ended::Reached) {
+    } else if run.refinement.is_some_and(|refinement| refinement.ended != Outcome::Reached) {
         Status::AccuracyNotReached
     } else {
         Status::Complete
