@@ -1,12 +1,12 @@
 //! Energies of point charges: by the potentials of surfaces at them, and by those of each other.
 
-use crate::analysis::interface::{Analysis, Answers, Driven, Results};
+use crate::analysis::interface::{Analysis, Driven, Results};
 use crate::analysis::near_surface;
 use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::problem::planes::Seen;
 use crate::problem::sources::Source;
-use crate::result::state::{Energies, Molecule, Solvation};
+use crate::result::state::{Energies, Molecule, Solvation, State};
 use crate::result::warning::Warning;
 use crate::scene::description::{Description, Dielectric};
 
@@ -18,16 +18,12 @@ impl Analysis for EnergyAnalysis {
         description.has_charges()
     }
 
-    fn find(&self, answers: &Answers<'_>, results: &mut Results) -> Result<(), Error> {
-        let (Some(driven), Some(state)) = (&answers.driven, &mut results.state) else {
-            return Ok(());
-        };
-        let Driven { state: charges, sources } = driven;
-        let (problem, tolerance) = (answers.problem, answers.answer.tolerance);
+    fn find_in_state(&self, driven: &Driven<'_>, state: &mut State) -> Result<(), Error> {
+        let Driven { problem, charges, sources, tolerance } = driven;
         let symmetry = &problem.symmetry;
         let seen = Seen::new(charges.into(), &symmetry.images, 0);
         let surface = bem::SurfaceCharge::new(symmetry.whole(&problem.mesh), &seen);
-        let surface = surface.with_tolerance(tolerance);
+        let surface = surface.with_tolerance(*tolerance);
         let reaction = reaction(problem, &surface, sources)?;
         state.solvation = Some(solvation(problem, reaction, sources)?);
         Ok(())

@@ -4,15 +4,13 @@ use mesh::Mesh;
 use mesh::regions::Places;
 use mesh::vector::norm;
 
-use crate::analysis::interface::{
-    Analysis, Answers, ChargeOfBars, Driven, MissingInState, Results,
-};
+use crate::analysis::interface::{Analysis, ChargeOfBars, Driven, MissingInState, Results};
 use crate::analysis::{checks, excitations};
 use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::problem::planes::Seen;
 use crate::result::bars::{Bars, ForceBar};
-use crate::result::state::{Balance, Force};
+use crate::result::state::{Balance, Force, State};
 use crate::result::warning::Warning;
 use crate::scene::description::Description;
 use crate::units;
@@ -37,13 +35,8 @@ impl Analysis for ForceAnalysis {
         Some("forces")
     }
 
-    fn find(&self, answers: &Answers<'_>, results: &mut Results) -> Result<(), Error> {
-        let (Some(driven), Some(state)) = (&answers.driven, &mut results.state) else {
-            return Ok(());
-        };
-        let Driven { state: charges, sources } = driven;
-        let tolerance = answers.answer.tolerance;
-        let (forces, balance) = forces(answers.problem, charges.into(), sources, tolerance)?;
+    fn find_in_state(&self, driven: &Driven<'_>, state: &mut State) -> Result<(), Error> {
+        let (forces, balance) = forces(driven)?;
         (state.forces, state.balance) = (Some(forces), balance);
         Ok(())
     }
@@ -156,20 +149,15 @@ fn balance(
 }
 
 /// Forces on every body that lies in one medium and is not shielded from all others, and their
-/// balance, for these surface charges (over 4 pi eps0), known to `tolerance`, and sources. A body
-/// that a plane of symmetry cuts includes its images across it.
-fn forces(
-    problem: &Problem,
-    charges: bem::Charges<'_>,
-    sources: &bem::Excitation,
-    tolerance: f64,
-) -> Result<(Vec<Force>, Option<Balance>), bem::Error> {
+/// balance. A body that a plane of symmetry cuts includes its images across it.
+fn forces(driven: &Driven<'_>) -> Result<(Vec<Force>, Option<Balance>), bem::Error> {
+    let Driven { problem, charges, sources, tolerance } = driven;
     let (names, bodies): (Vec<String>, Vec<bem::Body>) = bodies(problem).into_iter().unzip();
     let images = &problem.symmetry.images;
     let whole = problem.symmetry.sources(&problem.mesh);
     let sources = sources.with_images(images, |_| true);
     // Bodies with forces are in one layer.
-    let all = Seen::new(charges, images, 0);
+    let all = Seen::new(charges.into(), images, 0);
     let found = bem::forces(whole, &all, &sources, &bodies)?;
     // Volts squared times 4 pi eps0.
     let newton = units::farads(1.0, units::LengthUnit::Metre);
@@ -189,7 +177,7 @@ fn forces(
             about: body.about,
         })
     };
-    let balance = balance(problem, charges.total, &bodies, &found);
+    let balance = balance(problem, &charges.charge, &bodies, &found);
     Ok((names.into_iter().zip(&bodies).zip(&found).zip(parts).filter_map(force).collect(), balance))
 }
 

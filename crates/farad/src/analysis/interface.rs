@@ -17,7 +17,8 @@ use crate::scene::description::Description;
 /// A result of problems; [`crate::analysis::list`] has all of them.
 ///
 /// A solve calls these in order: [`excitations`](Self::excitations), [`find`](Self::find),
-/// [`warnings`](Self::warnings), [`bars`](Self::bars), [`conclude`](Self::conclude).
+/// [`find_in_state`](Self::find_in_state), [`warnings`](Self::warnings), [`bars`](Self::bars),
+/// [`conclude`](Self::conclude).
 pub(crate) trait Analysis: Sync {
     /// Whether a description asks for it.
     fn is_requested(&self, description: &Description) -> bool;
@@ -63,6 +64,11 @@ pub(crate) trait Analysis: Sync {
         Ok(())
     }
 
+    /// Adds to the state what follows from its charges.
+    fn find_in_state(&self, _driven: &Driven<'_>, _state: &mut State) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// What is doubtful in the result.
     fn warnings(&self, _problem: &Problem, _results: &Results) -> Vec<Warning> {
         Vec::new()
@@ -105,35 +111,38 @@ pub(crate) enum ChargeOfBars {
 }
 
 /// The answers to a problem's excitations.
+#[derive(Clone, Copy)]
 pub(crate) struct Answers<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) answer: &'a Electrostatics,
-    /// The state that the description sets; `None` without one, or if a floating potential has no
-    /// value.
-    pub(crate) driven: Option<Driven>,
-}
-
-/// A state, and the sources that act in it.
-pub(crate) struct Driven {
-    pub(crate) state: bem::State,
-    pub(crate) sources: Excitation,
 }
 
 impl<'a> Answers<'a> {
-    pub(crate) fn new(problem: &'a Problem, answer: &'a Electrostatics) -> Self {
-        let driven = || {
-            let conditions = excitations::conditions(problem);
-            let state = answer.state(&conditions, excitations::driven(problem, answer))?;
-            Some(Driven { state, sources: excitations::sources(problem) })
-        };
-        let driven = problem.description.has_state().then(driven).flatten();
-        Self { problem, answer, driven }
+    /// The state that the description sets; `None` without one, or if a floating potential has no
+    /// value.
+    pub(crate) fn driven(&self) -> Option<Driven<'a>> {
+        let Self { problem, answer } = *self;
+        if !problem.description.has_state() {
+            return None;
+        }
+        let conditions = excitations::conditions(problem);
+        let charges = answer.state(&conditions, excitations::driven(problem, answer))?;
+        let sources = excitations::sources(problem);
+        Some(Driven { problem, charges, sources, tolerance: answer.tolerance })
     }
 
     /// The answers to each conductor in turn at 1 V.
     pub(crate) fn units(&self) -> Vec<bem::Response> {
         self.answer.responses[..self.problem.conductors.names.len()].to_vec()
     }
+}
+
+/// The charges of a state, known to `tolerance`, and the sources that act in it.
+pub(crate) struct Driven<'a> {
+    pub(crate) problem: &'a Problem,
+    pub(crate) charges: bem::State,
+    pub(crate) sources: Excitation,
+    pub(crate) tolerance: f64,
 }
 
 /// Results that follow from answers.

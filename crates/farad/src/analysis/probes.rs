@@ -2,15 +2,12 @@
 
 use mesh::Mesh;
 
-use crate::analysis::interface::{
-    Analysis, Answers, ChargeOfBars, Driven, MissingInState, Results,
-};
+use crate::analysis::interface::{Analysis, ChargeOfBars, Driven, MissingInState};
 use crate::analysis::probe_bars;
-use crate::problem::Problem;
 use crate::problem::fault::{Error, Fault};
 use crate::problem::planes::Charged;
 use crate::result::bars::Bars;
-use crate::result::state::Probed;
+use crate::result::state::{Probed, State};
 use crate::scene::description::Description;
 use crate::scene::requests::Probe;
 
@@ -30,12 +27,8 @@ impl Analysis for ProbeAnalysis {
         if description.has_state() { Vec::new() } else { vec![Fault::NothingToProbe] }
     }
 
-    fn find(&self, answers: &Answers<'_>, results: &mut Results) -> Result<(), Error> {
-        let (Some(driven), Some(state)) = (&answers.driven, &mut results.state) else {
-            return Ok(());
-        };
-        let Driven { state: charges, sources } = driven;
-        state.probes = find(answers.problem, charges.into(), sources, answers.answer.tolerance)?;
+    fn find_in_state(&self, driven: &Driven<'_>, state: &mut State) -> Result<(), Error> {
+        state.probes = find(driven)?;
         Ok(())
     }
 
@@ -65,14 +58,9 @@ impl Description {
     }
 }
 
-/// Values at all probes in the state of these surface charges (over 4 pi eps0), known to
-/// `tolerance`, and sources; 0 behind grounded planes.
-fn find(
-    problem: &Problem,
-    charges: bem::Charges<'_>,
-    sources: &bem::Excitation,
-    tolerance: f64,
-) -> Result<Vec<Probed>, bem::Error> {
+/// Values at all probes; 0 behind grounded planes.
+fn find(driven: &Driven<'_>) -> Result<Vec<Probed>, bem::Error> {
+    let &Driven { problem, ref charges, ref sources, tolerance } = driven;
     let (symmetry, description) = (&problem.symmetry, &problem.description);
     let conductor = &problem.conductors.of_triangle;
     // Densities are continuous on a conductor in each layer.
@@ -87,7 +75,7 @@ fn find(
         let surface = bem::SurfaceCharge::recovered(mesh, charges, surface_of);
         surface.with_tolerance(tolerance).evaluate(&sources, points, true)
     };
-    let charged = Charged { mesh: &problem.mesh, charges, images };
+    let charged = Charged { mesh: &problem.mesh, charges: charges.into(), images };
     let each = |probe: &Probe| {
         let points = probe.place.points();
         let mut values = symmetry.values(charged, &points, tolerance, evaluate)?;

@@ -4,9 +4,8 @@
 use std::time::Instant;
 
 use crate::analysis::excitations::{conditions, setting, sources};
-use crate::analysis::interface::{Analysis, Answers, Driven, Results};
+use crate::analysis::interface::{Analysis, Driven};
 use crate::problem::Problem;
-use crate::problem::fault::Error;
 use crate::problem::planes::Charged;
 use crate::result::state::{ConductorState, State};
 use crate::scene::description::{Description, Setting};
@@ -52,7 +51,7 @@ pub(crate) fn refined(
     }))
 }
 
-/// The state, to which further results are added.
+/// The state, to which other results are added.
 pub(crate) struct StateAnalysis;
 
 impl Analysis for StateAnalysis {
@@ -68,19 +67,12 @@ impl Analysis for StateAnalysis {
         let has_sources = problem.description.has_sources();
         has_sources.then(|| sources(problem)).into_iter().collect()
     }
-
-    fn find(&self, answers: &Answers<'_>, results: &mut Results) -> Result<(), Error> {
-        if let Some(driven) = &answers.driven {
-            results.state = Some(find(answers.problem, driven, answers.answer.tolerance)?);
-        }
-        Ok(())
-    }
 }
 
-/// Conductors, charges and potentials.
-fn find(problem: &Problem, driven: &Driven, tolerance: f64) -> Result<State, bem::Error> {
+/// Conductors, charges and potentials of a state.
+pub(crate) fn find(driven: &Driven<'_>) -> Result<State, bem::Error> {
     let _span = tracing::debug_span!("state").entered();
-    let Driven { state, sources } = driven;
+    let Driven { problem, charges: state, sources, tolerance } = driven;
     // A charge over 4 pi eps0 is a potential times a length.
     let coulomb = units::farads(1.0, problem.description.unit);
     let conductor = |(k, name): (usize, &String)| {
@@ -92,7 +84,7 @@ fn find(problem: &Problem, driven: &Driven, tolerance: f64) -> Result<State, bem
         ConductorState { name: name.clone(), potential_v: state.potentials[k], charge_c, floating }
     };
     let potential = match problem.description.surface_values {
-        true => Some(potential(problem, state, sources, tolerance)?),
+        true => Some(potential(problem, state, sources, *tolerance)?),
         false => None,
     };
     let in_coulomb = |charges: &[f64]| charges.iter().map(|q| q * coulomb).collect();

@@ -236,10 +236,18 @@ impl WithMissingCharge<'_> {
 
 /// All results that follow from the answers.
 fn results(problem: &Problem, answer: &Electrostatics) -> Result<Results, Error> {
-    let answers = Answers::new(problem, answer);
+    let answers = Answers { problem, answer };
+    let requested = || list::requested(&problem.description);
     let mut results = Results::default();
-    for analysis in list::requested(&problem.description) {
+    for analysis in requested() {
         analysis.find(&answers, &mut results)?;
+    }
+    if let Some(driven) = answers.driven() {
+        let mut state = state::find(&driven)?;
+        for analysis in requested() {
+            analysis.find_in_state(&driven, &mut state)?;
+        }
+        results.state = Some(state);
     }
     Ok(results)
 }
