@@ -273,14 +273,14 @@ impl Steps<'_> {
     /// The result where there is no further mesh: this one, or that before if this one is not to be
     /// used.
     fn ended(&mut self, solved: Solved, judgement: &Judgement, outcome: Outcome) -> Reached {
-        let why = match judgement.verdict {
+        let failure = match judgement.verdict {
             Verdict::NotConverged => "did not converge",
             Verdict::Unsolved if judgement.has_failed => "failed its self-checks",
             _ => return self.reached(solved, outcome),
         };
         let Some(before) = self.before.take() else { return self.reached(solved, outcome) };
         let triangles = solved.problem.mesh.triangles.len();
-        let why = format!("the solve on the next mesh, of {triangles} triangles, {why}");
+        let why = format!("the solve on the next mesh, of {triangles} triangles, {failure}");
         self.reached(before, Outcome::Next(why))
     }
 

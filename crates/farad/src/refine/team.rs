@@ -77,8 +77,14 @@ impl Team {
         }
         let own = problem.geometry();
         let is_same = self.of_first(|| Ok(own))? == own;
-        let differs = "the mesh here is not that of rank 0; ranks that refine a mesh together must have processors of one kind";
-        self.agreed(is_same.then_some(()).ok_or_else(|| Error::Accuracy(differs.to_owned())))
+        self.agreed(if is_same {
+            Ok(())
+        } else {
+            Err(Error::Accuracy(
+                "the mesh here is not that of rank 0; ranks that refine a mesh together must have processors of one kind"
+                    .to_owned(),
+            ))
+        })
     }
 }
 
