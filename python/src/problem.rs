@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use bem::{Beyond, Mirror, Stack, StackLayer};
 use farad::{
-    Amount, Attained, Change, Charge, Conductor, Description, Dielectric, Ended, Film, Goal, Of,
-    Options, Parameter, Place, Plane, Probe, ProbePoints, Sensitivity, Setting, Toward, UnknownOf,
-    fastcap, layout,
+    Amount, Attained, Change, Charge, Conductor, Description, Dielectric, Film, Goal, Options,
+    Outcome, Parameter, ParseTargetError, Place, Plane, Probe, ProbePoints, Sensitivity, Setting,
+    Target, Toward, fastcap, layout,
 };
 use pyo3::prelude::*;
 
@@ -93,10 +93,8 @@ struct FilmChoices {
     cutoff: Option<f64>,
 }
 
-/// Images in layers are this much more exact than the solver's tolerance, which is this share of an
-/// accuracy, as in the program.
+/// Images in layers are this much more exact than the solver's tolerance, as in the program.
 const IMAGES: f64 = 0.1;
-const OF_ACCURACY: f64 = 0.1;
 
 /// The program's ranges of ions.
 const MOST_IONS: f64 = 1e15;
@@ -192,10 +190,10 @@ impl Choices {
         if let Some(seconds) = self.max_time {
             in_range("max_time", seconds, f64::MIN_POSITIVE, f64::MAX)?;
         }
-        let of: Of = self.of.parse().map_err(|error: UnknownOf| {
+        let target: Target = self.of.parse().map_err(|error: ParseTargetError| {
             Failure::input(format!("of is \"{}\"; it {error}", self.of))
         })?;
-        Ok(Some(Goal { accuracy, of, max_seconds: self.max_time }))
+        Ok(Some(Goal { accuracy, target, max_seconds: self.max_time }))
     }
 }
 
@@ -640,7 +638,7 @@ fn solve(
 ) -> Result<Solution, Failure> {
     let (options, goal) = (choices.options()?, choices.goal()?);
     if let Some(stack) = &mut description.stack {
-        let of_goal = goal.as_ref().map(|goal| OF_ACCURACY * goal.accuracy);
+        let of_goal = goal.as_ref().map(|goal| farad::TOLERANCE_PER_ACCURACY * goal.accuracy);
         stack.tolerance = IMAGES * of_goal.unwrap_or(options.tolerance);
     }
     check_gpu(options.backend, options.gpu)?;
@@ -654,16 +652,16 @@ fn solve(
         return Ok(Solution::new(problem, solution, Vec::new(), None));
     };
     let mut each = |level: &farad::Level, _: &farad::Solution| watch.level(level);
-    let attained = farad::solve_to(problem, &goal, &options, watch, &mut each)?;
-    let Attained { problem, solution, levels, ended } = attained;
-    let ended = match ended {
-        Ended::Reached => ("reached", String::new()),
-        Ended::Time => ("time", String::new()),
-        Ended::Size(why) => ("size", why),
-        Ended::Next(why) => ("next", why),
-        Ended::Stalled => ("stalled", String::new()),
-        Ended::Vanishing => ("vanishing", String::new()),
-        Ended::Unsolved => ("unsolved", String::new()),
+    let attained = farad::refine(problem, &goal, &options, watch, &mut each)?;
+    let Attained { problem, solution, levels, outcome } = attained;
+    let ended = match outcome {
+        Outcome::Reached => ("reached", String::new()),
+        Outcome::Time => ("time", String::new()),
+        Outcome::Size(why) => ("size", why),
+        Outcome::Next(why) => ("next", why),
+        Outcome::Stalled => ("stalled", String::new()),
+        Outcome::Vanishing => ("vanishing", String::new()),
+        Outcome::Unsolved => ("unsolved", String::new()),
     };
     Ok(Solution::new(problem, solution, levels, Some(ended)))
 }

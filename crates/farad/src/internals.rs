@@ -1,7 +1,8 @@
 //! What the program `tests/internals` looks into: no part of the interface, free to change.
 
 pub mod accuracy {
-    pub use crate::refine::accuracy::{is_stalled, stretch, tolerance_for};
+    pub use crate::refine::goal::tolerance_for;
+    pub use crate::refine::judge::{is_stalled, stretch};
 }
 
 pub mod checks {

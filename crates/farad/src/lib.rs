@@ -55,11 +55,10 @@ pub use problem::media::{Media, SURROUNDINGS, Summary as Medium};
 pub use problem::place_fault::{ChargeFault, Misplaced, PlaneFault, StackFault};
 pub use problem::request_fault::{FilmFault, Listed, ReductionFault, SensitivityFault};
 pub use problem::sources::Source;
-pub use refine::accuracy::{
-    Attained, Ended, FINEST, Goal, Level, OF_ACCURACY, Passed, Way, density_for, solve_to,
-    solve_to_after, solve_to_among,
-};
-pub use refine::goal::{Of, UnknownOf};
+pub use refine::goal::{FINEST, Goal, TOLERANCE_PER_ACCURACY, density_for};
+pub use refine::level::{Attained, CompletedLevel, Level, Outcome, RefinementObserver};
+pub use refine::run::{Refinement, refine};
+pub use refine::target::{ParseTargetError, Target};
 pub use result::bars::Bars;
 pub use result::body::{Hydrodynamics, Polarisability, Viscosity};
 pub use result::key::{Axis, Key, MatrixEntry};

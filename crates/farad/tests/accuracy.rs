@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use farad::bem::{Beyond, Method, Stack, StackLayer};
 use farad::{
-    Amount, Attained, Charge, Conductor, Description, Dielectric, Ended, Error, Goal, LengthUnit,
-    Mirror, Note, Of, Options, Plane, Probe, ProbePoints, Problem, Quiet, Setting, solve_to,
+    Amount, Attained, Charge, Conductor, Description, Dielectric, Error, Goal, LengthUnit, Mirror,
+    Note, Options, Outcome, Plane, Probe, ProbePoints, Problem, Quiet, Refinement, Setting, Target,
+    refine,
 };
 use mesh::Mesh;
 use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
@@ -31,12 +32,12 @@ fn cube(place: impl Fn([f64; 3]) -> [f64; 3]) -> Mesh {
 }
 
 fn goal(accuracy: f64) -> Goal {
-    Goal { accuracy, of: Of::All, max_seconds: None }
+    Goal { accuracy, target: Target::All, max_seconds: None }
 }
 
 fn attained(description: Description, mesh: Mesh, goal: &Goal) -> Result<Attained, Error> {
     let problem = Problem::new(description, mesh)?;
-    solve_to(problem, goal, &Options::default(), &Quiet, &mut |_, _| ())
+    refine(problem, goal, &Options::default(), &Quiet, &mut |_, _| ())
 }
 
 /// Turned, shifted and scaled, the cube takes about as many triangles, and bars hold everywhere on
@@ -59,9 +60,9 @@ fn bars_of_a_cube_hold_on_every_mesh_however_it_lies() {
             // The first mesh, two triangles a face, says the least.
             assert!(level.bar < 5.0 * error, "{level:?}: {error:e}");
         };
-        let found = solve_to(problem, &goal(2e-3), &Options::default(), &Quiet, &mut check);
+        let found = refine(problem, &goal(2e-3), &Options::default(), &Quiet, &mut check);
         let found = found.unwrap();
-        assert_eq!(found.ended, Ended::Reached);
+        assert_eq!(found.outcome, Outcome::Reached);
         let bars = found.solution.matrix_bars().unwrap();
         let value = found.solution.matrices().maxwell_farad[0][0];
         let bar = bars.maxwell_farad[0][0];
@@ -100,7 +101,7 @@ fn bars_of_states_hold_against_finer_solves() {
     };
     let solve = |accuracy: f64| {
         let found = attained(description.clone(), mesh.clone(), &goal(accuracy)).unwrap();
-        assert_eq!(found.ended, Ended::Reached);
+        assert_eq!(found.outcome, Outcome::Reached);
         found.solution
     };
     let (coarse, fine) = (solve(2e-2), solve(2e-3));
@@ -178,9 +179,9 @@ fn an_accuracy_of_one_number_refines_for_that() {
         charges: vec![charge],
         ..Description::default()
     };
-    let of_energy = Goal { of: Of::Energy, ..goal(2e-2) };
+    let of_energy = Goal { target: Target::Energy, ..goal(2e-2) };
     let found = attained(description, mesh, &of_energy).unwrap();
-    assert_eq!(found.ended, Ended::Reached);
+    assert_eq!(found.outcome, Outcome::Reached);
     let level = found.levels.last().unwrap();
     assert_eq!((level.name().as_str(), level.unit()), ("solvation energy", "J"));
     assert!(level.bar <= 2e-2 * level.value.abs());
@@ -204,22 +205,22 @@ fn an_accuracy_of_a_result_of_the_state_refines_for_that() {
     mesh.groups = vec![mesh::PhysicalGroup { tag: 1, name: Some("cube".to_owned()) }];
     mesh.memberships.push(vec![0]);
     mesh.membership = vec![1; 12];
-    let solve = |of: Of, accuracy: f64| {
-        let goal = Goal { of, ..goal(accuracy) };
+    let solve = |target: Target, accuracy: f64| {
+        let goal = Goal { target, ..goal(accuracy) };
         attained(description.clone(), mesh.clone(), &goal)
     };
-    let named = |of: fn(String) -> Of, name: &str| of(name.to_owned());
+    let named = |of: fn(String) -> Target, name: &str| of(name.to_owned());
     // Bars of forces and fields are longer on the same mesh.
     for (of, name, accuracy) in [
-        (named(Of::Potential, "cube"), "V(cube)", 4e-3),
-        (named(Of::Force, "cube"), "F(cube)", 8e-3),
-        (named(Of::Probe, "up"), "potential at up", 4e-3),
-        (named(Of::Field, "up"), "field at up", 1e-2),
-        (Of::Polarisability, "polarisability xx/(4 pi eps0)", 8e-3),
+        (named(Target::Potential, "cube"), "V(cube)", 4e-3),
+        (named(Target::Force, "cube"), "F(cube)", 8e-3),
+        (named(Target::Probe, "up"), "potential at up", 4e-3),
+        (named(Target::Field, "up"), "field at up", 1e-2),
+        (Target::Polarisability, "polarisability xx/(4 pi eps0)", 8e-3),
     ] {
         let [coarse, fine] = [3e-2, accuracy].map(|accuracy| solve(of.clone(), accuracy).unwrap());
         for found in [&coarse, &fine] {
-            assert_eq!(found.ended, Ended::Reached, "{of:?}");
+            assert_eq!(found.outcome, Outcome::Reached, "{of:?}");
         }
         let [coarse, fine] = [coarse, fine].map(|found| found.levels.last().unwrap().clone());
         assert!(coarse.triangles < fine.triangles && fine.relative <= accuracy, "{of:?}");
@@ -233,10 +234,10 @@ fn an_accuracy_of_a_result_of_the_state_refines_for_that() {
         assert!(!is_same || off < coarse.bar + fine.bar, "{of:?}: {coarse:?} {fine:?}");
     }
     for (of, what) in [
-        (named(Of::Charge, "cube"), "no conductor cube"),
-        (named(Of::Potential, "ball"), "no floating conductor ball"),
-        (named(Of::Force, "ball"), "no force on ball"),
-        (named(Of::Field, "down"), "no probe down"),
+        (named(Target::Charge, "cube"), "no conductor cube"),
+        (named(Target::Potential, "ball"), "no floating conductor ball"),
+        (named(Target::Force, "ball"), "no force on ball"),
+        (named(Target::Field, "down"), "no probe down"),
     ] {
         let error = solve(of, 1e-2).unwrap_err();
         assert!(error.to_string().contains(what), "{error}");
@@ -252,14 +253,14 @@ fn forces_that_vanish_end_the_refinement() {
         ..Description::default()
     };
     let (alone, between) = (cubes(&[0.0]), cubes(&[-2.0, 0.0, 2.0]));
-    let of = |name: &str| Goal { of: Of::Force(name.to_owned()), ..goal(1e-2) };
+    let of = |name: &str| Goal { target: Target::Force(name.to_owned()), ..goal(1e-2) };
     let found = attained(description.clone(), alone, &of("cube")).unwrap();
-    assert_eq!((&found.ended, found.levels.len()), (&Ended::Reached, 1));
+    assert_eq!((&found.outcome, found.levels.len()), (&Outcome::Reached, 1));
     let names = ["cube", "b_cube", "c_cube"];
     let conductors = names.map(|name| Conductor::new(name).with(Setting::Potential(1.0)));
     let description = Description { conductors: conductors.to_vec(), ..description };
     let found = attained(description, between, &of("b_cube")).unwrap();
-    assert_eq!(found.ended, Ended::Vanishing);
+    assert_eq!(found.outcome, Outcome::Vanishing);
 }
 
 #[test]
@@ -271,10 +272,10 @@ fn entries_are_found_by_names_with_commas() {
     let conductors = vec![named("p (left), x", "cube"), named("a b", "b_cube")];
     let description = Description { conductors, ..Description::default() };
     for (a, b) in [("p (left)", "x, a b"), ("a b", "p (left), x")] {
-        let of = Of::Entry(a.to_owned(), b.to_owned());
-        let goal = Goal { of, ..goal(5e-2) };
+        let target = Target::Entry(a.to_owned(), b.to_owned());
+        let goal = Goal { target, ..goal(5e-2) };
         let found = attained(description.clone(), cubes(&[0.0, 1.5]), &goal).unwrap();
-        assert_eq!(found.ended, Ended::Reached, "{a} {b}");
+        assert_eq!(found.outcome, Outcome::Reached, "{a} {b}");
         let worst = found.levels[0].name();
         assert!(worst.contains("p (left), x") && worst.contains("a b"), "{worst}");
     }
@@ -296,19 +297,19 @@ fn what_cannot_be_reached_is_said() {
     let solve = |goal: Goal| attained(Description::default(), cube(|x| x), &goal);
     // No time, and no more than one mesh.
     let late = solve(Goal { max_seconds: Some(0.0), ..goal(1e-3) }).unwrap();
-    assert_eq!((late.ended, late.levels.len()), (Ended::Time, 1));
+    assert_eq!((late.outcome, late.levels.len()), (Outcome::Time, 1));
     assert!(late.solution.matrix_bars().is_some());
     // Meshes of milliseconds have time enough in a minute.
     let soon = solve(Goal { max_seconds: Some(60.0), ..goal(2e-2) }).unwrap();
-    assert_eq!(soon.ended, Ended::Reached);
+    assert_eq!(soon.outcome, Outcome::Reached);
     // Meshes of milliseconds have time enough in a minute.
     let soon = solve(Goal { max_seconds: Some(60.0), ..goal(2e-2) }).unwrap();
-    assert_eq!(soon.ended, Ended::Reached);
+    assert_eq!(soon.outcome, Outcome::Reached);
     for (wrong, what) in [
         (goal(1e-10), "1e-9"),
         (goal(f64::NAN), "1e-9"),
-        (Goal { of: Of::Energy, ..goal(1e-2) }, "no point charge"),
-        (Goal { of: Of::Entry("a".to_owned(), "b".to_owned()), ..goal(1e-2) }, "C(a, b)"),
+        (Goal { target: Target::Energy, ..goal(1e-2) }, "no point charge"),
+        (Goal { target: Target::Entry("a".to_owned(), "b".to_owned()), ..goal(1e-2) }, "C(a, b)"),
     ] {
         let error = solve(wrong).unwrap_err();
         assert!(matches!(error, Error::Accuracy(_)) && error.to_string().contains(what), "{error}");
@@ -316,25 +317,25 @@ fn what_cannot_be_reached_is_said() {
     // Memory for the first meshes, not for the last.
     let problem = Problem::new(Description::default(), cube(|x| x)).unwrap();
     let options = Options { memory_limit: Some(3 << 20), ..Options::default() };
-    let small = solve_to(problem, &goal(1e-4), &options, &Quiet, &mut |_, _| ()).unwrap();
-    assert!(matches!(small.ended, Ended::Size(_)), "{:?}", small.ended);
+    let small = refine(problem, &goal(1e-4), &options, &Quiet, &mut |_, _| ()).unwrap();
+    assert!(matches!(small.outcome, Outcome::Size(_)), "{:?}", small.outcome);
     assert!(small.levels.len() > 2 && small.solution.converged());
     // Bars are computed whether they were wanted or not.
     let without = Description { error_bars: false, ..Description::default() };
-    assert_eq!(attained(without, cube(|x| x), &goal(5e-2)).unwrap().ended, Ended::Reached);
+    assert_eq!(attained(without, cube(|x| x), &goal(5e-2)).unwrap().outcome, Outcome::Reached);
     // A solve that does not converge has no bars; what was reached before has.
     let hasty = Options { max_iterations: 1, method: Method::Fmm, ..Options::default() };
     let to = |mesh: Mesh| {
         let problem = Problem::new(Description::default(), mesh).unwrap();
-        solve_to(problem, &goal(1e-3), &hasty, &Quiet, &mut |_, _| ()).unwrap()
+        refine(problem, &goal(1e-3), &hasty, &Quiet, &mut |_, _| ()).unwrap()
     };
     let found = to(cube(|x| x));
-    assert!(matches!(&found.ended, Ended::Next(why) if why.contains("did not converge")));
+    assert!(matches!(&found.outcome, Outcome::Next(why) if why.contains("did not converge")));
     assert!(found.solution.converged() && found.solution.bars().is_some());
     let resolution = Resolution::Elements(300);
     let fine = Cube { edge: 1.0, grade: 30.0, resolution }.build().unwrap();
     let found = to(fine);
-    assert!(found.ended == Ended::Unsolved && !found.solution.converged());
+    assert!(found.outcome == Outcome::Unsolved && !found.solution.converged());
     assert_eq!(found.solution.bars(), None);
 }
 
@@ -376,8 +377,8 @@ fn bars_cover_fringes_that_the_mesh_hides() {
         assert!(level.bar / exact < 5.0 * error + 3e-4, "{level:?}: {error:e}");
     };
     let problem = Problem::new(description, mesh).unwrap();
-    let found = solve_to(problem, &goal(2e-3), &Options::default(), &Quiet, &mut check).unwrap();
-    assert_eq!(found.ended, Ended::Reached);
+    let found = refine(problem, &goal(2e-3), &Options::default(), &Quiet, &mut check).unwrap();
+    assert_eq!(found.outcome, Outcome::Reached);
     assert!(count > 2);
 }
 
@@ -389,7 +390,7 @@ fn layers_along_a_curved_rim_do_not_fold() {
         let disk = mesh::generate::Disk { radius: 1.0, grade: 1.0, resolution };
         let disk = disk.build_curved(order).unwrap();
         let found = attained(Description::default(), disk, &goal(1e-2)).unwrap();
-        assert_eq!(found.ended, Ended::Reached, "{:?}", found.levels);
+        assert_eq!(found.outcome, Outcome::Reached, "{:?}", found.levels);
         let value = found.solution.matrices().maxwell_farad[0][0];
         let exact = farad::units::farads(2.0 / std::f64::consts::PI, LengthUnit::Metre);
         assert!((value / exact - 1.0).abs() < 1e-2, "{value:e}, {exact:e}");
@@ -421,10 +422,10 @@ fn ranks_refine_as_one_process_does() {
     ] {
         let options = Options { method, density, ..Options::default() };
         let goal = goal(accuracy);
-        let alone = solve_to(two_cubes(), &goal, &options, &Quiet, &mut |_, _| ()).unwrap();
+        let alone = refine(two_cubes(), &goal, &options, &Quiet, &mut |_, _| ()).unwrap();
         assert!(alone.levels.len() > 2, "{:?}", alone.levels);
         let check = |found: &Attained| {
-            assert_eq!(found.ended, alone.ended);
+            assert_eq!(found.outcome, alone.outcome);
             assert_eq!(found.problem.mesh(), alone.problem.mesh());
             assert_eq!(found.levels.len(), alone.levels.len());
             for (found, alone) in found.levels.iter().zip(&alone.levels) {
@@ -442,7 +443,7 @@ fn ranks_refine_as_one_process_does() {
             let options = Options { ranks: farad::Ranks(group.clone()), ..options.clone() };
             let mut meshes = 0;
             let mut each = |_: &farad::Level, _: &farad::Solution| meshes += 1;
-            let found = solve_to(two_cubes(), &goal, &options, &Quiet, &mut each).unwrap();
+            let found = refine(two_cubes(), &goal, &options, &Quiet, &mut each).unwrap();
             assert_eq!(meshes, found.levels.len());
             found
         });
@@ -451,8 +452,8 @@ fn ranks_refine_as_one_process_does() {
         for ranks in [2, 4] {
             let found = comm::run(ranks, |group| {
                 let problem = two_cubes();
-                farad::solve_to_among(group, problem, &goal, &options, &Quiet, &mut |_, _| ())
-                    .unwrap()
+                let shared = Refinement::new(&goal, &options).sharing_excitations(group);
+                shared.run(problem, &Quiet, &mut Quiet).unwrap()
             });
             let first = found[0].as_ref().unwrap();
             check(first);
@@ -467,17 +468,17 @@ fn ranks_end_together() {
     let shared = |goal: &Goal| {
         comm::run(3, |group| {
             let options = Options { ranks: farad::Ranks(group.clone()), ..Options::default() };
-            solve_to(two_cubes(), goal, &options, &Quiet, &mut |_, _| ())
+            refine(two_cubes(), goal, &options, &Quiet, &mut |_, _| ())
         })
     };
-    let nothing = Goal { of: Of::Energy, ..goal(1e-2) };
+    let nothing = Goal { target: Target::Energy, ..goal(1e-2) };
     let failed = shared(&nothing).into_iter().map(|found| found.unwrap_err().to_string());
     assert!(failed.into_iter().all(|why| why.contains("no point charge")));
     // No time is left after the first mesh: the first rank's clock counts.
     let late = Goal { max_seconds: Some(1e-9), ..goal(1e-4) };
     for found in shared(&late) {
         let found = found.unwrap();
-        assert_eq!((found.ended, found.levels.len()), (Ended::Time, 1));
+        assert_eq!((found.outcome, found.levels.len()), (Outcome::Time, 1));
     }
     // One rank is interrupted on a later mesh: none has a result.
     struct Stops(AtomicBool);
@@ -493,7 +494,7 @@ fn ranks_end_together() {
             stops.0.store(group.rank() == 1, Ordering::Relaxed);
         };
         let options = Options { method: Method::Fmm, ..options };
-        solve_to(two_cubes(), &goal(1e-4), &options, &stops, &mut each).map(|_| ())
+        refine(two_cubes(), &goal(1e-4), &options, &stops, &mut each).map(|_| ())
     });
     assert!(stopped.iter().all(Result::is_err), "{stopped:?}");
     let interrupted =
@@ -544,8 +545,8 @@ fn large_triangles_next_to_small_things_are_seen() {
             longest.push(bars[0][0].max(bars[0][1]) / own);
         };
         let problem = Problem::new(description, mesh.clone()).unwrap();
-        let found = solve_to(problem, &goal(accuracy), &Options::default(), &Quiet, &mut check);
-        assert_eq!(found.unwrap().ended, Ended::Reached);
+        let found = refine(problem, &goal(accuracy), &Options::default(), &Quiet, &mut check);
+        assert_eq!(found.unwrap().outcome, Outcome::Reached);
         assert!(longest.last().is_some_and(|&bar| bar < 1.5 * accuracy), "{longest:?}");
     }
 }
@@ -667,8 +668,8 @@ fn balls_over_layers_have_the_capacitance_of_their_images() {
             last = bar / value;
         };
         let problem = Problem::new(description, mesh).unwrap();
-        let found = solve_to(problem, &goal(accuracy), &Options::default(), &Quiet, &mut check);
-        assert_eq!(found.unwrap().ended, Ended::Reached, "{height} {eps} {thickness:?}");
+        let found = refine(problem, &goal(accuracy), &Options::default(), &Quiet, &mut check);
+        assert_eq!(found.unwrap().outcome, Outcome::Reached, "{height} {eps} {thickness:?}");
         assert!(last < accuracy, "{height} {eps} {thickness:?}: {last}");
     }
 }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use farad::{
-    Amount, Charge, Conductor, Description, Dielectric, Goal, LengthUnit, Method, Mirror, Of,
-    Options, Plane, Probe, ProbePoints, Problem, Quiet, Setting, Solution, solve_to,
+    Amount, Charge, Conductor, Description, Dielectric, Goal, LengthUnit, Method, Mirror, Options,
+    Plane, Probe, ProbePoints, Problem, Quiet, Setting, Solution, Target, refine,
 };
 use mesh::Mesh;
 use mesh::generate::{Cube, Plate, Resolution, Sphere, SphereBase, TwoSpheres};
@@ -190,8 +190,8 @@ fn fields_next_to_refined_edges_are_those_of_the_charges() {
     };
     let mesh = Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(12) }.build();
     let problem = Problem::new(description, mesh.unwrap()).unwrap();
-    let goal = Goal { accuracy: 1e-3, of: Of::All, max_seconds: None };
-    let found = solve_to(problem, &goal, &Options::default(), &Quiet, &mut |_, _| ()).unwrap();
+    let goal = Goal { accuracy: 1e-3, target: Target::All, max_seconds: None };
+    let found = refine(problem, &goal, &Options::default(), &Quiet, &mut |_, _| ()).unwrap();
     let probed = &found.solution.state.as_ref().unwrap().probes[0];
     let bars = probed.bars.as_ref().unwrap();
     let size = |field: [f64; 3]| apart(field, [0.0; 3]);

@@ -5,6 +5,8 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
+use std::sync::Arc;
+
 use farad::bem::Density;
 use farad::mesh::Mesh;
 use farad::mesh::generate::{
@@ -503,8 +505,47 @@ fn ranks_that_share_excitations_find_what_one_solve_does() {
     }
 }
 
+/// Two groups of two ranks: each group solves for some of the excitations, by parts of the panels.
+#[test]
+fn groups_of_ranks_share_excitations_and_panels() {
+    let description = Description {
+        unit: UNIT,
+        conductors: vec![Conductor::new("inner")],
+        dielectrics: vec![Dielectric::new("outer", 3.0)],
+        polarisability: true,
+        ..Description::default()
+    };
+    let problem = Problem::new(description, shells_of(320)).unwrap();
+    let options = Options { method: farad::Method::Fmm, ..Options::default() };
+    let expected = problem.solve(&options, &Quiet).unwrap();
+    let mut panels = [0, 1].map(|_| comm::threads(2).into_iter());
+    let mut excitations = [0, 1].map(|_| comm::threads(2).into_iter());
+    let found: Vec<Option<Solution>> = std::thread::scope(|scope| {
+        let mut ranks = Vec::new();
+        for panels in &mut panels {
+            for excitations in &mut excitations {
+                let panels: comm::Group = Arc::new(panels.next().unwrap());
+                let excitations: comm::Group = Arc::new(excitations.next().unwrap());
+                let ranks_of_panels = Some(farad::Ranks(panels));
+                let options = Options { ranks: ranks_of_panels, ..options.clone() };
+                let problem = &problem;
+                ranks.push(scope.spawn(move || {
+                    Solver::default().solve_on(&excitations, problem, &options, &Quiet).unwrap()
+                }));
+            }
+        }
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    });
+    let [Some(first), Some(second), None, None] = &found[..] else { panic!("{found:?}") };
+    for solution in [first, second] {
+        let matrices = [solution, &expected].map(|of| of.matrices().maxwell_farad.concat());
+        // As far as sums of other parts agree.
+        close(matrices[0][0], matrices[1][0], 1e-5);
+        let along = [solution, &expected].map(|of| of.polarisability.as_ref().unwrap());
+        close(along[0].over_4pi_eps0[0][0], along[1].over_4pi_eps0[0][0], 1e-5);
+    }
+}
+
 fn farad_on(ranks: usize, problem: &Problem, options: &Options) -> Vec<Option<Solution>> {
-    comm::run(ranks, |group| {
-        Solver::default().solve_among(group, problem, options, &Quiet).unwrap()
-    })
+    comm::run(ranks, |group| Solver::default().solve_on(group, problem, options, &Quiet).unwrap())
 }

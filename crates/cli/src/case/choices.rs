@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use farad::{LengthUnit, Of};
+use farad::{LengthUnit, Target};
 
 /// How the equations are solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -118,7 +118,7 @@ impl Viewer {
 pub struct Overrides {
     pub(crate) tolerance: Option<f64>,
     pub(crate) accuracy: Option<f64>,
-    pub(crate) accuracy_of: Option<Of>,
+    pub(crate) accuracy_target: Option<Target>,
     pub(crate) max_seconds: Option<f64>,
     pub(crate) method: Option<Method>,
     pub(crate) density: Option<Density>,

@@ -98,7 +98,7 @@ impl Case {
     /// changed in it, and the bytes of the files that it names, and of those that these name.
     pub(crate) fn inputs(&self) -> Result<Vec<(String, u64)>, Failure> {
         let Self { description, options, goal, sweeps, atoms, vtk, .. } = self;
-        let goal = goal.as_ref().map(|goal| (goal.accuracy, &goal.of));
+        let goal = goal.as_ref().map(|goal| (goal.accuracy, &goal.target));
         let settings = format!("{description:?} {options:?} {goal:?} {sweeps:?} {atoms:?} {vtk:?}");
         let mut inputs = vec![
             (format!("the case {}", name_of(&self.source.path)), number(&self.source.text)),

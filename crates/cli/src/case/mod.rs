@@ -39,6 +39,6 @@ pub(crate) use choices::{Density, Format, Method, Viewer, density_name, method_n
 pub use choices::{Overrides, VtkMode};
 pub use definition::Case;
 pub(crate) use diagnostics::quoted;
-pub(crate) use goal::parse_of;
+pub(crate) use goal::parse_target;
 pub(crate) use map::file as potential_map;
 pub(crate) use probe::{file as probe_file, map as probe_map, picture as probe_picture};

@@ -108,7 +108,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let options = read_solver(top, overrides);
     let goal = goal::read(top, overrides);
     // Solves to an accuracy choose tolerances themselves.
-    let of_goal = goal.as_ref().map(|goal| farad::OF_ACCURACY * goal.accuracy);
+    let of_goal = goal.as_ref().map(|goal| farad::TOLERANCE_PER_ACCURACY * goal.accuracy);
     let (stack, of_stack) = stack::read(top, of_goal.unwrap_or(options.tolerance))
         .map_or((None, 0..0), |stack| (Some(stack.value), stack.span));
     let (charges, of_charges) = places::split(read_charges(top));

@@ -87,8 +87,10 @@ fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
         document.table("[diffusion]", liquid);
     }
     let goal = case.goal.iter().flat_map(|goal| {
-        let accuracy =
-            [("accuracy", number(goal.accuracy)), ("accuracy_of", string(&goal.of.to_string()))];
+        let accuracy = [
+            ("accuracy", number(goal.accuracy)),
+            ("accuracy_of", string(&goal.target.to_string())),
+        ];
         accuracy.into_iter().chain(goal.max_seconds.map(|limit| ("max_time", number(limit))))
     });
     let nets = (!description.nets.is_empty()).then(|| ("nets", list(&description.nets)));

@@ -1,6 +1,6 @@
 //! Meshes on the way to an accuracy, as parts of a checkpoint.
 
-use farad::{Level, Passed, Solution, Unit, Way};
+use farad::{CompletedLevel, Level, RefinementObserver, Solution, Unit};
 
 use crate::report::results::Checkpoint;
 use crate::report::units::{self, prefix};
@@ -10,41 +10,41 @@ use crate::terminal::output::Output;
 pub(super) struct Meshes<'a> {
     checkpoint: Option<&'a Checkpoint>,
     output: &'a Output,
-    passed: usize,
+    completed: usize,
 }
 
 impl<'a> Meshes<'a> {
-    /// The meshes that an earlier run has passed, except the last: it is the result if the next
+    /// The meshes that an earlier run has completed, except the last: it is the result if the next
     /// mesh fails, and its charges are known.
     pub(super) fn begin(
         checkpoint: Option<&'a Checkpoint>,
         output: &'a Output,
-    ) -> (Vec<Passed>, Self) {
+    ) -> (Vec<CompletedLevel>, Self) {
         let take = |mesh: usize| checkpoint?.take(&part(mesh));
-        let mut passed: Vec<Passed> = (0..).map_while(take).collect();
-        passed.pop();
-        for mesh in &passed {
-            output.note(&format!("{}, as found before", told(&mesh.level)));
+        let mut completed: Vec<CompletedLevel> = (0..).map_while(take).collect();
+        completed.pop();
+        for mesh in &completed {
+            output.note(&format!("{}, as found before", summary(&mesh.level)));
         }
         if let Some(checkpoint) = checkpoint {
-            checkpoint.begin(passed.len(), |part| part < passed.len());
+            checkpoint.begin(completed.len(), |part| part < completed.len());
         }
-        let meshes = Self { checkpoint, output, passed: passed.len() };
-        (passed, meshes)
+        let meshes = Self { checkpoint, output, completed: completed.len() };
+        (completed, meshes)
     }
 }
 
-impl Way for Meshes<'_> {
+impl RefinementObserver for Meshes<'_> {
     fn reached(&mut self, level: &Level, _: &Solution) {
-        self.output.note(&told(level));
+        self.output.note(&summary(level));
     }
 
-    fn passed(&mut self, mesh: &Passed) {
+    fn completed(&mut self, mesh: &CompletedLevel) {
         let Some(checkpoint) = self.checkpoint else { return };
-        checkpoint.put(&part(self.passed), mesh);
-        self.passed += 1;
+        checkpoint.put(&part(self.completed), mesh);
+        self.completed += 1;
         // A resumed run starts from the charges on this mesh, so they stay.
-        checkpoint.begin(self.passed, |part| part + 1 < self.passed);
+        checkpoint.begin(self.completed, |part| part + 1 < self.completed);
     }
 }
 
@@ -53,7 +53,7 @@ fn part(mesh: usize) -> String {
 }
 
 /// What a mesh gave, in a line.
-pub(super) fn told(level: &Level) -> String {
+fn summary(level: &Level) -> String {
     let triangles = units::count(level.triangles as u64);
     let has_prefix = matches!(level.worst, Some((_, Unit::Farad)));
     let scale = prefix(if has_prefix { level.value } else { 1.0 });

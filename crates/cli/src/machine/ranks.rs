@@ -57,10 +57,11 @@ fn once(rank: usize, failure: Failure) -> Failure {
     Failure { report: None, ..failure }
 }
 
-/// All processes that were started together, threads of this one, or this one alone.
+/// All processes that were started together, threads of this one, or this one alone, which is a
+/// group of one.
 #[derive(Debug)]
 pub(crate) struct Ranks {
-    group: Option<Group>,
+    group: Group,
     members: Members,
 }
 
@@ -83,7 +84,7 @@ impl Ranks {
     ) -> Result<R, Failure> {
         let mut ranks = Ranks::join()?;
         if in_order {
-            ranks.group = ranks.group.take().map(|group| Arc::new(InOrder(group)) as Group);
+            ranks.group = Arc::new(InOrder(ranks.group));
         }
         let Some(threads) = threads else { return work(&ranks) };
         if ranks.size() > 1 {
@@ -94,12 +95,12 @@ impl Ranks {
             )));
         }
         let all = comm::run(threads, |group| {
-            work(&Ranks { group: Some(Group::clone(group)), members: Members::Threads })
+            work(&Ranks { group: Group::clone(group), members: Members::Threads })
         });
         let mut first = None;
         for result in all {
             match result {
-                // The one that tells why.
+                // The rank that says why.
                 Err(failure) if failure.report.is_some() => return Err(failure),
                 result => first = first.or(Some(result)),
             }
@@ -109,7 +110,7 @@ impl Ranks {
 
     /// This process, whatever others there are.
     pub(crate) fn alone() -> Self {
-        Self { group: None, members: Members::Alone }
+        Self { group: comm::alone(), members: Members::Alone }
     }
 
     /// Meets the others, if there are any.
@@ -128,20 +129,20 @@ impl Ranks {
         let group: Group = Arc::<processes::World>::clone(&world);
         // Each would do all of the work, and write the same files.
         if group.size() != size {
-            let of = group.size();
+            let known = group.size();
             return Err(once(
                 rank,
                 Failure::with_help(
                     Exit::Usage,
                     format!(
-                        "{size} processes were started together, but MPI knows of {of} in this one"
+                        "{size} processes were started together, but MPI knows of {known} in this one"
                     ),
                     "start them with the mpirun of the MPI library that farad was built with, or another \
                      srun --mpi (srun --mpi=list has them all)",
                 ),
             ));
         }
-        let ranks = Self { group: Some(group), members: Members::Processes(world) };
+        let ranks = Self { group, members: Members::Processes(world) };
         // Programs that differ would wait for each other's messages.
         let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
         let versions = ranks.gather(version.as_bytes())?;
@@ -170,17 +171,16 @@ impl Ranks {
         ))
     }
 
-    /// The group, if there are others.
-    pub(crate) fn group(&self) -> Option<&Group> {
-        self.group.as_ref()
+    pub(crate) fn group(&self) -> &Group {
+        &self.group
     }
 
     pub(crate) fn rank(&self) -> usize {
-        self.group().map_or(0, |group| group.rank())
+        self.group.rank()
     }
 
     pub(crate) fn size(&self) -> usize {
-        self.group().map_or(1, |group| group.size())
+        self.group.size()
     }
 
     /// Whether this one reads, writes and reports.
@@ -203,13 +203,15 @@ impl Ranks {
         }
     }
 
-    /// What to call this rank.
-    fn name(&self) -> String {
+    /// A failure with the name of this rank, where there are others.
+    fn named(&self, failure: Failure) -> Failure {
         match &self.members {
-            Members::Alone => "this process".to_owned(),
+            Members::Alone => failure,
             #[cfg(feature = "mpi")]
-            Members::Processes(world) => format!("rank {} on {}", self.rank(), world.host()),
-            Members::Threads => format!("GPU {}", self.rank()),
+            Members::Processes(world) => {
+                failure.of(&format!("rank {} on {}", self.rank(), world.host()))
+            }
+            Members::Threads => failure.of(&format!("GPU {}", self.rank())),
         }
     }
 
@@ -226,20 +228,27 @@ impl Ranks {
     /// A rank's own result, unless one failed: then all end with the exit code of the first that
     /// did, which alone tells why. Collective.
     pub(crate) fn agree<T>(&self, own: Result<T, Failure>) -> Result<T, Failure> {
-        let Some(group) = self.group() else { return own };
         // What a rank only knows from another is no cause.
         let code = match &own {
             Ok(_) => [Exit::Success as u8, 0],
             Err(failure) => [failure.exit as u8, u8::from(failure.report.is_some())],
         };
-        let codes = group.all_gather(&code).map_err(|error| self.lost(error))?;
+        let codes = self.group.all_gather(&code).map_err(|error| self.lost(error))?;
         let cause = codes.iter().position(|code| code[1] == 1);
         let failed = || codes.iter().position(|code| code[0] != Exit::Success as u8);
         let Some(first) = cause.or_else(failed) else { return own };
-        Err(self.told(match own {
-            Err(failure) if first == self.rank() => failure.of(&self.name()),
+        Err(self.reported(match own {
+            Err(failure) if first == self.rank() => self.named(failure),
             _ => Failure { exit: Exit::of_code(codes[first][0]), report: None },
         }))
+    }
+
+    /// What the first rank alone makes; `None` on others. Collective.
+    pub(crate) fn on_first<T>(
+        &self,
+        make: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        self.agree(self.is_first().then(make).transpose())
     }
 
     /// What all ranks have of the same files, which those of one process have together: the first
@@ -248,25 +257,26 @@ impl Ranks {
         &self,
         make: impl FnOnce() -> Result<T, Failure>,
     ) -> Result<Arc<T>, Failure> {
-        let Some(group) = self.group() else { return make().map(Arc::new) };
-        self.agree(match comm::try_once(&**group, make) {
+        self.agree(match comm::try_once(&*self.group, make) {
             Ok(Ok(made)) => Ok(made),
             Ok(Err(Some(failure))) => Err(failure),
-            // It ends with the code of the one that failed.
+            // It ends with the code of the rank that failed.
             Ok(Err(None)) => Err(Failure { exit: Exit::Usage, report: None }),
             Err(error) => Err(self.lost(error)),
         })
     }
 
-    /// Has the rank that knows why all fail tell it before any of them ends: a launcher kills the
-    /// others as soon as one does. Collective.
-    fn told(&self, failure: Failure) -> Failure {
-        let Some(group) = self.group().filter(|_| !self.are_threads()) else { return failure };
+    /// Has the process that knows why all fail report it before any of them ends: a launcher kills
+    /// the others as soon as one does. Collective.
+    fn reported(&self, failure: Failure) -> Failure {
+        if matches!(self.members, Members::Alone | Members::Threads) {
+            return failure;
+        }
         if failure.report.is_some() {
             crate::show(&failure);
         }
         // They end in any case.
-        let _ = group.all_gather(&[]);
+        let _ = self.group.all_gather(&[]);
         Failure { report: None, ..failure }
     }
 
@@ -281,7 +291,7 @@ impl Ranks {
         let codes = self.gather(&[exit as u8])?;
         match Exit::of_code(codes[0][0]) {
             Exit::Success => ended,
-            exit => Err(self.told(ended.err().unwrap_or(Failure { exit, report: None }))),
+            exit => Err(self.reported(ended.err().unwrap_or(Failure { exit, report: None }))),
         }
     }
 
@@ -315,19 +325,17 @@ impl Ranks {
     }
 
     fn reduce(&self, values: &mut [f64], operation: Operation) -> Result<(), Failure> {
-        let reduce = |group: &Group| group.all_reduce(values, operation);
-        self.group().map_or(Ok(()), reduce).map_err(|error| self.lost(error))
+        self.group.all_reduce(values, operation).map_err(|error| self.lost(error))
     }
 
     /// The arrays of all ranks. Collective.
     pub(crate) fn gather<T: comm::Pod>(&self, own: &[T]) -> Result<Vec<Vec<T>>, Failure> {
-        let Some(group) = self.group() else { return Ok(vec![own.to_vec()]) };
-        comm::all_gather(&**group, own).map_err(|error| self.lost(error))
+        comm::all_gather(&*self.group, own).map_err(|error| self.lost(error))
     }
 
     /// Messages do not pass any more: others may wait for this one forever, so all are ended.
     fn lost(&self, error: impl Display) -> Failure {
-        let failure = Failure::new(Exit::Io, error).of(&self.name());
+        let failure = self.named(Failure::new(Exit::Io, error));
         #[cfg(feature = "mpi")]
         if let Members::Processes(world) = &self.members {
             crate::terminal::output::failure(&failure);

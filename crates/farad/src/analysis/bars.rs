@@ -12,7 +12,7 @@ use crate::units;
 /// Estimates are multiplied by this beyond what [`crate::problem::edges::weights`] are.
 const SAFETY: f64 = 1.5;
 
-/// Meshes of so many triangles hide as much again from the estimate: edges, which need it most, are
+/// Meshes of this many triangles hide as much again from the estimate: edges, which need it most, are
 /// next to every triangle.
 const COARSE: f64 = 40.0;
 
@@ -33,13 +33,13 @@ pub(crate) fn factor(problem: &Problem) -> f64 {
     SAFETY * all.map(coarse).fold(1.0, f64::max)
 }
 
-/// How much more a surface of so many triangles may hide than a fine one.
+/// How much more a surface of this many triangles may hide than a fine one.
 fn coarse(triangles: usize) -> f64 {
     1.0 + COARSE / triangles.max(1) as f64
 }
 
 /// Bars of what the answers to a problem's excitations lead to.
-pub(crate) struct Estimated {
+pub(crate) struct EstimatedBars {
     pub(crate) matrix: Bars,
     /// Empty without a state.
     pub(crate) conductors: Vec<ConductorBars>,
@@ -57,16 +57,18 @@ pub(crate) struct ConductorBars {
     pub(crate) charge_c: f64,
 }
 
-impl Estimated {
-    /// From the estimated errors of the answers to the problem's excitations.
+impl EstimatedBars {
+    /// From the estimated errors of the answers to the problem's excitations, and what fringes hide
+    /// from the estimate.
     pub(crate) fn new(
         problem: &Problem,
-        (estimate, hidden): (bem::ErrorEstimate, &[Vec<f64>]),
+        estimate: bem::ErrorEstimate,
+        hidden: &[Vec<f64>],
         answer: &bem::Electrostatics,
     ) -> Self {
-        let at_most = (Some(&estimate.of_conductors_at_most), &estimate.of_interfaces_at_most);
-        let bounds = bounds(problem, at_most, answer);
-        let signed = Signed::new(problem, (&estimate, hidden), answer);
+        let by_conductors = Some(&estimate.of_conductors_at_most);
+        let bounds = bounds(problem, by_conductors, &estimate.of_interfaces_at_most, answer);
+        let signed = Signed::new(problem, &estimate, hidden, answer);
         let eps = problem.description.relative_permittivity;
         let excited = &problem.excited;
         let mut maxwell = vec![vec![f64::NAN; excited.len()]; problem.conductors.names.len()];
@@ -79,7 +81,7 @@ impl Estimated {
             reaction_j: None,
             polarisability: polarisability(problem, answer, &bounds),
         }
-        .with_state(problem, answer, (&bounds, &signed))
+        .with_state(problem, answer, &bounds, &signed)
     }
 
     /// Puts the bars next to their values, with what a solve to `tolerance` leaves of these.
@@ -108,7 +110,8 @@ impl Estimated {
         mut self,
         problem: &Problem,
         answer: &bem::Electrostatics,
-        (bounds, signed): (&[Vec<f64>], &Signed),
+        bounds: &[Vec<f64>],
+        signed: &Signed,
     ) -> Self {
         let count = problem.conductors.names.len();
         let has_sources = problem.description.has_sources();
@@ -203,10 +206,11 @@ struct Signed {
 impl Signed {
     fn new(
         problem: &Problem,
-        (estimate, hidden): (&bem::ErrorEstimate, &[Vec<f64>]),
+        estimate: &bem::ErrorEstimate,
+        hidden: &[Vec<f64>],
         answer: &bem::Electrostatics,
     ) -> Self {
-        let others = bounds(problem, (None, &estimate.of_interfaces_at_most), answer);
+        let others = bounds(problem, None, &estimate.of_interfaces_at_most, answer);
         let mut by_conductors = estimate.of_conductors.clone();
         for (row, hidden) in by_conductors.iter_mut().zip(hidden) {
             row.iter_mut().zip(hidden).for_each(|(energy, hidden)| *energy += hidden);
@@ -274,7 +278,8 @@ fn polarisability(
 /// conductors, if that counts, and by interfaces: charges over 4 pi eps0 times potentials.
 fn bounds(
     problem: &Problem,
-    (by_conductors, by_interfaces): (Option<&Vec<Vec<f64>>>, &Vec<Vec<f64>>),
+    by_conductors: Option<&Vec<Vec<f64>>>,
+    by_interfaces: &[Vec<f64>],
     answer: &bem::Electrostatics,
 ) -> Vec<Vec<f64>> {
     let owner = &problem.conductors.of_triangle;

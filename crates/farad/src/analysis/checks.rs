@@ -169,7 +169,8 @@ pub(crate) fn reciprocity(
     problem: &Problem,
     media: bem::Media<'_>,
     answer: &bem::Electrostatics,
-    (excitation, driven): (&bem::Excitation, &bem::Response),
+    excitation: &bem::Excitation,
+    driven: &bem::Response,
 ) -> Result<Vec<Induced>, bem::Error> {
     let units = &answer.responses[..media.conductors];
     // Reciprocity with an external field holds in this form only in one medium.

@@ -1,9 +1,39 @@
 //! Energies of point charges: by the potentials of surfaces at them, and by those of each other.
 
+use crate::analysis::interface::{Analysis, Driven, Results};
+use crate::analysis::near_surface;
 use crate::problem::Problem;
+use crate::problem::fault::Error;
+use crate::problem::planes::Seen;
 use crate::problem::sources::Source;
-use crate::result::state::{Energies, Molecule, Solvation};
-use crate::scene::description::Dielectric;
+use crate::result::state::{Energies, Molecule, Solvation, State};
+use crate::result::warning::Warning;
+use crate::scene::description::{Description, Dielectric};
+
+/// The solvation energy of point charges in the state.
+pub(crate) struct EnergyAnalysis;
+
+impl Analysis for EnergyAnalysis {
+    fn is_requested(&self, description: &Description) -> bool {
+        description.has_charges()
+    }
+
+    fn find_in_state(&self, driven: &Driven<'_>, state: &mut State) -> Result<(), Error> {
+        let Driven { problem, charges, sources, tolerance } = driven;
+        let symmetry = &problem.symmetry;
+        let seen = Seen::new(charges.into(), &symmetry.images, 0);
+        let surface = bem::SurfaceCharge::new(symmetry.whole(&problem.mesh), &seen);
+        let surface = surface.with_tolerance(*tolerance);
+        let reaction = reaction(problem, &surface, sources)?;
+        state.solvation = Some(solvation(problem, reaction, sources)?);
+        Ok(())
+    }
+
+    fn warnings(&self, problem: &Problem, results: &Results) -> Vec<Warning> {
+        let solvation = results.state.as_ref().and_then(|state| state.solvation.as_ref());
+        solvation.map_or_else(Vec::new, |found| near_surface::judge(problem, &found.reaction_v))
+    }
+}
 
 /// Potentials of surface charge at the sources.
 pub(crate) fn reaction(

@@ -12,30 +12,25 @@ const SOURCES: &str = "sources";
 /// The name of the solve that refines the state alone.
 pub(crate) const STATE: &str = "state";
 
-/// Every solve: each conductor in turn at 1 V, or each of those that are chosen, then the sources
-/// if there are any, then fields along the axes if wanted; those through planes of symmetry come
-/// after them ([`across_planes`]).
-pub(crate) fn excitations(problem: &Problem) -> Vec<bem::Excitation> {
+/// Each conductor in turn at 1 V, or each of those that are chosen.
+pub(crate) fn units(problem: &Problem) -> Vec<bem::Excitation> {
     let count = problem.conductors.names.len();
-    let excited = problem.excited.iter();
-    let mut all: Vec<bem::Excitation> = excited
-        .map(|&k| bem::Excitation {
-            potentials: (0..count).map(|i| f64::from(i == k)).collect(),
-            ..bem::Excitation::default()
-        })
-        .collect();
-    if problem.description.has_sources() {
-        all.push(sources(problem));
-    }
-    if problem.description.polarisability {
-        let (along, _) = field_axes(problem);
-        all.extend(along.into_iter().map(|axis| {
-            let field = unit_field(axis, count);
-            let potentials = field_at_conductors(problem, &field);
-            bem::Excitation { potentials, ..field }
-        }));
-    }
-    all
+    let unit = |&excited: &usize| bem::Excitation {
+        potentials: (0..count).map(|k| f64::from(k == excited)).collect(),
+        ..bem::Excitation::default()
+    };
+    problem.excited.iter().map(unit).collect()
+}
+
+/// Fields of unit strength along the axes that lie in all planes of symmetry.
+pub(crate) fn along_planes(problem: &Problem) -> Vec<bem::Excitation> {
+    let (along, _) = field_axes(problem);
+    let field = |axis: usize| {
+        let field = unit_field(axis, problem.conductors.names.len());
+        let potentials = field_at_conductors(problem, &field);
+        bem::Excitation { potentials, ..field }
+    };
+    along.into_iter().map(field).collect()
 }
 
 /// A field of unit strength along an axis, conductors at 0.
@@ -81,13 +76,10 @@ pub(crate) fn field_axes(problem: &Problem) -> (Vec<usize>, Vec<usize>) {
     (0..3).partition(|axis| !crossed(axis))
 }
 
-/// The solves for polarisability in fields through a plane of symmetry. Such a field induces
+/// Fields through a plane of symmetry, each with the images that it needs. Such a field induces
 /// opposite charges in the image, so that plane is odd here, for images and excitation. Conductors
 /// that it cuts, or that are one with their image, are therefore at 0 V; all are uncharged.
 pub(crate) fn across_planes(problem: &Problem) -> Vec<(bem::Images, bem::Excitation)> {
-    if !problem.description.polarisability {
-        return Vec::new();
-    }
     let (_, across) = field_axes(problem);
     let solve = |axis: usize| {
         let mut mirrors = problem.symmetry.images.mirrors().to_vec();

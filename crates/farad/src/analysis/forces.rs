@@ -2,16 +2,84 @@
 
 use mesh::Mesh;
 use mesh::regions::Places;
+use mesh::vector::norm;
 
-use crate::analysis::excitations;
+use crate::analysis::interface::{Analysis, ChargeOfBars, Driven, MissingInState, Results};
+use crate::analysis::{checks, excitations};
 use crate::problem::Problem;
+use crate::problem::fault::Error;
 use crate::problem::planes::Seen;
-use crate::result::state::{Balance, Force};
+use crate::result::state::{Balance, Force, State};
+use crate::result::warning::Warning;
+use crate::scene::description::Description;
 use crate::units;
 
 /// Forces below this share of those on the parts of bodies are raised to it before they are
 /// compared: where bodies shield each other they are only rounding and quadrature errors.
 const LEFT: f64 = 1e-3;
+
+/// Forces on all bodies in the state, and whether they balance.
+pub(crate) struct ForceAnalysis;
+
+impl Analysis for ForceAnalysis {
+    fn is_requested(&self, description: &Description) -> bool {
+        description.forces
+    }
+
+    fn name_without_ions(&self) -> Option<&'static str> {
+        Some("forces")
+    }
+
+    fn name_in_one_layer(&self) -> Option<&'static str> {
+        Some("forces")
+    }
+
+    fn find_in_state(&self, driven: &Driven<'_>, state: &mut State) -> Result<(), Error> {
+        let (forces, balance) = forces(driven)?;
+        (state.forces, state.balance) = (Some(forces), balance);
+        Ok(())
+    }
+
+    fn warnings(&self, _: &Problem, results: &Results) -> Vec<Warning> {
+        let balance = results.state.as_ref().and_then(|state| state.balance);
+        balance.and_then(checks::balance).into_iter().collect()
+    }
+
+    fn charge_of_bars(&self) -> ChargeOfBars {
+        ChargeOfBars::State
+    }
+
+    fn bars(&self, missing: &MissingInState<'_>, state: &mut State) -> Result<(), Error> {
+        if let Some(forces) = &mut state.forces {
+            set_bars(missing, forces)?;
+        }
+        Ok(())
+    }
+}
+
+/// Sets the bars of forces and torques on these bodies.
+fn set_bars(missing: &MissingInState<'_>, forces: &mut [Force]) -> Result<(), bem::Error> {
+    let _span = tracing::debug_span!("bars of forces").entered();
+    let MissingInState { problem, missing, .. } = missing;
+    let [charge, more] = [&missing.charge, &missing.missing]
+        .map(|charges| Seen::new(charges.into(), &missing.images, 0));
+    let mesh = missing.images.mesh(&missing.mesh);
+    let changes = changes(problem, &mesh, (&charge).into(), (&more).into())?;
+    let [low, high] = mesh::quality::bounding_box(&problem.mesh);
+    let size = norm(std::array::from_fn(|k| high[k] - low[k]));
+    let lever = size * problem.description.unit.metres();
+    for force in forces {
+        let change = changes.iter().find(|change| change.name == force.name);
+        let [newton, newton_metre] = change.map_or([0.0; 2], |change| {
+            [
+                missing.factor * norm(change.newton) + force.known_to,
+                missing.factor * norm(change.newton_metre) + force.known_to * lever,
+            ]
+        });
+        (force.newton_error, force.newton_metre_error) = (Some(newton), Some(newton_metre));
+    }
+    Ok(())
+}
 
 /// Which bodies are parts of larger ones, or lie in another medium than the surroundings.
 fn parts(problem: &Problem, bodies: &[bem::Body]) -> Vec<bool> {
@@ -66,7 +134,6 @@ fn balance(
     }
     let [low, high] = mesh::quality::bounding_box(&problem.mesh);
     let middle: [f64; 3] = std::array::from_fn(|k| 0.5 * (low[k] + high[k]));
-    let norm = |v: [f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     let lever = norm(std::array::from_fn(|k| high[k] - middle[k]));
     let (mut force, mut torque, mut scale) = ([0.0; 3], [0.0; 3], 0.0);
     for &b in &order {
@@ -84,20 +151,15 @@ fn balance(
 }
 
 /// Forces on every body that lies in one medium and is not shielded from all others, and their
-/// balance, for these surface charges (over 4 pi eps0), known to `tolerance`, and sources. A body
-/// that a plane of symmetry cuts includes its images across it.
-pub(crate) fn forces(
-    problem: &Problem,
-    charges: bem::Charges<'_>,
-    sources: &bem::Excitation,
-    tolerance: f64,
-) -> Result<(Vec<Force>, Option<Balance>), bem::Error> {
+/// balance. A body that a plane of symmetry cuts includes its images across it.
+fn forces(driven: &Driven<'_>) -> Result<(Vec<Force>, Option<Balance>), bem::Error> {
+    let Driven { problem, charges, sources, tolerance } = driven;
     let (names, bodies): (Vec<String>, Vec<bem::Body>) = bodies(problem).into_iter().unzip();
     let images = &problem.symmetry.images;
     let whole = problem.symmetry.sources(&problem.mesh);
     let sources = sources.with_images(images, |_| true);
     // Bodies with forces are in one layer.
-    let all = Seen::new(charges, images, 0);
+    let all = Seen::new(charges.into(), images, 0);
     let found = bem::forces(whole, &all, &sources, &bodies)?;
     // Volts squared times 4 pi eps0.
     let newton = units::farads(1.0, units::LengthUnit::Metre);
@@ -119,23 +181,24 @@ pub(crate) fn forces(
             about: body.about,
         })
     };
-    let balance = balance(problem, charges.total, &bodies, &found);
+    let balance = balance(problem, &charges.charge, &bodies, &found);
     Ok((names.into_iter().zip(&bodies).zip(&found).zip(parts).filter_map(force).collect(), balance))
 }
 
 /// What pulls at one body.
-pub(crate) struct Pull {
-    pub(crate) name: String,
-    pub(crate) newton: [f64; 3],
-    pub(crate) newton_metre: [f64; 3],
+struct Pull {
+    name: String,
+    newton: [f64; 3],
+    newton_metre: [f64; 3],
 }
 
 /// What `missing` charges on the children of all triangles and their images in `mesh` add to forces
 /// on the same bodies.
-pub(crate) fn changes(
+fn changes(
     problem: &Problem,
     mesh: &Mesh,
-    (charges, missing): (bem::Charges<'_>, bem::Charges<'_>),
+    charges: bem::Charges<'_>,
+    missing: bem::Charges<'_>,
 ) -> Result<Vec<Pull>, bem::Error> {
     let children = |t: u32| 4 * t..4 * t + 4;
     let of_children = |(name, body): (String, bem::Body)| {
@@ -198,7 +261,7 @@ pub(crate) fn triangles_of(problem: &Problem, name: &str) -> Vec<bool> {
     is_own
 }
 
-/// All bodies that forces can be told of, with their names.
+/// All bodies whose forces can be found, with their names.
 pub(crate) fn bodies(problem: &Problem) -> Vec<(String, bem::Body)> {
     conductors(problem).into_iter().chain(dielectrics(problem)).collect()
 }

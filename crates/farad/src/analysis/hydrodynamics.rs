@@ -5,17 +5,58 @@ use mesh::Mesh;
 use mesh::orient::enclosures;
 use mesh::topology::Topology;
 
+use crate::analysis::interface::{Analysis, Conclusion};
 use crate::problem::Problem;
-use crate::problem::fault::Error;
+use crate::problem::fault::{Error, Fault};
 use crate::result::body::{Hydrodynamics, Polarisability, Viscosity};
 use crate::result::solution::Solution;
 use crate::scene::description::{Conductor, Description};
 use crate::scene::requests::Diffusion;
 use crate::units::{self, LengthUnit};
 
+/// How a body diffuses.
+pub(crate) struct HydrodynamicAnalysis;
+
+impl Analysis for HydrodynamicAnalysis {
+    fn is_requested(&self, description: &Description) -> bool {
+        description.diffusion.is_some()
+    }
+
+    fn name_without_ions(&self) -> Option<&'static str> {
+        Some("diffusion")
+    }
+
+    fn name_with_all_nets(&self) -> Option<&'static str> {
+        Some("diffusion")
+    }
+
+    fn faults(&self, description: &Description) -> Vec<Fault> {
+        let are_molecules = description.dielectrics.iter().all(|body| !body.atoms.is_empty());
+        // As far as they are listed.
+        let is_alone = description.dielectrics.is_empty() || description.conductors.is_empty();
+        let is_one_body = description.surfaces.is_empty() && are_molecules && is_alone;
+        if is_one_body { Vec::new() } else { vec![Fault::DiffusionOfMedia] }
+    }
+
+    fn faults_on_mesh(&self, problem: &Problem) -> Vec<Fault> {
+        let has_media = problem.media.as_ref().is_some_and(|media| !media.regions.is_empty());
+        let is_both = has_media && !problem.conductors.names.is_empty();
+        if is_both { vec![Fault::DiffusionOfMedia] } else { Vec::new() }
+    }
+
+    fn conclude(&self, conclusion: &Conclusion<'_>, solution: &mut Solution) -> Result<(), Error> {
+        let Conclusion { problem, solve, .. } = conclusion;
+        solution.hydrodynamics = match as_one_conductor(problem)? {
+            Some(body) => solve(&body)?.hydrodynamics,
+            None => find(problem, solution),
+        };
+        Ok(())
+    }
+}
+
 /// The molecules of a problem as one conductor, whose properties are theirs; `None` where those of
 /// the problem's own conductors are wanted, or none.
-pub(crate) fn as_one_conductor(problem: &Problem) -> Result<Option<Problem>, Error> {
+fn as_one_conductor(problem: &Problem) -> Result<Option<Problem>, Error> {
     let description = &problem.description;
     let liquid = description.diffusion.filter(|_| !description.dielectrics.is_empty());
     let Some(liquid) = liquid else { return Ok(None) };
@@ -37,7 +78,7 @@ pub(crate) fn as_one_conductor(problem: &Problem) -> Result<Option<Problem>, Err
 }
 
 /// The properties of a problem's conductors, if the description asks for them.
-pub(crate) fn find(problem: &Problem, solution: &Solution) -> Option<Hydrodynamics> {
+fn find(problem: &Problem, solution: &Solution) -> Option<Hydrodynamics> {
     let liquid = problem.description.diffusion?;
     Some(properties(problem, solution, solution.polarisability.as_ref(), &liquid))
 }

@@ -167,7 +167,8 @@ pub fn all(units: &[bem::Response]) -> Matrix {
 pub(crate) fn shares(
     problem: &Problem,
     units: &[bem::Response],
-    (media, with_bars): (&[&Medium], bool),
+    media: &[&Medium],
+    with_bars: bool,
     progress: &dyn bem::Progress,
 ) -> Result<Vec<Shares>, Error> {
     let n = units.len();

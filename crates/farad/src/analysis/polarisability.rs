@@ -1,13 +1,46 @@
 //! The polarisability of all bodies together, by the dipole moments that fields along the axes
 //! make.
 
-use crate::analysis::excitations::{across_planes, field_axes};
+use crate::analysis::excitations::{across_planes, along_planes, field_axes};
+use crate::analysis::interface::{Analysis, Answers, Results};
 use crate::problem::Problem;
+use crate::problem::fault::Error;
 use crate::problem::planes::Seen;
 use crate::result::body::Polarisability;
+use crate::scene::description::Description;
+
+/// The polarisability, from fields along the axes.
+pub(crate) struct PolarisabilityAnalysis;
+
+impl Analysis for PolarisabilityAnalysis {
+    fn is_requested(&self, description: &Description) -> bool {
+        description.polarisability
+    }
+
+    fn name_without_ions(&self) -> Option<&'static str> {
+        Some("polarisability")
+    }
+
+    fn name_with_all_nets(&self) -> Option<&'static str> {
+        Some("the polarisability")
+    }
+
+    fn excitations(&self, problem: &Problem) -> Vec<bem::Excitation> {
+        along_planes(problem)
+    }
+
+    fn excitations_with_images(&self, problem: &Problem) -> Vec<(bem::Images, bem::Excitation)> {
+        across_planes(problem)
+    }
+
+    fn find(&self, answers: &Answers<'_>, results: &mut Results) -> Result<(), Error> {
+        results.polarisability = find(answers.problem, answers.answer);
+        Ok(())
+    }
+}
 
 /// The tensor; `None` if a floating potential has no value.
-pub(crate) fn find(problem: &Problem, answer: &bem::Electrostatics) -> Option<Polarisability> {
+fn find(problem: &Problem, answer: &bem::Electrostatics) -> Option<Polarisability> {
     let count = problem.conductors.names.len();
     let first = count + usize::from(problem.description.has_sources());
     let floating = vec![bem::Condition::Charge(0.0); count];

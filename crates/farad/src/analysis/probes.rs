@@ -2,15 +2,43 @@
 
 use mesh::Mesh;
 
-use crate::problem::Problem;
-use crate::problem::fault::Error;
-use crate::result::state::Probed;
+use crate::analysis::interface::{Analysis, ChargeOfBars, Driven, MissingInState};
+use crate::analysis::probe_bars;
+use crate::problem::fault::{Error, Fault};
+use crate::problem::planes::Charged;
+use crate::result::state::{Probed, State};
 use crate::scene::description::Description;
 use crate::scene::requests::Probe;
 
 /// Bytes per point at the peak: places, values, and the memory for evaluating and writing them
 /// (measured).
 const POINT: u64 = 250;
+
+/// Potential and field at the probes in the state.
+pub(crate) struct ProbeAnalysis;
+
+impl Analysis for ProbeAnalysis {
+    fn is_requested(&self, description: &Description) -> bool {
+        !description.probes.is_empty()
+    }
+
+    fn faults(&self, description: &Description) -> Vec<Fault> {
+        if description.has_state() { Vec::new() } else { vec![Fault::NothingToProbe] }
+    }
+
+    fn find_in_state(&self, driven: &Driven<'_>, state: &mut State) -> Result<(), Error> {
+        state.probes = find(driven)?;
+        Ok(())
+    }
+
+    fn charge_of_bars(&self) -> ChargeOfBars {
+        ChargeOfBars::State
+    }
+
+    fn bars(&self, missing: &MissingInState<'_>, state: &mut State) -> Result<(), Error> {
+        Ok(probe_bars::set(missing, &mut state.probes)?)
+    }
+}
 
 impl Description {
     /// Refuses probes whose points do not fit into `limit` bytes.
@@ -28,18 +56,10 @@ impl Description {
     }
 }
 
-/// Values at all probes in the state of these surface charges (over 4 pi eps0), known to
-/// `tolerance`, and sources; 0 behind grounded planes.
-pub(crate) fn find(
-    problem: &Problem,
-    charges: bem::Charges<'_>,
-    sources: &bem::Excitation,
-    tolerance: f64,
-) -> Result<Vec<Probed>, bem::Error> {
+/// Values at all probes; 0 behind grounded planes.
+fn find(driven: &Driven<'_>) -> Result<Vec<Probed>, bem::Error> {
+    let &Driven { problem, ref charges, ref sources, tolerance } = driven;
     let (symmetry, description) = (&problem.symmetry, &problem.description);
-    if description.probes.is_empty() {
-        return Ok(Vec::new());
-    }
     let conductor = &problem.conductors.of_triangle;
     // Densities are continuous on a conductor in each layer.
     let images = &symmetry.images;
@@ -53,10 +73,10 @@ pub(crate) fn find(
         let surface = bem::SurfaceCharge::recovered(mesh, charges, surface_of);
         surface.with_tolerance(tolerance).evaluate(&sources, points, true)
     };
+    let charged = Charged { mesh: &problem.mesh, charges: charges.into(), images };
     let each = |probe: &Probe| {
         let points = probe.place.points();
-        let mut values =
-            symmetry.values((&problem.mesh, charges, images), &points, tolerance, evaluate)?;
+        let mut values = symmetry.values(charged, &points, tolerance, evaluate)?;
         for (index, point) in points.iter().enumerate() {
             if symmetry.is_behind_ground(*point) {
                 (values.potential[index], values.field[index]) = (0.0, [0.0; 3]);

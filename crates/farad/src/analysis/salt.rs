@@ -22,15 +22,15 @@ use crate::result::warning::Warning;
 use crate::scene::requests::Probe;
 use crate::units;
 
-/// Fluxes that differ more than this from charges are told.
+/// Relative difference of fluxes from charges above which a warning is issued.
 pub const MOST_OF_FLUX: f64 = 0.03;
 
-/// A mesh with this share of the triangles tells how exact an energy is, if it gets to so many
-/// times fewer.
+/// A mesh with this share of the triangles says how exact an energy is, if it has this many times
+/// fewer.
 const COARSE: f64 = 0.5;
 const LEAST_RATIO: f64 = 1.5;
 
-/// Errors of so many triangles are larger by this where they are left of more: their shapes are
+/// Errors of a mesh are larger by this where its triangles are left of more: their shapes are
 /// worse.
 const SHAPES: f64 = 1.4;
 
@@ -71,7 +71,7 @@ pub(crate) fn solve(
     let begun = Instant::now();
     let bar = match &state.solvation {
         Some(found) if description.error_bars && screened.has_converged() => {
-            bar(problem, &media, (&sides, &charges), found, options, progress)?
+            bar(problem, cells, &charges, found, options, progress)?
         }
         _ => None,
     };
@@ -149,7 +149,8 @@ fn regions_of(problem: &Problem, points: &[[f64; 3]]) -> Vec<u32> {
 fn off_surfaces(
     problem: &Problem,
     surfaces: &Option<Locator>,
-    (points, regions): (&[[f64; 3]], &[u32]),
+    points: &[[f64; 3]],
+    regions: &[u32],
 ) -> Vec<[f64; 3]> {
     let (Some(surfaces), Some(media)) = (surfaces, &problem.media) else { return points.to_vec() };
     let moved = |(x, here): (&[f64; 3], &u32)| {
@@ -227,7 +228,7 @@ fn state(
     let probe = |probe: &Probe| -> Result<Probed, bem::Error> {
         let points = probe.place.points();
         let regions = regions_of(problem, &points);
-        let places = off_surfaces(problem, &surfaces, (&points, &regions));
+        let places = off_surfaces(problem, &surfaces, &points, &regions);
         let values = screened.values(&places, &regions, charges, true)?;
         let all = values.reaction.iter().zip(&values.source).zip(&values.gradient);
         let moved = points.iter().zip(&places);
@@ -265,8 +266,8 @@ fn state(
 /// from that of a mesh with fewer triangles on some of its vertices.
 fn bar(
     problem: &Problem,
-    media: &[Medium],
-    (sides, charges): (&[[u32; 2]], &[FixedCharge]),
+    Cells { media, sides }: Cells<'_>,
+    charges: &[FixedCharge],
     fine: &Solvation,
     options: &SolveOptions,
     progress: &dyn Progress,

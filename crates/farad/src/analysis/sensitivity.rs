@@ -4,13 +4,16 @@
 
 use bem::derivatives::{self, OfPairs};
 
-use crate::analysis::forces;
+use crate::analysis::interface::{Analysis, Answers, Conclusion, Results};
 use crate::analysis::permittivities::{self, Matrix, Medium, Shares};
+use crate::analysis::{checks, forces};
 use crate::problem::fault::{Error, Fault};
 use crate::problem::planes::Seen;
 use crate::problem::request_fault::SensitivityFault;
 use crate::problem::{Problem, layers};
 use crate::result::participation::Derivative;
+use crate::result::solution::Solution;
+use crate::scene::description::Description;
 use crate::scene::requests::{Parameter, Sensitivity};
 use crate::units;
 
@@ -28,10 +31,47 @@ const OF_STEPS: f64 = 5e-4;
 /// Tolerance of the potentials that belong to these, which differences are taken of.
 const OF_WORKS: f64 = 1e-6;
 
-/// What is wrong with those of the problem's description.
-pub(crate) fn faults(problem: &Problem) -> Vec<Fault> {
-    let wanted = problem.description.sensitivities.iter().enumerate();
-    wanted.filter_map(|(k, of)| Some(fault(k, of, plan(problem, &of.by).err()?))).collect()
+/// Derivatives of the capacitance matrix.
+pub(crate) struct SensitivityAnalysis;
+
+impl Analysis for SensitivityAnalysis {
+    fn is_requested(&self, description: &Description) -> bool {
+        !description.sensitivities.is_empty()
+    }
+
+    fn name_with_all_nets(&self) -> Option<&'static str> {
+        Some("a sensitivity")
+    }
+
+    fn name_in_one_layer(&self) -> Option<&'static str> {
+        Some("sensitivities")
+    }
+
+    fn faults_on_mesh(&self, problem: &Problem) -> Vec<Fault> {
+        let requests = problem.description.sensitivities.iter().enumerate();
+        let fault = |(index, request): (usize, &Sensitivity)| {
+            Some(fault(index, request, plan(problem, &request.by).err()?))
+        };
+        requests.filter_map(fault).collect()
+    }
+
+    fn find(&self, answers: &Answers<'_>, results: &mut Results) -> Result<(), Error> {
+        results.units = answers.units();
+        Ok(())
+    }
+
+    fn conclude(&self, conclusion: &Conclusion<'_>, solution: &mut Solution) -> Result<(), Error> {
+        let Conclusion { problem, progress, .. } = conclusion;
+        let (matrix, bars) = (solution.matrices().maxwell_farad, solution.matrix_bars());
+        let size = Size::new(&matrix, bars.as_ref().map(|bars| &bars.maxwell_farad));
+        solution.derivatives = find(problem, &solution.units, &size, *progress)?;
+        solution.warnings.extend(checks::participations(problem, &solution.derivatives));
+        Ok(())
+    }
+
+    fn is_of_last_mesh(&self) -> bool {
+        true
+    }
 }
 
 /// Whether one can be found of the problem's surfaces as they are.
@@ -167,21 +207,16 @@ fn images(problem: &Problem, stack: &bem::Stack) -> Option<(bem::Images, f64)> {
     Some((all, stack.permittivity(region)?))
 }
 
-/// All that the description wants, for answers to each conductor in turn at 1 V, which make this
-/// matrix, in farad, with its bars.
-pub(crate) fn find(
+/// All that the description wants, for answers to each conductor in turn at 1 V.
+fn find(
     problem: &Problem,
     responses: &[bem::Response],
-    matrix: (&Matrix, Option<&Matrix>),
+    size: &Size,
     progress: &dyn bem::Progress,
 ) -> Result<Vec<Derivative>, Error> {
     let sensitivities = &problem.description.sensitivities;
-    if sensitivities.is_empty() {
-        return Ok(Vec::new());
-    }
     let count = problem.conductors.names.len();
     let units = &responses[..count.min(responses.len())];
-    let size = Size::new(matrix);
     let mut plans = Vec::new();
     for (index, wanted) in sensitivities.iter().enumerate() {
         let faulty = |problem| Error::Faults(vec![fault(index, wanted, problem)]);
@@ -194,18 +229,17 @@ pub(crate) fn find(
     let media: Vec<&Medium> = media.collect();
     let with_bars = size.relative.is_some();
     let mut shares =
-        permittivities::shares(problem, units, (&media, with_bars), progress)?.into_iter();
+        permittivities::shares(problem, units, &media, with_bars, progress)?.into_iter();
     let mut found = Vec::new();
     for (index, (wanted, plan)) in sensitivities.iter().zip(plans).enumerate() {
-        let (name, by) = (wanted.name.clone(), wanted.by.clone());
         found.push(match plan {
             Plan::Bodies(bodies) => {
                 let matrices = by_shifts(problem, units, &bodies)?;
-                size.by_length((name, by), None, matrices)
+                size.by_length(wanted, None, matrices)
             }
             Plan::Permittivity(medium) => {
                 let shares = shares.next().unwrap_or_default();
-                size.by_permittivity((name, by), medium.at, shares)
+                size.by_permittivity(wanted, medium.at, shares)
             }
             Plan::Layer(change) => {
                 let unit = problem.description.unit.metres();
@@ -220,12 +254,12 @@ pub(crate) fn find(
                     let problem = SensitivityFault::TooCoarse;
                     return Err(Error::Faults(vec![fault(index, wanted, problem)]));
                 };
-                let matrix = by_images(problem, units, &[less, more], (step * per, progress))?;
+                let matrix = by_images(problem, units, &[less, more], step * per, progress)?;
                 match change.is_thickness {
-                    true => size.by_length((name, by), Some(change.at * per), vec![matrix]),
+                    true => size.by_length(wanted, Some(change.at * per), vec![matrix]),
                     false => {
                         let shares = size.shares(change.at, &matrix);
-                        size.by_permittivity((name, by), change.at, shares)
+                        size.by_permittivity(wanted, change.at, shares)
                     }
                 }
             }
@@ -243,7 +277,7 @@ struct Size {
 }
 
 impl Size {
-    fn new((matrix, bars): (&Matrix, Option<&Matrix>)) -> Self {
+    fn new(matrix: &Matrix, bars: Option<&Matrix>) -> Self {
         let own = |of: &Matrix| -> Vec<f64> {
             of.iter().enumerate().map(|(k, row)| row[k].abs()).collect()
         };
@@ -265,7 +299,7 @@ impl Size {
     /// off by as much as they make the capacitance.
     fn by_length(
         &self,
-        (name, by): (String, Parameter),
+        wanted: &Sensitivity,
         at: Option<f64>,
         matrices: Vec<Matrix>,
     ) -> Derivative {
@@ -279,6 +313,7 @@ impl Size {
             vec![self.entries(bar); matrices.len()]
         });
         let (participation, participation_bars) = (Vec::new(), Vec::new());
+        let (name, by) = (wanted.name.clone(), wanted.by.clone());
         let unit = by.unit_of_derivative();
         Derivative { name, by, at, unit, matrices, bars, participation, participation_bars }
     }
@@ -292,10 +327,11 @@ impl Size {
 
     fn by_permittivity(
         &self,
-        (name, by): (String, Parameter),
+        wanted: &Sensitivity,
         at: f64,
         Shares { shares, bars, are_of_charges }: Shares,
     ) -> Derivative {
+        let (name, by) = (wanted.name.clone(), wanted.by.clone());
         let own = |of: &Matrix| -> Vec<f64> { (0..of.len()).map(|k| of[k][k]).collect() };
         let participation = own(&shares);
         let farad = |i: usize, j: usize| self.roots[i] * self.roots[j] / at;
@@ -359,7 +395,8 @@ fn by_images(
     problem: &Problem,
     units: &[bem::Response],
     changed: &[(bem::Images, f64); 2],
-    (step, progress): (f64, &dyn bem::Progress),
+    step: f64,
+    progress: &dyn bem::Progress,
 ) -> Result<Vec<Vec<f64>>, bem::Error> {
     let own = problem.description.relative_permittivity;
     let count = problem.mesh.triangles.len();

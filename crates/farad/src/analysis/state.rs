@@ -3,12 +3,12 @@
 
 use std::time::Instant;
 
-use crate::analysis::excitations::{conditions, driven, setting, sources};
-use crate::analysis::{energy, forces, probes};
+use crate::analysis::excitations::{conditions, setting, sources};
+use crate::analysis::interface::{Analysis, Driven};
 use crate::problem::Problem;
-use crate::problem::planes::Seen;
+use crate::problem::planes::Charged;
 use crate::result::state::{ConductorState, State};
-use crate::scene::description::Setting;
+use crate::scene::description::{Description, Setting};
 use crate::units;
 
 /// Whether the state is refined until each body's charge is accurate relative to what acts on it.
@@ -51,72 +51,60 @@ pub(crate) fn refined(
     }))
 }
 
-/// The state; `None` if a floating potential has no value.
-pub(crate) fn find(
-    problem: &Problem,
-    answer: &bem::Electrostatics,
-) -> Result<Option<State>, bem::Error> {
+/// The state, to which other results are added.
+pub(crate) struct StateAnalysis;
+
+impl Analysis for StateAnalysis {
+    fn is_requested(&self, description: &Description) -> bool {
+        description.has_state()
+    }
+
+    fn name_with_all_nets(&self) -> Option<&'static str> {
+        Some("a state (a potential, a charge or a field)")
+    }
+
+    fn excitations(&self, problem: &Problem) -> Vec<bem::Excitation> {
+        let has_sources = problem.description.has_sources();
+        has_sources.then(|| sources(problem)).into_iter().collect()
+    }
+}
+
+/// Conductors, charges and potentials of a state.
+pub(crate) fn find(driven: &Driven<'_>) -> Result<State, bem::Error> {
     let _span = tracing::debug_span!("state").entered();
+    let Driven { problem, charges: state, sources, tolerance } = driven;
     // A charge over 4 pi eps0 is a potential times a length.
     let coulomb = units::farads(1.0, problem.description.unit);
-    let names = &problem.conductors.names;
-    let conditions = conditions(problem);
-    let Some(state) = answer.state(&conditions, driven(problem, answer)) else {
-        return Ok(None);
+    let conductor = |(k, name): (usize, &String)| {
+        let (charge_c, floating) = match setting(problem, name) {
+            // The potential is the one at which the conductor has it, up to rounding.
+            Some(Setting::Charge(charge)) => (charge, true),
+            _ => (state.conductor_charge[k] * coulomb, false),
+        };
+        ConductorState {
+            name: name.clone(),
+            potential_v: state.potentials[k],
+            charge_c,
+            floating,
+            potential_error_v: None,
+            charge_error_c: None,
+        }
     };
-    let conductors = names
-        .iter()
-        .enumerate()
-        .map(|(k, name)| {
-            let (charge_c, floating) = match setting(problem, name) {
-                // The potential is the one at which the conductor has it, up to rounding.
-                Some(Setting::Charge(charge)) => (charge, true),
-                _ => (state.conductor_charge[k] * coulomb, false),
-            };
-            ConductorState {
-                name: name.clone(),
-                potential_v: state.potentials[k],
-                charge_c,
-                floating,
-                potential_error_v: None,
-                charge_error_c: None,
-            }
-        })
-        .collect();
-    let sources = sources(problem);
-    let solvation = if problem.sources.is_empty() {
-        None
-    } else {
-        let symmetry = &problem.symmetry;
-        let seen = Seen::new((&state).into(), &symmetry.images, 0);
-        let surface = bem::SurfaceCharge::new(symmetry.whole(&problem.mesh), &seen);
-        let surface = surface.with_tolerance(answer.tolerance);
-        Some(energy::solvation(problem, energy::reaction(problem, &surface, &sources)?, &sources)?)
+    let potential = match problem.description.surface_values {
+        true => Some(potential(problem, state, sources, *tolerance)?),
+        false => None,
     };
-    let (forces, balance) = if problem.description.forces {
-        let (forces, balance) =
-            forces::forces(problem, (&state).into(), &sources, answer.tolerance)?;
-        (Some(forces), balance)
-    } else {
-        (None, None)
-    };
-    let potential = if problem.description.surface_values {
-        Some(potential(problem, &state, &sources, answer.tolerance)?)
-    } else {
-        None
-    };
-    let probes = probes::find(problem, (&state).into(), &sources, answer.tolerance)?;
-    let in_coulomb = |charges: Vec<f64>| charges.into_iter().map(|q| q * coulomb).collect();
-    Ok(Some(State {
-        conductors,
-        solvation,
-        charge: in_coulomb(state.charge),
-        free_charge: in_coulomb(state.free_charge),
+    let in_coulomb = |charges: &[f64]| charges.iter().map(|q| q * coulomb).collect();
+    Ok(State {
+        conductors: problem.conductors.names.iter().enumerate().map(conductor).collect(),
+        solvation: None,
+        charge: in_coulomb(&state.charge),
+        free_charge: in_coulomb(&state.free_charge),
         potential,
-        probes,
-        forces,
-        balance,
-    }))
+        probes: Vec::new(),
+        forces: None,
+        balance: None,
+    })
 }
 
 /// Potential of each triangle: given on conductors, evaluated on interfaces.
@@ -141,8 +129,8 @@ fn potential(
         let surface = bem::SurfaceCharge::new(mesh, charges).with_tolerance(tolerance);
         surface.evaluate(&sources, points, false)
     };
-    let of = (mesh, state.into(), images);
-    let found = problem.symmetry.values(of, &points, tolerance, values)?.potential;
+    let charged = Charged { mesh, charges: state.into(), images };
+    let found = problem.symmetry.values(charged, &points, tolerance, values)?.potential;
     let mut potential: Vec<f64> = owner
         .iter()
         .map(|owner| owner.map_or(f64::NAN, |owner| state.potentials[owner as usize]))

@@ -11,18 +11,26 @@ use crate::problem::fault::Note;
 use crate::problem::sources::Source;
 use crate::scene::description::Description;
 
+/// Surfaces, and the media between them.
+pub(crate) struct Bodies<'a> {
+    pub(crate) mesh: &'a Mesh,
+    /// The mesh with its images.
+    pub(crate) whole: &'a Mesh,
+    pub(crate) assignment: &'a Assignment,
+    /// The space of each medium.
+    pub(crate) regions: &'a [Region],
+}
+
 /// A note for each conductor that charges may be in the metal of: an odd number of its closed
 /// surfaces is around them, and in the innermost are neither surfaces of others nor a medium that
-/// fills it. `bounds` tells triangles that are metal or between the media of `regions`; `whole` is
-/// the mesh with its images.
+/// fills it. `bounds` holds for triangles that are metal or between two media.
 pub(crate) fn notes(
     description: &Description,
-    (mesh, whole): (&Mesh, &Mesh),
-    assignment: &Assignment,
-    regions: &[Region],
+    bodies: &Bodies<'_>,
     sources: &[Source],
     bounds: impl Fn(usize) -> bool,
 ) -> Vec<Note> {
+    let &Bodies { mesh, whole, assignment, regions } = bodies;
     let count = mesh.triangles.len();
     let owner = |t: u32| assignment.of_triangle[t as usize % count];
     let alone = || sources.iter().filter(|source| source.molecule.is_none());

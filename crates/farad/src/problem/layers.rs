@@ -53,6 +53,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// Whether surfaces are in more than one layer.
+    pub(crate) fn is_in_several(&self) -> bool {
+        self.regions.len() > 1
+    }
+
     /// The only region with surfaces.
     pub(crate) fn region(&self) -> Option<usize> {
         if let [region] = self.regions[..] { Some(region) } else { None }
@@ -115,7 +120,7 @@ impl Place {
         let between = bem::Between::new(stack, &regions, size).map_err(coarse)?;
         let bounds = regions.iter().map(|&region| stack.bounds(region)).collect();
         let regions = Regions { axis: stack.axis, bounds };
-        Ok(symmetry.in_regions(between, (self.of_triangle.clone(), regions), mesh))
+        Ok(symmetry.in_regions(between, self.of_triangle.clone(), regions, mesh))
     }
 }
 
@@ -195,31 +200,29 @@ pub fn find(
     Ok(Place { regions, of_triangle, low, high, permittivities })
 }
 
-/// What cannot be where surfaces are: faces of dielectrics (those `is_interface` holds for) in
-/// interfaces, and what needs all surfaces in one layer.
-pub(crate) fn check_places(
-    description: &Description,
-    (stack, place): (&bem::Stack, &Place),
+/// What is wrong with faces of dielectrics (those `is_interface` holds for): some in interfaces of
+/// layers, or surfaces in several layers.
+pub(crate) fn faults_of_media(
+    stack: &bem::Stack,
+    place: &Place,
     mesh: &Mesh,
     images: &bem::Images,
     is_interface: impl Fn(usize) -> bool,
-) -> Result<(), Vec<Fault>> {
+) -> Vec<Fault> {
     let mut faults = Vec::new();
     let between_media = |t: &usize| is_interface(*t) && images.lies_on_image(*t);
     if let Some(t) = (0..mesh.triangles.len()).find(between_media) {
         faults.push(fault(stack, StackFault::OnInterface(t as u32)));
     }
-    if place.regions.len() > 1 {
-        let refused = [
-            ((0..mesh.triangles.len()).any(is_interface), "dielectric bodies"),
-            (description.forces, "forces"),
-            (!description.sensitivities.is_empty(), "sensitivities"),
-            (!description.films.is_empty(), "films"),
-        ];
-        let refused = refused.iter().filter(|(has, _)| *has);
-        faults.extend(refused.map(|(_, what)| fault(stack, StackFault::InSeveral(what))));
+    if place.is_in_several() && (0..mesh.triangles.len()).any(is_interface) {
+        faults.push(in_several(stack, "dielectric bodies"));
     }
-    if faults.is_empty() { Ok(()) } else { Err(faults) }
+    faults
+}
+
+/// That this needs all surfaces in one layer.
+pub(crate) fn in_several(stack: &bem::Stack, what: &'static str) -> Fault {
+    fault(stack, StackFault::InSeveral(what))
 }
 
 /// What of a description has no meaning in layers.

@@ -1,7 +1,6 @@
 //! A problem: a description on a mesh that it can be solved on, and the checks that make it one.
 
 pub(crate) mod conductors;
-pub(crate) mod contradictions;
 pub(crate) mod edges;
 pub(crate) mod fault;
 pub(crate) mod geometry;

@@ -25,6 +25,14 @@ pub struct Symmetry {
     regions: Regions,
 }
 
+/// Charges on the triangles of a mesh, with their images.
+#[derive(Clone, Copy)]
+pub(crate) struct Charged<'a> {
+    pub(crate) mesh: &'a Mesh,
+    pub(crate) charges: bem::Charges<'a>,
+    pub(crate) images: &'a bem::Images,
+}
+
 /// Charges of triangles and all their images, as potentials in one region see them.
 pub(crate) struct Seen {
     total: Vec<f64>,
@@ -98,7 +106,8 @@ impl Symmetry {
     pub(crate) fn in_regions(
         self,
         between: bem::Between,
-        (of_triangle, regions): (Vec<u32>, Regions),
+        of_triangle: Vec<u32>,
+        regions: Regions,
         mesh: &Mesh,
     ) -> Self {
         let images = self.images.with_regions(between, of_triangle, mesh);
@@ -124,11 +133,12 @@ impl Symmetry {
     /// region of layers, and the rest.
     pub(crate) fn values(
         &self,
-        (mesh, charges, images): (&Mesh, bem::Charges<'_>, &bem::Images),
+        charged: Charged<'_>,
         points: &[[f64; 3]],
         tolerance: f64,
         values: impl Fn(&Mesh, bem::Charges<'_>, &[[f64; 3]]) -> Result<bem::Values, bem::Error>,
     ) -> Result<bem::Values, bem::Error> {
+        let Charged { mesh, charges, images } = charged;
         let mut found = bem::Values::default();
         for region in 0..self.regions.count() {
             let is_in =

@@ -102,11 +102,14 @@ impl Marks<'_> {
             }
             with_needles(&mesh, &mut marked);
             let creases = edges::of(&mesh, &surfaces);
-            let Unfolded { split, halved } = split_unfolded(&mesh, &creases, &mut marked)?;
-            if layer > 0 && split.mesh.triangles.len() > most {
+            let unfolded = split_unfolded(&mesh, &creases, &mut marked)?;
+            if layer > 0 && unfolded.split.mesh.triangles.len() > most {
                 break;
             }
-            gains = self.gains_after(&creases, (marked, &halved), &gains, (&mesh, &split));
+            // New vertices are in the order of their sides.
+            marked.sort_unstable();
+            gains = self.gains_after(&gains, &mesh, &creases, &marked, &unfolded);
+            let split = unfolded.split;
             surfaces = split.parent.iter().map(|&t| surfaces[t as usize]).collect();
             descent = descent.then(&split);
             mesh = split.mesh;
@@ -128,17 +131,16 @@ impl Marks<'_> {
         least.map_or(0.0, |gain| gain * (1.0 - ALIKE))
     }
 
-    /// What sides of the new mesh are expected to gain.
+    /// What sides of the new mesh are expected to gain, if those of the `old` one had these gains.
     fn gains_after(
         &self,
-        creases: &Creases,
-        (mut marked, halved): (Vec<Side>, &HashSet<Side>),
         gains: &HashMap<Side, f64>,
-        (old, split): (&Mesh, &Split),
+        old: &Mesh,
+        creases: &Creases,
+        marked: &[Side],
+        Unfolded { split, halved }: &Unfolded,
     ) -> HashMap<Side, f64> {
         let left = left(self.density);
-        // New vertices are in the order of their sides.
-        marked.sort_unstable();
         let mut after: HashMap<Side, f64> = gains.clone();
         for (&(p, q), v) in marked.iter().zip(old.vertices.len() as u32..) {
             let Some(gain) = after.remove(&(p, q)) else { continue };
@@ -166,8 +168,8 @@ impl Marks<'_> {
                 }
             }
         }
-        for (at, gain) in diagonals {
-            let known = after.entry(at).or_default();
+        for (diagonal, gain) in diagonals {
+            let known = after.entry(diagonal).or_default();
             *known = known.max(gain);
         }
         after

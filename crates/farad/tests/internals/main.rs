@@ -29,8 +29,8 @@ mod problem {
 mod refine {
     mod accuracy;
     mod descent;
-    mod goal;
     mod marking;
+    mod target;
 }
 mod result {
     mod key;

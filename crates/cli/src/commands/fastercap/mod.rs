@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use farad::{Ended, Goal, Level, Of, Options, Problem, Solution};
+use farad::{Goal, Level, Options, Outcome, Problem, Solution, Target};
 use formats::fastcap::{self, Model};
 
 pub(crate) use self::request::Dialect;
@@ -173,7 +173,7 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
     }
     let read_seconds = started.elapsed().as_secs_f64();
 
-    let goal = Goal { accuracy: request.accuracy, of: Of::All, max_seconds: None };
+    let goal = Goal { accuracy: request.accuracy, target: Target::All, max_seconds: None };
     let options = Options {
         density: farad::density_for(goal.accuracy),
         memory_limit: machine::available_memory(),
@@ -189,7 +189,7 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
         iterations += 1;
     };
     let bars = Bars::new(&output);
-    let attained = farad::solve_to(problem, &goal, &options, &bars, &mut each).map_err(failure)?;
+    let attained = farad::refine(problem, &goal, &options, &bars, &mut each).map_err(failure)?;
     told?;
     interrupt::check()?;
     let (matrix, _) = matrices(&attained.solution);
@@ -219,7 +219,7 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
         let _ = writeln!(ending, "Total time: {}", text::time(started.elapsed().as_secs_f64()));
         output.data(&ending)?;
     }
-    if attained.ended == Ended::Reached { Ok(()) } else { Err(not_reached(&attained, &goal)) }
+    if attained.outcome == Outcome::Reached { Ok(()) } else { Err(not_reached(&attained, &goal)) }
 }
 
 /// What is read first: the program, the input, and what was asked for.
@@ -303,11 +303,11 @@ fn failure(error: farad::Error) -> Failed {
 /// The failure of an accuracy that was not reached.
 fn not_reached(attained: &farad::Attained, goal: &Goal) -> Failed {
     let reached = attained.levels.last().map_or(f64::NAN, |level| level.relative);
-    let why = match &attained.ended {
-        Ended::Size(why) | Ended::Next(why) => why.clone(),
-        Ended::Unsolved => "the solve did not converge, or its self-checks failed".to_owned(),
-        Ended::Vanishing => "an entry is zero within its error bar".to_owned(),
-        Ended::Stalled | Ended::Time | Ended::Reached => {
+    let why = match &attained.outcome {
+        Outcome::Size(why) | Outcome::Next(why) => why.clone(),
+        Outcome::Unsolved => "the solve did not converge, or its self-checks failed".to_owned(),
+        Outcome::Vanishing => "an entry is zero within its error bar".to_owned(),
+        Outcome::Stalled | Outcome::Time | Outcome::Reached => {
             "the error bars no longer shrink as meshes get finer".to_owned()
         }
     };

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use farad::{Ended, Level};
+use farad::{Level, Outcome};
 
 use crate::report::results::{Refinement, Run};
 use crate::report::warnings::{self, Warning};
@@ -16,24 +16,24 @@ pub(super) fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure
     let reached = last.map_or(f64::NAN, |level| level.relative);
     let worst = last.map_or_else(String::new, Level::name);
     let (why, help) = match &refinement.ended {
-        Ended::Time => (
+        Outcome::Time => (
             "a finer mesh would have taken longer than --max-time allows".to_owned(),
             "give it more time, or ask for less",
         ),
-        Ended::Size(why) => (why.clone(), "ask for less, or allow more with --memory-limit"),
-        Ended::Next(why) => (
+        Outcome::Size(why) => (why.clone(), "ask for less, or allow more with --memory-limit"),
+        Outcome::Next(why) => (
             why.clone(),
             "the results are those of the mesh before; ask for less, or begin with a finer mesh",
         ),
-        Ended::Stalled => (
+        Outcome::Stalled => (
             "the error bars no longer shrink as meshes get finer: the estimate is not to be trusted here".to_owned(),
             "look at the mesh with `farad mesh check`, and at where its triangles got small in surface.vtu",
         ),
-        Ended::Vanishing => (
+        Outcome::Vanishing => (
             format!("{worst} is zero within its error bar, as by symmetry"),
             "nothing that vanishes is accurate relative to itself: ask for another result",
         ),
-        Ended::Reached | Ended::Unsolved => (String::new(), ""),
+        Outcome::Reached | Outcome::Unsolved => (String::new(), ""),
     };
     Failure::with_help(
         Exit::NotConverged,

@@ -7,16 +7,16 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use farad::{Ended, Of, Problem, Solver};
+use farad::{Outcome, Problem, Solver, Target};
 
-pub(super) use self::sharing::{Sharing, Split, agreed, check_shares, content, solve, solve_among};
+pub(super) use self::sharing::{Sharing, Split, agreed, check_shares, content, solve, solve_on};
 
 use self::failures::{checks_failed, not_converged, not_reached};
-use self::sharing::solve_to_goal;
+use self::sharing::{Solved, solve_to_goal};
 use super::arguments::{Keeping, Resuming, Several, Solving, parse_accuracy, parse_positive};
 use super::forecast;
 use crate::case::problem;
-use crate::case::{Case, Format, Overrides, Viewer, VtkMode, parse_of};
+use crate::case::{Case, Format, Overrides, Viewer, VtkMode, parse_target};
 use crate::machine::backend::Backend;
 use crate::machine::ranks::Ranks;
 use crate::report::page;
@@ -45,8 +45,8 @@ pub(crate) struct Args {
     accuracy: Option<f64>,
     /// What --accuracy is asked of: all, energy, polarisability, an entry such as "C(left, right)",
     /// V(conductor), Q(conductor), F(body), probe(name), field(name)
-    #[arg(long, value_name = "WHAT", value_parser = parse_of)]
-    accuracy_of: Option<Of>,
+    #[arg(long = "accuracy-of", value_name = "WHAT", value_parser = parse_target)]
+    accuracy_target: Option<Target>,
     /// Seconds that --accuracy may take; what was reached by then is the result
     #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
     max_time: Option<f64>,
@@ -93,7 +93,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let overrides = Overrides {
         accuracy: args.accuracy,
-        accuracy_of: args.accuracy_of.clone(),
+        accuracy_target: args.accuracy_target.clone(),
         max_seconds: args.max_time,
         formats: args.format.clone(),
         viewers: args.viewer.clone(),
@@ -108,8 +108,8 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
             let opening = args.solving.on.open_early(&case);
             let problem = problem::load(&case, &output)?;
             drop(opening);
-            let among = Among::of(args, ranks);
-            let names = among.file_names(&case, &problem, among.pieces(&problem));
+            let execution = Execution::new(args, ranks);
+            let names = execution.file_names(&case, &problem, execution.pieces(&problem));
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             Folder::check(path, &names, args.solving.overwrite)?;
             let reading = started.elapsed().as_secs_f64();
@@ -118,9 +118,8 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
             output.data(&(dry_run(&case, &problem, path) + &costs))
         });
     }
-    let among = Among::of(args, ranks);
     let job = Job { case: &case, solving: &args.solving, output: &output, path, started };
-    complete_among(among, job, |run, document| {
+    execute(Execution::new(args, ranks), job, |run, document| {
         if args.solving.json {
             return output.data(&document.text());
         }
@@ -130,7 +129,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
 
 /// Whether there is an accuracy where one is needed.
 fn check_goal(args: &Args, case: &Case) -> Result<(), Failure> {
-    if args.accuracy_of.is_some() && case.goal.is_none() {
+    if args.accuracy_target.is_some() && case.goal.is_none() {
         return Err(Failure::with_help(
             Exit::Usage,
             "--accuracy-of says of what, but no accuracy is asked for",
@@ -159,24 +158,23 @@ pub(super) struct Job<'a> {
     pub(super) started: Instant,
 }
 
-/// Solves a case and writes all of its results to a folder; `told` is called with them. Results
-/// that are not to be trusted are a failure all the same.
+/// Solves a case by this process and writes all of its results to a folder; `report` is called with
+/// them. Results that are not to be trusted are a failure all the same.
 pub(super) fn complete(
     job: Job<'_>,
-    told: impl FnOnce(&Run<'_>, &Document) -> Result<(), Failure>,
+    report: impl FnOnce(&Run<'_>, &Document) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let ranks = &Ranks::alone();
     let (split, resuming) = (Split::Auto, None);
-    let among = Among { ranks, split, in_pieces: false, has_page: false, resuming };
-    complete_among(among, job, told)
+    execute(Execution { ranks, split, in_pieces: false, has_page: false, resuming }, job, report)
 }
 
 /// What to do where a process does not see the folder that it is to write its piece to.
 const NOT_SHARED: &str = "choose a folder with --output that all hosts share, or have the first process write the surface alone with --whole-surface";
 
-/// Who works on a solve.
+/// How a solve is executed: by which ranks, and in which form its results are.
 #[derive(Clone, Copy, Debug)]
-struct Among<'a> {
+struct Execution<'a> {
     ranks: &'a Ranks,
     split: Split,
     /// Whether each process that has the solution writes a piece of the surface.
@@ -187,8 +185,8 @@ struct Among<'a> {
     resuming: Option<Resuming>,
 }
 
-impl<'a> Among<'a> {
-    fn of(args: &Args, ranks: &'a Ranks) -> Self {
+impl<'a> Execution<'a> {
+    fn new(args: &Args, ranks: &'a Ranks) -> Self {
         let (in_pieces, has_page) = (!args.whole_surface, args.report);
         let resuming = Some(args.resuming);
         Self { ranks, split: args.split, in_pieces, has_page, resuming }
@@ -209,56 +207,74 @@ impl<'a> Among<'a> {
         let shared = several && self.split.of(problem, ranks) == Split::Space;
         (self.in_pieces && shared).then_some(ranks)
     }
+
+    /// Checks that all ranks have the same problem, and something to share. Collective.
+    fn check(&self, problem: &Problem, output: &Output) -> Result<(), Failure> {
+        let (ranks, split) = (self.ranks, self.split);
+        if ranks.size() == 1 {
+            return Ok(());
+        }
+        ranks.check_same("the mesh", content(problem))?;
+        ranks.conclude(|| check_shares("solve", problem, ranks.size(), split, output))
+    }
+
+    /// The output folder, on all ranks that write to it. Collective.
+    fn open(
+        &self,
+        job: Job<'_>,
+        problem: &Problem,
+        pieces: Option<usize>,
+    ) -> Result<Option<Folder>, Failure> {
+        let Job { case, solving, path, .. } = job;
+        let names = self.file_names(case, problem, pieces);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let overwrite = solving.overwrite;
+        match pieces {
+            Some(_) => {
+                Folder::open_among(self.ranks, path, &names, overwrite, NOT_SHARED).map(Some)
+            }
+            None => self.ranks.on_first(|| Folder::open(path, &names, overwrite)),
+        }
+    }
+
+    /// Where what is found is kept until the results are there, if it is. Collective.
+    fn checkpoint(
+        &self,
+        job: Job<'_>,
+        problem: &Problem,
+        folder: Option<&Folder>,
+    ) -> Result<Option<Checkpoint>, Failure> {
+        let Some(resuming) = self.resuming else { return Ok(None) };
+        let Job { case, output, path, .. } = job;
+        let each = self.split.of(problem, self.ranks.size()) != Split::Space;
+        let keeping = Keeping { command: "solve", options: "", case, path, folder, each };
+        resuming.checkpoint(self.ranks, keeping, output)
+    }
 }
 
-/// The same by all ranks, of which the first writes and tells. Collective.
-fn complete_among(
-    among: Among<'_>,
+/// Solves a case by all ranks and writes its results, of which the first calls `report`. Collective.
+fn execute(
+    execution: Execution<'_>,
     job: Job<'_>,
-    told: impl FnOnce(&Run<'_>, &Document) -> Result<(), Failure>,
+    report: impl FnOnce(&Run<'_>, &Document) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let Among { ranks, split, .. } = among;
+    let Execution { ranks, split, .. } = execution;
     let Job { case, solving, output, path, started } = job;
     let reading = Instant::now();
     let opening = solving.on.open_early(case);
     let problem = ranks.once(|| problem::load(case, output))?;
-    if ranks.size() > 1 {
-        ranks.check_same("the mesh", content(&problem))?;
-        ranks.conclude(|| check_shares("solve", &problem, ranks.size(), split, output))?;
-    }
+    execution.check(&problem, output)?;
     let read_seconds = reading.elapsed().as_secs_f64();
-    let pieces = among.pieces(&problem).filter(|_| case.vtk != VtkMode::None);
-    let names = among.file_names(case, &problem, pieces);
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    // All that write see it.
-    let mut folder = match pieces {
-        Some(_) => Some(Folder::open_among(ranks, path, &names, solving.overwrite, NOT_SHARED)?),
-        None => {
-            let open = || Folder::open(path, &names, solving.overwrite);
-            ranks.agree(ranks.is_first().then(open).transpose())?
-        }
-    };
-    let kept = match among.resuming {
-        Some(of) => {
-            let keeping = Keeping {
-                command: "solve",
-                options: "",
-                case,
-                path,
-                folder: folder.as_ref(),
-                each: split.of(&problem, ranks.size()) != Split::Space,
-            };
-            of.checkpoint(ranks, keeping, output)?
-        }
-        None => None,
-    };
+    let pieces = execution.pieces(&problem).filter(|_| case.vtk != VtkMode::None);
+    let mut folder = execution.open(job, &problem, pieces)?;
+    let kept = execution.checkpoint(job, &problem, folder.as_ref())?;
     // What it keeps is freed at the end: results need not wait for that.
     let mut solver = Solver::default();
     let sharing = Sharing { ranks, split, kept: kept.as_ref() };
     let solved = solve_to_goal(sharing, &mut solver, case, problem, solving, output);
     let solved = agreed(ranks, kept.as_ref(), solved)?;
     drop(opening);
-    let run = solved.as_ref().map(|(problem, solution, refinement)| Run {
+    let run = solved.as_ref().map(|Solved { problem, solution, refinement }| Run {
         case,
         problem,
         solution,
@@ -270,41 +286,50 @@ fn complete_among(
         pieces,
         started,
         read_seconds,
-        has_page: among.has_page,
+        has_page: execution.has_page,
     });
     if let (Some(run), Some(folder), Some(_)) = (&run, &mut folder, pieces) {
         let staged = interrupt::check().and_then(|()| stage_piece(folder, run, ranks.rank()));
         ranks.agree(staged)?;
     }
-    ranks.conclude(|| {
-        let (Some(run), Some(folder)) = (&run, folder) else { return Ok(()) };
-        interrupt::check()?;
-        let solution = run.solution;
-        let kept = kept.as_ref();
-        let advised = |failure| Checkpoint::advised(kept, failure);
-        let (document, lacking) = results::write(run, folder, kept).map_err(|failure| {
-            if let Some(kept) = kept {
-                kept.write_all();
-            }
-            advised(failure)
-        })?;
-        told(run, &document)?;
-        if let Some(lacking) = lacking {
-            return Err(advised(lacking));
-        }
-        if !solution.converged() {
-            return Err(not_converged(run));
-        }
-        if solution.failed_checks() {
-            return Err(checks_failed(run));
-        }
-        match run.refinement {
-            Some(refinement) if refinement.ended != Ended::Reached => {
-                Err(not_reached(refinement, path))
-            }
-            _ => Ok(()),
-        }
+    ranks.conclude(|| match (&run, folder) {
+        (Some(run), Some(folder)) => finish(run, folder, kept.as_ref(), report),
+        _ => Ok(()),
     })
+}
+
+/// Writes and reports the results; a failure where they are not to be trusted.
+fn finish(
+    run: &Run<'_>,
+    folder: Folder,
+    kept: Option<&Checkpoint>,
+    report: impl FnOnce(&Run<'_>, &Document) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    interrupt::check()?;
+    let solution = run.solution;
+    let advised = |failure| Checkpoint::advised(kept, failure);
+    let (document, lacking) = results::write(run, folder, kept).map_err(|failure| {
+        if let Some(kept) = kept {
+            kept.write_all();
+        }
+        advised(failure)
+    })?;
+    report(run, &document)?;
+    if let Some(lacking) = lacking {
+        return Err(advised(lacking));
+    }
+    if !solution.converged() {
+        return Err(not_converged(run));
+    }
+    if solution.failed_checks() {
+        return Err(checks_failed(run));
+    }
+    match run.refinement {
+        Some(refinement) if refinement.ended != Outcome::Reached => {
+            Err(not_reached(refinement, run.folder))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The resolved case and, as comments after it, what a run would work on.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use bem::Keeper;
 use comm::Group;
-use farad::{Attained, Level, Problem, Solution, Solver};
+use farad::{Attained, Options, Problem, Solution, Solver};
 
 use crate::case::Case;
 use crate::commands::arguments::Solving;
-use crate::commands::passed::{Meshes, told};
+use crate::commands::passed::Meshes;
 use crate::machine::ranks::Ranks;
 use crate::report::results::{Checkpoint, Refinement};
 use crate::terminal::exit::{Exit, Failure};
@@ -29,7 +29,7 @@ pub(crate) enum Split {
 }
 
 impl Split {
-    /// What so many ranks share of a problem.
+    /// What this number of ranks share of a problem.
     pub(crate) fn of(self, problem: &Problem, ranks: usize) -> Self {
         match self {
             Self::Auto if problem.shared_excitations() >= ranks => Self::Excitations,
@@ -39,7 +39,7 @@ impl Split {
     }
 }
 
-/// Who solves together, what they share, and where what they find is kept.
+/// The ranks that solve together, what they share, and where what they find is kept.
 #[derive(Clone, Copy)]
 pub(crate) struct Sharing<'a> {
     pub(crate) ranks: &'a Ranks,
@@ -47,7 +47,38 @@ pub(crate) struct Sharing<'a> {
     pub(crate) kept: Option<&'a Checkpoint>,
 }
 
-/// Whether so many ranks have anything to share, and a note of what.
+/// Two groups of ranks of which one shares the excitations and the other the panels.
+struct Groups {
+    excitations: Group,
+    panels: farad::Ranks,
+}
+
+impl Sharing<'_> {
+    /// The ranks in the one of the two groups that shares: the other one is of this rank alone.
+    fn groups(&self, problem: &Problem) -> Groups {
+        let group = Group::clone(self.ranks.group());
+        match self.split.of(problem, self.ranks.size()) {
+            Split::Space if self.ranks.size() > 1 => {
+                Groups { excitations: comm::alone(), panels: farad::Ranks(group) }
+            }
+            _ => Groups { excitations: group, panels: farad::Ranks(comm::alone()) },
+        }
+    }
+
+    /// The options of a solve by this rank. Collective.
+    fn options(
+        &self,
+        case: &Case,
+        solving: &Solving,
+        panels: farad::Ranks,
+    ) -> Result<Options, Failure> {
+        let options = self.ranks.agree(solving.options(case))?;
+        tracing::info!(?options, "solving");
+        Ok(Options { ranks: panels, ..options })
+    }
+}
+
+/// Whether this number of ranks have anything to share, and a note of what.
 pub(crate) fn check_shares(
     command: &str,
     problem: &Problem,
@@ -89,7 +120,8 @@ pub(crate) fn content(problem: &Problem) -> u64 {
     hasher.finish()
 }
 
-/// Solves a problem by the case's settings, with the cache of earlier solves of the same geometry.
+/// Solves a problem by the case's settings, with the cache of earlier solves of the same geometry,
+/// by this process alone.
 pub(crate) fn solve(
     kept: Option<&Checkpoint>,
     solver: &mut Solver,
@@ -104,36 +136,32 @@ pub(crate) fn solve(
     solver.solve(problem, &options, &bars).map_err(|error| case.failed(error))
 }
 
-/// The same by all ranks, of which the first has the solution; where they share the triangles, all
+/// [`solve`] by all ranks, of which the first has the solution; where they share the triangles, all
 /// have. Collective.
-pub(crate) fn solve_among(
-    Sharing { ranks, split, kept }: Sharing<'_>,
+pub(crate) fn solve_on(
+    sharing: Sharing<'_>,
     solver: &mut Solver,
     case: &Case,
     problem: &Problem,
     solving: &Solving,
     output: &Output,
 ) -> Result<Option<Solution>, Failure> {
-    let Some(group) = ranks.group() else {
-        return solve(kept, solver, case, problem, solving, output).map(Some);
-    };
-    let mut options = ranks.agree(solving.options(case))?;
-    let bars = Bars::keeping(output, keeper(kept));
-    let solution = match split.of(problem, ranks.size()) {
-        Split::Space => {
-            options.ranks = farad::Ranks(Group::clone(group));
-            solver.solve(problem, &options, &bars).map(Some)
-        }
-        _ => solver.solve_among(group, problem, &options, &bars),
-    };
+    let Groups { excitations, panels } = sharing.groups(problem);
+    let options = sharing.options(case, solving, panels)?;
+    let bars = Bars::keeping(output, keeper(sharing.kept));
+    let solution = solver.solve_on(&excitations, problem, &options, &bars);
     solution.map_err(|error| case.failed(error))
 }
 
 /// A problem, perhaps on a finer mesh, with its solution and how it came about.
-pub(super) type Solved<'a> = (Arc<Problem>, Solution, Option<Refinement<'a>>);
+pub(super) struct Solved<'a> {
+    pub(super) problem: Arc<Problem>,
+    pub(super) solution: Solution,
+    pub(super) refinement: Option<Refinement<'a>>,
+}
 
 /// Solves a problem, to an accuracy if the case wants one. The first rank has the solution; where
-/// they share the triangles, all have.
+/// they share the triangles, all have. Collective.
 pub(super) fn solve_to_goal<'a>(
     sharing: Sharing<'_>,
     solver: &mut Solver,
@@ -142,41 +170,35 @@ pub(super) fn solve_to_goal<'a>(
     solving: &Solving,
     output: &Output,
 ) -> Result<Option<Solved<'a>>, Failure> {
-    let Sharing { ranks, split, kept } = sharing;
     let Some(goal) = &case.goal else {
-        let solution = solve_among(sharing, solver, case, &problem, solving, output)?;
-        return Ok(solution.map(|solution| (problem, solution, None)));
+        let solution = solve_on(sharing, solver, case, &problem, solving, output)?;
+        return Ok(solution.map(|solution| Solved { problem, solution, refinement: None }));
     };
     let problem = Arc::unwrap_or_clone(problem);
-    let mut options = ranks.agree(solving.options(case))?;
-    let mut each = |level: &Level, _: &Solution| output.note(&told(level));
-    let bars = Bars::keeping(output, keeper(kept));
-    let attained = match ranks.group() {
-        Some(group) if split.of(&problem, ranks.size()) != Split::Space => {
-            farad::solve_to_among(group, problem, goal, &options, &bars, &mut each)
-        }
-        // Meshes that were passed are solved on again, from the charges that are known on them.
-        Some(group) => {
-            options.ranks = farad::Ranks(Group::clone(group));
-            farad::solve_to(problem, goal, &options, &bars, &mut each).map(Some)
-        }
-        None => {
-            let (passed, mut way) = Meshes::begin(kept, output);
-            farad::solve_to_after(&passed, problem, goal, &options, &bars, &mut way).map(Some)
-        }
-    };
-    let attained = attained.map_err(|error| case.failed(error))?;
-    Ok(attained.map(|Attained { problem, solution, levels, ended }| {
-        (Arc::new(problem), solution, Some(Refinement { goal, levels, ended }))
+    let Groups { excitations, panels } = sharing.groups(&problem);
+    let options = sharing.options(case, solving, panels)?;
+    let bars = Bars::keeping(output, keeper(sharing.kept));
+    // Several ranks solve again on meshes that were completed, from the charges that are known.
+    let kept = sharing.kept.filter(|_| sharing.ranks.size() == 1);
+    let (completed, mut meshes) = Meshes::begin(kept, output);
+    let attained = farad::Refinement::new(goal, &options)
+        .after(&completed)
+        .sharing_excitations(&excitations)
+        .run(problem, &bars, &mut meshes)
+        .map_err(|error| case.failed(error))?;
+    Ok(attained.map(|Attained { problem, solution, levels, outcome }| Solved {
+        problem: Arc::new(problem),
+        solution,
+        refinement: Some(Refinement { goal, levels, ended: outcome }),
     }))
 }
 
-/// Who keeps charges, if anybody does.
+/// The store of charges, if they are kept.
 fn keeper(kept: Option<&Checkpoint>) -> Option<&dyn Keeper> {
     kept.map(|kept| kept as &dyn Keeper)
 }
 
-/// [`Ranks::agree`], where all have kept what they found before one that failed tells why: the
+/// [`Ranks::agree`], where all have kept what they found before the rank that failed says why: the
 /// first, which knows how to go on, if any was interrupted. Collective.
 pub(crate) fn agreed<T>(
     ranks: &Ranks,

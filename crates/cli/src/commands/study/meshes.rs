@@ -8,7 +8,7 @@ use crate::case::{Case, problem};
 use crate::commands::arguments::Solving;
 use crate::commands::mesh::refine::refined;
 use crate::commands::series::Rows;
-use crate::commands::solve::{Sharing, Split, agreed, content, solve_among};
+use crate::commands::solve::{Sharing, Split, agreed, content, solve_on};
 use crate::machine::ranks::Ranks;
 use crate::report::results::Checkpoint;
 use crate::report::units;
@@ -133,7 +133,7 @@ fn solve(
     rows.begin_together(ranks, level)?;
     output.note(&this);
     let sharing = Sharing { ranks, split, kept: checkpoint };
-    let solution = solve_among(sharing, &mut Solver::default(), case, problem, solving, output);
+    let solution = solve_on(sharing, &mut Solver::default(), case, problem, solving, output);
     let solution =
         agreed(ranks, checkpoint, solution)?.map(|solution| match solution.converged() {
             true => Ok(solution),

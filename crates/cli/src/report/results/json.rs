@@ -258,14 +258,14 @@ fn refinement(found: &run::Refinement<'_>) -> Refinement {
     };
     Refinement {
         accuracy: found.goal.accuracy,
-        accuracy_of: found.goal.of.to_string(),
+        accuracy_of: found.goal.target.to_string(),
         ended: match found.ended {
-            farad::Ended::Reached => "reached",
-            farad::Ended::Time => "time",
-            farad::Ended::Size(_) => "size",
-            farad::Ended::Stalled => "stalled",
-            farad::Ended::Vanishing => "vanishing",
-            farad::Ended::Unsolved | farad::Ended::Next(_) => "unsolved",
+            farad::Outcome::Reached => "reached",
+            farad::Outcome::Time => "time",
+            farad::Outcome::Size(_) => "size",
+            farad::Outcome::Stalled => "stalled",
+            farad::Outcome::Vanishing => "vanishing",
+            farad::Outcome::Unsolved | farad::Outcome::Next(_) => "unsolved",
         },
         meshes: found.levels.iter().map(mesh).collect(),
     }

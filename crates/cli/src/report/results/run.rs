@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use farad::{CapacitanceMatrix, Ended, Goal, Level, MANY, Problem, Reduced, Solution};
+use farad::{CapacitanceMatrix, Goal, Level, MANY, Outcome, Problem, Reduced, Solution};
 
 use crate::case::Case;
 use crate::machine::backend::Backend;
@@ -59,7 +59,7 @@ impl Run<'_> {
 pub(crate) struct Refinement<'a> {
     pub(crate) goal: &'a Goal,
     pub(crate) levels: Vec<Level>,
-    pub(crate) ended: Ended,
+    pub(crate) ended: Outcome,
 }
 
 /// Leaves the bars of many conductors three digits.
@@ -100,7 +100,7 @@ pub(super) fn status(run: &Run<'_>) -> Status {
         Status::NotConverged
     } else if run.solution.failed_checks() {
         Status::ChecksFailed
-    } else if run.refinement.is_some_and(|refinement| refinement.ended != Ended::Reached) {
+    } else if run.refinement.is_some_and(|refinement| refinement.ended != Outcome::Reached) {
         Status::AccuracyNotReached
     } else {
         Status::Complete

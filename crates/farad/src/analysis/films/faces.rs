@@ -156,7 +156,7 @@ impl<'a> Faces<'a> {
                 return None;
             }
             let ends = [p, q].map(|v| self.problem.mesh.vertices[v as usize]);
-            Some(Edge { ends, exponent: self.exponent(side, (p, q)), across: Across::default() })
+            Some(Edge { ends, exponent: self.exponent(side, [p, q]), across: Across::default() })
         })
     }
 
@@ -171,7 +171,7 @@ impl<'a> Faces<'a> {
         rims.map(|(&(p, q), _)| [p, q].map(|v| vertices[v as usize])).collect()
     }
 
-    fn exponent(&self, side: &Side, (p, q): (u32, u32)) -> f64 {
+    fn exponent(&self, side: &Side, [p, q]: [u32; 2]) -> f64 {
         let problem = self.problem;
         let whole = problem.symmetry.whole(&problem.mesh);
         let count = problem.mesh.triangles.len();

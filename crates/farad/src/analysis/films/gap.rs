@@ -6,6 +6,7 @@
 //! bounded at edges, by sums over points.
 
 use mesh::locate::Locator;
+use mesh::mirror::Plane;
 use mesh::vector::Vector;
 use parallel::prelude::*;
 
@@ -37,7 +38,7 @@ struct Point {
     is_beyond: bool,
 }
 
-/// An integral over the plane beside metal.
+/// An integral over the plane next to metal.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Through {
     pub(super) all: f64,
@@ -46,19 +47,14 @@ pub(super) struct Through {
 }
 
 impl Gap {
-    /// Of the plane at this height, for a half-space of this permittivity and a cutoff.
-    pub(super) fn new(
-        problem: &Problem,
-        (axis, height): (usize, f64),
-        half_space: f64,
-        cutoff: f64,
-    ) -> Self {
+    /// Of this plane, for a half-space of this permittivity and a cutoff.
+    pub(super) fn new(problem: &Problem, plane: Plane, half_space: f64, cutoff: f64) -> Self {
         let points = match &problem.description.stack {
             // Between two half-spaces no field goes through the plane there.
             Some(stack) if stack.layers.is_empty() => Vec::new(),
-            _ => points(problem, (axis, height), cutoff),
+            _ => points(problem, plane, cutoff),
         };
-        Self { half_space, axis, points }
+        Self { half_space, axis: plane.axis, points }
     }
 
     pub(super) fn points(&self) -> Vec<Vector> {
@@ -82,7 +78,8 @@ impl Gap {
 
 /// Points of the plane: half of them are as near as the metal is large, the others
 /// beyond, as far as there is a field.
-fn points(problem: &Problem, (axis, height): (usize, f64), cutoff: f64) -> Vec<Point> {
+fn points(problem: &Problem, plane: Plane, cutoff: f64) -> Vec<Point> {
+    let Plane { axis, at: height } = plane;
     let symmetry = &problem.symmetry;
     let whole = symmetry.whole(&problem.mesh);
     let count = problem.mesh.triangles.len();

@@ -12,23 +12,74 @@ pub(crate) mod wedge;
 
 use std::f64::consts::PI;
 
-use crate::analysis::bars;
+use crate::analysis::interface::{Analysis, Answers, ChargeOfBars, Conclusion, Results};
+use crate::analysis::{bars, checks};
 use crate::problem::Problem;
 use crate::problem::fault::{Error, Fault};
 use crate::problem::request_fault::FilmFault;
 use crate::result::participation::FilmShare;
+use crate::result::solution::Solution;
+use crate::scene::description::Description;
 use crate::scene::requests::Film;
 use gap::Through;
 use sides::{Part, Ways};
 
-/// What is wrong with those of the problem's description.
-pub(crate) fn faults(problem: &Problem) -> Vec<Fault> {
-    let wanted = problem.description.films.iter().enumerate();
-    let fault = |(film, of): (usize, &Film)| {
-        let problem = number(of).map_or_else(|| sides::find(problem, of).err(), Some)?;
-        Some(Fault::Film { film, name: of.name.clone(), problem })
+/// Shares of films in the energy of each conductor at 1 V.
+pub(crate) struct FilmAnalysis;
+
+impl Analysis for FilmAnalysis {
+    fn is_requested(&self, description: &Description) -> bool {
+        !description.films.is_empty()
+    }
+
+    fn name_with_all_nets(&self) -> Option<&'static str> {
+        Some("a film")
+    }
+
+    fn name_in_one_layer(&self) -> Option<&'static str> {
+        Some("films")
+    }
+
+    fn faults_on_mesh(&self, problem: &Problem) -> Vec<Fault> {
+        let fault = |(film, request): (usize, &Film)| {
+            let wrong = number(request).or_else(|| sides::find(problem, request).err())?;
+            Some(Fault::Film { film, name: request.name.clone(), problem: wrong })
+        };
+        problem.description.films.iter().enumerate().filter_map(fault).collect()
+    }
+
+    fn find(&self, answers: &Answers<'_>, results: &mut Results) -> Result<(), Error> {
+        results.units = answers.units();
+        Ok(())
+    }
+
+    fn charge_of_bars(&self) -> ChargeOfBars {
+        ChargeOfBars::Units
+    }
+
+    fn conclude(&self, conclusion: &Conclusion<'_>, solution: &mut Solution) -> Result<(), Error> {
+        let relative = relative_bars(solution);
+        let (capacitances, charges) = (relative.as_deref(), &solution.missing[..]);
+        let missing = Missing { capacitances, charges };
+        solution.films = find(conclusion.problem, &solution.units, &missing)?;
+        solution.warnings.extend(checks::films(&solution.films));
+        Ok(())
+    }
+
+    fn is_of_last_mesh(&self) -> bool {
+        true
+    }
+}
+
+/// The bars of the conductors' own capacitances relative to them.
+fn relative_bars(solution: &Solution) -> Option<Vec<f64>> {
+    let (bars, matrix) = (solution.matrix_bars()?, solution.matrices().maxwell_farad);
+    // There are no films where some of the conductors alone are excited.
+    let own = bars.maxwell_farad.iter().zip(&matrix).enumerate();
+    let relative = |(k, (bars, row)): (usize, (&Vec<f64>, &Vec<f64>))| {
+        Some((bars.get(k)? / row.get(k)?).abs())
     };
-    wanted.filter_map(fault).collect()
+    Some(own.filter_map(relative).collect())
 }
 
 fn number(of: &Film) -> Option<FilmFault> {
@@ -44,15 +95,15 @@ fn number(of: &Film) -> Option<FilmFault> {
 }
 
 /// What answers are short of.
-pub(crate) struct Missing<'a> {
+struct Missing<'a> {
     /// The bars of their own capacitances relative to them.
-    pub(crate) capacitances: Option<&'a [f64]>,
+    capacitances: Option<&'a [f64]>,
     /// The charges of triangles, one set for each answer, over 4 pi eps0; none without bars.
-    pub(crate) charges: &'a [Vec<f64>],
+    charges: &'a [Vec<f64>],
 }
 
 /// All that the description wants, for answers to each conductor in turn at 1 V.
-pub(crate) fn find(
+fn find(
     problem: &Problem,
     responses: &[bem::Response],
     missing: &Missing<'_>,
@@ -77,9 +128,9 @@ pub(crate) fn find(
         .collect();
     let factor = bars::factor(problem);
     for (k, unit) in units.iter().enumerate() {
-        let as_solved = of_unit(problem, &parts, (k, unit))?;
+        let as_solved = of_unit(problem, &parts, k, unit)?;
         let completed = match missing.charges.get(k) {
-            Some(missing) => of_unit(problem, &parts, (k, &completed(problem, unit, missing)))?,
+            Some(missing) => of_unit(problem, &parts, k, &completed(problem, unit, missing))?,
             None => as_solved.clone(),
         };
         let relative = missing.capacitances.map_or(0.0, |relative| relative[k]);
@@ -117,7 +168,8 @@ fn completed(problem: &Problem, unit: &bem::Response, missing: &[f64]) -> bem::R
 fn of_unit(
     problem: &Problem,
     parts: &[Part],
-    (k, unit): (usize, &bem::Response),
+    k: usize,
+    unit: &bem::Response,
 ) -> Result<Vec<Ways>, Error> {
     let fields = sides::Fields::find(problem, unit, parts)?;
     let films = &problem.description.films;
@@ -125,7 +177,7 @@ fn of_unit(
     let share = |(index, (film, part)): (usize, (&Film, &Part))| {
         // Twice the energy of all fields over 4 pi eps0 at 1 V.
         let factor = copies * film.thickness / (4.0 * PI * unit.conductor_charge[k]);
-        Ways::default().and(factor, energy(problem, part, (film, fields.gaps[index]), &fields))
+        Ways::default().and(factor, energy(problem, part, film, fields.gaps[index], &fields))
     };
     Ok(films.iter().zip(parts).enumerate().map(share).collect())
 }
@@ -135,7 +187,8 @@ fn of_unit(
 fn energy(
     problem: &Problem,
     part: &Part,
-    (film, [through, roughly]): (&Film, [Through; 2]),
+    film: &Film,
+    [through, roughly]: [Through; 2],
     fields: &sides::Fields<'_>,
 ) -> Ways {
     let eps = film.relative_permittivity;

@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 
 use mesh::Mesh;
 use mesh::curved::{self, Barycentric};
+use mesh::mirror::Plane;
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
 use parallel::prelude::*;
 
@@ -16,6 +17,7 @@ use super::side::{Flux, Side, normal};
 use super::squares::{self, Edge, Square, Surface};
 use crate::problem::Problem;
 use crate::problem::media::Chosen;
+use crate::problem::planes::Charged;
 use crate::problem::request_fault::FilmFault;
 use crate::scene::requests::{Film, Place};
 
@@ -88,8 +90,8 @@ impl<'a> Fields<'a> {
             surface.evaluate(&bem::Excitation::default(), points, true)
         };
         let field = |points: &[Vector]| {
-            let of = (&problem.mesh, unit.into(), images);
-            Ok::<_, bem::Error>(problem.symmetry.values(of, points, ROUGHLY, roughly)?.field)
+            let charged = Charged { mesh: &problem.mesh, charges: unit.into(), images };
+            Ok::<_, bem::Error>(problem.symmetry.values(charged, points, ROUGHLY, roughly)?.field)
         };
         let corners = |t: u32| problem.mesh.corners(t as usize);
         let is_metal = |t: u32| problem.conductors.of_triangle[t as usize].is_some();
@@ -293,7 +295,7 @@ pub(super) fn find(problem: &Problem, film: &Film) -> Result<Selected, FilmFault
     if sides.is_empty() {
         return Err(FilmFault::Nowhere);
     }
-    selected(problem, film, &faces, (sides, None))
+    selected(problem, film, &faces, sides, None)
 }
 
 /// The sides of all metal that face a half-space on one side of an interface.
@@ -318,14 +320,15 @@ fn in_interface(problem: &Problem, film: &Film, interface: usize) -> Result<Sele
     let faces = Faces::new(problem);
     let wanted = Facing::Layer(layer);
     let sides = metal.into_iter().flat_map(|t| faces.sides(t, &wanted)).collect();
-    selected(problem, film, &faces, (sides, Some([height, permittivity])))
+    selected(problem, film, &faces, sides, Some([height, permittivity]))
 }
 
 fn selected(
     problem: &Problem,
     film: &Film,
     faces: &Faces<'_>,
-    (sides, interface): (Vec<Side>, Option<[f64; 2]>),
+    sides: Vec<Side>,
+    interface: Option<[f64; 2]>,
 ) -> Result<Selected, FilmFault> {
     let edges: Vec<[Option<Edge>; 3]> = sides.iter().map(|side| faces.edges(side)).collect();
     if let Some(cutoff) = film.cutoff
@@ -340,12 +343,12 @@ fn selected(
         && let Some(k) = edges.iter().position(is_sheet)
     {
         let owner = problem.conductors.of_triangle[sides[k].triangle as usize];
-        let beside = || match &film.place {
+        let listed = || match &film.place {
             Place::On { names, .. } => names.join(", "),
             Place::Interface(_) => String::new(),
         };
         let name = owner.map(|k| problem.conductors.names[k as usize].clone());
-        return Err(FilmFault::Sheet(name.unwrap_or_else(beside)));
+        return Err(FilmFault::Sheet(name.unwrap_or_else(listed)));
     }
     let rims = faces.rims();
     Ok(Selected { sides, edges, interface, rims })
@@ -387,10 +390,11 @@ impl Part {
         });
         let triangles: Vec<(u32, bool)> =
             sides.iter().map(|side| (side.triangle, side.is_front)).collect();
-        let surface = Surface::new((&problem.mesh, &problem.areas), &triangles, &edges);
+        let surface = Surface::new(&problem.mesh, &problem.areas, &triangles, &edges);
         let from = film.cutoff.unwrap_or(0.0);
         let axis = problem.description.stack.as_ref().map_or(2, |stack| stack.axis);
-        let gap = interface.map(|[height, eps]| Gap::new(problem, (axis, height), eps, from));
+        let gap =
+            interface.map(|[height, eps]| Gap::new(problem, Plane { axis, at: height }, eps, from));
         let (mut near, mut more_on_metal) = ([Vec::new(), Vec::new()], Vec::new());
         let mut to_edges = Vec::new();
         let all: Vec<usize> = (0..sides.len()).collect();

@@ -147,7 +147,8 @@ impl<'a> Surface<'a> {
     /// of its sides, from each corner to the next, that are edges. `areas` are those of all
     /// triangles of the mesh, curved ones as they are.
     pub(super) fn new(
-        (mesh, areas): (&'a Mesh, &[f64]),
+        mesh: &'a Mesh,
+        areas: &[f64],
         triangles: &'a [(u32, bool)],
         edges: &'a [[Option<Edge>; 3]],
     ) -> Self {

@@ -18,13 +18,11 @@ impl Plan {
         targets: Option<&[[f64; 3]]>,
         options: &Options,
     ) -> Result<Self, fmm::Error> {
-        match ranks.group() {
-            None => Ok(Self::Alone(Box::new(fmm::Plan::new(sources, targets, options)?))),
-            Some(group) => {
-                let plan = distributed::Plan::new(group, sources, targets, options)?;
-                Ok(Self::OnRanks(Box::new(plan)))
-            }
+        if ranks.size() == 1 {
+            return Ok(Self::Alone(Box::new(fmm::Plan::new(sources, targets, options)?)));
         }
+        let plan = distributed::Plan::new(ranks.group(), sources, targets, options)?;
+        Ok(Self::OnRanks(Box::new(plan)))
     }
 
     pub(super) fn apply(

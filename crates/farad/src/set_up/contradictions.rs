@@ -1,5 +1,6 @@
 //! What of a description contradicts itself or means nothing, whatever its mesh is.
 
+use crate::analysis::list;
 use crate::problem::fault::Fault;
 use crate::problem::layers;
 use crate::scene::description::{Description, Setting, axis_name};
@@ -20,35 +21,16 @@ impl Description {
         } else if !self.surfaces.is_empty() && !self.charges.is_empty() {
             faults.push(Fault::NoMediumOfCharge);
         }
-        if !self.probes.is_empty() && !self.has_state() {
-            faults.push(Fault::NothingToProbe);
-        }
-        let are_molecules = self.dielectrics.iter().all(|body| !body.atoms.is_empty());
-        let is_one_body = self.surfaces.is_empty() && are_molecules;
-        if self.diffusion.is_some() && !(is_one_body && self.has_body_alone()) {
-            faults.push(Fault::DiffusionOfMedia);
-        }
+        let requested = || list::requested(self);
+        faults.extend(requested().flat_map(|analysis| analysis.faults(self)));
         if self.has_salt() {
             faults.extend(self.impossible_with_salt().map(|what| Fault::Salt { what }));
         }
         if !self.nets.is_empty() {
-            let needs = [
-                (self.has_state(), "a state (a potential, a charge or a field)"),
-                (self.polarisability, "the polarisability"),
-                (self.diffusion.is_some(), "diffusion"),
-                (!self.reductions.is_empty(), "a reduction"),
-                (!self.sensitivities.is_empty(), "a sensitivity"),
-                (!self.films.is_empty(), "a film"),
-            ];
-            let needs = needs.into_iter().filter(|(is_wanted, _)| *is_wanted);
-            faults.extend(needs.map(|(_, what)| Fault::NeedsAllNets { what }));
+            let needs = requested().filter_map(|analysis| analysis.name_with_all_nets());
+            faults.extend(needs.map(|what| Fault::NeedsAllNets { what }));
         }
         faults
-    }
-
-    /// Whether there are only conductors or only dielectrics, as far as they are listed.
-    fn has_body_alone(&self) -> bool {
-        self.dielectrics.is_empty() || self.conductors.is_empty()
     }
 
     /// What there can be no ions with.
@@ -59,11 +41,10 @@ impl Description {
             (!self.planes.is_empty(), "planes"),
             (self.stack.is_some(), "layers without end"),
             (self.field != [0.0; 3], "an external field"),
-            (self.forces, "forces"),
-            (self.polarisability, "polarisability"),
-            (self.diffusion.is_some(), "diffusion"),
         ];
-        all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, what)| what)
+        let things = all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, what)| what);
+        let requested = list::requested(self);
+        things.chain(requested.filter_map(|analysis| analysis.name_without_ions()))
     }
 
     fn numbers_out_of_range(&self) -> Vec<Fault> {

@@ -1,0 +1,249 @@
+//! The numbers that an accuracy is asked of, with their bars, in a solution.
+
+use crate::analysis::excitations;
+use crate::problem::Problem;
+use crate::problem::fault::Error;
+use crate::refine::target::Target;
+use crate::result::bars::Bars;
+use crate::result::key::{Axis, Key, MatrixEntry};
+use crate::result::solution::Solution;
+use crate::result::state::{Force, ProbeBars, Probed, State};
+use crate::result::unit::Unit;
+
+/// One number that is asked for.
+pub(crate) struct Number {
+    pub(crate) key: Key,
+    pub(crate) unit: Unit,
+    pub(crate) value: f64,
+    pub(crate) bar: f64,
+    /// What the accuracy is relative to.
+    pub(crate) size: f64,
+    /// The excitations whose energies' errors are its own, and how much of it each of their
+    /// energies makes.
+    pub(crate) shares: Vec<(usize, f64)>,
+}
+
+impl Number {
+    /// The bar relative to the size; 0 where the number is exact.
+    pub(crate) fn relative(&self) -> f64 {
+        if self.bar == 0.0 { 0.0 } else { self.bar / self.size.max(f64::MIN_POSITIVE) }
+    }
+}
+
+/// The numbers that are asked for, with their bars.
+///
+/// # Errors
+/// [`Error::Accuracy`] if there are none.
+pub(crate) fn find(
+    problem: &Problem,
+    solution: &Solution,
+    target: &Target,
+) -> Result<Vec<Number>, Error> {
+    let Some(bars) = &solution.bars else { return Err(target.nothing()) };
+    let results = Results { problem, solution, bars };
+    let numbers = match target {
+        Target::All => results.all(),
+        Target::Entry(a, b) => results.named_entry(a, b).into_iter().collect(),
+        Target::Energy => results.energy().into_iter().collect(),
+        Target::Polarisability => results.polarisability(),
+        of_state => match &solution.state {
+            Some(state) => OfState { results: &results, state }.find(of_state),
+            None => Vec::new(),
+        },
+    };
+    if numbers.is_empty() { Err(target.nothing()) } else { Ok(numbers) }
+}
+
+struct Results<'a> {
+    problem: &'a Problem,
+    solution: &'a Solution,
+    bars: &'a Bars,
+}
+
+impl Results<'_> {
+    /// The error of an excitation that the sides of all triangles have.
+    fn error(&self, excitation: usize) -> f64 {
+        self.bars.sides.get(excitation).map_or(0.0, |sides| sides.iter().flatten().sum())
+    }
+
+    /// Shares of excitations that make a number each.
+    fn each(&self, excitations: impl IntoIterator<Item = usize>) -> Vec<(usize, f64)> {
+        let share = |excitation: usize| {
+            let error = self.error(excitation);
+            (error > 0.0).then(|| (excitation, 1.0 / error))
+        };
+        excitations.into_iter().filter_map(share).collect()
+    }
+
+    /// All entries of the matrix and the solvation energy.
+    fn all(&self) -> Vec<Number> {
+        let excited = &self.problem.excited;
+        let farad = &self.solution.matrices().maxwell_farad;
+        let own = |i: usize| farad[excited[i]][i].abs();
+        let mut all = Vec::new();
+        for i in 0..excited.len() {
+            for j in 0..excited.len() {
+                all.push(Number { size: own(i).min(own(j)), ..self.entry(farad, i, j) });
+            }
+        }
+        all.extend(self.energy());
+        all
+    }
+
+    /// The entry between conductors of these names, if both are excited; others have no bars.
+    fn named_entry(&self, a: &str, b: &str) -> Option<Number> {
+        let names = &self.problem.conductors.names;
+        let index = |name: &str| self.problem.excited.iter().position(|&k| names[k] == name);
+        // Names may have commas: whichever split of both is known.
+        let both = format!("{a}, {b}");
+        let mut splits = both.match_indices(',').filter_map(|(comma, _)| {
+            Some([index(both[..comma].trim())?, index(both[comma + 1..].trim())?])
+        });
+        let [i, j] = splits.next()?;
+        Some(self.entry(&self.solution.matrices().maxwell_farad, i, j))
+    }
+
+    /// The entry of the matrix between two of the excited conductors, relative to itself.
+    fn entry(&self, farad: &[Vec<f64>], i: usize, j: usize) -> Number {
+        let [row, column] = [i, j].map(|k| self.problem.excited[k]);
+        let (value, length) = (farad[row][j], self.solution.answer.maxwell[row][j]);
+        let per_length = if length == 0.0 { 0.0 } else { value / length };
+        Number {
+            key: Key::Capacitance(MatrixEntry::new(&self.problem.conductors.names, row, column)),
+            unit: Unit::Farad,
+            value,
+            bar: self.bars.maxwell[row][j] * per_length.abs(),
+            size: value.abs(),
+            shares: self.each([i, j]),
+        }
+    }
+
+    /// The solvation energy.
+    fn energy(&self) -> Option<Number> {
+        let solvation = self.solution.state.as_ref()?.solvation.as_ref()?;
+        let value = solvation.energies.reaction_j;
+        Some(Number {
+            key: Key::SolvationEnergy,
+            unit: Unit::Joule,
+            value,
+            bar: solvation.reaction_error_j?,
+            size: value.abs(),
+            shares: self.each([self.problem.conductors.names.len()]),
+        })
+    }
+
+    fn polarisability(&self) -> Vec<Number> {
+        let tensor = self.solution.polarisability.as_ref();
+        let Some((values, bars)) =
+            tensor.and_then(|found| Some((found.over_4pi_eps0, found.over_4pi_eps0_error?)))
+        else {
+            return Vec::new();
+        };
+        let size = values.iter().flatten().fold(0.0_f64, |size, value| size.max(value.abs()));
+        let sources = usize::from(self.problem.description.has_sources());
+        let first = self.problem.conductors.names.len() + sources;
+        let fields = first..first + excitations::field_axes(self.problem).0.len();
+        let mut all = Vec::new();
+        for moment in Axis::ALL {
+            for field in Axis::ALL {
+                all.push(Number {
+                    key: Key::Polarisability { moment, field },
+                    unit: Unit::Cubed(self.problem.description.unit),
+                    value: values[moment.index()][field.index()],
+                    bar: bars[moment.index()][field.index()],
+                    size,
+                    shares: self.each(fields.clone()),
+                });
+            }
+        }
+        all
+    }
+}
+
+/// Numbers of a state.
+struct OfState<'a> {
+    results: &'a Results<'a>,
+    state: &'a State,
+}
+
+impl OfState<'_> {
+    fn find(&self, target: &Target) -> Vec<Number> {
+        match target {
+            Target::Potential(name) => self.unknown(name, true).into_iter().collect(),
+            Target::Charge(name) => self.unknown(name, false).into_iter().collect(),
+            Target::Force(name) => self.forces(name),
+            Target::Probe(name) => self.probe_potentials(name).unwrap_or_default(),
+            Target::Field(name) => self.probe_fields(name).unwrap_or_default(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Shares of the excitations in the state: their energies are added up with the squares of the
+    /// potentials.
+    fn shares(&self) -> Vec<(usize, f64)> {
+        let volts = self.state.conductors.iter().map(|conductor| conductor.potential_v.powi(2));
+        let sources = self.results.problem.description.has_sources().then_some(1.0);
+        let all: Vec<(usize, f64)> = volts.chain(sources).enumerate().collect();
+        let error: f64 = all.iter().map(|&(k, factor)| factor * self.results.error(k)).sum();
+        let share = |(k, factor): (usize, f64)| (error > 0.0).then(|| (k, factor / error));
+        all.into_iter().filter_map(share).collect()
+    }
+
+    fn number(&self, key: Key, unit: Unit, value: f64, bar: f64) -> Number {
+        Number { key, unit, value, bar, size: value.abs(), shares: self.shares() }
+    }
+
+    /// The potential of a conductor that is `floating`, or the charge of one that is not.
+    fn unknown(&self, name: &str, floating: bool) -> Option<Number> {
+        let mut conductors = self.state.conductors.iter();
+        let wanted = conductors.find(|found| found.name == name && found.floating == floating);
+        let (key, found) = wanted?.unknown();
+        Some(self.number(key, found.unit, found.value, found.bar?))
+    }
+
+    fn forces(&self, name: &str) -> Vec<Number> {
+        let of_body = self.state.forces.iter().flatten().filter(|force| force.name == name);
+        let key = || Key::ForceSize { body: name.to_owned() };
+        let number = |force: &Force| {
+            Some(self.number(key(), Unit::Newton, norm(&force.newton), force.newton_error?))
+        };
+        of_body.filter_map(number).collect()
+    }
+
+    fn probe_potentials(&self, name: &str) -> Option<Vec<Number>> {
+        let (found, bars) = self.probe(name)?;
+        let key = |point| Key::ProbePotential { probe: name.to_owned(), point };
+        Some(self.at_points(&found.potential, &bars.potential_v, Unit::Volt, key))
+    }
+
+    fn probe_fields(&self, name: &str) -> Option<Vec<Number>> {
+        let (found, bars) = self.probe(name)?;
+        let sizes: Vec<f64> = found.field.iter().map(norm).collect();
+        let key = |point| Key::ProbeField { probe: name.to_owned(), point };
+        Some(self.at_points(&sizes, &bars.field_v_per_m, Unit::VoltPerMetre, key))
+    }
+
+    fn probe(&self, name: &str) -> Option<(&Probed, &ProbeBars)> {
+        let found = self.state.probes.iter().find(|found| found.name == *name)?;
+        Some((found, found.bars.as_ref()?))
+    }
+
+    /// Values at all points of a probe, relative to the largest; points count from 1.
+    fn at_points(
+        &self,
+        values: &[f64],
+        bars: &[f64],
+        unit: Unit,
+        key: impl Fn(usize) -> Key,
+    ) -> Vec<Number> {
+        let size = values.iter().fold(0.0_f64, |size, value| size.max(value.abs()));
+        let numbers = values.iter().zip(bars).zip(1..);
+        let number =
+            |((&value, &bar), point)| Number { size, ..self.number(key(point), unit, value, bar) };
+        numbers.map(number).collect()
+    }
+}
+
+fn norm(vector: &[f64; 3]) -> f64 {
+    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
