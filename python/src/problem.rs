@@ -7,8 +7,9 @@ use bem::{Beyond, Mirror, Stack, StackLayer};
 use farad::{
     Amount, Attained, Change, Charge, Conductor, Description, Dielectric, Film, Goal, Options,
     Outcome, Parameter, ParseTargetError, Place, Plane, Probe, ProbePoints, Sensitivity, Setting,
-    Target, Toward, fastcap, layout,
+    Target, Toward,
 };
+use formats::{fastcap, layout};
 use pyo3::prelude::*;
 
 use crate::arrays::{Array1, Array2};

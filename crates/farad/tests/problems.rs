@@ -526,7 +526,7 @@ fn groups_of_ranks_share_excitations_and_panels() {
             for excitations in &mut excitations {
                 let panels: comm::Group = Arc::new(panels.next().unwrap());
                 let excitations: comm::Group = Arc::new(excitations.next().unwrap());
-                let ranks_of_panels = Some(farad::Ranks(panels));
+                let ranks_of_panels = farad::Ranks(panels);
                 let options = Options { ranks: ranks_of_panels, ..options.clone() };
                 let problem = &problem;
                 ranks.push(scope.spawn(move || {
