@@ -149,8 +149,8 @@ impl Discretisation {
     /// `None` on interfaces. Collective where ranks share the panels.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], errors of `request.check`, [`Error::Gpu`] if a GPU was requested and a
-    /// CUDA call fails, and [`Error::Fmm`] if communication fails.
+    /// [`Error::Interrupted`], errors of `request.check`, [`Error::Gpu`] if a GPU was requested and
+    /// a CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub fn backend(
         &mut self,
         request: &NearFieldRequest<'_>,
@@ -245,10 +245,8 @@ impl Discretisation {
         let (share, precision) = (part.map(|part| &*part.share), *precision);
         let assembly = Assembly { panels, share, selection, precision, check, progress };
         let exact = || -> Result<DeviceNear, Error> {
-            let requirements =
-                part.and_then(|part| Some(request.requirements?.subset(part.share.held())));
-            geometry
-                .set_requirements(requirements.as_ref().or(request.requirements), *solid_angles)?;
+            let held = part.and_then(|part| Some(request.requirements?.subset(part.share.held())));
+            geometry.set_requirements(held.as_ref().or(request.requirements), *solid_angles)?;
             DeviceNear::new(geometry, *pairs, &assembly)
         };
         let mut near = share::agreed(&**self.group(), exact())?;
