@@ -1,6 +1,6 @@
 // Close pairs of panels and their exact entries: search in the tree of panels, choice by estimated
 // error, integrals. CPU twins: crates/bem/src/geometry/neighbours.rs, near/select.rs,
-// near/single_layer.rs.
+// near/pairs.rs.
 #include "rows.cuh"
 #include "solid_angle.cuh"
 

@@ -1,6 +1,6 @@
 //! The near field's matrix on the device: search, choice, integrals, rows.
 
-use cuda::{Buffer, Pointer};
+use cuda::{Buffer, Device, Pointer};
 
 use super::geometry::{DeviceGeometry, ROWS};
 use super::kernels::near::{Candidates, Diagonal, Integrate, Select, Sizes};
@@ -22,12 +22,9 @@ pub struct DeviceNear {
     pub(super) value: Vec<String>,
     /// Those of the kernels of this matrix.
     macros: Vec<String>,
-    pub(super) starts: Buffer<u32>,
-    pub(super) columns: Buffer<u32>,
-    pub(super) values: Buffer<u8>,
+    rows: SparseRows,
     pub(super) diagonal: Buffer<f64>,
     multiply_add: Kernel<sparse::MultiplyAdd>,
-    entries: usize,
 }
 
 /// Rows of entries without a diagonal.
@@ -41,15 +38,21 @@ pub(super) struct SparseRows {
 }
 
 impl SparseRows {
+    /// Room for `total` entries in rows that begin at `starts`.
+    fn with_room(
+        device: &Device,
+        starts: &[u32],
+        total: usize,
+        size: usize,
+    ) -> Result<Self, cuda::Error> {
+        let (starts, columns) = (device.upload(starts)?, device.buffer(total)?);
+        Ok(Self { starts, columns, values: device.buffer(total * size)?, size })
+    }
+
     /// The entries, for a kernel.
     pub(super) fn values(&self) -> Pointer<Value> {
         self.values.pointer().cast(self.size)
     }
-}
-
-/// Bytes of an entry whose type this macro tells.
-fn size_of_value(value: &[String]) -> usize {
-    if value[0].ends_with("float") { 4 } else { 8 }
 }
 
 /// Pairs with their entries: one each, or with general rows both.
@@ -138,9 +141,7 @@ impl DeviceNear {
         }
         let total = total as usize;
         counts.write(&starts[..n])?;
-        let starts = device.upload(&starts)?;
-        let columns = device.buffer::<u32>(total)?;
-        let values = device.buffer::<u8>(total * size)?;
+        let rows = SparseRows::with_room(device, &starts, total, size)?;
         let fill = Kernel::new(device, &macros, THREADS)?;
         for part in parts {
             let pairs = part.pairs.len();
@@ -149,31 +150,20 @@ impl DeviceNear {
                 entries: part.values.pointer(),
                 count: count(pairs),
                 next: counts.pointer(),
-                columns: columns.pointer(),
-                values: values.pointer().cast(size),
+                columns: rows.columns.pointer(),
+                values: rows.values(),
             };
             fill.over(pairs, 1, entries)?;
         }
         let sort = sparse::Sort {
             n: count(n),
-            starts: starts.pointer(),
-            columns: columns.pointer(),
-            values: values.pointer().cast(size),
+            starts: rows.starts.pointer(),
+            columns: rows.columns.pointer(),
+            values: rows.values(),
         };
         Kernel::new(device, &macros, THREADS)?.over(n, 1, sort)?;
         let multiply_add = Kernel::new(device, &macros, THREADS)?;
-        let entries = n + total;
-        Ok(Self {
-            geometry,
-            value,
-            macros,
-            starts,
-            columns,
-            values,
-            diagonal,
-            multiply_add,
-            entries,
-        })
+        Ok(Self { geometry, value, macros, rows, diagonal, multiply_add })
     }
 
     /// Some of its rows and columns, for panels with this geometry; `index` of each panel among
@@ -196,19 +186,7 @@ impl DeviceNear {
         Kernel::new(device, &[], vectors::THREADS)?.over(chosen.len(), 1, gather)?;
         let (value, macros) = (self.value.clone(), self.macros.clone());
         let multiply_add = self.multiply_add.clone();
-        let entries = chosen.len() + rows.columns.len();
-        let SparseRows { starts, columns, values, size: _ } = rows;
-        Ok(Self {
-            geometry,
-            value,
-            macros,
-            starts,
-            columns,
-            values,
-            diagonal,
-            multiply_add,
-            entries,
-        })
+        Ok(Self { geometry, value, macros, rows, diagonal, multiply_add })
     }
 
     /// Of some rows the entries off the diagonal in the columns that have an `index`, by which they
@@ -224,30 +202,27 @@ impl DeviceNear {
             count: count(n),
             chosen: chosen.pointer(),
             index: index.pointer(),
-            starts: self.starts.pointer(),
-            columns: self.columns.pointer(),
+            starts: self.rows.starts.pointer(),
+            columns: self.rows.columns.pointer(),
         };
         let lengths = sparse::PartLengths { from, lengths: counts.pointer() };
         Kernel::new(device, &self.macros, THREADS)?.over(n, 1, lengths)?;
         let (starts, total) = prefix_sums(&counts.to_vec()?);
-        let (starts, total) = (device.upload(&starts)?, total as usize);
-        let columns = device.buffer::<u32>(total)?;
-        let size = size_of_value(&self.value);
-        let values = device.buffer::<u8>(total * size)?;
+        let rows = SparseRows::with_room(device, &starts, total as usize, self.rows.size)?;
         let part = sparse::Part {
             from,
-            values: self.values.pointer().cast(size),
-            part_starts: starts.pointer(),
-            part_columns: columns.pointer(),
-            part_values: values.pointer().cast(size),
+            values: self.rows.values(),
+            part_starts: rows.starts.pointer(),
+            part_columns: rows.columns.pointer(),
+            part_values: rows.values(),
         };
         Kernel::new(device, &self.macros, THREADS)?.over(n, 1, part)?;
-        Ok(SparseRows { starts, columns, values, size })
+        Ok(rows)
     }
 
     /// Number of nonzero entries, including the diagonal.
     pub(crate) fn entries(&self) -> usize {
-        self.entries
+        self.len() + self.rows.columns.len()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -273,9 +248,9 @@ impl DeviceNear {
     pub(super) fn matrix(&self) -> Matrix {
         Matrix {
             n: count(self.geometry.panels),
-            starts: self.starts.pointer(),
-            columns: self.columns.pointer(),
-            values: self.values.pointer().cast(size_of_value(&self.value)),
+            starts: self.rows.starts.pointer(),
+            columns: self.rows.columns.pointer(),
+            values: self.rows.values(),
             diagonal: self.diagonal.pointer(),
         }
     }
@@ -305,9 +280,9 @@ impl DeviceNear {
     /// # Errors
     /// The GPU's.
     pub fn rows(&self) -> Result<Vec<Vec<(usize, f64)>>, cuda::Error> {
-        let (starts, columns) = (self.starts.to_vec()?, self.columns.to_vec()?);
-        let bytes = self.values.to_vec()?;
-        let values: Vec<f64> = if self.value[0].ends_with("float") {
+        let (starts, columns) = (self.rows.starts.to_vec()?, self.rows.columns.to_vec()?);
+        let bytes = self.rows.values.to_vec()?;
+        let values: Vec<f64> = if self.rows.size == size_of::<f32>() {
             bytes.as_chunks::<4>().0.iter().map(|b| f64::from(f32::from_ne_bytes(*b))).collect()
         } else {
             bytes.as_chunks::<8>().0.iter().map(|b| f64::from_ne_bytes(*b)).collect()

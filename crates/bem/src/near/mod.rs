@@ -3,9 +3,9 @@
 //!
 //! An operator with entries A_ij over panels is summed over points, which replaces each entry by
 //! its quadrature sum. Where the two differ too much, [`Near`] holds the exact entry, and later the
-//! difference ([`Near::subtract_points`]), or the difference from the start ([`Near::corrections`]).
-//! The operator defines the entries, numbers or blocks: it implements [`PairIntegrals`]. Where
-//! panels have mirror images, an entry is the sum over those of the second panel.
+//! difference ([`Near::subtract_points`]), or only that ([`Near::corrections`]). The operator
+//! defines the entries, numbers or blocks: it implements [`PairIntegrals`]. Where panels have
+//! mirror images, an entry is the sum over those of the second panel.
 //!
 //! `select` decides which pairs are close enough, `accuracy` with which rules, `requirements` what
 //! point charges require. `pairs` has the entries between constants, `modes` those of the linear

@@ -144,8 +144,8 @@ impl Discretisation {
     /// `None` on interfaces. Collective.
     ///
     /// # Errors
-    /// [`Error::Interrupted`], errors of `request.check`, [`Error::Gpu`] if a GPU was requested and a
-    /// CUDA call fails, and [`Error::Fmm`] if communication fails.
+    /// [`Error::Interrupted`], errors of `request.check`, [`Error::Gpu`] if a GPU was requested and
+    /// a CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub fn backend(
         &mut self,
         request: &NearFieldRequest<'_>,

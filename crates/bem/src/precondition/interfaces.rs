@@ -3,8 +3,8 @@
 //! Equations of the second kind need no more than that. Charges of conductors are computed first;
 //! through the near field they enter the equations of the interfaces.
 //!
-//! The potential of a linear mode on a panel decays like that of a dipole, so the coarse level needs
-//! only means: linear densities have local inverses over all modes below it.
+//! The potential of a linear mode on a panel decays like that of a dipole, so the coarse level
+//! needs only means: linear densities have local inverses over all modes below it.
 
 use std::sync::Arc;
 

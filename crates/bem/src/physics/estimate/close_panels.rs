@@ -237,7 +237,7 @@ impl Near<'_> {
         }
     }
 
-    /// The same for normal derivatives at a position `x` on panel `i`, where its normal is `normal`.
+    /// The same for normal derivatives at a position `x` on panel `i` with this normal.
     fn normal_derivatives(
         &self,
         [i, j]: [usize; 2],
