@@ -57,14 +57,15 @@ pub(crate) fn reduced<'py>(
     })?;
     let found = reducer.apply(&maxwell, errors.as_deref());
     let is_finite = |rows: &[Vec<f64>]| rows.iter().flatten().all(|x| x.is_finite());
-    let between = found.between.is_none_or(|(value, _)| value.is_finite());
+    let between = found.between.is_none_or(f64::is_finite);
     if is_finite(&maxwell) && !(is_finite(&found.maxwell) && between) {
         let why = "nets that float have no capacitance to the others or to ground, and so no potential; do not let them float";
         return Err(Failure::input(why).raise(py));
     }
     let count = found.nets.len();
     let bars = found.bars.map(|bars| of_rows(py, &bars, count)).transpose()?;
-    Ok((found.nets, of_rows(py, &found.maxwell, count)?, bars, found.between))
+    let between = found.between.map(|value| (value, found.between_bar));
+    Ok((found.nets, of_rows(py, &found.maxwell, count)?, bars, between))
 }
 
 /// The text of a matrix in one of the forms `matrix_market`, `spice`, `q3d`, `palace-C`,
