@@ -26,7 +26,7 @@ TURNS = {
 }
 DOCUMENTS = ["*.md", "docs/**/*.md", "python/*.md", "python/farad/*.py"]
 # Folders without such turns; the other crates follow.
-SOURCES = ["crates/bem/src", "crates/comm", "crates/formats", "crates/parallel", "crates/processes", "crates/samples", "crates/simd"]
+SOURCES = ["crates/bem/src", "crates/comm", "crates/formats", "crates/parallel", "crates/processes", "crates/report", "crates/samples", "crates/simd"]
 SKIP = ["crates/bem/src/device", "docs/messages-reference.md"]  # the latter is made from the sources
 SKIPPED = re.compile(r"^```.*?^```|<!--.*?-->|`[^`\n]*`", re.MULTILINE | re.DOTALL)  # code
 COMMENT = re.compile(r"^\s*//[/!]?\s?(.*)|\s// (.*)")
