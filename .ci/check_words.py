@@ -34,7 +34,7 @@ TURNS_OF_SUMS = {
 }
 DOCUMENTS = ["*.md", "docs/**/*.md", "python/*.md", "python/farad/*.py"]
 # Folders without such turns; the other crates follow.
-SUMS = ["comm", "cuda", "fgt", "fmm", "formats", "mesh", "parallel", "processes", "samples", "simd", "surface"]
+SUMS = ["comm", "cuda", "fgt", "fmm", "formats", "mesh", "parallel", "processes", "report", "samples", "simd", "surface"]
 SOURCES = ["crates/bem/src"] + [f"crates/{name}" for name in SUMS]
 SKIP = ["crates/bem/src/device", "docs/messages-reference.md"]  # the latter is made from the sources
 SKIPPED = re.compile(r"^```.*?^```|<!--.*?-->|`[^`\n]*`", re.MULTILINE | re.DOTALL)  # code

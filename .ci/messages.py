@@ -66,8 +66,9 @@ RETURNED = [
 # Calls that hand on what they are given; of "1 thing" and "2 things" the second is shown.
 TRANSPARENT = re.compile(r"^$|(^|::|\.)(format!|Some|Ok|into|to_owned|printable|vec!|String::from|Cow::Borrowed|counted)$")
 
-# Not messages: tests, what writes results, pages and files.
-NOT_SOURCE = re.compile(r"(^|/)tests?[/.]|/testing\.rs$|/fuzzing\.rs$|^crates/samples/|^crates/cli/src/report/page/")
+# Tests, and what has neither messages nor tests: it writes pages and files.
+TEST = re.compile(r"(^|/)tests?[/.]|/testing\.rs$")
+OTHER = re.compile(r"/fuzzing\.rs$|^crates/samples/|^crates/report/src/")
 EXITS = {"Success": "0", "Usage": "2", "BadInput": "3", "NotConverged": "4", "Memory": "5", "Io": "6", "Interrupted": "7", "NoGpu": "8"}
 # Exceptions of Python, by python/src/error.rs.
 EXCEPTIONS = {
@@ -100,7 +101,8 @@ DEPENDENTS = {
     "surface": ("cli",),
     "bem": ("farad", "formats", "cli"),
     "farad": ("formats", "cli"),
-    "formats": ("cli",),
+    "formats": ("report", "cli"),
+    "report": ("cli",),
     "processes": ("cli",),
 }
 GPU = "needs a GPU or driver that is wrong"
@@ -145,6 +147,7 @@ UNTESTED = {
     "a solve with ions has one excitation": RANKS,
     "MPI has been started before": RANKS,
     "this MPI library does not serve threads": RANKS,
+    "no GPU was asked for": "--gpus takes no fewer than one",
     "cannot start {count} threads": SYSTEM,
     "the checkpoint in {} cannot be written any more": SYSTEM,
     "{error}; the new results are complete in": SYSTEM,
@@ -160,6 +163,7 @@ UNTESTED = {
     "{images} images leave an error": "is put into other words before it is shown",
     "no estimate": STUDIES,
     "the results on the last mesh fail": FAILED,
+    "the results of {} of {} fail": FAILED,
     "the error is {error:.1e}, the tolerance": FAILED,
     "the solve did not converge, or its": FAILED,
     "the solver did not converge on the coarser": FAILED,
@@ -332,8 +336,10 @@ def paths(*patterns):
 def split(path):
     """The text of a file of Rust: what is compiled into the program, and the tests after it."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    if NOT_SOURCE.search(path):
+    if TEST.search(path):
         return "", text
+    if OTHER.search(path):
+        return "", ""
     parts = re.split(r"(?=#\[cfg\(test\)\]\s*mod \w+ \{)", text, maxsplit=1)
     return parts[0], "".join(parts[1:])
 

@@ -22,7 +22,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-VIEWER = ROOT / "crates/cli/src/report/page/viewer"
+VIEWER = ROOT / "crates/report/src/page/viewer"
 LICENCE_FILE = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)", re.IGNORECASE)
 RULE = "=" * 80
 

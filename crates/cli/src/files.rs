@@ -114,31 +114,6 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     fs::read(path).map_err(unreadable)
 }
 
-/// Opens a file that lies at its path itself: what a link leads to may be of others, and no page of
-/// results shows it.
-pub(crate) fn open_itself(path: &Path) -> io::Result<File> {
-    if !fs::symlink_metadata(path)?.is_file() {
-        let name = path.file_name().unwrap_or_default().display();
-        return Err(io::Error::other(format!(
-            "{name} is a link, or no file, and only files of the folder itself are shown; put the file in its place"
-        )));
-    }
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
-    options.open(path)
-}
-
-/// The text of such a file; `None` if there is none.
-pub(crate) fn text_itself(path: &Path) -> io::Result<Option<String>> {
-    match open_itself(path).and_then(io::read_to_string) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
 /// The text of a file; devices and pipes are refused as by [`bytes`].
 pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     let invalid = |error: std::string::FromUtf8Error| {

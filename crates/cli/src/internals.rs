@@ -18,18 +18,8 @@ pub mod case {
     pub use crate::case::{Overrides, VtkMode};
 }
 
-pub mod chart {
-    pub use crate::report::page::chart::{
-        Axis, Couplings, Curve, HEIGHT, MOST_CELLS, Scale, WIDTH, curves, heat_map, short,
-    };
-}
-
 pub mod checkpoint {
     pub use crate::report::results::checkpoint::{Checkpoint, Inputs, framed, parsed};
-}
-
-pub mod colour {
-    pub use crate::report::page::colour::{DIVERGING, NONE, SEQUENTIAL, at, of_body};
 }
 
 pub mod commands {
@@ -38,10 +28,6 @@ pub mod commands {
 
 pub mod csv {
     pub use crate::report::results::csv::matrix;
-}
-
-pub mod decimate {
-    pub use crate::report::page::decimate::{area, decimated};
 }
 
 pub mod difference {
@@ -68,10 +54,6 @@ pub mod forecast {
     pub use crate::commands::forecast::watch::{Cost, Until, Watch};
 }
 
-pub mod html {
-    pub use crate::report::page::html::{escape, script_json, table};
-}
-
 pub mod json {
     pub use crate::report::json::text;
 }
@@ -87,50 +69,24 @@ pub mod made {
     pub use crate::report::made::timestamp;
 }
 
-pub mod matrix {
-    pub use crate::report::page::matrix::{STRONGEST, couplings, shares, table};
-}
-
 pub mod npy {
     pub use crate::commands::fmm::npy::{ALIGNMENT, Array, MAGIC, parse, write};
-}
-
-pub mod numbers {
-    pub use crate::report::page::numbers::{plain, small, unit, with_bar};
 }
 
 pub mod output {
     pub use crate::terminal::output::Output;
 }
 
-pub mod page {
-    pub use crate::report::page::surface::{Surface, parts};
-    pub use crate::report::page::{LICENCE, MOST_BYTES, VIEWER, date, make};
-    pub use crate::report::surface_files::{SURFACE, SURFACE_INDEX};
-}
-
 pub mod paths {
     pub use crate::paths::relative;
-}
-
-pub mod picture {
-    pub use crate::report::page::picture::{axes, draw};
 }
 
 pub mod plot {
     pub use crate::report::plot::{Axis, Curve, HEIGHT, Labels, WIDTH, svg};
 }
 
-pub mod png {
-    pub use crate::report::page::png::encode;
-}
-
 pub mod progress {
     pub use crate::terminal::progress::Bars;
-}
-
-pub mod scene {
-    pub use crate::report::page::scene::{code, range};
 }
 
 pub mod series {
@@ -156,15 +112,4 @@ pub mod text {
 
 pub mod text_table {
     pub use crate::report::text_table::narrow_tables;
-}
-
-pub mod units {
-    pub use crate::report::units::{column, prefix, significant, three_digits, with_bar};
-}
-
-pub mod vtk {
-    pub use crate::report::vtk::{
-        BLOCK, Image, SurfaceGrid, array, escaped, vectors, write, write_image, write_pieces,
-        write_points,
-    };
 }

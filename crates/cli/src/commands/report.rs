@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use ::report::files::text_itself;
+
 use crate::files;
 use crate::report::page;
 use crate::report::results::{INDEX, held};
@@ -32,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     // A page inside is one of the results, which no other run is to replace meanwhile.
     let _held = args.output.is_none().then(|| held(folder)).transpose()?;
     let index = folder.join(INDEX);
-    let text = files::text_itself(&index).map_err(|error| Failure::io("read", &index, &error))?;
+    let text = text_itself(&index).map_err(|error| Failure::io("read", &index, &error))?;
     let page = page::make(folder, &text.unwrap_or_default())?;
     let path = args.output.clone().unwrap_or_else(|| folder.join(page::FILE));
     files::check_vacant(&path, args.overwrite || page::is_own(&path))?;

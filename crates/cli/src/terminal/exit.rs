@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use miette::{Diagnostic, Report};
 
+use crate::report::page;
 use crate::report::text::printable;
 use crate::report::units;
 
@@ -133,6 +134,16 @@ impl Failure {
     /// The output's reader has gone (`farad ... | head`), which is no fault of anybody.
     pub(crate) fn broken_pipe() -> Self {
         Self { exit: Exit::Success, report: None }
+    }
+}
+
+impl From<page::Error> for Failure {
+    fn from(error: page::Error) -> Self {
+        match (&error, error.help()) {
+            (page::Error::Io { folder, source }, _) => Self::io("make a page of", folder, source),
+            (_, Some(help)) => Self::with_help(Exit::BadInput, &error, help),
+            (_, None) => Self::new(Exit::BadInput, &error),
+        }
     }
 }
 

@@ -18,7 +18,6 @@ mod paths;
 mod report {
     mod json;
     mod made;
-    mod page;
     mod plot;
     mod results {
         mod checkpoint;
@@ -26,8 +25,6 @@ mod report {
     }
     mod text;
     mod text_table;
-    mod units;
-    mod vtk;
 }
 mod temporaries;
 mod terminal {

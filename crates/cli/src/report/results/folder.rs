@@ -193,7 +193,7 @@ impl Folder {
     pub(crate) fn stage_page(&mut self, index: &str) -> Result<bool, Failure> {
         match page::make(&self.staging, index) {
             Ok(page) => self.stage(page::FILE, |out| out.write_all(page.as_bytes()))?,
-            Err(failure) => self.leave_out(failure)?,
+            Err(error) => self.leave_out(error.into())?,
         }
         Ok(self.staged.last().is_some_and(|name| name == page::FILE))
     }
