@@ -18,10 +18,11 @@ use crate::result::charges::Known;
 use crate::result::key::Key;
 use crate::result::solution::Solution;
 use crate::result::unit::Unit;
+use crate::scene::ranges;
 use crate::solver::Solver;
 
 /// Least accuracy that double precision, and integrals made for it, support.
-pub const FINEST: f64 = 1e-9;
+pub const FINEST: f64 = *ranges::ACCURACY.start();
 
 /// Accuracies below this are reached sooner by linear densities, those above about as soon by
 /// constant ones.
