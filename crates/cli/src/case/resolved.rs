@@ -34,7 +34,7 @@ fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
     text.table(&MeshTable::of(case, folder));
     // In layers it is that of one of them.
     if description.stack.is_none() {
-        text.table(&MediumTable::of(case));
+        text.table(&MediumTable::of(description, case.temperature));
     }
     media(&mut text, case, folder);
     conductors(&mut text, problem);

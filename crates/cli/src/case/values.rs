@@ -135,13 +135,14 @@ pub(super) struct Group {
 
 impl Value for String {
     fn read(reader: Reader<'_>, value: &Spanned<DeValue<'_>>) -> Option<Self> {
+        let name = reader.key.name;
         let DeValue::String(text) = value.get_ref() else {
-            return reader.expected(value, &format!("text in quotes for {}", reader.key.name));
+            return reader.expected(value, &format!("text in quotes for {name}"));
         };
         // Control characters come from meshes whose groups have such names; whoever shows them
         // writes them out.
         if text.is_empty() {
-            return reader.wrong(value.span(), format!("{} is empty", reader.key.name));
+            return reader.wrong(value.span(), format!("{name} is empty"));
         }
         Some(text.to_string())
     }

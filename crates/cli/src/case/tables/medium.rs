@@ -2,9 +2,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use farad::{LengthUnit, units};
-
-use crate::case::definition::Case;
+use farad::{Description, LengthUnit, units};
 
 use super::prelude::*;
 
@@ -23,12 +21,12 @@ table! {
 }
 
 impl MediumTable {
-    /// That of a case.
-    pub(in crate::case) fn of(case: &Case) -> Self {
+    /// That of a description whose ions have this temperature in kelvin.
+    pub(in crate::case) fn of(description: &Description, temperature: Option<f64>) -> Self {
         Self {
-            relative_permittivity: case.description.relative_permittivity.into(),
-            kappa: screened(case.description.kappa),
-            temperature: case.temperature.into(),
+            relative_permittivity: description.relative_permittivity.into(),
+            kappa: screened(description.kappa),
+            temperature: temperature.into(),
             ..Self::default()
         }
     }

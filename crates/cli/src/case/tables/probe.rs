@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use farad::{Probe, ProbePoints};
+use toml::Spanned;
+use toml::de::DeValue;
 
 use crate::case::choices::VtkMode;
 use crate::case::definition::Case;
+use crate::case::values::{Reader, Value};
 use crate::files;
 use crate::paths::relative;
 use crate::terminal::exit::{Exit, Failure};
@@ -16,6 +19,21 @@ use super::prelude::*;
 
 /// Each kind of probes by its keys.
 const KINDS: [&[&str]; 3] = [&["file"], &["from", "to", "count"], &["low", "high", "counts"]];
+
+/// Points along each axis, as a file has them; the resolved case has whole numbers.
+#[derive(Clone, Debug)]
+pub(in crate::case) struct Counts(Vec<f64>);
+
+impl Value for Counts {
+    fn read(reader: Reader<'_>, value: &Spanned<DeValue<'_>>) -> Option<Self> {
+        Vec::read(reader, value).map(Self)
+    }
+
+    fn toml(&self) -> String {
+        let counts: Vec<usize> = self.0.iter().map(|count| *count as usize).collect();
+        format!("{counts:?}")
+    }
+}
 
 table! {
     /// `[[probe]]`.
@@ -31,7 +49,7 @@ table! {
     low: [f64; 3] = VECTOR, or("-"), "corner of a box along the axes, in the mesh's unit";
     high: [f64; 3] = VECTOR, or("-"),
         "the opposite corner; if both have a coordinate in common, the box is a plane";
-    counts: Vec<f64> = Spec::new(ValueKind::Counts), or("-"),
+    counts: Counts = Spec::new(ValueKind::Counts), or("-"),
         "points along each axis, including both ends; 1 where `low` and `high` are the same";
 }
 
@@ -110,14 +128,14 @@ impl ProbeTable {
 
     fn grid(&self, section: &Section<'_>) -> Option<ProbePoints> {
         let (low, high) = (self.low.value?, self.high.value?);
-        let counts = self.counts.clone().located()?;
+        let Located { value: Counts(counts), span } = self.counts.clone().located()?;
         let whole = |count: &f64| *count >= 1.0 && count.fract() == 0.0;
-        if !counts.value.iter().all(whole) || counts.value.iter().product::<f64>() > MOST_POINTS {
+        if !counts.iter().all(whole) || counts.iter().product::<f64>() > MOST_POINTS {
             let message = "counts are whole numbers of 1 or greater, of a product of at most 1e8";
-            section.report(Defect::new(Sort::Value, counts.span, message));
+            section.report(Defect::new(Sort::Value, span, message));
             return None;
         }
-        let counts: [usize; 3] = std::array::from_fn(|k| counts.value[k] as usize);
+        let counts: [usize; 3] = std::array::from_fn(|k| counts[k] as usize);
         if let Some(k) = (0..3).find(|&k| (counts[k] > 1) != (high[k] > low[k])) {
             let axis = ["x", "y", "z"][k];
             let message = if counts[k] > 1 {
@@ -147,7 +165,7 @@ impl ProbeTable {
             ProbePoints::Grid { low, high, counts } => {
                 table.low = (*low).into();
                 table.high = (*high).into();
-                table.counts = counts.map(|count| count as f64).to_vec().into();
+                table.counts = Counts(counts.map(|count| count as f64).to_vec()).into();
             }
         }
         table
