@@ -329,6 +329,7 @@ fn each_mistake_is_told_in_its_words() {
             "the medium has both a kappa and an ionic_strength",
         ),
         ("[medium]\nionic_strength = 0.1", "ionic_strength needs a temperature"),
+        ("[output]\ndirectory = \"\"", "directory is empty"),
         (
             "[[sensitivity]]\nname = \"s\"\nshift = \"sphere\"\nlayer = 1",
             "shift and layer both say what changes",

@@ -216,7 +216,7 @@ fn the_version_has_the_commit() {
 #[test]
 fn help_that_cannot_be_written_is_6() {
     let place = Workplace::new("exit_full");
-    for arguments in ["--help", "--version", "solve --help", "completions bash", "info"] {
+    for arguments in ["--help", "--version", "solve --help", "completions bash", "schema", "info"] {
         let full = fs::File::options().write(true).open("/dev/full").unwrap();
         let ended = place.command(arguments).stdout(full).output().unwrap();
         Ended::from(ended).fails(6, &["cannot write to standard output"]);

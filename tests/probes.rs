@@ -28,6 +28,8 @@ fn potential_and_field_of_a_sphere_along_a_line_at_points_and_on_a_plane() {
     let results = place.solve("sphere.toml");
     assert_eq!(results["probes"][0]["points"], 9);
     assert_eq!(results["probes"][2]["file"], "probe_plane.vti");
+    let resolved = place.read("sphere.out/case.resolved.toml");
+    assert!(resolved.contains("high = [2.0, 2.0, 0e0]\ncounts = [5, 5, 1]\n"), "{resolved}");
     let axis = rows(&place.read("sphere.out/probe_axis.csv"));
     for row in &axis {
         let &[x, _, _, volt, ex, ..] = row.as_slice() else { panic!("{row:?}") };

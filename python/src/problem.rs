@@ -1,5 +1,6 @@
 //! Problems, and their solves.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +8,7 @@ use bem::{Beyond, Mirror, Stack, StackLayer};
 use farad::{
     Amount, Attained, Change, Charge, Conductor, Description, Dielectric, Film, Goal, Options,
     Outcome, Parameter, ParseTargetError, Place, Plane, Probe, ProbePoints, Sensitivity, Setting,
-    Target, Toward,
+    Target, Toward, ranges,
 };
 use formats::{fastcap, layout};
 use pyo3::prelude::*;
@@ -97,11 +98,6 @@ struct FilmChoices {
 /// Images in layers are this much more exact than the solver's tolerance, as in the program.
 const IMAGES: f64 = 0.1;
 
-/// The program's ranges of ions.
-const MOST_IONS: f64 = 1e15;
-const LEAST_TEMPERATURE: f64 = 1e-9;
-const MOST_TEMPERATURE: f64 = 1e9;
-
 /// One of some words.
 pub(crate) fn choice<T>(what: &str, word: &str, all: &[(&str, T)]) -> Result<T, Failure>
 where
@@ -137,21 +133,19 @@ pub(crate) fn check_gpu(backend: fmm::Backend, gpu: usize) -> Result<(), Failure
 }
 
 /// That a number is in a range.
-fn in_range(what: &str, value: f64, low: f64, high: f64) -> Result<(), Failure> {
-    match (low..=high).contains(&value) {
-        true => Ok(()),
-        false => {
-            Err(Failure::input(format!("{what} is {value:e}; it must be {low:e} to {high:e}")))
-        }
+fn in_range(what: &str, value: f64, range: &RangeInclusive<f64>) -> Result<(), Failure> {
+    if range.contains(&value) {
+        return Ok(());
     }
+    let (low, high) = (range.start(), range.end());
+    Err(Failure::input(format!("{what} is {value:e}; it must be {low:e} to {high:e}")))
 }
 
 impl Choices {
     fn options(&self) -> Result<Options, Failure> {
-        // The program's ranges.
-        in_range("tolerance", self.tolerance, 1e-12, 0.1)?;
+        in_range("tolerance", self.tolerance, &ranges::TOLERANCE)?;
         if let Some(tolerance) = self.fmm_tolerance {
-            in_range("fmm_tolerance", tolerance, 1e-12, 0.1)?;
+            in_range("fmm_tolerance", tolerance, &ranges::TOLERANCE)?;
         }
         if self.max_iterations == 0 || self.restart == 0 {
             return Err(Failure::input("max_iterations and restart must be 1 or more"));
@@ -187,9 +181,9 @@ impl Choices {
 
     fn goal(&self) -> Result<Option<Goal>, Failure> {
         let Some(accuracy) = self.accuracy else { return Ok(None) };
-        in_range("accuracy", accuracy, farad::FINEST, 0.1)?;
+        in_range("accuracy", accuracy, &ranges::ACCURACY)?;
         if let Some(seconds) = self.max_time {
-            in_range("max_time", seconds, f64::MIN_POSITIVE, f64::MAX)?;
+            in_range("max_time", seconds, &(f64::MIN_POSITIVE..=f64::MAX))?;
         }
         let target: Target = self.of.parse().map_err(|error: ParseTargetError| {
             Failure::input(format!("of is \"{}\"; it {error}", self.of))
@@ -389,12 +383,12 @@ impl Problem {
     ) -> PyResult<Self> {
         let ions = || match (kappa, strength) {
             (Some(kappa), None) => {
-                in_range("kappa", kappa, 0.0, MOST_IONS)?;
+                in_range("kappa", kappa, &ranges::SCREENING)?;
                 Ok(Ions::Kappa(kappa))
             }
             (None, Some((strength, temperature))) => {
-                in_range("ionic_strength", strength, 0.0, MOST_IONS)?;
-                in_range("temperature", temperature, LEAST_TEMPERATURE, MOST_TEMPERATURE)?;
+                in_range("ionic_strength", strength, &ranges::SCREENING)?;
+                in_range("temperature", temperature, &ranges::POSITIVE)?;
                 Ok(Ions::Strength(strength, temperature))
             }
             _ => Err(Failure::input("ions are given by either ionic_strength or kappa")),

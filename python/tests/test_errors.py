@@ -83,6 +83,7 @@ PROBLEM = farad.Problem(MESH)
         ("tolerance is 0", lambda: PROBLEM.solve(tolerance=0)),
         # As in a case file: beyond it would be taken for the nearest that is possible.
         ("fmm_tolerance is 2e-1; it must be 1e-12 to 1e-1", lambda: PROBLEM.solve(fmm_tolerance=0.2)),
+        ("fmm_tolerance is 5e-1; it must be 1e-12 to 1e-1", lambda: PROBLEM.solve(fmm_tolerance=0.5)),
         ("fmm_tolerance is 1e-13", lambda: PROBLEM.solve(fmm_tolerance=1e-13)),
         ('method is "fast"', lambda: PROBLEM.solve(method="fast")),
         ("density is", lambda: PROBLEM.solve(density="cubic")),

@@ -11,11 +11,12 @@ pub mod batch {
 }
 
 pub mod case {
+    pub use crate::case::choices::UNITS;
     pub use crate::case::diagnostics::nearest;
+    pub use crate::case::json_schema::json_schema;
+    pub use crate::case::key_tables::markdown;
     pub use crate::case::read::parse;
-    pub use crate::case::schema::{Absent, FORMAT, KEYS, Key, TABLES, UNITS, heading};
-    pub use crate::case::toml_text::string;
-    pub use crate::case::{Overrides, VtkMode};
+    pub use crate::case::{FORMAT, Overrides, SCHEMA, VtkMode};
 }
 
 pub mod checkpoint {

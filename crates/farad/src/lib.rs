@@ -79,6 +79,7 @@ pub use result::warning::{Remedy, Warning};
 pub use scene::description::{
     Amount, Atom, Charge, Conductor, Description, Dielectric, Setting, SurfaceMedia, axis_name,
 };
+pub use scene::ranges;
 pub use scene::requests::{
     Diffusion, Film, Parameter, Place, Probe, ProbePoints, Reduction, Sensitivity, Toward,
 };

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use farad::{LengthUnit, Target};
 
+use super::values::Word;
+
 /// How the equations are solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Method {
@@ -54,14 +56,9 @@ pub enum VtkMode {
     None,
 }
 
-impl VtkMode {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Compressed => "compressed",
-            Self::Plain => "plain",
-            Self::None => "none",
-        }
-    }
+impl Word for VtkMode {
+    const WORDS: &'static [&'static str] = &["compressed", "plain", "none"];
+    const ALL: &'static [Self] = &[Self::Compressed, Self::Plain, Self::None];
 }
 
 /// A form of matrices that other programs read.
@@ -78,15 +75,9 @@ pub(crate) enum Format {
     Q3d,
 }
 
-impl Format {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::MatrixMarket => "matrix_market",
-            Self::Spice => "spice",
-            Self::Palace => "palace",
-            Self::Q3d => "q3d",
-        }
-    }
+impl Word for Format {
+    const WORDS: &'static [&'static str] = &["matrix_market", "spice", "palace", "q3d"];
+    const ALL: &'static [Self] = &[Self::MatrixMarket, Self::Spice, Self::Palace, Self::Q3d];
 }
 
 /// A program that shows molecules.
@@ -103,14 +94,9 @@ pub(crate) enum Viewer {
     Vmd,
 }
 
-impl Viewer {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::ChimeraX => "chimerax",
-            Self::PyMol => "pymol",
-            Self::Vmd => "vmd",
-        }
-    }
+impl Word for Viewer {
+    const WORDS: &'static [&'static str] = &["chimerax", "pymol", "vmd"];
+    const ALL: &'static [Self] = &[Self::ChimeraX, Self::PyMol, Self::Vmd];
 }
 
 /// What the command line sets over the file.
@@ -138,19 +124,39 @@ pub struct Overrides {
     pub(crate) pqr: Option<PathBuf>,
 }
 
+impl Word for bem::Method {
+    const WORDS: &'static [&'static str] = &["auto", "fmm", "dense"];
+    const ALL: &'static [Self] = &[Self::Auto, Self::Fmm, Self::Dense];
+}
+
+impl Word for bem::Density {
+    const WORDS: &'static [&'static str] = &["constant", "linear"];
+    const ALL: &'static [Self] = &[Self::Constant, Self::Linear];
+}
+
+/// Units of length, largest first.
+pub const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
+
+impl Word for LengthUnit {
+    const WORDS: &'static [&'static str] = &UNITS;
+    const ALL: &'static [Self] = &LengthUnit::ALL;
+}
+
+/// An axis by its index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AxisIndex(pub(super) usize);
+
+impl Word for AxisIndex {
+    const WORDS: &'static [&'static str] = &["x", "y", "z"];
+    const ALL: &'static [Self] = &[Self(0), Self(1), Self(2)];
+}
+
 /// The name of a kind of density.
 pub(crate) fn density_name(density: bem::Density) -> &'static str {
-    match density {
-        bem::Density::Constant => "constant",
-        bem::Density::Linear => "linear",
-    }
+    density.word()
 }
 
 /// The name of the method; an answer never has `auto`.
 pub(crate) fn method_name(method: bem::Method) -> &'static str {
-    match method {
-        bem::Method::Dense => "dense",
-        bem::Method::Fmm => "fmm",
-        bem::Method::Auto => "auto",
-    }
+    method.word()
 }

@@ -10,9 +10,9 @@ use mesh::Mesh;
 use super::choices::{Format, Viewer, VtkMode};
 use super::diagnostics::{self, Defect};
 use super::known::{Known, number};
-use super::molecule::Molecule;
 use super::places::Places;
-use super::sweep::{Sweep, Values};
+use super::tables::molecule::Molecule;
+use super::tables::sweep::{Sweep, Values};
 use crate::surfaces;
 use crate::terminal::exit::Failure;
 

@@ -1,17 +1,18 @@
 //! A case for what a file of another program describes: FastCap's list, or a layout.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
-use farad::{Conductor, Description, Mirror, Reduction, SurfaceMedia, axis_name};
+use farad::Description;
 use formats::fastcap::Model;
 use formats::layout;
 
+use super::case_text::CaseText;
 use super::choices::Overrides;
-use super::stack;
-use super::toml_text::{list, string};
+use super::tables::{
+    ConductorTable, FORMAT, LayerTable, MediumTable, MeshTable, MoleculeTable, PlaneTable,
+    ReduceTable, SolverTable, StackTable, SurfaceTable, TopTable, stack,
+};
 use crate::paths;
-use crate::report::units::shortest as number;
 use crate::terminal::exit::{Exit, Failure};
 
 /// The text of a case that computes what FastCap would compute from the file `source`; `mesh` is
@@ -31,16 +32,11 @@ pub(crate) fn of_list(
         ));
     }
     let head = format!("The conductors of FastCap's {}.", printable(&source.to_string_lossy()));
-    let unit = match overrides.unit {
-        Some(unit) => format!("unit = {}", string(unit.name())),
-        None => "# FastCap's lengths are metres.\nunit = \"m\"".to_owned(),
-    };
-    text(
-        description,
-        model.title.as_deref(),
-        Origin { head: &head, source, mesh, unit: &unit },
-        overrides,
-    )
+    let origin = Origin { head: &head, title: model.title.as_deref(), source, mesh };
+    match overrides.unit {
+        Some(unit) => text(&Description { unit, ..description.clone() }, origin, None, overrides),
+        None => text(description, origin, Some("# FastCap's lengths are metres."), overrides),
+    }
 }
 
 /// The text of a case that computes what a layout's file `source` describes.
@@ -51,13 +47,8 @@ pub(super) fn of_layout(
     overrides: &Overrides,
 ) -> Result<String, Failure> {
     let head = format!("The nets of the layout {}.", printable(&source.to_string_lossy()));
-    let unit = format!("unit = {}", string(model.description.unit.name()));
-    text(
-        &model.description,
-        model.title.as_deref(),
-        Origin { head: &head, source, mesh, unit: &unit },
-        overrides,
-    )
+    let origin = Origin { head: &head, title: model.title.as_deref(), source, mesh };
+    text(&model.description, origin, None, overrides)
 }
 
 /// The text of a case for the solvation energy of a PQR file's atoms in water.
@@ -66,9 +57,12 @@ pub(super) fn of_molecule(source: &Path) -> Result<String, Failure> {
     if file.chars().any(char::is_control) {
         return Err(unnameable(&file));
     }
-    let head = printable(&source.to_string_lossy());
-    let file = string(&file);
-    Ok(format!("# The molecule of {head}.\nformat = 1\n\n[[molecule]]\npqr = {file}\n"))
+    let mut text = CaseText::default();
+    text.line(&format!("# The molecule of {}.", printable(&source.to_string_lossy())));
+    text.table(&TopTable { format: FORMAT.into(), ..TopTable::default() });
+    let pqr = file.into_owned().into();
+    text.table(&MoleculeTable { pqr, ..MoleculeTable::default() });
+    Ok(text.finish())
 }
 
 fn unnameable(file: &str) -> Failure {
@@ -86,83 +80,51 @@ fn unnameable(file: &str) -> Failure {
 struct Origin<'a> {
     /// The first line of its text.
     head: &'a str,
+    title: Option<&'a str>,
     /// The file that it is of.
     source: &'a Path,
     /// The mesh's path as seen from the case.
     mesh: &'a str,
-    /// The line of its unit.
-    unit: &'a str,
 }
 
-/// The text of a case for what is described.
+/// The text of a case for what is described, with a comment on its unit.
 fn text(
     description: &Description,
-    title: Option<&str>,
-    Origin { head, source, mesh, unit }: Origin<'_>,
+    Origin { head, title, source, mesh }: Origin<'_>,
+    of_unit: Option<&'static str>,
     overrides: &Overrides,
 ) -> Result<String, Failure> {
     if mesh.chars().any(char::is_control) {
         return Err(unnameable(mesh));
     }
+    let mut text = CaseText::default();
+    text.line(&format!("# {head}"));
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
-    let mut text = format!("# {head}\n");
-    let title = printable(title.unwrap_or(&stem));
-    let _ =
-        write!(text, "format = 1\ntitle = {}\n\n[mesh]\nfile = {}\n", string(&title), string(mesh));
-    let _ = writeln!(text, "{unit}");
-    if let Some(stack) = &overrides.stack {
-        let folder = source.parent().unwrap_or(Path::new(""));
-        let _ = writeln!(text, "stack = {}", string(&paths::relative(folder, stack)));
-    }
-    if overrides.lenient {
-        text += "lenient = true\n";
-    }
+    text.table(&TopTable::of(&printable(title.unwrap_or(&stem))));
+    let folder = source.parent().unwrap_or(Path::new(""));
+    let table = MeshTable {
+        file: mesh.to_owned().into(),
+        unit: description.unit.into(),
+        stack: overrides.stack.as_ref().map(|stack| paths::relative(folder, stack)).into(),
+        lenient: overrides.lenient.then_some(true).into(),
+        ..MeshTable::default()
+    };
+    text.commented_table(&table, |key| of_unit.filter(|_| key == "unit"));
     if let Some(stack) = &description.stack {
-        let beyond = |of| match stack::beyond(of) {
-            Ok(permittivity) => number(permittivity),
-            Err(ground) => string(ground),
-        };
-        let (axis, at) = (string(axis_name(stack.axis)), number(stack.at));
-        let (below, above) = (beyond(stack.below), beyond(stack.above));
-        let _ =
-            write!(text, "\n[stack]\naxis = {axis}\nat = {at}\nbelow = {below}\nabove = {above}\n");
-        for layer in &stack.layers {
-            let (thickness, permittivity) = (number(layer.thickness), number(layer.permittivity));
-            let _ = write!(
-                text,
-                "\n[[layer]]\nthickness = {thickness}\nrelative_permittivity = {permittivity}\n"
-            );
-        }
+        text.table(&StackTable::of(stack));
+        text.tables(stack.layers.iter().map(LayerTable::of));
         // Finer ones may need more images than there can be.
-        let tolerance = number(stack.tolerance / stack::FINER);
-        let _ = write!(text, "\n[solver]\ntolerance = {tolerance}\n");
+        let tolerance = stack.tolerance / stack::FINER;
+        text.table(&SolverTable { tolerance: tolerance.into(), ..SolverTable::default() });
     } else {
-        let permittivity = number(description.relative_permittivity);
-        let _ = write!(text, "\n[medium]\nrelative_permittivity = {permittivity}\n");
+        let relative_permittivity = description.relative_permittivity.into();
+        text.table(&MediumTable { relative_permittivity, ..MediumTable::default() });
     }
-    for Mirror { plane, odd } in &description.planes {
-        let (axis, at) = (string(axis_name(plane.axis)), number(plane.at));
-        let kind = string(if *odd { "ground" } else { "symmetric" });
-        let _ = write!(text, "\n[[plane]]\naxis = {axis}\nat = {at}\nkind = {kind}\n");
-    }
-    for Conductor { name, groups, .. } in &description.conductors {
-        let (name, groups) = (string(name), list(groups));
-        let _ = write!(text, "\n[[conductor]]\nname = {name}\ngroup = {groups}\n");
-    }
-    for SurfaceMedia { groups, sides } in &description.surfaces {
-        let groups = list(groups);
-        let [front, back] = sides.map(number);
-        let _ = write!(text, "\n[[surface]]\ngroup = {groups}\nfront = {front}\nback = {back}\n");
-    }
-    for Reduction { name, floating, grounded, .. } in &description.reductions {
-        let _ = write!(text, "\n[[reduce]]\nname = {}\n", string(name));
-        for (key, names) in [("floating", floating), ("grounded", grounded)] {
-            if !names.is_empty() {
-                let _ = writeln!(text, "{key} = {}", list(names));
-            }
-        }
-    }
-    Ok(text)
+    text.tables(description.planes.iter().map(PlaneTable::of));
+    text.tables(description.conductors.iter().map(ConductorTable::of));
+    text.tables(description.surfaces.iter().map(SurfaceTable::of));
+    text.tables(description.reductions.iter().map(ReduceTable::of));
+    Ok(text.finish())
 }
 
 /// Text without control characters, which case files do not take.

@@ -1,5 +1,7 @@
 //! What is wrong with a case file, and where.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt::Display;
 use std::iter;
 use std::ops::Range;
@@ -76,10 +78,33 @@ impl Defect {
         self
     }
 
+    /// The defect of two keys of which one may be there.
+    pub(super) fn clash(message: &str, first: Range<usize>, second: Range<usize>) -> Self {
+        Self::new(Sort::Value, second, message).label("and here").first(first)
+    }
+
     /// An earlier place that this one clashes with.
     pub(crate) fn first(mut self, span: Range<usize>) -> Self {
         self.first = Some(span.into());
         self
+    }
+}
+
+/// Defects found so far; shared by all sections of one document.
+#[derive(Debug, Default)]
+pub(super) struct Defects(RefCell<Vec<Defect>>);
+
+impl Defects {
+    pub(super) fn push(&self, defect: Defect) {
+        self.0.borrow_mut().push(defect);
+    }
+
+    /// All of them, each once: a table or a key that is read twice is found wrong twice.
+    pub(super) fn into_inner(self) -> Vec<Defect> {
+        let mut known = HashSet::new();
+        let mut found = self.0.into_inner();
+        found.retain(|defect| known.insert((defect.span, defect.message.clone())));
+        found
     }
 }
 

@@ -10,9 +10,10 @@ use surface::Kind;
 
 use super::definition::Case;
 use super::diagnostics::{Defect, MOST_SHOWN, Sort, meant, nearest, quoted};
-use super::molecule::Molecule;
+
 use super::places::{Entry, Places};
-use super::reduce;
+use super::tables::molecule::Molecule;
+use super::tables::reduce;
 use crate::report::units;
 use crate::surfaces::fastcap_model;
 use crate::terminal::exit::{Exit, Failure};

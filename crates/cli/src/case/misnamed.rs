@@ -7,7 +7,7 @@ use mesh::{Mesh, PhysicalGroup, conductors};
 use super::definition::Case;
 use super::diagnostics::{Defect, MOST_SHOWN, Sort, meant};
 use super::faults;
-use super::sweep::Sweep;
+use super::tables::sweep::Sweep;
 use crate::surfaces;
 use crate::terminal::exit::Failure;
 

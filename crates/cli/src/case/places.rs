@@ -35,19 +35,27 @@ pub(crate) struct Places {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Listing {
     pub(super) name: Range<usize>,
-    /// Each group's name and its members.
-    pub(super) groups: Vec<(Range<usize>, Vec<Range<usize>>)>,
+    pub(super) groups: Vec<PlacesOfGroup>,
     pub(super) grounded: Vec<Range<usize>>,
     pub(super) floating: Vec<Range<usize>>,
     pub(super) between: Vec<Range<usize>>,
+}
+
+/// A group of a `[[reduce]]` table.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PlacesOfGroup {
+    pub(super) name: Range<usize>,
+    pub(super) members: Vec<Range<usize>>,
 }
 
 impl Listing {
     /// The place of one of its names.
     pub(super) fn of(&self, listed: Listed) -> &Range<usize> {
         let found = match listed {
-            Listed::Group(group) => self.groups.get(group).map(|(name, _)| name),
-            Listed::Member(group, k) => self.groups.get(group).and_then(|(_, all)| all.get(k)),
+            Listed::Group(group) => self.groups.get(group).map(|group| &group.name),
+            Listed::Member(group, k) => {
+                self.groups.get(group).and_then(|group| group.members.get(k))
+            }
             Listed::Grounded(k) => self.grounded.get(k),
             Listed::Floating(k) => self.floating.get(k),
             Listed::Between(k) => self.between.get(k),

@@ -1,23 +1,31 @@
-//! Every key that a case file may hold, in one table: the reader checks against it, and so does
-//! docs/case-file.md.
+//! What a key of a case file is, as data: type, range, default and meaning. The reader, the
+//! resolved case, the JSON schema and the tables of docs/case-file.md follow from such rows.
+
+use std::ops::RangeInclusive;
+
+use farad::ranges;
 
 /// What a key's value may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueKind {
     /// Any text on one line.
     Text,
+    /// Text that a regular expression (ECMA-262) matches; the code of its table checks that.
+    Pattern(&'static str),
     /// A path, relative to the case file.
     Path,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// One of these words or a list of them.
     Choices(&'static [&'static str]),
-    /// A name or a list of names.
-    Names,
+    /// A name or a list of names; the code of its table checks how many.
+    Names { least: usize, most: usize },
     /// A table of names, each with a name or a list of names.
     Groups,
-    /// A list of numbers.
-    Numbers,
+    /// A list of finite numbers: at least one, or exactly `count`.
+    Numbers { count: Option<usize> },
+    /// Three whole numbers of 1 or greater; the code of its table checks that they are.
+    Counts,
     /// A number in low ..= high.
     Number { low: f64, high: f64 },
     /// A number in low ..= high, or a word.
@@ -27,7 +35,14 @@ pub enum ValueKind {
     /// Three numbers, each in -high ..= high.
     Vector { high: f64 },
     /// A whole number in low ..= high.
-    Integer { low: i64, high: i64 },
+    Integer { low: usize, high: usize },
+}
+
+/// A kind of values, and the words for it in the documentation where they are not the usual ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spec {
+    pub(crate) kind: ValueKind,
+    pub(crate) words: Option<&'static str>,
 }
 
 /// What happens when a key is absent.
@@ -35,6 +50,9 @@ pub enum ValueKind {
 pub enum Absent {
     /// It is an error.
     Error,
+    /// It is an error under conditions that the code of its table checks, in the words of the
+    /// documentation.
+    Conditional(&'static str),
     /// The default, in the words of the documentation.
     Default(&'static str),
 }
@@ -42,267 +60,151 @@ pub enum Absent {
 /// One key of one table.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// The table's name, "" for the top of the file.
-    pub table: &'static str,
     pub name: &'static str,
-    pub(crate) kind: ValueKind,
+    pub(crate) spec: Spec,
     pub absent: Absent,
+    /// What it is, in Markdown.
+    pub meaning: &'static str,
 }
 
-/// The only version of the format so far.
-pub const FORMAT: i64 = 1;
+/// What holds between the keys of one table. The JSON schema says it; the reader has the messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Rule {
+    /// All keys of one set are there, and none of the other sets.
+    OneSet(&'static [&'static [&'static str]]),
+    /// No two of these keys are there.
+    AtMostOne(&'static [&'static str]),
+    /// One of these keys is there with a list or table that is not empty.
+    AnyOf(&'static [&'static str]),
+    /// With the key the others are there.
+    Needs(&'static str, &'static [&'static str]),
+    /// These keys are always there, although their code reports that they are missing.
+    Always(&'static [&'static str]),
+}
 
-/// The tables, in the order of the documentation.
-pub const TABLES: [&str; 20] = [
-    "mesh",
-    "medium",
-    "stack",
-    "layer",
-    "dielectric",
-    "molecule",
-    "surface",
-    "conductor",
-    "plane",
-    "charge",
-    "external",
-    "probe",
-    "diffusion",
-    "solver",
-    "fmm",
-    "output",
-    "reduce",
-    "sensitivity",
-    "film",
-    "sweep",
-];
+/// A table of case files.
+#[derive(Debug)]
+pub struct TableInfo {
+    /// Its name, "" for the top of the file.
+    pub name: &'static str,
+    /// Whether it is an array of tables.
+    pub(crate) is_array: bool,
+    pub keys: &'static [Key],
+    pub(crate) rules: &'static [Rule],
+    /// Keys that the resolved case has after all others.
+    pub(crate) written_last: &'static [&'static str],
+}
 
-/// Those of them that are arrays of tables.
-const ARRAYS: [&str; 12] = [
-    "layer",
-    "dielectric",
-    "molecule",
-    "surface",
-    "conductor",
-    "plane",
-    "charge",
-    "probe",
-    "reduce",
-    "sensitivity",
-    "film",
-    "sweep",
-];
+/// All tables of case files, in the order of the documentation.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    /// The keys before the first table.
+    pub top: &'static TableInfo,
+    pub tables: &'static [&'static TableInfo],
+}
 
-/// What of a layer a sensitivity is of.
-pub(crate) const OF_LAYERS: [&str; 2] = ["permittivity", "thickness"];
+impl Schema {
+    /// The top of the file and the tables.
+    pub fn all(self) -> impl Iterator<Item = &'static TableInfo> {
+        std::iter::once(self.top).chain(self.tables.iter().copied())
+    }
+}
 
-pub const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
-pub(crate) const CHARGE_UNITS: [&str; 2] = ["C", "e"];
-/// Axes that a plane can be perpendicular to.
-pub(crate) const AXES: [&str; 3] = ["x", "y", "z"];
-/// Kinds of planes: images have the opposite charge, or the same.
-pub(crate) const PLANES: [&str; 2] = ["ground", "symmetric"];
-pub(crate) const METHODS: [&str; 3] = ["auto", "fmm", "dense"];
-/// Values of `density`.
-pub(crate) const DENSITIES: [&str; 2] = ["constant", "linear"];
-/// Values of `formats`.
-pub(crate) const FORMATS: [&str; 4] = ["matrix_market", "spice", "palace", "q3d"];
-/// Values of `viewers`.
-pub(crate) const VIEWERS: [&str; 3] = ["chimerax", "pymol", "vmd"];
-pub(crate) const VTK_MODES: [&str; 3] = ["compressed", "plain", "none"];
+impl TableInfo {
+    /// How it is written: `[mesh]`, `[[conductor]]`, or words for the top of the file.
+    pub fn heading(&self) -> String {
+        match self.name {
+            "" => "the top of the file".to_owned(),
+            array if self.is_array => format!("[[{array}]]"),
+            other => format!("[{other}]"),
+        }
+    }
 
-/// Kinds of molecular surfaces.
-pub(crate) const SURFACES: [&str; 4] = ["ses", "gaussian", "vdw", "sas"];
-/// What becomes of their cavities.
-pub(crate) const CAVITIES: [&str; 2] = ["keep", "drop"];
+    /// Where its keys stand: "in [mesh]", "at the top of the file".
+    pub(crate) fn place(&self) -> String {
+        let preposition = if self.name.is_empty() { "at" } else { "in" };
+        format!("{preposition} {}", self.heading())
+    }
 
-/// Tolerances that the FMM and the solver are built and tested for: lowest and highest.
-pub(crate) const TOLERANCES: (f64, f64) = (1e-12, 0.1);
-const TOLERANCE: ValueKind = ValueKind::Number { low: TOLERANCES.0, high: TOLERANCES.1 };
+    pub(crate) fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+}
 
-/// Accuracies that arithmetic supports: lowest and highest.
-pub(crate) const ACCURACIES: (f64, f64) = (farad::FINEST, 0.1);
-const ACCURACY: ValueKind = ValueKind::Number { low: ACCURACIES.0, high: ACCURACIES.1 };
+impl Spec {
+    pub(crate) const fn new(kind: ValueKind) -> Self {
+        Self { kind, words: None }
+    }
 
-/// Wide enough for scaled units, narrow enough that farads neither overflow nor vanish.
-const PERMITTIVITY: ValueKind = ValueKind::Number { low: 1e-12, high: 1e12 };
+    pub(crate) const fn integer(low: usize, high: usize) -> Self {
+        Self::new(ValueKind::Integer { low, high })
+    }
+
+    pub(crate) const fn number(low: f64, high: f64) -> Self {
+        Self::new(ValueKind::Number { low, high })
+    }
+
+    pub(crate) const fn within(range: &RangeInclusive<f64>) -> Self {
+        Self::number(*range.start(), *range.end())
+    }
+
+    pub(crate) const fn choice(words: &'static [&'static str]) -> Self {
+        Self::new(ValueKind::Choice(words))
+    }
+
+    pub(crate) const fn choices(words: &'static [&'static str]) -> Self {
+        Self::new(ValueKind::Choices(words))
+    }
+
+    /// Text that a regular expression matches.
+    pub(crate) const fn pattern(expression: &'static str, words: &'static str) -> Self {
+        Self::new(ValueKind::Pattern(expression)).said(words)
+    }
+
+    /// The same kind in other words.
+    pub(crate) const fn said(self, words: &'static str) -> Self {
+        Self { words: Some(words), ..self }
+    }
+}
+
+/// The default, in the words of the documentation.
+pub(crate) const fn or(words: &'static str) -> Absent {
+    Absent::Default(words)
+}
+
+/// The conditions of an error, in the words of the documentation.
+pub(crate) const fn unless(words: &'static str) -> Absent {
+    Absent::Conditional(words)
+}
+
+pub(crate) const REQUIRED: Absent = Absent::Error;
+
+pub(crate) const TEXT: Spec = Spec::new(ValueKind::Text);
+pub(crate) const PATH: Spec = Spec::new(ValueKind::Path);
+pub(crate) const BOOL: Spec = Spec::new(ValueKind::Bool);
+pub(crate) const NAMES: Spec = Spec::new(ValueKind::Names { least: 0, most: usize::MAX });
+pub(crate) const GROUPS: Spec = NAMES.said("group or list of groups");
+pub(crate) const NUMBERS: Spec = Spec::new(ValueKind::Numbers { count: None });
+pub(crate) const THREE: Spec = Spec::new(ValueKind::Numbers { count: Some(3) });
+
+/// Names that become those of files.
+pub(crate) const FILE_NAME: Spec = Spec::pattern("^[A-Za-z0-9_-]+$", FILE_LETTERS);
+pub(crate) const FILE_LETTERS: &str = "letters, digits, _ and -";
 
 /// What is beyond layers.
 pub(crate) const GROUND: &str = "ground";
-const HALF_SPACE: ValueKind = ValueKind::NumberOr { low: 1e-12, high: 1e12, word: GROUND };
 
 /// Volts, coulombs, volts per metre, coordinates: small enough to be squared and summed.
-const LARGEST: f64 = 1e30;
-const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
-const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
+const LARGEST: f64 = *ranges::POSITIVE.end();
 
-/// Inverse screening lengths and ionic strengths.
-const SCREENING: ValueKind = ValueKind::Number { low: 0.0, high: 1e15 };
-
-/// Every key.
-pub const KEYS: [Key; 106] = [
-    key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
-    key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
-    key("mesh", "file", ValueKind::Path, Absent::Error),
-    key("mesh", "unit", ValueKind::Choice(&UNITS), Absent::Error),
-    key("mesh", "ignore", ValueKind::Names, Absent::Default("[]")),
-    key("mesh", "lenient", ValueKind::Bool, Absent::Default("false")),
-    key("mesh", "stack", ValueKind::Path, Absent::Default("none")),
-    key("mesh", "smooth", ValueKind::Number { low: 0.0, high: 180.0 }, Absent::Default("none")),
-    key("medium", "relative_permittivity", PERMITTIVITY, Absent::Default("1.0")),
-    key("medium", "kappa", SCREENING, Absent::Default("0.0")),
-    key("medium", "ionic_strength", SCREENING, Absent::Default("0.0")),
-    key("medium", "temperature", POSITIVE, Absent::Default("none")),
-    key("stack", "axis", ValueKind::Choice(&AXES), Absent::Default("z")),
-    key("stack", "at", QUANTITY, Absent::Default("0.0")),
-    key("stack", "below", HALF_SPACE, Absent::Default("1.0")),
-    key("stack", "above", HALF_SPACE, Absent::Default("1.0")),
-    key("layer", "thickness", POSITIVE, Absent::Error),
-    key("layer", "relative_permittivity", PERMITTIVITY, Absent::Error),
-    key("dielectric", "name", ValueKind::Text, Absent::Error),
-    key("dielectric", "relative_permittivity", PERMITTIVITY, Absent::Error),
-    key("dielectric", "kappa", SCREENING, Absent::Default("0.0")),
-    key("dielectric", "ionic_strength", SCREENING, Absent::Default("0.0")),
-    key("dielectric", "group", ValueKind::Names, Absent::Error),
-    key("dielectric", "charges", ValueKind::Path, Absent::Default("none")),
-    key("molecule", "pqr", ValueKind::Path, Absent::Error),
-    key("molecule", "name", ValueKind::Text, Absent::Default("the file's name without `.pqr`")),
-    key("molecule", "relative_permittivity", PERMITTIVITY, Absent::Default("4.0")),
-    key("molecule", "surface", ValueKind::Choice(&SURFACES), Absent::Default("ses")),
-    key("molecule", "probe", ValueKind::Number { low: 0.0, high: 1e6 }, Absent::Default("1.4")),
-    key("molecule", "density", POSITIVE, Absent::Default("4.0")),
-    key(
-        "molecule",
-        "elements",
-        ValueKind::Integer { low: 20, high: 1 << 30 },
-        Absent::Default("-"),
-    ),
-    key("molecule", "order", ValueKind::Integer { low: 1, high: 2 }, Absent::Default("1")),
-    key("molecule", "stern", ValueKind::Number { low: 0.0, high: 1e6 }, Absent::Default("none")),
-    key("molecule", "cavities", ValueKind::Choice(&CAVITIES), Absent::Default("keep")),
-    key("surface", "group", ValueKind::Names, Absent::Error),
-    key("surface", "front", PERMITTIVITY, Absent::Error),
-    key("surface", "back", PERMITTIVITY, Absent::Default("that of `front`")),
-    key("conductor", "name", ValueKind::Text, Absent::Error),
-    key("conductor", "group", ValueKind::Names, Absent::Error),
-    key("conductor", "potential", QUANTITY, Absent::Default("none")),
-    key("conductor", "charge", QUANTITY, Absent::Default("none")),
-    key("plane", "axis", ValueKind::Choice(&AXES), Absent::Error),
-    key("plane", "at", QUANTITY, Absent::Default("0.0")),
-    key("plane", "kind", ValueKind::Choice(&PLANES), Absent::Error),
-    key("charge", "position", ValueKind::Vector { high: LARGEST }, Absent::Error),
-    key("charge", "charge", QUANTITY, Absent::Error),
-    key("charge", "unit", ValueKind::Choice(&CHARGE_UNITS), Absent::Default("C")),
-    key(
-        "external",
-        "field",
-        ValueKind::Vector { high: LARGEST },
-        Absent::Default("[0.0, 0.0, 0.0]"),
-    ),
-    key("probe", "name", ValueKind::Text, Absent::Error),
-    key("probe", "file", ValueKind::Path, Absent::Default("-")),
-    key("probe", "from", ValueKind::Vector { high: LARGEST }, Absent::Default("-")),
-    key("probe", "to", ValueKind::Vector { high: LARGEST }, Absent::Default("-")),
-    key("probe", "count", ValueKind::Integer { low: 2, high: 100_000_000 }, Absent::Default("-")),
-    key("probe", "low", ValueKind::Vector { high: LARGEST }, Absent::Default("-")),
-    key("probe", "high", ValueKind::Vector { high: LARGEST }, Absent::Default("-")),
-    key("probe", "counts", ValueKind::Numbers, Absent::Default("-")),
-    key("diffusion", "temperature", POSITIVE, Absent::Error),
-    key("diffusion", "viscosity", POSITIVE, Absent::Error),
-    key("solver", "tolerance", TOLERANCE, Absent::Default("1e-6")),
-    key("solver", "accuracy", ACCURACY, Absent::Default("none")),
-    key("solver", "accuracy_of", ValueKind::Text, Absent::Default("`\"all\"`")),
-    key("solver", "max_time", POSITIVE, Absent::Default("none")),
-    key("solver", "nets", ValueKind::Names, Absent::Default("all")),
-    key("solver", "error_bars", ValueKind::Bool, Absent::Default("true")),
-    key("solver", "method", ValueKind::Choice(&METHODS), Absent::Default("auto")),
-    key(
-        "solver",
-        "density",
-        ValueKind::Choice(&DENSITIES),
-        Absent::Default("constant; linear for an accuracy below 5e-3"),
-    ),
-    key("solver", "restart", ValueKind::Integer { low: 2, high: 1000 }, Absent::Default("60")),
-    key(
-        "solver",
-        "max_iterations",
-        ValueKind::Integer { low: 1, high: 100_000 },
-        Absent::Default("200"),
-    ),
-    key("fmm", "tolerance", TOLERANCE, Absent::Default("0.3 times the solver's")),
-    key(
-        "output",
-        "directory",
-        ValueKind::Path,
-        Absent::Default("`<case>.out` next to the case file"),
-    ),
-    key("output", "vtk", ValueKind::Choice(&VTK_MODES), Absent::Default("compressed")),
-    key(
-        "output",
-        "vtk_excitations",
-        ValueKind::Integer { low: 0, high: 1_000_000_000 },
-        Absent::Default("64"),
-    ),
-    key("output", "vtk_series", ValueKind::Bool, Absent::Default("false")),
-    key("output", "forces", ValueKind::Bool, Absent::Default("false")),
-    key("output", "polarisability", ValueKind::Bool, Absent::Default("false")),
-    key("output", "formats", ValueKind::Choices(&FORMATS), Absent::Default("[]")),
-    key("output", "viewers", ValueKind::Choices(&VIEWERS), Absent::Default("[]")),
-    key("output", "dx", ValueKind::Number { low: 0.01, high: 100.0 }, Absent::Default("none")),
-    key(
-        "output",
-        "spice_threshold",
-        ValueKind::Number { low: 0.0, high: 1.0 },
-        Absent::Default("1e-3"),
-    ),
-    key("reduce", "name", ValueKind::Text, Absent::Error),
-    key("reduce", "group", ValueKind::Groups, Absent::Default("none")),
-    key("reduce", "grounded", ValueKind::Names, Absent::Default("[]")),
-    key("reduce", "floating", ValueKind::Names, Absent::Default("[]")),
-    key("reduce", "between", ValueKind::Names, Absent::Default("none")),
-    key("sensitivity", "name", ValueKind::Text, Absent::Error),
-    key("sensitivity", "shift", ValueKind::Names, Absent::Default("none")),
-    key("sensitivity", "permittivity", ValueKind::Text, Absent::Default("none")),
-    key("sensitivity", "layer", ValueKind::Integer { low: 0, high: 1000 }, Absent::Default("none")),
-    key("sensitivity", "of", ValueKind::Choice(&OF_LAYERS), Absent::Default("permittivity")),
-    key("film", "name", ValueKind::Text, Absent::Error),
-    key("film", "on", ValueKind::Names, Absent::Default("none")),
-    key("film", "medium", ValueKind::Text, Absent::Default("none")),
-    key("film", "layer", ValueKind::Integer { low: 0, high: 1001 }, Absent::Default("none")),
-    key("film", "interface", ValueKind::Integer { low: 0, high: 1000 }, Absent::Default("none")),
-    key("film", "thickness", POSITIVE, Absent::Error),
-    key("film", "relative_permittivity", PERMITTIVITY, Absent::Error),
-    key("film", "cutoff", POSITIVE, Absent::Default("none")),
-    key("sweep", "name", ValueKind::Text, Absent::Error),
-    key("sweep", "values", ValueKind::Numbers, Absent::Default("required unless")),
-    key("sweep", "set", ValueKind::Text, Absent::Default("-")),
-    key("sweep", "move", ValueKind::Names, Absent::Default("-")),
-    key("sweep", "along", ValueKind::Numbers, Absent::Default("required with")),
-    key("sweep", "turn", ValueKind::Names, Absent::Default("-")),
-    key("sweep", "axis", ValueKind::Numbers, Absent::Default("required with")),
-    key("sweep", "centre", ValueKind::Numbers, Absent::Default("[0, 0, 0]")),
-    key("sweep", "files", ValueKind::Names, Absent::Default("-")),
-];
-
-const fn key(table: &'static str, name: &'static str, kind: ValueKind, absent: Absent) -> Key {
-    Key { table, name, kind, absent }
-}
-
-/// Where a table's keys stand: "in [mesh]", "at the top of the file".
-pub(crate) fn place(table: &str) -> String {
-    let preposition = if table.is_empty() { "at" } else { "in" };
-    format!("{preposition} {}", heading(table))
-}
-
-/// The keys of one table.
-pub(crate) fn keys_of(table: &str) -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().filter(move |key| key.table == table)
-}
-
-/// How a table is written: `[mesh]`, `[[conductor]]`, or words for the top of the file.
-pub fn heading(table: &str) -> String {
-    match table {
-        "" => "the top of the file".to_owned(),
-        array if ARRAYS.contains(&array) => format!("[[{array}]]"),
-        other => format!("[{other}]"),
-    }
-}
+pub(crate) const TOLERANCE: Spec = Spec::within(&ranges::TOLERANCE);
+pub(crate) const PERMITTIVITY: Spec = Spec::within(&ranges::PERMITTIVITY);
+pub(crate) const HALF_SPACE: Spec = Spec::new(ValueKind::NumberOr {
+    low: *ranges::PERMITTIVITY.start(),
+    high: *ranges::PERMITTIVITY.end(),
+    word: GROUND,
+});
+pub(crate) const QUANTITY: Spec = Spec::number(-LARGEST, LARGEST).said("number");
+pub(crate) const POSITIVE: Spec = Spec::within(&ranges::POSITIVE);
+pub(crate) const SCREENING: Spec = Spec::within(&ranges::SCREENING);
+pub(crate) const VECTOR: Spec = Spec::new(ValueKind::Vector { high: LARGEST });

@@ -12,6 +12,7 @@ mod info;
 mod mesh;
 mod passed;
 mod report;
+mod schema;
 pub(crate) mod series;
 mod solve;
 mod study;
@@ -67,6 +68,8 @@ enum Command {
     Fgt(fgt::Command),
     /// Show the version, and what of this machine farad uses
     Info(info::Args),
+    /// Print the JSON schema of case files, for editors that check and complete them
+    Schema(schema::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
 }
@@ -87,6 +90,7 @@ impl Command {
             Self::Fmm(_) => "fmm",
             Self::Fgt(_) => "fgt",
             Self::Info(_) => "info",
+            Self::Schema(_) => "schema",
             Self::Completions(_) => "completions",
         }
     }
@@ -112,6 +116,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
             | Command::Batch(_)
             | Command::Fmm(_)
             | Command::Info(_)
+            | Command::Schema(_)
             | Command::Completions(_)
     );
     if !is_for_ranks {
@@ -131,6 +136,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Fmm(command) => fmm::run(&command),
         Command::Fgt(command) => fgt::run(&command),
         Command::Info(args) => info::run(&args),
+        Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args, Cli::command()),
     }
 }

@@ -4,6 +4,7 @@
 
 mod case {
     mod diagnostics;
+    mod json_schema;
     mod read;
     mod resolved;
     mod schema;

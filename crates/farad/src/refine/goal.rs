@@ -5,9 +5,10 @@ use bem::SolveOptions;
 use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::refine::target::Target;
+use crate::scene::ranges;
 
 /// Least accuracy that double precision, and integrals made for it, support.
-pub const FINEST: f64 = 1e-9;
+pub const FINEST: f64 = *ranges::ACCURACY.start();
 
 /// Accuracies below this are reached sooner by linear densities, those above about as soon by
 /// constant ones.

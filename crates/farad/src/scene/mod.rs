@@ -2,4 +2,5 @@
 //! Plain data; nothing here is computed or checked.
 
 pub(crate) mod description;
+pub mod ranges;
 pub(crate) mod requests;

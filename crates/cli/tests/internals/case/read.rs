@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use farad_cli::internals::case::{FORMAT, KEYS, Overrides, VtkMode, heading, parse};
+use farad_cli::internals::case::{FORMAT, Overrides, SCHEMA, VtkMode, parse};
 use proptest::prelude::*;
 
 /// The messages of all defects, in order of place.
@@ -93,17 +93,18 @@ fn nan_and_infinity_are_out_of_range() {
 
 #[test]
 fn every_key_of_the_schema_can_be_written() {
-    for key in KEYS {
-        let head = match key.table {
+    let keys = SCHEMA.all().flat_map(|table| table.keys.iter().map(move |key| (table, key.name)));
+    for (table, key) in keys {
+        let head = match table.name {
             "" => String::new(),
-            table => format!("{}\n", heading(table)),
+            _ => format!("{}\n", table.heading()),
         };
         // No key has a date for its value.
-        let found = messages(&format!("{head}{} = 2000-01-01\n", key.name));
+        let found = messages(&format!("{head}{key} = 2000-01-01\n"));
         let unknown = found.iter().any(|message| message.starts_with("unknown key"));
-        assert!(!unknown, "{} {}: {found:?}", key.table, key.name);
-        let read = found.iter().any(|m| m.contains(key.name) && m.starts_with("expected"));
-        assert!(read, "{} {} is never read: {found:?}", key.table, key.name);
+        assert!(!unknown, "{head}{key}: {found:?}");
+        let read = found.iter().any(|m| m.contains(key) && m.starts_with("expected"));
+        assert!(read, "{head}{key} is never read: {found:?}");
     }
 }
 

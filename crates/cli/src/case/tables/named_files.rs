@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::diagnostics::{Defect, Located, Sort};
-use super::document::Section;
+use super::prelude::*;
 
 /// The path of what the case calls `kind`, if there is a file.
-pub(super) fn existing(
+pub(in crate::case) fn existing(
     top: &Section<'_>,
     base: &Path,
     kind: &str,

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::diagnostics::{Defect, Located, Sort};
-use super::document::Section;
+use super::prelude::*;
 
 /// Reports a name that no file can have, and one that an earlier table of its kind has, whose place
 /// is `first`. The kind is given as one and as several of it.
