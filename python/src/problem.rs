@@ -7,8 +7,8 @@ use bem::{Beyond, Mirror, Stack, StackLayer};
 use farad::{
     Amount, Attained, Change, Charge, Conductor, Description, Dielectric, Ended, Film, Goal, Of,
     Options, Parameter, Place, Plane, Probe, ProbePoints, Sensitivity, Setting, Toward, UnknownOf,
-    fastcap, layout,
 };
+use formats::{fastcap, layout};
 use pyo3::prelude::*;
 
 use crate::arrays::{Array1, Array2};
