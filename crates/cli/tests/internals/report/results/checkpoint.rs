@@ -49,11 +49,11 @@ fn ranks_add_parts_and_remove_charges_of_their_own_alone() {
     assert_eq!(found, [None, Some(vec![8.0])]);
     let first = &ranks[0];
     assert_eq!(first.parts(), ["run3", "run8"]);
-    assert_eq!(first.take("run8"), Some((8, 0.5)));
+    assert_eq!(first.take("run8"), Some((8_usize, 0.5)));
     assert_eq!(first.take::<(usize, f64)>("run8"), None, "it is given once");
     // One process has the parts of both; none has those of another case.
     let [alone, _] = open();
-    assert_eq!(alone.take("run3"), Some((3, 0.5)));
+    assert_eq!(alone.take("run3"), Some((3_usize, 0.5)));
     for rank in [0, 1] {
         assert_eq!(of_rank(path, 2, rank).unwrap_err().exit, Exit::BadInput);
     }
