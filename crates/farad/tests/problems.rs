@@ -539,10 +539,10 @@ fn groups_of_ranks_share_excitations_and_panels() {
     let [Some(first), Some(second), None, None] = &found[..] else { panic!("{found:?}") };
     for solution in [first, second] {
         let matrices = [solution, &expected].map(|of| of.matrices().maxwell_farad.concat());
-        // As far as sums of other parts agree.
+        // Sums over parts of the panels are others, to the tolerance.
         close(matrices[0][0], matrices[1][0], 1e-5);
         let along = [solution, &expected].map(|of| of.polarisability.as_ref().unwrap());
-        close(along[0].over_4pi_eps0[0][0], along[1].over_4pi_eps0[0][0], 1e-5);
+        close(along[0].over_4pi_eps0[0][0], along[1].over_4pi_eps0[0][0], 1e-4);
     }
 }
 
