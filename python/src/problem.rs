@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use bem::{Beyond, Mirror, Stack, StackLayer};
 use farad::{
-    Amount, Atom, Attained, Change, Charge, Conductor, Description, Dielectric, Film, Goal, Options,
-    Outcome, Parameter, ParseTargetError, Place, Plane, Probe, ProbePoints, Sensitivity, Setting,
-    Target, Toward, fastcap, layout,
+    Amount, Atom, Attained, Change, Charge, Conductor, Description, Dielectric, Film, Goal,
+    Options, Outcome, Parameter, ParseTargetError, Place, Plane, Probe, ProbePoints, Sensitivity,
+    Setting, Target, Toward, fastcap, layout,
 };
 use pyo3::prelude::*;
 
