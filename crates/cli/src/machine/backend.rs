@@ -184,8 +184,8 @@ pub(crate) fn use_threads_of(
     }
 }
 
-/// As [`use_threads`], where so many processes share the machine: each has its part, unless it was
-/// given processors of its own.
+/// As [`use_threads`], where this many processes share the machine: each has its part, unless it
+/// was given processors of its own.
 fn use_threads_among(
     processes: usize,
     asked: Option<NonZeroUsize>,

@@ -48,7 +48,7 @@ pub(crate) fn restart_peak_memory() -> bool {
 /// Processes of this program that share the machine's memory.
 static SHARED_AMONG: AtomicUsize = AtomicUsize::new(1);
 
-/// From now on [`available_memory`] is the part of one of so many processes.
+/// From now on [`available_memory`] is the part of one of this many processes.
 pub(crate) fn share_memory_among(processes: usize) {
     SHARED_AMONG.store(processes.max(1), Ordering::Relaxed);
 }

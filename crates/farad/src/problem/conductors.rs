@@ -44,7 +44,7 @@ pub fn assign(description: &Description, mesh: &Mesh) -> Result<Assignment, Vec<
         return Ok(Assignment { names: Vec::new(), of_triangle });
     }
     // What bounds a dielectric and is in no conductor is an interface, which belongs to none. Names
-    // that the mesh does not have are told of as those of interfaces.
+    // that the mesh does not have are reported as those of interfaces.
     let claimed: HashSet<&String> = requests.iter().flat_map(|request| &request.groups).collect();
     let known: HashSet<String> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
     let is_there = |group: &String| known.contains(group) || group == UNGROUPED;

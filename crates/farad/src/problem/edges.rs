@@ -6,11 +6,11 @@ use parallel::prelude::*;
 
 use crate::problem::Problem;
 
-/// Surfaces that meet at more than so many degrees have an edge.
+/// Surfaces that meet at more than this many degrees have an edge.
 const EDGE: f64 = 20.0;
 
 /// Densities are singular at all edges of facets, however weakly; where facets are of several
-/// triangles, at less than so many degrees that is no longer seen.
+/// triangles, at less than this many degrees that is no longer seen.
 const FACETS: f64 = 10.0;
 
 /// More than rounding bends a plane by, and less than facets of millions of triangles.

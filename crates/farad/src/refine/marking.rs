@@ -38,14 +38,14 @@ const ALIKE: f64 = 1e-6;
 const LAYERS: usize = 2;
 const GROWTH: f64 = 4.5;
 
-/// Triangles longer than so many times twice their height are cut across, too: integrals over
+/// Triangles longer than this many times twice their height are cut across, too: integrals over
 /// longer ones lose digits.
 const LONGEST: f64 = 300.0;
 
 /// The same of curved triangles, whose integrals have no closed forms.
 const LONGEST_CURVED: f64 = 8.0;
 
-/// Parts of curved triangles are stretched by no less, and sides of those longer than so many
+/// Parts of curved triangles are stretched by no less, and sides of those longer than `LONG`
 /// heights bent by no more than this share of their height, where the whole is not: integrals over
 /// narrow ones that bend along each other take a hundred times as long.
 pub const LEAST_STRETCH: f64 = 0.5;

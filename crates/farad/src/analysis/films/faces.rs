@@ -16,7 +16,7 @@ use crate::problem::request_fault::FilmFault;
 use crate::problem::{Problem, edges, layers};
 use crate::scene::requests::Toward;
 
-/// Surfaces that meet at more than so many degrees have an edge; facets of coarse spheres meet at
+/// Surfaces that meet at more than this many degrees have an edge; facets of coarse spheres meet at
 /// less.
 const EDGE: f64 = 40.0;
 
