@@ -4,7 +4,8 @@ use super::space::DeviceSystem;
 use super::{DevicePreconditioner, DeviceProduct};
 use crate::Error;
 use crate::solve::backend::{Backend, Equations, Sampled};
-use crate::solve::gmres::{self, GmresInfo, GmresParams, Watch};
+use crate::solve::gmres::{self, GmresInfo, GmresParams};
+use crate::solve::kept::Watch;
 use crate::solve::schedule::PlanSchedule;
 
 /// The device's side of an operator whose fast sum is there, too.

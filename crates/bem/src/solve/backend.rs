@@ -3,7 +3,8 @@
 use std::cell::Cell;
 
 use super::completion::Completion;
-use super::gmres::{GmresInfo, GmresParams, Watch};
+use super::gmres::{GmresInfo, GmresParams};
+use super::kept::Watch;
 use super::schedule::PlanSchedule;
 use crate::Error;
 

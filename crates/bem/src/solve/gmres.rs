@@ -7,6 +7,7 @@
 //! (1986) 856; Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.5.) At each
 //! restart and at the end the residual is recomputed as b - A x, and this one decides.
 
+use super::kept::Watch;
 use super::least_squares::LeastSquares;
 use super::linear_operator::{InexactBudget, LinearOperator};
 use super::system::{LinearSystem, OperatorSystem};
@@ -122,37 +123,6 @@ pub fn gmres(
     let mut system = OperatorSystem::new(operator, preconditioner, metric);
     let mut watch = |iteration: usize, residual: f64| observe(iteration, residual);
     solve(&mut system, b, x, params, &mut watch)
-}
-
-/// Observer of a solve.
-pub trait Watch {
-    /// Called after each shared iteration, with the largest relative residual of the columns still
-    /// running.
-    fn after(&mut self, iteration: usize, residual: f64) -> Next;
-
-    /// Whether finished answers should be stored.
-    fn keeps(&self) -> bool {
-        false
-    }
-
-    /// Receives the answer to a right-hand side: when it is finished, and earlier if [`Next`] asks
-    /// for it.
-    fn keep(&mut self, _column: usize, _x: Vec<f64>) {}
-}
-
-/// Action after an iteration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Next {
-    /// Whether the solve continues.
-    pub(crate) goes_on: bool,
-    /// Whether answers so far should be stored first.
-    pub(crate) keeps: bool,
-}
-
-impl<F: FnMut(usize, f64) -> bool> Watch for F {
-    fn after(&mut self, iteration: usize, residual: f64) -> Next {
-        Next { goes_on: self(iteration, residual), keeps: false }
-    }
 }
 
 /// As [`gmres`], for any system: solves for right-hand sides `b`, starting from `x`, both whole and

@@ -1,7 +1,37 @@
-//! Storage of intermediate answers: see [`Keeper`].
+//! Observers of solves, and storage of intermediate answers: see [`Keeper`].
 
-use super::gmres::{Next, Watch};
 use crate::{Keeper, Progress, Stage};
+
+/// Observer of a solve.
+pub trait Watch {
+    /// Called after each shared iteration, with the largest relative residual of the columns still
+    /// running.
+    fn after(&mut self, iteration: usize, residual: f64) -> Next;
+
+    /// Whether finished answers should be stored.
+    fn keeps(&self) -> bool {
+        false
+    }
+
+    /// Receives the answer to a right-hand side: when it is finished, and earlier if [`Next`] asks
+    /// for it.
+    fn keep(&mut self, _column: usize, _x: Vec<f64>) {}
+}
+
+/// Action after an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// Whether the solve continues.
+    pub(crate) goes_on: bool,
+    /// Whether answers so far should be stored first.
+    pub(crate) keeps: bool,
+}
+
+impl<F: FnMut(usize, f64) -> bool> Watch for F {
+    fn after(&mut self, iteration: usize, residual: f64) -> Next {
+        Next { goes_on: self(iteration, residual), keeps: false }
+    }
+}
 
 /// Observes solves of some equations and stores their answers.
 pub(crate) struct Kept<'a> {
