@@ -75,7 +75,7 @@ pub mod internals {
         }
     }
     pub mod geometry {
-        pub use crate::geometry::far::FarImages;
+        pub use crate::geometry::far::{FarImages, Weights};
         pub use crate::geometry::image::Image;
         pub use crate::geometry::neighbours::Neighbours;
         pub use crate::geometry::panels::Panels;

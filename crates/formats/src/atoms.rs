@@ -31,16 +31,25 @@ pub fn uncovered(atoms: &[Atom]) -> Vec<usize> {
     atoms.iter().enumerate().filter(is_alone).map(|(index, _)| index).collect()
 }
 
-/// The first atom of `b` that meets one of `a`, radii of both being larger by margins: index in
+/// The first atom of `b` that meets one of `a`, radii of each being larger by its margin: index in
 /// `a`, and in `b`. Molecules of which that is so cannot have surfaces of their own.
-pub fn overlap(a: (&[Atom], f64), b: (&[Atom], f64)) -> Option<(usize, usize)> {
-    let (atoms, margin) = b;
+pub fn overlap(a: Grown<'_>, b: Grown<'_>) -> Option<(usize, usize)> {
+    let Grown { atoms, margin } = b;
     let largest = atoms.iter().map(|atom| atom.radius + margin).fold(0.0, f64::max);
-    let spheres = Spheres::new(a.0, a.1, largest);
+    let spheres = Spheres::new(a.atoms, a.margin, largest);
     atoms
         .iter()
         .enumerate()
         .find_map(|(k, atom)| Some((spheres.meeting(atom.position, atom.radius + margin)?, k)))
+}
+
+/// Atoms whose radii are larger by a margin.
+#[derive(Clone, Copy, Debug)]
+pub struct Grown<'a> {
+    /// The atoms.
+    pub atoms: &'a [Atom],
+    /// In the unit of their radii.
+    pub margin: f64,
 }
 
 /// Atoms with larger radii in cubes, so large that spheres which meet are in neighbouring ones.

@@ -20,7 +20,7 @@ pub(super) const ITSELF: Image = Image { scale: [1.0; 3], shift: [0.0; 3], facto
 
 impl Image {
     /// Image `g` in coordinates (x - centre) / scale.
-    pub(crate) fn of(images: &Images, g: usize, (centre, scale): (&Vec3, f64)) -> Self {
+    pub(crate) fn of(images: &Images, g: usize, centre: &Vec3, scale: f64) -> Self {
         // The image of the centre, which is the origin here, gives the shift.
         let moved = Vec3::from(images.reflect(g, (*centre).into()));
         Self {

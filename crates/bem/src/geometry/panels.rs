@@ -7,7 +7,7 @@ use mesh::Mesh;
 use mesh::disjoint::SharedSets;
 use parallel::prelude::*;
 
-use crate::geometry::far::{FarImages, Weight};
+use crate::geometry::far::{FarImages, Weights};
 use crate::geometry::image::{ITSELF, Image};
 use crate::geometry::images::Images;
 use crate::geometry::patch::Patch;
@@ -314,12 +314,12 @@ impl Panels {
         // The others are for potentials where there are no surfaces.
         let mut seen: Vec<usize> =
             (0..images.count()).filter(|&g| g == 0 || weights(g).any(|w| w != 0.0)).collect();
-        let image = |&g: &usize| Image::of(images, g, (&self.centre, self.scale));
+        let image = |&g: &usize| Image::of(images, g, &self.centre, self.scale);
         if let Some(tolerance) = apart {
             let all: Vec<Image> = seen.iter().map(image).collect();
             let weight =
                 |k: usize, to: usize, from: usize| images.factor_between(seen[k], to, from);
-            let weights: ([usize; 2], Weight<'_>) = ([regions; 2], &weight);
+            let weights = Weights { regions: [regions; 2], weight: &weight };
             // An image and its reverse are close together.
             let group = |k: usize| seen[k].min(images.back(seen[k]));
             let found = FarImages::apart(self.bounds(), &all, weights, &group, tolerance);
@@ -433,12 +433,14 @@ impl Panels {
         self.vertices.len()
     }
 
-    /// The sum over another point and its images, with their signs, of `f` of the squared distance;
-    /// for points in the regions of panels `i` and `j`.
+    /// The sum over a point `y` and its images, with their signs, of `f` of the squared distance to
+    /// `x`, for points in the regions of panels `i` and `j`.
     pub(crate) fn over_distances(
         &self,
-        (x, i): (&Vec3, usize),
-        (y, j): (&Vec3, usize),
+        x: &Vec3,
+        i: usize,
+        y: &Vec3,
+        j: usize,
         f: impl Fn(f64) -> f64,
     ) -> f64 {
         let (to, from) = (self.region(i), self.region(j));

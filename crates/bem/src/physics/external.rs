@@ -66,11 +66,12 @@ fn in_rows(system: &System, excitation: &Excitation) -> Vec<f64> {
     points.iter().for_each(|(y, q)| charges.push(y, *q));
     let slopes = |charges: &mut WeightedPoints, (i, kind): (usize, &RowKind)| -> [f64; MODES] {
         if let Some(patch) = panels.curved(i) {
-            return on_curved((panels, i, patch), *kind, &points, &field, &Vec3::zeros());
+            let acting = Acting { charges: &points, field, origin: Vec3::zeros() };
+            return on_curved(panels, i, patch, *kind, &acting);
         }
         let panel = panels.panel(i);
         let mut tested = match kind {
-            RowKind::Single | RowKind::Adjoint => of_charges(system, i, *kind, (&points, charges)),
+            RowKind::Single | RowKind::Adjoint => of_charges(system, i, *kind, &points, charges),
             RowKind::Double | RowKind::None => return [0.0; MODES],
         };
         if *kind == RowKind::Single {
@@ -95,11 +96,13 @@ pub(super) fn of_charges(
     system: &System,
     i: usize,
     kind: RowKind,
-    (points, charges): (&[(Vec3, f64)], &mut WeightedPoints),
+    points: &[(Vec3, f64)],
+    charges: &mut WeightedPoints,
 ) -> [f64; MODES] {
     let panels = &system.panels;
     if let Some(patch) = panels.curved(i) {
-        return on_curved((panels, i, patch), kind, points, &Vec3::zeros(), &Vec3::zeros());
+        let acting = Acting { charges: points, field: Vec3::zeros(), origin: Vec3::zeros() };
+        return on_curved(panels, i, patch, kind, &acting);
     }
     let panel = panels.panel(i);
     let is_single = kind == RowKind::Single;
@@ -125,7 +128,8 @@ pub(super) fn on_panels(system: &System, excitation: &Excitation, kinds: &[RowKi
     let origin = panels.scaled(excitation.origin);
     let value = |charges: &mut WeightedPoints, (i, kernel): (usize, &RowKind)| {
         if let Some(patch) = panels.curved(i) {
-            return on_curved((panels, i, patch), *kernel, &points, &field, &origin)[0];
+            let acting = Acting { charges: &points, field, origin };
+            return on_curved(panels, i, patch, *kernel, &acting)[0];
         }
         let panel = panels.panel(i);
         match kernel {
@@ -142,14 +146,22 @@ pub(super) fn on_panels(system: &System, excitation: &Excitation, kinds: &[RowKi
     rows.map_init(|| charges.clone(), value).collect()
 }
 
-/// The same on a curved panel, weighted with each mode.
+/// Point charges and a uniform field, whose potential is 0 at its origin.
+struct Acting<'a> {
+    charges: &'a [(Vec3, f64)],
+    field: Vec3,
+    origin: Vec3,
+}
+
+/// Mean potential or normal derivative on curved panel `i`, weighted with each mode.
 fn on_curved(
-    (panels, i, patch): (&Panels, usize, &Patch),
+    panels: &Panels,
+    i: usize,
+    patch: &Patch,
     kind: RowKind,
-    charges: &[(Vec3, f64)],
-    field: &Vec3,
-    origin: &Vec3,
+    acting: &Acting<'_>,
 ) -> [f64; MODES] {
+    let Acting { charges, field, origin } = acting;
     let (wanted, factor) = match kind {
         RowKind::Single => (Wanted::Potential, 1.0),
         // Mean of the normal derivative: normals have the length of the area element.
@@ -157,7 +169,7 @@ fn on_curved(
         RowKind::Double | RowKind::None => return [0.0; MODES],
     };
     let mut sums = [0.0; MODES];
-    for (y, q) in charges {
+    for (y, q) in *charges {
         let found = curved_potentials::at(patch, y, wanted, OF_CURVED).potential;
         sums.iter_mut().zip(found).for_each(|(sum, value)| *sum += q * factor * value);
     }

@@ -31,7 +31,8 @@ const TOLERANCE: f64 = 1e-5;
 /// [`Error::Length`], [`Error::Fmm`].
 pub fn force_changes<'a>(
     mesh: &Mesh,
-    (charges, missing): (impl Into<Charges<'a>>, impl Into<Charges<'a>>),
+    charges: impl Into<Charges<'a>>,
+    missing: impl Into<Charges<'a>>,
     excitation: &Excitation,
     bodies: &[Body],
 ) -> Result<Vec<[[f64; 3]; 2]>, Error> {

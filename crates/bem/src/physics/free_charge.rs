@@ -19,7 +19,8 @@ impl Metal {
     pub(super) fn enforce_flux(
         &self,
         rows: &Rows,
-        (x, sides): (&[f64], &mut [[f64; 2]]),
+        x: &[f64],
+        sides: &mut [[f64; 2]],
         excitation: &Excitation,
         scale: f64,
     ) {
@@ -147,7 +148,8 @@ pub(super) fn totals(rows: &Rows) -> Vec<Total<'_>> {
 pub(super) fn enforce_totals(
     rows: &Rows,
     totals: &[Total<'_>],
-    (x, sides): (&[f64], &[[f64; 2]]),
+    x: &[f64],
+    sides: &[[f64; 2]],
     excitation: &Excitation,
     scale: f64,
     free: &mut [f64],

@@ -243,7 +243,8 @@ impl Gauss {
     pub(super) fn defect(
         &self,
         areas: &[f64],
-        (missing, sizes): (&[f64], &[f64]),
+        missing: &[f64],
+        sizes: &[f64],
         vectors: &mut Vectors<'_>,
     ) -> Result<f64, Error> {
         let mut defect = 0.0f64;

@@ -445,10 +445,10 @@ impl Prepared {
                 let (rows, gauss) = (&system.rows, &system.rows.gauss);
                 let all = excitation.with_images(&system.images, |_| true);
                 if !normal_derivatives.is_empty() {
-                    gauss.metal.enforce_flux(rows, (x, &mut sides[..]), &all, scale);
+                    gauss.metal.enforce_flux(rows, x, &mut sides[..], &all, scale);
                 }
                 let mut free = rows.free_charges(x, &sides);
-                enforce_totals(rows, &totals, (x, &sides), &all, scale, &mut free);
+                enforce_totals(rows, &totals, x, &sides, &all, scale, &mut free);
                 let whole = scale * system.images.copies() as f64;
                 let mut response = Response {
                     potentials: excitation.potentials.clone(),

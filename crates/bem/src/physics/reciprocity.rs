@@ -36,7 +36,8 @@ pub fn reciprocity(
     mesh: &Mesh,
     media: Media<'_>,
     surroundings: f64,
-    (units, induced): (&[Charges<'_>], &[f64]),
+    units: &[Charges<'_>],
+    induced: &[f64],
     excitation: &Excitation,
 ) -> Result<Vec<Reciprocity>, Error> {
     let images = media.images;

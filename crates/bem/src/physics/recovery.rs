@@ -70,7 +70,8 @@ pub(super) enum Known {
 pub(super) fn recover(
     mesh: &Mesh,
     panels: &Panels,
-    (given, known): (&[[f64; 3]], Known),
+    given: &[[f64; 3]],
+    known: Known,
     surfaces: impl Fn(usize) -> Option<u32> + Sync,
 ) -> Recovered {
     let corners = |i: usize| mesh.triangles[panels.triangles()[i] as usize];

@@ -519,6 +519,6 @@ impl Completion for Rows {
         sizes: &[f64],
         vectors: &mut Vectors<'_>,
     ) -> Result<f64, Error> {
-        self.gauss.defect(&self.areas, (missing, sizes), vectors)
+        self.gauss.defect(&self.areas, missing, sizes, vectors)
     }
 }

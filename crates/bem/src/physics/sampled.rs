@@ -173,7 +173,7 @@ fn of_system(
             residuals.add(part, rows.areas[i] * stands_for, residual);
         }
         sized.iter().for_each(|&i| sizes.add(rows.part(i), 1.0, right(i)));
-        worst(system, (excitation, x), [&residuals, &sizes], relative_to)
+        worst(system, excitation, x, [&residuals, &sizes], relative_to)
     };
     Ok((0..solved.len()).map(residual).collect())
 }
@@ -181,7 +181,8 @@ fn of_system(
 /// The part with the largest residual, given residuals and right-hand sides of each part.
 fn worst(
     system: &System,
-    (excitation, x): (&Excitation, &[f64]),
+    excitation: &Excitation,
+    x: &[f64],
     [residuals, sizes]: [&Squares; 2],
     relative_to: RelativeTo,
 ) -> SampledResidual {

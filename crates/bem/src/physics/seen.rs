@@ -7,7 +7,7 @@ use mesh::Mesh;
 
 use super::{Charges, Values};
 use crate::Images;
-use crate::geometry::far::FarImages;
+use crate::geometry::far::{FarImages, Weights};
 use crate::geometry::image::Image;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
@@ -68,13 +68,14 @@ impl SeenImages {
         let weight = |g: usize, from: usize| images.factor_between(g, to, from);
         let is_seen = |g: &usize| *g == 0 || (0..from).any(|from| weight(*g, from) != 0.0);
         let seen: Vec<usize> = (0..images.count()).filter(is_seen).collect();
-        let image = |&g: &usize| Image::of(images, g, (&centre, scale));
+        let image = |&g: &usize| Image::of(images, g, &centre, scale);
         let scaled: Vec<Image> = seen.iter().map(image).collect();
         let bounds = [low, high].map(|x| (x - centre) / scale);
-        let weights = |k: usize, _: usize, from: usize| weight(seen[k], from);
+        let weight = |k: usize, _: usize, from: usize| weight(seen[k], from);
+        let weights = Weights { regions: [1, from], weight: &weight };
         // Mirror images of one image in layers are close together.
         let group = |k: usize| images.layer_of(seen[k]);
-        let found = FarImages::apart(bounds, &scaled, ([1, from], &weights), &group, tolerance);
+        let found = FarImages::apart(bounds, &scaled, weights, &group, tolerance);
         let Some((near, far)) = found else {
             let layers: Vec<usize> = seen.iter().map(|&g| images.layer_of(g)).collect();
             return Self { near: images.only(&layers), far: None };

@@ -4,7 +4,7 @@ use parallel::prelude::*;
 
 use super::close::{Scratch, Source};
 use super::kernel::{Entries, Term, values};
-use super::nodes::{MOST, Nodes, Target};
+use super::nodes::{MOST, Nodes, QuadraturePoint, Target};
 use super::regions::Regions;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
@@ -62,8 +62,8 @@ struct Part {
 }
 
 /// The kernels between two points, times the area of the second; zero if they coincide.
-pub(super) fn between(terms: &[Term], x: &Target, y: (Vec3, Vec3, f64)) -> Entries {
-    let (place, normal, weight) = y;
+pub(super) fn between(terms: &[Term], x: &Target, y: QuadraturePoint) -> Entries {
+    let QuadraturePoint { place, normal, weight } = y;
     let lanes = |v: Vec3| -> [One<f64>; 3] { [0, 1, 2].map(|k| One::splat(v[k])) };
     let found = values(terms, lanes(x.place - place), lanes(x.normal), lanes(normal * weight));
     Entries::from(found.map(|v| v.lanes()[0]))
@@ -75,7 +75,8 @@ fn differences(
     source: &Source<'_>,
     panel: usize,
     target: &Target,
-    (terms, accuracy): (&[Term], f64),
+    terms: &[Term],
+    accuracy: f64,
     scratch: &mut Scratch,
 ) -> [Entries; MOST] {
     let mut entries = source.entries(target, terms, accuracy, scratch);
@@ -118,8 +119,9 @@ impl Correction {
                     let source = &sources[j];
                     for (own, x) in nodes.of_panel(i).enumerate() {
                         let target = nodes.target(x, (i == j).then_some(own));
-                        let how = (&terms[..], closeness.accuracy);
-                        let found = differences(nodes, source, j, &target, how, &mut scratch);
+                        let accuracy = closeness.accuracy;
+                        let found =
+                            differences(nodes, source, j, &target, &terms, accuracy, &mut scratch);
                         let of = |e: &Entries| {
                             [e.single, e.double, e.adjoint, e.hypersingular].map(|v| v as f32)
                         };

@@ -13,7 +13,7 @@ use parallel::prelude::*;
 use super::close::{Scratch, Source};
 use super::correction::between;
 use super::kernel::{Entries, Term};
-use super::nodes::{Degree, MOST, Nodes, Stencil, Target};
+use super::nodes::{Degree, MOST, Nodes, QuadraturePoint, Stencil, Target};
 use super::operator::{self, Sum};
 use super::regions::{Boundary, Layers};
 use super::{FixedCharge, Screened};
@@ -408,9 +408,8 @@ struct Point {
 }
 
 impl Point {
-    /// As a quadrature point of a sum: position, unit normal, area.
-    fn source(&self) -> (Vec3, Vec3, f64) {
-        (self.place, self.normal, self.weight)
+    fn source(&self) -> QuadraturePoint {
+        QuadraturePoint { place: self.place, normal: self.normal, weight: self.weight }
     }
 }
 

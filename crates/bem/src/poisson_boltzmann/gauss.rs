@@ -24,7 +24,9 @@ use crate::solve::plan::Plan;
 /// Defect of constant double layers along the panels' normals at each point, with each closed
 /// surface as seen from itself alone; empty where rules are accurate enough.
 pub(super) fn defects(
-    (panels, nodes, regions): (&Panels, &Nodes, &Regions),
+    panels: &Panels,
+    nodes: &Nodes,
+    regions: &Regions,
     reach: f64,
     plan: impl Fn(&[[f64; 3]]) -> Result<Plan, Error>,
 ) -> Result<Vec<f64>, Error> {

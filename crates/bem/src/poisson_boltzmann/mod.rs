@@ -150,8 +150,7 @@ pub fn poisson_boltzmann(
         let own = fmm::Options::default().dipoles(true).backend(backend).tolerance(tolerance);
         Ok(Plan::new(&comm::alone(), places, None, &own.gpu(options.gpu))?)
     };
-    let of = (&panels, &nodes, &regions);
-    let defects = gauss::defects(of, closeness.reach, unscreened)?;
+    let defects = gauss::defects(&panels, &nodes, &regions, closeness.reach, unscreened)?;
     let mut inverses = PointInverses::new(&nodes, &regions, &correction);
     timings.near_field = started.elapsed().as_secs_f64();
     tracing::debug!(

@@ -27,6 +27,16 @@ pub(super) enum Degree {
     Quadratic,
 }
 
+/// A point of a sum over a panel.
+#[derive(Clone, Copy)]
+pub(super) struct QuadraturePoint {
+    pub(super) place: Vec3,
+    /// Unit normal.
+    pub(super) normal: Vec3,
+    /// Area of the point.
+    pub(super) weight: f64,
+}
+
 /// A point with a unit vector for directional derivatives.
 #[derive(Clone, Copy)]
 pub(super) struct Target {
@@ -158,9 +168,10 @@ impl Nodes {
         Target { place: self.place(node), normal: self.normals[node], own }
     }
 
-    /// A point as a quadrature point of a panel: position, unit normal, area.
-    pub(super) fn source(&self, node: usize) -> (Vec3, Vec3, f64) {
-        (self.place(node), self.normals[node], self.weights[node])
+    /// A point as a quadrature point of a panel.
+    pub(super) fn source(&self, node: usize) -> QuadraturePoint {
+        let (normal, weight) = (self.normals[node], self.weights[node]);
+        QuadraturePoint { place: self.place(node), normal, weight }
     }
 
     pub(super) fn place(&self, node: usize) -> Vec3 {

@@ -269,8 +269,8 @@ impl Clusters {
         let variance = self.variances[a] + self.variances[b];
         let of_clouds = |r2| of_clouds(r2, variance);
         let first = |of: usize| self.members[of].first().map_or(0, |&i| i as usize);
-        let (x, y) = ((&self.centres[a], first(a)), (&self.centres[b], first(b)));
-        panels.over_distances(x, y, of_clouds)
+        let [x, y] = [a, b].map(|of| &self.centres[of]);
+        panels.over_distances(x, first(a), y, first(b), of_clouds)
     }
 }
 

@@ -213,7 +213,7 @@ impl<'a> Entries<'a> {
         }
         let variance = variance_of_panel(panels, i) + variance_of_panel(panels, j);
         let of_clouds = |r2| of_clouds(r2, variance);
-        panels.over_distances((&panels.centroid(i), i), (&panels.centroid(j), j), of_clouds)
+        panels.over_distances(&panels.centroid(i), i, &panels.centroid(j), j, of_clouds)
     }
 
     fn by_distances(&self, c: usize, d: usize) -> f64 {

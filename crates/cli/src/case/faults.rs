@@ -5,6 +5,7 @@ use std::ops::Range;
 use farad::{
     Atom, ChargeFault, Description, Error, Fault, Misplaced, Note, PlaneFault, StackFault,
 };
+use formats::atoms::Grown;
 use mesh::{conductors, mirror, regions};
 use surface::Kind;
 
@@ -162,13 +163,13 @@ impl Case {
         for (k, second) in self.molecules.iter().enumerate() {
             for first in &self.molecules[..k] {
                 let [a, b] = [first.dielectric, second.dielectric];
-                let sphere = |molecule: &Molecule| {
+                let grown = |molecule: &Molecule| {
                     let is_larger = molecule.options.kind == Kind::SolventAccessible;
                     let margin = if is_larger { molecule.options.probe } else { 0.0 };
                     let margin = molecule.stern.map_or(margin, |stern| stern.thickness.max(margin));
-                    (&self.atoms[molecule.dielectric][..], margin)
+                    Grown { atoms: &self.atoms[molecule.dielectric], margin }
                 };
-                let found = formats::atoms::overlap(sphere(first), sphere(second));
+                let found = formats::atoms::overlap(grown(first), grown(second));
                 let Some((i, j)) = found else { continue };
                 let named = |of: usize, atom: usize| {
                     let name = &self.description.dielectrics[of].name;

@@ -187,7 +187,7 @@ pub(crate) fn reciprocity(
     let charge: Vec<f64> = all.map(|(k, charge)| charge - held(k).sum::<f64>()).collect();
     let of_units: Vec<bem::Charges<'_>> = units.iter().map(bem::Charges::from).collect();
     let around = problem.description.relative_permittivity;
-    let found = bem::reciprocity(&problem.mesh, media, around, (&of_units, &charge), excitation)?;
+    let found = bem::reciprocity(&problem.mesh, media, around, &of_units, &charge, excitation)?;
     let all: f64 = excitation.charges.iter().map(|q| q.charge.abs()).sum();
     let shielded = if problem.media.is_some() { all } else { 0.0 };
     let with_besides = |by: bem::Reciprocity| {

@@ -208,7 +208,7 @@ fn changes(
     let (names, bodies): (Vec<String>, Vec<bem::Body>) =
         bodies(problem).into_iter().map(of_children).unzip();
     let sources = excitations::sources(problem).with_images(&problem.symmetry.images, |_| true);
-    let found = bem::force_changes(mesh, (charges, missing), &sources, &bodies)?;
+    let found = bem::force_changes(mesh, charges, missing, &sources, &bodies)?;
     let newton = units::farads(1.0, units::LengthUnit::Metre);
     let metres = problem.description.unit.metres();
     let pull = |(name, [force, torque]): (String, [[f64; 3]; 2])| Pull {

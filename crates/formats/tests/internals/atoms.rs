@@ -1,4 +1,4 @@
-use formats::atoms::{overlap, uncovered};
+use formats::atoms::{Grown, overlap, uncovered};
 use formats::pqr::Atom;
 
 fn atoms(all: &[([f64; 3], f64)]) -> Vec<Atom> {
@@ -28,7 +28,9 @@ fn atoms_without_radius_belong_into_others() {
 #[test]
 fn molecules_overlap_where_their_spheres_do() {
     let a = atoms(&[([0.0; 3], 1.0), ([5.0, 0.0, 0.0], 1.5)]);
-    let with = |b: &[([f64; 3], f64)], margin: f64| overlap((&a, margin), (&atoms(b), margin));
+    let with = |b: &[([f64; 3], f64)], margin: f64| {
+        overlap(Grown { atoms: &a, margin }, Grown { atoms: &atoms(b), margin })
+    };
     assert_eq!(with(&[([10.0, 0.0, 0.0], 3.49)], 0.0), None);
     assert_eq!(with(&[([10.0, 0.0, 0.0], 3.49)], 0.01), Some((1, 0)));
     assert_eq!(with(&[([20.0, 0.0, 0.0], 1.0), ([6.2, 0.0, 0.0], 0.0)], 0.0), Some((1, 1)));

@@ -54,6 +54,15 @@ pub struct FarImages {
 /// of targets and that of sources.
 pub(crate) type Weight<'a> = &'a dyn Fn(usize, usize, usize) -> f64;
 
+/// Weights of images for numbers of regions of targets and of sources.
+#[derive(Clone, Copy)]
+pub struct Weights<'a> {
+    /// Regions of targets, and of sources.
+    pub regions: [usize; 2],
+    /// `weight(image, to, from)`, the factor of charges.
+    pub weight: Weight<'a>,
+}
+
 /// A point and its region.
 pub type Place = (Vec3, usize);
 
@@ -63,15 +72,15 @@ const BATCH: usize = 128;
 impl FarImages {
     /// Separates those of `images` that are far from a box (given by its lowest and highest
     /// corner): returns which are not, and the sum of those that are, to an absolute error of
-    /// `tolerance`. Charges have the weight `weight(image, to, from)`, for these numbers of regions
-    /// of targets and of sources. Images of one `group` are close together.
+    /// `tolerance`. Images of one `group` are close together.
     pub fn apart(
         [low, high]: [Vec3; 2],
         images: &[Image],
-        (regions, weight): ([usize; 2], Weight<'_>),
+        weights: Weights<'_>,
         group: &dyn Fn(usize) -> usize,
         tolerance: f64,
     ) -> Option<(Vec<usize>, Self)> {
+        let Weights { regions, weight } = weights;
         let centre = (low + high) * 0.5;
         let longest = (high - low).max() * 0.5;
         let half = ((high - low) * 0.5).map(|half| half.max(THINNEST * longest));

@@ -208,7 +208,7 @@ impl Means<'_> {
         }
         let mut tested = match panels.curved(i) {
             Some(patch) => on_curved(patch, kind, panels.areas()[i], room),
-            None => external::of_charges(system, i, kind, (&room.at, &mut room.near)),
+            None => external::of_charges(system, i, kind, &room.at, &mut room.near),
         };
         let points = panels.points(rule, i).zip(panels.normals(rule, i));
         for (p, ((x, _), normal)) in points.enumerate() {

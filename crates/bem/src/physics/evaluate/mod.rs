@@ -123,7 +123,7 @@ impl SurfaceCharge {
         }
         let known = if surface.constant { Known::Means } else { Known::Linear };
         let Recovered { densities, rounding } =
-            recover(mesh, &surface.panels, (&surface.densities, known), surfaces);
+            recover(mesh, &surface.panels, &surface.densities, known, surfaces);
         Self { densities, rounding, constant: false, ..surface }
     }
 

@@ -1,6 +1,6 @@
 //! Sums over far images.
 
-use bem::internals::geometry::{FarImages, Image, Vec3};
+use bem::internals::geometry::{FarImages, Image, Vec3, Weights};
 
 /// Sums over images, potentials and gradients, against themselves one by one, in flat and
 /// other boxes, with charges and points in either of two regions.
@@ -37,8 +37,9 @@ fn along_axis(axis: usize) {
             let of_pair = [[1.0, 0.0], [-0.7, 0.3]][to][from];
             if g == 2 && to == from { 0.0 } else { of_pair * images[g].factor }
         };
+        let weights = Weights { regions: [2, 2], weight: &weight };
         let (near, far) =
-            FarImages::apart([-high, high], &images, ([2, 2], &weight), &|g| g, tolerance).unwrap();
+            FarImages::apart([-high, high], &images, weights, &|g| g, tolerance).unwrap();
         assert!(near.starts_with(&[0, 1]) && near.len() < images.len(), "{near:?}");
         let point = |i: usize| {
             let at = |k: usize| (0.37 + 1.618 * i as f64 * (k + 1) as f64).sin();
