@@ -45,7 +45,7 @@ fn a_group_of_one_copies_nothing() {
 #[test]
 fn ranks_have_their_panels_and_fetch_the_values_of_their_halo() {
     let panels = panels();
-    let (n, reach) = (panels.len(), vec![0.1; panels.total()]);
+    let (n, reach) = (panels.len(), vec![0.3; panels.total()]);
     let all = values(n);
     let owned: Vec<usize> = comm::run(3, |group| {
         let partition = Partition::new(group, &panels, || reach.clone()).unwrap();
