@@ -14,7 +14,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |c| acts(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// The same for what has to stay on one line, such as a name in a table.
+/// As [`printable`], for text that has to stay on one line, such as a name in a table.
 pub fn printable_line(text: &str) -> Cow<'_, str> {
     escaped(text, acts)
 }

@@ -143,7 +143,7 @@ fn stacked_boxes_may_each_have_their_face_where_they_touch() {
     );
     let twice = "C cube.qui 4 0 0 0\nD low.qui 1 4 0 0 0 0.5 0.5 0.5 -\nD high.qui 1 2 0 0 0 0.5 0.5 2.2 -\n";
     same(&boxes(twice, [4; 6]), &once, 1e-9);
-    // The same with other panels: pieces of both remain.
+    // Other panels: pieces of both remain.
     same(&boxes(twice, [4, 4, 4, 4, 3, 4]), &once, 5e-3);
     // Of one medium: the wall between them says nothing.
     let alike = "C cube.qui 4 0 0 0\nD low.qui 1 4 0 0 0 0.5 0.5 0.5 -\nD high.qui 1 4 0 0 0 0.5 0.5 2.2 -\n";

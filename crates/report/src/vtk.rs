@@ -80,7 +80,7 @@ impl SurfaceGrid {
         Self { nodes, connectivity, triangles: count, kind, data }
     }
 
-    /// The same without nodes that none of its triangles has.
+    /// Removes nodes that none of its triangles has.
     pub fn compact(mut self) -> Self {
         let mut numbers = vec![u32::MAX; self.nodes.len()];
         self.connectivity.iter().for_each(|&node| numbers[node as usize] = 0);

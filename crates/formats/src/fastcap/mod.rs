@@ -124,8 +124,8 @@ pub fn read(
     read_as(path, false, load)
 }
 
-/// The same, where panels on one place may contradict each other: those of later lines count, and a
-/// note says how many.
+/// As [`read`], but panels on one place may contradict each other: those of later lines count, and
+/// a note says how many.
 ///
 /// # Errors
 /// The others of [`read`].

@@ -32,7 +32,7 @@ pub(super) fn numbers(value: &Value) -> Vec<f64> {
     list(value).iter().map(|value| number(value).unwrap_or(f64::NAN)).collect()
 }
 
-/// Rows of a matrix with so many columns; `None` if it is not there or has another shape.
+/// A matrix of this number of rows and columns; `None` if it is not there or has another shape.
 pub(super) fn matrix(value: &Value, [rows, columns]: [usize; 2]) -> Option<Vec<Vec<f64>>> {
     let found: Vec<Vec<f64>> = list(value).iter().map(numbers).collect();
     (found.len() == rows && found.iter().all(|row| row.len() == columns)).then_some(found)

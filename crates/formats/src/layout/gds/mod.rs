@@ -147,7 +147,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Adds the nets and their shapes, and notes on what is left out.
+    /// Adds the nets and their shapes, and notes on omitted ones.
     fn add_shapes(
         &self,
         layout: &mut Layout,

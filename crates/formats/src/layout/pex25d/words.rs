@@ -71,7 +71,7 @@ fn split(line: &str, words: &mut Vec<String>) -> bool {
     goes_on
 }
 
-/// What is left of a record, read word by word. Errors name the record and its place.
+/// The rest of a record, read word by word. Errors name the record and its place.
 pub(super) struct Words<'a> {
     /// The word that the record begins with.
     pub head: &'a str,
