@@ -1,6 +1,6 @@
 //! The surface of a page: what the viewer draws, packed, and the picture in its place.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -70,7 +70,7 @@ pub(super) struct About {
     conductors: usize,
     pub(super) bodies: Vec<Body>,
     pub(super) fields: Vec<Field>,
-    maps: HashMap<&'static str, Map>,
+    maps: BTreeMap<&'static str, Map>,
 }
 
 #[derive(Debug, Serialize)]
@@ -356,7 +356,7 @@ fn packed(
             conductors,
             bodies,
             fields: shown,
-            maps: HashMap::from([("sequential", SEQUENTIAL), ("diverging", DIVERGING)]),
+            maps: BTreeMap::from([("sequential", SEQUENTIAL), ("diverging", DIVERGING)]),
         },
         data: BASE64_STANDARD.encode(packer.finish()?),
         picture: BASE64_STANDARD.encode(picture),
