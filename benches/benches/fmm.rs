@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use farad_benches::limits;
-use samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Info, Options, Plan, Potentials, StageSeconds};
+use samples::{ChargeKind, Distribution, Random};
 
 const POINTS: usize = 1 << 17;
 const SEED: u64 = 1;

@@ -10,8 +10,8 @@
 
 use std::process::ExitCode;
 
-use samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Info, Options, Plan, Potentials, Stencil, Truncation, direct};
+use samples::{ChargeKind, Distribution, Random};
 
 type Outcome<T> = Result<T, fmm::Error>;
 
@@ -77,7 +77,11 @@ fn translations_of_an_interior_box(lattice: &[[f64; 3]], stencil: Stencil) -> Ou
     let targets: Vec<[f64; 3]> =
         lattice.iter().filter(|x| x.iter().all(|c| BOX.contains(c))).copied().collect();
     let count = |leaf_size| -> Outcome<u64> {
-        let options = Options::default().stencil(Some(stencil)).leaf_size(Some(leaf_size)).truncation(Truncation::Fixed).truncation_number(Some(1));
+        let options = Options::default()
+            .stencil(Some(stencil))
+            .leaf_size(Some(leaf_size))
+            .truncation(Truncation::Fixed)
+            .truncation_number(Some(1));
         Ok(Plan::new(lattice, Some(&targets), &options)?.info().m2l_count)
     };
     Ok((count(LATTICE_LEAF)? - count(8 * LATTICE_LEAF)?) as f64 / 8.0)
@@ -105,7 +109,14 @@ fn ablate(name: &str, points: &[[f64; 3]], leaf_size: usize, tolerance: f64) -> 
     );
     println!("|---|---|---|---|---|---|---|---|");
     for stencil in [Stencil::Full, Stencil::Reduced, Stencil::Shortest] {
-        let options = |truncation, truncation_number| Options::default().tolerance(tolerance).leaf_size(Some(leaf_size)).stencil(Some(stencil)).truncation(truncation).truncation_number(truncation_number);
+        let options = |truncation, truncation_number| {
+            Options::default()
+                .tolerance(tolerance)
+                .leaf_size(Some(leaf_size))
+                .stencil(Some(stencil))
+                .truncation(truncation)
+                .truncation_number(truncation_number)
+        };
         let row = |label: &str, options: &Options| -> Outcome<Info> {
             let measured = measure(points, &charges, options)?;
             let error = relative_error(&sampled, &measured.potential, &exact);
