@@ -31,13 +31,13 @@ pub enum Backend {
 }
 
 ::options::options! {
-    /// Choices for one [`Plan`](crate::Plan); `Default` asks for 1e-6 and leaves the rest to the cost
-    /// model.
+    /// Choices for one [`Plan`](crate::Plan); `Default` asks for 1e-6 and leaves the rest to the
+    /// cost model.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Options {
         /// Largest error of a value at any target, relative to the scale S of module
-        /// [`crate`]; 1e-12 ..= 1e-2. Of a component of a gradient relative to the scale of gradients
-        /// there.
+        /// [`crate`]; 1e-12 ..= 1e-2. Of a component of a gradient relative to the scale of
+        /// gradients there.
         tolerance: f64 = 1e-6,
         /// How the sum is done.
         mode: Mode = Mode::default(),

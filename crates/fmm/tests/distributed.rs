@@ -108,8 +108,8 @@ fn boxes_and_their_pairs_are_those_of_one_rank() {
             if stencil == Stencil::Reduced {
                 case.targets = Some(Distribution::Cube.points(1500, &mut random));
             }
-            // With near pairs in single precision and the rest in double no far boxes with few points
-            // are summed directly, which a plan for one would do otherwise.
+            // With near pairs in single precision and the rest in double no far boxes with few
+            // points are summed directly, which a plan for one would do otherwise.
             let options = with_tolerance(1e-6)
                 .truncation(Truncation::Fixed)
                 .truncation_number(Some(3))

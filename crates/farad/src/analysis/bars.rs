@@ -12,8 +12,8 @@ use crate::units;
 /// Estimates are multiplied by this beyond what [`crate::problem::edges::weights`] are.
 const SAFETY: f64 = 1.5;
 
-/// Meshes of this many triangles hide as much again from the estimate: edges, which need it most, are
-/// next to every triangle.
+/// Meshes of this many triangles hide as much again from the estimate: edges, which need it most,
+/// are next to every triangle.
 const COARSE: f64 = 40.0;
 
 /// This part of two states' own errors counts where errors with their signs cancel.

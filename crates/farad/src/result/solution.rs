@@ -32,8 +32,8 @@ pub struct Solution {
     pub hydrodynamics: Option<Hydrodynamics>,
     /// Largest relative defect of Gauss's law that was corrected; `None` without dielectrics.
     pub gauss_defect: Option<f64>,
-    /// How far the matrix may be from that of the exact solution on the same surfaces; `None` unless
-    /// wanted, and then no value has a bar.
+    /// How far the matrix may be from that of the exact solution on the same surfaces; `None`
+    /// unless wanted, and then no value has a bar.
     pub bars: Option<Bars>,
     /// What self-checks found wrong.
     pub warnings: Vec<Warning>,

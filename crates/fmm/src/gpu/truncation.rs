@@ -190,8 +190,8 @@ impl<'a> Sampler<'a> {
         Ok(classes)
     }
 
-    /// For every batch, in rows of `p_max + 3`, the squared error of 1/r by p' up to `degrees`, from
-    /// `samples` draws, then the sums of 1/r^2 and 1/r^4.
+    /// For every batch, in rows of `p_max + 3`, the squared error of 1/r by p' up to `degrees`,
+    /// from `samples` draws, then the sums of 1/r^2 and 1/r^4.
     ///
     /// # Errors
     /// [`cuda::Error`] if a CUDA call fails.

@@ -134,22 +134,22 @@ pub enum Truncation {
 }
 
 ::options::options! {
-    /// Choices for one [`Plan`](crate::Plan); `Default` asks for 1e-6 and leaves the rest to the cost
-    /// model.
+    /// Choices for one [`Plan`](crate::Plan); `Default` asks for 1e-6 and leaves the rest to the
+    /// cost model.
     #[derive(Clone, Debug, PartialEq)]
     pub struct Options {
         /// What is summed.
         kernel: Kernel = Kernel::default(),
-        /// Relative L2 error of the potential (and of the gradient, if planned) for charges of random
-        /// sign, 1e-13 ..= 0.5. Below about 1e-11 strongly clustered points may miss it, and below
-        /// 1e-8 points that all lie at corners of their boxes, as those of a small lattice may:
-        /// truncation numbers end at 60, on a GPU before that. A lone charge, or a few, at the corner
-        /// of a box may miss it by a fifth, with a GPU by more: their error is that of single
-        /// translations, of which only the mean is bounded.
+        /// Relative L2 error of the potential (and of the gradient, if planned) for charges of
+        /// random sign, 1e-13 ..= 0.5. Below about 1e-11 strongly clustered points may miss it, and
+        /// below 1e-8 points that all lie at corners of their boxes, as those of a small lattice
+        /// may: truncation numbers end at 60, on a GPU before that. A lone charge, or a few, at the
+        /// corner of a box may miss it by a fifth, with a GPU by more: their error is that of
+        /// single translations, of which only the mean is bounded.
         tolerance: f64 = 1e-6,
-        /// Floating-point format of near field and expansions; `None` takes single precision where the
-        /// tolerance allows it, down to about 1e-5. Coincidence of points is always decided in double
-        /// precision.
+        /// Floating-point format of near field and expansions; `None` takes single precision where
+        /// the tolerance allows it, down to about 1e-5. Coincidence of points is always decided in
+        /// double precision.
         precision: Option<Precision> = None,
         /// How the sum is done.
         mode: Mode = Mode::default(),

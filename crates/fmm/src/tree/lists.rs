@@ -146,8 +146,8 @@ struct Found {
     near: Rows,
     /// Source-target pairs of points in near leaves.
     near_pairs: u64,
-    /// For each target box the pairs left to its children: where in `left` they begin, and the end of
-    /// the last.
+    /// For each target box the pairs left to its children: where in `left` they begin, and the end
+    /// of the last.
     begins: Vec<u32>,
     left: Vec<u32>,
 }

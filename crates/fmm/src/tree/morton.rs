@@ -74,8 +74,8 @@ pub(crate) fn sort_wholly(of: &Keys, points: &[[f64; 3]], KeyRun { keys, index }
     }
 }
 
-/// Sorts completely what [`sorted`] left unsorted with `enough`, in the boxes that are `needed`: those
-/// with at most `enough` points, by level and key of their place.
+/// Sorts completely what [`sorted`] left unsorted with `enough`, in the boxes that are `needed`:
+/// those with at most `enough` points, by level and key of their place.
 pub fn refine<F: Fn(usize, u64) -> bool + Sync>(
     root: &Root,
     points: &[[f64; 3]],

@@ -5,8 +5,8 @@ use mesh::prisms::{OUTSIDE, Prism};
 use super::content::Layout;
 use super::scene::{Claim, Place, Scene};
 
-/// All bodies above the ground plane. Labels of nets are their numbers from 1, labels of dielectrics
-/// follow.
+/// All bodies above the ground plane. Labels of nets are their numbers from 1, labels of
+/// dielectrics follow.
 pub(super) struct Bodies {
     /// Those that come first count: metal, then dielectrics.
     pub prisms: Vec<Prism>,

@@ -48,8 +48,8 @@ pub struct Faced {
 /// [`Topology::components`].
 ///
 /// Triangles of a component must face one side ([`face`] makes them), no matter which. Components
-/// must not intersect ([`crate::queries::intersect`]); they may touch. A component that lies on another
-/// one's surface altogether is not enclosed by it.
+/// must not intersect ([`crate::queries::intersect`]); they may touch. A component that lies on
+/// another one's surface altogether is not enclosed by it.
 pub fn enclosures(mesh: &Mesh, topology: &Topology) -> Vec<Enclosure> {
     let count = topology.components.len();
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); count];

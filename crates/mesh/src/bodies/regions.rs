@@ -1,8 +1,9 @@
 //! Regions of space bounded by closed surfaces: which region lies on either side of each triangle.
 //!
 //! Stored orientations are not trusted: surfaces are turned by what they enclose
-//! ([`crate::bodies::orient`]), and what lies inside is decided by winding numbers ([`crate::queries::locate`]).
-//! Surfaces must not go through each other ([`crate::queries::intersect`]).
+//! ([`crate::bodies::orient`]), and what lies inside is decided by winding numbers
+//! ([`crate::queries::locate`]). Surfaces must not go through each other
+//! ([`crate::queries::intersect`]).
 
 use std::collections::HashMap;
 use std::sync::Arc;

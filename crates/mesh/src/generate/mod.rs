@@ -91,7 +91,8 @@ pub enum Error {
         "the surface of this molecule is not seen from its centre as a whole; choose another number of atoms"
     )]
     Folded,
-    /// Curved triangles would fold ([`fold`](crate::geometry::curved::fold)): there are too few of them.
+    /// Curved triangles would fold ([`fold`](crate::geometry::curved::fold)): there are too few of
+    /// them.
     #[error(
         "{triangles} triangles are too few for order {order}: some would fold over; {}, or try a lower order",
         match least { Some(least) => format!("ask for {least} elements"), None => "ask for more".to_owned() }

@@ -49,9 +49,9 @@ pub struct Contact {
 /// ([`Mesh::validate`]), lines first, each sort in the order of triangles. `conductor_of` has an
 /// entry for each triangle, `None` for those that are in no conductor.
 ///
-/// Surfaces that go through each other are not looked for: [`crate::queries::intersect`] does that. O(n log
-/// n) for surfaces. Curved triangles touch along sides with the same nodes or, where sides are
-/// straight, the same line, and at corners that lie on the other.
+/// Surfaces that go through each other are not looked for: [`crate::queries::intersect`] does that.
+/// O(n log n) for surfaces. Curved triangles touch along sides with the same nodes or, where sides
+/// are straight, the same line, and at corners that lie on the other.
 #[must_use]
 pub fn contacts(mesh: &Mesh, conductor_of: &[Option<u32>]) -> Vec<Contact> {
     let members: Vec<(u32, u32)> =

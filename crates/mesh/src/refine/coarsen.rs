@@ -9,7 +9,8 @@ use crate::vector::{norm, sub};
 /// of the surface gets coarser alike.
 const PASSES: usize = 16;
 
-/// Triangles that are flatter than this are not made ([`crate::geometry::quality::relative_height`]).
+/// Triangles that are flatter than this are not made
+/// ([`crate::geometry::quality::relative_height`]).
 const LEAST: f64 = 0.25;
 
 /// Longest side that may be collapsed, as a multiple of the wanted length.

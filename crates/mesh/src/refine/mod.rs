@@ -97,9 +97,10 @@ pub struct OnSpheres {
     pub flat: Vec<NoSphere>,
 }
 
-/// As [`uniform`], with new vertices of components that are spheres ([`crate::refine::spheres`]) put onto
-/// the sphere. Those whose facets have the sphere's volume ([`crate::generate::with_volumes`]) keep
-/// it. Patches have their own shape, and are refined on that.
+/// As [`uniform`], with new vertices of components that are spheres ([`crate::refine::spheres`])
+/// put onto the sphere. Those whose facets have the sphere's volume
+/// ([`crate::generate::with_volumes`]) keep it. Patches have their own shape, and are refined on
+/// that.
 ///
 /// # Errors
 /// [`Error::TooMany`].

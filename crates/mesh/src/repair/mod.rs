@@ -33,8 +33,8 @@ options::options! {
     /// What is repaired, and how far.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Options {
-        /// Vertices at open edges are joined that are closer than this times the edges next to them,
-        /// and triangles removed that are lower than this times their longest side.
+        /// Vertices at open edges are joined that are closer than this times the edges next to
+        /// them, and triangles removed that are lower than this times their longest side.
         tolerance: f64 = 1e-3,
         /// Holes of more edges stay.
         largest_hole: usize = 32,

@@ -252,7 +252,8 @@ impl<'a> Execution<'a> {
     }
 }
 
-/// Solves a case by all ranks and writes its results, of which the first calls `report`. Collective.
+/// Solves a case by all ranks and writes its results, of which the first calls `report`.
+/// Collective.
 fn execute(
     execution: Execution<'_>,
     job: Job<'_>,

@@ -1,10 +1,10 @@
 //! Whether two curved triangles cross, or cover each other in a plane.
 //!
-//! Their control points ([`crate::geometry::curved::bezier`]) are parted, by a plane, by a plane through the corner
-//! that they share, or by a surface through the side that they share; or their flat triangles go
-//! through each other deeper than the curved ones are off from them. If neither, both are cut into
-//! quarters, whose bulges are four times as small, and so on. What is undecided in the end is so
-//! near to touching that it counts as such.
+//! Their control points ([`crate::geometry::curved::bezier`]) are parted, by a plane, by a plane
+//! through the corner that they share, or by a surface through the side that they share; or their
+//! flat triangles go through each other deeper than the curved ones are off from them. If neither,
+//! both are cut into quarters, whose bulges are four times as small, and so on. What is undecided
+//! in the end is so near to touching that it counts as such.
 
 use crate::geometry::bvh::Box3;
 use crate::geometry::curved::bezier::{Bezier, longest};
