@@ -54,7 +54,7 @@ RETURNED = [
     ("crates/cli/src/case/foreign.rs", "", "^it ", "error"),
     ("crates/cli/src/case/foreign.rs", "by_content", "^it ", "error"),
     ("crates/cli/src/commands/study/tables.rs", "remark", "estimate|change", "note"),
-    ("crates/cli/src/report/results/table.rs", "heading", "[A-Z]{4}", "note"),
+    ("crates/cli/src/report/results/table/mod.rs", "heading", "[A-Z]{4}", "note"),
     ("crates/cli/src/machine/backend.rs", "use_threads_among", "", "note"),
     ("crates/cli/src/terminal/exit.rs", "interrupted", "", "error"),
     ("crates/farad/src/problem/place_fault.rs", "of", "", "error"),

@@ -161,9 +161,12 @@ impl LinearOperator for Preconditioner {
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
         if self.modes.is_some() {
-            let size = self.len().max(1);
-            let mut vectors = x.chunks_exact(size).zip(y.chunks_exact_mut(size));
-            return vectors.try_for_each(|(x, y)| self.apply_modes(x, y));
+            // Collective: once for each column, on ranks without panels too.
+            let size = self.len();
+            let vector = |column: usize| column * size..(column + 1) * size;
+            return (0..columns)
+                .map(vector)
+                .try_for_each(|at| self.apply_modes(&x[at.clone()], &mut y[at]));
         }
         let Self { conductors, two_level, interfaces, has_interfaces, len, partition, .. } = self;
         if let Some(two_level) = two_level.as_mut().filter(|_| !*has_interfaces) {
