@@ -141,7 +141,7 @@ UNTESTED = {
     "this is {version}, rank 0 is": RANKS,
     "{what} here is not that of rank 0": RANKS,
     "{} of rank 0 is not seen here": RANKS,
-    "a message of a rank": RANKS,
+    "a message from another rank": RANKS,
     "its answers cannot be read": RANKS,
     "the mesh here is not that of rank 0": RANKS,
     "a solve with ions has one excitation": RANKS,

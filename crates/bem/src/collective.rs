@@ -10,7 +10,7 @@ use crate::Error;
 /// makes it. Collective.
 ///
 /// # Errors
-/// The error of a rank that makes it; [`Error::Fmm`] if communication fails.
+/// The error of the rank that makes it; [`Error::Fmm`] if communication fails.
 pub(crate) fn once<T, E>(
     group: &dyn Communicator,
     make: impl FnOnce() -> Result<T, E>,

@@ -165,8 +165,15 @@ fn conductors_are_those_of_one_process() {
 }
 
 #[test]
-fn one_conductor_on_more_ranks_than_panels() {
+fn conductors_on_more_ranks_than_panels() {
     Case::conductors("few panels", sphere(1.0, 20), 1).assert_shared_by(&[30]);
+    let two = mesh::join::joined(vec![
+        ("a".into(), cube(12)),
+        ("b".into(), moved(cube(12), [1.5, 0.0, 0.0])),
+    ]);
+    let mut case = Case::conductors("few panels with linear densities", two, 2);
+    case.density = Density::Linear;
+    case.assert_shared_by(&[26]);
 }
 
 /// Enough panels for two coarse levels: their 4,096 clusters are more than one level may have.

@@ -237,10 +237,8 @@ impl Partition {
         all: &'a T,
         subset: impl FnOnce(&T, &[u32]) -> T,
     ) -> Cow<'a, T> {
-        match &self.part {
-            None => Cow::Borrowed(all),
-            Some(part) => Cow::Owned(subset(all, &part.local)),
-        }
+        let part = self.part.as_ref();
+        part.map_or(Cow::Borrowed(all), |part| Cow::Owned(subset(all, &part.local)))
     }
 
     /// As [`local_part`](Self::local_part), for the owned panels.
@@ -249,10 +247,8 @@ impl Partition {
         all: &'a T,
         subset: impl FnOnce(&T, &[u32]) -> T,
     ) -> Cow<'a, T> {
-        match &self.part {
-            None => Cow::Borrowed(all),
-            Some(part) => Cow::Owned(subset(all, part.owned())),
-        }
+        let part = self.part.as_ref();
+        part.map_or(Cow::Borrowed(all), |part| Cow::Owned(subset(all, part.owned())))
     }
 
     /// Values on local panels, shape (k, local), from values on all panels, shape (k, panels).

@@ -20,7 +20,7 @@ pub(crate) fn read(case: &Case, file: Option<&Path>, output: &Output) -> Result<
     with_molecules(case, file, 1.0, output)
 }
 
-/// The same with so many times as many triangles of molecules.
+/// The mesh with `times` as many triangles of molecules.
 pub(crate) fn with_molecules(
     case: &Case,
     file: Option<&Path>,

@@ -212,7 +212,8 @@ impl<'a, R: Row> Rows<'a, R> {
         if ranks.size() == 1 {
             return Ok(());
         }
-        let unread = |error| Failure::new(Exit::Io, format!("a message of a rank: {error}"));
+        let unread =
+            |error| Failure::new(Exit::Io, format!("a message from another rank: {error}"));
         let own: Vec<(usize, &R)> = match ranks.is_first() {
             true => Vec::new(),
             false => self.added.iter().filter_map(|&item| Some((item, self.get(item)?))).collect(),

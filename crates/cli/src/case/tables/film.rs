@@ -32,8 +32,8 @@ table! {
          thickness ends";
 }
 
-/// Reads every `[[film]]` with its place; defects are reported to the document. Whether there is
-/// what they name is for the mesh to say.
+/// Reads every `[[film]]` with its place; defects are reported to the document. Names are compared
+/// with the mesh later.
 pub(in crate::case) fn read(top: &Section<'_>) -> Vec<(Film, Range<usize>)> {
     let mut read: Vec<(Film, Range<usize>)> = Vec::new();
     for section in top.sections(FilmTable::INFO) {

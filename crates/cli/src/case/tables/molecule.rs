@@ -101,7 +101,7 @@ impl Molecule {
             .cavities(Cavities::Drop)
     }
 
-    /// The same with so many times as many triangles.
+    /// The molecule with `times` as many triangles.
     pub(crate) fn refined(&self, times: f64) -> Self {
         let mut refined = self.clone();
         refined.options.resolution = match self.options.resolution {

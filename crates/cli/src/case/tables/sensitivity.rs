@@ -43,8 +43,8 @@ table! {
         "what of the layer changes; by its thickness the derivative is in farad a metre";
 }
 
-/// Reads every `[[sensitivity]]` with its place; defects are reported to the document. Whether
-/// there is what they name is for the mesh to say.
+/// Reads every `[[sensitivity]]` with its place; defects are reported to the document. Names are
+/// compared with the mesh later.
 pub(in crate::case) fn read(top: &Section<'_>) -> Vec<(Sensitivity, Range<usize>)> {
     let mut read: Vec<(Sensitivity, Range<usize>)> = Vec::new();
     for table in top.tables::<SensitivityTable>() {

@@ -4,11 +4,11 @@ pub(crate) mod error;
 mod input;
 mod memory;
 mod options;
-mod plan;
 mod ranks;
 pub(crate) mod report;
 mod text;
 
+use fmm::distributed::GroupPlan;
 use fmm::{Potentials, StageSeconds};
 
 use crate::machine::ranks::Ranks;
@@ -17,7 +17,6 @@ use crate::terminal::interrupt;
 
 use error::Errors;
 use memory::Memory;
-use plan::Plan;
 use ranks::{OnRanks, of_all, slowest};
 use report::{OfPlan, StageSpan};
 
@@ -37,7 +36,7 @@ pub(super) struct Sums {
 pub(super) fn run(args: &Args, input: &Input<'_>, ranks: &Ranks) -> Result<Sums, Failure> {
     let options = ranks.agree(options::options(args, input, ranks))?;
     let memory = Memory::before();
-    let plan = Plan::new(ranks, input.sources, input.targets, &options);
+    let plan = GroupPlan::new(ranks.group(), input.sources, input.targets, &options);
     let mut plan = ranks.agree(plan.map_err(Failure::from))?;
     ranks.agree(interrupt::check())?;
 

@@ -16,7 +16,7 @@ fn folder() -> Temporary {
     Temporary::new(path)
 }
 
-/// The checkpoint of a rank in a folder, which the first opens.
+/// A rank's checkpoint in a folder, which the first opens.
 fn of_rank(path: &Path, case: u64, rank: usize) -> Result<Checkpoint, Failure> {
     let inputs = Inputs(vec![("the case".to_owned(), case)]);
     let output = Output { quiet: true, json: false, verbose: false };
