@@ -7,8 +7,9 @@
 use std::sync::LazyLock;
 
 use bem::{
-    Beyond, Density, Electrostatics, Excitation, Images, LayerImage, Media, Method, Mirror,
-    PointCharge, Prepared, Quiet, Ranks, SolveOptions, Stack, StackLayer, StopReason,
+    Beyond, Cells, Density, Electrostatics, Excitation, FixedCharge, Images, LayerImage, Media,
+    Medium, Method, Mirror, PointCharge, Prepared, Quiet, Ranks, Screened, SolveOptions, Stack,
+    StackLayer, StopReason,
 };
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
@@ -297,6 +298,58 @@ fn checks_and_estimates_are_those_of_one_process() {
             close(own, other, 3.0 * TOLERANCE);
             assert!(found.4.residual.relative < 3.0 * TOLERANCE);
             assert_eq!((&found.1, &found.2), (&all[0].1, &all[0].2));
+        }
+    }
+}
+
+/// A molecule with a Stern layer: three regions, two surfaces, and points of every degree.
+#[test]
+fn ions_are_those_of_one_process() {
+    let spheres = ConcentricSpheres {
+        inner_radius: 2.0,
+        outer_radius: 3.0,
+        base: SphereBase::Icosahedron,
+        resolution: Resolution::Elements(60),
+    };
+    let mesh = spheres.build().unwrap();
+    let media = [(80.0, 0.3), (80.0, 0.0), (4.0, 0.0)]
+        .map(|(permittivity, kappa)| Medium { permittivity, kappa });
+    let is_outer = |t: usize| {
+        let [x, y, z] = mesh.vertices[mesh.triangles[t][0] as usize];
+        (x * x + y * y + z * z).sqrt() > 2.5
+    };
+    let sides: Vec<[u32; 2]> =
+        (0..mesh.triangles.len()).map(|t| if is_outer(t) { [0, 1] } else { [1, 2] }).collect();
+    let charges = [FixedCharge { position: [0.3, 0.2, 0.1], charge: 1.0, region: 2 }];
+    for (density, most) in [(Density::Constant, 50), (Density::Linear, 3)] {
+        let solve = |ranks: Ranks| {
+            let options = SolveOptions {
+                method: Method::Fmm,
+                tolerance: TOLERANCE,
+                density,
+                ranks,
+                ..SolveOptions::default()
+            };
+            let cells = Cells { media: &media, sides: &sides };
+            bem::poisson_boltzmann(&mesh, cells, &charges, &options, &Quiet).unwrap()
+        };
+        let potentials = |screened: &Screened| screened.surface_potentials(mesh.triangles.len());
+        let alone = solve(Ranks::default());
+        let expected = potentials(&alone);
+        let size = expected.iter().map(|u| u.abs()).fold(0.0, f64::max);
+        // With more ranks than panels some have none.
+        for ranks in [2, most] {
+            let all = comm::run(ranks, |group| {
+                let screened = solve(Ranks(group.clone()));
+                (potentials(&screened), screened.info.iterations)
+            });
+            for (found, iterations) in &all {
+                assert!(iterations.abs_diff(alone.info.iterations) <= 1);
+                let off =
+                    found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                assert!(off < 30.0 * TOLERANCE * size, "{density:?} on {ranks} ranks: {off:.1e}");
+                assert_eq!(found, &all[0].0);
+            }
         }
     }
 }

@@ -239,7 +239,7 @@ fn blocks<V: Value<Entry: Stored>, I: PairIntegrals<Entry = V::Entry>>(
     subtracted: Option<&'static Rule>,
 ) -> Result<Vec<Block<V>>, Error> {
     let n = assembly.panels.len();
-    let reach = assembly.selection.reach(assembly.panels);
+    let reach = integrals.reach(assembly.panels, assembly.selection);
     let search = Neighbours::new(assembly.panels.centroids(), &reach);
     let tally = Tally::new(assembly, n);
     let (rows_of_block, numbers) = (V::Entry::ROWS, V::Entry::NUMBERS);

@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use super::Selection;
 use crate::geometry::panels::Panels;
 use crate::quadrature::rule::Rule;
 
@@ -37,7 +38,7 @@ impl Entry for f64 {
 }
 
 /// The largest magnitude of some numbers; NaN is kept.
-pub(super) fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
+pub(crate) fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
     let larger = |most: f64, value: f64| {
         let is_kept = most.is_nan() || value.abs() <= most;
         if is_kept { most } else { value.abs() }
@@ -62,6 +63,11 @@ pub trait PairIntegrals: Sync {
     /// The same entries summed over the points of the first rule on panel i and of the second on j;
     /// coincident points contribute nothing.
     fn by_points(&self, rules: [&'static Rule; 2], i: usize, j: usize) -> [Self::Entry; 2];
+
+    /// How far each panel, images included, looks for others.
+    fn reach(&self, panels: &Panels, selection: &Selection) -> Vec<f64> {
+        selection.reach(panels)
+    }
 
     /// Weights of errors of entries (i, j) and (j, i) in their rows.
     fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {

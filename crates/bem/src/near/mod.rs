@@ -33,11 +33,11 @@ use parallel::prelude::*;
 use crate::geometry::panels::Panels;
 use crate::quadrature::rule::Rule;
 pub use assembly::Assembly;
-use block::{Block, Builder, Value};
-pub(crate) use block::{Coefficient, FullRows};
+use block::{Block, Builder};
+pub(crate) use block::{Coefficient, FullRows, Value};
 use entry::in_mesh_order;
-pub(crate) use entry::over_images;
 pub use entry::{Entry, PairIntegrals, RowKind};
+pub(crate) use entry::{largest, over_images};
 pub(crate) use requirements::{Requirements, Sources};
 pub(crate) use select::{Selection, smallest_relative_gap, smallest_relative_height};
 

@@ -58,18 +58,9 @@ impl<'a> Iteration<'a> {
         Self { rows, options, kept, row, weights, has_sources, by_action, defect }
     }
 
-    /// Writes into `x` the answers known from an interrupted solve. Collective: the
-    /// first rank has them.
+    /// Writes into `x` the answers known from an interrupted solve. Collective.
     pub(super) fn restore(&self, x: &mut [f64]) -> Result<(), Error> {
-        let is_known = self.kept.restore(x);
-        let ranks = &self.options.ranks;
-        if !ranks.is_alone() {
-            let known = ranks.of_first(if is_known { x } else { &[] })?;
-            if known.len() == x.len() {
-                x.copy_from_slice(&known);
-            }
-        }
-        Ok(())
+        self.kept.restore(&self.options.ranks, x)
     }
 
     /// Largest relative defect of Gauss's law so far, in exact products.

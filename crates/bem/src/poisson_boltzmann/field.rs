@@ -11,12 +11,11 @@ use std::sync::Arc;
 use parallel::prelude::*;
 
 use super::close::{Scratch, Source};
-use super::correction::between;
-use super::kernel::{Entries, Term};
+use super::kernel::{Entries, Term, between_points};
 use super::nodes::{Degree, MOST, Nodes, QuadraturePoint, Stencil, Target};
-use super::operator::{self, Sum};
-use super::regions::{Boundary, Layers};
-use super::{FixedCharge, Screened};
+use super::regions::Boundary;
+use super::sum::{self, Layers, Sum};
+use super::{FixedCharge, Screened, reach};
 use crate::Error;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::patch::Parameters;
@@ -59,10 +58,15 @@ impl Screened {
     pub(super) fn sampled_error(&self, sums: &mut [Sum]) -> Result<Option<f64>, Error> {
         let mut worst: Option<f64> = None;
         for Sum { boundary, plans } in sums {
-            let layers = self.regions.layers(&self.nodes, boundary, &self.potentials, &self.fluxes);
+            let layers = Layers::around(
+                &self.regions,
+                &self.nodes,
+                boundary,
+                [&self.potentials, &self.fluxes],
+            );
             let count = boundary.nodes.len();
             let mut fast = vec![0.0; count];
-            operator::apply(plans.for_step(None, 1)?, &layers, &mut fast, &mut [])?;
+            sum::apply(plans.for_step(None, 1)?, &layers, &mut fast, &mut [])?;
             plans.finished();
             let step = count.div_ceil(SAMPLES).max(1);
             let some = |of: &[[f64; 3]]| of.iter().copied().step_by(step).collect::<Vec<_>>();
@@ -72,7 +76,7 @@ impl Screened {
             let options = fmm::Options::default().kernel(kernel).mode(mode).dipoles(dipoles);
             let mut plan = Plan::new(&comm::alone(), &boundary.places, Some(&targets), &options)?;
             let mut exact = vec![0.0; targets.len()];
-            operator::apply(&mut plan, &layers, &mut exact, &mut [])?;
+            sum::apply(&mut plan, &layers, &mut exact, &mut [])?;
             let pairs = || exact.iter().zip(fast.iter().step_by(step));
             let off: f64 = pairs().map(|(a, b)| (a - b) * (a - b)).sum();
             let size: f64 = pairs().map(|(a, _)| a * a).sum();
@@ -106,7 +110,7 @@ impl Screened {
             let mut plan = self.plan(boundary.region, &sources, &boundary.places, false)?;
             let layers = Layers { dipoles: vec![0.0; 3 * charges.len()], charges };
             let mut potential = vec![0.0; boundary.nodes.len()];
-            operator::apply(&mut plan, &layers, &mut potential, &mut [])?;
+            sum::apply(&mut plan, &layers, &mut potential, &mut [])?;
             let permittivity = self.regions.media[boundary.region].permittivity;
             for (&node, potential) in boundary.nodes.iter().zip(potential) {
                 right[node as usize] += permittivity * potential;
@@ -131,7 +135,7 @@ impl Screened {
         let places: Vec<[f64; 3]> = points.iter().map(|point| point.place.into()).collect();
         let mut plan = self.plan(boundary.region, sources, &places, true)?;
         let (mut potential, mut gradient) = (vec![0.0; points.len()], vec![0.0; 3 * points.len()]);
-        operator::apply(&mut plan, layers, &mut potential, &mut gradient)?;
+        sum::apply(&mut plan, layers, &mut potential, &mut gradient)?;
         let mut found = points.iter().zip(gradient.chunks_exact(3));
         for &panel in &panels {
             let panel = panel as usize;
@@ -176,7 +180,7 @@ impl Screened {
     ) {
         let kappa = self.regions.media[region].kappa;
         let dipoles = [Term { kappa, ..Term::dipoles(1.0) }];
-        let reach = self.reach();
+        let reach = reach(&self.panels);
         let search = Neighbours::new(self.panels.centroids(), &reach);
         let room = || (Vec::new(), Scratch::default());
         let of_charge = |(near, scratch): &mut (Vec<u32>, Scratch), k: usize| {
@@ -191,10 +195,10 @@ impl Screened {
                     continue;
                 }
                 let source = Source::new(&self.nodes.patches[j], self.nodes.degree.stencil());
-                let accuracy = self.closeness.accuracy;
+                let accuracy = self.accuracy;
                 let mut entries = source.entries(&target, &dipoles, accuracy, scratch);
                 for point in self.means_over(j) {
-                    let by_point = between(&dipoles, &target, point.source());
+                    let by_point = between_points(&dipoles, &target, point.source());
                     let shares = entries.iter_mut().zip(point.shares);
                     shares.for_each(|(entry, share)| entry.add(-share, &by_point));
                 }
@@ -208,11 +212,6 @@ impl Screened {
         let found: Vec<Vec<(usize, f64)>> =
             (0..places.len()).into_par_iter().map_init(room, of_charge).collect();
         found.into_iter().flatten().for_each(|(node, value)| rows[node] += value);
-    }
-
-    /// Distance from its centre within which each panel is integrated.
-    fn reach(&self) -> Vec<f64> {
-        (0..self.panels.len()).map(|i| self.closeness.reach * self.panels.radius(i)).collect()
     }
 
     /// Potentials at points, each with its region, in the solved state with these charges. In the
@@ -251,7 +250,7 @@ impl Screened {
                 let layers = Layers { dipoles: vec![0.0; 3 * charges.len()], charges };
                 let mut potential = vec![0.0; own.len()];
                 let mut more = vec![0.0; 3 * gradients.len()];
-                operator::apply(&mut plan, &layers, &mut potential, &mut more)?;
+                sum::apply(&mut plan, &layers, &mut potential, &mut more)?;
                 own.iter().zip(potential).for_each(|(&k, value)| values.source[k] = value);
                 let all = gradients.as_flattened_mut().iter_mut().zip(more);
                 all.for_each(|(sum, more)| *sum += more);
@@ -329,9 +328,9 @@ impl Screened {
         let mut plan = self.plan(region, &sources, places, with_gradient)?;
         let mut potential = vec![0.0; places.len()];
         let mut far = vec![[0.0; 3]; gradients.len()];
-        operator::apply(&mut plan, &layers, &mut potential, far.as_flattened_mut())?;
+        sum::apply(&mut plan, &layers, &mut potential, far.as_flattened_mut())?;
         drop((plan, sources, layers));
-        let reach = self.reach();
+        let reach = reach(&self.panels);
         let search = Neighbours::new(self.panels.centroids(), &reach);
         let room = || (Vec::new(), Vec::new(), Scratch::default());
         let correct = |(near, terms, scratch): &mut (Vec<u32>, Vec<_>, Scratch), k: usize| {
@@ -350,7 +349,7 @@ impl Screened {
                 for axis in 0..if with_gradient { 3 } else { 1 } {
                     let normal = Vec3::from_fn(|k, _| f64::from(u8::from(k == axis)));
                     let target = Target { place, normal, own: None };
-                    let accuracy = self.closeness.accuracy;
+                    let accuracy = self.accuracy;
                     let exact = source.entries(&target, terms, accuracy, scratch);
                     let mut add = |entry: &Entries, [u, flux]: [f64; 2]| {
                         if axis == 0 {
@@ -361,7 +360,7 @@ impl Screened {
                     exact.iter().zip(&panel.values).for_each(|(entry, of)| add(entry, *of));
                     for point in points(&self.nodes, j, self.nodes.degree.finer()) {
                         let of = panel.at(point.at).map(|value| -value);
-                        add(&between(terms, &target, point.source()), of);
+                        add(&between_points(terms, &target, point.source()), of);
                     }
                 }
             }

@@ -10,11 +10,10 @@ use std::f64::consts::PI;
 
 use parallel::prelude::*;
 
-use super::correction::between;
-use super::kernel::Term;
+use super::kernel::{Term, between_points};
 use super::nodes::{Degree, Nodes};
-use super::operator::apply;
-use super::regions::{Layers, Regions};
+use super::regions::Regions;
+use super::sum::{Layers, apply};
 use crate::Error;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
@@ -115,7 +114,7 @@ impl Closed<'_> {
                 };
                 let (j, double) = (j as usize, sign(self.members[at].1));
                 let dipoles = [Term::dipoles(double)];
-                let by_point = between(&dipoles, &nodes.target(x, None), nodes.source(j));
+                let by_point = between_points(&dipoles, &nodes.target(x, None), nodes.source(j));
                 let exact = double * panels.panel(j).solid_angle_at(&nodes.place(x));
                 layer += exact - by_point.double;
             }

@@ -1,7 +1,10 @@
 //! The screened kernel G = exp(-kappa r) / r and its normal derivatives, for layers of several
 //! regions at once.
 
-use simd::Elementary;
+use simd::{Elementary, One, Simd};
+
+use super::nodes::{QuadraturePoint, Target};
+use crate::geometry::triangle::Vec3;
 
 /// Factors of the layers of one region in the rows of a point: of V, K = d/dn_y of it, K' = d/dn_x
 /// and T = d2/dn_x dn_y.
@@ -102,4 +105,12 @@ pub(super) fn values<V: Elementary>(
         sums[4] = double.mul_add(V::splat(term.transposed), sums[4]);
     }
     sums
+}
+
+/// The kernels between two points, times the area of the second; zero if they coincide.
+pub(super) fn between_points(terms: &[Term], x: &Target, y: QuadraturePoint) -> Entries {
+    let QuadraturePoint { place, normal, weight } = y;
+    let lanes = |v: Vec3| -> [One<f64>; 3] { [0, 1, 2].map(|k| One::splat(v[k])) };
+    let sums = values(terms, lanes(x.place - place), lanes(x.normal), lanes(normal * weight));
+    Entries::from(sums.map(|v| v.lanes()[0]))
 }

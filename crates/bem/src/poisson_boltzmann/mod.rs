@@ -7,18 +7,19 @@
 //! (docs/math.md, "Salt"), whose condition number does not depend on the mesh.
 //!
 //! `nodes` are the points of panels, `regions` the regions on both sides of each, `kernel` the
-//! kernels of the four layers, `close` the integrals over near panels, `correction` their
-//! difference from sums over points, `gauss` the defect of constant layers, `operator` the
-//! equations over one fast sum per region, and `field` right-hand sides and values at points.
+//! kernels of the four layers, `close` the integrals over near panels, `pairs` the entries of the
+//! near field, `sum` the fast sum of a region, `gauss` the defect of constant layers, `system` the
+//! equations, and `field` right-hand sides and values at points.
 
 mod close;
-mod correction;
 pub(crate) mod field;
 mod gauss;
 mod kernel;
 mod nodes;
-mod operator;
+mod pairs;
 mod regions;
+mod sum;
+mod system;
 
 use std::f64::consts::PI;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -27,19 +28,19 @@ use std::time::Instant;
 
 use mesh::Mesh;
 
+use crate::collective;
 use crate::geometry::panels::Panels;
+use crate::geometry::partition::Partition;
 use crate::solve::gmres::{self, GmresInfo, GmresParams};
 use crate::solve::kept::Kept;
 use crate::solve::plan::Plan;
-use crate::solve::schedule::PlanSchedule;
-use crate::solve::system::OperatorSystem;
-use crate::solve::vectors::Metric;
+use crate::solve::vectors::HostVectors;
 use crate::{Density, Error, Method, Progress, SolveOptions, Stage, Timings};
-use correction::{Closeness, Correction};
 use nodes::{Degree, Nodes};
-use operator::{Equations, PointInverses, Sum};
 pub use regions::Medium;
 use regions::{Boundary, Regions};
+use sum::Sum;
+use system::{Equations, Local, NearField};
 
 /// Regions of space, each of one medium.
 #[derive(Clone, Copy, Debug)]
@@ -69,7 +70,8 @@ pub struct Screened {
     nodes: Nodes,
     regions: Regions,
     boundaries: Vec<Arc<Boundary>>,
-    closeness: Closeness,
+    /// Of integrals over panels near a point, relative.
+    accuracy: f64,
     options: SolveOptions,
     /// At all points, in scaled coordinates.
     potentials: Vec<f64>,
@@ -133,30 +135,41 @@ pub fn poisson_boltzmann(
         regions.boundaries(&nodes).into_iter().map(Arc::new).collect();
     let is_dense = options.method == Method::Dense;
     let tolerance = options.fmm_tolerance.unwrap_or(OF_TOLERANCE * options.tolerance);
-    let go_on = |done: u64| match progress.advance(Stage::Plan, done, 1) {
-        true => Ok(()),
-        false => Err(Error::Interrupted),
+    let group = if is_dense { comm::alone() } else { options.group() };
+    let go_on = |done: u64| {
+        let goes_on = progress.advance(Stage::Plan, done, 1);
+        collective::agreed(&*group, if goes_on { Ok(()) } else { Err(Error::Interrupted) })
     };
     go_on(0)?;
-    let sum = |boundary| sum(boundary, &regions, tolerance, options);
+    let sum = |boundary| Sum::new(boundary, &regions, tolerance, options);
     let mut sums: Vec<Sum> = boundaries.iter().map(sum).collect::<Result<_, Error>>()?;
     timings.plan = started.elapsed().as_secs_f64();
     go_on(1)?;
     let started = Instant::now();
-    let closeness = Closeness { reach: REACH, accuracy: 0.1 * options.tolerance.max(1e-10) };
-    let correction = Correction::new(&panels, &nodes, &regions, closeness, progress)?;
+    let accuracy = 0.1 * options.tolerance.max(1e-10);
+    let partition = Arc::new(Partition::new(&group, &panels, || reach(&panels))?);
+    let local_panels = partition.local_part(&panels, Panels::subset);
+    let local = Local {
+        panels: &local_panels,
+        nodes: &partition.local_part(&nodes, |_, _| Nodes::new(&local_panels, degree)),
+        regions: &partition.local_part(&regions, Regions::subset),
+        partition: &partition,
+    };
+    let near = NearField::new(&local, &reach(&local_panels), accuracy, progress);
+    let near = collective::agreed(&*group, near)?;
     let unscreened = |places: &[[f64; 3]]| {
         let backend = options.backend()?;
         let own = fmm::Options::default().dipoles(true).backend(backend).tolerance(tolerance);
         Ok(Plan::new(&comm::alone(), places, None, &own.gpu(options.gpu))?)
     };
-    let defects = gauss::defects(&panels, &nodes, &regions, closeness.reach, unscreened)?;
-    let mut inverses = PointInverses::new(&nodes, &regions, &correction);
+    let defects = gauss::defects(&panels, &nodes, &regions, REACH, unscreened)?;
+    let inverses = system::inverses(&local, &near);
+    drop(local_panels);
     timings.near_field = started.elapsed().as_secs_f64();
     tracing::debug!(
         points = nodes.len(),
         regions = boundaries.len(),
-        blocks = correction.len(),
+        entries = near.entries(),
         "salt"
     );
     let started = Instant::now();
@@ -178,17 +191,31 @@ pub fn poisson_boltzmann(
         nodes,
         regions,
         boundaries,
-        closeness,
+        accuracy,
         options: options.clone(),
     };
-    let right = screened.right_hand_side(charges)?;
-    let (mut solution, weights) = (vec![0.0; right.len()], screened.weights(&right));
+    let q = degree.points();
+    let (right, weights) = {
+        let right = screened.right_hand_side(charges)?;
+        let weights = screened.weights(&right);
+        let unknowns = |values: &[f64]| -> Vec<f64> {
+            values
+                .chunks_exact(screened.nodes.len().max(1))
+                .flat_map(|half| system::by_unknowns(half, q))
+                .collect()
+        };
+        (unknowns(&right), unknowns(&weights))
+    };
+    let mut solution = vec![0.0; right.len()];
     let mut equations = Equations {
         nodes: &screened.nodes,
         regions: &screened.regions,
-        correction: &correction,
         sums: &mut sums,
+        partition: &partition,
+        near,
+        inverses,
         defects,
+        space: HostVectors::new(Arc::clone(&partition), &weights, right.len()),
     };
     let params = GmresParams {
         tolerance: options.tolerance,
@@ -196,11 +223,10 @@ pub fn poisson_boltzmann(
         max_iterations: options.max_iterations,
         group: 1,
     };
-    let metric = Metric { weights: &weights, measure: None };
     let kept = Kept::new(progress, || vec![Some(number(&right, &weights))]);
-    kept.restore(&mut solution);
-    let mut system = OperatorSystem::new(&mut equations, &mut inverses, metric);
-    let infos = gmres::solve(&mut system, &right, &mut solution, &params, &mut kept.watch(0, &[]))?;
+    kept.restore(&options.ranks, &mut solution)?;
+    let infos =
+        gmres::solve(&mut equations, &right, &mut solution, &params, &mut kept.watch(0, &[]))?;
     let largest = equations.sums.iter().max_by_key(|sum| sum.boundary.nodes.len());
     let fmm = largest.map(|sum| sum.plans.tight().info().clone());
     let matvec_mean = equations.sums.iter().map(|sum| sum.plans.mean_seconds()).sum();
@@ -209,9 +235,9 @@ pub fn poisson_boltzmann(
     if let Some(info) = infos.into_iter().next() {
         screened.info = info;
     }
-    screened.fluxes.copy_from_slice(&solution[screened.nodes.len()..]);
-    solution.truncate(screened.nodes.len());
-    screened.potentials = solution;
+    let (potentials, fluxes) = solution.split_at(screened.nodes.len());
+    screened.potentials = system::by_panels(potentials, q);
+    screened.fluxes = system::by_panels(fluxes, q);
     if !is_dense {
         screened.fmm = fmm;
         screened.fmm_error = screened.sampled_error(&mut sums)?;
@@ -229,33 +255,9 @@ fn number(right: &[f64], weights: &[f64]) -> u64 {
     hasher.finish()
 }
 
-/// The fast sums of one region, or direct sums.
-fn sum(
-    boundary: &Arc<Boundary>,
-    regions: &Regions,
-    tolerance: f64,
-    options: &SolveOptions,
-) -> Result<Sum, Error> {
-    let is_dense = options.method == Method::Dense;
-    let own = fmm::Options::default()
-        .mode(if is_dense { fmm::Mode::Direct } else { fmm::Mode::Fmm })
-        .kernel(regions.media[boundary.region].kernel())
-        .gradient(true)
-        .dipoles(true)
-        .backend(options.backend()?)
-        .gpu(options.gpu);
-    let of = Arc::clone(boundary);
-    let group = if is_dense { comm::alone() } else { options.group() };
-    let make = move |tolerance: f64| {
-        let options = own.clone().tolerance(tolerance);
-        Ok(Plan::replicated(&group, &of.places, None, &options)?)
-    };
-    let tight = make(tolerance)?;
-    let plans = match options.relax && !is_dense {
-        true => PlanSchedule::new(tight, tolerance, make),
-        false => PlanSchedule::fixed(tight),
-    };
-    Ok(Sum { boundary: Arc::clone(boundary), plans })
+/// Distance from its centroid within which each panel is integrated.
+fn reach(panels: &Panels) -> Vec<f64> {
+    (0..panels.len()).map(|i| REACH * panels.radius(i)).collect()
 }
 
 impl Screened {

@@ -119,7 +119,7 @@ impl Stencil {
 }
 
 /// All points, panel by panel.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Nodes {
     pub(super) degree: Degree,
     pub(super) patches: Vec<Patch>,

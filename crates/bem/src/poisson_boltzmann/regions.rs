@@ -1,10 +1,7 @@
 //! Regions of space, their media and the points of surfaces around them.
 
-use parallel::prelude::*;
-
 use super::kernel::Term;
 use super::nodes::Nodes;
-use crate::geometry::triangle::Vec3;
 
 /// A medium: relative permittivity, and the inverse of the screening length of ions in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +23,7 @@ impl Medium {
 }
 
 /// Regions, each of one medium, and the regions on both sides of each panel.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Regions {
     /// In the panels' scaled coordinates.
     pub(super) media: Vec<Medium>,
@@ -41,12 +38,6 @@ pub(super) struct Boundary {
     /// Numbers of the points.
     pub(super) nodes: Vec<u32>,
     pub(super) places: Vec<[f64; 3]>,
-}
-
-/// Sources of one fast sum.
-pub(super) struct Layers {
-    pub(super) charges: Vec<f64>,
-    pub(super) dipoles: Vec<f64>,
 }
 
 impl Regions {
@@ -75,6 +66,17 @@ impl Regions {
                 });
             }
         }
+    }
+
+    /// Whether two panels bound a region together.
+    pub(super) fn have_common(&self, i: usize, j: usize) -> bool {
+        self.sides[i].iter().any(|&region| self.sign(j, region as usize) != 0.0)
+    }
+
+    /// The same regions, and the sides of some panels.
+    pub(super) fn subset(&self, chosen: &[u32]) -> Self {
+        let sides = chosen.iter().map(|&panel| self.sides[panel as usize]).collect();
+        Self { media: self.media.clone(), sides }
     }
 
     /// Terms of panel `j` in potential and field at a point of a region.
@@ -119,27 +121,5 @@ impl Regions {
             Boundary { region, nodes: own, places }
         };
         (0..self.media.len()).map(of).filter(|boundary| !boundary.nodes.is_empty()).collect()
-    }
-
-    /// Charges and dipoles at the points around a region that generate the potential in it: sum_j
-    /// sign (V flux / eps - K potential).
-    pub(super) fn layers(
-        &self,
-        nodes: &Nodes,
-        boundary: &Boundary,
-        potentials: &[f64],
-        fluxes: &[f64],
-    ) -> Layers {
-        let points = nodes.degree.points();
-        let permittivity = self.media[boundary.region].permittivity;
-        let of = |&node: &u32| {
-            let node = node as usize;
-            let weight = nodes.weights[node] * self.sign(node / points, boundary.region);
-            let dipole: Vec3 = nodes.normals[node] * (-weight * potentials[node]);
-            (weight * fluxes[node] / permittivity, <[f64; 3]>::from(dipole))
-        };
-        let (charges, dipoles): (Vec<f64>, Vec<[f64; 3]>) =
-            boundary.nodes.par_iter().map(of).unzip();
-        Layers { charges, dipoles: dipoles.into_flattened() }
     }
 }

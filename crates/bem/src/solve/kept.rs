@@ -1,6 +1,6 @@
 //! Observers of solves, and storage of intermediate answers: see [`Keeper`].
 
-use crate::{Keeper, Progress, Stage};
+use crate::{Error, Keeper, Progress, Ranks, Stage};
 
 /// Observer of a solve.
 pub trait Watch {
@@ -50,9 +50,21 @@ impl<'a> Kept<'a> {
         Self { progress, equations }
     }
 
-    /// Overwrites first guesses, shape (columns, len), with stored answers; returns whether there
-    /// are any.
-    pub(crate) fn restore(&self, x: &mut [f64]) -> bool {
+    /// Overwrites first guesses, shape (columns, len), with stored answers, where there are any.
+    /// Collective: the first rank has them.
+    pub(crate) fn restore(&self, ranks: &Ranks, x: &mut [f64]) -> Result<(), Error> {
+        let is_known = self.read(x);
+        if !ranks.is_alone() {
+            let known = ranks.of_first(if is_known { x } else { &[] })?;
+            if known.len() == x.len() {
+                x.copy_from_slice(&known);
+            }
+        }
+        Ok(())
+    }
+
+    /// Overwrites first guesses with this rank's stored answers; returns whether there are any.
+    fn read(&self, x: &mut [f64]) -> bool {
         let Some(keeper) = self.progress.keeper() else { return false };
         let mut is_known = false;
         let length = x.len().checked_div(self.equations.len()).unwrap_or(0).max(1);

@@ -13,7 +13,7 @@ use crate::result::state::{ProbeBars, Probed};
 
 /// Errors of potentials change sign in space. A place counts as one within this share of its
 /// distance from the surfaces, where they are as large as anywhere near.
-const AROUND: f64 = 0.3;
+pub(crate) const AROUND: f64 = 0.3;
 
 /// Relative error of what images far away make of the charge that is missing.
 const ROUGHLY: f64 = 1e-4;

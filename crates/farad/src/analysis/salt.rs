@@ -12,12 +12,13 @@ use mesh::vector::{add, cross, norm, scale, sub};
 use parallel::prelude::*;
 
 use crate::analysis::checks::{self, Measured};
+use crate::analysis::probe_bars::AROUND;
 use crate::analysis::{energy, excitations, near_surface};
 use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::result::bars::Bars;
 use crate::result::solution::Solution;
-use crate::result::state::{Probed, Solvation, State};
+use crate::result::state::{ProbeBars, Probed, Solvation, State};
 use crate::result::warning::Warning;
 use crate::scene::requests::Probe;
 use crate::units;
@@ -69,10 +70,12 @@ pub(crate) fn solve(
     let mut state = state(problem, &media, &screened, &charges)?;
     let evaluation_seconds = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
-    let bar = match &state.solvation {
-        Some(found) if description.error_bars && screened.has_converged() => {
-            bar(problem, cells, &charges, found, options, progress)?
-        }
+    let coarser = match description.error_bars && screened.has_converged() {
+        true => Coarser::of(problem, cells, &charges, options, progress)?,
+        false => None,
+    };
+    let bar = match (&state.solvation, &coarser) {
+        (Some(fine), Some(coarser)) => Some(coarser.energy_bar(problem, &media, &charges, fine)?),
         _ => None,
     };
     // Triangles that were split next to charges lie on those given, and so do fewer of them: what
@@ -84,6 +87,12 @@ pub(crate) fn solve(
     let bar = bar.map(|bar| bar.max(left_out));
     if let Some(found) = &mut state.solvation {
         found.reaction_error_j = bar;
+    }
+    if let Some(coarser) = &coarser {
+        let surfaces = Locator::new(&problem.mesh);
+        for (probe, probed) in description.probes.iter().zip(&mut state.probes) {
+            probed.bars = Some(coarser.probe_bars(problem, &surfaces, &charges, probe, probed)?);
+        }
     }
     let estimate_seconds = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
@@ -106,7 +115,7 @@ pub(crate) fn solve(
         polarisability: None,
         hydrodynamics: None,
         gauss_defect: Some(gauss_defect),
-        bars: bar.map(|_| Bars::default()),
+        bars: coarser.map(|_| Bars::default()),
         warnings,
         all_charge: Vec::new(),
         derivatives: Vec::new(),
@@ -144,34 +153,57 @@ fn regions_of(problem: &Problem, points: &[[f64; 3]]) -> Vec<u32> {
     points.iter().map(|x| region(regions::around(bodies, *x))).collect()
 }
 
-/// The same points, but those on surfaces or next to them a little off, in their regions: integrals
-/// over panels have no rule there.
-fn off_surfaces(
-    problem: &Problem,
-    surfaces: &Option<Locator>,
-    points: &[[f64; 3]],
-    regions: &[u32],
-) -> Vec<[f64; 3]> {
-    let (Some(surfaces), Some(media)) = (surfaces, &problem.media) else { return points.to_vec() };
-    let moved = |(x, here): (&[f64; 3], &u32)| {
-        let near = surfaces.nearest(*x)?;
-        let triangle = near.triangle as usize;
-        let least = LEAST_DISTANCE * problem.areas[triangle].sqrt();
-        if near.distance >= least {
-            return None;
-        }
-        let sides = media.sides[triangle].map(|side| region(side) == *here);
-        let along = match sides {
-            [true, false] => least,
-            [false, true] => -least,
-            _ => return None,
+/// Points of a probe.
+struct Places {
+    points: Vec<[f64; 3]>,
+    /// The region around each.
+    regions: Vec<u32>,
+    /// The same points, but those on surfaces or next to them a little off, in their regions:
+    /// integrals over panels have no rule there.
+    moved: Vec<[f64; 3]>,
+}
+
+impl Places {
+    fn of(problem: &Problem, surfaces: Option<&Locator>, points: Vec<[f64; 3]>) -> Self {
+        let regions = regions_of(problem, &points);
+        let moved = |(x, here): (&[f64; 3], &u32)| {
+            let (surfaces, media) = (surfaces?, problem.media.as_ref()?);
+            let near = surfaces.nearest(*x)?;
+            let triangle = near.triangle as usize;
+            let least = LEAST_DISTANCE * problem.areas[triangle].sqrt();
+            if near.distance >= least {
+                return None;
+            }
+            let sides = media.sides[triangle].map(|side| region(side) == *here);
+            let along = match sides {
+                [true, false] => least,
+                [false, true] => -least,
+                _ => return None,
+            };
+            let [a, b, c] = problem.mesh.corners(triangle);
+            let normal = cross(sub(b, a), sub(c, a));
+            Some(add(*x, scale(along / norm(normal), normal)))
         };
-        let [a, b, c] = problem.mesh.corners(triangle);
-        let normal = cross(sub(b, a), sub(c, a));
-        Some(add(*x, scale(along / norm(normal), normal)))
-    };
-    let all = points.par_iter().zip(regions);
-    all.map(|of| moved(of).unwrap_or(*of.0)).collect()
+        let all = points.par_iter().zip(&regions);
+        let moved = all.map(|point| moved(point).unwrap_or(*point.0)).collect();
+        Self { points, regions, moved }
+    }
+
+    /// Potential in volt and its gradient in volt per unit of length.
+    fn values(
+        &self,
+        screened: &Screened,
+        charges: &[FixedCharge],
+    ) -> Result<(Vec<f64>, Vec<[f64; 3]>), bem::Error> {
+        let values = screened.values(&self.moved, &self.regions, charges, true)?;
+        let all = values.reaction.iter().zip(&values.source).zip(&values.gradient);
+        let moved = self.points.iter().zip(&self.moved);
+        let potential = all.zip(moved).map(|(((r, s), g), (x, place))| {
+            let back: f64 = (0..3).map(|k| g[k] * (x[k] - place[k])).sum();
+            r + s + back
+        });
+        Ok((potential.collect(), values.gradient))
+    }
 }
 
 fn charges(problem: &Problem) -> Vec<FixedCharge> {
@@ -226,19 +258,11 @@ fn state(
     let has_probes = !problem.description.probes.is_empty();
     let surfaces = has_probes.then(|| Locator::new(&problem.mesh));
     let probe = |probe: &Probe| -> Result<Probed, bem::Error> {
-        let points = probe.place.points();
-        let regions = regions_of(problem, &points);
-        let places = off_surfaces(problem, &surfaces, &points, &regions);
-        let values = screened.values(&places, &regions, charges, true)?;
-        let all = values.reaction.iter().zip(&values.source).zip(&values.gradient);
-        let moved = points.iter().zip(&places);
-        let potential = all.zip(moved).map(|(((r, s), g), (x, place))| {
-            let back: f64 = (0..3).map(|k| g[k] * (x[k] - place[k])).sum();
-            r + s + back
-        });
-        let potential = potential.collect();
+        let places = Places::of(problem, surfaces.as_ref(), probe.place.points());
+        let (potential, gradient) = places.values(screened, charges)?;
         let per_metre = -1.0 / problem.description.unit.metres();
-        let field = values.gradient.iter().map(|g| g.map(|g| g * per_metre)).collect();
+        let field = gradient.iter().map(|g| g.map(|g| g * per_metre)).collect();
+        let points = places.points;
         Ok(Probed { name: probe.name.clone(), points, potential, field, bars: None })
     };
     let count = problem.mesh.triangles.len();
@@ -262,38 +286,88 @@ fn state(
     })
 }
 
-/// How far the energy may be from that of the surface that the mesh is to be: from how far it is
-/// from that of a mesh with fewer triangles on some of its vertices.
-fn bar(
-    problem: &Problem,
-    Cells { media, sides }: Cells<'_>,
-    charges: &[FixedCharge],
-    fine: &Solvation,
-    options: &SolveOptions,
-    progress: &dyn Progress,
-) -> Result<Option<f64>, bem::Error> {
-    let (mesh, kept) = coarsen::coarsened(&problem.mesh, COARSE);
-    let ratio = problem.mesh.triangles.len() as f64 / kept.len() as f64;
-    if ratio < LEAST_RATIO {
-        return Ok(None);
+/// The same solved on a mesh with fewer triangles, on some of the vertices of the problem's: how
+/// far results are from those of the surface that the mesh is to be.
+struct Coarser {
+    screened: Screened,
+    /// Errors over changes from this mesh to the problem's.
+    share: f64,
+    /// Solver's tolerance.
+    tolerance: f64,
+}
+
+impl Coarser {
+    /// `None` if there are hardly fewer triangles, or if the solve does not converge.
+    fn of(
+        problem: &Problem,
+        Cells { media, sides }: Cells<'_>,
+        charges: &[FixedCharge],
+        options: &SolveOptions,
+        progress: &dyn Progress,
+    ) -> Result<Option<Self>, bem::Error> {
+        let (mesh, kept) = coarsen::coarsened(&problem.mesh, COARSE);
+        let ratio = problem.mesh.triangles.len() as f64 / kept.len() as f64;
+        if ratio < LEAST_RATIO {
+            return Ok(None);
+        }
+        let sides: Vec<[u32; 2]> = kept.iter().map(|&t| sides[t as usize]).collect();
+        let cells = Cells { media, sides: &sides };
+        let screened = bem::poisson_boltzmann(&mesh, cells, charges, options, progress)?;
+        // Errors are c / N on flat triangles, c / N^(3/2) on curved ones.
+        let order = if mesh.patches.is_some() { 1.5 } else { 1.0 };
+        let share = SAFETY / (SHAPES * ratio.powf(order) - 1.0);
+        let has_converged = screened.has_converged();
+        Ok(has_converged.then_some(Self { screened, share, tolerance: options.tolerance }))
     }
-    let sides: Vec<[u32; 2]> = kept.iter().map(|&t| sides[t as usize]).collect();
-    let cells = Cells { media, sides: &sides };
-    let coarse = bem::poisson_boltzmann(&mesh, cells, charges, options, progress)?;
-    if !coarse.has_converged() {
-        return Ok(None);
+
+    /// Of the energy that surfaces add, in joule.
+    fn energy_bar(
+        &self,
+        problem: &Problem,
+        media: &[Medium],
+        charges: &[FixedCharge],
+        fine: &Solvation,
+    ) -> Result<f64, bem::Error> {
+        let sources = excitations::sources(problem);
+        let reaction = reaction(problem, media, &self.screened, charges, &sources)?;
+        let both = problem.sources.iter().zip(&fine.reaction_v).zip(&reaction);
+        let of_each: f64 =
+            both.map(|((source, v), w)| 0.5 * (source.coulomb * (v - w)).abs()).sum();
+        let coarse_j = energy::solvation(problem, reaction, &sources)?.energies.reaction_j;
+        let reaction_j = fine.energies.reaction_j;
+        let change = (reaction_j - coarse_j).abs().max(BY_CHANCE * of_each);
+        Ok(self.share * change + self.tolerance * reaction_j.abs())
     }
-    let sources = excitations::sources(problem);
-    let reaction = reaction(problem, media, &coarse, charges, &sources)?;
-    let both = problem.sources.iter().zip(&fine.reaction_v).zip(&reaction);
-    let of_each: f64 = both.map(|((source, v), w)| 0.5 * (source.coulomb * (v - w)).abs()).sum();
-    let found = energy::solvation(problem, reaction, &sources)?.energies.reaction_j;
-    let reaction_j = fine.energies.reaction_j;
-    let apart = (reaction_j - found).abs().max(BY_CHANCE * of_each);
-    // Errors are c / N on flat triangles, c / N^(3/2) on curved ones.
-    let order = if mesh.patches.is_some() { 1.5 } else { 1.0 };
-    let error = apart / (SHAPES * ratio.powf(order) - 1.0);
-    Ok(Some(SAFETY * error + options.tolerance * reaction_j.abs()))
+
+    /// Of potentials and fields at the points of a probe.
+    fn probe_bars(
+        &self,
+        problem: &Problem,
+        surfaces: &Locator,
+        charges: &[FixedCharge],
+        probe: &Probe,
+        fine: &Probed,
+    ) -> Result<ProbeBars, bem::Error> {
+        let metres = problem.description.unit.metres();
+        let places = Places::of(problem, Some(surfaces), probe.place.points());
+        let (coarse, gradient) = places.values(&self.screened, charges)?;
+        let mut bars = ProbeBars::default();
+        for (k, point) in fine.points.iter().enumerate() {
+            let nearest = surfaces.nearest(*point);
+            let distance = nearest.as_ref().map_or(0.0, |near| near.distance);
+            let size = nearest.map_or(0.0, |near| problem.areas[near.triangle as usize].sqrt());
+            let (volt, field) = (fine.potential[k], fine.field[k].map(|e| e * metres));
+            let change = (volt - coarse[k]).abs();
+            let of_field = norm(add(field, gradient[k]));
+            let volt_around = change + AROUND * distance * of_field;
+            let length = (distance + size).max(f64::MIN_POSITIVE);
+            let field_around = of_field + AROUND * change / length;
+            bars.potential_v.push(self.share * volt_around + self.tolerance * volt.abs());
+            let field_bar = self.share * field_around + self.tolerance * norm(field);
+            bars.field_v_per_m.push(field_bar / metres);
+        }
+        Ok(bars)
+    }
 }
 
 fn answer(screened: &Screened, options: &SolveOptions) -> bem::Capacitance {
