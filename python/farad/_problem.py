@@ -215,7 +215,7 @@ class Problem(Unchanging):
         """Dissolve ions in a medium: the linearised Poisson-Boltzmann equation is solved.
 
         There are no conductors then, no planes, layers or external field, and error bars of
-        the energy alone.
+        the energy and at probes.
 
         Parameters
         ----------

@@ -359,11 +359,11 @@ impl Coarser {
             let (volt, field) = (fine.potential[k], fine.field[k].map(|e| e * metres));
             let change = (volt - coarse[k]).abs();
             let of_field = norm(add(field, gradient[k]));
-            let volt_around = change + AROUND * distance * of_field;
-            let length = (distance + size).max(f64::MIN_POSITIVE);
-            let field_around = of_field + AROUND * change / length;
-            bars.potential_v.push(self.share * volt_around + self.tolerance * volt.abs());
-            let field_bar = self.share * field_around + self.tolerance * norm(field);
+            let around = AROUND * (distance + size);
+            let volt_bar = change + around * of_field;
+            let field_bar = of_field + AROUND * AROUND * change / around.max(f64::MIN_POSITIVE);
+            bars.potential_v.push(self.share * volt_bar + self.tolerance * volt.abs());
+            let field_bar = self.share * field_bar + self.tolerance * norm(field);
             bars.field_v_per_m.push(field_bar / metres);
         }
         Ok(bars)

@@ -47,7 +47,7 @@ impl Goal {
         }
         if problem.description.has_salt() {
             return Err(Error::Accuracy(
-                "an accuracy needs error bars, which there are none of with ions (kappa, ionic_strength); farad study shows how far energies are from their limit"
+                "with ions (kappa, ionic_strength) no accuracy can be asked for: splitting triangles does not make a surface rounder, which is most of the error; make finer surfaces (density of [[molecule]], farad study) until the bars are short enough"
                     .to_owned(),
             ));
         }
