@@ -135,9 +135,6 @@ impl Default for SolveOptions {
 
 impl SolveOptions {
     /// Where fast sums run.
-    ///
-    /// # Errors
-    /// [`fmm::Error::NotDeterministic`] if a GPU was asked for.
     pub(crate) fn backend(&self) -> Result<fmm::Backend, Error> {
         if self.deterministic { Ok(self.backend.deterministic()?) } else { Ok(self.backend) }
     }

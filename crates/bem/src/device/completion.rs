@@ -38,9 +38,6 @@ struct DeviceEntries {
 
 impl DeviceCompletion {
     /// Brings a completion of `n` rows to the device.
-    ///
-    /// # Errors
-    /// The GPU's.
     pub fn new(device: &Device, of: &dyn Completion, n: usize) -> Result<Self, cuda::Error> {
         let rows: Vec<[f64; 2]> = (0..n).map(|i| of.row(i)).collect();
         Ok(Self {
@@ -54,9 +51,6 @@ impl DeviceCompletion {
     }
 
     /// Completes the rows of `columns` columns. Returns the largest defect of a first law.
-    ///
-    /// # Errors
-    /// The GPU's.
     pub fn apply(
         &self,
         of: &dyn Completion,

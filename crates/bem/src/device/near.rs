@@ -63,10 +63,6 @@ struct Part {
 
 impl DeviceNear {
     /// Exact entries of the close pairs.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`], errors of [`Assembly::check`], and [`Error::Gpu`] if a CUDA call
-    /// fails.
     pub fn new(
         geometry: DeviceGeometry,
         quadrature: PairQuadrature,
@@ -276,9 +272,6 @@ impl DeviceNear {
     }
 
     /// Rows with columns and entries, the diagonal first, for tests.
-    ///
-    /// # Errors
-    /// The GPU's.
     pub fn rows(&self) -> Result<Vec<Vec<(usize, f64)>>, cuda::Error> {
         let (starts, columns) = (self.rows.starts.to_vec()?, self.rows.columns.to_vec()?);
         let bytes = self.rows.values.to_vec()?;

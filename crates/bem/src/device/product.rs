@@ -36,9 +36,6 @@ pub struct DeviceProduct {
 
 impl DeviceProduct {
     /// Of a near field that lacks what the points of this rule give.
-    ///
-    /// # Errors
-    /// Errors of CUDA calls.
     pub fn new(near: DeviceNear, rule: &'static Rule) -> Result<Self, cuda::Error> {
         let device = near.geometry.device.clone();
         Ok(Self {
@@ -71,9 +68,6 @@ impl DeviceProduct {
     }
 
     /// y = A x for `columns` vectors on the device, by the plan of true residuals.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails, and errors of the sum.
     pub(crate) fn apply(
         &mut self,
         plans: &mut PlanSchedule,
@@ -159,9 +153,6 @@ impl DeviceProduct {
 
     /// What the first column of the last product has at some points, and the sums over all pairs
     /// there. None before the first product, or if no row asks for it.
-    ///
-    /// # Errors
-    /// Errors of CUDA calls.
     pub(crate) fn samples(
         &self,
         of: Sampled,

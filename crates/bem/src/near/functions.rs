@@ -123,9 +123,6 @@ impl Entry for Block {
 
 impl Near {
     /// Exact entries minus quadrature sums for close pairs, over test functions and coefficients.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`], and errors of [`Assembly::check`].
     pub(crate) fn of_functions(
         assembly: &Assembly<'_>,
         pairs: &FunctionPairs<'_>,

@@ -68,10 +68,6 @@ pub struct NearFieldRequest<'a> {
 
 impl Discretisation {
     /// For a solver's `tolerance`, every quadrature rule raised by `increment` orders. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a GPU was requested and a CUDA call fails; [`Error::Fmm`] if communication
-    /// fails.
     pub fn new(
         panels: &Arc<Panels>,
         kinds: &[RowKind],
@@ -142,10 +138,6 @@ impl Discretisation {
 
     /// The near field, and a preconditioner if `conductor` is given: the conductor of each panel,
     /// `None` on interfaces. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`], errors of `request.check`, [`Error::Gpu`] if a GPU was requested and
-    /// a CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub fn backend(
         &mut self,
         request: &NearFieldRequest<'_>,
@@ -267,9 +259,6 @@ fn reach(sampling: &Sampling, accuracy: &Accuracy) -> Vec<f64> {
 }
 
 /// A rank's value if all ranks of its group have one, else `None`. Collective.
-///
-/// # Errors
-/// That of any rank.
 fn on_all<T>(group: &dyn Communicator, own: Result<Option<T>, Error>) -> Result<Option<T>, Error> {
     let own = collective::agreed(group, own)?;
     let lacking = collective::largest(group, if own.is_some() { 0.0 } else { 1.0 })?;

@@ -129,8 +129,6 @@ struct HostSystem<'a> {
 }
 
 impl<'a> HostSystem<'a> {
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     fn new(
         operator: &'a mut OnHost,
         plans: &'a mut PlanSchedule,

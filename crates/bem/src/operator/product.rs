@@ -191,9 +191,6 @@ impl Product {
 
     /// y = A x for `columns` vectors on the local panels, by the plan that the budget allows.
     /// Collective.
-    ///
-    /// # Errors
-    /// Errors of the sum, and [`Error::Fmm`] if communication fails.
     pub(super) fn apply(
         &mut self,
         plans: &mut PlanSchedule,

@@ -105,9 +105,6 @@ fn check_lengths(media: &Media<'_>, triangles: usize) -> Result<(), Error> {
 impl System {
     /// The equations of surfaces in media. For solves to a `tolerance` by fast sums, distant images
     /// in layers are summed separately.
-    ///
-    /// # Errors
-    /// [`Error::Length`] and [`Error::Conductor`].
     pub fn new(
         mesh: &Mesh,
         media: Media<'_>,
@@ -213,9 +210,6 @@ impl System {
     }
 
     /// Sums over all ranks of their results for their own panels. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
     pub(super) fn of_all_ranks(&self, values: &mut [f64]) -> Result<(), Error> {
         collective::sum(&*self.ranks, values)
     }

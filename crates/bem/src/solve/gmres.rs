@@ -127,9 +127,6 @@ pub fn gmres(
 
 /// As [`gmres`], for any system: solves for right-hand sides `b`, starting from `x`, both whole and
 /// of shape (columns, len). Collective.
-///
-/// # Errors
-/// As for [`gmres`], and [`Error::Fmm`] if communication fails.
 pub(crate) fn solve<V>(
     system: &mut dyn LinearSystem<V>,
     b: &[f64],

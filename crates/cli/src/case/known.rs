@@ -19,9 +19,6 @@ pub(crate) struct Known(Arc<Mutex<Vec<(PathBuf, u64)>>>);
 
 impl Known {
     /// The bytes of a file.
-    ///
-    /// # Errors
-    /// Those of [`files::load`], and that it held something else before.
     pub(crate) fn load(&self, path: &Path) -> Result<Vec<u8>, Error> {
         let bytes = files::load(path)?;
         let found = content(&bytes);

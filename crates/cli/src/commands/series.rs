@@ -36,10 +36,6 @@ pub(super) struct Opening<'a> {
 
 impl Opening<'_> {
     /// Opens the output folder and the checkpoint in it. Collective.
-    ///
-    /// # Errors
-    /// `Exit::Io` if the folder cannot be written to or has other files, `Exit::BadInput` if the
-    /// checkpoint belongs to another run.
     pub(super) fn open(
         &self,
         ranks: &Ranks,

@@ -23,9 +23,6 @@ const ROUGHLY: f64 = 1e-4;
 const BY_FIELD: f64 = 2.0;
 
 /// Sets the bars of values at each of the problem's probes.
-///
-/// # Errors
-/// Those of [`bem::SurfaceCharge::evaluate`].
 pub(crate) fn set(missing: &MissingInState<'_>, probes: &mut [Probed]) -> Result<(), bem::Error> {
     let _span = tracing::debug_span!("bars of probes").entered();
     if probes.is_empty() {

@@ -35,9 +35,6 @@ pub struct Goal {
 
 impl Goal {
     /// Whether a refinement of this problem, with these options, can reach it.
-    ///
-    /// # Errors
-    /// [`Error::Accuracy`].
     pub(crate) fn check(&self, problem: &Problem, options: &SolveOptions) -> Result<(), Error> {
         if self.accuracy.is_nan() || self.accuracy < FINEST {
             return Err(Error::Accuracy(format!(

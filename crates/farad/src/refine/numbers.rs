@@ -31,9 +31,6 @@ impl Number {
 }
 
 /// The numbers that are asked for, with their bars.
-///
-/// # Errors
-/// [`Error::Accuracy`] if there are none.
 pub(crate) fn find(
     problem: &Problem,
     solution: &Solution,

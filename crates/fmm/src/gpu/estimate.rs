@@ -267,9 +267,6 @@ impl Planned<'_> {
 }
 
 /// Whether a plan and its sums fit; nothing is allocated.
-///
-/// # Errors
-/// [`Error::GpuMemory`] if not.
 pub(super) fn check(
     device: &Device,
     sources: &[[f64; 3]],

@@ -43,9 +43,6 @@ struct Counts {
 
 /// Cuts panels that lie on each other into pieces, and makes each piece what all of its panels say
 /// together.
-///
-/// # Errors
-/// [`FormatError`] where panels contradict each other, unless that is allowed.
 pub(super) fn lay_over(
     triangles: &mut Triangles,
     rules: Rules<'_>,

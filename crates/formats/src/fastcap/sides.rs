@@ -15,9 +15,6 @@ const LEVEL: f64 = 0.99;
 
 /// Decides for all triangles that are `open`: first by neighbours in the same plane, then by what
 /// lies across the space next to them.
-///
-/// # Errors
-/// [`FormatError`] at the first triangle of which nothing says it.
 pub(super) fn choose_sides(
     triangles: &mut Triangles,
     mut open: Vec<bool>,

@@ -241,9 +241,6 @@ impl Batch<'_> {
     }
 
     /// Solves for a molecule, unless an earlier run has.
-    ///
-    /// # Errors
-    /// `Exit::Interrupted`; any other failure is in the row.
     fn solve(&self, index: usize) -> Result<Done, Failure> {
         let started = Instant::now();
         let mut row = self.pending(index);

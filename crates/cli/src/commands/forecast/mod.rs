@@ -58,9 +58,6 @@ struct Took {
 /// Lines, each with "# ", that tell what solves will take by each backend that is here, or by the
 /// one that was chosen, in one process of `processes`. So many seconds have gone by already, and
 /// will again.
-///
-/// # Errors
-/// Ctrl-C; what no backend has the memory for.
 pub(super) fn lines(
     case: &Case,
     problem: &Problem,

@@ -25,9 +25,6 @@ pub struct Known {
 
 /// What the whole takes by the method that `options` name, from pieces, and from its own beginning
 /// where that got so far.
-///
-/// # Errors
-/// Those of the solves.
 pub(super) fn cost(
     case: &Case,
     problem: &Problem,

@@ -72,9 +72,6 @@ pub(super) struct Ended {
 impl Ended {
     /// The mesh that failed, and why: the refinement of the `last` with results, or, if that could
     /// not be made, the next one.
-    ///
-    /// # Errors
-    /// The failure itself, if no mesh has results or the user has interrupted the study.
     pub(super) fn failed(
         self,
         last: Option<&Row>,

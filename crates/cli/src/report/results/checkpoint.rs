@@ -95,9 +95,6 @@ struct State {
 impl Checkpoint {
     /// The checkpoint in the locked output folder `real`. With `resume` it has the parts that an
     /// earlier run of the same inputs has left, otherwise none.
-    ///
-    /// # Errors
-    /// `Exit::BadInput` if the earlier run had other inputs, `Exit::Io` if it cannot be read.
     pub fn open(
         real: &Path,
         inputs: Inputs,
@@ -135,9 +132,6 @@ impl Checkpoint {
 
     /// The checkpoint in the output folder `path`, which another rank has locked and opened for the
     /// same inputs.
-    ///
-    /// # Errors
-    /// As [`Checkpoint::open`].
     pub fn join(
         path: &Path,
         inputs: Inputs,

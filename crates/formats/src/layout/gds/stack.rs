@@ -148,8 +148,6 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// # Errors
-    /// With the line and the key, what is wrong and what to do.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
         let source = Source { path, bytes };
         let text = std::str::from_utf8(bytes)

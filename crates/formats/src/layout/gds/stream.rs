@@ -145,8 +145,6 @@ pub struct Library {
 }
 
 impl Library {
-    /// # Errors
-    /// With the byte at which the record in question begins.
     pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
         let mut stream = Stream { bytes, at: 0 };
         let mut library = Self::default();
