@@ -72,7 +72,7 @@ fn molecules_may_be_among_ions() {
 }
 
 /// Ions are kept away by a layer that the program makes, and energies go to a limit as surfaces are
-/// made anew.
+/// generated again.
 /// Temperatures in degrees Celsius and mmol per litre are as good as numbers go.
 #[test]
 fn values_that_no_solution_has_are_noted() {

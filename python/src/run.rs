@@ -41,7 +41,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The pool of so many threads, or the shared one.
+/// The pool of this number of threads, or the shared one.
 pub(crate) fn pool(threads: Option<usize>) -> Result<Arc<ThreadPool>, Failure> {
     if let Some(count) = threads.filter(|count| !(1..=MOST_THREADS).contains(count)) {
         return Err(Failure::input(format!("threads is {count}; it must be 1 to {MOST_THREADS}")));

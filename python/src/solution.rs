@@ -135,7 +135,7 @@ impl Solution {
         self.solution.warnings.iter().map(one).collect()
     }
 
-    /// What one should know of the surfaces, and whether it is routine or told by a warning.
+    /// Notes on the surfaces, and whether each is routine rather than a warning.
     #[getter]
     fn notes(&self) -> Vec<(String, bool)> {
         let is_routine = |note: &Note| matches!(note, Note::Split { .. } | Note::Allowed(_));

@@ -294,7 +294,7 @@ impl Mesh {
         })
     }
 
-    /// The same with other names of groups, one for each.
+    /// This surface with other names of groups, one for each.
     fn renamed(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
         let mut mesh = (*self.mesh).clone();
         if names.len() != mesh.groups.len() {

@@ -13,7 +13,7 @@ use bem::{
 use mesh::Mesh;
 use mesh::generate::{Bus, Resolution};
 
-/// Keeps answers in memory, and stops a solve after so many iterations.
+/// Keeps answers in memory, and stops a solve after this number of iterations.
 #[derive(Default)]
 struct Kept {
     answers: Mutex<HashMap<u64, Vec<f64>>>,
@@ -184,7 +184,7 @@ fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
         });
         let answers = stopped.answers.into_inner().unwrap();
         assert_eq!(answers.len(), excitations.len());
-        // As many go on as there are then, or one alone.
+        // The same number of ranks continues, or one alone.
         for ranks in [1, 2] {
             let kept =
                 || Kept { answers: answers.clone().into(), most: u64::MAX, ..Kept::default() };
@@ -202,7 +202,7 @@ fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
     }
 }
 
-/// Stops a solve after so many iterations, and keeps nothing.
+/// Stops a solve after this number of iterations, and keeps nothing.
 struct Stops {
     most: u64,
     iterations: AtomicU64,

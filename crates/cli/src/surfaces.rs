@@ -80,7 +80,7 @@ pub(crate) fn read(
     read_by(path, stack, lenient, &files::load)
 }
 
-/// The same of the bytes that `load` gives.
+/// As [`read`], from the bytes that `load` gives.
 pub(crate) fn read_by(
     path: &Path,
     stack: Option<&Path>,

@@ -213,8 +213,8 @@ fn discard(path: &Path, is_whole: bool) {
     }
 }
 
-/// Takes what is left out of the table: first what goes with all that is in it, then the folders
-/// that may be empty by then.
+/// Takes all remaining names out of the table: first those that go with their content, then the
+/// folders that may be empty by then.
 fn take_all(mut each: impl FnMut(&[u8; LONGEST], bool)) {
     for wanted in [true, false] {
         for place in &TABLE {

@@ -148,8 +148,8 @@ fn permittivities_of_a_coat_are_those_of_the_closed_form() {
     }
 }
 
-/// A film between a dielectric body and air: the parts of all media add up, and what the film has
-/// on both sides is told apart.
+/// A film between a dielectric body and air: the parts of all media add up, and those on the two
+/// sides of the film are distinguished.
 #[test]
 fn parts_of_media_add_up_where_metal_lies_between_them() {
     let body = Cube { edge: 1.0, grade: 3.0, resolution: Resolution::Elements(768) };

@@ -350,7 +350,7 @@ fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
     };
     close(of_facet, at_surface, 2e-2);
     close(probed.potential[2], of_facet, 2e-2);
-    // Inside it is what is left of the charge's own potential.
+    // Inside, it is a small rest of the charge's own potential.
     assert!((probed.potential[3] - of_facet).abs() < 5e-3 * per_charge / inside);
     // Fields next to facets are good to some percent: densities are not continuous.
     close(outside * normal(2), inside * normal(3), 0.1);

@@ -12,7 +12,7 @@ use crate::precondition::local_panels::NEIGHBOURS;
 use crate::quadrature::rule::Rule;
 use crate::quadrature::{self, MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE};
 
-/// Rows whose candidates are looked at together: what lies between takes a few hundred MiB.
+/// Rows whose candidates are selected together: intermediate arrays take a few hundred MiB.
 pub(super) const ROWS: usize = 1 << 18;
 
 /// Bytes of device memory for near field and preconditioner of `n` panels, about.

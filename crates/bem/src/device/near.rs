@@ -11,7 +11,7 @@ use crate::near::{Assembly, Precision, Selection};
 use crate::quadrature::rule::Rule;
 use crate::{Error, Stage};
 
-/// Candidates that are looked at together at most, if a row alone has not more.
+/// Most candidates selected together, unless a single row has more.
 const CANDIDATES: u64 = 1 << 26;
 
 /// Entries on close pairs of panels, all rows in full; the diagonal apart and in double precision.

@@ -53,7 +53,7 @@ impl DeviceProduct {
         })
     }
 
-    /// The same with what these panels' images far away do, if there are any.
+    /// Adds the contribution of these panels' distant images, if there are any.
     pub(crate) fn with_far_images(self, layout: Layout) -> Self {
         Self { far: layout.all.panels.far().is_some().then_some(layout), ..self }
     }

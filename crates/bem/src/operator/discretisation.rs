@@ -95,7 +95,7 @@ impl Discretisation {
         Ok(Self { accuracy, layout, gap, target, geometry })
     }
 
-    /// The same with rows of other kinds, on processor cores.
+    /// The discretisation with rows of other kinds, on CPU cores.
     pub(crate) fn with_kinds(&self, kinds: &[RowKind]) -> Self {
         let layout = self.layout.with_kinds(kinds);
         let (accuracy, target) = (self.accuracy.clone(), self.target.clone());

@@ -58,7 +58,7 @@ impl OnHost {
         Self { product: Product::new(layout, NearField::Host(near)), preconditioner }
     }
 
-    /// The same with both on a GPU.
+    /// As [`Self::new`], with near field and preconditioner on a GPU.
     pub(crate) fn with_device(
         layout: Layout,
         near: DeviceNear,
@@ -68,7 +68,7 @@ impl OnHost {
         Self { product: Product::new(layout, NearField::Device(Box::new(near))), preconditioner }
     }
 
-    /// The same with the near field of the linear modes.
+    /// Adds the near field of the linear modes.
     pub(crate) fn with_modes(mut self, modes: Near<ModeBlock>) -> Self {
         self.product.modes = Some(modes);
         self

@@ -282,7 +282,7 @@ impl Screened {
         self.means(&self.potentials, triangles, 1.0 / self.panels.scale())
     }
 
-    /// The same for eps dphi/dn along the triangles' normals.
+    /// As [`surface_potentials`](Self::surface_potentials), for eps dphi/dn along the normals.
     pub fn surface_fluxes(&self, triangles: usize) -> Vec<f64> {
         self.means(&self.fluxes, triangles, self.panels.scale().powi(-2))
     }

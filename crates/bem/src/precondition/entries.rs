@@ -141,7 +141,7 @@ impl<'a> Entries<'a> {
         self.of_all_ranks(entries)
     }
 
-    /// The same for these pairs, both entries of each. Collective.
+    /// As [`of_all`](Self::of_all), for these pairs, both entries of each. Collective.
     pub(crate) fn of_pairs(
         &self,
         adjacency: &Adjacency,

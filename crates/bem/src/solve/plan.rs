@@ -99,7 +99,7 @@ impl Plan {
         Ok(Self { sums, replicated: None })
     }
 
-    /// The same for ranks that each have all points, and give and get all values. Collective.
+    /// As [`Self::new`], for ranks that each have all points, give and get all values. Collective.
     pub(crate) fn replicated(
         group: &Group,
         sources: &[[f64; 3]],

@@ -73,7 +73,7 @@ pub(super) struct SourceText {
 }
 
 impl Case {
-    /// The temperature in kelvin at which its energies and potentials are told in multiples of kT.
+    /// The temperature in kelvin for energies and potentials in multiples of kT.
     pub(crate) fn kelvin(&self) -> f64 {
         self.temperature.unwrap_or(ROOM)
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a case file, and where.
+//! Faults of a case file, and their places.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -134,7 +134,7 @@ impl Diagnostic for CaseError {
     }
 }
 
-/// The same of a file whose lines are too long to be shown.
+/// The first defects of a file whose lines are too long to be shown.
 #[derive(Debug, Error)]
 #[error("{file}: {count}{places}", count = counted(*.total, *.shown))]
 struct LongLines {

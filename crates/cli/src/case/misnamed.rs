@@ -1,5 +1,5 @@
-//! What a case names and its mesh does not have: told with all else that is wrong with it, though
-//! the mesh is only read afterwards.
+//! Names in a case that its mesh does not have: reported with all other faults, though the mesh is
+//! only read afterwards.
 
 use farad::{Fault, Problem};
 use mesh::{Mesh, PhysicalGroup, conductors};
@@ -11,8 +11,8 @@ use super::tables::sweep::Sweep;
 use crate::surfaces;
 use crate::terminal::exit::Failure;
 
-/// Those of a case that has `found` defects of its own, if its mesh can be read: what is wrong with
-/// that is told when the case is right.
+/// Those of a case that has `found` defects of its own, if its mesh can be read: faults of the mesh
+/// are reported when the case is right.
 pub(super) fn beside(case: &Case, found: &[Defect]) -> Vec<Defect> {
     let read = case.mesh.as_ref().map(|file| surfaces::read(file, case.stack.as_deref(), true));
     let Some(Ok((mut mesh, _))) = read else { return Vec::new() };

@@ -211,7 +211,7 @@ impl Surfaces {
     }
 }
 
-/// Reads what is asked beyond the capacitance matrix.
+/// Reads requests beyond the capacitance matrix.
 fn read_requests(
     top: &Section<'_>,
     base: &Path,

@@ -92,15 +92,15 @@ pub(super) struct Solving {
     pub(super) json: bool,
 }
 
-/// How a run that was cut short goes on.
+/// How a run that was cut short is resumed.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct Resuming {
-    /// Go on from what an earlier run of the same command, which was killed or interrupted, has
-    /// kept in the output folder; begin anew if there is nothing
+    /// Resume an earlier run of the same command that was killed or interrupted, from the checkpoint
+    /// in the output folder; start from the beginning if there is none
     #[arg(long)]
     resume: bool,
-    /// Seconds between two times that a run writes how far it has come; more where writing takes
-    /// longer than a hundredth of that
+    /// Seconds between two writes of the checkpoint; more if a write takes longer than a hundredth
+    /// of that
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = parse_seconds)]
     checkpoint_interval: f64,
 }

@@ -77,7 +77,7 @@ impl Info {
         }
     }
 
-    /// The same for people.
+    /// The text for people.
     fn text(&self) -> String {
         let unknown = || "not known".to_owned();
         let processor = self.processor.clone().unwrap_or_else(unknown);

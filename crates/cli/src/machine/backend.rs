@@ -85,7 +85,7 @@ impl Gpus {
 }
 
 impl Args {
-    /// Those of a rank: it takes a GPU of its own, as long as there are so many.
+    /// The backend of a rank, which takes a GPU of its own while there are enough.
     pub(crate) fn of_rank(self, ranks: &Ranks) -> Self {
         let [rank, here] = ranks.here();
         let count = if here > 1 { fmm::gpus().map_or(0, |all| all.len()) } else { 0 };

@@ -21,8 +21,8 @@ use crate::result::warning::{Remedy, Warning};
 /// the tolerance.
 const RESIDUAL_SHARE: f64 = 5.0;
 
-/// The same for a fast sum's error, which is measured at a sample of points; its tolerance is for
-/// all points together.
+/// As [`RESIDUAL_SHARE`], for a fast sum's error, measured at a sample of points; its tolerance is
+/// for all points together.
 const FMM_SHARE: f64 = 3.0;
 
 /// Gauss's law is enforced in each product. The correction hides a defect of quadrature or sums,
@@ -32,7 +32,7 @@ const GAUSS: f64 = 1e-2;
 /// Relative error of charges induced on conductors, in one medium: a few tolerances.
 pub const INDUCED: f64 = 10.0;
 
-/// The same in several media, where the error of the mesh dominates.
+/// As [`INDUCED`], in several media, where the error of the mesh dominates.
 const INDUCED_BY_MESH: f64 = 0.1;
 
 /// Share of the forces that may be left of their sum where action is reaction: quadrature of the
@@ -308,7 +308,7 @@ pub fn residual(
 }
 
 /// The fast sum against direct sums. One whose tolerance follows the solver's is judged by what it
-/// does to the equations, if charges nearly cancel its error relative to what is left says little.
+/// does to the equations: where charges nearly cancel, its error relative to their sum says little.
 pub fn fmm_error(
     is_asked_for: bool,
     answer: &bem::Capacitance,

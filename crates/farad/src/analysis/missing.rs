@@ -48,7 +48,7 @@ pub(crate) struct Missing {
     pub(crate) factor: f64,
 }
 
-/// What is known of a conductor far from it.
+/// The far field of a conductor.
 pub(crate) struct Far {
     centre: Vector,
     /// Of a ball around it.

@@ -26,7 +26,7 @@ const AT_EDGE: f64 = 1.7;
 /// A triangle of metal that is a facet of its own, as on polyhedra of smooth bodies: the density
 /// rises toward all of its sides, and of that constants on its quarters find 0.42 to 0.45, however
 /// small the angles are, since all else that they find falls with the size of triangles as fast as
-/// these do. (Once each facet has four triangles, quarters of these find 0.7 of what is left.)
+/// these do. (Once each facet has four triangles, quarters of these find 0.7 of the error.)
 const OF_FACET: f64 = 2.3;
 
 /// The sharp edges of a mesh whose triangles belong to these surfaces.

@@ -79,7 +79,7 @@ impl Place {
         self.permittivities.get(region).copied().unwrap_or(1.0)
     }
 
-    /// The same of some of the triangles.
+    /// The layers of some of the triangles.
     pub(crate) fn of_part(&self, triangles: &[u32]) -> Self {
         let region = |t: &u32| self.of_triangle.get(*t as usize).copied();
         Self { of_triangle: triangles.iter().filter_map(region).collect(), ..self.clone() }

@@ -1,4 +1,4 @@
-//! What is wrong with what is asked: with reductions, sensitivities, films.
+//! Faults of requested results: reductions, sensitivities, films.
 
 use std::sync::Arc;
 

@@ -48,7 +48,7 @@ impl Warning {
         Self { check, what, value, promise, is_error, message, remedy: None }
     }
 
-    /// The same with what to do.
+    /// Adds what to do.
     pub(crate) fn with(self, remedy: Remedy) -> Self {
         Self { remedy: Some(remedy), ..self }
     }

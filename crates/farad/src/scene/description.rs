@@ -118,7 +118,7 @@ impl Conductor {
         Self { name: name.to_owned(), groups: vec![name.to_owned()], setting: None }
     }
 
-    /// The same, set.
+    /// Sets its potential or charge.
     pub fn with(self, setting: Setting) -> Self {
         Self { setting: Some(setting), ..self }
     }

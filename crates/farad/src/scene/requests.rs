@@ -1,5 +1,5 @@
-//! What is asked about a problem beyond its capacitance matrix: values at probes, diffusion,
-//! reduced matrices, derivatives, shares of films.
+//! Requested results beyond the capacitance matrix: values at probes, diffusion, reduced matrices,
+//! derivatives, shares of films.
 
 /// Points at which potential and field are wanted.
 #[derive(Clone, Debug, PartialEq)]

@@ -54,7 +54,7 @@ impl Problem {
         problem.on(finer, |added| Note::SplitNextToSurfaces { added })
     }
 
-    /// The same without triangles split next to other surfaces.
+    /// As [`Self::new`], without splitting triangles next to other surfaces.
     pub(crate) fn next_to_charges(description: Description, mesh: Mesh) -> Result<Self, Error> {
         let mut faults = description.faults();
         if let Err(invalid) = mesh.validate() {

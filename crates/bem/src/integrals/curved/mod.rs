@@ -61,7 +61,7 @@ pub enum Kernel {
     Single,
     /// N_x . grad_x 1 / |x - y| with N = x_s cross x_t.
     Adjoint,
-    /// The same, and with x and y exchanged.
+    /// [`Self::Adjoint`], also with x and y exchanged.
     Adjoints,
 }
 

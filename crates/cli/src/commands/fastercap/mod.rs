@@ -222,7 +222,7 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
     if attained.outcome == Outcome::Reached { Ok(()) } else { Err(not_reached(&attained, &goal)) }
 }
 
-/// What is read first: the program, the input, and what was asked for.
+/// The first lines of the output: program, input and requested accuracy.
 fn beginning(dialect: Dialect, request: &Request) -> String {
     let mut text = running(dialect) + "\n";
     if dialect == Dialect::FasterCap {

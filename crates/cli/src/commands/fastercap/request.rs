@@ -1,4 +1,4 @@
-//! The command lines of FasterCap and FastCap: what is asked for, and what has no meaning here.
+//! The command lines of FasterCap and FastCap: requests, and options without a meaning here.
 //!
 //! FasterCap's is in the usage text of its 6.0.7, which later ones have kept, FastCap's in the
 //! FastCap User's Guide (MIT 1992).
@@ -32,7 +32,7 @@ pub struct Request {
     pub permittivity: f64,
     /// Whether the matrix goes to a file, too.
     pub writes_matrix: bool,
-    /// Whether times and memory are told in detail.
+    /// Whether times and memory are reported in detail.
     pub tells_details: bool,
     /// Whether the input is all that is wanted.
     pub(super) only_reads: bool,
@@ -149,7 +149,7 @@ fn fastercap(words: &[String]) -> Result<Asked, String> {
             (Some('r'), _) => request.remark(word, "`farad solve` writes residuals.csv"),
             (Some('e'), _) => request.writes_matrix = true,
             (Some('i'), _) => request.tells_details = true,
-            // Galerkin's method is the only one; there is no window; all that is known is told.
+            // Galerkin's method is the only one; there is no window; output is always complete.
             (Some('g' | 'v' | 'b'), _) => {}
             _ => return Err(format!("illegal option {word}")),
         }

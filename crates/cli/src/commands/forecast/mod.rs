@@ -21,7 +21,7 @@ use crate::terminal::output::Output;
 /// The larger piece is this share of the surfaces,
 const SHARE: usize = 8;
 
-/// but no more than so many triangles,
+/// but no more than this number of triangles,
 const MOST: usize = 1 << 17;
 
 /// and no fewer for each thread than keep it busy. Fewer of the whole are solved as they are.
@@ -33,7 +33,7 @@ const OF_MATRIX: usize = 4096;
 /// The smaller piece is this share of the larger one.
 const SMALLER: usize = 4;
 
-/// Seconds to write what is known of a triangle (docs/performance.md, "Estimates").
+/// Seconds to write the results on a triangle (docs/performance.md, "Estimates").
 const WRITING: f64 = 0.8e-6;
 
 /// A solve's expected cost.

@@ -18,7 +18,7 @@ const REPORTS: usize = 3;
 const SHARE: u64 = 8;
 
 /// A solve of few triangles takes a second or two, or more with many images or excitations; then it
-/// is ended after so many seconds, and smaller pieces tell what the whole takes.
+/// is ended after this number of seconds, and smaller pieces show what the whole takes.
 pub(super) const PATIENCE: f64 = 2.0;
 
 /// What something takes. Memory is known where the system tells.

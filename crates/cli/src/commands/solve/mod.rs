@@ -181,7 +181,7 @@ struct Execution<'a> {
     in_pieces: bool,
     /// Whether a page is made of the results.
     has_page: bool,
-    /// `None` where a solve that is cut short begins anew.
+    /// `None` if a solve that was cut short must start again.
     resuming: Option<Resuming>,
 }
 

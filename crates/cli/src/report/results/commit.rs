@@ -30,7 +30,7 @@ use crate::temporaries::{self, Temporary};
 /// The folder whose files hold, although they are not yet in their places.
 const DECIDED: &str = ".farad-commit";
 
-/// The file beside new files that says whose they are.
+/// The file next to new files that names their owner.
 const OWNER: &str = "owner";
 
 /// What is to be done with the files of [`DECIDED`].

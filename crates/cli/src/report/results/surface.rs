@@ -37,7 +37,7 @@ fn piece_file(rank: usize) -> String {
     format!("surface_{rank}.vtu")
 }
 
-/// All files of the surface, of so many excitations.
+/// All files of the surface, for this number of excitations.
 pub(super) fn file_names(case: &Case, excitations: usize, pieces: Option<usize>) -> Vec<String> {
     if case.vtk == VtkMode::None {
         return Vec::new();

@@ -31,7 +31,7 @@ impl Across {
         let middle = scale(0.5, add(a, b));
         let mut view = View { middle, along, level, outward, metal: 0.0, gap: 0.0 };
         rims.nearest(&mut view);
-        // What is left by rounding where an edge goes straight on.
+        // Rounding leaves a small number where an edge goes straight on.
         let straight = |inverse: f64| if inverse * norm(along) < LEVEL { 0.0 } else { inverse };
         Self { metal: straight(view.metal), gap: straight(view.gap), ground: 0.0 }
     }

@@ -82,7 +82,7 @@ fn couplings_that_only_another_net_resolves_are_warnings() {
     assert!(warning.message.contains("like 1 other entry: choose that net"), "{warning:?}");
 }
 
-/// What is wrong with a matrix or a solve is told in words that say where and what to do.
+/// Warnings on a matrix or a solve say where and what to do.
 #[test]
 fn warnings_say_what_is_wrong() {
     let names = ["a", "b"].map(str::to_owned);

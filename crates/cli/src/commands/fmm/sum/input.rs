@@ -6,7 +6,7 @@ use fmm::Densities;
 /// How to sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
-    /// What takes the least time for so many sources and targets
+    /// The fastest for this number of sources and targets
     Auto,
     /// Fast multipole method
     Fmm,

@@ -20,7 +20,7 @@ pub(super) struct OnRanks {
     pub(super) imbalance: f64,
     /// Sources and targets that one computes with.
     pub(super) points: [u64; 2],
-    /// Parts of the octree that are dealt out.
+    /// Parts of the octree that are distributed.
     pub(super) grains: usize,
     /// Other ranks' sources and multipole expansions that one gets.
     pub(super) halo_sources: u64,

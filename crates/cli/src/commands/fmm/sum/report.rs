@@ -133,7 +133,7 @@ pub(super) struct OfPlan {
 }
 
 impl Report {
-    /// The report of the `runs` of a plan for so many sources and targets.
+    /// The report of the `runs` of a plan for these numbers of sources and targets.
     pub(super) fn of(
         OfPlan { info, on_ranks, timeline }: OfPlan,
         [points, targets]: [usize; 2],
