@@ -89,9 +89,9 @@ fn coarser_surfaces_give_bars_to_energies_in_salt() {
         assert!(error < bar && bar < most * error, "{energy:?} with {bar}, off by {error}");
         bar
     };
-    // That of the solve, from fewer of its own triangles.
+    // The bar of the solve, from fewer of its own triangles.
     let own = covers(5.0);
-    // What was solved without these bars is solved again.
+    // Molecules solved without these bars are solved again.
     place.must("batch salt.toml ion.pqr --bars --quiet");
     assert_ne!(covers(3.0), own);
 }

@@ -253,7 +253,7 @@ fn the_resolved_case_runs_again_and_gives_the_same() {
         assert!((x - y).abs() <= 1e-12 * a[0][0], "{a:?} {b:?}");
     }
     assert_eq!(place.read("out/deep/case.resolved.toml"), resolved);
-    // The folder is told without the "." of the resolved case.
+    // The folder is shown without the "." of the resolved case.
     let text = place.must("solve out/deep/case.resolved.toml").stdout;
     assert!(text.contains("Results in out/deep: "), "{text}");
 }

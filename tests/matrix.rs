@@ -41,13 +41,13 @@ fn environment<T: std::str::FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// So many cases at once: as many as there are cores, or FARAD_MATRIX_JOBS.
+/// Number of cases at once: the number of cores, or FARAD_MATRIX_JOBS.
 fn jobs() -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     environment("FARAD_MATRIX_JOBS").unwrap_or_else(cores)
 }
 
-/// Does each of some things, so many at once.
+/// Does each of some things, `at_once` at a time.
 fn each<T: Sync, U: Send>(things: &[T], at_once: usize, act: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());

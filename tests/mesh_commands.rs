@@ -103,8 +103,7 @@ fn names_of_other_formats_than_what_is_written_are_refused() {
     assert_eq!(place.list(""), ["sphere.msh", "sphere.toml"]);
 }
 
-/// `check` writes one file, that of the defects, and never over anything that it was not told it
-/// may.
+/// `check` writes one file, that of the defects, and overwrites nothing without leave.
 #[test]
 fn check_writes_over_nothing_unasked_and_never_over_the_mesh() {
     let place = Workplace::new("mesh_check_output");

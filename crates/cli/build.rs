@@ -34,7 +34,7 @@ fn checked_out() -> Option<String> {
     if git.is_dir() {
         return of(&git, &git);
     }
-    // A work tree has a file that names its folder, and that one the folder of all.
+    // A work tree has a file that names its folder; a file there names the folder of all.
     let own = fs::read_to_string(&git).ok()?;
     let own = here.join("../..").join(own.strip_prefix("gitdir:")?.trim());
     let all = fs::read_to_string(own.join("commondir")).ok()?;

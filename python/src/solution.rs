@@ -111,7 +111,7 @@ impl Solution {
         self.solution.failed_checks()
     }
 
-    /// What self-checks found wrong.
+    /// Warnings of self-checks.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let one = |warning: &farad::Warning| {

@@ -1,4 +1,4 @@
-//! What is asked of each case.
+//! Requirements that each case must meet.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use super::random::Random;
 use super::scene::Scene;
 use super::variants::{self, Variant};
 
-/// Results may differ by so many tolerances.
+/// Results may differ by this multiple of the tolerance.
 pub const BOUND: f64 = 10.0;
 
 /// How one check of a case went.
@@ -45,7 +45,7 @@ pub struct Verdict {
     pub checks: Vec<Check>,
     /// Why there is nothing to check: nothing was built, or the program refused it.
     pub refused: Option<String>,
-    /// Whether self-checks call its mesh too coarse for what is asked.
+    /// Whether self-checks call its mesh too coarse for the requested results.
     pub is_coarse: bool,
     /// Where it is.
     pub folder: PathBuf,
@@ -77,7 +77,7 @@ impl Machine {
         Self { simd, backends }
     }
 
-    /// What is done besides the usual, and what is not.
+    /// Steps done besides the usual ones, and steps left out.
     pub fn told(&self) -> String {
         let list = |names: &[&str]| {
             if names.is_empty() { "none (skipped)".to_owned() } else { names.join(", ") }

@@ -462,7 +462,7 @@ fn ranks_refine_as_one_process_does() {
     }
 }
 
-/// What is wrong, or ends it, is the same on all ranks: none waits for another.
+/// Errors and the reason of the end are the same on all ranks: none waits for another.
 #[test]
 fn ranks_end_together() {
     let shared = |goal: &Goal| {

@@ -20,7 +20,7 @@ pub struct DeviceNear {
     pub(super) geometry: DeviceGeometry,
     /// Macro with the type of the entries.
     pub(super) value: Vec<String>,
-    /// Those of the kernels of this matrix.
+    /// Macros of the kernels of this matrix.
     macros: Vec<String>,
     rows: SparseRows,
     pub(super) diagonal: Buffer<f64>,

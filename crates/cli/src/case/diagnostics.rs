@@ -99,7 +99,7 @@ impl Defects {
         self.0.borrow_mut().push(defect);
     }
 
-    /// All of them, each once: a table or a key that is read twice is found wrong twice.
+    /// All of them, each once: a table or a key that is read twice has its defects twice.
     pub(super) fn into_inner(self) -> Vec<Defect> {
         let mut known = HashSet::new();
         let mut found = self.0.into_inner();

@@ -67,7 +67,7 @@ fn failure(case: &Case, error: Error) -> Failure {
     if let Some(failure) = faults.iter().find_map(|fault| of_mesh(case, fault)) {
         return failure;
     }
-    // Those of the command line have no place in the file.
+    // Nets of the command line have no place in the file.
     let of_nets = faults.iter().find_map(|fault| match fault {
         Fault::UnknownNet { name, available, .. } if case.places.nets.is_empty() => {
             Some((format!("--nets: {fault}"), meant(name, available)))

@@ -11,8 +11,8 @@ use super::tables::sweep::Sweep;
 use crate::surfaces;
 use crate::terminal::exit::Failure;
 
-/// Those of a case that has `found` defects of its own, if its mesh can be read: faults of the mesh
-/// are reported when the case is right.
+/// Such names in a case that has `found` defects of its own, if its mesh can be read: faults of the
+/// mesh are reported when the case is right.
 pub(super) fn beside(case: &Case, found: &[Defect]) -> Vec<Defect> {
     let read = case.mesh.as_ref().map(|file| surfaces::read(file, case.stack.as_deref(), true));
     let Some(Ok((mut mesh, _))) = read else { return Vec::new() };
@@ -27,7 +27,7 @@ pub(super) fn beside(case: &Case, found: &[Defect]) -> Vec<Defect> {
         Fault::UnknownGroup { .. } | Fault::Conductors(conductors::Error::UnknownGroup { .. }) => {
             true
         }
-        // Those of the command line have no place in the file.
+        // Nets of the command line have no place in the file.
         Fault::UnknownNet { .. } => is_whole && !case.places.nets.is_empty(),
         Fault::Reduction { .. } => is_whole,
         _ => false,

@@ -95,7 +95,7 @@ pub(super) struct Solving {
 /// How a run that was cut short is resumed.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct Resuming {
-    /// Resume an earlier run of the same command that was killed or interrupted, from the checkpoint
+    /// Resume an earlier run of the same command that was killed or interrupted, from its checkpoint
     /// in the output folder; start from the beginning if there is none
     #[arg(long)]
     resume: bool,
@@ -118,7 +118,7 @@ impl Resuming {
         let open =
             |folder: &Folder| folder.checkpoint(inputs.clone(), self.resume, self.pause(), output);
         let first = ranks.agree(of.folder.map(open).transpose())?.flatten();
-        // Those of others are there or gone by now.
+        // Checkpoints of other ranks exist or are removed by now.
         let own = match first {
             None if of.each => Checkpoint::join(of.path, inputs, self.pause(), output).map(Some),
             first => Ok(first),
@@ -195,7 +195,7 @@ impl Listed {
 }
 
 impl Solving {
-    /// Those of a rank, which has a GPU of its own.
+    /// The backend of a rank, which has a GPU of its own.
     pub(super) fn of_rank(&self, ranks: &Ranks) -> Self {
         Self { on: self.on.of_rank(ranks), ..self.clone() }
     }

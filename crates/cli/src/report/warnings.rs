@@ -1,4 +1,4 @@
-//! What self-checks found wrong, in the program's words. docs/results.md says what a user reads.
+//! Warnings of self-checks, in the program's words. docs/results.md explains them to users.
 
 use std::borrow::Cow;
 

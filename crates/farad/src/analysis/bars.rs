@@ -195,8 +195,8 @@ impl Solution {
     }
 }
 
-/// What is missing of the energies of all pairs of excitations with its sign, for states in which
-/// errors cancel: of a charge between two plates, what both miss of the field around them.
+/// Errors of the energies of all pairs of excitations, with their sign, for states in which errors
+/// cancel: of a charge between two plates, what both miss of the field around them.
 struct Signed {
     by_conductors: Vec<Vec<f64>>,
     /// What else may be off, all of it positive.
@@ -220,8 +220,8 @@ impl Signed {
         Self { by_conductors, others }
     }
 
-    /// What is off of the energy of two states, of these shares of excitations. What cancels may do
-    /// so by chance: part of the two states' own errors counts in any case.
+    /// Error of the mutual energy of two states, given as shares of excitations. Errors may cancel
+    /// by chance: part of the two states' own errors counts in any case.
     fn of(&self, a: &[f64], b: &[f64]) -> f64 {
         let form = |matrix: &[Vec<f64>], a: &[f64], b: &[f64]| -> f64 {
             let row = |row: &Vec<f64>| row.iter().zip(b).map(|(entry, b)| entry * b).sum::<f64>();

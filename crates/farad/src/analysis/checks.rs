@@ -380,7 +380,7 @@ fn matrix(
     laws.into_iter().filter_map(worst).collect()
 }
 
-/// What is said of an entry of the matrix `c` that breaks a law, and of `others` like it.
+/// The warning on an entry of the matrix `c` that breaks a law, and on `others` like it.
 pub fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) -> Warning {
     let [i, j] = finding.at;
     let name = |i: usize, j: usize| format!("C({}, {})", names[i], names[j]);
@@ -436,9 +436,9 @@ pub fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) 
     }
 }
 
-/// Gauss's law in the products of the fast method. Dense matrices are put right column by column:
-/// what one facet's charge lacks there says nothing of the charges that were found, and rows of
-/// whole integrals are all there is.
+/// Gauss's law in the products of the fast method. Dense matrices are corrected column by column:
+/// the defect of one facet's charge says nothing about the solution, and only rows of exact
+/// integrals can be checked.
 pub fn gauss(defect: Option<f64>, answer: &bem::Capacitance) -> Option<Warning> {
     let (defect, promise) = (defect?, GAUSS.max(answer.tolerance));
     answer.fmm.as_ref()?;

@@ -28,7 +28,7 @@ const OF_CHARGES: f64 = 0.1;
 /// The estimated errors of the answers to all excitations.
 pub(crate) struct Estimate {
     pub(crate) bars: EstimatedBars,
-    /// What is missing of the energies of all pairs of excitations.
+    /// Missing part of the energies of all pairs of excitations.
     pub(crate) energies: Vec<Vec<f64>>,
     /// The factor of each triangle's missing charge.
     pub(crate) weights: Vec<f64>,
@@ -101,7 +101,7 @@ fn far(problem: &Problem, state: &bem::State, bars: &[ConductorBars]) -> Vec<Far
     bars.iter().enumerate().map(conductor).collect()
 }
 
-/// What is missing of the state of this answer; `None` where there is no state.
+/// The missing part of the state of this solution; `None` if there is no state.
 pub(crate) fn find(
     problem: &Problem,
     prepared: &mut Prepared,

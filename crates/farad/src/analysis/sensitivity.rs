@@ -336,7 +336,7 @@ impl Size {
         let participation = own(&shares);
         let farad = |i: usize, j: usize| self.roots[i] * self.roots[j] / at;
         let matrices = vec![self.entries(|i, j| shares[i][j] * farad(i, j))];
-        // What is off in one of two parts of all energy is so in the other.
+        // An error in one of two parts of all energy is one in the other.
         let off_by_charges = if are_of_charges { 2.0 } else { 0.0 };
         let parts: Vec<f64> = participation.iter().map(|p| (p * (1.0 - p)).abs().sqrt()).collect();
         let with_bars = self.relative.as_ref().map(|relative| {

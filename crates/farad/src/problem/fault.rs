@@ -61,7 +61,7 @@ pub enum Fault {
         /// x, y or z.
         axis: &'static str,
     },
-    /// What is wrong with layers.
+    /// A fault of layers.
     #[error("{problem} (heights along {axis})")]
     Stack {
         /// x, y or z, which the layers are perpendicular to.
@@ -140,7 +140,7 @@ pub enum Fault {
     /// Too many triangles would be needed next to the point charges.
     #[error("next to the point charges: {0}")]
     TooFine(refine::Error),
-    /// What is wrong with a plane.
+    /// A fault of a plane.
     #[error("{}", problem.of(name))]
     Plane {
         /// The plane.
@@ -150,7 +150,7 @@ pub enum Fault {
         /// What.
         problem: PlaneFault,
     },
-    /// What is wrong with the place of a charge.
+    /// A fault in the place of a charge.
     #[error("the charge {problem}")]
     Charge {
         /// The charge.
@@ -167,7 +167,7 @@ pub enum Fault {
         name: String,
         /// Which of its atoms.
         atoms: Vec<usize>,
-        /// What is wrong with their places.
+        /// The fault in their places.
         why: Misplaced,
     },
     /// Something that needs the whole matrix, where only some of its columns are wanted.
@@ -186,7 +186,7 @@ pub enum Fault {
         /// The conductors that there are.
         available: std::sync::Arc<[String]>,
     },
-    /// What is wrong with a reduction.
+    /// A fault of a reduction.
     #[error("in the reduction \"{name}\", {problem}")]
     Reduction {
         /// The reduction.
@@ -196,7 +196,7 @@ pub enum Fault {
         /// What.
         problem: ReductionFault,
     },
-    /// What is wrong with a derivative that is wanted.
+    /// A fault of a requested derivative.
     #[error("in the sensitivity \"{name}\": {problem}")]
     Sensitivity {
         /// Which.
@@ -206,7 +206,7 @@ pub enum Fault {
         /// What.
         problem: SensitivityFault,
     },
-    /// What is wrong with a film whose share of the energy is wanted.
+    /// A fault of a film whose share of the energy is requested.
     #[error("in the film \"{name}\": {problem}")]
     Film {
         /// Which.

@@ -200,8 +200,8 @@ pub fn find(
     Ok(Place { regions, of_triangle, low, high, permittivities })
 }
 
-/// What is wrong with faces of dielectrics (those `is_interface` holds for): some in interfaces of
-/// layers, or surfaces in several layers.
+/// Faults of faces of dielectrics (those `is_interface` holds for): some in interfaces of layers,
+/// or surfaces in several layers.
 pub(crate) fn faults_of_media(
     stack: &bem::Stack,
     place: &Place,

@@ -1,4 +1,4 @@
-//! What is wrong with the places of things: of planes, layers, charges, atoms.
+//! Faults in the places of planes, layers, charges and atoms.
 
 use mesh::mirror;
 use thiserror::Error;
@@ -25,7 +25,7 @@ impl Misplaced {
     }
 }
 
-/// What is wrong with a plane.
+/// A fault of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaneFault {
     /// The mesh has no image in it.
@@ -70,7 +70,7 @@ impl PlaneFault {
     }
 }
 
-/// What is wrong with layers, or in them.
+/// A fault of layers, or of something in them.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum StackFault {
     /// Surfaces reach from one layer into another.
@@ -134,7 +134,7 @@ pub enum StackFault {
     Probe(f64),
 }
 
-/// What is wrong with the place of a charge.
+/// A fault in the place of a charge.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChargeFault {
     /// It lies in the grounded plane of this name.

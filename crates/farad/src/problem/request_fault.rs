@@ -19,7 +19,7 @@ pub enum Listed {
     Between(usize),
 }
 
-/// What is wrong with a reduction.
+/// A fault of a reduction.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ReductionFault {
     /// No net has this name, or fits this pattern.

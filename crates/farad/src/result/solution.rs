@@ -35,7 +35,7 @@ pub struct Solution {
     /// How far the matrix may be from that of the exact solution on the same surfaces; `None`
     /// unless wanted, and then no value has a bar.
     pub bars: Option<Bars>,
-    /// What self-checks found wrong.
+    /// Warnings of self-checks.
     pub warnings: Vec<Warning>,
     /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in
     /// coulomb; empty without dielectrics, or unless wanted.

@@ -1,4 +1,4 @@
-//! What self-checks find wrong.
+//! Warnings of self-checks.
 
 use bem::checks::ratio;
 
@@ -12,13 +12,13 @@ pub struct Warning {
     pub check: &'static str,
     /// The entries, conductors or charges concerned.
     pub what: String,
-    /// What was found, relative, as is what was promised.
+    /// The measured value, relative, as is `promise`.
     pub value: f64,
-    /// What was promised.
+    /// The bound that it should meet.
     pub promise: f64,
     /// Whether the result is not to be used.
     pub is_error: bool,
-    /// What is wrong.
+    /// The message.
     pub message: String,
     /// What to do, where the message does not say it.
     pub remedy: Option<Remedy>,

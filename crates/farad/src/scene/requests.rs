@@ -86,8 +86,8 @@ pub struct Diffusion {
     pub viscosity: f64,
 }
 
-/// What is made of the capacitance matrix. Names may have `*`, which stands for any characters. A
-/// name without one takes precedence over such patterns.
+/// A matrix made from the capacitance matrix. Names may have `*`, which stands for any characters.
+/// A name without one takes precedence over such patterns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reduction {
     /// Its name in results.
@@ -121,8 +121,8 @@ pub enum Parameter {
     /// The relative permittivity of a dielectric, or of the surrounding medium
     /// (`surroundings`).
     Permittivity(String),
-    /// That of a layer: 0 is what is below all of them, 1 the lowest, and the last what is above
-    /// all.
+    /// The permittivity of a layer: 0 is the half-space below all of them, 1 the lowest layer, and
+    /// the last the half-space above all.
     OfLayer(usize),
     /// The thickness of a layer, from 1 on. What is above it moves with it.
     Thickness(usize),
@@ -146,7 +146,7 @@ pub struct Film {
 /// The surfaces that a film covers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
-    /// Those of conductors, and those of dielectrics where there is no metal.
+    /// Surfaces of conductors, and surfaces of dielectrics where there is no metal.
     On {
         /// Their names.
         names: Vec<String>,

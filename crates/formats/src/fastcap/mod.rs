@@ -83,7 +83,7 @@ pub struct Model {
     pub description: Description,
     /// All panels as triangles, each in one group; normals of interfaces point to the outer medium.
     pub mesh: Mesh,
-    /// What was read, and sentences for people about it.
+    /// Counts of the file's content, and sentences for people about it.
     pub reading: Reading,
     /// The panel that each triangle is of.
     panel_of: Vec<Origin>,
@@ -115,8 +115,8 @@ fn ends_in(path: &Path, ending: &str) -> bool {
 /// gets; [`mesh::files::load`] gets them from the disk.
 ///
 /// # Errors
-/// Those of `load`, [`Error::Missing`] where they say that a file of the list is not there, and
-/// [`Error::Format`], with the file's name, the line, what is wrong and what to do.
+/// Errors of `load`; [`Error::Missing`] if a file of the list does not exist; [`Error::Format`],
+/// with the file's name, the line, what is wrong and what to do.
 pub fn read(
     path: &Path,
     load: impl FnMut(&Path) -> Result<Vec<u8>, Error>,

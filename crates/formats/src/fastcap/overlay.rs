@@ -26,7 +26,7 @@ pub(super) struct Rules<'a> {
     pub names: &'a [String],
 }
 
-/// What is found where panels lie on each other.
+/// Panels that lie on each other.
 pub(super) struct Overlaid {
     /// Per triangle: whether the media on its sides are known, but not which is on which.
     pub open: Vec<bool>,

@@ -85,7 +85,7 @@ pub enum Error {
     Index {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong in the text.
+        /// The fault in the text.
         source: serde_json::Error,
     },
     /// It has the results of `farad batch`.

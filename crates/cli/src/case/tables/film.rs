@@ -96,7 +96,7 @@ impl FilmTable {
         Some(Place::On { names, toward: medium.or(self.layer.value.map(Toward::Layer)) })
     }
 
-    /// That of a film.
+    /// The table of a film.
     pub(in crate::case) fn of(film: &Film) -> Self {
         let mut table = Self {
             name: (&film.name).into(),

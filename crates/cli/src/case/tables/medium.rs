@@ -21,7 +21,7 @@ table! {
 }
 
 impl MediumTable {
-    /// That of a description whose ions have this temperature in kelvin.
+    /// The table of a description whose ions have this temperature in kelvin.
     pub(in crate::case) fn of(description: &Description, temperature: Option<f64>) -> Self {
         Self {
             relative_permittivity: description.relative_permittivity.into(),

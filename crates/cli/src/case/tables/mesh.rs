@@ -58,7 +58,7 @@ impl MeshTable {
         if is_usual { Some(LengthUnit::Angstrom) } else { self.unit.value }
     }
 
-    /// That of a case which lies in `folder`.
+    /// The table of a case which lies in `folder`.
     pub(in crate::case) fn of(case: &Case, folder: &Path) -> Self {
         let description = &case.description;
         let path = |file: Option<&Path>| Field::from(file.map(|file| relative(folder, file)));

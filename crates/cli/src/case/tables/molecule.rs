@@ -248,7 +248,7 @@ impl MoleculeTable {
         Some(stern)
     }
 
-    /// That of a molecule whose inside is `dielectric`, for a case that lies in `folder`.
+    /// The table of a molecule whose inside is `dielectric`, for a case that lies in `folder`.
     pub(in crate::case) fn of(molecule: &Molecule, dielectric: &Dielectric, folder: &Path) -> Self {
         let Molecule { file, options, stern, .. } = molecule;
         let (density, elements) = match options.resolution {

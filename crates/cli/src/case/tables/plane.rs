@@ -41,7 +41,7 @@ pub(in crate::case) fn read(top: &Section<'_>) -> Vec<Located<Mirror>> {
 }
 
 impl PlaneTable {
-    /// That of a plane.
+    /// The table of a plane.
     pub(in crate::case) fn of(mirror: &Mirror) -> Self {
         let kind = if mirror.odd { PlaneKind::Ground } else { PlaneKind::Symmetric };
         Self {

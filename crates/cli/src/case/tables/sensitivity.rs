@@ -98,7 +98,7 @@ impl SensitivityTable {
         })
     }
 
-    /// That of a derivative.
+    /// The table of a derivative.
     pub(in crate::case) fn of(sensitivity: &Sensitivity) -> Self {
         let mut table = Self { name: (&sensitivity.name).into(), ..Self::default() };
         match &sensitivity.by {

@@ -93,7 +93,7 @@ impl SolverTable {
         }
     }
 
-    /// That of a case.
+    /// The table of a case.
     pub(in crate::case) fn of(case: &Case) -> Self {
         let Case { description, options, goal, .. } = case;
         let goal = goal.as_ref();

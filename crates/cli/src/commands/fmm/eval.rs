@@ -117,7 +117,7 @@ impl Arrays {
         Ok(Self { points, targets, dipoles: dipoles.transpose()?, charges })
     }
 
-    /// Those of no points.
+    /// Output for no points.
     fn none(args: &Args) -> Self {
         let none = || Array { shape: vec![0], data: Vec::new() };
         Self {

@@ -21,7 +21,7 @@ use crate::terminal::output::Output;
 pub(super) enum Refinement {
     /// New vertices are on sides, or on the patches of curved triangles.
     Sides,
-    /// Those of spheres are put onto the sphere.
+    /// New vertices of spheres are put onto the sphere.
     Spheres,
     /// Sides that end on an edge are cut closer to it.
     Graded,

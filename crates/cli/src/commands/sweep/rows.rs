@@ -28,7 +28,7 @@ pub(super) struct Values {
     /// The results other than the matrix.
     pub(super) quantities: Vec<f64>,
     pub(super) triangles: usize,
-    /// What self-checks found wrong.
+    /// Warnings of self-checks.
     pub(super) warnings: Vec<Warning>,
     /// The picture of the run in the folder.
     pub(super) surface: Option<String>,

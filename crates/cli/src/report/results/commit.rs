@@ -2,9 +2,9 @@
 //! call, the folder holds the old results or the new ones, whole.
 //!
 //! All files lie in a folder of their own, inside the output folder until the commit. Where the
-//! system lets two folders change places at once, that one gets links to everything else that is in
-//! the output folder and takes its place. What remains is to clear the old folder away, and the
-//! next run does that if this one could not.
+//! system lets two folders change places at once, the inner one gets links to everything else that
+//! is in the output folder and takes its place. What remains is to clear the old folder away, and
+//! the next run does that if this one could not.
 //!
 //! Where folders cannot be exchanged (another system, a mount point, a parent that may not be
 //! written to, folders of the user inside, the working folder), a rename to `.farad-commit` decides

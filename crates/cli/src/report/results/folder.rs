@@ -204,7 +204,7 @@ impl Folder {
     }
 
     /// Lets the staged files, with `index` as results.json, take the place of the earlier run's;
-    /// where another rank has the folder, that one does. The checkpoint stays if files
+    /// where another rank has the folder, that rank does. The checkpoint stays if files
     /// were left out, and the failure that names them is returned.
     pub(crate) fn commit(mut self, index: &str) -> Result<Option<Failure>, Failure> {
         let target = self.path.join(INDEX);

@@ -8,7 +8,7 @@ use super::squares::{self, Edge};
 /// Relative error by rounding of what is straight or level.
 const LEVEL: f64 = 1e-9;
 
-/// That of a triangle with these edges, next to each of them by its length.
+/// The excess on metal for a triangle with these edges, next to each of them by its length.
 pub(super) fn more_on_metal(edges: &[Option<Edge>; 3], cutoff: f64) -> More {
     let length = |edge: &Edge| norm(sub(edge.ends[1], edge.ends[0]));
     let whole: f64 = edges.iter().flatten().map(length).sum();
@@ -60,7 +60,7 @@ pub enum Inner {
 /// Edges of one box, at most.
 const LEAF: usize = 8;
 
-/// What is seen from the middle of an edge.
+/// The view from the middle of an edge.
 struct View {
     middle: Vector,
     along: Vector,

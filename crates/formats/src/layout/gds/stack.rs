@@ -29,10 +29,10 @@ pub enum Unlabelled {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelsOf {
-    /// Those of the top cell.
+    /// Labels of the top cell.
     #[default]
     Top,
-    /// Those of all cells that it refers to as well.
+    /// Labels of all cells that it refers to, too.
     All,
 }
 

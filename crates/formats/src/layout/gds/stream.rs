@@ -172,7 +172,7 @@ impl Library {
                     let cell = cell(&mut stream, record.at)?;
                     if let Some(former) = known.insert(cell.name.clone(), cell.at) {
                         let message = format!(
-                            "there is a cell \"{}\" already, at byte {former}: two of one name cannot be told apart",
+                            "there is a cell \"{}\" already, at byte {former}: cells must have different names",
                             cell.name
                         );
                         return Err(record.fault(message));

@@ -18,11 +18,11 @@ pub(super) struct OnRanks {
     pub(super) exchange: Option<&'static str>,
     /// Largest work over the mean, by the cost model.
     pub(super) imbalance: f64,
-    /// Sources and targets that one computes with.
+    /// Sources and targets that a rank computes with.
     pub(super) points: [u64; 2],
     /// Parts of the octree that are distributed.
     pub(super) grains: usize,
-    /// Other ranks' sources and multipole expansions that one gets.
+    /// Sources and multipole expansions that a rank gets from others.
     pub(super) halo_sources: u64,
     pub(super) halo_multipoles: u64,
     /// Sent by one in the sum of one density.
