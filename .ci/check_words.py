@@ -1,4 +1,4 @@
-"""Finds turns of phrase that a reader has to read twice, in documents and comments, and names better words."""
+"""Finds turns of phrase that a reader has to read twice, in documents, comments and names, and says better words."""
 
 import re
 import sys
@@ -29,8 +29,10 @@ TURNS = {
     r"\bas there are\b": "the number itself",
     r"\b[Ww]hat is (known|left(?! out)|asked|wanted|read)\b": "properties of, the rest, the request",
     r"\b(is|are) looked at\b": "is examined, sampled, visited",
-    r"\bthat one(?='s|[.,;:]|$| (gets|does|has|had|is|leaves|left)\b)": "the noun itself",
+    r"\bthat one(?='s|[.,;:]| (gets|does|has|had|is|leaves|left)\b)": "the noun itself",
 }
+# Names of items that have such words.
+NAMES = re.compile(r"\b(?:fn|mod|struct|enum|trait|type|const|static) (?:\w+_)?(?:told|tells?|beside|so_many)(?:_\w+)?\b", re.IGNORECASE)
 DOCUMENTS = ["*.md", "docs/**/*.md", "python/*.md", "python/farad/*.py"]
 SOURCES = ["crates/**/*.rs", "kernels/**/*.rs", "python/src/*.rs", "tests/**/*.rs", "benches/**/*.rs"]
 SKIPPED = re.compile(r"^```.*?^```|<!--.*?-->|`[^`\n]*`", re.MULTILINE | re.DOTALL)  # code
@@ -53,6 +55,13 @@ def main():
         for number, line in enumerate(lines_of(path), 1)
         for turn, better in TURNS.items()
         for match in re.finditer(turn, line)
+    ]
+    faults += [
+        f'{path.relative_to(ROOT)}:{number}: "{match[0]}": better: a noun, or a verb such as report'
+        for path in sorted(files)
+        if path.suffix == ".rs" and "target" not in path.parts
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        for match in NAMES.finditer(line)
     ]
     print("\n".join(faults) or "no turns that cost a reader", file=sys.stderr if faults else sys.stdout)
     sys.exit(bool(faults))

@@ -97,7 +97,7 @@ fn coarser_surfaces_give_bars_to_energies_in_salt() {
 }
 
 #[test]
-fn lists_stand_for_their_files_and_wrong_ones_are_told() {
+fn lists_stand_for_their_files_and_wrong_ones_are_reported() {
     let place = Workplace::new("batch_lists");
     place.write("a/ion.pqr", ion(0.0, 2.0));
     place.write("b/ion.pqr", ion(0.0, 3.0));
@@ -126,7 +126,7 @@ fn lists_stand_for_their_files_and_wrong_ones_are_told() {
 }
 
 #[test]
-fn wrong_inputs_are_told_in_their_words() {
+fn wrong_inputs_are_reported_in_their_words() {
     let place = Workplace::new("batch_words");
     for (name, x) in [("a", 0.0), ("b", 9.0)] {
         place.write(&format!("{name}.pqr"), ion(x, 2.0));

@@ -31,7 +31,7 @@ fn all_errors_come_at_once_with_line_column_and_advice() {
 /// Each mistake once, however often its table is read; and names that only the mesh can tell to be
 /// wrong with those that need none, in all tables.
 #[test]
-fn mistakes_are_told_once_and_at_once() {
+fn mistakes_are_reported_once_and_at_once() {
     let place = Workplace::new("case_at_once");
     place.generate("two-spheres --elements 144", "two.msh");
     place.case("once.toml", "two.msh", "[solver]\ntolerence = 1e-5\naccuracy = \"fine\"");
@@ -270,7 +270,7 @@ fn the_command_line_wins_over_the_file() {
 
 /// One mistake each, and what is said of it.
 #[test]
-fn each_mistake_is_told_in_its_words() {
+fn each_mistake_is_reported_in_its_words() {
     let place = Workplace::small("case_words");
     place.generate("concentric-spheres --elements 144", "shells.msh");
     place.must("mesh generate cube --elements 48 -o cube.msh");
@@ -473,7 +473,7 @@ fn each_mistake_is_told_in_its_words() {
 }
 
 #[test]
-fn texts_that_are_no_cases_are_told_by_what_they_are() {
+fn texts_that_are_no_cases_are_reported_by_what_they_are() {
     let place = Workplace::new("case_kinds");
     for (name, text, part) in [
         ("x.obj", "", "it looks like a mesh of a format that is not read"),

@@ -365,7 +365,7 @@ fn errors_are_json_for_those_who_asked_for_json() {
 
 /// Messages say what is wrong with an option, not only that it is wrong.
 #[test]
-fn wrong_options_are_told_in_their_words() {
+fn wrong_options_are_reported_in_their_words() {
     let place = Workplace::small("exit_words");
     for (arguments, part) in [
         ("solve sphere.toml --tolerance 2", "must be from 1e-12 to 0.1"),

@@ -337,7 +337,7 @@ fn lists_have_a_unit_and_may_be_solved_leniently() {
 }
 
 #[test]
-fn lists_without_sense_are_told_in_their_words() {
+fn lists_without_sense_are_reported_in_their_words() {
     let place = Workplace::new("fastcap_words");
     let square = "1 0 0 1 1 0 0 1 0";
     place.write("a.qui", format!("0 a\nQ a 0 0 0 {square}\n"));

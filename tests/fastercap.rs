@@ -165,7 +165,7 @@ fn the_version_is_one_that_callers_take() {
 }
 
 #[test]
-fn options_are_told_in_their_words() {
+fn options_are_reported_in_their_words() {
     let place = pair("fastercap_words");
     for (options, remark) in [
         ("fastercap -t0.1", "is of no use here: the tolerance of GMRES follows the accuracy"),

@@ -42,7 +42,7 @@ fn films_are_in_all_results_and_in_the_resolved_case() {
 }
 
 #[test]
-fn what_is_wrong_with_films_is_told_with_its_place() {
+fn faults_of_films_are_reported_with_their_place() {
     let place = plate("film_faults");
     let fails = |tables: &str, parts: &[&str]| {
         place.case("faults.toml", "plate.msh", tables);

@@ -303,7 +303,7 @@ fn the_environment_chooses_the_instruction_set() {
 }
 
 #[test]
-fn arrays_that_cannot_be_read_are_told_in_their_words() {
+fn arrays_that_cannot_be_read_are_reported_in_their_words() {
     let place = Workplace::new("eval_words");
     let file = |version: u8, header: &[u8]| {
         let length = (header.len() as u16).to_le_bytes();

@@ -267,21 +267,21 @@ fn conductors_that_touch_are_an_error_along_a_line_and_a_note_at_a_point() {
     ];
     solved("edge", [1.0, 1.0, 0.0], "").fails(3, &parts);
     // Without a case `check` says in which it can be solved on, and no more.
-    let is_told = |name: &str, parts: &[&str]| {
+    let is_reported = |name: &str, parts: &[&str]| {
         let check = place.must(&format!("mesh check {name}.off")).stdout;
         let last = "The mesh can be solved on only in a case in which";
         assert!(check.trim_end().lines().next_back().unwrap().starts_with(last), "{check}");
         assert!(!check.contains("OK:") && parts.iter().all(|part| check.contains(part)), "{check}");
     };
     let touch = "\"body_1\" and \"body_2\" touch along a line or an area, at (";
-    is_told("edge", &[touch, "not of two conductors", "group = \"ungrouped\" makes them one"]);
+    is_reported("edge", &[touch, "not of two conductors", "group = \"ungrouped\" makes them one"]);
     // Hanging: no vertices in common.
     solved("hanging", [1.0, 1.0, 0.25], "").fails(3, &parts);
-    is_told("hanging", &[touch]);
+    is_reported("hanging", &[touch]);
     // Faces that lie on each other.
     let covers = "cover each other in a plane";
     solved("faces", [0.25, 0.25, 1.0], "").fails(3, &["conductors go through each other"]);
-    is_told("faces", &[touch, covers, "Of different surfaces:", "of one conductor"]);
+    is_reported("faces", &[touch, covers, "Of different surfaces:", "of one conductor"]);
     assert!(place.path("faces.defects.vtu").exists());
     let one = "[[conductor]]\nname = \"both\"\ngroup = \"ungrouped\"";
     assert_eq!(solved("joined", [1.0, 1.0, 0.25], one).code, 0);

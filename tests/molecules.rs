@@ -156,7 +156,7 @@ fn several_molecules_and_a_mesh_are_one_case() {
 }
 
 #[test]
-fn molecules_through_each_other_are_told_apart_by_name() {
+fn molecules_through_each_other_are_distinguished_by_name() {
     let place = Workplace::new("molecule_crossing");
     place.write("a.pqr", ION);
     // Centres apart, surfaces not.

@@ -312,7 +312,7 @@ fn a_signal_has_the_run_kept_and_a_new_run_begins_anew() {
 }
 
 #[test]
-fn the_second_run_in_a_folder_is_told_whose_it_is() {
+fn the_second_run_in_a_folder_names_the_first() {
     let place = bars("resume_second", 1000);
     let whole = Whole::new(&place, "solve bus.toml", "bus.out");
     whole.begin();

@@ -507,7 +507,7 @@ fn fmm_and_dense_agree_on_every_shipped_case() {
 }
 
 #[test]
-fn charges_too_close_for_the_facets_are_told() {
+fn charges_too_close_for_the_facets_are_reported() {
     let place = Workplace::small("solve_close");
     let body = "[[conductor]]\nname = \"a\"\ngroup = \"sphere\"\npotential = 0\n\
                 [[charge]]\nposition = [0, 0, 1.0000001]\ncharge = 1\nunit = \"e\"";

@@ -130,7 +130,7 @@ fn failure(path: &Path, error: Error, atoms: &[pqr::Atom]) -> Failure {
 }
 
 /// Shows what of a molecule's surface is not as its atoms have it.
-pub(crate) fn tell(name: &str, info: &Info, options: &Options, output: &Output) {
+pub(crate) fn show_notes(name: &str, info: &Info, options: &Options, output: &Output) {
     let triangles: usize = info.parts.iter().map(|part| part.triangles).sum();
     let (area, volume) = measured(info);
     tracing::info!(triangles, area, volume, "made the surface of {name}");

@@ -393,7 +393,7 @@ fn layers_are_those_of_solves_with_changed_layers() {
 }
 
 #[test]
-fn what_cannot_change_is_told() {
+fn what_cannot_change_is_reported() {
     let fault = |description: Description, mesh: Mesh| -> SensitivityFault {
         let Err(Error::Faults(faults)) = Problem::new(description, mesh) else { panic!("none") };
         match &faults[..] {

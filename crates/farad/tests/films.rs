@@ -288,7 +288,7 @@ fn fault(description: Description, mesh: &Mesh) -> FilmFault {
 }
 
 #[test]
-fn films_that_cannot_be_are_told() {
+fn films_that_cannot_be_are_reported() {
     let with =
         |film: Film| fault(Description { films: vec![film], ..Description::default() }, &disk(200));
     let cutoff = Some(0.01);

@@ -268,7 +268,7 @@ fn charges_close_to_surfaces_get_smaller_triangles_and_those_at_one_place_a_warn
 }
 
 #[test]
-fn what_is_not_there_to_solve_is_told() {
+fn what_is_not_there_to_solve_is_reported() {
     let dielectrics = vec![Dielectric::new("sphere", 2.0)];
     let nothing = Description { dielectrics, ..Description::default() };
     let refused = Problem::new(nothing, sphere());
@@ -436,7 +436,7 @@ fn energies_among_few_ions_are_those_without() {
 }
 
 #[test]
-fn what_there_can_be_no_ions_with_is_told() {
+fn what_there_can_be_no_ions_with_is_reported() {
     let salt = Description { kappa: 0.1, ..Description::default() };
     let conductors = vec![Conductor::new("sphere")];
     let metal = Description { conductors, ..salt.clone() };

@@ -264,7 +264,7 @@ impl DeviceNear {
     }
 
     /// y += A x for vectors in the processor's memory, side by side.
-    pub(crate) fn multiply_add_there(&self, x: &[f64], y: &mut [f64]) -> Result<(), cuda::Error> {
+    pub(crate) fn multiply_add_on_host(&self, x: &[f64], y: &mut [f64]) -> Result<(), cuda::Error> {
         let device = &self.geometry.device;
         let (from, to) = (device.upload(x)?, device.upload(y)?);
         self.multiply_add(&from, &to, x.len() / self.len().max(1))?;

@@ -14,8 +14,8 @@ use crate::precondition::interfaces::Preconditioner;
 use crate::solve::backend::{Backend, Equations, Sampled, mean_squares};
 use crate::solve::completion::LocalCompletion;
 use crate::solve::gmres::{self, GmresInfo, GmresParams};
-use crate::solve::kept::Watch;
 use crate::solve::linear_operator::{InexactBudget, LinearOperator};
+use crate::solve::observer::Observer;
 use crate::solve::schedule::PlanSchedule;
 use crate::solve::system::LinearSystem;
 use crate::solve::vectors::{HostVectors, VectorSpace};
@@ -108,10 +108,10 @@ impl Backend for OnHost {
         b: &[f64],
         x: &mut [f64],
         params: &GmresParams,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<Vec<GmresInfo>, Error> {
         let mut system = HostSystem::new(self, plans, equations)?;
-        gmres::solve(&mut system, b, x, params, watch)
+        gmres::solve(&mut system, b, x, params, observer)
     }
 }
 

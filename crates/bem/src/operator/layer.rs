@@ -19,8 +19,8 @@ use crate::near::RowKind;
 use crate::quadrature::TriangleNode;
 use crate::solve::backend::{Backend, Equations, Sampled};
 use crate::solve::gmres::{GmresInfo, GmresParams};
-use crate::solve::kept::Watch;
 use crate::solve::linear_operator::LinearOperator;
+use crate::solve::observer::Observer;
 use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
 
@@ -64,10 +64,10 @@ impl Layer {
         b: &[f64],
         x: &mut [f64],
         params: &GmresParams,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<Vec<GmresInfo>, Error> {
         let _span = tracing::debug_span!("gmres").entered();
-        self.backend.solve(&mut self.plans, equations, b, x, params, watch)
+        self.backend.solve(&mut self.plans, equations, b, x, params, observer)
     }
 
     /// Error of the fast sum in the first column of the last product, at about `samples` points,

@@ -41,7 +41,7 @@ impl NearField {
     fn multiply_add(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
         match self {
             Self::Host(near) => near.multiply_add(x, y),
-            Self::Device(near) => near.multiply_add_there(x, y)?,
+            Self::Device(near) => near.multiply_add_on_host(x, y)?,
         }
         Ok(())
     }

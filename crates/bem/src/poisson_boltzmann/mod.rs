@@ -29,7 +29,7 @@ use mesh::Mesh;
 
 use crate::geometry::panels::Panels;
 use crate::solve::gmres::{self, GmresInfo, GmresParams};
-use crate::solve::kept::Kept;
+use crate::solve::observer::Checkpoints;
 use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
 use crate::solve::system::OperatorSystem;
@@ -197,10 +197,16 @@ pub fn poisson_boltzmann(
         group: 1,
     };
     let metric = Metric { weights: &weights, measure: None };
-    let kept = Kept::new(progress, || vec![Some(number(&right, &weights))]);
-    kept.restore(&mut solution);
+    let checkpoints = Checkpoints::new(progress, || vec![Some(number(&right, &weights))]);
+    checkpoints.restore(&mut solution);
     let mut system = OperatorSystem::new(&mut equations, &mut inverses, metric);
-    let infos = gmres::solve(&mut system, &right, &mut solution, &params, &mut kept.watch(0, &[]))?;
+    let infos = gmres::solve(
+        &mut system,
+        &right,
+        &mut solution,
+        &params,
+        &mut checkpoints.observer(0, &[]),
+    )?;
     let largest = equations.sums.iter().max_by_key(|sum| sum.boundary.nodes.len());
     let fmm = largest.map(|sum| sum.plans.tight().info().clone());
     let matvec_mean = equations.sums.iter().map(|sum| sum.plans.mean_seconds()).sum();

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::completion::Completion;
 use super::gmres::{GmresInfo, GmresParams};
-use super::kept::Watch;
+use super::observer::Observer;
 use super::schedule::PlanSchedule;
 use crate::Error;
 
@@ -39,7 +39,7 @@ pub trait Backend: Send {
         b: &[f64],
         x: &mut [f64],
         params: &GmresParams,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<Vec<GmresInfo>, Error>;
 }
 

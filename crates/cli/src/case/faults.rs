@@ -193,7 +193,7 @@ impl Case {
     }
 
     /// The failure for a molecule whose name a group of the mesh's file has.
-    pub(super) fn group_is_there(&self, dielectric: usize) -> Failure {
+    pub(super) fn group_exists(&self, dielectric: usize) -> Failure {
         let name = &self.description.dielectrics[dielectric].name;
         let message = format!("{} has a group \"{name}\" already", self.surfaces());
         let place = self.places.dielectrics[dielectric].name.clone();
@@ -455,7 +455,7 @@ fn of_atoms(entry: &Entry, all: &[Atom], atoms: &[usize], why: Misplaced, messag
 }
 
 /// A note on the surfaces, for people who run the program.
-pub(crate) fn told(case: &Case, note: &Note) -> String {
+pub(crate) fn note_text(case: &Case, note: &Note) -> String {
     let file = case.surfaces();
     match note {
         Note::ThroughItself { .. } if case.mesh.is_none() => note.to_string(),

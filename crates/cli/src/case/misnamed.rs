@@ -13,7 +13,7 @@ use crate::terminal::exit::Failure;
 
 /// Such names in a case that has `found` defects of its own, if its mesh can be read: faults of the
 /// mesh are reported when the case is right.
-pub(super) fn beside(case: &Case, found: &[Defect]) -> Vec<Defect> {
+pub(super) fn unknown_names(case: &Case, found: &[Defect]) -> Vec<Defect> {
     let read = case.mesh.as_ref().map(|file| surfaces::read(file, case.stack.as_deref(), true));
     let Some(Ok((mut mesh, _))) = read else { return Vec::new() };
     // Surfaces of molecules are groups of its that are made later.
@@ -23,7 +23,7 @@ pub(super) fn beside(case: &Case, found: &[Defect]) -> Vec<Defect> {
     }
     // A conductor whose name is missing is none that others can name.
     let is_whole = found.iter().all(|defect| defect.sort != Sort::Missing);
-    of(case, &mesh, |fault| match fault {
+    names(case, &mesh, |fault| match fault {
         Fault::UnknownGroup { .. } | Fault::Conductors(conductors::Error::UnknownGroup { .. }) => {
             true
         }
@@ -41,17 +41,17 @@ impl Case {
         if of_sweeps(self, mesh).is_empty() {
             return Ok(());
         }
-        Err(self.failure(of(self, mesh, |_| true)))
+        Err(self.failure(names(self, mesh, |_| true)))
     }
 }
 
-/// The names that are not there: those that `is_told` of the faults with them, and all of sweeps.
-fn of(case: &Case, mesh: &Mesh, is_told: impl Fn(&Fault) -> bool) -> Vec<Defect> {
+/// Names that the mesh does not have: those of faults that `is_reported` selects, and all of sweeps.
+fn names(case: &Case, mesh: &Mesh, is_reported: impl Fn(&Fault) -> bool) -> Vec<Defect> {
     let found = Problem::misnamed(&case.description, mesh);
     let defect = |(index, fault): (usize, &Fault)| {
         faults::defect(&case.description, &case.places, fault, index < MOST_SHOWN)
     };
-    let named = found.iter().filter(|fault| is_told(fault)).enumerate().map(defect);
+    let named = found.iter().filter(|fault| is_reported(fault)).enumerate().map(defect);
     named.chain(of_sweeps(case, mesh)).collect()
 }
 

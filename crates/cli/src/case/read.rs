@@ -42,7 +42,7 @@ pub fn parse(path: &Path, text: &str, overrides: &Overrides) -> Result<Case, Fai
     match case {
         Some(case) if found.is_empty() => Ok(case),
         case => {
-            let of_mesh = case.iter().flat_map(|case| misnamed::beside(case, &found));
+            let of_mesh = case.iter().flat_map(|case| misnamed::unknown_names(case, &found));
             let all = of_mesh.collect::<Vec<_>>().into_iter().chain(found).collect();
             Err(diagnostics::failure(path, text, all))
         }
@@ -188,7 +188,7 @@ impl Surfaces {
     fn read(top: &Section<'_>, base: &Path, overrides: &Overrides) -> Self {
         let section = top.section(MeshTable::INFO);
         let table = MeshTable::read(&section);
-        let needs_mesh = !top.has_table::<MoleculeTable>() || table.file.is_there();
+        let needs_mesh = !top.has_table::<MoleculeTable>() || table.file.is_given();
         table.check(&section, needs_mesh);
         let unit = table.unit(needs_mesh);
         let mesh = table.file.located().and_then(|file| existing(top, base, "mesh", file));

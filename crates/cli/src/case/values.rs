@@ -60,7 +60,7 @@ impl<T> Default for Field<T> {
 
 impl<T> Field<T> {
     /// Whether the key is there, whatever its value.
-    pub(super) fn is_there(&self) -> bool {
+    pub(super) fn is_given(&self) -> bool {
         self.key.is_some()
     }
 

@@ -85,7 +85,7 @@ fn check_place(section: &Section<'_>) {
 
 impl FilmTable {
     fn place_of_film(&self) -> Option<Place> {
-        if self.on.is_there() == self.interface.is_there() {
+        if self.on.is_given() == self.interface.is_given() {
             return None;
         }
         if let Some(interface) = self.interface.value {

@@ -75,7 +75,7 @@ pub(in crate::case) fn implausible(table: &str, kelvin: f64) -> Option<String> {
 impl Solution {
     pub(in crate::case) fn new(medium: &MediumTable, unit: Option<LengthUnit>) -> Self {
         let temperature = medium.temperature.value;
-        let has_temperature = medium.temperature.is_there();
+        let has_temperature = medium.temperature.is_given();
         let notes = temperature.and_then(|kelvin| implausible("medium", kelvin));
         let notes = notes.into_iter().collect();
         Self { unit, temperature, has_temperature, by_strength: false, place: 0..0, notes }

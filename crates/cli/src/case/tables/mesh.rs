@@ -54,7 +54,7 @@ impl MeshTable {
 
     /// Molecules without a mesh are in angstrom unless the case says otherwise.
     pub(in crate::case) fn unit(&self, needs_mesh: bool) -> Option<LengthUnit> {
-        let is_usual = !needs_mesh && !self.unit.is_there();
+        let is_usual = !needs_mesh && !self.unit.is_given();
         if is_usual { Some(LengthUnit::Angstrom) } else { self.unit.value }
     }
 

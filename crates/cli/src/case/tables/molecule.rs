@@ -188,7 +188,7 @@ impl MoleculeTable {
             dielectric,
             file: file.value.clone(),
             options,
-            has_usual_density: !self.density.is_there() && !self.elements.is_there(),
+            has_usual_density: !self.density.is_given() && !self.elements.is_given(),
             stern: thickness.map(|thickness| Stern { dielectric: dielectric + 1, thickness }),
         });
         let entry = Entry {

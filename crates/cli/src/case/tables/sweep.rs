@@ -183,7 +183,7 @@ struct Required<'a, 'd> {
 impl Required<'_, '_> {
     /// The value; what is there and faulty has been reported already.
     fn get<T>(&self, key: &str, field: Field<T>, help: &str) -> Option<Located<T>> {
-        if !field.is_there() {
+        if !field.is_given() {
             let message = format!("{key} is missing in [[sweep]]");
             let defect = Defect::new(Sort::Missing, self.place.clone(), message);
             self.top.report(defect.label("required").help(help));

@@ -181,16 +181,16 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
     };
     let labels = text::labels(&nets);
     // A reader that has gone is no reason to stop here: the end tells.
-    let (mut iterations, mut told) = (0, Ok(()));
+    let (mut iterations, mut printed) = (0, Ok(()));
     let mut each = |level: &Level, solution: &Solution| {
-        if dialect == Dialect::FasterCap && told.is_ok() {
-            told = output.data(&iteration(iterations, level, solution, &labels));
+        if dialect == Dialect::FasterCap && printed.is_ok() {
+            printed = output.data(&iteration(iterations, level, solution, &labels));
         }
         iterations += 1;
     };
     let bars = Bars::new(&output);
     let attained = farad::refine(problem, &goal, &options, &bars, &mut each).map_err(failure)?;
-    told?;
+    printed?;
     interrupt::check()?;
     let (matrix, _) = matrices(&attained.solution);
     if dialect == Dialect::FastCap {
@@ -207,7 +207,7 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
         let triangles = attained.problem.mesh().triangles.len();
         let _ = writeln!(ending, "Solve statistics:\n{panels}");
         let _ = writeln!(ending, "Number of panels after refinement: {triangles}");
-        if request.tells_details {
+        if request.has_details {
             let timings = &attained.solution.answer.timings;
             let _ = writeln!(ending, "Time for reading input file: {read_seconds:.6}s");
             let _ =

@@ -33,7 +33,7 @@ pub struct Request {
     /// Whether the matrix goes to a file, too.
     pub writes_matrix: bool,
     /// Whether times and memory are reported in detail.
-    pub tells_details: bool,
+    pub has_details: bool,
     /// Whether the input is all that is wanted.
     pub(super) only_reads: bool,
     /// Sentences about options of no use here.
@@ -53,7 +53,7 @@ impl Request {
             accuracy: ACCURACY,
             permittivity: 1.0,
             writes_matrix: false,
-            tells_details: false,
+            has_details: false,
             only_reads: false,
             remarks: Vec::new(),
         }
@@ -148,7 +148,7 @@ fn fastercap(words: &[String]) -> Result<Asked, String> {
             (Some('k'), _) => request.remark(word, "nothing is kept from run to run"),
             (Some('r'), _) => request.remark(word, "`farad solve` writes residuals.csv"),
             (Some('e'), _) => request.writes_matrix = true,
-            (Some('i'), _) => request.tells_details = true,
+            (Some('i'), _) => request.has_details = true,
             // Galerkin's method is the only one; there is no window; output is always complete.
             (Some('g' | 'v' | 'b'), _) => {}
             _ => return Err(format!("illegal option {word}")),

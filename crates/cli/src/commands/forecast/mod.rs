@@ -215,12 +215,12 @@ fn of_backend(
             _ => linear(at, values, whole),
         }),
     };
-    let memory = beside_held(found.bytes);
+    let memory = with_resident(found.bytes);
     Ok(Forecast { seconds: found.seconds + writing, memory, is_rough: false })
 }
 
 /// Bytes together with those that the process holds.
-fn beside_held(bytes: Option<f64>) -> Option<u64> {
+fn with_resident(bytes: Option<f64>) -> Option<u64> {
     machine::return_free_memory();
     machine::resident_memory().zip(bytes).map(|(held, bytes)| held + bytes as u64)
 }
@@ -242,7 +242,11 @@ fn small(
             let method = if watch.has_plan() { Method::Fmm } else { Method::Dense };
             let options = Options { method, ..options.clone() };
             let cost = slow::cost(case, problem, &options, watch.beginning(true), output)?;
-            Ok(Forecast { seconds: cost.seconds, memory: beside_held(cost.bytes), is_rough: true })
+            Ok(Forecast {
+                seconds: cost.seconds,
+                memory: with_resident(cost.bytes),
+                is_rough: true,
+            })
         }
         Err(error) => Err(case.failed(error)),
     }

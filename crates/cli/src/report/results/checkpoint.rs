@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bem::Keeper;
+use bem::CheckpointStore;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -342,8 +342,8 @@ impl Checkpoint {
     }
 }
 
-impl Keeper for Checkpoint {
-    fn known(&self, equations: u64) -> Option<Vec<f64>> {
+impl CheckpointStore for Checkpoint {
+    fn load(&self, equations: u64) -> Option<Vec<f64>> {
         let name = charges_of(self.state().part, equations);
         self.take(&name)
     }
@@ -359,7 +359,7 @@ impl Keeper for Checkpoint {
         state.is_writing
     }
 
-    fn keep(&self, equations: u64, answer: Vec<f64>) {
+    fn store(&self, equations: u64, answer: Vec<f64>) {
         let Ok(content) = postcard::to_extend(&answer, Vec::new()) else { return };
         let mut state = self.state();
         let name = charges_of(state.part, equations);

@@ -140,7 +140,7 @@ impl Staging {
             }
             fs::hard_link(entry.path(), self.folder.join(name))?;
         }
-        remove_if_there(&self.wrapper.path().join(OWNER))?;
+        remove_if_present(&self.wrapper.path().join(OWNER))?;
         files::sync_folder(&self.folder)?;
         // Whoever finds the new folder before this has ended is to find it locked.
         let _lock = File::open(&self.folder)
@@ -276,7 +276,7 @@ fn clear(
             fs::rename(&path, &place)?;
         }
     }
-    remove_if_there(&old.join(INDEX))?;
+    remove_if_present(&old.join(INDEX))?;
     fs::remove_dir(old)
 }
 
@@ -298,9 +298,9 @@ fn finish(real: &Path) -> io::Result<()> {
         is_over = !goes_on;
         let plain = |name: &&String| Path::new(name).file_name() == Some(name.as_ref());
         let result = attempt(|| {
-            remove_if_there(&real.join(INDEX))?;
+            remove_if_present(&real.join(INDEX))?;
             for name in removed.iter().filter(plain).filter(|name| *name != INDEX) {
-                remove_if_there(&real.join(name))?;
+                remove_if_present(&real.join(name))?;
             }
             for name in moved.iter().filter(plain).filter(|name| *name != INDEX) {
                 let from = decided.join(name);
@@ -358,7 +358,7 @@ fn remove_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-fn remove_if_there(path: &Path) -> io::Result<()> {
+fn remove_if_present(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

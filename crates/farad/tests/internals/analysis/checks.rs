@@ -11,7 +11,7 @@ use farad::{
 use crate::testing;
 
 #[test]
-fn shares_that_are_negative_or_do_not_add_up_are_told() {
+fn shares_that_are_negative_or_do_not_add_up_are_reported() {
     let description = Description {
         conductors: vec![Conductor::new("inner")],
         dielectrics: vec![Dielectric::new("outer", 100.0)],
