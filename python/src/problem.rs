@@ -45,7 +45,7 @@ enum Ions {
     Strength(f64, f64),
 }
 
-/// What solves of one geometry share, for one solve at a time.
+/// Shared data of solves of one geometry, for one solve at a time.
 #[pyclass(frozen, module = "farad._farad")]
 pub(crate) struct Solver(Arc<Mutex<farad::Solver>>);
 

@@ -145,7 +145,7 @@ impl Progress for Watch {
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn of_panic(panic: &(dyn Any + Send)) -> Failure {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
@@ -226,7 +226,7 @@ pub(crate) fn watched<T: Send + 'static>(
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
     wanted: AtomicBool,
-    /// What ends the sum that runs.
+    /// Stops the running sum.
     running: Mutex<Option<Stop>>,
 }
 
@@ -246,7 +246,7 @@ impl Ending {
         }
     }
 
-    /// What a sum needs for itself, when the sums before it are through.
+    /// Exclusive access for a sum, once the sums before it have ended.
     pub(crate) fn turn<'a, T>(&self, of: &'a Mutex<T>) -> Result<MutexGuard<'a, T>, Failure> {
         loop {
             self.check()?;

@@ -1,4 +1,4 @@
-//! What a solve found, as arrays, numbers and dictionaries in SI units; lengths are in the
+//! Results of a solve, as arrays, numbers and dictionaries in SI units; lengths are in the
 //! problem's unit.
 
 use bem::StopReason;
@@ -50,7 +50,7 @@ macro_rules! dictionary {
     }};
 }
 
-/// What one mesh gave.
+/// Results on one mesh.
 pub(crate) fn level<'py>(py: Python<'py>, level: &Level) -> PyResult<Bound<'py, PyDict>> {
     dictionary!(py:
         "triangles" => level.triangles,
@@ -193,7 +193,7 @@ impl Solution {
         )
     }
 
-    /// What each mesh of a solve to an accuracy gave.
+    /// Results on each mesh of a solve to an accuracy.
     #[getter]
     fn levels<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.levels.iter().map(|found| level(py, found)).collect()

@@ -78,7 +78,7 @@ impl Machine {
     }
 
     /// Steps done besides the usual ones, and steps left out.
-    pub fn told(&self) -> String {
+    pub fn text(&self) -> String {
         let list = |names: &[&str]| {
             if names.is_empty() { "none (skipped)".to_owned() } else { names.join(", ") }
         };
@@ -124,7 +124,7 @@ pub fn judge(
     let reference = match outcome::run(&folder, "dense", &Way::new("dense")) {
         Ok(outcome) => outcome,
         Err(ended) => {
-            verdict.refused = Some(told(&ended));
+            verdict.refused = Some(text(&ended));
             return verdict;
         }
     };
@@ -142,7 +142,7 @@ pub fn judge(
     verdict
 }
 
-fn told(ended: &Ended) -> String {
+fn text(ended: &Ended) -> String {
     format!("exit {}: {}", ended.code, ended.message.trim())
 }
 
@@ -222,7 +222,7 @@ impl Judge {
                 Check { name, method: way.method, ratios, message: None }
             }
             Err(ended) => {
-                let message = Some(told(&ended));
+                let message = Some(text(&ended));
                 Check { name, method: way.method, ratios: BTreeMap::new(), message }
             }
         }

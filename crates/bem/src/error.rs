@@ -38,7 +38,7 @@ pub enum Error {
     /// The problem does not fit into memory.
     #[error("{what} needs {needed} bytes, more than the {available} available; {advice}")]
     Memory {
-        /// What was to be allocated.
+        /// The object that needs the memory.
         what: &'static str,
         /// Bytes needed.
         needed: u64,

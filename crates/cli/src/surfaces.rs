@@ -10,7 +10,7 @@ use mesh::files::{self, Error, Reading};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
-/// What gives the bytes of files.
+/// Gives the bytes of files.
 type Load<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, Error>;
 
 /// Reads a FastCap file; panels on one place may contradict each other if this is `lenient`.

@@ -1,8 +1,7 @@
 //! Temporary files and folders, and the end of the process without anything of them left.
 //!
-//! What there is stands in a table that the end can read whatever else has happened: it needs no
-//! lock, which a thread that never goes on may hold, and no memory, which the system may just have
-//! refused.
+//! Their names are in a table that can be read at the end whatever has happened: it needs no lock,
+//! which a blocked thread may hold, and no memory, which the system may just have refused.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,7 +12,7 @@ use std::time::Duration;
 
 use crate::machine::system;
 
-/// What temporary names begin with.
+/// Beginning of temporary names.
 const TEMPORARY: &str = ".farad-tmp-";
 
 /// An unpredictable name, short enough for every file system. `owner` marks whose it is, if that

@@ -7,7 +7,7 @@ use super::kernels::{Kernel, count};
 use crate::Error;
 use crate::solve::completion::{Completion, Entries, Laws};
 
-/// What completes rows, on the device.
+/// Completes rows on the device.
 #[derive(Debug)]
 pub struct DeviceCompletion {
     device: Device,
@@ -94,7 +94,7 @@ impl DeviceCompletion {
         Ok(defect)
     }
 
-    /// What each law misses, shape (columns, laws).
+    /// Defect of each law, shape (columns, laws).
     fn missing(
         &self,
         laws: &DeviceLaws,

@@ -44,7 +44,7 @@ struct Interfaces {
     panels: Buffer<u32>,
     /// Entries with conductors.
     rows: SparseRows,
-    /// What a normal derivative on each panel counts in its row, and the row's diagonal.
+    /// Factor of a normal derivative on each panel in its row, and the row's diagonal.
     coupling: Buffer<f64>,
     diagonal: Buffer<f64>,
     solve: Kernel<Solve>,

@@ -240,7 +240,7 @@ impl DeviceNear {
         Kernel::new(&g.device, &self.macros, THREADS)?.over(LANES * g.panels, 1, subtract)
     }
 
-    /// What kernels take of it.
+    /// Its kernel argument.
     pub(super) fn matrix(&self) -> Matrix {
         Matrix {
             n: count(self.geometry.panels),

@@ -151,8 +151,8 @@ impl DeviceProduct {
         Ok(y.write(&rows)?)
     }
 
-    /// What the first column of the last product has at some points, and the sums over all pairs
-    /// there. None before the first product, or if no row asks for it.
+    /// Values of the first column of the last product at some points, and sums over all pairs
+    /// there. `None` before the first product, or if no row requires them.
     pub(crate) fn samples(
         &self,
         of: Sampled,

@@ -228,7 +228,7 @@ impl Partition {
         Some(indices)
     }
 
-    /// What is `all` on a group of one, and else what `subset` selects of it for the local panels.
+    /// `all` on a group of one, else the part that `subset` selects for the local panels.
     pub(crate) fn local_part<'a, T: Clone>(
         &self,
         all: &'a T,

@@ -22,7 +22,7 @@ const REPORTED: usize = 32;
 /// distance of their centroids is at most this multiple of the sum of their radii.
 const OF_HALO: f64 = 2.0;
 
-/// What a near field is assembled from, next to its integrals.
+/// Input of the assembly of a near field, next to its integrals.
 #[derive(Clone, Copy)]
 pub struct Assembly<'a> {
     /// Panels, including their images.
@@ -198,7 +198,7 @@ impl<E: Stored> Near<E> {
         Self::assembled(assembly, integrals, None)
     }
 
-    /// What the sums over the points of `rule` leave of them.
+    /// The entries minus the sums over the points of `rule`.
     pub fn corrections<I: PairIntegrals<Entry = E>>(
         assembly: &Assembly<'_>,
         integrals: &I,

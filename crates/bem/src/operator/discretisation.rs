@@ -44,7 +44,7 @@ pub struct Target {
     pub group: Group,
 }
 
-/// What an operator over some panels needs.
+/// Data of an operator over some panels.
 pub struct Discretisation {
     pub(crate) accuracy: Accuracy,
     /// Panels and points.
@@ -241,7 +241,7 @@ impl Discretisation {
         Ok(Box::new(OnDevice::new(product, preconditioner)))
     }
 
-    /// What a preconditioner needs, given the conductor of each of all panels.
+    /// Data that a preconditioner needs, given the conductor of each of all panels.
     fn distributed<'a>(&'a self, conductor: Option<&'a [Option<u32>]>) -> Option<Distributed<'a>> {
         let Layout { partition, all, local, .. } = &self.layout;
         let [all, local] = [all, local].map(|sampling| &*sampling.panels);

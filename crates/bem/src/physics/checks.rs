@@ -46,7 +46,7 @@ pub enum Law {
 /// A value and its promise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finding {
-    /// What was checked.
+    /// The law that was checked.
     pub law: Law,
     /// Row and column.
     pub at: [usize; 2],

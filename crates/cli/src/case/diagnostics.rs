@@ -72,7 +72,7 @@ impl Defect {
         self
     }
 
-    /// What to do about it.
+    /// Adds advice.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -226,7 +226,7 @@ pub(crate) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// What a name or a pattern that no conductor has was meant to be.
+/// The name that was probably meant by a name or a pattern that no conductor has.
 pub(super) fn meant(name: &str, available: &[String]) -> String {
     let names = available.iter().map(String::as_str);
     match nearest(name, names.clone()).filter(|_| !name.contains('*')) {

@@ -19,10 +19,10 @@ use crate::report::units;
 use crate::surfaces::fastcap_model;
 use crate::terminal::exit::{Exit, Failure};
 
-/// What to do about atoms that the surface made of them does not enclose.
+/// Advice for atoms that their own surface does not enclose.
 const MADE: &str = "check their radii, which are in angstrom; small atoms on their own need more triangles (`density`)";
 
-/// What to do about molecules through each other.
+/// Advice for molecules that go through each other.
 const MERGE: &str = "one molecule has one surface: merge the PQR files (`cat a.pqr b.pqr > both.pqr`), or move the molecules apart; \
                      a surface \"vdw\" takes less room than \"ses\", and that less than \"sas\"";
 

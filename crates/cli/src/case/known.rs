@@ -1,4 +1,4 @@
-//! What the files of a case held when they were first read.
+//! Contents of the files of a case when they were first read.
 
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::io;

@@ -13,7 +13,7 @@ pub(crate) struct Places {
     /// The mesh's name.
     pub(super) mesh: Range<usize>,
     pub(super) ignore: Vec<Range<usize>>,
-    /// What gives the first medium its ions.
+    /// The key that gives the first medium its ions.
     pub(super) salt: Range<usize>,
     pub(super) conductors: Vec<Entry>,
     pub(super) dielectrics: Vec<Entry>,

@@ -169,7 +169,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     })
 }
 
-/// What `[mesh]` says, with the command line's over the file's.
+/// Values of `[mesh]`, where the command line overrides the file.
 struct Surfaces {
     /// Whether there must be a mesh: molecules need none.
     needs_mesh: bool,

@@ -148,7 +148,7 @@ pub(super) struct Keeping<'a> {
 }
 
 impl Keeping<'_> {
-    /// What the results follow from.
+    /// The inputs that determine the results.
     fn inputs(&self) -> Result<Inputs, Failure> {
         let Self { command, options, .. } = self;
         let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
@@ -159,7 +159,7 @@ impl Keeping<'_> {
     }
 }
 
-/// What several ranks share, in commands of many solves.
+/// How ranks divide the work, in commands of many solves.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Whole {
     /// What processes that mpirun started, or several GPUs, share

@@ -36,7 +36,7 @@ struct Simd {
     used: &'static str,
     /// The best that the processor has.
     best: &'static str,
-    /// What the environment asks for.
+    /// The level that the environment requests.
     #[serde(rename = "FARAD_SIMD")]
     asked: Option<String>,
 }

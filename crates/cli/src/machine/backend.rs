@@ -8,7 +8,7 @@ use crate::machine::ranks::Ranks;
 use crate::machine::system;
 use crate::terminal::exit::{Exit, Failure};
 
-/// What the user may ask for.
+/// Backends that the user may request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Backend {
     /// The fastest there is

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Warning {
     /// Which check, one of a fixed list of words.
     pub(crate) check: Cow<'static, str>,
-    /// What it is about: entries, conductors, charges.
+    /// Its subject: entries, conductors, charges.
     pub(crate) what: String,
     /// Relative, as is what was promised.
     pub(crate) value: f64,
@@ -32,7 +32,7 @@ impl Warning {
         self.severity == Severity::Error
     }
 
-    /// What it begins with in texts.
+    /// Its beginning in texts.
     pub(crate) fn heading(&self) -> &'static str {
         if self.is_error() { "ERROR" } else { "WARNING" }
     }

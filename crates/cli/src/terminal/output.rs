@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::report::text::{printable, printable_json};
 use crate::terminal::exit::{Exit, Failure};
 
-/// What the user wants to see of a run.
+/// The output that the user wants to see.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Output {
     /// Errors only.

@@ -1,5 +1,5 @@
-//! What a person sees while the solver works: one bar a stage, once the work has taken a second, on
-//! a terminal only.
+//! Progress bars while the solver works: one per stage, once the work has taken a second, on a
+//! terminal only.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

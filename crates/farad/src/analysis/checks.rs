@@ -46,7 +46,7 @@ const THIN: f64 = 0.1;
 /// below 0.
 const SHARES: f64 = 5e-3;
 
-/// What is measured after a solve.
+/// Measurements after a solve.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     /// One for each excitation, by its index.
@@ -475,7 +475,7 @@ pub fn unresolved(names: &[String], entries: &[[usize; 2]]) -> Option<Warning> {
 pub fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> Option<Warning> {
     let c = &answer.maxwell;
     let own = |k: usize| c[k][k].abs();
-    // What the sources do where they do most, as a potential.
+    // The largest effect of the sources, as a potential.
     let volt = found.iter().map(|f| f.by.size / own(f.by.conductor)).fold(0.0f64, f64::max);
     let by_mesh = if problem.media.is_some() { INDUCED_BY_MESH } else { 0.0 };
     let judged = found.iter().map(|Induced { by: f, besides }| {

@@ -1,5 +1,5 @@
-//! What a result is to the rest of the crate: what asks for it, what may be wrong with that, what
-//! has to be solved for it, and how it is found.
+//! The interface of a result to the rest of the crate: its request, the faults of that, the
+//! excitations that it needs, and how it is computed.
 
 use bem::{Electrostatics, Excitation, Images, Progress};
 

@@ -145,8 +145,8 @@ fn of_all(problem: &Problem, weights: &[f64]) -> Vec<f64> {
     weights.iter().zip(&problem.conductors.of_triangle).map(weight).collect()
 }
 
-/// What the charges of each conductor in turn at 1 V miss on each triangle, as far as the next
-/// finer densities find it, all that they induce included.
+/// Missing charge on each triangle, for each conductor in turn at 1 V, as far as the next finer
+/// densities find it, with all charge that it induces.
 pub(crate) fn of_units(
     problem: &Problem,
     prepared: &mut Prepared,
@@ -167,8 +167,8 @@ pub(crate) fn of_units(
     excitations.iter().zip(&answer.responses).take(units).map(of_unit).collect()
 }
 
-/// What the potentials of floating conductors are off by: the charge that is missing at fixed
-/// potentials is not theirs.
+/// Errors of the potentials of floating conductors: the charge that is missing at fixed potentials
+/// is not theirs.
 fn floating(
     problem: &Problem,
     answer: &Electrostatics,

@@ -48,9 +48,9 @@ pub enum Fault {
     Number {
         /// Which one.
         what: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// What may be given.
+        /// Allowed values.
         possible: &'static str,
     },
     /// Two planes of one axis, which would have infinitely many images.
@@ -66,7 +66,7 @@ pub enum Fault {
     Stack {
         /// x, y or z, which the layers are perpendicular to.
         axis: &'static str,
-        /// What.
+        /// The fault.
         problem: StackFault,
     },
     /// Ions, and what there can be none with.
@@ -147,7 +147,7 @@ pub enum Fault {
         plane: usize,
         /// Its name, such as "the ground plane z = 0".
         name: String,
-        /// What.
+        /// The fault.
         problem: PlaneFault,
     },
     /// A fault in the place of a charge.
@@ -155,7 +155,7 @@ pub enum Fault {
     Charge {
         /// The charge.
         charge: usize,
-        /// What.
+        /// The fault.
         problem: ChargeFault,
     },
     /// Atoms where they cannot be.
@@ -173,7 +173,7 @@ pub enum Fault {
     /// Something that needs the whole matrix, where only some of its columns are wanted.
     #[error("{what} needs the whole matrix, not the columns of chosen nets alone")]
     NeedsAllNets {
-        /// What.
+        /// The request.
         what: &'static str,
     },
     /// A chosen net that no conductor is called, or fits.
@@ -193,7 +193,7 @@ pub enum Fault {
         reduction: usize,
         /// Its name.
         name: String,
-        /// What.
+        /// The fault.
         problem: ReductionFault,
     },
     /// A fault of a requested derivative.
@@ -203,7 +203,7 @@ pub enum Fault {
         sensitivity: usize,
         /// Its name.
         name: String,
-        /// What.
+        /// The fault.
         problem: SensitivityFault,
     },
     /// A fault of a film whose share of the energy is requested.
@@ -213,7 +213,7 @@ pub enum Fault {
         film: usize,
         /// Its name.
         name: String,
-        /// What.
+        /// The fault.
         problem: FilmFault,
     },
     /// A surface that bounds nothing.

@@ -225,7 +225,7 @@ pub(crate) fn in_several(stack: &bem::Stack, what: &'static str) -> Fault {
     fault(stack, StackFault::InSeveral(what))
 }
 
-/// What of a description has no meaning in layers.
+/// Parts of a description that have no meaning in layers.
 pub(crate) fn faults(description: &Description) -> Vec<Fault> {
     let Some(stack) = &description.stack else { return Vec::new() };
     let axis = axis_name(stack.axis);

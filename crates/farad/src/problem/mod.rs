@@ -90,7 +90,7 @@ impl Problem {
         &self.sources
     }
 
-    /// What one should know of the surfaces.
+    /// Notes on the surfaces.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }

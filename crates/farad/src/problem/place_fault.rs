@@ -120,13 +120,13 @@ pub enum StackFault {
         "a plane lies along the layers, which are not mirrored in it; the ground of layers is what is below or above them"
     )]
     Plane,
-    /// What the program does not do in layers.
+    /// A request that the program does not support in layers.
     #[error("{0} cannot be given together with layers")]
     Not(&'static str),
     /// A face of a dielectric between two layers.
     #[error("triangle {0} of a dielectric lies in an interface of layers")]
     OnInterface(u32),
-    /// What the program does not do for surfaces in several layers.
+    /// A request that the program does not support for surfaces in several layers.
     #[error("{0} cannot be given together with surfaces in several layers")]
     InSeveral(&'static str),
     /// A probe in the ground.

@@ -70,7 +70,7 @@ pub enum SensitivityFault {
     Unknown {
         /// The name.
         name: String,
-        /// What there is.
+        /// The existing ones.
         available: Vec<String>,
     },
     /// A body that does not lie in one medium.
@@ -86,7 +86,7 @@ pub enum SensitivityFault {
     NoDielectric {
         /// The name.
         name: String,
-        /// What there is.
+        /// The existing ones.
         available: Vec<String>,
     },
     /// Media that are listed by surfaces.
@@ -109,7 +109,7 @@ pub enum SensitivityFault {
     NoLayer {
         /// Which.
         layer: usize,
-        /// What it should have.
+        /// The property that it lacks.
         what: &'static str,
         /// The lowest that may have it.
         first: usize,
@@ -153,7 +153,7 @@ pub enum FilmFault {
     Unknown {
         /// The name.
         name: String,
-        /// What there is.
+        /// The existing ones.
         available: Vec<String>,
     },
     /// No medium of this name.
@@ -161,7 +161,7 @@ pub enum FilmFault {
     NoMedium {
         /// The name.
         name: String,
-        /// What there is.
+        /// The existing ones.
         available: Vec<String>,
     },
     /// No such layer.

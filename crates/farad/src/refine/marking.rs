@@ -76,7 +76,7 @@ pub(crate) fn side(a: u32, b: u32) -> Side {
     (a.min(b), a.max(b))
 }
 
-/// What each side of a mesh would gain, and the surface of each triangle.
+/// Gain of splitting each side of a mesh, and the surface of each triangle.
 #[derive(Clone)]
 pub(crate) struct Marks<'a> {
     pub(crate) gains: HashMap<Side, f64>,
@@ -131,7 +131,7 @@ impl Marks<'_> {
         least.map_or(0.0, |gain| gain * (1.0 - ALIKE))
     }
 
-    /// What sides of the new mesh are expected to gain, if those of the `old` one had these gains.
+    /// Expected gains of sides of the new mesh, if those of the `old` one had these gains.
     fn gains_after(
         &self,
         gains: &HashMap<Side, f64>,
@@ -251,7 +251,7 @@ fn split_unfolded(
                 known.extend(sides);
                 halved.extend(sides);
             } else {
-                // What cannot be split well stays whole.
+                // Triangles that cannot be split well stay whole.
                 whole.extend(sides);
             }
         }

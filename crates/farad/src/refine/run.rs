@@ -139,7 +139,7 @@ struct Reached {
 /// The next mesh, or the result.
 type Step = ControlFlow<Reached, Problem>;
 
-/// What steps from mesh to mesh have in common, and what they hand on.
+/// Common data of steps from mesh to mesh, and results that they hand on.
 struct Steps<'a> {
     team: &'a Team,
     options: &'a SolveOptions,
@@ -245,7 +245,7 @@ impl Steps<'_> {
         }
     }
 
-    /// What a mesh gave; stretches the bars of its solution.
+    /// Results on a mesh; stretches the bars of its solution.
     fn level(
         &self,
         problem: &Problem,

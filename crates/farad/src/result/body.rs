@@ -46,7 +46,7 @@ pub struct Hydrodynamics {
     pub viscosity: Option<Viscosity>,
 }
 
-/// What a body adds to the viscosity of a dilute suspension.
+/// Contribution of a body to the viscosity of a dilute suspension.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Viscosity {
     /// In the cube of the problem's unit, without cavities.
@@ -56,7 +56,7 @@ pub struct Viscosity {
     pub volume_m3: f64,
     /// Mean polarisability of the body as a conductor over the volume: 3 for a sphere.
     pub intrinsic_conductivity: f64,
-    /// What that is multiplied with.
+    /// Intrinsic viscosity over intrinsic conductivity.
     pub prefactor: f64,
     /// Per volume fraction: 5/2 for a sphere.
     pub intrinsic_viscosity: f64,

@@ -20,11 +20,11 @@ pub struct Warning {
     pub is_error: bool,
     /// The message.
     pub message: String,
-    /// What to do, where the message does not say it.
+    /// Advice, where the message has none.
     pub remedy: Option<Remedy>,
 }
 
-/// What to do about a warning.
+/// Advice for a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// Ask for a smaller tolerance of the solver.

@@ -108,7 +108,7 @@ pub struct Conductor {
     pub name: String,
     /// The groups of its surface.
     pub groups: Vec<String>,
-    /// What is set on it; at 0 V without.
+    /// Its given potential or charge; 0 V if `None`.
     pub setting: Option<Setting>,
 }
 
@@ -124,7 +124,7 @@ impl Conductor {
     }
 }
 
-/// What is set on a conductor.
+/// The given potential or charge of a conductor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Setting {
     /// Volt.

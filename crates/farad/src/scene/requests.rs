@@ -113,7 +113,7 @@ pub struct Sensitivity {
     pub by: Parameter,
 }
 
-/// What changes.
+/// The parameter that changes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parameter {
     /// The places of these conductors and dielectrics, which are shifted together.
@@ -157,7 +157,7 @@ pub enum Place {
     Interface(usize),
 }
 
-/// What is on one side of a surface.
+/// The medium on one side of a surface.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Toward {
     /// A dielectric, or the surrounding medium ([`crate::SURROUNDINGS`]).

@@ -54,7 +54,7 @@ const BENT: f64 = 0.05;
 /// Entries between the modes of two panels.
 pub type Entries = [[f64; MODES]; MODES];
 
-/// What is integrated.
+/// The integrand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     /// 1 / |x - y|.

@@ -1,4 +1,4 @@
-//! What closed forms of close panels add to sums over their points.
+//! Corrections of sums over points by closed forms of close panels.
 
 use std::ops::Range;
 

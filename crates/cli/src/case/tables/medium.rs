@@ -43,7 +43,7 @@ pub(in crate::case) struct Ions<'a> {
     pub(in crate::case) strength: &'a Field<f64>,
 }
 
-/// What a medium's keys are read with: the unit of the case, and the temperature of `[medium]`.
+/// Context for reading a medium: the unit of the case, and the temperature of `[medium]`.
 pub(in crate::case) struct Solution {
     unit: Option<LengthUnit>,
     pub(in crate::case) temperature: Option<f64>,

@@ -120,14 +120,14 @@ const OF_STERN: f64 = 0.25;
 /// The least of them.
 const LEAST: usize = 80;
 
-/// What the tables are of: molecules, and the dielectrics that come after those of the case.
+/// Content of the tables: molecules, and the dielectrics that come after those of the case.
 #[derive(Default)]
 pub(in crate::case) struct Found {
     pub(in crate::case) molecules: Vec<Molecule>,
     pub(in crate::case) dielectrics: Vec<(Dielectric, Entry)>,
 }
 
-/// What molecules are read with.
+/// Context for reading molecules.
 pub(in crate::case) struct Given<'a> {
     /// The folder of the case.
     pub(in crate::case) base: &'a Path,

@@ -7,7 +7,7 @@ use crate::case::choices::AxisIndex;
 
 use super::prelude::*;
 
-/// What images have: the opposite charge, or the same.
+/// The sign of image charges: opposite, or the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::case) enum PlaneKind {
     Ground,

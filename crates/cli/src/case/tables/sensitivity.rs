@@ -13,7 +13,7 @@ const BARS: &str = "_error";
 /// Names that become those of files, but not those of error bars.
 const NAME: Spec = Spec::pattern("^(?!.*_error$)[A-Za-z0-9_-]+$", FILE_LETTERS);
 
-/// What of a layer changes.
+/// The property of a layer that changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::case) enum OfLayer {
     Permittivity,

@@ -8,7 +8,7 @@ use crate::case::definition::Case;
 
 use super::prelude::*;
 
-/// What an accuracy may be asked of.
+/// The results that an accuracy may be asked of.
 const TARGET: Spec = Spec::pattern(
     r"^\s*(all|C|energy|polarisability|C\s*\([^,]*,.*\)|(V|Q|F|probe|field)\s*\(.*\))\s*$",
     "\"all\" or [one of these](#target-of-an-accuracy)",

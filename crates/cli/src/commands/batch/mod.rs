@@ -71,14 +71,14 @@ pub(crate) struct Args {
     solving: Solving,
 }
 
-/// What results.json says of the inputs.
+/// The inputs in results.json.
 #[derive(Clone, Debug, Serialize)]
 struct Subject<'a> {
     template: Option<String>,
     reference: Option<&'a str>,
 }
 
-/// What results.json lists.
+/// The content of results.json.
 #[derive(Clone, Debug, Serialize)]
 struct Results<'a> {
     molecules: &'a [Row],

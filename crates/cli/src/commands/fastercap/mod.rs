@@ -263,7 +263,7 @@ fn matrices(solution: &Solution) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     (matrix, bars)
 }
 
-/// What one mesh gave. The norm that callers compare with the error asked for is that of the bars,
+/// Results on one mesh. The norm that callers compare with the requested error is that of the bars,
 /// which estimate the difference from the exact matrix.
 fn iteration(number: usize, level: &Level, solution: &Solution, labels: &[String]) -> String {
     let (matrix, bars) = matrices(solution);

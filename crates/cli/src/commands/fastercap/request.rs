@@ -14,7 +14,7 @@ pub enum Dialect {
     FastCap,
 }
 
-/// What a command line asks for.
+/// The request of a command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
     Usage,
@@ -40,7 +40,7 @@ pub struct Request {
     pub(super) remarks: Vec<String>,
 }
 
-/// What is aimed at where nothing is said.
+/// Default accuracy.
 pub const ACCURACY: f64 = 0.01;
 
 /// The largest error that bars are made for.
@@ -89,7 +89,7 @@ const MESH: &str = "the mesh is refined until error bars are as short as asked f
 const SUMS: &str = "the fast multipole method follows the accuracy";
 const PRECONDITIONER: &str = "the preconditioner is chosen for the problem";
 
-/// What the words after the program's name ask for.
+/// Reads the words after the program's name.
 pub fn parse(dialect: Dialect, words: &[String]) -> Result<Asked, String> {
     // Neither program has it, but callers of both ask so: KLayout-PEX from 0.6.12 on.
     if words.iter().any(|word| word == "--version") {

@@ -98,7 +98,7 @@ fn write(args: &Args, sums: Sums, mut shape: Vec<usize>) -> Result<(), Failure> 
     report.judge(&format!("{} is written, but do not trust it", args.output.display()))
 }
 
-/// What files hold.
+/// Contents of the files.
 struct Arrays {
     /// Three numbers each.
     points: Vec<f64>,

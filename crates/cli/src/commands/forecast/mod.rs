@@ -1,5 +1,5 @@
-//! What a solve will take on this machine: it is begun, pieces of its surfaces are solved, and what
-//! these take is carried on to all of them.
+//! Predicted cost of a solve on this machine: it is begun, pieces of its surfaces are solved, and
+//! their cost is extrapolated to the whole.
 
 pub(crate) mod slow;
 pub(crate) mod watch;
@@ -46,7 +46,7 @@ struct Forecast {
     is_rough: bool,
 }
 
-/// What one solve took.
+/// Cost of one solve.
 #[derive(Clone, Copy, Debug)]
 struct Took {
     panels: f64,
@@ -121,7 +121,7 @@ fn pieces(case: &Case, problem: &Problem, options: &Options) -> Result<Vec<Probl
     pieces.map_err(|error| case.failed(error))
 }
 
-/// What one backend takes.
+/// The line on one backend.
 fn line(name: &str, reading: f64, found: Forecast, limit: Option<u64>) -> String {
     let seconds = units::duration(reading + found.seconds);
     let memory = found.memory.map(|bytes| format!(", {} of memory", units::bytes(bytes)));
@@ -225,7 +225,7 @@ fn with_resident(bytes: Option<f64>) -> Option<u64> {
     machine::resident_memory().zip(bytes).map(|(held, bytes)| held + bytes as u64)
 }
 
-/// What a small problem takes, by solving it if that is soon done.
+/// Cost of a small problem, by solving it if that is soon done.
 fn small(
     case: &Case,
     problem: &Problem,
@@ -254,7 +254,7 @@ fn small(
 
 /// The value at `whole` of what grows as the number of panels, from those of two pieces.
 fn linear(at: [f64; 2], [smaller, larger]: [f64; 2], whole: f64) -> f64 {
-    // What does not grow is positive, and so is what does.
+    // The constant part is positive, and so is the growing part.
     let slope = ((larger - smaller) / (at[1] - at[0])).clamp(0.0, larger / at[1]);
     larger + slope * (whole - at[1])
 }
@@ -287,8 +287,8 @@ fn took(
     Ok(Took { panels: problem.panels() as f64, whole, later })
 }
 
-/// What the beginning of a solve takes, up to its near field; from its plan, and from some of the
-/// near field's rows. Nothing where a solve has none of these.
+/// Cost of the beginning of a solve, up to its near field; from its plan, and from some of the
+/// near field's rows. `None` where a solve has none of these.
 fn beginning(
     case: &Case,
     problem: &Problem,

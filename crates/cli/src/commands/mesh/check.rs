@@ -158,7 +158,7 @@ fn crossing(mesh: &Mesh, report: &Report, crossings: &[Intersection]) -> Option<
     Some(Found { what, condition: Some(condition) })
 }
 
-/// What a case says to make two groups one conductor.
+/// Lines of a case that make two groups one conductor.
 fn one_conductor(mesh: &Mesh, [a, b]: [&str; 2]) -> String {
     match (mesh.groups.is_empty(), a == b) {
         (true, _) => format!("group = \"{UNGROUPED}\""),

@@ -10,7 +10,7 @@ use crate::report::results::{Refinement, Run};
 use crate::report::warnings::{self, Warning};
 use crate::terminal::exit::{Exit, Failure};
 
-/// What was reached of an accuracy, and why no more.
+/// The failure of an accuracy that was not reached, with the reached bars and the reason.
 pub(super) fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure {
     let last = refinement.levels.last();
     let reached = last.map_or(f64::NAN, |level| level.relative);

@@ -169,7 +169,7 @@ pub(super) fn complete(
     execute(Execution { ranks, split, in_pieces: false, has_page: false, resuming }, job, report)
 }
 
-/// What to do where a process does not see the folder that it is to write its piece to.
+/// Advice where a process does not see the folder that it is to write its piece to.
 const NOT_SHARED: &str = "choose a folder with --output that all hosts share, or have the first process write the surface alone with --whole-surface";
 
 /// How a solve is executed: by which ranks, and in which form its results are.
@@ -269,7 +269,7 @@ fn execute(
     let pieces = execution.pieces(&problem).filter(|_| case.vtk != VtkMode::None);
     let mut folder = execution.open(job, &problem, pieces)?;
     let kept = execution.checkpoint(job, &problem, folder.as_ref())?;
-    // What it keeps is freed at the end: results need not wait for that.
+    // Its memory is freed at the end: results need not wait for that.
     let mut solver = Solver::default();
     let sharing = Sharing { ranks, split, kept: kept.as_ref() };
     let solved = solve_to_goal(sharing, &mut solver, case, problem, solving, output);

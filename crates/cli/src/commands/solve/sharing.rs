@@ -16,7 +16,7 @@ use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 use crate::terminal::progress::Bars;
 
-/// What ranks share of one solve.
+/// How ranks divide one solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Split {
     /// The excitations, where there are as many as processes, else space
@@ -29,7 +29,7 @@ pub(crate) enum Split {
 }
 
 impl Split {
-    /// What this number of ranks share of a problem.
+    /// How this number of ranks divide a problem.
     pub(crate) fn of(self, problem: &Problem, ranks: usize) -> Self {
         match self {
             Self::Auto if problem.shared_excitations() >= ranks => Self::Excitations,

@@ -37,7 +37,7 @@ impl Refinement {
         }
     }
 
-    /// What results call it for meshes like this one of a case.
+    /// Its name in results, for meshes like this one of a case.
     pub(super) fn name(self, case: &Case, mesh: &Mesh) -> &'static str {
         match (self, mesh.order()) {
             (Self::Graded, _) => "graded",

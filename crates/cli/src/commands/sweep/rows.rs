@@ -21,7 +21,7 @@ pub(super) struct Row {
     pub(super) prepared: usize,
 }
 
-/// What results.json lists of a run.
+/// The entry of a run in results.json.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Values {
     pub(super) maxwell_farad: Vec<Vec<f64>>,

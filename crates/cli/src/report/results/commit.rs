@@ -33,7 +33,7 @@ const DECIDED: &str = ".farad-commit";
 /// The file next to new files that names their owner.
 const OWNER: &str = "owner";
 
-/// What is to be done with the files of [`DECIDED`].
+/// The steps to be done with the files of [`DECIDED`].
 const JOURNAL: &str = ".farad-journal";
 
 /// How often a call that must succeed is tried.
@@ -46,7 +46,7 @@ pub(super) struct Staging {
     folder: PathBuf,
 }
 
-/// What a commit in the folder itself does.
+/// The steps of a commit in the folder itself.
 #[derive(Debug, Serialize, Deserialize)]
 struct Journal {
     /// Files that get their places.
@@ -260,7 +260,7 @@ fn clear(
         let (name, path) = (entry.file_name(), entry.path());
         let place = real.join(&name);
         if name == INDEX {
-            // What it lists must be known until all of that is gone.
+            // The list must be known until all its files are removed.
         } else if goes_on && name == CHECKPOINT {
             fs::rename(&path, &place)?;
         } else if is_ours(&name) {

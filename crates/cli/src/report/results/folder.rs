@@ -34,8 +34,8 @@ pub struct Folder {
     left_out: Option<Vec<Failure>>,
 }
 
-/// What the one writer of a folder has, in the order in which it goes: the files, the folder if it
-/// was made for them, the lock.
+/// Possessions of the one writer of a folder, in the order of their removal: the files, the folder
+/// if it was made for them, the lock.
 #[derive(Debug)]
 struct Held {
     staging: Staging,

@@ -39,7 +39,7 @@ pub(super) struct Faces<'a> {
     at_edge: HashMap<(u32, u32), Vec<u32>>,
 }
 
-/// What a film faces.
+/// The medium that a film faces.
 pub(super) enum Facing {
     Anything,
     Medium(Option<u32>),

@@ -44,11 +44,11 @@ pub struct Rims {
     pub low: Vector,
     /// See there.
     pub high: Vector,
-    /// What is in it.
+    /// Its content.
     pub inner: Inner,
 }
 
-/// What is in a box.
+/// The content of a box.
 #[derive(Debug)]
 pub enum Inner {
     /// A few edges.

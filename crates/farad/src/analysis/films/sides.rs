@@ -52,7 +52,7 @@ pub(super) struct Part {
     mean_is_zero: bool,
 }
 
-/// What fluxes are made of.
+/// Parts of fluxes.
 pub(super) struct Fields<'a> {
     unit: &'a bem::Response,
     /// All charge that acts at each triangle's place.

@@ -1,4 +1,4 @@
-//! What a sum is of, and the ways to do it.
+//! Input of a sum, and methods to compute it.
 
 use clap::ValueEnum;
 use fmm::Densities;

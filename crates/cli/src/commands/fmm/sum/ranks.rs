@@ -1,4 +1,4 @@
-//! What ranks that share a sum have to report together.
+//! Joint report of the ranks that share a sum.
 
 use fmm::distributed::{self, RankInfo};
 use fmm::{Info, Span, StageSeconds};
@@ -76,7 +76,7 @@ pub(super) fn slowest(own: &StageSeconds, ranks: &Ranks) -> Result<StageSeconds,
     Ok(slowest)
 }
 
-/// What the plans of all ranks resolved to together. Collective.
+/// Report on the plans of all ranks together. Collective.
 pub(super) fn of_all(own: &Info, ranks: &Ranks) -> Result<Info, Failure> {
     let receivers = |count: f64, each: f64| if each > 0.0 { count / each } else { 0.0 };
     let m2l = own.m2l_count as f64;
