@@ -26,7 +26,7 @@ fn molecules_are_solved_in_turn_and_once() {
     };
     let ended = run();
     // The broken one does not stop the others, and its failure is the command's.
-    ended.fails(3, &["1 of 3 molecules have no results to be trusted:\n", "broken", "line 1"]);
+    ended.fails(3, &["1 of 3 molecules have no reliable results:\n", "broken", "line 1"]);
     assert!(ended.stderr.contains(" kcal/mol, "), "{}", ended.stderr);
     for part in ["solvation - large", "change = small - large", "failed"] {
         assert!(ended.stdout.contains(part), "no {part} in\n{}", ended.stdout);

@@ -422,7 +422,7 @@ fn each_mistake_is_reported_in_its_words() {
         ("[solver]\naccuracy = 1e-2\naccuracy_of = \"probe(p)\"", "there is no probe p"),
         (
             "[solver]\naccuracy = 1e-2\naccuracy_of = \"polarisability\"",
-            "no polarisability with bars is computed: it takes output.polarisability = true",
+            "no polarisability with bars is computed: it needs output.polarisability = true",
         ),
         (
             "[solver]\naccuracy = 1e-2\naccuracy_of = \"height\"",

@@ -388,7 +388,7 @@ fn wrong_options_are_reported_in_their_words() {
         ),
         (
             "solve sphere.toml --accuracy 1e-2 --max-time 5 --deterministic",
-            "--deterministic asks for the same results each time, and a time limit ends where",
+            "--deterministic gives the same results each time, but a time limit depends on",
         ),
         (
             "fmm bench --points 100 --distribution cube --tolerance 1e-3 --repeat 2000000",

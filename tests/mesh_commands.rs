@@ -82,7 +82,7 @@ fn fewest_triangles_far_beyond_those_asked_for_are_refused_with_their_number() {
     let ended = place.farad("mesh generate bus --bars 3 --width 1e-5 --elements 3 -o bus.msh");
     ended.fails(
         2,
-        &["3 triangles are asked for", "the fewest that this shape can have are 19200168"],
+        &["3 triangles are requested", "the fewest that this shape can have are 19200168"],
     );
     assert!(!place.path("bus.msh").exists());
     // A few more than asked for are no surprise.

@@ -417,5 +417,5 @@ fn molecules_have_hydrodynamic_properties() {
     assert!((viscosity.as_f64().unwrap() / 2.5 - 1.0).abs() < 2e-2, "{viscosity}");
     place.write("far.pqr", "ATOM 1 NA ION 1 50.0 0.0 0.0 1.0 2.0\n");
     case(&place, "both.toml", &format!("{mesh}[[molecule]]\npqr = \"far.pqr\"\n{liquid}"));
-    place.farad("solve both.toml").fails(3, &["[diffusion] is about a body alone"]);
+    place.farad("solve both.toml").fails(3, &["[diffusion] applies to a single conducting body"]);
 }

@@ -366,7 +366,7 @@ fn media_that_are_missing_or_contradict_each_other_are_refused() {
         .fails(3, &["media are given by [[dielectric]] and by [[surface]]"]);
     let charge = "[[charge]]\nposition = [5, 0, 0]\ncharge = 1\n";
     place.case("charge.toml", "two.msh", &(surface("outer") + core + charge));
-    place.farad("solve charge.toml").fails(3, &["does not tell in which medium a charge lies"]);
+    place.farad("solve charge.toml").fails(3, &["does not say in which medium a charge lies"]);
     place.case("again.toml", "two.msh", &(surface("outer") + &surface("outer") + core));
     place.farad("solve again.toml").fails(3, &["group \"outer\" has its media already"]);
 }

@@ -24,9 +24,7 @@ pub enum Error {
         found: usize,
     },
     /// A triangle names a conductor that does not exist.
-    #[error(
-        "triangle {triangle} is of conductor {conductor}, but there are {count}, counted from 0"
-    )]
+    #[error("triangle {triangle} names conductor {conductor}; there are {count}, counted from 0")]
     Conductor {
         /// Index of the first such triangle.
         triangle: usize,

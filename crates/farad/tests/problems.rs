@@ -263,7 +263,8 @@ fn charges_close_to_surfaces_get_smaller_triangles_and_those_at_one_place_a_warn
     let [warning] = &solution.warnings[..] else { panic!("{:?}", solution.warnings) };
     assert!(warning.check == "coincident_charges" && warning.is_error);
     assert_eq!(warning.what, "charge 1, charge 2");
-    let part = "charge 1 and charge 2 are at one place, where the energy of the pair has no bound";
+    let part =
+        "charge 1 and charge 2 are at the same place, where the energy of the pair is infinite";
     assert!(warning.message.contains(part), "{warning:?}");
 }
 

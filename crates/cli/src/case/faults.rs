@@ -93,7 +93,7 @@ fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
     };
     let (message, help) = match fault {
         Fault::Mesh(_) => {
-            (format!("{file}: {fault}"), "look at the mesh with `farad mesh check`".to_owned())
+            (format!("{file}: {fault}"), "check the mesh with `farad mesh check`".to_owned())
         }
         Fault::Defects(defects) => (
             format!("the mesh {file} cannot be solved on:\n{defects}"),
@@ -337,7 +337,7 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
         }
         Fault::Salt { .. } => at(&places.salt, message)
             .label("ions")
-            .help("leave them out, or what stands in their way"),
+            .help("remove the ions, or what excludes them"),
         Fault::MediaTwice => {
             let message = "media are given by [[dielectric]] and by [[surface]]".to_owned();
             let place = places.surfaces.first().map_or(mesh, |surface| &surface.name);
@@ -346,7 +346,7 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
                 .help("give either the bodies or what is on both sides of every surface")
         }
         Fault::NoMediumOfCharge => {
-            let message = "[[surface]] does not tell in which medium a charge lies".to_owned();
+            let message = "[[surface]] does not say in which medium a charge lies".to_owned();
             at(places.charges.first().unwrap_or(mesh), message)
                 .help("give the media by the bodies that they fill: [[dielectric]]")
         }
@@ -357,7 +357,7 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
             )
         }
         Fault::DiffusionOfMedia => {
-            let message = "[diffusion] is about a body alone, taken as a conductor: conductors without dielectrics, or molecules \
+            let message = "[diffusion] applies to a single conducting body: conductors without dielectrics, or molecules \
                            without conductors";
             at(&places.diffusion, message.to_owned()).help(
                 "give the body's surface a case of its own, without [[dielectric]] and [[surface]]: all of a mesh is a \
@@ -408,7 +408,7 @@ fn of_plane(
             )
         }
         PlaneFault::Diffusion => {
-            format!("[diffusion] is about a body alone, not one over {name}")
+            format!("[diffusion] applies to a single body, not one over {name}")
         }
         _ => message,
     };

@@ -47,7 +47,7 @@ pub(crate) fn of(solution: &Solution) -> Vec<Warning> {
                 "; ask for a tighter sum with [fmm] tolerance, or use method = \"dense\""
             }
             Remedy::Dense => "; use method = \"dense\", or solve the parts apart",
-            Remedy::Mesh => "; look at the mesh with `farad mesh check`",
+            Remedy::Mesh => "; check the mesh with `farad mesh check`",
         });
         Warning {
             check: warning.check.into(),

@@ -71,7 +71,7 @@ fn flat_facets(problem: &Problem, reaction_v: &[f64]) -> Option<Warning> {
         let Found { index, distance, size } = worst;
         let (what, unit) = (problem.sources[index].called(index), problem.description.unit.name());
         let message = format!(
-            "the energy of charges near curved surfaces is off by about {:.0e} of itself, most of all that of {what}, {distance:.2e} \
+            "the energy of charges near curved surfaces is off by about {:.0e} of itself, most for {what}, {distance:.2e} \
              {unit} from one that the triangles of the mesh follow to {size:.2e} {unit}; make a finer mesh of the curved surface there \
              (splitting triangles does not help)",
             values[0]

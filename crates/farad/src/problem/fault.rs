@@ -81,16 +81,14 @@ pub enum Fault {
     #[error("media are given by dielectrics and by surfaces")]
     MediaTwice,
     /// Charges where media are given by surfaces.
-    #[error(
-        "media that surfaces give do not tell in which of them a charge lies: give dielectrics"
-    )]
+    #[error("media given by surfaces do not say in which of them a charge lies: give dielectrics")]
     NoMediumOfCharge,
     /// Probes without a state.
     #[error("there is nothing to probe: no potential, no charge and no field is given")]
     NothingToProbe,
     /// A diffusing body with dielectrics.
     #[error(
-        "diffusion is that of a body alone, taken as a conductor: dielectrics do not tell its capacity"
+        "diffusion applies to a single conducting body: dielectrics do not determine its capacity"
     )]
     DiffusionOfMedia,
     /// No conductor, no source.
@@ -321,7 +319,7 @@ impl Touching {
 pub enum Note {
     /// The surface of a dielectric intersects itself, as molecular surfaces sometimes do.
     #[error(
-        "the surface of \"{dielectric}\" goes through itself: {} (first: {} and {}); values near them are in doubt",
+        "the surface of \"{dielectric}\" goes through itself: {} (first: {} and {}); values near them are doubtful",
         counted_pairs(*pairs), first[0], first[1]
     )]
     ThroughItself {
@@ -333,7 +331,7 @@ pub enum Note {
         first: [u32; 2],
     },
     /// A fault of the surfaces that the description allows.
-    #[error("{0}; values near such places are in doubt")]
+    #[error("{0}; values near such places are doubtful")]
     Allowed(Fault),
     /// Conductors touch at points.
     #[error(
@@ -346,8 +344,8 @@ pub enum Note {
     /// Coordinates are so large compared with triangles that rounding moves vertices by a share of
     /// a side that counts.
     #[error(
-        "the {} digits of coordinates give the vertices of triangle {triangle} only to {share:.0e} of its longest side, so far is it \
-         from the origin: results may be off by as much; move the mesh toward the origin before its coordinates are written",
+        "triangle {triangle} is so far from the origin that the {} digits of coordinates give its vertices only to {share:.0e} of its \
+        longest side: results may have errors of this size; move the mesh toward the origin before its coordinates are written",
         f64::DIGITS + 1
     )]
     Rounded {
@@ -359,7 +357,7 @@ pub enum Note {
     /// Charges within a closed surface of metal, which may be solid.
     #[error(
         "{} ({}, {}, {}) {unit}{} within the closed surface of \"{conductor}\", which is taken as the wall of a cavity; in solid metal \
-         there is no charge: leave it out or move it, if that is what is meant",
+         there is no charge: remove or move it if the metal is solid",
         match charges { 1 => "the charge at".to_owned(), n => format!("{} charges, the first of them at", count(*n as u64)) },
         first[0], first[1], first[2], if *charges == 1 { " lies" } else { ", lie" }
     )]
@@ -384,7 +382,7 @@ pub enum Note {
     },
     /// Triangles were split next to other surfaces.
     #[error(
-        "triangles were split that are many times as large as their distance from another surface: {} more triangles; what is induced on them is narrower than they are",
+        "triangles were split that are many times as large as their distance from another surface: {} more triangles; the charge induced on them is narrower than they are",
         count(*added as u64)
     )]
     SplitNextToSurfaces {

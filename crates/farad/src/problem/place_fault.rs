@@ -55,7 +55,7 @@ impl PlaneFault {
                 )
             }
             Self::FieldAlong => {
-                format!("the external field has a part along {name}, where there can be none")
+                format!("the external field has a component along {name}, which must be 0")
             }
             Self::FieldThrough => {
                 format!("the external field goes through {name}, and is not its own image")
@@ -65,7 +65,7 @@ impl PlaneFault {
                     "the polarisability needs fields along all axes, which {name} does not allow"
                 )
             }
-            Self::Diffusion => format!("diffusion is that of a body alone, not of one over {name}"),
+            Self::Diffusion => format!("diffusion applies to a single body, not one over {name}"),
         }
     }
 }
@@ -107,7 +107,7 @@ pub enum StackFault {
     },
     /// No sum of images is good enough.
     #[error(
-        "what layers do to a charge is not a sum of images as exact as that: {0} of what the charge itself makes; a solver.tolerance of {tolerance:.0e} would do, or a solver.accuracy of {accuracy:.0e}",
+        "the effect of layers on a charge is not a sum of images to this tolerance: {0} relative to the charge's own potential; choose a solver.tolerance of {tolerance:.0e}, or a solver.accuracy of {accuracy:.0e}",
         tolerance = .0.left * 12.0,
         accuracy = .0.left * 120.0
     )]

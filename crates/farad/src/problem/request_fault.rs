@@ -49,7 +49,9 @@ pub enum ReductionFault {
         name: String,
     },
     /// Some nets float where all others do anyway.
-    #[error("nets that float are listed, but all do that are not among the two, or grounded")]
+    #[error(
+        "floating nets are listed, but all nets float that are neither grounded nor among the two"
+    )]
     FloatAnyway,
     /// Nothing is left.
     #[error("no net is left: all are grounded or float")]
@@ -138,7 +140,7 @@ pub(crate) fn listed(names: &[String]) -> String {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FilmFault {
     /// No surface.
-    #[error("it is on nothing")]
+    #[error("it lies on no surface")]
     Nothing,
     /// A value without meaning.
     #[error("{what} is {value}, and must be a number above 0")]

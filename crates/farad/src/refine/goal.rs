@@ -44,7 +44,7 @@ impl Goal {
         }
         if problem.description.has_salt() {
             return Err(Error::Accuracy(
-                "an accuracy needs error bars, which there are none of with ions (kappa, ionic_strength); farad study shows how far energies are from their limit"
+                "an accuracy needs error bars, and solves with ions (kappa, ionic_strength) have none; farad study shows how far energies are from their limit"
                     .to_owned(),
             ));
         }

@@ -268,8 +268,8 @@ impl Builder {
             if line.kind != LineKind::Conductor {
                 let faces_outer = faces_outer(panel, &corners, line).ok_or_else(|| {
                     let message = format!(
-                        "the reference point {:?} of line {} of {} lies in the plane of this panel, so it does not tell \
-                         which side has which permittivity; choose a point off every panel's plane, or split the file",
+                        "the reference point {:?} of line {} of {} lies in the plane of this panel, so it does not say \
+                        which side has which permittivity; choose a point off every panel's plane, or split the file",
                         panel.reference.or(line.reference).unwrap_or_default(),
                         line.number,
                         list.display()
@@ -316,7 +316,7 @@ impl Builder {
 
     fn finish(mut self, lenient: bool, last: usize) -> Result<Model, FormatError> {
         if self.equal > 0 && self.panel_of.is_empty() {
-            let message = "all panels are interfaces with the same permittivity on both sides, which count for nothing";
+            let message = "all panels are interfaces with the same permittivity on both sides, which have no effect";
             return Err(Cause::Other(message.into()).on_line(last));
         }
         self.assembly.weld(WELD);

@@ -33,7 +33,7 @@ pub(super) fn choose_sides(
         None => Ok(()),
         Some(t) => {
             let message = format!(
-                "the panel in {} is metal between two media, and nothing tells which is on which side: give it by one B line with a \
+                "the panel in {} is metal between two media, and it is not given which is on which side: give it by one B line with a \
                  reference point",
                 triangles.place(t)
             );

@@ -21,7 +21,7 @@ table! {
     ignore: Names = GROUPS, or("[]"), "physical groups whose triangles are ignored";
     lenient: bool = BOOL, or("false"),
         "bodies that go through each other, conductors that touch and media that contradict each other are counted warnings \
-         instead of errors; values near such places are in doubt. `--lenient` does the same";
+         instead of errors; values near such places are doubtful. `--lenient` does the same";
     stack: String = PATH, or("none"),
         "the [stack file](user-guide.md#gdsii) of a GDSII layout, which needs one; `--stack` counts before it";
     smooth: f64 = Spec::number(0.0, 180.0), or("none"),

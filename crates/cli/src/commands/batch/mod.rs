@@ -176,7 +176,7 @@ fn row_of(name: &str, names: &[&str]) -> Result<usize, Failure> {
 }
 
 fn interrupted(path: &Path) -> Failure {
-    let message = "interrupted; what was done is written";
+    let message = "interrupted; finished molecules are written";
     let help =
         format!("the same command goes on where it stopped: {} has what is done", path.display());
     Failure::with_help(Exit::Interrupted, message, help)
@@ -384,7 +384,7 @@ impl Batch<'_> {
         Err(Failure::with_help(
             exit,
             format!(
-                "{} of {} have no results to be trusted:\n{}",
+                "{} of {} have no reliable results:\n{}",
                 failed.len(),
                 counted(table.len(), "molecule"),
                 failed.join("\n")

@@ -308,7 +308,7 @@ fn not_reached(attained: &farad::Attained, goal: &Goal) -> Failed {
         Outcome::Unsolved => "the solve did not converge, or its self-checks failed".to_owned(),
         Outcome::Vanishing => "an entry is zero within its error bar".to_owned(),
         Outcome::Stalled | Outcome::Time | Outcome::Reached => {
-            "the error bars no longer shrink as meshes get finer".to_owned()
+            "the error bars no longer shrink on finer meshes".to_owned()
         }
     };
     Failure::new(

@@ -60,7 +60,7 @@ impl Request {
     }
 
     fn remark(&mut self, option: &str, why: &str) {
-        self.remarks.push(format!("{option} is of no use here: {why}"));
+        self.remarks.push(format!("{option} has no effect here: {why}"));
     }
 
     fn ask(&mut self, option: &str, error: f64) -> Result<(), String> {
@@ -70,7 +70,7 @@ impl Request {
         self.accuracy = error.clamp(FINEST, COARSEST);
         if self.accuracy != error {
             self.remarks.push(format!(
-                "{option}: an error of {error} is not what bars are made for; {} is aimed at",
+                "{option}: an error of {error} is not supported by error bars; {}is used instead",
                 self.accuracy
             ));
         }

@@ -132,7 +132,7 @@ fn check_goal(args: &Args, case: &Case) -> Result<(), Failure> {
     if args.accuracy_target.is_some() && case.goal.is_none() {
         return Err(Failure::with_help(
             Exit::Usage,
-            "--accuracy-of says of what, but no accuracy is asked for",
+            "--accuracy-of is given without an accuracy",
             "add --accuracy 1e-3, say, or solver.accuracy to the case",
         ));
     }
@@ -140,7 +140,7 @@ fn check_goal(args: &Args, case: &Case) -> Result<(), Failure> {
     if args.solving.on.deterministic && by_the_clock {
         return Err(Failure::with_help(
             Exit::Usage,
-            "--deterministic asks for the same results each time, and a time limit ends where the machine has come to",
+            "--deterministic gives the same results each time, but a time limit depends on the machine's speed",
             "leave out --max-time (solver.max_time in the case), or --deterministic",
         ));
     }

@@ -95,7 +95,7 @@ pub(crate) fn check_shares(
         return Err(Failure::with_help(
             Exit::Usage,
             format!(
-                "{ranks} processes of farad {command} were to share its excitations, and this case has {excitations}"
+                "{ranks} processes of farad {command} shall share the excitations, but this case has {excitations}"
             ),
             "leave --split excitations out, and they share the triangles",
         ));

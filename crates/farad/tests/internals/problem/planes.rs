@@ -53,7 +53,7 @@ fn fields_and_tensors_that_a_plane_does_not_allow_are_reported() {
     assert_eq!(told, Err(vec![PlaneFault::Diffusion]));
     let fault =
         Fault::Plane { plane: 0, name: "the plane".to_owned(), problem: PlaneFault::Diffusion };
-    let words = "diffusion is that of a body alone, not of one over the plane";
+    let words = "diffusion applies to a single body, not one over the plane";
     assert_eq!(fault.to_string(), words);
     let allowed = Description { polarisability: true, diffusion, ..symmetric };
     assert!(found(&allowed, true).is_ok());

@@ -294,7 +294,7 @@ impl Reader<'_> {
                 continue;
             }
             let message = format!(
-                "{message}: look for what joins their shapes, or take a label away; with --lenient the first one is its name"
+                "{message}: find the shape that joins them, or remove a label; with --lenient the first one is its name"
             );
             let at = At { file: LAYOUT, place: Where::Byte(other.at) };
             return Err(layout.error(at, message));

@@ -60,10 +60,10 @@ fn heading(run: &Run<'_>) -> String {
             "\nNOT CONVERGED: the numbers below are what the solver had when it stopped\n"
         }
         Status::AccuracyNotReached => {
-            "\nACCURACY NOT REACHED: the error bars below are longer than what was asked for\n"
+            "\nACCURACY NOT REACHED: the error bars below are longer than requested\n"
         }
         Status::ChecksFailed => {
-            "\nSELF-CHECKS FAILED: the numbers below are not to be used, see the errors after them\n"
+            "\nSELF-CHECKS FAILED: do not use the numbers below, see the errors after them\n"
         }
     };
     format!(
