@@ -90,7 +90,7 @@ fn bars_are_there_without_an_accuracy_unless_switched_off() {
 }
 
 #[test]
-fn a_time_that_is_too_short_is_told() {
+fn a_time_that_is_too_short_is_reported() {
     let place = Workplace::small("accuracy_time");
     let ended = place.farad("solve sphere.toml --accuracy 1e-8 --max-time 0.01");
     ended.fails(4, &["a finer mesh would have taken longer than --max-time allows"]);

@@ -267,7 +267,7 @@ fn the_second_of_two_writers_is_refused() {
     }
     long.kill().unwrap();
     long.wait().unwrap();
-    // A lock dies with its owner, and what that one left goes.
+    // A lock dies with its owner, and the files that the owner left are removed.
     place.must("solve short.toml --output o.out");
     assert!(!place.list("o.out").iter().any(|name| name.starts_with('.')));
 }

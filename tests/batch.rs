@@ -26,7 +26,7 @@ fn molecules_are_solved_in_turn_and_once() {
     };
     let ended = run();
     // The broken one does not stop the others, and its failure is the command's.
-    ended.fails(3, &["1 of 3 molecules have no results to be trusted:\n", "broken", "line 1"]);
+    ended.fails(3, &["1 of 3 molecules have no reliable results:\n", "broken", "line 1"]);
     assert!(ended.stderr.contains(" kcal/mol, "), "{}", ended.stderr);
     for part in ["solvation - large", "change = small - large", "failed"] {
         assert!(ended.stdout.contains(part), "no {part} in\n{}", ended.stdout);
@@ -89,15 +89,15 @@ fn coarser_surfaces_give_bars_to_energies_in_salt() {
         assert!(error < bar && bar < most * error, "{energy:?} with {bar}, off by {error}");
         bar
     };
-    // That of the solve, from fewer of its own triangles.
+    // The bar of the solve, from fewer of its own triangles.
     let own = covers(5.0);
-    // What was solved without these bars is solved again.
+    // Molecules solved without these bars are solved again.
     place.must("batch salt.toml ion.pqr --bars --quiet");
     assert_ne!(covers(3.0), own);
 }
 
 #[test]
-fn lists_stand_for_their_files_and_wrong_ones_are_told() {
+fn lists_stand_for_their_files_and_wrong_ones_are_reported() {
     let place = Workplace::new("batch_lists");
     place.write("a/ion.pqr", ion(0.0, 2.0));
     place.write("b/ion.pqr", ion(0.0, 3.0));
@@ -126,7 +126,7 @@ fn lists_stand_for_their_files_and_wrong_ones_are_told() {
 }
 
 #[test]
-fn wrong_inputs_are_told_in_their_words() {
+fn wrong_inputs_are_reported_in_their_words() {
     let place = Workplace::new("batch_words");
     for (name, x) in [("a", 0.0), ("b", 9.0)] {
         place.write(&format!("{name}.pqr"), ion(x, 2.0));

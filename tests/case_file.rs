@@ -31,7 +31,7 @@ fn all_errors_come_at_once_with_line_column_and_advice() {
 /// Each mistake once, however often its table is read; and names that only the mesh can tell to be
 /// wrong with those that need none, in all tables.
 #[test]
-fn mistakes_are_told_once_and_at_once() {
+fn mistakes_are_reported_once_and_at_once() {
     let place = Workplace::new("case_at_once");
     place.generate("two-spheres --elements 144", "two.msh");
     place.case("once.toml", "two.msh", "[solver]\ntolerence = 1e-5\naccuracy = \"fine\"");
@@ -253,7 +253,7 @@ fn the_resolved_case_runs_again_and_gives_the_same() {
         assert!((x - y).abs() <= 1e-12 * a[0][0], "{a:?} {b:?}");
     }
     assert_eq!(place.read("out/deep/case.resolved.toml"), resolved);
-    // The folder is told without the "." of the resolved case.
+    // The folder is shown without the "." of the resolved case.
     let text = place.must("solve out/deep/case.resolved.toml").stdout;
     assert!(text.contains("Results in out/deep: "), "{text}");
 }
@@ -270,7 +270,7 @@ fn the_command_line_wins_over_the_file() {
 
 /// One mistake each, and what is said of it.
 #[test]
-fn each_mistake_is_told_in_its_words() {
+fn each_mistake_is_reported_in_its_words() {
     let place = Workplace::small("case_words");
     place.generate("concentric-spheres --elements 144", "shells.msh");
     place.must("mesh generate cube --elements 48 -o cube.msh");
@@ -422,7 +422,7 @@ fn each_mistake_is_told_in_its_words() {
         ("[solver]\naccuracy = 1e-2\naccuracy_of = \"probe(p)\"", "there is no probe p"),
         (
             "[solver]\naccuracy = 1e-2\naccuracy_of = \"polarisability\"",
-            "no polarisability with bars is computed: it takes output.polarisability = true",
+            "no polarisability with bars is computed: it needs output.polarisability = true",
         ),
         (
             "[solver]\naccuracy = 1e-2\naccuracy_of = \"height\"",
@@ -473,7 +473,7 @@ fn each_mistake_is_told_in_its_words() {
 }
 
 #[test]
-fn texts_that_are_no_cases_are_told_by_what_they_are() {
+fn texts_that_are_no_cases_are_reported_by_what_they_are() {
     let place = Workplace::new("case_kinds");
     for (name, text, part) in [
         ("x.obj", "", "it looks like a mesh of a format that is not read"),

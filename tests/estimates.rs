@@ -23,7 +23,7 @@ fn memory_of_a_closed_surface_is_not_that_of_pieces_with_rims() {
     assert!((0.7..1.3).contains(&ratio), "{ratio}\n{told}");
 }
 
-/// A mesh of so many tetrahedra, each a conductor.
+/// A mesh of `count` tetrahedra, each a conductor.
 fn tetrahedra(count: usize) -> String {
     let mut text = format!("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n{count}\n");
     for k in 1..=count {
@@ -52,7 +52,7 @@ fn a_solve_that_takes_more_than_the_limit_is_not_begun() {
     let place = Workplace::new("estimate_limit");
     place.write("many.msh", tetrahedra(120));
     place.case("many.toml", "many.msh", "");
-    // Its matrix takes 1.8 MiB, and what is known of 120 excitations much more; fewer take less.
+    // Its matrix takes 1.8 MiB, and data of 120 excitations much more; fewer take less.
     let farad = |more: &str| {
         place.farad(&format!(
             "solve many.toml --threads 1 --backend cpu --memory-limit 0.004 {more}"

@@ -102,8 +102,8 @@ fn memory_that_the_system_refuses_is_5() {
         shell.args(["-c", &format!("ulimit -v {kibibytes}; exec {farad} {arguments}")]);
         Ended::from(shell.current_dir(place.path(".")).stdin(Stdio::null()).output().unwrap())
     };
-    // 8 x 20,000^2 bytes are 3.2 GB: refused by what `ulimit` leaves, and if told that there is
-    // more, by the system.
+    // 8 x 20,000^2 bytes are 3.2 GB: refused by the limit that `ulimit` sets, and with a larger
+    // --memory-limit, by the system.
     limited(1_500_000, "solve sphere.toml").fails(5, &["the dense matrix needs", "--memory-limit"]);
     let ended = limited(1_500_000, "solve sphere.toml --memory-limit 100");
     ended.fails(5, &["out of memory", "refused", "--method fmm"]);
@@ -119,7 +119,7 @@ fn memory_that_the_system_refuses_is_5() {
 }
 
 /// Memory that is refused at any moment of a run, above all while the table of temporary files is
-/// written to: with a folder of so long a name, it is paths that take so many bytes.
+/// written to: with a folder of so long a name, paths take most of the memory.
 #[cfg(target_os = "linux")]
 #[test]
 fn memory_that_is_refused_at_any_moment_ends_the_run() {
@@ -189,7 +189,7 @@ fn numbers_on_the_command_line_are_explained() {
     place.farad("solve sphere.toml --threads 0").fails(2, &["must be 1 or greater"]);
 }
 
-/// Of a checkout it is that of git; what is told is that of the program in results, too.
+/// Of a checkout it is that of git; results name the program's, too.
 #[test]
 fn the_version_has_the_commit() {
     let place = Workplace::small("exit_version");
@@ -221,7 +221,7 @@ fn help_that_cannot_be_written_is_6() {
         let ended = place.command(arguments).stdout(full).output().unwrap();
         Ended::from(ended).fails(6, &["cannot write to standard output"]);
     }
-    // Results that are there all the same are told.
+    // Results that exist all the same are reported.
     let place = Workplace::small("exit_full_table");
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
     let ended = place.command("solve sphere.toml").stdout(full).output().unwrap();
@@ -363,9 +363,9 @@ fn errors_are_json_for_those_who_asked_for_json() {
     assert_eq!(results["status"], "not_converged");
 }
 
-/// What is wrong with an option is said, not only that it is.
+/// Messages say what is wrong with an option, not only that it is wrong.
 #[test]
-fn wrong_options_are_told_in_their_words() {
+fn wrong_options_are_reported_in_their_words() {
     let place = Workplace::small("exit_words");
     for (arguments, part) in [
         ("solve sphere.toml --tolerance 2", "must be from 1e-12 to 0.1"),
@@ -388,7 +388,7 @@ fn wrong_options_are_told_in_their_words() {
         ),
         (
             "solve sphere.toml --accuracy 1e-2 --max-time 5 --deterministic",
-            "--deterministic asks for the same results each time, and a time limit ends where",
+            "--deterministic gives the same results each time, but a time limit depends on",
         ),
         (
             "fmm bench --points 100 --distribution cube --tolerance 1e-3 --repeat 2000000",

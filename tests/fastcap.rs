@@ -319,7 +319,7 @@ fn lists_have_a_unit_and_may_be_solved_leniently() {
     let parts = ["go through each other", "(line 2 of the list)", "with --lenient"];
     place.farad("solve two.lst").fails(3, &parts);
     let solved = place.solve("two.lst --lenient");
-    // Most charge is where they touch, and the residual is looked at there too.
+    // Most charge is where they touch, and the residual is sampled there too.
     let warnings = solved["warnings"].as_array().unwrap();
     let geometry = warnings.iter().find(|warning| warning["check"] == "geometry").unwrap();
     assert!(warnings.iter().all(|warning| warning["severity"] == "warning"), "{warnings:?}");
@@ -337,7 +337,7 @@ fn lists_have_a_unit_and_may_be_solved_leniently() {
 }
 
 #[test]
-fn lists_without_sense_are_told_in_their_words() {
+fn lists_without_sense_are_reported_in_their_words() {
     let place = Workplace::new("fastcap_words");
     let square = "1 0 0 1 1 0 0 1 0";
     place.write("a.qui", format!("0 a\nQ a 0 0 0 {square}\n"));

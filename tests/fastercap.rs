@@ -59,8 +59,8 @@ fn fastercap_s_callers_find_what_they_look_for() {
     let (labels, matrix) = last_matrix(&text);
     assert_eq!(labels, ["g1_left", "g2_right"]);
     for remark in [
-        "-d0.5 is of no use here: the fast multipole method follows the accuracy",
-        "-f2 is of no use here: nothing is kept on the disk",
+        "-d0.5 has no effect here: the fast multipole method follows the accuracy",
+        "-f2 has no effect here: nothing is kept on the disk",
     ] {
         assert!(text.contains(remark), "{text}");
     }
@@ -94,7 +94,7 @@ fn fastcap_s_callers_find_picofarads() {
     let text = place.must("fastcap -m -o2 -p2 -t0.02 -ldeck/pair.lst").stdout;
     for remark in [
         "-t0.02 is taken as the error of each entry, that of the mesh included",
-        "-m is of no use here: `farad solve` writes pictures for ParaView",
+        "-m has no effect here: `farad solve` writes pictures for ParaView",
     ] {
         assert!(text.contains(remark), "{text}");
     }
@@ -165,14 +165,14 @@ fn the_version_is_one_that_callers_take() {
 }
 
 #[test]
-fn options_are_told_in_their_words() {
+fn options_are_reported_in_their_words() {
     let place = pair("fastercap_words");
     for (options, remark) in [
-        ("fastercap -t0.1", "is of no use here: the tolerance of GMRES follows the accuracy"),
+        ("fastercap -t0.1", "has no effect here: the tolerance of GMRES follows the accuracy"),
         ("fastercap -o", "`farad solve` writes the refined mesh with its charges for ParaView"),
         (
             "fastercap -a0.5",
-            "-a0.5: an error of 0.5 is not what bars are made for; 0.1 is aimed at",
+            "-a0.5: an error of 0.5 is not supported by error bars; 0.1is used instead",
         ),
     ] {
         let text = place.must(&format!("{options} -oi deck/pair.lst")).stdout;

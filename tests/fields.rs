@@ -154,9 +154,9 @@ fn charges_in_a_field_are_exact_whatever_lies_far_away() {
     }
 }
 
-/// Bodies on which nothing else acts exert no force in all: what is left is the quadrature of
-/// fields that change within a facet, which is reported where bodies come closer to each other than
-/// their facets can follow.
+/// Bodies on which nothing else acts exert no force in all: a remainder is the error of quadrature
+/// of fields that change within a facet, which is reported where bodies come closer to each other
+/// than their facets can follow.
 #[test]
 fn forces_that_do_not_add_up_are_reported() {
     let place = Workplace::new("fields_balance");

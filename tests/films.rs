@@ -27,7 +27,7 @@ fn films_are_in_all_results_and_in_the_resolved_case() {
     let bar = |k: usize| films[k]["participation_error"][0].as_f64().unwrap();
     assert_eq!([&films[0]["name"], &films[2]["name"]], ["below", "beside"]);
     assert_eq!([&films[0]["thickness_m"], &films[2]["relative_permittivity"]], [1e-3, 2.0]);
-    // The field is the same above, below and, by the tension, along the plane beside the plate.
+    // The field is the same above, below and, by the tension, along the plane around the plate.
     assert!((share(0) / share(1) / 11.7f64.powi(2) - 1.0).abs() < 1e-6);
     assert!((share(2) / share(1) / 8.0 - 1.0).abs() < 0.05);
     assert!((0..3).all(|k| 0.0 < bar(k) && bar(k) < 0.2 * share(k)));
@@ -42,7 +42,7 @@ fn films_are_in_all_results_and_in_the_resolved_case() {
 }
 
 #[test]
-fn what_is_wrong_with_films_is_told_with_its_place() {
+fn faults_of_films_are_reported_with_their_place() {
     let place = plate("film_faults");
     let fails = |tables: &str, parts: &[&str]| {
         place.case("faults.toml", "plate.msh", tables);

@@ -184,7 +184,7 @@ fn eval_takes_charges_of_any_size() {
         assert!(error > 0.0 && error <= 1e-4, "{size:e}: {error:e}");
         assert_eq!(report["warnings"], Value::Array(Vec::new()));
     }
-    // Beside charges of 1 those of 1e-50 have an error of their own.
+    // Next to charges of 1 those of 1e-50 have an error of their own.
     let both: Vec<f64> = charges.iter().copied().chain(charges.iter().map(|q| 1e-50 * q)).collect();
     place.write("charges.npy", npy("<f8", false, "(2, 500)", &doubles(&both)));
     place.must("fmm eval points.npy charges.npy --tolerance 1e-4 -o out.npy --overwrite");
@@ -303,7 +303,7 @@ fn the_environment_chooses_the_instruction_set() {
 }
 
 #[test]
-fn arrays_that_cannot_be_read_are_told_in_their_words() {
+fn arrays_that_cannot_be_read_are_reported_in_their_words() {
     let place = Workplace::new("eval_words");
     let file = |version: u8, header: &[u8]| {
         let length = (header.len() as u16).to_le_bytes();

@@ -104,7 +104,7 @@ fn layers_without_other_bodies_go_by_images() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_line() {
+fn what_cannot_be_read_is_reported_with_its_line() {
     let place = Workplace::new("layout_errors");
     for (name, more, line, words) in [
         ("keyword", "WALL a b\n", 9, "WALL is not known"),
@@ -268,7 +268,7 @@ fn shapes_that_touch_through_a_via_are_one_net() {
 }
 
 #[test]
-fn what_is_wrong_with_gdsii_is_told_with_its_place() {
+fn faults_of_gdsii_are_reported_with_their_place() {
     let place = Workplace::new("layout_gds_errors");
     let whole = cell_of(plates);
     let short = cell_of(|file| {
@@ -340,7 +340,7 @@ fn what_is_wrong_with_gdsii_is_told_with_its_place() {
 
 /// One mistake each in a text that is right, and texts that are wrong as a whole.
 #[test]
-fn mistakes_in_texts_are_told_in_their_words() {
+fn mistakes_in_texts_are_reported_in_their_words() {
     let place = Workplace::new("layout_words");
     place.write("loop.pex25d", "INCLUDE loop.pex25d\n");
     let told = |part: &str| place.farad("solve wrong.pex25d --dry-run").fails(3, &[part]);
@@ -441,7 +441,7 @@ fn records(all: &[Record<'_>]) -> impl Fn(&mut Writer) + use<> {
 }
 
 #[test]
-fn mistakes_in_gdsii_are_told_in_their_words() {
+fn mistakes_in_gdsii_are_reported_in_their_words() {
     let place = Workplace::new("layout_gds_words");
     place.write("stack.toml", STACK);
     let told = |layout: &[u8], part: &str| {
@@ -567,7 +567,7 @@ fn what_is_odd_in_gdsii_is_noted() {
 }
 
 #[test]
-fn mistakes_in_stack_files_are_told_in_their_words() {
+fn mistakes_in_stack_files_are_reported_in_their_words() {
     let place = Workplace::new("layout_stack_words");
     place.write("plates.gds", cell_of(plates));
     let told = |stack: &str, part: &str| {

@@ -41,13 +41,13 @@ fn environment<T: std::str::FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// So many cases at once: as many as there are cores, or FARAD_MATRIX_JOBS.
+/// Number of cases at once: the number of cores, or FARAD_MATRIX_JOBS.
 fn jobs() -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     environment("FARAD_MATRIX_JOBS").unwrap_or_else(cores)
 }
 
-/// Does each of some things, so many at once.
+/// Does each of some things, `at_once` at a time.
 fn each<T: Sync, U: Send>(things: &[T], at_once: usize, act: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
@@ -85,7 +85,7 @@ fn judged(
         let verdict = judge::judge(seed, index, &features[index], share, machine, folder);
         let seconds = begun.elapsed().as_secs_f64();
         if verdict.failed() {
-            println!("{}", table::told(&verdict));
+            println!("{}", table::text(&verdict));
         } else {
             let worst = verdict.checks.iter().map(|check| check.worst()).fold(0.0, f64::max);
             println!(
@@ -137,14 +137,14 @@ fn features_in_pairs_agree_however_they_are_asked() {
         }
     }
     let machine = Machine::of_this();
-    println!("{}", machine.told());
+    println!("{}", machine.text());
     let verdicts = judged(SEED, SLICE, SLICE_SHARE, &machine, &folder);
     for (index, check) in ONCE_WRONG {
         let verdict = verdicts.iter().find(|verdict| verdict.index == *index).unwrap();
         assert!(verdict.checks.iter().any(|own| own.name == *check), "{index}: no check {check}");
     }
     let failed: Vec<String> =
-        verdicts.iter().filter(|verdict| verdict.failed()).map(table::told).collect();
+        verdicts.iter().filter(|verdict| verdict.failed()).map(table::text).collect();
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
@@ -191,7 +191,7 @@ fn matrix_whole() {
         folder.unwrap_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("matrix"));
     std::fs::create_dir_all(&folder).unwrap();
     let machine = Machine::of_this();
-    println!("{}", machine.told());
+    println!("{}", machine.text());
     let indices: Vec<usize> =
         only.map_or_else(|| (first..first + count).collect(), |index| vec![index]);
     let verdicts = judged(seed, &indices, 1, &machine, &folder);

@@ -82,7 +82,7 @@ fn fewest_triangles_far_beyond_those_asked_for_are_refused_with_their_number() {
     let ended = place.farad("mesh generate bus --bars 3 --width 1e-5 --elements 3 -o bus.msh");
     ended.fails(
         2,
-        &["3 triangles are asked for", "the fewest that this shape can have are 19200168"],
+        &["3 triangles are requested", "the fewest that this shape can have are 19200168"],
     );
     assert!(!place.path("bus.msh").exists());
     // A few more than asked for are no surprise.
@@ -103,8 +103,7 @@ fn names_of_other_formats_than_what_is_written_are_refused() {
     assert_eq!(place.list(""), ["sphere.msh", "sphere.toml"]);
 }
 
-/// `check` writes one file, that of the defects, and never over anything that it was not told it
-/// may.
+/// `check` writes one file, that of the defects, and overwrites nothing without leave.
 #[test]
 fn check_writes_over_nothing_unasked_and_never_over_the_mesh() {
     let place = Workplace::new("mesh_check_output");
@@ -268,21 +267,21 @@ fn conductors_that_touch_are_an_error_along_a_line_and_a_note_at_a_point() {
     ];
     solved("edge", [1.0, 1.0, 0.0], "").fails(3, &parts);
     // Without a case `check` says in which it can be solved on, and no more.
-    let is_told = |name: &str, parts: &[&str]| {
+    let is_reported = |name: &str, parts: &[&str]| {
         let check = place.must(&format!("mesh check {name}.off")).stdout;
         let last = "The mesh can be solved on only in a case in which";
         assert!(check.trim_end().lines().next_back().unwrap().starts_with(last), "{check}");
         assert!(!check.contains("OK:") && parts.iter().all(|part| check.contains(part)), "{check}");
     };
     let touch = "\"body_1\" and \"body_2\" touch along a line or an area, at (";
-    is_told("edge", &[touch, "not of two conductors", "group = \"ungrouped\" makes them one"]);
+    is_reported("edge", &[touch, "not of two conductors", "group = \"ungrouped\" makes them one"]);
     // Hanging: no vertices in common.
     solved("hanging", [1.0, 1.0, 0.25], "").fails(3, &parts);
-    is_told("hanging", &[touch]);
+    is_reported("hanging", &[touch]);
     // Faces that lie on each other.
     let covers = "cover each other in a plane";
     solved("faces", [0.25, 0.25, 1.0], "").fails(3, &["conductors go through each other"]);
-    is_told("faces", &[touch, covers, "Of different surfaces:", "of one conductor"]);
+    is_reported("faces", &[touch, covers, "Of different surfaces:", "of one conductor"]);
     assert!(place.path("faces.defects.vtu").exists());
     let one = "[[conductor]]\nname = \"both\"\ngroup = \"ungrouped\"";
     assert_eq!(solved("joined", [1.0, 1.0, 0.25], one).code, 0);

@@ -65,14 +65,14 @@ fn molecules_may_be_among_ions() {
     let expected = born(2.0, 4.0, 78.54) - BORN / 78.54 / (1.0 + 2.0);
     assert!((solvation(&found) / expected - 1.0).abs() < 3e-3, "{found} {expected}");
     assert_eq!(found["solvation"]["temperature_k"], 310.0);
-    // The same of the resolved case.
+    // The resolved case gives the same.
     let again = place.solve("ion.out/case.resolved.toml");
     assert_eq!(again["solvation"]["temperature_k"], 310.0);
     assert!((solvation(&again) / solvation(&found) - 1.0).abs() < 1e-9);
 }
 
-/// Ions are kept away by a layer that the program makes, and energies go to a limit as surfaces are
-/// made anew.
+/// Ions are kept away by a layer that the program makes, and energies converge to a limit over
+/// surfaces that are generated again.
 /// Temperatures in degrees Celsius and mmol per litre are as good as numbers go.
 #[test]
 fn values_that_no_solution_has_are_noted() {
@@ -122,7 +122,7 @@ fn ions_are_kept_away_by_a_stern_layer() {
     place.farad("solve thin.toml").fails(3, &["stern layer of 1.0 angstrom", "thin.toml:4"]);
 }
 
-/// Ions far from each other, and beside a conductor that a mesh brings.
+/// Ions far from each other, and next to a conductor that a mesh has.
 #[test]
 fn several_molecules_and_a_mesh_are_one_case() {
     let place = Workplace::new("molecule_several");
@@ -156,7 +156,7 @@ fn several_molecules_and_a_mesh_are_one_case() {
 }
 
 #[test]
-fn molecules_through_each_other_are_told_apart_by_name() {
+fn molecules_through_each_other_are_distinguished_by_name() {
     let place = Workplace::new("molecule_crossing");
     place.write("a.pqr", ION);
     // Centres apart, surfaces not.
@@ -417,5 +417,5 @@ fn molecules_have_hydrodynamic_properties() {
     assert!((viscosity.as_f64().unwrap() / 2.5 - 1.0).abs() < 2e-2, "{viscosity}");
     place.write("far.pqr", "ATOM 1 NA ION 1 50.0 0.0 0.0 1.0 2.0\n");
     case(&place, "both.toml", &format!("{mesh}[[molecule]]\npqr = \"far.pqr\"\n{liquid}"));
-    place.farad("solve both.toml").fails(3, &["[diffusion] is about a body alone"]);
+    place.farad("solve both.toml").fails(3, &["[diffusion] applies to a single conducting body"]);
 }

@@ -259,7 +259,7 @@ fn planes_say_what_they_do_not_allow() {
         (ground("x", -2.0) + &charge(-2.0), &["the charge lies in the ground plane x = -2"]),
         (
             ground("x", -2.0) + "[external]\nfield = [0, 1, 0]\n",
-            &["has a part along the ground plane x = -2"],
+            &["has a component along the ground plane x = -2"],
         ),
         (
             symmetric(-2.0) + "[external]\nfield = [1, 0, 0]\n",
@@ -271,7 +271,7 @@ fn planes_say_what_they_do_not_allow() {
         ),
         (
             ground("x", -2.0) + "[diffusion]\ntemperature = 300\nviscosity = 1e-3\n",
-            &["about a body alone"],
+            &["applies to a single body"],
         ),
         (
             "[[plane]]\naxis = \"w\"\nkind = \"grounded\"\n".to_owned(),

@@ -86,7 +86,7 @@ fn probes_say_what_is_wrong_with_them() {
          [[dielectric]]\nname = \"m\"\nrelative_permittivity = 2\ngroup = \"sphere\"\n\
          [[charge]]\nposition = [0, 0, 0]\ncharge = 1\n",
     );
-    place.farad("solve coated.toml").fails(3, &["[diffusion] is about a body alone"]);
+    place.farad("solve coated.toml").fails(3, &["[diffusion] applies to a single conducting body"]);
     let cold = place.read("coated.toml").replace("= 300", "= -300");
     place.write("coated.toml", cold);
     place

@@ -39,7 +39,7 @@ fn own_part(page: &str) -> &str {
     page.split("<script>").next().unwrap()
 }
 
-/// The same without pictures and data, whose letters may be any.
+/// The page without pictures and data, whose letters may be any.
 fn words(page: &str) -> String {
     let text = own_part(page).split("<script").next().unwrap();
     let parts = text.split(";base64,");

@@ -29,7 +29,7 @@ struct Whole<'a> {
 #[derive(Debug, Default)]
 struct Tally {
     kills: usize,
-    /// Of these, so many came after something was kept.
+    /// Number of these that came after a checkpoint was written.
     kept: usize,
     /// Largest difference of a number from that of the run without interruption, relative to the
     /// largest of all.
@@ -121,7 +121,7 @@ impl<'a> Whole<'a> {
         both.fold(0.0, |worst: f64, (a, b)| worst.max((a - b).abs() / size))
     }
 
-    /// Kills so many runs, each up to three times, at moments between its start and its end.
+    /// Kills this number of runs, each up to three times, at moments between start and end.
     fn killed(&self, kills: usize, seed: u64) -> Tally {
         let (mut random, mut tally) = (Random(seed), Tally::default());
         while tally.kills < kills {
@@ -187,8 +187,8 @@ fn a_hundred_kills() {
 }
 
 impl Whole<'_> {
-    /// Resumes so many times from what a run that was ended by a signal has kept, each time with
-    /// some byte of it changed, or a file cut off, and returns how often that was told.
+    /// Resumes `times` times from the checkpoint of a run that was ended by a signal, each time
+    /// with some byte of it changed, or a file cut off, and returns how often that was reported.
     fn damaged(&self, times: usize, seed: u64) -> usize {
         let mut random = Random(seed);
         signalled(self).fails(7, &["interrupted"]);
@@ -229,7 +229,7 @@ fn damage_does_no_harm() {
     }
 }
 
-/// Ends a run by a signal once it has kept something beside what it is of.
+/// Ends a run by a signal once its checkpoint has more than the manifest.
 fn signalled(whole: &Whole<'_>) -> Ended {
     whole.begin();
     let mut command = whole.place.command(&format!("{} --resume", whole.command));
@@ -266,7 +266,7 @@ fn what_is_kept_is_of_the_same_inputs_and_whole() {
     place.farad(&command).fails(3, &["the file bus.msh differs"]);
     place.write("bus.msh", mesh);
     assert_eq!(whole.kept(), kept);
-    // What is damaged is told and not used, whatever is damaged.
+    // Any damaged part is reported and not used.
     let loud = command.replace(" -q", "");
     for name in &kept {
         let path = place.path("bus.out/.farad-checkpoint").join(name);
@@ -312,7 +312,7 @@ fn a_signal_has_the_run_kept_and_a_new_run_begins_anew() {
 }
 
 #[test]
-fn the_second_run_in_a_folder_is_told_whose_it_is() {
+fn the_second_run_in_a_folder_names_the_first() {
     let place = bars("resume_second", 1000);
     let whole = Whole::new(&place, "solve bus.toml", "bus.out");
     whole.begin();

@@ -72,7 +72,7 @@ fn sensitivities_are_in_all_results_and_in_the_resolved_case() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn faults_are_reported_with_their_place() {
     let place = bus("sensitivity_faults");
     let fails = |tables: &str, parts: &[&str]| {
         place.case("faults.toml", "bus.msh", tables);

@@ -366,7 +366,7 @@ fn media_that_are_missing_or_contradict_each_other_are_refused() {
         .fails(3, &["media are given by [[dielectric]] and by [[surface]]"]);
     let charge = "[[charge]]\nposition = [5, 0, 0]\ncharge = 1\n";
     place.case("charge.toml", "two.msh", &(surface("outer") + core + charge));
-    place.farad("solve charge.toml").fails(3, &["does not tell in which medium a charge lies"]);
+    place.farad("solve charge.toml").fails(3, &["does not say in which medium a charge lies"]);
     place.case("again.toml", "two.msh", &(surface("outer") + &surface("outer") + core));
     place.farad("solve again.toml").fails(3, &["group \"outer\" has its media already"]);
 }
@@ -507,7 +507,7 @@ fn fmm_and_dense_agree_on_every_shipped_case() {
 }
 
 #[test]
-fn charges_too_close_for_the_facets_are_told() {
+fn charges_too_close_for_the_facets_are_reported() {
     let place = Workplace::small("solve_close");
     let body = "[[conductor]]\nname = \"a\"\ngroup = \"sphere\"\npotential = 0\n\
                 [[charge]]\nposition = [0, 0, 1.0000001]\ncharge = 1\nunit = \"e\"";

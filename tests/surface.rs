@@ -48,7 +48,7 @@ fn files_without_radii_are_refused_with_what_makes_them() {
 }
 
 #[test]
-fn what_is_left_out_of_surfaces_is_told() {
+fn what_is_left_out_of_surfaces_is_reported() {
     let place = Workplace::new("surface_notes");
     let atom = |k: usize, x: [f64; 3], radius: f64| {
         format!("ATOM {k} C MET {k} {:.3} {:.3} {:.3} 0.1 {radius}\n", x[0], x[1], x[2])

@@ -69,7 +69,7 @@ fn mesh_files_are_swept_and_must_have_the_same_conductors() {
 }
 
 #[test]
-fn runs_that_fail_are_told_by_their_values() {
+fn runs_that_fail_are_reported_by_their_values() {
     let place = Workplace::small("sweep_failed");
     let moved = |name: &str, values: &str| {
         format!(

@@ -1,12 +1,12 @@
-//! Tells the program the commit that it is built of, for `--version` and results: by the files of
-//! git, so that nothing is started and nothing else is built anew.
+//! Gives the program the commit that it is built from, for `--version` and results: by the files of
+//! git, so that nothing is started and nothing else is rebuilt.
 
 #![allow(clippy::print_stdout)] // what is printed is for cargo
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Letters of a commit's name that are told.
+/// Letters of a commit's name that the program shows.
 const LETTERS: usize = 12;
 
 fn main() {
@@ -19,14 +19,14 @@ fn main() {
     println!("cargo:rustc-env=FARAD_COMMIT={}", commit.as_deref().unwrap_or("unknown"));
 }
 
-/// That of a package, which `cargo package` writes into it.
+/// The commit of a package, which `cargo package` writes into it.
 fn packaged() -> Option<String> {
     let text = fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let (_, after) = text.split_once("\"sha1\"")?;
     Some(after.split('"').nth(1)?.to_owned())
 }
 
-/// That of a checkout, if this is one of Farad: a copy of the crate in another project is not.
+/// The commit of a checkout, if it is one of Farad, not a copy of the crate in another project.
 fn checked_out() -> Option<String> {
     let here = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR")?);
     here.ends_with("crates/cli").then_some(())?;
@@ -34,7 +34,7 @@ fn checked_out() -> Option<String> {
     if git.is_dir() {
         return of(&git, &git);
     }
-    // A work tree has a file that names its folder, and that one the folder of all.
+    // A work tree has a file that names its folder; a file there names the folder of all.
     let own = fs::read_to_string(&git).ok()?;
     let own = here.join("../..").join(own.strip_prefix("gitdir:")?.trim());
     let all = fs::read_to_string(own.join("commondir")).ok()?;
@@ -44,7 +44,7 @@ fn checked_out() -> Option<String> {
 /// The commit that HEAD of the folder `own` names, with the names of branches in `all`.
 fn of(own: &Path, all: &Path) -> Option<String> {
     let read = |path: PathBuf| {
-        // What is not there would be taken for changed each time.
+        // Absent files would be taken for changed each time.
         path.is_file().then(|| println!("cargo:rerun-if-changed={}", path.display()))?;
         fs::read_to_string(path).ok()
     };

@@ -156,7 +156,7 @@ class Fmm(Unchanging):
         potential = bool(_arrays.flag("potential", potential))
         gradient = bool(_arrays.flag("gradient", gradient))
         if not potential and not gradient:
-            raise InputError("neither potential nor gradient is wanted")
+            raise InputError("neither potential nor gradient is requested")
         n, m = self.sources, self.targets
         q, k_q = self._strengths("charges", charges, (n,))
         d, k_d = self._strengths("dipoles", dipoles, (n, 3))

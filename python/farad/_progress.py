@@ -27,14 +27,14 @@ class _Lines:
 
     def __init__(self) -> None:
         self.stage = ""
-        self.told = 0.0
+        self.reported_at = 0.0
 
     def __call__(self, event: Event) -> None:
         now = time.monotonic()
         if event.get("level"):
             print(f"farad: {describe_level(event['level'])}", file=sys.stderr)
-        if event["stage"] and (event["stage"] != self.stage or now - self.told > 5.0):
-            self.stage, self.told = event["stage"], now
+        if event["stage"] and (event["stage"] != self.stage or now - self.reported_at > 5.0):
+            self.stage, self.reported_at = event["stage"], now
             print(f"farad: {describe(event)}", file=sys.stderr)
 
     def close(self) -> None:

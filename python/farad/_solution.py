@@ -139,7 +139,7 @@ class FilmShare:
 
 _ENDED = {
     "time": "a finer mesh would have taken longer than max_time allows",
-    "stalled": "the error bars no longer shrink as meshes get finer: the estimate is not to be trusted here",
+    "stalled": "the error bars no longer shrink on finer meshes: the estimate is not reliable here",
     "vanishing": (
         "the number is zero within its error bar, as by symmetry, and nothing that vanishes is "
         "accurate relative to itself"
@@ -407,7 +407,7 @@ class Solution(Unchanging):
         wrong = [warning.message for warning in self.warnings if warning.is_error]
         if wrong:
             found.append(
-                "\n".join(["the results fail their self-checks and are not to be used:", *wrong])
+                "\n".join(["the results fail their self-checks; do not use them:", *wrong])
             )
         if not self.reached and self._found.ended is not None:
             kind, more = self._found.ended

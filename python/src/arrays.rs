@@ -156,7 +156,7 @@ pub(crate) fn rows_of<'a, T: Element>(
     Some((rows, rest.is_empty() && array.shape()[1] == 3))
 }
 
-/// Room for so many values, or what says that there is none.
+/// Room for `length` values, or a failure if memory does not suffice.
 fn room<T>(what: &str, length: usize) -> Result<Vec<T>, Failure> {
     let mut all = Vec::new();
     all.try_reserve_exact(length).map_err(|_| {

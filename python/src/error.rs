@@ -44,7 +44,7 @@ impl Failure {
         Self { kind, message: message.to_string() }
     }
 
-    /// What was passed is wrong.
+    /// A wrong argument.
     pub(crate) fn input(message: impl Display) -> Self {
         Self::new(Kind::Input, message)
     }

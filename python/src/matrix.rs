@@ -13,7 +13,7 @@ fn rows(matrix: &PyReadonlyArray2<'_, f64>) -> Vec<Vec<f64>> {
     matrix.as_array().rows().into_iter().map(|row| row.to_vec()).collect()
 }
 
-/// What is made of a matrix.
+/// A reduction of a matrix.
 #[derive(Clone, Debug, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Wanted {

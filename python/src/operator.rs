@@ -27,8 +27,8 @@ pub(crate) struct Operator {
     shape: (usize, usize),
 }
 
-/// Vectors that are multiplied together at most: products can end after so many, and what is kept
-/// for each is not kept for all.
+/// Most vectors that are multiplied together: products can be interrupted after each such group,
+/// and memory per vector is needed for one group only.
 const FEW: usize = 32;
 
 /// Choices for an operator.

@@ -45,7 +45,7 @@ enum Ions {
     Strength(f64, f64),
 }
 
-/// What solves of one geometry share, for one solve at a time.
+/// Shared data of solves of one geometry, for one solve at a time.
 #[pyclass(frozen, module = "farad._farad")]
 pub(crate) struct Solver(Arc<Mutex<farad::Solver>>);
 
@@ -193,7 +193,7 @@ impl Choices {
 }
 
 impl Problem {
-    /// The same with another description.
+    /// This problem with a changed description.
     fn with(&self, change: impl FnOnce(&mut Description)) -> Self {
         let mut description = self.description.clone();
         change(&mut description);
@@ -219,7 +219,7 @@ impl Problem {
             };
             *kappa = match *ions {
                 Ions::Kappa(kappa) => kappa,
-                // A permittivity that is no number above 0 is told of by the library.
+                // The library reports a permittivity that is not above 0.
                 Ions::Strength(..) if permittivity.is_nan() || permittivity <= 0.0 => 0.0,
                 Ions::Strength(strength, temperature) => {
                     farad::units::screening(strength, permittivity, temperature) * unit
@@ -240,7 +240,7 @@ impl Problem {
         Err(Failure::input(format!("there is no dielectric \"{name}\"; there are: {all}")))
     }
 
-    /// The same after a change of a sweep.
+    /// This problem after a change of a sweep.
     fn changed(&self, py: Python<'_>, change: Change) -> PyResult<Self> {
         let (mut description, mesh) = (self.description.clone(), Arc::clone(&self.mesh));
         let salts = self.salts.clone();

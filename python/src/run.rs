@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often a sum looks whether it is its turn.
 const TURN: Duration = Duration::from_millis(1);
 
-/// How long work that was told to stop may take to do so. After that it ends in the background:
+/// Time in which work must stop when it shall. After that it ends in the background:
 /// some steps, such as a check of a large mesh, do not look whether they should.
 const STOPPING: Duration = Duration::from_millis(1500);
 
@@ -41,7 +41,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The pool of so many threads, or the shared one.
+/// The pool of this number of threads, or the shared one.
 pub(crate) fn pool(threads: Option<usize>) -> Result<Arc<ThreadPool>, Failure> {
     if let Some(count) = threads.filter(|count| !(1..=MOST_THREADS).contains(count)) {
         return Err(Failure::input(format!("threads is {count}; it must be 1 to {MOST_THREADS}")));
@@ -71,9 +71,9 @@ pub(crate) fn pool(threads: Option<usize>) -> Result<Arc<ThreadPool>, Failure> {
     }
 }
 
-/// What the solver tells while it works.
+/// Progress of the solver.
 #[derive(Clone, Debug, Default)]
-struct Told {
+struct Status {
     stage: &'static str,
     done: u64,
     total: u64,
@@ -82,18 +82,18 @@ struct Told {
     is_new: bool,
 }
 
-/// The end of a piece of work that hears of Ctrl-C and tells of progress.
+/// Stops a piece of work after Ctrl-C, and reports its progress.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     stopped: AtomicBool,
-    told: Mutex<Told>,
+    status: Mutex<Status>,
 }
 
 impl Watch {
-    /// Tells what a mesh gave.
+    /// Reports a completed mesh.
     pub(crate) fn level(&self, level: &farad::Level) {
-        let mut told = locked(&self.told);
-        (told.level, told.is_new) = (Some(level.clone()), true);
+        let mut status = locked(&self.status);
+        (status.level, status.is_new) = (Some(level.clone()), true);
     }
 
     /// That work goes on, or an error.
@@ -105,21 +105,21 @@ impl Watch {
     }
 
     /// Calls the caller's function, if there is anything new.
-    fn tell(&self, py: Python<'_>, callback: &Py<PyAny>) -> PyResult<()> {
-        let told = {
-            let mut told = locked(&self.told);
-            if !std::mem::take(&mut told.is_new) {
+    fn report(&self, py: Python<'_>, callback: &Py<PyAny>) -> PyResult<()> {
+        let status = {
+            let mut status = locked(&self.status);
+            if !std::mem::take(&mut status.is_new) {
                 return Ok(());
             }
-            let level = told.level.take();
-            Told { level, ..told.clone() }
+            let level = status.level.take();
+            Status { level, ..status.clone() }
         };
         let event = PyDict::new(py);
-        event.set_item("stage", told.stage)?;
-        event.set_item("done", told.done)?;
-        event.set_item("total", told.total)?;
-        event.set_item("residual", told.residual)?;
-        if let Some(level) = told.level {
+        event.set_item("stage", status.stage)?;
+        event.set_item("done", status.done)?;
+        event.set_item("total", status.total)?;
+        event.set_item("residual", status.residual)?;
+        if let Some(level) = status.level {
             event.set_item("level", crate::solution::level(py, &level)?)?;
         }
         callback.call1(py, (event,)).map(|_| ())
@@ -133,19 +133,19 @@ impl Progress for Watch {
             Stage::NearField => "near field",
             Stage::Solve => "solve",
         };
-        let mut told = locked(&self.told);
-        let residual = told.residual.filter(|_| told.stage == stage);
-        *told = Told { stage, done, total, residual, is_new: true, level: told.level.take() };
+        let mut status = locked(&self.status);
+        let residual = status.residual.filter(|_| status.stage == stage);
+        *status = Status { stage, done, total, residual, is_new: true, level: status.level.take() };
         !self.stopped.load(Ordering::Relaxed)
     }
 
     fn residual(&self, _: usize, relative: f64) {
-        let mut told = locked(&self.told);
-        (told.residual, told.is_new) = (Some(relative), true);
+        let mut status = locked(&self.status);
+        (status.residual, status.is_new) = (Some(relative), true);
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn of_panic(panic: &(dyn Any + Send)) -> Failure {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
@@ -202,7 +202,7 @@ pub(crate) fn watched<T: Send + 'static>(
             Ok(done) => {
                 // The last news, so that bars end.
                 if let (Ok(_), Some(callback)) = (&done, callback) {
-                    watch.tell(py, callback)?;
+                    watch.report(py, callback)?;
                 }
                 py.check_signals()?;
                 return done.map_err(|failure| failure.raise(py));
@@ -213,8 +213,8 @@ pub(crate) fn watched<T: Send + 'static>(
             Err(RecvTimeoutError::Timeout) => {}
         }
         let heard = py.check_signals();
-        let told = heard.and_then(|()| callback.map_or(Ok(()), |to| watch.tell(py, to)));
-        if let Err(error) = told {
+        let reported = heard.and_then(|()| callback.map_or(Ok(()), |to| watch.report(py, to)));
+        if let Err(error) = reported {
             watch.stopped.store(true, Ordering::Relaxed);
             let _ = wait(STOPPING);
             return Err(error);
@@ -226,7 +226,7 @@ pub(crate) fn watched<T: Send + 'static>(
 #[derive(Debug, Default)]
 pub(crate) struct Ending {
     wanted: AtomicBool,
-    /// What ends the sum that runs.
+    /// Stops the running sum.
     running: Mutex<Option<Stop>>,
 }
 
@@ -246,7 +246,7 @@ impl Ending {
         }
     }
 
-    /// What a sum needs for itself, when the sums before it are through.
+    /// Exclusive access for a sum, once the sums before it have ended.
     pub(crate) fn turn<'a, T>(&self, of: &'a Mutex<T>) -> Result<MutexGuard<'a, T>, Failure> {
         loop {
             self.check()?;

@@ -1,4 +1,4 @@
-//! What a solve found, as arrays, numbers and dictionaries in SI units; lengths are in the
+//! Results of a solve, as arrays, numbers and dictionaries in SI units; lengths are in the
 //! problem's unit.
 
 use bem::StopReason;
@@ -50,7 +50,7 @@ macro_rules! dictionary {
     }};
 }
 
-/// What one mesh gave.
+/// Results on one mesh.
 pub(crate) fn level<'py>(py: Python<'py>, level: &Level) -> PyResult<Bound<'py, PyDict>> {
     dictionary!(py:
         "triangles" => level.triangles,
@@ -111,7 +111,7 @@ impl Solution {
         self.solution.failed_checks()
     }
 
-    /// What self-checks found wrong.
+    /// Warnings of self-checks.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let one = |warning: &farad::Warning| {
@@ -135,7 +135,7 @@ impl Solution {
         self.solution.warnings.iter().map(one).collect()
     }
 
-    /// What one should know of the surfaces, and whether it is routine or told by a warning.
+    /// Notes on the surfaces, and whether each is routine rather than a warning.
     #[getter]
     fn notes(&self) -> Vec<(String, bool)> {
         let is_routine = |note: &Note| matches!(note, Note::Split { .. } | Note::Allowed(_));
@@ -193,7 +193,7 @@ impl Solution {
         )
     }
 
-    /// What each mesh of a solve to an accuracy gave.
+    /// Results on each mesh of a solve to an accuracy.
     #[getter]
     fn levels<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.levels.iter().map(|found| level(py, found)).collect()

@@ -177,7 +177,7 @@ impl Plan {
         Ok((sums.0.map(array), sums.1.map(array)))
     }
 
-    /// What the plan resolved to.
+    /// Properties of the plan.
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let info = py.detach(|| locked(&self.plan).info().clone());

@@ -31,7 +31,7 @@ pub(crate) fn unit(name: &str) -> Result<LengthUnit, Failure> {
 pub(crate) struct Mesh {
     pub(crate) mesh: Arc<mesh::Mesh>,
     pub(crate) unit: LengthUnit,
-    /// What one should know of how it was read.
+    /// Notes of the reader.
     notes: Vec<String>,
 }
 
@@ -140,7 +140,7 @@ impl Mesh {
         Ok(Self { notes, ..Self::new(mesh, unit) })
     }
 
-    /// What it is made of.
+    /// Its parts.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Parts<'py>> {
         let mesh = &*self.mesh;
         let triangles = PyArray1::from_slice(py, mesh.triangles.as_flattened());
@@ -294,7 +294,7 @@ impl Mesh {
         })
     }
 
-    /// The same with other names of groups, one for each.
+    /// This surface with other names of groups, one for each.
     fn renamed(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Self> {
         let mut mesh = (*self.mesh).clone();
         if names.len() != mesh.groups.len() {

@@ -142,13 +142,13 @@ PROBLEM = farad.Problem(MESH)
         ("no potential", lambda: PROBLEM.solve().charge_density()),
     ],
 )
-def test_what_is_wrong_is_told(message, make):
+def test_faults_are_reported(message, make):
     with pytest.raises(farad.InputError, match=message) as caught:
         make()
     assert isinstance(caught.value, (farad.FaradError, ValueError))
 
 
-def test_crossing_bodies_are_told_or_allowed():
+def test_crossing_bodies_are_reported_or_allowed():
     mesh = farad.Mesh.sphere(elements=80, name="a", unit="m") + farad.Mesh.sphere(
         elements=80, center=(1, 0.1, 0.2), name="b", unit="m"
     )

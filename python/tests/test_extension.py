@@ -108,7 +108,7 @@ def single_layer():
         ),
     ],
 )
-def test_what_is_wrong_is_told(message, make):
+def test_faults_are_reported(message, make):
     with pytest.raises(farad.InputError) as caught:
         make()
     assert message in str(caught.value)

@@ -165,7 +165,7 @@ def test_threads_sum_at_once(points):
         assert error(values, expected) < 1e-8
 
 
-def test_results_that_do_not_fit_are_told():
+def test_results_that_do_not_fit_are_reported():
     fmm = farad.Fmm(np.zeros((1, 3)), np.ones((1_000_000, 3)))
     with pytest.raises(farad.OutOfMemoryError, match="do not fit into memory; take fewer"):
         fmm(np.zeros((20_000_000, 1)))
@@ -218,7 +218,7 @@ def test_results_that_do_not_fit_are_told():
         ("type complex", lambda p: farad.Fmm(p)(np.ones(100) * 1j)),
     ],
 )
-def test_what_is_wrong_is_told(message, make):
+def test_faults_are_reported(message, make):
     points = np.random.default_rng(0).random((100, 3))
     with pytest.raises(farad.InputError, match=message):
         make(points)

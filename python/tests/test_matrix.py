@@ -168,7 +168,7 @@ def test_nets_are_joined_grounded_and_eliminated(matrix):
             make()
 
 
-def test_what_is_wrong_is_told(matrix, tmp_path):
+def test_faults_are_reported(matrix, tmp_path):
     with pytest.raises(KeyError, match="conductors 'pad_a'"):
         matrix["pad_a", "none"]
     with pytest.raises(KeyError):
@@ -233,12 +233,12 @@ def test_what_is_wrong_is_told(matrix, tmp_path):
         ),
     ],
 )
-def test_what_is_no_matrix_is_told(message, make):
+def test_what_is_no_matrix_is_reported(message, make):
     with pytest.raises(farad.InputError, match=message):
         make()
 
 
-def test_what_there_is_not_in_a_matrix_is_told(matrix):
+def test_what_there_is_not_in_a_matrix_is_reported(matrix):
     with pytest.raises(KeyError, match=r"ask for \[row, column\]; there are the conductors"):
         matrix["pad_a", "none"]
     with pytest.raises(farad.InputError, match='form is .none.; it must be "maxwell" or "mutual"'):
@@ -258,7 +258,7 @@ def test_what_there_is_not_in_a_matrix_is_told(matrix):
         ("read_palace", "a,b\n1,1\n", "the heading is not that of Palace's C or C_m in farad"),
     ],
 )
-def test_files_that_hold_no_matrix_are_told(read, text, message, tmp_path):
+def test_files_that_hold_no_matrix_are_reported(read, text, message, tmp_path):
     (tmp_path / "c.txt").write_text(text)
     with pytest.raises(farad.InputError, match=message):
         getattr(farad.CapacitanceMatrix, read)(tmp_path / "c.txt")

@@ -119,7 +119,7 @@ LIMITED = textwrap.dedent(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are kept on Linux")
-def test_points_that_do_not_fit_are_told():
+def test_points_that_do_not_fit_are_reported():
     done = subprocess.run(
         [sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=60
     )

@@ -153,7 +153,7 @@ def test_coincident_vertices_are_joined():
         ("the mesh has defects:", lambda: farad.Surface(farad.Mesh(CORNERS, [[0, 1, 1]], unit="m"))),
     ],
 )
-def test_what_is_wrong_is_told(message, make):
+def test_faults_are_reported(message, make):
     with pytest.raises(farad.InputError, match=message):
         make()
 
@@ -302,7 +302,7 @@ def test_groups_of_meshio():
             farad.Mesh.from_meshio(meshio.Mesh(points, cells), unit="m")
 
 
-def test_flat_and_curved_triangles_of_meshio_are_told():
+def test_flat_and_curved_triangles_of_meshio_are_reported():
     meshio = pytest.importorskip("meshio")
     both = [("triangle", FACES), ("triangle6", [[0, 1, 2, 3, 0, 1]])]
     with pytest.raises(farad.InputError, match="flat and curved triangles; make all of one order"):
@@ -385,7 +385,7 @@ def test_surfaces_go_to_pyvista_with_their_charges(monkeypatch):
         ("xarray", lambda: farad.CapacitanceMatrix.of(["a"], [[1.0]]).to_xarray()),
     ],
 )
-def test_missing_packages_are_told(monkeypatch, module, call):
+def test_missing_packages_are_reported(monkeypatch, module, call):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=f"not installed: pip install {module}$"):
         call()

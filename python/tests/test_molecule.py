@@ -166,7 +166,7 @@ def test_what_is_left_out_is_noted(tmp_path):
         ('"born_ion"', lambda: LARGE.molecule(ION).solve()),
     ],
 )
-def test_what_is_wrong_is_told(message, make):
+def test_faults_are_reported(message, make):
     with pytest.raises(farad.InputError) as caught:
         make()
     assert message in str(caught.value)
@@ -183,7 +183,7 @@ def test_what_is_wrong_is_told(message, make):
         ),
     ],
 )
-def test_files_that_are_wrong_are_told(tmp_path, message, text):
+def test_files_that_are_wrong_are_reported(tmp_path, message, text):
     path = tmp_path / "bad.pqr"
     path.write_text(text)
     with pytest.raises(farad.InputError) as caught:

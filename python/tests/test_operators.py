@@ -110,7 +110,7 @@ def test_an_equation_is_solved(surface):
         ("no transpose", lambda s: s.single_layer("centroids").rmatvec(np.ones(320))),
     ],
 )
-def test_what_is_wrong_is_told(surface, message, make):
+def test_faults_are_reported(surface, message, make):
     with pytest.raises(farad.InputError, match=message):
         make(surface)
 

@@ -53,7 +53,7 @@ def test_two_spheres():
     )
 
 
-def test_an_accuracy_is_reached_and_told_on_the_way():
+def test_an_accuracy_is_reached_and_reported_on_the_way():
     levels = []
     mesh = farad.Mesh.cube(1.0, elements=108, unit="m")
     solution = farad.Problem(mesh).solve(
@@ -67,7 +67,7 @@ def test_an_accuracy_is_reached_and_told_on_the_way():
     assert levels and levels[-1]["worst"].startswith("C")
 
 
-def test_an_accuracy_that_is_not_reached_is_told():
+def test_an_accuracy_that_is_not_reached_is_reported():
     problem = farad.Problem(farad.Mesh.cube(1.0, elements=108, unit="m"))
     with pytest.warns(farad.FaradWarning, match="accuracy of 1.0e-08 was not reached"):
         solution = problem.solve(1e-8, max_time=0.01)
@@ -77,7 +77,7 @@ def test_an_accuracy_that_is_not_reached_is_told():
     assert caught.value.solution.levels
 
 
-def test_a_solve_that_does_not_converge_is_told():
+def test_a_solve_that_does_not_converge_is_reported():
     problem = farad.Problem(farad.Mesh.sphere(elements=1280, unit="m"))
     with pytest.warns(farad.FaradWarning, match="1 of 1 solves did not converge") as told:
         solution = problem.solve(max_iterations=1, method="fmm")

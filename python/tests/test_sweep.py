@@ -93,6 +93,6 @@ def others():
         ("has other conductors than the first one", lambda: farad.to_xarray(others())),
     ],
 )
-def test_what_is_wrong_is_told(message, make):
+def test_faults_are_reported(message, make):
     with pytest.raises(farad.InputError, match=message):
         make()

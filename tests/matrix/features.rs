@@ -19,7 +19,7 @@ macro_rules! factors {
 }
 
 factors! {
-    /// What is said of the conductors.
+    /// What the case says of conductors.
     Conductors { Absent, Plain, Potential, Floating, Mixed }
     /// How dielectrics lie.
     Dielectrics { Absent, Solid, Coat, Shell, Walls, Covered }

@@ -1,4 +1,4 @@
-//! What is asked of each case.
+//! Requirements that each case must meet.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use super::random::Random;
 use super::scene::Scene;
 use super::variants::{self, Variant};
 
-/// Results may differ by so many tolerances.
+/// Results may differ by this multiple of the tolerance.
 pub const BOUND: f64 = 10.0;
 
 /// How one check of a case went.
@@ -45,7 +45,7 @@ pub struct Verdict {
     pub checks: Vec<Check>,
     /// Why there is nothing to check: nothing was built, or the program refused it.
     pub refused: Option<String>,
-    /// Whether self-checks call its mesh too coarse for what is asked.
+    /// Whether self-checks call its mesh too coarse for the requested results.
     pub is_coarse: bool,
     /// Where it is.
     pub folder: PathBuf,
@@ -77,8 +77,8 @@ impl Machine {
         Self { simd, backends }
     }
 
-    /// What is done besides the usual, and what is not.
-    pub fn told(&self) -> String {
+    /// Steps done besides the usual ones, and steps left out.
+    pub fn text(&self) -> String {
         let list = |names: &[&str]| {
             if names.is_empty() { "none (skipped)".to_owned() } else { names.join(", ") }
         };
@@ -124,7 +124,7 @@ pub fn judge(
     let reference = match outcome::run(&folder, "dense", &Way::new("dense")) {
         Ok(outcome) => outcome,
         Err(ended) => {
-            verdict.refused = Some(told(&ended));
+            verdict.refused = Some(text(&ended));
             return verdict;
         }
     };
@@ -142,7 +142,7 @@ pub fn judge(
     verdict
 }
 
-fn told(ended: &Ended) -> String {
+fn text(ended: &Ended) -> String {
     format!("exit {}: {}", ended.code, ended.message.trim())
 }
 
@@ -222,7 +222,7 @@ impl Judge {
                 Check { name, method: way.method, ratios, message: None }
             }
             Err(ended) => {
-                let message = Some(told(&ended));
+                let message = Some(text(&ended));
                 Check { name, method: way.method, ratios: BTreeMap::new(), message }
             }
         }

@@ -49,8 +49,8 @@ pub struct Outcome {
     pub other_bodies: Vec<String>,
 }
 
-/// Self-checks that tell of a mesh too coarse for what is asked. The answers are then those of that
-/// mesh however they are asked, so they are compared.
+/// Self-checks that report a mesh too coarse for the requested results. The results are then those
+/// of that mesh by any method, so they are compared.
 const OF_THE_MESH: &[&str] = &[
     "sign",
     "symmetry",
@@ -320,7 +320,7 @@ pub fn deviations(reference: &Outcome, other: &Outcome, scales: &Scales) -> Vec<
         if other.other_bodies.contains(name) {
             continue;
         }
-        // A force that is not told for want of digits is as good as none.
+        // A force that is not reported for want of digits is as good as none.
         let (force_b, torque_b) = other.forces.get(name).unwrap_or(&([0.0; 3], [0.0; 3]));
         let said = [reference, other].map(|of| of.forces_relative_to.get(name).copied());
         let scale = said.into_iter().flatten().fold(scales.force, f64::max);

@@ -1,4 +1,4 @@
-//! A case: a mesh, what it is made of, and what is asked.
+//! A case: a mesh, its materials, and the requested results.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub struct Dielectric {
     pub name: String,
     pub permittivity: f64,
     pub patches: Vec<usize>,
-    /// Those of its patches that it need not list: what lies inside is told by geometry.
+    /// Its patches that it need not list: geometry shows what lies inside.
     pub optional: Vec<usize>,
 }
 

@@ -161,7 +161,7 @@ impl Cells {
                 {
                     return false;
                 }
-                // Cells of one content hang together by faces, within the eight around each corner.
+                // Cells of one content are connected by faces, within the eight around each corner.
                 if around[a] == around[b] && !joined(&around, a, b) {
                     return false;
                 }

@@ -8,7 +8,7 @@ use super::features::FACTORS;
 use super::judge::Verdict;
 
 /// One case in words.
-pub fn told(verdict: &Verdict) -> String {
+pub fn text(verdict: &Verdict) -> String {
     let features = verdict.features.names().join(" ");
     let mut text =
         format!("case {} in {}\n  {features}\n", verdict.index, verdict.folder.display());

@@ -65,7 +65,7 @@ pub fn turned(scene: &Scene, random: &mut Random) -> Variant {
     Variant { scene: other, back: Box::new(back) }
 }
 
-/// Larger or smaller by `factor`, potentials as they were, in a unit of so many metres.
+/// Larger or smaller by `factor`, potentials as they were, in a unit of this length in metres.
 pub fn scaled_by(scene: &Scene, factor: f64, unit: (&'static str, f64)) -> Variant {
     let mut other = scene.clone();
     let length = factor / unit.1;

@@ -8,9 +8,6 @@ use crate::Error;
 
 /// A value that is identical on all ranks: ranks of one process share it, and the first of them
 /// makes it. Collective.
-///
-/// # Errors
-/// The error of the rank that makes it; [`Error::Fmm`] if communication fails.
 pub(crate) fn once<T, E>(
     group: &dyn Communicator,
     make: impl FnOnce() -> Result<T, E>,
@@ -29,9 +26,6 @@ where
 }
 
 /// A rank's own result, or an error if another rank of its group failed. Collective.
-///
-/// # Errors
-/// The rank's own error, or that of the other rank.
 pub(crate) fn agreed<T, E: From<Error> + ToString>(
     group: &dyn Communicator,
     own: Result<T, E>,
@@ -44,17 +38,11 @@ pub(crate) fn agreed<T, E: From<Error> + ToString>(
 }
 
 /// Sums over all ranks, element by element. Collective.
-///
-/// # Errors
-/// [`Error::Fmm`] if communication fails.
 pub(crate) fn sum(group: &dyn Communicator, values: &mut [f64]) -> Result<(), Error> {
     group.all_reduce(values, Operation::Sum).map_err(lost)
 }
 
 /// The largest of the numbers that the ranks computed; rounding may make them differ. Collective.
-///
-/// # Errors
-/// [`Error::Fmm`] if communication fails.
 pub(crate) fn largest(group: &dyn Communicator, value: f64) -> Result<f64, Error> {
     let mut largest = [if value.is_nan() { f64::INFINITY } else { value }];
     group.all_reduce(&mut largest, Operation::Max).map_err(lost)?;

@@ -57,7 +57,7 @@ pub(crate) const FACING: f64 = 0.03;
 /// needs double precision.
 pub(crate) const COINCIDENT: f64 = 0.03;
 
-/// The same for potentials alone, which lose no more digits than the difference between points.
+/// As [`COINCIDENT`], for potentials alone, which lose as many digits as the difference of points.
 pub(crate) const COINCIDENT_POTENTIALS: f64 = 1e-3;
 
 /// Error that near pairs in single precision leave in potentials, times the distance of points

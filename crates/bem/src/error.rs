@@ -24,9 +24,7 @@ pub enum Error {
         found: usize,
     },
     /// A triangle names a conductor that does not exist.
-    #[error(
-        "triangle {triangle} is of conductor {conductor}, but there are {count}, counted from 0"
-    )]
+    #[error("triangle {triangle} names conductor {conductor}; there are {count}, counted from 0")]
     Conductor {
         /// Index of the first such triangle.
         triangle: usize,
@@ -38,7 +36,7 @@ pub enum Error {
     /// The problem does not fit into memory.
     #[error("{what} needs {needed} bytes, more than the {available} available; {advice}")]
     Memory {
-        /// What was to be allocated.
+        /// The object that needs the memory.
         what: &'static str,
         /// Bytes needed.
         needed: u64,

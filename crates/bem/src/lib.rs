@@ -41,7 +41,9 @@ pub use integrals::linear::LinearPotentials;
 pub use integrals::pair::PairQuadrature;
 pub use operator::algebra::Operator;
 pub use operator::surface::{OperatorOptions, Surface};
-pub use options::{Keeper, Method, Progress, Quiet, Ranks, Solve, SolveOptions, Stage, Timings};
+pub use options::{
+    CheckpointStore, Method, Progress, Quiet, Ranks, Solve, SolveOptions, Stage, Timings,
+};
 pub use physics::capacitance::{Capacitance, Conductors, capacitance};
 pub use physics::derivatives;
 pub use physics::warm_up::warm_up;

@@ -135,9 +135,6 @@ impl Default for SolveOptions {
 
 impl SolveOptions {
     /// Where fast sums run.
-    ///
-    /// # Errors
-    /// [`fmm::Error::NotDeterministic`] if a GPU was asked for.
     pub(crate) fn backend(&self) -> Result<fmm::Backend, Error> {
         if self.deterministic { Ok(self.backend.deterministic()?) } else { Ok(self.backend) }
     }
@@ -168,7 +165,7 @@ pub trait Progress: Sync {
     /// running.
     fn residual(&self, _iteration: usize, _relative: f64) {}
     /// Storage for intermediate answers, if any.
-    fn keeper(&self) -> Option<&dyn Keeper> {
+    fn checkpoint_store(&self) -> Option<&dyn CheckpointStore> {
         None
     }
 }
@@ -176,17 +173,17 @@ pub trait Progress: Sync {
 /// Stores answers, so that an interrupted solve can continue from them.
 ///
 /// A number identifies the equations; the same problem always has the same one. Iterations start
-/// from the result of [`known`](Self::known), which may be of any quality, since residuals are
-/// always recomputed. With [`SolveOptions::ranks`] only the first rank's keeper is asked, and every
-/// rank that has a keeper stores whole answers. Dense solves store nothing.
-pub trait Keeper: Sync {
+/// from the result of [`load`](Self::load), which may be of any quality, since residuals are
+/// always recomputed. With [`SolveOptions::ranks`] only the first rank loads answers, and every
+/// rank that has a store stores whole answers. Dense solves store nothing.
+pub trait CheckpointStore: Sync {
     /// The last answer stored for these equations.
-    fn known(&self, equations: u64) -> Option<Vec<f64>>;
+    fn load(&self, equations: u64) -> Option<Vec<f64>>;
     /// Whether answers so far should be stored; asked after each iteration. They are always stored
     /// when they are finished, and when [`Progress::advance`] stops the solve.
     fn is_due(&self) -> bool;
     /// Stores an answer and replaces an earlier one for the same equations.
-    fn keep(&self, equations: u64, answer: Vec<f64>);
+    fn store(&self, equations: u64, answer: Vec<f64>);
 }
 
 /// No progress, never stops.

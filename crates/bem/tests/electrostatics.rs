@@ -59,7 +59,7 @@ fn concentric(inner: f64, outer: f64, elements: usize) -> Mesh {
         .unwrap()
 }
 
-/// By how much a sphere of so many facets is smaller than the one around it, as the radius of a
+/// By how much a sphere of these facets is smaller than the one around it, as the radius of a
 /// sphere of the same volume.
 fn facets(elements: usize) -> f64 {
     let mesh = sphere(1.0, elements);
@@ -472,8 +472,8 @@ fn tolerances_are_kept_down_to_1e_10() {
     }
 }
 
-/// Errors of the solid angles of all pairs of a row add up: 5e-6 on so many triangles, if each is
-/// good to the tolerance alone.
+/// Errors of the solid angles of all pairs of a row add up: 5e-6 here if each has the error that
+/// the tolerance allows.
 #[test]
 fn dense_rows_are_as_exact_as_the_tolerance() {
     let sphere = Sphere {

@@ -207,7 +207,7 @@ fn values_next_to_the_surface_are_as_good_as_on_it() {
     let mean = normal.iter().sum::<f64>() / normal.len() as f64;
     assert!((mean - 1.0).abs() < 0.03, "{mean}");
     for pair in normal.windows(2) {
-        // 600 points over 6 elements; facets meet at angles of some 0.1, which is what is left.
+        // 600 points over 6 elements; facets meet at angles of some 0.1, which is the error.
         assert!((pair[0] - 1.0).abs() < 0.2 && (pair[1] - pair[0]).abs() < 0.02, "{pair:?}");
     }
 }
@@ -351,7 +351,7 @@ fn the_torque_of_a_field_is_that_on_the_dipole_moment() {
 }
 
 /// 24 charges of both signs 2.3 under a sphere of R = 11: outside, external and induced charge
-/// cancel some twentyfold, and what is left shows how well the density within triangles is
+/// cancel some twentyfold, and the remainder shows how well the density within triangles is
 /// recovered.
 #[test]
 fn potentials_outside_of_a_molecule_are_as_good_as_its_energy() {

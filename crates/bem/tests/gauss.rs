@@ -418,7 +418,7 @@ fn a_body_on_a_plane_is_half_of_the_whole() {
 }
 
 /// Metal on one face of a box of high permittivity that touches another box: free charge on the
-/// metal is the flux through the box, or that out of both boxes, told by Gauss's law, not the small
+/// metal is the flux through the box, or that out of both boxes, by Gauss's law, not the small
 /// difference of large numbers.
 #[test]
 fn metal_on_a_body_that_touches_another() {

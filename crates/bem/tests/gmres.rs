@@ -267,7 +267,7 @@ fn a_measure_beyond_the_norm_is_met() {
 }
 
 #[test]
-fn products_may_be_as_inexact_as_they_are_told() {
+fn products_may_be_as_inexact_as_requested() {
     let n = 60;
     // Norm about 1, as a preconditioned operator's.
     let matrix = || Matrix::new(n, |i, j| nonsymmetric(n).rows[i][j] / (4.0 + i as f64));

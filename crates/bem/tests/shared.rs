@@ -246,8 +246,8 @@ fn linear_densities_are_those_of_one_process() {
     case.assert_shared_by(&[2]);
 }
 
-/// What is said of answers: residuals by another path, errors of densities, charges that are
-/// missing.
+/// Checks and estimates of solutions: residuals by another path, errors of densities, missing
+/// charges.
 #[test]
 fn checks_and_estimates_are_those_of_one_process() {
     let resolution = Resolution::Elements(720);

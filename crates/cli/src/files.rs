@@ -37,7 +37,7 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
 
 /// Refuses a path at which something lies already, unless it is a file and may be overwritten.
 pub(crate) fn check_vacant(path: &Path, overwrite: bool) -> Result<(), Failure> {
-    // What a link points at counts: /dev/stdout is one.
+    // The target of a link counts: /dev/stdout is one.
     let found = fs::metadata(path).or_else(|_| fs::symlink_metadata(path));
     match found {
         Err(_) => Ok(()),
@@ -58,7 +58,7 @@ pub(crate) fn check_vacant(path: &Path, overwrite: bool) -> Result<(), Failure> 
     }
 }
 
-/// What is at a path, in words, if it is neither a file nor a link and so must not be replaced.
+/// The kind of a path, in words, if it is neither a file nor a link and so must not be replaced.
 pub(crate) fn special(found: &fs::Metadata) -> Option<&'static str> {
     let kind = found.file_type();
     if kind.is_file() || kind.is_symlink() {

@@ -65,7 +65,7 @@ fn surface(format: Format, bytes: &[u8]) {
     }
 }
 
-/// What every mesh that was read promises: corners that are there, at finite places.
+/// Checks the invariants of every mesh that was read: corners that exist, at finite places.
 fn check(mesh: &Mesh) {
     let vertices = mesh.vertices.len();
     assert!(mesh.triangles.as_flattened().iter().all(|&v| (v as usize) < vertices));

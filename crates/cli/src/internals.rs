@@ -1,4 +1,4 @@
-//! What the program `tests/internals` looks into: no part of the interface, free to change.
+//! Internals for the test program `tests/internals`: not part of the interface, may change.
 
 pub mod arguments {
     pub use crate::commands::arguments::parse_count;

@@ -13,7 +13,7 @@ use crate::report::units;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
-/// What makes a PQR file of others.
+/// Advice on making PQR files.
 const MAKE_PQR: &str = "a PQR file has a charge and a radius for each atom; PDB2PQR makes one: \
                         pdb2pqr --ff=PARSE protein.pdb protein.pqr";
 
@@ -42,7 +42,7 @@ fn ends_in(path: &Path, endings: &[&str]) -> bool {
     endings.iter().any(|known| ending.eq_ignore_ascii_case(known))
 }
 
-/// What a file is that is no PQR file by its name, and what to do about it.
+/// The kind of a file that is no PQR file by its name, and advice.
 pub(crate) fn no_pqr(path: &Path) -> Option<(String, &'static str)> {
     if is_pqr(path) {
         return None;
@@ -130,7 +130,7 @@ fn failure(path: &Path, error: Error, atoms: &[pqr::Atom]) -> Failure {
 }
 
 /// Shows what of a molecule's surface is not as its atoms have it.
-pub(crate) fn tell(name: &str, info: &Info, options: &Options, output: &Output) {
+pub(crate) fn show_notes(name: &str, info: &Info, options: &Options, output: &Output) {
     let triangles: usize = info.parts.iter().map(|part| part.triangles).sum();
     let (area, volume) = measured(info);
     tracing::info!(triangles, area, volume, "made the surface of {name}");

@@ -10,7 +10,7 @@ use mesh::files::{self, Error, Reading};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
-/// What gives the bytes of files.
+/// Gives the bytes of files.
 type Load<'a> = &'a dyn Fn(&Path) -> Result<Vec<u8>, Error>;
 
 /// Reads a FastCap file; panels on one place may contradict each other if this is `lenient`.
@@ -80,7 +80,7 @@ pub(crate) fn read(
     read_by(path, stack, lenient, &files::load)
 }
 
-/// The same of the bytes that `load` gives.
+/// As [`read`], from the bytes that `load` gives.
 pub(crate) fn read_by(
     path: &Path,
     stack: Option<&Path>,
@@ -105,7 +105,7 @@ pub(crate) fn read_by(
 }
 
 /// Shows the notes of the reader.
-pub(crate) fn tell(path: &Path, reading: &Reading, output: &Output) {
+pub(crate) fn show_notes(path: &Path, reading: &Reading, output: &Output) {
     for note in &reading.notes {
         output.note(&format!("{}: {note}", path.display()));
     }
@@ -119,7 +119,7 @@ pub(crate) fn read_to_convert(
     output: &Output,
 ) -> Result<Mesh, Failure> {
     let (mesh, reading) = read(path, stack, true)?;
-    tell(path, &reading, output);
+    show_notes(path, &reading, output);
     if reading.normals.is_some() {
         output.note(&format!(
             "{}: its normals are not written, since .msh has no place for them; [mesh] smooth uses them where a case names the file itself",

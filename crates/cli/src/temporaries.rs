@@ -1,8 +1,7 @@
 //! Temporary files and folders, and the end of the process without anything of them left.
 //!
-//! What there is stands in a table that the end can read whatever else has happened: it needs no
-//! lock, which a thread that never goes on may hold, and no memory, which the system may just have
-//! refused.
+//! Their names are in a table that can be read at the end whatever has happened: it needs no lock,
+//! which a blocked thread may hold, and no memory, which the system may just have refused.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,7 +12,7 @@ use std::time::Duration;
 
 use crate::machine::system;
 
-/// What temporary names begin with.
+/// Beginning of temporary names.
 const TEMPORARY: &str = ".farad-tmp-";
 
 /// An unpredictable name, short enough for every file system. `owner` marks whose it is, if that
@@ -213,8 +212,8 @@ fn discard(path: &Path, is_whole: bool) {
     }
 }
 
-/// Takes what is left out of the table: first what goes with all that is in it, then the folders
-/// that may be empty by then.
+/// Takes all remaining names out of the table: first those that go with their content, then the
+/// folders that may be empty by then.
 fn take_all(mut each: impl FnMut(&[u8; LONGEST], bool)) {
     for wanted in [true, false] {
         for place in &TABLE {

@@ -19,7 +19,7 @@ pub enum Error {
         cause: String,
     },
     /// Ranks of one process call [`once`](crate::once) for different values.
-    #[error("rank {rank} has made another value than was expected: ranks are not in step")]
+    #[error("rank {rank} computed a different value: ranks are out of step")]
     Value {
         /// The rank that made it.
         rank: usize,

@@ -100,9 +100,6 @@ unsafe impl Sync for Module {}
 
 impl Module {
     /// The kernel `name`, declared `extern "C"`.
-    ///
-    /// # Errors
-    /// [`Error::Driver`].
     pub(crate) fn function(self: &Arc<Self>, name: &str) -> Result<Function, Error> {
         self.context.bind()?;
         let missing = || Error::Driver {
@@ -140,9 +137,6 @@ unsafe impl Sync for Function {}
 impl Function {
     /// Allows launches with up to `bytes` of dynamic shared memory; never fewer than before, since
     /// all users of the kernel share the limit.
-    ///
-    /// # Errors
-    /// [`Error::Driver`] when the device has less.
     pub(crate) fn allow_shared(&self, bytes: u32) -> Result<(), Error> {
         use sys::CUfunction_attribute as Attribute;
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
@@ -166,9 +160,6 @@ impl Function {
     /// # Safety
     /// The arguments are those that the kernel declares, and its accesses stay inside buffers that
     /// live, as this function does, until it has run.
-    ///
-    /// # Errors
-    /// [`Error::Driver`].
     pub(crate) unsafe fn launch(
         &self,
         stream: &Stream,

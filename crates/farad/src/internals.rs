@@ -1,4 +1,4 @@
-//! What the program `tests/internals` looks into: no part of the interface, free to change.
+//! Internals for the test program `tests/internals`: not part of the interface, may change.
 
 pub mod accuracy {
     pub use crate::refine::goal::tolerance_for;
@@ -57,7 +57,7 @@ pub mod names {
 pub mod permittivities {
     pub use crate::analysis::permittivities::{Medium, all};
 
-    /// What a potential of 1 on each of the conductors makes.
+    /// Responses to a potential of 1 on each of the conductors.
     pub fn units(solution: &crate::Solution) -> &[bem::Response] {
         &solution.units
     }

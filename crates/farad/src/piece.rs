@@ -19,14 +19,14 @@ pub const LEAST: usize = 16;
 const BITS: u32 = 20;
 
 impl Problem {
-    /// The same problem with about so many of the triangles that carry charge, and no other ones:
-    /// in some places all that is there, and some of every conductor. Bodies may be open in it, so
-    /// that its answers mean nothing; but a triangle costs about what it does in the whole. What
-    /// needs whole bodies is left out: films, and sensitivities to shifts of dielectrics. At most
+    /// A part of the problem with about this number of the triangles that carry charge: complete in
+    /// some places, and with some of every conductor. Bodies may be open in it, so that its results
+    /// mean nothing; but a triangle costs about what it does in the whole. Results that need whole
+    /// bodies are left out: films, and sensitivities to shifts of dielectrics. At most
     /// `excited` of the conductors are excited; further matrices need them all.
     ///
     /// # Errors
-    /// Those of [`Problem::new`], where layers or planes do not take what is left of the surfaces.
+    /// As for [`Problem::new`], if layers or planes do not fit the remaining surfaces.
     pub fn piece(&self, triangles: usize, excited: usize) -> Result<Self, Error> {
         let chosen = self.blocks(triangles);
         let of_chosen = |t: &u32| *t as usize;

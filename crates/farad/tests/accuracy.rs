@@ -435,7 +435,7 @@ fn ranks_refine_as_one_process_does() {
                     assert!((a - b).abs() < tolerance * b.abs(), "{a:e} {b:e}");
                 };
                 near(found.value, alone.value, tolerance);
-                // Bars of sums that are dealt out have errors of their own, to a tolerance.
+                // Bars of distributed sums have errors of their own, to a tolerance.
                 near(found.bar, alone.bar, tolerance.max(1e-3));
             }
         };
@@ -462,7 +462,7 @@ fn ranks_refine_as_one_process_does() {
     }
 }
 
-/// What is wrong, or ends it, is the same on all ranks: none waits for another.
+/// Errors and the reason of the end are the same on all ranks: none waits for another.
 #[test]
 fn ranks_end_together() {
     let shared = |goal: &Goal| {

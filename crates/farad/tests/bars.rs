@@ -13,7 +13,8 @@ use mesh::transform::{Motion, moved};
 
 use bem::Density;
 
-/// Of all points so many are covered at least, and of those half have bars below so many errors.
+/// Least share of points whose bars cover the error, and the multiple of the error that bars of
+/// half of these do not exceed.
 const COVERED: f64 = 0.97;
 const MEDIAN: f64 = 8.0;
 
@@ -204,8 +205,8 @@ fn fields_next_to_refined_edges_are_those_of_the_charges() {
 }
 
 /// Square films of side 1 and given charges, on triangles that are larger than most of the gaps:
-/// the field between them spreads beyond their edges, and with it goes charge from where the field
-/// is looked at.
+/// the field between them spreads beyond their edges, and takes charge from where the field is
+/// evaluated.
 #[test]
 fn of_films_of_given_charge_across_gaps() {
     let charge = 1e-11;

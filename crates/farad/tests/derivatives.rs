@@ -148,8 +148,8 @@ fn permittivities_of_a_coat_are_those_of_the_closed_form() {
     }
 }
 
-/// A film between a dielectric body and air: the parts of all media add up, and what the film has
-/// on both sides is told apart.
+/// A film between a dielectric body and air: the parts of all media add up, and those on the two
+/// sides of the film are distinguished.
 #[test]
 fn parts_of_media_add_up_where_metal_lies_between_them() {
     let body = Cube { edge: 1.0, grade: 3.0, resolution: Resolution::Elements(768) };
@@ -393,7 +393,7 @@ fn layers_are_those_of_solves_with_changed_layers() {
 }
 
 #[test]
-fn what_cannot_change_is_told() {
+fn what_cannot_change_is_reported() {
     let fault = |description: Description, mesh: Mesh| -> SensitivityFault {
         let Err(Error::Faults(faults)) = Problem::new(description, mesh) else { panic!("none") };
         match &faults[..] {

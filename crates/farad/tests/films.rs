@@ -159,7 +159,7 @@ fn a_film_in_the_interface_around_metal() {
     near(found.participation[0], THICKNESS * PERMITTIVITY * square / (4.0 * PI * c), 0.015);
 }
 
-/// Over a ground the field goes through the plane beside the disk, too: against sums of its square
+/// Over a ground the field also goes through the plane around the disk: against sums of its square
 /// at points, outside of a cutoff that triangles resolve.
 #[test]
 fn a_film_in_an_interface_over_a_ground() {
@@ -288,7 +288,7 @@ fn fault(description: Description, mesh: &Mesh) -> FilmFault {
 }
 
 #[test]
-fn films_that_cannot_be_are_told() {
+fn films_that_cannot_be_are_reported() {
     let with =
         |film: Film| fault(Description { films: vec![film], ..Description::default() }, &disk(200));
     let cutoff = Some(0.01);
@@ -324,7 +324,7 @@ fn a_film_that_is_not_thin_is_a_warning() {
     assert!(warning.is_error && warning.message.contains("mesh it as a dielectric"));
 }
 
-/// As far from the edge as a ground is below, next to nothing is left of the field beside metal.
+/// As far from the edge as a ground is below, the field off the metal is nearly 0.
 #[test]
 fn a_share_that_is_not_known_is_a_warning() {
     let layer = StackLayer { thickness: 0.1, permittivity: 3.0 };
@@ -412,7 +412,7 @@ fn bars_of_films_are_those_of_meshes() {
     }
 }
 
-/// Strips of 1 x 5 across a gap that is five times the cutoff: within it the field beside metal is
+/// Strips of 1 x 5 across a gap that is five times the cutoff: within it the field off the metal is
 /// not that on metal. By a method of moments on rectangles (`benches/truths.py`), to 1 %.
 #[test]
 fn films_in_gaps_little_wider_than_the_cutoff() {

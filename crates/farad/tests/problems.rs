@@ -264,12 +264,13 @@ fn charges_close_to_surfaces_get_smaller_triangles_and_those_at_one_place_a_warn
     let [warning] = &solution.warnings[..] else { panic!("{:?}", solution.warnings) };
     assert!(warning.check == "coincident_charges" && warning.is_error);
     assert_eq!(warning.what, "charge 1, charge 2");
-    let part = "charge 1 and charge 2 are at one place, where the energy of the pair has no bound";
+    let part =
+        "charge 1 and charge 2 are at the same place, where the energy of the pair is infinite";
     assert!(warning.message.contains(part), "{warning:?}");
 }
 
 #[test]
-fn what_is_not_there_to_solve_is_told() {
+fn what_is_not_there_to_solve_is_reported() {
     let dielectrics = vec![Dielectric::new("sphere", 2.0)];
     let nothing = Description { dielectrics, ..Description::default() };
     let refused = Problem::new(nothing, sphere());
@@ -351,7 +352,7 @@ fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
     };
     close(of_facet, at_surface, 2e-2);
     close(probed.potential[2], of_facet, 2e-2);
-    // Inside it is what is left of the charge's own potential.
+    // Inside, it is a small rest of the charge's own potential.
     assert!((probed.potential[3] - of_facet).abs() < 5e-3 * per_charge / inside);
     // Fields next to facets are good to some percent: densities are not continuous.
     close(outside * normal(2), inside * normal(3), 0.1);
@@ -493,7 +494,7 @@ fn energies_among_few_ions_are_those_without() {
 }
 
 #[test]
-fn what_there_can_be_no_ions_with_is_told() {
+fn what_there_can_be_no_ions_with_is_reported() {
     let salt = Description { kappa: 0.1, ..Description::default() };
     let conductors = vec![Conductor::new("sphere")];
     let metal = Description { conductors, ..salt.clone() };

@@ -62,7 +62,7 @@ pub enum Error {
     Option {
         /// Name of the option.
         option: &'static str,
-        /// What was asked.
+        /// The requested value.
         value: String,
         /// What is possible.
         allowed: &'static str,

@@ -121,9 +121,6 @@ impl<S: Sum> Crowds<S> {
 
     /// Adds the sums of k densities within crowds, given and asked for by the points that these
     /// were taken from.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`].
     pub(crate) fn add(
         &mut self,
         k: usize,

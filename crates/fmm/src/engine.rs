@@ -161,9 +161,6 @@ impl<T: Real> Engine<T> {
     }
 
     /// Sums k densities, a few at a time; the arrays have been checked.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`].
     pub(crate) fn apply(
         &mut self,
         k: usize,

@@ -183,7 +183,7 @@ fn clusters_however_far_apart_take_memory_by_their_points() {
 
 /// A cluster that the last level does not part, in the middle of points whose leaves are large.
 #[test]
-fn clusters_are_summed_beside_large_leaves() {
+fn clusters_are_summed_next_to_large_leaves() {
     for (size, places) in [(1e-9, 2000), (1e-12, 2000), (0.0, 1)] {
         let mut random = Random::new(49);
         let mut points = Distribution::Cube.points::<3>(1000, &mut random);

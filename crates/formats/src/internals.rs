@@ -39,9 +39,6 @@ pub mod layout {
     use mesh::prisms::Fault;
 
     /// The error of a file in the format PEX25D of whose bodies no surface can be made.
-    ///
-    /// # Errors
-    /// What is wrong with the file itself.
     pub fn no_surface(file: &[u8], fault: Fault) -> Result<Error, Error> {
         crate::layout::pex25d::without_surface(file, fault)
     }

@@ -16,11 +16,11 @@ pub(crate) const LINE: usize = 80;
 /// One matrix and what it is of.
 #[derive(Clone, Copy, Debug)]
 pub struct Written<'a> {
-    /// What was solved.
+    /// Title of the case.
     pub title: &'a str,
     /// The reduction that made the matrix.
     pub reduction: Option<&'a str>,
-    /// What is wrong with it, after a semicolon; empty if nothing is.
+    /// Its faults, after a semicolon; empty if there are none.
     pub mark: &'a str,
     /// Its conductors.
     pub names: &'a [String],
@@ -42,7 +42,7 @@ pub enum Palace {
 /// Matrix Market's coordinates of the lower triangle, columns one after the other.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of writing to `out`.
 pub fn matrix_market(out: &mut dyn Write, written: &Written<'_>) -> io::Result<()> {
     let matrix = symmetric(written.maxwell_farad);
     writeln!(out, "%%MatrixMarket matrix coordinate real symmetric")?;
@@ -64,7 +64,7 @@ pub fn matrix_market(out: &mut dyn Write, written: &Written<'_>) -> io::Result<(
 /// times the smaller total capacitance of their nets are added to ground.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of writing to `out`.
 pub fn spice(out: &mut dyn Write, written: &Written<'_>, threshold: f64) -> io::Result<()> {
     let matrix = symmetric(written.maxwell_farad);
     let nodes = legal(written.names);
@@ -122,7 +122,7 @@ pub fn spice(out: &mut dyn Write, written: &Written<'_>, threshold: f64) -> io::
 /// A table of Palace's electrostatic solver: terminals by their numbers.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of writing to `out`.
 pub fn palace(out: &mut dyn Write, written: &Written<'_>, which: Palace) -> io::Result<()> {
     let maxwell = symmetric(written.maxwell_farad);
     let (name, unit, matrix) = match which {
@@ -162,7 +162,7 @@ pub(crate) fn with_exponent(text: &str) -> String {
 /// The text that Ansys Q3D exports and qiskit-metal reads.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of writing to `out`.
 pub fn q3d(out: &mut dyn Write, written: &Written<'_>) -> io::Result<()> {
     let matrix = symmetric(written.maxwell_farad);
     let names = legal(written.names);

@@ -133,7 +133,7 @@ pub fn charges(atoms: &[Atom], unit: LengthUnit) -> Vec<Charge> {
 /// to four digits.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of writing to `out`.
 pub fn write(atoms: &[Atom], out: &mut dyn std::io::Write) -> std::io::Result<()> {
     for (index, atom) in atoms.iter().enumerate() {
         let Atom { name, residue, chain, number, position: [x, y, z], charge, radius, .. } = atom;
@@ -231,7 +231,7 @@ fn check_twice(atoms: &[Atom]) -> Result<(), FormatError> {
         let chain = atom.chain.as_deref().unwrap_or_default();
         same.entry([&atom.name, chain, &atom.number, residue]).or_default().push(index);
     }
-    // Those of one key and one letter, then those of one key and different ones.
+    // Atoms of one key and one letter, then those of one key and different letters.
     let mut same: Vec<Vec<u32>> = same.into_values().filter(|members| members.len() > 1).collect();
     // The same error each time.
     same.sort_unstable();

@@ -477,7 +477,7 @@ fn faults(model: &Model, lenient: bool) -> Result<Problem, Vec<Fault>> {
     })
 }
 
-/// What is wrong is an error, or on request a note that counts it, and then solved as it is said.
+/// Faults are errors, or on request notes that count them; then the solve is as the notes say.
 #[test]
 fn faults_of_the_geometry_are_allowed_on_request() {
     let big = box_of([[-1.0; 3], [2.0; 3]], [2; 6]);

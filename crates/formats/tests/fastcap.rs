@@ -257,7 +257,7 @@ fn faults_name_file_and_line() {
         ("D p.qui 1 2 0 0 0 0 0 1 +\n", "expected the end of the line or -"),
         ("D p.qui 1 2 0 0 0 0 0\n", "expected the reference point"),
         ("X p.qui\n", "line 1: expected a line that begins with C, D, B, G"),
-        ("Q x 0 0 0\n", "a panel stands in the list"),
+        ("Q x 0 0 0\n", "there is a panel in the list"),
         ("File p.qui\nEnd\n", "the file has no triangles or quadrangles"),
         ("File p.qui\nQ x 0 0\n", "expected a coordinate"),
         ("C p.qui 1 0 0 0 0xfg\n", "expected the end of the line or +, found \"0xfg\""),

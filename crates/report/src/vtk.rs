@@ -229,7 +229,7 @@ pub fn escaped(text: &str) -> String {
 /// Writes a .vti file.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of writing to `out`.
 pub fn write_image(out: &mut impl Write, image: &Image, compressed: bool) -> io::Result<()> {
     let [x, y, z] = image.low;
     // One point in a direction has no distance to the next.
@@ -249,7 +249,7 @@ pub fn write_image(out: &mut impl Write, image: &Image, compressed: bool) -> io:
 /// Writes a .vtu file.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of writing to `out`.
 pub fn write(out: &mut impl Write, surface: SurfaceGrid, compressed: bool) -> io::Result<()> {
     let SurfaceGrid { nodes, connectivity, triangles, kind, data } = surface;
     let each = connectivity.len().checked_div(triangles).unwrap_or(0);
@@ -270,7 +270,7 @@ pub fn write(out: &mut impl Write, surface: SurfaceGrid, compressed: bool) -> io
 /// each of them has. Their values here are not used.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of writing to `out`.
 pub fn write_pieces(
     out: &mut impl Write,
     data: &[Array],
@@ -290,7 +290,7 @@ pub fn write_pieces(
 /// Writes a .pvd file: steps of a series, each with its time, its file and a name.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of writing to `out`.
 pub fn write_series(
     out: &mut impl Write,
     steps: impl IntoIterator<Item = (f64, String, String)>,
@@ -316,7 +316,7 @@ fn declare(out: &mut impl Write, element: &str, arrays: &[Array]) -> io::Result<
 /// Writes a .vtu file of points with data on them, as one line or as single points.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of writing to `out`.
 pub fn write_points(
     out: &mut impl Write,
     places: &[[f64; 3]],

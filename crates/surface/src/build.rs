@@ -76,11 +76,11 @@ pub struct Surface {
     /// Outward unit normals of the surface at the vertices, shape (vertices, 3); on creases that of
     /// one of the sides.
     pub normals: Vec<[f64; 3]>,
-    /// What was made.
+    /// Properties of the surface.
     pub info: Info,
 }
 
-/// What was made of the atoms.
+/// Properties of a surface made of atoms.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Info {

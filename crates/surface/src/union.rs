@@ -22,7 +22,7 @@ pub struct Union {
     pub volume: f64,
 }
 
-/// That of these balls.
+/// The union of these balls.
 pub(crate) fn union(balls: &[Ball]) -> Union {
     let near = Neighbours::new(balls);
     let origin = balls.first().map(|ball| ball.centre).unwrap_or_default();

@@ -5,7 +5,7 @@ use super::{DevicePreconditioner, DeviceProduct};
 use crate::Error;
 use crate::solve::backend::{Backend, Equations, Sampled};
 use crate::solve::gmres::{self, GmresInfo, GmresParams};
-use crate::solve::kept::Watch;
+use crate::solve::observer::Observer;
 use crate::solve::schedule::PlanSchedule;
 
 /// The device's side of an operator whose fast sum is there, too.
@@ -56,13 +56,13 @@ impl Backend for OnDevice {
         b: &[f64],
         x: &mut [f64],
         params: &GmresParams,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<Vec<GmresInfo>, Error> {
         if let Some(preconditioner) = &mut self.preconditioner {
             preconditioner.set_rows(equations.row)?;
         }
         let preconditioner = self.preconditioner.as_mut();
         let mut system = DeviceSystem::new(&mut self.product, plans, preconditioner, equations)?;
-        gmres::solve(&mut system, b, x, params, watch)
+        gmres::solve(&mut system, b, x, params, observer)
     }
 }

@@ -91,7 +91,7 @@ impl<'a> Cells<'a> {
         Ok(entries)
     }
 
-    /// What this rank adds to these entries.
+    /// Contribution of this rank to these entries.
     fn own_entries(
         &self,
         near: &DeviceNear,

@@ -7,7 +7,7 @@ use super::kernels::{Kernel, count};
 use crate::Error;
 use crate::solve::completion::{Completion, Entries, Laws};
 
-/// What completes rows, on the device.
+/// Completes rows on the device.
 #[derive(Debug)]
 pub struct DeviceCompletion {
     device: Device,
@@ -38,9 +38,6 @@ struct DeviceEntries {
 
 impl DeviceCompletion {
     /// Brings a completion of `n` rows to the device.
-    ///
-    /// # Errors
-    /// The GPU's.
     pub fn new(device: &Device, of: &dyn Completion, n: usize) -> Result<Self, cuda::Error> {
         let rows: Vec<[f64; 2]> = (0..n).map(|i| of.row(i)).collect();
         Ok(Self {
@@ -54,9 +51,6 @@ impl DeviceCompletion {
     }
 
     /// Completes the rows of `columns` columns. Returns the largest defect of a first law.
-    ///
-    /// # Errors
-    /// The GPU's.
     pub fn apply(
         &self,
         of: &dyn Completion,
@@ -100,7 +94,7 @@ impl DeviceCompletion {
         Ok(defect)
     }
 
-    /// What each law misses, shape (columns, laws).
+    /// Defect of each law, shape (columns, laws).
     fn missing(
         &self,
         laws: &DeviceLaws,

@@ -12,7 +12,7 @@ use crate::precondition::local_panels::NEIGHBOURS;
 use crate::quadrature::rule::Rule;
 use crate::quadrature::{self, MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE};
 
-/// Rows whose candidates are looked at together: what lies between takes a few hundred MiB.
+/// Rows whose candidates are selected together: intermediate arrays take a few hundred MiB.
 pub(super) const ROWS: usize = 1 << 18;
 
 /// Bytes of device memory for near field and preconditioner of `n` panels, about.
@@ -58,9 +58,6 @@ pub(super) struct Rules {
 impl DeviceGeometry {
     /// Brings panels to the device, with rows of these kinds (none of them [`RowKind::Double`]);
     /// each looks for others within `diameters` of its own.
-    ///
-    /// # Errors
-    /// The GPU's; [`Error::OutOfMemory`] at once if near field and preconditioner would not fit.
     pub fn new(
         device: &Device,
         panels: &Panels,
@@ -102,9 +99,6 @@ impl DeviceGeometry {
     }
 
     /// Has what charges in space ask for looked at, and solid angles integrated to this accuracy.
-    ///
-    /// # Errors
-    /// The GPU's.
     pub fn set_requirements(
         &mut self,
         requirements: Option<&Requirements>,
@@ -116,9 +110,6 @@ impl DeviceGeometry {
     }
 
     /// As [`near::smallest_relative_gap`](crate::near::smallest_relative_gap).
-    ///
-    /// # Errors
-    /// The GPU's.
     pub fn smallest_relative_gap(&self, rule: &Rule) -> Result<f64, Error> {
         let blocks = self.panels.div_ceil(THREADS as usize);
         let parts = self.device.buffer::<f64>(blocks)?;

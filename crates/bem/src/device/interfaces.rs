@@ -44,7 +44,7 @@ struct Interfaces {
     panels: Buffer<u32>,
     /// Entries with conductors.
     rows: SparseRows,
-    /// What a normal derivative on each panel counts in its row, and the row's diagonal.
+    /// Factor of a normal derivative on each panel in its row, and the row's diagonal.
     coupling: Buffer<f64>,
     diagonal: Buffer<f64>,
     solve: Kernel<Solve>,
@@ -52,9 +52,6 @@ struct Interfaces {
 
 impl DevicePreconditioner {
     /// From exact entries on close pairs of the local panels, for vectors over these. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub(crate) fn new(near: &DeviceNear, panels: Distributed<'_>) -> Result<Self, Error> {
         let (device, n) = (near.geometry.device.clone(), near.len());
         let (partition, everywhere) = (Arc::clone(panels.partition), panels.conductor);
@@ -102,9 +99,6 @@ impl DevicePreconditioner {
 
     /// For these media: what a normal derivative on panel i counts in its row, and the row's
     /// diagonal.
-    ///
-    /// # Errors
-    /// Errors of CUDA calls.
     pub(crate) fn set_rows(&mut self, row: &dyn Fn(usize) -> [f64; 2]) -> Result<(), cuda::Error> {
         if let Some(interfaces) = &mut self.interfaces {
             let (coupling, diagonal): (Vec<f64>, Vec<f64>) =
@@ -116,9 +110,6 @@ impl DevicePreconditioner {
     }
 
     /// z = M v for `columns` vectors on the device. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub(crate) fn apply_on_device(
         &mut self,
         v: &Buffer<f64>,

@@ -30,9 +30,6 @@ pub use two_level::DeviceTwoLevel;
 pub(crate) use warm_up::WarmUp;
 
 /// The GPU, once it is warm.
-///
-/// # Errors
-/// Why there is none.
 pub(crate) fn open(ordinal: usize) -> Result<Device, Error> {
     warm_up::wait();
     Device::open(ordinal)

@@ -11,7 +11,7 @@ use crate::near::{Assembly, Precision, Selection};
 use crate::quadrature::rule::Rule;
 use crate::{Error, Stage};
 
-/// Candidates that are looked at together at most, if a row alone has not more.
+/// Most candidates selected together, unless a single row has more.
 const CANDIDATES: u64 = 1 << 26;
 
 /// Entries on close pairs of panels, all rows in full; the diagonal apart and in double precision.
@@ -20,7 +20,7 @@ pub struct DeviceNear {
     pub(super) geometry: DeviceGeometry,
     /// Macro with the type of the entries.
     pub(super) value: Vec<String>,
-    /// Those of the kernels of this matrix.
+    /// Macros of the kernels of this matrix.
     macros: Vec<String>,
     rows: SparseRows,
     pub(super) diagonal: Buffer<f64>,
@@ -63,10 +63,6 @@ struct Part {
 
 impl DeviceNear {
     /// Exact entries of the close pairs.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`], errors of [`Assembly::check`], and [`Error::Gpu`] if a CUDA call
-    /// fails.
     pub fn new(
         geometry: DeviceGeometry,
         quadrature: PairQuadrature,
@@ -244,7 +240,7 @@ impl DeviceNear {
         Kernel::new(&g.device, &self.macros, THREADS)?.over(LANES * g.panels, 1, subtract)
     }
 
-    /// What kernels take of it.
+    /// Its kernel argument.
     pub(super) fn matrix(&self) -> Matrix {
         Matrix {
             n: count(self.geometry.panels),
@@ -268,7 +264,7 @@ impl DeviceNear {
     }
 
     /// y += A x for vectors in the processor's memory, side by side.
-    pub(crate) fn multiply_add_there(&self, x: &[f64], y: &mut [f64]) -> Result<(), cuda::Error> {
+    pub(crate) fn multiply_add_on_host(&self, x: &[f64], y: &mut [f64]) -> Result<(), cuda::Error> {
         let device = &self.geometry.device;
         let (from, to) = (device.upload(x)?, device.upload(y)?);
         self.multiply_add(&from, &to, x.len() / self.len().max(1))?;
@@ -276,9 +272,6 @@ impl DeviceNear {
     }
 
     /// Rows with columns and entries, the diagonal first, for tests.
-    ///
-    /// # Errors
-    /// The GPU's.
     pub fn rows(&self) -> Result<Vec<Vec<(usize, f64)>>, cuda::Error> {
         let (starts, columns) = (self.rows.starts.to_vec()?, self.rows.columns.to_vec()?);
         let bytes = self.rows.values.to_vec()?;

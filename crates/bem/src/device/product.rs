@@ -36,9 +36,6 @@ pub struct DeviceProduct {
 
 impl DeviceProduct {
     /// Of a near field that lacks what the points of this rule give.
-    ///
-    /// # Errors
-    /// Errors of CUDA calls.
     pub fn new(near: DeviceNear, rule: &'static Rule) -> Result<Self, cuda::Error> {
         let device = near.geometry.device.clone();
         Ok(Self {
@@ -56,7 +53,7 @@ impl DeviceProduct {
         })
     }
 
-    /// The same with what these panels' images far away do, if there are any.
+    /// Adds the contribution of these panels' distant images, if there are any.
     pub(crate) fn with_far_images(self, layout: Layout) -> Self {
         Self { far: layout.all.panels.far().is_some().then_some(layout), ..self }
     }
@@ -71,9 +68,6 @@ impl DeviceProduct {
     }
 
     /// y = A x for `columns` vectors on the device, by the plan of true residuals.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails, and errors of the sum.
     pub(crate) fn apply(
         &mut self,
         plans: &mut PlanSchedule,
@@ -157,11 +151,8 @@ impl DeviceProduct {
         Ok(y.write(&rows)?)
     }
 
-    /// What the first column of the last product has at some points, and the sums over all pairs
-    /// there. None before the first product, or if no row asks for it.
-    ///
-    /// # Errors
-    /// Errors of CUDA calls.
+    /// Values of the first column of the last product at some points, and sums over all pairs
+    /// there. `None` before the first product, or if no row requires them.
     pub(crate) fn samples(
         &self,
         of: Sampled,

@@ -1,5 +1,5 @@
-//! What a matrix over panels has beyond potentials of panels without images, as
-//! `kernels/bem/rows.cuh` declares it.
+//! Other rows and images of a matrix over panels, beyond potentials of panels without images, as
+//! `kernels/bem/rows.cuh` declares them.
 
 use cuda::{Buffer, Device, Error, Pointer};
 
@@ -18,7 +18,7 @@ pub(super) struct Rows {
     /// Induced density, the area around with about this density, what errors in the row count.
     requirements: Option<Buffer<[f64; 3]>>,
     images: Buffer<Mirror>,
-    /// What charges of panels are multiplied by, shape (images, panels).
+    /// Factors of the charges of panels, shape (images, panels).
     factors: Buffer<f64>,
     /// Their addresses, as the kernels' `Rows` has them.
     table: Buffer<Words>,

@@ -50,7 +50,7 @@ impl Search {
         Ok(Self { depth, nodes, starts, candidates })
     }
 
-    /// What kernels take of it.
+    /// Its kernel argument.
     pub(super) fn tree(&self) -> Tree {
         let (nodes, starts) = (self.nodes.pointer(), self.starts.pointer());
         Tree { nodes, starts, depth: self.depth }

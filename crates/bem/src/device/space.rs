@@ -39,9 +39,6 @@ pub(super) struct DeviceSystem<'a, 'e> {
 
 impl<'a, 'e> DeviceSystem<'a, 'e> {
     /// For an operator whose near field is on the device.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     pub(super) fn new(
         product: &'a mut DeviceProduct,
         plans: &'a mut PlanSchedule,

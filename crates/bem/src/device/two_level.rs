@@ -34,9 +34,6 @@ pub struct DeviceTwoLevel {
 
 impl DeviceTwoLevel {
     /// From exact entries on close pairs of the conductors' local panels. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub fn new(
         near: &DeviceNear,
         conductors: &Conductors<'_>,
@@ -125,9 +122,6 @@ impl DeviceTwoLevel {
     }
 
     /// z = M v for `columns` vectors on the device. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub fn apply_on_device(
         &mut self,
         v: &Buffer<f64>,

@@ -73,7 +73,7 @@ impl Between {
         &self.images
     }
 
-    /// The same with these images only, by their index, from 1 on.
+    /// Keeps these images only, by their index, from 1 on.
     pub(super) fn only(&self, kept: &[usize]) -> Self {
         let pairs = self.regions * self.regions;
         let weights = |&image: &usize| &self.weights[image * pairs..(image + 1) * pairs];

@@ -18,7 +18,7 @@ const TRIED_BETWEEN: [usize; 5] = [32, 48, 64, 96, 140];
 
 /// Largest distances to try, in units of the size of structure and stack.
 const FARTHEST: [f64; 7] = [1.5, 3.0, 6.0, 12.0, 30.0, 100.0, 300.0];
-/// The same in units of the distance to which layers of other permittivities guide a field.
+/// As [`FARTHEST`], in units of the distance to which layers of other permittivities guide a field.
 const GUIDED: [f64; 4] = [1.0, 4.0, 12.0, 40.0];
 
 /// Penalty on the weights of images, relative to the tolerance: without it they are large and

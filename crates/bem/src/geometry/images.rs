@@ -51,7 +51,7 @@ impl Images {
         Self { mirrors: mirrors.to_vec(), ..Self::default() }
     }
 
-    /// The same with images in layers of all of them, for the surfaces of this mesh.
+    /// Adds images in layers, for the surfaces of this mesh and for all their mirror images.
     pub fn with_layers(self, layers: Vec<LayerImage>, mesh: &Mesh) -> Self {
         let nodes = |t: usize| match &mesh.patches {
             Some(patches) => patches.of(t).to_vec(),
@@ -75,7 +75,7 @@ impl Images {
         Self { layers, lies_on: if any { lies_on } else { Vec::new() }, ..self }
     }
 
-    /// The same with images in layers of surfaces of this mesh that are in several regions:
+    /// As [`with_layers`](Self::with_layers), for surfaces that are in several regions:
     /// `region` gives each triangle's, as an index of [`Between::new`]'s; empty if all are in the
     /// first.
     pub fn with_regions(self, between: Between, region: Vec<u32>, mesh: &Mesh) -> Self {
@@ -101,7 +101,7 @@ impl Images {
         Self::new(&self.mirrors)
     }
 
-    /// The same for a mesh in which each triangle was replaced by this many, in order.
+    /// The images of a mesh in which each triangle was replaced by this many, in order.
     pub fn of_parts(&self, parts: usize) -> Self {
         let each = |of: &[u32]| of.iter().flat_map(|&l| std::iter::repeat_n(l, parts)).collect();
         let between = self
@@ -131,7 +131,7 @@ impl Images {
         (1 + self.layers.len()) << self.mirrors.len()
     }
 
-    /// The same with only some of the images in layers, by their index, from 1 on.
+    /// Keeps only some of the images in layers, by their index, from 1 on.
     pub(crate) fn only(&self, layers: &[usize]) -> Self {
         let mut kept: Vec<usize> = layers.iter().copied().filter(|&layer| layer > 0).collect();
         kept.sort_unstable();
@@ -176,7 +176,7 @@ impl Images {
         self.factor_between(g, 0, 0)
     }
 
-    /// The same for charges in region `from` and potentials in region `to`.
+    /// As [`factor`](Self::factor), for charges in region `from` and potentials in region `to`.
     pub fn factor_between(&self, g: usize, to: usize, from: usize) -> f64 {
         let layer = g >> self.mirrors.len();
         let weight = match (&self.between, layer.checked_sub(1)) {
@@ -187,7 +187,7 @@ impl Images {
         self.sign(g) * weight
     }
 
-    /// The same for charges of a triangle, which may lie on its own image.
+    /// As [`factor_between`](Self::factor_between), for a triangle, which may lie on its own image.
     pub fn factor_of(&self, g: usize, triangle: usize, to: usize) -> f64 {
         let factor = |g: usize| self.factor_between(g, to, self.region(triangle));
         let planes = self.mirrors.len();
@@ -263,7 +263,7 @@ impl Images {
         (0..self.count()).flat_map(image).collect()
     }
 
-    /// The same for values at the corners of triangles, which have another order in images.
+    /// As [`charges`](Self::charges), for values at corners, which have another order in images.
     pub fn at_corners(&self, values: &[[f64; 3]], to: usize) -> Vec<[f64; 3]> {
         let image = |g: usize| {
             let is_mirrored = self.flips(g).iter().filter(|flip| **flip).count() % 2 == 1;

@@ -92,7 +92,7 @@ impl Panels {
         Self::new(mesh, |_| true)
     }
 
-    /// The same as [`Self::new`] before [`with_parts`](Self::with_parts), which must follow.
+    /// As [`Self::new`] before [`with_parts`](Self::with_parts), which must follow.
     pub(crate) fn without_parts(mesh: &Mesh, keep: impl Fn(usize) -> bool + Sync) -> Self {
         let mut triangle: Vec<u32> = (0..mesh.triangles.len() as u32)
             .into_par_iter()
@@ -150,7 +150,7 @@ impl Panels {
         panels.with_patches(mesh)
     }
 
-    /// The same with the shape of curved triangles.
+    /// Adds the shape of curved triangles.
     fn with_patches(mut self, mesh: &Mesh) -> Self {
         let Some(nodes) = &mesh.patches else { return self };
         let patch = |&t: &u32| {
@@ -398,13 +398,13 @@ impl Panels {
         self.factor_in(self.region(i), j)
     }
 
-    /// The same for potentials in a region.
+    /// As [`factor`](Self::factor), for potentials in a region.
     pub(crate) fn factor_in(&self, region: usize, j: usize) -> f64 {
         self.factors.get(region * self.total() + j).copied().unwrap_or(1.0)
     }
 
-    /// The same for the reverse: panel `i` and its image as seen from the panel whose image `j` is
-    /// seen from `i`.
+    /// As [`factor`](Self::factor), for the reverse: panel `i` and its image as seen from the panel
+    /// whose image `j` is seen from `i`.
     pub(crate) fn factor_back(&self, i: usize, j: usize) -> f64 {
         let n = self.len();
         self.factor(j % n, self.back[j / n] * n + i)
@@ -532,7 +532,7 @@ impl Panels {
         if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }
     }
 
-    /// The same for fields, which are measured by the density that causes them.
+    /// As [`weights`](Self::weights), for fields, measured by the density that causes them.
     pub(crate) fn weights_of_gradients(&self, i: usize, j: usize) -> [f64; 2] {
         let (a, b) = (self.areas[i], self.areas[j]);
         if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }

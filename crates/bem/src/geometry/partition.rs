@@ -158,9 +158,6 @@ fn picked<T: Copy>(chosen: &[u32], from: &[T], n: usize) -> Vec<T> {
 impl Partition {
     /// Distributes panels along the space-filling curve; panels, including images, are near each
     /// other within their `reach`, which is asked for only if there are several ranks. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
     pub fn new(
         group: &Group,
         panels: &Panels,
@@ -231,7 +228,7 @@ impl Partition {
         Some(indices)
     }
 
-    /// What is `all` on a group of one, and else what `subset` selects of it for the local panels.
+    /// `all` on a group of one, else the part that `subset` selects for the local panels.
     pub(crate) fn local_part<'a, T: Clone>(
         &self,
         all: &'a T,
@@ -280,9 +277,6 @@ impl Partition {
 
     /// Fills values on local panels, shape (k, local), by `fill`, which computes those on owned
     /// panels, shape (k, owned); values on the halo become 0.
-    ///
-    /// # Errors
-    /// Errors of `fill`.
     pub fn fill_owned(
         &self,
         local: &mut [f64],
@@ -302,9 +296,6 @@ impl Partition {
 
     /// Fills values on all panels, shape (k, panels), by `fill`, which computes those on local
     /// panels, shape (k, local). Collective.
-    ///
-    /// # Errors
-    /// Errors of `fill`, and [`Error::Fmm`] if communication fails.
     pub fn fill_all(
         &self,
         all: &mut [f64],
@@ -317,17 +308,11 @@ impl Partition {
     }
 
     /// Fetches values on the halo, shape (k, local), from their owners. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn refresh(&self, values: &mut [f64]) -> Result<(), Error> {
         self.part.as_ref().map_or(Ok(()), |part| part.refresh(&self.group, values))
     }
 
     /// The same values after [`refresh`](Self::refresh). Collective.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
     pub fn refreshed<'a>(&self, values: &'a [f64]) -> Result<Cow<'a, [f64]>, Error> {
         let mut values = Cow::Borrowed(values);
         if let Some(part) = &self.part {
@@ -338,9 +323,6 @@ impl Partition {
 
     /// Collects values on all panels, shape (k, panels), from the ranks' values on owned panels in
     /// `local`, shape (k, local). Collective.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn gather(&self, local: &[f64], all: &mut [f64]) -> Result<(), Error> {
         let Some(part) = &self.part else {
             all.copy_from_slice(local);
@@ -357,9 +339,6 @@ impl Partition {
     }
 
     /// Sums over all ranks, element by element. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
     pub fn sum(&self, values: &mut [f64]) -> Result<(), Error> {
         collective::sum(&*self.group, values)
     }

@@ -250,7 +250,7 @@ impl Patch {
         self.coefficients[0] + self.seen_from_corner(parameters)
     }
 
-    /// The same as seen from the first corner.
+    /// The point at these parameters, relative to the first corner.
     fn seen_from_corner(&self, parameters: Parameters) -> Vec3 {
         let terms = self.terms().iter().zip(all_powers(parameters)).skip(1);
         terms.map(|(c, power)| c * power).sum()

@@ -204,7 +204,7 @@ impl Stack {
         let below = self.seen(from, false);
         let above: Vec<Seen> = (from..=to).map(|k| self.seen(k, true)).collect();
         let round = |k: f64, region: usize| (-2.0 * k * thickness(region)).exp();
-        // What goes up, and by how much of it more charges below and potentials see.
+        // The upward part, and the factors by which charges below and potentials see more of it.
         let of = |k: f64| -> [f64; 4] {
             let down = below.reflect(permittivities[0], k);
             let up: Vec<f64> = above

@@ -144,8 +144,8 @@ impl Triangle {
         self.rounded_gradient_at(x, &[0.0; 3])
     }
 
-    /// The same with the fold at edge i rounded by a radius whose square is `rounding[i]`: closer
-    /// to the edge's line than that, L_i keeps its value at that distance.
+    /// [`Self::potential_gradient`] with the fold at edge i rounded by a radius whose square is
+    /// `rounding[i]`: closer to the edge's line, L_i keeps its value at that distance.
     #[inline]
     pub(crate) fn rounded_gradient_at(&self, x: &Vec3, rounding: &[f64; 3]) -> Vec3 {
         let (a, r) = self.seen_from(x);

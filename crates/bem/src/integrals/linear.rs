@@ -63,7 +63,8 @@ impl Triangle {
         self.rounded_linear_potentials(x, &[0.0; 3])
     }
 
-    /// The same with gradients as in [`Triangle::rounded_gradient_at`].
+    /// [`linear_potentials`](Self::linear_potentials), with gradients as in
+    /// [`Triangle::rounded_gradient_at`].
     pub(crate) fn rounded_linear_potentials(
         &self,
         x: [f64; 3],

@@ -108,7 +108,7 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
         self.refine(part, whole, MOST_CUTS + across)
     }
 
-    /// The same for the halves of a needle.
+    /// As [`adaptive`](Self::adaptive), over the halves of a needle.
     fn refine_halves(
         &mut self,
         halves: [[Vec3; 3]; 2],

@@ -81,7 +81,7 @@ impl PairQuadrature {
         self.single_layer_with(s, t, &mut WeightedPoints::default())
     }
 
-    /// The same with nodes that many pairs reuse.
+    /// As [`single_layer`](Self::single_layer), with nodes that many pairs reuse.
     pub(crate) fn single_layer_with(
         &self,
         s: &Triangle,

@@ -79,7 +79,7 @@ impl Accuracy {
         IntegralAccuracy { pairs: self.pairs, solid_angles: self.solid_angles }
     }
 
-    /// The same for panels whose points come as close to each other as `gap`, in units of panel
+    /// The accuracy for panels whose points come as close to each other as `gap`, in units of panel
     /// size.
     ///
     /// Between sheets that face each other at a distance h, potentials cancel to the share h /

@@ -22,7 +22,7 @@ const REPORTED: usize = 32;
 /// distance of their centroids is at most this multiple of the sum of their radii.
 const OF_HALO: f64 = 2.0;
 
-/// What a near field is assembled from, next to its integrals.
+/// Input of the assembly of a near field, next to its integrals.
 #[derive(Clone, Copy)]
 pub struct Assembly<'a> {
     /// Panels, including their images.
@@ -79,9 +79,6 @@ impl<'a> Tally<'a> {
     }
 
     /// Reports finished rows.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`].
     pub(super) fn add_rows(&self, rows: usize) -> Result<(), Error> {
         let done = self.done.fetch_add(rows as u64, Ordering::Relaxed) + rows as u64;
         let goes_on = self.assembly.progress.advance(Stage::NearField, done, self.rows);
@@ -89,9 +86,6 @@ impl<'a> Tally<'a> {
     }
 
     /// Counts entries.
-    ///
-    /// # Errors
-    /// Those of [`Assembly::check`].
     pub(super) fn add_entries(&self, entries: usize) -> Result<(), Error> {
         let all = self.entries.fetch_add(entries as u64, Ordering::Relaxed) + entries as u64;
         (self.assembly.check)(all as usize)
@@ -197,9 +191,6 @@ struct Part<V: Value> {
 
 impl<E: Stored> Near<E> {
     /// Exact entries of the close pairs.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`], and errors of [`Assembly::check`].
     pub fn new<I: PairIntegrals<Entry = E>>(
         assembly: &Assembly<'_>,
         integrals: &I,
@@ -207,10 +198,7 @@ impl<E: Stored> Near<E> {
         Self::assembled(assembly, integrals, None)
     }
 
-    /// What the sums over the points of `rule` leave of them.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`], and errors of [`Assembly::check`].
+    /// The entries minus the sums over the points of `rule`.
     pub fn corrections<I: PairIntegrals<Entry = E>>(
         assembly: &Assembly<'_>,
         integrals: &I,

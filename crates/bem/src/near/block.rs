@@ -16,7 +16,7 @@ pub trait Coefficient: Copy + Default + Send + Sync + Debug {
 
 /// Format in which entries are stored.
 pub trait Value: Coefficient<Values = <Self::Entry as Coefficient>::Values> {
-    /// What it stores.
+    /// The type of a stored entry.
     type Entry: Entry + Coefficient;
     /// Rounds an entry.
     fn of(entry: Self::Entry) -> Self;

@@ -1,4 +1,4 @@
-//! What near fields are made of: entries of an operator between two panels.
+//! Entries of near fields: of an operator between two panels.
 
 use std::fmt::Debug;
 
@@ -6,7 +6,7 @@ use super::Selection;
 use crate::geometry::panels::Panels;
 use crate::quadrature::rule::Rule;
 
-/// What a row of the operator is.
+/// The kind of a row of the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
     /// Mean potential.

@@ -73,7 +73,7 @@ impl FunctionPairs<'_> {
         self.as_own(i, j, block)
     }
 
-    /// The same, summed over the points of the first rule on `i` and of the second on `j`.
+    /// As [`tested`](Self::tested), by sums over the points of these rules on `i` and `j`.
     fn tested_by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> Block {
         let (panels, rules) = (self.panels, [self.functions.test.rule(outer), inner]);
         let [first, second] = [i, j].map(|k| panels.areas()[k % panels.len()]);
@@ -123,9 +123,6 @@ impl Entry for Block {
 
 impl Near {
     /// Exact entries minus quadrature sums for close pairs, over test functions and coefficients.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`], and errors of [`Assembly::check`].
     pub(crate) fn of_functions(
         assembly: &Assembly<'_>,
         pairs: &FunctionPairs<'_>,

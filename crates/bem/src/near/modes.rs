@@ -241,7 +241,7 @@ impl ModePairs<'_> {
         ModeBlock(block.map(|row| row.map(|entry| entry / areas)))
     }
 
-    /// The same, summed over the points of the first rule on `i` and of the second on `j`.
+    /// As [`entries`](Self::entries), by sums over the points of these rules on `i` and `j`.
     pub(crate) fn entries_by_points(
         &self,
         rules: [&'static Rule; 2],

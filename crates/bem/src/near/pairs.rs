@@ -63,12 +63,12 @@ impl<'a> LayerPairs<'a> {
         Self { panels, kinds, are_potentials, accuracy, requirements: None }
     }
 
-    /// The same with solid angles to this accuracy.
+    /// Sets the accuracy of solid angles.
     pub fn with_solid_angles(self, solid_angles: f64) -> Self {
         Self { accuracy: IntegralAccuracy { solid_angles, ..self.accuracy }, ..self }
     }
 
-    /// The same with the accuracy that charges in space require.
+    /// Sets the accuracy that charges in space require.
     pub fn with_requirements(self, requirements: Option<&'a Requirements>) -> Self {
         Self { requirements: requirements.filter(|requirements| requirements.are_any()), ..self }
     }

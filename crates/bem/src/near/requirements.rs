@@ -34,7 +34,7 @@ pub struct Sources {
 /// Accuracy required of each panel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Requirements {
-    /// What sources induce on each panel.
+    /// Induced densities on each panel, for each set of sources.
     pub columns: Vec<Induced>,
     /// Weight of an error in a panel's row in the mean square over its part, relative to that of a
     /// panel of mean size.

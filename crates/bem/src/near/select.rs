@@ -23,7 +23,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The same for linear functions: their pairs are close up to a larger distance.
+    /// The selection for linear functions: their pairs are close up to a larger distance.
     pub fn for_functions(&self) -> Self {
         Self { diameters: self.diameters.max(COARSE_REACH), ..self.clone() }
     }

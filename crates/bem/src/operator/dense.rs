@@ -26,9 +26,6 @@ impl Dense {
 
     /// Assembles and factorises. `None` if the matrix is not positive definite: panels overlap, or
     /// one has no area.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`].
     pub(crate) fn new(
         panels: &Panels,
         integrals: &LayerPairs<'_>,

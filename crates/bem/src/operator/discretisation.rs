@@ -44,7 +44,7 @@ pub struct Target {
     pub group: Group,
 }
 
-/// What an operator over some panels needs.
+/// Data of an operator over some panels.
 pub struct Discretisation {
     pub(crate) accuracy: Accuracy,
     /// Panels and points.
@@ -68,10 +68,6 @@ pub struct NearFieldRequest<'a> {
 
 impl Discretisation {
     /// For a solver's `tolerance`, every quadrature rule raised by `increment` orders. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a GPU was requested and a CUDA call fails; [`Error::Fmm`] if communication
-    /// fails.
     pub fn new(
         panels: &Arc<Panels>,
         kinds: &[RowKind],
@@ -99,7 +95,7 @@ impl Discretisation {
         Ok(Self { accuracy, layout, gap, target, geometry })
     }
 
-    /// The same with rows of other kinds, on processor cores.
+    /// The discretisation with rows of other kinds, on CPU cores.
     pub(crate) fn with_kinds(&self, kinds: &[RowKind]) -> Self {
         let layout = self.layout.with_kinds(kinds);
         let (accuracy, target) = (self.accuracy.clone(), self.target.clone());
@@ -142,10 +138,6 @@ impl Discretisation {
 
     /// The near field, and a preconditioner if `conductor` is given: the conductor of each panel,
     /// `None` on interfaces. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`], errors of `request.check`, [`Error::Gpu`] if a GPU was requested and
-    /// a CUDA call fails, and [`Error::Fmm`] if communication fails.
     pub fn backend(
         &mut self,
         request: &NearFieldRequest<'_>,
@@ -249,7 +241,7 @@ impl Discretisation {
         Ok(Box::new(OnDevice::new(product, preconditioner)))
     }
 
-    /// What a preconditioner needs, given the conductor of each of all panels.
+    /// Data that a preconditioner needs, given the conductor of each of all panels.
     fn distributed<'a>(&'a self, conductor: Option<&'a [Option<u32>]>) -> Option<Distributed<'a>> {
         let Layout { partition, all, local, .. } = &self.layout;
         let [all, local] = [all, local].map(|sampling| &*sampling.panels);
@@ -267,9 +259,6 @@ fn reach(sampling: &Sampling, accuracy: &Accuracy) -> Vec<f64> {
 }
 
 /// A rank's value if all ranks of its group have one, else `None`. Collective.
-///
-/// # Errors
-/// That of any rank.
 fn on_all<T>(group: &dyn Communicator, own: Result<Option<T>, Error>) -> Result<Option<T>, Error> {
     let own = collective::agreed(group, own)?;
     let lacking = collective::largest(group, if own.is_some() { 0.0 } else { 1.0 })?;

@@ -96,9 +96,6 @@ pub(crate) struct SeenFar<'a> {
 
 /// Adds to rows of charges the contribution of distant images of charges `x`, both of shape
 /// (columns, modes, panels). Collective.
-///
-/// # Errors
-/// [`Error::Fmm`] if communication fails.
 pub(crate) fn add(
     SeenFar { panels, rules, kinds, dofs }: SeenFar<'_>,
     group: &dyn Communicator,

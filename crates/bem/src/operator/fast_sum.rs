@@ -37,9 +37,6 @@ pub struct FastSum {
 
 impl FastSum {
     /// A plan for this tolerance.
-    ///
-    /// # Errors
-    /// Errors of [`Plan::new`].
     pub fn plan(&self, tolerance: f64) -> Result<Plan, Error> {
         let _span = tracing::debug_span!("plan", tolerance).entered();
         let Layout { partition, all, owned, .. } = &self.layout;

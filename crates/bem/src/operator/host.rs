@@ -14,8 +14,8 @@ use crate::precondition::interfaces::Preconditioner;
 use crate::solve::backend::{Backend, Equations, Sampled, mean_squares};
 use crate::solve::completion::LocalCompletion;
 use crate::solve::gmres::{self, GmresInfo, GmresParams};
-use crate::solve::kept::Watch;
 use crate::solve::linear_operator::{InexactBudget, LinearOperator};
+use crate::solve::observer::Observer;
 use crate::solve::schedule::PlanSchedule;
 use crate::solve::system::LinearSystem;
 use crate::solve::vectors::{HostVectors, VectorSpace};
@@ -58,7 +58,7 @@ impl OnHost {
         Self { product: Product::new(layout, NearField::Host(near)), preconditioner }
     }
 
-    /// The same with both on a GPU.
+    /// As [`Self::new`], with near field and preconditioner on a GPU.
     pub(crate) fn with_device(
         layout: Layout,
         near: DeviceNear,
@@ -68,7 +68,7 @@ impl OnHost {
         Self { product: Product::new(layout, NearField::Device(Box::new(near))), preconditioner }
     }
 
-    /// The same with the near field of the linear modes.
+    /// Adds the near field of the linear modes.
     pub(crate) fn with_modes(mut self, modes: Near<ModeBlock>) -> Self {
         self.product.modes = Some(modes);
         self
@@ -108,10 +108,10 @@ impl Backend for OnHost {
         b: &[f64],
         x: &mut [f64],
         params: &GmresParams,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<Vec<GmresInfo>, Error> {
         let mut system = HostSystem::new(self, plans, equations)?;
-        gmres::solve(&mut system, b, x, params, watch)
+        gmres::solve(&mut system, b, x, params, observer)
     }
 }
 
@@ -129,8 +129,6 @@ struct HostSystem<'a> {
 }
 
 impl<'a> HostSystem<'a> {
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     fn new(
         operator: &'a mut OnHost,
         plans: &'a mut PlanSchedule,

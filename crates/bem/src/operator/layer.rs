@@ -19,8 +19,8 @@ use crate::near::RowKind;
 use crate::quadrature::TriangleNode;
 use crate::solve::backend::{Backend, Equations, Sampled};
 use crate::solve::gmres::{GmresInfo, GmresParams};
-use crate::solve::kept::Watch;
 use crate::solve::linear_operator::LinearOperator;
+use crate::solve::observer::Observer;
 use crate::solve::plan::Plan;
 use crate::solve::schedule::PlanSchedule;
 
@@ -58,27 +58,21 @@ impl Layer {
     }
 
     /// Solves `equations` of its rows for right-hand sides `b` by GMRES, starting from `x`.
-    ///
-    /// # Errors
-    /// As for [`gmres`](crate::gmres).
     pub(crate) fn solve(
         &mut self,
         equations: Equations<'_>,
         b: &[f64],
         x: &mut [f64],
         params: &GmresParams,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<Vec<GmresInfo>, Error> {
         let _span = tracing::debug_span!("gmres").entered();
-        self.backend.solve(&mut self.plans, equations, b, x, params, watch)
+        self.backend.solve(&mut self.plans, equations, b, x, params, observer)
     }
 
     /// Error of the fast sum in the first column of the last product, at about `samples` points,
     /// against direct sums: of the gradient if there is no potential. `None` for dipoles and before
     /// the first product.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     pub fn sampled_error(&self, samples: usize) -> Result<Option<SampledError>, Error> {
         let _span = tracing::debug_span!("sampled error of the fast sum").entered();
         let Sampling { panels, rules: [_, rule], kinds, .. } = &self.sampling;
@@ -115,9 +109,6 @@ impl Layer {
 
     /// Errors of the fast sum in the rows of some panels in the first column of the last product,
     /// against direct sums. Zero for rows of [`RowKind::Double`] and before the first product.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     pub fn row_errors(&self, chosen: &[usize]) -> Result<Vec<f64>, Error> {
         let Sampling { panels, rules: [_, rule], kinds, .. } = &self.sampling;
         let points = QuadraturePoints::new(panels, rule);

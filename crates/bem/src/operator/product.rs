@@ -41,7 +41,7 @@ impl NearField {
     fn multiply_add(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
         match self {
             Self::Host(near) => near.multiply_add(x, y),
-            Self::Device(near) => near.multiply_add_there(x, y)?,
+            Self::Device(near) => near.multiply_add_on_host(x, y)?,
         }
         Ok(())
     }
@@ -191,9 +191,6 @@ impl Product {
 
     /// y = A x for `columns` vectors on the local panels, by the plan that the budget allows.
     /// Collective.
-    ///
-    /// # Errors
-    /// Errors of the sum, and [`Error::Fmm`] if communication fails.
     pub(super) fn apply(
         &mut self,
         plans: &mut PlanSchedule,

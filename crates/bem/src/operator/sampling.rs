@@ -27,7 +27,7 @@ impl Sampling {
         self.kinds.contains(&kind)
     }
 
-    /// The same for some of the panels.
+    /// The layout of some of the panels.
     fn subset(&self, chosen: &[u32]) -> Self {
         let kinds = chosen.iter().map(|&i| self.kinds[i as usize]).collect();
         Self { panels: Arc::new(self.panels.subset(chosen)), kinds, ..self.clone() }
@@ -72,7 +72,7 @@ impl Layout {
         Self::new(all, partition)
     }
 
-    /// The same with rows of other kinds, one for each of all panels.
+    /// The layout with rows of other kinds, one for each of all panels.
     pub(crate) fn with_kinds(&self, kinds: &[RowKind]) -> Self {
         let chosen = |_: &Arc<[RowKind]>, panels: &[u32]| -> Arc<[RowKind]> {
             panels.iter().map(|&i| kinds[i as usize]).collect()

@@ -15,9 +15,6 @@ pub struct Conductors<'a> {
 }
 
 /// Checks that every conductor index is below `count`.
-///
-/// # Errors
-/// [`Error::Conductor`].
 pub(crate) fn check_conductors(of_triangle: &[Option<u32>], count: usize) -> Result<(), Error> {
     let beyond = |(triangle, c): (usize, &Option<u32>)| {
         c.filter(|&c| c as usize >= count).map(|conductor| (triangle, conductor))

@@ -24,8 +24,8 @@ const UNRESOLVED: f64 = 1e-4;
 /// where media differ, and positive off-diagonal entries this share of sqrt(C_ii C_jj).
 const SIGN_SHARE: f64 = 1e-2;
 
-/// The same in one medium, where Galerkin's method has only the error of the mesh: for shielded
-/// conductors.
+/// As [`SIGN_SHARE`], in one medium, where Galerkin's method has only the error of the mesh: for
+/// shielded conductors.
 const SHIELDED: f64 = 1e-3;
 
 /// Which law was checked.
@@ -46,7 +46,7 @@ pub enum Law {
 /// A value and its promise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finding {
-    /// What was checked.
+    /// The law that was checked.
     pub law: Law,
     /// Row and column.
     pub at: [usize; 2],

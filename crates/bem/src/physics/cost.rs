@@ -74,9 +74,6 @@ impl Fast {
     }
 
     /// Checks that this number of entries is within the limit.
-    ///
-    /// # Errors
-    /// [`Error::Memory`].
     pub(crate) fn check(&self, entries: usize) -> Result<(), Error> {
         let bytes = Self { entries, ..*self }.bytes();
         check("the fast solve", bytes, self.limit, "use a coarser mesh or fewer conductors")

@@ -78,7 +78,7 @@ struct Acting {
     points: usize,
     scale: f64,
     places: Vec<[f64; 3]>,
-    /// The same in the surfaces' coordinates.
+    /// These points in the surfaces' coordinates.
     scaled: Vec<[f64; 3]>,
     /// Scaled strengths there, of both.
     strengths: [Vec<f64>; 2],

@@ -222,7 +222,7 @@ pub(super) fn moment_about(
     corners.iter().zip(at).map(|(x, q)| x * ((sum + q) / 12.0)).sum()
 }
 
-/// The same for bodies without net charge, such as those whose polarisability is wanted.
+/// The dipole moment of bodies without net charge, such as for polarisabilities.
 ///
 /// A solve leaves a small net charge; times the distance from the origin it would look like a
 /// moment if the bodies are far away. So the moment of each connected part of the mesh is taken

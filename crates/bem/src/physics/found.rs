@@ -1,4 +1,4 @@
-//! What a solve of the equations finds, and how exact their entries are.
+//! The solution of the equations, and the accuracy of their entries.
 
 use super::rows::System;
 use crate::near::accuracy::Accuracy;

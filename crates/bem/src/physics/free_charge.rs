@@ -172,8 +172,8 @@ pub(super) fn enforce_totals(
                 rows.normal_derivatives_of_interface(i, x[i]).unwrap_or(sides[i])[1 - m.inner()];
             m.sign() * m.outward() * rows.areas[i] * outside(rows, m) * normal_derivative
         };
-        let told = -surface.members.iter().map(flux).sum::<f64>() / (4.0 * PI);
-        let shift = (told - enclosed) / whole;
+        let found = -surface.members.iter().map(flux).sum::<f64>() / (4.0 * PI);
+        let shift = (found - enclosed) / whole;
         total.weights.iter().for_each(|(&i, weight)| free[i] += shift * weight);
     }
 }

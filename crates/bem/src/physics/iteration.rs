@@ -11,8 +11,8 @@ use crate::operator::layer::Layer;
 use crate::solve::backend::{Equations, Measure};
 use crate::solve::completion::complete;
 use crate::solve::gmres::{GmresInfo, GmresParams, StopReason};
-use crate::solve::kept::Kept;
 use crate::solve::linear_operator::LinearOperator;
+use crate::solve::observer::Checkpoints;
 use crate::{Error, Progress, SolveOptions};
 
 /// Further solves of a state before it counts as unresolved.
@@ -22,7 +22,7 @@ const REFINEMENTS: usize = 3;
 pub(super) struct Iteration<'a> {
     rows: &'a Rows,
     options: &'a SolveOptions,
-    kept: Kept<'a>,
+    checkpoints: Checkpoints<'a>,
     /// Factor of a normal derivative on panel i in its row, and the row's diagonal.
     row: Box<dyn Fn(usize) -> [f64; 2] + 'a>,
     /// Weights of the inner product: one set for all columns, or one for each.
@@ -35,7 +35,7 @@ pub(super) struct Iteration<'a> {
 }
 
 impl<'a> Iteration<'a> {
-    /// For right-hand sides `b` of these excitations; checkpoints are kept separately for each
+    /// For right-hand sides `b` of these excitations; checkpoints are checkpoints separately for each
     /// `purpose`.
     pub(super) fn new(
         rows: &'a Rows,
@@ -52,15 +52,27 @@ impl<'a> Iteration<'a> {
             rows.weights.clone()
         };
         let by_action = RefCell::new(vec![0.0; excitations.len()]);
-        let kept = Kept::new(progress, || numbers(rows, purpose, excitations));
+        let checkpoints = Checkpoints::new(progress, || numbers(rows, purpose, excitations));
         let row = Box::new(|i: usize| [rows.coupling(i), rows.diagonal(i)]);
         let defect = Cell::new(0.0);
-        Self { rows, options, kept, row, weights, has_sources, by_action, defect }
+        Self { rows, options, checkpoints, row, weights, has_sources, by_action, defect }
     }
 
     /// Writes into `x` the answers known from an interrupted solve. Collective.
     pub(super) fn restore(&self, x: &mut [f64]) -> Result<(), Error> {
+<<<<<<< HEAD
         self.kept.restore(&self.options.ranks, x)
+=======
+        let is_known = self.checkpoints.restore(x);
+        let ranks = &self.options.ranks;
+        if !ranks.is_alone() {
+            let known = ranks.of_first(if is_known { x } else { &[] })?;
+            if known.len() == x.len() {
+                x.copy_from_slice(&known);
+            }
+        }
+        Ok(())
+>>>>>>> 2fd977bf9738ae03f0816266e1d28119477a7adb
     }
 
     /// Largest relative defect of Gauss's law so far, in exact products.
@@ -85,8 +97,8 @@ impl<'a> Iteration<'a> {
             largest(&left)
         };
         let measure = Measure { size: &size, asks_for_balance: has_sources.contains(&true) };
-        let watch = &mut self.kept.watch(0, &[]);
-        layer.solve(self.equations(&self.weights, Some(measure)), b, x, &params, watch)
+        let observer = &mut self.checkpoints.observer(0, &[]);
+        layer.solve(self.equations(&self.weights, Some(measure)), b, x, &params, observer)
     }
 
     /// Whether each column's residual, relative to the action on a body, exceeds this.
@@ -126,9 +138,9 @@ impl<'a> Iteration<'a> {
             // Actions change as the charges change.
             let params = self.params(0.5 * tolerance / solved.relative_residual);
             let mut more = vec![0.0; x.len()];
-            let mut watch = self.kept.watch(column, x);
+            let mut observer = self.checkpoints.observer(column, x);
             let equations = self.equations(&weights, None);
-            let infos = layer.solve(equations, &r, &mut more, &params, &mut watch)?;
+            let infos = layer.solve(equations, &r, &mut more, &params, &mut observer)?;
             for info in infos {
                 solved.iterations += info.iterations;
                 solved.reason = info.reason;

@@ -118,8 +118,8 @@ impl Excitation {
         !self.charges.is_empty() || self.field != [0.0; 3]
     }
 
-    /// The same, including the images of its charges, image by image, in those images for which
-    /// `which` is true. A charge in a plane of symmetry is shared among its images.
+    /// Adds the images of its charges, image by image, in those images for which `which` is true. A
+    /// charge in a plane of symmetry is shared among its images.
     pub fn with_images(&self, images: &Images, which: impl Fn(usize) -> bool) -> Self {
         let charges = (0..images.count()).filter(|&g| which(g)).flat_map(|g| {
             self.charges.iter().map(move |q| PointCharge {

@@ -241,8 +241,8 @@ impl Prepared {
         self.solve_from(&[], excitations, progress)
     }
 
-    /// The same, with iterations starting from charges close to the solution, one set for each
-    /// excitation, or none.
+    /// As [`solve`](Self::solve), with iterations starting from charges close to the solution, one
+    /// set for each excitation, or none.
     ///
     /// # Errors
     /// As for [`solve`](Self::solve).

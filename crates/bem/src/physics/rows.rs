@@ -105,9 +105,6 @@ fn check_lengths(media: &Media<'_>, triangles: usize) -> Result<(), Error> {
 impl System {
     /// The equations of surfaces in media. For solves to a `tolerance` by fast sums, distant images
     /// in layers are summed separately.
-    ///
-    /// # Errors
-    /// [`Error::Length`] and [`Error::Conductor`].
     pub fn new(
         mesh: &Mesh,
         media: Media<'_>,
@@ -213,9 +210,6 @@ impl System {
     }
 
     /// Sums over all ranks of their results for their own panels. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
     pub(super) fn of_all_ranks(&self, values: &mut [f64]) -> Result<(), Error> {
         collective::sum(&*self.ranks, values)
     }
@@ -442,8 +436,8 @@ impl Rows {
     /// Kinds of rows that compute the normal derivative where the free charge needs it; `None` if
     /// it is needed nowhere.
     pub(super) fn sheets(&self) -> Option<Vec<RowKind>> {
-        let by_normal_derivative = self.told_by_normal_derivatives();
-        let kind = |&told: &bool| if told { RowKind::Adjoint } else { RowKind::None };
+        let by_normal_derivative = self.from_normal_derivatives();
+        let kind = |&is_needed: &bool| if is_needed { RowKind::Adjoint } else { RowKind::None };
         by_normal_derivative
             .contains(&true)
             .then(|| by_normal_derivative.iter().map(kind).collect())
@@ -451,10 +445,10 @@ impl Rows {
 
     /// Whether the free charge of each panel is computed from the normal derivatives on its sides:
     /// on conductors between two media, and on [`metal`](super::metal) that several media touch.
-    pub(super) fn told_by_normal_derivatives(&self) -> Vec<bool> {
-        let mut told: Vec<bool> = (0..self.areas.len()).map(|i| self.is_sheet(i)).collect();
-        self.gauss.metal.mark(&mut told, &self.conductor, &self.permittivity);
-        told
+    pub(super) fn from_normal_derivatives(&self) -> Vec<bool> {
+        let mut marked: Vec<bool> = (0..self.areas.len()).map(|i| self.is_sheet(i)).collect();
+        self.gauss.metal.mark(&mut marked, &self.conductor, &self.permittivity);
+        marked
     }
 
     /// The normal derivatives of all charge in front of and behind an interface's panel with charge
@@ -480,12 +474,12 @@ impl Rows {
     /// Free charge of each conductor's panel: eps x in one medium, else A/(4 pi) (eps_back d_back -
     /// eps_front d_front) with the normal derivatives d of all charge.
     pub(super) fn free_charges(&self, x: &[f64], sides: &[[f64; 2]]) -> Vec<f64> {
-        let told_by_normal_derivatives = self.told_by_normal_derivatives();
+        let from_normal_derivatives = self.from_normal_derivatives();
         let free = |i: usize| {
             let ([front, back], [before, behind]) = (self.permittivity[i], sides[i]);
             match self.conductor[i] {
                 None => 0.0,
-                Some(_) if told_by_normal_derivatives[i] => {
+                Some(_) if from_normal_derivatives[i] => {
                     self.areas[i] / (4.0 * PI) * (back * behind - front * before)
                 }
                 Some(_) => front * x[i],

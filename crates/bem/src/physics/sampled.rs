@@ -94,7 +94,7 @@ pub fn sampled_residual(
     of_triangles(&System::new(mesh, media, density, Some(tolerance))?, solved, tolerance)
 }
 
-/// The same for an existing system.
+/// As [`sampled_residual`], for an existing system.
 pub(super) fn of_triangles(
     system: &System,
     solved: &[(&Excitation, Charges<'_>)],

@@ -4,7 +4,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::Electrostatics;
 
-/// What is given for a conductor.
+/// The given quantity of a conductor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Condition {
     /// It is held at this potential.

@@ -32,7 +32,7 @@ use crate::collective;
 use crate::geometry::panels::Panels;
 use crate::geometry::partition::Partition;
 use crate::solve::gmres::{self, GmresInfo, GmresParams};
-use crate::solve::kept::Kept;
+use crate::solve::observer::Checkpoints;
 use crate::solve::plan::Plan;
 use crate::solve::vectors::HostVectors;
 use crate::{Density, Error, Method, Progress, SolveOptions, Stage, Timings};
@@ -223,10 +223,24 @@ pub fn poisson_boltzmann(
         max_iterations: options.max_iterations,
         group: 1,
     };
+<<<<<<< HEAD
     let kept = Kept::new(progress, || vec![Some(number(&right, &weights))]);
     kept.restore(&options.ranks, &mut solution)?;
     let infos =
         gmres::solve(&mut equations, &right, &mut solution, &params, &mut kept.watch(0, &[]))?;
+=======
+    let metric = Metric { weights: &weights, measure: None };
+    let checkpoints = Checkpoints::new(progress, || vec![Some(number(&right, &weights))]);
+    checkpoints.restore(&mut solution);
+    let mut system = OperatorSystem::new(&mut equations, &mut inverses, metric);
+    let infos = gmres::solve(
+        &mut system,
+        &right,
+        &mut solution,
+        &params,
+        &mut checkpoints.observer(0, &[]),
+    )?;
+>>>>>>> 2fd977bf9738ae03f0816266e1d28119477a7adb
     let largest = equations.sums.iter().max_by_key(|sum| sum.boundary.nodes.len());
     let fmm = largest.map(|sum| sum.plans.tight().info().clone());
     let matvec_mean = equations.sums.iter().map(|sum| sum.plans.mean_seconds()).sum();
@@ -284,7 +298,7 @@ impl Screened {
         self.means(&self.potentials, triangles, 1.0 / self.panels.scale())
     }
 
-    /// The same for eps dphi/dn along the triangles' normals.
+    /// As [`surface_potentials`](Self::surface_potentials), for eps dphi/dn along the normals.
     pub fn surface_fluxes(&self, triangles: usize) -> Vec<f64> {
         self.means(&self.fluxes, triangles, self.panels.scale().powi(-2))
     }

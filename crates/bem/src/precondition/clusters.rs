@@ -32,8 +32,8 @@ const LEAST_BOXES: usize = MOST_BOXES / 16;
 /// several clusters.
 const LEAST_PANELS: usize = 24;
 
-/// The same with unions, which leave more to the levels below: stacks of plates of 386,816 and
-/// 1,547,264 triangles take 12 iterations instead of 13.
+/// As [`LEAST_PANELS`], with unions, which leave more to the levels below: stacks of plates of
+/// 386,816 and 1,547,264 triangles take 12 iterations instead of 13.
 const LEAST_BELOW_UNIONS: usize = 16;
 
 /// Average number of panels per cluster, at least: where conductors or sheets are smaller, clusters
@@ -182,7 +182,7 @@ fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
     pairs
 }
 
-/// The same for unions of clusters, from the pairs of clusters.
+/// As [`touching`], for unions of clusters, from the pairs of clusters.
 pub(crate) fn touching_unions(touching: &[(u32, u32)], union_of: &[u32]) -> Vec<(u32, u32)> {
     let union = |&(c, d): &(u32, u32)| (union_of[c as usize], union_of[d as usize]);
     let mut pairs: Vec<(u32, u32)> =

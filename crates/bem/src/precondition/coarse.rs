@@ -50,9 +50,6 @@ impl Coarse {
     /// The coarse levels over the conductors' panels of all ranks, from the exact entries of close
     /// pairs of the local ones, for vectors over these. `None` if there are too few panels for a
     /// coarse level to help, or if its matrix is not positive definite. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
     pub fn new(conductors: &Conductors<'_>, near: &Near) -> Result<Option<Self>, Error> {
         let mut here = vec![u32::MAX; conductors.owner.len()];
         for ((&position, owned), k) in conductors.local.iter().zip(&conductors.is_owned).zip(0..) {
@@ -67,9 +64,6 @@ impl Coarse {
 
     /// The coarse levels for vectors over all panels; each rank knows the entries in its own rows.
     /// Collective; all get the same result.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
     fn of_entries(
         conductors: &Conductors<'_>,
         near: &impl KnownEntries,
@@ -141,9 +135,6 @@ impl Coarse {
 
     /// Means of `columns` consecutive potentials over the clusters. Collective where ranks share
     /// them.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn means(&self, v: &[f64], columns: usize) -> Result<Vec<f64>, Error> {
         let n = self.cluster.len();
         let mut means = vec![0.0; columns * self.len()];
@@ -167,9 +158,6 @@ impl Coarse {
 
     /// Adds to panel charges `x` those that give the clusters these mean potentials, for `columns`
     /// consecutive vectors.
-    ///
-    /// # Errors
-    /// Errors of the coarser level.
     pub(crate) fn add_solutions(
         &mut self,
         means: Vec<f64>,

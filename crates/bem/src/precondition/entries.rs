@@ -130,9 +130,6 @@ impl<'a> Entries<'a> {
 
     /// Entries of all pairs, corrected by the near field: (c, d) with c <= d in row c, zero
     /// elsewhere. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn of_all(&self, near: &impl KnownEntries) -> Result<Vec<f64>, Error> {
         let count = self.clusters.len();
         let mut entries = vec![0.0; count * count];
@@ -144,10 +141,7 @@ impl<'a> Entries<'a> {
         self.of_all_ranks(entries)
     }
 
-    /// The same for these pairs, both entries of each. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
+    /// As [`of_all`](Self::of_all), for these pairs, both entries of each. Collective.
     pub(crate) fn of_pairs(
         &self,
         adjacency: &Adjacency,

@@ -57,9 +57,6 @@ impl InterfaceRow {
 
 impl Preconditioner {
     /// From the exact near field of the local panels, for vectors over these. Collective.
-    ///
-    /// # Errors
-    /// [`Error::Fmm`] if communication fails.
     pub(crate) fn new(near: &Near, panels: Distributed<'_>) -> Result<Self, Error> {
         let everywhere = panels.conductor;
         let conductor = &*panels.local_conductor();

@@ -12,7 +12,7 @@ use crate::near::{self, FullRows, Near};
 /// Panels per neighbourhood, including itself.
 pub const NEIGHBOURS: usize = 30;
 
-/// The same for a panel that faces another, whose neighbourhood spans several sheets.
+/// As [`NEIGHBOURS`], for a panel that faces another: its neighbourhood spans several sheets.
 pub(crate) const NEIGHBOURS_OF_FACING: usize = 60;
 
 /// Two panels face each other if their strength A_ij / sqrt(A_ii A_jj) exceeds this (adjacent

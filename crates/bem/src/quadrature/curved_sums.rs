@@ -91,9 +91,8 @@ pub(crate) fn potentials(first: &Points, second: &Points) -> [[f64; MODES]; MODE
     simd::run(Potentials { first, second })
 }
 
-/// The same for normal derivatives: with k = -n_x . r / |r|^3 tested on the first, and with k = n_y
-/// . r / |r|^3 tested on the second, each of shape (modes of the tested, modes of the other). Both
-/// must have normals.
+/// As [`potentials`], for normal derivatives: k = -n_x . r / |r|^3 tested on the first, and
+/// k = n_y . r / |r|^3 tested on the second, each of shape (modes of the tested, modes of the
 /// other). Both must have normals.
 pub(crate) fn fields(first: &Points, second: &Points) -> [[[f64; MODES]; MODES]; 2] {
     simd::run(Fields { first, second })

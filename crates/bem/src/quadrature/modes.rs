@@ -63,7 +63,7 @@ pub fn between_corners(block: &[[f64; MODES]; MODES]) -> [[f64; 3]; 3] {
     std::array::from_fn(|k| std::array::from_fn(|l| entry(k, l)))
 }
 
-/// The same integrals if the triangle of the rows, of the columns or both have the opposite
+/// These integrals if the triangle of the rows, of the columns or both have the opposite
 /// orientation, starting from the same corner, as mirror images have.
 pub fn run_around(
     [of_rows, of_columns]: [bool; 2],

@@ -35,7 +35,7 @@ pub struct Remainder {
     potentials: Vec<f64>,
     /// Of fields, times d^2.
     fields: Vec<f64>,
-    /// The same for densities that are modes of a linear one.
+    /// Both for the modes of a linear density.
     modes: [Vec<f64>; 2],
 }
 
@@ -83,7 +83,7 @@ impl Remainder {
         at(&self.potentials, radius / distance) / distance
     }
 
-    /// The same for its gradient.
+    /// As [`of_potentials`](Self::of_potentials), for the gradient.
     pub fn of_fields(&self, radius: f64, distance: f64) -> f64 {
         at(&self.fields, radius / distance) / (distance * distance)
     }

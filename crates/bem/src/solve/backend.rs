@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::completion::Completion;
 use super::gmres::{GmresInfo, GmresParams};
-use super::kept::Watch;
+use super::observer::Observer;
 use super::schedule::PlanSchedule;
 use crate::Error;
 
@@ -14,9 +14,6 @@ pub trait Backend: Send {
     fn entries(&self) -> usize;
 
     /// y = A x for `columns` vectors by the tight plan.
-    ///
-    /// # Errors
-    /// Errors of the fast sum, and [`Error::Gpu`] if a CUDA call fails.
     fn multiply(
         &mut self,
         plans: &mut PlanSchedule,
@@ -27,9 +24,6 @@ pub trait Backend: Send {
 
     /// Values of the first column of the last product at some of the fast sum's points, and direct
     /// sums there. `None` before the first product, and if no row has such values.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     fn samples(
         &self,
         of: Sampled,
@@ -38,9 +32,6 @@ pub trait Backend: Send {
     ) -> Result<Option<[Vec<f64>; 2]>, Error>;
 
     /// Solves `equations` for right-hand sides `b` by GMRES, starting from `x`.
-    ///
-    /// # Errors
-    /// As for [`gmres`](super::gmres::gmres).
     fn solve(
         &mut self,
         plans: &mut PlanSchedule,
@@ -48,7 +39,7 @@ pub trait Backend: Send {
         b: &[f64],
         x: &mut [f64],
         params: &GmresParams,
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<Vec<GmresInfo>, Error>;
 }
 

@@ -26,7 +26,7 @@ impl Factor {
         factorise(&mut matrix).then_some(Self { matrix })
     }
 
-    /// The same for a matrix given column by column.
+    /// As [`Self::new`], for a matrix given column by column.
     pub(crate) fn of_columns(n: usize, columns: Vec<f64>) -> Option<Self> {
         let _span = tracing::debug_span!("factor of the coarse level").entered();
         Self::new(DMatrix::from_vec(n, n, columns))

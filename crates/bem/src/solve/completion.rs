@@ -55,9 +55,6 @@ pub trait Completion {
     /// The largest relative defect of a first law, from the defects of one column and from
     /// `Laws::sizes`. `vectors` provides `x` and the uncorrected `y`: most columns do not need
     /// them.
-    ///
-    /// # Errors
-    /// Errors of `vectors`.
     fn defect(
         &self,
         missing: &[f64],
@@ -71,9 +68,6 @@ pub type Vectors<'a> = dyn FnMut() -> Result<[Vec<f64>; 2], Error> + 'a;
 
 /// Completes the rows of one column that this rank has whole. Returns the largest defect of a first
 /// law if wanted, else 0.
-///
-/// # Errors
-/// Errors of the completion.
 pub fn complete(
     completion: &dyn Completion,
     x: &[f64],
@@ -112,9 +106,6 @@ impl<'a> LocalCompletion<'a> {
     }
 
     /// As [`complete`](fn@complete). Collective.
-    ///
-    /// # Errors
-    /// Errors of the completion, and [`Error::Fmm`] if communication fails.
     pub(crate) fn complete(
         &self,
         x: &[f64],

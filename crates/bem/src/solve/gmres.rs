@@ -7,9 +7,9 @@
 //! (1986) 856; Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.5.) At each
 //! restart and at the end the residual is recomputed as b - A x, and this one decides.
 
-use super::kept::Watch;
 use super::least_squares::LeastSquares;
 use super::linear_operator::{InexactBudget, LinearOperator};
+use super::observer::Observer;
 use super::system::{LinearSystem, OperatorSystem};
 use super::vectors::{Metric, Orthogonalised, VectorSpace};
 use crate::Error;
@@ -121,33 +121,30 @@ pub fn gmres(
         }
     }
     let mut system = OperatorSystem::new(operator, preconditioner, metric);
-    let mut watch = |iteration: usize, residual: f64| observe(iteration, residual);
-    solve(&mut system, b, x, params, &mut watch)
+    let mut observer = |iteration: usize, residual: f64| observe(iteration, residual);
+    solve(&mut system, b, x, params, &mut observer)
 }
 
 /// As [`gmres`], for any system: solves for right-hand sides `b`, starting from `x`, both whole and
 /// of shape (columns, len). Collective.
-///
-/// # Errors
-/// As for [`gmres`], and [`Error::Fmm`] if communication fails.
 pub(crate) fn solve<V>(
     system: &mut dyn LinearSystem<V>,
     b: &[f64],
     x: &mut [f64],
     params: &GmresParams,
-    watch: &mut dyn Watch,
+    observer: &mut dyn Observer,
 ) -> Result<Vec<GmresInfo>, Error> {
     let len = system.space().len().max(1);
     let vectors = |all: &[f64]| -> Result<Vec<V>, Error> {
         all.chunks_exact(len).map(|values| system.space().vector(values)).collect()
     };
     let (b, mut answers) = (vectors(b)?, vectors(x)?);
-    let [keeps, _] = system.space().any([watch.keeps(), false])?;
+    let [stores, _] = system.space().any([observer.stores(), false])?;
     let mut infos = Vec::with_capacity(b.len());
     let group = params.group.max(1);
     for (k, (b, answers)) in b.chunks(group).zip(answers.chunks_mut(group)).enumerate() {
-        let mut lockstep = Lockstep { system: &mut *system, params, first: k * group, keeps };
-        infos.extend(lockstep.solve(b, answers, watch)?);
+        let mut lockstep = Lockstep { system: &mut *system, params, first: k * group, stores };
+        infos.extend(lockstep.solve(b, answers, observer)?);
     }
     for (answer, x) in answers.iter().zip(x.chunks_exact_mut(len)) {
         system.space().read(answer, x)?;
@@ -162,7 +159,7 @@ struct Lockstep<'a, V> {
     /// Index of the group's first column among all right-hand sides.
     first: usize,
     /// Whether any rank stores answers.
-    keeps: bool,
+    stores: bool,
 }
 
 /// One column between two restarts.
@@ -204,7 +201,7 @@ impl<V> Lockstep<'_, V> {
         &mut self,
         b: &[V],
         x: &mut [V],
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<Vec<GmresInfo>, Error> {
         let mut done: Vec<Option<GmresInfo>> = vec![None; b.len()];
         let mut running = Vec::with_capacity(b.len());
@@ -215,7 +212,7 @@ impl<V> Lockstep<'_, V> {
         }
         let mut shared = 0;
         loop {
-            self.restart(b, x, &mut running, &mut done, watch)?;
+            self.restart(b, x, &mut running, &mut done, observer)?;
             if running.is_empty() {
                 break;
             }
@@ -223,10 +220,10 @@ impl<V> Lockstep<'_, V> {
                 self.iterate(&mut running)?;
                 shared += 1;
                 let worst = running.iter().map(Column::residual).fold(0.0, f64::max);
-                let next = watch.after(shared, worst);
-                let [stops, keeps] = self.space().any([!next.goes_on, next.keeps])?;
-                if keeps || (stops && self.keeps) {
-                    self.keep(x, &running, watch)?;
+                let next = observer.after(shared, worst);
+                let [stops, stores] = self.space().any([!next.continues, next.stores])?;
+                if stores || (stops && self.stores) {
+                    self.store(x, &running, observer)?;
                 }
                 if stops {
                     return Err(Error::Interrupted);
@@ -244,7 +241,7 @@ impl<V> Lockstep<'_, V> {
         x: &[V],
         running: &mut Vec<Column<V>>,
         done: &mut [Option<GmresInfo>],
-        watch: &mut dyn Watch,
+        observer: &mut dyn Observer,
     ) -> Result<(), Error> {
         let guesses: Vec<&V> = running.iter().map(|column| &x[column.index]).collect();
         let mut zero = true;
@@ -276,8 +273,8 @@ impl<V> Lockstep<'_, V> {
             }
             match column.verdict(size, relative, self.params) {
                 Some(reason) => {
-                    if self.keeps {
-                        watch.keep(column.of_all, self.values(&x[column.index])?);
+                    if self.stores {
+                        observer.store(column.of_all, self.values(&x[column.index])?);
                     }
                     done[column.index] = Some(GmresInfo {
                         iterations: column.iterations,
@@ -334,12 +331,17 @@ impl<V> Lockstep<'_, V> {
     }
 
     /// Stores the answers so far, x + M V y.
-    fn keep(&mut self, x: &[V], running: &[Column<V>], watch: &mut dyn Watch) -> Result<(), Error> {
+    fn store(
+        &mut self,
+        x: &[V],
+        running: &[Column<V>],
+        observer: &mut dyn Observer,
+    ) -> Result<(), Error> {
         for column in running {
             let step = self.step(column)?;
             for mut answer in self.preconditioned(vec![step])? {
                 self.space().add(1.0, &x[column.index], &mut answer)?;
-                watch.keep(column.of_all, self.values(&answer)?);
+                observer.store(column.of_all, self.values(&answer)?);
             }
         }
         Ok(())

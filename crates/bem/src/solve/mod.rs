@@ -2,17 +2,17 @@
 //! matrices.
 //!
 //! `gmres` solves a `system`, whose `vectors` are on processors or a GPU (`backend`), by the plans
-//! of `schedule` and `plan`. `completion` turns rows into equations, `kept` stores
+//! of `schedule` and `plan`. `completion` turns rows into equations, `observer` stores
 //! intermediate answers. `cholesky` and `lu` factorise dense matrices.
 
 pub(crate) mod backend;
 pub(crate) mod cholesky;
 pub(crate) mod completion;
 pub(crate) mod gmres;
-pub(crate) mod kept;
 mod least_squares;
 pub mod linear_operator;
 pub(crate) mod lu;
+pub(crate) mod observer;
 pub(crate) mod plan;
 pub(crate) mod schedule;
 pub(crate) mod system;

@@ -89,9 +89,6 @@ impl From<fmm::Plan> for Plan {
 impl Plan {
     /// If `targets` is `None`, the sources are the targets; each rank has some of either.
     /// Collective.
-    ///
-    /// # Errors
-    /// Errors of [`GroupPlan::new`].
     pub fn new(
         group: &Group,
         sources: &[[f64; 3]],
@@ -102,10 +99,7 @@ impl Plan {
         Ok(Self { sums, replicated: None })
     }
 
-    /// The same for ranks that each have all points, and give and get all values. Collective.
-    ///
-    /// # Errors
-    /// As for [`Self::new`].
+    /// As [`Self::new`], for ranks that each have all points, give and get all values. Collective.
     pub(crate) fn replicated(
         group: &Group,
         sources: &[[f64; 3]],
@@ -124,9 +118,6 @@ impl Plan {
     }
 
     /// As [`fmm::Plan::apply`]. Collective.
-    ///
-    /// # Errors
-    /// As for [`GroupPlan::apply`].
     pub(crate) fn apply(
         &mut self,
         densities: fmm::Densities<'_>,
@@ -144,9 +135,6 @@ impl Plan {
     }
 
     /// The plan of a group of one, whose GPU may do a whole solve.
-    ///
-    /// # Errors
-    /// [`fmm::Error::NotPlanned`] for a plan of several ranks.
     pub(crate) fn whole(&mut self) -> Result<&mut fmm::Plan, Error> {
         match &mut self.sums {
             GroupPlan::Whole(plan) => Ok(plan),

@@ -91,9 +91,6 @@ impl PlanSchedule {
     /// The plan for a product of `columns` vectors, created if it is new and will pay; the tight
     /// plan if there is no budget. The product's time is measured from here to
     /// [`finished`](Self::finished).
-    ///
-    /// # Errors
-    /// Errors of the plan.
     pub fn for_step(
         &mut self,
         budget: Option<InexactBudget>,

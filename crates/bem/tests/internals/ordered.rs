@@ -9,7 +9,7 @@ fn term(i: usize) -> f64 {
     (i as f64).sin() * 10f64.powi((i % 13) as i32)
 }
 
-/// The bits of sums over some things, by so many threads.
+/// The bits of sums over `n` things, by this number of threads.
 fn by(threads: usize, n: usize) -> (Vec<u64>, u64) {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {

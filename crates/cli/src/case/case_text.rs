@@ -17,7 +17,7 @@ impl CaseText {
         self.commented_table(table, |_| None);
     }
 
-    /// The same with comments before some keys.
+    /// As [`table`](Self::table), with comments before some keys.
     pub(super) fn commented_table<T: Table>(
         &mut self,
         table: &T,

@@ -1,4 +1,4 @@
-//! What a case and the command line choose between, and what the command line sets over the file.
+//! Choices of a case and of the command line, and overrides by the command line.
 
 use std::path::PathBuf;
 
@@ -99,7 +99,7 @@ impl Word for Viewer {
     const ALL: &'static [Self] = &[Self::ChimeraX, Self::PyMol, Self::Vmd];
 }
 
-/// What the command line sets over the file.
+/// Settings of the command line that override those of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
     pub(crate) tolerance: Option<f64>,

@@ -57,11 +57,11 @@ pub struct Case {
     pub(crate) map_spacing: Option<f64>,
     /// Couplings below this share of their nets' diagonals are left out of SPICE files.
     pub(crate) spice_threshold: f64,
-    /// What `farad sweep` varies; other commands ignore it.
+    /// Variations for `farad sweep`; other commands ignore them.
     pub(crate) sweeps: Vec<Sweep>,
     pub(super) places: Places,
     pub(super) source: SourceText,
-    /// What the files were, of which surfaces are read.
+    /// Contents of the files that surfaces are read from.
     pub(super) known: Known,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct SourceText {
 }
 
 impl Case {
-    /// The temperature in kelvin at which its energies and potentials are told in multiples of kT.
+    /// The temperature in kelvin for energies and potentials in multiples of kT.
     pub(crate) fn kelvin(&self) -> f64 {
         self.temperature.unwrap_or(ROOM)
     }
@@ -145,7 +145,7 @@ impl Case {
         self.atoms.iter().any(|atoms| !atoms.is_empty())
     }
 
-    /// What messages call the surfaces: the mesh's file, or those of molecules.
+    /// Name of the surfaces in messages: the mesh's file, or those of molecules.
     pub(crate) fn surfaces(&self) -> String {
         match (&self.mesh, &self.molecules[..]) {
             (Some(mesh), _) => mesh.display().to_string(),

@@ -1,4 +1,4 @@
-//! What is wrong with a case file, and where.
+//! Faults of a case file, and their places.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -72,7 +72,7 @@ impl Defect {
         self
     }
 
-    /// What to do about it.
+    /// Adds advice.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -99,7 +99,7 @@ impl Defects {
         self.0.borrow_mut().push(defect);
     }
 
-    /// All of them, each once: a table or a key that is read twice is found wrong twice.
+    /// All of them, each once: a table or a key that is read twice has its defects twice.
     pub(super) fn into_inner(self) -> Vec<Defect> {
         let mut known = HashSet::new();
         let mut found = self.0.into_inner();
@@ -134,7 +134,7 @@ impl Diagnostic for CaseError {
     }
 }
 
-/// The same of a file whose lines are too long to be shown.
+/// The first defects of a file whose lines are too long to be shown.
 #[derive(Debug, Error)]
 #[error("{file}: {count}{places}", count = counted(*.total, *.shown))]
 struct LongLines {
@@ -226,7 +226,7 @@ pub(crate) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// What a name or a pattern that no conductor has was meant to be.
+/// The name that was probably meant by a name or a pattern that no conductor has.
 pub(super) fn meant(name: &str, available: &[String]) -> String {
     let names = available.iter().map(String::as_str);
     match nearest(name, names.clone()).filter(|_| !name.contains('*')) {

@@ -151,7 +151,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// What to do about an unknown key.
+    /// Advice for an unknown key.
     fn suggestion(&self, name: &str) -> String {
         let here: Vec<_> =
             self.info.keys.iter().map(|key| key.name).chain(self.names_of_tables()).collect();

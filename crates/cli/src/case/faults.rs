@@ -19,10 +19,10 @@ use crate::report::units;
 use crate::surfaces::fastcap_model;
 use crate::terminal::exit::{Exit, Failure};
 
-/// What to do about atoms that the surface made of them does not enclose.
+/// Advice for atoms that their own surface does not enclose.
 const MADE: &str = "check their radii, which are in angstrom; small atoms on their own need more triangles (`density`)";
 
-/// What to do about molecules through each other.
+/// Advice for molecules that go through each other.
 const MERGE: &str = "one molecule has one surface: merge the PQR files (`cat a.pqr b.pqr > both.pqr`), or move the molecules apart; \
                      a surface \"vdw\" takes less room than \"ses\", and that less than \"sas\"";
 
@@ -67,7 +67,7 @@ fn failure(case: &Case, error: Error) -> Failure {
     if let Some(failure) = faults.iter().find_map(|fault| of_mesh(case, fault)) {
         return failure;
     }
-    // Those of the command line have no place in the file.
+    // Nets of the command line have no place in the file.
     let of_nets = faults.iter().find_map(|fault| match fault {
         Fault::UnknownNet { name, available, .. } if case.places.nets.is_empty() => {
             Some((format!("--nets: {fault}"), meant(name, available)))
@@ -93,7 +93,7 @@ fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
     };
     let (message, help) = match fault {
         Fault::Mesh(_) => {
-            (format!("{file}: {fault}"), "look at the mesh with `farad mesh check`".to_owned())
+            (format!("{file}: {fault}"), "check the mesh with `farad mesh check`".to_owned())
         }
         Fault::Defects(defects) => (
             format!("the mesh {file} cannot be solved on:\n{defects}"),
@@ -193,7 +193,7 @@ impl Case {
     }
 
     /// The failure for a molecule whose name a group of the mesh's file has.
-    pub(super) fn group_is_there(&self, dielectric: usize) -> Failure {
+    pub(super) fn group_exists(&self, dielectric: usize) -> Failure {
         let name = &self.description.dielectrics[dielectric].name;
         let message = format!("{} has a group \"{name}\" already", self.surfaces());
         let place = self.places.dielectrics[dielectric].name.clone();
@@ -337,7 +337,7 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
         }
         Fault::Salt { .. } => at(&places.salt, message)
             .label("ions")
-            .help("leave them out, or what stands in their way"),
+            .help("remove the ions, or what excludes them"),
         Fault::MediaTwice => {
             let message = "media are given by [[dielectric]] and by [[surface]]".to_owned();
             let place = places.surfaces.first().map_or(mesh, |surface| &surface.name);
@@ -346,7 +346,7 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
                 .help("give either the bodies or what is on both sides of every surface")
         }
         Fault::NoMediumOfCharge => {
-            let message = "[[surface]] does not tell in which medium a charge lies".to_owned();
+            let message = "[[surface]] does not say in which medium a charge lies".to_owned();
             at(places.charges.first().unwrap_or(mesh), message)
                 .help("give the media by the bodies that they fill: [[dielectric]]")
         }
@@ -357,7 +357,7 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
             )
         }
         Fault::DiffusionOfMedia => {
-            let message = "[diffusion] is about a body alone, taken as a conductor: conductors without dielectrics, or molecules \
+            let message = "[diffusion] applies to a single conducting body: conductors without dielectrics, or molecules \
                            without conductors";
             at(&places.diffusion, message.to_owned()).help(
                 "give the body's surface a case of its own, without [[dielectric]] and [[surface]]: all of a mesh is a \
@@ -408,7 +408,7 @@ fn of_plane(
             )
         }
         PlaneFault::Diffusion => {
-            format!("[diffusion] is about a body alone, not one over {name}")
+            format!("[diffusion] applies to a single body, not one over {name}")
         }
         _ => message,
     };
@@ -455,7 +455,7 @@ fn of_atoms(entry: &Entry, all: &[Atom], atoms: &[usize], why: Misplaced, messag
 }
 
 /// A note on the surfaces, for people who run the program.
-pub(crate) fn told(case: &Case, note: &Note) -> String {
+pub(crate) fn note_text(case: &Case, note: &Note) -> String {
     let file = case.surfaces();
     match note {
         Note::ThroughItself { .. } if case.mesh.is_none() => note.to_string(),

@@ -43,14 +43,14 @@ const ENDINGS: [(&[&str], &str, &str); 7] = [
     (&["json", "csv", "npy", "npz"], "it holds data or results", RESULT_HELP),
 ];
 
-/// What a file is judging by its name, if it is no case file.
+/// The kind of a file by its name, if it is no case file, and advice.
 pub(super) fn by_name(path: &Path) -> Option<(&'static str, &'static str)> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     let known = ENDINGS.iter().find(|(endings, ..)| endings.contains(&ending.as_str()));
     known.map(|&(_, what, help)| (what, help))
 }
 
-/// What a file is judging by its first bytes.
+/// The kind of a file by its first bytes, and advice.
 pub(super) fn by_content(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
     let starts: [(&[u8], &str, &str); 9] = [

@@ -18,7 +18,7 @@ pub fn markdown(table: &TableInfo) -> String {
     text
 }
 
-/// What a value may be, in words.
+/// Allowed values, in words.
 fn words(spec: &Spec) -> String {
     if let Some(words) = spec.words {
         return words.to_owned();

@@ -1,4 +1,4 @@
-//! What the files of a case held when they were first read.
+//! Contents of the files of a case when they were first read.
 
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 use std::io;
@@ -19,9 +19,6 @@ pub(crate) struct Known(Arc<Mutex<Vec<(PathBuf, u64)>>>);
 
 impl Known {
     /// The bytes of a file.
-    ///
-    /// # Errors
-    /// Those of [`files::load`], and that it held something else before.
     pub(crate) fn load(&self, path: &Path) -> Result<Vec<u8>, Error> {
         let bytes = files::load(path)?;
         let found = content(&bytes);

@@ -1,5 +1,5 @@
-//! What a case names and its mesh does not have: told with all else that is wrong with it, though
-//! the mesh is only read afterwards.
+//! Names in a case that its mesh does not have: reported with all other faults, though the mesh is
+//! only read afterwards.
 
 use farad::{Fault, Problem};
 use mesh::{Mesh, PhysicalGroup, conductors};
@@ -11,9 +11,9 @@ use super::tables::sweep::Sweep;
 use crate::surfaces;
 use crate::terminal::exit::Failure;
 
-/// Those of a case that has `found` defects of its own, if its mesh can be read: what is wrong with
-/// that is told when the case is right.
-pub(super) fn beside(case: &Case, found: &[Defect]) -> Vec<Defect> {
+/// Such names in a case that has `found` defects of its own, if its mesh can be read: faults of the
+/// mesh are reported when the case is right.
+pub(super) fn unknown_names(case: &Case, found: &[Defect]) -> Vec<Defect> {
     let read = case.mesh.as_ref().map(|file| surfaces::read(file, case.stack.as_deref(), true));
     let Some(Ok((mut mesh, _))) = read else { return Vec::new() };
     // Surfaces of molecules are groups of its that are made later.
@@ -23,11 +23,11 @@ pub(super) fn beside(case: &Case, found: &[Defect]) -> Vec<Defect> {
     }
     // A conductor whose name is missing is none that others can name.
     let is_whole = found.iter().all(|defect| defect.sort != Sort::Missing);
-    of(case, &mesh, |fault| match fault {
+    names(case, &mesh, |fault| match fault {
         Fault::UnknownGroup { .. } | Fault::Conductors(conductors::Error::UnknownGroup { .. }) => {
             true
         }
-        // Those of the command line have no place in the file.
+        // Nets of the command line have no place in the file.
         Fault::UnknownNet { .. } => is_whole && !case.places.nets.is_empty(),
         Fault::Reduction { .. } => is_whole,
         _ => false,
@@ -41,17 +41,17 @@ impl Case {
         if of_sweeps(self, mesh).is_empty() {
             return Ok(());
         }
-        Err(self.failure(of(self, mesh, |_| true)))
+        Err(self.failure(names(self, mesh, |_| true)))
     }
 }
 
-/// The names that are not there: those that `is_told` of the faults with them, and all of sweeps.
-fn of(case: &Case, mesh: &Mesh, is_told: impl Fn(&Fault) -> bool) -> Vec<Defect> {
+/// Names that the mesh does not have: those of faults that `is_reported` selects, and all of sweeps.
+fn names(case: &Case, mesh: &Mesh, is_reported: impl Fn(&Fault) -> bool) -> Vec<Defect> {
     let found = Problem::misnamed(&case.description, mesh);
     let defect = |(index, fault): (usize, &Fault)| {
         faults::defect(&case.description, &case.places, fault, index < MOST_SHOWN)
     };
-    let named = found.iter().filter(|fault| is_told(fault)).enumerate().map(defect);
+    let named = found.iter().filter(|fault| is_reported(fault)).enumerate().map(defect);
     named.chain(of_sweeps(case, mesh)).collect()
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Places {
     /// The mesh's name.
     pub(super) mesh: Range<usize>,
     pub(super) ignore: Vec<Range<usize>>,
-    /// What gives the first medium its ions.
+    /// The key that gives the first medium its ions.
     pub(super) salt: Range<usize>,
     pub(super) conductors: Vec<Entry>,
     pub(super) dielectrics: Vec<Entry>,
@@ -27,7 +27,7 @@ pub(crate) struct Places {
     pub(super) reductions: Vec<Listing>,
     pub(super) sensitivities: Vec<Range<usize>>,
     pub(super) films: Vec<Range<usize>>,
-    /// Those of the case file; on the command line they have none.
+    /// Nets in the case file; on the command line they have no place.
     pub(super) nets: Vec<Range<usize>>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct Entry {
 }
 
 impl Places {
-    /// Those of [`Description::interfaces`].
+    /// Places of [`Description::interfaces`].
     pub(super) fn interfaces(&self) -> impl Iterator<Item = &Range<usize>> {
         self.dielectrics.iter().chain(&self.surfaces).flat_map(|entry| &entry.groups)
     }

@@ -7,7 +7,7 @@ use mesh::join::with_group;
 use mesh::{Mesh, lift};
 
 use super::definition::Case;
-use super::faults::told;
+use super::faults;
 use crate::molecules;
 use crate::report::units;
 use crate::surfaces;
@@ -39,11 +39,11 @@ pub(crate) fn with_molecules(
             interrupt::check()?;
             let name = &case.description.dielectrics[of].name;
             if mesh.groups.iter().any(|group| group.label() == *name) {
-                return Err(case.group_is_there(of));
+                return Err(case.group_exists(of));
             }
             let atoms = &case.atoms[molecule.dielectric];
             let made = molecules::surface(&molecule.file, atoms, &options)?;
-            molecules::tell(name, &made.info, &options, output);
+            molecules::show_notes(name, &made.info, &options, output);
             mesh = with_group(mesh, name, molecules::in_unit(made.mesh, unit));
         }
     }
@@ -53,7 +53,7 @@ pub(crate) fn with_molecules(
 /// Reads a mesh for `case`, and smooths it if the case asks for that.
 fn of_file(case: &Case, file: &Path, output: &Output) -> Result<Mesh, Failure> {
     let (mesh, reading) = case.surface(file)?;
-    surfaces::tell(file, &reading, output);
+    surfaces::show_notes(file, &reading, output);
     tracing::info!(
         vertices = mesh.vertices.len(),
         triangles = mesh.triangles.len(),
@@ -88,18 +88,18 @@ pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
     let mesh = read(case, case.mesh.as_deref(), output)?;
     interrupt::check()?;
     let problem = prepare(case, mesh)?;
-    tell(case, &problem, output);
+    show_notes(case, &problem, output);
     Ok(problem)
 }
 
 /// Shows the notes on `case` and on its surfaces.
-pub(crate) fn tell(case: &Case, problem: &Problem, output: &Output) {
+pub(crate) fn show_notes(case: &Case, problem: &Problem, output: &Output) {
     case.notes.iter().for_each(|note| output.note(note));
     // In FastCap's files and in layouts, conductors of several pieces are the rule.
     let is_list = case.mesh.as_deref().is_some_and(surfaces::has_nets);
     let is_usual = |note: &Note| is_list && matches!(note, Note::Separate(_));
     for note in problem.notes().iter().filter(|note| !is_usual(note)) {
-        output.note(&told(case, note));
+        output.note(&faults::note_text(case, note));
     }
 }
 

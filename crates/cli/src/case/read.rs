@@ -42,7 +42,7 @@ pub fn parse(path: &Path, text: &str, overrides: &Overrides) -> Result<Case, Fai
     match case {
         Some(case) if found.is_empty() => Ok(case),
         case => {
-            let of_mesh = case.iter().flat_map(|case| misnamed::beside(case, &found));
+            let of_mesh = case.iter().flat_map(|case| misnamed::unknown_names(case, &found));
             let all = of_mesh.collect::<Vec<_>>().into_iter().chain(found).collect();
             Err(diagnostics::failure(path, text, all))
         }
@@ -169,7 +169,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     })
 }
 
-/// What `[mesh]` says, with the command line's over the file's.
+/// Values of `[mesh]`, where the command line overrides the file.
 struct Surfaces {
     /// Whether there must be a mesh: molecules need none.
     needs_mesh: bool,
@@ -188,7 +188,7 @@ impl Surfaces {
     fn read(top: &Section<'_>, base: &Path, overrides: &Overrides) -> Self {
         let section = top.section(MeshTable::INFO);
         let table = MeshTable::read(&section);
-        let needs_mesh = !top.has_table::<MoleculeTable>() || table.file.is_there();
+        let needs_mesh = !top.has_table::<MoleculeTable>() || table.file.is_given();
         table.check(&section, needs_mesh);
         let unit = table.unit(needs_mesh);
         let mesh = table.file.located().and_then(|file| existing(top, base, "mesh", file));
@@ -211,7 +211,7 @@ impl Surfaces {
     }
 }
 
-/// Reads what is asked beyond the capacitance matrix.
+/// Reads requests beyond the capacitance matrix.
 fn read_requests(
     top: &Section<'_>,
     base: &Path,

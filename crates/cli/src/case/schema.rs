@@ -1,11 +1,11 @@
-//! What a key of a case file is, as data: type, range, default and meaning. The reader, the
-//! resolved case, the JSON schema and the tables of docs/case-file.md follow from such rows.
+//! Keys of a case file as data: type, range, default and meaning. The reader, the resolved case,
+//! the JSON schema and the tables of docs/case-file.md follow from such rows.
 
 use std::ops::RangeInclusive;
 
 use farad::ranges;
 
-/// What a key's value may be.
+/// The kind of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueKind {
     /// Any text on one line.
@@ -45,7 +45,7 @@ pub(crate) struct Spec {
     pub(crate) words: Option<&'static str>,
 }
 
-/// What happens when a key is absent.
+/// Meaning of an absent key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
     /// It is an error.
@@ -63,11 +63,11 @@ pub struct Key {
     pub name: &'static str,
     pub(crate) spec: Spec,
     pub absent: Absent,
-    /// What it is, in Markdown.
+    /// Its meaning, in Markdown.
     pub meaning: &'static str,
 }
 
-/// What holds between the keys of one table. The JSON schema says it; the reader has the messages.
+/// A rule between the keys of one table. The JSON schema has it; the reader has the messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rule {
     /// All keys of one set are there, and none of the other sets.
@@ -191,7 +191,7 @@ pub(crate) const THREE: Spec = Spec::new(ValueKind::Numbers { count: Some(3) });
 pub(crate) const FILE_NAME: Spec = Spec::pattern("^[A-Za-z0-9_-]+$", FILE_LETTERS);
 pub(crate) const FILE_LETTERS: &str = "letters, digits, _ and -";
 
-/// What is beyond layers.
+/// The ground below or above layers.
 pub(crate) const GROUND: &str = "ground";
 
 /// Volts, coulombs, volts per metre, coordinates: small enough to be squared and summed.

@@ -11,7 +11,7 @@ use super::schema::{GROUND, Key, ValueKind};
 use crate::report::text::toml_string;
 use crate::report::units::shortest;
 
-/// What a value is read for.
+/// Context for reading a value.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     pub(super) key: &'a Key,
@@ -31,7 +31,7 @@ pub(super) trait Value: Sized {
 pub(super) trait Word: Copy + PartialEq + 'static {
     /// All words.
     const WORDS: &'static [&'static str];
-    /// What they mean, in the same order.
+    /// Their meanings, in the same order.
     const ALL: &'static [Self];
 
     /// Its word.
@@ -60,7 +60,7 @@ impl<T> Default for Field<T> {
 
 impl<T> Field<T> {
     /// Whether the key is there, whatever its value.
-    pub(super) fn is_there(&self) -> bool {
+    pub(super) fn is_given(&self) -> bool {
         self.key.is_some()
     }
 

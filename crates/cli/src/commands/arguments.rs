@@ -92,15 +92,15 @@ pub(super) struct Solving {
     pub(super) json: bool,
 }
 
-/// How a run that was cut short goes on.
+/// How a run that was cut short is resumed.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct Resuming {
-    /// Go on from what an earlier run of the same command, which was killed or interrupted, has
-    /// kept in the output folder; begin anew if there is nothing
+    /// Resume an earlier run of the same command that was killed or interrupted, from its checkpoint
+    /// in the output folder; start from the beginning if there is none
     #[arg(long)]
     resume: bool,
-    /// Seconds between two times that a run writes how far it has come; more where writing takes
-    /// longer than a hundredth of that
+    /// Seconds between two writes of the checkpoint; more if a write takes longer than a hundredth
+    /// of that
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = parse_seconds)]
     checkpoint_interval: f64,
 }
@@ -118,7 +118,7 @@ impl Resuming {
         let open =
             |folder: &Folder| folder.checkpoint(inputs.clone(), self.resume, self.pause(), output);
         let first = ranks.agree(of.folder.map(open).transpose())?.flatten();
-        // Those of others are there or gone by now.
+        // Checkpoints of other ranks exist or are removed by now.
         let own = match first {
             None if of.each => Checkpoint::join(of.path, inputs, self.pause(), output).map(Some),
             first => Ok(first),
@@ -148,7 +148,7 @@ pub(super) struct Keeping<'a> {
 }
 
 impl Keeping<'_> {
-    /// What the results follow from.
+    /// The inputs that determine the results.
     fn inputs(&self) -> Result<Inputs, Failure> {
         let Self { command, options, .. } = self;
         let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
@@ -159,7 +159,7 @@ impl Keeping<'_> {
     }
 }
 
-/// What several ranks share, in commands of many solves.
+/// How ranks divide the work, in commands of many solves.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Whole {
     /// What processes that mpirun started, or several GPUs, share
@@ -195,7 +195,7 @@ impl Listed {
 }
 
 impl Solving {
-    /// Those of a rank, which has a GPU of its own.
+    /// The backend of a rank, which has a GPU of its own.
     pub(super) fn of_rank(&self, ranks: &Ranks) -> Self {
         Self { on: self.on.of_rank(ranks), ..self.clone() }
     }

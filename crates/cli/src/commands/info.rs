@@ -36,7 +36,7 @@ struct Simd {
     used: &'static str,
     /// The best that the processor has.
     best: &'static str,
-    /// What the environment asks for.
+    /// The level that the environment requests.
     #[serde(rename = "FARAD_SIMD")]
     asked: Option<String>,
 }
@@ -77,7 +77,7 @@ impl Info {
         }
     }
 
-    /// The same for people.
+    /// The text for people.
     fn text(&self) -> String {
         let unknown = || "not known".to_owned();
         let processor = self.processor.clone().unwrap_or_else(unknown);

@@ -52,7 +52,7 @@ fn part(mesh: usize) -> String {
     format!("mesh-{mesh}")
 }
 
-/// What a mesh gave, in a line.
+/// Results on a mesh, in a line.
 fn summary(level: &Level) -> String {
     let triangles = units::count(level.triangles as u64);
     let has_prefix = matches!(level.worst, Some((_, Unit::Farad)));

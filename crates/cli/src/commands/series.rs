@@ -15,7 +15,7 @@ use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
 
-/// What to do if a rank does not see the output folder.
+/// Advice if a rank does not see the output folder.
 pub(super) const NOT_SHARED: &str = "choose a folder with --output that all hosts share";
 
 /// A series that is about to start.
@@ -28,7 +28,7 @@ pub(super) struct Opening<'a> {
     pub(super) path: &'a Path,
     pub(super) files: &'a [String],
     pub(super) overwrite: bool,
-    /// What to do if a rank does not see the folder; `None` if the first alone writes files.
+    /// Advice if a rank does not see the folder; `None` if the first alone writes files.
     pub(super) not_shared: Option<&'static str>,
     /// Whether every rank has a checkpoint, or the first alone.
     pub(super) all_checkpoint: bool,
@@ -36,10 +36,6 @@ pub(super) struct Opening<'a> {
 
 impl Opening<'_> {
     /// Opens the output folder and the checkpoint in it. Collective.
-    ///
-    /// # Errors
-    /// `Exit::Io` if the folder cannot be written to or has other files, `Exit::BadInput` if the
-    /// checkpoint belongs to another run.
     pub(super) fn open(
         &self,
         ranks: &Ranks,

@@ -8,7 +8,7 @@ use crate::machine::ranks::Ranks;
 use crate::machine::system;
 use crate::terminal::exit::{Exit, Failure};
 
-/// What the user may ask for.
+/// Backends that the user may request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Backend {
     /// The fastest there is
@@ -85,7 +85,7 @@ impl Gpus {
 }
 
 impl Args {
-    /// Those of a rank: it takes a GPU of its own, as long as there are so many.
+    /// The backend of a rank, which takes a GPU of its own while there are enough.
     pub(crate) fn of_rank(self, ranks: &Ranks) -> Self {
         let [rank, here] = ranks.here();
         let count = if here > 1 { fmm::gpus().map_or(0, |all| all.len()) } else { 0 };

@@ -228,7 +228,7 @@ impl Ranks {
     /// A rank's own result, unless one failed: then all end with the exit code of the first that
     /// did, which alone tells why. Collective.
     pub(crate) fn agree<T>(&self, own: Result<T, Failure>) -> Result<T, Failure> {
-        // What a rank only knows from another is no cause.
+        // A failure that a rank only knows from another is no cause.
         let code = match &own {
             Ok(_) => [Exit::Success as u8, 0],
             Err(failure) => [failure.exit as u8, u8::from(failure.report.is_some())],
@@ -243,7 +243,7 @@ impl Ranks {
         }))
     }
 
-    /// What the first rank alone makes; `None` on others. Collective.
+    /// The value that the first rank alone makes; `None` on others. Collective.
     pub(crate) fn on_first<T>(
         &self,
         make: impl FnOnce() -> Result<T, Failure>,
@@ -251,8 +251,8 @@ impl Ranks {
         self.agree(self.is_first().then(make).transpose())
     }
 
-    /// What all ranks have of the same files, which those of one process have together: the first
-    /// of them makes it. Collective.
+    /// A value that all ranks make from the same files. Ranks of one process have it together: the
+    /// first of them makes it. Collective.
     pub(crate) fn once<T: Send + Sync + 'static>(
         &self,
         make: impl FnOnce() -> Result<T, Failure>,
@@ -280,8 +280,8 @@ impl Ranks {
         Failure { report: None, ..failure }
     }
 
-    /// What the first does for all, or finds that all would find: where that fails, it is no rank's
-    /// own fault, and all have its exit code. Collective.
+    /// A step that the first rank does for all, or whose outcome is the same on all: its failure is
+    /// no rank's own fault, and all have its exit code. Collective.
     pub(crate) fn conclude(
         &self,
         of_first: impl FnOnce() -> Result<(), Failure>,

@@ -170,8 +170,7 @@ pub(crate) fn ignore_file_size_signal() {
     }
 }
 
-/// The path of so many bytes up to the first zero, which [`std::ffi::OsStr::as_encoded_bytes`]
-/// gave.
+/// The path of these bytes up to the first zero, which [`std::ffi::OsStr::as_encoded_bytes`] gave.
 #[cfg(unix)]
 pub(crate) fn path_of(bytes: &[u8]) -> Option<&Path> {
     use std::os::unix::ffi::OsStrExt as _;
@@ -179,7 +178,7 @@ pub(crate) fn path_of(bytes: &[u8]) -> Option<&Path> {
     Some(Path::new(std::ffi::OsStr::from_bytes(bytes)))
 }
 
-/// The same of paths that are text.
+/// The path of these bytes up to the first zero, where paths are text.
 #[cfg(not(unix))]
 pub(crate) fn path_of(bytes: &[u8]) -> Option<&Path> {
     let bytes = bytes.split(|byte| *byte == 0).next()?;
@@ -189,7 +188,7 @@ pub(crate) fn path_of(bytes: &[u8]) -> Option<&Path> {
 /// Writes to standard error past whatever locks it, without memory.
 #[cfg(unix)]
 pub(crate) fn write_to_stderr(text: &[u8]) {
-    // SAFETY: so many bytes can be read there, and the call keeps nothing of them.
+    // SAFETY: `text.len()` bytes can be read there, and the call keeps nothing of them.
     let _ = unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
 }
 
@@ -219,7 +218,7 @@ pub fn remove_without_memory(path: &[u8], is_whole: bool) {
     }
 }
 
-/// The same for files and empty folders: this system lists folders with memory alone.
+/// Removes a file or an empty folder: this system cannot list folders without memory.
 #[cfg(all(unix, not(target_os = "linux")))]
 pub fn remove_without_memory(path: &[u8], _: bool) {
     if let Ok(path) = CStr::from_bytes_until_nul(path) {
@@ -239,8 +238,8 @@ pub fn remove_without_memory(_: &[u8], _: bool) {}
 #[cfg(target_os = "linux")]
 const DEPTH: usize = 8;
 
-/// Removes a name in an open folder, and what is in it so many folders deep. Links are removed and
-/// not followed.
+/// Removes a name in an open folder, and its content up to `depth` folders deep. Links are removed
+/// and not followed.
 #[cfg(target_os = "linux")]
 fn remove_in(folder: libc::c_int, name: &CStr, depth: usize) {
     /// Where the length of an entry and its name are in `struct linux_dirent64`.

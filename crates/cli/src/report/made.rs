@@ -1,5 +1,5 @@
-//! What results were made by, when, and on what machine: of that nothing that tells who or where it
-//! is, since results are passed on.
+//! The program, time and machine of results, but no names of people or places, since results are
+//! passed on.
 
 use ::report::dates::{DAY, date, seconds};
 use serde::Serialize;

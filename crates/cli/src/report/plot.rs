@@ -22,7 +22,7 @@ pub struct Curve {
     pub is_guide: bool,
 }
 
-/// What stands around the curves.
+/// Texts around the curves.
 #[derive(Clone, Copy, Debug)]
 pub struct Labels<'a> {
     pub title: &'a str,

@@ -63,7 +63,7 @@ pub fn csv_name(name: &str) -> String {
     if name.contains([',', '"']) { quoted(&name) } else { name }
 }
 
-/// The same, always quoted.
+/// As [`csv_name`], always quoted.
 pub fn csv_quoted(name: &str) -> String {
     quoted(&harmless(name))
 }

@@ -25,8 +25,8 @@ pub(crate) fn aligned_table(
     table.trim_fmt() + "\n"
 }
 
-/// The same in several tables one after the other where one would be wider than `width`: each has
-/// the first column and as many of the others as there is room for.
+/// As [`aligned_table`], in several tables one after the other where one would be wider than
+/// `width`: each has the first column and as many of the others as fit.
 pub fn narrow_tables(header: &[String], rows: &[Vec<String>], width: usize) -> String {
     let cells = |column: usize| {
         let own = rows.iter().filter_map(move |row| row.get(column));

@@ -1,4 +1,4 @@
-//! What self-checks found wrong, in the program's words. docs/results.md says what a user reads.
+//! Warnings of self-checks, in the program's words. docs/results.md explains them to users.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Warning {
     /// Which check, one of a fixed list of words.
     pub(crate) check: Cow<'static, str>,
-    /// What it is about: entries, conductors, charges.
+    /// Its subject: entries, conductors, charges.
     pub(crate) what: String,
     /// Relative, as is what was promised.
     pub(crate) value: f64,
@@ -32,7 +32,7 @@ impl Warning {
         self.severity == Severity::Error
     }
 
-    /// What it begins with in texts.
+    /// Its beginning in texts.
     pub(crate) fn heading(&self) -> &'static str {
         if self.is_error() { "ERROR" } else { "WARNING" }
     }
@@ -47,7 +47,7 @@ pub(crate) fn of(solution: &Solution) -> Vec<Warning> {
                 "; ask for a tighter sum with [fmm] tolerance, or use method = \"dense\""
             }
             Remedy::Dense => "; use method = \"dense\", or solve the parts apart",
-            Remedy::Mesh => "; look at the mesh with `farad mesh check`",
+            Remedy::Mesh => "; check the mesh with `farad mesh check`",
         });
         Warning {
             check: warning.check.into(),

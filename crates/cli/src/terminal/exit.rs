@@ -114,7 +114,7 @@ impl Failure {
         }
     }
 
-    /// The same, said to be that of `whom`.
+    /// This failure, with its message beginning with `whom`.
     pub(crate) fn of(self, whom: &str) -> Self {
         let report = self.report.map(|report| {
             let message = format!("{whom}: {report}");

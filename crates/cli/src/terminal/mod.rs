@@ -1,4 +1,4 @@
-//! What stands between the program and whoever runs it: messages, progress, interrupts, exit codes.
+//! Interaction with whoever runs the program: messages, progress, interrupts, exit codes.
 
 pub(crate) mod exit;
 pub(crate) mod interrupt;

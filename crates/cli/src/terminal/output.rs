@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::report::text::{printable, printable_json};
 use crate::terminal::exit::{Exit, Failure};
 
-/// What the user wants to see of a run.
+/// The output that the user wants to see.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Output {
     /// Errors only.
@@ -25,8 +25,8 @@ impl Output {
         if self.quiet || self.json { Ok(()) } else { to_stdout(&printable(text)) }
     }
 
-    /// The same about results that are in a folder already, which is told where the text cannot be
-    /// printed.
+    /// As [`text`](Self::text), about results that are already in `folder`: a failure to print says
+    /// so.
     pub(crate) fn text_of(&self, folder: &Path, text: &str) -> Result<(), Failure> {
         self.text(text).map_err(|failure| match &failure.report {
             Some(_) => {
@@ -69,7 +69,7 @@ pub(crate) fn install_error_style() {
 /// Whether a command has written what it exists to print.
 static PRINTED: AtomicBool = AtomicBool::new(false);
 
-/// The same as JSON on stdout, for programs that requested JSON and have received none yet.
+/// Prints a failure as JSON on stdout, for programs that requested JSON and have received none yet.
 pub(crate) fn failure_as_json(failure: &Failure) {
     let (Some(report), false) = (&failure.report, PRINTED.load(Ordering::SeqCst)) else { return };
     let related = report.related().into_iter().flatten().map(ToString::to_string);

@@ -1,10 +1,10 @@
-//! What a person sees while the solver works: one bar a stage, once the work has taken a second, on
-//! a terminal only.
+//! Progress bars while the solver works: one per stage, once the work has taken a second, on a
+//! terminal only.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bem::{Keeper, Progress, Stage};
+use bem::{CheckpointStore, Progress, Stage};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::terminal::interrupt;
@@ -18,21 +18,21 @@ pub struct Bars<'a> {
     visible: bool,
     started: Instant,
     pub current: Mutex<Option<(Stage, ProgressBar)>>,
-    keeper: Option<&'a dyn Keeper>,
+    checkpoints: Option<&'a dyn CheckpointStore>,
 }
 
 impl<'a> Bars<'a> {
     pub fn new(output: &Output) -> Self {
-        Self::keeping(output, None)
+        Self::storing(output, None)
     }
 
-    /// The same where somebody keeps answers.
-    pub(crate) fn keeping(output: &Output, keeper: Option<&'a dyn Keeper>) -> Self {
+    /// As [`Self::new`], storing answers in `checkpoints`.
+    pub(crate) fn storing(output: &Output, checkpoints: Option<&'a dyn CheckpointStore>) -> Self {
         Self {
             visible: output.draws_progress(),
             started: Instant::now(),
             current: Mutex::default(),
-            keeper,
+            checkpoints,
         }
     }
 
@@ -68,8 +68,8 @@ impl Progress for Bars<'_> {
         }
     }
 
-    fn keeper(&self) -> Option<&dyn Keeper> {
-        self.keeper
+    fn checkpoint_store(&self) -> Option<&dyn CheckpointStore> {
+        self.checkpoints
     }
 }
 

@@ -19,7 +19,7 @@ const COARSE: f64 = 40.0;
 /// This part of two states' own errors counts where errors with their signs cancel.
 const BY_CHANCE: f64 = 0.1;
 
-/// What estimates on this problem's mesh are multiplied by: as its coarsest surface needs.
+/// Safety factor of estimates on this problem's mesh, as its coarsest surface needs.
 pub(crate) fn factor(problem: &Problem) -> f64 {
     let mut triangles = vec![0usize; problem.conductors.names.len()];
     let mut of_interfaces = 0;
@@ -121,7 +121,7 @@ impl EstimatedBars {
         let conditions = excitations::conditions(problem);
         let sources = has_sources.then_some(count);
         let Some(state) = answer.state(&conditions, sources) else { return self };
-        // What is added to the excitation of the sources.
+        // Potentials added to the excitation of the sources.
         let had = |k: usize| sources.map_or(0.0, |s| answer.responses[s].potentials[k]);
         let added: Vec<f64> = (0..count).map(|k| (state.potentials[k] - had(k)).abs()).collect();
         let off = |row: &[f64]| -> f64 {
@@ -195,11 +195,11 @@ impl Solution {
     }
 }
 
-/// What is missing of the energies of all pairs of excitations with its sign, for states in which
-/// errors cancel: of a charge between two plates, what both miss of the field around them.
+/// Errors of the energies of all pairs of excitations, with their sign, for states in which errors
+/// cancel: of a charge between two plates, what both miss of the field around them.
 struct Signed {
     by_conductors: Vec<Vec<f64>>,
-    /// What else may be off, all of it positive.
+    /// Other errors, all of them positive.
     others: Vec<Vec<f64>>,
 }
 
@@ -220,8 +220,8 @@ impl Signed {
         Self { by_conductors, others }
     }
 
-    /// What is off of the energy of two states, of these shares of excitations. What cancels may do
-    /// so by chance: part of the two states' own errors counts in any case.
+    /// Error of the mutual energy of two states, given as shares of excitations. Errors may cancel
+    /// by chance: part of the two states' own errors counts in any case.
     fn of(&self, a: &[f64], b: &[f64]) -> f64 {
         let form = |matrix: &[Vec<f64>], a: &[f64], b: &[f64]| -> f64 {
             let row = |row: &Vec<f64>| row.iter().zip(b).map(|(entry, b)| entry * b).sum::<f64>();
@@ -249,7 +249,7 @@ fn polarisability(
     let count = problem.conductors.names.len();
     let first = count + usize::from(problem.description.has_sources());
     let uncharged = vec![bem::Condition::Charge(0.0); count];
-    // What each excitation counts in the state of a field.
+    // The share of each excitation in the state of a field.
     let shares = |index: usize| -> Option<Vec<f64>> {
         let field = answer.responses.get(first + index)?;
         let state = answer.state(&uncharged, Some(first + index))?;

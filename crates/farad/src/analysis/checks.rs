@@ -21,8 +21,8 @@ use crate::result::warning::{Remedy, Warning};
 /// the tolerance.
 const RESIDUAL_SHARE: f64 = 5.0;
 
-/// The same for a fast sum's error, which is measured at a sample of points; its tolerance is for
-/// all points together.
+/// As [`RESIDUAL_SHARE`], for a fast sum's error, measured at a sample of points; its tolerance is
+/// for all points together.
 const FMM_SHARE: f64 = 3.0;
 
 /// Gauss's law is enforced in each product. The correction hides a defect of quadrature or sums,
@@ -32,7 +32,7 @@ const GAUSS: f64 = 1e-2;
 /// Relative error of charges induced on conductors, in one medium: a few tolerances.
 pub const INDUCED: f64 = 10.0;
 
-/// The same in several media, where the error of the mesh dominates.
+/// As [`INDUCED`], in several media, where the error of the mesh dominates.
 const INDUCED_BY_MESH: f64 = 0.1;
 
 /// Share of the forces that may be left of their sum where action is reaction: quadrature of the
@@ -46,7 +46,7 @@ const THIN: f64 = 0.1;
 /// below 0.
 const SHARES: f64 = 5e-3;
 
-/// What is measured after a solve.
+/// Measurements after a solve.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     /// One for each excitation, by its index.
@@ -95,8 +95,8 @@ pub(crate) fn films(films: &[FilmShare]) -> impl Iterator<Item = Warning> {
     let thick = films.iter().filter_map(|film| {
         let share = film.participation.iter().copied().fold(0.0, f64::max);
         let message = format!(
-            "the film \"{}\" would have {:.0} % of the energy, and is to be so thin that it leaves the \
-             field as it is: mesh it as a dielectric",
+            "the film \"{}\" would have {:.0} % of the energy, too much for a film that does not change \
+            the field: mesh it as a dielectric",
             film.name,
             100.0 * share
         );
@@ -230,8 +230,8 @@ pub fn balance(found: Balance) -> Option<Warning> {
     let value = if found.torque > found.force { found.torque } else { found.force };
     (ratio(value, BALANCE) > 1.0).then(|| {
         let message = format!(
-            "the forces on the bodies add up to {:.1e} of their sizes and the torques to {:.1e}, where nothing else acts on them: \
-             bodies are closer to each other than their facets can follow; refine the mesh there",
+            "the forces on the bodies add up to {:.1e} of their sizes and the torques to {:.1e} instead of 0: bodies are closer to \
+            each other than their facets can follow; refine the mesh there",
             found.force, found.torque
         );
         Warning::new("balance", "forces".to_owned(), [value, BALANCE], message)
@@ -260,7 +260,7 @@ fn coincident_charges(problem: &Problem) -> Option<Warning> {
         if let Some(first) = known.insert(place, index) {
             let [a, b] = [first, index].map(|index| problem.sources[index].called(index));
             let message = format!(
-                "{a} and {b} are at one place, where the energy of the pair has no bound: remove one of them"
+                "{a} and {b} are at the same place, where the energy of the pair is infinite: remove one of them"
             );
             let what = format!("{a}, {b}");
             return Some(Warning::new("coincident_charges", what, [1.0, 0.0], message));
@@ -300,7 +300,7 @@ pub fn residual(
         _ => Remedy::Sums,
     };
     let message = format!(
-        "the charges found for {excitation:?} do not meet the equations on {place}: the residual there, from integrals of whole \
+        "the charges for {excitation:?} do not satisfy the equations on {place}: the residual there, from integrals of whole \
          rows, is {:.1e} where {asked:.1e} was asked for",
         worst.relative,
     );
@@ -308,7 +308,7 @@ pub fn residual(
 }
 
 /// The fast sum against direct sums. One whose tolerance follows the solver's is judged by what it
-/// does to the equations, if charges nearly cancel its error relative to what is left says little.
+/// does to the equations: where charges nearly cancel, its error relative to their sum says little.
 pub fn fmm_error(
     is_asked_for: bool,
     answer: &bem::Capacitance,
@@ -320,8 +320,8 @@ pub fn fmm_error(
         return None;
     }
     let message = format!(
-        "fast sums are off by {error:.1e} against direct sums where {tolerance:.1e} was promised: sizes or distances differ too \
-         much for one sum"
+        "fast sums differ from direct sums by {error:.1e}, more than the tolerance of {tolerance:.1e}: sizes or distances differ \
+        too much for one sum"
     );
     let what = "fast sums".to_owned();
     Some(Warning::new("fmm_error", what, [error, promise], message).with(Remedy::Dense))
@@ -380,7 +380,7 @@ fn matrix(
     laws.into_iter().filter_map(worst).collect()
 }
 
-/// What is said of an entry of the matrix `c` that breaks a law, and of `others` like it.
+/// The warning on an entry of the matrix `c` that breaks a law, and on `others` like it.
 pub fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) -> Warning {
     let [i, j] = finding.at;
     let name = |i: usize, j: usize| format!("C({}, {})", names[i], names[j]);
@@ -394,7 +394,7 @@ pub fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) 
         }
         Law::OffDiagonal => {
             let message = format!(
-                "{} is positive, {:.1e} of the conductors' own capacitances{others}: it cannot be; refine the mesh",
+                "{} is positive, {:.1e} of the conductors' own capacitances{others}, which is impossible; refine the mesh",
                 name(i, j),
                 finding.value / own
             );
@@ -403,7 +403,7 @@ pub fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) 
         Law::Symmetry => {
             let larger = c[i][j].abs().max(c[j][i].abs());
             let message = format!(
-                "{} and {} differ by {:.1e} of the larger, where {:.1e} is to be expected{others}: the coupling is not known \
+                "{} and {} differ by {:.1e} of the larger, where {:.1e} is expected{others}: the coupling is not known \
                  better than that; refine the mesh",
                 name(i, j),
                 name(j, i),
@@ -414,8 +414,8 @@ pub fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) 
         }
         Law::Transposed => {
             let message = format!(
-                "{} is taken from {}, since the charge of \"{}\" had it off by {:.1e} of its own capacitance, where {:.1e} is to be \
-                 expected{others}: the charge of metal next to high permittivities is not resolved; refine the mesh there",
+                "{} was replaced by {}: the charge on \"{}\" violates reciprocity by {:.1e} of its own capacitance, where {:.1e} is \
+                expected{others}; the charge of metal next to high permittivities is not resolved, refine the mesh there",
                 name(i, j),
                 name(j, i),
                 names[i],
@@ -436,15 +436,15 @@ pub fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) 
     }
 }
 
-/// Gauss's law in the products of the fast method. Dense matrices are put right column by column:
-/// what one facet's charge lacks there says nothing of the charges that were found, and rows of
-/// whole integrals are all there is.
+/// Gauss's law in the products of the fast method. Dense matrices are corrected column by column:
+/// the defect of one facet's charge says nothing about the solution, and only rows of exact
+/// integrals can be checked.
 pub fn gauss(defect: Option<f64>, answer: &bem::Capacitance) -> Option<Warning> {
     let (defect, promise) = (defect?, GAUSS.max(answer.tolerance));
     answer.fmm.as_ref()?;
     (ratio(defect, promise) > 1.0).then(|| {
         let message = format!(
-            "Gauss's law on a closed interface was off by {defect:.1e} of the charge before it was put right: integrals or sums \
+            "Gauss's law on a closed interface was off by {defect:.1e} of the charge before its correction: integrals or sums \
              there are wrong"
         );
         let what = "interfaces".to_owned();
@@ -462,8 +462,8 @@ pub fn unresolved(names: &[String], entries: &[[usize; 2]]) -> Option<Warning> {
         count => format!(", like {count} other entries"),
     };
     let message = format!(
-        "{name} is the charge of \"{}\" next to a high permittivity, which is not resolved{others}: choose that net, too, and it \
-         is taken from the charge of \"{}\"",
+        "{name} follows from the charge on \"{}\" next to a high permittivity, which is not resolved{others}: choose that net too, \
+        then the entry follows from the charge on \"{}\"",
         names[i], names[j]
     );
     let warning = Warning::new("unresolved", name, [entries.len() as f64, 0.0], message);
@@ -475,7 +475,7 @@ pub fn unresolved(names: &[String], entries: &[[usize; 2]]) -> Option<Warning> {
 pub fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> Option<Warning> {
     let c = &answer.maxwell;
     let own = |k: usize| c[k][k].abs();
-    // What the sources do where they do most, as a potential.
+    // The largest effect of the sources, as a potential.
     let volt = found.iter().map(|f| f.by.size / own(f.by.conductor)).fold(0.0f64, f64::max);
     let by_mesh = if problem.media.is_some() { INDUCED_BY_MESH } else { 0.0 };
     let judged = found.iter().map(|Induced { by: f, besides }| {
@@ -490,7 +490,7 @@ pub fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) 
     let name = problem.conductors.names.get(worst.conductor)?;
     let relative = [value / worst.size, promise / worst.size];
     let message = format!(
-        "the charge that the sources induce on \"{name}\" is off by {:.1e} from what reciprocity says, where {:.1e} is to be \
+        "the charge that the sources induce on \"{name}\" is off by {:.1e} by reciprocity, where {:.1e} is to be \
          expected; refine the mesh",
         relative[0], relative[1]
     );

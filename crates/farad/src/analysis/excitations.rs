@@ -1,5 +1,5 @@
-//! What a problem is solved for: each conductor at 1 V, the sources, fields along the axes; and
-//! what conductors are held at or given.
+//! Excitations of a problem: each conductor at 1 V, the sources, fields along the axes; and the
+//! given potentials and charges of conductors.
 
 use crate::problem::Problem;
 use crate::problem::sources::Source;
@@ -131,7 +131,7 @@ pub(crate) fn sources(problem: &Problem) -> bem::Excitation {
     bem::Excitation { potentials, ..excitation }
 }
 
-/// What a conductor is held at or given.
+/// The given potential or charge of a conductor.
 pub(crate) fn setting(problem: &Problem, name: &str) -> Option<Setting> {
     let mut set = problem.description.conductors.iter();
     set.find(|conductor| conductor.name == name).and_then(|conductor| conductor.setting)

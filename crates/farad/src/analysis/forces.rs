@@ -185,15 +185,15 @@ fn forces(driven: &Driven<'_>) -> Result<(Vec<Force>, Option<Balance>), bem::Err
     Ok((names.into_iter().zip(&bodies).zip(&found).zip(parts).filter_map(force).collect(), balance))
 }
 
-/// What pulls at one body.
+/// The charges and fields that act on one body.
 struct Pull {
     name: String,
     newton: [f64; 3],
     newton_metre: [f64; 3],
 }
 
-/// What `missing` charges on the children of all triangles and their images in `mesh` add to forces
-/// on the same bodies.
+/// Changes of the forces on the same bodies by `missing` charges on the children of all triangles
+/// and their images in `mesh`.
 fn changes(
     problem: &Problem,
     mesh: &Mesh,

@@ -1,10 +1,10 @@
-//! What no estimate on a mesh finds: the fringes of gaps much narrower than the triangles at them.
+//! Fringes of gaps much narrower than the triangles at them, which no estimate on a mesh finds.
 //!
 //! Between two conductors at a distance g the density ends at an edge within about g of it. On
 //! triangles much higher than g that is a change of their charge which no residual at their own
-//! points shows, since each sees the other side of the gap and no end of it. What is missing of
-//! the energy is that of a capacitance per length of the edge, which grows as the logarithm of how
-//! much larger the triangles are, as the field of an edge in two dimensions has it.
+//! points shows, since each sees the other side of the gap and no end of it. The missing energy is
+//! that of a capacitance per length of the edge, which grows as the logarithm of the triangles'
+//! size over g, as the field of an edge in two dimensions does.
 
 use std::f64::consts::PI;
 

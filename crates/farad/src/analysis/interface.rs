@@ -1,5 +1,5 @@
-//! What a result is to the rest of the crate: what asks for it, what may be wrong with that, what
-//! has to be solved for it, and how it is found.
+//! The interface of a result to the rest of the crate: its request, the faults of that, the
+//! excitations that it needs, and how it is computed.
 
 use bem::{Electrostatics, Excitation, Images, Progress};
 
@@ -37,12 +37,12 @@ pub(crate) trait Analysis: Sync {
         None
     }
 
-    /// What is wrong with the request, whatever the mesh is.
+    /// Faults of the request, whatever the mesh is.
     fn faults(&self, _description: &Description) -> Vec<Fault> {
         Vec::new()
     }
 
-    /// What is wrong with the request on the mesh.
+    /// Faults of the request on this mesh.
     fn faults_on_mesh(&self, _problem: &Problem) -> Vec<Fault> {
         Vec::new()
     }
@@ -68,7 +68,7 @@ pub(crate) trait Analysis: Sync {
         Ok(())
     }
 
-    /// What is doubtful in the result.
+    /// Warnings about the result.
     fn warnings(&self, _problem: &Problem, _results: &Results) -> Vec<Warning> {
         Vec::new()
     }
@@ -103,9 +103,9 @@ pub(crate) trait Analysis: Sync {
 pub(crate) enum ChargeOfBars {
     /// None of them.
     None,
-    /// That of the state.
+    /// The excitation of the state.
     State,
-    /// That of each conductor at 1 V.
+    /// The excitations of each conductor at 1 V.
     Units,
 }
 
@@ -160,7 +160,7 @@ pub(crate) struct MissingInState<'a> {
     pub(crate) tolerance: f64,
 }
 
-/// What is needed beyond a solution.
+/// The input of analyses beyond a solution.
 pub(crate) struct Conclusion<'a> {
     pub(crate) problem: &'a Problem,
     /// Solves another problem, with the same options.

@@ -40,7 +40,7 @@ pub(crate) fn needs(description: &Description, charge: interface::ChargeOfBars) 
     requested(description).any(|analysis| analysis.charge_of_bars() == charge)
 }
 
-/// What is wrong with the requests of a problem on its mesh.
+/// Faults of the requests of a problem on its mesh.
 pub(crate) fn faults_on_mesh(problem: &Problem) -> Vec<Fault> {
     let requested = requested(&problem.description);
     requested.flat_map(|analysis| analysis.faults_on_mesh(problem)).collect()

@@ -28,7 +28,7 @@ const OF_CHARGES: f64 = 0.1;
 /// The estimated errors of the answers to all excitations.
 pub(crate) struct Estimate {
     pub(crate) bars: EstimatedBars,
-    /// What is missing of the energies of all pairs of excitations.
+    /// Missing part of the energies of all pairs of excitations.
     pub(crate) energies: Vec<Vec<f64>>,
     /// The factor of each triangle's missing charge.
     pub(crate) weights: Vec<f64>,
@@ -48,7 +48,7 @@ pub(crate) struct Missing {
     pub(crate) factor: f64,
 }
 
-/// What is known of a conductor far from it.
+/// The far field of a conductor.
 pub(crate) struct Far {
     centre: Vector,
     /// Of a ball around it.
@@ -101,7 +101,7 @@ fn far(problem: &Problem, state: &bem::State, bars: &[ConductorBars]) -> Vec<Far
     bars.iter().enumerate().map(conductor).collect()
 }
 
-/// What is missing of the state of this answer; `None` where there is no state.
+/// The missing part of the state of this solution; `None` if there is no state.
 pub(crate) fn find(
     problem: &Problem,
     prepared: &mut Prepared,
@@ -145,8 +145,8 @@ fn of_all(problem: &Problem, weights: &[f64]) -> Vec<f64> {
     weights.iter().zip(&problem.conductors.of_triangle).map(weight).collect()
 }
 
-/// What the charges of each conductor in turn at 1 V miss on each triangle, as far as the next
-/// finer densities find it, all that they induce included.
+/// Missing charge on each triangle, for each conductor in turn at 1 V, as far as the next finer
+/// densities find it, with all charge that it induces.
 pub(crate) fn of_units(
     problem: &Problem,
     prepared: &mut Prepared,
@@ -167,8 +167,8 @@ pub(crate) fn of_units(
     excitations.iter().zip(&answer.responses).take(units).map(of_unit).collect()
 }
 
-/// What the potentials of floating conductors are off by: the charge that is missing at fixed
-/// potentials is not theirs.
+/// Errors of the potentials of floating conductors: the charge that is missing at fixed potentials
+/// is not theirs.
 fn floating(
     problem: &Problem,
     answer: &Electrostatics,

@@ -41,8 +41,8 @@ fn narrow_charge(problem: &Problem) -> Option<Warning> {
     })
 }
 
-/// What the energy of charges is off by, in joule, since triangles under them do not follow the
-/// surface: about, and more where errors cancel.
+/// Approximate error of the energy of charges, in joule, since triangles under them do not follow
+/// the surface; too large where errors cancel.
 pub(crate) fn off_j(problem: &Problem, reaction_v: &[f64]) -> f64 {
     let found = off_surface(problem);
     found.iter().map(|of| energy_j(problem, reaction_v, of) * of.ratio()).sum()
@@ -54,7 +54,7 @@ fn off_surface(problem: &Problem) -> Vec<Found> {
     lengths(problem, given, nearest, quality::sagittas)
 }
 
-/// What the reaction of the surface has of a charge's energy, without its sign.
+/// The part of a charge's energy due to the surface's reaction, without its sign.
 fn energy_j(problem: &Problem, reaction_v: &[f64], of: &Found) -> f64 {
     0.5 * (problem.sources[of.index].coulomb * reaction_v[of.index]).abs()
 }
@@ -71,7 +71,7 @@ fn flat_facets(problem: &Problem, reaction_v: &[f64]) -> Option<Warning> {
         let Found { index, distance, size } = worst;
         let (what, unit) = (problem.sources[index].called(index), problem.description.unit.name());
         let message = format!(
-            "the energy of charges near curved surfaces is off by about {:.0e} of itself, most of all that of {what}, {distance:.2e} \
+            "the energy of charges near curved surfaces is off by about {:.0e} of itself, most for {what}, {distance:.2e} \
              {unit} from one that the triangles of the mesh follow to {size:.2e} {unit}; make a finer mesh of the curved surface there \
              (splitting triangles does not help)",
             values[0]

@@ -1,12 +1,12 @@
-//! What shares of the field's energy are in media, which derivatives by permittivities are made of
+//! Shares of the field's energy in media, from which derivatives by permittivities follow
 //! (docs/math.md, "Derivatives").
 //!
 //! By the charges of the solve each share is an integral over the medium's surface, and the shares
 //! of all media add up to 1. In a high permittivity next to metal the field is a small difference
-//! of what charges make, and they do not: there, and where not all media are known, the share is by
-//! how much capacitances change from solves with less of the permittivity to such with more. These
-//! are with linear densities, and once more with constant ones, since what both differ by tells how
-//! good they are.
+//! of large parts, and they do not: there, and where not all media are known, the share follows
+//! from the change of capacitances between solves with less and with more permittivity. These
+//! are with linear densities, and once more with constant ones, since their difference shows how
+//! accurate they are.
 
 use bem::derivatives;
 use mesh::regions;
@@ -51,9 +51,9 @@ pub struct Medium {
     of: Option<u32>,
     /// Its permittivity.
     pub(crate) at: f64,
-    /// What free charge, and all charge, of each triangle of metal counts.
+    /// Weights of free charge, and of all charge, of each triangle of metal.
     on_metal: Vec<[f64; 2]>,
-    /// What charge times potential of each triangle of an interface counts.
+    /// Weight of charge times potential of each triangle of an interface.
     on_interfaces: Vec<f64>,
 }
 
@@ -234,7 +234,7 @@ fn by_charges(
         return Ok(None);
     }
     let whole = |shares: &Matrix| {
-        // What is lacking belongs to media by their shares.
+        // The missing part belongs to media by their shares.
         let part = |i: usize| shares[i][i] / sum(i, i);
         let entry = |i: usize, j: usize| shares[i][j] + 0.5 * (part(i) + part(j)) * lacking(i, j);
         Shares {

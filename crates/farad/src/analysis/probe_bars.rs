@@ -23,9 +23,6 @@ const ROUGHLY: f64 = 1e-4;
 const BY_FIELD: f64 = 2.0;
 
 /// Sets the bars of values at each of the problem's probes.
-///
-/// # Errors
-/// Those of [`bem::SurfaceCharge::evaluate`].
 pub(crate) fn set(missing: &MissingInState<'_>, probes: &mut [Probed]) -> Result<(), bem::Error> {
     let _span = tracing::debug_span!("bars of probes").entered();
     if probes.is_empty() {
@@ -42,7 +39,7 @@ pub(crate) fn set(missing: &MissingInState<'_>, probes: &mut [Probed]) -> Result
     Ok(())
 }
 
-/// What bars at points are made with.
+/// Data for bars at points.
 struct AtPoints<'a> {
     missing: &'a MissingInState<'a>,
     near: Locator,
@@ -134,7 +131,7 @@ impl AtPoints<'_> {
         let moved_field =
             std::array::from_fn(|axis| values.field[axis] - per_metre * values.raw.1[axis]);
         let moved = [(values.potential - values.raw.0).abs(), norm(moved_field)];
-        // What the solver leaves.
+        // The solver's error.
         let volt = missing.conductors.iter().map(|far| far.volt_at(point));
         let volt = volt.fold(values.potential.abs(), f64::max);
         let left = [volt, norm(values.field)].map(|size| tolerance * size);

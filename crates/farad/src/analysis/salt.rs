@@ -46,9 +46,6 @@ const BY_CHANCE: f64 = 0.3;
 const LEAST_DISTANCE: f64 = 1e-3;
 
 /// Solves for the potential of a problem's charges.
-///
-/// # Errors
-/// As [`crate::Solver::solve`].
 pub(crate) fn solve(
     problem: &Problem,
     options: &SolveOptions,

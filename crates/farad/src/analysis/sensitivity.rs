@@ -1,6 +1,5 @@
-//! What the capacitance matrix changes by when bodies are shifted, or permittivities and
-//! thicknesses change: from the charges that are known, without further solves (docs/math.md,
-//! "Derivatives").
+//! Derivatives of the capacitance matrix by shifts of bodies, permittivities and thicknesses: from
+//! the known charges, without further solves (docs/math.md, "Derivatives").
 
 use bem::derivatives::{self, OfPairs};
 
@@ -25,7 +24,7 @@ const STEP: f64 = 0.02;
 /// layers.
 const TOLERANCES: [f64; 2] = [1e-7, 1e-6];
 
-/// What such a step, and the fit of images, leave of a share.
+/// Relative error of a share by such a step and by the fit of images.
 const OF_STEPS: f64 = 5e-4;
 
 /// Tolerance of the potentials that belong to these, which differences are taken of.
@@ -83,7 +82,7 @@ fn fault(index: usize, of: &Sensitivity, problem: SensitivityFault) -> Fault {
     Fault::Sensitivity { sensitivity: index, name: of.name.clone(), problem }
 }
 
-/// What has to be computed.
+/// A quantity to be computed.
 enum Plan {
     /// The derivatives by the shifts of these bodies are added.
     Bodies(Vec<bem::Body>),
@@ -268,7 +267,7 @@ fn find(
     Ok(found)
 }
 
-/// What derivatives, and what they may be off by, are measured with.
+/// Sizes with which derivatives and their errors are compared.
 struct Size {
     /// Square roots of the conductors' own capacitances.
     roots: Vec<f64>,
@@ -336,7 +335,7 @@ impl Size {
         let participation = own(&shares);
         let farad = |i: usize, j: usize| self.roots[i] * self.roots[j] / at;
         let matrices = vec![self.entries(|i, j| shares[i][j] * farad(i, j))];
-        // What is off in one of two parts of all energy is so in the other.
+        // An error in one of two parts of all energy is one in the other.
         let off_by_charges = if are_of_charges { 2.0 } else { 0.0 };
         let parts: Vec<f64> = participation.iter().map(|p| (p * (1.0 - p)).abs().sqrt()).collect();
         let with_bars = self.relative.as_ref().map(|relative| {

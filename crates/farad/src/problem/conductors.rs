@@ -43,8 +43,8 @@ pub fn assign(description: &Description, mesh: &Mesh) -> Result<Assignment, Vec<
         let of_triangle = vec![None; mesh.triangles.len()];
         return Ok(Assignment { names: Vec::new(), of_triangle });
     }
-    // What bounds a dielectric and is in no conductor is an interface, which belongs to none. Names
-    // that the mesh does not have are reported as those of interfaces.
+    // A group that bounds a dielectric and is in no conductor is an interface, which belongs to
+    // none. Names that the mesh does not have are reported as those of interfaces.
     let claimed: HashSet<&String> = requests.iter().flat_map(|request| &request.groups).collect();
     let known: HashSet<String> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
     let is_there = |group: &String| known.contains(group) || group == UNGROUPED;

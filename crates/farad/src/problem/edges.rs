@@ -16,17 +16,17 @@ const FACETS: f64 = 10.0;
 /// More than rounding bends a plane by, and less than facets of millions of triangles.
 const PLANE: f64 = 0.05;
 
-/// What the next finer densities find of an error is a share of it that depends on how errors
-/// shrink: next to a rim, where densities go as d^(-1/2), half of what the innermost elements have
-/// is left by halves of these; next to an edge of a cube, as d^(-1/3), 0.4 of it; of smooth
-/// densities hardly any. Their reciprocals are the weights of what is found.
+/// The next finer densities find a share of an error that depends on how errors shrink: next to a
+/// rim, where densities go as d^(-1/2), halves of the innermost elements leave half of their error;
+/// next to an edge of a cube, as d^(-1/3), 0.4 of it; of smooth densities hardly any. The
+/// reciprocals are the weights of the errors found.
 const AT_RIM: f64 = 2.0;
 const AT_EDGE: f64 = 1.7;
 
 /// A triangle of metal that is a facet of its own, as on polyhedra of smooth bodies: the density
 /// rises toward all of its sides, and of that constants on its quarters find 0.42 to 0.45, however
 /// small the angles are, since all else that they find falls with the size of triangles as fast as
-/// these do. (Once each facet has four triangles, quarters of these find 0.7 of what is left.)
+/// these do. (Once each facet has four triangles, quarters of these find 0.7 of the error.)
 const OF_FACET: f64 = 2.3;
 
 /// The sharp edges of a mesh whose triangles belong to these surfaces.

@@ -48,9 +48,9 @@ pub enum Fault {
     Number {
         /// Which one.
         what: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// What may be given.
+        /// Allowed values.
         possible: &'static str,
     },
     /// Two planes of one axis, which would have infinitely many images.
@@ -61,12 +61,12 @@ pub enum Fault {
         /// x, y or z.
         axis: &'static str,
     },
-    /// What is wrong with layers.
+    /// A fault of layers.
     #[error("{problem} (heights along {axis})")]
     Stack {
         /// x, y or z, which the layers are perpendicular to.
         axis: &'static str,
-        /// What.
+        /// The fault.
         problem: StackFault,
     },
     /// Ions, and what there can be none with.
@@ -81,16 +81,14 @@ pub enum Fault {
     #[error("media are given by dielectrics and by surfaces")]
     MediaTwice,
     /// Charges where media are given by surfaces.
-    #[error(
-        "media that surfaces give do not tell in which of them a charge lies: give dielectrics"
-    )]
+    #[error("media given by surfaces do not say in which of them a charge lies: give dielectrics")]
     NoMediumOfCharge,
     /// Probes without a state.
     #[error("there is nothing to probe: no potential, no charge and no field is given")]
     NothingToProbe,
     /// A diffusing body with dielectrics.
     #[error(
-        "diffusion is that of a body alone, taken as a conductor: dielectrics do not tell its capacity"
+        "diffusion applies to a single conducting body: dielectrics do not determine its capacity"
     )]
     DiffusionOfMedia,
     /// No conductor, no source.
@@ -140,22 +138,22 @@ pub enum Fault {
     /// Too many triangles would be needed next to the point charges.
     #[error("next to the point charges: {0}")]
     TooFine(refine::Error),
-    /// What is wrong with a plane.
+    /// A fault of a plane.
     #[error("{}", problem.of(name))]
     Plane {
         /// The plane.
         plane: usize,
         /// Its name, such as "the ground plane z = 0".
         name: String,
-        /// What.
+        /// The fault.
         problem: PlaneFault,
     },
-    /// What is wrong with the place of a charge.
+    /// A fault in the place of a charge.
     #[error("the charge {problem}")]
     Charge {
         /// The charge.
         charge: usize,
-        /// What.
+        /// The fault.
         problem: ChargeFault,
     },
     /// Atoms where they cannot be.
@@ -167,13 +165,13 @@ pub enum Fault {
         name: String,
         /// Which of its atoms.
         atoms: Vec<usize>,
-        /// What is wrong with their places.
+        /// The fault in their places.
         why: Misplaced,
     },
     /// Something that needs the whole matrix, where only some of its columns are wanted.
     #[error("{what} needs the whole matrix, not the columns of chosen nets alone")]
     NeedsAllNets {
-        /// What.
+        /// The request.
         what: &'static str,
     },
     /// A chosen net that no conductor is called, or fits.
@@ -186,34 +184,34 @@ pub enum Fault {
         /// The conductors that there are.
         available: std::sync::Arc<[String]>,
     },
-    /// What is wrong with a reduction.
+    /// A fault of a reduction.
     #[error("in the reduction \"{name}\", {problem}")]
     Reduction {
         /// The reduction.
         reduction: usize,
         /// Its name.
         name: String,
-        /// What.
+        /// The fault.
         problem: ReductionFault,
     },
-    /// What is wrong with a derivative that is wanted.
+    /// A fault of a requested derivative.
     #[error("in the sensitivity \"{name}\": {problem}")]
     Sensitivity {
         /// Which.
         sensitivity: usize,
         /// Its name.
         name: String,
-        /// What.
+        /// The fault.
         problem: SensitivityFault,
     },
-    /// What is wrong with a film whose share of the energy is wanted.
+    /// A fault of a film whose share of the energy is requested.
     #[error("in the film \"{name}\": {problem}")]
     Film {
         /// Which.
         film: usize,
         /// Its name.
         name: String,
-        /// What.
+        /// The fault.
         problem: FilmFault,
     },
     /// A surface that bounds nothing.
@@ -321,7 +319,7 @@ impl Touching {
 pub enum Note {
     /// The surface of a dielectric intersects itself, as molecular surfaces sometimes do.
     #[error(
-        "the surface of \"{dielectric}\" goes through itself: {} (first: {} and {}); values near them are in doubt",
+        "the surface of \"{dielectric}\" goes through itself: {} (first: {} and {}); values near them are doubtful",
         counted_pairs(*pairs), first[0], first[1]
     )]
     ThroughItself {
@@ -333,7 +331,7 @@ pub enum Note {
         first: [u32; 2],
     },
     /// A fault of the surfaces that the description allows.
-    #[error("{0}; values near such places are in doubt")]
+    #[error("{0}; values near such places are doubtful")]
     Allowed(Fault),
     /// Conductors touch at points.
     #[error(
@@ -346,8 +344,8 @@ pub enum Note {
     /// Coordinates are so large compared with triangles that rounding moves vertices by a share of
     /// a side that counts.
     #[error(
-        "the {} digits of coordinates give the vertices of triangle {triangle} only to {share:.0e} of its longest side, so far is it \
-         from the origin: results may be off by as much; move the mesh toward the origin before its coordinates are written",
+        "triangle {triangle} is so far from the origin that the {} digits of coordinates give its vertices only to {share:.0e} of its \
+        longest side: results may have errors of this size; move the mesh toward the origin before its coordinates are written",
         f64::DIGITS + 1
     )]
     Rounded {
@@ -359,7 +357,7 @@ pub enum Note {
     /// Charges within a closed surface of metal, which may be solid.
     #[error(
         "{} ({}, {}, {}) {unit}{} within the closed surface of \"{conductor}\", which is taken as the wall of a cavity; in solid metal \
-         there is no charge: leave it out or move it, if that is what is meant",
+         there is no charge: remove or move it if the metal is solid",
         match charges { 1 => "the charge at".to_owned(), n => format!("{} charges, the first of them at", count(*n as u64)) },
         first[0], first[1], first[2], if *charges == 1 { " lies" } else { ", lie" }
     )]
@@ -384,7 +382,7 @@ pub enum Note {
     },
     /// Triangles were split next to other surfaces.
     #[error(
-        "triangles were split that are many times as large as their distance from another surface: {} more triangles; what is induced on them is narrower than they are",
+        "triangles were split that are many times as large as their distance from another surface: {} more triangles; the charge induced on them is narrower than they are",
         count(*added as u64)
     )]
     SplitNextToSurfaces {

@@ -79,7 +79,7 @@ impl Place {
         self.permittivities.get(region).copied().unwrap_or(1.0)
     }
 
-    /// The same of some of the triangles.
+    /// The layers of some of the triangles.
     pub(crate) fn of_part(&self, triangles: &[u32]) -> Self {
         let region = |t: &u32| self.of_triangle.get(*t as usize).copied();
         Self { of_triangle: triangles.iter().filter_map(region).collect(), ..self.clone() }
@@ -200,8 +200,8 @@ pub fn find(
     Ok(Place { regions, of_triangle, low, high, permittivities })
 }
 
-/// What is wrong with faces of dielectrics (those `is_interface` holds for): some in interfaces of
-/// layers, or surfaces in several layers.
+/// Faults of faces of dielectrics (those `is_interface` holds for): some in interfaces of layers,
+/// or surfaces in several layers.
 pub(crate) fn faults_of_media(
     stack: &bem::Stack,
     place: &Place,
@@ -225,7 +225,7 @@ pub(crate) fn in_several(stack: &bem::Stack, what: &'static str) -> Fault {
     fault(stack, StackFault::InSeveral(what))
 }
 
-/// What of a description has no meaning in layers.
+/// Parts of a description that have no meaning in layers.
 pub(crate) fn faults(description: &Description) -> Vec<Fault> {
     let Some(stack) = &description.stack else { return Vec::new() };
     let axis = axis_name(stack.axis);

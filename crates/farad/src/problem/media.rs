@@ -47,7 +47,7 @@ pub struct Summary {
     pub triangles: usize,
 }
 
-/// What names of groups choose in a mesh, by the place of each name in a list.
+/// The triangles that names of groups choose in a mesh, by the place of each name in a list.
 pub(crate) struct Chosen<'a> {
     mesh: &'a Mesh,
     /// Of each group, and last of triangles that are in none; increasing.

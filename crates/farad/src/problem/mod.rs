@@ -46,7 +46,7 @@ pub struct Problem {
     pub(crate) notes: Vec<Note>,
     /// The conductors whose columns of the matrix are wanted, in its order.
     pub(crate) excited: Vec<usize>,
-    /// Those of the description.
+    /// The reductions of the description.
     pub(crate) reducers: Vec<Reducer>,
     /// The mesh as it was given, and the places nearest to charges on it, if triangles were split.
     pub(crate) given: Option<(Mesh, Vec<Option<Nearest>>)>,
@@ -90,7 +90,7 @@ impl Problem {
         &self.sources
     }
 
-    /// What one should know of the surfaces.
+    /// Notes on the surfaces.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }

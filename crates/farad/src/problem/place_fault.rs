@@ -1,4 +1,4 @@
-//! What is wrong with the places of things: of planes, layers, charges, atoms.
+//! Faults in the places of planes, layers, charges and atoms.
 
 use mesh::mirror;
 use thiserror::Error;
@@ -25,7 +25,7 @@ impl Misplaced {
     }
 }
 
-/// What is wrong with a plane.
+/// A fault of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaneFault {
     /// The mesh has no image in it.
@@ -55,7 +55,7 @@ impl PlaneFault {
                 )
             }
             Self::FieldAlong => {
-                format!("the external field has a part along {name}, where there can be none")
+                format!("the external field has a component along {name}, which must be 0")
             }
             Self::FieldThrough => {
                 format!("the external field goes through {name}, and is not its own image")
@@ -65,12 +65,12 @@ impl PlaneFault {
                     "the polarisability needs fields along all axes, which {name} does not allow"
                 )
             }
-            Self::Diffusion => format!("diffusion is that of a body alone, not of one over {name}"),
+            Self::Diffusion => format!("diffusion applies to a single body, not one over {name}"),
         }
     }
 }
 
-/// What is wrong with layers, or in them.
+/// A fault of layers, or of something in them.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 pub enum StackFault {
     /// Surfaces reach from one layer into another.
@@ -107,7 +107,7 @@ pub enum StackFault {
     },
     /// No sum of images is good enough.
     #[error(
-        "what layers do to a charge is not a sum of images as exact as that: {0} of what the charge itself makes; a solver.tolerance of {tolerance:.0e} would do, or a solver.accuracy of {accuracy:.0e}",
+        "the effect of layers on a charge is not a sum of images to this tolerance: {0} relative to the charge's own potential; choose a solver.tolerance of {tolerance:.0e}, or a solver.accuracy of {accuracy:.0e}",
         tolerance = .0.left * 12.0,
         accuracy = .0.left * 120.0
     )]
@@ -120,13 +120,13 @@ pub enum StackFault {
         "a plane lies along the layers, which are not mirrored in it; the ground of layers is what is below or above them"
     )]
     Plane,
-    /// What the program does not do in layers.
+    /// A request that the program does not support in layers.
     #[error("{0} cannot be given together with layers")]
     Not(&'static str),
     /// A face of a dielectric between two layers.
     #[error("triangle {0} of a dielectric lies in an interface of layers")]
     OnInterface(u32),
-    /// What the program does not do for surfaces in several layers.
+    /// A request that the program does not support for surfaces in several layers.
     #[error("{0} cannot be given together with surfaces in several layers")]
     InSeveral(&'static str),
     /// A probe in the ground.
@@ -134,7 +134,7 @@ pub enum StackFault {
     Probe(f64),
 }
 
-/// What is wrong with the place of a charge.
+/// A fault in the place of a charge.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChargeFault {
     /// It lies in the grounded plane of this name.

@@ -96,13 +96,13 @@ impl Symmetry {
         Ok(Self { images, whole, in_layers: OnceLock::new(), placed, regions: Regions::default() })
     }
 
-    /// The same with images in layers, for the problem's mesh.
+    /// Adds images in layers, for the problem's mesh.
     pub(crate) fn in_layers(self, layers: Vec<bem::LayerImage>, mesh: &Mesh) -> Self {
         let images = self.images.with_layers(layers, mesh);
         Self { images, ..self }
     }
 
-    /// The same with images in layers of surfaces in several, or for potentials in several.
+    /// Adds images in layers for surfaces in several layers, or for potentials in several.
     pub(crate) fn in_regions(
         self,
         between: bem::Between,
@@ -119,7 +119,7 @@ impl Symmetry {
         self.whole.as_ref().unwrap_or(mesh)
     }
 
-    /// The same with images in layers, too: all that charges act from.
+    /// As [`whole`](Self::whole), with images in layers too: all surfaces whose charges act.
     pub(crate) fn sources<'a>(&'a self, mesh: &'a Mesh) -> &'a Mesh {
         if self.images.has_layers() {
             self.in_layers.get_or_init(|| self.images.mesh(mesh))

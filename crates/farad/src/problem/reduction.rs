@@ -1,4 +1,4 @@
-//! What the names of a reduction mean among a problem's conductors.
+//! Meaning of the names of a reduction among a problem's conductors.
 
 use std::collections::HashMap;
 use std::sync::Arc;

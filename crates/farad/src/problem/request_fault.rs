@@ -1,4 +1,4 @@
-//! What is wrong with what is asked: with reductions, sensitivities, films.
+//! Faults of requested results: reductions, sensitivities, films.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub enum Listed {
     Between(usize),
 }
 
-/// What is wrong with a reduction.
+/// A fault of a reduction.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ReductionFault {
     /// No net has this name, or fits this pattern.
@@ -49,7 +49,9 @@ pub enum ReductionFault {
         name: String,
     },
     /// Some nets float where all others do anyway.
-    #[error("nets that float are listed, but all do that are not among the two, or grounded")]
+    #[error(
+        "floating nets are listed, but all nets float that are neither grounded nor among the two"
+    )]
     FloatAnyway,
     /// Nothing is left.
     #[error("no net is left: all are grounded or float")]
@@ -70,7 +72,7 @@ pub enum SensitivityFault {
     Unknown {
         /// The name.
         name: String,
-        /// What there is.
+        /// The existing ones.
         available: Vec<String>,
     },
     /// A body that does not lie in one medium.
@@ -86,7 +88,7 @@ pub enum SensitivityFault {
     NoDielectric {
         /// The name.
         name: String,
-        /// What there is.
+        /// The existing ones.
         available: Vec<String>,
     },
     /// Media that are listed by surfaces.
@@ -109,7 +111,7 @@ pub enum SensitivityFault {
     NoLayer {
         /// Which.
         layer: usize,
-        /// What it should have.
+        /// The property that it lacks.
         what: &'static str,
         /// The lowest that may have it.
         first: usize,
@@ -138,7 +140,7 @@ pub(crate) fn listed(names: &[String]) -> String {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FilmFault {
     /// No surface.
-    #[error("it is on nothing")]
+    #[error("it lies on no surface")]
     Nothing,
     /// A value without meaning.
     #[error("{what} is {value}, and must be a number above 0")]
@@ -153,7 +155,7 @@ pub enum FilmFault {
     Unknown {
         /// The name.
         name: String,
-        /// What there is.
+        /// The existing ones.
         available: Vec<String>,
     },
     /// No medium of this name.
@@ -161,7 +163,7 @@ pub enum FilmFault {
     NoMedium {
         /// The name.
         name: String,
-        /// What there is.
+        /// The existing ones.
         available: Vec<String>,
     },
     /// No such layer.

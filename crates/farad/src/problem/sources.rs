@@ -39,7 +39,7 @@ impl Source {
         self.coulomb / ELEMENTARY_CHARGE
     }
 
-    /// What messages call it, being number `index` of all.
+    /// Its name in messages, as number `index` of all.
     pub(crate) fn called(&self, index: usize) -> String {
         if self.atom.is_empty() {
             format!("charge {}", index + 1)

@@ -1,7 +1,7 @@
 //! Small triangles where another surface is near.
 //!
-//! What is near makes charges on a large triangle that are narrower than the distance between the
-//! places where an estimate looks at it: none of them would be seen, and a value that lacks them
+//! A near surface makes charges on a large triangle that are narrower than the distance between
+//! the places where an estimate samples it: it would see none of them, and a value that lacks them
 //! would have a short bar.
 
 use mesh::Mesh;

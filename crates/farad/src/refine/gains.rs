@@ -1,4 +1,4 @@
-//! What the sides of triangles have to gain where they are split, and the mesh that this makes.
+//! Gains of splitting sides of triangles, and the mesh that this makes.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,10 +15,10 @@ use crate::refine::target::Target;
 use crate::refine::team::{Message, Team};
 use crate::result::solution::Solution;
 
-/// What sides have to gain.
+/// Gains of splitting sides.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gains {
-    /// What share of the error is to be left.
+    /// Share of the error that shall remain.
     pub(crate) share: f64,
     /// Sides, and what each has to gain.
     pub(crate) sides: Vec<(Side, f64)>,
@@ -41,7 +41,7 @@ impl Message for Gains {
 }
 
 impl Gains {
-    /// What sides have to gain for the numbers that are asked for, as judged.
+    /// Gains of splitting sides for the requested numbers, as judged.
     pub(crate) fn find(
         problem: &Problem,
         solution: &Solution,

@@ -35,9 +35,6 @@ pub struct Goal {
 
 impl Goal {
     /// Whether a refinement of this problem, with these options, can reach it.
-    ///
-    /// # Errors
-    /// [`Error::Accuracy`].
     pub(crate) fn check(&self, problem: &Problem, options: &SolveOptions) -> Result<(), Error> {
         if self.accuracy.is_nan() || self.accuracy < FINEST {
             return Err(Error::Accuracy(format!(
@@ -47,7 +44,11 @@ impl Goal {
         }
         if problem.description.has_salt() {
             return Err(Error::Accuracy(
+<<<<<<< HEAD
                 "with ions (kappa, ionic_strength) no accuracy can be asked for: splitting triangles does not make a surface rounder, which is most of the error; make finer surfaces (density of [[molecule]], farad study) until the bars are short enough"
+=======
+                "an accuracy needs error bars, and solves with ions (kappa, ionic_strength) have none; farad study shows how far energies are from their limit"
+>>>>>>> 2fd977bf9738ae03f0816266e1d28119477a7adb
                     .to_owned(),
             ));
         }

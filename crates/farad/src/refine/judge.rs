@@ -1,4 +1,4 @@
-//! What the first rank makes of the solution on a mesh: whether it is exact enough, and if not,
+//! Judgement of the solution on a mesh, by the first rank: whether it is exact enough, and if not,
 //! whether a finer mesh is worth a solve.
 
 use std::time::Instant;
@@ -24,7 +24,7 @@ const PATIENCE: usize = 4;
 /// The next mesh takes about this many times as long.
 const NEXT: f64 = 3.0;
 
-/// What follows from a solution.
+/// The next step after a solution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It has no bars, or did not converge.
@@ -68,7 +68,7 @@ impl Verdict {
     }
 }
 
-/// What the first rank makes of a solution.
+/// Judgement of a solution by the first rank.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
@@ -148,7 +148,7 @@ impl<'a> Judge<'a> {
         if solution.bars.is_none() || !solution.converged() {
             return Ok(Judgement::default());
         }
-        // What a coarse mesh fails a finer one may pass.
+        // A finer mesh may pass a check that a coarse one fails.
         let has_failed = solution.failed_checks();
         self.failed = if has_failed { self.failed + 1 } else { 0 };
         self.measure(numbers::find(problem, solution, &self.goal.target)?);
@@ -184,7 +184,7 @@ impl<'a> Judge<'a> {
         // Where bars grow, the mesh before did not see what this one does. That of the first mesh
         // is not believed: the change to a second one must agree with it.
         let has_grown = levels.last().is_none_or(|before| relative > before.relative);
-        // What is exact needs no second mesh.
+        // Exact values need no second mesh.
         let is_met = relative == 0.0 || relative <= self.goal.accuracy && !has_grown;
         let is_late = |limit: f64| self.elapsed() + NEXT * seconds > limit;
         if is_met && !judgement.has_failed {

@@ -1,4 +1,4 @@
-//! What a refinement reports: its meshes, and how it ended.
+//! Reports of a refinement: its meshes, and how it ended.
 
 use bem::Quiet;
 use serde::{Deserialize, Serialize};
@@ -9,13 +9,13 @@ use crate::result::key::Key;
 use crate::result::solution::Solution;
 use crate::result::unit::Unit;
 
-/// What one mesh gave.
+/// Results on one mesh.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Level {
     /// Triangles of the mesh.
     pub triangles: usize,
-    /// The number whose bar is longest compared with what is asked, and its unit; `None` on ranks
-    /// that do not have the solution.
+    /// The number whose bar is longest compared with its goal, and its unit; `None` on ranks that
+    /// do not have the solution.
     pub worst: Option<(Key, Unit)>,
     /// Its value and bar, in that unit.
     pub value: f64,
@@ -41,11 +41,10 @@ impl Level {
     }
 }
 
-/// What is known of a mesh from which a refinement went on: enough to make the next one again,
-/// without a solve.
+/// A mesh from which a refinement went on: enough to make the next one again without a solve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompletedLevel {
-    /// What it gave.
+    /// Its results.
     pub level: Level,
     /// Values and bars of all numbers that are asked for.
     pub numbers: Vec<[f64; 2]>,
@@ -53,7 +52,7 @@ pub struct CompletedLevel {
     pub stretch: f64,
     /// Seconds from the beginning.
     pub elapsed: f64,
-    /// What share of the error the next mesh is to leave.
+    /// Share of the error that the next mesh shall have.
     pub share: f64,
     /// Its sides, as two vertices, and what each has to gain.
     pub gains: Vec<(Side, f64)>,

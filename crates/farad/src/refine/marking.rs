@@ -1,9 +1,9 @@
 //! Which sides of triangles to split so that errors get shorter, and how often.
 //!
-//! What a side's gain becomes where it is split follows from the order of the density: most of it
-//! is gone in the halves, and next to an edge, where densities are singular, what is left is that
-//! of the part that ends there. Sides whose gain is expected to be still too large are split again
-//! before the next solve, so that there are several layers at a time along edges.
+//! How a side's gain falls where it is split follows from the order of the density: little of it
+//! remains in the halves, except next to an edge, where densities are singular: there the part
+//! that ends at the edge keeps most. Sides whose expected gain is still too large are split again
+//! before the next solve, so that several layers at a time appear along edges.
 
 use std::collections::{HashMap, HashSet};
 
@@ -28,7 +28,7 @@ const MARKED: f64 = 0.7;
 const LEAST_MARKED: f64 = 0.2;
 const TAKEN: f64 = 0.6;
 
-/// What is aimed at, as a share of what is asked for.
+/// Error to aim at, as a share of the requested one.
 const AIM: f64 = 0.8;
 
 /// Gains that differ by less are alike.
@@ -42,7 +42,7 @@ const GROWTH: f64 = 4.5;
 /// longer ones lose digits.
 const LONGEST: f64 = 300.0;
 
-/// The same of curved triangles, whose integrals have no closed forms.
+/// As [`LONGEST`], for curved triangles, whose integrals have no closed forms.
 const LONGEST_CURVED: f64 = 8.0;
 
 /// Parts of curved triangles are stretched by no less, and sides of those longer than `LONG`
@@ -54,8 +54,8 @@ pub const LONG: f64 = 4.0;
 /// See there.
 pub const MOST_BENT: f64 = 0.1;
 
-/// What is left of a side's gain in each of its halves, by density, and in what is next to an edge
-/// and the part beyond.
+/// Share of a side's gain that remains in each of its halves, by density; next to an edge, in the
+/// half that ends there and in the other.
 struct Left {
     half: f64,
     next_to_edge: f64,
@@ -76,7 +76,7 @@ pub(crate) fn side(a: u32, b: u32) -> Side {
     (a.min(b), a.max(b))
 }
 
-/// What each side of a mesh would gain, and the surface of each triangle.
+/// Gain of splitting each side of a mesh, and the surface of each triangle.
 #[derive(Clone)]
 pub(crate) struct Marks<'a> {
     pub(crate) gains: HashMap<Side, f64>,
@@ -131,7 +131,7 @@ impl Marks<'_> {
         least.map_or(0.0, |gain| gain * (1.0 - ALIKE))
     }
 
-    /// What sides of the new mesh are expected to gain, if those of the `old` one had these gains.
+    /// Expected gains of sides of the new mesh, if those of the `old` one had these gains.
     fn gains_after(
         &self,
         gains: &HashMap<Side, f64>,
@@ -251,7 +251,7 @@ fn split_unfolded(
                 known.extend(sides);
                 halved.extend(sides);
             } else {
-                // What cannot be split well stays whole.
+                // Triangles that cannot be split well stay whole.
                 whole.extend(sides);
             }
         }

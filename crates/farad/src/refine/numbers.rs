@@ -16,7 +16,7 @@ pub(crate) struct Number {
     pub(crate) unit: Unit,
     pub(crate) value: f64,
     pub(crate) bar: f64,
-    /// What the accuracy is relative to.
+    /// The size that the accuracy is relative to.
     pub(crate) size: f64,
     /// The excitations whose energies' errors are its own, and how much of it each of their
     /// energies makes.
@@ -31,9 +31,6 @@ impl Number {
 }
 
 /// The numbers that are asked for, with their bars.
-///
-/// # Errors
-/// [`Error::Accuracy`] if there are none.
 pub(crate) fn find(
     problem: &Problem,
     solution: &Solution,

@@ -74,9 +74,8 @@ impl<'a> Refinement<'a> {
     /// Collective, if there are ranks.
     ///
     /// # Errors
-    /// [`Error::Accuracy`] where nothing of what is asked for is computed, and those of
-    /// [`Problem::new`] and [`Solver::solve`] on the first mesh; later ones end it, with what was
-    /// reached.
+    /// [`Error::Accuracy`] if no requested number is computed, and errors of [`Problem::new`] and
+    /// [`Solver::solve`] on the first mesh; later errors end the refinement with the last results.
     pub fn run(
         &self,
         problem: Problem,
@@ -94,7 +93,7 @@ impl<'a> Refinement<'a> {
         Ok(Some(Attained { problem, solution, levels, outcome }))
     }
 
-    /// The same without results that no step needs.
+    /// Refines, without results that only the last mesh needs.
     fn reached(
         &self,
         problem: Problem,
@@ -140,7 +139,7 @@ struct Reached {
 /// The next mesh, or the result.
 type Step = ControlFlow<Reached, Problem>;
 
-/// What steps from mesh to mesh have in common, and what they hand on.
+/// Common data of steps from mesh to mesh, and results that they hand on.
 struct Steps<'a> {
     team: &'a Team,
     options: &'a SolveOptions,
@@ -246,7 +245,7 @@ impl Steps<'_> {
         }
     }
 
-    /// What a mesh gave; stretches the bars of its solution.
+    /// Results on a mesh; stretches the bars of its solution.
     fn level(
         &self,
         problem: &Problem,
@@ -293,7 +292,7 @@ impl Steps<'_> {
     ) -> Result<Step, Error> {
         let next = match self.next_problem(&solved, known, observer) {
             Ok(Some(next)) => next,
-            // Nothing that is split changes what is asked for.
+            // No split changes a requested number.
             Ok(None) => return Ok(Step::Break(self.reached(solved, Outcome::Stalled))),
             Err(error) => {
                 let why = format!("the next mesh cannot be solved on: {error}");

@@ -96,17 +96,17 @@ impl Target {
             Self::Energy => "there is no point charge, so no solvation energy".to_owned(),
             Self::Entry(a, b) => format!("there is no entry C({a}, {b}) of conductors that are excited"),
             Self::Potential(name) => format!(
-                "there is no floating conductor {name}; of one at a potential ask for its charge, Q({name})"
+                "there is no floating conductor {name}; for one at a potential ask for its charge, Q({name})"
             ),
             Self::Charge(name) => format!(
-                "there is no conductor {name} at a potential, where any is set; of a floating one ask for V({name})"
+                "there is no conductor {name} with a given potential; for a floating one ask for V({name})"
             ),
             Self::Force(name) => format!(
-                "no force on {name} is computed: it takes output.forces = true, and a body of that name with one medium all around it that stands on no ground plane"
+                "no force on {name} is computed: it needs output.forces = true, and a body of that name with one medium all around it that stands on no ground plane"
             ),
             Self::Probe(name) | Self::Field(name) => format!("there is no probe {name}"),
             Self::Polarisability => {
-                "no polarisability with bars is computed: it takes output.polarisability = true, and no plane of symmetry across a field"
+                "no polarisability with bars is computed: it needs output.polarisability = true, and no plane of symmetry across a field"
                     .to_owned()
             }
         })

@@ -51,7 +51,7 @@ impl Team {
         self.agreed(solver.solve_on(&self.excitations.0, problem, options, progress))
     }
 
-    /// What the first rank makes, on all of them; an error of it is one of all. Collective.
+    /// The value that the first rank makes, on all ranks; its error is that of all. Collective.
     pub(crate) fn of_first<T: Message>(
         &self,
         make: impl FnOnce() -> Result<T, Error>,
@@ -88,7 +88,7 @@ impl Team {
     }
 }
 
-/// What one rank sends to others as numbers.
+/// A value that one rank sends to others as numbers.
 pub(crate) trait Message {
     fn numbers(&self) -> Vec<f64>;
     fn of_numbers(numbers: &[f64]) -> Self;

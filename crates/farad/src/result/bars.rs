@@ -1,6 +1,6 @@
 //! Error bars of the matrix. Other values have theirs next to them.
 
-/// What an error estimate knows of a solution beyond single values.
+/// Error bars of a solution beyond those of single values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bars {
     /// Of the entries of the matrix `answer.maxwell`, over 4 pi eps like these. NaN in rows of

@@ -10,7 +10,7 @@ pub struct Polarisability {
     /// Over 4 pi eps0, in the cube of the problem's unit: column k is the moment in a field along
     /// axis k.
     pub over_4pi_eps0: [[f64; 3]; 3],
-    /// The same in C m^2/V.
+    /// In C m^2/V.
     pub c_m2_per_v: [[f64; 3]; 3],
     /// Bars over 4 pi eps0; `None` unless wanted, and where fields go through planes of symmetry,
     /// which takes solves of their own.
@@ -34,7 +34,7 @@ pub struct Hydrodynamics {
     pub capacity: f64,
     /// Its bar; `None` unless wanted.
     pub capacity_error: Option<f64>,
-    /// The same length in metres.
+    /// This length in metres.
     pub hydrodynamic_radius_m: f64,
     /// m^2/s.
     #[serde(rename = "diffusion_m2_per_s")]
@@ -46,23 +46,23 @@ pub struct Hydrodynamics {
     pub viscosity: Option<Viscosity>,
 }
 
-/// What a body adds to the viscosity of a dilute suspension.
+/// Contribution of a body to the viscosity of a dilute suspension.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Viscosity {
     /// In the cube of the problem's unit, without cavities.
     #[serde(skip)]
     pub volume: f64,
-    /// The same in cubic metres.
+    /// This volume in cubic metres.
     pub volume_m3: f64,
     /// Mean polarisability of the body as a conductor over the volume: 3 for a sphere.
     pub intrinsic_conductivity: f64,
-    /// What that is multiplied with.
+    /// Intrinsic viscosity over intrinsic conductivity.
     pub prefactor: f64,
     /// Per volume fraction: 5/2 for a sphere.
     pub intrinsic_viscosity: f64,
     /// Radius of the sphere of the same intrinsic viscosity times volume, in the problem's unit.
     #[serde(skip)]
     pub viscometric_radius: f64,
-    /// The same in metres.
+    /// This radius in metres.
     pub viscometric_radius_m: f64,
 }

@@ -17,7 +17,7 @@ impl Known {
         self.total.iter().chain(self.at_corners.as_flattened()).copied()
     }
 
-    /// Of these numbers, on so many triangles.
+    /// Of these numbers, on this number of triangles.
     pub fn of_numbers(numbers: &[f64], triangles: usize) -> Self {
         let (total, at_corners) = numbers.split_at(triangles.min(numbers.len()));
         Self { total: total.to_vec(), at_corners: at_corners.as_chunks::<3>().0.to_vec() }

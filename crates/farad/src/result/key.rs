@@ -1,11 +1,11 @@
-//! What a number of a result is of: a key, whose text is the name that tables and files have.
+//! Keys of the numbers of results, whose text is the name in tables and files.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a number of a result is of. Its text is the name that tables and files have; names of
-/// conductors may have commas and parentheses in them, so the text is not to be taken apart.
+/// Key of a number of a result. Its text is the name in tables and files; names of conductors may
+/// have commas and parentheses in them, so the text must not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Key {

@@ -14,7 +14,7 @@ use crate::units::{self, LengthUnit};
 pub struct Matrices {
     /// C/(4 pi eps0) in the problem's unit.
     pub maxwell_length: Vec<Vec<f64>>,
-    /// The same in farad: Q_i = sum_j C_ij V_j.
+    /// C in farad: Q_i = sum_j C_ij V_j.
     pub maxwell_farad: Vec<Vec<f64>>,
     /// In farad between conductors, and on the diagonal to infinity.
     pub mutual_farad: Vec<Vec<f64>>,
@@ -137,8 +137,8 @@ pub(crate) fn with_sums(
     changed
 }
 
-/// The entries of a matrix of so many rows and these columns without those that others are equal
-/// to by symmetry: row and place in the row, row by row.
+/// One of each pair of entries that are equal by symmetry, in a matrix of `rows` rows and these
+/// columns: row and place in the row, row by row.
 pub fn distinct_entries(rows: usize, columns: &[usize]) -> Vec<(usize, usize)> {
     let mut is_column = vec![false; rows];
     columns.iter().for_each(|&conductor| is_column[conductor] = true);

@@ -1,5 +1,5 @@
-//! What is found of a problem, as plain data: matrices, states, forces, shares of energies, and the
-//! bars and warnings that say how far to trust them.
+//! Results of a problem, as plain data: matrices, states, forces, shares of energies, and the bars
+//! and warnings that say how far to trust them.
 
 pub(crate) mod bars;
 pub(crate) mod body;

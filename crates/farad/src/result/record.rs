@@ -35,7 +35,7 @@ struct SolvationRecord {
     energy_error_kj_per_mol: Option<f64>,
     energy_error_kcal_per_mol: Option<f64>,
     energy_error_kt: Option<f64>,
-    /// That of kT.
+    /// The temperature of kT.
     temperature_k: f64,
     coulomb: Energy,
     total: Energy,

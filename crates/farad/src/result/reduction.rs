@@ -57,7 +57,7 @@ impl Reduced {
 }
 
 impl Reducer {
-    /// What a Maxwell matrix over its conductors becomes, and its bars by first order: changes dC
+    /// The reduced Maxwell matrix over its conductors, and its bars by first order: changes dC
     /// of the matrix change the result by L dC R, where the columns of R are the potentials of all
     /// nets with one of those left at 1 V, and the rows of L the same of the transposed matrix.
     pub fn apply(&self, maxwell: &[Vec<f64>], bars: Option<&[Vec<f64>]>) -> Reduced {

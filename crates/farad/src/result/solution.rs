@@ -35,22 +35,22 @@ pub struct Solution {
     /// How far the matrix may be from that of the exact solution on the same surfaces; `None`
     /// unless wanted, and then no value has a bar.
     pub bars: Option<Bars>,
-    /// What self-checks found wrong.
+    /// Warnings of self-checks.
     pub warnings: Vec<Warning>,
     /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in
     /// coulomb; empty without dielectrics, or unless wanted.
     pub all_charge: Vec<Vec<f64>>,
-    /// What the description's sensitivities ask for.
+    /// Results of the description's sensitivities.
     pub derivatives: Vec<Derivative>,
-    /// What the description's films ask for.
+    /// Results of the description's films.
     pub films: Vec<FilmShare>,
     /// Whether surfaces are in layers.
     pub(crate) is_in_layers: bool,
     /// The answers to each conductor in turn at 1 V, if the former are wanted.
     pub(crate) units: Vec<bem::Response>,
-    /// What these miss on each triangle, if bars of films are wanted.
+    /// Missing charge of these on each triangle, if bars of films are requested.
     pub(crate) missing: Vec<Vec<f64>>,
-    /// What [`Solution::reduced`] does.
+    /// Reductions for [`Solution::reduced`].
     pub(crate) reducers: Vec<Reducer>,
     /// Wall seconds of the error estimate.
     pub estimate_seconds: f64,
@@ -105,7 +105,7 @@ impl Solution {
         }
     }
 
-    /// What the description's reductions make of the capacitance matrix, in farad.
+    /// The capacitance matrices after the description's reductions, in farad.
     pub fn reduced(&self) -> Vec<Reduced> {
         if self.reducers.is_empty() {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! What self-checks find wrong.
+//! Warnings of self-checks.
 
 use bem::checks::ratio;
 
@@ -12,19 +12,19 @@ pub struct Warning {
     pub check: &'static str,
     /// The entries, conductors or charges concerned.
     pub what: String,
-    /// What was found, relative, as is what was promised.
+    /// The measured value, relative, as is `promise`.
     pub value: f64,
-    /// What was promised.
+    /// The bound that it should meet.
     pub promise: f64,
     /// Whether the result is not to be used.
     pub is_error: bool,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// What to do, where the message does not say it.
+    /// Advice, where the message has none.
     pub remedy: Option<Remedy>,
 }
 
-/// What to do about a warning.
+/// Advice for a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// Ask for a smaller tolerance of the solver.
@@ -48,7 +48,7 @@ impl Warning {
         Self { check, what, value, promise, is_error, message, remedy: None }
     }
 
-    /// The same with what to do.
+    /// Adds what to do.
     pub(crate) fn with(self, remedy: Remedy) -> Self {
         Self { remedy: Some(remedy), ..self }
     }

@@ -108,7 +108,7 @@ pub struct Conductor {
     pub name: String,
     /// The groups of its surface.
     pub groups: Vec<String>,
-    /// What is set on it; at 0 V without.
+    /// Its given potential or charge; 0 V if `None`.
     pub setting: Option<Setting>,
 }
 
@@ -118,13 +118,13 @@ impl Conductor {
         Self { name: name.to_owned(), groups: vec![name.to_owned()], setting: None }
     }
 
-    /// The same, set.
+    /// Sets its potential or charge.
     pub fn with(self, setting: Setting) -> Self {
         Self { setting: Some(setting), ..self }
     }
 }
 
-/// What is set on a conductor.
+/// The given potential or charge of a conductor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Setting {
     /// Volt.

@@ -1,4 +1,4 @@
-//! A problem as a case describes it: bodies, media, charges, planes, fields, and what is asked.
+//! A problem as a case describes it: bodies, media, charges, planes, fields, requested results.
 //! Plain data; nothing here is computed or checked.
 
 pub(crate) mod description;

@@ -1,5 +1,5 @@
-//! What is asked about a problem beyond its capacitance matrix: values at probes, diffusion,
-//! reduced matrices, derivatives, shares of films.
+//! Requested results beyond the capacitance matrix: values at probes, diffusion, reduced matrices,
+//! derivatives, shares of films.
 
 /// Points at which potential and field are wanted.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,8 +86,8 @@ pub struct Diffusion {
     pub viscosity: f64,
 }
 
-/// What is made of the capacitance matrix. Names may have `*`, which stands for any characters. A
-/// name without one takes precedence over such patterns.
+/// A matrix made from the capacitance matrix. Names may have `*`, which stands for any characters.
+/// A name without one takes precedence over such patterns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reduction {
     /// Its name in results.
@@ -113,7 +113,7 @@ pub struct Sensitivity {
     pub by: Parameter,
 }
 
-/// What changes.
+/// The parameter that changes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parameter {
     /// The places of these conductors and dielectrics, which are shifted together.
@@ -121,8 +121,8 @@ pub enum Parameter {
     /// The relative permittivity of a dielectric, or of the surrounding medium
     /// (`surroundings`).
     Permittivity(String),
-    /// That of a layer: 0 is what is below all of them, 1 the lowest, and the last what is above
-    /// all.
+    /// The permittivity of a layer: 0 is the half-space below all of them, 1 the lowest layer, and
+    /// the last the half-space above all.
     OfLayer(usize),
     /// The thickness of a layer, from 1 on. What is above it moves with it.
     Thickness(usize),
@@ -146,7 +146,7 @@ pub struct Film {
 /// The surfaces that a film covers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Place {
-    /// Those of conductors, and those of dielectrics where there is no metal.
+    /// Surfaces of conductors, and surfaces of dielectrics where there is no metal.
     On {
         /// Their names.
         names: Vec<String>,
@@ -157,7 +157,7 @@ pub enum Place {
     Interface(usize),
 }
 
-/// What is on one side of a surface.
+/// The medium on one side of a surface.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Toward {
     /// A dielectric, or the surrounding medium ([`crate::SURROUNDINGS`]).

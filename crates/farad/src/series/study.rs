@@ -39,7 +39,7 @@ pub struct MeshValues {
 /// One number of the result on all meshes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Entry {
-    /// What it is; in results.json its text.
+    /// Its key; in results.json the key's text.
     #[serde(rename = "name", serialize_with = "as_text")]
     pub key: Key,
     /// Of its values, bars and errors.
@@ -64,7 +64,7 @@ pub struct Entry {
 /// Whether values follow a power of the element size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// What the values say.
+    /// An estimate from the values.
     Of(Range),
     /// Fewer than three meshes, or a value that is no number.
     TooFewMeshes,

@@ -22,7 +22,7 @@ pub enum Change {
         groups: Vec<String>,
         /// The vector, in the description's unit.
         along: [f64; 3],
-        /// What it is multiplied by.
+        /// Its factors.
         values: Vec<f64>,
     },
     /// Groups turn.

@@ -1,4 +1,4 @@
-//! What of a description contradicts itself or means nothing, whatever its mesh is.
+//! Contradictions in a description, and parts without meaning, whatever its mesh is.
 
 use crate::analysis::list;
 use crate::problem::fault::Fault;
@@ -33,7 +33,7 @@ impl Description {
         faults
     }
 
-    /// What there can be no ions with.
+    /// Parts of the description that exclude ions.
     fn impossible_with_salt(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             (!self.conductors.is_empty(), "conductors"),

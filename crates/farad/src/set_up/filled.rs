@@ -1,4 +1,4 @@
-//! What is between surfaces: media and charges.
+//! Media and charges between surfaces.
 
 use mesh::Mesh;
 use mesh::conductors::Assignment;

@@ -54,7 +54,7 @@ impl Problem {
         problem.on(finer, |added| Note::SplitNextToSurfaces { added })
     }
 
-    /// The same without triangles split next to other surfaces.
+    /// As [`Self::new`], without splitting triangles next to other surfaces.
     pub(crate) fn next_to_charges(description: Description, mesh: Mesh) -> Result<Self, Error> {
         let mut faults = description.faults();
         if let Err(invalid) = mesh.validate() {
@@ -85,7 +85,7 @@ impl Problem {
         Ok(problem)
     }
 
-    /// What a description names and this mesh does not have: for callers that have found the
+    /// Names in a description that this mesh does not have: for callers that have found the
     /// description wrong already, and report all faults.
     pub fn misnamed(description: &Description, mesh: &Mesh) -> Vec<Fault> {
         Named::find(description, mesh).err().unwrap_or_default()
@@ -150,7 +150,7 @@ impl Problem {
         if faults.is_empty() { Ok(problem) } else { Err(faults) }
     }
 
-    /// What cannot be solved or found on the mesh.
+    /// Requests that are impossible on this mesh.
     fn impossible(&self) -> Vec<Fault> {
         let description = &self.description;
         let has_metal = !self.conductors.names.is_empty();

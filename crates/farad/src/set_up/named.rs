@@ -1,4 +1,4 @@
-//! What the names in a description mean on its mesh.
+//! Meaning of the names in a description on its mesh.
 
 use mesh::Mesh;
 use mesh::conductors::{self as owners, Assignment};
@@ -11,7 +11,7 @@ use crate::result::reduction::Reducer;
 use crate::scene::description::Description;
 use crate::scene::requests::Reduction;
 
-/// What the names in a description mean on its mesh.
+/// Meaning of the names in a description on its mesh.
 pub(super) struct Named {
     pub(super) assignment: Assignment,
     /// The conductors that are excited.

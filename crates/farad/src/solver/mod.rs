@@ -192,8 +192,8 @@ impl Solver {
     }
 }
 
-/// What is known of the charges, if it is on this problem's triangles: it may have split some
-/// itself.
+/// Known charges from which iterations start, if they are on this problem's triangles: it may have
+/// split some itself.
 fn starts<'a>(known: &'a [Known], problem: &Problem) -> Vec<Charges<'a>> {
     let n = problem.mesh.triangles.len();
     let fits = |known: &&Known| Charges::from(*known).total.len() == n;

@@ -17,12 +17,12 @@ use crate::result::solution::Solution;
 use crate::result::state::State;
 use crate::units;
 
-/// What is solved, and how.
+/// The problem, its excitations and the options of a solve.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) problem: &'a Problem,
     pub(super) media: Media<'a>,
-    /// Those of [`list::excitations`].
+    /// As given by [`list::excitations`].
     pub(super) excitations: &'a [Excitation],
     pub(super) options: &'a SolveOptions,
     pub(super) progress: &'a dyn Progress,

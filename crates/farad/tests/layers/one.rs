@@ -168,7 +168,7 @@ fn axes_and_cuts_make_no_difference() {
 }
 
 #[test]
-fn what_lies_wrong_in_layers_is_told() {
+fn what_lies_wrong_in_layers_is_reported() {
     let fault = |stack: Stack, mesh: Mesh| {
         let farad::Error::Faults(faults) = Problem::new(in_stack(stack), mesh).unwrap_err() else {
             panic!("no fault")

@@ -146,7 +146,7 @@ fn layers_upside_down_are_the_same() {
     for x in &mut other.vertices {
         *x = [-x[2], x[0], x[1]];
     }
-    // Mirrored, triangles run around the other way.
+    // Mirrored triangles have the opposite orientation.
     other.triangles.iter_mut().for_each(|[_, b, c]| std::mem::swap(b, c));
     let options = options(Method::Fmm, Density::Constant);
     let found = solved(in_stack(up.clone()), scene(), &options);

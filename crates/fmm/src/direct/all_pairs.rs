@@ -83,9 +83,6 @@ impl AllPairs {
     }
 
     /// Sums k densities; the arrays have been checked.
-    ///
-    /// # Errors
-    /// As [`direct::sum`]; [`Error::Interrupted`].
     pub fn apply(
         &mut self,
         k: usize,

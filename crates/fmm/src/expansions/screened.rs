@@ -45,13 +45,13 @@ pub struct Screening {
 }
 
 impl Screening {
-    /// That of `kernel` in a root cube of so long a side. Around points that all coincide the cube
-    /// has any side, and no pair to be screened.
+    /// The screening of `kernel` in a root cube of this side. Around points that all coincide the
+    /// cube has any side, and no pair to be screened.
     pub(crate) fn new(kernel: Kernel, side: f64) -> Self {
         Self { root: (kernel.kappa() * side).min(LARGEST) }
     }
 
-    /// That of `kernel` where distances are the caller's.
+    /// The screening of `kernel` for distances in the caller's unit.
     pub(crate) fn unscaled(kernel: Kernel) -> Self {
         Self { root: kernel.kappa() }
     }

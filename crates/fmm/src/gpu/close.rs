@@ -36,9 +36,6 @@ pub struct Close {
 impl Close {
     /// Lists the close pairs; a second time if there are more than was guessed. `itself`: the
     /// targets are sources, and no point is paired with itself.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails; [`Error::GpuCrowds`] if pairs are too many.
     pub(super) fn find(
         device: &Device,
         precision: Precision,
@@ -89,9 +86,6 @@ impl Close {
     }
 
     /// The words of each pair.
-    ///
-    /// # Errors
-    /// [`cuda::Error`] if the copy fails.
     pub fn words(&self) -> Result<Vec<[u32; 8]>, cuda::Error> {
         Ok(self.pairs.to_vec()?[..self.count].iter().map(|pair| pair.0).collect())
     }

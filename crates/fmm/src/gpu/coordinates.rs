@@ -46,9 +46,6 @@ pub struct Coordinates<'a> {
 
 impl<'a> Coordinates<'a> {
     /// All on the device if there is plenty of room. `chunk`, if given, points of a visit instead.
-    ///
-    /// # Errors
-    /// [`cuda::Error`] if a CUDA call fails.
     pub fn new(
         device: &Device,
         points: &'a [[f64; 3]],
@@ -89,9 +86,6 @@ impl<'a> Coordinates<'a> {
     }
 
     /// Visits all points, some at a time; what `visit` puts on the main stream sees them.
-    ///
-    /// # Errors
-    /// [`cuda::Error`] if a CUDA call fails.
     pub(super) fn visit(
         &self,
         mut visit: impl FnMut(Chunk<'_>) -> Result<(), Error>,

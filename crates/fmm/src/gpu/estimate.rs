@@ -208,8 +208,8 @@ impl Planned<'_> {
         let kept = if (0.75..1.0).contains(&(close / guessed)) { guessed } else { close };
         let closing = lists + f64::max(pairs * guessed, pairs * kept + 24.0 * close + again);
 
-        // That of leaves, which most boxes are: of their translations, and stored. Both grow faster
-        // than digits do from 1e-5 on, where few terms of the closest pairs are left out.
+        // The truncation number of leaves, which most boxes are: of translations, and stored. Both
+        // grow faster than digits from 1e-5 on, where few terms of the closest pairs are left out.
         let digits = -options.tolerance.ln();
         let p = f64::max(1.2 * expected::stored(options.tolerance).max(3.0), 1.9 * digits - 12.0);
         let p = p.min(P_MAX as f64);
@@ -267,9 +267,6 @@ impl Planned<'_> {
 }
 
 /// Whether a plan and its sums fit; nothing is allocated.
-///
-/// # Errors
-/// [`Error::GpuMemory`] if not.
 pub(super) fn check(
     device: &Device,
     sources: &[[f64; 3]],

@@ -244,9 +244,6 @@ pub struct Expansions {
 impl Expansions {
     /// All expansions of a tree. M2L's matrices stay on the device if they take `limit` bytes at
     /// most; else they are made as every sum needs them, some at a time.
-    ///
-    /// # Errors
-    /// If a CUDA call fails; [`Error::OutOfMemory`] at once if they do not fit.
     pub fn new(
         device: &Device,
         precision: Precision,

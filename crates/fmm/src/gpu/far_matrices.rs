@@ -185,9 +185,6 @@ impl FarMatrices {
 
 /// The matrix of one offset without screening, in double precision; `finer`: how much finer the
 /// source is.
-///
-/// # Errors
-/// If a CUDA call fails.
 pub fn one(device: &Device, offset: [i32; 3], finer: i32, p: usize) -> Result<Vec<f64>, Error> {
     let roots = device.upload(&tables::root_factorials(4 * p))?;
     let rows = tables::padded_rows(p);

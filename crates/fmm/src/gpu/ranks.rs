@@ -72,10 +72,6 @@ pub(crate) struct RankEngine {
 
 impl RankEngine {
     /// `parts`: expansions that are added up, `multipoles`: whole ones, of `numbers`' lengths.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails, with [`cuda::Error::OutOfMemory`] before anything is
-    /// allocated.
     pub(crate) fn new(
         part: &Part<'_>,
         [parts, multipoles]: [&[Peer]; 2],
@@ -144,9 +140,6 @@ impl RankEngine {
     }
 
     /// Leaves M2M, M2L and L2L to the CPU, over the rank's boxes and lists.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn translated_on_host(
         self,
         simd: simd::Level,
@@ -174,9 +167,6 @@ impl RankEngine {
 
     /// Finds what each rank offers to this one; false if its GPU cannot copy all of it. Until then,
     /// and after [`Self::through_the_host`], expansions go through the host.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn find(&mut self, offers: &[Vec<Offer>]) -> Result<bool, Error> {
         let Self { parts, multipoles, plan, .. } = self;
         let mut all = true;
@@ -208,9 +198,6 @@ impl RankEngine {
     }
 
     /// Makes room for such an `apply`.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn prepare(&mut self, signature: Signature) -> Result<(), Error> {
         if !self.prepared.contains_key(&signature) {
             let made = (self.plan.kernels(signature)?, self.plan.buffers(signature)?);
@@ -222,9 +209,6 @@ impl RankEngine {
     /// Starts an `apply` of strengths of this rank's sources, then of others': P2P is under way
     /// when it returns.
     /// `exponents`: of the largest strength of each density on all ranks.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails; [`Error::NotPlanned`] if this was not prepared.
     pub(crate) fn begin(
         &mut self,
         signature: Signature,
@@ -344,9 +328,6 @@ pub(crate) type Messages = Vec<(usize, Vec<u8>)>;
 impl Running<'_> {
     /// Makes the multipole expansions of density `k` from own sources, and takes out the parts of
     /// those that others add up.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn upward(&mut self, k: usize) -> Result<Messages, Error> {
         self.timed("P2M", Stage::P2m(k))?;
         self.timed("M2M", Stage::M2m)?;
@@ -355,18 +336,12 @@ impl Running<'_> {
 
     /// Adds the parts that others sent, in the order of their ranks, and takes out the expansions
     /// that others need.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn complete(&mut self, messages: &[Vec<u8>]) -> Result<Messages, Error> {
         self.parts.unpack(self.plan, messages, true)?;
         Ok(self.multipoles.pack(self.plan)?)
     }
 
     /// Takes over the expansions that others sent, and adds what all give at the targets.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn downward(&mut self, k: usize, messages: &[Vec<u8>]) -> Result<(), Error> {
         self.multipoles.unpack(self.plan, messages, false)?;
         self.timed("M2L", Stage::M2l)?;
@@ -376,9 +351,6 @@ impl Running<'_> {
 
     /// Makes the multipole expansions of density `k` from own sources, those of leaves on the GPU
     /// and the others by the CPU, of a hybrid plan.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn upward_on_host(&mut self, k: usize) -> Result<(), Error> {
         self.timed("P2M", Stage::P2m(k))?;
         let (plan, started) = (self.plan, self.started);
@@ -389,9 +361,6 @@ impl Running<'_> {
     }
 
     /// Exchanges the expansions that the CPU has. Collective.
-    ///
-    /// # Errors
-    /// Errors of `exchange`.
     pub(crate) fn exchange_on_host<X: hybrid::Exchange>(
         &mut self,
         exchange: &mut X,
@@ -400,9 +369,6 @@ impl Running<'_> {
     }
 
     /// Translates by the CPU, and adds what that gives at the targets.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn downward_on_host(&mut self, k: usize) -> Result<(), Error> {
         if let Some(host) = &mut self.host {
             let to = &self.plan.expansions.locals.values;
@@ -412,9 +378,6 @@ impl Running<'_> {
     }
 
     /// Brings the sums back: when its parts ran, and seconds from the device's begin to its end.
-    ///
-    /// # Errors
-    /// [`Error::Gpu`] if a CUDA call fails.
     pub(crate) fn finish(self, potentials: Potentials<'_>) -> Result<(Vec<Span>, f64), Error> {
         let Self { plan, apply, origin, offset, near, marks, on_host: mut spans, .. } = self;
         let stream = plan.device.stream();

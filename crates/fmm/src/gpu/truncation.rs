@@ -192,9 +192,6 @@ impl<'a> Sampler<'a> {
 
     /// For every batch, in rows of `p_max + 3`, the squared error of 1/r by p' up to `degrees`,
     /// from `samples` draws, then the sums of 1/r^2 and 1/r^4.
-    ///
-    /// # Errors
-    /// [`cuda::Error`] if a CUDA call fails.
     pub fn far(&self, samples: usize, p_max: usize, degrees: usize) -> Result<Vec<f64>, Error> {
         let (device, lists) = (self.device, self.boxes.lists);
         let (batches, width) = (lists.batches.len(), p_max + 3);

@@ -59,7 +59,7 @@ fn every_instruction_set_gives_the_sums_of_one_lane() {
 }
 
 #[test]
-fn sums_end_when_they_are_told_to() {
+fn sums_end_on_request() {
     let points = Distribution::Sphere.points(20_000, &mut Random::new(5));
     let charges = vec![1.0; points.len()];
     for mode in [Mode::Fmm, Mode::Treecode, Mode::Direct] {

@@ -86,8 +86,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<List, FormatError> {
             // The end of the list's own lines, before sections.
             Some(word) if word.eq_ignore_ascii_case(b"end") => continue,
             Some(b"Q" | b"q" | b"T" | b"t") => {
-                let message = "a panel stands in the list; panels belong into files that its C, D and B lines name, or into \
-                               sections of the list from a line \"File NAME\" to a line \"End\"; a file of panels is called .qui";
+                let message = "there is a panel in the list; move panels to .qui files that its C, D and B lines name, or to \
+                sections of the list from a line \"File NAME\" to a line \"End\"";
                 return Err(Cause::Other(message.into()).on_line(line.number()));
             }
             _ => {

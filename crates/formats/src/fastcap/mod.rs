@@ -83,7 +83,7 @@ pub struct Model {
     pub description: Description,
     /// All panels as triangles, each in one group; normals of interfaces point to the outer medium.
     pub mesh: Mesh,
-    /// What was read, and sentences for people about it.
+    /// Counts of the file's content, and sentences for people about it.
     pub reading: Reading,
     /// The panel that each triangle is of.
     panel_of: Vec<Origin>,
@@ -115,8 +115,8 @@ fn ends_in(path: &Path, ending: &str) -> bool {
 /// gets; [`mesh::files::load`] gets them from the disk.
 ///
 /// # Errors
-/// Those of `load`, [`Error::Missing`] where they say that a file of the list is not there, and
-/// [`Error::Format`], with the file's name, the line, what is wrong and what to do.
+/// Errors of `load`; [`Error::Missing`] if a file of the list does not exist; [`Error::Format`],
+/// with the file's name, the line, what is wrong and what to do.
 pub fn read(
     path: &Path,
     load: impl FnMut(&Path) -> Result<Vec<u8>, Error>,
@@ -268,8 +268,8 @@ impl Builder {
             if line.kind != LineKind::Conductor {
                 let faces_outer = faces_outer(panel, &corners, line).ok_or_else(|| {
                     let message = format!(
-                        "the reference point {:?} of line {} of {} lies in the plane of this panel, so it does not tell \
-                         which side has which permittivity; choose a point off every panel's plane, or split the file",
+                        "the reference point {:?} of line {} of {} lies in the plane of this panel, so it does not say \
+                        which side has which permittivity; choose a point off every panel's plane, or split the file",
                         panel.reference.or(line.reference).unwrap_or_default(),
                         line.number,
                         list.display()
@@ -316,7 +316,7 @@ impl Builder {
 
     fn finish(mut self, lenient: bool, last: usize) -> Result<Model, FormatError> {
         if self.equal > 0 && self.panel_of.is_empty() {
-            let message = "all panels are interfaces with the same permittivity on both sides, which count for nothing";
+            let message = "all panels are interfaces with the same permittivity on both sides, which have no effect";
             return Err(Cause::Other(message.into()).on_line(last));
         }
         self.assembly.weld(WELD);

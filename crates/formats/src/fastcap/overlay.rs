@@ -26,7 +26,7 @@ pub(super) struct Rules<'a> {
     pub names: &'a [String],
 }
 
-/// What is found where panels lie on each other.
+/// Panels that lie on each other.
 pub(super) struct Overlaid {
     /// Per triangle: whether the media on its sides are known, but not which is on which.
     pub open: Vec<bool>,
@@ -43,9 +43,6 @@ struct Counts {
 
 /// Cuts panels that lie on each other into pieces, and makes each piece what all of its panels say
 /// together.
-///
-/// # Errors
-/// [`FormatError`] where panels contradict each other, unless that is allowed.
 pub(super) fn lay_over(
     triangles: &mut Triangles,
     rules: Rules<'_>,

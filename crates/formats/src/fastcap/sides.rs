@@ -15,9 +15,6 @@ const LEVEL: f64 = 0.99;
 
 /// Decides for all triangles that are `open`: first by neighbours in the same plane, then by what
 /// lies across the space next to them.
-///
-/// # Errors
-/// [`FormatError`] at the first triangle of which nothing says it.
 pub(super) fn choose_sides(
     triangles: &mut Triangles,
     mut open: Vec<bool>,
@@ -36,7 +33,7 @@ pub(super) fn choose_sides(
         None => Ok(()),
         Some(t) => {
             let message = format!(
-                "the panel in {} is metal between two media, and nothing tells which is on which side: give it by one B line with a \
+                "the panel in {} is metal between two media, and it is not given which is on which side: give it by one B line with a \
                  reference point",
                 triangles.place(t)
             );

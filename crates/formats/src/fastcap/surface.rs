@@ -18,10 +18,6 @@ use super::triangles::Triangles;
 const SLIVER: f64 = 1e-3;
 
 /// Makes triangles a surface. `last` is the last line of the list, for errors of the whole.
-///
-/// # Errors
-/// [`FormatError`] where panels contradict each other, if that is not allowed, where media have no
-/// side, and for conductors of which nothing is left.
 pub(super) fn clean(
     triangles: &mut Triangles,
     rules: Rules<'_>,

@@ -23,15 +23,15 @@ pub(super) fn no_surface(layout: &Layout, scene: &Scene, fault: prisms::Fault) -
             let Some(metal) = scene.metals.get(prism) else {
                 let at = layout.dielectrics.first().map_or(layout.shapes[0].at, |first| first.at);
                 let message = format!(
-                    "the body of a dielectric has a coordinate of {value} {unit}, which is {why}: look at the heights and thicknesses \
-                     of dielectrics, and at how far the domain goes"
+                    "the body of a dielectric has a coordinate of {value} {unit}, which is {why}: check the heights and thicknesses \
+                    of dielectrics, and the size of the domain"
                 );
                 return layout.error(at, message);
             };
             let shape = &layout.shapes[metal.shape];
             let message = format!(
-                "this shape of net \"{}\" on {} has a coordinate of {value} {unit}, which is {why}: look at its corners, and at the \
-                 heights of its layer",
+                "this shape of net \"{}\" on {} has a coordinate of {value} {unit}, which is {why}: check its corners, and the \
+                heights of its layer",
                 scene.nets[metal.net].name, shape.layer
             );
             layout.error(shape.at, message)

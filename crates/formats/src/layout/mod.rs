@@ -43,7 +43,7 @@ pub struct Model {
     pub description: Description,
     /// Conductors and interfaces in the unit of the description.
     pub mesh: Mesh,
-    /// What was read, and sentences for people about it.
+    /// Counts of the file's content, and sentences for people about it.
     pub reading: Reading,
 }
 

@@ -77,8 +77,8 @@ pub enum Error {
     TooMany,
     /// The shape's least number of triangles is far above the requested one.
     #[error(
-        "{asked} triangles are asked for, but the fewest that this shape can have are {least}; ask for that many, change the \
-         lengths or give an element size"
+        "{asked} triangles are requested, but the fewest that this shape can have are {least}; request that number, change the \
+        lengths or give an element size"
     )]
     Least {
         /// The requested number.

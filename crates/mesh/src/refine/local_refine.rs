@@ -156,8 +156,8 @@ impl Splitting {
                 let neighbours: Vec<u32> =
                     neighbours.filter(|&other| self.has_to_be_split(other)).collect();
                 waiting.extend(neighbours);
-                // A triangle that has this side as half of one of its own would have that one
-                // halved twice: it is the one at the longer side.
+                // A triangle that has this side as half of one of its own would have its side
+                // halved twice: it is the triangle at the longer side.
                 waiting.extend(self.over(side));
             }
         }

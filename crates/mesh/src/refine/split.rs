@@ -30,7 +30,7 @@ pub struct Split {
     pub mesh: Mesh,
     /// For each triangle that of the old mesh which it is a part of, in increasing order.
     pub parent: Vec<u32>,
-    /// Where the corners of each triangle are in that one.
+    /// The corners of each triangle, relative to the triangle that it is part of.
     pub within: Vec<[Barycentric; 3]>,
 }
 

@@ -269,13 +269,13 @@ pub enum Error {
          file holds no surface"
     )]
     Empty {
-        /// What was done.
+        /// Changes made.
         actions: Vec<Action>,
     },
     /// Something that is not repaired.
     #[error("{}", left(faults))]
     Left {
-        /// What was done.
+        /// Changes made.
         actions: Vec<Action>,
         /// Remaining faults.
         faults: Vec<Fault>,
@@ -283,7 +283,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What was done before it failed.
+    /// Changes made before it failed.
     pub fn actions(&self) -> &[Action] {
         match self {
             Self::Empty { actions } | Self::Left { actions, .. } => actions,

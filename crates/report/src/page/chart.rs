@@ -276,8 +276,8 @@ pub struct Couplings<'a> {
     pub columns: &'a [String],
     /// Rows of shares from 0 to 1; NaN where there is none, such as on the diagonal.
     pub shares: &'a [Vec<f64>],
-    /// What each cell says when it is pointed at.
-    pub told: &'a dyn Fn(usize, usize) -> String,
+    /// Tooltip of each cell.
+    pub title: &'a dyn Fn(usize, usize) -> String,
     /// Whether a value is no larger than twice its error bar.
     pub is_vague: &'a dyn Fn(usize, usize) -> bool,
 }
@@ -330,7 +330,7 @@ pub fn heat_map(of: Couplings<'_>) -> io::Result<Html> {
                 let _ = write!(
                     svg,
                     "<g><title>{}</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" {shown}/>",
-                    escape(&(of.told)(i, j)),
+                    escape(&(of.title)(i, j)),
                     cell - 1.0,
                     cell - 1.0
                 );

@@ -13,7 +13,7 @@ pub(super) const MOST_ROWS: usize = 400;
 /// What a kind of results puts on its page.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    /// What was done, in a few words.
+    /// The kind of run, in a few words.
     pub(super) kind: &'static str,
     /// Numbers at the top: what they are, and they.
     pub(super) facts: Vec<(String, String)>,

@@ -89,7 +89,7 @@ pub fn couplings(matrix: Labelled<'_>) -> io::Result<Html> {
         let bar = matrix.bar(i, j).map(|bar| bar / factor);
         format!("{} {symbol}", with_bar(matrix.values[i][j] / factor, bar))
     };
-    let told = |i: usize, j: usize| {
+    let title = |i: usize, j: usize| {
         format!("C({}, {}) = {}", matrix.rows[i], matrix.columns[j], value(i, j))
     };
     let is_vague = |i: usize, j: usize| {
@@ -99,7 +99,7 @@ pub fn couplings(matrix: Labelled<'_>) -> io::Result<Html> {
         rows: matrix.rows,
         columns: matrix.columns,
         shares: &shares,
-        told: &told,
+        title: &title,
         is_vague: &is_vague,
     };
     html.part(&chart::heat_map(of)?);

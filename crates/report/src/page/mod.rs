@@ -85,7 +85,7 @@ pub enum Error {
     Index {
         /// The folder.
         folder: PathBuf,
-        /// What is wrong in the text.
+        /// The fault in the text.
         source: serde_json::Error,
     },
     /// It has the results of `farad batch`.
@@ -228,7 +228,7 @@ fn title(folder: &Path, results: &Value) -> String {
 fn notices(results: &Value) -> Html {
     let mut html = Html::default();
     let status = text(&results["status"]);
-    let told = match status {
+    let fault = match status {
         "complete" => None,
         "not_converged" => Some((
             "Not converged",
@@ -262,7 +262,7 @@ fn notices(results: &Value) -> Html {
     }
     // Errors before warnings.
     warnings.sort_by_key(|(_, warning)| text(&warning["severity"]) != "error");
-    if let Some((word, meaning)) = told {
+    if let Some((word, meaning)) = fault {
         html.raw("<div class=\"notice error\" role=\"alert\"><strong>").text(word);
         html.raw("</strong> ").text(meaning);
         let failed = &results["failed"];
@@ -276,7 +276,7 @@ fn notices(results: &Value) -> Html {
         html.raw("</div>\n");
     }
     if warnings.is_empty() {
-        if told.is_none() {
+        if fault.is_none() {
             html.raw("<div class=\"notice good\"><strong>Complete</strong> All self-checks passed.</div>\n");
         }
         return html;

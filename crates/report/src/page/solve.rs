@@ -30,7 +30,7 @@ struct Maxwell {
 }
 
 impl Maxwell {
-    /// That of the capacitance or of a reduction; without rows if it is not there.
+    /// The matrix of the capacitance or of a reduction; without rows if it is not there.
     fn new(found: &Value) -> Self {
         let conductors = texts(&found["conductors"]);
         let columns = match list(&found["columns"]) {

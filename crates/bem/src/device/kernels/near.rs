@@ -15,7 +15,7 @@ cuda::arguments! {
     }
 
     // Pairs say which panels there are.
-    /// What pairs of panels are judged by.
+    /// Sizes by which pairs of panels are judged.
     struct Sizes {
         vertices: Pointer<f64> [..],
         charges: Pointer<f64> [..],

@@ -148,7 +148,7 @@ pub(crate) fn macros(
     value.iter().cloned().chain(sizes.split(' ').map(str::to_owned)).collect()
 }
 
-/// Those of all kernels but the one for the larger rows of S.
+/// Macros of all kernels except the one for the larger rows of S.
 pub(crate) fn usual_macros(value: &[String]) -> Vec<String> {
     macros(value, 0..local_panels::NEIGHBOURS, THREADS / 32, 1)
 }

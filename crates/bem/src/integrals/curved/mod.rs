@@ -54,14 +54,14 @@ const BENT: f64 = 0.05;
 /// Entries between the modes of two panels.
 pub type Entries = [[f64; MODES]; MODES];
 
-/// What is integrated.
+/// The integrand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
     /// 1 / |x - y|.
     Single,
     /// N_x . grad_x 1 / |x - y| with N = x_s cross x_t.
     Adjoint,
-    /// The same, and with x and y exchanged.
+    /// [`Self::Adjoint`], also with x and y exchanged.
     Adjoints,
 }
 

@@ -1,4 +1,4 @@
-//! What closed forms of close panels add to sums over their points.
+//! Corrections of sums over points by closed forms of close panels.
 
 use std::ops::Range;
 
@@ -237,7 +237,7 @@ impl Near<'_> {
         }
     }
 
-    /// The same for normal derivatives at a position `x` on panel `i` with this normal.
+    /// As [`potentials`](Self::potentials), for derivatives along this normal at `x` on panel `i`.
     fn normal_derivatives(
         &self,
         [i, j]: [usize; 2],

@@ -58,7 +58,7 @@ const PARTS: usize = 64;
 const ENTRIES: usize = 1 << 24;
 
 /// Number of parts of all panels for this number of excitations: independent of the number of
-/// threads, so that sums are identical; at most as many are in progress as there are threads.
+/// threads, so that sums are identical; at most one per thread is in progress.
 pub(super) fn parts(excitations: usize) -> usize {
     (ENTRIES / excitations.pow(2).max(1)).clamp(1, PARTS)
 }

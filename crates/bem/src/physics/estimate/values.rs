@@ -66,7 +66,7 @@ impl Values {
         self.at(&self.potential, i, p)
     }
 
-    /// The same of the normal derivative.
+    /// The normal derivative at the positions on panel `i` in excitation `p`.
     pub(super) fn normal_derivative<const PLACES: usize>(
         &self,
         i: usize,

@@ -125,7 +125,7 @@ impl SurfaceCharge {
         (0..panels.len()).into_par_iter().map(reach).collect()
     }
 
-    /// The same for potentials at `targets`.
+    /// As [`reach_of_values`](Self::reach_of_values), for potentials at `targets`.
     fn reach_of_potentials(&self, rule: &Rule, targets: &[Vec3]) -> Vec<f64> {
         let panels = &self.panels;
         let step = targets.len().div_ceil(SAMPLES).max(1);

@@ -92,12 +92,12 @@ impl SurfaceCharge {
         Self { densities, constant: charges.at_corners.is_empty(), ..self }
     }
 
-    /// The same, with this relative error of values at many points, if it is below 1e-6.
+    /// Sets the relative error of values at many points, at most 1e-6.
     pub fn with_tolerance(self, tolerance: f64) -> Self {
         Self { tolerance: tolerance.clamp(TIGHTEST, TOLERANCE), ..self }
     }
 
-    /// The same for faster values to some thousandths of the contribution of near triangles.
+    /// Trades accuracy for speed: near triangles contribute to some thousandths.
     pub fn roughly(self) -> Self {
         Self { reach: ROUGHLY, ..self }
     }

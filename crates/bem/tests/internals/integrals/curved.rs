@@ -89,7 +89,7 @@ fn pairs_are_what_potentials_at_points_give() {
                     let found = off(&with(accuracy, &mut scratch), &exact) / size;
                     let took = started.elapsed();
                     println!("{name} {order} {kernel:?} {accuracy:e}: {found:.1e} {took:?}");
-                    // Those of 1e-9 are no better than the closed forms of the flat ones.
+                    // Integrals to 1e-9 are no better than the closed forms of the flat ones.
                     if found > accuracy.max(1e-7) {
                         missed.push(format!("{name} {order} {kernel:?} {accuracy:e}: {found:.1e}"));
                     }

@@ -168,7 +168,7 @@ fn entries_of_the_double_layer_add_up_between_sheets() {
         let exact = solid_angle_over(&s, &t, 1e-10, &mut nodes);
         let block = double_layer(&s, &t, 1e-6, &mut nodes);
         let error = (sum(&block) - exact).abs() / (2.0 * PI * s.area().min(t.area()));
-        // Nine entries, each to a quarter of what is asked for.
+        // Nine entries, each to a quarter of the requested error.
         assert!(error < 9.0 * 0.25e-6, "{gap}: {error:.1e}");
     }
 }

@@ -38,8 +38,8 @@ fn a_wrong_small_coupling_is_seen_next_to_large_ones() {
     assert!(!found.contains(&(Law::Symmetry, [0, 1])), "{found:?}");
 }
 
-/// The same with the entries of the other rows in their place: what these rows had is reported
-/// by their size.
+/// Entries of other rows stand in for these: the warning gives the defect of these rows, relative
+/// to their size.
 #[test]
 fn what_was_replaced_is_judged_by_the_row_it_is_from() {
     let corrected = [

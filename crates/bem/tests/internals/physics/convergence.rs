@@ -60,7 +60,7 @@ fn what_is_no_power_is_said_to_be_none() {
 }
 
 /// Values of `farad study` on plates, cubes and spheres in six levels, relative to the limit:
-/// what a triple says covers what is left.
+/// the error that a triple gives covers the error of its last value.
 #[test]
 fn errors_cover_what_is_left() {
     let sequences: [&[f64]; 6] = [

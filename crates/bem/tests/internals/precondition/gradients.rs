@@ -1,4 +1,4 @@
-//! Gradients of what is known by its means over clusters.
+//! Gradients of functions known by their means over clusters.
 
 use bem::internals::geometry::{Panels, Vec3};
 use bem::internals::precondition::{ClusterLevels, Gradients};

@@ -56,7 +56,7 @@ impl Completion for Overlapping {
         &self.laws[1]
     }
 
-    /// Every other column is looked at.
+    /// Takes the vectors only in columns that miss a law.
     fn defect(
         &self,
         missing: &[f64],

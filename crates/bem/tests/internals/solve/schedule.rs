@@ -20,7 +20,7 @@ fn plans_are_made_where_they_are_allowed_and_repaid() {
         Ok(Plan::new(&comm::alone(), &points, None, &options)?)
     };
     let mut ladder = PlanSchedule::new(make(3e-7).unwrap(), 3e-7, make.clone());
-    // Plans are told apart by the mean p', in thousandths.
+    // Plans are distinguished by the mean p', in thousandths.
     let order = |plan: &Plan| (1000.0 * plan.info().mean_truncation_number) as usize;
     let tight = order(ladder.tight());
     let [single, loose] = [2.5e-6, 5e-5].map(|tolerance| order(&make(tolerance).unwrap()));

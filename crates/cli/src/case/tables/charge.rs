@@ -47,7 +47,7 @@ pub(in crate::case) fn read(top: &Section<'_>) -> Vec<Located<Charge>> {
 }
 
 impl ChargeTable {
-    /// That of a charge.
+    /// The table of a charge.
     pub(in crate::case) fn of(charge: &Charge) -> Self {
         let (amount, unit) = match charge.amount {
             Amount::Coulomb(amount) => (amount, ChargeUnit::Coulomb),

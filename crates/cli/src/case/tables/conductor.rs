@@ -22,7 +22,7 @@ table! {
 }
 
 impl ConductorTable {
-    /// That of a conductor.
+    /// The table of a conductor.
     pub(in crate::case) fn of(conductor: &Conductor) -> Self {
         let setting = conductor.setting;
         let potential = setting.and_then(|setting| match setting {

@@ -31,7 +31,7 @@ table! {
 }
 
 impl DielectricTable {
-    /// That of a body whose atoms, if any, are in the file of `entry`; for a case that lies in
+    /// The table of a body whose atoms, if any, are in the file of `entry`; for a case that lies in
     /// `folder`.
     pub(in crate::case) fn of(dielectric: &Dielectric, entry: &Entry, folder: &Path) -> Self {
         Self {

@@ -19,7 +19,7 @@ pub(in crate::case) fn read(top: &Section<'_>) -> Option<Diffusion> {
 }
 
 impl DiffusionTable {
-    /// That of a liquid.
+    /// The table of a liquid.
     pub(in crate::case) fn of(diffusion: &Diffusion) -> Self {
         Self {
             temperature: diffusion.temperature.into(),

@@ -85,7 +85,7 @@ fn check_place(section: &Section<'_>) {
 
 impl FilmTable {
     fn place_of_film(&self) -> Option<Place> {
-        if self.on.is_there() == self.interface.is_there() {
+        if self.on.is_given() == self.interface.is_given() {
             return None;
         }
         if let Some(interface) = self.interface.value {
@@ -96,7 +96,7 @@ impl FilmTable {
         Some(Place::On { names, toward: medium.or(self.layer.value.map(Toward::Layer)) })
     }
 
-    /// That of a film.
+    /// The table of a film.
     pub(in crate::case) fn of(film: &Film) -> Self {
         let mut table = Self {
             name: (&film.name).into(),

@@ -21,7 +21,7 @@ table! {
 }
 
 impl MediumTable {
-    /// That of a description whose ions have this temperature in kelvin.
+    /// The table of a description whose ions have this temperature in kelvin.
     pub(in crate::case) fn of(description: &Description, temperature: Option<f64>) -> Self {
         Self {
             relative_permittivity: description.relative_permittivity.into(),
@@ -43,7 +43,7 @@ pub(in crate::case) struct Ions<'a> {
     pub(in crate::case) strength: &'a Field<f64>,
 }
 
-/// What a medium's keys are read with: the unit of the case, and the temperature of `[medium]`.
+/// Context for reading a medium: the unit of the case, and the temperature of `[medium]`.
 pub(in crate::case) struct Solution {
     unit: Option<LengthUnit>,
     pub(in crate::case) temperature: Option<f64>,
@@ -75,7 +75,7 @@ pub(in crate::case) fn implausible(table: &str, kelvin: f64) -> Option<String> {
 impl Solution {
     pub(in crate::case) fn new(medium: &MediumTable, unit: Option<LengthUnit>) -> Self {
         let temperature = medium.temperature.value;
-        let has_temperature = medium.temperature.is_there();
+        let has_temperature = medium.temperature.is_given();
         let notes = temperature.and_then(|kelvin| implausible("medium", kelvin));
         let notes = notes.into_iter().collect();
         Self { unit, temperature, has_temperature, by_strength: false, place: 0..0, notes }

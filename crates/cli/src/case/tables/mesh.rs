@@ -21,7 +21,7 @@ table! {
     ignore: Names = GROUPS, or("[]"), "physical groups whose triangles are ignored";
     lenient: bool = BOOL, or("false"),
         "bodies that go through each other, conductors that touch and media that contradict each other are counted warnings \
-         instead of errors; values near such places are in doubt. `--lenient` does the same";
+         instead of errors; values near such places are doubtful. `--lenient` does the same";
     stack: String = PATH, or("none"),
         "the [stack file](user-guide.md#gdsii) of a GDSII layout, which needs one; `--stack` counts before it";
     smooth: f64 = Spec::number(0.0, 180.0), or("none"),
@@ -54,11 +54,11 @@ impl MeshTable {
 
     /// Molecules without a mesh are in angstrom unless the case says otherwise.
     pub(in crate::case) fn unit(&self, needs_mesh: bool) -> Option<LengthUnit> {
-        let is_usual = !needs_mesh && !self.unit.is_there();
+        let is_usual = !needs_mesh && !self.unit.is_given();
         if is_usual { Some(LengthUnit::Angstrom) } else { self.unit.value }
     }
 
-    /// That of a case which lies in `folder`.
+    /// The table of a case which lies in `folder`.
     pub(in crate::case) fn of(case: &Case, folder: &Path) -> Self {
         let description = &case.description;
         let path = |file: Option<&Path>| Field::from(file.map(|file| relative(folder, file)));

@@ -44,7 +44,7 @@ pub(super) use top::{FORMAT, TopTable};
 use super::schema::Schema;
 use super::table::Table as _;
 
-/// What case files may hold.
+/// The tables and keys of case files.
 pub const SCHEMA: Schema = Schema {
     top: TopTable::INFO,
     tables: &[

@@ -120,14 +120,14 @@ const OF_STERN: f64 = 0.25;
 /// The least of them.
 const LEAST: usize = 80;
 
-/// What the tables are of: molecules, and the dielectrics that come after those of the case.
+/// Content of the tables: molecules, and the dielectrics that come after those of the case.
 #[derive(Default)]
 pub(in crate::case) struct Found {
     pub(in crate::case) molecules: Vec<Molecule>,
     pub(in crate::case) dielectrics: Vec<(Dielectric, Entry)>,
 }
 
-/// What molecules are read with.
+/// Context for reading molecules.
 pub(in crate::case) struct Given<'a> {
     /// The folder of the case.
     pub(in crate::case) base: &'a Path,
@@ -188,7 +188,7 @@ impl MoleculeTable {
             dielectric,
             file: file.value.clone(),
             options,
-            has_usual_density: !self.density.is_there() && !self.elements.is_there(),
+            has_usual_density: !self.density.is_given() && !self.elements.is_given(),
             stern: thickness.map(|thickness| Stern { dielectric: dielectric + 1, thickness }),
         });
         let entry = Entry {
@@ -248,7 +248,7 @@ impl MoleculeTable {
         Some(stern)
     }
 
-    /// That of a molecule whose inside is `dielectric`, for a case that lies in `folder`.
+    /// The table of a molecule whose inside is `dielectric`, for a case that lies in `folder`.
     pub(in crate::case) fn of(molecule: &Molecule, dielectric: &Dielectric, folder: &Path) -> Self {
         let Molecule { file, options, stern, .. } = molecule;
         let (density, elements) = match options.resolution {

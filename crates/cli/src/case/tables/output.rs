@@ -71,7 +71,7 @@ impl OutputTable {
         chosen(Viewer::value_variants(), &overrides.viewers, self.viewers.value.as_ref())
     }
 
-    /// That of a case which lies in the folder of its results.
+    /// The table of a case which lies in the folder of its results.
     pub(in crate::case) fn of(case: &Case) -> Self {
         let description = &case.description;
         let formats = List::of(&case.formats);
@@ -92,7 +92,7 @@ impl OutputTable {
     }
 }
 
-/// Those of `all` that the command line lists, or else the file.
+/// Elements of `all` that the command line lists, or else the file.
 fn chosen<W: Copy + PartialEq>(all: &[W], listed: &[W], of_file: Option<&List<W>>) -> Vec<W> {
     let of_file = of_file.map_or(&[][..], |words| &words.items);
     let wanted = if listed.is_empty() { of_file } else { listed };

@@ -7,7 +7,7 @@ use crate::case::choices::AxisIndex;
 
 use super::prelude::*;
 
-/// What images have: the opposite charge, or the same.
+/// The sign of image charges: opposite, or the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::case) enum PlaneKind {
     Ground,
@@ -41,7 +41,7 @@ pub(in crate::case) fn read(top: &Section<'_>) -> Vec<Located<Mirror>> {
 }
 
 impl PlaneTable {
-    /// That of a plane.
+    /// The table of a plane.
     pub(in crate::case) fn of(mirror: &Mirror) -> Self {
         let kind = if mirror.odd { PlaneKind::Ground } else { PlaneKind::Symmetric };
         Self {

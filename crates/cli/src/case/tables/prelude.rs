@@ -1,4 +1,4 @@
-//! What the modules of tables have in common.
+//! Common imports of the modules of tables.
 
 pub(super) use crate::case::diagnostics::{Defect, Located, Sort};
 pub(super) use crate::case::document::Section;

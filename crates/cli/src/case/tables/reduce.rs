@@ -90,7 +90,7 @@ impl ReduceTable {
         }
     }
 
-    /// That of a reduction.
+    /// The table of a reduction.
     pub(in crate::case) fn of(reduction: &Reduction) -> Self {
         let groups = reduction.groups.iter().map(|(name, members)| Group {
             name: Located { value: name.clone(), span: 0..0 },

@@ -13,7 +13,7 @@ const BARS: &str = "_error";
 /// Names that become those of files, but not those of error bars.
 const NAME: Spec = Spec::pattern("^(?!.*_error$)[A-Za-z0-9_-]+$", FILE_LETTERS);
 
-/// What of a layer changes.
+/// The property of a layer that changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::case) enum OfLayer {
     Permittivity,
@@ -66,12 +66,12 @@ pub(in crate::case) fn read(top: &Section<'_>) -> Vec<(Sensitivity, Range<usize>
 impl SensitivityTable {
     fn parameter(&self, top: &Section<'_>) -> Option<Parameter> {
         let keys = [
-            ("shift", self.shift.is_there()),
-            ("permittivity", self.permittivity.is_there()),
-            ("layer", self.layer.is_there()),
+            ("shift", self.shift.is_given()),
+            ("permittivity", self.permittivity.is_given()),
+            ("layer", self.layer.is_given()),
         ];
         let given: Vec<&str> =
-            keys.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key).collect();
+            keys.into_iter().filter(|(_, is_given)| *is_given).map(|(key, _)| key).collect();
         if given.len() != 1 {
             let message = match given.len() {
                 0 => "nothing changes: there is neither shift, permittivity nor layer".to_owned(),
@@ -81,7 +81,7 @@ impl SensitivityTable {
             top.report(defect.help("write one of them, and another [[sensitivity]] for another"));
             return None;
         }
-        if self.of.is_there() && given != ["layer"] {
+        if self.of.is_given() && given != ["layer"] {
             let message = "`of` says what of a layer changes, and there is no layer";
             top.report(Defect::new(Sort::Value, self.place(), message));
         }
@@ -98,7 +98,7 @@ impl SensitivityTable {
         })
     }
 
-    /// That of a derivative.
+    /// The table of a derivative.
     pub(in crate::case) fn of(sensitivity: &Sensitivity) -> Self {
         let mut table = Self { name: (&sensitivity.name).into(), ..Self::default() };
         match &sensitivity.by {

@@ -8,7 +8,7 @@ use crate::case::definition::Case;
 
 use super::prelude::*;
 
-/// What an accuracy may be asked of.
+/// The results that an accuracy may be asked of.
 const TARGET: Spec = Spec::pattern(
     r"^\s*(all|C|energy|polarisability|C\s*\([^,]*,.*\)|(V|Q|F|probe|field)\s*\(.*\))\s*$",
     "\"all\" or [one of these](#target-of-an-accuracy)",
@@ -93,7 +93,7 @@ impl SolverTable {
         }
     }
 
-    /// That of a case.
+    /// The table of a case.
     pub(in crate::case) fn of(case: &Case) -> Self {
         let Case { description, options, goal, .. } = case;
         let goal = goal.as_ref();

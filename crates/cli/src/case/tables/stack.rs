@@ -59,7 +59,7 @@ pub(in crate::case) fn read(top: &Section<'_>, solver: f64) -> Option<Located<St
 }
 
 impl StackTable {
-    /// That of a stack.
+    /// The table of a stack.
     pub(in crate::case) fn of(stack: &Stack) -> Self {
         Self {
             axis: AxisIndex(stack.axis).into(),
@@ -72,7 +72,7 @@ impl StackTable {
 }
 
 impl LayerTable {
-    /// That of a layer.
+    /// The table of a layer.
     pub(in crate::case) fn of(layer: &StackLayer) -> Self {
         Self {
             thickness: layer.thickness.into(),

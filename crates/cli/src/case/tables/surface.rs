@@ -17,7 +17,7 @@ table! {
 }
 
 impl SurfaceTable {
-    /// That of the media of surfaces.
+    /// The table of the media of surfaces.
     pub(in crate::case) fn of(media: &SurfaceMedia) -> Self {
         let [front, back] = media.sides;
         Self {

@@ -10,7 +10,7 @@ use crate::case::diagnostics::quoted;
 use super::prelude::*;
 use super::stack::{LayerTable, StackTable};
 
-/// What `set` may name.
+/// The quantities that `set` may name.
 const SET: Spec = Spec::pattern(
     r"^(medium|dielectric\..*)\.relative_permittivity$",
     "\"medium.relative_permittivity\" (not in layers) or \"dielectric.NAME.relative_permittivity\"",
@@ -54,7 +54,7 @@ pub(crate) struct Sweep {
     pub(crate) values: Values,
 }
 
-/// What it takes from run to run.
+/// Its values from run to run.
 #[derive(Clone, Debug)]
 pub(crate) enum Values {
     Of(Change),
@@ -85,7 +85,7 @@ impl Sweep {
     }
 }
 
-/// What `set` says for the surrounding medium, and how it ends for a dielectric.
+/// The text of `set` for the surrounding medium, and its ending for a dielectric.
 const MEDIUM: &str = "medium.relative_permittivity";
 const PERMITTIVITY: &str = ".relative_permittivity";
 
@@ -183,7 +183,7 @@ struct Required<'a, 'd> {
 impl Required<'_, '_> {
     /// The value; what is there and faulty has been reported already.
     fn get<T>(&self, key: &str, field: Field<T>, help: &str) -> Option<Located<T>> {
-        if !field.is_there() {
+        if !field.is_given() {
             let message = format!("{key} is missing in [[sweep]]");
             let defect = Defect::new(Sort::Missing, self.place.clone(), message);
             self.top.report(defect.label("required").help(help));

@@ -13,7 +13,7 @@ table! {
 }
 
 impl TopTable {
-    /// That of a case with this title.
+    /// The table of a case with this title.
     pub(in crate::case) fn of(title: &str) -> Self {
         Self { format: FORMAT.into(), title: title.to_owned().into(), ..Self::default() }
     }

@@ -13,7 +13,7 @@ pub struct Difference {
     pub terms: Vec<(f64, usize)>,
 }
 
-/// What it comes to.
+/// Its value.
 #[derive(Clone, Debug, Serialize)]
 pub struct Found {
     pub(super) name: String,

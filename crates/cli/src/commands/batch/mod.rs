@@ -71,14 +71,14 @@ pub(crate) struct Args {
     solving: Solving,
 }
 
-/// What results.json says of the inputs.
+/// The inputs in results.json.
 #[derive(Clone, Debug, Serialize)]
 struct Subject<'a> {
     template: Option<String>,
     reference: Option<&'a str>,
 }
 
-/// What results.json lists.
+/// The content of results.json.
 #[derive(Clone, Debug, Serialize)]
 struct Results<'a> {
     molecules: &'a [Row],
@@ -176,7 +176,7 @@ fn row_of(name: &str, names: &[&str]) -> Result<usize, Failure> {
 }
 
 fn interrupted(path: &Path) -> Failure {
-    let message = "interrupted; what was done is written";
+    let message = "interrupted; finished molecules are written";
     let help =
         format!("the same command goes on where it stopped: {} has what is done", path.display());
     Failure::with_help(Exit::Interrupted, message, help)
@@ -241,9 +241,6 @@ impl Batch<'_> {
     }
 
     /// Solves for a molecule, unless an earlier run has.
-    ///
-    /// # Errors
-    /// `Exit::Interrupted`; any other failure is in the row.
     fn solve(&self, index: usize) -> Result<Done, Failure> {
         let started = Instant::now();
         let mut row = self.pending(index);
@@ -387,7 +384,7 @@ impl Batch<'_> {
         Err(Failure::with_help(
             exit,
             format!(
-                "{} of {} have no results to be trusted:\n{}",
+                "{} of {} have no reliable results:\n{}",
                 failed.len(),
                 counted(table.len(), "molecule"),
                 failed.join("\n")

@@ -33,7 +33,7 @@ pub struct Row {
     pub name: String,
     /// The PQR file, relative to the batch's folder.
     pub(super) pqr: String,
-    /// That of results.json, "failed" or "pending".
+    /// The status in results.json, "failed" or "pending".
     pub status: String,
     pub(super) atoms: Option<usize>,
     pub(super) charge_e: Option<f64>,

@@ -181,16 +181,16 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
     };
     let labels = text::labels(&nets);
     // A reader that has gone is no reason to stop here: the end tells.
-    let (mut iterations, mut told) = (0, Ok(()));
+    let (mut iterations, mut printed) = (0, Ok(()));
     let mut each = |level: &Level, solution: &Solution| {
-        if dialect == Dialect::FasterCap && told.is_ok() {
-            told = output.data(&iteration(iterations, level, solution, &labels));
+        if dialect == Dialect::FasterCap && printed.is_ok() {
+            printed = output.data(&iteration(iterations, level, solution, &labels));
         }
         iterations += 1;
     };
     let bars = Bars::new(&output);
     let attained = farad::refine(problem, &goal, &options, &bars, &mut each).map_err(failure)?;
-    told?;
+    printed?;
     interrupt::check()?;
     let (matrix, _) = matrices(&attained.solution);
     if dialect == Dialect::FastCap {
@@ -207,7 +207,7 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
         let triangles = attained.problem.mesh().triangles.len();
         let _ = writeln!(ending, "Solve statistics:\n{panels}");
         let _ = writeln!(ending, "Number of panels after refinement: {triangles}");
-        if request.tells_details {
+        if request.has_details {
             let timings = &attained.solution.answer.timings;
             let _ = writeln!(ending, "Time for reading input file: {read_seconds:.6}s");
             let _ =
@@ -222,7 +222,7 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
     if attained.outcome == Outcome::Reached { Ok(()) } else { Err(not_reached(&attained, &goal)) }
 }
 
-/// What is read first: the program, the input, and what was asked for.
+/// The first lines of the output: program, input and requested accuracy.
 fn beginning(dialect: Dialect, request: &Request) -> String {
     let mut text = running(dialect) + "\n";
     if dialect == Dialect::FasterCap {
@@ -263,7 +263,7 @@ fn matrices(solution: &Solution) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     (matrix, bars)
 }
 
-/// What one mesh gave. The norm that callers compare with the error asked for is that of the bars,
+/// Results on one mesh. The norm that callers compare with the requested error is that of the bars,
 /// which estimate the difference from the exact matrix.
 fn iteration(number: usize, level: &Level, solution: &Solution, labels: &[String]) -> String {
     let (matrix, bars) = matrices(solution);
@@ -308,7 +308,7 @@ fn not_reached(attained: &farad::Attained, goal: &Goal) -> Failed {
         Outcome::Unsolved => "the solve did not converge, or its self-checks failed".to_owned(),
         Outcome::Vanishing => "an entry is zero within its error bar".to_owned(),
         Outcome::Stalled | Outcome::Time | Outcome::Reached => {
-            "the error bars no longer shrink as meshes get finer".to_owned()
+            "the error bars no longer shrink on finer meshes".to_owned()
         }
     };
     Failure::new(

@@ -1,4 +1,4 @@
-//! The command lines of FasterCap and FastCap: what is asked for, and what has no meaning here.
+//! The command lines of FasterCap and FastCap: requests, and options without a meaning here.
 //!
 //! FasterCap's is in the usage text of its 6.0.7, which later ones have kept, FastCap's in the
 //! FastCap User's Guide (MIT 1992).
@@ -14,7 +14,7 @@ pub enum Dialect {
     FastCap,
 }
 
-/// What a command line asks for.
+/// The request of a command line.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
     Usage,
@@ -32,15 +32,15 @@ pub struct Request {
     pub permittivity: f64,
     /// Whether the matrix goes to a file, too.
     pub writes_matrix: bool,
-    /// Whether times and memory are told in detail.
-    pub tells_details: bool,
+    /// Whether times and memory are reported in detail.
+    pub has_details: bool,
     /// Whether the input is all that is wanted.
     pub(super) only_reads: bool,
     /// Sentences about options of no use here.
     pub(super) remarks: Vec<String>,
 }
 
-/// What is aimed at where nothing is said.
+/// Default accuracy.
 pub const ACCURACY: f64 = 0.01;
 
 /// The largest error that bars are made for.
@@ -53,14 +53,14 @@ impl Request {
             accuracy: ACCURACY,
             permittivity: 1.0,
             writes_matrix: false,
-            tells_details: false,
+            has_details: false,
             only_reads: false,
             remarks: Vec::new(),
         }
     }
 
     fn remark(&mut self, option: &str, why: &str) {
-        self.remarks.push(format!("{option} is of no use here: {why}"));
+        self.remarks.push(format!("{option} has no effect here: {why}"));
     }
 
     fn ask(&mut self, option: &str, error: f64) -> Result<(), String> {
@@ -70,7 +70,7 @@ impl Request {
         self.accuracy = error.clamp(FINEST, COARSEST);
         if self.accuracy != error {
             self.remarks.push(format!(
-                "{option}: an error of {error} is not what bars are made for; {} is aimed at",
+                "{option}: an error of {error} is not supported by error bars; {}is used instead",
                 self.accuracy
             ));
         }
@@ -89,7 +89,7 @@ const MESH: &str = "the mesh is refined until error bars are as short as asked f
 const SUMS: &str = "the fast multipole method follows the accuracy";
 const PRECONDITIONER: &str = "the preconditioner is chosen for the problem";
 
-/// What the words after the program's name ask for.
+/// Reads the words after the program's name.
 pub fn parse(dialect: Dialect, words: &[String]) -> Result<Asked, String> {
     // Neither program has it, but callers of both ask so: KLayout-PEX from 0.6.12 on.
     if words.iter().any(|word| word == "--version") {
@@ -148,8 +148,8 @@ fn fastercap(words: &[String]) -> Result<Asked, String> {
             (Some('k'), _) => request.remark(word, "nothing is kept from run to run"),
             (Some('r'), _) => request.remark(word, "`farad solve` writes residuals.csv"),
             (Some('e'), _) => request.writes_matrix = true,
-            (Some('i'), _) => request.tells_details = true,
-            // Galerkin's method is the only one; there is no window; all that is known is told.
+            (Some('i'), _) => request.has_details = true,
+            // Galerkin's method is the only one; there is no window; output is always complete.
             (Some('g' | 'v' | 'b'), _) => {}
             _ => return Err(format!("illegal option {word}")),
         }

@@ -9,8 +9,8 @@ pub fn general(value: f64) -> String {
     significant(value, 6)
 }
 
-/// A number with so many significant digits, without zeros at the end; with an exponent where it
-/// is long.
+/// A number with this number of significant digits, without zeros at the end; with an exponent
+/// where it is long.
 pub fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");

@@ -43,8 +43,8 @@ pub(crate) struct Args {
     /// Compute gradients too
     #[arg(long)]
     gradients: bool,
-    /// Sum at the points of a regular grid over the sources, so many along each axis, instead of at
-    /// the sources
+    /// Sum at the points of a regular grid over the sources, with M points along each axis, instead
+    /// of at the sources
     #[arg(long, value_name = "M", value_parser = parse_count)]
     grid: Option<NonZeroUsize>,
     /// How each part of the sum is done

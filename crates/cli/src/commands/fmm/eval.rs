@@ -98,7 +98,7 @@ fn write(args: &Args, sums: Sums, mut shape: Vec<usize>) -> Result<(), Failure> 
     report.judge(&format!("{} is written, but do not trust it", args.output.display()))
 }
 
-/// What files hold.
+/// Contents of the files.
 struct Arrays {
     /// Three numbers each.
     points: Vec<f64>,
@@ -117,7 +117,7 @@ impl Arrays {
         Ok(Self { points, targets, dipoles: dipoles.transpose()?, charges })
     }
 
-    /// Those of no points.
+    /// Output for no points.
     fn none(args: &Args) -> Self {
         let none = || Array { shape: vec![0], data: Vec::new() };
         Self {

@@ -1,5 +1,5 @@
-//! What a solve will take on this machine: it is begun, pieces of its surfaces are solved, and what
-//! these take is carried on to all of them.
+//! Predicted cost of a solve on this machine: it is begun, pieces of its surfaces are solved, and
+//! their cost is extrapolated to the whole.
 
 pub(crate) mod slow;
 pub(crate) mod watch;
@@ -21,7 +21,7 @@ use crate::terminal::output::Output;
 /// The larger piece is this share of the surfaces,
 const SHARE: usize = 8;
 
-/// but no more than so many triangles,
+/// but no more than this number of triangles,
 const MOST: usize = 1 << 17;
 
 /// and no fewer for each thread than keep it busy. Fewer of the whole are solved as they are.
@@ -33,7 +33,7 @@ const OF_MATRIX: usize = 4096;
 /// The smaller piece is this share of the larger one.
 const SMALLER: usize = 4;
 
-/// Seconds to write what is known of a triangle (docs/performance.md, "Estimates").
+/// Seconds to write the results on a triangle (docs/performance.md, "Estimates").
 const WRITING: f64 = 0.8e-6;
 
 /// A solve's expected cost.
@@ -46,7 +46,7 @@ struct Forecast {
     is_rough: bool,
 }
 
-/// What one solve took.
+/// Cost of one solve.
 #[derive(Clone, Copy, Debug)]
 struct Took {
     panels: f64,
@@ -58,9 +58,6 @@ struct Took {
 /// Lines, each with "# ", that tell what solves will take by each backend that is here, or by the
 /// one that was chosen, in one process of `processes`. So many seconds have gone by already, and
 /// will again.
-///
-/// # Errors
-/// Ctrl-C; what no backend has the memory for.
 pub(super) fn lines(
     case: &Case,
     problem: &Problem,
@@ -124,7 +121,7 @@ fn pieces(case: &Case, problem: &Problem, options: &Options) -> Result<Vec<Probl
     pieces.map_err(|error| case.failed(error))
 }
 
-/// What one backend takes.
+/// The line on one backend.
 fn line(name: &str, reading: f64, found: Forecast, limit: Option<u64>) -> String {
     let seconds = units::duration(reading + found.seconds);
     let memory = found.memory.map(|bytes| format!(", {} of memory", units::bytes(bytes)));
@@ -218,17 +215,17 @@ fn of_backend(
             _ => linear(at, values, whole),
         }),
     };
-    let memory = beside_held(found.bytes);
+    let memory = with_resident(found.bytes);
     Ok(Forecast { seconds: found.seconds + writing, memory, is_rough: false })
 }
 
 /// Bytes together with those that the process holds.
-fn beside_held(bytes: Option<f64>) -> Option<u64> {
+fn with_resident(bytes: Option<f64>) -> Option<u64> {
     machine::return_free_memory();
     machine::resident_memory().zip(bytes).map(|(held, bytes)| held + bytes as u64)
 }
 
-/// What a small problem takes, by solving it if that is soon done.
+/// Cost of a small problem, by solving it if that is soon done.
 fn small(
     case: &Case,
     problem: &Problem,
@@ -245,7 +242,11 @@ fn small(
             let method = if watch.has_plan() { Method::Fmm } else { Method::Dense };
             let options = Options { method, ..options.clone() };
             let cost = slow::cost(case, problem, &options, watch.beginning(true), output)?;
-            Ok(Forecast { seconds: cost.seconds, memory: beside_held(cost.bytes), is_rough: true })
+            Ok(Forecast {
+                seconds: cost.seconds,
+                memory: with_resident(cost.bytes),
+                is_rough: true,
+            })
         }
         Err(error) => Err(case.failed(error)),
     }
@@ -253,7 +254,7 @@ fn small(
 
 /// The value at `whole` of what grows as the number of panels, from those of two pieces.
 fn linear(at: [f64; 2], [smaller, larger]: [f64; 2], whole: f64) -> f64 {
-    // What does not grow is positive, and so is what does.
+    // The constant part is positive, and so is the growing part.
     let slope = ((larger - smaller) / (at[1] - at[0])).clamp(0.0, larger / at[1]);
     larger + slope * (whole - at[1])
 }
@@ -286,8 +287,8 @@ fn took(
     Ok(Took { panels: problem.panels() as f64, whole, later })
 }
 
-/// What the beginning of a solve takes, up to its near field; from its plan, and from some of the
-/// near field's rows. Nothing where a solve has none of these.
+/// Cost of the beginning of a solve, up to its near field; from its plan, and from some of the
+/// near field's rows. `None` where a solve has none of these.
 fn beginning(
     case: &Case,
     problem: &Problem,

@@ -1,6 +1,6 @@
-//! What a solve of few triangles takes that takes long all the same, for it has many images or
-//! excitations: pieces grow, first by triangles and then by excitations, until they take long
-//! enough to tell how what they take grows.
+//! Predicted cost of a long solve of few triangles, with many images or excitations: pieces grow,
+//! first by triangles and then by excitations, until they take long enough to show how their cost
+//! grows.
 
 use farad::{Method, Options, Problem, Solver};
 
@@ -15,7 +15,7 @@ const FIRST: [usize; 2] = [64, 8];
 /// Seconds of a piece that tell what larger ones take.
 const TELLING: f64 = 0.5;
 
-/// What a piece took, or after its near field, with its triangles and excitations.
+/// Cost of a piece, or of the part after its near field, with its triangles and excitations.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     pub panels: f64,
@@ -23,11 +23,8 @@ pub struct Known {
     pub cost: Cost,
 }
 
-/// What the whole takes by the method that `options` name, from pieces, and from its own beginning
+/// Cost of the whole by the method that `options` name, from pieces, and from its own beginning
 /// where that got so far.
-///
-/// # Errors
-/// Those of the solves.
 pub(super) fn cost(
     case: &Case,
     problem: &Problem,
@@ -84,7 +81,7 @@ pub(super) fn cost(
     Ok(beginning.map_or(pieces, |beginning| beginning.followed_by(pieces)))
 }
 
-/// What the whole takes, of pieces of more and more triangles, and then excitations. It grows by a
+/// Cost of the whole, from pieces of more and more triangles, and then excitations. It grows by a
 /// power of triangles that is at most `power`.
 pub fn carried_on(
     by_size: &[Known],

@@ -18,10 +18,10 @@ const REPORTS: usize = 3;
 const SHARE: u64 = 8;
 
 /// A solve of few triangles takes a second or two, or more with many images or excitations; then it
-/// is ended after so many seconds, and smaller pieces tell what the whole takes.
+/// is ended after this number of seconds, and smaller pieces show what the whole takes.
 pub(super) const PATIENCE: f64 = 2.0;
 
-/// What something takes. Memory is known where the system tells.
+/// Cost of a step. Memory is known where the system gives it.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
     pub seconds: f64,
@@ -29,14 +29,14 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// What `f` makes of both costs' seconds, and of their bytes.
+    /// Applies `f` to both costs' seconds, and to their bytes.
     pub(super) fn with(self, other: Self, f: impl Fn([f64; 2]) -> f64) -> Self {
         let bytes = self.bytes.zip(other.bytes).map(|(a, b)| f([a, b]));
         Self { seconds: f([self.seconds, other.seconds]), bytes }
     }
 }
 
-/// What a solve takes up to the end of its near field.
+/// Cost of a solve up to the end of its near field.
 #[derive(Clone, Copy, Debug)]
 pub struct Beginning {
     /// Bytes are those that are held in the end.
@@ -77,7 +77,7 @@ pub struct Watch {
     marks: Mutex<Marks>,
 }
 
-/// What there was when, since the beginning.
+/// Events and their times since the beginning.
 #[derive(Default)]
 pub struct Marks {
     /// Whether there is one: a dense solve has none.
@@ -133,7 +133,7 @@ impl Watch {
         Cost { seconds, bytes: self.added(machine::resident_memory()) }
     }
 
-    /// What the whole solve took, bytes at most, and what it took after the near field.
+    /// Cost of the whole solve, with peak bytes, and of the part after the near field.
     pub fn took(&self) -> (Cost, Option<Cost>) {
         let seconds = self.seconds();
         let bytes = self.added(machine::peak_memory());
@@ -156,8 +156,8 @@ impl Watch {
         self.marks().has_plan
     }
 
-    /// What a solve takes up to the end of its near field, if it was seen to have one; `is_crowd`
-    /// where rows may be of pairs with all rows that follow.
+    /// Cost of a solve up to the end of its near field, if it had one; `is_crowd` where rows may be
+    /// of pairs with all rows that follow.
     pub fn beginning(&self, is_crowd: bool) -> Option<Beginning> {
         let marks = self.marks();
         let (planned, most) = marks.planned?;
@@ -195,7 +195,7 @@ impl Progress for Watch {
         match stage {
             Stage::Plan if done > 0 && marks.planned.is_none() => {
                 let most = self.added(machine::peak_memory());
-                // What is freed so far would hide what the near field takes.
+                // Memory that is freed so far would hide the near field's.
                 machine::return_free_memory();
                 marks.planned = Some((self.now(), most));
             }

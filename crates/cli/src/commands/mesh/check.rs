@@ -136,7 +136,7 @@ fn crossing(mesh: &Mesh, report: &Report, crossings: &[Intersection]) -> Option<
     let part = |t: u32| (mesh.membership[t as usize], report.component_of[t as usize]);
     let of_two = |pair: &&Intersection| part(pair.triangles[0]) != part(pair.triangles[1]);
     let Some(first) = crossings.iter().find(of_two) else {
-        what += " Each is of one part of the surface; values near them are in doubt.";
+        what += " Each is of one part of the surface; values near them are doubtful.";
         return Some(Found { what, condition: None });
     };
     let names = first.triangles.map(|t| match mesh.groups_of(t as usize).first() {
@@ -158,7 +158,7 @@ fn crossing(mesh: &Mesh, report: &Report, crossings: &[Intersection]) -> Option<
     Some(Found { what, condition: Some(condition) })
 }
 
-/// What a case says to make two groups one conductor.
+/// Lines of a case that make two groups one conductor.
 fn one_conductor(mesh: &Mesh, [a, b]: [&str; 2]) -> String {
     match (mesh.groups.is_empty(), a == b) {
         (true, _) => format!("group = \"{UNGROUPED}\""),

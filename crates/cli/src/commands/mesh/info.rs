@@ -26,7 +26,7 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// Prints what is known about the mesh.
+/// Prints properties of the mesh.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (_, read, report) = study(&args.file, args.stack.as_deref())?;
     Output::default().data(&if args.json {

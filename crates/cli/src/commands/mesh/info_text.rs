@@ -1,4 +1,4 @@
-//! What is known about a mesh, for people.
+//! Properties of a mesh, as text for people.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for time in 0..args.times {
         let (refined, notes) = refined(&mesh, args.spheres)?;
         mesh = refined;
-        // What is flat stays so: once is enough.
+        // Flat triangles stay flat: once is enough.
         for note in notes.iter().filter(|_| time == 0) {
             Output::default().note(&format!("{}: {note}", args.file.display()));
         }

@@ -10,7 +10,7 @@ use crate::report::results::{Refinement, Run};
 use crate::report::warnings::{self, Warning};
 use crate::terminal::exit::{Exit, Failure};
 
-/// What was reached of an accuracy, and why no more.
+/// The failure of an accuracy that was not reached, with the reached bars and the reason.
 pub(super) fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure {
     let last = refinement.levels.last();
     let reached = last.map_or(f64::NAN, |level| level.relative);
@@ -26,12 +26,13 @@ pub(super) fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure
             "the results are those of the mesh before; ask for less, or begin with a finer mesh",
         ),
         Outcome::Stalled => (
-            "the error bars no longer shrink as meshes get finer: the estimate is not to be trusted here".to_owned(),
-            "look at the mesh with `farad mesh check`, and at where its triangles got small in surface.vtu",
+            "the error bars no longer shrink on finer meshes: the estimate is not reliable here"
+                .to_owned(),
+            "check the mesh with `farad mesh check`, and see in surface.vtu where its triangles became small",
         ),
         Outcome::Vanishing => (
             format!("{worst} is zero within its error bar, as by symmetry"),
-            "nothing that vanishes is accurate relative to itself: ask for another result",
+            "a zero value has no relative accuracy: ask for another result",
         ),
         Outcome::Reached | Outcome::Unsolved => (String::new(), ""),
     };
@@ -56,7 +57,7 @@ pub(super) fn checks_failed(run: &Run<'_>) -> Failure {
         Exit::NotConverged,
         format!("the results fail their self-checks:\n{}", failed.join("\n")),
         format!(
-            "the results in {} are marked checks_failed and are not to be used; docs/results.md says what each check compares",
+            "the results in {} are marked checks_failed; do not use them; docs/results.md explains each check",
             run.folder.display()
         ),
     )

@@ -132,7 +132,7 @@ fn check_goal(args: &Args, case: &Case) -> Result<(), Failure> {
     if args.accuracy_target.is_some() && case.goal.is_none() {
         return Err(Failure::with_help(
             Exit::Usage,
-            "--accuracy-of says of what, but no accuracy is asked for",
+            "--accuracy-of is given without an accuracy",
             "add --accuracy 1e-3, say, or solver.accuracy to the case",
         ));
     }
@@ -140,7 +140,7 @@ fn check_goal(args: &Args, case: &Case) -> Result<(), Failure> {
     if args.solving.on.deterministic && by_the_clock {
         return Err(Failure::with_help(
             Exit::Usage,
-            "--deterministic asks for the same results each time, and a time limit ends where the machine has come to",
+            "--deterministic gives the same results each time, but a time limit depends on the machine's speed",
             "leave out --max-time (solver.max_time in the case), or --deterministic",
         ));
     }
@@ -169,7 +169,7 @@ pub(super) fn complete(
     execute(Execution { ranks, split, in_pieces: false, has_page: false, resuming }, job, report)
 }
 
-/// What to do where a process does not see the folder that it is to write its piece to.
+/// Advice where a process does not see the folder that it is to write its piece to.
 const NOT_SHARED: &str = "choose a folder with --output that all hosts share, or have the first process write the surface alone with --whole-surface";
 
 /// How a solve is executed: by which ranks, and in which form its results are.
@@ -181,7 +181,7 @@ struct Execution<'a> {
     in_pieces: bool,
     /// Whether a page is made of the results.
     has_page: bool,
-    /// `None` where a solve that is cut short begins anew.
+    /// `None` if a solve that was cut short must start again.
     resuming: Option<Resuming>,
 }
 
@@ -269,7 +269,7 @@ fn execute(
     let pieces = execution.pieces(&problem).filter(|_| case.vtk != VtkMode::None);
     let mut folder = execution.open(job, &problem, pieces)?;
     let kept = execution.checkpoint(job, &problem, folder.as_ref())?;
-    // What it keeps is freed at the end: results need not wait for that.
+    // Its memory is freed at the end: results need not wait for that.
     let mut solver = Solver::default();
     let sharing = Sharing { ranks, split, kept: kept.as_ref() };
     let solved = solve_to_goal(sharing, &mut solver, case, problem, solving, output);

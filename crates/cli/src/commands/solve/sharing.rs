@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use bem::Keeper;
+use bem::CheckpointStore;
 use comm::Group;
 use farad::{Attained, Options, Problem, Solution, Solver};
 
@@ -16,7 +16,7 @@ use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 use crate::terminal::progress::Bars;
 
-/// What ranks share of one solve.
+/// How ranks divide one solve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Split {
     /// The excitations, where there are as many as processes, else space
@@ -29,7 +29,7 @@ pub(crate) enum Split {
 }
 
 impl Split {
-    /// What this number of ranks share of a problem.
+    /// How this number of ranks divide a problem.
     pub(crate) fn of(self, problem: &Problem, ranks: usize) -> Self {
         match self {
             Self::Auto if problem.shared_excitations() >= ranks => Self::Excitations,
@@ -95,7 +95,7 @@ pub(crate) fn check_shares(
         return Err(Failure::with_help(
             Exit::Usage,
             format!(
-                "{ranks} processes of farad {command} were to share its excitations, and this case has {excitations}"
+                "{ranks} processes of farad {command} shall share the excitations, but this case has {excitations}"
             ),
             "leave --split excitations out, and they share the triangles",
         ));
@@ -132,7 +132,7 @@ pub(crate) fn solve(
 ) -> Result<Solution, Failure> {
     let options = solving.options(case)?;
     tracing::info!(?options, "solving");
-    let bars = Bars::keeping(output, keeper(kept));
+    let bars = Bars::storing(output, store(kept));
     solver.solve(problem, &options, &bars).map_err(|error| case.failed(error))
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn solve_on(
 ) -> Result<Option<Solution>, Failure> {
     let Groups { excitations, panels } = sharing.groups(problem);
     let options = sharing.options(case, solving, panels)?;
-    let bars = Bars::keeping(output, keeper(sharing.kept));
+    let bars = Bars::storing(output, store(sharing.kept));
     let solution = solver.solve_on(&excitations, problem, &options, &bars);
     solution.map_err(|error| case.failed(error))
 }
@@ -177,7 +177,7 @@ pub(super) fn solve_to_goal<'a>(
     let problem = Arc::unwrap_or_clone(problem);
     let Groups { excitations, panels } = sharing.groups(&problem);
     let options = sharing.options(case, solving, panels)?;
-    let bars = Bars::keeping(output, keeper(sharing.kept));
+    let bars = Bars::storing(output, store(sharing.kept));
     // Several ranks solve again on meshes that were completed, from the charges that are known.
     let kept = sharing.kept.filter(|_| sharing.ranks.size() == 1);
     let (completed, mut meshes) = Meshes::begin(kept, output);
@@ -194,8 +194,8 @@ pub(super) fn solve_to_goal<'a>(
 }
 
 /// The store of charges, if they are kept.
-fn keeper(kept: Option<&Checkpoint>) -> Option<&dyn Keeper> {
-    kept.map(|kept| kept as &dyn Keeper)
+fn store(kept: Option<&Checkpoint>) -> Option<&dyn CheckpointStore> {
+    kept.map(|kept| kept as &dyn CheckpointStore)
 }
 
 /// [`Ranks::agree`], where all have kept what they found before the rank that failed says why: the

@@ -21,7 +21,7 @@ use crate::terminal::output::Output;
 pub(super) enum Refinement {
     /// New vertices are on sides, or on the patches of curved triangles.
     Sides,
-    /// Those of spheres are put onto the sphere.
+    /// New vertices of spheres are put onto the sphere.
     Spheres,
     /// Sides that end on an edge are cut closer to it.
     Graded,
@@ -37,7 +37,7 @@ impl Refinement {
         }
     }
 
-    /// What results call it for meshes like this one of a case.
+    /// Its name in results, for meshes like this one of a case.
     pub(super) fn name(self, case: &Case, mesh: &Mesh) -> &'static str {
         match (self, mesh.order()) {
             (Self::Graded, _) => "graded",
@@ -72,9 +72,6 @@ pub(super) struct Ended {
 impl Ended {
     /// The mesh that failed, and why: the refinement of the `last` with results, or, if that could
     /// not be made, the next one.
-    ///
-    /// # Errors
-    /// The failure itself, if no mesh has results or the user has interrupted the study.
     pub(super) fn failed(
         self,
         last: Option<&Row>,

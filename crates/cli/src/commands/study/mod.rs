@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// The case file (see docs/case-file.md), or a FastCap list file (.lst)
     case: PathBuf,
     /// Meshes to solve on, the case's own and its refinements; each has four times as many
-    /// triangles as the one before. Surfaces of molecules are made anew
+    /// triangles as the one before. Surfaces of molecules are generated again for each
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(3..=10))]
     levels: u32,
     /// Put new vertices of components that are spheres onto the sphere; all else is refined flat

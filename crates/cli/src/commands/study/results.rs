@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::commands::series;
 use crate::report::warnings::{self, Warning};
 
-/// What results.json lists of a study.
+/// The content of results.json of a study.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Results {
     /// "flat", "curved", "spheres", "graded" or, of molecules' surfaces, "remade".
@@ -24,7 +24,7 @@ pub(super) struct Failed {
     pub(super) message: String,
 }
 
-/// What results.json lists of a mesh.
+/// The entry of a mesh in results.json.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct MeshResult {
     pub(super) triangles: usize,

@@ -121,7 +121,7 @@ pub(super) fn text(
         let is_molecule = case.description.dielectrics.iter().any(|d| !d.atoms.is_empty());
         text += if is_molecule {
             "\nRefinement splits the triangles of the first mesh: values converge to the surface as meshed,\n\
-             not to the molecule. Compare meshes that are made anew from the molecule's surface.\n"
+             not to the molecule. Compare meshes that are generated again from the molecule's surface.\n"
         } else {
             "\nRefinement splits the triangles of the first mesh: limits are those of the surface as meshed.\n"
         };

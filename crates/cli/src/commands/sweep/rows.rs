@@ -21,14 +21,14 @@ pub(super) struct Row {
     pub(super) prepared: usize,
 }
 
-/// What results.json lists of a run.
+/// The entry of a run in results.json.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Values {
     pub(super) maxwell_farad: Vec<Vec<f64>>,
     /// The results other than the matrix.
     pub(super) quantities: Vec<f64>,
     pub(super) triangles: usize,
-    /// What self-checks found wrong.
+    /// Warnings of self-checks.
     pub(super) warnings: Vec<Warning>,
     /// The picture of the run in the folder.
     pub(super) surface: Option<String>,

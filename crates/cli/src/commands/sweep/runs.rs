@@ -41,7 +41,7 @@ pub(super) fn equations<'a>(
     each.map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// What the names of a run's files end with, runs counted from 1.
+/// Ending of the names of a run's files, runs counted from 1.
 pub(super) fn tag(number: usize) -> String {
     format!("_{number:04}")
 }

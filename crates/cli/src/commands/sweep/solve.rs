@@ -81,7 +81,7 @@ impl Solves<'_> {
         let names = &problem.conductors().names;
         match rows.known().next() {
             Some((_, known)) => runs.check_conductors(first, names, &known.conductors)?,
-            None => problem::tell(&case, &problem, output),
+            None => problem::show_notes(&case, &problem, output),
         }
         let prepared_before = self.solver.times_prepared();
         let solution = solve(checkpoint, &mut self.solver, &case, &problem, solving, output)

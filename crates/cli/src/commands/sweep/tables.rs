@@ -1,4 +1,4 @@
-//! What a sweep writes of all runs: results.json, a table, a series of pictures, and the text.
+//! Output of a sweep over all runs: results.json, a table, a series of pictures, and the text.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(super) const PVD: &str = "sweep.pvd";
 /// Entries beyond this are left to the files.
 const MOST_SHOWN: usize = 8;
 
-/// What the sweep's results.json holds of its runs.
+/// The content of the sweep's results.json.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Results {
     parameters: Vec<String>,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use bem::Keeper;
+use bem::CheckpointStore;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -95,9 +95,6 @@ struct State {
 impl Checkpoint {
     /// The checkpoint in the locked output folder `real`. With `resume` it has the parts that an
     /// earlier run of the same inputs has left, otherwise none.
-    ///
-    /// # Errors
-    /// `Exit::BadInput` if the earlier run had other inputs, `Exit::Io` if it cannot be read.
     pub fn open(
         real: &Path,
         inputs: Inputs,
@@ -135,9 +132,6 @@ impl Checkpoint {
 
     /// The checkpoint in the output folder `path`, which another rank has locked and opened for the
     /// same inputs.
-    ///
-    /// # Errors
-    /// As [`Checkpoint::open`].
     pub fn join(
         path: &Path,
         inputs: Inputs,
@@ -348,8 +342,8 @@ impl Checkpoint {
     }
 }
 
-impl Keeper for Checkpoint {
-    fn known(&self, equations: u64) -> Option<Vec<f64>> {
+impl CheckpointStore for Checkpoint {
+    fn load(&self, equations: u64) -> Option<Vec<f64>> {
         let name = charges_of(self.state().part, equations);
         self.take(&name)
     }
@@ -365,7 +359,7 @@ impl Keeper for Checkpoint {
         state.is_writing
     }
 
-    fn keep(&self, equations: u64, answer: Vec<f64>) {
+    fn store(&self, equations: u64, answer: Vec<f64>) {
         let Ok(content) = postcard::to_extend(&answer, Vec::new()) else { return };
         let mut state = self.state();
         let name = charges_of(state.part, equations);

@@ -2,9 +2,9 @@
 //! call, the folder holds the old results or the new ones, whole.
 //!
 //! All files lie in a folder of their own, inside the output folder until the commit. Where the
-//! system lets two folders change places at once, that one gets links to everything else that is in
-//! the output folder and takes its place. What remains is to clear the old folder away, and the
-//! next run does that if this one could not.
+//! system lets two folders change places at once, the inner one gets links to everything else that
+//! is in the output folder and takes its place. What remains is to clear the old folder away, and
+//! the next run does that if this one could not.
 //!
 //! Where folders cannot be exchanged (another system, a mount point, a parent that may not be
 //! written to, folders of the user inside, the working folder), a rename to `.farad-commit` decides
@@ -30,10 +30,10 @@ use crate::temporaries::{self, Temporary};
 /// The folder whose files hold, although they are not yet in their places.
 const DECIDED: &str = ".farad-commit";
 
-/// The file beside new files that says whose they are.
+/// The file next to new files that names their owner.
 const OWNER: &str = "owner";
 
-/// What is to be done with the files of [`DECIDED`].
+/// The steps to be done with the files of [`DECIDED`].
 const JOURNAL: &str = ".farad-journal";
 
 /// How often a call that must succeed is tried.
@@ -46,7 +46,7 @@ pub(super) struct Staging {
     folder: PathBuf,
 }
 
-/// What a commit in the folder itself does.
+/// The steps of a commit in the folder itself.
 #[derive(Debug, Serialize, Deserialize)]
 struct Journal {
     /// Files that get their places.
@@ -140,7 +140,7 @@ impl Staging {
             }
             fs::hard_link(entry.path(), self.folder.join(name))?;
         }
-        remove_if_there(&self.wrapper.path().join(OWNER))?;
+        remove_if_present(&self.wrapper.path().join(OWNER))?;
         files::sync_folder(&self.folder)?;
         // Whoever finds the new folder before this has ended is to find it locked.
         let _lock = File::open(&self.folder)
@@ -260,7 +260,7 @@ fn clear(
         let (name, path) = (entry.file_name(), entry.path());
         let place = real.join(&name);
         if name == INDEX {
-            // What it lists must be known until all of that is gone.
+            // The list must be known until all its files are removed.
         } else if goes_on && name == CHECKPOINT {
             fs::rename(&path, &place)?;
         } else if is_ours(&name) {
@@ -276,7 +276,7 @@ fn clear(
             fs::rename(&path, &place)?;
         }
     }
-    remove_if_there(&old.join(INDEX))?;
+    remove_if_present(&old.join(INDEX))?;
     fs::remove_dir(old)
 }
 
@@ -298,9 +298,9 @@ fn finish(real: &Path) -> io::Result<()> {
         is_over = !goes_on;
         let plain = |name: &&String| Path::new(name).file_name() == Some(name.as_ref());
         let result = attempt(|| {
-            remove_if_there(&real.join(INDEX))?;
+            remove_if_present(&real.join(INDEX))?;
             for name in removed.iter().filter(plain).filter(|name| *name != INDEX) {
-                remove_if_there(&real.join(name))?;
+                remove_if_present(&real.join(name))?;
             }
             for name in moved.iter().filter(plain).filter(|name| *name != INDEX) {
                 let from = decided.join(name);
@@ -358,7 +358,7 @@ fn remove_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-fn remove_if_there(path: &Path) -> io::Result<()> {
+fn remove_if_present(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),

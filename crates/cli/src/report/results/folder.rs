@@ -34,8 +34,8 @@ pub struct Folder {
     left_out: Option<Vec<Failure>>,
 }
 
-/// What the one writer of a folder has, in the order in which it goes: the files, the folder if it
-/// was made for them, the lock.
+/// Possessions of the one writer of a folder, in the order of their removal: the files, the folder
+/// if it was made for them, the lock.
 #[derive(Debug)]
 struct Held {
     staging: Staging,
@@ -204,7 +204,7 @@ impl Folder {
     }
 
     /// Lets the staged files, with `index` as results.json, take the place of the earlier run's;
-    /// where another rank has the folder, that one does. The checkpoint stays if files
+    /// where another rank has the folder, that rank does. The checkpoint stays if files
     /// were left out, and the failure that names them is returned.
     pub(crate) fn commit(mut self, index: &str) -> Result<Option<Failure>, Failure> {
         let target = self.path.join(INDEX);

@@ -45,8 +45,8 @@ const RESIDUALS: &str = "residuals.csv";
 const RESOLVED: &str = "case.resolved.toml";
 const REACTION: &str = "reaction_potential.csv";
 
-/// The files that a run of `case` with so many excitations of conductors writes besides
-/// results.json, with its surface in so many pieces or as one file.
+/// The files that a run of `case` with this number of excitations of conductors writes besides
+/// results.json, with its surface in `pieces` or as one file.
 pub(crate) fn file_names(case: &Case, excitations: usize, pieces: Option<usize>) -> Vec<String> {
     let mut names = vec![RESIDUALS, RESOLVED];
     if excitations > 0 {

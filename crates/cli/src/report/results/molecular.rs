@@ -19,7 +19,7 @@ const RESIDUES: &str = "residues.csv";
 const SURFACE_POTENTIAL: &str = "surface_potential.csv";
 const PICTURE: &str = "atoms.vtu";
 
-/// What is written for a case with atoms.
+/// The files written for a case with atoms.
 pub(super) fn file_names(case: &Case) -> Vec<&'static str> {
     if !case.has_atoms() {
         return Vec::new();

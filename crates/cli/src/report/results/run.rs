@@ -1,4 +1,4 @@
-//! What results are made from: a run, how it ended, and how far it is to be trusted.
+//! Input of results: a run, how it ended, and how far to trust it.
 
 use std::path::Path;
 use std::time::Instant;
@@ -41,7 +41,7 @@ impl Run<'_> {
         found
     }
 
-    /// What the reductions of the case make of the matrix, with bars as they are written.
+    /// The reduced matrices of the case, with bars as they are written.
     pub(super) fn reduced(&self) -> Vec<Reduced> {
         let mut reduced = self.solution.reduced();
         reduced.iter_mut().filter_map(|found| found.bars.as_mut()).for_each(|bars| shorten(bars));

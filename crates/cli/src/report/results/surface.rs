@@ -37,7 +37,7 @@ fn piece_file(rank: usize) -> String {
     format!("surface_{rank}.vtu")
 }
 
-/// All files of the surface, of so many excitations.
+/// All files of the surface, for this number of excitations.
 pub(super) fn file_names(case: &Case, excitations: usize, pieces: Option<usize>) -> Vec<String> {
     if case.vtk == VtkMode::None {
         return Vec::new();
@@ -109,7 +109,7 @@ fn grid(run: &Run<'_>, triangles: &[usize]) -> vtk::SurfaceGrid {
     vtk::SurfaceGrid::of(run.problem.mesh(), triangles.iter().copied(), data)
 }
 
-/// What the triangles are, whatever the excitation.
+/// Properties of the triangles that do not depend on the excitation.
 fn bodies_and_areas(run: &Run<'_>, triangles: &[usize]) -> Vec<Array> {
     let owners = triangles.iter().map(|&t| run.problem.conductors().of_triangle[t]);
     let ids: Vec<i32> = owners.map(|id| id.map_or(-1, |id| id as i32)).collect();

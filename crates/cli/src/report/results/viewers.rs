@@ -20,7 +20,7 @@ pub(super) const STL: &str = "surface.stl";
 /// Potentials in kT/e at which colours end, as is usual.
 const RANGE: f64 = 5.0;
 
-/// What is seen around the spheres in PyMOL's first picture, in angstrom.
+/// Margin around the spheres in PyMOL's first picture, in angstrom.
 const MARGIN: f64 = 2.0;
 
 /// Numbers of models in ChimeraX that no session has by chance.

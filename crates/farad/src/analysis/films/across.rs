@@ -1,37 +1,37 @@
-//! What lies across from an edge of flat metal, and what that makes of the field next to the edge
+//! What lies across from an edge of flat metal, and its effect on the field next to the edge
 //! (docs/math.md, "Films").
 //!
-//! Next to an edge the square of the field is c^2/r on the metal and beside it, with r the distance
+//! Next to an edge the square of the field is c^2/r on the metal and off it, with r the distance
 //! from the edge, as if the edge were alone. What lies across changes both, in opposite ways.
 
-/// One over the distances to the next edge, across the metal and across the gap beside it, and to a
-/// ground below or above; 0 without one.
+/// One over the distances to the next edge, across the metal and across the gap next to it, and to
+/// a ground below or above; 0 without one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Across {
     /// Across the metal.
     pub metal: f64,
-    /// Across the gap beside it.
+    /// Across the gap next to it.
     pub gap: f64,
     /// To the ground.
     pub ground: f64,
 }
 
 /// Next to the edge of a half-plane at a height h over a ground the square of the field that its
-/// charge makes is c^2/r (1 + pi r/3h) on it and c^2/r (1 - pi r/3h) beside it, by Maxwell's map
+/// charge makes is c^2/r (1 + pi r/3h) on it and c^2/r (1 - pi r/3h) off it, by Maxwell's map
 /// z = h/pi (1 + w + exp(w)).
 pub const OF_GROUND: f64 = std::f64::consts::PI / 3.0;
 
-/// How much more of the square there is within a cutoff on the metal than beside it.
+/// Integral of the square within a cutoff on the metal, minus that off the metal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct More {
     /// For each c^2, along an edge and along what lies across from it.
     pub found: f64,
-    /// What it differs by from its first order in the cutoff.
+    /// Its difference from the first order in the cutoff.
     pub(crate) apart: f64,
 }
 
 impl Across {
-    /// What the density on metal at this distance is multiplied by: the field of flat metal is
+    /// Factor of the density on metal at this distance: the field of flat metal is
     /// c/sqrt(r) over the root of (1 - r/metal) (1 + r/gap), exact for two half-planes, and for a
     /// strip alone.
     pub fn factor(self, r: f64) -> f64 {
@@ -39,7 +39,7 @@ impl Across {
         ((1.0 - (r * self.metal).min(0.5)) * (1.0 + r * self.gap)).sqrt().recip()
     }
 
-    /// The square of that on metal, and that beside it, where r is -r.
+    /// Integral of the square on metal minus that off it, where r is -r.
     pub fn more(self, cutoff: f64) -> More {
         // Of 1/(r (1 - through r) (1 + behind r)) - 1/r, to the middle at most, and its first
         // order.

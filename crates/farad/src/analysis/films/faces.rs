@@ -1,4 +1,4 @@
-//! What is on both sides of surfaces and around their edges.
+//! The two sides of surfaces, and the surroundings of their edges.
 
 use std::collections::HashMap;
 use std::f64::consts::TAU;
@@ -24,7 +24,7 @@ const EDGE: f64 = 40.0;
 /// little of the field through an interface.
 const ALIKE: f64 = 0.05;
 
-/// What is known of the sides of a problem's surfaces.
+/// The sides of a problem's surfaces.
 pub(super) struct Faces<'a> {
     problem: &'a Problem,
     /// The side of solid metal that is outside, for each triangle of some.
@@ -39,7 +39,7 @@ pub(super) struct Faces<'a> {
     at_edge: HashMap<(u32, u32), Vec<u32>>,
 }
 
-/// What a film faces.
+/// The medium that a film faces.
 pub(super) enum Facing {
     Anything,
     Medium(Option<u32>),

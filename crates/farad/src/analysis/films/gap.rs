@@ -32,7 +32,7 @@ pub(super) struct Gap {
 #[derive(Debug)]
 struct Point {
     at: Vector,
-    /// What it counts among all and among the few in the middle of others.
+    /// Its area among all points, and among the few in the middle of others.
     areas: [f64; 2],
     /// Whether it is beyond the cutoff.
     is_beyond: bool,

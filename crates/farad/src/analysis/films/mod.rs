@@ -94,7 +94,7 @@ fn number(of: &Film) -> Option<FilmFault> {
     wrong.next().map(|(what, value)| FilmFault::Number { what, value })
 }
 
-/// What answers are short of.
+/// Missing parts of solutions.
 struct Missing<'a> {
     /// The bars of their own capacitances relative to them.
     capacitances: Option<&'a [f64]>,

@@ -8,7 +8,7 @@ use super::squares::{self, Edge};
 /// Relative error by rounding of what is straight or level.
 const LEVEL: f64 = 1e-9;
 
-/// That of a triangle with these edges, next to each of them by its length.
+/// The excess on metal for a triangle with these edges, next to each of them by its length.
 pub(super) fn more_on_metal(edges: &[Option<Edge>; 3], cutoff: f64) -> More {
     let length = |edge: &Edge| norm(sub(edge.ends[1], edge.ends[0]));
     let whole: f64 = edges.iter().flatten().map(length).sum();
@@ -31,7 +31,7 @@ impl Across {
         let middle = scale(0.5, add(a, b));
         let mut view = View { middle, along, level, outward, metal: 0.0, gap: 0.0 };
         rims.nearest(&mut view);
-        // What is left by rounding where an edge goes straight on.
+        // Rounding leaves a small number where an edge goes straight on.
         let straight = |inverse: f64| if inverse * norm(along) < LEVEL { 0.0 } else { inverse };
         Self { metal: straight(view.metal), gap: straight(view.gap), ground: 0.0 }
     }
@@ -44,11 +44,11 @@ pub struct Rims {
     pub low: Vector,
     /// See there.
     pub high: Vector,
-    /// What is in it.
+    /// Its content.
     pub inner: Inner,
 }
 
-/// What is in a box.
+/// The content of a box.
 #[derive(Debug)]
 pub enum Inner {
     /// A few edges.
@@ -60,7 +60,7 @@ pub enum Inner {
 /// Edges of one box, at most.
 const LEAF: usize = 8;
 
-/// What is seen from the middle of an edge.
+/// The view from the middle of an edge.
 struct View {
     middle: Vector,
     along: Vector,

@@ -47,12 +47,12 @@ pub(super) struct Part {
     near: [Vec<Square>; 2],
     /// And those from there on over all triangles, where a field of others goes through them.
     to_edges: Vec<Square>,
-    /// And what there is more of it within the cutoff on metal than beside it.
+    /// And the excess of the square within the cutoff on metal over that off it.
     more_on_metal: Vec<More>,
     mean_is_zero: bool,
 }
 
-/// What fluxes are made of.
+/// Parts of fluxes.
 pub(super) struct Fields<'a> {
     unit: &'a bem::Response,
     /// All charge that acts at each triangle's place.
@@ -180,8 +180,8 @@ impl Part {
         sums(&self.squares, [charges, even])
     }
 
-    /// How much more of the square there is within the cutoff on metal than beside it, in an
-    /// interface of layers.
+    /// Integral of the square within the cutoff on metal minus that off it, in an interface of
+    /// layers.
     pub(super) fn more_on_metal(&self, [charges, even]: [&[f64]; 2]) -> Ways {
         let none = vec![0.0; charges.len()];
         let [all, farther] = &self.near;
@@ -193,8 +193,8 @@ impl Part {
         };
         let each: Vec<Ways> = self.more_on_metal.par_iter().enumerate().map(of).collect();
         let sum = each.into_iter().fold(Ways::default(), |sum, of| sum.and(1.0, of));
-        // What is even adds to it on metal, by its product with the other too, which beside metal
-        // is none of the tension.
+        // The even field adds to it on metal, also by its product with the other; off the metal
+        // that product is no part of the tension.
         let added = |squares: &[Square]| {
             sums(squares, [charges, even]).and(-1.0, sums(squares, [charges, &none])).found
         };
@@ -221,12 +221,12 @@ pub(super) const OWN: usize = 1;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ways {
     pub(super) found: [f64; 2],
-    /// What is not known of what is within a cutoff.
+    /// Uncertainty of the part within a cutoff.
     pub(super) cut: f64,
 }
 
 impl Ways {
-    /// The same with `factor` times another.
+    /// `self + factor * other`.
     pub(super) fn and(self, factor: f64, other: Self) -> Self {
         let found = [0, 1].map(|way| self.found[way] + factor * other.found[way]);
         Self { found, cut: self.cut + factor * other.cut }

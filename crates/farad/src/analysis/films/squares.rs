@@ -36,7 +36,7 @@ const RINGS: usize = 3;
 pub(super) struct Edge {
     pub(super) ends: [Vector; 2],
     pub(super) exponent: f64,
-    /// What lies across from it, in the plane of metal without thickness.
+    /// Metal across from it, in the plane of metal without thickness.
     pub(super) across: Across,
 }
 
@@ -62,7 +62,7 @@ pub struct Piece {
     pub distances: [f64; 3],
 }
 
-/// What makes a triangle's integral of charges.
+/// Factors of charges in the integral over a triangle.
 #[derive(Debug)]
 pub(super) struct Square {
     /// Places in the list of triangles, the triangle's own first.
@@ -80,7 +80,7 @@ pub(super) struct Square {
 }
 
 impl Square {
-    /// What the mean of a density at [`POINTS`] is multiplied by to be that over the triangle.
+    /// Mean over the triangle divided by the mean of a density at [`POINTS`].
     pub(super) fn over_points(&self) -> f64 {
         self.over_points
     }
@@ -267,7 +267,7 @@ impl<'a> Surface<'a> {
         reached.chain(near().flat_map(|k| self.edges[k].iter().flatten().copied())).collect()
     }
 
-    /// What the density at a place of a triangle is multiplied by for what lies across.
+    /// Factor of the density at a place of a triangle due to metal across from it.
     fn as_across(&self, k: usize, x: Vector) -> f64 {
         self.nearest[k].map_or(1.0, |edge| edge.across.factor(edge.distance(x)))
     }

@@ -46,7 +46,7 @@ pub struct Face {
     pub angle: f64,
     /// Whether it is one of metal.
     pub is_metal: bool,
-    /// What is behind it.
+    /// Permittivity behind it.
     pub permittivity: f64,
 }
 

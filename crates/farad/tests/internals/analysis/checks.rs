@@ -11,7 +11,7 @@ use farad::{
 use crate::testing;
 
 #[test]
-fn shares_that_are_negative_or_do_not_add_up_are_told() {
+fn shares_that_are_negative_or_do_not_add_up_are_reported() {
     let description = Description {
         conductors: vec![Conductor::new("inner")],
         dielectrics: vec![Dielectric::new("outer", 100.0)],
@@ -79,10 +79,10 @@ fn couplings_that_only_another_net_resolves_are_warnings() {
     assert_eq!(unresolved(&names, &[]), None);
     let warning = unresolved(&names, &[[1, 0], [1, 2]]).unwrap();
     assert_eq!((warning.what.as_str(), warning.value, warning.is_error), ("C(b, a)", 2.0, false));
-    assert!(warning.message.contains("like 1 other entry: choose that net"), "{warning:?}");
+    assert!(warning.message.contains("like 1 other entry: choose that net too"), "{warning:?}");
 }
 
-/// What is wrong with a matrix or a solve is told in words that say where and what to do.
+/// Warnings on a matrix or a solve say where and what to do.
 #[test]
 fn warnings_say_what_is_wrong() {
     let names = ["a", "b"].map(str::to_owned);
@@ -98,7 +98,10 @@ fn warnings_say_what_is_wrong() {
         (Law::Diagonal, "C(a, a) is not positive: the result is wrong"),
         (Law::OffDiagonal, "C(a, b) is positive, 2.5e-1 of the conductors' own capacitances"),
         (Law::Symmetry, "C(a, b) and C(b, a) differ by 5.0e-1 of the larger, where 1.0e-1"),
-        (Law::Transposed, "C(a, b) is taken from C(b, a), since the charge of \"a\" had it off by"),
+        (
+            Law::Transposed,
+            "C(a, b) was replaced by C(b, a): the charge on \"a\" violates reciprocity by",
+        ),
         (Law::RowSum, "row \"a\" of the matrix has a negative sum, 2.5e-1 of its diagonal"),
     ] {
         assert!(told(law, fair).contains(part), "{}", told(law, fair));
@@ -116,20 +119,23 @@ fn warnings_say_what_is_wrong() {
     let mut answer = problem.solve(&options, &bem::Quiet).unwrap().answer;
     let sampled = |conductor| bem::SampledResidual { relative: 0.5, conductor };
     let told = residual(&problem, &answer, &[sampled(Some(0))]).unwrap().message;
-    let part = "do not meet the equations on conductor \"inner\": the residual there";
+    let part = "do not satisfy the equations on conductor \"inner\": the residual there";
     assert!(told.contains(part), "{told}");
     let told = residual(&problem, &answer, &[sampled(None)]).unwrap().message;
-    assert!(told.contains("do not meet the equations on an interface"), "{told}");
+    assert!(told.contains("do not satisfy the equations on an interface"), "{told}");
     let told = gauss(Some(0.5), &answer).unwrap().message;
     assert!(told.contains("Gauss's law on a closed interface was off by 5.0e-1"), "{told}");
     answer.fmm_error_sampled = Some(0.5);
     let told = fmm_error(true, &answer, false).unwrap().message;
-    assert!(told.contains("fast sums are off by 5.0e-1 against direct sums where"), "{told}");
+    assert!(
+        told.contains("fast sums differ from direct sums by 5.0e-1, more than the tolerance"),
+        "{told}"
+    );
     let by = bem::Reciprocity { conductor: 0, charge: 2.0, by_potentials: 1.0, size: 1.0 };
     let told = induced(&problem, &answer, &[Induced { by, besides: 0.0 }]).unwrap().message;
     let part = "the charge that the sources induce on \"inner\" is off by";
     assert!(told.contains(part), "{told}");
-    // In one medium ten tolerances are to be expected, as shares of the charge.
+    // In one medium ten tolerances are expected, as shares of the charge.
     let metal = Problem::new(Description::default(), testing::sphere()).unwrap();
     let off = |tolerances: f64| {
         let answer = bem::Capacitance { tolerance: 1e-4, ..answer.clone() };

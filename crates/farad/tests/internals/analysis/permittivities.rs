@@ -8,7 +8,7 @@ use crate::testing;
 
 /// A sphere of radius 1 in a coat up to 2 of permittivity 4: a fifth of the energy is in it.
 #[test]
-fn charges_tell_the_shares_of_a_coat_and_what_is_around() {
+fn charges_give_the_shares_of_a_coat_and_what_is_around() {
     let description = Description {
         conductors: vec![Conductor::new("inner")],
         dielectrics: vec![Dielectric::new("outer", 4.0)],

@@ -80,7 +80,7 @@ fn surfaces_give_media_directly() {
 }
 
 #[test]
-fn surfaces_that_bound_nothing_are_told() {
+fn surfaces_that_bound_nothing_are_reported() {
     let field = [1.0, 0.0, 0.0];
     let of = |dielectrics| on_shells(Description { dielectrics, field, ..Description::default() });
     let faults = of(vec![coat(&["outer"]), coat(&["outer"]), coat(&["inner"])]).unwrap_err();

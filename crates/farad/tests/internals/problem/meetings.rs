@@ -42,7 +42,7 @@ fn bodies_count_as_they_are_made_curved() {
 }
 
 #[test]
-fn conductors_that_touch_are_refused_or_told() {
+fn conductors_that_touch_are_refused_or_reported() {
     let two_cubes = |at| set_up(joined([("a", cube([0.0; 3])), ("b", cube(at))]));
     for at in [[1.0, 1.0, 0.3], [1.0, 1.0, 0.0]] {
         let faults = two_cubes(at).unwrap_err();

@@ -24,7 +24,7 @@ fn with(planes: &[bem::Mirror]) -> Description {
 }
 
 #[test]
-fn what_a_plane_cuts_or_touches_is_told() {
+fn what_a_plane_cuts_or_touches_is_reported() {
     let cut = found(&with(&[plane(2, 0.3, false)]), true).unwrap_err();
     assert!(matches!(cut[..], [PlaneFault::NotMirrored(mirror::Error::Through(_))]), "{cut:?}");
     // The sphere's lowest vertex is at z = -1.
@@ -36,7 +36,7 @@ fn what_a_plane_cuts_or_touches_is_told() {
 }
 
 #[test]
-fn fields_and_tensors_that_a_plane_does_not_allow_are_told() {
+fn fields_and_tensors_that_a_plane_does_not_allow_are_reported() {
     let (ground, symmetric) = (with(&[plane(2, -3.0, true)]), with(&[plane(2, -3.0, false)]));
     let field = |description: &Description, field| {
         found(&Description { field, ..description.clone() }, true).map(|_| ())
@@ -53,7 +53,7 @@ fn fields_and_tensors_that_a_plane_does_not_allow_are_told() {
     assert_eq!(told, Err(vec![PlaneFault::Diffusion]));
     let fault =
         Fault::Plane { plane: 0, name: "the plane".to_owned(), problem: PlaneFault::Diffusion };
-    let words = "diffusion is that of a body alone, not of one over the plane";
+    let words = "diffusion applies to a single body, not one over the plane";
     assert_eq!(fault.to_string(), words);
     let allowed = Description { polarisability: true, diffusion, ..symmetric };
     assert!(found(&allowed, true).is_ok());

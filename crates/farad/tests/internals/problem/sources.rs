@@ -41,7 +41,7 @@ fn charges_have_the_medium_around_them() {
 }
 
 #[test]
-fn charges_on_surfaces_and_planes_are_told() {
+fn charges_on_surfaces_and_planes_are_reported() {
     let vertex = [0.0, 0.0, 2.0];
     let faults = charges(coat(), &[[0.0; 3], vertex]).unwrap_err();
     assert_eq!(problems(faults), [(1, ChargeFault::OnDielectric)]);

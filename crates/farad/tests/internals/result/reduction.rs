@@ -189,7 +189,7 @@ fn faults_name_their_places() {
     let same = Reduction { between, floating: named(&["b"]), ..Reduction::default() };
     let expected = [
         "net \"a\" is listed twice",
-        "nets that float are listed, but all do that are not among the two, or grounded",
+        "floating nets are listed, but all nets float that are neither grounded nor among the two",
     ];
     assert_eq!(faults(&same), expected);
 }

@@ -5,7 +5,7 @@ use farad::{
 use mesh::mirror::Plane;
 
 #[test]
-fn what_has_no_meaning_is_told() {
+fn what_has_no_meaning_is_reported() {
     let ok = Description::default();
     assert_eq!(ok.faults(), []);
     let mirror = |at| bem::Mirror { plane: Plane { axis: 1, at }, odd: false };
@@ -32,7 +32,7 @@ fn what_has_no_meaning_is_told() {
 }
 
 #[test]
-fn numbers_out_of_range_are_told_before_anything_is_made_of_them() {
+fn numbers_out_of_range_are_reported_before_anything_is_made_of_them() {
     let ok = Description::default();
     let charge = |x, q| Charge { position: [0.0, x, 0.0], amount: Amount::Elementary(q) };
     let mirror = bem::Mirror { plane: Plane { axis: 3, at: 0.0 }, odd: true };

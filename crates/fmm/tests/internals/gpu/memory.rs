@@ -121,7 +121,7 @@ fn coordinates_some_at_a_time_give_the_same_plan() {
             let (pairs, of_whole) = (close(parts), close(whole));
             assert_eq!(pairs.len(), of_whole.len());
             assert!(pairs == of_whole);
-            // Each twin with its point both ways, or each target with its source and that one's
+            // Each twin with its point both ways, or each target with its source and the source's
             // twin; in double precision hardly any others are close.
             let least = if targets.is_some() { 1000 } else { 4000 };
             assert!(pairs.len() >= least, "{precision:?}: {} of {least} pairs", pairs.len());

@@ -94,9 +94,6 @@ struct Flattening<'l> {
 }
 
 /// The only cell that no other refers to, or the one of a name.
-///
-/// # Errors
-/// Where there is none, or more than one.
 pub fn top(library: &Library, name: Option<&str>) -> Result<usize, FormatError> {
     let names = |cells: &[&Cell]| {
         let shown: Vec<String> =
@@ -134,10 +131,6 @@ pub fn top(library: &Library, name: Option<&str>) -> Result<usize, FormatError> 
 }
 
 /// Follows all references. Labels are those of the cell itself, or all.
-///
-/// # Errors
-/// With the byte of the reference where cells refer to each other in circles, are nested too
-/// deeply, or have more shapes than can be worked with.
 pub fn flatten(
     library: &Library,
     top: usize,

@@ -63,8 +63,8 @@ pub fn is_name(path: &Path) -> bool {
 /// names and references to cells that are not there are notes. The mesh is in micrometres.
 ///
 /// # Errors
-/// Those of `load`, and [`Error::Format`], with the byte of the layout or the line of the stack
-/// file, what is wrong and what to do.
+/// Errors of `load`; [`Error::Format`], with the byte of the layout or the line of the stack file,
+/// what is wrong and what to do.
 pub fn read(
     path: &Path,
     stack: &Path,
@@ -294,7 +294,7 @@ impl Reader<'_> {
                 continue;
             }
             let message = format!(
-                "{message}: look for what joins their shapes, or take a label away; with --lenient the first one is its name"
+                "{message}: find the shape that joins them, or remove a label; with --lenient the first one is its name"
             );
             let at = At { file: LAYOUT, place: Where::Byte(other.at) };
             return Err(layout.error(at, message));

@@ -34,7 +34,7 @@ pub struct Short {
     pub labels: [Label; 2],
 }
 
-/// What is found of nets.
+/// The nets of a layout.
 #[derive(Clone, Debug, Default)]
 pub struct Nets {
     /// Those with labels by their names, then all others by layers and places.

@@ -29,10 +29,10 @@ pub enum Unlabelled {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelsOf {
-    /// Those of the top cell.
+    /// Labels of the top cell.
     #[default]
     Top,
-    /// Those of all cells that it refers to as well.
+    /// Labels of all cells that it refers to, too.
     All,
 }
 
@@ -148,8 +148,6 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// # Errors
-    /// With the line and the key, what is wrong and what to do.
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
         let source = Source { path, bytes };
         let text = std::str::from_utf8(bytes)

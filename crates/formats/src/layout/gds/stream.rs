@@ -145,8 +145,6 @@ pub struct Library {
 }
 
 impl Library {
-    /// # Errors
-    /// With the byte at which the record in question begins.
     pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
         let mut stream = Stream { bytes, at: 0 };
         let mut library = Self::default();
@@ -174,7 +172,7 @@ impl Library {
                     let cell = cell(&mut stream, record.at)?;
                     if let Some(former) = known.insert(cell.name.clone(), cell.at) {
                         let message = format!(
-                            "there is a cell \"{}\" already, at byte {former}: two of one name cannot be told apart",
+                            "there is a cell \"{}\" already, at byte {former}: cells must have different names",
                             cell.name
                         );
                         return Err(record.fault(message));

@@ -47,7 +47,7 @@ pub fn is_name(path: &Path) -> bool {
 /// them from the disk. Records that are not known are skipped if this is `lenient`.
 ///
 /// # Errors
-/// Those of `load`, and [`Error::Format`], with the line, what is wrong and what to do.
+/// Errors of `load`; [`Error::Format`], with the line, what is wrong and what to do.
 pub fn read(
     path: &Path,
     lenient: bool,

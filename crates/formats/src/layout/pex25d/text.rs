@@ -49,9 +49,6 @@ pub(super) struct Text {
 impl Text {
     /// Adds what a record says, which begins with `head`; `rest` has its other words. If this is
     /// `lenient`, records that are not known are skipped.
-    ///
-    /// # Errors
-    /// [`Error::Format`] with the place of the record.
     pub(super) fn add(
         &mut self,
         head: &str,

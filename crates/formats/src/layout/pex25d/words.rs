@@ -21,9 +21,6 @@ pub(super) struct Record {
 
 /// The records of a file: a \ at the end of a line continues a record, a # begins a comment, and ""
 /// hold blanks together. Each has a word.
-///
-/// # Errors
-/// [`FormatError`] with the first line that is not UTF-8.
 pub(super) fn records(bytes: &[u8]) -> Result<Vec<Record>, FormatError> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|error| {

@@ -14,7 +14,7 @@ BOX CONDUCTOR a LAYER m1 LL 0.0 0.0 UR 5.0 5.0
 ";
 
 #[test]
-fn shapes_without_a_surface_are_told_with_their_place_and_what_to_do() {
+fn shapes_without_a_surface_are_reported_with_their_place_and_what_to_do() {
     let told = |fault| no_surface(ONE_BOX.as_bytes(), fault).unwrap().to_string();
     let coordinate = |prism| Fault::Coordinate { prism, value: 1e64, why: "too large" };
     for (fault, words) in [

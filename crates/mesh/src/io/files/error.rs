@@ -24,7 +24,7 @@ pub enum Error {
     Format {
         /// The file.
         path: PathBuf,
-        /// What is wrong and where.
+        /// The fault and its place.
         source: FormatError,
     },
     /// A Gmsh file's content.
@@ -32,7 +32,7 @@ pub enum Error {
     Gmsh {
         /// The file.
         path: PathBuf,
-        /// What is wrong and where.
+        /// The fault and its place.
         source: gmsh::FormatError,
     },
     /// A file that belongs to another one is not there.
@@ -44,7 +44,7 @@ pub enum Error {
         place: Place,
         /// The file that is named.
         missing: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// Its fault, and what to do.
         why: String,
     },
     /// A device or a pipe, which may have no end, or a folder.
@@ -79,12 +79,12 @@ pub enum Error {
     },
 }
 
-/// What is wrong with the content of a file, and where.
+/// A fault in the content of a file, and its place.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub struct FormatError {
     /// Line or byte.
     pub place: Place,
-    /// What is wrong.
+    /// The fault.
     pub cause: Cause,
 }
 
@@ -94,7 +94,7 @@ impl fmt::Display for FormatError {
     }
 }
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Cause {

@@ -2,7 +2,7 @@
 
 use crate::vector::Vector;
 
-/// What was read, and what was done to make a triangle surface of it.
+/// Counts of the file's content, and changes that made a triangle surface of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// Format, version and encoding, such as "MSH 4.1, binary".

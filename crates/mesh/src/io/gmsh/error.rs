@@ -4,14 +4,14 @@ use crate::surface::MAX_COORDINATE;
 use std::fmt;
 use thiserror::Error;
 
-/// What is wrong with the content of a mesh file, and where.
+/// A fault in the content of a mesh file, and its place.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub struct FormatError {
     /// Line or byte.
     pub place: Place,
     /// The tag of the element or node in question.
     pub subject: Option<Subject>,
-    /// What is wrong.
+    /// The fault.
     pub cause: Cause,
 }
 
@@ -54,7 +54,7 @@ pub enum Subject {
     Node(u64),
 }
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Cause {
     /// No `$MeshFormat` at the start.

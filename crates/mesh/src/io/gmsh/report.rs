@@ -24,7 +24,7 @@ impl fmt::Display for Encoding {
     }
 }
 
-/// What was read, and what was done to make a triangle surface of it.
+/// Counts of the file's content, and changes that made a triangle surface of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReadReport {

@@ -16,8 +16,8 @@ pub(super) type Input<'a> = &'a [u8];
 /// The rest of the file and the value before it, or a fault.
 pub(super) type Parsed<'a, T> = IResult<Input<'a>, T, Fault>;
 
-/// What is wrong and how many bytes from the end of the file; boxed, since results pass through the
-/// hottest loops.
+/// A fault and its distance from the end of the file in bytes; boxed, since results pass through
+/// the hottest loops.
 #[derive(Debug)]
 pub(super) struct Fault(pub Box<FaultParts>);
 

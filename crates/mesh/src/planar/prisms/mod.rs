@@ -42,7 +42,7 @@ fn is_usable(value: f64) -> bool {
     value == 0.0 || COORDINATES.contains(&value.abs())
 }
 
-/// What is wrong with a coordinate.
+/// The fault of a coordinate, in words.
 fn amiss(value: f64) -> &'static str {
     match value.abs() {
         size if !size.is_finite() => "no finite number",

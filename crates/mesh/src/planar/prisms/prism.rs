@@ -53,7 +53,7 @@ pub enum Fault {
         prism: usize,
         /// What it is.
         value: f64,
-        /// What is wrong with it, in words.
+        /// The fault, in words.
         why: &'static str,
     },
     /// Outlines that cross at angles so small, or so often, that rounded crossings make new ones.

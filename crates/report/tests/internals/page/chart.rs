@@ -80,7 +80,7 @@ fn large_matrices_are_pictures() {
             rows: &names,
             columns: &names,
             shares: &shares,
-            told: &told,
+            title: &told,
             is_vague: &|_, _| true,
         };
         let html = heat_map(of).unwrap().into_text();

@@ -82,8 +82,8 @@ impl Errors {
     }
 }
 
-/// Direct sums of each density at so many targets, by parts of so many pairs about, with a
-/// `check` before each; no gradients where there is no place for them.
+/// Direct sums of each density at `targets`, in parts of about `at_once` pairs, with a `check`
+/// before each; no gradients if `gradient` is empty.
 pub fn direct_sums(
     kernel: Kernel,
     input: &Input<'_>,

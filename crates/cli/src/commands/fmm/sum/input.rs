@@ -1,4 +1,4 @@
-//! What a sum is of, and the ways to do it.
+//! Input of a sum, and methods to compute it.
 
 use clap::ValueEnum;
 use fmm::Densities;
@@ -6,7 +6,7 @@ use fmm::Densities;
 /// How to sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
-    /// What takes the least time for so many sources and targets
+    /// The fastest for this number of sources and targets
     Auto,
     /// Fast multipole method
     Fmm,

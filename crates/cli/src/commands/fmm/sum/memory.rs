@@ -19,7 +19,7 @@ impl Memory {
         Self { resident: machine::resident_memory(), peak, restarted }
     }
 
-    /// What was taken since; `results` bytes are the caller's.
+    /// Memory taken since; `results` bytes are the caller's.
     pub(super) fn after(&self, results: u64) -> MemoryTaken {
         let peak = machine::peak_memory();
         let working = match (self.restarted, peak, self.resident) {
@@ -39,7 +39,7 @@ pub(super) struct MemoryTaken {
 }
 
 impl MemoryTaken {
-    /// That of the rank that took most. Collective.
+    /// The memory of the rank that took most. Collective.
     pub(super) fn largest(self, ranks: &Ranks) -> Result<Self, Failure> {
         let number = |bytes: Option<u64>| bytes.map_or(-1.0, |bytes| bytes as f64);
         let mut most = [number(self.working), number(self.peak)];

@@ -1,4 +1,4 @@
-//! What ranks that share a sum have to report together.
+//! Joint report of the ranks that share a sum.
 
 use fmm::distributed::{self, RankInfo};
 use fmm::{Info, Span, StageSeconds};
@@ -18,11 +18,11 @@ pub(super) struct OnRanks {
     pub(super) exchange: Option<&'static str>,
     /// Largest work over the mean, by the cost model.
     pub(super) imbalance: f64,
-    /// Sources and targets that one computes with.
+    /// Sources and targets that a rank computes with.
     pub(super) points: [u64; 2],
-    /// Parts of the octree that are dealt out.
+    /// Parts of the octree that are distributed.
     pub(super) grains: usize,
-    /// Other ranks' sources and multipole expansions that one gets.
+    /// Sources and multipole expansions that a rank gets from others.
     pub(super) halo_sources: u64,
     pub(super) halo_multipoles: u64,
     /// Sent by one in the sum of one density.
@@ -76,7 +76,7 @@ pub(super) fn slowest(own: &StageSeconds, ranks: &Ranks) -> Result<StageSeconds,
     Ok(slowest)
 }
 
-/// What the plans of all ranks resolved to together. Collective.
+/// Report on the plans of all ranks together. Collective.
 pub(super) fn of_all(own: &Info, ranks: &Ranks) -> Result<Info, Failure> {
     let receivers = |count: f64, each: f64| if each > 0.0 { count / each } else { 0.0 };
     let m2l = own.m2l_count as f64;

@@ -67,7 +67,7 @@ pub(crate) struct Report {
     pub(super) not_finite: usize,
     /// Warnings about the sums.
     pub(super) warnings: Vec<String>,
-    /// What the plan holds between sums.
+    /// Memory of the plan between sums.
     pub(super) plan_memory_bytes: u64,
     /// Peak memory of planning and summing, without points, strengths and results.
     pub(super) working_memory_bytes: Option<u64>,
@@ -86,7 +86,7 @@ pub(super) struct OnGpu {
     pub(super) m2l_operations: f64,
     pub(super) close_pairs: u64,
     pub(super) boxes: u64,
-    /// What the plan keeps, and the most that planning held.
+    /// Memory of the plan, and the peak during planning.
     pub(super) memory_bytes: u64,
     pub(super) planning_bytes: u64,
 }
@@ -125,7 +125,7 @@ impl From<StageSeconds> for Stages {
     }
 }
 
-/// What a plan has to report.
+/// The report of a plan.
 pub(super) struct OfPlan {
     pub(super) info: Info,
     pub(super) on_ranks: Option<OnRanks>,
@@ -133,7 +133,7 @@ pub(super) struct OfPlan {
 }
 
 impl Report {
-    /// The report of the `runs` of a plan for so many sources and targets.
+    /// The report of the `runs` of a plan for these numbers of sources and targets.
     pub(super) fn of(
         OfPlan { info, on_ranks, timeline }: OfPlan,
         [points, targets]: [usize; 2],

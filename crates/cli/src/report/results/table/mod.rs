@@ -1,5 +1,5 @@
-//! What a person reads after a solve: conductors, the matrix with its unit, how far to trust it,
-//! where the files are.
+//! The text after a solve: conductors, the matrix with its unit, how far to trust it, where the
+//! files are.
 
 mod numbers;
 
@@ -60,10 +60,10 @@ fn heading(run: &Run<'_>) -> String {
             "\nNOT CONVERGED: the numbers below are what the solver had when it stopped\n"
         }
         Status::AccuracyNotReached => {
-            "\nACCURACY NOT REACHED: the error bars below are longer than what was asked for\n"
+            "\nACCURACY NOT REACHED: the error bars below are longer than requested\n"
         }
         Status::ChecksFailed => {
-            "\nSELF-CHECKS FAILED: the numbers below are not to be used, see the errors after them\n"
+            "\nSELF-CHECKS FAILED: do not use the numbers below, see the errors after them\n"
         }
     };
     format!(
@@ -167,7 +167,7 @@ fn accuracy(run: &Run<'_>, capacitance: &CapacitanceMatrix) -> String {
     text
 }
 
-/// What the error bars are, and how an accuracy was reached.
+/// The text on error bars, and on how an accuracy was reached.
 fn bars(run: &Run<'_>, capacitance: &CapacitanceMatrix) -> String {
     let mut text = String::new();
     let Some(bars) = capacitance.length().bars else { return text };
@@ -201,7 +201,7 @@ fn bars(run: &Run<'_>, capacitance: &CapacitanceMatrix) -> String {
     text
 }
 
-/// What self-checks found, or that they found nothing.
+/// The text on self-checks.
 fn checks(run: &Run<'_>) -> String {
     if run.solution.warnings.is_empty() {
         return "Self-checks passed\n".to_owned();

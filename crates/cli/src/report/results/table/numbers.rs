@@ -81,7 +81,7 @@ fn table(matrix: Labelled<'_>, heading: &str, factor: f64, size: f64) -> String 
     aligned_table(header, rows)
 }
 
-/// What a reduction makes of the matrix.
+/// A reduced matrix.
 pub(super) fn reduction(found: &Reduced) -> String {
     let matrix = found.matrix();
     let scale = prefix(matrix.largest());
@@ -123,7 +123,7 @@ pub(super) fn sensitivity(run: &Run<'_>, found: &Derivative) -> String {
         let files = sensitivity_files(&found.name, &found.by, "").join(", ");
         return text + &format!("  in {files}\n");
     }
-    // What vanishes along one axis is noise next to what does not along another.
+    // A value that vanishes along one axis is noise next to one that does not along another.
     let largest = found.labelled(names).map(|matrix| matrix.largest()).fold(0.0, f64::max);
     let scale = prefix(largest);
     let axes: &[&str] =
@@ -155,7 +155,7 @@ pub(super) fn films(run: &Run<'_>) -> String {
     block(header, names.iter().enumerate().map(row))
 }
 
-/// What the case's potentials, charges and field lead to.
+/// Results of the case's potentials, charges and field.
 pub(super) fn state(run: &Run<'_>) -> String {
     let mut text = String::new();
     let Some(state) = &run.solution.state else { return text };

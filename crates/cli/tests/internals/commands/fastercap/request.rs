@@ -17,7 +17,7 @@ fn command_lines_of_callers_are_read() {
     let fastercap = |line| request(Dialect::FasterCap, line);
     let pex = fastercap("-b -i -v -a0.05 -d0.5 -m0.5 -f2 -ap -g -pj x.lst");
     assert_eq!((pex.input.to_str(), pex.accuracy), (Some("x.lst"), 0.05));
-    assert!(pex.tells_details && !pex.writes_matrix);
+    assert!(pex.has_details && !pex.writes_matrix);
     let rcx = fastercap("-b wires.lst -g -ap -a0.01");
     assert_eq!((rcx.input.to_str(), rcx.accuracy), (Some("wires.lst"), 0.01));
     assert_eq!(fastercap("a.lst").accuracy, ACCURACY);
@@ -29,7 +29,7 @@ fn command_lines_of_callers_are_read() {
 }
 
 #[test]
-fn usage_and_version_are_told() {
+fn usage_and_version_are_printed() {
     for line in ["-b?", "-?", "-h"] {
         assert_eq!(asked(Dialect::FasterCap, line), Ok(Asked::Usage));
     }

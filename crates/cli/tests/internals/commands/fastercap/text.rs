@@ -37,7 +37,7 @@ fn rows_are_called_by_the_groups_that_have_conductors() {
 }
 
 #[test]
-fn times_are_told_in_days() {
+fn times_are_printed_in_days() {
     assert_eq!(time(0.25), "0.250000s (0 days, 0 hours, 0 mins, 0 s)");
     assert_eq!(time(93_784.5), "93784.500000s (1 days, 2 hours, 3 mins, 4 s)");
 }

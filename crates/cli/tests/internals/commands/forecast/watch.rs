@@ -11,7 +11,7 @@ fn watch(until: Until) -> Watch {
 }
 
 #[test]
-fn a_beginning_ends_once_its_rows_tell_of_all() {
+fn a_beginning_ends_once_its_rows_represent_all() {
     let watch = watch(Until::SomeRows);
     assert!(watch.advance(Stage::Plan, 0, 1) && watch.advance(Stage::Plan, 1, 1));
     let rows = 100;
@@ -40,7 +40,7 @@ fn a_solve_ends_when_its_time_is_over() {
 }
 
 #[test]
-fn all_rows_are_told_by_some() {
+fn all_rows_follow_from_some() {
     let watch = watch(Until::SomeRows);
     let at = |seconds: f64, bytes: f64| Cost { seconds, bytes: Some(bytes) };
     let mut marks = watch.marks();

@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use bem::Keeper;
+use bem::CheckpointStore;
 use farad_cli::internals::checkpoint::{Checkpoint, Inputs, framed, parsed};
 use farad_cli::internals::exit::{Exit, Failure};
 use farad_cli::internals::files::temporary_name;
@@ -34,7 +34,7 @@ fn ranks_add_parts_and_remove_charges_of_their_own_alone() {
     let ranks = open();
     for (rank, run) in ranks.iter().zip([3, 8]) {
         rank.begin(run, |_| false);
-        rank.keep(run as u64, vec![run as f64]);
+        rank.store(run as u64, vec![run as f64]);
         rank.put(&format!("run{run}"), &(run, 0.5));
         rank.write_all();
     }
@@ -44,7 +44,7 @@ fn ranks_add_parts_and_remove_charges_of_their_own_alone() {
     ranks[0].begin(4, |run| run == 3);
     let found = [(3, 3), (8, 8)].map(|(run, equations)| {
         ranks[1].begin(run, |_| false);
-        ranks[1].known(equations)
+        ranks[1].load(equations)
     });
     assert_eq!(found, [None, Some(vec![8.0])]);
     let first = &ranks[0];
@@ -80,7 +80,7 @@ fn numbers_return_with_every_bit() {
     let numbers = vec![1.0, -0.5, f64::NAN, -f64::NAN, signalling, 1e-300, -0.0, f64::MAX];
     let first = open();
     first.put("run1", &(Some(f64::NAN), numbers.clone()));
-    first.keep(7, numbers.clone());
+    first.store(7, numbers.clone());
     first.write_all();
     drop(first);
     let bits = |numbers: &[f64]| numbers.iter().map(|n| n.to_bits()).collect::<Vec<_>>();
@@ -88,7 +88,7 @@ fn numbers_return_with_every_bit() {
     let (bar, part): (Option<f64>, Vec<f64>) = again.take("run1").unwrap();
     assert_eq!(bar.map(f64::to_bits), Some(f64::NAN.to_bits()));
     assert_eq!(bits(&part), bits(&numbers));
-    assert_eq!(bits(&again.known(7).unwrap()), bits(&numbers));
+    assert_eq!(bits(&again.load(7).unwrap()), bits(&numbers));
 }
 
 #[test]

@@ -5,8 +5,7 @@ use mesh::vector::{Vector, add};
 
 const CUTOFF: f64 = 0.02;
 
-/// Sums over midpoints of what is beside an edge and on metal, between the cutoff and the
-/// middle.
+/// Sums over midpoints off the metal and on it, between the cutoff and the middle.
 fn check(field: impl Fn(f64) -> f64, found: f64) {
     let sum = |sign: f64| -> f64 {
         let f = |k: u32| {
@@ -67,7 +66,7 @@ fn rims_are_found_as_by_looking_at_all() {
 }
 
 /// By Maxwell's map of a half-plane at height 1: on metal u is real and the mean of both sides,
-/// u and another that the map takes to the same place, is even; beside it u is complex.
+/// u and another that the map takes to the same place, is even; off the metal u is complex.
 #[test]
 fn grounds_act_at_first_order() {
     let place = |u: f64| (u - u.exp() + 1.0) / PI;
@@ -93,7 +92,7 @@ fn grounds_act_at_first_order() {
 }
 
 /// Of a disk the opposite of each place of the rim is its diameter away, whatever the rim is
-/// made of, and the square of the field beside it is (1/r)/(1 + r)^2 1/(2 + r) with areas.
+/// made of, and the square of the field around it is (1/r)/(1 + r)^2 1/(2 + r) with areas.
 #[test]
 fn rims_of_disks_are_across_from_themselves() {
     let point = |k: u32| {
@@ -103,7 +102,7 @@ fn rims_of_disks_are_across_from_themselves() {
     let all: Vec<[Vector; 2]> = (0..64).map(|k| [point(k), point((k + 1) % 64)]).collect();
     let across = Across::from(all[7], [0.0; 3], &Rims::new(all.clone()));
     assert!((across.metal - 0.5).abs() < 0.02 && across.gap < 1e-9, "{across:?}");
-    // With areas, for each c^2: -1/2 of the cutoff on metal and -3/2 beside it.
+    // With areas, for each c^2: -1/2 of the cutoff on metal and -3/2 off it.
     let found = across.more(1e-3).found;
     assert!((found / 1e-3 - 1.0).abs() < 0.06, "{found}");
 }

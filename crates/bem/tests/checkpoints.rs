@@ -7,15 +7,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bem::{
-    Electrostatics, Error, Excitation, Images, Keeper, Media, Method, PointCharge, Progress, Quiet,
-    Ranks, SolveOptions, Stage, StopReason, electrostatics,
+    CheckpointStore, Electrostatics, Error, Excitation, Images, Media, Method, PointCharge,
+    Progress, Quiet, Ranks, SolveOptions, Stage, StopReason, electrostatics,
 };
 use mesh::Mesh;
 use mesh::generate::{Bus, Resolution};
 
-/// Keeps answers in memory, and stops a solve after so many iterations.
+/// Keeps answers in memory, and stops a solve after this number of iterations.
 #[derive(Default)]
-struct Kept {
+struct StoredAnswers {
     answers: Mutex<HashMap<u64, Vec<f64>>>,
     asked: Mutex<Vec<u64>>,
     iterations: AtomicU64,
@@ -23,18 +23,18 @@ struct Kept {
     always: bool,
 }
 
-impl Progress for Kept {
+impl Progress for StoredAnswers {
     fn advance(&self, stage: Stage, _: u64, _: u64) -> bool {
         stage != Stage::Solve || self.iterations.fetch_add(1, Ordering::SeqCst) + 1 < self.most
     }
 
-    fn keeper(&self) -> Option<&dyn Keeper> {
+    fn checkpoint_store(&self) -> Option<&dyn CheckpointStore> {
         Some(self)
     }
 }
 
-impl Keeper for Kept {
-    fn known(&self, equations: u64) -> Option<Vec<f64>> {
+impl CheckpointStore for StoredAnswers {
+    fn load(&self, equations: u64) -> Option<Vec<f64>> {
         self.asked.lock().unwrap().push(equations);
         self.answers.lock().unwrap().get(&equations).cloned()
     }
@@ -43,7 +43,7 @@ impl Keeper for Kept {
         self.always
     }
 
-    fn keep(&self, equations: u64, answer: Vec<f64>) {
+    fn store(&self, equations: u64, answer: Vec<f64>) {
         self.answers.lock().unwrap().insert(equations, answer);
     }
 }
@@ -109,11 +109,12 @@ fn a_solve_goes_on_where_it_was_stopped() {
     let whole = solve(&excitations, &Quiet).unwrap();
     let all = iterations(&whole);
     for (most, always) in [(3, false), (all as u64 - 1, false), (3, true)] {
-        let stopped = Kept { most, always, ..Kept::default() };
+        let stopped = StoredAnswers { most, always, ..StoredAnswers::default() };
         assert!(matches!(solve(&excitations, &stopped), Err(Error::Interrupted)));
         let answers = stopped.answers.into_inner().unwrap();
         assert_eq!(answers.len(), excitations.len());
-        let resumed = Kept { answers: answers.into(), most: u64::MAX, ..Kept::default() };
+        let resumed =
+            StoredAnswers { answers: answers.into(), most: u64::MAX, ..StoredAnswers::default() };
         let answer = solve(&excitations, &resumed).unwrap();
         assert_same(&whole, &answer);
         let rest = iterations(&answer);
@@ -124,10 +125,11 @@ fn a_solve_goes_on_where_it_was_stopped() {
 #[test]
 fn what_is_through_takes_no_iteration() {
     let excitations = each_at_one();
-    let first = Kept { most: u64::MAX, ..Kept::default() };
+    let first = StoredAnswers { most: u64::MAX, ..StoredAnswers::default() };
     let whole = solve(&excitations, &first).unwrap();
     let answers = first.answers.into_inner().unwrap();
-    let again = Kept { answers: answers.into(), most: u64::MAX, ..Kept::default() };
+    let again =
+        StoredAnswers { answers: answers.into(), most: u64::MAX, ..StoredAnswers::default() };
     let answer = solve(&excitations, &again).unwrap();
     assert_eq!(iterations(&answer), 0);
     for (a, b) in whole.responses.iter().zip(&answer.responses) {
@@ -144,7 +146,7 @@ fn what_is_through_takes_no_iteration() {
 #[test]
 fn guesses_of_any_quality_do_no_harm() {
     let excitations = each_at_one();
-    let first = Kept { most: u64::MAX, ..Kept::default() };
+    let first = StoredAnswers { most: u64::MAX, ..StoredAnswers::default() };
     let whole = solve(&excitations, &first).unwrap();
     let answers = first.answers.into_inner().unwrap();
     for spoil in [
@@ -154,7 +156,8 @@ fn guesses_of_any_quality_do_no_harm() {
     ] {
         let mut answers = answers.clone();
         answers.values_mut().for_each(spoil);
-        let spoilt = Kept { answers: answers.into(), most: u64::MAX, ..Kept::default() };
+        let spoilt =
+            StoredAnswers { answers: answers.into(), most: u64::MAX, ..StoredAnswers::default() };
         assert_same(&whole, &solve(&excitations, &spoilt).unwrap());
     }
 }
@@ -170,8 +173,10 @@ fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
     let most = all as u64 / 2;
     // The first keeps answers, whoever it is that stops.
     for who_stops in [0, 2] {
-        let stopped =
-            Kept { most: if who_stops == 0 { most } else { u64::MAX }, ..Kept::default() };
+        let stopped = StoredAnswers {
+            most: if who_stops == 0 { most } else { u64::MAX },
+            ..StoredAnswers::default()
+        };
         let stops = Stops { most, iterations: AtomicU64::new(0) };
         comm::run(3, |group| {
             let progress: &dyn Progress = match group.rank() {
@@ -184,10 +189,13 @@ fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
         });
         let answers = stopped.answers.into_inner().unwrap();
         assert_eq!(answers.len(), excitations.len());
-        // As many go on as there are then, or one alone.
+        // The same number of ranks continues, or one alone.
         for ranks in [1, 2] {
-            let kept =
-                || Kept { answers: answers.clone().into(), most: u64::MAX, ..Kept::default() };
+            let kept = || StoredAnswers {
+                answers: answers.clone().into(),
+                most: u64::MAX,
+                ..StoredAnswers::default()
+            };
             let found = comm::run(ranks, |group| {
                 let kept = kept();
                 let progress: &dyn Progress = if group.rank() == 0 { &kept } else { &Quiet };
@@ -202,7 +210,7 @@ fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
     }
 }
 
-/// Stops a solve after so many iterations, and keeps nothing.
+/// Stops a solve after this number of iterations, and keeps nothing.
 struct Stops {
     most: u64,
     iterations: AtomicU64,
