@@ -60,19 +60,7 @@ impl<'a> Iteration<'a> {
 
     /// Writes into `x` the answers known from an interrupted solve. Collective.
     pub(super) fn restore(&self, x: &mut [f64]) -> Result<(), Error> {
-<<<<<<< HEAD
-        self.kept.restore(&self.options.ranks, x)
-=======
-        let is_known = self.checkpoints.restore(x);
-        let ranks = &self.options.ranks;
-        if !ranks.is_alone() {
-            let known = ranks.of_first(if is_known { x } else { &[] })?;
-            if known.len() == x.len() {
-                x.copy_from_slice(&known);
-            }
-        }
-        Ok(())
->>>>>>> 2fd977bf9738ae03f0816266e1d28119477a7adb
+        self.checkpoints.restore(&self.options.ranks, x)
     }
 
     /// Largest relative defect of Gauss's law so far, in exact products.

@@ -223,24 +223,10 @@ pub fn poisson_boltzmann(
         max_iterations: options.max_iterations,
         group: 1,
     };
-<<<<<<< HEAD
-    let kept = Kept::new(progress, || vec![Some(number(&right, &weights))]);
-    kept.restore(&options.ranks, &mut solution)?;
-    let infos =
-        gmres::solve(&mut equations, &right, &mut solution, &params, &mut kept.watch(0, &[]))?;
-=======
-    let metric = Metric { weights: &weights, measure: None };
     let checkpoints = Checkpoints::new(progress, || vec![Some(number(&right, &weights))]);
-    checkpoints.restore(&mut solution);
-    let mut system = OperatorSystem::new(&mut equations, &mut inverses, metric);
-    let infos = gmres::solve(
-        &mut system,
-        &right,
-        &mut solution,
-        &params,
-        &mut checkpoints.observer(0, &[]),
-    )?;
->>>>>>> 2fd977bf9738ae03f0816266e1d28119477a7adb
+    checkpoints.restore(&options.ranks, &mut solution)?;
+    let mut observer = checkpoints.observer(0, &[]);
+    let infos = gmres::solve(&mut equations, &right, &mut solution, &params, &mut observer)?;
     let largest = equations.sums.iter().max_by_key(|sum| sum.boundary.nodes.len());
     let fmm = largest.map(|sum| sum.plans.tight().info().clone());
     let matvec_mean = equations.sums.iter().map(|sum| sum.plans.mean_seconds()).sum();

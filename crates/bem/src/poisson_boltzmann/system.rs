@@ -25,7 +25,7 @@ use crate::solve::system::LinearSystem;
 use crate::solve::vectors::{HostVectors, VectorSpace};
 use crate::{Error, Progress};
 
-/// Local panels of a rank, with their points and sides.
+/// The local panels, with their points and sides.
 pub(super) struct Local<'a> {
     pub(super) panels: &'a Panels,
     pub(super) nodes: &'a Nodes,

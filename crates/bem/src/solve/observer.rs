@@ -1,10 +1,6 @@
 //! Observers of solves, and storage of intermediate answers: see [`CheckpointStore`].
 
-<<<<<<< HEAD:crates/bem/src/solve/kept.rs
-use crate::{Error, Keeper, Progress, Ranks, Stage};
-=======
-use crate::{CheckpointStore, Progress, Stage};
->>>>>>> 2fd977bf9738ae03f0816266e1d28119477a7adb:crates/bem/src/solve/observer.rs
+use crate::{CheckpointStore, Error, Progress, Ranks, Stage};
 
 /// Observer of a solve.
 pub trait Observer {
@@ -54,7 +50,6 @@ impl<'a> Checkpoints<'a> {
         Self { progress, equations }
     }
 
-<<<<<<< HEAD:crates/bem/src/solve/kept.rs
     /// Overwrites first guesses, shape (columns, len), with stored answers, where there are any.
     /// Collective: the first rank has them.
     pub(crate) fn restore(&self, ranks: &Ranks, x: &mut [f64]) -> Result<(), Error> {
@@ -70,13 +65,7 @@ impl<'a> Checkpoints<'a> {
 
     /// Overwrites first guesses with this rank's stored answers; returns whether there are any.
     fn read(&self, x: &mut [f64]) -> bool {
-        let Some(keeper) = self.progress.keeper() else { return false };
-=======
-    /// Overwrites first guesses, shape (columns, len), with stored answers; returns whether there
-    /// are any.
-    pub(crate) fn restore(&self, x: &mut [f64]) -> bool {
         let Some(store) = self.progress.checkpoint_store() else { return false };
->>>>>>> 2fd977bf9738ae03f0816266e1d28119477a7adb:crates/bem/src/solve/observer.rs
         let mut is_known = false;
         let length = x.len().checked_div(self.equations.len()).unwrap_or(0).max(1);
         for (x, equations) in x.chunks_exact_mut(length).zip(&self.equations) {

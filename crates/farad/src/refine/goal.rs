@@ -44,11 +44,7 @@ impl Goal {
         }
         if problem.description.has_salt() {
             return Err(Error::Accuracy(
-<<<<<<< HEAD
                 "with ions (kappa, ionic_strength) no accuracy can be asked for: splitting triangles does not make a surface rounder, which is most of the error; make finer surfaces (density of [[molecule]], farad study) until the bars are short enough"
-=======
-                "an accuracy needs error bars, and solves with ions (kappa, ionic_strength) have none; farad study shows how far energies are from their limit"
->>>>>>> 2fd977bf9738ae03f0816266e1d28119477a7adb
                     .to_owned(),
             ));
         }
