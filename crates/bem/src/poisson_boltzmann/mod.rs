@@ -26,6 +26,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Instant;
 
+use comm::Group;
 use mesh::Mesh;
 
 use crate::collective;
@@ -40,7 +41,7 @@ use nodes::{Degree, Nodes};
 pub use regions::Medium;
 use regions::{Boundary, Regions};
 use sum::Sum;
-use system::{Equations, Local, NearField};
+use system::{Equations, Local, LocalParts, NearField};
 
 /// Regions of space, each of one medium.
 #[derive(Clone, Copy, Debug)]
@@ -118,133 +119,23 @@ pub fn poisson_boltzmann(
     if expected != found {
         return Err(Error::Length { what: "sides", expected, found });
     }
-    let mut timings = Timings::default();
     let started = Instant::now();
-    let panels = Panels::new(mesh, |t| cells.sides[t][0] != cells.sides[t][1]);
-    let scale = panels.scale();
-    let sides = panels.triangles().iter().map(|&t| cells.sides[t as usize]).collect();
-    let scaled = |medium: &Medium| Medium { kappa: medium.kappa * scale, ..*medium };
-    let regions = Regions { media: cells.media.iter().map(scaled).collect(), sides };
-    let degree = match (options.density, mesh.patches.as_ref().map_or(1, |p| p.order)) {
-        (Density::Constant, 1) => Degree::Constant,
-        (_, 1 | 2) => Degree::Linear,
-        _ => Degree::Quadratic,
-    };
-    let nodes = Nodes::new(&panels, degree);
-    let boundaries: Vec<Arc<Boundary>> =
-        regions.boundaries(&nodes).into_iter().map(Arc::new).collect();
-    let is_dense = options.method == Method::Dense;
-    let tolerance = options.fmm_tolerance.unwrap_or(OF_TOLERANCE * options.tolerance);
-    let group = if is_dense { comm::alone() } else { options.group() };
-    let go_on = |done: u64| {
-        let goes_on = progress.advance(Stage::Plan, done, 1);
-        collective::agreed(&*group, if goes_on { Ok(()) } else { Err(Error::Interrupted) })
-    };
-    go_on(0)?;
-    let sum = |boundary| Sum::new(boundary, &regions, tolerance, options);
-    let mut sums: Vec<Sum> = boundaries.iter().map(sum).collect::<Result<_, Error>>()?;
-    timings.plan = started.elapsed().as_secs_f64();
-    go_on(1)?;
+    let mut screened = Screened::unsolved(mesh, cells, options);
+    let group = if screened.is_dense() { comm::alone() } else { options.group() };
+    let mut sums = screened.sums(&group, progress)?;
+    screened.timings.plan = started.elapsed().as_secs_f64();
     let started = Instant::now();
-    let accuracy = 0.1 * options.tolerance.max(1e-10);
-    let partition = Arc::new(Partition::new(&group, &panels, || reach(&panels))?);
-    let local_panels = partition.local_part(&panels, Panels::subset);
-    let local = Local {
-        panels: &local_panels,
-        nodes: &partition.local_part(&nodes, |_, _| Nodes::new(&local_panels, degree)),
-        regions: &partition.local_part(&regions, Regions::subset),
-        partition: &partition,
-    };
-    let near = NearField::new(&local, &reach(&local_panels), accuracy, progress);
-    let near = collective::agreed(&*group, near)?;
-    let unscreened = |places: &[[f64; 3]]| {
-        let backend = options.backend()?;
-        let own = fmm::Options::default().dipoles(true).backend(backend).tolerance(tolerance);
-        Ok(Plan::new(&comm::alone(), places, None, &own.gpu(options.gpu))?)
-    };
-    let defects = gauss::defects(&panels, &nodes, &regions, REACH, unscreened)?;
-    let inverses = system::inverses(&local, &near);
-    drop(local_panels);
-    timings.near_field = started.elapsed().as_secs_f64();
-    tracing::debug!(
-        points = nodes.len(),
-        regions = boundaries.len(),
-        entries = near.entries(),
-        "salt"
-    );
+    let partition = Arc::new(Partition::new(&group, &screened.panels, || reach(&screened.panels))?);
+    let local = screened.local(&partition, progress)?;
+    screened.timings.near_field = started.elapsed().as_secs_f64();
     let started = Instant::now();
-    let mut screened = Screened {
-        info: GmresInfo {
-            iterations: 0,
-            reason: crate::StopReason::Converged,
-            relative_residual: 0.0,
-            history: vec![1.0],
-        },
-        fmm: None,
-        fmm_tolerance: tolerance,
-        fmm_error: None,
-        points: nodes.len(),
-        potentials: vec![0.0; nodes.len()],
-        fluxes: vec![0.0; nodes.len()],
-        timings,
-        panels,
-        nodes,
-        regions,
-        boundaries,
-        accuracy,
-        options: options.clone(),
-    };
-    let q = degree.points();
-    let (right, weights) = {
-        let right = screened.right_hand_side(charges)?;
-        let weights = screened.weights(&right);
-        let unknowns = |values: &[f64]| -> Vec<f64> {
-            values
-                .chunks_exact(screened.nodes.len().max(1))
-                .flat_map(|half| system::by_unknowns(half, q))
-                .collect()
-        };
-        (unknowns(&right), unknowns(&weights))
-    };
-    let mut solution = vec![0.0; right.len()];
-    let mut equations = Equations {
-        nodes: &screened.nodes,
-        regions: &screened.regions,
-        sums: &mut sums,
-        partition: &partition,
-        near,
-        inverses,
-        defects,
-        space: HostVectors::new(Arc::clone(&partition), &weights, right.len()),
-    };
-    let params = GmresParams {
-        tolerance: options.tolerance,
-        restart: options.restart,
-        max_iterations: options.max_iterations,
-        group: 1,
-    };
-    let checkpoints = Checkpoints::new(progress, || vec![Some(number(&right, &weights))]);
-    checkpoints.restore(&options.ranks, &mut solution)?;
-    let mut observer = checkpoints.observer(0, &[]);
-    let infos = gmres::solve(&mut equations, &right, &mut solution, &params, &mut observer)?;
-    let largest = equations.sums.iter().max_by_key(|sum| sum.boundary.nodes.len());
-    let fmm = largest.map(|sum| sum.plans.tight().info().clone());
-    let matvec_mean = equations.sums.iter().map(|sum| sum.plans.mean_seconds()).sum();
-    drop(equations);
-    let checking = Instant::now();
-    if let Some(info) = infos.into_iter().next() {
-        screened.info = info;
-    }
-    let (potentials, fluxes) = solution.split_at(screened.nodes.len());
-    screened.potentials = system::by_panels(potentials, q);
-    screened.fluxes = system::by_panels(fluxes, q);
-    if !is_dense {
-        screened.fmm = fmm;
+    screened.solve(local, &mut sums, charges, progress)?;
+    screened.timings.solve = started.elapsed().as_secs_f64();
+    if !screened.is_dense() {
+        let started = Instant::now();
         screened.fmm_error = screened.sampled_error(&mut sums)?;
+        screened.timings.fmm_check = started.elapsed().as_secs_f64();
     }
-    screened.timings.fmm_check = checking.elapsed().as_secs_f64();
-    screened.timings.matvec_mean = matvec_mean;
-    screened.timings.solve = started.elapsed().as_secs_f64() - screened.timings.fmm_check;
     Ok(screened)
 }
 
@@ -261,6 +152,139 @@ fn reach(panels: &Panels) -> Vec<f64> {
 }
 
 impl Screened {
+    /// Interfaces without potential and flux.
+    fn unsolved(mesh: &Mesh, cells: Cells<'_>, options: &SolveOptions) -> Self {
+        let panels = Panels::new(mesh, |t| cells.sides[t][0] != cells.sides[t][1]);
+        let scale = panels.scale();
+        let sides = panels.triangles().iter().map(|&t| cells.sides[t as usize]).collect();
+        let scaled = |medium: &Medium| Medium { kappa: medium.kappa * scale, ..*medium };
+        let regions = Regions { media: cells.media.iter().map(scaled).collect(), sides };
+        let degree = match (options.density, mesh.patches.as_ref().map_or(1, |p| p.order)) {
+            (Density::Constant, 1) => Degree::Constant,
+            (_, 1 | 2) => Degree::Linear,
+            _ => Degree::Quadratic,
+        };
+        let nodes = Nodes::new(&panels, degree);
+        Self {
+            info: GmresInfo {
+                iterations: 0,
+                reason: crate::StopReason::Converged,
+                relative_residual: 0.0,
+                history: vec![1.0],
+            },
+            fmm: None,
+            fmm_tolerance: options.fmm_tolerance.unwrap_or(OF_TOLERANCE * options.tolerance),
+            fmm_error: None,
+            points: nodes.len(),
+            potentials: vec![0.0; nodes.len()],
+            fluxes: vec![0.0; nodes.len()],
+            timings: Timings::default(),
+            boundaries: regions.boundaries(&nodes).into_iter().map(Arc::new).collect(),
+            panels,
+            nodes,
+            regions,
+            accuracy: 0.1 * options.tolerance.max(1e-10),
+            options: options.clone(),
+        }
+    }
+
+    fn is_dense(&self) -> bool {
+        self.options.method == Method::Dense
+    }
+
+    /// The sums of all regions. Collective.
+    fn sums(&self, group: &Group, progress: &dyn Progress) -> Result<Vec<Sum>, Error> {
+        let advance = |done: u64| {
+            let goes_on = progress.advance(Stage::Plan, done, 1);
+            collective::agreed(&**group, if goes_on { Ok(()) } else { Err(Error::Interrupted) })
+        };
+        advance(0)?;
+        let sum = |of| Sum::new(of, &self.regions, self.fmm_tolerance, &self.options);
+        let sums = self.boundaries.iter().map(sum).collect::<Result<_, Error>>()?;
+        advance(1)?;
+        Ok(sums)
+    }
+
+    /// Near field and preconditioner of a rank's panels. Collective.
+    fn local(
+        &self,
+        partition: &Arc<Partition>,
+        progress: &dyn Progress,
+    ) -> Result<LocalParts, Error> {
+        let panels = partition.local_part(&self.panels, Panels::subset);
+        let degree = self.nodes.degree;
+        let local = Local {
+            panels: &panels,
+            nodes: &partition.local_part(&self.nodes, |_, _| Nodes::new(&panels, degree)),
+            regions: &partition.local_part(&self.regions, Regions::subset),
+            partition,
+        };
+        let near = NearField::new(&local, &reach(&panels), self.accuracy, progress);
+        let near = collective::agreed(&**partition.group(), near)?;
+        tracing::debug!(points = self.nodes.len(), entries = near.entries(), "salt");
+        let unscreened = |places: &[[f64; 3]]| {
+            let backend = self.options.backend()?;
+            let own = fmm::Options::default().dipoles(true).backend(backend).gpu(self.options.gpu);
+            Ok(Plan::new(&comm::alone(), places, None, &own.tolerance(self.fmm_tolerance))?)
+        };
+        Ok(LocalParts {
+            defects: gauss::defects(&self.panels, &self.nodes, &self.regions, REACH, unscreened)?,
+            inverses: system::inverses(&local, &near),
+            near,
+            partition: Arc::clone(partition),
+        })
+    }
+
+    /// Solves for potentials and fluxes. Collective.
+    fn solve(
+        &mut self,
+        local: LocalParts,
+        sums: &mut [Sum],
+        charges: &[FixedCharge],
+        progress: &dyn Progress,
+    ) -> Result<(), Error> {
+        let right = self.right_hand_side(charges)?;
+        let weights = self.weights(&right);
+        let [right, weights] = [right, weights].map(|values| self.unknowns(&values));
+        let mut solution = vec![0.0; right.len()];
+        let params = GmresParams {
+            tolerance: self.options.tolerance,
+            restart: self.options.restart,
+            max_iterations: self.options.max_iterations,
+            group: 1,
+        };
+        let checkpoints = Checkpoints::new(progress, || vec![Some(number(&right, &weights))]);
+        checkpoints.restore(&self.options.ranks, &mut solution)?;
+        let mut equations = Equations {
+            space: HostVectors::new(Arc::clone(&local.partition), &weights, right.len()),
+            nodes: &self.nodes,
+            regions: &self.regions,
+            sums: &mut *sums,
+            local,
+        };
+        let mut observer = checkpoints.observer(0, &[]);
+        let infos = gmres::solve(&mut equations, &right, &mut solution, &params, &mut observer)?;
+        drop(equations);
+        if let Some(info) = infos.into_iter().next() {
+            self.info = info;
+        }
+        let (potentials, fluxes) = solution.split_at(self.nodes.len());
+        let q = self.nodes.degree.points();
+        [self.potentials, self.fluxes] = [potentials, fluxes].map(|of| system::by_panels(of, q));
+        self.timings.matvec_mean = sums.iter().map(|sum| sum.plans.mean_seconds()).sum();
+        if !self.is_dense() {
+            let largest = sums.iter().max_by_key(|sum| sum.boundary.nodes.len());
+            self.fmm = largest.map(|sum| sum.plans.tight().info().clone());
+        }
+        Ok(())
+    }
+
+    /// Values at all points, potentials and then fluxes, in the order of unknowns.
+    fn unknowns(&self, values: &[f64]) -> Vec<f64> {
+        let halves = values.chunks_exact(self.nodes.len().max(1));
+        halves.flat_map(|half| system::by_unknowns(half, self.nodes.degree.points())).collect()
+    }
+
     /// Whether the solve met its tolerance.
     pub fn has_converged(&self) -> bool {
         self.info.reason == crate::StopReason::Converged

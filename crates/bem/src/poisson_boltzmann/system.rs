@@ -143,18 +143,23 @@ pub(super) fn by_unknowns(values: &[f64], points: usize) -> impl Iterator<Item =
     (0..points).flat_map(move |point| values.iter().skip(point).step_by(points).copied())
 }
 
+/// What a rank has of the equations.
+pub(super) struct LocalParts {
+    pub(super) partition: Arc<Partition>,
+    pub(super) near: NearField,
+    /// Of the preconditioner.
+    pub(super) inverses: Vec<Matrix2<f64>>,
+    /// Defect of constant double layers at each of all points; empty if not corrected.
+    pub(super) defects: Vec<f64>,
+}
+
 /// The equations and their preconditioner.
 pub(super) struct Equations<'a> {
     /// All points, as the sums need them, and their regions.
     pub(super) nodes: &'a Nodes,
     pub(super) regions: &'a Regions,
     pub(super) sums: &'a mut [Sum],
-    pub(super) partition: &'a Arc<Partition>,
-    pub(super) near: NearField,
-    /// Of the preconditioner.
-    pub(super) inverses: Vec<Matrix2<f64>>,
-    /// Defect of constant double layers at each point; empty if not corrected.
-    pub(super) defects: Vec<f64>,
+    pub(super) local: LocalParts,
     pub(super) space: HostVectors<'a>,
 }
 
@@ -190,15 +195,16 @@ impl Equations<'_> {
         y: &mut [f64],
         budget: Option<InexactBudget>,
     ) -> Result<(), Error> {
-        let (q, m) = (self.nodes.degree.points(), self.partition.local_len().max(1));
+        let LocalParts { partition, near, .. } = &self.local;
+        let (q, m) = (self.nodes.degree.points(), partition.local_len().max(1));
         let mut all = vec![0.0; 2 * self.nodes.len()];
-        self.partition.gather(x, &mut all)?;
-        self.near.multiply_add(&self.partition.local_of(&all), y);
+        partition.gather(x, &mut all)?;
+        near.multiply_add(&partition.local_of(&all), y);
         let (potentials, fluxes) = all.split_at(self.nodes.len());
         let [potentials, fluxes] = [potentials, fluxes].map(|values| by_panels(values, q));
         drop(all);
         let sums = self.of_sums([&potentials, &fluxes], budget)?;
-        let (partition, regions, defects) = (self.partition, self.regions, &self.defects);
+        let (regions, LocalParts { partition, defects, .. }) = (self.regions, &self.local);
         let (of_potentials, of_fluxes) = y.split_at_mut(y.len() / 2);
         let rows = of_potentials.par_iter_mut().zip(of_fluxes);
         rows.enumerate().for_each(|(row, (of_potential, of_flux))| {
@@ -245,7 +251,7 @@ impl LinearSystem<Vec<f64>> for Equations<'_> {
         for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
             let ((potentials, fluxes), (first, second)) =
                 (x.split_at(n / 2), y.split_at_mut(n / 2));
-            for (row, inverse) in self.inverses.iter().enumerate() {
+            for (row, inverse) in self.local.inverses.iter().enumerate() {
                 let product = inverse * Vector2::new(potentials[row], fluxes[row]);
                 [first[row], second[row]] = product.into();
             }
