@@ -28,13 +28,11 @@ pub(crate) fn root_and_leaf_size(
     options: &Options,
     occupancy: f64,
 ) -> (Root, usize) {
-    let Points { sources, targets } = points;
-    let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
-    let root = Root::around(&all);
+    let root = Root::around(&points.sets());
     if let Some(leaf_size) = options.leaf_size {
         return (root, leaf_size);
     }
-    let sample = Sample::new(&root, sources);
+    let sample = Sample::new(&root, points.sources);
     (root.enlarged(tuning::enlargement(&sample, occupancy)), (2.0 * occupancy) as usize)
 }
 
