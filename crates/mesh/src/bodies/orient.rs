@@ -160,7 +160,8 @@ pub(crate) fn face_and_connect(mesh: &mut Mesh, facing: Facing) -> (Faced, Topol
 }
 
 /// Turns some triangles over.
-pub(crate) fn turn(mesh: &mut Mesh, which: &[bool]) {
+#[doc(hidden)]
+pub fn turn(mesh: &mut Mesh, which: &[bool]) {
     for (corners, _) in mesh.triangles.iter_mut().zip(which).filter(|(_, which)| **which) {
         corners.swap(1, 2);
     }

@@ -150,7 +150,8 @@ fn cut_along(pieces: Vec<Piece>, ends: [Vector; 2], tolerance: f64) -> Vec<Piece
 }
 
 /// Whether two triangles lie in one plane.
-pub(crate) fn is_in_plane(p: &[Vector; 3], q: &[Vector; 3], tolerance: f64) -> bool {
+#[doc(hidden)]
+pub fn is_in_plane(p: &[Vector; 3], q: &[Vector; 3], tolerance: f64) -> bool {
     let [n, m] = [p, q].map(|corners| {
         let area = area_vector(corners);
         scale(1.0 / norm(area), area)

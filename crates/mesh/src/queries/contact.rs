@@ -67,20 +67,16 @@ pub fn contacts(mesh: &Mesh, conductor_of: &[Option<u32>]) -> Vec<Contact> {
     let mut found = tree.overlapping_leaves_but(
         |a, b| owners[a] == owners[b] && owners[a] != MIXED,
         |a, b, found| {
-            let same = a.start == b.start;
-            for (i, &s) in tree.members(a).iter().enumerate() {
-                let others = tree.members(b);
-                for &t in if same { &others[i + 1..] } else { others } {
-                    let (s, t) = (s as usize, t as usize);
-                    if members[s].1 != members[t].1
-                        && boxes[s].overlaps(&boxes[t])
-                        && let Some((touch, place)) = faces[s].touches(&faces[t])
-                    {
-                        let (s, t) = (members[s].0, members[t].0);
-                        found.push(Contact { touch, triangles: [s.min(t), s.max(t)], place });
-                    }
+            tree.pairs(a, b, |s, t| {
+                let (s, t) = (s as usize, t as usize);
+                if members[s].1 != members[t].1
+                    && boxes[s].overlaps(&boxes[t])
+                    && let Some((touch, place)) = faces[s].touches(&faces[t])
+                {
+                    let (s, t) = (members[s].0, members[t].0);
+                    found.push(Contact { touch, triangles: [s.min(t), s.max(t)], place });
                 }
-            }
+            });
         },
     );
     found.sort_unstable_by_key(|contact| (contact.touch, contact.triangles));

@@ -118,17 +118,11 @@ impl Surfaces<'_> {
         let near = TOUCHING * longest(corners);
         let around = Box3::around(&corners).grown(near);
         let mut found = Vec::new();
-        let mut stack = vec![0];
-        while let Some(index) = stack.pop() {
-            let node = &self.tree.nodes[index];
-            if self.common[index] == own || !node.bounds.overlaps(&around) {
-                continue;
-            }
-            if node.count == 0 {
-                stack.extend([node.children as usize, node.children as usize + 1]);
-                continue;
-            }
-            for &member in self.tree.members(node) {
+        let enters = |_: &mut _, index: usize| {
+            self.common[index] != own && self.tree.nodes[index].bounds.overlaps(&around)
+        };
+        self.tree.visit(&mut found, enters, |found, members| {
+            for &member in members {
                 let s = self.members[member as usize] as usize;
                 let others @ [a, b, c] = self.mesh.corners(s);
                 if self.surface[s] == Some(own) || !Box3::around(&others).overlaps(&around) {
@@ -143,7 +137,7 @@ impl Surfaces<'_> {
                     found.push(Plane { surface: self.surface[s], at: a, normal });
                 }
             }
-        }
+        });
         found
     }
 }
@@ -168,39 +162,29 @@ impl View<'_> {
     ) -> Option<Near> {
         let Surfaces { mesh, surface, members, tree, common } = self.surfaces;
         let mut best: Option<Near> = None;
-        let mut least = within;
-        let gap = |index: usize| tree.nodes[index].bounds.gap_squared(part);
-        let mut stack = vec![(gap(0), 0)];
-        while let Some((bound, index)) = stack.pop() {
-            if bound >= least * least || common[index] == self.own {
-                continue;
-            }
-            let node = &tree.nodes[index];
-            if node.count > 0 {
-                for &member in tree.members(node) {
-                    let s = members[member as usize] as usize;
-                    let corners = mesh.corners(s);
-                    let is_far = || Box3::around(&corners).gap_squared(part) >= least * least;
-                    if surface[s] == Some(self.own) || is_far() {
-                        continue;
-                    }
-                    let vector = to(corners);
-                    let distance = norm(vector);
-                    if distance < least && !self.touches(s) {
-                        best = Some(Near { vector, distance, triangle: s as u32 });
-                        least = distance;
-                    }
+        let least = |best: &Option<Near>| best.map_or(within, |best| best.distance);
+        let is_far = |best: &Option<Near>, gap: f64| gap >= least(best) * least(best);
+        let enters =
+            |best: &_, gap: f64, index: usize| !is_far(best, gap) && common[index] != self.own;
+        tree.visit_nearest(
+            &mut best,
+            |bounds| bounds.gap_squared(part),
+            enters,
+            |best, member| {
+                let s = members[member as usize] as usize;
+                let corners = mesh.corners(s);
+                if surface[s] == Some(self.own)
+                    || is_far(best, Box3::around(&corners).gap_squared(part))
+                {
+                    return;
                 }
-                continue;
-            }
-            let first = node.children as usize;
-            let mut children = [first, first + 1].map(|child| (gap(child), child));
-            // The nearer child is visited first, and so pushed last.
-            if children[0].0 < children[1].0 {
-                children.swap(0, 1);
-            }
-            stack.extend(children);
-        }
+                let vector = to(corners);
+                let distance = norm(vector);
+                if distance < least(best) && !self.touches(s) {
+                    *best = Some(Near { vector, distance, triangle: s as u32 });
+                }
+            },
+        );
         best
     }
 
@@ -281,7 +265,8 @@ impl View<'_> {
 
 /// The shortest vector from a triangle to another one that it does not cross: it begins or ends at
 /// a corner, or goes from side to side.
-pub(crate) fn between_triangles(from: [Vector; 3], to: [Vector; 3]) -> Vector {
+#[doc(hidden)]
+pub fn between_triangles(from: [Vector; 3], to: [Vector; 3]) -> Vector {
     let side = |of: [Vector; 3], k: usize| [of[k], of[(k + 1) % 3]];
     let to_corners = from.map(|x| to_triangle(x, to));
     let from_corners = to.map(|x| scale(-1.0, to_triangle(x, from)));

@@ -36,10 +36,12 @@ const MOST_BENT: f64 = 0.5;
 const LEAST_STRETCH: f64 = 0.2;
 
 /// Normals may be this far from length 1: files have them to three digits.
-pub(crate) const UNIT: f64 = 0.01;
+#[doc(hidden)]
+pub const UNIT: f64 = 0.01;
 
 /// By so much normals of three digits miss the sides at most.
-pub(crate) const DIGITS: f64 = 1e-3;
+#[doc(hidden)]
+pub const DIGITS: f64 = 1e-3;
 
 /// Least cosine of the angle between a vertex's normal and those of the triangles there, facing
 /// the same way or the opposite: facets of a surface that they resolve are far closer.
@@ -75,7 +77,8 @@ pub fn smooth_by(mesh: &Mesh, angle_degrees: f64, normals: &[Vector]) -> (Mesh, 
 }
 
 /// The curved triangles that fold, or that are too thin for their sides: parts of them might fold.
-pub(crate) fn too_bent(mesh: &Mesh) -> Vec<usize> {
+#[doc(hidden)]
+pub fn too_bent(mesh: &Mesh) -> Vec<usize> {
     let Some(patches) = &mesh.patches else { return Vec::new() };
     let is_too_bent = |t: &usize| {
         let (order, nodes) = (patches.order, patches.of(*t));

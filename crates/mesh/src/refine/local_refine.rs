@@ -18,7 +18,8 @@ use crate::surface::{Mesh, Patches};
 use crate::vector::{Vector, norm, sub};
 
 /// Lengths, or angles, that differ by no more than rounding count as equal.
-pub(crate) const EQUAL: f64 = 1.0 + 1e-9;
+#[doc(hidden)]
+pub const EQUAL: f64 = 1.0 + 1e-9;
 
 /// How small triangles have to be next to points.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -258,6 +259,7 @@ impl<'a> Points<'a> {
     }
 }
 
-pub(crate) fn longest_side([a, b, c]: [Vector; 3]) -> f64 {
+#[doc(hidden)]
+pub fn longest_side([a, b, c]: [Vector; 3]) -> f64 {
     norm(sub(a, b)).max(norm(sub(b, c))).max(norm(sub(c, a)))
 }

@@ -48,7 +48,8 @@ fn combined(nodes: &[Vector], weights: impl Iterator<Item = f64>) -> Vector {
 }
 
 /// The indices of the nodes on side `side`, from its first corner to its second.
-pub(crate) fn side_nodes(order: usize, side: usize) -> impl Iterator<Item = usize> {
+#[doc(hidden)]
+pub fn side_nodes(order: usize, side: usize) -> impl Iterator<Item = usize> {
     let between = 3 + side * (order - 1);
     std::iter::once(side).chain(between..between + order - 1).chain([(side + 1) % 3])
 }
@@ -195,7 +196,8 @@ pub fn is_straight(order: usize, nodes: &[Vector]) -> bool {
 }
 
 /// Barycentric coordinates of a grid of `steps` intervals along each side.
-pub(crate) fn grid(steps: usize) -> impl Iterator<Item = Barycentric> {
+#[doc(hidden)]
+pub fn grid(steps: usize) -> impl Iterator<Item = Barycentric> {
     let row = move |i: usize| (0..=steps - i).map(move |j| [steps - i - j, i, j]);
     (0..=steps).flat_map(row).map(move |place| place.map(|i| i as f64 / steps as f64))
 }
@@ -248,7 +250,8 @@ pub fn bend(order: usize, nodes: &[Vector], side: usize) -> f64 {
 
 /// The four parts of a triangle that is cut at the middles of its sides, as [`crate::refine`] has
 /// them.
-pub(crate) const QUARTERS: [[Barycentric; 3]; 4] = {
+#[doc(hidden)]
+pub const QUARTERS: [[Barycentric; 3]; 4] = {
     let [a, b, c] = CORNERS;
     let (ab, bc, ca) = ([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]);
     [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]
@@ -357,7 +360,8 @@ impl Patches {
     }
 
     /// Puts corners where the mesh has its vertices.
-    pub(crate) fn put_corners(&mut self, mesh: &Mesh) {
+    #[doc(hidden)]
+    pub fn put_corners(&mut self, mesh: &Mesh) {
         for t in 0..mesh.triangles.len() {
             let corners = mesh.corners(t);
             self.of_mut(t)[..3].copy_from_slice(&corners);
@@ -399,7 +403,8 @@ impl Mesh {
     }
 
     /// Changes `patches` together with what it has to be compared with.
-    pub(crate) fn with_patches(&mut self, change: impl FnOnce(&Self, &mut Patches)) {
+    #[doc(hidden)]
+    pub fn with_patches(&mut self, change: impl FnOnce(&Self, &mut Patches)) {
         if let Some(mut patches) = self.patches.take() {
             change(self, &mut patches);
             self.patches = Some(patches);

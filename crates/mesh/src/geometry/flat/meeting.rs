@@ -31,7 +31,7 @@ pub fn meet(s: [Vector; 3], t: [Vector; 3]) -> Option<Meeting> {
 }
 
 /// On which side of a triangle's plane a point lies: 1, -1, or 0 in it.
-pub(crate) fn side([a, b, c]: [Vector; 3], point: Vector) -> i8 {
+pub fn side([a, b, c]: [Vector; 3], point: Vector) -> i8 {
     // Exact arithmetic is slow to find the 0 of a shared corner, which most pairs of triangles
     // have.
     if [a, b, c].contains(&point) {
@@ -41,7 +41,7 @@ pub(crate) fn side([a, b, c]: [Vector; 3], point: Vector) -> i8 {
 }
 
 /// Whether all corners lie on one side, none in the plane.
-pub(crate) fn apart(sides: [i8; 3]) -> bool {
+pub fn apart(sides: [i8; 3]) -> bool {
     sides == [1; 3] || sides == [-1; 3]
 }
 
