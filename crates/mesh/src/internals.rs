@@ -76,7 +76,8 @@ pub mod lift {
 }
 
 pub mod local_refine {
-    pub use crate::refine::local_refine::{EQUAL, longest_side};
+    pub use crate::refine::local_refine::EQUAL;
+    pub use crate::vector::longest_side;
 }
 
 pub mod locate {

@@ -26,7 +26,7 @@ pub struct Box3 {
 }
 
 impl Box3 {
-    const EMPTY: Self = Self { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
+    pub const EMPTY: Self = Self { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
 
     pub fn around(points: &[Vector]) -> Self {
         points
@@ -39,6 +39,11 @@ impl Box3 {
             low: std::array::from_fn(|i| self.low[i].min(other.low[i])),
             high: std::array::from_fn(|i| self.high[i].max(other.high[i])),
         }
+    }
+
+    /// Its longest side.
+    pub fn size(&self) -> f64 {
+        (0..3).map(|k| self.high[k] - self.low[k]).fold(0.0, f64::max)
     }
 
     /// Longer by `margin` on every side.

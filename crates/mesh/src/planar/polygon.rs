@@ -2,7 +2,7 @@
 
 use crate::geometry::quality::relative_height;
 use crate::geometry::weld::bounds;
-use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, area_normal, cross, dot, norm, scale, sub};
 
 /// A diagonal must be shorter by this factor to be preferred, so that rounding does not choose in a
 /// regular grid.
@@ -62,12 +62,7 @@ pub fn triangulate(points: &[Vector], tolerance: f64) -> Vec<[usize; 3]> {
     let mut left: Vec<usize> = (0..points.len()).collect();
     let mut found = Vec::with_capacity(points.len().saturating_sub(2));
     let corners = |ear: [usize; 3]| ear.map(|k| points[k]);
-    let area_of = |ear: [usize; 3]| {
-        0.5 * dot(normal, {
-            let [a, b, c] = corners(ear);
-            cross(sub(b, a), sub(c, a))
-        })
-    };
+    let area_of = |ear: [usize; 3]| 0.5 * dot(normal, area_normal(corners(ear)));
     while left.len() > 3 {
         let count = left.len();
         let ear = |i: usize| [left[(i + count - 1) % count], left[i], left[(i + 1) % count]];

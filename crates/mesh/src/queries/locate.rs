@@ -7,7 +7,7 @@ use crate::geometry::curved::bezier::Nets;
 use crate::geometry::curved::probe;
 use crate::geometry::flat::triangle::{RIM, distance_squared, meeting, solid_angle};
 use crate::surface::Mesh;
-use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, area_normal, dot, norm, scale, sub};
 
 /// A part of the surface counts as one dipole at distances above this times its radius.
 const FAR: f64 = 3.0;
@@ -83,10 +83,7 @@ impl Locator {
         let moments = moments(&tree, &corners);
         let curved = nets.map(|nets| {
             let bulges = (0..corners.len()).into_par_iter().map(|t| nets.get(t).bulge()).collect();
-            let bounds = tree.nodes.first().map(|root| root.bounds);
-            let size = bounds.map_or(0.0, |Box3 { low, high }| {
-                (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max)
-            });
+            let size = tree.nodes.first().map_or(0.0, |root| root.bounds.size());
             Curved { nets, bulges, size }
         });
         Self { corners, curved, triangles, tree, moments }
@@ -227,10 +224,10 @@ impl Locator {
         };
         self.tree.visit(&mut best, enters, |best, members| {
             for &t in members.iter().filter(|&&t| self.triangles[t as usize] != except) {
-                self.meetings(from, direction, t as usize, |along, margin, [a, b, c]| {
+                self.meetings(from, direction, t as usize, |along, margin, corners| {
                     if best.is_none_or(|(hit, _)| along < hit.along) {
                         let triangle = self.triangles[t as usize];
-                        let is_along_normal = dot(direction, cross(sub(b, a), sub(c, a))) > 0.0;
+                        let is_along_normal = dot(direction, area_normal(corners)) > 0.0;
                         let hit = Hit { along, triangle, is_along_normal };
                         *best = Some((hit, margin > RIM));
                     }
@@ -278,7 +275,7 @@ fn moments(tree: &Bvh, corners: &[[Vector; 3]]) -> Vec<Moment> {
         if node.count > 0 {
             for &t in tree.members(node) {
                 let [a, b, c] = corners[t as usize];
-                let area = scale(0.5, cross(sub(b, a), sub(c, a)));
+                let area = scale(0.5, area_normal([a, b, c]));
                 let size = norm(area);
                 take((area, scale(size / 3.0, add(add(a, b), c)), size));
             }

@@ -11,7 +11,7 @@ use crate::geometry::bvh::{Box3, Bvh, MIXED};
 use crate::geometry::curved::{self, Barycentric, CORNERS, QUARTERS};
 use crate::geometry::flat::triangle::{distance_squared, to_triangle};
 use crate::surface::Mesh;
-use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, area_normal, dot, longest_side, norm, scale, sub};
 
 /// Triangles closer than this share of the longest side touch.
 const TOUCHING: f64 = 1e-9;
@@ -115,7 +115,7 @@ impl Surfaces<'_> {
 
     /// Planes of triangles of other surfaces that the triangle with these corners touches.
     fn touched(&self, corners: [Vector; 3], own: u32) -> Vec<Plane> {
-        let near = TOUCHING * longest(corners);
+        let near = TOUCHING * longest_side(corners);
         let around = Box3::around(&corners).grown(near);
         let mut found = Vec::new();
         let enters = |_: &mut _, index: usize| {
@@ -124,7 +124,7 @@ impl Surfaces<'_> {
         self.tree.visit(&mut found, enters, |found, members| {
             for &member in members {
                 let s = self.members[member as usize] as usize;
-                let others @ [a, b, c] = self.mesh.corners(s);
+                let others = self.mesh.corners(s);
                 if self.surface[s] == Some(own) || !Box3::around(&others).overlaps(&around) {
                     continue;
                 }
@@ -132,9 +132,9 @@ impl Surfaces<'_> {
                     points.iter().any(|&x| distance_squared(x, triangle) <= near * near)
                 };
                 if is_on(corners, others) || is_on(others, corners) {
-                    let normal = cross(sub(b, a), sub(c, a));
+                    let normal = area_normal(others);
                     let normal = scale(1.0 / norm(normal).max(f64::MIN_POSITIVE), normal);
-                    found.push(Plane { surface: self.surface[s], at: a, normal });
+                    found.push(Plane { surface: self.surface[s], at: others[0], normal });
                 }
             }
         });
@@ -191,7 +191,7 @@ impl View<'_> {
     /// Whether a triangle is in a plane side that this one touches.
     fn touches(&self, s: usize) -> bool {
         let corners = self.surfaces.mesh.corners(s);
-        let flat = FLAT * longest(corners);
+        let flat = FLAT * longest_side(corners);
         self.touched.iter().any(|plane| {
             let off = |x: &Vector| dot(sub(*x, plane.at), plane.normal).abs();
             plane.surface == self.surfaces.surface[s] && corners.iter().all(|x| off(x) <= flat)
@@ -240,7 +240,7 @@ impl View<'_> {
         let mut found = Vec::new();
         let places = self.mesh.corners(self.t);
         // The vectors to what is no nearer change by less than the triangle's size.
-        let Some(least) = self.nearest_of_all(longest(places) / ratio) else { return found };
+        let Some(least) = self.nearest_of_all(longest_side(places) / ratio) else { return found };
         let seen = PLACES.map(|at| self.seen_from(at).unwrap_or(least));
         let most = ratio * least.distance;
         if !seen.iter().any(|near| self.surfaces.change(near, &least) > most) {
@@ -289,8 +289,4 @@ fn between_segments([a, b]: [Vector; 2], [c, d]: [Vector; 2]) -> Vector {
     // Where the second was clamped, the first is the nearest to its end.
     let first = along(second * uv + dot(off, u), uu);
     sub(add(off, scale(second, v)), scale(first, u))
-}
-
-fn longest(corners: [Vector; 3]) -> f64 {
-    (0..3).map(|k| norm(sub(corners[(k + 1) % 3], corners[k]))).fold(0.0, f64::max)
 }

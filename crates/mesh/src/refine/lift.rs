@@ -19,7 +19,7 @@ use crate::surface::{Mesh, Patches};
 use crate::topology::creases::{self, Creases};
 use crate::topology::disjoint::DisjointSets;
 use crate::topology::{Side, Sides};
-use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, cross, dot, longest_side, norm, scale, sub};
 
 /// Middles this near to that of the straight side, relative to its length, are rounding.
 const STRAIGHT: f64 = 1e-9;
@@ -83,9 +83,7 @@ pub fn too_bent(mesh: &Mesh) -> Vec<usize> {
     let is_too_bent = |t: &usize| {
         let (order, nodes) = (patches.order, patches.of(*t));
         let corners = mesh.corners(*t);
-        let sides = [0, 1, 2].map(|k| norm(sub(corners[(k + 1) % 3], corners[k])));
-        let longest = sides.into_iter().fold(0.0, f64::max);
-        let height = quality::relative_height(corners) * longest;
+        let height = quality::relative_height(corners) * longest_side(corners);
         let bend = (0..3).map(|side| curved::bend(order, nodes, side)).fold(0.0, f64::max);
         bend > MOST_BENT * height || curved::least_stretch(order, nodes) < LEAST_STRETCH
     };
@@ -275,15 +273,14 @@ fn both(
 fn fan_normals(mesh: &Mesh, creases: &Creases) -> Vec<[Vector; 3]> {
     let count = mesh.triangles.len();
     let mut fans = DisjointSets::new(3 * count);
-    let mut neighbours: Vec<Vec<(u32, bool)>> = vec![Vec::new(); count];
-    for edge in Sides::of(mesh).edges() {
+    let sides = Sides::of(mesh);
+    let is_smooth = |side: &Side| !creases.is_sharp(side.low, side.high);
+    let signs = signs(&sides.neighbours(count, is_smooth));
+    for edge in sides.edges() {
         let [one, other] = edge else { continue };
-        if creases.is_sharp(one.low, one.high) {
+        if !is_smooth(one) {
             continue;
         }
-        let is_turned = one.forward == other.forward;
-        neighbours[one.triangle as usize].push((other.triangle, is_turned));
-        neighbours[other.triangle as usize].push((one.triangle, is_turned));
         for v in [one.low, one.high] {
             let corner = |t: u32| {
                 let k = mesh.triangles[t as usize].iter().position(|&corner| corner == v);
@@ -292,7 +289,6 @@ fn fan_normals(mesh: &Mesh, creases: &Creases) -> Vec<[Vector; 3]> {
             fans.join(corner(one.triangle), corner(other.triangle));
         }
     }
-    let signs = signs(&neighbours);
     let mut sums = vec![[0.0; 3]; 3 * count];
     for (t, sign) in signs.iter().enumerate() {
         let corners = mesh.corners(t);

@@ -15,7 +15,7 @@ use crate::geometry::curved::{self, Barycentric, CORNERS, QUARTERS};
 use crate::geometry::flat::triangle::distance_squared;
 use crate::refine::Error;
 use crate::surface::{Mesh, Patches};
-use crate::vector::{Vector, norm, sub};
+use crate::vector::{Vector, longest_side};
 
 /// Lengths, or angles, that differ by no more than rounding count as equal.
 #[doc(hidden)]
@@ -257,9 +257,4 @@ impl<'a> Points<'a> {
         };
         self.cells.get(&cell).into_iter().flatten().filter(is_reached).copied().collect()
     }
-}
-
-#[doc(hidden)]
-pub fn longest_side([a, b, c]: [Vector; 3]) -> f64 {
-    norm(sub(a, b)).max(norm(sub(b, c))).max(norm(sub(c, a)))
 }

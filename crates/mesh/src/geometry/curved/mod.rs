@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use crate::patch::{self, MAX_ORDER, node_count};
 use crate::surface::{Mesh, Patches};
 use crate::topology::{Side, Sides};
-use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
+use crate::vector::{self, Vector, add, cross, dot, max_norm, norm, scale, sub};
 
 /// Barycentric coordinates of a triangle.
 pub type Barycentric = [f64; 3];
@@ -187,10 +187,10 @@ pub fn reverse(order: usize, nodes: &mut [Vector]) {
 
 /// Whether the nodes are those of the flat triangle with the same corners, but for rounding.
 pub fn is_straight(order: usize, nodes: &[Vector]) -> bool {
-    let [a, b, c] = [nodes[0], nodes[1], nodes[2]];
-    let size = norm(sub(b, a)).max(norm(sub(c, b))).max(norm(sub(a, c)));
+    let corners = [nodes[0], nodes[1], nodes[2]];
+    let size = vector::longest_side(corners);
     let rounding = f64::EPSILON * nodes.iter().map(|&node| max_norm(node)).fold(0.0, f64::max);
-    let flat = straight(order, [a, b, c]);
+    let flat = straight(order, corners);
     let off = |(x, y): (&Vector, &Vector)| max_norm(sub(*x, *y));
     nodes.iter().zip(&flat).map(off).all(|off| off <= (STRAIGHT * size).max(4.0 * rounding))
 }
@@ -210,7 +210,7 @@ pub fn grid(steps: usize) -> impl Iterator<Item = Barycentric> {
 pub fn fold(order: usize, nodes: &[Vector]) -> Option<Vector> {
     /// A normal this short, relative to that of the flat triangle, counts as none.
     const VANISHES: f64 = 1e-6;
-    let chord = cross(sub(nodes[1], nodes[0]), sub(nodes[2], nodes[0]));
+    let chord = vector::area_normal([nodes[0], nodes[1], nodes[2]]);
     let size = max_norm(chord);
     // A flat triangle without area is a fault of its own.
     if size == 0.0 || order < 2 {
@@ -226,7 +226,7 @@ pub fn fold(order: usize, nodes: &[Vector]) -> Option<Vector> {
 /// The least share of the flat triangle's area that a patch is stretched to along the flat normal,
 /// at the points of [`fold`]; 1 of flat triangles, nothing or less where it folds.
 pub fn least_stretch(order: usize, nodes: &[Vector]) -> f64 {
-    let chord = cross(sub(nodes[1], nodes[0]), sub(nodes[2], nodes[0]));
+    let chord = vector::area_normal([nodes[0], nodes[1], nodes[2]]);
     let size = max_norm(chord);
     if size == 0.0 || order < 2 {
         return 1.0;

@@ -2,7 +2,7 @@
 
 use robust::{Coord, Coord3D, orient2d, orient3d};
 
-use crate::vector::{Vector, add, cross, scale, sub};
+use crate::vector::{Vector, add, area_normal, scale};
 
 /// How two triangles meet that should not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,7 +87,7 @@ fn same_corners(s: [Vector; 3], t: [Vector; 3]) -> bool {
 
 /// Whether two triangles in one plane share area.
 pub(crate) fn overlap(s: [Vector; 3], t: [Vector; 3]) -> bool {
-    let normal = cross(sub(s[1], s[0]), sub(s[2], s[0]));
+    let normal = area_normal(s);
     // The projection along the largest component of the normal leaves coordinates as they are.
     let mut drop = 0;
     for i in 1..3 {

@@ -1,6 +1,6 @@
 //! A flat triangle and a point or a line: solid angle, distance, where they meet.
 
-use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, area_normal, cross, dot, norm, scale, sub};
 
 /// A line that meets a triangle at a barycentric coordinate below this may miss it.
 pub(crate) const RIM: f64 = 1e-6;
@@ -40,8 +40,8 @@ pub fn distance_squared(point: Vector, corners: [Vector; 3]) -> f64 {
 }
 
 /// From a point to the nearest place of a triangle.
-pub fn to_triangle(point: Vector, [a, b, c]: [Vector; 3]) -> Vector {
-    let normal = cross(sub(b, a), sub(c, a));
+pub fn to_triangle(point: Vector, corners @ [a, b, c]: [Vector; 3]) -> Vector {
+    let normal = area_normal(corners);
     let squared = dot(normal, normal);
     let is_outside = |p: Vector, q: Vector| dot(cross(sub(q, p), sub(point, p)), normal) < 0.0;
     if squared > 0.0 && !is_outside(a, b) && !is_outside(b, c) && !is_outside(c, a) {
