@@ -15,7 +15,6 @@ MOST_LINES = 500  # of a file
 LONG = {
     "bem/src/geometry/panels.rs": "panels and their images; to be split",
     "bem/src/physics/rows.rs": "all kinds of rows; to be split",
-    "processes/src/world.rs": "all calls of MPI",
 }
 
 # Comments, strings and characters, in this order where several begin at one place.
