@@ -110,11 +110,11 @@ impl Face {
 
     fn bounds(&self) -> Box3 {
         let margin = TOUCHING * self.size + self.rounding;
-        let Box3 { low, high } = match &self.patch {
+        let bounds = match &self.patch {
             Some(patch) => patch.bounds(),
             None => Box3::around(&self.corners),
         };
-        Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
+        bounds.grown(margin)
     }
 
     /// The control points of a side; of a flat triangle its ends.

@@ -184,8 +184,7 @@ fn directions(mesh: &Mesh, triangle: u32, hub: u32) -> Box3 {
     // nearer than 1.
     let [a, b] = ends;
     let margin = 1.0 - 0.5 * norm(add(a, b)) + ROUNDING;
-    let Box3 { low, high } = Box3::around(&ends);
-    Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
+    Box3::around(&ends).grown(margin)
 }
 
 /// Box of the directions in which the hull of some points is seen.
@@ -205,6 +204,5 @@ fn directions_of(points: &[Vector], at: Vector) -> Box3 {
         return Box3 { low: [-1.0; 3], high: [1.0; 3] };
     }
     let margin = 1.0 - least + ROUNDING;
-    let Box3 { low, high } = Box3::around(&ends);
-    Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
+    Box3::around(&ends).grown(margin)
 }

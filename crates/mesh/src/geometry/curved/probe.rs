@@ -78,13 +78,11 @@ pub(crate) fn meetings(
     let flat = FLAT * longest_side(patch.corners());
     let mut open = vec![(patch, 0)];
     while let Some((patch, depth)) = open.pop() {
-        let mut bounds = patch.bounds();
+        let bounds = patch.bounds();
         // Flat ones are no thicker than rounding.
         let margin = flat
             + ROUNDING * bounds.low.iter().chain(&bounds.high).fold(0.0f64, |m, x| m.max(x.abs()));
-        bounds.low.iter_mut().for_each(|x| *x -= margin);
-        bounds.high.iter_mut().for_each(|x| *x += margin);
-        if !bounds.is_met_by(from, direction, f64::INFINITY) {
+        if !bounds.grown(margin).is_met_by(from, direction, f64::INFINITY) {
             continue;
         }
         if depth == DEPTH || patch.bulge() <= flat {
