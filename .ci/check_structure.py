@@ -15,10 +15,6 @@ MOST_LINES = 500  # of a file
 LONG = {
     "bem/src/geometry/panels.rs": "panels and their images; to be split",
     "bem/src/physics/rows.rs": "all kinds of rows; to be split",
-    "cuda/src/kernel.rs": "the declarations of kernels, one macro",
-    "fmm/src/distributed/mod.rs": "the plan of a rank; to be split",
-    "fmm/src/gpu/ranks.rs": "GPUs of several ranks; to be split",
-    "processes/src/world.rs": "all calls of MPI",
 }
 
 # Comments, strings and characters, in this order where several begin at one place.

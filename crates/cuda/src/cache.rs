@@ -16,17 +16,22 @@ const HEADER: usize = 24;
 
 /// What decides a compiled kernel.
 #[derive(Hash)]
-pub(crate) struct Key<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) text: &'a str,
-    pub(crate) headers: &'a [(&'a str, &'a str)],
-    pub(crate) options: &'a [String],
-    pub(crate) compiler: (i32, i32),
+pub struct Key<'a> {
+    /// The file of the source.
+    pub name: &'a str,
+    /// The source.
+    pub text: &'a str,
+    /// Names and texts of the headers.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// Options of the compiler.
+    pub options: &'a [String],
+    /// Version of the compiler: major, minor.
+    pub compiler: (i32, i32),
 }
 
 impl Key<'_> {
     /// Two independent 64-bit hashes: 128 bits, as a file name.
-    fn file(&self) -> String {
+    pub fn file(&self) -> String {
         let [first, second] = hashes(self);
         format!("{}-{first:016x}{second:016x}.cubin", self.name.replace(['.', '/'], "_"))
     }
@@ -43,12 +48,12 @@ impl Key<'_> {
     }
 
     /// The bytes of a kernel's file.
-    fn pack(&self, image: &[u8]) -> Vec<u8> {
+    pub fn pack(&self, image: &[u8]) -> Vec<u8> {
         [&self.header(image), image].concat()
     }
 
     /// The kernel in a file's bytes, if it is the one that was put there.
-    fn unpack(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+    pub fn unpack(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let (header, image) = bytes.split_at_checked(HEADER)?;
         (header == self.header(image)).then(|| image.to_vec())
     }
@@ -108,50 +113,4 @@ fn folder() -> Option<PathBuf> {
         variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")))
     };
     Some(base?.join("farad").join("kernels"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn everything_that_decides_a_kernel_decides_its_file() {
-        let options = vec!["-DREAL=float".to_owned()];
-        let key = || Key {
-            name: "p2p.cu",
-            text: "a",
-            headers: &[("real.cuh", "b")],
-            options: &options,
-            compiler: (12, 8),
-        };
-        let file = key().file();
-        assert_eq!(file, key().file());
-        assert!(file.starts_with("p2p_cu-") && file.ends_with(".cubin"));
-        assert_ne!(file, Key { text: "b", ..key() }.file());
-        assert_ne!(file, Key { headers: &[("real.cuh", "c")], ..key() }.file());
-        assert_ne!(file, Key { options: &[], ..key() }.file());
-        assert_ne!(file, Key { compiler: (12, 9), ..key() }.file());
-    }
-
-    #[test]
-    fn a_kernel_that_is_not_what_was_stored_is_not_loaded() {
-        let key = Key { name: "p2p.cu", text: "a", headers: &[], options: &[], compiler: (12, 8) };
-        let image: Vec<u8> = (0..=255).collect();
-        let stored = key.pack(&image);
-        assert_eq!(key.unpack(&stored), Some(image.clone()));
-        // Any bit, in the header or in the machine code.
-        for bit in 0..8 * stored.len() {
-            let mut damaged = stored.clone();
-            damaged[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(key.unpack(&damaged), None, "bit {bit}");
-        }
-        for length in 0..stored.len() {
-            assert_eq!(key.unpack(&stored[..length]), None, "{length} bytes");
-        }
-        let longer = [&stored[..], &[0]].concat();
-        assert_eq!(key.unpack(&longer), None);
-        // As long as what was stored, and a kernel, but another's.
-        let other = Key { text: "b", ..key };
-        assert_eq!(other.unpack(&stored), None);
-    }
 }

@@ -101,16 +101,3 @@ pub fn in_units(bytes: u64) -> String {
     let decimals = if unit == 0 || value >= 100.0 { 0 } else { 1 };
     format!("{value:.decimals$} {}", UNITS[unit])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_does_not_fit_is_reported_with_the_gpu() {
-        let error = Error::OutOfMemory { gpu: 3, needed: 195 << 30, free: (8 << 30) + (1 << 29) };
-        let text = "not enough memory on GPU 3: 195 GiB are needed, 8.5 GiB are free";
-        assert_eq!(error.to_string(), text);
-        assert_eq!(in_units(999), "999 B");
-    }
-}

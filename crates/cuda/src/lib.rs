@@ -46,6 +46,13 @@ fn failure(what: &'static str, error: cudarc::driver::DriverError) -> Error {
     Error::Driver { what, reason }
 }
 
+/// What the program `tests/internals` looks into: no part of the interface, free to change.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::cache::Key;
+    pub use crate::memory::{Held, bytes_of, within};
+}
+
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -34,12 +34,12 @@ unsafe impl Plain for f64 {}
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
 /// Bytes of `len` elements; none if no address reaches them, which would wrap around to few.
-fn bytes_of<T>(len: usize) -> Option<usize> {
+pub fn bytes_of<T>(len: usize) -> Option<usize> {
     len.checked_mul(size_of::<T>()).filter(|&bytes| isize::try_from(bytes).is_ok())
 }
 
 /// Whether elements `first .. first + count` are among `len`.
-fn within(first: usize, count: usize, len: usize) -> bool {
+pub fn within(first: usize, count: usize, len: usize) -> bool {
     first.checked_add(count).is_some_and(|end| end <= len)
 }
 
@@ -52,26 +52,30 @@ fn out_of_memory<T>(context: &Context, len: usize) -> Error {
 
 /// Bytes that the buffers of a main stream hold, and the most that they ever held.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub struct Held {
     now: AtomicU64,
     most: AtomicU64,
 }
 
 impl Held {
-    fn add(&self, bytes: u64) {
+    /// Counts what a new buffer holds.
+    pub fn add(&self, bytes: u64) {
         let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.most.fetch_max(now, Ordering::Relaxed);
     }
 
-    fn subtract(&self, bytes: u64) {
+    /// Counts what a buffer held that is dropped.
+    pub fn subtract(&self, bytes: u64) {
         self.now.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    pub(crate) fn now(&self) -> u64 {
+    /// Bytes held now.
+    pub fn now(&self) -> u64 {
         self.now.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn most(&self) -> u64 {
+    /// The most bytes ever held.
+    pub fn most(&self) -> u64 {
         self.most.load(Ordering::Relaxed)
     }
 }
@@ -416,39 +420,5 @@ impl<T> Drop for Pinned<T> {
             // SAFETY: allocated by `malloc_host`.
             let _ = unsafe { result::free_host(self.raw.cast()) };
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lengths_that_wrap_are_refused() {
-        assert_eq!(bytes_of::<f64>(3), Some(24));
-        assert_eq!(bytes_of::<[u32; 8]>(0), Some(0));
-        // 2^61 doubles are 2^64 bytes: wrapped around, none.
-        assert_eq!(bytes_of::<f64>(1 << 61), None);
-        assert_eq!(bytes_of::<f64>((1 << 61) + 1), None);
-        // More than any object may have.
-        assert_eq!(bytes_of::<u8>(usize::MAX), None);
-        assert_eq!(bytes_of::<u8>(isize::MAX as usize), Some(isize::MAX as usize));
-    }
-
-    #[test]
-    fn the_most_is_kept() {
-        let held = Held::default();
-        held.add(5);
-        held.add(7);
-        held.subtract(5);
-        held.add(2);
-        assert_eq!([held.now(), held.most()], [9, 12]);
-    }
-
-    #[test]
-    fn ranges_that_wrap_are_outside() {
-        assert!(within(0, 3, 3) && within(3, 0, 3) && within(1, 2, 3));
-        assert!(!within(1, 3, 3) && !within(4, 0, 3));
-        assert!(!within(usize::MAX, 2, 3) && !within(2, usize::MAX, 3));
     }
 }

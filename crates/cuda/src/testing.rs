@@ -100,7 +100,8 @@ pub fn compare(source: &Source, declared: &[Signature]) {
 
 /// The kernels of a CUDA source: name, and for each parameter its type, without `const`, and its
 /// name.
-fn kernels_of(text: &str) -> Vec<(String, Vec<(String, String)>)> {
+#[doc(hidden)]
+pub fn kernels_of(text: &str) -> Vec<(String, Vec<(String, String)>)> {
     const START: &str = "extern \"C\" __global__ void";
     let code: Vec<&str> =
         text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
@@ -132,20 +133,4 @@ fn after_parentheses(text: &str) -> &str {
         c == ')' && depth == 0
     });
     end.map_or("", |end| &text[end + 1..])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kernels_are_found_with_their_parameters() {
-        let text = "// extern \"C\" __global__ void not(int a)\n\
-            extern \"C\" __global__ void __launch_bounds__((WARPS) * 32, 2)\n    first(const REAL* x, // of all\n  u32 n) {}\n\
-            extern \"C\" __global__ void second(long long* out) {}";
-        let of = |of_type: &str, name: &str| (of_type.to_owned(), name.to_owned());
-        let first = ("first".to_owned(), vec![of("REAL*", "x"), of("u32", "n")]);
-        let second = ("second".to_owned(), vec![of("long long*", "out")]);
-        assert_eq!(kernels_of(text), [first, second]);
-    }
 }

@@ -16,7 +16,7 @@ use crate::geometry::Geometry;
 use crate::geometry::far_rows::FarRows;
 use crate::model::stages::timed;
 use crate::model::stop::Ending;
-use crate::model::{Densities, Points, Potentials, Precision, StageSeconds};
+use crate::model::{Densities, Info, Options, Points, Potentials, Precision, StageSeconds};
 use crate::near::close::{CloseRows, UnresolvedPair, find_close};
 use crate::near::p2p::{NearPairs, NearSums};
 use crate::particles::scale::Scale;
@@ -39,7 +39,7 @@ const DENSITIES: usize = 8;
 pub(crate) struct Engine<T> {
     simd: Level,
     /// Ends a sum before it is through.
-    pub(crate) stop: Ending,
+    stop: Ending,
     geometry: Geometry,
     sources: Particles<T>,
     /// None: the targets are the sources.
@@ -64,6 +64,57 @@ pub(crate) struct Engine<T> {
     gradients: Vec<T>,
     /// For each of the caller's targets its place in Morton order.
     places: Vec<u32>,
+}
+
+/// An engine in the format of its plan.
+#[derive(Debug)]
+pub(crate) enum Cores {
+    Single(Box<Engine<f32>>),
+    Double(Box<Engine<f64>>),
+}
+
+impl Cores {
+    /// Its format of near pairs and its memory go into `info`.
+    pub(crate) fn new(
+        simd: Level,
+        geometry: Geometry,
+        points: Points<'_>,
+        options: &Options,
+        precision: Precision,
+        info: &mut Info,
+    ) -> Self {
+        let near_sums = NearSums::new(options, precision);
+        info.near_precision = Some(near_sums.precision);
+        let stop = options.stop.clone().unwrap_or_default().into();
+        match precision {
+            Precision::Single => {
+                let engine = Engine::new(simd, geometry, points, near_sums, stop);
+                info.memory_bytes = engine.bytes() as u64;
+                Self::Single(Box::new(engine))
+            }
+            Precision::Double => {
+                let engine = Engine::new(simd, geometry, points, near_sums, stop);
+                info.memory_bytes = engine.bytes() as u64;
+                Self::Double(Box::new(engine))
+            }
+        }
+    }
+
+    /// Sums k densities, a few at a time; the arrays have been checked.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub(crate) fn apply(
+        &mut self,
+        k: usize,
+        densities: Densities<'_>,
+        potentials: Potentials<'_>,
+    ) -> Result<StageSeconds, Error> {
+        match self {
+            Self::Single(engine) => engine.apply(k, densities, potentials),
+            Self::Double(engine) => engine.apply(k, densities, potentials),
+        }
+    }
 }
 
 /// Which near pairs.
@@ -118,6 +169,7 @@ impl<T: Real> Engine<T> {
         geometry: Geometry,
         points: Points<'_>,
         near_sums: NearSums,
+        stop: Ending,
     ) -> Self {
         let (sources, targets) = particles(&geometry, points, false);
         let near = (near_sums.precision == Precision::Single && !T::IS_SINGLE).then(|| {
@@ -140,7 +192,7 @@ impl<T: Real> Engine<T> {
         let p = geometry.numbers.max().max(1);
         Self {
             simd,
-            stop: Ending::default(),
+            stop,
             sources,
             targets,
             near_sums,
@@ -161,7 +213,7 @@ impl<T: Real> Engine<T> {
     }
 
     /// Sums k densities, a few at a time; the arrays have been checked.
-    pub(crate) fn apply(
+    fn apply(
         &mut self,
         k: usize,
         densities: Densities<'_>,

@@ -92,7 +92,8 @@ pub mod internals {
             pub use crate::gpu::relative::Relative;
         }
         pub mod rotated_matrices {
-            pub use crate::gpu::rotated_matrices::{RotatedMatrices, Wanted, along_z, rotation};
+            pub use crate::expansions::translate::frames::{along_z, rotation};
+            pub use crate::gpu::rotated_matrices::{RotatedMatrices, Wanted};
         }
         pub mod tables {
             pub use crate::gpu::tables::{coaxial, families, padded_columns, padded_rows, regular};

@@ -4,17 +4,15 @@ use std::time::Instant;
 
 use crate::crowds::{self, Sum};
 use crate::direct::all_pairs::AllPairs;
+use crate::engine::Cores;
 use crate::geometry::{Geometry, OrderedPoints};
-use crate::model::densities::count_densities;
-use crate::model::points::check_points;
+use crate::model::densities::Planned;
 use crate::model::stages::timed;
 use crate::model::{
-    Backend, Densities, Info, Kernel, Mode, Options, Points, Potentials, Precision, StageSeconds,
-    Stop,
+    Backend, Densities, Info, Mode, Options, Points, Potentials, Precision, StageSeconds, Stop,
 };
-use crate::near::p2p::NearSums;
 use crate::tree::Root;
-use crate::{Error, Span, engine, gpu, treecode, tuning};
+use crate::{Error, Span, gpu, treecode, tuning};
 use simd::Level;
 
 /// Crowds that are summed by plans of their own.
@@ -26,10 +24,7 @@ pub(crate) type Crowds = crowds::Crowds<Plan>;
 pub struct Plan {
     engine: Engine,
     crowds: Crowds,
-    sources: usize,
-    targets: usize,
-    with_gradient: bool,
-    with_dipoles: bool,
+    planned: Planned,
     stop: Stop,
     info: Info,
     stages: StageSeconds,
@@ -37,8 +32,7 @@ pub struct Plan {
 
 #[derive(Debug)]
 enum Engine {
-    Single(Box<engine::Engine<f32>>),
-    Double(Box<engine::Engine<f64>>),
+    Cores(Cores),
     Gpu(Box<gpu::Engine>),
     Direct(Box<AllPairs>),
 }
@@ -54,7 +48,8 @@ impl Plan {
         targets: Option<&[[f64; 3]]>,
         options: &Options,
     ) -> Result<Self, Error> {
-        let m = targets.map_or(sources.len(), <[_]>::len);
+        let points = Points { sources, targets };
+        let m = points.target_count();
         let gpu = match options.backend {
             Backend::Cpu => false,
             Backend::Cuda | Backend::Hybrid => true,
@@ -64,7 +59,7 @@ impl Plan {
             return Self::at_level(sources, targets, options, simd::check()?);
         }
         let mode = gpu::mode(options, sources.len(), m);
-        match Self::on_gpu(sources, targets, &Options { mode, ..options.clone() }) {
+        match Self::on_gpu(points, &Options { mode, ..options.clone() }) {
             Err(error @ (Error::Gpu(_) | Error::GpuMemory { .. } | Error::GpuCrowds { .. }))
                 if options.backend == Backend::Auto =>
             {
@@ -77,16 +72,9 @@ impl Plan {
     }
 
     /// As [`Plan::new`], on a GPU.
-    fn on_gpu(
-        sources: &[[f64; 3]],
-        targets: Option<&[[f64; 3]]>,
-        options: &Options,
-    ) -> Result<Self, Error> {
+    fn on_gpu(points: Points<'_>, options: &Options) -> Result<Self, Error> {
         let started = Instant::now();
-        options.check()?;
-        check_points("source", sources)?;
-        check_points("target", targets.unwrap_or(&[]))?;
-        check_screening(options.kernel, sources, targets)?;
+        check(points, options)?;
         let precision = tuning::precision(options);
         let mut info = Info {
             mode: options.mode,
@@ -98,19 +86,9 @@ impl Plan {
             near_precision: Some(precision),
             ..Info::default()
         };
-        let engine = gpu::Engine::new(sources, targets, options, precision, &mut info)?;
-        info.setup_seconds = started.elapsed().as_secs_f64();
-        Ok(Self {
-            engine: Engine::Gpu(Box::new(engine)),
-            crowds: Crowds::default(),
-            sources: sources.len(),
-            targets: targets.map_or(sources.len(), <[_]>::len),
-            with_gradient: options.gradient,
-            with_dipoles: options.dipoles,
-            stop: options.stop.clone().unwrap_or_default(),
-            info,
-            stages: StageSeconds::default(),
-        })
+        let engine = gpu::Engine::new(points, options, precision, None, &mut info)?;
+        let engine = Engine::Gpu(Box::new(engine));
+        Ok(Self::of(engine, Crowds::default(), points, options, info, started))
     }
 
     /// As [`Plan::new`], with an instruction set that the processor has.
@@ -122,66 +100,54 @@ impl Plan {
         simd: Level,
     ) -> Result<Self, Error> {
         let started = Instant::now();
-        options.check()?;
-        check_points("source", sources)?;
-        check_points("target", targets.unwrap_or(&[]))?;
-        check_screening(options.kernel, sources, targets)?;
-        let m = targets.map_or(sources.len(), <[_]>::len);
+        let points = Points { sources, targets };
+        check(points, options)?;
+        let m = points.target_count();
         let mode = tuning::mode(options, sources.len(), m);
         let mut info = Info { mode, ..Info::default() };
-        let stop = options.stop.clone().unwrap_or_default();
-        let mut crowds = Crowds::default();
-        let engine = if mode == Mode::Direct {
+        if mode == Mode::Direct {
             info.precision = Some(Precision::Double);
             info.near_precision = Some(Precision::Double);
             info.p2p_pairs = sources.len() as u64 * m as u64;
             let mut all = AllPairs::new(options.kernel, simd, sources, targets);
-            all.stop = stop.clone().into();
+            all.stop = options.stop.clone().unwrap_or_default().into();
             info.memory_bytes = all.bytes() as u64;
-            Engine::Direct(Box::new(all))
+            let engine = Engine::Direct(Box::new(all));
+            return Ok(Self::of(engine, Crowds::default(), points, options, info, started));
+        }
+        let precision = tuning::precision(options);
+        info.precision = Some(precision);
+        let mut geometry = if mode == Mode::Treecode {
+            let ordered = treecode::order(points, options, precision);
+            treecode::geometry(points, ordered, options, precision, &mut info)
         } else {
-            let precision = tuning::precision(options);
-            info.precision = Some(precision);
-            let points = Points { sources, targets };
-            let mut geometry = if mode == Mode::Treecode {
-                let ordered = treecode::order(points, options, precision);
-                treecode::geometry(points, ordered, options, precision, &mut info)
-            } else {
-                let ordered = OrderedPoints::new(points, options, precision);
-                Geometry::new(points, ordered, options, precision, simd, &mut info)
-            };
-            crowds = Crowds::take(&mut geometry, points, info.leaf_size, options, simd)?;
-            info.p2p_pairs = geometry.lists.near_pairs;
-            let near_sums = NearSums::new(options, precision);
-            info.near_precision = Some(near_sums.precision);
-            match precision {
-                Precision::Single => {
-                    let mut engine = engine::Engine::new(simd, geometry, points, near_sums);
-                    engine.stop = stop.clone().into();
-                    info.memory_bytes = engine.bytes() as u64;
-                    Engine::Single(Box::new(engine))
-                }
-                Precision::Double => {
-                    let mut engine = engine::Engine::new(simd, geometry, points, near_sums);
-                    engine.stop = stop.clone().into();
-                    info.memory_bytes = engine.bytes() as u64;
-                    Engine::Double(Box::new(engine))
-                }
-            }
+            let ordered = OrderedPoints::new(points, options, precision);
+            Geometry::new(points, ordered, options, precision, simd, &mut info)
         };
+        let crowds = Crowds::take(&mut geometry, points, info.leaf_size, options, simd)?;
+        info.p2p_pairs = geometry.lists.near_pairs;
+        let cores = Cores::new(simd, geometry, points, options, precision, &mut info);
         crowds.describe(&mut info);
+        Ok(Self::of(Engine::Cores(cores), crowds, points, options, info, started))
+    }
+
+    fn of(
+        engine: Engine,
+        crowds: Crowds,
+        points: Points<'_>,
+        options: &Options,
+        mut info: Info,
+        started: Instant,
+    ) -> Self {
         info.setup_seconds = started.elapsed().as_secs_f64();
-        Ok(Self {
+        Self {
             engine,
             crowds,
-            sources: sources.len(),
-            targets: m,
-            with_gradient: options.gradient,
-            with_dipoles: options.dipoles,
-            stop,
+            planned: Planned::new(points.sources.len(), points.target_count(), options),
+            stop: options.stop.clone().unwrap_or_default(),
             info,
             stages: StageSeconds::default(),
-        })
+        }
     }
 
     /// Sums `densities` into `potentials`. The number of densities k follows from the arrays'
@@ -195,18 +161,11 @@ impl Plan {
         densities: Densities<'_>,
         mut potentials: Potentials<'_>,
     ) -> Result<(), Error> {
-        if potentials.gradient.is_some() && !self.with_gradient {
-            return Err(Error::NotPlanned { what: "gradient" });
-        }
-        if densities.dipoles.is_some() && !self.with_dipoles {
-            return Err(Error::NotPlanned { what: "dipoles" });
-        }
-        let k = count_densities(self.sources, self.targets, &densities, &potentials)?;
+        let k = self.planned.count(&densities, &potentials)?;
         self.stop.check()?;
         let mut sums = potentials.reborrowed();
         self.stages = match &mut self.engine {
-            Engine::Single(engine) => engine.apply(k, densities, sums)?,
-            Engine::Double(engine) => engine.apply(k, densities, sums)?,
+            Engine::Cores(cores) => cores.apply(k, densities, sums)?,
             Engine::Gpu(engine) => engine.apply(k, densities, sums)?,
             Engine::Direct(all) => {
                 let mut stages = StageSeconds::default();
@@ -243,18 +202,16 @@ impl Plan {
         gradient: Option<&cuda::Buffer<f64>>,
     ) -> Result<(), Error> {
         let lengths = [
-            ("charges", densities * self.sources, Some(charges.len())),
-            ("potential", densities * self.targets, potential.map(cuda::Buffer::len)),
-            ("gradient", 3 * densities * self.targets, gradient.map(cuda::Buffer::len)),
+            ("charges", densities * self.planned.sources, Some(charges.len())),
+            ("potential", densities * self.planned.targets, potential.map(cuda::Buffer::len)),
+            ("gradient", 3 * densities * self.planned.targets, gradient.map(cuda::Buffer::len)),
         ];
         for (what, expected, found) in lengths {
             if let Some(found) = found.filter(|&found| found < expected) {
                 return Err(Error::Length { what, expected, found });
             }
         }
-        if gradient.is_some() && !self.with_gradient {
-            return Err(Error::NotPlanned { what: "gradient" });
-        }
+        self.planned.check_gradient(gradient.is_some())?;
         match &mut self.engine {
             Engine::Gpu(engine) => engine.apply_on_device(densities, charges, potential, gradient),
             _ => Err(Error::NotPlanned { what: "device" }),
@@ -294,14 +251,12 @@ impl Sum for Plan {
     }
 }
 
-fn check_screening(
-    kernel: Kernel,
-    sources: &[[f64; 3]],
-    targets: Option<&[[f64; 3]]>,
-) -> Result<(), Error> {
-    if kernel.kappa() == 0.0 {
+/// Checks what a plan is asked for; extents only of a screened kernel.
+fn check(points: Points<'_>, options: &Options) -> Result<(), Error> {
+    options.check()?;
+    points.check()?;
+    if options.kernel.kappa() == 0.0 {
         return Ok(());
     }
-    let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
-    kernel.check_extent(Root::bounds(&all))
+    options.kernel.check_extent(Root::bounds(&points.sets()))
 }

@@ -28,13 +28,11 @@ pub(crate) fn root_and_leaf_size(
     options: &Options,
     occupancy: f64,
 ) -> (Root, usize) {
-    let Points { sources, targets } = points;
-    let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
-    let root = Root::around(&all);
+    let root = Root::around(&points.sets());
     if let Some(leaf_size) = options.leaf_size {
         return (root, leaf_size);
     }
-    let sample = Sample::new(&root, sources);
+    let sample = Sample::new(&root, points.sources);
     (root.enlarged(tuning::enlargement(&sample, occupancy)), (2.0 * occupancy) as usize)
 }
 
@@ -64,34 +62,17 @@ impl Geometry {
         simd: Level,
         info: &mut Info,
     ) -> Self {
-        let OrderedPoints { root, mut source_order, mut target_order, .. } = ordered;
-        let (leaf_size, direct) = (ordered.leaf_size, ordered.direct);
-        let tree = Tree::new(&source_order, target_order.as_ref(), leaf_size, ordered.crowded);
+        let OrderedPoints { root, ref source_order, ref target_order, .. } = ordered;
+        let (leaf_size, crowded) = (ordered.leaf_size, ordered.crowded);
+        let tree = Tree::new(source_order, target_order.as_ref(), leaf_size, crowded);
         let (stencil, block_size) =
             (tuning::stencil(options, precision), block_size(options, precision));
-        let mut lists = Lists::new(&tree, stencil, direct, block_size);
-        let sources = (&source_order, points.sources);
+        let mut lists = Lists::new(&tree, stencil, ordered.direct, block_size);
+        let sources = (source_order, points.sources);
         let targets = target_order.as_ref().zip(points.targets).unwrap_or(sources);
         let screening = Screening::new(options.kernel, root.side);
         let sets = PointSets { root: &root, screening, tree: &tree, sources, targets };
         let numbers = truncation::choose(&sets, &mut lists, options, simd);
-        for order in std::iter::once(&mut source_order).chain(&mut target_order) {
-            order.keys = Vec::new();
-        }
-        info.leaf_size = leaf_size;
-        let geometry = Self {
-            root,
-            screening,
-            tree,
-            lists,
-            far: None,
-            numbers,
-            source_order,
-            target_order,
-            own: None,
-            itself: false,
-        };
-        geometry.describe(info);
-        geometry
+        ordered.into_geometry(screening, tree, lists, None, numbers, info)
     }
 }

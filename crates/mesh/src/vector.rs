@@ -33,6 +33,18 @@ pub fn cross(a: Vector, b: Vector) -> Vector {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
+/// The normal of a triangle, as long as twice its area.
+#[inline]
+pub fn area_normal([a, b, c]: [Vector; 3]) -> Vector {
+    cross(sub(b, a), sub(c, a))
+}
+
+/// The longest side of a triangle.
+#[inline]
+pub fn longest_side([a, b, c]: [Vector; 3]) -> f64 {
+    norm(sub(b, a)).max(norm(sub(c, b))).max(norm(sub(a, c)))
+}
+
 /// The length.
 #[inline]
 pub fn norm(a: Vector) -> f64 {

@@ -10,6 +10,8 @@
 //! that every error code is returned and arrays may be longer than MPI's `int`.
 
 #[cfg(feature = "mpi")]
+mod calls;
+#[cfg(feature = "mpi")]
 mod world;
 
 #[cfg(feature = "mpi")]

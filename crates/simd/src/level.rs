@@ -35,10 +35,45 @@ pub struct Level(pub(crate) Set);
 
 /// Instruction sets, each of which includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Set {
+pub enum Set {
+    /// Available on every processor.
     Baseline,
+    /// AVX2 with FMA.
     Avx2,
+    /// AVX-512 F, DQ, VL and BW.
     Avx512,
+}
+
+impl Set {
+    /// All, each after those that it includes.
+    pub const ALL: [Self; 3] = [Self::Baseline, Self::Avx2, Self::Avx512];
+
+    /// The set that `value` of [`VARIABLE`] chooses on a processor whose best is `best`.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] or [`Error::Missing`] if `value` names another one.
+    pub fn choose(value: Option<&OsStr>, best: Self) -> Result<Self, Error> {
+        let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(best) };
+        let asked = match value.to_str() {
+            Some("baseline") => Self::Baseline,
+            Some("avx2") => Self::Avx2,
+            Some("avx512") => Self::Avx512,
+            _ => return Err(Error::Unknown { value: value.to_string_lossy().into_owned() }),
+        };
+        if asked > best {
+            return Err(Error::Missing { asked: asked.name(), best: best.name() });
+        }
+        Ok(asked)
+    }
+
+    /// Its name in messages.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Avx2 => "AVX2",
+            Self::Avx512 => "AVX-512",
+        }
+    }
 }
 
 impl Level {
@@ -54,21 +89,6 @@ impl Level {
     pub fn chosen() -> Self {
         static CHOSEN: OnceLock<Level> = OnceLock::new();
         *CHOSEN.get_or_init(|| check().unwrap_or_else(|_| Self::detect()))
-    }
-
-    /// The level that `value` of [`VARIABLE`] chooses on a processor whose best is `best`.
-    fn choose(value: Option<&OsStr>, best: Self) -> Result<Self, Error> {
-        let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(best) };
-        let asked = match value.to_str() {
-            Some("baseline") => Self::BASELINE,
-            Some("avx2") => Self(Set::Avx2),
-            Some("avx512") => Self(Set::Avx512),
-            _ => return Err(Error::Unknown { value: value.to_string_lossy().into_owned() }),
-        };
-        if asked > best {
-            return Err(Error::Missing { asked: asked.name(), best: best.name() });
-        }
-        Ok(asked)
     }
 
     /// The best level of the processor.
@@ -87,19 +107,12 @@ impl Level {
     /// Every level that the processor supports, the baseline first.
     pub fn available() -> impl Iterator<Item = Self> {
         let best = Self::detect();
-        [Set::Baseline, Set::Avx2, Set::Avx512]
-            .into_iter()
-            .map(Self)
-            .filter(move |&level| level <= best)
+        Set::ALL.into_iter().map(Self).filter(move |&level| level <= best)
     }
 
     /// Its name in messages.
     pub fn name(self) -> &'static str {
-        match self.0 {
-            Set::Baseline => "baseline",
-            Set::Avx2 => "AVX2",
-            Set::Avx512 => "AVX-512",
-        }
+        self.0.name()
     }
 }
 
@@ -108,36 +121,5 @@ impl Level {
 /// # Errors
 /// [`Error::Unknown`] or [`Error::Missing`] if [`VARIABLE`] names another one.
 pub fn check() -> Result<Level, Error> {
-    Level::choose(std::env::var_os(VARIABLE).as_deref(), Level::detect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_variable_chooses_at_most_what_the_processor_has() {
-        let choose = |value: &str, best| Level::choose(Some(OsStr::new(value)), best);
-        let all = [("baseline", Set::Baseline), ("avx2", Set::Avx2), ("avx512", Set::Avx512)]
-            .map(|(name, set)| (name, Level(set)));
-        for (name, level) in all {
-            for (_, best) in all {
-                match choose(name, best) {
-                    Ok(found) => assert!(found == level && level <= best),
-                    Err(Error::Missing { .. }) => assert!(level > best),
-                    other => panic!("{other:?}"),
-                }
-            }
-        }
-        for best in [Level::BASELINE, Level(Set::Avx2)] {
-            assert_eq!(Level::choose(None, best).unwrap(), best);
-            assert_eq!(choose("", best).unwrap(), best);
-        }
-        for unknown in ["sse2", "AVX2", "avx2 ", "scalar"] {
-            assert!(matches!(choose(unknown, Level(Set::Avx512)), Err(Error::Unknown { .. })));
-        }
-        // Loops never use instructions that the processor lacks, whatever the tests run under.
-        assert!(Level::chosen() <= Level::detect());
-        assert_eq!(check().unwrap(), Level::chosen());
-    }
+    Set::choose(std::env::var_os(VARIABLE).as_deref(), Level::detect().0).map(Level)
 }

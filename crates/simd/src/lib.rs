@@ -10,14 +10,18 @@ mod elementary;
 mod exponential;
 mod level;
 mod roots;
-#[cfg(test)]
-mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 pub use array::{Array, One};
 pub use elementary::Elementary;
 pub use level::{Error, Level, VARIABLE, check};
+
+/// What the program `tests/internals` looks into: no part of the interface, free to change.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::level::Set;
+}
 
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};

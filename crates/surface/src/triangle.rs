@@ -1,6 +1,7 @@
 //! Single triangles: their normals, their smallest angles, and whether they turn over.
 
-use mesh::vector::{Vector, cross, dot, norm, sub};
+pub(crate) use mesh::vector::area_normal;
+use mesh::vector::{Vector, dot, norm, sub};
 
 /// Cosine of the largest angle between a triangle's normals before and after a change.
 const TURNING: f64 = 0.2;
@@ -19,11 +20,6 @@ pub(crate) fn quality_over(normal: Vector, [a, b, c]: [Vector; 3]) -> f64 {
     // Of the two longest sides.
     let sides = (u * v).max(v * w).max(w * u);
     if sides > 0.0 { (dot(normal, normal) / sides).sqrt() } else { 0.0 }
-}
-
-/// The normal of a triangle, not of unit length.
-pub(crate) fn area_normal([a, b, c]: [Vector; 3]) -> Vector {
-    cross(sub(b, a), sub(c, a))
 }
 
 /// Whether a triangle that is no sliver turns away from how it faced.

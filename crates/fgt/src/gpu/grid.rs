@@ -2,8 +2,8 @@
 
 use cuda::{Buffer, Device, Error, Grid, Kernel, Pointer, Precision, Real, Reals, count};
 
+use super::common::{Common, precision_macro};
 use super::kernels::{convolve, interpolate, points, spread};
-use super::pairs::Common;
 use crate::axis_kernel::{AxisKernel, PADDING};
 use crate::boxes::Boxes;
 use crate::grid_plan::{GridPlan, NONE};
@@ -69,7 +69,7 @@ impl DeviceGrid {
         let [values, slopes] = window.coefficients();
         let macros = |extra: &[String]| -> Vec<String> {
             let mut macros = vec![
-                super::precision_macro(precision),
+                precision_macro(precision),
                 format!("DIMENSIONS={dimensions}"),
                 format!("BLOCK={}", layout.side()),
             ];
@@ -145,7 +145,7 @@ impl DeviceGrid {
             target_jobs: device.upload(&target_jobs)?,
             cells: device.upload(&grid.targets.blocks)?,
             per_unit: side / group.targets.side,
-            gather: Kernel::new(device, &[super::precision_macro(precision)])?,
+            gather: Kernel::new(device, &[precision_macro(precision)])?,
             spread: Kernel::new(device, &of_window(&[]))?,
             join: Kernel::new(device, &of_window(&[]))?,
             convolve,

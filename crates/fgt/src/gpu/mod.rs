@@ -4,6 +4,7 @@
 //! Each kernel file under `kernels/fgt/` is one stage. Sums do not depend on the order in which
 //! blocks of threads run.
 
+mod common;
 mod grid;
 pub(crate) mod kernels;
 mod pairs;
@@ -12,9 +13,10 @@ use cuda::{Buffer, Device, Error, Grid, Kernel, Pointer, Precision, Reals, count
 
 use crate::group_plan::GroupPlan;
 use crate::{Options, Sums};
+use common::{Common, precision_macro};
 use grid::DeviceGrid;
 use kernels::points;
-use pairs::{Common, MOST_DENSITIES, NearPairs};
+use pairs::{MOST_DENSITIES, NearPairs};
 
 /// Points below which a GPU's start and copies cost more than it saves.
 pub(crate) const WORTH_IT: usize = 20_000;
@@ -25,12 +27,6 @@ const SINGLE: f64 = 1e-4;
 /// The format for a tolerance.
 pub fn precision(options: &Options) -> Precision {
     if options.tolerance >= SINGLE { Precision::Single } else { Precision::Double }
-}
-
-/// The macro by which kernels know the format.
-fn precision_macro(precision: Precision) -> String {
-    let (name, bits) = precision.as_macro();
-    format!("{name}={bits}")
 }
 
 /// A plan on a device.

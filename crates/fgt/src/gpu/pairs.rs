@@ -2,6 +2,7 @@
 
 use cuda::{Buffer, Device, Error, Grid, Kernel, Precision, Reals, count};
 
+use super::common::{Common, precision_macro};
 use super::kernels::pairs::{Job, OWN, Pairs, Run, THREADS};
 use crate::boxes::Boxes;
 use crate::group_plan::GroupPlan;
@@ -26,16 +27,6 @@ pub(super) struct NearPairs {
     rough: bool,
     precision: Precision,
     kernels: [Option<Kernel<Pairs>>; 2 * MOST_DENSITIES],
-}
-
-/// What all parts of a plan share.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Common<'a> {
-    pub(super) device: &'a Device,
-    pub(super) precision: Precision,
-    pub(super) dimensions: usize,
-    pub(super) gradient: bool,
-    pub(super) rough: bool,
 }
 
 impl NearPairs {
@@ -120,7 +111,7 @@ impl NearPairs {
         gradient: bool,
     ) -> Result<Kernel<Pairs>, Error> {
         let macros = [
-            super::precision_macro(self.precision),
+            precision_macro(self.precision),
             format!("DIMENSIONS={}", self.dimensions),
             format!("GRADIENT={}", u8::from(gradient)),
             format!("ROUGH={}", u8::from(self.rough)),

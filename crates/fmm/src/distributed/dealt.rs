@@ -17,8 +17,9 @@ use super::work::{Counted, StageWork};
 use crate::Error;
 use crate::expansions::screened::Screening;
 use crate::expansions::truncation_numbers::TruncationNumbers;
-use crate::model::Options;
+use crate::geometry::Geometry;
 use crate::model::points::check_count;
+use crate::model::{Options, Points};
 use crate::tree::lists::{BoxKey, Lists, Rows, Rule};
 use crate::tree::morton::{self, KeyRun, Sample};
 use crate::tree::{Crowded, MortonOrder, Root, Tree};
@@ -35,13 +36,12 @@ const TRIES: usize = 2;
 /// The root cube about the points of all ranks, and the most points a leaf may hold.
 pub(super) fn root_and_leaf_size(
     group: &dyn Communicator,
-    sources: &[[f64; 3]],
-    targets: Option<&[[f64; 3]]>,
+    points: Points<'_>,
     options: &Options,
     tuning: &Tuning,
 ) -> Result<(Root, usize), Error> {
-    let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
-    let [low, high] = Root::bounds(&all);
+    let sources = points.sources;
+    let [low, high] = Root::bounds(&points.sets());
     let mut bounds = [low.map(|x| -x), high].concat();
     group.all_reduce(&mut bounds, Operation::Max)?;
     let bound = |i: usize| [bounds[i], bounds[i + 1], bounds[i + 2]];
@@ -74,11 +74,26 @@ pub(super) struct OwnTargets {
     pub points: Option<Vec<[f64; 3]>>,
 }
 
+/// How points come to their ranks, and sums back.
+#[derive(Debug)]
+pub(super) struct Routes {
+    pub sources: Route,
+    /// None: the targets are the sources.
+    pub targets: Option<Route>,
+}
+
+impl Routes {
+    /// The way of targets.
+    pub(super) fn back(&self) -> &Route {
+        self.targets.as_ref().unwrap_or(&self.sources)
+    }
+}
+
 /// Distributed points, and each rank's work on its own ones.
 pub(super) struct Dealt {
-    pub sources: Route,
-    pub targets: Option<Route>,
     pub own: OwnTargets,
+    /// The sources that are this rank's: the first ones.
+    pub own_sources: usize,
     pub essential: Essential,
     /// Which boxes hold sources of this rank.
     pub own_boxes: Vec<bool>,
@@ -98,13 +113,13 @@ pub(super) struct Common<'a> {
 
 impl Dealt {
     /// Deals points out as `top` says. Collective.
-    pub(super) fn new(
+    fn new(
         group: &dyn Communicator,
         callers: &Callers<'_>,
         top: &Top,
         common: &Common<'_>,
         steps: &mut Steps,
-    ) -> Result<Self, Error> {
+    ) -> Result<(Self, Routes), Error> {
         let &Common { ref root, leaf_size, crowded, options, ref tuning, simd } = common;
         let begins = top.begins(group.size());
         let mut deal = |(keys, points): (&[u64], &[[f64; 3]])| {
@@ -156,7 +171,33 @@ impl Dealt {
             choose_on_ranks(group, &sets, &essential.source_counts, &mut lists, options, simd)
         })?;
         let own_boxes = essential.own(own_sources);
-        Ok(Self { sources, targets, own, essential, own_boxes, lists, numbers })
+        let dealt = Self { own, own_sources, essential, own_boxes, lists, numbers };
+        Ok((dealt, Routes { sources, targets }))
+    }
+
+    /// The targets of this rank.
+    pub(super) fn targets(&self) -> &[[f64; 3]] {
+        self.own.points.as_deref().unwrap_or(&self.essential.points[..self.own_sources])
+    }
+
+    /// For engines on cores; returns the sources, too, and the targets if they are others.
+    pub(super) fn into_geometry(self, common: &Common<'_>) -> (Geometry, DealtPoints) {
+        let Self { own, own_sources, essential, own_boxes, lists, numbers } = self;
+        let Common { root, options, .. } = common;
+        let Essential { tree, order, points, .. } = essential;
+        let geometry = Geometry {
+            root: *root,
+            screening: Screening::new(options.kernel, root.side),
+            tree,
+            lists,
+            far: None,
+            numbers,
+            source_order: order,
+            target_order: Some(MortonOrder { keys: Vec::new(), index: own.order.index }),
+            own: Some(own_boxes),
+            itself: own.points.is_none(),
+        };
+        (geometry, DealtPoints { sources: points, own_sources, targets: own.points })
     }
 
     /// The work for the points of each grain, by the cost model, and how it is shared out.
@@ -187,6 +228,20 @@ impl Dealt {
     }
 }
 
+/// The points that a rank computes with.
+pub(super) struct DealtPoints {
+    sources: Vec<[f64; 3]>,
+    own_sources: usize,
+    targets: Option<Vec<[f64; 3]>>,
+}
+
+impl DealtPoints {
+    pub(super) fn points(&self) -> Points<'_> {
+        let targets = self.targets.as_deref().unwrap_or(&self.sources[..self.own_sources]);
+        Points { sources: &self.sources, targets: Some(targets) }
+    }
+}
+
 /// How the work of a sum is shared out, by the cost model.
 pub(super) struct Shares {
     /// Largest share of any rank over the mean.
@@ -202,20 +257,20 @@ pub(super) fn deal(
     top: &mut Top,
     common: &Common<'_>,
     steps: &mut Steps,
-) -> Result<(Dealt, Shares), Error> {
+) -> Result<(Dealt, Routes, Shares), Error> {
     let mut tries = 0;
     loop {
-        let dealt = Dealt::new(group, callers, top, common, steps)?;
+        let (dealt, routes) = Dealt::new(group, callers, top, common, steps)?;
         let costs = &common.tuning.costs;
         let (grains, shares) = steps.of("work", || dealt.work(group, top, costs))?;
         tries += 1;
         if shares.imbalance <= IMBALANCE || tries > TRIES || top.grains.len() <= group.size() {
-            return Ok((dealt, shares));
+            return Ok((dealt, routes, shares));
         }
         let before = top.owners.clone();
         top.deal(&grains, group.size());
         if top.owners == before {
-            return Ok((dealt, shares));
+            return Ok((dealt, routes, shares));
         }
     }
 }
@@ -249,11 +304,12 @@ fn order(root: &Root, top: &Top, points: &[[f64; 3]], enough: usize) -> MortonOr
 const ROWS: usize = 1024;
 
 /// Takes other ranks' leaves out of the near list, into that of the halo.
-pub(super) fn split_near(essential: &Essential, own_sources: usize, lists: &mut Lists) {
+pub(super) fn split_near(dealt: &mut Dealt) {
+    let Dealt { essential, own_sources, lists, .. } = dealt;
     let tree = &essential.tree;
     let is_own = |leaf: u32| {
         let first = tree.cells[leaf as usize].sources.start as usize;
-        (essential.order.index[first] as usize) < own_sources
+        (essential.order.index[first] as usize) < *own_sources
     };
     let near = std::mem::take(&mut lists.near);
     let of_rows = |rows: Range<usize>| -> [Rows; 2] {

@@ -157,8 +157,7 @@ impl Halo {
         engine: &mut Engine<T>,
     ) -> Result<(), comm::Error> {
         let messages = pending.wait()?;
-        let receiving = self.particles.iter().filter(|peer| !peer.receive.is_empty());
-        for (peer, message) in receiving.zip(&messages) {
+        for (peer, message) in receiving(&self.particles).zip(&messages) {
             let mut bytes = &message[..];
             for run in &peer.receive {
                 for values in engine.strengths().components() {
@@ -261,9 +260,8 @@ impl Halo {
             Sent::Parts => &self.parts,
             Sent::Whole => &self.multipoles,
         };
-        let receiving = peers.iter().filter(|peer| !peer.receive.is_empty());
         let receives: Vec<_> =
-            receiving.map(|peer| (peer.rank, self.length(peer, scalar))).collect();
+            receiving(peers).map(|peer| (peer.rank, self.length(peer, scalar))).collect();
         group.start(sends, &receives)?.wait()
     }
 
@@ -298,7 +296,7 @@ impl Halo {
             (peer.rank, k * sources * width * size_of::<f64>())
         };
         let messages = start(group, &self.particles, message, length)?.wait()?;
-        let receiving = self.particles.iter().filter(|peer| !peer.receive.is_empty());
+        let receiving = receiving(&self.particles);
         let mut of_others = vec![0.0; k * others * width];
         for (peer, message) in receiving.zip(&messages) {
             let mut bytes = &message[..];
@@ -313,6 +311,11 @@ impl<A> Peer<A> {
     fn has_any(&self) -> bool {
         !self.send.is_empty() || !self.receive.is_empty()
     }
+}
+
+/// Those that anything comes from.
+fn receiving<A>(peers: &[Peer<A>]) -> impl Iterator<Item = &Peer<A>> {
+    peers.iter().filter(|peer| !peer.receive.is_empty())
 }
 
 /// The sources of the boxes whose particles are asked for.
@@ -333,8 +336,7 @@ fn start<'g, A>(
     length: impl Fn(&Peer<A>) -> (usize, usize),
 ) -> Result<Box<dyn Pending + 'g>, comm::Error> {
     let sends = peers.iter().filter(|peer| !peer.send.is_empty()).map(message).collect();
-    let receives: Vec<(usize, usize)> =
-        peers.iter().filter(|peer| !peer.receive.is_empty()).map(length).collect();
+    let receives: Vec<(usize, usize)> = receiving(peers).map(length).collect();
     group.start(sends, &receives)
 }
 
@@ -346,8 +348,7 @@ fn receive_slots<T: Real>(
     multipoles: &mut Expansions<T>,
     mut take_over: impl FnMut(&mut &[u8], &mut [T]),
 ) {
-    let receiving = peers.iter().filter(|peer| !peer.receive.is_empty());
-    for (peer, message) in receiving.zip(messages) {
+    for (peer, message) in receiving(peers).zip(messages) {
         let mut bytes = &message[..];
         for &Slot { level, slot } in &peer.receive {
             for density in 0..k {

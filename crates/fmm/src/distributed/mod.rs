@@ -9,6 +9,7 @@
 //! pairs are summed.
 
 mod agreement;
+mod backend;
 mod code;
 mod counts;
 mod curve;
@@ -20,6 +21,7 @@ mod halo;
 mod held;
 mod on_cores;
 mod on_gpu;
+mod rank_info;
 mod route;
 mod scout;
 mod steps;
@@ -27,35 +29,30 @@ mod top;
 pub(crate) mod tuning;
 mod work;
 
-use std::time::Instant;
-
 pub use curve::along_curve;
 pub use group_plan::GroupPlan;
+pub use rank_info::RankInfo;
 pub use work::StageWork;
 
-use comm::{Communicator, Group, Operation};
+use comm::{Group, Operation};
 
-use crate::expansions::screened::Screening;
+use crate::engine::Cores;
 use crate::geometry::Geometry;
-use crate::model::densities::count_densities;
-use crate::model::points::check_points;
+use crate::model::densities::Planned;
 use crate::model::stages::timed;
 use crate::model::{
     Backend, Densities, Info, Mode, Options, Points, Potentials, Precision, StageSeconds,
 };
-use crate::near::p2p::NearSums;
 use crate::plan::Crowds;
+use crate::tree::Crowded;
 use crate::tree::morton;
-use crate::tree::{Crowded, MortonOrder, Root};
-use crate::{Error, Span, engine, gpu};
-use simd::Level;
+use crate::{Error, Span, gpu};
 
 use agreement::{agreed, same};
-use dealt::{Callers, Common, Dealt, OwnTargets, deal, root_and_leaf_size, split_near};
-use essential::Essential;
+use backend::backend;
+use dealt::{Callers, Common, Dealt, Routes, deal, root_and_leaf_size};
 use halo::Halo;
 use held::Held;
-use route::Route;
 use steps::Steps;
 use top::Top;
 use tuning::Tuning;
@@ -65,34 +62,6 @@ pub const STRENGTHS: &str = "strengths to their ranks";
 /// The span in which sums come back from there.
 pub const SUMS: &str = "sums back";
 
-/// What a plan on several ranks resolved to, beyond [`Info`]; the same on all ranks but for what is
-/// said to be this one's.
-#[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct RankInfo {
-    /// Ranks.
-    pub ranks: usize,
-    /// Sources and targets of this rank.
-    pub points: [u64; 2],
-    /// Subtrees that are distributed.
-    pub grains: usize,
-    /// Sources of other ranks near this one's targets.
-    pub halo_sources: u64,
-    /// Multipole expansions that this rank gets from others.
-    pub halo_multipoles: u64,
-    /// Bytes that this rank sends for every density, without those that bring strengths to where
-    /// they are summed, and sums back.
-    pub bytes_sent: u64,
-    /// Largest work of any rank over the mean of all, by the cost model.
-    pub imbalance: f64,
-    /// Where the GPUs of several ranks translate: whether expansions go from GPU to GPU by peer
-    /// copies, not through the host's memory.
-    pub between_gpus: Option<bool>,
-    /// Work of each stage on this rank, by the cost model; without boxes above the distributed
-    /// parts.
-    pub work: StageWork,
-}
-
 /// A sum over the points of several ranks whose geometry has been processed; each rank has one.
 #[derive(Debug)]
 #[must_use]
@@ -101,12 +70,9 @@ pub struct Plan {
     engine: Engine,
     /// Of own sources and targets, as this rank holds them.
     crowds: Crowds,
-    sources: Route,
-    /// None: the targets are the sources.
-    targets: Option<Route>,
+    routes: Routes,
     halo: Halo,
-    with_gradient: bool,
-    with_dipoles: bool,
+    planned: Planned,
     info: Info,
     rank_info: RankInfo,
     /// Of the root cube.
@@ -117,18 +83,9 @@ pub struct Plan {
     setup: Vec<Span>,
 }
 
-/// What all ranks have agreed on.
-struct Agreed<'a> {
-    root: Root,
-    top: &'a Top,
-    options: &'a Options,
-    simd: Level,
-}
-
 #[derive(Debug)]
 enum Engine {
-    Single(Box<engine::Engine<f32>>),
-    Double(Box<engine::Engine<f64>>),
+    Cores(Cores),
     /// On a GPU, or on a GPU and cores, with the place of each source in Morton order.
     Gpu(Box<gpu::RankEngine>, Vec<u32>),
 }
@@ -152,13 +109,14 @@ impl Plan {
         let mut steps = Steps::new();
         let all = group;
         let group = &**all;
-        agreed(group, check(sources, targets, options))?;
+        let points = Points { sources, targets };
+        agreed(group, check(points, options))?;
         let with_targets = targets.is_some();
         let of_all = Options { gpu: 0, ..options.clone() };
         same(group, "options", &format!("{of_all:?}, targets: {with_targets}"))?;
         let simd = agreed(group, simd::check().map_err(Error::from))?;
-        let points = [sources.len(), targets.map_or(sources.len(), <[_]>::len)];
-        let (asked, (backend, fallback)) = (options.backend, backend(group, points, options)?);
+        let counts = [sources.len(), points.target_count()];
+        let (asked, (backend, fallback)) = (options.backend, backend(group, counts, options)?);
         let options = &Options { backend, ..options.clone() };
         let mut tuning = Tuning::new(options, simd);
         // In a hybrid sum it depends on the threads per rank.
@@ -166,7 +124,7 @@ impl Plan {
         group.all_reduce(&mut occupancy, Operation::Min)?;
         tuning.occupancy = occupancy[0];
         let (root, leaf_size) =
-            steps.of("root", || root_and_leaf_size(group, sources, targets, options, &tuning))?;
+            steps.of("root", || root_and_leaf_size(group, points, options, &tuning))?;
         let keys = |points: &[[f64; 3]]| morton::keys(&root, points);
         let (source_keys, target_keys) = steps.of("keys", || (keys(sources), targets.map(keys)));
         let on_cpu = backend == Backend::Cpu;
@@ -179,7 +137,7 @@ impl Plan {
             targets: target_keys.as_deref().zip(targets),
         };
         let common = Common { root, leaf_size, crowded, options, tuning, simd };
-        let (dealt, shares) = deal(group, &callers, &mut top, &common, &mut steps)?;
+        let (dealt, routes, shares) = deal(group, &callers, &mut top, &common, &mut steps)?;
         drop((source_keys, target_keys));
         let info = Info {
             precision: Some(common.tuning.precision),
@@ -189,8 +147,7 @@ impl Plan {
             leaf_size,
             ..Info::default()
         };
-        let agreed = Agreed { root, top: &top, options, simd };
-        let made = Self::of_dealt(all, dealt, &agreed, info, &mut steps);
+        let made = Self::of_dealt(all, dealt, routes, &top, &common, info, &mut steps);
         let mut plan = match made {
             // So have all ranks.
             Err(error @ Error::GpuCrowds { .. }) if asked == Backend::Auto => {
@@ -207,138 +164,54 @@ impl Plan {
         Ok(plan)
     }
 
-    /// From distributed points: what ranks exchange, and the engine.
-    /// Collective.
+    /// From distributed points: what ranks exchange, and the engine. Collective.
     fn of_dealt(
         all: &Group,
         dealt: Dealt,
-        &Agreed { root, top, options, simd }: &Agreed<'_>,
+        routes: Routes,
+        top: &Top,
+        common: &Common<'_>,
         mut info: Info,
         steps: &mut Steps,
     ) -> Result<Self, Error> {
         let group = &**all;
-        let Dealt { sources, targets, own, essential, own_boxes, mut lists, numbers } = dealt;
-        let OwnTargets { order: target_order, points: target_points } = own;
-        let own_sources = sources.received();
-        let target_points = target_points.as_deref().unwrap_or(&essential.points[..own_sources]);
-        let halo = steps.of("halo", || Halo::new(group, top, &essential, &numbers));
+        let options = common.options;
+        let halo = steps.of("halo", || Halo::new(group, top, &dealt.essential, &dealt.numbers));
         let [halo_sources, halo_multipoles] = halo.received();
         let mut rank_info = RankInfo {
             ranks: group.size(),
-            points: [own_sources as u64, target_points.len() as u64],
+            points: [dealt.own_sources as u64, dealt.targets().len() as u64],
             grains: top.grains.len(),
             halo_sources,
             halo_multipoles,
             ..RankInfo::default()
         };
         let components = if options.dipoles { 4 } else { 1 };
-        let precision = crate::tuning::precision(options);
-        let scalar = precision.bytes();
-        let hybrid = options.backend == Backend::Hybrid;
+        let scalar = common.tuning.precision.bytes();
         let mut crowds = Crowds::default();
-        let engine = if hybrid || options.backend == Backend::Cuda {
-            info.near_precision = Some(precision);
-            rank_info.bytes_sent = halo.bytes([components * size_of::<f64>(), scalar]);
-            let screening = Screening::new(options.kernel, root.side);
-            let part = gpu::Part {
-                root,
-                tree: &essential.tree,
-                lists: &lists,
-                numbers: &numbers,
-                sources: (&essential.order, &essential.points),
-                own: own_sources,
-                targets: (&target_order, target_points),
-                itself: targets.is_none(),
-            };
-            let [parts, multipoles] = halo.exchanged(&essential.tree);
-            // Expansions that cores translate do not go through the GPU's memory.
-            let peers = if hybrid { [&[][..]; 2] } else { [&parts[..], &multipoles] };
-            let engine = steps
-                .of("engine", || gpu::RankEngine::new(&part, peers, options, precision, &mut info));
-            // All ranks have this one, so that all may go on without GPUs.
-            let mut crowded = [match engine {
-                Err(Error::GpuCrowds { pairs }) => pairs as f64,
-                _ => 0.0,
-            }];
-            group.all_reduce(&mut crowded, Operation::Max)?;
-            if crowded[0] > 0.0 {
-                return Err(Error::GpuCrowds { pairs: crowded[0] as u64 });
-            }
-            let mut engine = agreed(group, engine)?;
-            let Essential { tree, order, .. } = essential;
-            if hybrid {
-                let geometry = Geometry {
-                    root,
-                    screening,
-                    tree,
-                    lists,
-                    far: None,
-                    numbers,
-                    source_order: MortonOrder::default(),
-                    target_order: None,
-                    own: Some(own_boxes),
-                    itself: targets.is_none(),
-                };
-                let made = steps.of("tables", || engine.translated_on_host(simd, geometry));
-                engine = agreed(group, made)?;
-            }
-            if !hybrid {
-                let connected = steps.of("peers", || connect(group, &mut engine))?;
-                rank_info.between_gpus = (group.size() > 1).then_some(connected);
-            }
-            Engine::Gpu(Box::new(engine), order.index)
-        } else {
-            // Ranks that share a sum are not to be stopped one by one.
-            let alone = Options { stop: None, ..options.clone() };
-            steps.of("split near", || split_near(&essential, own_sources, &mut lists));
-            let near_sums = NearSums::new(options, precision);
-            info.near_precision = Some(near_sums.precision);
+        let engine = if info.backend == Backend::Cpu {
             rank_info.bytes_sent = halo.bytes([components * scalar, scalar]);
-            let Essential { tree, order, ref points, .. } = essential;
-            let mut geometry = Geometry {
-                root,
-                screening: Screening::new(options.kernel, root.side),
-                tree,
-                lists,
-                far: None,
-                numbers,
-                source_order: order,
-                target_order: Some(MortonOrder { keys: Vec::new(), index: target_order.index }),
-                own: Some(own_boxes),
-                itself: targets.is_none(),
-            };
-            let at = Points { sources: points, targets: Some(target_points) };
-            let taken = Crowds::take(&mut geometry, at, info.leaf_size, &alone, simd);
-            crowds = agreed(group, taken)?;
-            geometry.describe(&mut info);
-            match precision {
-                Precision::Single => {
-                    let engine =
-                        steps.of("engine", || engine::Engine::new(simd, geometry, at, near_sums));
-                    info.memory_bytes = engine.bytes() as u64;
-                    Engine::Single(Box::new(engine))
-                }
-                Precision::Double => {
-                    let engine =
-                        steps.of("engine", || engine::Engine::new(simd, geometry, at, near_sums));
-                    info.memory_bytes = engine.bytes() as u64;
-                    Engine::Double(Box::new(engine))
-                }
-            }
+            let cores;
+            (cores, crowds) = on_cores::plan(group, dealt, common, &mut info, steps)?;
+            Engine::Cores(cores)
+        } else {
+            rank_info.bytes_sent = halo.bytes([components * size_of::<f64>(), scalar]);
+            let made = on_gpu::plan(group, dealt, &halo, common, &mut info, steps)?;
+            rank_info.between_gpus = made.between_gpus;
+            Engine::Gpu(Box::new(made.engine), made.index)
         };
         crowds.describe(&mut info);
+        let [sources, targets] = [routes.sources.sent(), routes.back().sent()];
         Ok(Self {
             group: Group::clone(all),
             engine,
             crowds,
-            sources,
-            targets,
+            routes,
             halo,
-            with_gradient: options.gradient,
-            with_dipoles: options.dipoles,
+            planned: Planned::new(sources, targets, options),
             info,
             rank_info,
-            side: root.side,
+            side: common.root.side,
             held: Held::default(),
             stages: StageSeconds::default(),
             timeline: Vec::new(),
@@ -358,36 +231,36 @@ impl Plan {
         densities: Densities<'_>,
         mut potentials: Potentials<'_>,
     ) -> Result<(), Error> {
-        let started = Instant::now();
+        let mut steps = Steps::new();
         let group = Group::clone(&self.group);
-        let own = agreed(&*group, self.count(&densities, &potentials))?;
+        let own = agreed(&*group, self.planned.count(&densities, &potentials))?;
         let mut most = [own as f64];
         group.all_reduce(&mut most, Operation::Max)?;
         // Arrays of no points do not tell how many densities there are.
-        let k = if self.sent().iter().all(|&sent| sent == 0) { most[0] as usize } else { own };
+        let has_none = self.planned.sources == 0 && self.planned.targets == 0;
+        let k = if has_none { most[0] as usize } else { own };
         let asked = [potentials.potential.is_some(), potentials.gradient.is_some()];
         let given = [densities.charges.is_some(), densities.dipoles.is_some()];
         same(&*group, "densities", &format!("{k} densities, {given:?}, {asked:?}"))?;
         let mut held = std::mem::take(&mut self.held);
-        let (n, m) = (self.sources.received(), self.rank_info.points[1] as usize);
+        let (n, m) = (self.routes.sources.received(), self.rank_info.points[1] as usize);
         let given_lengths = given.into_iter().zip([k * n, 3 * k * n]);
         let asked_lengths = asked.into_iter().zip([k * m, 3 * k * m]);
         let lengths =
             given_lengths.chain(asked_lengths).map(|(is, length)| if is { length } else { 0 });
         let device = match &self.engine {
             Engine::Gpu(engine, _) => Some(engine.device()),
-            _ => None,
+            Engine::Cores(_) => None,
         };
         agreed(&*group, held.resize(lengths, device))?;
         let inputs =
             [(densities.charges, 1, &mut held.charges), (densities.dipoles, 3, &mut held.dipoles)];
         for (values, width, to) in inputs {
             if let Some(values) = values {
-                self.sources.forward(&*group, values, [k, width], to)?;
+                self.routes.sources.forward(&*group, values, [k, width], to)?;
             }
         }
-        let end = started.elapsed().as_secs_f64();
-        let mut spans = vec![Span { stage: STRENGTHS, gpu: false, begin: 0.0, end }];
+        let strengths = Span { stage: STRENGTHS, gpu: false, begin: 0.0, end: steps.seconds() };
         let densities = Densities {
             charges: given[0].then_some(&held.charges[..]),
             dipoles: given[1].then_some(&held.dipoles[..]),
@@ -396,23 +269,22 @@ impl Plan {
             potential: asked[0].then_some(&mut held.potential[..]),
             gradient: asked[1].then_some(&mut held.gradient[..]),
         };
-        self.sum(k, densities, sums, started)?;
-        let begin = started.elapsed().as_secs_f64();
-        let back = self.targets.as_ref().unwrap_or(&self.sources);
+        self.stages = self.sum(k, densities, sums, &mut steps)?;
+        let begin = steps.seconds();
         let outputs = [
             (potentials.potential.as_deref_mut(), 1, &held.potential),
             (potentials.gradient.as_deref_mut(), 3, &held.gradient),
         ];
         for (to, width, sums) in outputs {
             if let Some(to) = to {
-                back.back(&*group, sums, [k, width], to)?;
+                self.routes.back().back(&*group, sums, [k, width], to)?;
             }
         }
         self.held = held;
-        let end = started.elapsed().as_secs_f64();
-        spans.push(Span { stage: SUMS, gpu: false, begin, end });
-        self.timeline.extend(spans);
-        self.stages.total = end;
+        self.stages.total = steps.seconds();
+        steps.spans.push(strengths);
+        steps.ended(SUMS, begin);
+        self.timeline = steps.spans;
         Ok(())
     }
 
@@ -423,55 +295,26 @@ impl Plan {
         k: usize,
         densities: Densities<'_>,
         mut sums: Potentials<'_>,
-        started: Instant,
-    ) -> Result<(), Error> {
+        steps: &mut Steps,
+    ) -> Result<StageSeconds, Error> {
         let (group, halo, m) = (&*self.group, &self.halo, self.rank_info.points[1] as usize);
-        let own = self.sources.received();
-        let (timeline, seconds) = (Vec::new(), StageSeconds::default());
-        (self.timeline, self.stages) = if let Engine::Gpu(engine, index) = &mut self.engine {
-            let precision = self.info.precision.unwrap_or(Precision::Double);
-            let side = self.side;
-            let mut job = on_gpu::Job { group, halo, precision, side, started, timeline, seconds };
-            job.run(engine, index, own, k, densities, sums)?;
-            (job.timeline, job.seconds)
-        } else {
-            let mut job = on_cores::Job { group, halo, started, timeline, seconds };
-            match &mut self.engine {
-                Engine::Single(engine) => {
-                    job.run(engine, [k, own, m], densities, sums.reborrowed())?
-                }
-                Engine::Double(engine) => {
-                    job.run(engine, [k, own, m], densities, sums.reborrowed())?
-                }
-                Engine::Gpu(..) => {}
+        let own = self.routes.sources.received();
+        let cores = match &mut self.engine {
+            Engine::Gpu(engine, index) => {
+                let precision = self.info.precision.unwrap_or(Precision::Double);
+                let mut job = on_gpu::Job { group, halo, precision, side: self.side, steps };
+                return job.run(engine, index, own, k, densities, sums);
             }
-            let near = &mut job.seconds.p2p;
-            timed(near, || self.crowds.add(k, densities, &mut sums))?;
-            (job.timeline, job.seconds)
+            Engine::Cores(cores) => cores,
         };
-        Ok(())
-    }
-
-    /// The number of densities.
-    fn count(
-        &self,
-        densities: &Densities<'_>,
-        potentials: &Potentials<'_>,
-    ) -> Result<usize, Error> {
-        if potentials.gradient.is_some() && !self.with_gradient {
-            return Err(Error::NotPlanned { what: "gradient" });
+        let mut job = on_cores::Job { group, halo, seconds: StageSeconds::default(), steps };
+        match cores {
+            Cores::Single(engine) => job.run(engine, [k, own, m], densities, sums.reborrowed())?,
+            Cores::Double(engine) => job.run(engine, [k, own, m], densities, sums.reborrowed())?,
         }
-        if densities.dipoles.is_some() && !self.with_dipoles {
-            return Err(Error::NotPlanned { what: "dipoles" });
-        }
-        let [n, m] = self.sent();
-        count_densities(n, m, densities, potentials)
-    }
-
-    /// Sources and targets that this rank called with.
-    fn sent(&self) -> [usize; 2] {
-        let sources = self.sources.sent();
-        [sources, self.targets.as_ref().map_or(sources, Route::sent)]
+        let mut seconds = job.seconds;
+        timed(&mut seconds.p2p, || self.crowds.add(k, densities, &mut sums))?;
+        Ok(seconds)
     }
 
     /// What the plan resolved to on this rank.
@@ -488,7 +331,7 @@ impl Plan {
     /// with vectors of `lanes` lanes.
     #[doc(hidden)]
     pub fn in_single_precision(&self, lanes: usize) -> Option<(&Geometry, [f64; 2])> {
-        let Engine::Single(engine) = &self.engine else { return None };
+        let Engine::Cores(Cores::Single(engine)) = &self.engine else { return None };
         let geometry = engine.geometry();
         Some((geometry, engine.translations().between_levels(geometry, lanes)))
     }
@@ -509,63 +352,13 @@ impl Plan {
     }
 }
 
-/// Where the sum is computed, the same on all ranks, and why not on GPUs; `points`: sources and
-/// targets of this rank. Collective.
-fn backend(
-    group: &dyn Communicator,
-    points: [usize; 2],
-    options: &Options,
-) -> Result<(Backend, Option<String>), Error> {
-    if options.backend == Backend::Cpu {
-        return Ok((Backend::Cpu, None));
-    }
-    if options.backend == Backend::Auto {
-        let mut all = points.map(|count| count as f64);
-        group.all_reduce(&mut all, Operation::Sum)?;
-        // As many on each as pay on one.
-        let [n, m] = all.map(|count| count as usize / group.size());
-        if !gpu::pays(n, m) {
-            return Ok((Backend::Cpu, None));
-        }
-    }
-    let found = agreed(group, gpu::check_gpu(options.gpu).map_err(Error::from));
-    match found {
-        Ok(()) if options.backend == Backend::Hybrid => Ok((Backend::Hybrid, None)),
-        Ok(()) => Ok((Backend::Cuda, None)),
-        Err(error) if options.backend == Backend::Auto => {
-            Ok((Backend::Cpu, Some(error.to_string())))
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// Lets GPUs copy expansions from each other where all can; true if they do. Collective.
-fn connect(group: &dyn Communicator, engine: &mut gpu::RankEngine) -> Result<bool, Error> {
-    let here = cuda::process();
-    let processes = comm::all_gather(group, &[here])?;
-    let abroad = processes.iter().any(|process| process[..] != [here]);
-    let offers = engine.offers(group.size(), abroad);
-    let offers: Vec<Vec<gpu::Offer>> = comm::exchange(group, &offers)?;
-    // What fails is left to the host.
-    let mut all = [f64::from(u8::from(engine.find(&offers).unwrap_or(false)))];
-    group.all_reduce(&mut all, Operation::Min)?;
-    if all[0] == 0.0 {
-        engine.through_the_host();
-    }
-    Ok(all[0] == 1.0)
-}
-
-fn check(
-    sources: &[[f64; 3]],
-    targets: Option<&[[f64; 3]]>,
-    options: &Options,
-) -> Result<(), Error> {
+/// Checks what a rank asks for.
+fn check(points: Points<'_>, options: &Options) -> Result<(), Error> {
     options.check()?;
-    check_points("source", sources)?;
-    check_points("target", targets.unwrap_or(&[]))?;
-    let bad = |option, value, allowed| Err(Error::Option { option, value, allowed });
+    points.check()?;
     if !matches!(options.mode, Mode::Fmm | Mode::Auto) {
-        return bad("mode", format!("{:?}", options.mode), "Fmm or Auto on several ranks");
+        let (value, allowed) = (format!("{:?}", options.mode), "Fmm or Auto on several ranks");
+        return Err(Error::Option { option: "mode", value, allowed });
     }
     Ok(())
 }

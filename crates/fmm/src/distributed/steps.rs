@@ -1,13 +1,13 @@
-//! When the steps of a plan were under way.
+//! When the steps of a plan, or of a sum, were under way.
 
 use std::time::Instant;
 
 use crate::Span;
 
-/// The steps of a plan as they are done.
+/// Steps as they are done.
 #[derive(Debug)]
 pub(super) struct Steps {
-    started: Instant,
+    pub started: Instant,
     pub spans: Vec<Span>,
 }
 
@@ -16,7 +16,7 @@ impl Steps {
         Self { started: Instant::now(), spans: Vec::new() }
     }
 
-    /// Seconds since the first began.
+    /// Seconds since the start.
     pub(super) fn seconds(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }
@@ -25,7 +25,12 @@ impl Steps {
     pub(super) fn of<R>(&mut self, stage: &'static str, work: impl FnOnce() -> R) -> R {
         let begin = self.seconds();
         let made = work();
-        self.spans.push(Span { stage, gpu: false, begin, end: self.seconds() });
+        self.ended(stage, begin);
         made
+    }
+
+    /// A step has ended that began at `begin`.
+    pub(super) fn ended(&mut self, stage: &'static str, begin: f64) {
+        self.spans.push(Span { stage, gpu: false, begin, end: self.seconds() });
     }
 }

@@ -53,6 +53,40 @@ pub struct Geometry {
     pub itself: bool,
 }
 
+impl OrderedPoints {
+    /// Their geometry, without keys, and its counts in `info`.
+    pub(crate) fn into_geometry(
+        mut self,
+        screening: Screening,
+        tree: Tree,
+        lists: Lists,
+        far: Option<FarRows>,
+        numbers: TruncationNumbers,
+        info: &mut Info,
+    ) -> Geometry {
+        for order in std::iter::once(&mut self.source_order).chain(&mut self.target_order) {
+            order.keys = Vec::new();
+        }
+        info.leaf_size = self.leaf_size;
+        info.m2p_count = far.as_ref().map_or(0, FarRows::evaluations);
+        let Self { root, source_order, target_order, .. } = self;
+        let geometry = Geometry {
+            root,
+            screening,
+            tree,
+            lists,
+            far,
+            numbers,
+            source_order,
+            target_order,
+            own: None,
+            itself: false,
+        };
+        geometry.describe(info);
+        geometry
+    }
+}
+
 impl Geometry {
     /// Fills the counts of `info`.
     pub(crate) fn describe(&self, info: &mut Info) {

@@ -117,18 +117,32 @@ impl Tables {
     }
 }
 
+/// What a plan is made of.
+pub(super) struct Parts<'a> {
+    /// Whether all pairs are summed.
+    pub(super) direct: bool,
+    pub(super) screening: Screening,
+    pub(super) points: Points<'a>,
+    /// Points relative to their boxes.
+    pub(super) relative: Relative,
+    pub(super) close: Close,
+    pub(super) tree: Tree,
+    pub(super) lists: Lists,
+    pub(super) expansions: Expansions,
+    pub(super) treecode: Option<Treecode>,
+    /// On ranks.
+    pub(super) share: Option<Share>,
+}
+
 impl DevicePlan {
-    /// Of points with their places in boxes and their close pairs, their tree, lists, expansions
-    /// and what a treecode evaluates; truncation numbers are `numbers`, `share` is there on ranks.
     pub(super) fn new(
         device: &Device,
         precision: Precision,
-        (direct, screening): (bool, Screening),
+        parts: Parts<'_>,
         numbers: &TruncationNumbers,
-        (points, relative, close): (Points<'_>, Relative, Close),
-        (tree, lists, expansions, treecode): (Tree, Lists, Expansions, Option<Treecode>),
-        share: Option<Share>,
     ) -> Result<Self, cuda::Error> {
+        let Parts { direct, screening, points, relative, close, .. } = parts;
+        let Parts { tree, lists, expansions, treecode, share, .. } = parts;
         let macros = [precision.as_macro()];
         let [sources, targets] = points.ends().map(|(_, order)| order.index.len());
         let (_, source_order) = points.sources;

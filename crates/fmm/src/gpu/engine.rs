@@ -7,16 +7,18 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Instant;
 
-use cuda::{Buffer, Device, Event, Stream};
+use cuda::{Buffer, Device};
 
+use super::buffers::{Buffers, Signature};
 use super::close::Close;
 use super::coordinates::Coordinates;
-use super::device_plan::{DevicePlan, near_items};
+use super::device_plan::{DevicePlan, Parts, near_items};
 use super::hybrid::{Host, Span};
 use super::planning::{FarField, Leaves, Planning};
 use super::points::Points;
 use super::relative::Relative;
-use super::stages::{Apply, Buffers, Kernels, Recorded, Signature, Stage};
+use super::running::{Prepared, Running};
+use super::stages::{Recorded, Stage};
 use super::tree::Tree;
 use super::{estimate, kernels};
 use crate::expansions::screened::Screening;
@@ -30,33 +32,22 @@ pub struct Engine {
     recorded: HashMap<Signature, Recorded>,
     /// The CPU's part of a hybrid plan.
     host: Option<Host>,
-    prepared: HashMap<Signature, (Kernels, Buffers)>,
+    prepared: Prepared,
     timeline: Vec<Span>,
     /// What is on the device.
     pub plan: DevicePlan,
 }
 
 impl Engine {
-    pub(crate) fn new(
-        sources: &[[f64; 3]],
-        targets: Option<&[[f64; 3]]>,
-        options: &Options,
-        precision: Precision,
-        info: &mut Info,
-    ) -> Result<Self, Error> {
-        Self::visiting(sources, targets, options, precision, None, info)
-    }
-
-    /// With `chunk` coordinates are uploaded `chunk` points at a time, however much room
-    /// there is.
-    pub fn visiting(
-        sources: &[[f64; 3]],
-        targets: Option<&[[f64; 3]]>,
+    /// With `chunk` coordinates are uploaded `chunk` points at a time, however much room there is.
+    pub fn new(
+        callers: model::Points<'_>,
         options: &Options,
         precision: Precision,
         chunk: Option<usize>,
         info: &mut Info,
     ) -> Result<Self, Error> {
+        let model::Points { sources, targets } = callers;
         let device = Device::open(options.gpu)?;
         estimate::check(&device, sources, targets, precision, options)?;
         let source_coordinates = Coordinates::new(&device, sources, chunk)?;
@@ -67,7 +58,6 @@ impl Engine {
         device.stream().synchronize()?;
         let started = Instant::now();
 
-        let callers = model::Points { sources, targets };
         let hybrid = info.backend == Backend::Hybrid;
         let Leaves { sizes, occupancy } = Leaves::new(callers, options, precision, hybrid);
         let mut points = Points::new(&device, source_coordinates, target_coordinates, occupancy)?;
@@ -101,16 +91,27 @@ impl Engine {
         info.m2p_count = m2p_count;
 
         points.forget_keys(&device)?;
-        let made = (tree, lists, expansions, treecode);
-        let kind = (options.mode == Mode::Direct, screening);
-        let points = (points, relative, close);
-        let plan = DevicePlan::new(&device, precision, kind, &numbers, points, made, None)?;
+        let direct = options.mode == Mode::Direct;
+        let share = None;
+        let parts = Parts {
+            direct,
+            screening,
+            points,
+            relative,
+            close,
+            tree,
+            lists,
+            expansions,
+            treecode,
+            share,
+        };
+        let plan = DevicePlan::new(&device, precision, parts, &numbers)?;
         device.stream().synchronize()?;
         plan.describe(&numbers, sizes[0], tree_seconds, info);
         Ok(Self {
             recorded: HashMap::new(),
             host,
-            prepared: HashMap::new(),
+            prepared: Prepared::default(),
             timeline: Vec::new(),
             plan,
         })
@@ -124,13 +125,7 @@ impl Engine {
         potentials: Potentials<'_>,
     ) -> Result<StageSeconds, Error> {
         let started = Instant::now();
-        let signature = Signature {
-            densities: k,
-            charges: densities.charges.is_some(),
-            dipoles: densities.dipoles.is_some(),
-            potential: potentials.potential.is_some(),
-            gradient: potentials.gradient.is_some(),
-        };
+        let signature = Signature::new(k, &densities, &potentials);
         let plan = &self.plan;
         if k == 0 || plan.targets == 0 || plan.sources == 0 {
             potentials.potential.into_iter().for_each(|out| out.fill(0.0));
@@ -230,64 +225,15 @@ impl Engine {
         let Self { host: Some(host), prepared, timeline, plan, .. } = self else {
             return Ok(StageSeconds::default());
         };
-        let (kernels, buffers) = match prepared.entry(signature) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                entry.insert((plan.kernels(signature)?, plan.buffers(signature)?))
-            }
-        };
-        buffers.write(densities)?;
-        let stream = plan.device.stream();
-        let apply = Apply { plan, signature, kernels, buffers };
-        let run = |stage: Stage, stream: &Stream| apply.stage(stage, stream);
-        let event = || plan.device.event();
-        timeline.clear();
-        let (origin, gathered) = (event()?, event()?);
-        let (near_begin, near_end, end) = (event()?, event()?, event()?);
-        origin.record(stream)?;
-        // The device's clock starts here.
-        let offset = started.elapsed().as_secs_f64();
-        run(Stage::Largest, stream)?;
-        run(Stage::Gather, stream)?;
-        gathered.record(stream)?;
-        plan.near_stream.wait(&gathered)?;
-        near_begin.record(&plan.near_stream)?;
-        run(Stage::P2p, &plan.near_stream)?;
-        near_end.record(&plan.near_stream)?;
-        let mut on_device = Vec::new();
+        let apply = prepared.get(plan, signature)?;
+        apply.buffers.write(densities)?;
+        let mut running = Running::begin(apply, &[Stage::Largest, Stage::Gather], started)?;
         for k in 0..signature.densities {
-            let marks = [event()?, event()?, event()?, event()?];
-            marks[0].record(stream)?;
-            run(Stage::P2m(k), stream)?;
-            marks[1].record(stream)?;
-            let expansions = &plan.expansions;
-            host.translate(
-                &expansions.multipoles.values,
-                &expansions.locals.values,
-                || stream.synchronize(),
-                started,
-                timeline,
-            )?;
-            marks[2].record(stream)?;
-            run(Stage::L2p(k), stream)?;
-            marks[3].record(stream)?;
-            on_device.push(marks);
+            running.upward(host, k)?;
+            running.downward(host, k)?;
         }
-        stream.wait(&near_end)?;
-        run(Stage::Scatter, stream)?;
-        end.record(stream)?;
-        buffers.read(potentials)?;
-        let device = origin.seconds_to(&end)?;
-        let mut span = |stage, begin: &Event, end: &Event| -> Result<(), cuda::Error> {
-            let (begin, end) = (origin.seconds_to(begin)?, origin.seconds_to(end)?);
-            timeline.push(Span { stage, gpu: true, begin: offset + begin, end: offset + end });
-            Ok(())
-        };
-        span("P2P", &near_begin, &near_end)?;
-        for marks in &on_device {
-            span("P2M", &marks[0], &marks[1])?;
-            span("L2P", &marks[2], &marks[3])?;
-        }
+        let device;
+        (*timeline, device) = running.finish(potentials)?;
         let total = started.elapsed().as_secs_f64();
         Ok(StageSeconds { device, total, ..stage_seconds(timeline) })
     }

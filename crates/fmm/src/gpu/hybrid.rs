@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use cuda::{Buffer, Device, Pinned};
+use cuda::{Buffer, Device, Pinned, Stream};
 
 use super::{on_host, points};
 use crate::expansions::Expansions;
@@ -74,30 +74,17 @@ impl Host {
         }
     }
 
-    /// Brings the multipoles from the device, translates, and puts the locals on their way back.
-    pub(super) fn translate(
-        &mut self,
-        multipoles: &Buffer<u8>,
-        locals: &Buffer<u8>,
-        synchronize: impl FnOnce() -> Result<(), cuda::Error>,
-        started: Instant,
-        spans: &mut Vec<Span>,
-    ) -> Result<(), cuda::Error> {
-        self.upward(multipoles, synchronize, started, spans)?;
-        self.downward(locals, started, spans)
-    }
-
     /// Brings the multipoles from the device and makes those of all boxes.
     pub(super) fn upward(
         &mut self,
         multipoles: &Buffer<u8>,
-        synchronize: impl FnOnce() -> Result<(), cuda::Error>,
+        stream: &Stream,
         started: Instant,
         spans: &mut Vec<Span>,
     ) -> Result<(), cuda::Error> {
         match self {
-            Self::Single(t) => t.upward(multipoles, synchronize, started, spans),
-            Self::Double(t) => t.upward(multipoles, synchronize, started, spans),
+            Self::Single(t) => t.upward(multipoles, stream, started, spans),
+            Self::Double(t) => t.upward(multipoles, stream, started, spans),
         }
     }
 
@@ -194,14 +181,14 @@ impl<T: Real + Bytes> Staged<T> {
     fn upward(
         &mut self,
         multipoles: &Buffer<u8>,
-        synchronize: impl FnOnce() -> Result<(), cuda::Error>,
+        stream: &Stream,
         started: Instant,
         spans: &mut Vec<Span>,
     ) -> Result<(), cuda::Error> {
         // SAFETY: nobody reads the values before the stream has been waited for, on the next
         // line.
         unsafe { self.multipoles.receive(multipoles)? };
-        synchronize()?;
+        stream.synchronize()?;
         let Self { geometry, translations, multipoles: from, .. } = self;
         translations.multipoles.load(|level, range| T::load(&from[bytes::<T>(range)], level));
         let begin = started.elapsed().as_secs_f64();

@@ -5,11 +5,13 @@
 //! rotations, truncation numbers are measured on the device (with screening by the CPU), and leaves
 //! are larger. Each kernel file under `kernels/fmm/` is one stage.
 
+mod buffers;
 mod close;
 pub(crate) mod coordinates;
 pub(crate) mod device_plan;
 pub(crate) mod engine;
 pub(crate) mod estimate;
+mod exchange;
 pub(crate) mod expansions;
 mod family_matrices;
 pub(crate) mod far_matrices;
@@ -25,6 +27,7 @@ mod radials;
 mod ranks;
 pub(crate) mod relative;
 pub(crate) mod rotated_matrices;
+mod running;
 mod stages;
 pub(crate) mod tables;
 pub(crate) mod tree;
@@ -32,12 +35,13 @@ mod treecode;
 pub(crate) mod truncation;
 pub(crate) mod tuning;
 
+pub(crate) use buffers::Signature;
 pub use cuda::{Capability, DeviceInfo, Error};
 pub(crate) use engine::{Engine, stage_seconds};
+pub(crate) use exchange::{Offer, Peer};
 pub(crate) use hybrid::Exchange;
 pub use hybrid::Span;
-pub(crate) use ranks::{Offer, Part, Peer, RankEngine};
-pub(crate) use stages::Signature;
+pub(crate) use ranks::{Part, RankEngine};
 pub use tuning::mode;
 pub(crate) use tuning::{costs_of, hybrid_occupancy, occupancy};
 

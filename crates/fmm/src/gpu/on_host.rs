@@ -8,9 +8,8 @@ use super::truncation::Chosen;
 use super::{points, tree};
 use crate::geometry::{Geometry, OrderedPoints};
 use crate::model::Points;
-use crate::tree::vectors::Kind;
 use crate::tree::{Crowded, MortonOrder};
-use crate::truncation::Class;
+use crate::truncation::{Class, class_of};
 use crate::{Backend, Error, Options, Precision};
 use simd::Level;
 
@@ -67,12 +66,7 @@ pub(super) fn batches(
     let mut numbers = BTreeMap::<Class, usize>::new();
     for block in &on_host.target_blocks {
         for batch in &block.batches {
-            let vector = &on_host.vectors[batch.vector as usize];
-            let finer_target = match vector.kind {
-                Kind::M2l { finer_target } => finer_target,
-                Kind::M2m | Kind::L2l => 0,
-            };
-            let class = Class::new(block.level, finer_target, vector.offset);
+            let class = class_of(block.level, &on_host.vectors[batch.vector as usize]);
             numbers.insert(class, usize::from(batch.order));
         }
     }

@@ -4,24 +4,24 @@
 //! The caller puts messages between the stages (module `distributed`). P2P runs on a stream of its
 //! own meanwhile.
 
-use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Instant;
 
-use cuda::{Buffer, Device, Event, Reals, Shared};
+use cuda::{Buffer, Device};
 use parallel::prelude::*;
 
+use super::buffers::Signature;
 use super::close::Close;
 use super::coordinates::Coordinates;
-use super::device_plan::{DevicePlan, Share, near_items};
+use super::device_plan::{DevicePlan, Parts, Share, near_items};
 use super::estimate::estimate_sorted;
+use super::exchange::{Exchange, Messages, Offer, Peer};
 use super::expansions::Expansions;
 use super::hybrid::{self, Host, Span};
-use super::kernels::{Kernel, count, exchange};
 use super::lists::{Boxes, Lists};
 use super::points::Points;
 use super::relative::Relative;
-use super::stages::{Apply, Buffers, Kernels, Signature, Stage};
+use super::running::{Prepared, Running};
+use super::stages::Stage;
 use super::tree::{MortonOrder, Tree};
 use super::truncation::Chosen;
 use super::{far_matrices, on_host};
@@ -50,18 +50,10 @@ pub(crate) struct Part<'a> {
     pub itself: bool,
 }
 
-/// Boxes whose expansions go to one rank, and come from it.
-#[derive(Clone, Debug)]
-pub(crate) struct Peer {
-    pub rank: usize,
-    pub send: Vec<u32>,
-    pub receive: Vec<u32>,
-}
-
 /// A rank's plan on its GPU.
 #[derive(Debug)]
 pub(crate) struct RankEngine {
-    prepared: HashMap<Signature, (Kernels, Buffers)>,
+    prepared: Prepared,
     /// Parts of expansions, which are added up, and whole ones.
     parts: Exchange,
     multipoles: Exchange,
@@ -128,15 +120,24 @@ impl RankEngine {
             let boxes = Boxes { tree: &tree, lists: &lists };
             Expansions::new(&device, precision, screening, boxes, &chosen, limit)?
         };
-        let made = (tree, lists, expansions, None);
-        let kind = (false, screening);
-        let (points, share) = ((points, relative, close), Some(share));
-        let plan = DevicePlan::new(&device, precision, kind, part.numbers, points, made, share)?;
-        let exchange = |peers| Exchange::new(&plan, part, peers);
+        let parts_of_plan = Parts {
+            direct: false,
+            screening,
+            points,
+            relative,
+            close,
+            tree,
+            lists,
+            expansions,
+            treecode: None,
+            share: Some(share),
+        };
+        let plan = DevicePlan::new(&device, precision, parts_of_plan, part.numbers)?;
+        let exchange = |peers| Exchange::new(&plan, part.tree, part.numbers, peers);
         let (parts, multipoles) = (exchange(parts)?, exchange(multipoles)?);
         device.stream().synchronize()?;
         plan.describe(part.numbers, info.leaf_size, tree_seconds, info);
-        Ok(Self { prepared: HashMap::new(), parts, multipoles, host: None, plan })
+        Ok(Self { prepared: Prepared::default(), parts, multipoles, host: None, plan })
     }
 
     /// Leaves M2M, M2L and L2L to the CPU, over the rank's boxes and lists.
@@ -154,13 +155,7 @@ impl RankEngine {
     pub(crate) fn offers(&self, ranks: usize, abroad: bool) -> Vec<Vec<Offer>> {
         let mut offers = vec![Vec::new(); ranks];
         for (which, exchange) in [&self.parts, &self.multipoles].into_iter().enumerate() {
-            let address = exchange.outgoing.address(abroad);
-            for &(rank, _, [first, _]) in &exchange.send.ranks {
-                let mut offer: Offer = [0; 15];
-                offer[..2].copy_from_slice(&[which as u64, (first * exchange.send.scalar) as u64]);
-                offer[2..].copy_from_slice(&address);
-                offers[rank].push(offer);
-            }
+            exchange.offer(which as u64, abroad, &mut offers);
         }
         offers
     }
@@ -179,12 +174,13 @@ impl RankEngine {
 
     /// Leaves all exchange to the host.
     pub(crate) fn through_the_host(&mut self) {
-        (self.parts.incoming, self.multipoles.incoming) = (None, None);
+        self.parts.through_the_host();
+        self.multipoles.through_the_host();
     }
 
     /// Whether expansions go from GPU to GPU.
     pub(crate) fn copies_between_gpus(&self) -> bool {
-        self.parts.incoming.is_some()
+        self.parts.copies_between_gpus()
     }
 
     /// Whether the CPU translates.
@@ -199,10 +195,7 @@ impl RankEngine {
 
     /// Makes room for such an `apply`.
     pub(crate) fn prepare(&mut self, signature: Signature) -> Result<(), Error> {
-        if !self.prepared.contains_key(&signature) {
-            let made = (self.plan.kernels(signature)?, self.plan.buffers(signature)?);
-            self.prepared.insert(signature, made);
-        }
+        self.prepared.get(&self.plan, signature)?;
         Ok(())
     }
 
@@ -215,13 +208,10 @@ impl RankEngine {
         densities: [Densities<'_>; 2],
         exponents: &[Option<i32>],
         started: Instant,
-    ) -> Result<Running<'_>, Error> {
+    ) -> Result<RunningOnRank<'_>, Error> {
         let Self { prepared, parts, multipoles, host, plan } = self;
-        let plan = &*plan;
-        let Some((kernels, buffers)) = prepared.get(&signature) else {
-            return Err(Error::NotPlanned { what: "densities" });
-        };
-        let event = || plan.device.event();
+        let apply = prepared.get(plan, signature)?;
+        let buffers = apply.buffers;
         let k = signature.densities;
         let inputs = [
             (&buffers.charges_in, densities.map(|of| of.charges), 1),
@@ -234,31 +224,8 @@ impl RankEngine {
         }
         let largest: Vec<u64> = exponents.iter().flat_map(|&e| [bits(e), 0]).collect();
         buffers.largest.write(&largest)?;
-        let apply = Apply { plan, signature, kernels, buffers };
-        let (origin, near) = (event()?, [event()?, event()?]);
-        let stream = plan.device.stream();
-        origin.record(stream)?;
-        let offset = started.elapsed().as_secs_f64();
-        apply.stage(Stage::Gather, stream)?;
-        let gathered = event()?;
-        gathered.record(stream)?;
-        plan.near_stream.wait(&gathered)?;
-        near[0].record(&plan.near_stream)?;
-        apply.stage(Stage::P2p, &plan.near_stream)?;
-        near[1].record(&plan.near_stream)?;
-        Ok(Running {
-            parts,
-            multipoles,
-            host: host.as_mut(),
-            plan,
-            apply,
-            origin,
-            started,
-            offset,
-            near,
-            marks: Vec::new(),
-            on_host: Vec::new(),
-        })
+        let running = Running::begin(apply, &[Stage::Gather], started)?;
+        Ok(RunningOnRank { parts, multipoles, host: host.as_mut(), running })
     }
 }
 
@@ -304,60 +271,44 @@ impl Part<'_> {
     }
 }
 
-/// An `apply` under way.
+/// An `apply` of a rank under way.
 #[derive(Debug)]
-pub(crate) struct Running<'a> {
+pub(crate) struct RunningOnRank<'a> {
     parts: &'a Exchange,
     multipoles: &'a Exchange,
     host: Option<&'a mut Host>,
-    plan: &'a DevicePlan,
-    apply: Apply<'a>,
-    started: Instant,
-    /// When the device began, and seconds from the start of `apply` to that.
-    origin: Event,
-    offset: f64,
-    near: [Event; 2],
-    marks: Vec<(&'static str, [Event; 2])>,
-    /// When the CPU translated.
-    on_host: Vec<Span>,
+    running: Running<'a>,
 }
 
-/// Messages to or from other ranks.
-pub(crate) type Messages = Vec<(usize, Vec<u8>)>;
-
-impl Running<'_> {
+impl RunningOnRank<'_> {
     /// Makes the multipole expansions of density `k` from own sources, and takes out the parts of
     /// those that others add up.
     pub(crate) fn upward(&mut self, k: usize) -> Result<Messages, Error> {
-        self.timed("P2M", Stage::P2m(k))?;
-        self.timed("M2M", Stage::M2m)?;
-        Ok(self.parts.pack(self.plan)?)
+        self.running.stage("P2M", Stage::P2m(k))?;
+        self.running.stage("M2M", Stage::M2m)?;
+        Ok(self.parts.pack(self.running.plan())?)
     }
 
     /// Adds the parts that others sent, in the order of their ranks, and takes out the expansions
     /// that others need.
     pub(crate) fn complete(&mut self, messages: &[Vec<u8>]) -> Result<Messages, Error> {
-        self.parts.unpack(self.plan, messages, true)?;
-        Ok(self.multipoles.pack(self.plan)?)
+        self.parts.unpack(self.running.plan(), messages, true)?;
+        Ok(self.multipoles.pack(self.running.plan())?)
     }
 
     /// Takes over the expansions that others sent, and adds what all give at the targets.
     pub(crate) fn downward(&mut self, k: usize, messages: &[Vec<u8>]) -> Result<(), Error> {
-        self.multipoles.unpack(self.plan, messages, false)?;
-        self.timed("M2L", Stage::M2l)?;
-        self.timed("L2L", Stage::L2l)?;
-        self.timed("L2P", Stage::L2p(k))
+        self.multipoles.unpack(self.running.plan(), messages, false)?;
+        self.running.stage("M2L", Stage::M2l)?;
+        self.running.stage("L2L", Stage::L2l)?;
+        Ok(self.running.stage("L2P", Stage::L2p(k))?)
     }
 
-    /// Makes the multipole expansions of density `k` from own sources, those of leaves on the GPU
-    /// and the others by the CPU, of a hybrid plan.
+    /// [`Self::upward`] of a hybrid plan, up to the exchange: expansions of leaves are made on the
+    /// GPU, the others by the CPU.
     pub(crate) fn upward_on_host(&mut self, k: usize) -> Result<(), Error> {
-        self.timed("P2M", Stage::P2m(k))?;
-        let (plan, started) = (self.plan, self.started);
-        let Some(host) = &mut self.host else { return Ok(()) };
-        let from = &plan.expansions.multipoles.values;
-        let synchronize = || plan.device.stream().synchronize();
-        Ok(host.upward(from, synchronize, started, &mut self.on_host)?)
+        let Self { host, running, .. } = self;
+        Ok(host.as_mut().map_or(Ok(()), |host| running.upward(host, k))?)
     }
 
     /// Exchanges the expansions that the CPU has. Collective.
@@ -370,199 +321,12 @@ impl Running<'_> {
 
     /// Translates by the CPU, and adds what that gives at the targets.
     pub(crate) fn downward_on_host(&mut self, k: usize) -> Result<(), Error> {
-        if let Some(host) = &mut self.host {
-            let to = &self.plan.expansions.locals.values;
-            host.downward(to, self.started, &mut self.on_host)?;
-        }
-        self.timed("L2P", Stage::L2p(k))
+        let Self { host, running, .. } = self;
+        Ok(host.as_mut().map_or(Ok(()), |host| running.downward(host, k))?)
     }
 
     /// Brings the sums back: when its parts ran, and seconds from the device's begin to its end.
     pub(crate) fn finish(self, potentials: Potentials<'_>) -> Result<(Vec<Span>, f64), Error> {
-        let Self { plan, apply, origin, offset, near, marks, on_host: mut spans, .. } = self;
-        let stream = plan.device.stream();
-        stream.wait(&near[1])?;
-        apply.stage(Stage::Scatter, stream)?;
-        let end = plan.device.event()?;
-        end.record(stream)?;
-        apply.buffers.read(potentials)?;
-        for (stage, [begin, end]) in std::iter::once(("P2P", near)).chain(marks) {
-            let [begin, end] = [origin.seconds_to(&begin)?, origin.seconds_to(&end)?];
-            spans.push(Span { stage, gpu: true, begin: offset + begin, end: offset + end });
-        }
-        Ok((spans, origin.seconds_to(&end)?))
-    }
-
-    fn timed(&mut self, name: &'static str, stage: Stage) -> Result<(), Error> {
-        let device = &self.plan.device;
-        let marks = [device.event()?, device.event()?];
-        marks[0].record(device.stream())?;
-        self.apply.stage(stage, device.stream())?;
-        marks[1].record(device.stream())?;
-        self.marks.push((name, marks));
-        Ok(())
-    }
-}
-
-/// Expansions that go to other ranks and come from them, packed.
-#[derive(Debug)]
-struct Exchange {
-    send: Packed,
-    receive: Packed,
-    pack: Kernel<exchange::Pack>,
-    unpack: Kernel<exchange::Unpack>,
-    /// Where packed expansions are, for other GPUs to copy from.
-    outgoing: Arc<Shared>,
-    /// Of each rank that sends any, where they are and the first byte; none: they come through the
-    /// host.
-    incoming: Option<Vec<(Arc<Shared>, usize)>>,
-}
-
-/// Where expansions for another rank are: 0 for parts or 1 for whole ones, the first byte, and the
-/// [`cuda::Address`] of the memory.
-pub(crate) type Offer = [u64; 15];
-
-/// Expansions of boxes, one after the other, rank by rank.
-#[derive(Debug)]
-struct Packed {
-    /// Rank, its first box and boxes, its first number and numbers.
-    ranks: Vec<(usize, [usize; 2], [usize; 2])>,
-    boxes: Buffer<u32>,
-    /// Where the expansion of each begins.
-    places: Buffer<u64>,
-    /// Where those of others are put.
-    values: Reals,
-    /// Bytes of a number.
-    scalar: usize,
-    /// Numbers of all.
-    end: usize,
-}
-
-impl Exchange {
-    fn new(plan: &DevicePlan, part: &Part<'_>, peers: &[Peer]) -> Result<Self, cuda::Error> {
-        let macros = [plan.precision.as_macro()];
-        let packed = |of: fn(&Peer) -> &[u32]| Packed::new(plan, part, peers, of);
-        let send = packed(|peer| &peer.send)?;
-        Ok(Self {
-            outgoing: plan.device.shared(send.bytes())?,
-            incoming: None,
-            send,
-            receive: packed(|peer| &peer.receive)?,
-            pack: Kernel::with(&plan.device, &macros)?,
-            unpack: Kernel::with(&plan.device, &macros)?,
-        })
-    }
-
-    /// Finds what other ranks offer, in their order; false if not all are within reach.
-    fn find<'a>(
-        &mut self,
-        device: &Device,
-        offers: impl Iterator<Item = &'a Offer>,
-    ) -> Result<bool, cuda::Error> {
-        let find = |&[_, begin, address @ ..]: &Offer| {
-            let found = device.find_shared(&address)?;
-            Ok(found.map(|shared| (shared, begin as usize)))
-        };
-        let found = offers.map(find).collect::<Result<Option<Vec<_>>, cuda::Error>>()?;
-        self.incoming = found.filter(|found| found.len() == self.receive.ranks.len());
-        Ok(self.incoming.is_some())
-    }
-
-    /// The expansions for other ranks.
-    fn pack(&self, plan: &DevicePlan) -> Result<Messages, cuda::Error> {
-        let Packed { ranks, boxes, places, scalar, .. } = &self.send;
-        if boxes.is_empty() {
-            return Ok(Vec::new());
-        }
-        let of_boxes = exchange::Pack {
-            cells: plan.tree.cells.pointer(),
-            levels: plan.expansions.multipoles.device_levels.pointer(),
-            boxes: boxes.pointer(),
-            places: places.pointer(),
-            count: count(boxes.len()),
-            packed: self.outgoing.pointer().cast(*scalar),
-        };
-        let grid = cuda::Grid::covering(32 * boxes.len(), exchange::THREADS);
-        self.pack.launch(plan.device.stream(), grid, of_boxes)?;
-        if self.incoming.is_some() {
-            // Others copy as soon as all ranks are here.
-            plan.device.stream().synchronize()?;
-            return Ok(Vec::new());
-        }
-        let bytes = self.outgoing.to_vec(&plan.device)?;
-        let message = |&(rank, _, [first, numbers]): &(usize, _, [usize; 2])| {
-            (rank, bytes[first * scalar..(first + numbers) * scalar].to_vec())
-        };
-        Ok(ranks.iter().map(message).collect())
-    }
-
-    /// Takes over the expansions of other ranks, in their order, or adds them.
-    fn unpack(
-        &self,
-        plan: &DevicePlan,
-        messages: &[Vec<u8>],
-        added: bool,
-    ) -> Result<(), cuda::Error> {
-        let Packed { ranks, boxes, places, values, scalar, end: _ } = &self.receive;
-        if let Some(incoming) = &self.incoming {
-            for ((from, begin), (_, _, [first, numbers])) in incoming.iter().zip(ranks) {
-                let [first, count] = [first, numbers].map(|numbers| numbers * scalar);
-                values.bytes.copy_from_shared(first, from, *begin, count)?;
-            }
-            // They may be packed again as soon as all ranks are here.
-            plan.device.stream().synchronize()?;
-        } else {
-            values.bytes.write(&messages.concat())?;
-        }
-        // Several ranks may add to one box: one after the other.
-        for &(_, [first, here], _) in ranks {
-            let of_boxes = exchange::Unpack {
-                cells: plan.tree.cells.pointer(),
-                levels: plan.expansions.multipoles.device_levels.pointer(),
-                boxes: boxes.pointer_to(first),
-                places: places.pointer_to(first),
-                count: count(here),
-                packed: values.pointer(),
-                added,
-            };
-            let grid = cuda::Grid::covering(32 * here, exchange::THREADS);
-            self.unpack.launch(plan.device.stream(), grid, of_boxes)?;
-        }
-        Ok(())
-    }
-}
-
-impl Packed {
-    /// Of those peers that have any.
-    fn new(
-        plan: &DevicePlan,
-        part: &Part<'_>,
-        peers: &[Peer],
-        of: fn(&Peer) -> &[u32],
-    ) -> Result<Self, cuda::Error> {
-        let (mut ranks, mut boxes, mut places, mut end) = (Vec::new(), Vec::new(), Vec::new(), 0);
-        for peer in peers.iter().filter(|peer| !of(peer).is_empty()) {
-            let (first_box, first) = (boxes.len(), end);
-            for &cell in of(peer) {
-                boxes.push(cell);
-                places.push(end as u64);
-                let level = usize::from(part.tree.cells[cell as usize].level);
-                end += part.numbers.multipole[level].pow(2);
-            }
-            ranks.push((peer.rank, [first_box, boxes.len() - first_box], [first, end - first]));
-        }
-        Ok(Self {
-            ranks,
-            boxes: plan.device.upload(&boxes)?,
-            places: plan.device.upload(&places)?,
-            values: Reals::new(&plan.device, plan.precision, end)?,
-            scalar: plan.precision.bytes(),
-            end,
-        })
-    }
-
-    /// Bytes of all expansions.
-    fn bytes(&self) -> usize {
-        self.end * self.scalar
+        self.running.finish(potentials)
     }
 }

@@ -11,11 +11,10 @@ use parallel::prelude::*;
 use super::kernels::{Kernel, rotated};
 use super::layouts::Rotated;
 use crate::Precision;
-use crate::expansions::coaxial::Coaxial;
 use crate::expansions::harmonics::Gradient;
-use crate::expansions::rotation::Polar;
-use crate::expansions::screened::{self, Screening};
-use crate::tree::vectors::Kind;
+use crate::expansions::screened::Screening;
+use crate::expansions::translate::frames::{along_z, rotation};
+use crate::tree::vectors::{Kind, Vector};
 
 /// Blocks that fill one matrix.
 const FILL_BLOCKS: u32 = 8;
@@ -39,59 +38,9 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    fn square(&self) -> i64 {
-        self.offset.iter().map(|&o| i64::from(o) * i64::from(o)).sum()
-    }
-
-    /// What tells its rotation about y from others: the square of the polar angle's cosine with its
-    /// sign, as a reduced fraction.
-    pub fn polar(&self) -> [i64; 2] {
-        let (z, r2) = (i64::from(self.offset[2]), self.square());
-        let divisor = gcd(z * z, r2).max(1);
-        [z.signum() * z * z / divisor, r2 / divisor]
-    }
-
-    /// Which translation along z it needs.
-    pub fn coaxial(&self) -> AlongZ {
-        AlongZ { level: self.level, kind: self.kind, square: self.square() }
-    }
-}
-
-/// A translation along z.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AlongZ {
-    /// Level of the boxes that are written.
-    level: usize,
-    kind: Kind,
-    /// Squared length in half sides of the smaller box.
-    square: i64,
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// The rotation about y that takes a vector with such a polar angle to the z-axis.
-pub fn rotation(p: usize, [z2, r2]: [i64; 2], gradient: &Gradient<f64>) -> Polar<f64> {
-    let cos2 = z2.unsigned_abs() as f64 / r2 as f64;
-    let cos = cos2.sqrt() * z2.signum() as f64;
-    Polar::new(p, cos, (1.0 - cos2).max(0.0).sqrt(), gradient)
-}
-
-/// The tables of a translation along z.
-pub fn along_z(p: usize, translation: AlongZ, screening: Screening) -> Coaxial<f64> {
-    let distance = 0.5 * (translation.square as f64).sqrt();
-    let kappa = screening.at(translation.level as u8);
-    match translation.kind {
-        // In units of the parent.
-        Kind::M2m => screened::m2m(p, kappa, 0.5 * distance),
-        Kind::L2l => screened::l2l(p, 2.0 * kappa, 0.5 * distance),
-        Kind::M2l { finer_target } => {
-            let ratio = f64::from(finer_target).exp2();
-            let (source, target) =
-                if finer_target >= 0 { (ratio, 1.0) } else { (1.0, 1.0 / ratio) };
-            screened::m2l(p, kappa / target, source, target, distance)
-        }
+    /// By which vector.
+    pub fn vector(&self) -> Vector {
+        Vector { kind: self.kind, offset: self.offset }
     }
 }
 
@@ -145,16 +94,17 @@ impl RotatedMatrices {
     ) -> Result<Self, Error> {
         let p_max = wanted.iter().map(|w| w.p).max().unwrap_or(0);
         let gradient = Gradient::<f64>::new(p_max + 1);
-        let of_polar = |p, key| rotation(p, key, &gradient).blocks;
-        let polars = Stack::new(wanted.iter().map(|w| (w.polar(), w.p)), of_polar);
+        let of_polar = |p, key| rotation::<f64>(p, key, &gradient).blocks;
+        let polars = Stack::new(wanted.iter().map(|w| (w.vector().polar(), w.p)), of_polar);
         // The matrix of order 0 is the first, and all others follow.
-        let of_coaxial = |p, key| along_z(p, key, screening).matrix(0).0.to_vec();
-        let coaxials = Stack::new(wanted.iter().map(|w| (w.coaxial(), w.p)), of_coaxial);
+        let of_coaxial = |p, key| along_z::<f64>(p, key, screening).matrix(0).0.to_vec();
+        let coaxials =
+            Stack::new(wanted.iter().map(|w| (w.vector().along_z(w.level), w.p)), of_coaxial);
         let on_device = [device.upload(&polars.values)?, device.upload(&coaxials.values)?];
         let [polar, coaxial] = on_device.each_ref().map(|buffer| buffer.address());
         let of = |w: &Wanted| {
-            let (of_polar, _) = polars.places[&w.polar()];
-            let (of_coaxial, coaxial_p) = coaxials.places[&w.coaxial()];
+            let (of_polar, _) = polars.places[&w.vector().polar()];
+            let (of_coaxial, coaxial_p) = coaxials.places[&w.vector().along_z(w.level)];
             let [x, y, _] = w.offset.map(f64::from);
             let r = x.hypot(y);
             let (cos, sin) = if r > 0.0 { (x / r, y / r) } else { (1.0, 0.0) };

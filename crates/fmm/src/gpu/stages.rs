@@ -1,12 +1,13 @@
 //! The stages of an `apply`, and the graph that they are recorded in.
 
-use cuda::{Buffer, Graph, Grid, OfReals, Pointer, Real, Reals, Stream};
+use cuda::{Buffer, Graph, Grid, Pointer, Reals, Stream};
 
+use super::buffers::{Buffers, Signature, of};
 use super::device_plan::DevicePlan;
 use super::kernels::{Kernel, NearSums, count, l2p, m2p, p2m, p2p, particles};
 use super::treecode;
 use crate::Error;
-use crate::model::{Densities, Potentials, StageSeconds};
+use crate::model::StageSeconds;
 
 /// Largest number of densities that one pass of P2P takes.
 const GROUP: usize = 4;
@@ -14,38 +15,12 @@ const GROUP: usize = 4;
 /// Shared memory per block guaranteed on every GPU, bytes.
 const SHARED: usize = 48 << 10;
 
-/// What decides which kernels an `apply` starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Signature {
-    pub densities: usize,
-    pub charges: bool,
-    pub dipoles: bool,
-    pub potential: bool,
-    pub gradient: bool,
-}
-
 /// Buffers and graph of one signature.
 #[derive(Debug)]
 pub(super) struct Recorded {
     pub(super) graph: Graph,
     pub(super) buffers: Buffers,
     pub(super) stages: StageSeconds,
-}
-
-/// Input, output and what lies between, k densities.
-#[derive(Debug)]
-pub(super) struct Buffers {
-    pub(super) charges_in: Option<Buffer<f64>>,
-    pub(super) dipoles_in: Option<Buffer<f64>>,
-    /// Of each density the largest charge and the largest component of a dipole, as bits of a
-    /// double.
-    pub(super) largest: Buffer<u64>,
-    pub(super) charges: Option<Reals>,
-    pub(super) dipoles: Option<Reals>,
-    pub(super) potential: Reals,
-    pub(super) gradient: Option<Reals>,
-    pub(super) potential_out: Option<Buffer<f64>>,
-    pub(super) gradient_out: Option<Buffer<f64>>,
 }
 
 /// Kernels of one signature.
@@ -98,58 +73,7 @@ pub(super) enum Stage {
     Scatter,
 }
 
-impl Buffers {
-    /// Brings the densities to the device.
-    pub(super) fn write(&self, densities: Densities<'_>) -> Result<(), cuda::Error> {
-        let inputs = [(&self.charges_in, densities.charges), (&self.dipoles_in, densities.dipoles)];
-        for (buffer, values) in inputs {
-            if let (Some(buffer), Some(values)) = (buffer, values) {
-                buffer.write(values)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Where potential and gradient of one density are summed, at `m` targets.
-    pub(super) fn sums_of(&self, k: usize, m: usize) -> [Pointer<Real>; 2] {
-        [self.potential.pointer_to(k * m), of(self.gradient.as_ref(), 3 * k * m)]
-    }
-
-    /// Brings the sums back; waits for them.
-    pub(super) fn read(&self, potentials: Potentials<'_>) -> Result<(), cuda::Error> {
-        let outputs = [
-            (&self.potential_out, potentials.potential),
-            (&self.gradient_out, potentials.gradient),
-        ];
-        for (buffer, values) in outputs {
-            if let (Some(buffer), Some(values)) = (buffer, values) {
-                buffer.read(0, values)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 impl DevicePlan {
-    pub(super) fn buffers(&self, s: Signature) -> Result<Buffers, cuda::Error> {
-        let (n, m, k) = (self.sources, self.targets, s.densities);
-        let device = &self.device;
-        let wide = |there: bool, len: usize| there.then(|| device.buffer::<f64>(len)).transpose();
-        let some = |len: usize| Reals::new(device, self.precision, len);
-        let real = |there: bool, len: usize| there.then(|| some(len)).transpose();
-        Ok(Buffers {
-            charges_in: wide(s.charges, k * n)?,
-            dipoles_in: wide(s.dipoles, 3 * k * n)?,
-            largest: device.buffer(2 * k)?,
-            charges: real(s.charges, k * n)?,
-            dipoles: real(s.dipoles, 3 * k * n)?,
-            potential: some(k * m)?,
-            gradient: real(s.gradient, 3 * k * m)?,
-            potential_out: wide(s.potential, k * m)?,
-            gradient_out: wide(s.gradient, 3 * k * m)?,
-        })
-    }
-
     pub(super) fn kernels(&self, s: Signature) -> Result<Kernels, cuda::Error> {
         let device = &self.device;
         let scalar = self.precision.bytes();
@@ -262,11 +186,6 @@ impl DevicePlan {
         })?;
         Ok(Recorded { graph, buffers, stages })
     }
-}
-
-/// Where the values of a buffer are from `first` on, if it is there.
-fn of<E: OfReals>(buffer: Option<&Reals<E>>, first: usize) -> Pointer<E> {
-    buffer.map_or(Pointer::null(), |b| b.pointer_to(first))
 }
 
 /// What the stages of an `apply` go through.

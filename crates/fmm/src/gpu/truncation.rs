@@ -13,9 +13,7 @@ use super::kernels::{Kernel, count};
 use super::lists::{Batch, Boxes, Lists};
 use super::relative::Relative;
 use super::tables;
-use crate::truncation::{
-    self, Class, Goal, Method, P_MAX, Rule, Statistics, TruncationNumbers, more_terms, optimise,
-};
+use crate::truncation::{Class, Method, P_MAX, Rule, Statistics, TruncationNumbers, choose_by};
 use crate::{Options, Precision};
 
 /// Draws for each batch, at least and at most, and for all together: a level of a full tree has
@@ -91,16 +89,10 @@ pub(super) fn choose(sampler: &Sampler<'_>, options: &Options) -> Result<Chosen,
         Some(rule) => lists.batches.iter().map(|batch| rule.of(&batch.class())).collect(),
         None if lists.batches.is_empty() => Vec::new(),
         None => {
-            let mut p_max = truncation::largest(options);
-            let goal = Goal::new(options, margin(options.tolerance));
-            let chosen = loop {
-                let classes = sampler.measure(options, p_max)?;
-                let chosen = optimise(&classes, p_max, goal, options.truncation, Method::Dense);
-                match more_terms(options, &classes, &chosen, p_max) {
-                    Some(more) => p_max = more,
-                    None => break chosen,
-                }
-            };
+            let chosen =
+                choose_by(options, margin(options.tolerance), Method::Dense, |p_max, _| {
+                    sampler.measure(options, p_max)
+                })?;
             lists.batches.iter().map(|batch| chosen[&batch.class()]).collect()
         }
     };

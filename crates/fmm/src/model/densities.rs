@@ -1,6 +1,7 @@
 //! Source strengths that go into a sum, and the arrays that its results go to.
 
 use crate::error::Error;
+use crate::model::Options;
 
 /// Source strengths of one `apply`: k densities over n sources, in the caller's order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +38,41 @@ impl Potentials<'_> {
             potential: self.potential.as_deref_mut(),
             gradient: self.gradient.as_deref_mut(),
         }
+    }
+}
+
+/// What a plan was made for: every `apply` has to fit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Planned {
+    pub(crate) sources: usize,
+    pub(crate) targets: usize,
+    gradient: bool,
+    dipoles: bool,
+}
+
+impl Planned {
+    /// For `sources` and `targets` points of the caller.
+    pub(crate) fn new(sources: usize, targets: usize, options: &Options) -> Self {
+        Self { sources, targets, gradient: options.gradient, dipoles: options.dipoles }
+    }
+
+    /// An error if gradients are asked for that were not planned.
+    pub(crate) fn check_gradient(&self, is_wanted: bool) -> Result<(), Error> {
+        let fits = self.gradient || !is_wanted;
+        fits.then_some(()).ok_or(Error::NotPlanned { what: "gradient" })
+    }
+
+    /// The number of densities k of an `apply`.
+    pub(crate) fn count(
+        &self,
+        densities: &Densities<'_>,
+        potentials: &Potentials<'_>,
+    ) -> Result<usize, Error> {
+        self.check_gradient(potentials.gradient.is_some())?;
+        if densities.dipoles.is_some() && !self.dipoles {
+            return Err(Error::NotPlanned { what: "dipoles" });
+        }
+        count_densities(self.sources, self.targets, densities, potentials)
     }
 }
 

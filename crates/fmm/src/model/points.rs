@@ -13,6 +13,24 @@ pub struct Points<'a> {
     pub targets: Option<&'a [[f64; 3]]>,
 }
 
+impl Points<'_> {
+    /// The number of targets.
+    pub(crate) fn target_count(&self) -> usize {
+        self.targets.map_or(self.sources.len(), <[_]>::len)
+    }
+
+    /// Sources, and targets if they are others.
+    pub(crate) fn sets(&self) -> Vec<&[[f64; 3]]> {
+        std::iter::once(self.sources).chain(self.targets).collect()
+    }
+
+    /// Checks that there are not too many, and that all coordinates are numbers.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        check_points("source", self.sources)?;
+        check_points("target", self.targets.unwrap_or(&[]))
+    }
+}
+
 /// Points that 32-bit indices address, with room for padding.
 const MAX_POINTS: usize = u32::MAX as usize - 64;
 
@@ -23,7 +41,7 @@ pub(crate) fn check_count(what: &'static str, count: usize) -> Result<(), Error>
     Ok(())
 }
 
-pub(crate) fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
+fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
     check_count(what, points.len())?;
     let finite = |x: &[f64; 3]| x.iter().all(|c| c.is_finite());
     // Without an early end the loop is a plain pass over memory.

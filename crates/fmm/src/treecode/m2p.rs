@@ -83,8 +83,8 @@ impl<V: Simd, const B: usize, const C: usize> Visit<V, B> for Values<'_, V, B, C
     }
 }
 
-/// One tile at some targets, `C` components from `first` on.
-struct Evaluate<'a, V: Simd, const B: usize, const C: usize, const SCREENED: bool> {
+/// One tile at some targets, components from `first` on.
+struct Work<'a, V: Simd, const B: usize> {
     harmonics: &'a Harmonics<V::Scalar>,
     tile: &'a Tile<'a, V, B>,
     first: usize,
@@ -95,6 +95,9 @@ struct Evaluate<'a, V: Simd, const B: usize, const C: usize, const SCREENED: boo
     components: usize,
 }
 
+/// `C` components of such work.
+struct Evaluate<'a, V: Simd, const B: usize, const C: usize, const SCREENED: bool>(Work<'a, V, B>);
+
 impl<V: Simd, const B: usize, const C: usize, const SCREENED: bool> Call
     for Evaluate<'_, V, B, C, SCREENED>
 {
@@ -102,7 +105,7 @@ impl<V: Simd, const B: usize, const C: usize, const SCREENED: bool> Call
 
     #[inline(always)]
     fn call(self) {
-        let Self { harmonics, tile, first, points, sums, components } = self;
+        let Work { harmonics, tile, first, points, sums, components } = self.0;
         let count = C.min(components - first);
         for (point, sums) in points.iter().zip(sums.chunks_exact_mut(components)) {
             // In units of the boxes, and inverted at their spheres: singular harmonics are regular
@@ -280,40 +283,13 @@ impl<T: Real> M2pJob<'_, T> {
         let mut first = 0;
         while first < components {
             let (tile, points, sums) = (&tile, &points[..self.targets.len()], &mut *sums);
+            let work = Work { harmonics, tile, first, points, sums, components };
             // Each kind is code of its own: no more than are used.
             match (together(components - first), screened) {
-                (1, false) => V::call(Evaluate::<V, B, 1, false> {
-                    harmonics,
-                    tile,
-                    first,
-                    points,
-                    sums,
-                    components,
-                }),
-                (1, true) => V::call(Evaluate::<V, B, 1, true> {
-                    harmonics,
-                    tile,
-                    first,
-                    points,
-                    sums,
-                    components,
-                }),
-                (_, false) => V::call(Evaluate::<V, B, 4, false> {
-                    harmonics,
-                    tile,
-                    first,
-                    points,
-                    sums,
-                    components,
-                }),
-                (_, true) => V::call(Evaluate::<V, B, 4, true> {
-                    harmonics,
-                    tile,
-                    first,
-                    points,
-                    sums,
-                    components,
-                }),
+                (1, false) => V::call(Evaluate::<V, B, 1, false>(work)),
+                (1, true) => V::call(Evaluate::<V, B, 1, true>(work)),
+                (_, false) => V::call(Evaluate::<V, B, 4, false>(work)),
+                (_, true) => V::call(Evaluate::<V, B, 4, true>(work)),
             }
             first += if together(components - first) == 1 { 1 } else { 4 };
         }

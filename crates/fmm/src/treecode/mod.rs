@@ -71,9 +71,9 @@ pub fn geometry(
     precision: Precision,
     info: &mut Info,
 ) -> Geometry {
-    let OrderedPoints { root, mut source_order, mut target_order, leaf_size, crowded, .. } =
+    let OrderedPoints { root, ref source_order, ref target_order, leaf_size, crowded, .. } =
         ordered;
-    let target_keys = &target_order.as_ref().unwrap_or(&source_order).keys;
+    let target_keys = &target_order.as_ref().unwrap_or(source_order).keys;
     let few = are_few(target_keys.len(), source_order.keys.len());
     let needed = |cell: &Cell| {
         let place = || morton::of_place(cell.place);
@@ -81,38 +81,19 @@ pub fn geometry(
         !few || cell.sources.len() > WHOLE || near()
     };
     let leaf_sizes = [leaf_size, leaf_size.min(TARGETS)];
-    let tree =
-        Tree::where_needed(&source_order, target_order.as_ref(), leaf_sizes, crowded, needed);
+    let tree = Tree::where_needed(source_order, target_order.as_ref(), leaf_sizes, crowded, needed);
     let whole = |index: usize| {
         let cell = &tree.cells[index];
         let full = usize::from(cell.level) < MAX_DEPTH && cell.sources.len() > leaf_size;
         cell.is_leaf() && full
     };
-    let sources = (&source_order, points.sources);
+    let sources = (source_order, points.sources);
     let targets = target_order.as_ref().zip(points.targets).unwrap_or(sources);
     let direct = tuning::direct_sources(options, precision);
     let screening = Screening::new(options.kernel, root.side);
     let sets = PointSets { root: &root, screening, tree: &tree, sources, targets };
     let (lists, far, numbers) = settle(&sets, &whole, direct, options);
-    for order in std::iter::once(&mut source_order).chain(&mut target_order) {
-        order.keys = Vec::new();
-    }
-    info.leaf_size = leaf_size;
-    info.m2p_count = far.evaluations();
-    let geometry = Geometry {
-        root,
-        screening,
-        tree,
-        lists,
-        far: Some(far),
-        numbers,
-        source_order,
-        target_order,
-        own: None,
-        itself: false,
-    };
-    geometry.describe(info);
-    geometry
+    ordered.into_geometry(screening, tree, lists, Some(far), numbers, info)
 }
 
 /// Near and far boxes of a tree, and truncation numbers; `whole` and `direct` as of [`Traversal`].

@@ -1,13 +1,14 @@
 //! Chooses p' of every batch of translations.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use super::candidates::{self, PointSets};
 use super::class::{Class, class_of};
-use super::limits::{largest, margin, method, more_terms};
+use super::limits::{choose_by, margin, method};
 use super::measure;
 use super::norms::Measures;
-use super::optimise::{Goal, Rule, optimise};
+use super::optimise::Rule;
 use crate::expansions::truncation_numbers::TruncationNumbers;
 use crate::model::Options;
 use crate::tree::lists::Lists;
@@ -25,17 +26,14 @@ pub(crate) fn choose(
         Some(rule) => candidates.keys().map(|class| (*class, rule.of(class))).collect(),
         None => {
             let measures = Measures::new(points, lists, &candidates, options);
-            let (mut p_max, goal) = (largest(options), Goal::new(options, margin(options)));
             let count = candidates.len();
-            loop {
-                let classes =
+            let of_all = |p_max, goal| {
+                let found =
                     measure::measure(points, &candidates, measures, count, p_max, goal, simd);
-                let chosen = optimise(&classes, p_max, goal, options.truncation, method(options));
-                match more_terms(options, &classes, &chosen, p_max) {
-                    Some(more) => p_max = more,
-                    None => break chosen,
-                }
-            }
+                Ok::<_, Infallible>(found)
+            };
+            let Ok(chosen) = choose_by(options, margin(options), method(options), of_all);
+            chosen
         }
     };
     assign(points.tree.levels.len(), lists, &chosen)

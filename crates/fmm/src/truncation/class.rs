@@ -73,7 +73,7 @@ impl Class {
 }
 
 /// The class of translations by `vector` to boxes of `level`.
-pub(super) fn class_of(level: u8, vector: &Vector) -> Class {
+pub(crate) fn class_of(level: u8, vector: &Vector) -> Class {
     let finer_target = match vector.kind {
         Kind::M2l { finer_target } => finer_target,
         Kind::M2m | Kind::L2l => 0,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::class::Class;
 use super::expected;
-use super::optimise::{Method, Statistics, error};
+use super::optimise::{Goal, Method, Statistics, error, optimise};
 use crate::expansions::truncation_numbers::P_MAX;
 use crate::model::{Backend, Options};
 
@@ -35,9 +35,29 @@ pub(crate) fn largest(options: &Options) -> usize {
 /// Share of the tolerance beyond which an error that is predicted asks for more terms.
 const MISSED: f64 = 0.5;
 
+/// The truncation numbers of least cost by the errors that `measure` finds up to a largest
+/// truncation number, for errors that are `margin` times as small as the tolerance; measured up to
+/// larger ones while errors are too large.
+pub(crate) fn choose_by<E>(
+    options: &Options,
+    margin: f64,
+    method: Method,
+    mut measure: impl FnMut(usize, Goal) -> Result<BTreeMap<Class, Statistics>, E>,
+) -> Result<BTreeMap<Class, usize>, E> {
+    let (mut p_max, goal) = (largest(options), Goal::new(options, margin));
+    loop {
+        let classes = measure(p_max, goal)?;
+        let chosen = optimise(&classes, p_max, goal, options.truncation, method);
+        match more_terms(options, &classes, &chosen, p_max) {
+            Some(more) => p_max = more,
+            None => return Ok(chosen),
+        }
+    }
+}
+
 /// The largest truncation number to try next, if the errors of `chosen` are too large: more points
 /// than elsewhere lie at the corners of their boxes, as those of a lattice may.
-pub(crate) fn more_terms(
+fn more_terms(
     options: &Options,
     classes: &BTreeMap<Class, Statistics>,
     chosen: &BTreeMap<Class, usize>,

@@ -11,10 +11,10 @@ use comm::{Communicator, Operation};
 use super::candidates::{self, Candidates, PointSets};
 use super::choose::assign;
 use super::class::Class;
-use super::limits::{largest, margin, method, more_terms};
+use super::limits::{choose_by, margin, method};
 use super::measure;
 use super::norms::Measures;
-use super::optimise::{Goal, Rule, Statistics, optimise};
+use super::optimise::{Rule, Statistics};
 use crate::expansions::truncation_numbers::{TruncationNumbers, inherit};
 use crate::model::Options;
 use crate::tree::lists::Lists;
@@ -37,17 +37,11 @@ pub(crate) fn choose_on_ranks(
             let measures = Measures::new(points, lists, &candidates, options).of_all(group)?;
             let classes = classes_of_all(group, candidates.keys())?;
             count_of_all(group, &classes, &mut candidates)?;
-            let (mut p_max, goal) = (largest(options), Goal::new(options, margin(options)));
             let count = classes.len();
-            loop {
+            choose_by(options, margin(options), method(options), |p_max, goal| {
                 let own = measure::measure(points, &candidates, measures, count, p_max, goal, simd);
-                let all = statistics_of_all(group, &classes, &own, &candidates, p_max)?;
-                let chosen = optimise(&all, p_max, goal, options.truncation, method(options));
-                match more_terms(options, &all, &chosen, p_max) {
-                    Some(more) => p_max = more,
-                    None => break chosen,
-                }
-            }
+                statistics_of_all(group, &classes, &own, &candidates, p_max)
+            })?
         }
     };
     let numbers = assign(points.tree.levels.len(), lists, &chosen);

@@ -1,13 +1,12 @@
 //! A report on a mesh, and whether it can be solved on.
 
 use crate::bodies::conductors::Loose;
-use crate::geometry::curved::bezier::longest;
 use crate::geometry::curved::{self, Fold};
 use crate::geometry::quality::{self, Quality, relative_height};
 use crate::geometry::weld::{self, ROUNDINGS};
 use crate::surface::{InvalidMesh, Mesh};
 use crate::topology::{self, Orientation, Part, Topology};
-use crate::vector::{max_norm, norm, sub};
+use crate::vector::{longest_side, max_norm, sub};
 use crate::wording::counted;
 use parallel::prelude::*;
 use std::fmt;
@@ -97,8 +96,7 @@ fn count(triangles: usize) -> String {
 }
 
 pub(crate) fn is_degenerate(corners: [[f64; 3]; 3]) -> bool {
-    let [a, b, c] = corners;
-    let longest = norm(sub(b, a)).max(norm(sub(c, b))).max(norm(sub(a, c)));
+    let longest = longest_side(corners);
     let height = relative_height(corners);
     // Far from the origin, coordinates carry rounding that looks like area.
     let rounding = ROUNDINGS * f64::EPSILON * corners.map(max_norm).into_iter().fold(0.0, f64::max);
@@ -147,7 +145,7 @@ fn duplicates(mesh: &Mesh, welded: &[u32]) -> Vec<Duplicate> {
 fn same_shape(mesh: &Mesh, s: u32, t: u32) -> bool {
     let Some(patches) = &mesh.patches else { return true };
     let [s, t] = [s, t].map(|t| patches.of(t as usize));
-    let near = SAME_NODE * longest([s[0], s[1], s[2]]);
+    let near = SAME_NODE * longest_side([s[0], s[1], s[2]]);
     s.iter().all(|x| t.iter().any(|y| max_norm(sub(*x, *y)) <= near))
 }
 

@@ -52,10 +52,7 @@ pub struct Faced {
 /// another one's surface altogether is not enclosed by it.
 pub fn enclosures(mesh: &Mesh, topology: &Topology) -> Vec<Enclosure> {
     let count = topology.components.len();
-    let mut members: Vec<Vec<u32>> = vec![Vec::new(); count];
-    for (triangle, &component) in topology.component_of.iter().enumerate() {
-        members[component as usize].push(triangle as u32);
-    }
+    let members = topology.members();
     let boxes: Vec<Box3> = members
         .iter()
         .map(|triangles| {
@@ -160,7 +157,8 @@ pub(crate) fn face_and_connect(mesh: &mut Mesh, facing: Facing) -> (Faced, Topol
 }
 
 /// Turns some triangles over.
-pub(crate) fn turn(mesh: &mut Mesh, which: &[bool]) {
+#[doc(hidden)]
+pub fn turn(mesh: &mut Mesh, which: &[bool]) {
     for (corners, _) in mesh.triangles.iter_mut().zip(which).filter(|(_, which)| **which) {
         corners.swap(1, 2);
     }
@@ -174,15 +172,7 @@ pub(crate) fn turn(mesh: &mut Mesh, which: &[bool]) {
 /// Finds which triangles to turn so that neighbours face one side; the components where that cannot
 /// be.
 pub(crate) fn align(mesh: &Mesh, topology: &Topology, turned: &mut [bool]) -> Vec<u32> {
-    let sides = Sides::of(mesh);
-    let mut neighbours: Vec<Vec<(u32, bool)>> = vec![Vec::new(); mesh.triangles.len()];
-    for edge in sides.edges() {
-        if let [a, b] = edge {
-            let same = a.forward == b.forward;
-            neighbours[a.triangle as usize].push((b.triangle, same));
-            neighbours[b.triangle as usize].push((a.triangle, same));
-        }
-    }
+    let neighbours = Sides::of(mesh).neighbours(mesh.triangles.len(), |_| true);
     let mut seen = vec![false; mesh.triangles.len()];
     let mut failed = Vec::new();
     for first in 0..mesh.triangles.len() {

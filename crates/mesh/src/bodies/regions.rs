@@ -18,7 +18,7 @@ use crate::measure;
 use crate::queries::locate::Locator;
 use crate::surface::{Mesh, Patches};
 use crate::topology::{Sides, components_where};
-use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, area_normal, cross, dot, norm, scale, sub};
 use crate::wording::counted;
 
 /// Directions of lines from a triangle's centre, as shares of its sides, irregular so that they
@@ -124,8 +124,7 @@ impl Region {
         let (mut sum, mut total) = ([0.0; 3], 0.0);
         let mut turned = vec![false; triangles.len()];
         for (k, &t) in triangles.iter().enumerate() {
-            let [a, b, c] = own.corners(k);
-            let mut area = scale(0.5, cross(sub(b, a), sub(c, a)));
+            let mut area = scale(0.5, area_normal(own.corners(k)));
             let (centre, [ab, ac]) = centre(&own, k);
             let normal = cross(ab, ac);
             // Longer than the triangle is wide, so that lines leave it steeply.
@@ -157,16 +156,13 @@ impl Region {
     /// The triangles of `own`, which are `triangles` of the mesh turned outward.
     pub(crate) fn of(mesh: &Mesh, triangles: &[u32], own: &Mesh, volume: f64) -> Self {
         let turned = |(k, &t): (usize, &u32)| (t, mesh.corners(t as usize) != own.corners(k));
-        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        for corner in (0..triangles.len()).flat_map(|t| own.corners(t)) {
-            low = std::array::from_fn(|k| low[k].min(corner[k]));
-            high = std::array::from_fn(|k| high[k].max(corner[k]));
-        }
+        let boxes = (0..triangles.len()).map(|t| Box3::around(&own.corners(t)));
+        let bounds = boxes.fold(Box3::EMPTY, |all, one| all.joined(&one));
         Self {
             boundary: triangles.iter().enumerate().map(turned).collect(),
             volume,
             surface: Arc::new(Locator::new(own)),
-            size: (0..3).map(|k| high[k] - low[k]).fold(f64::MIN_POSITIVE, f64::max),
+            size: bounds.size().max(f64::MIN_POSITIVE),
         }
     }
 
@@ -271,10 +267,7 @@ pub fn parts(mesh: &Mesh, triangles: &[u32], known: &[Region]) -> Vec<(Vec<u32>,
     }
     let mut all = part(mesh, triangles);
     let (faced, topology) = orient::face_and_connect(&mut all, Facing::Outward);
-    let mut members: Vec<Vec<u32>> = vec![Vec::new(); topology.components.len()];
-    for (index, &component) in topology.component_of.iter().enumerate() {
-        members[component as usize].push(index as u32);
-    }
+    let members = topology.members();
     let first = |region: &Region| region.boundary.first().map(|&(t, _)| t);
     let mut by_first: HashMap<Option<u32>, Vec<&Region>> = HashMap::new();
     known.iter().for_each(|region| by_first.entry(first(region)).or_default().push(region));

@@ -117,7 +117,8 @@ impl Molecule {
 
 impl Molecule {
     /// The surface of its atoms.
-    pub(crate) fn surface(&self) -> Result<Surface, Error> {
+    #[doc(hidden)]
+    pub fn surface(&self) -> Result<Surface, Error> {
         let atoms = self.atoms()?;
         let reach = |atom: &Atom| norm(atom.position) + END * atom.radius;
         let farthest = atoms.iter().map(reach).fold(0.0, f64::max);

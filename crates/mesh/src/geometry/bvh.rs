@@ -26,7 +26,7 @@ pub struct Box3 {
 }
 
 impl Box3 {
-    const EMPTY: Self = Self { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
+    pub const EMPTY: Self = Self { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
 
     pub fn around(points: &[Vector]) -> Self {
         points
@@ -39,6 +39,11 @@ impl Box3 {
             low: std::array::from_fn(|i| self.low[i].min(other.low[i])),
             high: std::array::from_fn(|i| self.high[i].max(other.high[i])),
         }
+    }
+
+    /// Its longest side.
+    pub fn size(&self) -> f64 {
+        (0..3).map(|k| self.high[k] - self.low[k]).fold(0.0, f64::max)
     }
 
     /// Longer by `margin` on every side.
@@ -120,19 +125,73 @@ impl Bvh {
     /// The triangles whose boxes lie within another one, in no order; `boxes`: those of the tree.
     pub fn held_by(&self, outer: &Box3, boxes: &[Box3]) -> Vec<u32> {
         let mut found = Vec::new();
-        let mut stack: Vec<&Node> = self.nodes.first().into_iter().collect();
-        while let Some(node) = stack.pop() {
-            if !node.bounds.overlaps(outer) {
-                continue;
-            }
-            if node.count == 0 {
-                stack.extend(&self.nodes[node.children as usize..][..2]);
-                continue;
-            }
-            let members = self.members(node).iter();
-            found.extend(members.filter(|&&member| outer.holds(&boxes[member as usize])));
-        }
+        let enters = |_: &mut _, index: usize| self.nodes[index].bounds.overlaps(outer);
+        self.visit(&mut found, enters, |found, members| {
+            found.extend(members.iter().filter(|&&member| outer.holds(&boxes[member as usize])));
+        });
         found
+    }
+
+    /// Visits the triangles of all leaves on the ways down from the root along nodes that `enters`.
+    pub fn visit<S>(
+        &self,
+        state: &mut S,
+        mut enters: impl FnMut(&mut S, usize) -> bool,
+        mut visit: impl FnMut(&mut S, &[u32]),
+    ) {
+        let mut stack = Vec::with_capacity(64);
+        stack.extend((!self.nodes.is_empty()).then_some(0));
+        while let Some(index) = stack.pop() {
+            if !enters(state, index) {
+                continue;
+            }
+            let node = &self.nodes[index];
+            if node.count > 0 {
+                visit(state, self.members(node));
+            } else {
+                stack.extend([node.children as usize, node.children as usize + 1]);
+            }
+        }
+    }
+
+    /// As [`Self::visit`], of two children the one with the smaller `gap` first, which `enters`
+    /// gets, too.
+    pub fn visit_nearest<S>(
+        &self,
+        state: &mut S,
+        gap: impl Fn(&Box3) -> f64,
+        enters: impl Fn(&S, f64, usize) -> bool,
+        mut visit: impl FnMut(&mut S, u32),
+    ) {
+        let gap = |index: usize| gap(&self.nodes[index].bounds);
+        let mut stack = Vec::with_capacity(64);
+        stack.extend((!self.nodes.is_empty()).then(|| (gap(0), 0)));
+        while let Some((bound, index)) = stack.pop() {
+            if !enters(state, bound, index) {
+                continue;
+            }
+            let node = &self.nodes[index];
+            if node.count > 0 {
+                self.members(node).iter().for_each(|&member| visit(state, member));
+                continue;
+            }
+            let first = node.children as usize;
+            let mut children = [first, first + 1].map(|child| (gap(child), child));
+            // Pushed last, the nearer child is visited first.
+            if children[0].0 < children[1].0 {
+                children.swap(0, 1);
+            }
+            stack.extend(children);
+        }
+    }
+
+    /// Calls `visit` for each pair of members of two leaves.
+    pub fn pairs(&self, a: &Node, b: &Node, mut visit: impl FnMut(u32, u32)) {
+        let same = a.start == b.start;
+        for (i, &s) in self.members(a).iter().enumerate() {
+            let others = self.members(b);
+            others[if same { i + 1 } else { 0 }..].iter().for_each(|&t| visit(s, t));
+        }
     }
 
     /// For each node the label of all triangles under it, `MIXED` where their labels differ.

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::geometry::curved::area_normal;
+use crate::geometry::curved;
 use crate::geometry::weld;
 use crate::measure;
 use crate::patch::MAX_ORDER;
 use crate::surface::{Mesh, Patches};
-use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
+use crate::vector::{Vector, add, area_normal, cross, dot, max_norm, norm, scale, sub};
 use parallel::prelude::*;
 
 /// The least, the middle and the greatest of many values.
@@ -102,10 +102,7 @@ pub fn sagittas(mesh: &Mesh, triangles: &[u32]) -> Vec<f64> {
     for (index, &t) in triangles.iter().enumerate() {
         sides(t).into_iter().for_each(|side| at.entry(side).or_default().push(index));
     }
-    let doubled = |t: u32| {
-        let [a, b, c] = mesh.corners(t as usize);
-        cross(sub(b, a), sub(c, a))
-    };
+    let doubled = |t: u32| area_normal(mesh.corners(t as usize));
     let sagitta = |index: usize, side: [u32; 2], other: u32| {
         if let Some(patches) = &mesh.patches {
             let kink = kink(mesh, patches, [triangles[index], other], side);
@@ -146,7 +143,7 @@ fn kink(mesh: &Mesh, patches: &Patches, pair: [u32; 2], side: [u32; 2]) -> f64 {
         let corners = mesh.triangles[t as usize];
         let share = |v: u32| if v == side[0] { 1.0 - x } else { x };
         let at = corners.map(|v| if side.contains(&v) { share(v) } else { 0.0 });
-        area_normal(patches.order, patches.of(t as usize), at)
+        curved::area_normal(patches.order, patches.of(t as usize), at)
     };
     let angle = |x: f64| {
         let [m, n] = pair.map(|t| normal(t, x));
@@ -165,7 +162,7 @@ pub fn bounding_box(mesh: &Mesh) -> [[f64; 3]; 2] {
 pub fn areas(mesh: &Mesh) -> Vec<f64> {
     let area = |t: usize| match &mesh.patches {
         Some(patches) => measure::area(patches, t),
-        None => 0.5 * norm(area_vector(mesh.corners(t))),
+        None => 0.5 * norm(area_normal(mesh.corners(t))),
     };
     (0..mesh.triangles.len()).into_par_iter().map(area).collect()
 }
@@ -184,7 +181,7 @@ pub fn centroids(mesh: &Mesh) -> Vec<[f64; 3]> {
 pub fn normals(mesh: &Mesh) -> Vec<[f64; 3]> {
     (0..mesh.triangles.len())
         .map(|t| {
-            let normal = area_vector(mesh.corners(t));
+            let normal = area_normal(mesh.corners(t));
             // Scaled first: the square of a tiny area would underflow.
             let size = max_norm(normal);
             if size == 0.0 {
@@ -194,11 +191,6 @@ pub fn normals(mesh: &Mesh) -> Vec<[f64; 3]> {
             scale(1.0 / norm(normal), normal)
         })
         .collect()
-}
-
-/// Along the normal, twice the area long.
-fn area_vector([a, b, c]: [Vector; 3]) -> Vector {
-    cross(sub(b, a), sub(c, a))
 }
 
 struct Shape {

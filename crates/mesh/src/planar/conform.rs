@@ -54,10 +54,7 @@ pub fn conform(mesh: &mut Mesh, tolerance: f64) -> Vec<u32> {
 /// All vertices on sides, in the order of triangles, sides and places. A vertex near two sides of a
 /// triangle, as in a sharp corner, is on the nearer one, and not on the other for any triangle.
 fn hanging(mesh: &Mesh, tolerance: f64) -> Vec<Hanging> {
-    let bounds = |t: usize| {
-        let Box3 { low, high } = Box3::around(&mesh.corners(t));
-        Box3 { low: low.map(|x| x - tolerance), high: high.map(|x| x + tolerance) }
-    };
+    let bounds = |t: usize| Box3::around(&mesh.corners(t)).grown(tolerance);
     let boxes: Vec<Box3> = (0..mesh.triangles.len()).into_par_iter().map(bounds).collect();
     let tree = Bvh::new(&boxes);
     let mut found: Vec<Hanging> = tree.overlapping_leaves(|a, b, found| {

@@ -75,29 +75,22 @@ pub fn pieces(mesh: &Mesh, tolerance: f64) -> Vec<Piece> {
 
 /// Pairs of triangles that share area, and sides that lie in triangles, by these.
 fn meetings(mesh: &Mesh, tolerance: f64) -> (Vec<[u32; 2]>, Vec<Standing>) {
-    let bounds = |t: usize| {
-        let Box3 { low, high } = Box3::around(&mesh.corners(t));
-        Box3 { low: low.map(|x| x - tolerance), high: high.map(|x| x + tolerance) }
-    };
+    let bounds = |t: usize| Box3::around(&mesh.corners(t)).grown(tolerance);
     let boxes: Vec<Box3> = (0..mesh.triangles.len()).into_par_iter().map(bounds).collect();
     let tree = Bvh::new(&boxes);
     let found: Vec<(u32, u32, Option<[Vector; 2]>)> = tree.overlapping_leaves(|a, b, found| {
-        let same = a.start == b.start;
-        for (i, &s) in tree.members(a).iter().enumerate() {
-            let others = tree.members(b);
-            for &t in if same { &others[i + 1..] } else { others } {
-                if !boxes[s as usize].overlaps(&boxes[t as usize]) {
-                    continue;
-                }
-                let [p, q] = [s, t].map(|t| mesh.corners(t as usize));
-                if !is_in_plane(&p, &q, tolerance) {
-                    found.extend(standing(&p, &q, tolerance).map(|ends| (t, s, Some(ends))));
-                    found.extend(standing(&q, &p, tolerance).map(|ends| (s, t, Some(ends))));
-                } else if intersection(&p, &q, tolerance).is_some() {
-                    found.push((s.min(t), s.max(t), None));
-                }
+        tree.pairs(a, b, |s, t| {
+            if !boxes[s as usize].overlaps(&boxes[t as usize]) {
+                return;
             }
-        }
+            let [p, q] = [s, t].map(|t| mesh.corners(t as usize));
+            if !is_in_plane(&p, &q, tolerance) {
+                found.extend(standing(&p, &q, tolerance).map(|ends| (t, s, Some(ends))));
+                found.extend(standing(&q, &p, tolerance).map(|ends| (s, t, Some(ends))));
+            } else if intersection(&p, &q, tolerance).is_some() {
+                found.push((s.min(t), s.max(t), None));
+            }
+        });
     });
     let mut pairs: Vec<[u32; 2]> =
         found.iter().filter(|(.., ends)| ends.is_none()).map(|&(s, t, _)| [s, t]).collect();
@@ -110,8 +103,7 @@ fn meetings(mesh: &Mesh, tolerance: f64) -> (Vec<[u32; 2]>, Vec<Standing>) {
 
 /// The side of a triangle that lies in another one, not along its rim.
 fn standing(of: &[Vector; 3], on: &[Vector; 3], tolerance: f64) -> Option<[Vector; 2]> {
-    let area = area_vector(on);
-    let normal = scale(1.0 / norm(area), area);
+    let normal = normal(on);
     let is_on = |x: &Vector| dot(normal, sub(*x, on[0])).abs() <= tolerance;
     let sides = (0..3).map(|k| [of[k], of[(k + 1) % 3]]);
     sides.into_iter().find(|ends| ends.iter().all(is_on) && is_through(on, *ends, tolerance))
@@ -150,11 +142,9 @@ fn cut_along(pieces: Vec<Piece>, ends: [Vector; 2], tolerance: f64) -> Vec<Piece
 }
 
 /// Whether two triangles lie in one plane.
-pub(crate) fn is_in_plane(p: &[Vector; 3], q: &[Vector; 3], tolerance: f64) -> bool {
-    let [n, m] = [p, q].map(|corners| {
-        let area = area_vector(corners);
-        scale(1.0 / norm(area), area)
-    });
+#[doc(hidden)]
+pub fn is_in_plane(p: &[Vector; 3], q: &[Vector; 3], tolerance: f64) -> bool {
+    let [n, m] = [p, q].map(|corners| normal(corners));
     let off = |normal: Vector, from: Vector, corners: &[Vector; 3]| {
         corners.iter().map(|x| dot(normal, sub(*x, from)).abs()).fold(0.0, f64::max)
     };
@@ -208,9 +198,14 @@ fn outside(part: Vec<Vector>, of: &[Vector], tolerance: f64) -> Vec<Vec<Vector>>
 /// A point of a side, and the direction across it to the inside.
 type Line = (Vector, Vector);
 
+/// The normal of a polygon, of length 1.
+fn normal(polygon: &[Vector]) -> Vector {
+    let area = area_vector(polygon);
+    scale(1.0 / norm(area), area)
+}
+
 fn lines(polygon: &[Vector], tolerance: f64) -> impl Iterator<Item = Line> {
-    let normal = area_vector(polygon);
-    let normal = scale(1.0 / norm(normal), normal);
+    let normal = normal(polygon);
     let ends = (0..polygon.len()).map(move |k| (polygon[k], polygon[(k + 1) % polygon.len()]));
     let long = ends.filter(move |(p, q)| norm(sub(*q, *p)) > tolerance);
     long.map(move |(p, q)| {

@@ -2,7 +2,7 @@
 
 use crate::geometry::quality::relative_height;
 use crate::geometry::weld::bounds;
-use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, area_normal, cross, dot, norm, scale, sub};
 
 /// A diagonal must be shorter by this factor to be preferred, so that rounding does not choose in a
 /// regular grid.
@@ -15,10 +15,8 @@ const ROUNDED: f64 = 1e-3;
 /// The two triangles that a diagonal cuts a quadrangle into: the shorter one, from the first corner
 /// if they are alike, unless it runs outside, as one of a quadrangle with a notch does. `None` if
 /// both do: then sides cross.
-pub(crate) fn split_quadrangle(
-    vertices: &[Vector],
-    [a, b, c, d]: [u32; 4],
-) -> Option<[[u32; 3]; 2]> {
+#[doc(hidden)]
+pub fn split_quadrangle(vertices: &[Vector], [a, b, c, d]: [u32; 4]) -> Option<[[u32; 3]; 2]> {
     let along = |p: u32, q: u32| sub(vertices[q as usize], vertices[p as usize]);
     let squared = |p: u32, q: u32| dot(along(p, q), along(p, q));
     // Whether one of the triangles lies on the other or has no area, and how small the smaller one
@@ -53,7 +51,8 @@ pub fn area_vector(points: &[Vector]) -> Vector {
 /// Triangles, by index, that make up a convex polygon, of whose corners many may lie on its sides
 /// within `tolerance`: cut off one by one, that with the best shape first. Those no higher than
 /// that are made only where it cannot be avoided.
-pub(crate) fn triangulate(points: &[Vector], tolerance: f64) -> Vec<[usize; 3]> {
+#[doc(hidden)]
+pub fn triangulate(points: &[Vector], tolerance: f64) -> Vec<[usize; 3]> {
     let whole = area_vector(points);
     let all = norm(whole);
     let mut area = all;
@@ -63,12 +62,7 @@ pub(crate) fn triangulate(points: &[Vector], tolerance: f64) -> Vec<[usize; 3]> 
     let mut left: Vec<usize> = (0..points.len()).collect();
     let mut found = Vec::with_capacity(points.len().saturating_sub(2));
     let corners = |ear: [usize; 3]| ear.map(|k| points[k]);
-    let area_of = |ear: [usize; 3]| {
-        0.5 * dot(normal, {
-            let [a, b, c] = corners(ear);
-            cross(sub(b, a), sub(c, a))
-        })
-    };
+    let area_of = |ear: [usize; 3]| 0.5 * dot(normal, area_normal(corners(ear)));
     while left.len() > 3 {
         let count = left.len();
         let ear = |i: usize| [left[(i + count - 1) % count], left[i], left[(i + 1) % count]];

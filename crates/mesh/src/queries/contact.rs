@@ -7,14 +7,16 @@
 //! shared: hanging nodes, walls that stand on plates and the like are found too.
 
 use crate::geometry::bvh::{Box3, Bvh, MIXED};
-use crate::geometry::curved::bezier::{Bezier, longest};
+use crate::geometry::curved::bezier::Bezier;
 use crate::geometry::curved::is_straight;
 use crate::geometry::curved::probe;
 use crate::geometry::flat::triangle::distance_squared;
 use crate::geometry::weld::ROUNDINGS;
 use crate::patch::MAX_ORDER;
 use crate::surface::Mesh;
-use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
+use crate::vector::{
+    Vector, add, area_normal, cross, dot, longest_side, max_norm, norm, scale, sub,
+};
 use parallel::prelude::*;
 
 /// Surfaces touch that are closer than this times the size of the smaller triangle, or than
@@ -67,20 +69,16 @@ pub fn contacts(mesh: &Mesh, conductor_of: &[Option<u32>]) -> Vec<Contact> {
     let mut found = tree.overlapping_leaves_but(
         |a, b| owners[a] == owners[b] && owners[a] != MIXED,
         |a, b, found| {
-            let same = a.start == b.start;
-            for (i, &s) in tree.members(a).iter().enumerate() {
-                let others = tree.members(b);
-                for &t in if same { &others[i + 1..] } else { others } {
-                    let (s, t) = (s as usize, t as usize);
-                    if members[s].1 != members[t].1
-                        && boxes[s].overlaps(&boxes[t])
-                        && let Some((touch, place)) = faces[s].touches(&faces[t])
-                    {
-                        let (s, t) = (members[s].0, members[t].0);
-                        found.push(Contact { touch, triangles: [s.min(t), s.max(t)], place });
-                    }
+            tree.pairs(a, b, |s, t| {
+                let (s, t) = (s as usize, t as usize);
+                if members[s].1 != members[t].1
+                    && boxes[s].overlaps(&boxes[t])
+                    && let Some((touch, place)) = faces[s].touches(&faces[t])
+                {
+                    let (s, t) = (members[s].0, members[t].0);
+                    found.push(Contact { touch, triangles: [s.min(t), s.max(t)], place });
                 }
-            }
+            });
         },
     );
     found.sort_unstable_by_key(|contact| (contact.touch, contact.triangles));
@@ -107,16 +105,16 @@ impl Face {
         });
         let largest = corners.map(max_norm).into_iter().fold(0.0, f64::max);
         let rounding = ROUNDINGS * f64::EPSILON * largest;
-        Self { corners, patch, size: longest(corners), rounding }
+        Self { corners, patch, size: longest_side(corners), rounding }
     }
 
     fn bounds(&self) -> Box3 {
         let margin = TOUCHING * self.size + self.rounding;
-        let Box3 { low, high } = match &self.patch {
+        let bounds = match &self.patch {
             Some(patch) => patch.bounds(),
             None => Box3::around(&self.corners),
         };
-        Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
+        bounds.grown(margin)
     }
 
     /// The control points of a side; of a flat triangle its ends.
@@ -216,9 +214,10 @@ impl Face {
 
 /// The middle of the part of a segment that lies within `near` of a triangle's plane and sides, if
 /// that is a line.
-fn shared([p, q]: [Vector; 2], [a, b, c]: [Vector; 3], near: f64) -> Option<Vector> {
+fn shared([p, q]: [Vector; 2], corners: [Vector; 3], near: f64) -> Option<Vector> {
     let along = sub(q, p);
-    let normal = cross(sub(b, a), sub(c, a));
+    let normal = area_normal(corners);
+    let [a, b, c] = corners;
     let area = norm(normal);
     if area == 0.0 {
         return None;

@@ -1,6 +1,6 @@
 //! Triangles that cross each other, or cover each other in a plane.
 
-use crate::geometry::bvh::{Box3, Bvh, MIXED, Node};
+use crate::geometry::bvh::{Box3, Bvh, MIXED};
 use crate::geometry::curved::bezier::Nets;
 use crate::geometry::curved::crossing::{self, Part};
 use crate::geometry::curved::is_straight;
@@ -116,7 +116,7 @@ fn candidates<T: Send>(
     let mut found = tree.overlapping_leaves_but(
         |a, b| in_one_fan(common[a], common[b]),
         |a, b, found| {
-            pairs(&tree, a, b, |s, t| {
+            tree.pairs(a, b, |s, t| {
                 let one_fan = in_one_fan(hubs[s as usize], hubs[t as usize]);
                 if !one_fan && boxes[s as usize].overlaps(&boxes[t as usize]) {
                     compare(s, t, found);
@@ -128,7 +128,7 @@ fn candidates<T: Send>(
         let directions: Vec<Box3> = fan.iter().map(|&t| directions(t, hubs[t as usize])).collect();
         let tree = Bvh::new(&directions);
         found.extend(tree.overlapping_leaves(|a, b, found| {
-            pairs(&tree, a, b, |s, t| {
+            tree.pairs(a, b, |s, t| {
                 let (s, t) = (s as usize, t as usize);
                 if directions[s].overlaps(&directions[t]) {
                     compare(fan[s], fan[t], found);
@@ -139,18 +139,10 @@ fn candidates<T: Send>(
     found
 }
 
-/// Calls `visit` for each pair of members of two leaves.
-fn pairs(tree: &Bvh, a: &Node, b: &Node, mut visit: impl FnMut(u32, u32)) {
-    let same = a.start == b.start;
-    for (i, &s) in tree.members(a).iter().enumerate() {
-        let others = tree.members(b);
-        others[if same { i + 1 } else { 0 }..].iter().for_each(|&t| visit(s, t));
-    }
-}
-
 /// For each triangle the vertex around which it is one of a fan, `MIXED` where there is none: of
 /// its vertices with many triangles that with the most.
-pub(crate) fn hubs(mesh: &Mesh) -> Vec<u32> {
+#[doc(hidden)]
+pub fn hubs(mesh: &Mesh) -> Vec<u32> {
     let mut uses = vec![0u32; mesh.vertices.len()];
     mesh.triangles.as_flattened().iter().for_each(|&v| uses[v as usize] += 1);
     let busiest = |triangle: &[u32; 3]| {
@@ -192,8 +184,7 @@ fn directions(mesh: &Mesh, triangle: u32, hub: u32) -> Box3 {
     // nearer than 1.
     let [a, b] = ends;
     let margin = 1.0 - 0.5 * norm(add(a, b)) + ROUNDING;
-    let Box3 { low, high } = Box3::around(&ends);
-    Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
+    Box3::around(&ends).grown(margin)
 }
 
 /// Box of the directions in which the hull of some points is seen.
@@ -213,6 +204,5 @@ fn directions_of(points: &[Vector], at: Vector) -> Box3 {
         return Box3 { low: [-1.0; 3], high: [1.0; 3] };
     }
     let margin = 1.0 - least + ROUNDING;
-    let Box3 { low, high } = Box3::around(&ends);
-    Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
+    Box3::around(&ends).grown(margin)
 }

@@ -7,7 +7,7 @@ use crate::geometry::curved::bezier::Nets;
 use crate::geometry::curved::probe;
 use crate::geometry::flat::triangle::{RIM, distance_squared, meeting, solid_angle};
 use crate::surface::Mesh;
-use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, area_normal, dot, norm, scale, sub};
 
 /// A part of the surface counts as one dipole at distances above this times its radius.
 const FAR: f64 = 3.0;
@@ -35,7 +35,8 @@ struct Moment {
 #[derive(Clone, Debug)]
 pub struct Locator {
     /// Corners of the triangles.
-    pub(crate) corners: Vec<[Vector; 3]>,
+    #[doc(hidden)]
+    pub corners: Vec<[Vector; 3]>,
     /// Their shapes, where they are curved.
     curved: Option<Curved>,
     /// Their indices in the mesh.
@@ -82,10 +83,7 @@ impl Locator {
         let moments = moments(&tree, &corners);
         let curved = nets.map(|nets| {
             let bulges = (0..corners.len()).into_par_iter().map(|t| nets.get(t).bulge()).collect();
-            let bounds = tree.nodes.first().map(|root| root.bounds);
-            let size = bounds.map_or(0.0, |Box3 { low, high }| {
-                (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max)
-            });
+            let size = tree.nodes.first().map_or(0.0, |root| root.bounds.size());
             Curved { nets, bulges, size }
         });
         Self { corners, curved, triangles, tree, moments }
@@ -101,23 +99,19 @@ impl Locator {
     /// about 0.02 away from the surface.
     pub fn winding_number(&self, point: [f64; 3]) -> f64 {
         let mut sum = 0.0;
-        let mut stack = Vec::with_capacity(64);
-        if !self.tree.nodes.is_empty() {
-            stack.push(0);
-        }
-        while let Some(index) = stack.pop() {
-            let (node, moment) = (&self.tree.nodes[index], &self.moments[index]);
+        let enters = |sum: &mut f64, index: usize| {
+            let moment = &self.moments[index];
             let toward = sub(moment.centre, point);
             let distance = norm(toward);
-            if distance > FAR * moment.radius {
-                sum += dot(moment.area, toward) / (distance * distance * distance);
-            } else if node.count > 0 {
-                let members = self.tree.members(node);
-                sum += members.iter().map(|&t| self.solid_angle(point, t as usize)).sum::<f64>();
-            } else {
-                stack.extend([node.children as usize, node.children as usize + 1]);
+            let is_far = distance > FAR * moment.radius;
+            if is_far {
+                *sum += dot(moment.area, toward) / (distance * distance * distance);
             }
-        }
+            !is_far
+        };
+        self.tree.visit(&mut sum, enters, |sum, members| {
+            *sum += members.iter().map(|&t| self.solid_angle(point, t as usize)).sum::<f64>();
+        });
         sum / (4.0 * std::f64::consts::PI)
     }
 
@@ -151,33 +145,14 @@ impl Locator {
             return self.nearest_of_curved(point, curved);
         }
         let mut best = (f64::INFINITY, None);
-        let mut stack = Vec::with_capacity(64);
-        if let Some(root) = self.tree.nodes.first() {
-            stack.push((root.bounds.distance_squared(point), 0));
-        }
-        while let Some((bound, index)) = stack.pop() {
-            if bound >= best.0 {
-                continue;
+        let gap = |bounds: &Box3| bounds.distance_squared(point);
+        let enters = |best: &(f64, _), gap: f64, _| gap < best.0;
+        self.tree.visit_nearest(&mut best, gap, enters, |best, t| {
+            let squared = distance_squared(point, self.corners[t as usize]);
+            if squared < best.0 {
+                *best = (squared, Some(t));
             }
-            let node = &self.tree.nodes[index];
-            if node.count > 0 {
-                for &t in self.tree.members(node) {
-                    let squared = distance_squared(point, self.corners[t as usize]);
-                    if squared < best.0 {
-                        best = (squared, Some(t));
-                    }
-                }
-                continue;
-            }
-            let first = node.children as usize;
-            let mut children = [first, first + 1]
-                .map(|child| (self.tree.nodes[child].bounds.distance_squared(point), child));
-            // The nearer child is visited first, and so pushed last.
-            if children[0].0 < children[1].0 {
-                children.swap(0, 1);
-            }
-            stack.extend(children);
-        }
+        });
         let (squared, triangle) = best;
         let triangle = self.triangles[triangle? as usize];
         Some(Nearest { distance: squared.sqrt(), triangle })
@@ -189,31 +164,12 @@ impl Locator {
     fn nearest_of_curved(&self, point: Vector, curved: &Curved) -> Option<Nearest> {
         let Curved { nets, bulges, size } = curved;
         let mut search = probe::Search::new(point, *size);
-        let mut stack = Vec::with_capacity(64);
-        if let Some(root) = self.tree.nodes.first() {
-            stack.push((root.bounds.distance_squared(point).sqrt(), 0));
-        }
-        while let Some((bound, index)) = stack.pop() {
-            if bound >= search.most() {
-                continue;
-            }
-            let node = &self.tree.nodes[index];
-            if node.count > 0 {
-                for &t in self.tree.members(node) {
-                    let distance = distance_squared(point, self.corners[t as usize]).sqrt();
-                    let patch = || nets.get(t as usize);
-                    search.add(t, distance, bulges[t as usize], patch);
-                }
-                continue;
-            }
-            let first = node.children as usize;
-            let mut children = [first, first + 1]
-                .map(|child| (self.tree.nodes[child].bounds.distance_squared(point).sqrt(), child));
-            if children[0].0 < children[1].0 {
-                children.swap(0, 1);
-            }
-            stack.extend(children);
-        }
+        let gap = |bounds: &Box3| bounds.distance_squared(point).sqrt();
+        let enters = |search: &probe::Search, gap: f64, _| gap < search.most();
+        self.tree.visit_nearest(&mut search, gap, enters, |search, t| {
+            let distance = distance_squared(point, self.corners[t as usize]).sqrt();
+            search.add(t, distance, bulges[t as usize], || nets.get(t as usize));
+        });
         let (triangle, distance) = search.finish()?;
         Some(Nearest { distance, triangle: self.triangles[triangle as usize] })
     }
@@ -262,33 +218,22 @@ impl Locator {
     /// that another might be meant.
     pub fn first_hit(&self, from: [f64; 3], direction: [f64; 3], except: u32) -> Option<Hit> {
         let mut best: Option<(Hit, bool)> = None;
-        let mut stack = Vec::with_capacity(64);
-        if !self.tree.nodes.is_empty() {
-            stack.push(0);
-        }
-        while let Some(index) = stack.pop() {
-            let node = &self.tree.nodes[index];
+        let enters = |best: &mut Option<(Hit, bool)>, index: usize| {
             let reach = best.map_or(f64::INFINITY, |(hit, _)| hit.along);
-            if !node.bounds.is_met_by(from, direction, reach) {
-                continue;
-            }
-            if node.count == 0 {
-                stack.extend([node.children as usize, node.children as usize + 1]);
-                continue;
-            }
-            for &t in
-                self.tree.members(node).iter().filter(|&&t| self.triangles[t as usize] != except)
-            {
-                self.meetings(from, direction, t as usize, |along, margin, [a, b, c]| {
+            self.tree.nodes[index].bounds.is_met_by(from, direction, reach)
+        };
+        self.tree.visit(&mut best, enters, |best, members| {
+            for &t in members.iter().filter(|&&t| self.triangles[t as usize] != except) {
+                self.meetings(from, direction, t as usize, |along, margin, corners| {
                     if best.is_none_or(|(hit, _)| along < hit.along) {
                         let triangle = self.triangles[t as usize];
-                        let is_along_normal = dot(direction, cross(sub(b, a), sub(c, a))) > 0.0;
+                        let is_along_normal = dot(direction, area_normal(corners)) > 0.0;
                         let hit = Hit { along, triangle, is_along_normal };
-                        best = Some((hit, margin > RIM));
+                        *best = Some((hit, margin > RIM));
                     }
                 });
             }
-        }
+        });
         best.filter(|(_, clear)| *clear).map(|(hit, _)| hit)
     }
 }
@@ -302,33 +247,19 @@ impl Locator {
         direction: [f64; 3],
         except: u32,
     ) -> Option<usize> {
-        let mut count = 0;
-        let mut stack = Vec::with_capacity(64);
-        if !self.tree.nodes.is_empty() {
-            stack.push(0);
-        }
-        while let Some(index) = stack.pop() {
-            let node = &self.tree.nodes[index];
-            if !node.bounds.is_met_by(from, direction, f64::INFINITY) {
-                continue;
-            }
-            if node.count == 0 {
-                stack.extend([node.children as usize, node.children as usize + 1]);
-                continue;
-            }
-            let members = self.tree.members(node).iter();
-            for &t in members.filter(|&&t| self.triangles[t as usize] != except) {
-                let mut is_clear = true;
+        let mut count = Some(0);
+        let enters = |count: &mut Option<usize>, index: usize| {
+            let bounds = &self.tree.nodes[index].bounds;
+            count.is_some() && bounds.is_met_by(from, direction, f64::INFINITY)
+        };
+        self.tree.visit(&mut count, enters, |count, members| {
+            for &t in members.iter().filter(|&&t| self.triangles[t as usize] != except) {
                 self.meetings(from, direction, t as usize, |_, margin, _| {
-                    is_clear &= margin > RIM;
-                    count += 1;
+                    *count = count.filter(|_| margin > RIM).map(|count| count + 1);
                 });
-                if !is_clear {
-                    return None;
-                }
             }
-        }
-        Some(count)
+        });
+        count
     }
 }
 
@@ -344,7 +275,7 @@ fn moments(tree: &Bvh, corners: &[[Vector; 3]]) -> Vec<Moment> {
         if node.count > 0 {
             for &t in tree.members(node) {
                 let [a, b, c] = corners[t as usize];
-                let area = scale(0.5, cross(sub(b, a), sub(c, a)));
+                let area = scale(0.5, area_normal([a, b, c]));
                 let size = norm(area);
                 take((area, scale(size / 3.0, add(add(a, b), c)), size));
             }

@@ -11,7 +11,7 @@ use crate::geometry::bvh::{Box3, Bvh, MIXED};
 use crate::geometry::curved::{self, Barycentric, CORNERS, QUARTERS};
 use crate::geometry::flat::triangle::{distance_squared, to_triangle};
 use crate::surface::Mesh;
-use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, area_normal, dot, longest_side, norm, scale, sub};
 
 /// Triangles closer than this share of the longest side touch.
 const TOUCHING: f64 = 1e-9;
@@ -115,22 +115,16 @@ impl Surfaces<'_> {
 
     /// Planes of triangles of other surfaces that the triangle with these corners touches.
     fn touched(&self, corners: [Vector; 3], own: u32) -> Vec<Plane> {
-        let near = TOUCHING * longest(corners);
+        let near = TOUCHING * longest_side(corners);
         let around = Box3::around(&corners).grown(near);
         let mut found = Vec::new();
-        let mut stack = vec![0];
-        while let Some(index) = stack.pop() {
-            let node = &self.tree.nodes[index];
-            if self.common[index] == own || !node.bounds.overlaps(&around) {
-                continue;
-            }
-            if node.count == 0 {
-                stack.extend([node.children as usize, node.children as usize + 1]);
-                continue;
-            }
-            for &member in self.tree.members(node) {
+        let enters = |_: &mut _, index: usize| {
+            self.common[index] != own && self.tree.nodes[index].bounds.overlaps(&around)
+        };
+        self.tree.visit(&mut found, enters, |found, members| {
+            for &member in members {
                 let s = self.members[member as usize] as usize;
-                let others @ [a, b, c] = self.mesh.corners(s);
+                let others = self.mesh.corners(s);
                 if self.surface[s] == Some(own) || !Box3::around(&others).overlaps(&around) {
                     continue;
                 }
@@ -138,12 +132,12 @@ impl Surfaces<'_> {
                     points.iter().any(|&x| distance_squared(x, triangle) <= near * near)
                 };
                 if is_on(corners, others) || is_on(others, corners) {
-                    let normal = cross(sub(b, a), sub(c, a));
+                    let normal = area_normal(others);
                     let normal = scale(1.0 / norm(normal).max(f64::MIN_POSITIVE), normal);
-                    found.push(Plane { surface: self.surface[s], at: a, normal });
+                    found.push(Plane { surface: self.surface[s], at: others[0], normal });
                 }
             }
-        }
+        });
         found
     }
 }
@@ -168,46 +162,36 @@ impl View<'_> {
     ) -> Option<Near> {
         let Surfaces { mesh, surface, members, tree, common } = self.surfaces;
         let mut best: Option<Near> = None;
-        let mut least = within;
-        let gap = |index: usize| tree.nodes[index].bounds.gap_squared(part);
-        let mut stack = vec![(gap(0), 0)];
-        while let Some((bound, index)) = stack.pop() {
-            if bound >= least * least || common[index] == self.own {
-                continue;
-            }
-            let node = &tree.nodes[index];
-            if node.count > 0 {
-                for &member in tree.members(node) {
-                    let s = members[member as usize] as usize;
-                    let corners = mesh.corners(s);
-                    let is_far = || Box3::around(&corners).gap_squared(part) >= least * least;
-                    if surface[s] == Some(self.own) || is_far() {
-                        continue;
-                    }
-                    let vector = to(corners);
-                    let distance = norm(vector);
-                    if distance < least && !self.touches(s) {
-                        best = Some(Near { vector, distance, triangle: s as u32 });
-                        least = distance;
-                    }
+        let least = |best: &Option<Near>| best.map_or(within, |best| best.distance);
+        let is_far = |best: &Option<Near>, gap: f64| gap >= least(best) * least(best);
+        let enters =
+            |best: &_, gap: f64, index: usize| !is_far(best, gap) && common[index] != self.own;
+        tree.visit_nearest(
+            &mut best,
+            |bounds| bounds.gap_squared(part),
+            enters,
+            |best, member| {
+                let s = members[member as usize] as usize;
+                let corners = mesh.corners(s);
+                if surface[s] == Some(self.own)
+                    || is_far(best, Box3::around(&corners).gap_squared(part))
+                {
+                    return;
                 }
-                continue;
-            }
-            let first = node.children as usize;
-            let mut children = [first, first + 1].map(|child| (gap(child), child));
-            // The nearer child is visited first, and so pushed last.
-            if children[0].0 < children[1].0 {
-                children.swap(0, 1);
-            }
-            stack.extend(children);
-        }
+                let vector = to(corners);
+                let distance = norm(vector);
+                if distance < least(best) && !self.touches(s) {
+                    *best = Some(Near { vector, distance, triangle: s as u32 });
+                }
+            },
+        );
         best
     }
 
     /// Whether a triangle is in a plane side that this one touches.
     fn touches(&self, s: usize) -> bool {
         let corners = self.surfaces.mesh.corners(s);
-        let flat = FLAT * longest(corners);
+        let flat = FLAT * longest_side(corners);
         self.touched.iter().any(|plane| {
             let off = |x: &Vector| dot(sub(*x, plane.at), plane.normal).abs();
             plane.surface == self.surfaces.surface[s] && corners.iter().all(|x| off(x) <= flat)
@@ -256,7 +240,7 @@ impl View<'_> {
         let mut found = Vec::new();
         let places = self.mesh.corners(self.t);
         // The vectors to what is no nearer change by less than the triangle's size.
-        let Some(least) = self.nearest_of_all(longest(places) / ratio) else { return found };
+        let Some(least) = self.nearest_of_all(longest_side(places) / ratio) else { return found };
         let seen = PLACES.map(|at| self.seen_from(at).unwrap_or(least));
         let most = ratio * least.distance;
         if !seen.iter().any(|near| self.surfaces.change(near, &least) > most) {
@@ -281,7 +265,8 @@ impl View<'_> {
 
 /// The shortest vector from a triangle to another one that it does not cross: it begins or ends at
 /// a corner, or goes from side to side.
-pub(crate) fn between_triangles(from: [Vector; 3], to: [Vector; 3]) -> Vector {
+#[doc(hidden)]
+pub fn between_triangles(from: [Vector; 3], to: [Vector; 3]) -> Vector {
     let side = |of: [Vector; 3], k: usize| [of[k], of[(k + 1) % 3]];
     let to_corners = from.map(|x| to_triangle(x, to));
     let from_corners = to.map(|x| scale(-1.0, to_triangle(x, from)));
@@ -304,8 +289,4 @@ fn between_segments([a, b]: [Vector; 2], [c, d]: [Vector; 2]) -> Vector {
     // Where the second was clamped, the first is the nearest to its end.
     let first = along(second * uv + dot(off, u), uu);
     sub(add(off, scale(second, v)), scale(first, u))
-}
-
-fn longest(corners: [Vector; 3]) -> f64 {
-    (0..3).map(|k| norm(sub(corners[(k + 1) % 3], corners[k]))).fold(0.0, f64::max)
 }

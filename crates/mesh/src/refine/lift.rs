@@ -19,7 +19,7 @@ use crate::surface::{Mesh, Patches};
 use crate::topology::creases::{self, Creases};
 use crate::topology::disjoint::DisjointSets;
 use crate::topology::{Side, Sides};
-use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, cross, dot, longest_side, norm, scale, sub};
 
 /// Middles this near to that of the straight side, relative to its length, are rounding.
 const STRAIGHT: f64 = 1e-9;
@@ -36,10 +36,12 @@ const MOST_BENT: f64 = 0.5;
 const LEAST_STRETCH: f64 = 0.2;
 
 /// Normals may be this far from length 1: files have them to three digits.
-pub(crate) const UNIT: f64 = 0.01;
+#[doc(hidden)]
+pub const UNIT: f64 = 0.01;
 
 /// By so much normals of three digits miss the sides at most.
-pub(crate) const DIGITS: f64 = 1e-3;
+#[doc(hidden)]
+pub const DIGITS: f64 = 1e-3;
 
 /// Least cosine of the angle between a vertex's normal and those of the triangles there, facing
 /// the same way or the opposite: facets of a surface that they resolve are far closer.
@@ -75,14 +77,13 @@ pub fn smooth_by(mesh: &Mesh, angle_degrees: f64, normals: &[Vector]) -> (Mesh, 
 }
 
 /// The curved triangles that fold, or that are too thin for their sides: parts of them might fold.
-pub(crate) fn too_bent(mesh: &Mesh) -> Vec<usize> {
+#[doc(hidden)]
+pub fn too_bent(mesh: &Mesh) -> Vec<usize> {
     let Some(patches) = &mesh.patches else { return Vec::new() };
     let is_too_bent = |t: &usize| {
         let (order, nodes) = (patches.order, patches.of(*t));
         let corners = mesh.corners(*t);
-        let sides = [0, 1, 2].map(|k| norm(sub(corners[(k + 1) % 3], corners[k])));
-        let longest = sides.into_iter().fold(0.0, f64::max);
-        let height = quality::relative_height(corners) * longest;
+        let height = quality::relative_height(corners) * longest_side(corners);
         let bend = (0..3).map(|side| curved::bend(order, nodes, side)).fold(0.0, f64::max);
         bend > MOST_BENT * height || curved::least_stretch(order, nodes) < LEAST_STRETCH
     };
@@ -272,15 +273,14 @@ fn both(
 fn fan_normals(mesh: &Mesh, creases: &Creases) -> Vec<[Vector; 3]> {
     let count = mesh.triangles.len();
     let mut fans = DisjointSets::new(3 * count);
-    let mut neighbours: Vec<Vec<(u32, bool)>> = vec![Vec::new(); count];
-    for edge in Sides::of(mesh).edges() {
+    let sides = Sides::of(mesh);
+    let is_smooth = |side: &Side| !creases.is_sharp(side.low, side.high);
+    let signs = signs(&sides.neighbours(count, is_smooth));
+    for edge in sides.edges() {
         let [one, other] = edge else { continue };
-        if creases.is_sharp(one.low, one.high) {
+        if !is_smooth(one) {
             continue;
         }
-        let is_turned = one.forward == other.forward;
-        neighbours[one.triangle as usize].push((other.triangle, is_turned));
-        neighbours[other.triangle as usize].push((one.triangle, is_turned));
         for v in [one.low, one.high] {
             let corner = |t: u32| {
                 let k = mesh.triangles[t as usize].iter().position(|&corner| corner == v);
@@ -289,7 +289,6 @@ fn fan_normals(mesh: &Mesh, creases: &Creases) -> Vec<[Vector; 3]> {
             fans.join(corner(one.triangle), corner(other.triangle));
         }
     }
-    let signs = signs(&neighbours);
     let mut sums = vec![[0.0; 3]; 3 * count];
     for (t, sign) in signs.iter().enumerate() {
         let corners = mesh.corners(t);

@@ -15,10 +15,11 @@ use crate::geometry::curved::{self, Barycentric, CORNERS, QUARTERS};
 use crate::geometry::flat::triangle::distance_squared;
 use crate::refine::Error;
 use crate::surface::{Mesh, Patches};
-use crate::vector::{Vector, norm, sub};
+use crate::vector::{Vector, longest_side};
 
 /// Lengths, or angles, that differ by no more than rounding count as equal.
-pub(crate) const EQUAL: f64 = 1.0 + 1e-9;
+#[doc(hidden)]
+pub const EQUAL: f64 = 1.0 + 1e-9;
 
 /// How small triangles have to be next to points.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -256,8 +257,4 @@ impl<'a> Points<'a> {
         };
         self.cells.get(&cell).into_iter().flatten().filter(is_reached).copied().collect()
     }
-}
-
-pub(crate) fn longest_side([a, b, c]: [Vector; 3]) -> f64 {
-    norm(sub(a, b)).max(norm(sub(b, c))).max(norm(sub(c, a)))
 }

@@ -30,7 +30,8 @@ pub fn count_after(mesh: &Mesh, times: u32) -> Result<usize, Error> {
 }
 
 /// The number of triangles of a refined mesh, if 32-bit indices can number its vertices and them.
-pub(crate) fn numbered(count: u64) -> Result<usize, Error> {
+#[doc(hidden)]
+pub fn numbered(count: u64) -> Result<usize, Error> {
     // A surface has about half as many vertices as triangles, and never more than three times as
     // many.
     if count >= u64::from(u32::MAX) / 3 { Err(Error::TooMany(count)) } else { Ok(count as usize) }

@@ -7,7 +7,7 @@
 use crate::generate::with_volumes;
 use crate::surface::{Mesh, PhysicalGroup};
 use crate::topology::{Sides, Topology};
-use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, area_normal, cross, dot, norm, scale, sub};
 use crate::wording::counted;
 use std::collections::HashMap;
 use std::fmt;
@@ -95,11 +95,8 @@ pub struct Found {
 /// Looks for spheres among the components of a valid mesh ([`Mesh::validate`]).
 pub fn find(mesh: &Mesh) -> Found {
     let topology = Topology::of(mesh);
+    let members = topology.members();
     let component_of = topology.component_of;
-    let mut members: Vec<Vec<u32>> = vec![Vec::new(); topology.components.len()];
-    for (triangle, &component) in component_of.iter().enumerate() {
-        members[component as usize].push(triangle as u32);
-    }
     let flat_sides = flat_sides(mesh);
     let mut found = Found { component_of, spheres: Vec::new(), flat: Vec::new() };
     for (triangles, part) in members.iter().zip(&topology.components) {
@@ -135,10 +132,7 @@ pub fn find(mesh: &Mesh) -> Found {
 /// For each triangle how many of its sides go on flat to a neighbour.
 fn flat_sides(mesh: &Mesh) -> Vec<u8> {
     let mut flat = vec![0; mesh.triangles.len()];
-    let normal = |t: u32| {
-        let [a, b, c] = mesh.corners(t as usize);
-        cross(sub(b, a), sub(c, a))
-    };
+    let normal = |t: u32| area_normal(mesh.corners(t as usize));
     for edge in Sides::of(mesh).edges().filter(|edge| edge.len() == 2) {
         let [s, t] = [edge[0].triangle, edge[1].triangle];
         let (m, n) = (normal(s), normal(t));

@@ -4,7 +4,7 @@ use super::report::{List, What};
 use crate::repair::stitch::open_edges;
 use crate::surface::Mesh;
 use crate::topology::Topology;
-use crate::vector::{Vector, cross, norm, sub};
+use crate::vector::{Vector, area_normal, norm};
 use std::collections::{HashMap, HashSet};
 
 /// Largest share of a part's area that the cover of a hole may have.
@@ -74,8 +74,7 @@ pub(super) fn close(mesh: &mut Mesh, most: usize, list: &mut List) {
 }
 
 fn area_of(mesh: &Mesh, triangle: [u32; 3]) -> f64 {
-    let [a, b, c] = triangle.map(|v| mesh.vertices[v as usize]);
-    0.5 * norm(cross(sub(b, a), sub(c, a)))
+    0.5 * norm(area_normal(triangle.map(|v| mesh.vertices[v as usize])))
 }
 
 /// The triangles of least area that close a polygon, by the areas of its parts from one vertex to

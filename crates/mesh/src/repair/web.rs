@@ -2,7 +2,7 @@
 
 use crate::geometry::quality::relative_height;
 use crate::surface::Mesh;
-use crate::vector::{Vector, cross, dot, sub};
+use crate::vector::{Vector, area_normal, dot, sub};
 
 /// A mesh with the triangles around each vertex.
 pub(crate) struct Web<'a> {
@@ -96,10 +96,7 @@ impl<'a> Web<'a> {
     /// The volume between the surface and what drawing vertex `a` to vertex `b` makes of it.
     pub fn cost_of_collapse(&self, a: u32, b: u32) -> f64 {
         let [from, to] = [a, b].map(|v| self.mesh.vertices[v as usize]);
-        let swept = |&t: &u32| {
-            let [p, q, r] = self.mesh.corners(t as usize);
-            dot(cross(sub(q, p), sub(r, p)), sub(to, from))
-        };
+        let swept = |&t: &u32| dot(area_normal(self.mesh.corners(t as usize)), sub(to, from));
         // Parts on both sides count, not their difference.
         self.around[a as usize].iter().map(|t| swept(t).abs()).sum()
     }
@@ -109,7 +106,7 @@ impl<'a> Web<'a> {
         let at_edge = self.at_edge(a, b);
         let [c, d] = self.opposite(&at_edge, a, b)[..] else { return f64::INFINITY };
         let [a, b, c, d] = [a, b, c, d].map(|v| self.mesh.vertices[v as usize]);
-        dot(cross(sub(b, a), sub(c, a)), sub(d, a)).abs()
+        dot(area_normal([a, b, c]), sub(d, a)).abs()
     }
 
     /// Puts the other diagonal in place of an edge, if both triangles are then less flat than the
@@ -149,6 +146,5 @@ impl<'a> Web<'a> {
 
 /// Whether two triangles face different sides.
 fn turned(old: [Vector; 3], new: [Vector; 3]) -> bool {
-    let normal = |[a, b, c]: [Vector; 3]| cross(sub(b, a), sub(c, a));
-    dot(normal(old), normal(new)) < 0.0
+    dot(area_normal(old), area_normal(new)) < 0.0
 }

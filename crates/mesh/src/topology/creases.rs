@@ -5,7 +5,7 @@ use parallel::prelude::*;
 
 use crate::surface::Mesh;
 use crate::topology::{Side, Sides};
-use crate::vector::{Vector, cross, dot, max_norm, norm, scale, sub};
+use crate::vector::{Vector, area_normal, cross, dot, max_norm, norm, scale};
 
 /// Angles that differ by no more than this, in degrees, count as equal: regular shapes have many of
 /// one angle, of which rounding should not choose some.
@@ -87,8 +87,8 @@ fn bend_degrees(mesh: &Mesh, first: &Side, second: &Side) -> f64 {
 }
 
 /// A normal of about unit length; zero without area.
-fn normal([a, b, c]: [Vector; 3]) -> Vector {
-    let area = cross(sub(b, a), sub(c, a));
+fn normal(corners: [Vector; 3]) -> Vector {
+    let area = area_normal(corners);
     // Products of area vectors overflow where coordinates are large.
     let size = max_norm(area);
     if size > 0.0 { area.map(|x| x / size) } else { area }

@@ -81,6 +81,22 @@ impl Sides {
         self.ranges.iter().flat_map(|range| edges_of(range))
     }
 
+    /// For each of `count` triangles those with which it shares an edge of two, and whether both
+    /// run through it the same way; of edges for which `keep` says so of their first side.
+    pub fn neighbours(&self, count: usize, keep: impl Fn(&Side) -> bool) -> Vec<Vec<(u32, bool)>> {
+        let mut neighbours = vec![Vec::new(); count];
+        for edge in self.edges() {
+            if let [a, b] = edge
+                && keep(a)
+            {
+                let same = a.forward == b.forward;
+                neighbours[a.triangle as usize].push((b.triangle, same));
+                neighbours[b.triangle as usize].push((a.triangle, same));
+            }
+        }
+        neighbours
+    }
+
     /// [`Self::edges`] in parallel; edges are sorted.
     pub fn par_edges(&self) -> impl Parallel<Item = &[Side]> {
         self.ranges.par_iter().flat_map_iter(|range| edges_of(range))
@@ -190,6 +206,15 @@ pub struct Topology {
 }
 
 impl Topology {
+    /// The triangles of each component.
+    pub(crate) fn members(&self) -> Vec<Vec<u32>> {
+        let mut members = vec![Vec::new(); self.components.len()];
+        for (&component, triangle) in self.component_of.iter().zip(0..) {
+            members[component as usize].push(triangle);
+        }
+        members
+    }
+
     /// Finds the connections of a valid mesh ([`Mesh::validate`]) in O(n log n).
     pub fn of(mesh: &Mesh) -> Self {
         let sides = Sides::of(mesh);

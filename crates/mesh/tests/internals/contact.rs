@@ -1,7 +1,6 @@
 use mesh::Mesh;
 use mesh::contact::{Touch, contacts};
 use mesh::generate::{Cube, Plate, Resolution};
-use mesh::internals::curved::{put_corners, with_patches};
 use mesh::join::joined;
 use mesh::patch::MAX_ORDER;
 use mesh::vector::{Vector, add, scale, sub};
@@ -25,9 +24,9 @@ fn touches(first: &Mesh, second: &Mesh, shift: Vector) -> Option<Touch> {
         for vertex in &mut mesh.vertices {
             *vertex = vertex.map(|x| factor * (x + origin));
         }
-        with_patches(&mut mesh, |mesh, patches| {
+        mesh.with_patches(|mesh, patches| {
             patches.nodes.iter_mut().flatten().for_each(|x| *x = factor * (*x + origin));
-            put_corners(patches, mesh);
+            patches.put_corners(mesh);
         });
         found.push(contacts(&mesh, &owners).first().map(|contact| contact.touch));
         // In one conductor there are none, whatever touches.

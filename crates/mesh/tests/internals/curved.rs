@@ -3,7 +3,7 @@ use mesh::curved::{
     tangents,
 };
 use mesh::generate::{Resolution, Sphere, SphereBase};
-use mesh::internals::curved::{grid, nodes_at_edges, put_corners, with_patches};
+use mesh::internals::curved::{grid, nodes_at_edges};
 use mesh::local_refine::{Sizes, around_points};
 use mesh::mirror::{Plane, unfolded};
 use mesh::orient::{Facing, face};
@@ -18,7 +18,7 @@ fn sphere(order: usize, elements: usize) -> Mesh {
     let mut mesh = Sphere { radius: 1.5, base, resolution }.build().unwrap();
     let mut patches = Patches::straight(&mesh, order);
     patches.nodes.iter_mut().for_each(|x| *x = scale(1.5 / norm(*x), *x));
-    put_corners(&mut patches, &mesh);
+    patches.put_corners(&mesh);
     mesh.patches = Some(patches);
     mesh
 }
@@ -145,10 +145,10 @@ fn whatever_makes_meshes_of_meshes_keeps_their_shape() {
             (0..mesh.triangles.len() as u32).map(|t| [0, 1, 2].map(|k| 3 * t + k)).collect();
         let shift = 1e-11;
         apart.vertices.iter_mut().step_by(5).for_each(|x| x[0] += shift);
-        with_patches(&mut apart, |mesh, patches| {
-            put_corners(patches, mesh);
+        apart.with_patches(|mesh, patches| {
+            patches.put_corners(mesh);
             patches.nodes.iter_mut().step_by(7).for_each(|x| x[1] += shift);
-            put_corners(patches, mesh);
+            patches.put_corners(mesh);
         });
         assert!(stitch::stitch(&mut apart) > 0);
         assert_shared(&apart);

@@ -1,5 +1,5 @@
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase, Torus};
-use mesh::internals::locate::{corners, distance_squared, meeting, solid_angle};
+use mesh::internals::locate::{distance_squared, meeting, solid_angle};
 use mesh::locate::Locator;
 use mesh::vector::{Vector, add, scale, sub};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 const RESOLUTION: Resolution = Resolution::Elements(2000);
 
 fn exact(locator: &Locator, point: Vector) -> f64 {
-    let angles = corners(locator).iter().map(|corners| solid_angle(point, *corners));
+    let angles = locator.corners.iter().map(|corners| solid_angle(point, *corners));
     angles.sum::<f64>() / (4.0 * std::f64::consts::PI)
 }
 
@@ -115,14 +115,14 @@ proptest! {
         let torus = Torus { ring_radius: 2.0, tube_radius: 0.5, resolution: RESOLUTION };
         let locator = Locator::new(&torus.build().unwrap());
         let direction = sub(to, from);
-        let all = corners(&locator).iter().filter_map(|corners| meeting(from, direction, *corners));
+        let all = locator.corners.iter().filter_map(|corners| meeting(from, direction, *corners));
         let first = all.map(|(along, _)| along).fold(f64::INFINITY, f64::min);
         match locator.first_hit(from, direction, u32::MAX) {
             Some(hit) => {
                 prop_assert_eq!(hit.along, first);
                 // The place is on that triangle.
                 let place = add(from, scale(hit.along, direction));
-                let off = distance_squared(place, corners(&locator)[hit.triangle as usize]).sqrt();
+                let off = distance_squared(place, locator.corners[hit.triangle as usize]).sqrt();
                 prop_assert!(off < 1e-12, "{}", off);
                 let next = locator.first_hit(from, direction, hit.triangle);
                 prop_assert!(next.is_none_or(|next| next.along > hit.along));
@@ -135,11 +135,11 @@ proptest! {
     fn the_tree_finds_the_nearest_triangle(point in prop::array::uniform3(-3.0f64..3.0)) {
         let sphere = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution: RESOLUTION };
         let locator = Locator::new(&sphere.build().unwrap());
-        let all = corners(&locator).iter().map(|corners| distance_squared(point, *corners));
+        let all = locator.corners.iter().map(|corners| distance_squared(point, *corners));
         let least = all.fold(f64::INFINITY, f64::min).sqrt();
         let nearest = locator.nearest(point).unwrap();
         prop_assert_eq!(nearest.distance, least);
-        let corners = corners(&locator)[nearest.triangle as usize];
+        let corners = locator.corners[nearest.triangle as usize];
         prop_assert_eq!(distance_squared(point, corners).sqrt(), least);
     }
 }

@@ -6,6 +6,7 @@
 //! the coaxial matrices and in the truncation numbers on either side.
 
 mod block;
+pub mod frames;
 mod tables;
 
 use std::ops::Range;

@@ -3,9 +3,11 @@
 use crate::expansions::coaxial::Coaxial;
 use crate::expansions::kept::KeptCoefficients;
 use crate::expansions::rotation::{Azimuth, Polar};
-use crate::expansions::screened::{self, Screening};
+use crate::expansions::screened::Screening;
 use crate::tree::vectors::{Kind, Vector};
 use simd::Real;
+
+use super::frames::{AlongZ, along_z, gcd, rotation};
 
 /// One translation vector, resolved to its matrices.
 #[derive(Clone, Copy, Debug)]
@@ -99,29 +101,22 @@ impl<T: Real> Tables<T> {
         // Highest truncation number for each distinct azimuth, polar angle and coaxial translation.
         let mut azimuths = BTreeMap::<[i64; 2], usize>::new();
         let mut polars = BTreeMap::<[i64; 2], usize>::new();
-        let mut coaxials = BTreeMap::<(usize, Kind, i64), usize>::new();
+        let mut coaxials = BTreeMap::<AlongZ, usize>::new();
         let raise = |entry: &mut usize, p: usize| *entry = (*entry).max(p);
         let keys: Vec<_> = vectors
             .iter()
             .zip(&orders)
             .map(|(vector, &p)| {
-                let [x, y, z] = vector.offset.map(i64::from);
-                let (rho2, r2) = (x * x + y * y, x * x + y * y + z * z);
+                let [x, y, _] = vector.offset.map(i64::from);
                 let divisor = gcd(x, y).max(1);
                 let azimuth = [x / divisor, y / divisor];
-                let divisor = gcd(z * z, r2).max(1);
-                let polar = [z.signum() * z * z / divisor, r2 / divisor];
+                let polar = vector.polar();
                 raise(azimuths.entry(azimuth).or_default(), p);
                 raise(polars.entry(polar).or_default(), p);
-                debug_assert!(rho2 <= r2);
                 (azimuth, polar)
             })
             .collect();
-        let coaxial = |scale: usize, vector: usize| {
-            let Vector { kind, offset } = vectors[vector];
-            let r2: i64 = offset.iter().map(|&o| i64::from(o) * i64::from(o)).sum();
-            (scale, kind, r2)
-        };
+        let coaxial = |scale: usize, vector: usize| vectors[vector].along_z(scale);
         for (&(scale, vector), &p) in &scales {
             raise(coaxials.entry(coaxial(scale, vector)).or_default(), p);
         }
@@ -147,39 +142,12 @@ impl<T: Real> Tables<T> {
         let azimuths =
             azimuths.iter().map(|(&[x, y], &p)| Azimuth::new(p, x as f64, y as f64)).collect();
         let polars: Vec<_> = polars.iter().collect();
-        let polars = polars
-            .into_par_iter()
-            .map(|(&[z2, r2], &p)| {
-                let cos2 = z2.unsigned_abs() as f64 / r2 as f64;
-                let cos = cos2.sqrt() * z2.signum() as f64;
-                Polar::new(p, cos, (1.0 - cos2).max(0.0).sqrt(), &gradient)
-            })
-            .collect();
+        let polars =
+            polars.into_par_iter().map(|(&polar, &p)| rotation(p, polar, &gradient)).collect();
         let coaxials: Vec<_> = coaxials.iter().collect();
         let coaxials = coaxials
             .into_par_iter()
-            .map(|(&(level, kind, r2), &p)| {
-                let distance = 0.5 * (r2 as f64).sqrt();
-                // kappa times the side of the box that is written.
-                let kappa = screening.at(level as u8);
-                match kind {
-                    // The child is the smaller box: in units of the parent half of that.
-                    Kind::M2m if kappa == 0.0 => Coaxial::m2m(p, 0.5 * distance),
-                    Kind::M2m => screened::m2m(p, kappa, 0.5 * distance),
-                    Kind::L2l if kappa == 0.0 => Coaxial::l2l(p, 0.5 * distance),
-                    Kind::L2l => screened::l2l(p, 2.0 * kappa, 0.5 * distance),
-                    Kind::M2l { finer_target } => {
-                        let ratio = f64::from(finer_target).exp2();
-                        let (source, target) =
-                            if finer_target >= 0 { (ratio, 1.0) } else { (1.0, 1.0 / ratio) };
-                        if kappa == 0.0 {
-                            Coaxial::m2l(p, source, target, distance)
-                        } else {
-                            screened::m2l(p, kappa / target, source, target, distance)
-                        }
-                    }
-                }
-            })
+            .map(|(&translation, &p)| along_z(p, translation, screening))
             .collect();
         let reaches = (0..=p_max).map(KeptCoefficients::new).collect();
         Self { azimuths, polars, coaxials, vectors: indices, of_scale, screening, reaches }
@@ -208,9 +176,4 @@ impl<T: Real> Tables<T> {
             rounded: T::of(if T::IS_SINGLE && !self.screening.is_some() { ROUNDED } else { 0.0 }),
         }
     }
-}
-
-/// Greatest common divisor, not negative.
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a.abs() } else { gcd(b, a % b) }
 }

@@ -114,34 +114,14 @@ fn charges_block<
         while !rest.is_empty() {
             let run = if mixed { rest.start..rest.end.min(rest.start + RUN) } else { rest.clone() };
             rest.start = run.end;
-            let (points, rests) = (&points, &block.rests);
+            let run = Run { group, near, sources: run, points: &points, rests: &block.rests };
+            let sums = &mut totals;
             match (near.masked, near.touching) {
-                (true, _) => add_charges::<V, B, K, FULL, true, true, SCREENED>(
-                    group,
-                    near,
-                    run,
-                    points,
-                    rests,
-                    &mut totals,
-                ),
+                (true, _) => add_charges::<V, B, K, FULL, true, true, SCREENED>(run, sums),
                 (_, true) if V::Scalar::IS_SINGLE && FULL => {
-                    add_charges::<V, B, K, FULL, true, false, SCREENED>(
-                        group,
-                        near,
-                        run,
-                        points,
-                        rests,
-                        &mut totals,
-                    );
+                    add_charges::<V, B, K, FULL, true, false, SCREENED>(run, sums);
                 }
-                _ => add_charges::<V, B, K, FULL, false, false, SCREENED>(
-                    group,
-                    near,
-                    run,
-                    points,
-                    rests,
-                    &mut totals,
-                ),
+                _ => add_charges::<V, B, K, FULL, false, false, SCREENED>(run, sums),
             }
             if mixed {
                 for (totals, doubles) in totals.iter_mut().zip(&mut doubles) {
@@ -161,6 +141,15 @@ fn charges_block<
     }
 }
 
+/// A run of sources of a near leaf, and targets as seen from it.
+struct Run<'a, V: Simd, const B: usize> {
+    group: &'a Group<'a, V::Scalar>,
+    near: &'a NearLeaf<V::Scalar>,
+    sources: Range<usize>,
+    points: &'a [[V; B]; 3],
+    rests: &'a [[V; B]; 3],
+}
+
 /// Sources whose sum is kept in single precision before it is added to one in double precision: the
 /// fewer the smaller the error of rounding, and with 16 it takes a twentieth of the time.
 const RUN: usize = 16;
@@ -175,11 +164,7 @@ fn add_charges<
     const MASKED: bool,
     const SCREENED: bool,
 >(
-    group: &Group<'_, V::Scalar>,
-    near: &NearLeaf<V::Scalar>,
-    run: Range<usize>,
-    points: &[[V; B]; 3],
-    rests: &[[V; B]; 3],
+    Run { group, near, sources: run, points, rests }: Run<'_, V, B>,
     totals: &mut [[V; B]; K],
 ) {
     let fine = V::Scalar::IS_SINGLE && FULL && TOUCHING;

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::{boxes, gpu, relative, uneven};
+use fmm::internals::geometry::Points;
 use fmm::internals::gpu::device_plan::DevicePlan;
 use fmm::internals::gpu::engine::Engine;
 use fmm::internals::gpu::estimate::Planned;
@@ -27,8 +28,14 @@ fn planning_takes_little_more_than_the_plan_and_as_much_as_expected() {
             let (need, _) = planned.of(&points, None);
             for chunk in [None, Some(1 << 19)] {
                 let mut info = Info::default();
-                let engine =
-                    Engine::visiting(&points, None, &options, precision, chunk, &mut info).unwrap();
+                let engine = Engine::new(
+                    Points { sources: &points, targets: None },
+                    &options,
+                    precision,
+                    chunk,
+                    &mut info,
+                )
+                .unwrap();
                 let (plan, planning) = (info.memory_bytes, info.gpu.unwrap().planning_bytes);
                 let of = &engine.plan;
                 let matrices = of.expansions.matrix_bytes();
@@ -91,9 +98,14 @@ fn coordinates_some_at_a_time_give_the_same_plan() {
         for targets in [None, Some(&targets[..])] {
             let planned = |chunk: Option<usize>| {
                 let mut info = Info::default();
-                let mut engine =
-                    Engine::visiting(&points, targets, &OPTIONS(), precision, chunk, &mut info)
-                        .unwrap();
+                let mut engine = Engine::new(
+                    Points { sources: &points, targets },
+                    &OPTIONS(),
+                    precision,
+                    chunk,
+                    &mut info,
+                )
+                .unwrap();
                 let mut potential = vec![0.0; targets.map_or(points.len(), <[_]>::len)];
                 let densities = Densities { charges: Some(&charges), dipoles: None };
                 let outputs = Potentials { potential: Some(&mut potential), gradient: None };

@@ -14,8 +14,8 @@ pub(super) fn wanted(kind: Kind, offset: [i32; 3], level: usize, p: usize) -> Wa
 pub(super) fn dense(wanted: &Wanted, screening: Screening) -> Vec<f64> {
     let Wanted { p, lda, offset, .. } = *wanted;
     let gradient = Gradient::<f64>::new(p + 1);
-    let polar = rotation(p, wanted.polar(), &gradient).blocks;
-    let coaxial = along_z(p, wanted.coaxial(), screening);
+    let polar = rotation::<f64>(p, wanted.vector().polar(), &gradient).blocks;
+    let coaxial = along_z::<f64>(p, wanted.vector().along_z(wanted.level), screening);
     let azimuth = f64::from(offset[1]).atan2(f64::from(offset[0]));
     let mut matrix = vec![0.0; lda * padded_columns(p)];
     let cosines = |n: usize, i: usize, j: usize| polar[block(n) + i * (n + 1) + j];

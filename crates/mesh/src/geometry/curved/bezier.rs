@@ -9,7 +9,7 @@ use crate::geometry::bvh::Box3;
 use crate::geometry::curved::{from_lower, places};
 use crate::patch::{MAX_NODES, MAX_ORDER, node_count};
 use crate::surface::{Mesh, Patches};
-use crate::vector::{Vector, add, dot, norm, scale, sub};
+use crate::vector::{Vector, add, dot, scale, sub};
 
 /// Index of the control point (order - j - k, j, k).
 pub const fn index(j: usize, k: usize) -> usize {
@@ -283,9 +283,4 @@ pub(crate) fn bounds(mesh: &Mesh, triangle: usize) -> Box3 {
         Some(patches) => Bezier::of(patches.order, patches.of(triangle)).bounds(),
         None => Box3::around(&mesh.corners(triangle)),
     }
-}
-
-/// The longest side of a triangle.
-pub(crate) fn longest([a, b, c]: [Vector; 3]) -> f64 {
-    norm(sub(b, a)).max(norm(sub(c, b))).max(norm(sub(a, c)))
 }

@@ -7,11 +7,13 @@
 //! in the end is so near to touching that it counts as such.
 
 use crate::geometry::bvh::Box3;
-use crate::geometry::curved::bezier::{Bezier, longest};
+use crate::geometry::curved::bezier::Bezier;
 use crate::geometry::curved::sheet::Sheet;
 use crate::geometry::flat::meeting::{Meeting, meet, overlap};
 use crate::geometry::weld::ROUNDINGS;
-use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
+use crate::vector::{
+    Vector, add, area_normal, cross, dot, longest_side, max_norm, norm, scale, sub,
+};
 
 /// Quarterings of a triangle, at most: in all, and at each attempt.
 const DEPTH: u32 = DEPTHS[2];
@@ -54,12 +56,12 @@ pub struct Part {
 impl Part {
     /// The whole of a curved triangle.
     pub fn of(patch: Bezier) -> Self {
-        Self::at(patch, longest(patch.corners()), 0)
+        Self::at(patch, longest_side(patch.corners()), 0)
     }
 
     fn at(patch: Bezier, whole: f64, depth: u32) -> Self {
         let corners = patch.corners();
-        let (bounds, size, bulge) = (patch.bounds(), longest(corners), patch.bulge());
+        let (bounds, size, bulge) = (patch.bounds(), longest_side(corners), patch.bulge());
         let largest = corners.map(max_norm).into_iter().fold(0.0, f64::max);
         let rounding = (ROUNDINGS * f64::EPSILON * largest).max(FLAT * size);
         let bulge = if bulge > rounding { bulge } else { 0.0 };
@@ -215,11 +217,7 @@ fn judge(a: &Part, b: &Part) -> Verdict {
 
 /// The verdict on two triangles that are nearly parallel, seen over one of them.
 fn as_sheets(a: &Part, b: &Part) -> Option<Verdict> {
-    let unit = |[a, b, c]: [Vector; 3]| {
-        let normal = cross(sub(b, a), sub(c, a));
-        scale(1.0 / norm(normal), normal)
-    };
-    let (n, m) = (unit(a.corners), unit(b.corners));
+    let (n, m) = (unit_normal(a.corners), unit_normal(b.corners));
     let cosine = dot(n, m);
     if cosine.is_nan() || cosine.abs() < PARALLEL {
         return None;
@@ -235,7 +233,7 @@ fn as_sheets(a: &Part, b: &Part) -> Option<Verdict> {
     // Along the plane, and in height.
     let along = s.off[0] + t.off[0];
     let slope = |corners: [Vector; 3]| {
-        let [x, y, z] = unit(corners);
+        let [x, y, z] = unit_normal(corners);
         x.hypot(y) / z.abs()
     };
     let steepest = slope(s.corners).max(slope(t.corners));
@@ -326,8 +324,7 @@ fn by_plane(a: &Part, b: &Part) -> bool {
         let rounding = ROUNDING * [a, b, c, d].iter().fold(0.0f64, |most, x| most.max(x.abs()));
         b + rounding < c || d + rounding < a
     };
-    let normal = |[a, b, c]: [Vector; 3]| cross(sub(b, a), sub(c, a));
-    if parts(normal(a.corners)) || parts(normal(b.corners)) {
+    if parts(area_normal(a.corners)) || parts(area_normal(b.corners)) {
         return true;
     }
     let middle = |hull: &[Vector]| {
@@ -420,11 +417,7 @@ fn at_side(a: &Part, b: &Part, side: usize, other: usize) -> bool {
 /// has corners further than `depth` on both sides of the other's plane, and the line that they have
 /// in common is longer than `length`.
 fn crosses_by(s: [Vector; 3], t: [Vector; 3], [depth, length]: [f64; 2]) -> bool {
-    let normal = |[a, b, c]: [Vector; 3]| {
-        let normal = cross(sub(b, a), sub(c, a));
-        scale(1.0 / norm(normal), normal)
-    };
-    let (n, m) = (normal(s), normal(t));
+    let (n, m) = (unit_normal(s), unit_normal(t));
     let heights = |of: [Vector; 3], over: [Vector; 3], normal: Vector| {
         of.map(|corner| dot(sub(corner, over[0]), normal))
     };
@@ -459,9 +452,8 @@ fn shrunk(corners: [Vector; 3], by: f64) -> Option<[Vector; 3]> {
     let side = |k: usize| norm(sub(corners[(k + 2) % 3], corners[(k + 1) % 3]));
     let sides = [side(0), side(1), side(2)];
     let sum: f64 = sides.iter().sum();
-    let [a, b, c] = corners;
     // The inscribed circle.
-    let radius = norm(cross(sub(b, a), sub(c, a))) / sum;
+    let radius = norm(area_normal(corners)) / sum;
     let centre: Vector =
         std::array::from_fn(|i| (0..3).map(|k| sides[k] * corners[k][i]).sum::<f64>() / sum);
     let left = 1.0 - by / radius;
@@ -470,9 +462,13 @@ fn shrunk(corners: [Vector; 3], by: f64) -> Option<[Vector; 3]> {
 
 /// Whether both lie in the plane of one of them but for rounding, curved as their sides may be.
 fn is_within_plane(a: &Part, b: &Part) -> bool {
-    let [p, q, r] = a.corners;
-    let normal = cross(sub(q, p), sub(r, p));
+    let normal = area_normal(a.corners);
     let most = FLAT * a.size.max(b.size) * norm(normal);
     let mut points = a.patch.hull().iter().chain(b.patch.hull());
-    points.all(|x| dot(sub(*x, p), normal).abs() <= most)
+    points.all(|x| dot(sub(*x, a.corners[0]), normal).abs() <= most)
+}
+
+fn unit_normal(corners: [Vector; 3]) -> Vector {
+    let normal = area_normal(corners);
+    scale(1.0 / norm(normal), normal)
 }

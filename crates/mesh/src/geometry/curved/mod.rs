@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use crate::patch::{self, MAX_ORDER, node_count};
 use crate::surface::{Mesh, Patches};
 use crate::topology::{Side, Sides};
-use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
+use crate::vector::{self, Vector, add, cross, dot, max_norm, norm, scale, sub};
 
 /// Barycentric coordinates of a triangle.
 pub type Barycentric = [f64; 3];
@@ -48,7 +48,8 @@ fn combined(nodes: &[Vector], weights: impl Iterator<Item = f64>) -> Vector {
 }
 
 /// The indices of the nodes on side `side`, from its first corner to its second.
-pub(crate) fn side_nodes(order: usize, side: usize) -> impl Iterator<Item = usize> {
+#[doc(hidden)]
+pub fn side_nodes(order: usize, side: usize) -> impl Iterator<Item = usize> {
     let between = 3 + side * (order - 1);
     std::iter::once(side).chain(between..between + order - 1).chain([(side + 1) % 3])
 }
@@ -186,16 +187,17 @@ pub fn reverse(order: usize, nodes: &mut [Vector]) {
 
 /// Whether the nodes are those of the flat triangle with the same corners, but for rounding.
 pub fn is_straight(order: usize, nodes: &[Vector]) -> bool {
-    let [a, b, c] = [nodes[0], nodes[1], nodes[2]];
-    let size = norm(sub(b, a)).max(norm(sub(c, b))).max(norm(sub(a, c)));
+    let corners = [nodes[0], nodes[1], nodes[2]];
+    let size = vector::longest_side(corners);
     let rounding = f64::EPSILON * nodes.iter().map(|&node| max_norm(node)).fold(0.0, f64::max);
-    let flat = straight(order, [a, b, c]);
+    let flat = straight(order, corners);
     let off = |(x, y): (&Vector, &Vector)| max_norm(sub(*x, *y));
     nodes.iter().zip(&flat).map(off).all(|off| off <= (STRAIGHT * size).max(4.0 * rounding))
 }
 
 /// Barycentric coordinates of a grid of `steps` intervals along each side.
-pub(crate) fn grid(steps: usize) -> impl Iterator<Item = Barycentric> {
+#[doc(hidden)]
+pub fn grid(steps: usize) -> impl Iterator<Item = Barycentric> {
     let row = move |i: usize| (0..=steps - i).map(move |j| [steps - i - j, i, j]);
     (0..=steps).flat_map(row).map(move |place| place.map(|i| i as f64 / steps as f64))
 }
@@ -208,7 +210,7 @@ pub(crate) fn grid(steps: usize) -> impl Iterator<Item = Barycentric> {
 pub fn fold(order: usize, nodes: &[Vector]) -> Option<Vector> {
     /// A normal this short, relative to that of the flat triangle, counts as none.
     const VANISHES: f64 = 1e-6;
-    let chord = cross(sub(nodes[1], nodes[0]), sub(nodes[2], nodes[0]));
+    let chord = vector::area_normal([nodes[0], nodes[1], nodes[2]]);
     let size = max_norm(chord);
     // A flat triangle without area is a fault of its own.
     if size == 0.0 || order < 2 {
@@ -224,7 +226,7 @@ pub fn fold(order: usize, nodes: &[Vector]) -> Option<Vector> {
 /// The least share of the flat triangle's area that a patch is stretched to along the flat normal,
 /// at the points of [`fold`]; 1 of flat triangles, nothing or less where it folds.
 pub fn least_stretch(order: usize, nodes: &[Vector]) -> f64 {
-    let chord = cross(sub(nodes[1], nodes[0]), sub(nodes[2], nodes[0]));
+    let chord = vector::area_normal([nodes[0], nodes[1], nodes[2]]);
     let size = max_norm(chord);
     if size == 0.0 || order < 2 {
         return 1.0;
@@ -248,7 +250,8 @@ pub fn bend(order: usize, nodes: &[Vector], side: usize) -> f64 {
 
 /// The four parts of a triangle that is cut at the middles of its sides, as [`crate::refine`] has
 /// them.
-pub(crate) const QUARTERS: [[Barycentric; 3]; 4] = {
+#[doc(hidden)]
+pub const QUARTERS: [[Barycentric; 3]; 4] = {
     let [a, b, c] = CORNERS;
     let (ab, bc, ca) = ([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]);
     [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]
@@ -357,7 +360,8 @@ impl Patches {
     }
 
     /// Puts corners where the mesh has its vertices.
-    pub(crate) fn put_corners(&mut self, mesh: &Mesh) {
+    #[doc(hidden)]
+    pub fn put_corners(&mut self, mesh: &Mesh) {
         for t in 0..mesh.triangles.len() {
             let corners = mesh.corners(t);
             self.of_mut(t)[..3].copy_from_slice(&corners);
@@ -399,7 +403,8 @@ impl Mesh {
     }
 
     /// Changes `patches` together with what it has to be compared with.
-    pub(crate) fn with_patches(&mut self, change: impl FnOnce(&Self, &mut Patches)) {
+    #[doc(hidden)]
+    pub fn with_patches(&mut self, change: impl FnOnce(&Self, &mut Patches)) {
         if let Some(mut patches) = self.patches.take() {
             change(self, &mut patches);
             self.patches = Some(patches);

@@ -6,9 +6,9 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::geometry::curved::bezier::{Bezier, longest};
+use crate::geometry::curved::bezier::Bezier;
 use crate::geometry::flat::triangle::{self, distance_squared};
-use crate::vector::{Vector, norm};
+use crate::vector::{Vector, longest_side, norm};
 
 /// A part counts as flat from a distance of this multiple of its sagitta.
 const FAR: f64 = 4.0;
@@ -75,16 +75,14 @@ pub(crate) fn meetings(
     patch: Bezier,
     mut visit: impl FnMut([Vector; 3]),
 ) {
-    let flat = FLAT * longest(patch.corners());
+    let flat = FLAT * longest_side(patch.corners());
     let mut open = vec![(patch, 0)];
     while let Some((patch, depth)) = open.pop() {
-        let mut bounds = patch.bounds();
+        let bounds = patch.bounds();
         // Flat ones are no thicker than rounding.
         let margin = flat
             + ROUNDING * bounds.low.iter().chain(&bounds.high).fold(0.0f64, |m, x| m.max(x.abs()));
-        bounds.low.iter_mut().for_each(|x| *x -= margin);
-        bounds.high.iter_mut().for_each(|x| *x += margin);
-        if !bounds.is_met_by(from, direction, f64::INFINITY) {
+        if !bounds.grown(margin).is_met_by(from, direction, f64::INFINITY) {
             continue;
         }
         if depth == DEPTH || patch.bulge() <= flat {

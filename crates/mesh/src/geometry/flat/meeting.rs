@@ -2,7 +2,7 @@
 
 use robust::{Coord, Coord3D, orient2d, orient3d};
 
-use crate::vector::{Vector, add, cross, scale, sub};
+use crate::vector::{Vector, add, area_normal, scale};
 
 /// How two triangles meet that should not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ pub fn meet(s: [Vector; 3], t: [Vector; 3]) -> Option<Meeting> {
 }
 
 /// On which side of a triangle's plane a point lies: 1, -1, or 0 in it.
-pub(crate) fn side([a, b, c]: [Vector; 3], point: Vector) -> i8 {
+pub fn side([a, b, c]: [Vector; 3], point: Vector) -> i8 {
     // Exact arithmetic is slow to find the 0 of a shared corner, which most pairs of triangles
     // have.
     if [a, b, c].contains(&point) {
@@ -41,7 +41,7 @@ pub(crate) fn side([a, b, c]: [Vector; 3], point: Vector) -> i8 {
 }
 
 /// Whether all corners lie on one side, none in the plane.
-pub(crate) fn apart(sides: [i8; 3]) -> bool {
+pub fn apart(sides: [i8; 3]) -> bool {
     sides == [1; 3] || sides == [-1; 3]
 }
 
@@ -87,7 +87,7 @@ fn same_corners(s: [Vector; 3], t: [Vector; 3]) -> bool {
 
 /// Whether two triangles in one plane share area.
 pub(crate) fn overlap(s: [Vector; 3], t: [Vector; 3]) -> bool {
-    let normal = cross(sub(s[1], s[0]), sub(s[2], s[0]));
+    let normal = area_normal(s);
     // The projection along the largest component of the normal leaves coordinates as they are.
     let mut drop = 0;
     for i in 1..3 {

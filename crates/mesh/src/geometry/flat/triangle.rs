@@ -1,17 +1,13 @@
 //! A flat triangle and a point or a line: solid angle, distance, where they meet.
 
-use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, area_normal, cross, dot, norm, scale, sub};
 
 /// A line that meets a triangle at a barycentric coordinate below this may miss it.
 pub(crate) const RIM: f64 = 1e-6;
 
 /// Where a line meets a triangle, or passes it so near that rounding decides: how far along it, and
 /// the least barycentric coordinate there. T. Möller and B. Trumbore, 1997.
-pub(crate) fn meeting(
-    from: Vector,
-    direction: Vector,
-    [a, b, c]: [Vector; 3],
-) -> Option<(f64, f64)> {
+pub fn meeting(from: Vector, direction: Vector, [a, b, c]: [Vector; 3]) -> Option<(f64, f64)> {
     let (ab, ac) = (sub(b, a), sub(c, a));
     let p = cross(direction, ac);
     let determinant = dot(ab, p);
@@ -29,7 +25,7 @@ pub(crate) fn meeting(
 
 /// The solid angle under which a point sees a triangle, positive from behind: A. van Oosterom and
 /// J. Strackee, 1983.
-pub(crate) fn solid_angle(point: Vector, corners: [Vector; 3]) -> f64 {
+pub fn solid_angle(point: Vector, corners: [Vector; 3]) -> f64 {
     let [a, b, c] = corners.map(|corner| sub(corner, point));
     let (la, lb, lc) = (norm(a), norm(b), norm(c));
     let triple = dot(a, cross(b, c));
@@ -38,14 +34,14 @@ pub(crate) fn solid_angle(point: Vector, corners: [Vector; 3]) -> f64 {
 }
 
 /// The square of the distance of a point from a triangle.
-pub(crate) fn distance_squared(point: Vector, corners: [Vector; 3]) -> f64 {
+pub fn distance_squared(point: Vector, corners: [Vector; 3]) -> f64 {
     let off = to_triangle(point, corners);
     dot(off, off)
 }
 
 /// From a point to the nearest place of a triangle.
-pub(crate) fn to_triangle(point: Vector, [a, b, c]: [Vector; 3]) -> Vector {
-    let normal = cross(sub(b, a), sub(c, a));
+pub fn to_triangle(point: Vector, corners @ [a, b, c]: [Vector; 3]) -> Vector {
+    let normal = area_normal(corners);
     let squared = dot(normal, normal);
     let is_outside = |p: Vector, q: Vector| dot(cross(sub(q, p), sub(point, p)), normal) < 0.0;
     if squared > 0.0 && !is_outside(a, b) && !is_outside(b, c) && !is_outside(c, a) {

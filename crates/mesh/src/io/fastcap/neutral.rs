@@ -110,7 +110,11 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
                 }
             }
             (2, [_, card, ..]) if matches!(shape, 3 | 4) => {
-                let nodes = integers(card, shape as usize)?;
+                let what = "the number of a node";
+                let nodes = match shape {
+                    3 => integers::<3>(card, 0, what)?.to_vec(),
+                    _ => integers::<4>(card, 0, what)?.to_vec(),
+                };
                 elements.push(Element { id, nodes, line: card.number() });
             }
             (2, _) => other += 1,
@@ -118,7 +122,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
             (31, [card, ..]) => geometry.grids.push((id, reals(card)?)),
             (33, cards) => {
                 if let Some(card) = cards.get(BEFORE_CORNERS) {
-                    geometry.patches.push((id, corners(card)?));
+                    geometry.patches.push((id, integers(card, 3, "the number of a grid point")?));
                 }
             }
             (45, [_, card, rest @ ..]) => table(&mut geometry.patch_of, shape, card, rest)?,
@@ -157,11 +161,9 @@ fn reals(card: &Line<'_>) -> Result<Vector, FormatError> {
     if words.count() >= 3 {
         return words.point("a coordinate");
     }
-    let bytes = card.raw();
     let mut point = [0.0; 3];
     for (i, coordinate) in point.iter_mut().enumerate() {
-        let column = bytes.get(REAL_WIDTH * i..bytes.len().min(REAL_WIDTH * (i + 1)));
-        let word = column.unwrap_or_default().trim_ascii();
+        let word = column(card, REAL_WIDTH * i, REAL_WIDTH);
         *coordinate = parse_real(word)
             .filter(|value| usable(*value))
             .ok_or_else(|| card.unexpected("three coordinates", Some(word)))?;
@@ -169,46 +171,35 @@ fn reals(card: &Line<'_>) -> Result<Vector, FormatError> {
     Ok(point)
 }
 
-/// The first `count` whole numbers of a card: words, or columns where there are too few.
-fn integers(card: &Line<'_>, count: usize) -> Result<Vec<i64>, FormatError> {
+/// The whole numbers of a card behind `reals` reals: words, or columns where there are too few.
+fn integers<const N: usize>(
+    card: &Line<'_>,
+    reals: usize,
+    what: &str,
+) -> Result<[i64; N], FormatError> {
+    let mut numbers = [0; N];
     let mut words = *card;
-    if words.count() >= count {
-        return (0..count).map(|_| words.int("the number of a node")).collect();
-    }
-    let bytes = card.raw();
-    (0..count)
-        .map(|i| {
-            let column = bytes.get(INTEGER_WIDTH * i..bytes.len().min(INTEGER_WIDTH * (i + 1)));
-            let word = column.unwrap_or_default().trim_ascii();
-            let number = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok());
-            number.ok_or_else(|| card.unexpected("the number of a node", Some(word)))
-        })
-        .collect()
-}
-
-/// The grid points at the corners of a patch, which follow three reals.
-fn corners(card: &Line<'_>) -> Result<[i64; 4], FormatError> {
-    let mut words = *card;
-    let mut corners = [0; 4];
-    if words.count() >= 7 {
-        for _ in 0..3 {
+    if words.count() >= reals + N {
+        for _ in 0..reals {
             words.real("a coordinate of a patch")?;
         }
-        for corner in &mut corners {
-            *corner = words.int("the number of a grid point")?;
+        for number in &mut numbers {
+            *number = words.int(what)?;
         }
-        return Ok(corners);
+        return Ok(numbers);
     }
+    for (i, number) in numbers.iter_mut().enumerate() {
+        let word = column(card, REAL_WIDTH * reals + INTEGER_WIDTH * i, INTEGER_WIDTH);
+        let parsed = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok());
+        *number = parsed.ok_or_else(|| card.unexpected(what, Some(word)))?;
+    }
+    Ok(numbers)
+}
+
+/// The word in `width` columns of a card from `start` on.
+fn column<'a>(card: &Line<'a>, start: usize, width: usize) -> &'a [u8] {
     let bytes = card.raw();
-    for (i, corner) in corners.iter_mut().enumerate() {
-        let start = 3 * REAL_WIDTH + INTEGER_WIDTH * i;
-        let column = bytes.get(start..bytes.len().min(start + INTEGER_WIDTH)).unwrap_or_default();
-        let number = std::str::from_utf8(column).ok().and_then(|word| word.trim().parse().ok());
-        *corner = number.ok_or_else(|| {
-            card.unexpected("the number of a grid point", Some(column.trim_ascii()))
-        })?;
-    }
-    Ok(corners)
+    bytes.get(start..bytes.len().min(start + width)).unwrap_or_default().trim_ascii()
 }
 
 /// Enters the elements that a patch is meshed with; tables of lines and solids are skipped.
@@ -218,7 +209,7 @@ fn table(
     card: &Line<'_>,
     rest: &[Line<'_>],
 ) -> Result<(), FormatError> {
-    let head = integers(card, 6)?;
+    let head: [i64; 6] = integers(card, 0, "the number of a node")?;
     if head[4] != OF_PATCH {
         return Ok(());
     }

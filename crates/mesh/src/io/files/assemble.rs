@@ -167,38 +167,27 @@ impl Assembly {
         if self.triangles.is_empty() {
             return Err(Cause::NoTriangles);
         }
-        let mut renumbered = vec![NONE; self.vertices.len()];
-        for vertex in self.triangles.iter().flatten() {
-            renumbered[*vertex as usize] = 0;
-        }
-        let mut vertices = Vec::with_capacity(self.vertices.len());
-        let mut normals = (!self.normals.is_empty()).then(Vec::new);
-        for (index, (vertex, number)) in self.vertices.iter().zip(&mut renumbered).enumerate() {
-            if *number != NONE {
-                *number = vertices.len() as u32;
-                vertices.push(*vertex);
-                if let Some(normals) = &mut normals {
-                    normals.push(self.normals.get(index).copied().unwrap_or_default());
-                }
-            }
-        }
-        let mut triangles = self.triangles;
-        for vertex in triangles.iter_mut().flatten() {
-            *vertex = renumbered[*vertex as usize];
-        }
+        let normals = (!self.normals.is_empty()).then(|| {
+            let mut is_used = vec![false; self.vertices.len()];
+            let corners = self.triangles.as_flattened();
+            corners.iter().for_each(|&vertex| is_used[vertex as usize] = true);
+            let of = |vertex: usize| self.normals.get(vertex).copied().unwrap_or_default();
+            (0..is_used.len()).filter(|&vertex| is_used[vertex]).map(of).collect()
+        });
         let named =
             (1..).zip(self.groups).map(|(tag, name)| PhysicalGroup { tag, name: Some(name) });
         let groups: Vec<PhysicalGroup> = named.collect();
         let memberships =
             [vec![]].into_iter().chain((0..groups.len() as u32).map(|g| vec![g])).collect();
-        let mesh = Mesh {
-            vertices,
-            triangles,
+        let mut mesh = Mesh {
+            vertices: self.vertices,
+            triangles: self.triangles,
             groups,
             membership: self.membership,
             memberships,
             patches: None,
         };
+        mesh.drop_unused();
         Ok((mesh, normals))
     }
 }

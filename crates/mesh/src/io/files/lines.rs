@@ -3,6 +3,7 @@
 use super::error::{Cause, FormatError};
 use crate::surface::usable;
 use crate::vector::Vector;
+use crate::wording::quoted;
 
 /// The lines of a file, from the first.
 #[derive(Clone, Debug)]
@@ -153,7 +154,8 @@ impl<'a> Line<'a> {
     }
 
     /// The next word as a whole number that is not negative.
-    pub(crate) fn size(&mut self, what: &str) -> Result<u64, FormatError> {
+    #[doc(hidden)]
+    pub fn size(&mut self, what: &str) -> Result<u64, FormatError> {
         let word = self.word();
         word.and_then(|word| std::str::from_utf8(word).ok()?.parse().ok())
             .ok_or_else(|| self.unexpected(what, word))
@@ -200,7 +202,7 @@ impl<'a> Line<'a> {
 
     /// Something else than `expected`: the word given, or the end of the line.
     pub fn unexpected(&self, expected: &str, found: Option<&[u8]>) -> FormatError {
-        let found = found.map_or_else(|| "the end of the line".to_owned(), excerpt);
+        let found = found.map_or_else(|| "the end of the line".to_owned(), quoted);
         Cause::expected(expected, found).on_line(self.number)
     }
 }
@@ -222,12 +224,4 @@ pub fn parse_real(word: &[u8]) -> Option<f64> {
         format!("{}e{}", &text[..exponent], &text[exponent + 1..]).parse().ok()
     });
     parsed.filter(|value| value.is_finite())
-}
-
-/// A word for messages, shortened, in quotes.
-pub(crate) fn excerpt(word: &[u8]) -> String {
-    const LONGEST: usize = 24;
-    let shown = String::from_utf8_lossy(&word[..word.len().min(LONGEST)]);
-    let shown: String = shown.chars().flat_map(char::escape_debug).collect();
-    if word.len() > LONGEST { format!("\"{shown}...\"") } else { format!("\"{shown}\"") }
 }

@@ -6,10 +6,11 @@
 
 use super::assemble::Assembly;
 use super::error::{Cause, FormatError};
-use super::lines::{Line, Lines, excerpt, vertex};
+use super::lines::{Line, Lines, vertex};
 use super::reading::Reading;
 use crate::io::gmsh::Encoding;
 use crate::surface::{Mesh, usable};
+use crate::wording::quoted;
 
 /// No header is this long; a file of something else may have no line ends at all.
 const LONGEST_HEADER: usize = 1 << 20;
@@ -419,7 +420,7 @@ impl Values for Bytes<'_> {
             Scalar::U32 => i64::from(u32::from_le_bytes(self.take(what)?)),
             Scalar::F32 | Scalar::F64 => {
                 let value = self.real(kind, what)?;
-                let message = Cause::expected(what, excerpt(value.to_string().as_bytes()));
+                let message = Cause::expected(what, quoted(value.to_string().as_bytes()));
                 return Err(self.fault(message));
             }
         })

@@ -4,9 +4,10 @@ use super::error::{Cause, Subject};
 use super::faces::{Faces, Label, note_opposed};
 use super::kinds::ElementKind;
 use super::report::ReadReport;
-use super::scan::{About, Fault, Input, Parsed, fail};
+use super::scan::{About, Fault, Input, Numbers, Parsed, fail, line};
 use super::tags::{Places, Refused, Tags};
 use crate::geometry::curved;
+use crate::patch::{MAX_NODES, node_count};
 use crate::surface::Mesh;
 use crate::wording::{counted, note_split};
 use std::collections::HashMap;
@@ -71,6 +72,24 @@ impl Content {
             Ok(()) => Ok((place, ())),
             Err(Refused::Repeated) => fail(place, Cause::RepeatedElement(tag)),
             Err(Refused::Full) => fail(place, Cause::TooMany("elements")),
+        }
+    }
+
+    /// Adds an element of the type with the given number, which has `corners` corners, turned over
+    /// on request.
+    pub fn add_face(
+        &mut self,
+        number: i64,
+        corners: usize,
+        nodes: &FirstNodes,
+        set: u32,
+        reversed: bool,
+    ) {
+        match ElementKind::patch_order(number) {
+            Some(order) => {
+                self.faces.push_patch(order, &nodes[..node_count(order)], set, reversed);
+            }
+            None => self.faces.push(&nodes[..corners], set, reversed),
         }
     }
 
@@ -147,27 +166,38 @@ impl Content {
     }
 }
 
-/// Reads the nodes of an element, each with `read`, and looks them up; the first go to `corners`,
-/// as many as it has room for.
-pub(super) fn element_nodes<'a>(
-    mut input: Input<'a>,
+/// The first nodes of an element.
+pub(super) type FirstNodes = [u32; MAX_NODES];
+
+/// Reads the nodes of an element of a kind, each with `read`, to its end, and looks them up. `None`
+/// of one with a number of nodes of its own: a line of text is passed over.
+pub(super) fn element_nodes<'a, N: Numbers>(
+    numbers: N,
+    [start, mut input]: [Input<'a>; 2],
     places: &Places,
     tag: u64,
-    nodes: usize,
-    corners: &mut [u32],
+    kind: ElementKind,
     read: impl Fn(Input<'a>) -> Parsed<'a, u64>,
-) -> Parsed<'a, ()> {
+) -> Parsed<'a, Option<FirstNodes>> {
+    let about = Subject::Element(tag);
+    let Some(nodes) = kind.nodes else {
+        if numbers.is_text() {
+            return line(input).map(|(rest, _)| (rest, None));
+        }
+        return fail(start, Cause::VariableType(kind.name())).about(about);
+    };
+    let mut first = [0; MAX_NODES];
     for index in 0..nodes {
-        let (rest, node) = read(input).about(Subject::Element(tag))?;
+        let (rest, node) = read(input).about(about)?;
         let Some(place) = places.get(node) else {
-            return fail(input, Cause::UnknownNode(node)).about(Subject::Element(tag));
+            return fail(input, Cause::UnknownNode(node)).about(about);
         };
-        if let Some(corner) = corners.get_mut(index) {
-            *corner = place;
+        if let Some(first) = first.get_mut(index) {
+            *first = place;
         }
         input = rest;
     }
-    Ok((input, ()))
+    Ok((input, Some(first)))
 }
 
 /// Sides that are not the same curve for all triangles there.

@@ -276,21 +276,12 @@ fn without_unused(
     nodes: &[u32],
     report: &mut ReadReport,
 ) -> Mesh {
-    let mut renumbered = vec![NONE; vertices.len()];
-    for vertex in mesh.triangles.iter().flatten() {
-        renumbered[*vertex as usize] = 0;
-    }
-    for (vertex, number) in vertices.iter().zip(&mut renumbered) {
-        if *number != NONE {
-            *number = mesh.vertices.len() as u32;
-            mesh.vertices.push(*vertex);
-        }
-    }
-    for vertex in mesh.triangles.iter_mut().flatten() {
-        *vertex = renumbered[*vertex as usize];
-    }
-    nodes.iter().for_each(|&node| renumbered[node as usize] = 0);
-    report.dropped_vertices = renumbered.iter().filter(|&&number| number == NONE).count();
+    let mut is_used = vec![false; vertices.len()];
+    let corners = mesh.triangles.iter().flatten();
+    corners.chain(nodes).for_each(|&node| is_used[node as usize] = true);
+    report.dropped_vertices = is_used.iter().filter(|&&is_used| !is_used).count();
+    mesh.vertices = vertices.to_vec();
+    mesh.drop_unused();
     mesh
 }
 

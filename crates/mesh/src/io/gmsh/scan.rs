@@ -5,6 +5,7 @@
 //! file and give back what they leave of it.
 
 use super::error::{Cause, Subject};
+use crate::wording::quoted;
 use nom::bytes::complete::{take_till, take_while};
 use nom::error::{ErrorKind, ParseError};
 use nom::number::{Endianness, complete as number};
@@ -83,14 +84,10 @@ impl<T> About for Parsed<'_, T> {
 
 /// The first word of the input, shortened, for messages.
 pub fn excerpt(input: Input) -> String {
-    const LONGEST: usize = 24;
     if matches!(input.first(), Some(b'\n' | b'\r')) {
         return "the end of the line".into();
     }
-    let end = input.iter().position(u8::is_ascii_whitespace).unwrap_or(input.len());
-    let shown = String::from_utf8_lossy(&input[..end.min(LONGEST)]);
-    let shown: String = shown.chars().flat_map(char::escape_debug).collect();
-    if end > LONGEST { format!("\"{shown}...\"") } else { format!("\"{shown}\"") }
+    quoted(input.split(u8::is_ascii_whitespace).next().unwrap_or_default())
 }
 
 /// White space, line ends included.

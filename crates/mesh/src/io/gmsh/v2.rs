@@ -4,9 +4,8 @@ use super::content::{Content, element_nodes};
 use super::error::{Cause, Subject};
 use super::faces::Label;
 use super::kinds::ElementKind;
-use super::scan::{About, Input, Numbers, Parsed, Record, Text, fail, line};
+use super::scan::{About, Input, Numbers, Parsed, Record, Text, fail};
 use super::tags::Places;
-use crate::patch::{MAX_NODES, node_count};
 
 /// Tags are `int` in this version, and positive.
 fn tag<'a, N: Numbers>(numbers: N, input: Input<'a>, what: &'static str) -> Parsed<'a, u64> {
@@ -154,28 +153,17 @@ fn element<'a, N: Numbers>(
         }
         rest = after;
     }
-    let Some(nodes) = block.kind.nodes else {
-        return if numbers.is_text() {
-            line(rest).map(|(rest, _)| (rest, ()))
-        } else {
-            fail(input, Cause::VariableType(block.kind.name())).about(about)
-        };
-    };
-    let mut corners = [0; MAX_NODES];
-    let (rest, ()) = element_nodes(rest, places, element, nodes, &mut corners, |input| {
+    let inputs = [input, rest];
+    let (rest, nodes) = element_nodes(numbers, inputs, places, element, block.kind, |input| {
         tag(numbers, input, "a node of an element")
     })?;
-    if let Some(number) = block.kind.surface_corners() {
+    let Some(nodes) = nodes else { return Ok((rest, ())) };
+    if let Some(corners) = block.kind.surface_corners() {
         let reversed = label.physical < 0;
         label.physical = label.physical.saturating_abs();
         content.report.reversed += usize::from(reversed);
         // Groups follow when all elements are known.
-        match ElementKind::patch_order(block.number) {
-            Some(order) => {
-                content.faces.push_patch(order, &corners[..node_count(order)], 0, reversed);
-            }
-            None => content.faces.push(&corners[..number], 0, reversed),
-        }
+        content.add_face(block.number, corners, &nodes, 0, reversed);
         content.labels.push(label);
     }
     numbers.end(rest).about(about)

@@ -3,9 +3,8 @@
 use super::content::{Content, SurfaceEntity, element_nodes};
 use super::error::{Cause, Subject};
 use super::kinds::ElementKind;
-use super::scan::{About, Input, Numbers, Parsed, Record, fail, line, words};
+use super::scan::{About, Input, Numbers, Parsed, Record, fail, words};
 use super::tags::Places;
-use crate::patch::{MAX_NODES, node_count};
 use crate::surface::usable;
 use parallel::prelude::*;
 use std::collections::HashMap;
@@ -278,7 +277,6 @@ pub(super) fn elements<'a, N: Numbers>(
         let (rest, count) = numbers.count(rest, "elements in a block", least)?;
         (input, ()) = numbers.end(rest)?;
         found += count;
-        let order = ElementKind::patch_order(number);
         let mut corners_of_kind = kind.surface_corners();
         let mut set = 0;
         let mut reversed = false;
@@ -308,26 +306,18 @@ pub(super) fn elements<'a, N: Numbers>(
             input = numbers.begin(input);
             let (rest, tag) = numbers.size(input, "an element tag")?;
             content.add_element(input, tag, number)?;
-            let about = Subject::Element(tag);
-            let Some(nodes) = kind.nodes else {
-                if !numbers.is_text() {
-                    return fail(input, Cause::VariableType(kind.name())).about(about);
-                }
-                (input, _) = line(rest)?;
-                continue;
-            };
-            let mut corners = [0; MAX_NODES];
-            let (rest, ()) = element_nodes(rest, places, tag, nodes, &mut corners, |input| {
+            let inputs = [input, rest];
+            let (rest, nodes) = element_nodes(numbers, inputs, places, tag, kind, |input| {
                 numbers.size(input, "a node of an element")
             })?;
-            match (corners_of_kind, order) {
-                (Some(_), Some(order)) => {
-                    content.faces.push_patch(order, &corners[..node_count(order)], set, reversed);
-                }
-                (Some(number), None) => content.faces.push(&corners[..number], set, reversed),
-                (None, _) => {}
+            let Some(nodes) = nodes else {
+                input = rest;
+                continue;
+            };
+            if let Some(corners) = corners_of_kind {
+                content.add_face(number, corners, &nodes, set, reversed);
             }
-            (input, ()) = numbers.end(rest).about(about)?;
+            (input, ()) = numbers.end(rest).about(Subject::Element(tag))?;
         }
     }
     check_sum(start, input, "$Elements", "elements", total, found)

@@ -84,23 +84,18 @@ fn cuts(lines: &[Line]) -> Vec<(u32, Point)> {
     let flat = |at: Point| [at[0], at[1], 0.0];
     let around = |&[a, b]: &Line| {
         let reach = NEAR * length([b[0] - a[0], b[1] - a[1]]);
-        let own = Box3::around(&[flat(a), flat(b)]);
-        Box3 { low: own.low.map(|x| x - reach), high: own.high.map(|x| x + reach) }
+        Box3::around(&[flat(a), flat(b)]).grown(reach)
     };
     let boxes: Vec<Box3> = lines.iter().map(around).collect();
     let tree = Bvh::new(&boxes);
     tree.overlapping_leaves(|node, other, found: &mut Vec<(u32, Point)>| {
-        let is_same = node.start == other.start;
-        for (k, &one) in tree.members(node).iter().enumerate() {
-            let rest = if is_same { k + 1 } else { 0 };
-            for &two in &tree.members(other)[rest..] {
-                // One crossing gives one point, whatever other lines there are.
-                let [one, two] = [one.min(two), one.max(two)];
-                if boxes[one as usize].overlaps(&boxes[two as usize]) {
-                    meet(lines, [one, two], found);
-                }
+        tree.pairs(node, other, |one, two| {
+            // One crossing gives one point, whatever other lines there are.
+            let [one, two] = [one.min(two), one.max(two)];
+            if boxes[one as usize].overlaps(&boxes[two as usize]) {
+                meet(lines, [one, two], found);
             }
-        }
+        });
     })
 }
 

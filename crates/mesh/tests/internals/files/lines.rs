@@ -1,5 +1,5 @@
 use mesh::files::{Lines, parse_real};
-use mesh::internals::files::lines::{size, vertex};
+use mesh::internals::files::lines::vertex;
 
 #[test]
 fn lines_are_counted_and_comments_passed_over() {
@@ -7,7 +7,7 @@ fn lines_are_counted_and_comments_passed_over() {
     let mut line = lines.next_content(b"#", true).unwrap();
     assert_eq!((line.number(), line.count()), (3, 2));
     assert_eq!(line.real("x").unwrap(), 1.0);
-    assert_eq!(size(&mut line, "n").unwrap(), 2);
+    assert_eq!(line.size("n").unwrap(), 2);
     assert_eq!(line.end(), Ok(()));
     let mut line = lines.next_content(b"#", true).unwrap();
     assert_eq!(line.number(), 5);

@@ -1,5 +1,5 @@
 use mesh::generate::{Molecule, Resolution};
-use mesh::internals::generate::molecule::{Ray, on_spiral, surface};
+use mesh::internals::generate::molecule::{Ray, on_spiral};
 use mesh::vector::{Vector, norm, scale};
 
 fn directions() -> impl Iterator<Item = Vector> {
@@ -10,7 +10,7 @@ fn directions() -> impl Iterator<Item = Vector> {
 fn rays_begin_where_no_atom_is() {
     for count in [1, 2, 3, 4, 7, 30, 300] {
         let atoms = Molecule { atoms: count, resolution: Resolution::Elements(20) };
-        let surface = surface(&atoms).unwrap();
+        let surface = atoms.surface().unwrap();
         let toward =
             surface.atoms.iter().map(|atom| scale(1.0 / norm(atom.position), atom.position));
         for direction in directions().chain(toward) {
@@ -25,7 +25,7 @@ fn rays_begin_where_no_atom_is() {
 #[test]
 fn slopes_are_those_of_the_level() {
     let atoms = Molecule { atoms: 30, resolution: Resolution::Elements(20) };
-    let surface = surface(&atoms).unwrap();
+    let surface = atoms.surface().unwrap();
     for direction in directions() {
         let ray = Ray::new(&surface.atoms, direction, surface.farthest);
         let place = scale(0.9 * surface.farthest, direction);

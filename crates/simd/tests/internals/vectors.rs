@@ -1,6 +1,6 @@
 //! Every level compared with known numbers, and with one lane.
 
-use crate::{Array, Elementary, Level, MAX_LANES, One, Real, Simd, Task, dispatch, scalars_mut};
+use simd::{Array, Elementary, Level, MAX_LANES, One, Real, Simd, Task, dispatch, scalars_mut};
 
 /// Each operation on pseudo-random lanes, gathered into one vector of results.
 struct Operations;
