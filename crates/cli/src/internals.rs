@@ -82,10 +82,6 @@ pub mod paths {
     pub use crate::paths::relative;
 }
 
-pub mod plot {
-    pub use crate::report::plot::{Axis, Curve, HEIGHT, Labels, WIDTH, svg};
-}
-
 pub mod progress {
     pub use crate::terminal::progress::Bars;
 }

@@ -64,7 +64,7 @@ impl<'a> Iteration<'a> {
         let is_known = self.kept.restore(x);
         let ranks = &self.options.ranks;
         if !ranks.is_alone() {
-            let known = ranks.of_first(if is_known { x } else { &[] })?;
+            let known: Vec<f64> = ranks.of_first(if is_known { x } else { &[] })?;
             if known.len() == x.len() {
                 x.copy_from_slice(&known);
             }

@@ -1,7 +1,6 @@
 //! `farad study`: a case on refinements of its mesh, and what they say about the limit.
 
 mod meshes;
-mod plot;
 mod results;
 mod tables;
 
@@ -156,7 +155,9 @@ fn finish(
     let results = Results { refinement, meshes, failed, entries };
     folder.leave_out_what_fails();
     folder.stage(CSV, |out| out.write_all(tables::csv(&results).as_bytes()))?;
-    folder.stage(SVG, |out| out.write_all(plot::svg(&case.title, &results).as_bytes()))?;
+    let listed = serde_json::to_value(&results).unwrap_or_default();
+    let chart = page::study_chart(&case.title, &listed);
+    folder.stage(SVG, |out| out.write_all(chart.as_bytes()))?;
     let series = Series::new(SCHEMA, status, OfCase::new(case, &path), results);
     let text = |series: &Series<_, _>, path: &Path| tables::text(case, series, gap, path);
     let lacking = series.finish(folder, showing, text)?;
