@@ -91,9 +91,9 @@ pub mod series {
 }
 
 pub mod sum {
+    pub use crate::commands::fmm::sum::Input;
     pub use crate::commands::fmm::sum::error::{SAMPLE_SEED, direct_sums, relative_l2, sample};
     pub use crate::commands::fmm::sum::report::warnings;
-    pub use crate::commands::fmm::sum::{Input, Mode};
 }
 
 pub mod temporaries {

@@ -4,15 +4,18 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use farad::LengthUnit;
+use samples::Distribution;
 
-use crate::case::{Case, Density, Method, Overrides};
+use crate::case::{Case, Overrides};
 use crate::machine;
-use crate::machine::backend::{self, Backend, Gpus};
+use crate::machine::backend::{self, Gpus};
 use crate::machine::ranks::Ranks;
 use crate::report::results::{Checkpoint, Folder, Inputs};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
+use crate::words;
 
 /// GPUs that share a command's work.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -37,7 +40,7 @@ impl Several {
                 "leave out --gpus, or --deterministic",
             ));
         }
-        if self.gpus.is_some() && matches!(on.backend, Backend::Cpu) {
+        if self.gpus.is_some() && matches!(on.backend, fmm::Backend::Cpu) {
             return Err(Failure::with_help(
                 Exit::Usage,
                 "--gpus asks for GPUs, --backend cpu for none",
@@ -61,11 +64,18 @@ pub(super) struct Solving {
     #[command(flatten)]
     pub(super) on: backend::Args,
     /// How to solve, over the case's solver.method
-    #[arg(long, value_enum)]
-    method: Option<Method>,
+    #[arg(long, value_parser = words::parser::<bem::Method>(&[
+        "Whichever the cost model says is faster",
+        "GMRES over the fast multipole method",
+        "A dense matrix, factorised",
+    ]))]
+    method: Option<bem::Method>,
     /// How charge may vary over a triangle, over the case's solver.density
-    #[arg(long, value_enum)]
-    density: Option<Density>,
+    #[arg(long, value_parser = words::parser::<bem::Density>(&[
+        "The same everywhere on it",
+        "Linear: three times the unknowns, far fewer triangles for digits beyond the third",
+    ]))]
+    density: Option<bem::Density>,
     /// Threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     threads: Option<NonZeroUsize>,
@@ -260,6 +270,14 @@ impl Solving {
         }
         Ok(case)
     }
+}
+
+/// Takes the names of all distributions of points.
+pub(super) fn distributions() -> impl TypedValueParser<Value = Distribution> {
+    let names = Distribution::ALL.map(Distribution::name);
+    PossibleValuesParser::new(names).try_map(|name| {
+        Distribution::ALL.into_iter().find(|d| d.name() == name).ok_or("unknown distribution")
+    })
 }
 
 fn parse_unit(text: &str) -> Result<LengthUnit, String> {

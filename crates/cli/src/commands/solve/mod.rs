@@ -17,7 +17,7 @@ use super::arguments::{Keeping, Resuming, Several, Solving, parse_accuracy, pars
 use super::forecast;
 use crate::case::problem;
 use crate::case::{Case, Format, Overrides, Viewer, VtkMode, parse_target};
-use crate::machine::backend::Backend;
+use crate::machine::backend::of_plan;
 use crate::machine::ranks::Ranks;
 use crate::report::page;
 use crate::report::results::{self, Checkpoint, Document, Folder, Run, stage_piece};
@@ -281,7 +281,7 @@ fn execute(
         solution,
         requested: solving.on.backend,
         deterministic: solving.on.deterministic,
-        used: solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
+        used: of_plan(solution.answer.fmm.as_ref()),
         refinement: refinement.as_ref(),
         folder: path,
         pieces,
