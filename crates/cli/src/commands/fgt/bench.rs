@@ -7,7 +7,7 @@ use fgt::{Bandwidths, Grid, Mode, Options, Plan, Sums, Targets, direct};
 use samples::{Distribution, Random, mixed_charges};
 use serde::Serialize;
 
-use crate::commands::arguments::{distributions, parse_count, parse_tolerance};
+use crate::commands::arguments::{distributions, parse_count, parse_number, parse_tolerance};
 use crate::machine::{self, backend, memory};
 use crate::report::units;
 use crate::terminal::exit::{Exit, Failure};
@@ -82,13 +82,11 @@ words!(Mode {
 });
 
 fn parse_length(text: &str) -> Result<f64, String> {
-    let length: f64 = text.parse().map_err(|_| "must be a number".to_owned())?;
-    if (1e-100..=1e100).contains(&length) { Ok(length) } else { Err("must be positive".to_owned()) }
+    parse_number(text, &(1e-100..=1e100), "positive", "")
 }
 
 fn parse_factor(text: &str) -> Result<f64, String> {
-    let factor: f64 = text.parse().map_err(|_| "must be a number".to_owned())?;
-    if (1.0..=1e20).contains(&factor) { Ok(factor) } else { Err("must be 1 to 1e20".to_owned()) }
+    parse_number(text, &(1.0..=1e20), "1 to 1e20", "")
 }
 
 /// The object that `--json` prints.

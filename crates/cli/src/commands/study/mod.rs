@@ -13,7 +13,8 @@ use farad::{Problem, study_entries};
 use self::meshes::{Ended, Refinement, Settings, solve_all};
 use self::results::{Results, Row};
 use super::arguments::{Resuming, Several, Solving};
-use super::series::{Opening, Rows};
+use super::opening::Opening;
+use super::series::Rows;
 use super::solve::{Split, check_shares};
 use crate::case::{Overrides, problem};
 use crate::machine::ranks::Ranks;
@@ -99,7 +100,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         not_shared: None,
         all_checkpoint: args.split.of(&problem, ranks.size()) != Split::Space,
     };
-    let (mut folder, checkpoint) = opening.open(ranks, args.resuming, &output)?;
+    let (mut folder, checkpoint) = opening.open(ranks, Some(args.resuming), &output)?;
     let checkpoint = checkpoint.as_ref();
     let settings = Settings {
         case: &case,
