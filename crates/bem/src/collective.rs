@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use comm::{Communicator, Operation};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::Error;
 
@@ -47,6 +49,35 @@ pub(crate) fn largest(group: &dyn Communicator, value: f64) -> Result<f64, Error
     let mut largest = [if value.is_nan() { f64::INFINITY } else { value }];
     group.all_reduce(&mut largest, Operation::Max).map_err(lost)?;
     Ok(if value.is_nan() { value } else { largest[0] })
+}
+
+/// The value of the first rank, regardless of those of the others. Collective.
+///
+/// # Errors
+/// [`Error::Fmm`] if communication fails, or what is received is no such value.
+pub(crate) fn of_first<T: DeserializeOwned>(
+    group: &dyn Communicator,
+    own: &(impl Serialize + ?Sized),
+) -> Result<T, Error> {
+    let own = if group.rank() == 0 { encoded(own) } else { Vec::new() };
+    let all = comm::all_gather(group, &own).map_err(lost)?;
+    decoded(0, all.first().map_or(&[], Vec::as_slice))
+}
+
+/// A value as the bytes of a message; none if it has no such form.
+pub(crate) fn encoded(value: &(impl Serialize + ?Sized)) -> Vec<u8> {
+    postcard::to_extend(value, Vec::new()).unwrap_or_default()
+}
+
+/// The value in a message from this rank.
+///
+/// # Errors
+/// [`Error::Fmm`] if the bytes are of no such value.
+pub(crate) fn decoded<T: DeserializeOwned>(rank: usize, message: &[u8]) -> Result<T, Error> {
+    postcard::from_bytes(message).map_err(|_| {
+        let cause = "its message cannot be read".to_owned();
+        lost(comm::Error::Elsewhere { rank, cause })
+    })
 }
 
 /// The error for failed communication, or for an error of another rank.

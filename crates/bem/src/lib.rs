@@ -136,7 +136,6 @@ pub mod internals {
         pub use crate::ordered::{sum, sums};
     }
     pub mod physics {
-        pub use crate::physics::shared::REASONS;
         pub mod evaluate {
             pub use crate::physics::evaluate::by_points::DEGREE;
             pub use crate::physics::evaluate::closed_forms::add_point;

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use comm::Group;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::collective;
@@ -88,14 +90,15 @@ impl Ranks {
         collective::agreed(&*self.0, own)
     }
 
-    /// The numbers of the first rank, regardless of those of the others. Collective.
+    /// The value of the first rank, regardless of those of the others. Collective.
     ///
     /// # Errors
-    /// [`Error::Fmm`] if communication fails.
-    pub fn of_first(&self, own: &[f64]) -> Result<Vec<f64>, Error> {
-        let own = if self.0.rank() == 0 { own } else { &[] };
-        let all = comm::all_gather(&*self.0, own).map_err(collective::lost)?;
-        Ok(all.into_iter().next().unwrap_or_default())
+    /// [`Error::Fmm`] if communication fails, or what is received is no such value.
+    pub fn of_first<T: DeserializeOwned>(
+        &self,
+        own: &(impl Serialize + ?Sized),
+    ) -> Result<T, Error> {
+        collective::of_first(&*self.0, own)
     }
 }
 
@@ -215,7 +218,7 @@ pub struct Solve {
 }
 
 /// Wall seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timings {
     /// Tree, lists, tables.
     pub plan: f64,

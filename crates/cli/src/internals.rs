@@ -82,10 +82,6 @@ pub mod paths {
     pub use crate::paths::relative;
 }
 
-pub mod plot {
-    pub use crate::report::plot::{Axis, Curve, HEIGHT, Labels, WIDTH, svg};
-}
-
 pub mod progress {
     pub use crate::terminal::progress::Bars;
 }
@@ -95,9 +91,9 @@ pub mod series {
 }
 
 pub mod sum {
+    pub use crate::commands::fmm::sum::Input;
     pub use crate::commands::fmm::sum::error::{SAMPLE_SEED, direct_sums, relative_l2, sample};
     pub use crate::commands::fmm::sum::report::warnings;
-    pub use crate::commands::fmm::sum::{Input, Mode};
 }
 
 pub mod temporaries {

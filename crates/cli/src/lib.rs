@@ -16,6 +16,7 @@ mod report;
 mod surfaces;
 mod temporaries;
 mod terminal;
+mod words;
 
 use std::ffi::OsString;
 use std::io::Write as _;

@@ -2,7 +2,7 @@
 
 pub mod chart {
     pub use crate::page::chart::{
-        Axis, Couplings, Curve, HEIGHT, MOST_CELLS, Scale, WIDTH, curves, heat_map, short,
+        Axis, Couplings, Curve, HEIGHT, MOST_CELLS, Scale, WIDTH, curves, file, heat_map, short,
     };
 }
 

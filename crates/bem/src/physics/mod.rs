@@ -50,6 +50,7 @@ pub(crate) mod warm_up;
 
 use mesh::Mesh;
 use mesh::regions::Region;
+use serde::{Deserialize, Serialize};
 
 use crate::solve::gmres::StopReason;
 use crate::{Capacitance, Error, Images, Method, Progress, Solve, SolveOptions, Timings};
@@ -134,7 +135,7 @@ impl Excitation {
 
 /// The answer to one excitation. Charges are over 4 pi eps0: a potential times the mesh's unit of
 /// length.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Response {
     /// Potential of each conductor in this excitation.
     pub potentials: Vec<f64>,

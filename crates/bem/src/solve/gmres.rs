@@ -7,6 +7,8 @@
 //! (1986) 856; Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 9.5.) At each
 //! restart and at the end the residual is recomputed as b - A x, and this one decides.
 
+use serde::{Deserialize, Serialize};
+
 use super::least_squares::LeastSquares;
 use super::linear_operator::{InexactBudget, LinearOperator};
 use super::observer::Observer;
@@ -16,7 +18,7 @@ use crate::Error;
 use crate::constants::{GROUP, MAX_ITERATIONS, RESTART, TOLERANCE};
 
 /// Why GMRES stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StopReason {
     /// The true residual meets the tolerance.
     Converged,

@@ -55,7 +55,7 @@ impl<'a> Checkpoints<'a> {
     pub(crate) fn restore(&self, ranks: &Ranks, x: &mut [f64]) -> Result<(), Error> {
         let is_known = self.read(x);
         if !ranks.is_alone() {
-            let known = ranks.of_first(if is_known { x } else { &[] })?;
+            let known: Vec<f64> = ranks.of_first(if is_known { x } else { &[] })?;
             if known.len() == x.len() {
                 x.copy_from_slice(&known);
             }

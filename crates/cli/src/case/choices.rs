@@ -4,46 +4,7 @@ use std::path::PathBuf;
 
 use farad::{LengthUnit, Target};
 
-use super::values::Word;
-
-/// How the equations are solved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Method {
-    /// Whichever the cost model says is faster
-    Auto,
-    /// GMRES over the fast multipole method
-    Fmm,
-    /// A dense matrix, factorised
-    Dense,
-}
-
-impl From<Method> for bem::Method {
-    fn from(method: Method) -> Self {
-        match method {
-            Method::Auto => Self::Auto,
-            Method::Fmm => Self::Fmm,
-            Method::Dense => Self::Dense,
-        }
-    }
-}
-
-/// How charge may vary over a triangle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Density {
-    /// The same everywhere on it
-    Constant,
-    /// Linear: three times the unknowns, far fewer triangles for digits beyond the third
-    Linear,
-}
-
-impl From<Density> for bem::Density {
-    fn from(density: Density) -> Self {
-        match density {
-            Density::Constant => Self::Constant,
-            Density::Linear => Self::Linear,
-        }
-    }
-}
+use crate::words::{Word, words};
 
 /// How `surface.vtu` is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,10 +17,7 @@ pub enum VtkMode {
     None,
 }
 
-impl Word for VtkMode {
-    const WORDS: &'static [&'static str] = &["compressed", "plain", "none"];
-    const ALL: &'static [Self] = &[Self::Compressed, Self::Plain, Self::None];
-}
+words!(VtkMode { "compressed" = Self::Compressed, "plain" = Self::Plain, "none" = Self::None });
 
 /// A form of matrices that other programs read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -75,10 +33,12 @@ pub(crate) enum Format {
     Q3d,
 }
 
-impl Word for Format {
-    const WORDS: &'static [&'static str] = &["matrix_market", "spice", "palace", "q3d"];
-    const ALL: &'static [Self] = &[Self::MatrixMarket, Self::Spice, Self::Palace, Self::Q3d];
-}
+words!(Format {
+    "matrix_market" = Self::MatrixMarket,
+    "spice" = Self::Spice,
+    "palace" = Self::Palace,
+    "q3d" = Self::Q3d,
+});
 
 /// A program that shows molecules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -94,10 +54,7 @@ pub(crate) enum Viewer {
     Vmd,
 }
 
-impl Word for Viewer {
-    const WORDS: &'static [&'static str] = &["chimerax", "pymol", "vmd"];
-    const ALL: &'static [Self] = &[Self::ChimeraX, Self::PyMol, Self::Vmd];
-}
+words!(Viewer { "chimerax" = Self::ChimeraX, "pymol" = Self::PyMol, "vmd" = Self::Vmd });
 
 /// Settings of the command line that override those of the file.
 #[derive(Clone, Debug, Default)]
@@ -106,8 +63,8 @@ pub struct Overrides {
     pub(crate) accuracy: Option<f64>,
     pub(crate) accuracy_target: Option<Target>,
     pub(crate) max_seconds: Option<f64>,
-    pub(crate) method: Option<Method>,
-    pub(crate) density: Option<Density>,
+    pub(crate) method: Option<bem::Method>,
+    pub(crate) density: Option<bem::Density>,
     /// Instead of the file's, unless empty.
     pub(crate) formats: Vec<Format>,
     /// Instead of the file's, unless empty.
@@ -124,15 +81,9 @@ pub struct Overrides {
     pub(crate) pqr: Option<PathBuf>,
 }
 
-impl Word for bem::Method {
-    const WORDS: &'static [&'static str] = &["auto", "fmm", "dense"];
-    const ALL: &'static [Self] = &[Self::Auto, Self::Fmm, Self::Dense];
-}
+words!(bem::Method { "auto" = Self::Auto, "fmm" = Self::Fmm, "dense" = Self::Dense });
 
-impl Word for bem::Density {
-    const WORDS: &'static [&'static str] = &["constant", "linear"];
-    const ALL: &'static [Self] = &[Self::Constant, Self::Linear];
-}
+words!(bem::Density { "constant" = Self::Constant, "linear" = Self::Linear });
 
 /// Units of length, largest first.
 pub const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
@@ -146,17 +97,4 @@ impl Word for LengthUnit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AxisIndex(pub(super) usize);
 
-impl Word for AxisIndex {
-    const WORDS: &'static [&'static str] = &["x", "y", "z"];
-    const ALL: &'static [Self] = &[Self(0), Self(1), Self(2)];
-}
-
-/// The name of a kind of density.
-pub(crate) fn density_name(density: bem::Density) -> &'static str {
-    density.word()
-}
-
-/// The name of the method; an answer never has `auto`.
-pub(crate) fn method_name(method: bem::Method) -> &'static str {
-    method.word()
-}
+words!(AxisIndex { "x" = Self(0), "y" = Self(1), "z" = Self(2) });

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::choices::AxisIndex;
 use super::schema::{Absent, GROUND, Key, Rule, TableInfo, ValueKind};
 use super::tables::SCHEMA;
-use super::values::Word as _;
+use crate::words::Word as _;
 
 /// A schema of JSON Schema, draft 2020-12.
 pub fn json_schema() -> Value {

@@ -25,7 +25,7 @@ mod table;
 mod tables;
 mod values;
 
-pub(crate) use choices::{Density, Format, Method, Viewer, density_name, method_name};
+pub(crate) use choices::{Format, Viewer};
 pub use choices::{Overrides, VtkMode};
 pub use definition::Case;
 pub(crate) use diagnostics::quoted;

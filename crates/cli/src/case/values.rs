@@ -10,6 +10,7 @@ use super::diagnostics::{Defect, Defects, Located, Sort, nearest, quoted};
 use super::schema::{GROUND, Key, ValueKind};
 use crate::report::text::toml_string;
 use crate::report::units::shortest;
+use crate::words::Word;
 
 /// Context for reading a value.
 #[derive(Clone, Copy)]
@@ -25,20 +26,6 @@ pub(super) trait Value: Sized {
 
     /// It as TOML has it.
     fn toml(&self) -> String;
-}
-
-/// One of some words.
-pub(super) trait Word: Copy + PartialEq + 'static {
-    /// All words.
-    const WORDS: &'static [&'static str];
-    /// Their meanings, in the same order.
-    const ALL: &'static [Self];
-
-    /// Its word.
-    fn word(self) -> &'static str {
-        let index = Self::ALL.iter().position(|known| *known == self);
-        index.and_then(|index| Self::WORDS.get(index)).copied().unwrap_or_default()
-    }
 }
 
 /// A key of one table of one file, with its value.
@@ -155,8 +142,8 @@ impl Value for String {
 impl<W: Word> Value for W {
     fn read(reader: Reader<'_>, value: &Spanned<DeValue<'_>>) -> Option<Self> {
         let text = String::read(reader, value)?;
-        if let Some(index) = W::WORDS.iter().position(|word| *word == text) {
-            return W::ALL.get(index).copied();
+        if let Some(known) = W::named(&text) {
+            return Some(known);
         }
         let words = || W::WORDS.iter().copied();
         let message = format!("{} = \"{text}\" is not one of {}", reader.key.name, quoted(words()));

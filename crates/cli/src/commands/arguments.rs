@@ -1,18 +1,21 @@
 //! Options that several commands share, and their values.
 
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use farad::LengthUnit;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use farad::{LengthUnit, ranges};
+use samples::Distribution;
 
-use crate::case::{Case, Density, Method, Overrides};
+use crate::case::{Case, Overrides};
 use crate::machine;
-use crate::machine::backend::{self, Backend, Gpus};
+use crate::machine::backend::{self, Gpus};
 use crate::machine::ranks::Ranks;
-use crate::report::results::{Checkpoint, Folder, Inputs};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
+use crate::words;
 
 /// GPUs that share a command's work.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -37,7 +40,7 @@ impl Several {
                 "leave out --gpus, or --deterministic",
             ));
         }
-        if self.gpus.is_some() && matches!(on.backend, Backend::Cpu) {
+        if self.gpus.is_some() && matches!(on.backend, fmm::Backend::Cpu) {
             return Err(Failure::with_help(
                 Exit::Usage,
                 "--gpus asks for GPUs, --backend cpu for none",
@@ -61,11 +64,18 @@ pub(super) struct Solving {
     #[command(flatten)]
     pub(super) on: backend::Args,
     /// How to solve, over the case's solver.method
-    #[arg(long, value_enum)]
-    method: Option<Method>,
+    #[arg(long, value_parser = words::parser::<bem::Method>(&[
+        "Whichever the cost model says is faster",
+        "GMRES over the fast multipole method",
+        "A dense matrix, factorised",
+    ]))]
+    method: Option<bem::Method>,
     /// How charge may vary over a triangle, over the case's solver.density
-    #[arg(long, value_enum)]
-    density: Option<Density>,
+    #[arg(long, value_parser = words::parser::<bem::Density>(&[
+        "The same everywhere on it",
+        "Linear: three times the unknowns, far fewer triangles for digits beyond the third",
+    ]))]
+    density: Option<bem::Density>,
     /// Threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     threads: Option<NonZeroUsize>,
@@ -98,7 +108,7 @@ pub(super) struct Resuming {
     /// Resume an earlier run of the same command that was killed or interrupted, from its checkpoint
     /// in the output folder; start from the beginning if there is none
     #[arg(long)]
-    resume: bool,
+    pub(super) resume: bool,
     /// Seconds between two writes of the checkpoint; more if a write takes longer than a hundredth
     /// of that
     #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = parse_seconds)]
@@ -106,56 +116,9 @@ pub(super) struct Resuming {
 }
 
 impl Resuming {
-    /// The checkpoint of a run: of several ranks the first, which has the folder, adds what all
-    /// find together, and each what it finds alone if it is to. Collective.
-    pub(super) fn checkpoint(
-        self,
-        ranks: &Ranks,
-        of: Keeping<'_>,
-        output: &Output,
-    ) -> Result<Option<Checkpoint>, Failure> {
-        let inputs = ranks.agree(of.inputs())?;
-        let open =
-            |folder: &Folder| folder.checkpoint(inputs.clone(), self.resume, self.pause(), output);
-        let first = ranks.agree(of.folder.map(open).transpose())?.flatten();
-        // Checkpoints of other ranks exist or are removed by now.
-        let own = match first {
-            None if of.each => Checkpoint::join(of.path, inputs, self.pause(), output).map(Some),
-            first => Ok(first),
-        };
-        ranks.agree(own)
-    }
-
-    fn pause(self) -> Duration {
+    /// Minimum time between two writes.
+    pub(super) fn pause(self) -> Duration {
         Duration::from_secs_f64(self.checkpoint_interval)
-    }
-}
-
-/// A command that has a checkpoint in its output folder.
-#[derive(Clone, Copy)]
-pub(super) struct Keeping<'a> {
-    /// Its name.
-    pub(super) command: &'static str,
-    /// The options that its results follow from.
-    pub(super) options: &'static str,
-    pub(super) case: &'a Case,
-    /// Its output folder.
-    pub(super) path: &'a Path,
-    /// The same on ranks that write to it.
-    pub(super) folder: Option<&'a Folder>,
-    /// Whether each rank has a checkpoint, or the first alone.
-    pub(super) each: bool,
-}
-
-impl Keeping<'_> {
-    /// The inputs that determine the results.
-    fn inputs(&self) -> Result<Inputs, Failure> {
-        let Self { command, options, .. } = self;
-        let version = concat!("farad ", env!("CARGO_PKG_VERSION"));
-        let mut inputs = vec![(version.to_owned(), 0)];
-        inputs.push((format!("farad {command} {options}").trim_end().to_owned(), 0));
-        inputs.extend(self.case.inputs()?);
-        Ok(Inputs(inputs))
     }
 }
 
@@ -262,31 +225,44 @@ impl Solving {
     }
 }
 
+/// Takes the names of all distributions of points.
+pub(super) fn distributions() -> impl TypedValueParser<Value = Distribution> {
+    let names = Distribution::ALL.map(Distribution::name);
+    PossibleValuesParser::new(names).try_map(|name| {
+        Distribution::ALL.into_iter().find(|d| d.name() == name).ok_or("unknown distribution")
+    })
+}
+
 fn parse_unit(text: &str) -> Result<LengthUnit, String> {
     LengthUnit::from_name(text).ok_or_else(|| {
         format!("must be one of {}", LengthUnit::ALL.map(LengthUnit::name).join(", "))
     })
 }
 
+/// A number in a range, which is called `wanted`; `example` is added for words that are no number.
+pub(super) fn parse_number(
+    text: &str,
+    range: &RangeInclusive<f64>,
+    wanted: &str,
+    example: &str,
+) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if range.contains(&value) => Ok(value),
+        Ok(_) => Err(format!("must be {wanted}")),
+        Err(_) => Err(format!("must be a number{example}")),
+    }
+}
+
 /// A tolerance that the sums and solvers are built for.
 pub(super) fn parse_tolerance(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if (1e-12..=0.1).contains(&value) => Ok(value),
-        Ok(_) => Err("must be from 1e-12 to 0.1".to_owned()),
-        Err(_) => Err("must be a number such as 1e-6".to_owned()),
-    }
+    parse_number(text, &ranges::TOLERANCE, "from 1e-12 to 0.1", " such as 1e-6")
 }
 
 /// An accuracy that arithmetic supports.
 pub(super) fn parse_accuracy(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if (farad::FINEST..=0.1).contains(&value) => Ok(value),
-        Ok(_) => Err(format!(
-            "must be from {:e} (less is beyond what double precision supports) to 0.1",
-            farad::FINEST
-        )),
-        Err(_) => Err("must be a number such as 1e-3".to_owned()),
-    }
+    let range = ranges::ACCURACY;
+    let low = format!("from {:e} (less is beyond what double precision supports)", range.start());
+    parse_number(text, &range, &format!("{low} to 0.1"), " such as 1e-3")
 }
 
 /// How many of something: 1 or more, also as 1e6.
@@ -323,9 +299,6 @@ fn parse_gibibytes(text: &str) -> Result<u64, String> {
 
 /// A length or another quantity that must be greater than zero.
 pub(super) fn parse_positive(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
-        Ok(_) => Err("must be greater than 0".to_owned()),
-        Err(_) => Err("must be a number".to_owned()),
-    }
+    // From the least positive number on.
+    parse_number(text, &(f64::from_bits(1)..=f64::MAX), "greater than 0", "")
 }

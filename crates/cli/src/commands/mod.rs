@@ -10,6 +10,7 @@ pub(crate) mod forecast;
 mod import;
 mod info;
 mod mesh;
+mod opening;
 mod passed;
 mod report;
 mod schema;

@@ -1,62 +1,14 @@
 //! Commands of many solves: items that give a row each, dealt to ranks or solved by all together,
 //! and resumed from a checkpoint.
 
-use std::path::Path;
-
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::arguments::{Keeping, Resuming};
-use crate::case::Case;
 use crate::machine::ranks::Ranks;
 use crate::report::results::{Checkpoint, Folder};
 use crate::temporaries;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
-use crate::terminal::output::Output;
-
-/// Advice if a rank does not see the output folder.
-pub(super) const NOT_SHARED: &str = "choose a folder with --output that all hosts share";
-
-/// A series that is about to start.
-pub(super) struct Opening<'a> {
-    /// Name of the command, and the options that its results follow from.
-    pub(super) command: &'static str,
-    pub(super) options: &'static str,
-    pub(super) case: &'a Case,
-    /// The output folder, and the files that will be written to it.
-    pub(super) path: &'a Path,
-    pub(super) files: &'a [String],
-    pub(super) overwrite: bool,
-    /// Advice if a rank does not see the folder; `None` if the first alone writes files.
-    pub(super) not_shared: Option<&'static str>,
-    /// Whether every rank has a checkpoint, or the first alone.
-    pub(super) all_checkpoint: bool,
-}
-
-impl Opening<'_> {
-    /// Opens the output folder and the checkpoint in it. Collective.
-    pub(super) fn open(
-        &self,
-        ranks: &Ranks,
-        resuming: Resuming,
-        output: &Output,
-    ) -> Result<(Option<Folder>, Option<Checkpoint>), Failure> {
-        let Self { command, options, case, path, overwrite, .. } = *self;
-        let files: Vec<&str> = self.files.iter().map(String::as_str).collect();
-        let folder = match self.not_shared {
-            Some(help) => Some(Folder::open_among(ranks, path, &files, overwrite, help)?),
-            None => {
-                let open = || Folder::open(path, &files, overwrite);
-                ranks.agree(ranks.is_first().then(open).transpose())?
-            }
-        };
-        let each = self.all_checkpoint;
-        let keeping = Keeping { command, options, case, path, folder: folder.as_ref(), each };
-        let checkpoint = resuming.checkpoint(ranks, keeping, output)?;
-        Ok((folder, checkpoint))
-    }
-}
 
 /// The results of one item.
 pub trait Row: Serialize + DeserializeOwned {

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
 use surface::{Cavities, Kind, Options, Resolution};
 
 use super::arguments::{parse_count, parse_positive};
@@ -12,6 +11,7 @@ use crate::report::text_table::aligned_table;
 use crate::report::units;
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
+use crate::words;
 
 /// Arguments of `farad surface`.
 #[derive(Debug, clap::Args)]
@@ -19,8 +19,13 @@ pub(crate) struct Args {
     /// Atoms with radii: a PQR file, lengths in angstrom
     atoms: PathBuf,
     /// Which surface
-    #[arg(long, value_enum, default_value_t)]
-    kind: KindArg,
+    #[arg(long, default_value = "ses", value_parser = words::parser::<Kind>(&[
+        "Solvent excluded: what a probe that rolls over the atoms does not reach",
+        "A level set of a sum of Gaussian functions",
+        "The union of the atoms",
+        "Solvent accessible: where centres of probes can be",
+    ]))]
+    kind: Kind,
     /// Radius of the probe in angstrom, for surfaces of solvent
     #[arg(long, value_name = "LENGTH", default_value_t = 1.4, allow_negative_numbers = true)]
     probe: f64,
@@ -34,33 +39,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
     order: u8,
     /// Whether cavities stay parts of the surface, or are filled
-    #[arg(long, value_enum, default_value_t)]
-    cavities: CavitiesArg,
+    #[arg(long, default_value = "keep", value_parser = words::parser::<Cavities>(&[]))]
+    cavities: Cavities,
     /// Fill cavities of less volume than this, in cubic angstrom
     #[arg(long, value_name = "VOLUME", default_value_t = 0.0, allow_negative_numbers = true)]
     min_cavity: f64,
     #[command(flatten)]
     target: Target,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum KindArg {
-    /// Solvent excluded: what a probe that rolls over the atoms does not reach
-    #[default]
-    Ses,
-    /// A level set of a sum of Gaussian functions
-    Gaussian,
-    /// The union of the atoms
-    Vdw,
-    /// Solvent accessible: where centres of probes can be
-    Sas,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum CavitiesArg {
-    #[default]
-    Keep,
-    Drop,
 }
 
 /// Makes the surface, writes it and says what it has.
@@ -73,12 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Output::default().note(&format!("atoms of radius 0 are skipped: {named}"));
     }
     let options = Options::default()
-        .kind(match args.kind {
-            KindArg::Ses => Kind::SolventExcluded,
-            KindArg::Gaussian => Kind::Gaussian,
-            KindArg::Vdw => Kind::VanDerWaals,
-            KindArg::Sas => Kind::SolventAccessible,
-        })
+        .kind(args.kind)
         .probe(args.probe)
         .resolution(match (args.density, args.elements) {
             (_, Some(elements)) => Resolution::Elements(elements.get()),
@@ -86,10 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             (None, None) => molecules::usual_resolution(&atoms),
         })
         .order(usize::from(args.order))
-        .cavities(match args.cavities {
-            CavitiesArg::Keep => Cavities::Keep,
-            CavitiesArg::Drop => Cavities::Drop,
-        })
+        .cavities(args.cavities)
         .min_cavity(args.min_cavity);
     let made = molecules::surface(&args.atoms, &atoms, &options)?;
     args.target.write(&made.mesh)?;

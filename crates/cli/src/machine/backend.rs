@@ -3,31 +3,32 @@
 use std::num::NonZeroUsize;
 use std::thread::JoinHandle;
 
+use fmm::Backend;
+
 use crate::case::Case;
 use crate::machine::ranks::Ranks;
 use crate::machine::system;
 use crate::terminal::exit::{Exit, Failure};
+use crate::words::{Word as _, parser, words};
 
-/// Backends that the user may request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Backend {
-    /// The fastest there is
-    #[default]
-    Auto,
-    /// CPU cores
-    Cpu,
-    /// CPU cores and a GPU at once
-    Hybrid,
-    /// A GPU
-    Cuda,
-}
+words!(Backend {
+    "auto" = Self::Auto,
+    "cpu" = Self::Cpu,
+    "hybrid" = Self::Hybrid,
+    "cuda" = Self::Cuda,
+});
 
 /// Options of every command that sums.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[group(id = "place")]
 pub(crate) struct Args {
     /// Where to compute
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, default_value = "auto", value_parser = parser::<Backend>(&[
+        "The fastest there is",
+        "CPU cores",
+        "CPU cores and a GPU at once",
+        "A GPU",
+    ]))]
     pub(crate) backend: Backend,
     /// Which GPU, as `farad info` numbers them
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -38,24 +39,11 @@ pub(crate) struct Args {
     pub(crate) deterministic: bool,
 }
 
-impl Backend {
-    /// The name in options and results.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Cpu => "cpu",
-            Self::Hybrid => "hybrid",
-            Self::Cuda => "cuda",
-        }
-    }
-
-    /// The name of where a plan computes.
-    pub(crate) fn of_plan(info: &fmm::Info) -> Self {
-        match info.backend {
-            fmm::Backend::Cuda => Self::Cuda,
-            fmm::Backend::Hybrid => Self::Hybrid,
-            fmm::Backend::Cpu | fmm::Backend::Auto => Self::Cpu,
-        }
+/// Where a plan computes; a dense solve has none.
+pub(crate) fn of_plan(info: Option<&fmm::Info>) -> Backend {
+    match info.map(|info| info.backend) {
+        Some(backend @ (Backend::Cuda | Backend::Hybrid)) => backend,
+        _ => Backend::Cpu,
     }
 }
 
@@ -97,13 +85,12 @@ impl Args {
         Self { backend, gpu, ..self }
     }
 
-    /// The library's name for the backend; a GPU that the user chose must exist.
-    pub(crate) fn resolve(self) -> Result<fmm::Backend, Failure> {
+    /// The backend; a GPU that the user chose must exist.
+    pub(crate) fn resolve(self) -> Result<Backend, Failure> {
         if self.deterministic {
             let wanted = match self.backend {
-                Backend::Auto | Backend::Cpu => fmm::Backend::Cpu,
-                Backend::Hybrid => fmm::Backend::Hybrid,
-                Backend::Cuda => fmm::Backend::Cuda,
+                Backend::Auto => Backend::Cpu,
+                backend => backend,
             };
             return wanted.deterministic().map_err(|error| {
                 let help = "leave --backend out, or one of --deterministic and the GPU";
@@ -111,20 +98,18 @@ impl Args {
             });
         }
         match self.backend {
-            Backend::Auto => Ok(fmm::Backend::Auto),
-            Backend::Cpu => Ok(fmm::Backend::Cpu),
-            Backend::Hybrid | Backend::Cuda => match fmm::check_gpu(self.gpu) {
-                Ok(()) if self.backend == Backend::Hybrid => Ok(fmm::Backend::Hybrid),
-                Ok(()) => Ok(fmm::Backend::Cuda),
-                Err(error) => Err(self.missing(error)),
-            },
+            Backend::Auto | Backend::Cpu => Ok(self.backend),
+            Backend::Hybrid | Backend::Cuda => {
+                fmm::check_gpu(self.gpu).map_err(|error| self.missing(error))?;
+                Ok(self.backend)
+            }
         }
     }
 
     fn missing(self, why: impl std::fmt::Display) -> Failure {
         Failure::with_help(
             Exit::NoGpu,
-            format!("no GPU for --backend {}: {why}", self.backend.name()),
+            format!("no GPU for --backend {}: {why}", self.backend.word()),
             "use --backend auto or --backend cpu",
         )
     }

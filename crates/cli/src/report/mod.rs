@@ -2,7 +2,6 @@
 
 pub(crate) mod json;
 pub(crate) mod made;
-pub(crate) mod plot;
 pub(crate) mod results;
 pub(crate) mod text;
 pub(crate) mod text_table;

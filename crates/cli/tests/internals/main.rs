@@ -19,7 +19,6 @@ mod paths;
 mod report {
     mod json;
     mod made;
-    mod plot;
     mod results {
         mod checkpoint;
         mod csv;

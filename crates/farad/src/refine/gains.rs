@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use mesh::Mesh;
+use serde::{Deserialize, Serialize};
 
 use crate::analysis::forces;
 use crate::problem::fault::Error;
@@ -12,32 +13,16 @@ use crate::refine::judge::Judge;
 use crate::refine::marking::{self, Marks, Side};
 use crate::refine::numbers::Number;
 use crate::refine::target::Target;
-use crate::refine::team::{Message, Team};
+use crate::refine::team::Team;
 use crate::result::solution::Solution;
 
 /// Gains of splitting sides.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Gains {
     /// Share of the error that shall remain.
     pub(crate) share: f64,
     /// Sides, and what each has to gain.
     pub(crate) sides: Vec<(Side, f64)>,
-}
-
-impl Message for Gains {
-    fn numbers(&self) -> Vec<f64> {
-        let sides = self.sides.iter();
-        let sides = sides.flat_map(|((a, b), gain)| [f64::from(*a), f64::from(*b), *gain]);
-        [self.share].into_iter().chain(sides).collect()
-    }
-
-    fn of_numbers(numbers: &[f64]) -> Self {
-        let Some((&share, sides)) = numbers.split_first() else {
-            return Self { share: 1.0, sides: Vec::new() };
-        };
-        let side = |&[a, b, gain]: &[f64; 3]| ((a as u32, b as u32), gain);
-        Self { share, sides: sides.as_chunks::<3>().0.iter().map(side).collect() }
-    }
 }
 
 impl Gains {

@@ -3,12 +3,13 @@
 
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::refine::goal::Goal;
 use crate::refine::level::{CompletedLevel, Level, Outcome};
 use crate::refine::numbers::{self, Number};
-use crate::refine::team::Message;
 use crate::result::key::Key;
 use crate::result::solution::Solution;
 use crate::result::unit::Unit;
@@ -25,7 +26,7 @@ const PATIENCE: usize = 4;
 const NEXT: f64 = 3.0;
 
 /// The next step after a solution.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Verdict {
     /// It has no bars, or did not converge.
     #[default]
@@ -45,16 +46,6 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    const ALL: [Self; 7] = [
-        Self::NotConverged,
-        Self::Refine,
-        Self::Reached,
-        Self::Stalled,
-        Self::Vanishing,
-        Self::Time,
-        Self::Unsolved,
-    ];
-
     /// Why there is no further mesh, unless there is one.
     pub(crate) fn outcome(self) -> Option<Outcome> {
         match self {
@@ -69,7 +60,7 @@ impl Verdict {
 }
 
 /// Judgement of a solution by the first rank.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     /// Whether it failed its self-checks.
@@ -82,24 +73,6 @@ pub(crate) struct Judgement {
     /// The factor by which all bars are stretched.
     pub(crate) stretched: f64,
     pub(crate) seconds: f64,
-}
-
-impl Message for Judgement {
-    fn numbers(&self) -> Vec<f64> {
-        let verdict = Verdict::ALL.iter().position(|verdict| *verdict == self.verdict);
-        let codes = [verdict.unwrap_or(0), usize::from(self.has_failed), self.worst];
-        let rest = [self.value, self.bar, self.relative, self.stretched, self.seconds];
-        codes.into_iter().map(|code| code as f64).chain(rest).collect()
-    }
-
-    fn of_numbers(numbers: &[f64]) -> Self {
-        let &[verdict, failed, worst, value, bar, relative, stretched, seconds] = numbers else {
-            return Self::default();
-        };
-        let verdict = Verdict::ALL.get(verdict as usize).copied().unwrap_or_default();
-        let (has_failed, worst) = (failed != 0.0, worst as usize);
-        Self { verdict, has_failed, worst, value, bar, relative, stretched, seconds }
-    }
 }
 
 /// How the first rank judges.

@@ -2,6 +2,8 @@
 //! tell apart what each of them has computed.
 
 use bem::{Group, Progress, Ranks, SolveOptions};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::problem::Problem;
 use crate::problem::fault::Error;
@@ -52,16 +54,18 @@ impl Team {
     }
 
     /// The value that the first rank makes, on all ranks; its error is that of all. Collective.
-    pub(crate) fn of_first<T: Message>(
+    pub(crate) fn of_first<T: Serialize + DeserializeOwned>(
         &self,
         make: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         if self.is_alone() {
             return make();
         }
-        let own = if self.is_first() { make().map(|made| made.numbers()) } else { Ok(Vec::new()) };
-        let of_panels = self.panels.of_first(&self.agreed(own)?)?;
-        Ok(T::of_numbers(&self.excitations.of_first(&of_panels)?))
+        let own = self.agreed(self.is_first().then(make).transpose())?;
+        let of_panels: Option<T> = self.panels.of_first(&own)?;
+        let of_first: Option<T> = self.excitations.of_first(&of_panels)?;
+        let none = bem::Error::Length { what: "values of the first rank", expected: 1, found: 0 };
+        of_first.ok_or(Error::Solve(none))
     }
 
     /// The charges of each excitation from which all ranks start the next solve: each rank's own,
@@ -85,50 +89,5 @@ impl Team {
                     .to_owned(),
             ))
         })
-    }
-}
-
-/// A value that one rank sends to others as numbers.
-pub(crate) trait Message {
-    fn numbers(&self) -> Vec<f64>;
-    fn of_numbers(numbers: &[f64]) -> Self;
-}
-
-impl Message for bool {
-    fn numbers(&self) -> Vec<f64> {
-        vec![f64::from(u8::from(*self))]
-    }
-
-    fn of_numbers(numbers: &[f64]) -> Self {
-        numbers == [1.0]
-    }
-}
-
-/// Its bits.
-impl Message for u64 {
-    fn numbers(&self) -> Vec<f64> {
-        vec![f64::from_bits(*self)]
-    }
-
-    fn of_numbers(numbers: &[f64]) -> Self {
-        numbers.first().map_or(0, |bits| bits.to_bits())
-    }
-}
-
-/// Their number and that of the triangles come first.
-impl Message for Vec<Known> {
-    fn numbers(&self) -> Vec<f64> {
-        let triangles = self.first().map_or(0, |known| known.total.len());
-        let sizes = [self.len() as f64, triangles as f64];
-        sizes.into_iter().chain(self.iter().flat_map(Known::numbers)).collect()
-    }
-
-    fn of_numbers(numbers: &[f64]) -> Self {
-        let Some((&[count, triangles], numbers)) = numbers.split_first_chunk() else {
-            return Vec::new();
-        };
-        let each = numbers.len().checked_div(count as usize).unwrap_or(0).max(1);
-        let known = numbers.chunks_exact(each);
-        known.map(|numbers| Known::of_numbers(numbers, triangles as usize)).collect()
     }
 }

@@ -6,6 +6,7 @@ use std::io;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use formats::printable::printable_line;
 
 use super::colour::{self, SEQUENTIAL};
 use super::html::{Html, escape};
@@ -19,6 +20,17 @@ const MARGINS: [f64; 4] = [74.0, 14.0, 12.0, 48.0];
 
 /// Curves of more are drawn alike, but for the last of them.
 const MOST_COLOURS: usize = 6;
+
+/// Above the frame of a chart in a file of its own: room for the title.
+const TITLE: f64 = 28.0;
+
+/// What the page's style sheet says of charts, for one in a file of its own. Colours that people
+/// with any colour vision can distinguish: P. Tol, Colour schemes, 2021, "bright".
+const STYLE: &str = "<style>text { fill: #1b1f24; font: 12px sans-serif } .axis, .title { font-size: 13px } \
+polyline { fill: none; stroke-width: 2 } .grid { stroke: #dddddd; stroke-width: 0.7 } \
+.frame { fill: none; stroke: #57606a } .guide { stroke: #888888; stroke-dasharray: 5 4 } \
+.s0 { stroke: #4477aa } .s1 { stroke: #ee6677 } .s2 { stroke: #228833 } .s3 { stroke: #aa3377 } \
+.s4 { stroke: #66ccee } .s5 { stroke: #ccbb44 } .faint { stroke: #bbbbbb } circle { fill: white }</style>";
 
 /// Cells of larger matrices are pixels of a picture.
 pub const MOST_CELLS: usize = 40;
@@ -138,29 +150,90 @@ pub fn short(value: f64) -> String {
     text.replace('-', "\u{2212}")
 }
 
-/// Curves in a frame, with what each is below it.
+/// Whether a value has a place along an axis.
+fn is_on(axis: Axis<'_>, value: f64) -> bool {
+    value.is_finite() && (value > 0.0 || !axis.is_logarithmic)
+}
+
+/// The points of a curve that have a place.
+fn drawn(x: Axis<'_>, y: Axis<'_>, curve: &Curve) -> Vec<(f64, f64, Option<f64>)> {
+    let points = curve.points.iter().copied();
+    points.filter(|p| is_on(x, p.0) && is_on(y, p.1)).collect()
+}
+
+/// Curves in a frame, with what each is below it; nothing if they have no points.
 pub fn curves(x: Axis<'_>, y: Axis<'_>, curves: &[Curve], title: &str) -> Html {
-    let [left, right, top, bottom] = MARGINS;
-    let fine =
-        |value: f64, axis: Axis<'_>| value.is_finite() && (value > 0.0 || !axis.is_logarithmic);
-    let drawn = |curve: &Curve| -> Vec<(f64, f64, Option<f64>)> {
-        let points = curve.points.iter().copied();
-        points.filter(|p| fine(p.0, x) && fine(p.1, y)).collect()
-    };
-    let all: Vec<_> = curves.iter().flat_map(drawn).collect();
-    if all.is_empty() {
-        return Html::default();
+    let mut html = Html::default();
+    if curves.iter().all(|curve| drawn(x, y, curve).is_empty()) {
+        return html;
     }
-    let along = Scale::over(x, all.iter().map(|p| p.0), [left, WIDTH - right]);
-    let ends = |p: &(f64, f64, Option<f64>)| {
-        let bar = p.2.filter(|bar| bar.is_finite()).unwrap_or(0.0);
-        [p.1 - bar, p.1, p.1 + bar].into_iter().filter(move |v| fine(*v, y))
-    };
-    let up = Scale::over(y, all.iter().flat_map(ends), [HEIGHT - bottom, top]);
-    let mut svg = format!(
+    let head = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n",
         escape(title)
     );
+    html.raw("<figure class=\"chart\">").raw(&head).raw(&picture(x, y, curves));
+    html.raw("</svg>\n<ul class=\"legend\">");
+    for (class, label) in legend(curves) {
+        html.raw(&format!("<li><svg viewBox=\"0 0 22 8\" class=\"key\"><line class=\"{class}\" x1=\"0\" y1=\"4\" x2=\"22\" y2=\"4\"/></svg>"));
+        html.text(&label);
+    }
+    html.raw("</ul></figure>\n");
+    html
+}
+
+/// Curves in a frame with what each is, and with a title: an SVG file.
+pub fn file(x: Axis<'_>, y: Axis<'_>, curves: &[Curve], title: &str) -> String {
+    let height = HEIGHT + TITLE;
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 -{TITLE} {WIDTH} {height}\">\n\
+         {STYLE}\n<rect y=\"-{TITLE}\" width=\"{WIDTH}\" height=\"{height}\" fill=\"white\"/>\n\
+         <text class=\"title\" x=\"{}\" y=\"-8\" text-anchor=\"middle\">{}</text>\n",
+        WIDTH / 2.0,
+        escape(&printable_line(title))
+    );
+    svg += &picture(x, y, curves);
+    let [left, _, top, _] = MARGINS;
+    for (index, (class, label)) in legend(curves).into_iter().enumerate() {
+        let y = top + 18.0 + 16.0 * index as f64;
+        line(&mut svg, &class, [left + 12.0, y - 4.0], [left + 34.0, y - 4.0]);
+        let label = escape(&printable_line(&label));
+        let _ = writeln!(svg, "<text x=\"{:.1}\" y=\"{y:.1}\">{label}</text>", left + 40.0);
+    }
+    svg + "</svg>\n"
+}
+
+/// The classes and names of curves; one name stands for all that are drawn alike.
+fn legend(curves: &[Curve]) -> Vec<(String, String)> {
+    let are_many = are_many(curves);
+    let mut entries = Vec::new();
+    for (index, curve) in curves.iter().enumerate() {
+        let is_faint = are_many && index + 1 < curves.len();
+        if is_faint && index > 0 {
+            continue;
+        }
+        let others = || format!("{} others", curves.len() - 1);
+        let label = if is_faint { others() } else { curve.label.clone() };
+        entries.push((class(index, curve, is_faint), label));
+    }
+    entries
+}
+
+/// Whether there are more curves than colours.
+fn are_many(curves: &[Curve]) -> bool {
+    curves.iter().filter(|curve| !curve.is_guide).count() > MOST_COLOURS
+}
+
+/// The elements of a chart.
+fn picture(x: Axis<'_>, y: Axis<'_>, curves: &[Curve]) -> String {
+    let [left, right, top, bottom] = MARGINS;
+    let all: Vec<_> = curves.iter().flat_map(|curve| drawn(x, y, curve)).collect();
+    let along = Scale::over(x, all.iter().map(|p| p.0), [left, WIDTH - right]);
+    let ends = |p: &(f64, f64, Option<f64>)| {
+        let bar = p.2.filter(|bar| bar.is_finite()).unwrap_or(0.0);
+        [p.1 - bar, p.1, p.1 + bar].into_iter().filter(move |v| is_on(y, *v))
+    };
+    let up = Scale::over(y, all.iter().flat_map(ends), [HEIGHT - bottom, top]);
+    let mut svg = String::new();
     for (value, text) in along.ticks() {
         let at = along.place(value);
         line(&mut svg, "grid", [at, top], [at, HEIGHT - bottom]);
@@ -186,9 +259,9 @@ pub fn curves(x: Axis<'_>, y: Axis<'_>, curves: &[Curve], title: &str) -> Html {
         WIDTH - left - right,
         HEIGHT - top - bottom
     );
-    let are_many = curves.iter().filter(|curve| !curve.is_guide).count() > MOST_COLOURS;
+    let are_many = are_many(curves);
     for (index, curve) in curves.iter().enumerate() {
-        let points = drawn(curve);
+        let points = drawn(x, y, curve);
         let class = class(index, curve, are_many && index + 1 < curves.len());
         let place = |p: &(f64, f64, Option<f64>)| (along.place(p.0), up.place(p.1));
         let places: Vec<String> = points
@@ -206,7 +279,7 @@ pub fn curves(x: Axis<'_>, y: Axis<'_>, curves: &[Curve], title: &str) -> Html {
             let (cx, cy) = place(p);
             if let Some(bar) = p.2.filter(|bar| *bar > 0.0 && bar.is_finite()) {
                 let end =
-                    |value: f64| if fine(value, y) { up.place(value) } else { HEIGHT - bottom };
+                    |value: f64| if is_on(y, value) { up.place(value) } else { HEIGHT - bottom };
                 let (low, high) = (end(p.1 - bar), end(p.1 + bar));
                 line(&mut svg, &class, [cx, low], [cx, high]);
                 for y in [low, high] {
@@ -230,27 +303,11 @@ pub fn curves(x: Axis<'_>, y: Axis<'_>, curves: &[Curve], title: &str) -> Html {
     );
     let _ = writeln!(
         svg,
-        "<text class=\"axis\" transform=\"translate(15 {:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n</svg>",
+        "<text class=\"axis\" transform=\"translate(15 {:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
         (top + HEIGHT - bottom) / 2.0,
         escape(y.label)
     );
-    let mut html = Html::default();
-    html.raw("<figure class=\"chart\">").raw(&svg).raw("<ul class=\"legend\">");
-    for (index, curve) in curves.iter().enumerate() {
-        let is_faint = are_many && index + 1 < curves.len();
-        if is_faint && index > 0 {
-            continue;
-        }
-        let class = class(index, curve, is_faint);
-        html.raw(&format!("<li><svg viewBox=\"0 0 22 8\" class=\"key\"><line class=\"{class}\" x1=\"0\" y1=\"4\" x2=\"22\" y2=\"4\"/></svg>"));
-        if is_faint {
-            html.text(&format!("{} others", curves.len() - 1));
-        } else {
-            html.text(&curve.label);
-        }
-    }
-    html.raw("</ul></figure>\n");
-    html
+    svg
 }
 
 fn class(index: usize, curve: &Curve, is_faint: bool) -> String {

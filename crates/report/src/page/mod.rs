@@ -149,6 +149,12 @@ pub fn make(folder: &Path, index: &str) -> Result<String, Error> {
         .map_err(|source| Error::Io { folder: own, source })
 }
 
+/// `study.svg`: how the values of a study approach their limits, from what its results.json has of
+/// meshes and entries.
+pub fn study_chart(title: &str, results: &Value) -> String {
+    study::file(title, results)
+}
+
 /// All of it, one after the other.
 fn page(folder: &Path, results: &Value, content: Content) -> io::Result<String> {
     let Content { kind, facts, first, then, surface } = content;

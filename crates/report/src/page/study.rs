@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::Value;
 
-use super::chart::{Axis, Curve, curves};
+use super::chart::{self, Axis, Curve};
 use super::content::{Content, files, limited};
 use super::html::Html;
 use super::numbers::{small, unit, with_bar};
@@ -82,12 +82,43 @@ fn values(meshes: &[Value], entries: &[Value]) -> Html {
             .collect()
     });
     let mut html = limited(&header, rows.collect(), "study.csv");
-    html.raw("<p class=\"note\">± of a mesh is the error bar of that mesh alone; ± of the extrapolated value is what the study estimates. Only values in the asymptotic range have one.</p>\n");
+    html.note("± of a mesh is the error bar of that mesh alone; ± of the extrapolated value is what the study estimates. Only values in the asymptotic range have one.");
     html
+}
+
+/// The axes of distances from limits.
+const AXES: [Axis<'static>; 2] = [
+    Axis { label: "element size, relative to the first mesh", is_logarithmic: true },
+    Axis { label: "relative distance from the limit", is_logarithmic: true },
+];
+
+/// `study.svg`: how the values in a study's results approach their limits.
+pub(super) fn file(title: &str, results: &Value) -> String {
+    let (curves, _) = distances(list(&results["meshes"]), list(&results["entries"]));
+    let [x, y] = AXES;
+    chart::file(x, y, &curves, title)
 }
 
 /// Distances from the limits over the element size.
 fn convergence(meshes: &[Value], entries: &[Value]) -> Html {
+    let (curves, error) = distances(meshes, entries);
+    let mut html = Html::default();
+    if curves.is_empty() {
+        html.note("No value is in the asymptotic range, so none has a limit to be compared with.");
+        return html;
+    }
+    let [x, y] = AXES;
+    html.part(&chart::curves(x, y, &curves, "Convergence over the element size"));
+    html.note(&format!(
+        "The errors of these extrapolated values are estimated at {} or less.",
+        small(Some(error))
+    ));
+    html
+}
+
+/// Curves of the distances of the largest values from their limits, with those of orders to compare
+/// with, and the largest estimated error of the limits, relative to them.
+fn distances(meshes: &[Value], entries: &[Value]) -> (Vec<Curve>, f64) {
     let sizes: Vec<f64> =
         meshes.iter().map(|mesh| number(&mesh["relative_size"]).unwrap_or(f64::NAN)).collect();
     let mut drawn: Vec<(f64, &Value)> = entries
@@ -111,25 +142,15 @@ fn convergence(meshes: &[Value], entries: &[Value]) -> Html {
             }
         })
         .collect();
-    let mut html = Html::default();
     let Some(first) = all.first().and_then(|curve| curve.points.first().copied()) else {
-        html.raw("<p class=\"note\">No value is in the asymptotic range, so none has a limit to be compared with.</p>\n");
-        return html;
+        return (Vec::new(), 0.0);
     };
     for order in [1, 2] {
         let points = sizes.iter().map(|size| (*size, first.1 * size.powi(order), None)).collect();
         all.push(Curve { label: format!("order {order}"), points, is_guide: true });
     }
-    let x = Axis { label: "element size, relative to the first mesh", is_logarithmic: true };
-    let y = Axis { label: "relative distance from the limit", is_logarithmic: true };
-    html.part(&curves(x, y, &all, "Convergence over the element size"));
     let smallest =
         drawn.iter().filter_map(|(limit, entry)| Some(number(&entry["error"])? / limit.abs()));
     let largest = smallest.fold(0.0, f64::max);
-    html.raw("<p class=\"note\">").text(&format!(
-        "The errors of these extrapolated values are estimated at {} or less.",
-        small(Some(largest))
-    ));
-    html.raw("</p>\n");
-    html
+    (all, largest)
 }

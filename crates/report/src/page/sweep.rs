@@ -44,10 +44,8 @@ pub(super) fn content(results: &Value) -> io::Result<Content> {
     });
     let mut table = limited(&header, rows.collect(), "sweep.csv");
     if columns.len() > MOST_COLUMNS {
-        table
-            .raw("<p class=\"note\">")
-            .text(&format!("{} more columns are in sweep.csv.", columns.len() - MOST_COLUMNS));
-        table.raw("</p>\n");
+        let more = columns.len() - MOST_COLUMNS;
+        table.note(&format!("{more} more columns are in sweep.csv."));
     }
     let mut run = Html::default();
     run.raw("<p>To see the charges of all runs, open <code>sweep.pvd</code> in ParaView.</p>\n");
@@ -113,7 +111,7 @@ fn plots(results: &Value, runs: &[Value], columns: &[Column]) -> Html {
         all.is_some_and(|all| all.windows(2).any(|pair| pair[0] != pair[1]))
     };
     let Some(along) = (0..names.len()).rev().find(|sweep| is_varied(*sweep)) else {
-        html.raw("<p class=\"note\">What was varied are files, not numbers, so there is nothing to plot over.</p>\n");
+        html.note("What was varied are files, not numbers, so there is nothing to plot over.");
         return html;
     };
     let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
@@ -144,9 +142,8 @@ fn plots(results: &Value, runs: &[Value], columns: &[Column]) -> Html {
     }
     html.raw("</div>\n");
     if columns.len() > MOST_CHARTS {
-        html.raw("<p class=\"note\">")
-            .text(&format!("The first {MOST_CHARTS} of {} quantities are drawn.", columns.len()));
-        html.raw("</p>\n");
+        let all = columns.len();
+        html.note(&format!("The first {MOST_CHARTS} of {all} quantities are drawn."));
     }
     html
 }

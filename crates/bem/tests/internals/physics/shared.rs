@@ -2,8 +2,18 @@
 
 use std::ops::Range;
 
-use bem::internals::physics::REASONS;
-use bem::{Electrostatics, Error, Method, Response, Timings, bring_together, own_share};
+use bem::{
+    Electrostatics, Error, Group, Method, Ranks, Response, StopReason, Timings, bring_together,
+    own_share,
+};
+
+const REASONS: [StopReason; 5] = [
+    StopReason::Converged,
+    StopReason::MaxIterations,
+    StopReason::Stagnation,
+    StopReason::Breakdown,
+    StopReason::Nan,
+];
 
 fn answer(of: Range<usize>) -> Electrostatics {
     let response = |k: usize| Response {
@@ -62,4 +72,28 @@ fn a_rank_that_fails_fails_all() {
     assert_eq!(found[1], "interrupted");
     assert_eq!(found[0], found[2]);
     assert!(found[0].contains("rank 1: interrupted"), "{}", found[0]);
+}
+
+/// Each rank offers another value, and all get that of the first, bit by bit.
+#[test]
+fn all_ranks_have_the_value_of_the_first() {
+    let found = comm::run(3, |group| {
+        let own = vec![group.rank() as f64, -0.0, f64::NAN, 1e-300];
+        let ranks = Ranks(Group::clone(group));
+        let known: Vec<f64> = ranks.of_first(&own).unwrap();
+        let text: Option<String> = ranks.of_first(&(group.rank() == 0).then_some("one")).unwrap();
+        (known.iter().map(|value| value.to_bits()).collect::<Vec<_>>(), text)
+    });
+    let first = [0.0, -0.0, f64::NAN, 1e-300].map(f64::to_bits).to_vec();
+    assert_eq!(found, vec![(first, Some("one".to_owned())); 3]);
+}
+
+/// What the first rank sends may be no value of the type that another expects.
+#[test]
+fn a_message_that_cannot_be_read_is_an_error() {
+    let found = comm::run(2, |group| {
+        let ranks = Ranks(Group::clone(group));
+        ranks.of_first::<String>(&0xff_u8).unwrap_err().to_string()
+    });
+    assert!(found.iter().all(|error| error.contains("rank 0: its message cannot be read")));
 }

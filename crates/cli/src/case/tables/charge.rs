@@ -11,10 +11,7 @@ pub(in crate::case) enum ChargeUnit {
     Elementary,
 }
 
-impl Word for ChargeUnit {
-    const WORDS: &'static [&'static str] = &["C", "e"];
-    const ALL: &'static [Self] = &[Self::Coulomb, Self::Elementary];
-}
+words!(ChargeUnit { "C" = Self::Coulomb, "e" = Self::Elementary });
 
 table! {
     /// `[[charge]]`.

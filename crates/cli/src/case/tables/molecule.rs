@@ -15,16 +15,14 @@ use super::file_names;
 use super::named_files::existing;
 use super::prelude::*;
 
-impl Word for Kind {
-    const WORDS: &'static [&'static str] = &["ses", "gaussian", "vdw", "sas"];
-    const ALL: &'static [Self] =
-        &[Self::SolventExcluded, Self::Gaussian, Self::VanDerWaals, Self::SolventAccessible];
-}
+words!(Kind {
+    "ses" = Self::SolventExcluded,
+    "gaussian" = Self::Gaussian,
+    "vdw" = Self::VanDerWaals,
+    "sas" = Self::SolventAccessible,
+});
 
-impl Word for Cavities {
-    const WORDS: &'static [&'static str] = &["keep", "drop"];
-    const ALL: &'static [Self] = &[Self::Keep, Self::Drop];
-}
+words!(Cavities { "keep" = Self::Keep, "drop" = Self::Drop });
 
 table! {
     /// `[[molecule]]`.

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use clap::ValueEnum as _;
 use farad::Description;
 
 use crate::case::choices::{Format, Overrides, Viewer, VtkMode};
@@ -44,7 +43,7 @@ table! {
 impl OutputTable {
     /// The forms of matrices that the command line names, or else the file; each once.
     pub(in crate::case) fn formats(&self, overrides: &Overrides) -> Vec<Format> {
-        chosen(Format::value_variants(), &overrides.formats, self.formats.value.as_ref())
+        chosen(Format::ALL, &overrides.formats, self.formats.value.as_ref())
     }
 
     /// Refuses forms of the whole matrix where only the columns of chosen nets are computed, whose
@@ -68,7 +67,7 @@ impl OutputTable {
 
     /// The viewers that the command line names, or else the file; each once.
     pub(in crate::case) fn viewers(&self, overrides: &Overrides) -> Vec<Viewer> {
-        chosen(Viewer::value_variants(), &overrides.viewers, self.viewers.value.as_ref())
+        chosen(Viewer::ALL, &overrides.viewers, self.viewers.value.as_ref())
     }
 
     /// The table of a case which lies in the folder of its results.

@@ -14,10 +14,7 @@ pub(in crate::case) enum PlaneKind {
     Symmetric,
 }
 
-impl Word for PlaneKind {
-    const WORDS: &'static [&'static str] = &["ground", "symmetric"];
-    const ALL: &'static [Self] = &[Self::Ground, Self::Symmetric];
-}
+words!(PlaneKind { "ground" = Self::Ground, "symmetric" = Self::Symmetric });
 
 table! {
     /// `[[plane]]`.

@@ -9,4 +9,5 @@ pub(super) use crate::case::schema::{
     or, unless,
 };
 pub(super) use crate::case::table::{Table as _, table};
-pub(super) use crate::case::values::{Field, Group, List, Names, Word};
+pub(super) use crate::case::values::{Field, Group, List, Names};
+pub(super) use crate::words::{Word, words};

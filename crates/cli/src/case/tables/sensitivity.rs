@@ -20,10 +20,7 @@ pub(in crate::case) enum OfLayer {
     Thickness,
 }
 
-impl Word for OfLayer {
-    const WORDS: &'static [&'static str] = &["permittivity", "thickness"];
-    const ALL: &'static [Self] = &[Self::Permittivity, Self::Thickness];
-}
+words!(OfLayer { "permittivity" = Self::Permittivity, "thickness" = Self::Thickness });
 
 table! {
     /// `[[sensitivity]]`.

@@ -76,16 +76,14 @@ impl SolverTable {
     /// The options of solves, with the command line's over the file's.
     pub(in crate::case) fn options(&self, fmm: &FmmTable, overrides: &Overrides) -> SolveOptions {
         let usual = SolveOptions::default();
-        let (method, density) =
-            (overrides.method.map(Into::into), overrides.density.map(Into::into));
         let for_accuracy = || {
             let accuracy = overrides.accuracy.or(self.accuracy.value);
             accuracy.map_or(usual.density, farad::density_for)
         };
         SolveOptions {
             tolerance: overrides.tolerance.or(self.tolerance.value).unwrap_or(usual.tolerance),
-            method: method.or(self.method.value).unwrap_or(bem::Method::Auto),
-            density: density.or(self.density.value).unwrap_or_else(for_accuracy),
+            method: overrides.method.or(self.method.value).unwrap_or(bem::Method::Auto),
+            density: overrides.density.or(self.density.value).unwrap_or_else(for_accuracy),
             restart: self.restart.value.unwrap_or(usual.restart),
             max_iterations: self.max_iterations.value.unwrap_or(usual.max_iterations),
             fmm_tolerance: fmm.tolerance.value,

@@ -3,17 +3,17 @@
 use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use fgt::{Bandwidths, Grid, Mode, Options, Plan, Sums, Targets, direct};
 use samples::{Distribution, Random, mixed_charges};
 use serde::Serialize;
 
-use crate::commands::arguments::{parse_count, parse_tolerance};
+use crate::commands::arguments::{distributions, parse_count, parse_number, parse_tolerance};
 use crate::machine::{self, backend, memory};
 use crate::report::units;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
+use crate::words::{parser, words};
 
 /// Arguments of `farad fgt bench`.
 #[derive(Debug, clap::Args)]
@@ -48,8 +48,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "M", value_parser = parse_count)]
     grid: Option<NonZeroUsize>,
     /// How each part of the sum is done
-    #[arg(long, value_enum, default_value_t)]
-    mode: ModeName,
+    #[arg(long, default_value = "auto", value_parser = parser::<Mode>(&[
+        "By the cost model",
+        "Pairs within the cut-off alone",
+        "The grid alone",
+        "All pairs",
+    ]))]
+    mode: Mode,
     #[command(flatten)]
     on: backend::Args,
     /// Threads [default: all cores]
@@ -69,46 +74,19 @@ pub(crate) struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum ModeName {
-    /// By the cost model
-    #[default]
-    Auto,
-    /// Pairs within the cut-off alone
-    Pairs,
-    /// The grid alone
-    Grid,
-    /// All pairs
-    Direct,
-}
-
-impl From<ModeName> for Mode {
-    fn from(name: ModeName) -> Self {
-        match name {
-            ModeName::Auto => Self::Auto,
-            ModeName::Pairs => Self::Pairs,
-            ModeName::Grid => Self::Grid,
-            ModeName::Direct => Self::Direct,
-        }
-    }
-}
+words!(Mode {
+    "auto" = Self::Auto,
+    "pairs" = Self::Pairs,
+    "grid" = Self::Grid,
+    "direct" = Self::Direct,
+});
 
 fn parse_length(text: &str) -> Result<f64, String> {
-    let length: f64 = text.parse().map_err(|_| "must be a number".to_owned())?;
-    if (1e-100..=1e100).contains(&length) { Ok(length) } else { Err("must be positive".to_owned()) }
+    parse_number(text, &(1e-100..=1e100), "positive", "")
 }
 
 fn parse_factor(text: &str) -> Result<f64, String> {
-    let factor: f64 = text.parse().map_err(|_| "must be a number".to_owned())?;
-    if (1.0..=1e20).contains(&factor) { Ok(factor) } else { Err("must be 1 to 1e20".to_owned()) }
-}
-
-/// Takes the names of all distributions.
-fn distributions() -> impl TypedValueParser<Value = Distribution> {
-    let names = Distribution::ALL.map(Distribution::name);
-    PossibleValuesParser::new(names).try_map(|name| {
-        Distribution::ALL.into_iter().find(|d| d.name() == name).ok_or("unknown distribution")
-    })
+    parse_number(text, &(1.0..=1e20), "1 to 1e20", "")
 }
 
 /// The object that `--json` prints.
@@ -209,7 +187,7 @@ fn measure<const D: usize>(args: &Args, on: fgt::Backend) -> Result<Report, Fail
     let targets = grid.as_ref().map_or(Targets::Sources, Targets::Grid);
     let options = Options::default()
         .tolerance(args.tolerance)
-        .mode(args.mode.into())
+        .mode(args.mode)
         .gradient(args.gradients)
         .backend(on)
         .gpu(args.on.gpu)

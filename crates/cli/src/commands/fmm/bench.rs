@@ -3,12 +3,11 @@
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use fmm::Densities;
+use fmm::{Densities, Mode};
 use samples::{Distribution, Random};
 
 use super::sum::{self, Input};
-use crate::commands::arguments::parse_count;
+use crate::commands::arguments::{distributions, parse_count};
 use crate::machine::ranks::Ranks;
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
@@ -51,14 +50,6 @@ enum Charges {
     Positive,
 }
 
-/// Takes the names of all distributions.
-fn distributions() -> impl TypedValueParser<Value = Distribution> {
-    let names = Distribution::ALL.map(Distribution::name);
-    PossibleValuesParser::new(names).try_map(|name| {
-        Distribution::ALL.into_iter().find(|d| d.name() == name).ok_or("unknown distribution")
-    })
-}
-
 /// Makes the points, sums, reports.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.sum.several.run(args.sum.on, |ranks| on_rank(args, ranks))
@@ -89,7 +80,7 @@ fn on_rank(args: &Args, ranks: &Ranks) -> Result<(), Failure> {
         targets: targets.as_deref(),
         densities: Densities { charges: Some(&charges), dipoles: dipoles.as_deref() },
         count: k,
-        mode: sum::Mode::Fmm,
+        mode: Mode::Fmm,
     };
     let mut report = sum::run(&args.sum, &input, ranks)?.report;
     report.distribution = Some(args.distribution.name());

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fmm::Densities;
+use fmm::{Densities, Mode};
 
 use super::sum::{self, Input, Sums};
 use crate::commands::fmm::npy::{self, Array};
@@ -73,7 +73,7 @@ fn on_rank(args: &Args, ranks: &Ranks) -> Result<(), Failure> {
             dipoles: dipoles.as_ref().map(|dipoles| &dipoles.data[..]),
         },
         count: ranks.gather(&[count])?[0][0] as usize,
-        mode: sum::Mode::Auto,
+        mode: Mode::Auto,
     };
     let sums = sum::run(&args.sum, &input, ranks)?;
     let mut shape = vec![targets.unwrap_or(points).len()];

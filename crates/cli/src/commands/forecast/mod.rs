@@ -8,15 +8,16 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use farad::{Method, Options, Problem, Solver};
+use fmm::Backend;
 
 use self::watch::{Beginning, Cost, PATIENCE, Until, Watch};
 use super::arguments::Solving;
 use crate::case::Case;
 use crate::machine;
-use crate::machine::backend::Backend;
 use crate::report::units;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
+use crate::words::Word as _;
 
 /// The larger piece is this share of the surfaces,
 const SHARE: usize = 8;
@@ -71,7 +72,8 @@ pub(super) fn lines(
     let pieces = pieces(case, problem, &options)?;
     let mut text = String::new();
     let (mut refused, mut is_rough) = (None, false);
-    for (name, backend) in backends(solving.on.backend, &options) {
+    for backend in backends(solving.on.backend, &options) {
+        let name = backend.word();
         let options = Options { backend, ..options.clone() };
         match of_backend(case, problem, &pieces, &options, output) {
             Ok(found) => {
@@ -151,20 +153,14 @@ fn left_out(problem: &Problem, pieces: &[Problem], processes: usize) -> String {
     text
 }
 
-/// Those to tell of, by name.
-fn backends(asked: Backend, options: &Options) -> Vec<(&'static str, fmm::Backend)> {
-    let [cpu, cuda, hybrid] = [
-        (Backend::Cpu.name(), fmm::Backend::Cpu),
-        (Backend::Cuda.name(), fmm::Backend::Cuda),
-        (Backend::Hybrid.name(), fmm::Backend::Hybrid),
-    ];
+/// Those to tell of.
+fn backends(asked: Backend, options: &Options) -> Vec<Backend> {
     match asked {
-        Backend::Auto if fmm::check_gpu(options.gpu).is_err() => vec![cpu],
-        Backend::Auto if options.deterministic => vec![cpu],
-        Backend::Auto => vec![cpu, cuda, hybrid],
-        Backend::Cpu => vec![cpu],
-        Backend::Cuda => vec![cuda],
-        Backend::Hybrid => vec![hybrid],
+        Backend::Auto if options.deterministic || fmm::check_gpu(options.gpu).is_err() => {
+            vec![Backend::Cpu]
+        }
+        Backend::Auto => vec![Backend::Cpu, Backend::Cuda, Backend::Hybrid],
+        chosen => vec![chosen],
     }
 }
 
@@ -178,7 +174,7 @@ fn of_backend(
     let panels = problem.panels();
     let writing = WRITING * problem.mesh().triangles.len() as f64;
     let took = |problem: &Problem, options: &Options| took(case, problem, options, output);
-    let on_gpu = !matches!(options.backend, fmm::Backend::Cpu);
+    let on_gpu = !matches!(options.backend, Backend::Cpu);
     let [smaller, larger] = pieces else {
         // Kernels are compiled once and for all.
         if on_gpu {

@@ -1,6 +1,7 @@
 //! `farad mesh generate`.
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
+use clap::builder::TypedValueParser;
 use formats::pqr;
 use mesh::Mesh;
 use mesh::generate::{
@@ -13,6 +14,7 @@ use crate::commands::arguments::{parse_positive, parse_whole};
 use crate::files;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
+use crate::words::{parser, words};
 
 /// Arguments of `farad mesh generate`.
 #[derive(Debug, clap::Args)]
@@ -45,14 +47,14 @@ pub(super) struct ResolutionArgs {
     elements: Option<usize>,
 }
 
+words!(SphereBase { "octahedron" = Self::Octahedron, "icosahedron" = Self::Icosahedron });
+
 /// The polyhedron that a sphere is subdivided from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Base {
-    /// 8 n^2 triangles, with the symmetry of the coordinate planes
-    #[default]
-    Octahedron,
-    /// 20 n^2 triangles of more equal size
-    Icosahedron,
+fn bases() -> impl TypedValueParser<Value = SphereBase> {
+    parser(&[
+        "8 n^2 triangles, with the symmetry of the coordinate planes",
+        "20 n^2 triangles of more equal size",
+    ])
 }
 
 #[derive(Debug, Subcommand)]
@@ -61,8 +63,8 @@ enum Shape {
     Sphere {
         #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
         radius: f64,
-        #[arg(long, value_enum, default_value_t)]
-        base: Base,
+        #[arg(long, default_value = "octahedron", value_parser = bases())]
+        base: SphereBase,
         /// Give the facets the volume of the sphere; otherwise its vertices lie on the sphere
         #[arg(long)]
         equal_volume: bool,
@@ -118,8 +120,8 @@ enum Shape {
         /// Half the length along x, y and z
         #[arg(long, num_args = 3, value_names = ["X", "Y", "Z"], default_values_t = [1.0, 1.0, 2.0], value_parser = parse_positive)]
         semi_axes: Vec<f64>,
-        #[arg(long, value_enum, default_value_t)]
-        base: Base,
+        #[arg(long, default_value = "octahedron", value_parser = bases())]
+        base: SphereBase,
         #[command(flatten)]
         common: Common,
     },
@@ -139,8 +141,8 @@ enum Shape {
         /// Between the centres
         #[arg(long, default_value_t = 3.0, value_parser = parse_positive)]
         distance: f64,
-        #[arg(long, value_enum, default_value_t)]
-        base: Base,
+        #[arg(long, default_value = "octahedron", value_parser = bases())]
+        base: SphereBase,
         /// Largest over smallest element size; elements shrink toward the other sphere
         #[arg(long, value_name = "RATIO", default_value_t = 1.0, value_parser = parse_positive)]
         grade: f64,
@@ -156,8 +158,8 @@ enum Shape {
         inner_radius: f64,
         #[arg(long, default_value_t = 2.0, value_parser = parse_positive)]
         outer_radius: f64,
-        #[arg(long, value_enum, default_value_t)]
-        base: Base,
+        #[arg(long, default_value = "octahedron", value_parser = bases())]
+        base: SphereBase,
         /// Give the facets the volumes of the spheres; otherwise their vertices lie on the spheres
         #[arg(long)]
         equal_volume: bool,
@@ -195,15 +197,6 @@ enum Shape {
     },
 }
 
-impl From<Base> for SphereBase {
-    fn from(base: Base) -> Self {
-        match base {
-            Base::Octahedron => Self::Octahedron,
-            Base::Icosahedron => Self::Icosahedron,
-        }
-    }
-}
-
 impl ResolutionArgs {
     pub(super) fn resolution(&self) -> Resolution {
         match *self {
@@ -236,7 +229,7 @@ impl Shape {
         let (resolution, order) = (common.resolution.resolution(), usize::from(common.order));
         match *self {
             Self::Sphere { radius, base, equal_volume, .. } => {
-                let shape = Sphere { radius, base: base.into(), resolution };
+                let shape = Sphere { radius, base, resolution };
                 if equal_volume {
                     Ok(generate::with_volumes(shape.build()?, &[([0.0; 3], radius)]))
                 } else {
@@ -257,13 +250,13 @@ impl Shape {
                 // The parser makes sure of three.
                 let semi_axes =
                     std::array::from_fn(|i| semi_axes.get(i).copied().unwrap_or_default());
-                Ellipsoid { semi_axes, base: base.into(), resolution }.build_curved(order)
+                Ellipsoid { semi_axes, base, resolution }.build_curved(order)
             }
             Self::Cylinder { radius, length, .. } => {
                 Cylinder { radius, length, resolution }.build_curved(order)
             }
             Self::TwoSpheres { radius, distance, base, grade, equal_volume, .. } => {
-                let shape = TwoSpheres { radius, distance, base: base.into(), resolution };
+                let shape = TwoSpheres { radius, distance, base, resolution };
                 if equal_volume {
                     shape.build_with_volumes(grade)
                 } else {
@@ -271,8 +264,7 @@ impl Shape {
                 }
             }
             Self::ConcentricSpheres { inner_radius, outer_radius, base, equal_volume, .. } => {
-                let shape =
-                    ConcentricSpheres { inner_radius, outer_radius, base: base.into(), resolution };
+                let shape = ConcentricSpheres { inner_radius, outer_radius, base, resolution };
                 if !equal_volume {
                     return shape.build_curved(order);
                 }

@@ -13,11 +13,12 @@ pub(super) use self::sharing::{Sharing, Split, agreed, check_shares, content, so
 
 use self::failures::{checks_failed, not_converged, not_reached};
 use self::sharing::{Solved, solve_to_goal};
-use super::arguments::{Keeping, Resuming, Several, Solving, parse_accuracy, parse_positive};
+use super::arguments::{Resuming, Several, Solving, parse_accuracy, parse_positive};
 use super::forecast;
+use super::opening::Opening;
 use crate::case::problem;
 use crate::case::{Case, Format, Overrides, Viewer, VtkMode, parse_target};
-use crate::machine::backend::Backend;
+use crate::machine::backend::of_plan;
 use crate::machine::ranks::Ranks;
 use crate::report::page;
 use crate::report::results::{self, Checkpoint, Document, Folder, Run, stage_piece};
@@ -217,39 +218,6 @@ impl<'a> Execution<'a> {
         ranks.check_same("the mesh", content(problem))?;
         ranks.conclude(|| check_shares("solve", problem, ranks.size(), split, output))
     }
-
-    /// The output folder, on all ranks that write to it. Collective.
-    fn open(
-        &self,
-        job: Job<'_>,
-        problem: &Problem,
-        pieces: Option<usize>,
-    ) -> Result<Option<Folder>, Failure> {
-        let Job { case, solving, path, .. } = job;
-        let names = self.file_names(case, problem, pieces);
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let overwrite = solving.overwrite;
-        match pieces {
-            Some(_) => {
-                Folder::open_among(self.ranks, path, &names, overwrite, NOT_SHARED).map(Some)
-            }
-            None => self.ranks.on_first(|| Folder::open(path, &names, overwrite)),
-        }
-    }
-
-    /// Where what is found is kept until the results are there, if it is. Collective.
-    fn checkpoint(
-        &self,
-        job: Job<'_>,
-        problem: &Problem,
-        folder: Option<&Folder>,
-    ) -> Result<Option<Checkpoint>, Failure> {
-        let Some(resuming) = self.resuming else { return Ok(None) };
-        let Job { case, output, path, .. } = job;
-        let each = self.split.of(problem, self.ranks.size()) != Split::Space;
-        let keeping = Keeping { command: "solve", options: "", case, path, folder, each };
-        resuming.checkpoint(self.ranks, keeping, output)
-    }
 }
 
 /// Solves a case by all ranks and writes its results, of which the first calls `report`.
@@ -262,26 +230,35 @@ fn execute(
     let Execution { ranks, split, .. } = execution;
     let Job { case, solving, output, path, started } = job;
     let reading = Instant::now();
-    let opening = solving.on.open_early(case);
+    let early = solving.on.open_early(case);
     let problem = ranks.once(|| problem::load(case, output))?;
     execution.check(&problem, output)?;
     let read_seconds = reading.elapsed().as_secs_f64();
     let pieces = execution.pieces(&problem).filter(|_| case.vtk != VtkMode::None);
-    let mut folder = execution.open(job, &problem, pieces)?;
-    let kept = execution.checkpoint(job, &problem, folder.as_ref())?;
+    let opening = Opening {
+        command: "solve",
+        options: "",
+        case,
+        path,
+        files: &execution.file_names(case, &problem, pieces),
+        overwrite: solving.overwrite,
+        not_shared: pieces.map(|_| NOT_SHARED),
+        all_checkpoint: split.of(&problem, ranks.size()) != Split::Space,
+    };
+    let (mut folder, kept) = opening.open(ranks, execution.resuming, output)?;
     // Its memory is freed at the end: results need not wait for that.
     let mut solver = Solver::default();
     let sharing = Sharing { ranks, split, kept: kept.as_ref() };
     let solved = solve_to_goal(sharing, &mut solver, case, problem, solving, output);
     let solved = agreed(ranks, kept.as_ref(), solved)?;
-    drop(opening);
+    drop(early);
     let run = solved.as_ref().map(|Solved { problem, solution, refinement }| Run {
         case,
         problem,
         solution,
         requested: solving.on.backend,
         deterministic: solving.on.deterministic,
-        used: solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
+        used: of_plan(solution.answer.fmm.as_ref()),
         refinement: refinement.as_ref(),
         folder: path,
         pieces,

@@ -1,7 +1,6 @@
 //! `farad study`: a case on refinements of its mesh, and what they say about the limit.
 
 mod meshes;
-mod plot;
 mod results;
 mod tables;
 
@@ -14,7 +13,8 @@ use farad::{Problem, study_entries};
 use self::meshes::{Ended, Refinement, Settings, solve_all};
 use self::results::{Results, Row};
 use super::arguments::{Resuming, Several, Solving};
-use super::series::{Opening, Rows};
+use super::opening::Opening;
+use super::series::Rows;
 use super::solve::{Split, check_shares};
 use crate::case::{Overrides, problem};
 use crate::machine::ranks::Ranks;
@@ -100,7 +100,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         not_shared: None,
         all_checkpoint: args.split.of(&problem, ranks.size()) != Split::Space,
     };
-    let (mut folder, checkpoint) = opening.open(ranks, args.resuming, &output)?;
+    let (mut folder, checkpoint) = opening.open(ranks, Some(args.resuming), &output)?;
     let checkpoint = checkpoint.as_ref();
     let settings = Settings {
         case: &case,
@@ -156,7 +156,9 @@ fn finish(
     let results = Results { refinement, meshes, failed, entries };
     folder.leave_out_what_fails();
     folder.stage(CSV, |out| out.write_all(tables::csv(&results).as_bytes()))?;
-    folder.stage(SVG, |out| out.write_all(plot::svg(&case.title, &results).as_bytes()))?;
+    let listed = serde_json::to_value(&results).unwrap_or_default();
+    let chart = page::study_chart(&case.title, &listed);
+    folder.stage(SVG, |out| out.write_all(chart.as_bytes()))?;
     let series = Series::new(SCHEMA, status, OfCase::new(case, &path), results);
     let text = |series: &Series<_, _>, path: &Path| tables::text(case, series, gap, path);
     let lacking = series.finish(folder, showing, text)?;

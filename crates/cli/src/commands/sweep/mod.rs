@@ -14,7 +14,8 @@ use self::runs::{Runs, picture, tag};
 use self::solve::{Settings, solve_all};
 use self::tables::{CSV, PVD, Results};
 use super::arguments::{Resuming, Several, Solving, Whole};
-use super::series::{NOT_SHARED, Opening, Rows};
+use super::opening::{NOT_SHARED, Opening};
+use super::series::Rows;
 use super::solve::agreed;
 use crate::case::{Overrides, VtkMode};
 use crate::machine::ranks::Ranks;
@@ -72,7 +73,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
         not_shared: Some(NOT_SHARED),
         all_checkpoint: true,
     };
-    let (folder, checkpoint) = opening.open(ranks, args.resuming, &output)?;
+    let (folder, checkpoint) = opening.open(ranks, Some(args.resuming), &output)?;
     let Some(mut folder) = folder else { return Ok(()) };
     let checkpoint = checkpoint.as_ref();
     let mut rows = Rows::new(runs.len(), checkpoint, |run| format!("run{}", tag(run + 1)));

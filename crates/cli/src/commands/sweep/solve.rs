@@ -14,7 +14,7 @@ use crate::case::{Case, VtkMode, problem};
 use crate::commands::arguments::Solving;
 use crate::commands::series::Rows;
 use crate::commands::solve::solve;
-use crate::machine::backend::Backend;
+use crate::machine::backend::of_plan;
 use crate::report::results::{self, Checkpoint, Folder, Run};
 use crate::report::warnings;
 use crate::terminal::exit::{Exit, Failure};
@@ -157,7 +157,7 @@ impl Solves<'_> {
                 solution,
                 requested: solving.on.backend,
                 deterministic: solving.on.deterministic,
-                used: solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
+                used: of_plan(solution.answer.fmm.as_ref()),
                 refinement: None,
                 folder: &path,
                 pieces: None,

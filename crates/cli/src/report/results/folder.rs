@@ -89,8 +89,7 @@ impl Folder {
         overwrite: bool,
         help: &str,
     ) -> Result<Self, Failure> {
-        let opened = ranks.is_first().then(|| Self::open(path, names, overwrite)).transpose();
-        let opened = ranks.agree(opened)?;
+        let opened = ranks.on_first(|| Self::open(path, names, overwrite))?;
         let staging = opened.as_ref().map(|folder| folder.held.as_ref().map(Held::staging));
         let staging = ranks.of_first(staging.flatten().as_deref())?;
         ranks.agree(opened.map_or_else(|| Self::joined(path, &staging, help), Ok))

@@ -6,10 +6,11 @@ use serde::Serialize;
 use farad::{CapacitanceMatrix, Medium, Record, Reduced};
 
 use super::run::{self, Run, reason_name, status};
-use crate::case::{density_name, method_name, probe_file};
+use crate::case::probe_file;
 use crate::machine;
 use crate::report::made::Made;
 use crate::report::warnings::{self, Warning};
+use crate::words::Word as _;
 
 /// Name and version of what [`Document`] looks like.
 const SCHEMA: &str = "farad-results/1";
@@ -158,8 +159,8 @@ impl Document {
             case_text: run.case.text(),
             files: Vec::new(),
             backend: Backend {
-                requested: run.requested.name(),
-                used: run.used.name(),
+                requested: run.requested.word(),
+                used: run.used.word(),
                 fallback: answer.fmm.as_ref().and_then(|info| info.fallback.clone()),
                 device: match answer.fmm.as_ref().and_then(|info| info.gpu.as_ref()) {
                     Some(gpu) => Some(gpu.name.clone()),
@@ -178,10 +179,7 @@ impl Document {
             refinement: run.refinement.map(refinement),
             record: Record::new(run.solution, capacitance, reduced, run.case.kelvin(), probes),
             solves: answer.solves.iter().map(|solve| solved(run, solve)).collect(),
-            solver: Solver {
-                method: method_name(answer.method),
-                density: density_name(run.solution.density),
-            },
+            solver: Solver { method: answer.method.word(), density: run.solution.density.word() },
             accuracy: Accuracy {
                 solver_tolerance: answer.tolerance,
                 fmm_tolerance: answer.fmm_tolerance,

@@ -6,7 +6,6 @@ use std::time::Instant;
 use farad::{CapacitanceMatrix, Goal, Level, MANY, Outcome, Problem, Reduced, Solution};
 
 use crate::case::Case;
-use crate::machine::backend::Backend;
 use crate::report::units;
 
 /// Everything that the results are made from.
@@ -15,8 +14,8 @@ pub(crate) struct Run<'a> {
     pub(crate) case: &'a Case,
     pub(crate) problem: &'a Problem,
     pub(crate) solution: &'a Solution,
-    pub(crate) requested: Backend,
-    pub(crate) used: Backend,
+    pub(crate) requested: fmm::Backend,
+    pub(crate) used: fmm::Backend,
     /// Whether all is the same to the bit each time.
     pub(crate) deterministic: bool,
     /// How the mesh came about, if an accuracy was asked for.

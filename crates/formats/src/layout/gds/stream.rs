@@ -6,66 +6,45 @@ use mesh::files::{Cause, FormatError};
 use mesh::gmsh::Place;
 use mesh::prisms::Point;
 
-/// Types of records, and what they are called.
-const RECORDS: [(u8, &str); 28] = [
-    (HEADER, "HEADER"),
-    (BGNLIB, "BGNLIB"),
-    (LIBNAME, "LIBNAME"),
-    (UNITS, "UNITS"),
-    (ENDLIB, "ENDLIB"),
-    (BGNSTR, "BGNSTR"),
-    (STRNAME, "STRNAME"),
-    (ENDSTR, "ENDSTR"),
-    (BOUNDARY, "BOUNDARY"),
-    (PATH, "PATH"),
-    (SREF, "SREF"),
-    (AREF, "AREF"),
-    (TEXT, "TEXT"),
-    (LAYER, "LAYER"),
-    (DATATYPE, "DATATYPE"),
-    (WIDTH, "WIDTH"),
-    (XY, "XY"),
-    (ENDEL, "ENDEL"),
-    (SNAME, "SNAME"),
-    (COLROW, "COLROW"),
-    (TEXTTYPE, "TEXTTYPE"),
-    (STRING, "STRING"),
-    (STRANS, "STRANS"),
-    (MAG, "MAG"),
-    (ANGLE, "ANGLE"),
-    (PATHTYPE, "PATHTYPE"),
-    (BOX, "BOX"),
-    (NODE, "NODE"),
-];
+/// Declares types of records, with a table of what they are called.
+macro_rules! records {
+    ($($name:ident = $code:literal;)+) => {
+        $(pub const $name: u8 = $code;)+
+        const RECORDS: &[(u8, &str)] = &[$(($name, stringify!($name))),+];
+    };
+}
 
-const HEADER: u8 = 0x00;
-const BGNLIB: u8 = 0x01;
-const LIBNAME: u8 = 0x02;
-const UNITS: u8 = 0x03;
-const ENDLIB: u8 = 0x04;
-const BGNSTR: u8 = 0x05;
-const STRNAME: u8 = 0x06;
-const ENDSTR: u8 = 0x07;
-const BOUNDARY: u8 = 0x08;
-const PATH: u8 = 0x09;
-const SREF: u8 = 0x0A;
-const AREF: u8 = 0x0B;
-const TEXT: u8 = 0x0C;
-const LAYER: u8 = 0x0D;
-const DATATYPE: u8 = 0x0E;
-const WIDTH: u8 = 0x0F;
-const XY: u8 = 0x10;
-pub const ENDEL: u8 = 0x11;
-const SNAME: u8 = 0x12;
-const COLROW: u8 = 0x13;
-const NODE: u8 = 0x15;
-const TEXTTYPE: u8 = 0x16;
-const STRING: u8 = 0x19;
-const STRANS: u8 = 0x1A;
-pub const MAG: u8 = 0x1B;
-const ANGLE: u8 = 0x1C;
-const PATHTYPE: u8 = 0x21;
-const BOX: u8 = 0x2D;
+records! {
+    HEADER = 0x00;
+    BGNLIB = 0x01;
+    LIBNAME = 0x02;
+    UNITS = 0x03;
+    ENDLIB = 0x04;
+    BGNSTR = 0x05;
+    STRNAME = 0x06;
+    ENDSTR = 0x07;
+    BOUNDARY = 0x08;
+    PATH = 0x09;
+    SREF = 0x0A;
+    AREF = 0x0B;
+    TEXT = 0x0C;
+    LAYER = 0x0D;
+    DATATYPE = 0x0E;
+    WIDTH = 0x0F;
+    XY = 0x10;
+    ENDEL = 0x11;
+    SNAME = 0x12;
+    COLROW = 0x13;
+    NODE = 0x15;
+    TEXTTYPE = 0x16;
+    STRING = 0x19;
+    STRANS = 0x1A;
+    MAG = 0x1B;
+    ANGLE = 0x1C;
+    PATHTYPE = 0x21;
+    BOX = 0x2D;
+}
+
 const BOXTYPE: u8 = 0x2E;
 const BGNEXTN: u8 = 0x30;
 const ENDEXTN: u8 = 0x31;

@@ -1,5 +1,5 @@
 use report::internals::chart::{
-    Axis, Couplings, Curve, HEIGHT, MOST_CELLS, Scale, WIDTH, curves, heat_map, short,
+    Axis, Couplings, Curve, HEIGHT, MOST_CELLS, Scale, WIDTH, curves, file, heat_map, short,
 };
 
 const PLAIN: Axis<'_> = Axis { label: "step", is_logarithmic: false };
@@ -35,7 +35,17 @@ fn curves_stay_in_their_frame_whatever_they_are() {
 
 #[test]
 fn axes_have_ticks_with_numbers() {
-    for (low, high) in [(0.0, 7.0), (1e-12, 1.0), (3.0, 3.0), (2.0, 3.0), (0.5, 0.7), (1e8, 2e8)] {
+    for (low, high) in [
+        (0.0, 7.0),
+        (1e-12, 1.0),
+        (3.0, 3.0),
+        (2.0, 3.0),
+        (0.5, 0.7),
+        (1e8, 2e8),
+        (0.03, 1.0),
+        (1e-9, 1.0),
+        (1.0, 1.0),
+    ] {
         for axis in [PLAIN, POWERS] {
             let scale = Scale::over(axis, [low, high].into_iter(), [0.0, 100.0]);
             let ticks = scale.ticks();
@@ -87,5 +97,35 @@ fn large_matrices_are_pictures() {
         assert!(html.contains("&lt;net 0&gt;") && !html.contains("<net"));
         assert_eq!(html.contains("<image"), n > MOST_CELLS);
         assert_eq!(html.contains("&lt;1,0&gt;"), n <= MOST_CELLS);
+    }
+}
+
+#[test]
+fn a_power_is_a_straight_line_in_a_file_of_its_own() {
+    let points = (0..4).map(|k| (0.5f64.powi(k), 0.1 * 0.25f64.powi(k), None)).collect();
+    let label = "C & D\u{1b}[0m\n\u{fffe}".into();
+    let curve = Curve { label, points, is_guide: false };
+    let svg = file(POWERS, POWERS, &[curve], "a < b");
+    assert!(svg.starts_with("<svg xmlns=") && svg.ends_with("</svg>\n"));
+    assert!(svg.contains("a &lt; b") && svg.contains("C &amp; D\\u{1b}[0m\\n\u{fffd}<"));
+    let line = svg.lines().find(|line| line.starts_with("<polyline")).unwrap();
+    let places = line.split("points=\"").nth(1).unwrap().split('"').next().unwrap();
+    let numbers: Vec<f64> = places.split([' ', ',']).map(|n| n.parse().unwrap()).collect();
+    let slope = |i: usize| {
+        (numbers[2 * i + 3] - numbers[2 * i + 1]) / (numbers[2 * i + 2] - numbers[2 * i])
+    };
+    // Places have one decimal.
+    assert!((slope(0) - slope(2)).abs() < 0.01, "{numbers:?}");
+    assert!(
+        numbers.chunks(2).all(|p| (0.0..=WIDTH).contains(&p[0]) && (0.0..=HEIGHT).contains(&p[1]))
+    );
+}
+
+#[test]
+fn nothing_to_draw_is_a_file_too() {
+    let points = vec![(1.0, 0.0, None), (f64::NAN, 1.0, None)];
+    let empty = Curve { label: "none".into(), points, is_guide: false };
+    for svg in [file(POWERS, POWERS, &[empty], ""), file(POWERS, POWERS, &[], "")] {
+        assert!(svg.contains("class=\"frame\"") && !svg.contains("NaN") && !svg.contains("inf"));
     }
 }

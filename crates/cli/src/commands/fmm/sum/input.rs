@@ -1,20 +1,15 @@
 //! Input of a sum, and methods to compute it.
 
-use clap::ValueEnum;
-use fmm::Densities;
+use fmm::{Densities, Mode};
 
-/// How to sum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
-    /// The fastest for this number of sources and targets
-    Auto,
-    /// Fast multipole method
-    Fmm,
-    /// Treecode: for targets far fewer than sources
-    Treecode,
-    /// All pairs, in double precision on processors
-    Direct,
-}
+use crate::words::words;
+
+words!(Mode {
+    "auto" = Self::Auto,
+    "fmm" = Self::Fmm,
+    "treecode" = Self::Treecode,
+    "direct" = Self::Direct,
+});
 
 /// The input of a sum, this rank's; shapes as in [`Densities`].
 #[derive(Clone, Copy, Debug)]

@@ -20,7 +20,7 @@ use memory::Memory;
 use ranks::{OnRanks, of_all, slowest};
 use report::{OfPlan, StageSpan};
 
-pub use input::{Input, Mode};
+pub use input::Input;
 pub(super) use options::{Args, check_memory, prepare};
 pub(super) use report::Report;
 

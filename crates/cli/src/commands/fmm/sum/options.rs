@@ -3,16 +3,16 @@
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
-use fmm::Options;
+use fmm::{Mode, Options};
 
-use super::input::{Input, Mode};
+use super::input::Input;
 use crate::commands::arguments::{Several, parse_count, parse_tolerance};
-use crate::machine::backend::Backend;
 use crate::machine::ranks::Ranks;
 use crate::machine::{backend, memory};
 use crate::report::units;
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
+use crate::words;
 
 /// Options of every sum.
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) several: Several,
     /// How to sum [default: bench fmm, eval auto]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = words::parser::<Mode>(&[
+        "What takes the least time for so many sources and targets",
+        "Fast multipole method",
+        "Treecode: for targets far fewer than sources",
+        "All pairs, in double precision on processors",
+    ]))]
     pub(super) mode: Option<Mode>,
     /// Sum all pairs: --mode direct
     #[arg(long, conflicts_with = "mode")]
@@ -100,7 +105,7 @@ pub(crate) fn check_memory(
     // Coordinates of points, charges and dipoles, results; the least that a plan keeps of each
     // point. One that is wholly on a GPU keeps nothing.
     let values = 2 + 3 * u64::from(dipoles) + 3 * u64::from(args.gradient);
-    let on_gpu = ranks.size() == 1 && args.on.backend == Backend::Cuda;
+    let on_gpu = ranks.size() == 1 && args.on.backend == fmm::Backend::Cuda;
     let planned = if on_gpu && args.mode != Some(Mode::Treecode) { 0 } else { 100 };
     let point = (densities as u64)
         .checked_mul(8 * values)
@@ -135,13 +140,7 @@ pub(super) fn options(args: &Args, input: &Input<'_>, ranks: &Ranks) -> Result<O
         .densities(input.count)
         .gradient(args.gradient)
         .dipoles(input.densities.dipoles.is_some())
-        .mode(match args.mode.unwrap_or(input.mode) {
-            _ if args.direct => fmm::Mode::Direct,
-            Mode::Auto => fmm::Mode::Auto,
-            Mode::Fmm => fmm::Mode::Fmm,
-            Mode::Treecode => fmm::Mode::Treecode,
-            Mode::Direct => fmm::Mode::Direct,
-        })
+        .mode(if args.direct { Mode::Direct } else { args.mode.unwrap_or(input.mode) })
         .leaf_size(args.leaf_size.map(NonZeroUsize::get))
         .backend(on.resolve()?)
         .gpu(on.gpu))

@@ -7,9 +7,10 @@ use super::error::{Errors, worse};
 use super::memory::MemoryTaken;
 use super::ranks::OnRanks;
 use crate::machine;
-use crate::machine::backend::Backend;
+use crate::machine::backend::of_plan;
 use crate::report::units;
 use crate::terminal::exit::{Exit, Failure};
+use crate::words::Word as _;
 
 /// A measured error above this many tolerances is a failure: bounds that only hold on average
 /// cannot explain it.
@@ -149,16 +150,12 @@ impl Report {
         Self {
             n: points,
             targets,
-            mode: match info.mode {
-                fmm::Mode::Fmm | fmm::Mode::Auto => "fmm",
-                fmm::Mode::Treecode => "treecode",
-                fmm::Mode::Direct => "direct",
-            },
+            mode: info.mode.word(),
             distribution: None,
             tolerance,
             precision: name_of(info.precision),
             near_precision: name_of(info.near_precision),
-            backend: Backend::of_plan(&info).name(),
+            backend: of_plan(Some(&info)).word(),
             simd: simd::Level::chosen().name(),
             fallback: info.fallback.clone(),
             gpu: info.gpu.as_ref().map(|gpu| OnGpu {

@@ -10,11 +10,11 @@ use farad::CapacitanceMatrix;
 use super::json::{Document, Timings};
 use super::run::{Run, Status, reason_name, status};
 use super::surface;
-use crate::case::method_name;
 use crate::report::text::printable_line;
 use crate::report::text_table::aligned_table;
 use crate::report::units::{self, significant};
 use crate::report::warnings;
+use crate::words::Word as _;
 
 /// A matrix of more conductors is left to the files.
 const LARGEST_SHOWN: usize = 10;
@@ -70,8 +70,8 @@ fn heading(run: &Run<'_>) -> String {
         "{}\nfarad {}, method {}, {} with {} threads\n{warning}",
         printable_line(&run.case.title),
         env!("CARGO_PKG_VERSION"),
-        method_name(run.solution.answer.method),
-        run.used.name(),
+        run.solution.answer.method.word(),
+        run.used.word(),
         crate::machine::threads(),
     )
 }

@@ -1,7 +1,7 @@
 use farad_cli::internals::exit::{Exit, Failure};
 use farad_cli::internals::machine::threads;
-use farad_cli::internals::sum::{Input, Mode, SAMPLE_SEED, direct_sums, relative_l2, sample};
-use fmm::{Densities, Kernel, Potentials, direct};
+use farad_cli::internals::sum::{Input, SAMPLE_SEED, direct_sums, relative_l2, sample};
+use fmm::{Densities, Kernel, Mode, Potentials, direct};
 use samples::Random;
 
 #[test]
