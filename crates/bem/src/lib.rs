@@ -141,8 +141,8 @@ pub mod internals {
             pub use crate::physics::evaluate::sums::direct_sums;
         }
         pub mod sampled {
-            pub use crate::physics::rows::System;
             pub use crate::physics::sampled::{by_area_and_charge, chosen, drawn};
+            pub use crate::physics::system::System;
         }
     }
     pub mod precondition {

@@ -1,6 +1,6 @@
 //! What a solve of the equations finds, and how exact their entries are.
 
-use super::rows::System;
+use super::system::System;
 use crate::near::accuracy::Accuracy;
 use crate::operator::fast_sum::SampledError;
 use crate::solve::gmres::GmresInfo;

@@ -8,8 +8,9 @@
 //!
 //! - `prepared`: the solver; `fast` (with `iteration`) and `dense`: its two methods; `shared`:
 //!   excitations distributed over ranks; `cost`, `warm_up`.
-//! - `rows`, `external`: equations and right-hand sides; `gauss`, `means`, `metal`, `reciprocal`,
-//!   `pieces`: Gauss's law and free charge next to high permittivities; `seen`: images in layers.
+//! - `system`, `rows`, `interfaces`, `external`: equations and right-hand sides; `gauss`, `means`,
+//!   `metal`, `reciprocal`, `pieces`: Gauss's law and free charge next to high permittivities;
+//!   `seen`: images in layers.
 //! - `state`, `capacitance`, `recovery`, `evaluate`, `coulomb`, `forces`, `derivatives`: results
 //!   from charges.
 //! - `estimate`, `force_changes`, `convergence`: errors; `checks`, `sampled`, `reciprocity`:
@@ -33,6 +34,7 @@ mod forces;
 mod found;
 mod free_charge;
 mod gauss;
+mod interfaces;
 mod iteration;
 mod means;
 mod metal;
@@ -46,6 +48,7 @@ pub(crate) mod sampled;
 mod seen;
 pub(crate) mod shared;
 mod state;
+pub(crate) mod system;
 pub(crate) mod warm_up;
 
 use mesh::Mesh;

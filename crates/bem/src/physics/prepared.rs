@@ -13,11 +13,9 @@ use super::estimate::ChildCharges;
 use super::fast::{Columns, Fast};
 use super::found::Found;
 use super::free_charge::{enforce_totals, totals};
-use super::rows::System;
 use super::sampled::{self, SampledResidual, by_action};
-use super::{
-    Electrostatics, ErrorEstimate, Excitation, Media, Response, external, reciprocal, rows,
-};
+use super::system::{System, panels_in};
+use super::{Electrostatics, ErrorEstimate, Excitation, Media, Response, external, reciprocal};
 use crate::collective;
 use crate::constants::BY_WHOLE_ROWS;
 use crate::physics::cost;
@@ -87,7 +85,7 @@ impl Prepared {
         excitations: usize,
         options: &SolveOptions,
     ) -> Result<Self, Error> {
-        let (panels, has_gradients) = rows::panels_in(&media);
+        let (panels, has_gradients) = panels_in(&media);
         let is_dense = match options.method {
             // Without surfaces there is nothing to solve.
             _ if panels == 0 => true,

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
-use super::rows::{Rows, System};
+use super::rows::Rows;
+use super::system::System;
 use super::{Charges, Excitation, Media, external};
 use crate::constants::{FINE, NO_DIGITS};
 use crate::geometry::panels::Panels;

@@ -2,7 +2,7 @@
 
 use parallel::prelude::*;
 
-use super::super::rows::System;
+use super::super::system::System;
 use super::super::{Charges, Excitation};
 use super::constant::{self, Constants};
 use super::linear::{self, Linears};

@@ -20,7 +20,7 @@ mod values;
 
 use parallel::prelude::*;
 
-use super::rows::System;
+use super::system::System;
 use super::{Charges, Excitation, Response};
 use crate::Error;
 use crate::space::Density;

@@ -4,7 +4,7 @@
 use parallel::prelude::*;
 
 use super::super::external;
-use super::super::rows::System;
+use super::super::system::System;
 use super::ChildCharges;
 use super::close_panels::{CURVED, DEGREE, NEAR};
 use crate::Error;

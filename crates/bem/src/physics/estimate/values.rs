@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
-use super::super::rows::System;
+use super::super::system::System;
 use super::super::{Excitation, external};
 use super::close_panels::{DEGREE, Evaluation, NEAR, Near, targets};
 use crate::Error;
