@@ -43,6 +43,7 @@ pub struct Body {
 /// Force and torque on a body over 4 pi eps0, in the mesh's unit: with potentials in volt, 4 pi
 /// eps0 times the force is in newton whatever the unit, and the torque in newton times that unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Force {
     /// Force.
     pub force: [f64; 3],

@@ -67,7 +67,6 @@ pub use reciprocal::Replaced;
 pub use reciprocity::{Reciprocity, reciprocity};
 pub use sampled::{SampledResidual, sampled_residual};
 pub use seen::SeenImages;
-pub use shared::{bring_together, own_share};
 pub use state::{Condition, State};
 
 /// Surfaces in piecewise constant media.
@@ -101,18 +100,20 @@ pub struct PointCharge {
     pub permittivity: f64,
 }
 
-/// Sources of one solve.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Excitation {
-    /// Potential of each conductor.
-    pub potentials: Vec<f64>,
-    /// Charges outside conductors.
-    pub charges: Vec<PointCharge>,
-    /// Uniform external field E, of potential -E . (x - origin): potential over the mesh's unit of
-    /// length. It must be its own image: perpendicular to odd planes, parallel to even ones.
-    pub field: [f64; 3],
-    /// Point where its potential is 0: on all odd planes.
-    pub origin: [f64; 3],
+options::options! {
+    /// Sources of one solve.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Excitation {
+        /// Potential of each conductor.
+        potentials: Vec<f64> = Vec::new(),
+        /// Charges outside conductors.
+        charges: Vec<PointCharge> = Vec::new(),
+        /// Uniform external field E, of potential -E . (x - origin): potential over the mesh's unit
+        /// of length. It must be its own image: perpendicular to odd planes, parallel to even ones.
+        field: [f64; 3] = [0.0; 3],
+        /// Point where its potential is 0: on all odd planes.
+        origin: [f64; 3] = [0.0; 3],
+    }
 }
 
 impl Excitation {
@@ -138,6 +139,7 @@ impl Excitation {
 /// The answer to one excitation. Charges are over 4 pi eps0: a potential times the mesh's unit of
 /// length.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Response {
     /// Potential of each conductor in this excitation.
     pub potentials: Vec<f64>,
@@ -165,6 +167,7 @@ pub struct Response {
 
 /// All answers, and how they were found.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Electrostatics {
     /// One for each excitation.
     pub responses: Vec<Response>,

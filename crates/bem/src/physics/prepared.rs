@@ -42,6 +42,7 @@ pub struct Prepared {
 
 /// A state after further iterations.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Refined {
     /// Its charges.
     pub response: Response,
@@ -121,7 +122,7 @@ impl Prepared {
         }
         let of_modes = |of: &Charges<'_>| of.of_modes(&system.panels, system.density);
         let x: Vec<Vec<f64>> = charges.iter().map(of_modes).collect();
-        let options = SolveOptions { relax: false, ..self.options.clone() };
+        let options = self.options.clone().relax(false);
         let none = &mut Timings::default();
         let mut fast = Fast::new(system, charges.len(), &options, progress, none)?;
         let products = fast.products(system, &x, progress)?;
@@ -205,10 +206,8 @@ impl Prepared {
     ) -> Result<ChildCharges, Error> {
         let _span = tracing::debug_span!("induced charge").entered();
         let b = self.system.right_hand_side_of(charges)?;
-        let at_zero =
-            Excitation { potentials: vec![0.0; self.system.conductors], ..Excitation::default() };
-        let options =
-            SolveOptions { tolerance: INDUCED.max(self.options.tolerance), ..self.options.clone() };
+        let at_zero = Excitation::default().potentials(vec![0.0; self.system.conductors]);
+        let options = self.options.clone().tolerance(INDUCED.max(self.options.tolerance));
         let one = std::slice::from_ref(&at_zero);
         let system = &self.system;
         let found = match &mut self.work {

@@ -146,7 +146,7 @@ pub fn poisson_boltzmann(
     let closeness = Closeness { reach: REACH, accuracy: 0.1 * options.tolerance.max(1e-10) };
     let correction = Correction::new(&panels, &nodes, &regions, closeness, progress)?;
     let unscreened = |places: &[[f64; 3]]| {
-        let backend = options.backend()?;
+        let backend = options.effective_backend()?;
         let own = fmm::Options::default().dipoles(true).backend(backend).tolerance(tolerance);
         Ok(Plan::new(&comm::alone(), places, None, &own.gpu(options.gpu))?)
     };
@@ -242,7 +242,7 @@ fn sum(
         .kernel(regions.media[boundary.region].kernel())
         .gradient(true)
         .dipoles(true)
-        .backend(options.backend()?)
+        .backend(options.effective_backend()?)
         .gpu(options.gpu);
     let of = Arc::clone(boundary);
     let group = if is_dense { comm::alone() } else { options.group() };
