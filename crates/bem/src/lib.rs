@@ -26,6 +26,7 @@ mod physics;
 mod poisson_boltzmann;
 mod precondition;
 mod quadrature;
+mod sampling;
 mod solve;
 mod space;
 
@@ -127,8 +128,6 @@ pub mod internals {
         pub use crate::operator::discretisation::{Discretisation, NearFieldRequest, Target};
         pub use crate::operator::host::OnHost;
         pub use crate::operator::layer::Layer;
-        pub use crate::operator::points::QuadraturePoints;
-        pub use crate::operator::sampling::{Layout, Sampling};
         pub mod fast_sum {
             pub use crate::operator::fast_sum::{
                 SampledError, is_hopeless, tighter_for, tolerance,
@@ -179,6 +178,10 @@ pub mod internals {
         pub mod sums {
             pub use crate::quadrature::sums::{field, sum};
         }
+    }
+    pub mod sampling {
+        pub use crate::sampling::points::QuadraturePoints;
+        pub use crate::sampling::{Layout, Sampling};
     }
     pub mod solve {
         pub use crate::solve::backend::Backend;

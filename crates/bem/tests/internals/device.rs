@@ -11,11 +11,12 @@ use bem::internals::near::{
     Accuracy, Assembly, LayerPairs, Near, Precision, Requirements, RowKind, Selection, Sources,
     smallest_relative_gap,
 };
-use bem::internals::operator::{Layer, Layout, OnHost, QuadraturePoints, Sampling};
+use bem::internals::operator::{Layer, OnHost};
 use bem::internals::precondition::{
     Coarse, Conductors as ConductorPanels, LocalInverse, NEIGHBOURS, TwoLevel,
 };
 use bem::internals::quadrature::Rule;
+use bem::internals::sampling::{Layout, QuadraturePoints, Sampling};
 use bem::internals::solve::completion::complete;
 use bem::internals::solve::{Backend, PlanSchedule};
 use bem::internals::space::Dofs;

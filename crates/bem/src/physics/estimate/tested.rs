@@ -15,10 +15,10 @@ use crate::geometry::triangle::Vec3;
 use crate::integrals::curved_potentials::{self, Wanted};
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::RowKind;
-use crate::operator::far;
-use crate::operator::points::QuadraturePoints;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::Rule;
+use crate::sampling::far;
+use crate::sampling::points::QuadraturePoints;
 use crate::solve::plan::Plan;
 use crate::space::Density;
 

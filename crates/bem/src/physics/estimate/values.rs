@@ -13,9 +13,9 @@ use crate::geometry::neighbours::Neighbours;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::Sources;
-use crate::operator::far;
-use crate::operator::points::QuadraturePoints;
 use crate::quadrature::rule::Rule;
+use crate::sampling::far;
+use crate::sampling::points::QuadraturePoints;
 use crate::solve::plan::Plan;
 use crate::space::{Carrier, Density, Dofs};
 
