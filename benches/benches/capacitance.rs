@@ -23,7 +23,7 @@ fn sphere() -> Mesh {
 
 fn solve(mesh: &Mesh, method: Method) -> Capacitance {
     let of_triangle = vec![Some(0); mesh.triangles.len()];
-    let options = SolveOptions { method, tolerance: 1e-5, ..SolveOptions::default() };
+    let options = SolveOptions::default().method(method).tolerance(1e-5);
     let conductors = Conductors { of_triangle: &of_triangle, count: 1 };
     capacitance(mesh, conductors, &options, &Quiet).expect("a sphere can be solved")
 }

@@ -50,7 +50,8 @@ pub(crate) fn reduced<'py>(
         let why = "only a whole matrix is reduced, with a name for each row";
         return Err(Failure::input(why).raise(py));
     }
-    let reduction = Reduction { name: String::new(), groups, grounded, floating, between };
+    let reduction =
+        Reduction::default().groups(groups).grounded(grounded).floating(floating).between(between);
     let reducer = reduction.over(&names).map_err(|faults| {
         let all: Vec<String> = faults.iter().map(ToString::to_string).collect();
         Failure::input(all.join("\n")).raise(py)

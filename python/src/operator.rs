@@ -111,8 +111,12 @@ impl Surface {
         let backend = backend(&choices.backend).map_err(raise)?;
         let Choices { tolerance, columns, gpu, .. } = choices;
         let (columns, stop) = (columns.max(1), Stop::default());
-        let options =
-            OperatorOptions { tolerance, columns, backend, gpu, stop: Some(stop.clone()) };
+        let options = OperatorOptions::default()
+            .tolerance(tolerance)
+            .columns(columns)
+            .backend(backend)
+            .gpu(gpu)
+            .stop(Some(stop.clone()));
         let kind = kind.to_owned();
         run::watched(py, None, None, move |_, pool| {
             check_gpu(backend, gpu)?;

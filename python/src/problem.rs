@@ -164,19 +164,17 @@ impl Choices {
                 |error: fmm::Error| Failure::input(format!("deterministic=True: {error}"));
             backend = backend.deterministic().map_err(refused)?;
         }
-        Ok(Options {
-            method: choice("method", &self.method, &methods)?,
-            density: choice("density", &self.density, &densities)?,
-            tolerance: self.tolerance,
-            fmm_tolerance: self.fmm_tolerance,
-            restart: self.restart,
-            max_iterations: self.max_iterations,
-            memory_limit: self.memory_limit,
-            backend,
-            gpu: self.gpu,
-            deterministic: self.deterministic,
-            ..Options::default()
-        })
+        Ok(Options::default()
+            .method(choice("method", &self.method, &methods)?)
+            .density(choice("density", &self.density, &densities)?)
+            .tolerance(self.tolerance)
+            .fmm_tolerance(self.fmm_tolerance)
+            .restart(self.restart)
+            .max_iterations(self.max_iterations)
+            .memory_limit(self.memory_limit)
+            .backend(backend)
+            .gpu(self.gpu)
+            .deterministic(self.deterministic))
     }
 
     fn goal(&self) -> Result<Option<Goal>, Failure> {
@@ -274,7 +272,7 @@ impl Problem {
     /// In vacuum, all groups conductors.
     #[new]
     fn new(mesh: &Mesh) -> Self {
-        let description = Description { unit: mesh.unit, ..Description::default() };
+        let description = Description::default().unit(mesh.unit);
         Self { description, salts: Vec::new(), mesh: Arc::clone(&mesh.mesh) }
     }
 
@@ -349,7 +347,7 @@ impl Problem {
             let why = format!("there is a conductor \"{name}\" already");
             return Err(Failure::input(why).raise(py));
         }
-        let conductor = Conductor { name, groups, setting };
+        let conductor = Conductor::default().name(name).groups(groups).setting(setting);
         Ok(self.with(|description| description.conductors.push(conductor)))
     }
 
@@ -364,7 +362,7 @@ impl Problem {
             let why = format!("there is a dielectric \"{name}\" already");
             return Err(Failure::input(why).raise(py));
         }
-        let dielectric = Dielectric { groups, ..Dielectric::new(&name, relative_permittivity) };
+        let dielectric = Dielectric::new(&name, relative_permittivity).groups(groups);
         Ok(self.with(|description| description.dielectrics.push(dielectric)))
     }
 

@@ -101,7 +101,7 @@ impl Said {
         x: &[f64],
     ) -> Vec<f64> {
         let surface = Surface::new(&self.mesh);
-        let options = OperatorOptions { tolerance, ..OperatorOptions::default() };
+        let options = OperatorOptions::default().tolerance(tolerance);
         let operator = match layer {
             Layer::Single => surface.single_layer_between(test, trial, &options),
             Layer::Double => surface.double_layer_between(test, trial, &options),

@@ -38,8 +38,8 @@ fn apply(mut operator: Operator<'_>, x: &[f64]) -> Result<Vec<f64>, Error> {
 /// Errors of the normal derivative by the direct and the indirect formulation, and of the potential
 /// at a point outside of the latter's density.
 fn errors(surface: &Surface, test: Test, trial: FunctionSpace) -> Result<[f64; 3], Error> {
-    let options = OperatorOptions { tolerance: 1e-7, ..OperatorOptions::default() };
-    let params = GmresParams { tolerance: 1e-7, ..GmresParams::default() };
+    let options = OperatorOptions::default().tolerance(1e-7);
+    let params = GmresParams::default().tolerance(1e-7);
     let exact = surface.values(trial, slope);
     let size = surface.norm(trial, &exact)?;
     let error = |x: &[f64]| -> Result<f64, Error> {
@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn cube() -> Result<(), Box<dyn std::error::Error>> {
     let density = |[x, y, z]: [f64; 3]| (1.3 * x + 0.4).sin() * (0.9 * y - z).cos();
     let weight = |[x, y, z]: [f64; 3]| (0.7 * x - 1.1 * y).cos() * (0.8 * z).exp();
-    let options = OperatorOptions { tolerance: 1e-8, ..OperatorOptions::default() };
+    let options = OperatorOptions::default().tolerance(1e-8);
     for (name, test, trial) in [
         ("P0 x P0", FunctionSpace::Constant, FunctionSpace::Constant),
         ("P0 x P1", FunctionSpace::Constant, FunctionSpace::Linear),

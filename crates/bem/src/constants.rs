@@ -130,4 +130,4 @@ pub(crate) const BY_WHOLE_ROWS: f64 = 3.0;
 /// Promised residual of such a state ([`Prepared::refine`](crate::Prepared::refine)), relative to
 /// the action on each body, where the tolerance is smaller: the action may be a small part of the
 /// terms that add up.
-pub const OF_ACTION: f64 = 1e-3;
+pub const RESIDUAL_PER_FIELD: f64 = 1e-3;

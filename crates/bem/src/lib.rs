@@ -26,12 +26,14 @@ mod physics;
 mod poisson_boltzmann;
 mod precondition;
 mod quadrature;
+mod sampling;
 mod solve;
 mod space;
 
-pub use comm::{Communicator, Group};
-pub use constants::OF_ACTION;
+pub use comm::{self, Communicator, Group};
+pub use cuda;
 pub use error::Error;
+pub use fmm;
 pub use geometry::between::Between;
 pub use geometry::exponentials::TooCoarse;
 pub use geometry::images::{Images, Mirror};
@@ -39,6 +41,7 @@ pub use geometry::stack::{Beyond, Layer as StackLayer, LayerImage, Stack};
 pub use geometry::triangle::Triangle;
 pub use integrals::linear::LinearPotentials;
 pub use integrals::pair::PairQuadrature;
+pub use mesh;
 pub use operator::algebra::Operator;
 pub use operator::surface::{OperatorOptions, Surface};
 pub use options::{
@@ -46,13 +49,12 @@ pub use options::{
 };
 pub use physics::capacitance::{Capacitance, Conductors, capacitance};
 pub use physics::derivatives;
-pub use physics::warm_up::warm_up;
 pub use physics::{
     Body, Charges, ChildCharges, Condition, Electrostatics, ErrorEstimate, Excitation, Force,
     Media, PointCharge, Prepared, Reciprocity, Refined, Replaced, Response, SampledResidual,
-    SeenImages, State, SurfaceCharge, Values, bring_together, checks, convergence,
-    coulomb_potentials, dipole_moment, electrostatics, force_changes, forces,
-    neutral_dipole_moment, own_share, reciprocity, sampled_residual,
+    SeenImages, State, SurfaceCharge, Values, checks, convergence, coulomb_potentials,
+    dipole_moment, electrostatics, force_changes, forces, neutral_dipole_moment, reciprocity,
+    sampled_residual,
 };
 pub use poisson_boltzmann::field::RegionValues;
 pub use poisson_boltzmann::{Cells, FixedCharge, Medium, Screened, poisson_boltzmann};
@@ -61,9 +63,13 @@ pub use solve::linear_operator::{Identity, InexactBudget, LinearOperator};
 pub use solve::vectors::{Measure, Metric};
 pub use space::{Density, FunctionSpace, Test};
 
-/// Internals for the test program `tests/internals`: not part of the interface, may change.
+/// Internals for the crate `farad`, its program and `tests/internals`: not part of the interface, may
+/// change.
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::constants::RESIDUAL_PER_FIELD;
+    pub use crate::physics::shared::{gather_responses, local_excitations};
+    pub use crate::physics::warm_up::warm_up;
     pub mod constants {
         pub use crate::constants::{ON_EDGE, TIGHTEST, TOLERANCE};
     }
@@ -124,8 +130,6 @@ pub mod internals {
         pub use crate::operator::discretisation::{Discretisation, NearFieldRequest, Target};
         pub use crate::operator::host::OnHost;
         pub use crate::operator::layer::Layer;
-        pub use crate::operator::points::QuadraturePoints;
-        pub use crate::operator::sampling::{Layout, Sampling};
         pub mod fast_sum {
             pub use crate::operator::fast_sum::{
                 SampledError, is_hopeless, tighter_for, tolerance,
@@ -142,8 +146,8 @@ pub mod internals {
             pub use crate::physics::evaluate::sums::direct_sums;
         }
         pub mod sampled {
-            pub use crate::physics::rows::System;
             pub use crate::physics::sampled::{by_area_and_charge, chosen, drawn};
+            pub use crate::physics::system::System;
         }
     }
     pub mod precondition {
@@ -175,6 +179,10 @@ pub mod internals {
         pub mod sums {
             pub use crate::quadrature::sums::{field, sum};
         }
+    }
+    pub mod sampling {
+        pub use crate::sampling::points::QuadraturePoints;
+        pub use crate::sampling::{Layout, Sampling};
     }
     pub mod solve {
         pub use crate::solve::backend::Backend;

@@ -25,39 +25,41 @@ pub enum Method {
     Fmm,
 }
 
-/// Options of a solve.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SolveOptions {
-    /// Dense or fast.
-    pub method: Method,
-    /// How densities may vary over triangles.
-    pub density: Density,
-    /// Relative residual of each conductor's rows in the area-scaled norm.
-    pub tolerance: f64,
-    /// Relative L2 error of the FMM; `None` derives it from the solver's tolerance.
-    pub fmm_tolerance: Option<f64>,
-    /// Whether products of GMRES may become less exact as the residual falls; never on a GPU.
-    pub relax: bool,
-    /// Krylov vectors before GMRES restarts.
-    pub restart: usize,
-    /// Iterations after which a solve stops unconverged.
-    pub max_iterations: usize,
-    /// Orders added to every quadrature rule (0 = as the accuracy requires), to check that
-    /// quadrature does not limit C.
-    pub quadrature_increment: usize,
-    /// Bytes the solve may use; `None` = no limit.
-    pub memory_limit: Option<u64>,
-    /// Where the FMM runs.
-    pub backend: fmm::Backend,
-    /// Which GPU, counted from 0.
-    pub gpu: usize,
-    /// Whether results must be identical to the bit each time, on the same machine, with the same
-    /// number of threads and ranks. Sums then run on CPU cores, where they always are, and asking
-    /// for a GPU is an error. Sums over `ranks` must be in rank order, as those of
-    /// [`comm::InOrder`] are.
-    pub deterministic: bool,
-    /// Ranks that share every solve; by default this process alone.
-    pub ranks: Ranks,
+::options::options! {
+    /// Options of a solve.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct SolveOptions {
+        /// Dense or fast.
+        method: Method = Method::Auto,
+        /// How densities may vary over triangles.
+        density: Density = Density::Constant,
+        /// Relative residual of each conductor's rows in the area-scaled norm.
+        tolerance: f64 = TOLERANCE,
+        /// Relative L2 error of the FMM; `None` derives it from the solver's tolerance.
+        fmm_tolerance: Option<f64> = None,
+        /// Whether products of GMRES may become less exact as the residual falls; never on a GPU.
+        relax: bool = true,
+        /// Krylov vectors before GMRES restarts.
+        restart: usize = RESTART,
+        /// Iterations after which a solve stops unconverged.
+        max_iterations: usize = MAX_ITERATIONS,
+        /// Orders added to every quadrature rule (0 = as the accuracy requires), to check that
+        /// quadrature does not limit C.
+        quadrature_increment: usize = 0,
+        /// Bytes the solve may use; `None` = no limit.
+        memory_limit: Option<u64> = None,
+        /// Where the FMM runs.
+        backend: fmm::Backend = fmm::Backend::default(),
+        /// Which GPU, counted from 0.
+        gpu: usize = 0,
+        /// Whether results must be identical to the bit each time, on the same machine, with the
+        /// same number of threads and ranks. Sums then run on CPU cores, where they always are, and
+        /// asking for a GPU is an error. Sums over `ranks` must be in rank order, as those of
+        /// [`comm::InOrder`] are.
+        deterministic: bool = false,
+        /// Ranks that share every solve; by default this process alone.
+        ranks: Ranks = Ranks::default(),
+    }
 }
 
 /// This rank's end of a group that shares solves: each rank has a part of the panels with their
@@ -116,29 +118,9 @@ impl PartialEq for Ranks {
     }
 }
 
-impl Default for SolveOptions {
-    fn default() -> Self {
-        Self {
-            method: Method::Auto,
-            density: Density::Constant,
-            tolerance: TOLERANCE,
-            fmm_tolerance: None,
-            relax: true,
-            restart: RESTART,
-            max_iterations: MAX_ITERATIONS,
-            quadrature_increment: 0,
-            memory_limit: None,
-            backend: fmm::Backend::default(),
-            gpu: 0,
-            deterministic: false,
-            ranks: Ranks::default(),
-        }
-    }
-}
-
 impl SolveOptions {
     /// Where fast sums run.
-    pub(crate) fn backend(&self) -> Result<fmm::Backend, Error> {
+    pub(crate) fn effective_backend(&self) -> Result<fmm::Backend, Error> {
         if self.deterministic { Ok(self.backend.deterministic()?) } else { Ok(self.backend) }
     }
 
@@ -219,6 +201,7 @@ pub struct Solve {
 
 /// Wall seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Timings {
     /// Tree, lists, tables.
     pub plan: f64,

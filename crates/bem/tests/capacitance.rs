@@ -29,7 +29,7 @@ fn solve_with(mesh: &Mesh, options: &SolveOptions) -> Capacitance {
 }
 
 fn options(method: Method, tolerance: f64) -> SolveOptions {
-    SolveOptions { method, tolerance, ..SolveOptions::default() }
+    SolveOptions::default().method(method).tolerance(tolerance)
 }
 
 fn one(mesh: &Mesh, method: Method) -> f64 {
@@ -146,7 +146,7 @@ fn facing_sheets() {
         let solve =
             |method| capacitance(&mesh, conductors, &options(method, 1e-6), &Quiet).unwrap();
         let (dense, fast) = (solve(Method::Dense), solve(Method::Fmm));
-        let finer = SolveOptions { quadrature_increment: 2, ..options(Method::Dense, 1e-6) };
+        let finer = options(Method::Dense, 1e-6).quadrature_increment(2);
         let finer = capacitance(&mesh, conductors, &finer, &Quiet).unwrap();
         let (fast, finer) =
             (difference(&dense.maxwell, &fast.maxwell), difference(&dense.maxwell, &finer.maxwell));
@@ -193,7 +193,7 @@ fn higher_quadrature_orders_change_less_than_a_millionth() {
     ] {
         for method in [Method::Dense, Method::Fmm] {
             let at = |quadrature_increment| {
-                let options = SolveOptions { quadrature_increment, ..options(method, 1e-8) };
+                let options = options(method, 1e-8).quadrature_increment(quadrature_increment);
                 solve_with(&mesh, &options).maxwell
             };
             let found = difference(&at(0), &at(2));
@@ -255,8 +255,7 @@ fn the_near_field_is_reported_to_its_end() {
     let of_triangle = vec![Some(0); mesh.triangles.len()];
     let conductors = Conductors { of_triangle: &of_triangle, count: 1 };
     for density in [Density::Constant, Density::Linear] {
-        let (reports, options) =
-            (Reports::default(), SolveOptions { density, ..options(Method::Fmm, 1e-6) });
+        let (reports, options) = (Reports::default(), options(Method::Fmm, 1e-6).density(density));
         capacitance(&mesh, conductors, &options, &reports).unwrap();
         let reports = reports.0.into_inner().unwrap();
         let near = reports.iter().filter(|(stage, ..)| *stage == Stage::NearField);
@@ -278,7 +277,7 @@ fn it_stops_when_asked_and_says_what_does_not_fit() {
         assert!(matches!(stopped, Err(Error::Interrupted)), "{stage:?}");
     }
     for method in [Method::Dense, Method::Fmm] {
-        let options = SolveOptions { memory_limit: Some(1000), ..options(method, 1e-6) };
+        let options = options(method, 1e-6).memory_limit(Some(1000));
         let refused = capacitance(&mesh, conductors, &options, &Quiet);
         assert!(matches!(refused, Err(Error::Memory { .. })));
     }

@@ -76,13 +76,13 @@ fn solve_among(
         bodies: &[],
     };
     let method = Method::Fmm;
-    let options = SolveOptions { method, tolerance: 1e-8, ranks, ..SolveOptions::default() };
+    let options = SolveOptions::default().method(method).tolerance(1e-8).ranks(ranks);
     electrostatics(&mesh, media, excitations, &options, progress)
 }
 
 fn each_at_one() -> Vec<Excitation> {
     let at = |k: usize| (0..10).map(|c| if c == k { 1.0 } else { 0.0 }).collect();
-    (0..10).map(|k| Excitation { potentials: at(k), ..Excitation::default() }).collect()
+    (0..10).map(|k| Excitation::default().potentials(at(k))).collect()
 }
 
 fn iterations(answer: &Electrostatics) -> usize {
@@ -104,7 +104,7 @@ fn a_solve_goes_on_where_it_was_stopped() {
     let mut excitations = each_at_one();
     // A charge, for which weak bodies are solved on for.
     let charge = PointCharge { position: [0.0, 0.0, 40.0], charge: 1.0, permittivity: 1.0 };
-    let driven = Excitation { charges: vec![charge], ..excitations[0].clone() };
+    let driven = excitations[0].clone().charges(vec![charge]);
     excitations.push(driven);
     let whole = solve(&excitations, &Quiet).unwrap();
     let all = iterations(&whole);
@@ -167,7 +167,7 @@ fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
     let mut excitations = each_at_one();
     excitations.truncate(3);
     let charge = PointCharge { position: [0.0, 0.0, 40.0], charge: 1.0, permittivity: 1.0 };
-    excitations.push(Excitation { charges: vec![charge], ..excitations[0].clone() });
+    excitations.push(excitations[0].clone().charges(vec![charge]));
     let whole = solve(&excitations, &Quiet).unwrap();
     let all = iterations(&whole);
     let most = all as u64 / 2;

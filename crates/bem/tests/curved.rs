@@ -41,7 +41,7 @@ fn sphere(elements: usize, order: usize) -> Mesh {
 }
 
 fn options(density: Density, method: Method, tolerance: f64) -> SolveOptions {
-    SolveOptions { density, method, tolerance, ..SolveOptions::default() }
+    SolveOptions::default().density(density).method(method).tolerance(tolerance)
 }
 
 fn capacity(mesh: &Mesh, options: &SolveOptions) -> f64 {
@@ -107,7 +107,7 @@ fn a_charge_in_a_dielectric_sphere_has_kirkwoods_energy() {
             bodies: &[],
         };
         let charge = PointCharge { position: [0.3, 0.0, 0.4], charge: 1.0, permittivity: inside };
-        let excitation = Excitation { charges: vec![charge], ..Excitation::default() };
+        let excitation = Excitation::default().charges(vec![charge]);
         for method in [Method::Dense, Method::Fmm] {
             let options = options(Density::Linear, method, 1e-7);
             let excitations = std::slice::from_ref(&excitation);

@@ -17,7 +17,7 @@ use mesh::local_refine::{Sizes, around_points};
 const METHODS: [(Method, [usize; 2]); 2] = [(Method::Dense, [80, 320]), (Method::Fmm, [320, 1280])];
 
 fn options(method: Method, tolerance: f64) -> SolveOptions {
-    SolveOptions { method, tolerance, ..SolveOptions::default() }
+    SolveOptions::default().method(method).tolerance(tolerance)
 }
 
 /// Triangles' conductor and media by group: (conductor, permittivity outside, inside).
@@ -74,7 +74,7 @@ fn facets(elements: usize) -> f64 {
 
 fn at_one_volt(conductors: usize, k: usize) -> Excitation {
     let potentials = (0..conductors).map(|i| f64::from(i == k)).collect();
-    Excitation { potentials, ..Excitation::default() }
+    Excitation::default().potentials(potentials)
 }
 
 fn corners(mesh: &Mesh, t: usize) -> Triangle {
@@ -137,7 +137,7 @@ fn iterations_hardly_grow() {
     for elements in [720, 2880] {
         for eps in [2.0, 80.0, 1e4] {
             let options = options(Method::Fmm, 1e-6);
-            let field = Excitation { field: [0.1, 0.6, 0.8], ..Excitation::default() };
+            let field = Excitation::default().field([0.1, 0.6, 0.8]);
             let bare = solve(&sphere(1.0, elements), &[(None, 1.0, eps)], &[field], &options);
             let groups = [(Some(0), eps, eps), (None, 1.0, eps)];
             let mesh = concentric(1.0, 2.0, elements);
@@ -215,7 +215,7 @@ fn born_ion_and_kirkwood_sphere() {
                     charge,
                     permittivity: inside,
                 });
-                let excitation = Excitation { charges: sources.collect(), ..Excitation::default() };
+                let excitation = Excitation::default().charges(sources.collect());
                 let answer =
                     solve(&mesh, &[(None, 80.0, inside)], &[excitation], &options(method, 1e-6));
                 let response = &answer.responses[0];
@@ -255,7 +255,7 @@ fn spheres_in_a_uniform_field() {
             let mesh = sphere(1.0, elements);
             let field = [0.0, 0.6, 0.8];
             let potentials = if eps.is_none() { vec![0.0] } else { vec![] };
-            let excitation = Excitation { potentials, field, ..Excitation::default() };
+            let excitation = Excitation::default().potentials(potentials).field(field);
             let group = eps.map_or((Some(0), 1.0, 1.0), |eps| (None, 1.0, eps));
             let answer = solve(&mesh, &[group], &[excitation], &options(Method::Fmm, 1e-6));
             let mut moment = [0.0; 3];
@@ -282,10 +282,8 @@ fn a_floating_sphere_takes_the_potential_of_a_charge_outside() {
     let mesh = sphere(1.0, 1280);
     let d = 3.0;
     let source = PointCharge { position: [d, 0.0, 0.0], charge: 2.0, permittivity: 1.0 };
-    let excitations = [
-        at_one_volt(1, 0),
-        Excitation { potentials: vec![0.0], charges: vec![source], ..Excitation::default() },
-    ];
+    let excitations =
+        [at_one_volt(1, 0), Excitation::default().potentials(vec![0.0]).charges(vec![source])];
     let answer = solve(&mesh, &[(Some(0), 1.0, 1.0)], &excitations, &options(Method::Fmm, 1e-6));
     // Facets take 3e-3 of the radius at 1,280 triangles (area and volume shrink by that).
     let neutral = answer.state(&[Condition::Charge(0.0)], Some(1)).unwrap();
@@ -325,7 +323,7 @@ fn charges_may_come_close_to_prepared_metal() {
     };
     let sources = |position| {
         let charges = vec![PointCharge { position, charge: 1.0, permittivity: 1.0 }];
-        let grounded = Excitation { potentials: vec![0.0], charges, ..Excitation::default() };
+        let grounded = Excitation::default().potentials(vec![0.0]).charges(charges);
         [at_one_volt(1, 0), grounded]
     };
     let reaction = |answer: &Electrostatics| {
@@ -368,7 +366,7 @@ fn solves_start_from_known_charges() {
     };
     let excitations = [at_one_volt(2, 0), at_one_volt(2, 1)];
     for density in [bem::Density::Constant, bem::Density::Linear] {
-        let fast = SolveOptions { density, ..options(Method::Fmm, 1e-8) };
+        let fast = options(Method::Fmm, 1e-8).density(density);
         let mut prepared = Prepared::new(&mesh, media, 2, &fast).unwrap();
         let cold = prepared.solve(&excitations, &Quiet).unwrap();
         let steps = |answer: &Electrostatics| answer.responses.iter().map(|r| r.iterations).sum();
@@ -411,12 +409,8 @@ fn tolerances_are_kept_down_to_1e_10() {
     let mesh = concentric(0.6, 1.0, 160);
     let groups = [(Some(0), 4.0, 4.0), (None, 1.0, 4.0)];
     let charges = vec![PointCharge { position: [0.4, 0.5, 1.3], charge: 1.0, permittivity: 1.0 }];
-    let sources = Excitation {
-        potentials: vec![0.0],
-        charges,
-        field: [0.3, 0.0, 0.1],
-        ..Excitation::default()
-    };
+    let sources =
+        Excitation::default().potentials(vec![0.0]).charges(charges).field([0.3, 0.0, 0.1]);
     let excitations = [at_one_volt(1, 0), sources];
     let points = [[0.4, 0.5, 1.3], [1.2, 0.0, 0.2], [-3.0, 2.0, 1.0]];
     let values = |method, tolerance| -> Vec<f64> {
@@ -482,7 +476,7 @@ fn dense_rows_are_as_exact_as_the_tolerance() {
         resolution: Resolution::Elements(1800),
     };
     let mesh = sphere.build().unwrap();
-    let excitation = Excitation { field: [0.3, 0.2, 1.0], ..Excitation::default() };
+    let excitation = Excitation::default().field([0.3, 0.2, 1.0]);
     let [usual, fine] = [1e-6, 1e-9].map(|tolerance| {
         let options = options(Method::Dense, tolerance);
         let found = solve(&mesh, &[(None, 1.0, 4.0)], std::slice::from_ref(&excitation), &options);

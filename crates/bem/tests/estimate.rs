@@ -30,7 +30,7 @@ fn solved(
         images,
         bodies: &[],
     };
-    let options = SolveOptions { tolerance: TOLERANCE, ..SolveOptions::default() };
+    let options = SolveOptions::default().tolerance(TOLERANCE);
     let mut prepared = Prepared::new(mesh, media, 1, &options).unwrap();
     let excitations = std::slice::from_ref(excitation);
     let answer = prepared.solve(excitations, &Quiet).unwrap();
@@ -42,11 +42,11 @@ fn solved(
 
 /// Capacitance and, if asked for, estimate of a metal surface, which is NaN otherwise.
 fn metal(mesh: &Mesh, is_estimated: bool) -> [f64; 2] {
-    let unit = Excitation { potentials: vec![1.0], ..Excitation::default() };
+    let unit = Excitation::default().potentials(vec![1.0]);
     if !is_estimated {
         let all = vec![Some(0); mesh.triangles.len()];
         let conductors = Conductors { of_triangle: &all, count: 1 };
-        let options = SolveOptions { tolerance: TOLERANCE, ..SolveOptions::default() };
+        let options = SolveOptions::default().tolerance(TOLERANCE);
         return [capacitance(mesh, conductors, &options, &Quiet).unwrap().maxwell[0][0], f64::NAN];
     }
     let (answer, estimate) = solved(mesh, Some(0), [1.0; 2], &unit, &Images::default());
@@ -115,7 +115,7 @@ fn estimates_find_the_error_of_solvation_energies() {
     for (permittivity, low, high) in [([80.0, 2.0], 1.0, 4.5), ([1.0, 10.0], 0.4, 0.9)] {
         let charge =
             PointCharge { position: [0.3, 0.2, -0.1], charge: 1.0, permittivity: permittivity[1] };
-        let excitation = Excitation { charges: vec![charge], ..Excitation::default() };
+        let excitation = Excitation::default().charges(vec![charge]);
         let images = Images::default();
         let found: Vec<[f64; 2]> = refined(&cube(48), 3)
             .iter()
@@ -151,7 +151,7 @@ fn images_are_part_of_estimates() {
     });
     half.membership.truncate(half.triangles.len());
     assert_eq!(2 * half.triangles.len(), octahedron.triangles.len());
-    let unit = Excitation { potentials: vec![1.0], ..Excitation::default() };
+    let unit = Excitation::default().potentials(vec![1.0]);
     let (_, of_whole) = solved(&octahedron, Some(0), [1.0; 2], &unit, &Images::default());
     let (_, of_half) = solved(&half, Some(0), [1.0; 2], &unit, &Images::new(&[plane]));
     let ratio = of_half.of_conductors[0][0] / of_whole.of_conductors[0][0];
@@ -164,7 +164,7 @@ fn images_are_part_of_estimates() {
 fn sides_along_a_rim_have_little_to_gain() {
     let resolution = Resolution::Elements(512);
     let plate = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap();
-    let unit = Excitation { potentials: vec![1.0], ..Excitation::default() };
+    let unit = Excitation::default().potentials(vec![1.0]);
     let (_, estimate) = solved(&plate, Some(0), [1.0; 2], &unit, &Images::default());
     let (mut along, mut across) = (0.0, 0.0);
     for (corners, sides) in plate.triangles.iter().zip(&estimate.sides[0]) {
@@ -211,10 +211,9 @@ fn couplings_have_estimates_of_their_own() {
                 images: &Images::default(),
                 bodies: &[],
             };
-            let options = SolveOptions { tolerance: TOLERANCE, ..SolveOptions::default() };
-            let unit = |k: usize| Excitation {
-                potentials: (0..2).map(|c| f64::from(c == k)).collect(),
-                ..Excitation::default()
+            let options = SolveOptions::default().tolerance(TOLERANCE);
+            let unit = |k: usize| {
+                Excitation::default().potentials((0..2).map(|c| f64::from(c == k)).collect())
             };
             let excitations = [unit(0), unit(1)];
             let mut prepared = Prepared::new(mesh, media, 2, &options).unwrap();
@@ -255,9 +254,9 @@ fn the_charge_that_is_missing_is_that_of_the_energy() {
                 images: &images,
                 bodies: &[],
             };
-            let options = SolveOptions { tolerance: TOLERANCE, density, ..SolveOptions::default() };
+            let options = SolveOptions::default().tolerance(TOLERANCE).density(density);
             let mut prepared = Prepared::new(&mesh, media, 1, &options).unwrap();
-            let unit = Excitation { potentials: vec![1.0], ..Excitation::default() };
+            let unit = Excitation::default().potentials(vec![1.0]);
             let one = std::slice::from_ref(&unit);
             let answer = prepared.solve(one, &Quiet).unwrap();
             let weights: Vec<f64> = (0..n).map(|t| 1.0 + (t % 3) as f64).collect();

@@ -34,12 +34,11 @@ fn solve(mesh: &Mesh, conductors: usize, sources: Option<Excitation>) -> Electro
         images: &images,
         bodies: &[],
     };
-    let unit = |k: usize| Excitation {
-        potentials: (0..conductors).map(|i| f64::from(i == k)).collect(),
-        ..Excitation::default()
+    let unit = |k: usize| {
+        Excitation::default().potentials((0..conductors).map(|i| f64::from(i == k)).collect())
     };
     let excitations: Vec<Excitation> = (0..conductors).map(unit).chain(sources).collect();
-    let options = SolveOptions { method: Method::Fmm, ..SolveOptions::default() };
+    let options = SolveOptions::default().method(Method::Fmm);
     electrostatics(mesh, media, &excitations, &options, &Quiet).unwrap()
 }
 
@@ -64,12 +63,8 @@ fn fast_values_are_those_of_closed_forms() {
         .map(|t| (1.0 + centroid(&mesh, t)[0]) / mesh.triangles.len() as f64)
         .collect();
     let source = PointCharge { position: [0.2, -0.3, 1.8], charge: 0.7, permittivity: 2.0 };
-    let sources = Excitation {
-        potentials: vec![],
-        charges: vec![source],
-        field: [0.1, 0.0, -0.2],
-        ..Excitation::default()
-    };
+    let sources =
+        Excitation::default().potentials(vec![]).charges(vec![source]).field([0.1, 0.0, -0.2]);
     // Close to the surface on both sides, on it, and anywhere: enough of them for the fast sum.
     let mut points: Vec<[f64; 3]> = (0..300)
         .map(|i| {
@@ -267,8 +262,7 @@ fn force_of_a_charge_on_a_grounded_sphere_is_that_of_its_image() {
     let mesh = sphere(1280);
     let (d, q) = (3.0, 2.0);
     let source = PointCharge { position: [d, 0.0, 0.0], charge: q, permittivity: 1.0 };
-    let sources =
-        Excitation { potentials: vec![0.0], charges: vec![source], ..Excitation::default() };
+    let sources = Excitation::default().potentials(vec![0.0]).charges(vec![source]);
     let answer = solve(&mesh, 1, Some(sources.clone()));
     let state = answer.state(&[Condition::Potential(0.0)], Some(1)).unwrap();
     let body = |triangles: Vec<u32>, charges: Vec<usize>| Body {
@@ -331,7 +325,7 @@ fn the_torque_of_a_field_is_that_on_the_dipole_moment() {
     // Both spheres are one conductor: it is polarised along its axis most.
     let mut one = mesh.clone();
     one.memberships.iter_mut().for_each(|groups| *groups = vec![0]);
-    let sources = Excitation { potentials: vec![0.0], field, ..Excitation::default() };
+    let sources = Excitation::default().potentials(vec![0.0]).field(field);
     let answer = solve(&one, 1, Some(sources.clone()));
     let state = answer.state(&[Condition::Charge(0.0)], Some(1)).unwrap();
     let p = dipole_moment(&mesh, &state.charge);
@@ -383,8 +377,8 @@ fn potentials_outside_of_a_molecule_are_as_good_as_its_energy() {
                 .collect();
             let points: Vec<[f64; 3]> =
                 (0..200).map(|_| direction(&mut random).map(|x| x * 1.4 * radius)).collect();
-            let excitation = Excitation {
-                charges: charges
+            let excitation = Excitation::default().charges(
+                charges
                     .iter()
                     .map(|&(charge, position)| PointCharge {
                         position,
@@ -392,8 +386,7 @@ fn potentials_outside_of_a_molecule_are_as_good_as_its_energy() {
                         permittivity: inside,
                     })
                     .collect(),
-                ..Excitation::default()
-            };
+            );
             let media = Media {
                 conductor: &vec![None; n],
                 conductors: 0,
@@ -401,7 +394,7 @@ fn potentials_outside_of_a_molecule_are_as_good_as_its_energy() {
                 images: &Images::default(),
                 bodies: &[],
             };
-            let options = SolveOptions { method: Method::Fmm, ..SolveOptions::default() };
+            let options = SolveOptions::default().method(Method::Fmm);
             let excitations = std::slice::from_ref(&excitation);
             let answer = electrostatics(&mesh, media, excitations, &options, &Quiet).unwrap();
             let surface = SurfaceCharge::recovered(&mesh, &answer.responses[0].charge, |_| None);

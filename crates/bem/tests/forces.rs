@@ -42,15 +42,12 @@ fn force_on_spheres(distance: f64, second: Second, tolerance: Option<f64>) -> [F
         images: &images,
         bodies: &[],
     };
-    let options = SolveOptions {
-        method: tolerance.map_or(Method::Dense, |_| Method::Fmm),
-        tolerance: tolerance.unwrap_or(1e-6),
-        ..SolveOptions::default()
-    };
+    let options = SolveOptions::default()
+        .method(tolerance.map_or(Method::Dense, |_| Method::Fmm))
+        .tolerance(tolerance.unwrap_or(1e-6));
     let units: Vec<Excitation> = (0..conductors)
-        .map(|k| Excitation {
-            potentials: (0..conductors).map(|i| f64::from(i == k)).collect(),
-            ..Excitation::default()
+        .map(|k| {
+            Excitation::default().potentials((0..conductors).map(|i| f64::from(i == k)).collect())
         })
         .collect();
     let conditions = [Condition::Potential(1.0), Condition::Charge(0.0)];
@@ -58,7 +55,7 @@ fn force_on_spheres(distance: f64, second: Second, tolerance: Option<f64>) -> [F
     let mut prepared = Prepared::new(&mesh, media, conductors, &options).unwrap();
     let mut answer = prepared.solve(&units, &Quiet).unwrap();
     let mut state = answer.state(conditions, None).unwrap();
-    let excitation = Excitation { potentials: state.potentials.clone(), ..Excitation::default() };
+    let excitation = Excitation::default().potentials(state.potentials.clone());
     if let Some(refined) = prepared.refine(&excitation, &state.charge, &Quiet).unwrap() {
         let response = refined.response;
         assert!(response.relative_residual <= tolerance.unwrap(), "{}", response.relative_residual);
@@ -132,7 +129,7 @@ fn a_body_without_action_has_no_force_and_a_net_charge_is_no_error() {
     };
     let middle = [distance, 0.0, 0.0];
     let source = PointCharge { position: middle, charge: 1.0, permittivity: 1.0 };
-    let sources = Excitation { charges: vec![source], ..Excitation::default() };
+    let sources = Excitation::default().charges(vec![source]);
     for (second, own, resolved) in
         [(1e-9, vec![], true), (1e-12, vec![], false), (1e-12, vec![0], true)]
     {
@@ -173,12 +170,9 @@ fn what_triangles_take_from_each_other_is_left_exactly_on_weak_bodies() {
     };
     let charge =
         |z: f64, charge: f64| PointCharge { position: [side, 0.85, z], charge, permittivity: 1.0 };
-    let excitation = Excitation {
-        charges: vec![charge(0.01, 1.0), charge(-0.01, -1.0)],
-        ..Excitation::default()
-    };
+    let excitation = Excitation::default().charges(vec![charge(0.01, 1.0), charge(-0.01, -1.0)]);
     for tolerance in [1e-3, 1e-4, 1e-5] {
-        let options = SolveOptions { method: Method::Fmm, tolerance, ..SolveOptions::default() };
+        let options = SolveOptions::default().method(Method::Fmm).tolerance(tolerance);
         let mut prepared = Prepared::new(&mesh, media, 1, &options).unwrap();
         let answer = prepared.solve(std::slice::from_ref(&excitation), &Quiet).unwrap();
         let charge = &answer.responses[0].charge;

@@ -42,7 +42,7 @@ fn solve_all(
         images: &images,
         bodies,
     };
-    let options = SolveOptions { method, tolerance: 1e-6, ..SolveOptions::default() };
+    let options = SolveOptions::default().method(method).tolerance(1e-6);
     let answer = electrostatics(mesh, media, excitations, &options, &Quiet).unwrap();
     for response in &answer.responses {
         assert_eq!(response.reason, StopReason::Converged, "{:?}", response.history);
@@ -51,7 +51,7 @@ fn solve_all(
 }
 
 fn at_one_volt() -> Excitation {
-    Excitation { potentials: vec![1.0], ..Excitation::default() }
+    Excitation::default().potentials(vec![1.0])
 }
 
 /// Height of a triangle's centre.
@@ -186,8 +186,7 @@ fn a_shell_that_metal_covers_in_part_on_both_sides() {
     let body = Region::new(&mesh, &shell).unwrap();
     let volts = [[1.0, 0.0], [0.0, 1.0]];
     let solve = |sides: &[Sides], bodies: &[Region], method: Method| {
-        let at =
-            |volt: &[f64; 2]| Excitation { potentials: volt.to_vec(), ..Excitation::default() };
+        let at = |volt: &[f64; 2]| Excitation::default().potentials(volt.to_vec());
         solve_all(&mesh, sides, bodies, &volts.each_ref().map(at), method).responses
     };
     let metal: Vec<Sides> = (0..n).map(|t| (Some(u32::from(t < each)), [1.0; 2])).collect();
@@ -261,7 +260,7 @@ fn boxes_that_share_a_wall_stay_neutral() {
     let bodies = [Region::new(&mesh, &first).unwrap(), Region::new(&mesh, &second).unwrap()];
     let charge = PointCharge { position: [wall + 0.3, 1.1, 3.2], charge: 1.0, permittivity: 1.0 };
     for method in [Method::Dense, Method::Fmm] {
-        let excitation = Excitation { charges: vec![charge], ..Excitation::default() };
+        let excitation = Excitation::default().charges(vec![charge]);
         let found = solve(&mesh, &sides, &bodies, excitation, method);
         let response = &found.responses[0];
         let total: f64 = response.charge.iter().sum();
@@ -313,7 +312,7 @@ fn layers_of_any_permittivity_around_a_charge_or_a_conductor() {
             (0..mesh.triangles.len()).map(|t| (None, [eps[t / each + 1], eps[t / each]])).collect();
         let at = [0.3, -0.2, 0.4];
         let charge = PointCharge { position: at, charge: 1.0, permittivity: eps[0] };
-        let excitation = Excitation { charges: vec![charge], ..Excitation::default() };
+        let excitation = Excitation::default().charges(vec![charge]);
         let [dense, fast] = [Method::Dense, Method::Fmm].map(|method| {
             let found = solve(&mesh, &interfaces, &[], excitation.clone(), method);
             println!("{eps:?} {method:?}: {} iterations", found.responses[0].iterations);
@@ -380,8 +379,7 @@ fn a_body_on_a_plane_is_half_of_the_whole() {
             let images = Images::new(&[Mirror { plane: Plane { axis: 2, at: shift }, odd }]);
             // Across a grounded plane, along one of symmetry.
             let field = if odd { [0.0, 0.0, 1.0] } else { [1.0, 0.0, 0.0] };
-            let excitation =
-                Excitation { field, origin: [0.0, 0.0, shift], ..Excitation::default() };
+            let excitation = Excitation::default().field(field).origin([0.0, 0.0, shift]);
             let solve = |mesh: &Mesh, images: &Images, method: Method| {
                 let n = mesh.triangles.len();
                 let media = Media {
@@ -391,7 +389,7 @@ fn a_body_on_a_plane_is_half_of_the_whole() {
                     images,
                     bodies: &[],
                 };
-                let options = SolveOptions { method, ..SolveOptions::default() };
+                let options = SolveOptions::default().method(method);
                 let found = electrostatics(
                     mesh,
                     media,
@@ -547,12 +545,12 @@ fn a_distant_conductor_next_to_a_capacitor_of_high_permittivity() {
             bodies: std::slice::from_ref(&body),
         };
         let units: Vec<Excitation> = (0..3)
-            .map(|k| Excitation {
-                potentials: (0..3).map(|j| f64::from(u8::from(j == k))).collect(),
-                ..Excitation::default()
+            .map(|k| {
+                Excitation::default()
+                    .potentials((0..3).map(|j| f64::from(u8::from(j == k))).collect())
             })
             .collect();
-        let options = SolveOptions { tolerance: 1e-6, ..SolveOptions::default() };
+        let options = SolveOptions::default().tolerance(1e-6);
         let answer = electrostatics(&mesh, media, &units, &options, &Quiet).unwrap();
         let c = |i: usize, j: usize| answer.responses[j].conductor_charge[i];
         println!("{permittivity}: {:?}, {} {}", answer.replaced, c(2, 0), c(2, 1));

@@ -60,7 +60,7 @@ fn solve(matrix: &mut Matrix, b: &[f64], params: &GmresParams) -> (Vec<f64>, Vec
 }
 
 fn tight() -> GmresParams {
-    GmresParams { tolerance: 1e-12, ..GmresParams::default() }
+    GmresParams::default().tolerance(1e-12)
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn groups_and_restarts_give_the_same_answer() {
     let n = 30;
     let b: Vec<f64> = (0..5 * n).map(|i| (i as f64).cos()).collect();
     let (together, _) = solve(&mut nonsymmetric(n), &b, &tight());
-    let short = GmresParams { restart: 4, group: 2, ..tight() };
+    let short = tight().restart(4).group(2);
     let (apart, infos) = solve(&mut nonsymmetric(n), &b, &short);
     assert!(infos.iter().all(|info| info.reason == StopReason::Converged));
     for (u, v) in together.iter().zip(&apart) {
@@ -104,7 +104,7 @@ fn each_right_hand_side_may_have_a_norm_of_its_own() {
     let n = 30;
     let b: Vec<f64> = (0..3 * n).map(|i| (i as f64).cos()).collect();
     // Clusters of two: the last column is the first of its group.
-    let params = GmresParams { tolerance: 1e-3, group: 2, ..GmresParams::default() };
+    let params = GmresParams::default().tolerance(1e-3).group(2);
     let solve = |weights: &[f64], b: &[f64]| {
         let mut x = vec![0.0; b.len()];
         let metric = Metric { weights, measure: None };
@@ -161,7 +161,7 @@ fn a_cyclic_shift_stagnates_under_short_restarts() {
     let mut matrix = Matrix::new(n, |i, j| if j == (i + 1) % n { 1.0 } else { 0.0 });
     let mut b = vec![0.0; n];
     b[0] = 1.0;
-    let (_, infos) = solve(&mut matrix, &b, &GmresParams { restart: 3, ..tight() });
+    let (_, infos) = solve(&mut matrix, &b, &tight().restart(3));
     assert_eq!(infos[0].reason, StopReason::Stagnation);
     let (_, infos) = solve(&mut matrix, &b, &tight());
     assert_eq!((infos[0].reason, infos[0].iterations), (StopReason::Converged, n));
@@ -184,7 +184,7 @@ fn nan_is_seen_and_stays_in_its_column() {
 #[test]
 fn the_iteration_limit_holds() {
     let b: Vec<f64> = (0..40).map(|i| (i as f64).sin()).collect();
-    let params = GmresParams { max_iterations: 3, ..tight() };
+    let params = tight().max_iterations(3);
     let (_, infos) = solve(&mut nonsymmetric(40), &b, &params);
     assert_eq!((infos[0].reason, infos[0].iterations), (StopReason::MaxIterations, 3));
     assert!(infos[0].relative_residual < 1.0);
@@ -258,7 +258,7 @@ fn a_measure_beyond_the_norm_is_met() {
     };
     let weights = vec![1.0; n];
     let metric = Metric { weights: &weights, measure: Some(&measure) };
-    let params = GmresParams { tolerance: 1e-8, ..GmresParams::default() };
+    let params = GmresParams::default().tolerance(1e-8);
     let mut x = vec![0.0; n];
     let on = &mut |_: usize, _: f64| true;
     let infos = gmres(&mut matrix, &mut Identity(n), metric, &b, &mut x, &params, on).unwrap();
@@ -271,7 +271,7 @@ fn products_may_be_as_inexact_as_requested() {
     let n = 60;
     // Norm about 1, as a preconditioned operator's.
     let matrix = || Matrix::new(n, |i, j| nonsymmetric(n).rows[i][j] / (4.0 + i as f64));
-    let params = GmresParams { tolerance: 1e-8, ..GmresParams::default() };
+    let params = GmresParams::default().tolerance(1e-8);
     let mut b = vec![0.0; 2 * n];
     b.iter_mut().enumerate().for_each(|(i, b)| *b = (0.9 * i as f64).cos());
     let weights = vec![1.0 / n as f64; n];

@@ -22,7 +22,7 @@ fn solve(
 ) -> Electrostatics {
     let conductors = excitation.potentials.len();
     let media = Media { conductor, conductors, permittivity, images, bodies: &[] };
-    let options = SolveOptions { method, tolerance: 1e-8, ..SolveOptions::default() };
+    let options = SolveOptions::default().method(method).tolerance(1e-8);
     let answer =
         electrostatics(mesh, media, std::slice::from_ref(excitation), &options, &Quiet).unwrap();
     assert_eq!(answer.responses[0].reason, StopReason::Converged);
@@ -80,7 +80,7 @@ fn an_eighth_of_a_coated_sphere_and_a_charge_equals_the_whole() {
         // One charge off all planes, one in a plane.
         let charge = |position, charge| PointCharge { position, charge, permittivity: 1.0 };
         let charges = vec![charge([2.5, 0.4, 0.9], 1.5), charge([0.0, 0.5, 3.0], -0.7)];
-        let excitation = Excitation { potentials: vec![1.0], charges, ..Excitation::default() };
+        let excitation = Excitation::default().potentials(vec![1.0]).charges(charges);
         let (conductor, media) = of(&eighth);
         let found = solve(&eighth, &images, &conductor, &media, &excitation, method);
         let (conductor, media) = of(&whole);
@@ -118,14 +118,14 @@ fn grounded_and_symmetric_planes_equal_the_whole() {
         let sides = |t: usize| if is_sphere(t) { [1.0, eps] } else { [1.0; 2] };
         let conductor: Vec<_> = (0..n).map(|t| (!is_sphere(t)).then_some(0)).collect();
         let media: Vec<_> = (0..n).map(sides).collect();
-        let excitation = Excitation { potentials: vec![1.0], field, ..Excitation::default() };
+        let excitation = Excitation::default().potentials(vec![1.0]).field(field);
         let found = solve(&here, &images, &conductor, &media, &excitation, method);
         // Below ground the conductor is another one.
         let below = |t: usize| images.factor(t / n) < 0.0;
         let conductor: Vec<_> =
             (0..4 * n).map(|t| (!is_sphere(t)).then_some(u32::from(below(t)))).collect();
         let media: Vec<_> = (0..4 * n).map(sides).collect();
-        let excitation = Excitation { potentials: vec![1.0, -1.0], ..excitation };
+        let excitation = excitation.potentials(vec![1.0, -1.0]);
         let expected = solve(&whole, &Images::default(), &conductor, &media, &excitation, method);
         let (found, expected) = (&found.responses[0], &expected.responses[0]);
         let off = difference(&images.charges(&found.charge, 0), &expected.charge);
@@ -147,7 +147,7 @@ fn sphere_over_a_grounded_plane() {
         let mut mesh = octahedral(1.0, elements);
         mesh.vertices.iter_mut().for_each(|v| v[2] += height);
         let n = mesh.triangles.len();
-        let excitation = Excitation { potentials: vec![1.0], ..Excitation::default() };
+        let excitation = Excitation::default().potentials(vec![1.0]);
         let (conductor, media) = (vec![Some(0); n], vec![[1.0; 2]; n]);
         let answer = solve(&mesh, &images, &conductor, &media, &excitation, Method::Fmm);
         let response = &answer.responses[0];
@@ -198,10 +198,10 @@ fn a_plate_close_over_ground() {
             images: &images,
             bodies: &[],
         };
-        let excitation = Excitation { potentials: vec![1.0], ..Excitation::default() };
+        let excitation = Excitation::default().potentials(vec![1.0]);
         let tolerance = 1e-4;
         let solve = |method| {
-            let options = SolveOptions { method, tolerance, ..SolveOptions::default() };
+            let options = SolveOptions::default().method(method).tolerance(tolerance);
             let excitations = std::slice::from_ref(&excitation);
             let answer = electrostatics(&mesh, media, excitations, &options, &Quiet).unwrap();
             assert_eq!(answer.responses[0].reason, StopReason::Converged);
@@ -235,8 +235,8 @@ fn a_gap_of_too_few_digits_is_no_solution() {
         images: &images,
         bodies: &[],
     };
-    let excitation = Excitation { potentials: vec![1.0], ..Excitation::default() };
-    let options = SolveOptions { method: Method::Fmm, ..SolveOptions::default() };
+    let excitation = Excitation::default().potentials(vec![1.0]);
+    let options = SolveOptions::default().method(Method::Fmm);
     let answer = electrostatics(&mesh, media, &[excitation], &options, &Quiet).unwrap();
     assert_eq!(answer.responses[0].reason, StopReason::Breakdown);
     assert!(answer.fmm_error_potential.unwrap() > 10.0 * options.tolerance);
@@ -266,14 +266,10 @@ fn polarisability_does_not_depend_on_the_place() {
             images: &images,
             bodies: &[],
         };
-        let unit = Excitation { potentials: vec![1.0], ..Excitation::default() };
+        let unit = Excitation::default().potentials(vec![1.0]);
         // The conductor at the potential that the field has in its middle.
-        let field = Excitation {
-            potentials: vec![-shift],
-            field: [1.0, 0.0, 0.0],
-            ..Excitation::default()
-        };
-        let options = SolveOptions { method: Method::Fmm, tolerance, ..SolveOptions::default() };
+        let field = Excitation::default().potentials(vec![-shift]).field([1.0, 0.0, 0.0]);
+        let options = SolveOptions::default().method(Method::Fmm).tolerance(tolerance);
         let answer = electrostatics(&mesh, media, &[unit, field], &options, &Quiet).unwrap();
         let state = answer.state(&[Condition::Charge(0.0)], Some(1)).unwrap();
         // What floats takes the potential there.

@@ -15,7 +15,7 @@ use mesh::mirror::Plane;
 const CUBE: f64 = 0.660_678_154_099_57;
 
 fn options(method: Method, tolerance: f64, density: Density) -> SolveOptions {
-    SolveOptions { method, tolerance, density, ..SolveOptions::default() }
+    SolveOptions::default().method(method).tolerance(tolerance).density(density)
 }
 
 fn cube(n: usize, grade: f64) -> Mesh {
@@ -118,16 +118,12 @@ fn everything(images: &Images, n: usize, density: Density, method: Method) -> Fo
         images,
         bodies: &[],
     };
-    let at = |k: usize| Excitation {
-        potentials: (0..2).map(|i| f64::from(i == k)).collect(),
-        ..Excitation::default()
-    };
+    let at =
+        |k: usize| Excitation::default().potentials((0..2).map(|i| f64::from(i == k)).collect());
     let charge = |position, charge, permittivity| PointCharge { position, charge, permittivity };
-    let sources = Excitation {
-        potentials: vec![0.3, -0.2],
-        charges: vec![charge([2.5, 1.0, 0.7], 1.0, 7.0), charge([1.6, 0.4, 1.1], -0.6, 2.0)],
-        ..Excitation::default()
-    };
+    let sources = Excitation::default()
+        .potentials(vec![0.3, -0.2])
+        .charges(vec![charge([2.5, 1.0, 0.7], 1.0, 7.0), charge([1.6, 0.4, 1.1], -0.6, 2.0)]);
     let excitations = [at(0), at(1), sources];
     let options = options(method, 1e-7, density);
     let mut prepared = Prepared::new(&mesh, media, 3, &options).unwrap();

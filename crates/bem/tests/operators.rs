@@ -44,7 +44,7 @@ fn constants_have_the_double_layer_of_half_a_solid_angle() {
 fn the_adjoint_is_the_transpose() {
     let mesh = cube(300);
     let surface = Surface::new(&mesh);
-    let options = OperatorOptions { tolerance: 1e-8, ..OperatorOptions::default() };
+    let options = OperatorOptions::default().tolerance(1e-8);
     let wave = |a: f64, b: f64| -> Vec<f64> {
         (0..surface.len()).map(|i| (a * i as f64 + b).sin()).collect()
     };
@@ -106,7 +106,7 @@ fn direct_and_indirect_formulations_agree_with_the_exact_derivative() {
         let surface = Surface::new(&mesh);
         let n = surface.len();
         let options = OperatorOptions::default();
-        let params = GmresParams { tolerance: 1e-6, ..GmresParams::default() };
+        let params = GmresParams::default().tolerance(1e-6);
         let g = surface.means(|x| 1.0 / (4.0 * PI * norm(r(x))));
         let exact = surface.means_with_normal(|x, n| {
             let r = r(x);
@@ -179,7 +179,7 @@ fn constants_have_the_same_double_layer_in_all_spaces() {
 fn layers_between_spaces_are_transposed_and_nested() {
     let mesh = cube(300);
     let surface = Surface::new(&mesh);
-    let options = OperatorOptions { tolerance: 1e-7, ..OperatorOptions::default() };
+    let options = OperatorOptions::default().tolerance(1e-7);
     let wave = |space: FunctionSpace, b: f64| -> Vec<f64> {
         (0..surface.dimension(space)).map(|i| (0.3 * i as f64 + b).sin()).collect()
     };
@@ -247,7 +247,7 @@ fn formulations_agree_in_linear_functions_and_by_collocation() {
     };
     let p1 = FunctionSpace::Linear;
     let options = OperatorOptions::default();
-    let params = GmresParams { tolerance: 1e-6, ..GmresParams::default() };
+    let params = GmresParams::default().tolerance(1e-6);
     let difference =
         |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| a - b).collect() };
     let mut errors = Vec::new();

@@ -20,7 +20,7 @@ struct Outcome {
 
 fn options(tolerance: f64, relax: bool) -> SolveOptions {
     let method = Method::Fmm;
-    SolveOptions { method, tolerance, relax, ..SolveOptions::default() }
+    SolveOptions::default().method(method).tolerance(tolerance).relax(relax)
 }
 
 /// The residual is that of the tight sums: it holds without relaxing too. Answers agree to the
@@ -105,8 +105,8 @@ fn an_interface_with_a_conductor_and_a_charge() {
     let mesh = spheres.build().unwrap();
     let outside = PointCharge { position: [0.3, 0.4, 2.1], charge: 1.0, permittivity: 1.0 };
     let excitations = [
-        Excitation { potentials: vec![1.0], ..Excitation::default() },
-        Excitation { potentials: vec![0.0], charges: vec![outside], ..Excitation::default() },
+        Excitation::default().potentials(vec![1.0]),
+        Excitation::default().potentials(vec![0.0]).charges(vec![outside]),
     ];
     for tolerance in [1e-6, 1e-8] {
         compare("coated sphere", tolerance, |options| {
@@ -125,7 +125,7 @@ fn a_molecule() {
         permittivity: 2.0,
     };
     let charges = molecule.atoms().unwrap().into_iter().map(charge).collect();
-    let excitation = Excitation { charges, ..Excitation::default() };
+    let excitation = Excitation::default().charges(charges);
     for tolerance in [1e-6, 1e-8] {
         compare("molecule", tolerance, |options| {
             dielectric(&mesh, &[(None, 80.0, 2.0)], std::slice::from_ref(&excitation), options)

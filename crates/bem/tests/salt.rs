@@ -130,7 +130,7 @@ fn by_layers(
     let all = mesh::join::joined(spheres);
     let media: Vec<Medium> =
         layers.iter().map(|[_, eps]| without_ions(*eps)).chain([outside]).collect();
-    let options = SolveOptions { density, tolerance: 1e-6, ..SolveOptions::default() };
+    let options = SolveOptions::default().density(density).tolerance(1e-6);
     let cells = Cells { media: &media, sides: &sides };
     poisson_boltzmann(&all, cells, &fixed(charges), &options, &Quiet).unwrap()
 }
@@ -300,7 +300,7 @@ fn solutions_move_with_the_mesh() {
         let sides = vec![[1, 0]; mesh.triangles.len()];
         let cells = Cells { media: &media, sides: &sides };
         let charges = [FixedCharge { position: place(charge), charge: 1.0, region: 0 }];
-        let options = SolveOptions { tolerance: 1e-8, ..SolveOptions::default() };
+        let options = SolveOptions::default().tolerance(1e-8);
         let screened = poisson_boltzmann(&mesh, cells, &charges, &options, &Quiet).unwrap();
         unit * energy(&screened, &charges)
     };

@@ -35,9 +35,8 @@ struct Case {
 
 impl Case {
     fn conductors(name: &'static str, mesh: Mesh, count: u32) -> Self {
-        let at_one_volt = |k: u32| Excitation {
-            potentials: (0..count).map(|i| f64::from(i == k)).collect(),
-            ..Excitation::default()
+        let at_one_volt = |k: u32| {
+            Excitation::default().potentials((0..count).map(|i| f64::from(i == k)).collect())
         };
         Self {
             name,
@@ -75,14 +74,12 @@ impl Case {
             images: &images,
             bodies: &[],
         };
-        let options = SolveOptions {
-            method: Method::Fmm,
-            tolerance: TOLERANCE,
-            backend,
-            density: self.density,
-            ranks,
-            ..SolveOptions::default()
-        };
+        let options = SolveOptions::default()
+            .method(Method::Fmm)
+            .tolerance(TOLERANCE)
+            .backend(backend)
+            .density(self.density)
+            .ranks(ranks);
         work(Prepared::new(&self.mesh, media, self.excitations.len(), &options).unwrap())
     }
 
@@ -150,7 +147,7 @@ fn options_of_one_process_are_equal_and_print_the_same() {
     assert!(options == SolveOptions::default() && options.ranks.is_alone());
     assert_eq!(format!("{options:?}"), format!("{:?}", SolveOptions::default()));
     comm::run(2, |group| {
-        let shared = SolveOptions { ranks: Ranks(group.clone()), ..SolveOptions::default() };
+        let shared = SolveOptions::default().ranks(Ranks(group.clone()));
         assert!(shared == shared.clone() && shared != SolveOptions::default());
     });
 }
@@ -191,16 +188,12 @@ fn dielectrics_and_charges_are_those_of_one_process() {
     let charge = PointCharge { position: [0.0, 0.0, 1.9], charge: 0.5, permittivity: 1.0 };
     let mut case = Case::conductors("coated sphere with a charge", coated.build().unwrap(), 1);
     case.groups = vec![(Some(0), 4.0, 4.0), (None, 1.0, 4.0)];
-    case.excitations.push(Excitation {
-        potentials: vec![0.0],
-        charges: vec![charge],
-        ..Excitation::default()
-    });
+    case.excitations.push(Excitation::default().potentials(vec![0.0]).charges(vec![charge]));
     case.assert_shared_by(&[2, 5]);
     // Interfaces alone, in all of one process's order.
     let mut case = Case::conductors("dielectric sphere in a field", sphere(1.0, 1280), 0);
     case.groups = vec![(None, 1.0, 20.0)];
-    case.excitations = vec![Excitation { field: [0.3, -1.0, 0.2], ..Excitation::default() }];
+    case.excitations = vec![Excitation::default().field([0.3, -1.0, 0.2])];
     case.assert_shared_by(&[3]);
 }
 
@@ -328,13 +321,11 @@ fn assert_ions_are_shared(elements: usize, density: Density, counts: &[usize]) {
         (0..mesh.triangles.len()).map(|t| if is_outer(t) { [0, 1] } else { [1, 2] }).collect();
     let charges = [FixedCharge { position: [0.3, 0.2, 0.1], charge: 1.0, region: 2 }];
     let solve = |ranks: Ranks| {
-        let options = SolveOptions {
-            method: Method::Fmm,
-            tolerance: TOLERANCE,
-            density,
-            ranks,
-            ..SolveOptions::default()
-        };
+        let options = SolveOptions::default()
+            .method(Method::Fmm)
+            .tolerance(TOLERANCE)
+            .density(density)
+            .ranks(ranks);
         let cells = Cells { media: &media, sides: &sides };
         bem::poisson_boltzmann(&mesh, cells, &charges, &options, &Quiet).unwrap()
     };

@@ -12,11 +12,8 @@ use farad::{Description, LengthUnit, Options, Problem, Quiet, units};
 fn main() -> Result<(), Box<dyn Error>> {
     let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(4000));
     let mesh = TwoSpheres { radius: 1.0, distance: 3.0, base, resolution }.build()?;
-    let description = Description {
-        unit: LengthUnit::Millimetre,
-        relative_permittivity: 2.2,
-        ..Description::default()
-    };
+    let description =
+        Description::default().unit(LengthUnit::Millimetre).relative_permittivity(2.2);
     let solution = Problem::new(description, mesh)?.solve(&Options::default(), &Quiet)?;
     let matrix = solution.matrices().maxwell_farad;
     let bars = solution.matrix_bars().ok_or("bars were not wanted")?.maxwell_farad;

@@ -14,12 +14,10 @@
 //! let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(2000));
 //! let shells = ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base, resolution };
 //! let mesh = shells.build()?;
-//! let description = Description {
-//!     unit: LengthUnit::Millimetre,
-//!     conductors: vec![Conductor::new("inner").with(Setting::Potential(1e3))],
-//!     dielectrics: vec![Dielectric::new("outer", 4.0)],
-//!     ..Description::default()
-//! };
+//! let description = Description::default()
+//!     .unit(LengthUnit::Millimetre)
+//!     .conductors(vec![Conductor::new("inner").with(Setting::Potential(1e3))])
+//!     .dielectrics(vec![Dielectric::new("outer", 4.0)]);
 //! let solution = Problem::new(description, mesh)?.solve(&Options::default(), &Quiet)?;
 //! let capacitance = solution.matrices().maxwell_farad[0][0];
 //! println!("C = {capacitance:e} F, energy {:e} J", 0.5 * capacitance * 1e3 * 1e3);

@@ -91,14 +91,12 @@ fn bars_of_states_hold_against_finer_solves() {
     let group = |tag: i64, name: &str| mesh::PhysicalGroup { tag, name: Some(name.to_owned()) };
     mesh.groups = vec![group(1, "a"), group(2, "b")];
     let charge = Charge { position: [0.8, 0.9, 0.6], amount: Amount::Coulomb(1e-11) };
-    let description = Description {
-        conductors: vec![
+    let description = Description::default()
+        .conductors(vec![
             Conductor::new("a").with(Setting::Potential(2.0)),
             Conductor::new("b").with(Setting::Charge(5e-12)),
-        ],
-        charges: vec![charge],
-        ..Description::default()
-    };
+        ])
+        .charges(vec![charge]);
     let solve = |accuracy: f64| {
         let found = attained(description.clone(), mesh.clone(), &goal(accuracy)).unwrap();
         assert_eq!(found.outcome, Outcome::Reached);
@@ -138,13 +136,11 @@ fn bars_of_polarisabilities_hold_against_finer_meshes() {
     mesh.memberships.extend([vec![0], vec![1]]);
     let group = |tag: i64, name: &str| mesh::PhysicalGroup { tag, name: Some(name.to_owned()) };
     mesh.groups = vec![group(1, "metal"), group(2, "glass")];
-    let glass = Dielectric { groups: vec!["glass".to_owned()], ..Dielectric::new("glass", 5.0) };
-    let description = Description {
-        conductors: vec![Conductor::new("metal")],
-        dielectrics: vec![glass],
-        polarisability: true,
-        ..Description::default()
-    };
+    let glass = Dielectric::new("glass", 5.0).groups(vec!["glass".to_owned()]);
+    let description = Description::default()
+        .conductors(vec![Conductor::new("metal")])
+        .dielectrics(vec![glass])
+        .polarisability(true);
     let mut found = Vec::new();
     for level in 0..5 {
         let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
@@ -168,17 +164,13 @@ fn bars_of_polarisabilities_hold_against_finer_meshes() {
 
 #[test]
 fn an_accuracy_of_one_number_refines_for_that() {
-    let dielectric = Dielectric { groups: vec!["box".to_owned()], ..Dielectric::new("box", 4.0) };
+    let dielectric = Dielectric::new("box", 4.0).groups(vec!["box".to_owned()]);
     let mut mesh = cube(|x| x);
     mesh.groups = vec![mesh::PhysicalGroup { tag: 1, name: Some("box".to_owned()) }];
     mesh.memberships.push(vec![0]);
     mesh.membership = vec![1; 12];
     let charge = Charge { position: [0.1, 0.0, 0.2], amount: Amount::Elementary(1.0) };
-    let description = Description {
-        dielectrics: vec![dielectric],
-        charges: vec![charge],
-        ..Description::default()
-    };
+    let description = Description::default().dielectrics(vec![dielectric]).charges(vec![charge]);
     let of_energy = Goal { target: Target::Energy, ..goal(2e-2) };
     let found = attained(description, mesh, &of_energy).unwrap();
     assert_eq!(found.outcome, Outcome::Reached);
@@ -192,15 +184,13 @@ fn an_accuracy_of_one_number_refines_for_that() {
 fn an_accuracy_of_a_result_of_the_state_refines_for_that() {
     let charge = Charge { position: [0.9, 0.3, 0.2], amount: Amount::Coulomb(1e-11) };
     let place = ProbePoints::Line { from: [0.0, 0.1, 0.7], to: [0.0, 0.1, 3.0], count: 12 };
-    let conductor = Conductor { groups: vec!["cube".to_owned()], ..Conductor::new("cube") };
-    let description = Description {
-        conductors: vec![conductor.with(Setting::Charge(2e-11))],
-        charges: vec![charge],
-        probes: vec![Probe { name: "up".to_owned(), place }],
-        forces: true,
-        polarisability: true,
-        ..Description::default()
-    };
+    let conductor = Conductor::new("cube").groups(vec!["cube".to_owned()]);
+    let description = Description::default()
+        .conductors(vec![conductor.with(Setting::Charge(2e-11))])
+        .charges(vec![charge])
+        .probes(vec![Probe { name: "up".to_owned(), place }])
+        .forces(true)
+        .polarisability(true);
     let mut mesh = cube(|x| x);
     mesh.groups = vec![mesh::PhysicalGroup { tag: 1, name: Some("cube".to_owned()) }];
     mesh.memberships.push(vec![0]);
@@ -247,30 +237,25 @@ fn an_accuracy_of_a_result_of_the_state_refines_for_that() {
 /// A body by itself has no force, exactly; one between two equal ones has none by symmetry.
 #[test]
 fn forces_that_vanish_end_the_refinement() {
-    let description = Description {
-        conductors: vec![Conductor::new("cube").with(Setting::Potential(1.0))],
-        forces: true,
-        ..Description::default()
-    };
+    let description = Description::default()
+        .conductors(vec![Conductor::new("cube").with(Setting::Potential(1.0))])
+        .forces(true);
     let (alone, between) = (cubes(&[0.0]), cubes(&[-2.0, 0.0, 2.0]));
     let of = |name: &str| Goal { target: Target::Force(name.to_owned()), ..goal(1e-2) };
     let found = attained(description.clone(), alone, &of("cube")).unwrap();
     assert_eq!((&found.outcome, found.levels.len()), (&Outcome::Reached, 1));
     let names = ["cube", "b_cube", "c_cube"];
     let conductors = names.map(|name| Conductor::new(name).with(Setting::Potential(1.0)));
-    let description = Description { conductors: conductors.to_vec(), ..description };
+    let description = description.conductors(conductors.to_vec());
     let found = attained(description, between, &of("b_cube")).unwrap();
     assert_eq!(found.outcome, Outcome::Vanishing);
 }
 
 #[test]
 fn entries_are_found_by_names_with_commas() {
-    let named = |name: &str, group: &str| Conductor {
-        groups: vec![group.to_owned()],
-        ..Conductor::new(name)
-    };
+    let named = |name: &str, group: &str| Conductor::new(name).groups(vec![group.to_owned()]);
     let conductors = vec![named("p (left), x", "cube"), named("a b", "b_cube")];
-    let description = Description { conductors, ..Description::default() };
+    let description = Description::default().conductors(conductors);
     for (a, b) in [("p (left)", "x, a b"), ("a b", "p (left), x")] {
         let target = Target::Entry(a.to_owned(), b.to_owned());
         let goal = Goal { target, ..goal(5e-2) };
@@ -316,15 +301,15 @@ fn what_cannot_be_reached_is_said() {
     }
     // Memory for the first meshes, not for the last.
     let problem = Problem::new(Description::default(), cube(|x| x)).unwrap();
-    let options = Options { memory_limit: Some(3 << 20), ..Options::default() };
+    let options = Options::default().memory_limit(Some(3 << 20));
     let small = refine(problem, &goal(1e-4), &options, &Quiet, &mut |_, _| ()).unwrap();
     assert!(matches!(small.outcome, Outcome::Size(_)), "{:?}", small.outcome);
     assert!(small.levels.len() > 2 && small.solution.converged());
     // Bars are computed whether they were wanted or not.
-    let without = Description { error_bars: false, ..Description::default() };
+    let without = Description::default().error_bars(false);
     assert_eq!(attained(without, cube(|x| x), &goal(5e-2)).unwrap().outcome, Outcome::Reached);
     // A solve that does not converge has no bars; what was reached before has.
-    let hasty = Options { max_iterations: 1, method: Method::Fmm, ..Options::default() };
+    let hasty = Options::default().max_iterations(1).method(Method::Fmm);
     let to = |mesh: Mesh| {
         let problem = Problem::new(Description::default(), mesh).unwrap();
         refine(problem, &goal(1e-3), &hasty, &Quiet, &mut |_, _| ()).unwrap()
@@ -363,10 +348,8 @@ fn bars_cover_fringes_that_the_mesh_hides() {
     let group = |name: &str, tag| mesh::PhysicalGroup { tag, name: Some(name.to_owned()) };
     mesh.groups = vec![group("top", 1), group("bottom", 2)];
     mesh.memberships = vec![vec![0], vec![1]];
-    let description = Description {
-        conductors: vec![Conductor::new("top"), Conductor::new("bottom")],
-        ..Description::default()
-    };
+    let description =
+        Description::default().conductors(vec![Conductor::new("top"), Conductor::new("bottom")]);
     let exact = farad::units::farads(FILMS, LengthUnit::Metre);
     let mut count = 0;
     let mut check = |level: &farad::Level, _: &farad::Solution| {
@@ -399,14 +382,12 @@ fn layers_along_a_curved_rim_do_not_fold() {
 
 /// Two cubes in a field: three excitations, and no symmetry that rounding could break.
 fn two_cubes() -> Problem {
-    let description = Description {
-        conductors: vec![
+    let description = Description::default()
+        .conductors(vec![
             Conductor::new("cube").with(Setting::Potential(2.0)),
             Conductor::new("b_cube").with(Setting::Charge(5e-12)),
-        ],
-        field: [0.3, 0.0, 1.0],
-        ..Description::default()
-    };
+        ])
+        .field([0.3, 0.0, 1.0]);
     let mut mesh = cubes(&[0.0, 1.7]);
     mesh.vertices.iter_mut().skip(8).for_each(|[_, y, z]| (*y, *z) = (1.1 * *y + 0.2, 0.8 * *z));
     Problem::new(description, mesh).unwrap()
@@ -420,7 +401,7 @@ fn ranks_refine_as_one_process_does() {
         (Method::Fmm, bem::Density::Constant, 1.5e-2, 1e-4),
         (Method::Fmm, bem::Density::Linear, 4e-3, 1e-4),
     ] {
-        let options = Options { method, density, ..Options::default() };
+        let options = Options::default().method(method).density(density);
         let goal = goal(accuracy);
         let alone = refine(two_cubes(), &goal, &options, &Quiet, &mut |_, _| ()).unwrap();
         assert!(alone.levels.len() > 2, "{:?}", alone.levels);
@@ -440,7 +421,7 @@ fn ranks_refine_as_one_process_does() {
             }
         };
         let of_panels = comm::run(3, |group| {
-            let options = Options { ranks: farad::Ranks(group.clone()), ..options.clone() };
+            let options = options.clone().ranks(farad::Ranks(group.clone()));
             let mut meshes = 0;
             let mut each = |_: &farad::Level, _: &farad::Solution| meshes += 1;
             let found = refine(two_cubes(), &goal, &options, &Quiet, &mut each).unwrap();
@@ -467,7 +448,7 @@ fn ranks_refine_as_one_process_does() {
 fn ranks_end_together() {
     let shared = |goal: &Goal| {
         comm::run(3, |group| {
-            let options = Options { ranks: farad::Ranks(group.clone()), ..Options::default() };
+            let options = Options::default().ranks(farad::Ranks(group.clone()));
             refine(two_cubes(), goal, &options, &Quiet, &mut |_, _| ())
         })
     };
@@ -488,12 +469,12 @@ fn ranks_end_together() {
         }
     }
     let stopped = comm::run(3, |group| {
-        let options = Options { ranks: farad::Ranks(group.clone()), ..Options::default() };
+        let options = Options::default().ranks(farad::Ranks(group.clone()));
         let stops = Stops(AtomicBool::new(false));
         let mut each = |_: &farad::Level, _: &farad::Solution| {
             stops.0.store(group.rank() == 1, Ordering::Relaxed);
         };
-        let options = Options { method: Method::Fmm, ..options };
+        let options = options.method(Method::Fmm);
         refine(two_cubes(), &goal(1e-4), &options, &stops, &mut each).map(|_| ())
     });
     assert!(stopped.iter().all(Result::is_err), "{stopped:?}");
@@ -517,8 +498,9 @@ fn large_triangles_next_to_small_things_are_seen() {
     let conductors = ["A", "B"].map(Conductor::new).to_vec();
     let dielectrics = vec![Dielectric::new("D", 8.0)];
     let unit = LengthUnit::Micrometre;
-    let over_slab = Description { conductors, dielectrics, unit, ..Description::default() };
-    let over_metal = Description { unit, ..Description::default() };
+    let over_slab =
+        Description::default().conductors(conductors).dielectrics(dielectrics).unit(unit);
+    let over_metal = Description::default().unit(unit);
     // A plain solve says so, and has bars that hold.
     let problem = Problem::new(over_slab.clone(), mesh.clone()).unwrap();
     let [Note::SplitNextToSurfaces { added }] = problem.notes() else { panic!() };
@@ -568,7 +550,7 @@ fn a_narrow_gap_between_unlike_triangles_needs_better_integrals() {
     let mesh = mesh::join::joined(vec![("box".into(), of_box), ("plate".into(), plate)]);
     let problem = Problem::new(Description::default(), mesh).unwrap();
     let [dense, fast] = [Method::Dense, Method::Fmm].map(|method| {
-        let options = Options { method, tolerance: 1e-4, ..Options::default() };
+        let options = Options::default().method(method).tolerance(1e-4);
         problem.solve(&options, &Quiet).unwrap().matrices().maxwell_farad[0][0]
     });
     assert!((fast / dense - 1.0).abs() < 1e-3, "{fast:e} {dense:e}");
@@ -634,7 +616,7 @@ fn balls_over_layers_have_the_capacitance_of_their_images() {
         let exact = over_images(height, &images(eps, thickness));
         let at = -1.0 - height - thickness.unwrap_or(0.0);
         let conductors = vec![Conductor::new("sphere")];
-        let mut description = Description { conductors, ..Description::default() };
+        let mut description = Description::default().conductors(conductors);
         let mut mesh = mesh::join::joined(vec![("sphere".to_owned(), ball.clone())]);
         // What is far away on a meshed layer makes less than this.
         let mut truth = 1e-4 * exact;

@@ -37,20 +37,15 @@ fn line(name: &str, from: [f64; 3], to: [f64; 3]) -> Probe {
 
 /// With forces, and probes along the faces and away.
 fn description() -> Description {
-    Description {
-        unit: LengthUnit::Millimetre,
-        forces: true,
-        probes: vec![
-            line("near", [-0.4, 0.3, 0.62], [0.9, 1.1, 0.8]),
-            line("far", [-0.8, 0.9, 0.1], [-6.0, 3.0, 5.0]),
-        ],
-        ..Description::default()
-    }
+    Description::default().unit(LengthUnit::Millimetre).forces(true).probes(vec![
+        line("near", [-0.4, 0.3, 0.62], [0.9, 1.1, 0.8]),
+        line("far", [-0.8, 0.9, 0.1], [-6.0, 3.0, 5.0]),
+    ])
 }
 
 fn solved(description: &Description, mesh: &Mesh, density: Density, tolerance: f64) -> Solution {
     let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
-    let options = Options { tolerance, density, ..Options::default() };
+    let options = Options::default().tolerance(tolerance).density(density);
     problem.solve(&options, &Quiet).unwrap()
 }
 
@@ -61,7 +56,7 @@ fn apart(a: [f64; 3], b: [f64; 3]) -> f64 {
 fn check(name: &str, description: &Description, mesh: &Mesh) {
     let fine = (0..2).fold(mesh.clone(), |mesh, _| refine::uniform(&mesh, |_, x| x).unwrap());
     // Its own bars are not asked for.
-    let without = Description { error_bars: false, ..description.clone() };
+    let without = description.clone().error_bars(false);
     let exact = solved(&without, &fine, Density::Linear, 1e-7).state.unwrap();
     for density in [Density::Constant, Density::Linear] {
         let found = solved(description, mesh, density, 1e-6);
@@ -112,7 +107,7 @@ fn of_polyhedra() {
         let exact = solved(&metal, &fine, Density::Linear, 1e-6).answer.maxwell;
         for method in [Method::Dense, Method::Fmm] {
             let problem = Problem::new(metal.clone(), mesh.clone()).unwrap();
-            let options = Options { method, density: Density::Constant, ..Options::default() };
+            let options = Options::default().method(method).density(Density::Constant);
             let found = problem.solve(&options, &Quiet).unwrap();
             for (i, row) in found.bars().unwrap().maxwell.iter().enumerate() {
                 for (j, bar) in row.iter().enumerate() {
@@ -127,39 +122,32 @@ fn of_polyhedra() {
 #[test]
 fn of_metal() {
     let conductors = vec![held("cube", 1.0), held("other_cube", -0.5)];
-    check("two cubes", &Description { conductors, ..description() }, &cubes());
+    check("two cubes", &description().conductors(conductors), &cubes());
 }
 
 #[test]
 fn of_floating_metal_and_a_charge() {
     let floating = Conductor::new("other_cube").with(Setting::Charge(1e-14));
     let charge = Charge { position: [0.2, -1.1, 0.3], amount: Amount::Coulomb(3e-14) };
-    let description = Description {
-        conductors: vec![held("cube", 1.0), floating],
-        charges: vec![charge],
-        ..description()
-    };
+    let description =
+        description().conductors(vec![held("cube", 1.0), floating]).charges(vec![charge]);
     check("floating, with a charge", &description, &cubes());
 }
 
 #[test]
 fn of_dielectrics() {
-    let description = Description {
-        conductors: vec![held("cube", 1.0)],
-        dielectrics: vec![Dielectric::new("other_cube", 4.0)],
-        ..description()
-    };
+    let description = description()
+        .conductors(vec![held("cube", 1.0)])
+        .dielectrics(vec![Dielectric::new("other_cube", 4.0)]);
     check("metal and glass", &description, &cubes());
 }
 
 #[test]
 fn with_planes() {
     for odd in [true, false] {
-        let description = Description {
-            conductors: vec![held("cube", 1.0)],
-            planes: vec![Mirror { plane: Plane { axis: 2, at: -0.9 }, odd }],
-            ..description()
-        };
+        let description = description()
+            .conductors(vec![held("cube", 1.0)])
+            .planes(vec![Mirror { plane: Plane { axis: 2, at: -0.9 }, odd }]);
         check(if odd { "over ground" } else { "next to its image" }, &description, &cube());
     }
 }
@@ -172,11 +160,7 @@ fn of_curved_surfaces() {
     let flat = sphere.build().unwrap();
     let mesh = mesh::lift::smooth(&flat, 60.0);
     let charge = Charge { position: [1.1, 0.2, 0.3], amount: Amount::Coulomb(3e-14) };
-    let description = Description {
-        conductors: vec![held("sphere", 1.0)],
-        charges: vec![charge],
-        ..description()
-    };
+    let description = description().conductors(vec![held("sphere", 1.0)]).charges(vec![charge]);
     check("curved", &description, &mesh);
 }
 
@@ -184,11 +168,9 @@ fn of_curved_surfaces() {
 /// toward edges fields from recovered densities were a hundred times too large.
 #[test]
 fn fields_next_to_refined_edges_are_those_of_the_charges() {
-    let description = Description {
-        conductors: vec![held("cube", 1.0)],
-        probes: vec![line("in and out", [-0.45, 0.1, 0.31], [1.5, 0.2, 0.45])],
-        ..Description::default()
-    };
+    let description = Description::default()
+        .conductors(vec![held("cube", 1.0)])
+        .probes(vec![line("in and out", [-0.45, 0.1, 0.31], [1.5, 0.2, 0.45])]);
     let mesh = Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(12) }.build();
     let problem = Problem::new(description, mesh.unwrap()).unwrap();
     let goal = Goal { accuracy: 1e-3, target: Target::All, max_seconds: None };
@@ -210,10 +192,7 @@ fn fields_next_to_refined_edges_are_those_of_the_charges() {
 #[test]
 fn of_films_of_given_charge_across_gaps() {
     let charge = 1e-11;
-    let film = |name: &str, charge| Conductor {
-        setting: Some(Setting::Charge(charge)),
-        ..Conductor::new(name)
-    };
+    let film = |name: &str, charge| Conductor::new(name).setting(Some(Setting::Charge(charge)));
     // Potentials, forces and fields in the middle by linear densities on 392 to 1152 triangles a
     // film, graded toward edges, to some parts in 1000; forces are those of potentials at two gaps.
     let of_gaps = [
@@ -231,12 +210,10 @@ fn of_films_of_given_charge_across_gaps() {
         let parts = [("plate", film_mesh()), ("other", up)];
         let mesh = mesh::join::joined(parts.map(|(name, mesh)| (name.to_owned(), mesh)).to_vec());
         let at = 0.5 * gap;
-        let description = Description {
-            conductors: vec![film("plate", charge), film("other_plate", -charge)],
-            forces: true,
-            probes: vec![line("middle", [-0.1, 0.0, at], [0.1, 0.0, at])],
-            ..Description::default()
-        };
+        let description = Description::default()
+            .conductors(vec![film("plate", charge), film("other_plate", -charge)])
+            .forces(true)
+            .probes(vec![line("middle", [-0.1, 0.0, at], [0.1, 0.0, at])]);
         let solution = solved(&description, &mesh, Density::Constant, 1e-6);
         let state = solution.state.as_ref().unwrap();
         let judged = |what: &str, found: f64, bar: f64, exact: f64, most: f64| {

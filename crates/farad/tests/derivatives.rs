@@ -24,7 +24,7 @@ fn solved(description: &Description, mesh: &Mesh, density: Density) -> Solution 
 
 fn solved_by(method: Method, description: &Description, mesh: &Mesh, density: Density) -> Solution {
     let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
-    let options = Options { method, density, tolerance: TOLERANCE, ..Options::default() };
+    let options = Options::default().method(method).density(density).tolerance(TOLERANCE);
     let solution = problem.solve(&options, &Quiet).unwrap();
     assert!(solution.converged() && !solution.failed_checks(), "{:?}", solution.warnings);
     solution
@@ -41,7 +41,7 @@ fn maxwell_by(
     mesh: &Mesh,
     density: Density,
 ) -> Vec<Vec<f64>> {
-    let description = Description { error_bars: false, ..description.clone() };
+    let description = description.clone().error_bars(false);
     solved_by(method, &description, mesh, density).matrices().maxwell_farad
 }
 
@@ -80,19 +80,17 @@ fn shifts_are_those_of_solves_with_moved_bodies() {
     let at = [0.7, 0.3, 2.2];
     for (planes, density) in [(vec![], Density::Constant), (vec![ground], Density::Linear)] {
         let both = ["sphere".to_owned(), "b_sphere".to_owned()];
-        let description = Description {
-            unit: LengthUnit::Millimetre,
-            relative_permittivity: 2.0,
-            planes,
-            sensitivities: wanted(&[
+        let description = Description::default()
+            .unit(LengthUnit::Millimetre)
+            .relative_permittivity(2.0)
+            .planes(planes)
+            .sensitivities(wanted(&[
                 Parameter::Shift(vec!["b_sphere".into()]),
                 Parameter::Shift(both.to_vec()),
-            ]),
-            ..Description::default()
-        };
+            ]));
         let solution = solved(&description, &two(at), density);
         let [of_b, of_both] = &solution.derivatives[..] else { panic!("two were wanted") };
-        let without = Description { sensitivities: Vec::new(), ..description };
+        let without = description.sensitivities(Vec::new());
         for axis in 0..3 {
             let step = 0.02;
             let [less, more] = [-step, step].map(|step| {
@@ -120,16 +118,14 @@ fn permittivities_of_a_coat_are_those_of_the_closed_form() {
     let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(3000));
     let mesh = ConcentricSpheres { inner_radius: a, outer_radius: b, base, resolution };
     let mesh = mesh.build().unwrap();
-    let description = Description {
-        relative_permittivity: around,
-        conductors: vec![Conductor::new("inner")],
-        dielectrics: vec![Dielectric::new("outer", coat)],
-        sensitivities: wanted(&[
+    let description = Description::default()
+        .relative_permittivity(around)
+        .conductors(vec![Conductor::new("inner")])
+        .dielectrics(vec![Dielectric::new("outer", coat)])
+        .sensitivities(wanted(&[
             Parameter::Permittivity("outer".into()),
             Parameter::Permittivity(SURROUNDINGS.into()),
-        ]),
-        ..Description::default()
-    };
+        ]));
     // C = 4 pi eps0 / (u / coat + v / around).
     let (u, v) = (1.0 / a - 1.0 / b, 1.0 / b);
     let sum = u / coat + v / around;
@@ -168,22 +164,20 @@ fn parts_of_media_add_up_where_metal_lies_between_them() {
     dielectric.groups = vec!["film".into(), "rest".into()];
     let mut film = Conductor::new("film");
     film.groups = vec!["film".into()];
-    let description = Description {
-        conductors: vec![film],
-        dielectrics: vec![dielectric],
-        sensitivities: wanted(&[
+    let description = Description::default()
+        .conductors(vec![film])
+        .dielectrics(vec![dielectric])
+        .sensitivities(wanted(&[
             Parameter::Permittivity("body".into()),
             Parameter::Permittivity(SURROUNDINGS.into()),
-        ]),
-        ..Description::default()
-    };
+        ]));
     let solution = solved(&description, &mesh, Density::Constant);
     let found: Vec<f64> = solution.derivatives.iter().map(|of| of.matrices[0][0][0]).collect();
     let capacitance = solution.matrices().maxwell_farad[0][0];
     let whole = 6.0 * found[0] + found[1];
     assert!((whole / capacitance - 1.0).abs() < 0.02, "{whole:e} {capacitance:e}");
     let without = |eps: f64| {
-        let mut changed = Description { sensitivities: Vec::new(), ..description.clone() };
+        let mut changed = description.clone().sensitivities(Vec::new());
         changed.dielectrics[0].relative_permittivity = eps;
         maxwell(&changed, &mesh, Density::Constant)
     };
@@ -202,15 +196,13 @@ fn shares_in_high_permittivities_are_those_of_the_closed_form() {
     };
     for (coat, elements) in [(1e2, 360), (1e4, 160)] {
         let mesh = spheres(elements).build_curved(4).unwrap();
-        let description = Description {
-            conductors: vec![Conductor::new("inner")],
-            dielectrics: vec![Dielectric::new("outer", coat)],
-            sensitivities: wanted(&[
+        let description = Description::default()
+            .conductors(vec![Conductor::new("inner")])
+            .dielectrics(vec![Dielectric::new("outer", coat)])
+            .sensitivities(wanted(&[
                 Parameter::Permittivity("outer".into()),
                 Parameter::Permittivity(SURROUNDINGS.into()),
-            ]),
-            ..Description::default()
-        };
+            ]));
         let of_coat = (1.0 - 1.0 / 1.7) / coat;
         let share = of_coat / (of_coat + 1.0 / 1.7);
         judge(&solved(&description, &mesh, Density::Constant), &[share, 1.0 - share]);
@@ -285,18 +277,16 @@ fn shares_of_a_block_that_metal_is_sunk_in_are_those_of_solves() {
         conductor.groups = vec!["md".into(), "mo".into()];
         let mut block = Dielectric::new("block", eps);
         block.groups = vec!["d".into(), "md".into()];
-        let description = Description {
-            conductors: vec![conductor],
-            dielectrics: vec![block],
-            sensitivities: wanted(&[
+        let description = Description::default()
+            .conductors(vec![conductor])
+            .dielectrics(vec![block])
+            .sensitivities(wanted(&[
                 Parameter::Permittivity("block".into()),
                 Parameter::Permittivity(SURROUNDINGS.into()),
-            ]),
-            ..Description::default()
-        };
+            ]));
         let mesh = half_sunk();
         let of = |eps: f64| {
-            let mut changed = Description { sensitivities: Vec::new(), ..description.clone() };
+            let mut changed = description.clone().sensitivities(Vec::new());
             changed.dielectrics[0].relative_permittivity = eps;
             maxwell(&changed, &mesh, Density::Linear)[0][0]
         };
@@ -323,11 +313,9 @@ fn stack(below: Beyond, layers: &[(f64, f64)], above: f64) -> Stack {
 /// Films between half-spaces have the mean of both permittivities.
 #[test]
 fn half_spaces_have_half_each() {
-    let description = Description {
-        stack: Some(stack(Beyond::Dielectric(11.7), &[], 1.0)),
-        sensitivities: wanted(&[Parameter::OfLayer(0), Parameter::OfLayer(1)]),
-        ..Description::default()
-    };
+    let description = Description::default()
+        .stack(Some(stack(Beyond::Dielectric(11.7), &[], 1.0)))
+        .sensitivities(wanted(&[Parameter::OfLayer(0), Parameter::OfLayer(1)]));
     let solution = solved(&description, &films(0.0), Density::Linear);
     let half = maxwell(&Description::default(), &films(0.0), Density::Linear);
     let half: Vec<Vec<f64>> =
@@ -352,11 +340,10 @@ fn layers_are_those_of_solves_with_changed_layers() {
             Parameter::OfLayer(2),
             Parameter::OfLayer(3),
         ];
-        let description = |layers: &[(f64, f64)], above: f64| Description {
-            stack: Some(stack(Beyond::Ground, layers, above)),
-            ..Description::default()
+        let description = |layers: &[(f64, f64)], above: f64| {
+            Description::default().stack(Some(stack(Beyond::Ground, layers, above)))
         };
-        let first = Description { sensitivities: wanted(&by), ..description(&base, 1.2) };
+        let first = description(&base, 1.2).sensitivities(wanted(&by));
         let solution = solved_by(Method::Fmm, &first, &films(at), Density::Constant);
         for (of, by) in solution.derivatives.iter().zip(&by) {
             if matches!(by, Parameter::OfLayer(k) if !changed_layers.contains(k)) {
@@ -401,10 +388,10 @@ fn what_cannot_change_is_reported() {
             _ => panic!("{faults:?}"),
         }
     };
-    let with = |by: Parameter| Description {
-        stack: Some(stack(Beyond::Ground, &[(1.0, 4.0)], 1.0)),
-        sensitivities: wanted(&[by]),
-        ..Description::default()
+    let with = |by: Parameter| {
+        Description::default()
+            .stack(Some(stack(Beyond::Ground, &[(1.0, 4.0)], 1.0)))
+            .sensitivities(wanted(&[by]))
     };
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let shift = |of: &[&str]| Parameter::Shift(names(of));
@@ -417,10 +404,7 @@ fn what_cannot_change_is_reported() {
     let glass = Parameter::Permittivity("glass".into());
     assert!(matches!(fault(with(glass), films(1.0)), SensitivityFault::NoDielectric { .. }));
     let even = Mirror { plane: Plane { axis: 2, at: 0.0 }, odd: false };
-    let mirrored = Description {
-        planes: vec![even],
-        sensitivities: wanted(&[shift(&["plate"])]),
-        ..Description::default()
-    };
+    let mirrored =
+        Description::default().planes(vec![even]).sensitivities(wanted(&[shift(&["plate"])]));
     assert_eq!(fault(mirrored, films(1.0)), SensitivityFault::Mirrored);
 }

@@ -25,7 +25,7 @@ fn film(on: &str, toward: Option<Toward>, cutoff: Option<f64>) -> Film {
 
 fn shares(description: &Description, mesh: &Mesh, density: Density) -> Vec<FilmShare> {
     let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
-    let options = Options { density, ..Options::default() };
+    let options = Options::default().density(density);
     let solution = problem.solve(&options, &Quiet).unwrap();
     assert!(solution.converged() && !solution.failed_checks(), "{:?}", solution.warnings);
     solution.films
@@ -58,12 +58,10 @@ fn of_disk(cutoff: f64) -> f64 {
 #[test]
 fn a_sphere_has_the_share_of_a_shell() {
     for (density, eps) in [(Density::Constant, 1.0), (Density::Linear, 3.0)] {
-        let description = Description {
-            unit: LengthUnit::Micrometre,
-            relative_permittivity: eps,
-            films: vec![film("sphere", None, None)],
-            ..Description::default()
-        };
+        let description = Description::default()
+            .unit(LengthUnit::Micrometre)
+            .relative_permittivity(eps)
+            .films(vec![film("sphere", None, None)]);
         let [found] = &shares(&description, &sphere(1280), density)[..] else { panic!() };
         near(found.participation[0], THICKNESS / 2.0 * eps / PERMITTIVITY, 5e-3);
         assert_eq!((found.thickness, found.relative_permittivity), (1e-9, PERMITTIVITY));
@@ -77,7 +75,7 @@ fn images_in_planes_of_symmetry_count() {
     let resolution = Resolution::Elements(1200);
     let whole = Cube { edge: 1.0, grade: 2.0, resolution }.build().unwrap();
     let films = vec![film("cube", None, None)];
-    let description = Description { films, ..Description::default() };
+    let description = Description::default().films(films);
     let all = shares(&description, &whole, Density::Constant);
     let mut half = whole;
     let keep: Vec<usize> = (0..half.triangles.len())
@@ -86,7 +84,7 @@ fn images_in_planes_of_symmetry_count() {
     half.triangles = keep.iter().map(|&t| half.triangles[t]).collect();
     half.membership = keep.iter().map(|&t| half.membership[t]).collect();
     let planes = vec![Mirror { plane: Plane { axis: 2, at: 0.0 }, odd: false }];
-    let part = shares(&Description { planes, ..description }, &half, Density::Constant);
+    let part = shares(&description.planes(planes), &half, Density::Constant);
     near(part[0].participation[0], all[0].participation[0], 0.02);
 }
 
@@ -96,7 +94,7 @@ fn disks_are_integrated_up_to_their_rim() {
     for (density, share) in [(Density::Constant, 0.03), (Density::Linear, 0.015)] {
         let cutoffs = [1e-2, 1e-4];
         let films = cutoffs.map(|cutoff| film("disk", None, Some(cutoff))).to_vec();
-        let description = Description { films, ..Description::default() };
+        let description = Description::default().films(films);
         let found = shares(&description, &disk(2000), density);
         for (found, cutoff) in found.iter().zip(cutoffs) {
             near(found.participation[0], 2.0 * of_disk(cutoff), share);
@@ -115,7 +113,7 @@ fn metal_on_a_substrate_has_a_film_above_and_one_below() {
     let stack = Stack { axis: 2, at: 0.0, below, layers: vec![], above, tolerance: 1e-6 };
     let toward = |layer| film("disk", Some(Toward::Layer(layer)), Some(cutoff));
     let films = vec![toward(0), toward(1), film("disk", None, Some(cutoff))];
-    let description = Description { stack: Some(stack), films, ..Description::default() };
+    let description = Description::default().stack(Some(stack)).films(films);
     let found = shares(&description, &disk(2000), Density::Linear);
     let [ms, ma, both] = [0, 1, 2].map(|k: usize| found[k].participation[0]);
     // The capacitance is that of the mean of both permittivities.
@@ -135,8 +133,7 @@ fn solid_metal_has_its_foot_in_the_layer_below() {
     let stack =
         Stack { axis: 2, at: -0.5, below: eps, layers: vec![], above: eps, tolerance: 1e-6 };
     let films = [Some(0), Some(1), None].map(|layer| film("cube", layer.map(Toward::Layer), None));
-    let description =
-        Description { stack: Some(stack), films: films.to_vec(), ..Description::default() };
+    let description = Description::default().stack(Some(stack)).films(films.to_vec());
     let found = shares(&description, &mesh, Density::Constant);
     let [foot, others, all] = [0, 1, 2].map(|k: usize| found[k].participation[0]);
     near(foot, others / 5.0, 5e-3);
@@ -151,7 +148,7 @@ fn a_film_in_the_interface_around_metal() {
     let stack = Stack { axis: 2, at: 0.0, below, layers: vec![], above, tolerance: 1e-6 };
     let place = Place::Interface(0);
     let films = vec![Film { place, ..film("disk", None, Some(cutoff)) }];
-    let description = Description { stack: Some(stack), films, ..Description::default() };
+    let description = Description::default().stack(Some(stack)).films(films);
     let [found] = &shares(&description, &disk(2000), Density::Linear)[..] else { panic!() };
     let rim: f64 = (1.0 + cutoff).powi(2);
     let square = 4.0 / PI * (rim / (rim - 1.0)).ln();
@@ -183,15 +180,13 @@ fn a_film_in_an_interface_over_a_ground() {
     }
     let probe = Probe { name: "plane".to_owned(), place: ProbePoints::Points(points) };
     let films = vec![Film { place: Place::Interface(1), ..film("disk", None, Some(cutoff)) }];
-    let description = Description {
-        conductors: vec![Conductor::new("disk").with(Setting::Potential(1.0))],
-        stack: Some(stack),
-        films,
-        probes: vec![probe],
-        ..Description::default()
-    };
+    let description = Description::default()
+        .conductors(vec![Conductor::new("disk").with(Setting::Potential(1.0))])
+        .stack(Some(stack))
+        .films(films)
+        .probes(vec![probe]);
     let problem = Problem::new(description, disk(4000)).unwrap();
-    let options = Options { density: Density::Linear, ..Options::default() };
+    let options = Options::default().density(Density::Linear);
     let solution = problem.solve(&options, &Quiet).unwrap();
     let c = solution.matrices().maxwell_length[0][0];
     let probed = &solution.state.as_ref().unwrap().probes[0].field;
@@ -221,16 +216,14 @@ fn films_on_coated_and_coaxial_spheres() {
     let inside = Some(Toward::Medium("outer".to_owned()));
     let outside = Some(Toward::Medium(SURROUNDINGS.to_owned()));
     let coat = Dielectric::new("outer", 3.0);
-    let description = Description {
-        conductors: vec![Conductor::new("inner")],
-        dielectrics: vec![coat],
-        films: vec![
+    let description = Description::default()
+        .conductors(vec![Conductor::new("inner")])
+        .dielectrics(vec![coat])
+        .films(vec![
             film("inner", inside, None),
             film("outer", None, None),
             film("outer", outside.clone(), None),
-        ],
-        ..Description::default()
-    };
+        ]);
     let found = shares(&description, &mesh, Density::Constant);
     let [metal, coat, same] = [0, 1, 2].map(|k: usize| found[k].participation[0]);
     // q^2/r^4 over 4 pi eps0 and C = q, per eps_f.
@@ -238,13 +231,13 @@ fn films_on_coated_and_coaxial_spheres() {
     near(metal, THICKNESS / PERMITTIVITY * c, 0.01);
     near(coat, THICKNESS / PERMITTIVITY * c / 1.5f64.powi(2), 0.02);
     near(same, coat, 1e-9);
-    let missing = Description { films: vec![film("inner", outside, None)], ..description };
+    let missing = description.films(vec![film("inner", outside, None)]);
     let fault = fault(missing, &mesh);
     assert_eq!(fault, FilmFault::Nowhere);
     // Between two spheres of metal, of which the outer one is hollow.
     let mesh = shells.build().unwrap();
     let films = vec![film("inner", None, None), film("outer", None, None)];
-    let description = Description { films, relative_permittivity: 2.0, ..Description::default() };
+    let description = Description::default().films(films).relative_permittivity(2.0);
     let found = shares(&description, &mesh, Density::Constant);
     let c = 2.0 / (1.0 - 1.0 / 1.5);
     near(found[0].participation[0], THICKNESS / PERMITTIVITY * c, 0.01);
@@ -260,15 +253,11 @@ fn films_on_dielectrics_have_the_field_along_them() {
     let parts = [("far", far), ("glass", sphere(1280))];
     let mesh = join::joined(parts.map(|(name, mesh)| (name.to_owned(), mesh)).to_vec());
     let groups: Vec<String> = mesh.groups.iter().map(|group| group.label()).collect();
-    let glass = Dielectric { groups: vec![groups[1].clone()], ..Dielectric::new("glass", eps) };
-    let metal = Conductor { groups: vec![groups[0].clone()], ..Conductor::new("far") };
+    let glass = Dielectric::new("glass", eps).groups(vec![groups[1].clone()]);
+    let metal = Conductor::new("far").groups(vec![groups[0].clone()]);
     let films = vec![film("glass", None, None)];
-    let description = Description {
-        conductors: vec![metal],
-        dielectrics: vec![glass],
-        films,
-        ..Description::default()
-    };
+    let description =
+        Description::default().conductors(vec![metal]).dielectrics(vec![glass]).films(films);
     let [found] = &shares(&description, &mesh, Density::Constant)[..] else { panic!() };
     let inside = 3.0 / (2.0 + eps) * 2.0 / distance.powi(2);
     // Means of cos^2 and sin^2 over a sphere of radius 2.
@@ -289,8 +278,7 @@ fn fault(description: Description, mesh: &Mesh) -> FilmFault {
 
 #[test]
 fn films_that_cannot_be_are_reported() {
-    let with =
-        |film: Film| fault(Description { films: vec![film], ..Description::default() }, &disk(200));
+    let with = |film: Film| fault(Description::default().films(vec![film]), &disk(200));
     let cutoff = Some(0.01);
     assert_eq!(with(film("disk", None, None)), FilmFault::Sheet("disk".to_owned()));
     let FilmFault::Unknown { name, available } = with(film("disc", None, cutoff)) else { panic!() };
@@ -312,7 +300,7 @@ fn films_that_cannot_be_are_reported() {
 fn a_film_that_is_not_thin_is_a_warning() {
     let thick = |thickness: f64| {
         let films = vec![Film { thickness, ..film("sphere", None, None) }];
-        let description = Description { films, ..Description::default() };
+        let description = Description::default().films(films);
         let problem = Problem::new(description, sphere(320)).unwrap();
         problem.solve(&Options::default(), &Quiet).unwrap().warnings
     };
@@ -331,7 +319,7 @@ fn a_share_that_is_not_known_is_a_warning() {
     let (below, above) = (Beyond::Ground, Beyond::Dielectric(3.0));
     let stack = Stack { axis: 2, at: -0.1, below, layers: vec![layer], above, tolerance: 1e-6 };
     let films = vec![Film { place: Place::Interface(1), ..film("disk", None, Some(0.1)) }];
-    let description = Description { stack: Some(stack), films, ..Description::default() };
+    let description = Description::default().stack(Some(stack)).films(films);
     let problem = Problem::new(description, disk(200)).unwrap();
     let solution = problem.solve(&Options::default(), &Quiet).unwrap();
     let [found] = &solution.films[..] else { panic!() };
@@ -350,20 +338,18 @@ fn curved_triangles_have_films_on_their_own_areas() {
     let of = |radius: f64| Sphere { radius, base, resolution }.build_curved(4).unwrap();
     for density in [Density::Constant, Density::Linear] {
         let films = vec![film("sphere", None, None)];
-        let description = Description { films, ..Description::default() };
+        let description = Description::default().films(films);
         let [found] = &shares(&description, &of(2.0), density)[..] else { panic!() };
         near(found.participation[0], THICKNESS / 2.0 / PERMITTIVITY, 1e-3);
     }
     let resolution = Resolution::Elements(512);
     let shells = ConcentricSpheres { inner_radius: 1.0, outer_radius: 1.7, base, resolution };
     let mesh = shells.build_curved(4).unwrap();
-    let description = Description {
-        relative_permittivity: 2.2,
-        conductors: vec![Conductor::new("inner")],
-        dielectrics: vec![Dielectric::new("outer", 4.3)],
-        films: vec![film("inner", None, None), film("outer", None, None)],
-        ..Description::default()
-    };
+    let description = Description::default()
+        .relative_permittivity(2.2)
+        .conductors(vec![Conductor::new("inner")])
+        .dielectrics(vec![Dielectric::new("outer", 4.3)])
+        .films(vec![film("inner", None, None), film("outer", None, None)]);
     let [core, coat] = &shares(&description, &mesh, Density::Linear)[..] else { panic!() };
     // Twice the energy at 1 V over 4 pi eps0 is the capacitance; D is that over r^2.
     let capacitance = 1.0 / ((1.0 - 1.0 / 1.7) / 4.3 + 1.0 / 1.7 / 2.2);
@@ -396,7 +382,7 @@ fn bars_of_films_are_those_of_meshes() {
         Film { name, place, thickness: 2e-5, relative_permittivity: 10.0, cutoff: Some(*cutoff) }
     };
     let films = of_cutoffs.iter().map(wanted).collect();
-    let description = Description { stack: Some(stack), films, ..Description::default() };
+    let description = Description::default().stack(Some(stack)).films(films);
     for (grade, elements, most) in [(1.0, 64, 1.1), (2.0, 128, 0.3), (3.0, 288, 0.25)] {
         for density in [Density::Constant, Density::Linear] {
             let found = shares(&description, &strips(grade, elements), density);
@@ -420,7 +406,7 @@ fn films_in_gaps_little_wider_than_the_cutoff() {
     let (below, above) = (Beyond::Dielectric(eps), Beyond::Dielectric(1.0));
     let stack = Stack { axis: 2, at: 0.0, below, layers: vec![], above, tolerance: 1e-6 };
     let films = vec![Film { place: Place::Interface(0), ..film("", None, Some(0.02)) }];
-    let description = Description { stack: Some(stack), films, ..Description::default() };
+    let description = Description::default().stack(Some(stack)).films(films);
     let resolution = Resolution::Elements(250);
     let strip = Plate { width: 1.0, height: 5.0, grade: 2.0, resolution }.build().unwrap();
     // Turned, so that places on edges are only nearly on them.

@@ -69,8 +69,7 @@ fn floating_conductors_take_the_potential_that_their_charge_asks_for() {
         let left = Conductor::new("left").with(Setting::Potential(2.0));
         vec![left, Conductor::new("right").with(right)]
     };
-    let describe =
-        |right| Description { unit: UNIT, conductors: conductors(right), ..Description::default() };
+    let describe = |right| Description::default().unit(UNIT).conductors(conductors(right));
     let floating = solved(describe(Setting::Charge(3e-13)), two_spheres(3.0));
     let [left, right] = &floating.state.as_ref().unwrap().conductors[..] else { panic!() };
     assert!(right.floating && !left.floating);
@@ -90,13 +89,11 @@ fn floating_conductors_take_the_potential_that_their_charge_asks_for() {
 
 #[test]
 fn a_coat_raises_the_capacitance() {
-    let description = Description {
-        unit: UNIT,
-        relative_permittivity: 2.0,
-        conductors: vec![Conductor::new("inner")],
-        dielectrics: vec![Dielectric::new("outer", 6.0)],
-        ..Description::default()
-    };
+    let description = Description::default()
+        .unit(UNIT)
+        .relative_permittivity(2.0)
+        .conductors(vec![Conductor::new("inner")])
+        .dielectrics(vec![Dielectric::new("outer", 6.0)]);
     let solution = solved(description, shells());
     let exact = farads(1.0 / ((1.0 - 0.5) / 6.0 + 0.5 / 2.0), UNIT);
     close(solution.matrices().maxwell_farad[0][0], exact, FACETS);
@@ -105,13 +102,11 @@ fn a_coat_raises_the_capacitance() {
 
 #[test]
 fn a_charge_in_a_ball_has_the_energy_of_born() {
-    let description = Description {
-        unit: LengthUnit::Angstrom,
-        relative_permittivity: 80.0,
-        dielectrics: vec![Dielectric::new("sphere", 2.0)],
-        charges: vec![elementary([0.0; 3], 1.0)],
-        ..Description::default()
-    };
+    let description = Description::default()
+        .unit(LengthUnit::Angstrom)
+        .relative_permittivity(80.0)
+        .dielectrics(vec![Dielectric::new("sphere", 2.0)])
+        .charges(vec![elementary([0.0; 3], 1.0)]);
     let state = solved(description, sphere()).state.unwrap();
     let four_pi_eps0 = farads(1.0, LengthUnit::Angstrom);
     let exact = 0.5 * ELEMENTARY_CHARGE.powi(2) / four_pi_eps0 * (1.0 / 80.0 - 1.0 / 2.0);
@@ -123,13 +118,11 @@ fn a_charge_in_a_ball_has_the_energy_of_born() {
 #[test]
 fn a_charge_next_to_a_grounded_ball_is_drawn_to_its_image() {
     let (d, e) = (3.0f64, ELEMENTARY_CHARGE);
-    let description = Description {
-        unit: UNIT,
-        charges: vec![elementary([0.0, 0.0, d], 1.0)],
-        conductors: vec![Conductor::new("sphere").with(Setting::Potential(0.0))],
-        forces: true,
-        ..Description::default()
-    };
+    let description = Description::default()
+        .unit(UNIT)
+        .charges(vec![elementary([0.0, 0.0, d], 1.0)])
+        .conductors(vec![Conductor::new("sphere").with(Setting::Potential(0.0))])
+        .forces(true);
     let state = solved(description, sphere()).state.unwrap();
     // The image -e/d at 1/d.
     close(state.conductors[0].charge_c, -e / d, FACETS);
@@ -142,12 +135,10 @@ fn a_charge_next_to_a_grounded_ball_is_drawn_to_its_image() {
 #[test]
 fn two_charged_balls_repel_each_other_alike() {
     let charged = |name| Conductor::new(name).with(Setting::Charge(1e-12));
-    let description = Description {
-        unit: UNIT,
-        conductors: vec![charged("left"), charged("right")],
-        forces: true,
-        ..Description::default()
-    };
+    let description = Description::default()
+        .unit(UNIT)
+        .conductors(vec![charged("left"), charged("right")])
+        .forces(true);
     let state = solved(description, two_spheres(10.0)).state.unwrap();
     let forces = state.forces.unwrap();
     // Coulomb's law but for the spheres' polarisation, 4 (a/r)^3 of it.
@@ -166,16 +157,14 @@ fn probes_see_the_field_of_a_ball_over_ground() {
     let points = vec![[3.0, 0.0, 0.0], [0.0, 4.0, -5.0], [0.0, 0.0, -30.0]];
     let probe = |name: &str, place| Probe { name: name.to_owned(), place };
     let (from, to) = ([2.0, 0.0, 0.0], [4.0, 0.0, 0.0]);
-    let description = Description {
-        unit: UNIT,
-        conductors: vec![Conductor::new("sphere").with(Setting::Charge(1e-12))],
-        planes: vec![Mirror { plane: Plane { axis: 2, at: -20.0 }, odd: true }],
-        probes: vec![
+    let description = Description::default()
+        .unit(UNIT)
+        .conductors(vec![Conductor::new("sphere").with(Setting::Charge(1e-12))])
+        .planes(vec![Mirror { plane: Plane { axis: 2, at: -20.0 }, odd: true }])
+        .probes(vec![
             probe("points", ProbePoints::Points(points.clone())),
             probe("line", ProbePoints::Line { from, to, count: 3 }),
-        ],
-        ..Description::default()
-    };
+        ]);
     let state = solved(description.clone(), sphere()).state.unwrap();
     let volts = 1e-12 / farads(1.0, UNIT);
     let [found, line] = &state.probes[..] else { panic!() };
@@ -190,14 +179,14 @@ fn probes_see_the_field_of_a_ball_over_ground() {
     close(line.field[1][0], exact, FACETS);
     // What does not fit into memory is refused before the solve.
     let problem = Problem::new(description, sphere()).unwrap();
-    let options = Options { memory_limit: Some(1000), ..Options::default() };
+    let options = Options::default().memory_limit(Some(1000));
     let refused = problem.solve(&options, &Quiet);
     assert!(matches!(refused, Err(Error::Probes { points: 6, available: 1000, .. })));
 }
 
 #[test]
 fn the_polarisability_of_a_ball_is_its_volume_whatever_the_planes() {
-    let description = Description { unit: UNIT, polarisability: true, ..Description::default() };
+    let description = Description::default().unit(UNIT).polarisability(true);
     let found = solved(description.clone(), sphere()).polarisability.unwrap().over_4pi_eps0;
     for (i, j) in (0..3).flat_map(|i| (0..3).map(move |j| (i, j))) {
         let exact = f64::from(i == j);
@@ -211,7 +200,7 @@ fn the_polarisability_of_a_ball_is_its_volume_whatever_the_planes() {
     half.triangles = keep.iter().map(|&t| half.triangles[t]).collect();
     half.membership = keep.iter().map(|&t| half.membership[t]).collect();
     let planes = vec![Mirror { plane: Plane { axis: 0, at: 0.0 }, odd: false }];
-    let cut = solved(Description { planes, ..description }, half).polarisability.unwrap();
+    let cut = solved(description.planes(planes), half).polarisability.unwrap();
     for k in 0..3 {
         close(cut.over_4pi_eps0[k][k], found[k][k], 1e-6);
     }
@@ -219,16 +208,12 @@ fn the_polarisability_of_a_ball_is_its_volume_whatever_the_planes() {
 
 #[test]
 fn solves_of_one_geometry_share_what_is_prepared() {
-    let description = |eps, conductor: &str| Description {
-        unit: UNIT,
-        conductors: vec![Conductor::new(conductor)],
-        dielectrics: vec![Dielectric::new(
-            if conductor == "inner" { "outer" } else { "inner" },
-            eps,
-        )],
-        ..Description::default()
+    let description = |eps, conductor: &str| {
+        Description::default().unit(UNIT).conductors(vec![Conductor::new(conductor)]).dielectrics(
+            vec![Dielectric::new(if conductor == "inner" { "outer" } else { "inner" }, eps)],
+        )
     };
-    let options = Options { method: farad::Method::Fmm, ..Options::default() };
+    let options = Options::default().method(farad::Method::Fmm);
     let mut solver = Solver::default();
     let mut capacitance = |description: Description, mesh: Mesh, times: usize| {
         let problem = Problem::new(description, mesh).unwrap();
@@ -248,10 +233,10 @@ fn solves_of_one_geometry_share_what_is_prepared() {
 
 #[test]
 fn charges_close_to_surfaces_get_smaller_triangles_and_those_at_one_place_a_warning() {
-    let describe = |places: &[[f64; 3]]| Description {
-        unit: UNIT,
-        charges: places.iter().map(|&place| elementary(place, 1.0)).collect(),
-        ..Description::default()
+    let describe = |places: &[[f64; 3]]| {
+        Description::default()
+            .unit(UNIT)
+            .charges(places.iter().map(|&place| elementary(place, 1.0)).collect())
     };
     let given = sphere();
     let problem = Problem::new(describe(&[[0.0, 0.0, 1.1]]), given.clone()).unwrap();
@@ -272,7 +257,7 @@ fn charges_close_to_surfaces_get_smaller_triangles_and_those_at_one_place_a_warn
 #[test]
 fn what_is_not_there_to_solve_is_reported() {
     let dielectrics = vec![Dielectric::new("sphere", 2.0)];
-    let nothing = Description { dielectrics, ..Description::default() };
+    let nothing = Description::default().dielectrics(dielectrics);
     let refused = Problem::new(nothing, sphere());
     assert!(matches!(refused, Err(Error::Faults(faults)) if faults == [Fault::NothingToSolve]));
     let empty = Problem::new(Description::default(), Mesh::default());
@@ -292,8 +277,7 @@ fn what_is_not_there_to_solve_is_reported() {
 #[test]
 fn the_diffusion_constant_is_that_of_stokes_and_einstein() {
     let diffusion = Some(farad::Diffusion { temperature: 298.15, viscosity: 0.89e-3 });
-    let description =
-        Description { unit: LengthUnit::Nanometre, diffusion, ..Description::default() };
+    let description = Description::default().unit(LengthUnit::Nanometre).diffusion(diffusion);
     let found = solved(description, sphere()).hydrodynamics.unwrap();
     close(found.capacity, 1.0, FACETS);
     // k T / (6 pi eta R) with R = 1 nm.
@@ -316,16 +300,14 @@ fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
     let on = [1.0 + 1e-12, 1.0 - 1e-12].map(|far| middle.map(|x| x * far));
     let places = vec![[0.0, 0.0, 3.0], [0.5, 0.0, 0.0], on[0], on[1], [0.0, 0.0, top]];
     let place = ProbePoints::Points(places);
-    let description = Description {
-        unit: LengthUnit::Angstrom,
-        relative_permittivity: outside,
-        kappa,
-        dielectrics: vec![Dielectric::new("sphere", inside)],
-        charges: vec![elementary([0.0; 3], 1.0)],
-        probes: vec![Probe { name: "p".to_owned(), place }],
-        ..Description::default()
-    };
-    let options = Options { density: Density::Linear, ..Options::default() };
+    let description = Description::default()
+        .unit(LengthUnit::Angstrom)
+        .relative_permittivity(outside)
+        .kappa(kappa)
+        .dielectrics(vec![Dielectric::new("sphere", inside)])
+        .charges(vec![elementary([0.0; 3], 1.0)])
+        .probes(vec![Probe { name: "p".to_owned(), place }]);
+    let options = Options::default().density(Density::Linear);
     let problem = Problem::new(description, mesh).unwrap();
     let solution = problem.solve(&options, &Quiet).unwrap();
     assert!(solution.converged() && solution.warnings.is_empty(), "{:?}", solution.warnings);
@@ -390,14 +372,12 @@ fn bars_among_ions_hold_where_triangles_are_split_next_to_charges() {
         let resolution = Resolution::Elements(elements);
         let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
         let x = far / 3f64.sqrt();
-        let description = Description {
-            unit: LengthUnit::Angstrom,
-            relative_permittivity: media[1],
-            kappa,
-            dielectrics: vec![Dielectric::new("sphere", media[0])],
-            charges: vec![elementary([x, x, x], 1.0)],
-            ..Description::default()
-        };
+        let description = Description::default()
+            .unit(LengthUnit::Angstrom)
+            .relative_permittivity(media[1])
+            .kappa(kappa)
+            .dielectrics(vec![Dielectric::new("sphere", media[0])])
+            .charges(vec![elementary([x, x, x], 1.0)]);
         let problem = Problem::new(description, mesh.build().unwrap()).unwrap();
         let solution = problem.solve(&Options::default(), &Quiet).unwrap();
         let solvation = solution.state.unwrap().solvation.unwrap();
@@ -413,18 +393,14 @@ fn bars_among_ions_hold_where_triangles_are_split_next_to_charges() {
 #[test]
 fn bars_of_probes_among_ions_hold() {
     let solved = |mesh: Mesh, points: &[[f64; 3]]| {
-        let description = Description {
-            unit: LengthUnit::Angstrom,
-            relative_permittivity: 80.0,
-            kappa: 0.4,
-            dielectrics: vec![Dielectric::new("sphere", 4.0)],
-            charges: vec![elementary([0.9, 0.5, 0.2], 1.0), elementary([-0.7, 0.2, -0.8], -0.6)],
-            probes: vec![Probe {
-                name: "scattered".to_owned(),
-                place: ProbePoints::Points(points.to_vec()),
-            }],
-            ..Description::default()
-        };
+        let place = ProbePoints::Points(points.to_vec());
+        let description = Description::default()
+            .unit(LengthUnit::Angstrom)
+            .relative_permittivity(80.0)
+            .kappa(0.4)
+            .dielectrics(vec![Dielectric::new("sphere", 4.0)])
+            .charges(vec![elementary([0.9, 0.5, 0.2], 1.0), elementary([-0.7, 0.2, -0.8], -0.6)])
+            .probes(vec![Probe { name: "scattered".to_owned(), place }]);
         let problem = Problem::new(description, mesh).unwrap();
         let solution = problem.solve(&Options::default(), &Quiet).unwrap();
         solution.state.unwrap().probes.remove(0)
@@ -471,17 +447,15 @@ fn energies_among_few_ions_are_those_without() {
     let charges = vec![elementary([-1.2, 0.3, 0.0], 1.0), elementary([1.6, 0.0, 0.2], -0.7)];
     let dielectrics = vec![Dielectric::new("left", 4.0), Dielectric::new("right", 3.0)];
     let unit = LengthUnit::Angstrom;
-    let description = Description {
-        unit,
-        relative_permittivity: 80.0,
-        dielectrics,
-        charges,
-        ..Description::default()
-    };
+    let description = Description::default()
+        .unit(unit)
+        .relative_permittivity(80.0)
+        .dielectrics(dielectrics)
+        .charges(charges);
     let energies = |kappa: f64| {
-        let description = Description { kappa, ..description.clone() };
+        let description = description.clone().kappa(kappa);
         let problem = Problem::new(description, two_spheres(2.5)).unwrap();
-        let options = Options { density: Density::Linear, ..Options::default() };
+        let options = Options::default().density(Density::Linear);
         let solution = problem.solve(&options, &Quiet).unwrap();
         assert!(solution.converged());
         solution.state.unwrap().solvation.unwrap().energies
@@ -495,30 +469,28 @@ fn energies_among_few_ions_are_those_without() {
 
 #[test]
 fn what_there_can_be_no_ions_with_is_reported() {
-    let salt = Description { kappa: 0.1, ..Description::default() };
+    let salt = Description::default().kappa(0.1);
     let conductors = vec![Conductor::new("sphere")];
-    let metal = Description { conductors, ..salt.clone() };
+    let metal = salt.clone().conductors(conductors);
     assert_eq!(metal.faults(), [Fault::Salt { what: "conductors" }]);
     let Err(Error::Faults(faults)) = Problem::new(salt.clone(), sphere()) else { panic!() };
     assert_eq!(faults, [Fault::Salt { what: "conductors" }]);
-    let field = Description { field: [0.0, 0.0, 1.0], ..salt.clone() };
+    let field = salt.clone().field([0.0, 0.0, 1.0]);
     assert_eq!(field.faults(), [Fault::Salt { what: "an external field" }]);
-    let negative = Description { kappa: -0.1, ..salt };
+    let negative = salt.kappa(-0.1);
     assert!(matches!(negative.faults()[..], [Fault::Number { .. }]));
 }
 
 #[test]
 fn ranks_that_share_excitations_find_what_one_solve_does() {
     let charge = elementary([0.0, 1.5, 0.0], 100.0);
-    let description = Description {
-        unit: UNIT,
-        conductors: vec![Conductor::new("inner")],
-        dielectrics: vec![Dielectric::new("outer", 3.0)],
-        charges: vec![charge],
-        field: [0.0, 0.0, 1e-3],
-        polarisability: true,
-        ..Description::default()
-    };
+    let description = Description::default()
+        .unit(UNIT)
+        .conductors(vec![Conductor::new("inner")])
+        .dielectrics(vec![Dielectric::new("outer", 3.0)])
+        .charges(vec![charge])
+        .field([0.0, 0.0, 1e-3])
+        .polarisability(true);
     let problem = Problem::new(description, shells_of(320)).unwrap();
     assert_eq!(problem.shared_excitations(), 5);
     for (method, density, tolerance) in [
@@ -526,7 +498,7 @@ fn ranks_that_share_excitations_find_what_one_solve_does() {
         (farad::Method::Fmm, Density::Constant, 1e-5),
         (farad::Method::Fmm, Density::Linear, 1e-5),
     ] {
-        let options = Options { method, density, ..Options::default() };
+        let options = Options::default().method(method).density(density);
         let numbers = |solution: &Solution| {
             let polarisability = solution.polarisability.as_ref().unwrap().over_4pi_eps0;
             let own = (0..3).map(|k| polarisability[k][k]);
@@ -547,7 +519,7 @@ fn ranks_that_share_excitations_find_what_one_solve_does() {
         // The same where they share panels, and all have the solution; bars are as good as theirs.
         let shared = comm::run(3, |group| {
             let ranks = farad::Ranks(group.clone());
-            problem.solve(&Options { ranks, ..options.clone() }, &Quiet).unwrap()
+            problem.solve(&options.clone().ranks(ranks), &Quiet).unwrap()
         });
         for solution in shared {
             assert_eq!(solution.warnings.len(), expected.warnings.len());
@@ -566,15 +538,13 @@ fn ranks_that_share_excitations_find_what_one_solve_does() {
 /// Two groups of two ranks: each group solves for some of the excitations, by parts of the panels.
 #[test]
 fn groups_of_ranks_share_excitations_and_panels() {
-    let description = Description {
-        unit: UNIT,
-        conductors: vec![Conductor::new("inner")],
-        dielectrics: vec![Dielectric::new("outer", 3.0)],
-        polarisability: true,
-        ..Description::default()
-    };
+    let description = Description::default()
+        .unit(UNIT)
+        .conductors(vec![Conductor::new("inner")])
+        .dielectrics(vec![Dielectric::new("outer", 3.0)])
+        .polarisability(true);
     let problem = Problem::new(description, shells_of(320)).unwrap();
-    let options = Options { method: farad::Method::Fmm, ..Options::default() };
+    let options = Options::default().method(farad::Method::Fmm);
     let expected = problem.solve(&options, &Quiet).unwrap();
     let mut panels = [0, 1].map(|_| comm::threads(2).into_iter());
     let mut excitations = [0, 1].map(|_| comm::threads(2).into_iter());
@@ -585,7 +555,7 @@ fn groups_of_ranks_share_excitations_and_panels() {
                 let panels: comm::Group = Arc::new(panels.next().unwrap());
                 let excitations: comm::Group = Arc::new(excitations.next().unwrap());
                 let ranks_of_panels = farad::Ranks(panels);
-                let options = Options { ranks: ranks_of_panels, ..options.clone() };
+                let options = options.clone().ranks(ranks_of_panels);
                 let problem = &problem;
                 ranks.push(scope.spawn(move || {
                     Solver::default().solve_on(&excitations, problem, &options, &Quiet).unwrap()

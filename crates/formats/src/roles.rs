@@ -84,7 +84,7 @@ pub(crate) fn grouped(
 
 /// The problem of conductors of these names and of roles with the groups of these labels.
 fn describe(names: Vec<String>, roles: &[Role], labels: Vec<String>) -> Description {
-    let unset = |name| Conductor { name, groups: Vec::new(), setting: None };
+    let unset = |name| Conductor::default().name(name);
     let mut conductors: Vec<Conductor> = names.into_iter().map(unset).collect();
     for (role, label) in roles.iter().zip(&labels) {
         if let Some(index) = role.conductor {
@@ -99,10 +99,8 @@ fn describe(names: Vec<String>, roles: &[Role], labels: Vec<String>) -> Descript
         groups: vec![label],
         sides: role.permittivities(),
     };
-    Description {
-        relative_permittivity: medium.map_or(1.0, |[outer, _]| outer),
-        conductors,
-        surfaces: by_sides.map(surface).collect(),
-        ..Description::default()
-    }
+    Description::default()
+        .relative_permittivity(medium.map_or(1.0, |[outer, _]| outer))
+        .conductors(conductors)
+        .surfaces(by_sides.map(surface).collect())
 }

@@ -31,7 +31,7 @@ fn read(files: &[(&str, String)]) -> Model {
 fn solved(model: Model) -> Vec<Vec<f64>> {
     let problem = Problem::new(model.description, model.mesh).unwrap();
     // Dense, so that the same surface has the same digits.
-    let options = Options { method: Method::Dense, ..Options::default() };
+    let options = Options::default().method(Method::Dense);
     problem.solve(&options, &Quiet).unwrap().matrices().maxwell_farad.clone()
 }
 
@@ -470,7 +470,7 @@ fn metal_in_metal_takes_charge_of_its_shell_alone() {
 }
 
 fn faults(model: &Model, lenient: bool) -> Result<Problem, Vec<Fault>> {
-    let description = farad::Description { lenient, ..model.description.clone() };
+    let description = model.description.clone().lenient(lenient);
     Problem::new(description, model.mesh.clone()).map_err(|error| match error {
         Error::Faults(faults) => faults,
         other => panic!("{other}"),

@@ -6,9 +6,9 @@ use super::kernels::vectors::{self, TARGETS, THREADS};
 use super::kernels::{Kernel, count};
 use super::near::DeviceNear;
 use crate::Error;
-use crate::operator::far;
-use crate::operator::sampling::Layout;
 use crate::quadrature::rule::Rule;
+use crate::sampling::Layout;
+use crate::sampling::far;
 use crate::solve::backend::Sampled;
 use crate::solve::schedule::PlanSchedule;
 

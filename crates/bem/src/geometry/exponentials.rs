@@ -38,6 +38,7 @@ const LOWEST: f64 = 0.3;
 /// No sum with this number of images meets the tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error("{images} images leave an error of {left:.1e}")]
+#[non_exhaustive]
 pub struct TooCoarse {
     /// Images of one function.
     pub images: usize,

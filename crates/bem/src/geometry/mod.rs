@@ -1,7 +1,7 @@
 //! Panels, their images in planes, and neighbour search.
 //!
-//! - `panels`: triangles, centred, scaled and ordered in space; `patch`: curved ones as polynomials
-//!   of two parameters; `neighbours`: a tree over them.
+//! - `panels`: triangles, centred, scaled and ordered in space (`order`); `patch`: curved ones as
+//!   polynomials of two parameters; `neighbours`: a tree over them.
 //! - `images`: mirror images in planes; `stack` and `exponentials`: images in layers; `between`:
 //!   surfaces in several layers; `far`: distant images, as one smooth sum.
 //! - `partition`: panels distributed over ranks.
@@ -15,6 +15,7 @@ pub(crate) mod far;
 pub(crate) mod image;
 pub(crate) mod images;
 pub(crate) mod neighbours;
+pub(crate) mod order;
 pub(crate) mod panels;
 pub(crate) mod partition;
 pub(crate) mod patch;

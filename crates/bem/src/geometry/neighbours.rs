@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::geometry::panels::LEAF;
+use crate::geometry::order::LEAF;
 use crate::geometry::triangle::Vec3;
 
 /// Finds all panels j with |c_i - c_j| < max(reach_i, reach_j), for a panel i or a point.

@@ -67,6 +67,11 @@ pub(crate) fn normal(v: &[Vec3; 3]) -> Vec3 {
     twice_area(&edges(v)).normalize()
 }
 
+/// Mean of the corners.
+pub(crate) fn centroid([a, b, c]: &[Vec3; 3]) -> Vec3 {
+    (a + b + c) / 3.0
+}
+
 impl Triangle {
     /// Triangle with the given vertices, shape (3, 3); the normal follows the right-hand rule.
     ///

@@ -8,7 +8,6 @@ use comm::{Communicator, Group};
 use super::fast_sum::FastSum;
 use super::host::OnHost;
 use super::layer::Layer;
-use super::sampling::{Layout, Sampling};
 use crate::collective;
 use crate::device::{
     self, DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, OnDevice,
@@ -25,6 +24,7 @@ use crate::precondition::interfaces::Preconditioner;
 use crate::precondition::local_inverse::LocalInverse;
 use crate::precondition::local_modes::Corrections;
 use crate::precondition::shared::Distributed;
+use crate::sampling::{Layout, Sampling};
 use crate::solve::backend::Backend;
 use crate::solve::schedule::PlanSchedule;
 use crate::space::{Density, Dofs};

@@ -1,9 +1,9 @@
 //! The fast sum of an operator: its plan, its error, and when it is tightened.
 
-use super::points::QuadraturePoints;
-use super::sampling::Layout;
 use crate::constants::{COINCIDENT, COINCIDENT_POTENTIALS, ROUNDING, SHARE, TIGHTEST};
 use crate::near::RowKind;
+use crate::sampling::Layout;
+use crate::sampling::points::QuadraturePoints;
 use crate::solve::plan::Plan;
 use crate::{Error, SolveOptions};
 

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::product::{NearField, Product};
-use super::sampling::Layout;
 use crate::Error;
 use crate::device::{DeviceNear, DevicePreconditioner};
 use crate::near::Near;
 use crate::near::modes::ModeBlock;
 use crate::precondition::interfaces::Preconditioner;
+use crate::sampling::Layout;
 use crate::solve::backend::{Backend, Equations, Sampled, mean_squares};
 use crate::solve::completion::LocalCompletion;
 use crate::solve::gmres::{self, GmresInfo, GmresParams};

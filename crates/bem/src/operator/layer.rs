@@ -11,12 +11,12 @@
 //! share one fast sum. The [`Backend`] decides where near field, products and solve run.
 
 use super::fast_sum::SampledError;
-use super::points::QuadraturePoints;
-use super::sampling::Sampling;
 use crate::Error;
 use crate::geometry::triangle::Vec3;
 use crate::near::RowKind;
 use crate::quadrature::TriangleNode;
+use crate::sampling::Sampling;
+use crate::sampling::points::QuadraturePoints;
 use crate::solve::backend::{Backend, Equations, Sampled};
 use crate::solve::gmres::{GmresInfo, GmresParams};
 use crate::solve::linear_operator::LinearOperator;

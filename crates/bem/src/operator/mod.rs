@@ -3,18 +3,15 @@
 //!
 //! `layer` is the boundary operator: rows of kinds V, K, K' or none, images, and degrees of freedom
 //! that are charges of panels or functions of a space. `discretisation` builds one: accuracy,
-//! smallest gap, near field, fast sum (`fast_sum`, over `points`). `product` computes products on
-//! processors, `far` adds distant images, and `host` solves; `sampling` has a rank's part.
-//! `surface` offers the layers to users of the library, and `algebra` combines operators.
+//! smallest gap, near field, fast sum (`fast_sum`). `product` computes products on processors, and
+//! `host` solves. `surface` offers the layers to users of the library, and `algebra` combines
+//! operators.
 
 pub(crate) mod algebra;
 pub(crate) mod dense;
 pub(crate) mod discretisation;
-pub(crate) mod far;
 pub(crate) mod fast_sum;
 pub(crate) mod host;
 pub(crate) mod layer;
-pub(crate) mod points;
 mod product;
-pub(crate) mod sampling;
 pub(crate) mod surface;

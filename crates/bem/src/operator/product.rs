@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use parallel::prelude::*;
 
-use super::far;
-use super::points::QuadraturePoints;
-use super::sampling::{Layout, Sampling};
 use crate::Error;
 use crate::device::DeviceNear;
 use crate::geometry::triangle::Vec3;
 use crate::near::Near;
 use crate::near::RowKind;
 use crate::near::modes::ModeBlock;
+use crate::sampling::far;
+use crate::sampling::points::QuadraturePoints;
+use crate::sampling::{Layout, Sampling};
 use crate::solve::backend::Sampled;
 use crate::solve::linear_operator::InexactBudget;
 use crate::solve::plan::Plan;

@@ -20,25 +20,20 @@ use crate::{Error, Quiet};
 /// Degree of the rule for means of given functions.
 const MEAN_DEGREE: usize = 6;
 
-/// Accuracy of the layer operators of a [`Surface`].
-#[derive(Clone, Debug, PartialEq)]
-pub struct OperatorOptions {
-    /// Relative L2 error of the fast sums; near-field quadrature follows it.
-    pub tolerance: f64,
-    /// Number of vectors usually multiplied together.
-    pub columns: usize,
-    /// Where products are computed.
-    pub backend: fmm::Backend,
-    /// Which GPU, counted from 0.
-    pub gpu: usize,
-    /// Ends products early when set off, if given.
-    pub stop: Option<fmm::Stop>,
-}
-
-impl Default for OperatorOptions {
-    fn default() -> Self {
-        let backend = fmm::Backend::default();
-        Self { tolerance: TOLERANCE, columns: 1, backend, gpu: 0, stop: None }
+options::options! {
+    /// Accuracy of the layer operators of a [`Surface`].
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct OperatorOptions {
+        /// Relative L2 error of the fast sums; near-field quadrature follows it.
+        tolerance: f64 = TOLERANCE,
+        /// Number of vectors usually multiplied together.
+        columns: usize = 1,
+        /// Where products are computed.
+        backend: fmm::Backend = fmm::Backend::default(),
+        /// Which GPU, counted from 0.
+        gpu: usize = 0,
+        /// Ends products early when set off, if given.
+        stop: Option<fmm::Stop> = None,
     }
 }
 

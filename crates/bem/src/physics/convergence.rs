@@ -54,6 +54,7 @@ pub enum Range {
 
 /// Result of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// Whether the other fields are reliable.
     pub range: Range,

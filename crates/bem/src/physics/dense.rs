@@ -7,7 +7,7 @@ use nalgebra::{DMatrix, DVector};
 use parallel::prelude::*;
 
 use super::found::{Found, accuracy};
-use super::rows::System;
+use super::system::System;
 use crate::geometry::panels::Panels;
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::RowKind;

@@ -6,7 +6,7 @@
 
 use parallel::prelude::*;
 
-use super::rows::System;
+use super::system::System;
 use super::{Excitation, PointCharge};
 use crate::geometry::panels::Panels;
 use crate::geometry::patch::Patch;

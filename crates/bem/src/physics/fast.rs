@@ -9,10 +9,10 @@ use super::cost;
 use super::external;
 use super::found::Found;
 use super::iteration::{Iteration, scale};
-use super::rows::System;
 use super::sampled::chosen;
+use super::system::System;
 use crate::collective;
-use crate::constants::{GROUP, OF_ACTION, SAMPLES, TIGHTENINGS, TIGHTEST, WEAK};
+use crate::constants::{GROUP, RESIDUAL_PER_FIELD, SAMPLES, TIGHTENINGS, TIGHTEST, WEAK};
 use crate::near::RowKind;
 use crate::near::{self, Requirements, Sources};
 use crate::operator::discretisation::{Discretisation, NearFieldRequest, Target};
@@ -80,7 +80,7 @@ impl Fast {
     ) -> Result<Self, Error> {
         let kinds = &system.rows.kinds;
         let group = options.group();
-        let target = Target { backend: options.backend()?, gpu: options.gpu, group };
+        let target = Target { backend: options.effective_backend()?, gpu: options.gpu, group };
         let (tolerance, increment) = (options.tolerance, options.quadrature_increment);
         let dofs = Dofs::Charges(system.density);
         let mut discretisation =
@@ -190,12 +190,11 @@ impl Fast {
         self.requirements = None;
         self.sheets = None;
         self.layer.set_backend(self.discretisation.without_near_field());
-        let finer = SolveOptions {
-            tolerance: (share * options.tolerance).max(TIGHTEST),
-            fmm_tolerance: Some(self.tolerance),
-            relax: false,
-            ..options.clone()
-        };
+        let finer = options
+            .clone()
+            .tolerance((share * options.tolerance).max(TIGHTEST))
+            .fmm_tolerance(Some(self.tolerance))
+            .relax(false);
         tracing::info!(tolerance = finer.tolerance, "weak bodies ask for finer integrals");
         *self = Self::new(system, 1, &finer, progress, &mut Timings::default())?;
         Ok(())
@@ -302,7 +301,7 @@ impl Fast {
             self.tighten(tolerance)?;
             solved.go_on(iteration.solve_on(&mut self.layer, 0, b, &mut x)?);
         }
-        let is_met = solved.relative_residual <= options.tolerance.max(OF_ACTION);
+        let is_met = solved.relative_residual <= options.tolerance.max(RESIDUAL_PER_FIELD);
         solved.reason = match solved.reason {
             StopReason::Stagnation if is_met => StopReason::Converged,
             StopReason::Converged if !is_met => StopReason::Stagnation,

@@ -13,7 +13,7 @@ use super::evaluate::SurfaceCharge;
 use super::{Charges, Excitation, PointCharge};
 use crate::Error;
 use crate::constants::NO_DIGITS;
-use crate::geometry::panels;
+use crate::geometry::order::connected;
 use crate::geometry::patch::Patch;
 use crate::geometry::triangle::Vec3;
 use crate::quadrature::TriangleNode;
@@ -43,6 +43,7 @@ pub struct Body {
 /// Force and torque on a body over 4 pi eps0, in the mesh's unit: with potentials in volt, 4 pi
 /// eps0 times the force is in newton whatever the unit, and the torque in newton times that unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Force {
     /// Force.
     pub force: [f64; 3],
@@ -240,7 +241,7 @@ pub fn neutral_dipole_moment<'a>(
     /// A larger share is always a net charge, however loose the tolerance.
     const CHARGED: f64 = 1e-2;
     let all: Vec<u32> = (0..mesh.triangles.len().min(charge.len()) as u32).collect();
-    let part = panels::connected(mesh, &all);
+    let part = connected(mesh, &all);
     let count = part.iter().map(|&p| p as usize + 1).max().unwrap_or(0);
     let centroid = |t: usize| {
         let [a, b, c] = mesh.corners(t).map(Vec3::from);

@@ -1,6 +1,6 @@
 //! The solution of the equations, and the accuracy of their entries.
 
-use super::rows::System;
+use super::system::System;
 use crate::near::accuracy::Accuracy;
 use crate::operator::fast_sum::SampledError;
 use crate::solve::gmres::GmresInfo;

@@ -75,7 +75,7 @@ impl<'a> Iteration<'a> {
         b: &[f64],
         x: &mut [f64],
     ) -> Result<Vec<GmresInfo>, Error> {
-        let params = GmresParams { group: GROUP, ..self.params(self.options.tolerance) };
+        let params = self.params(self.options.tolerance).group(GROUP);
         let (has_sources, by_action) = (&self.has_sources, &self.by_action);
         let size = |column: usize, left: &[f64], balanced: &[f64]| {
             let [left, balanced] = [left, balanced].map(roots);
@@ -157,12 +157,11 @@ impl<'a> Iteration<'a> {
 
     /// Parameters for one column at a time.
     fn params(&self, tolerance: f64) -> GmresParams {
-        GmresParams {
-            tolerance,
-            restart: self.options.restart.max(1),
-            max_iterations: self.options.max_iterations,
-            group: 1,
-        }
+        GmresParams::default()
+            .tolerance(tolerance)
+            .restart(self.options.restart.max(1))
+            .max_iterations(self.options.max_iterations)
+            .group(1)
     }
 }
 

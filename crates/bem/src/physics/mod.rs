@@ -8,8 +8,9 @@
 //!
 //! - `prepared`: the solver; `fast` (with `iteration`) and `dense`: its two methods; `shared`:
 //!   excitations distributed over ranks; `cost`, `warm_up`.
-//! - `rows`, `external`: equations and right-hand sides; `gauss`, `means`, `metal`, `reciprocal`,
-//!   `pieces`: Gauss's law and free charge next to high permittivities; `seen`: images in layers.
+//! - `system`, `rows`, `interfaces`, `external`: equations and right-hand sides; `gauss`, `means`,
+//!   `metal`, `reciprocal`, `pieces`: Gauss's law and free charge next to high permittivities;
+//!   `seen`: images in layers.
 //! - `state`, `capacitance`, `recovery`, `evaluate`, `coulomb`, `forces`, `derivatives`: results
 //!   from charges.
 //! - `estimate`, `force_changes`, `convergence`: errors; `checks`, `sampled`, `reciprocity`:
@@ -33,6 +34,7 @@ mod forces;
 mod found;
 mod free_charge;
 mod gauss;
+mod interfaces;
 mod iteration;
 mod means;
 mod metal;
@@ -46,6 +48,7 @@ pub(crate) mod sampled;
 mod seen;
 pub(crate) mod shared;
 mod state;
+pub(crate) mod system;
 pub(crate) mod warm_up;
 
 use mesh::Mesh;
@@ -65,7 +68,6 @@ pub use reciprocal::Replaced;
 pub use reciprocity::{Reciprocity, reciprocity};
 pub use sampled::{SampledResidual, sampled_residual};
 pub use seen::SeenImages;
-pub use shared::{bring_together, own_share};
 pub use state::{Condition, State};
 
 /// Surfaces in piecewise constant media.
@@ -99,18 +101,20 @@ pub struct PointCharge {
     pub permittivity: f64,
 }
 
-/// Sources of one solve.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Excitation {
-    /// Potential of each conductor.
-    pub potentials: Vec<f64>,
-    /// Charges outside conductors.
-    pub charges: Vec<PointCharge>,
-    /// Uniform external field E, of potential -E . (x - origin): potential over the mesh's unit of
-    /// length. It must be its own image: perpendicular to odd planes, parallel to even ones.
-    pub field: [f64; 3],
-    /// Point where its potential is 0: on all odd planes.
-    pub origin: [f64; 3],
+options::options! {
+    /// Sources of one solve.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Excitation {
+        /// Potential of each conductor.
+        potentials: Vec<f64> = Vec::new(),
+        /// Charges outside conductors.
+        charges: Vec<PointCharge> = Vec::new(),
+        /// Uniform external field E, of potential -E . (x - origin): potential over the mesh's unit
+        /// of length. It must be its own image: perpendicular to odd planes, parallel to even ones.
+        field: [f64; 3] = [0.0; 3],
+        /// Point where its potential is 0: on all odd planes.
+        origin: [f64; 3] = [0.0; 3],
+    }
 }
 
 impl Excitation {
@@ -136,6 +140,7 @@ impl Excitation {
 /// The answer to one excitation. Charges are over 4 pi eps0: a potential times the mesh's unit of
 /// length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Response {
     /// Potential of each conductor in this excitation.
     pub potentials: Vec<f64>,
@@ -163,6 +168,7 @@ pub struct Response {
 
 /// All answers, and how they were found.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Electrostatics {
     /// One for each excitation.
     pub responses: Vec<Response>,

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use mesh::Mesh;
 
 use super::closed::PanelInfo;
-use crate::geometry::panels::connected;
+use crate::geometry::order::connected;
 
 /// A connected part, and its conductor.
 type Key = (u32, Option<u32>);

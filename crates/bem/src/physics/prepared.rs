@@ -13,11 +13,9 @@ use super::estimate::ChildCharges;
 use super::fast::{Columns, Fast};
 use super::found::Found;
 use super::free_charge::{enforce_totals, totals};
-use super::rows::System;
 use super::sampled::{self, SampledResidual, by_action};
-use super::{
-    Electrostatics, ErrorEstimate, Excitation, Media, Response, external, reciprocal, rows,
-};
+use super::system::{System, panels_in};
+use super::{Electrostatics, ErrorEstimate, Excitation, Media, Response, external, reciprocal};
 use crate::collective;
 use crate::constants::BY_WHOLE_ROWS;
 use crate::physics::cost;
@@ -44,6 +42,7 @@ pub struct Prepared {
 
 /// A state after further iterations.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Refined {
     /// Its charges.
     pub response: Response,
@@ -87,7 +86,7 @@ impl Prepared {
         excitations: usize,
         options: &SolveOptions,
     ) -> Result<Self, Error> {
-        let (panels, has_gradients) = rows::panels_in(&media);
+        let (panels, has_gradients) = panels_in(&media);
         let is_dense = match options.method {
             // Without surfaces there is nothing to solve.
             _ if panels == 0 => true,
@@ -123,7 +122,7 @@ impl Prepared {
         }
         let of_modes = |of: &Charges<'_>| of.of_modes(&system.panels, system.density);
         let x: Vec<Vec<f64>> = charges.iter().map(of_modes).collect();
-        let options = SolveOptions { relax: false, ..self.options.clone() };
+        let options = self.options.clone().relax(false);
         let none = &mut Timings::default();
         let mut fast = Fast::new(system, charges.len(), &options, progress, none)?;
         let products = fast.products(system, &x, progress)?;
@@ -207,10 +206,8 @@ impl Prepared {
     ) -> Result<ChildCharges, Error> {
         let _span = tracing::debug_span!("induced charge").entered();
         let b = self.system.right_hand_side_of(charges)?;
-        let at_zero =
-            Excitation { potentials: vec![0.0; self.system.conductors], ..Excitation::default() };
-        let options =
-            SolveOptions { tolerance: INDUCED.max(self.options.tolerance), ..self.options.clone() };
+        let at_zero = Excitation::default().potentials(vec![0.0; self.system.conductors]);
+        let options = self.options.clone().tolerance(INDUCED.max(self.options.tolerance));
         let one = std::slice::from_ref(&at_zero);
         let system = &self.system;
         let found = match &mut self.work {

@@ -13,49 +13,24 @@
 //! surfaces [`gauss`](super::gauss) corrects the flux of d and scales the mean of the rows.
 
 use std::f64::consts::PI;
-use std::ops::Range;
 use std::sync::Arc;
 
-use comm::Group;
-use mesh::Mesh;
-use mesh::regions::{self, Places};
 use parallel::prelude::*;
 
-use super::Media;
 use super::closed::{Equations, Finder, PanelInfo};
 use super::gauss::Gauss;
+use super::interfaces::{Parts, factor};
 use super::pieces::Pieces;
-use crate::collective;
+use crate::Error;
 use crate::constants::NO_DIGITS;
 use crate::geometry::panels::Panels;
 use crate::near::RowKind;
-use crate::physics::capacitance::check_conductors;
 use crate::solve::backend::mean_squares;
 use crate::solve::completion::{Completion, Laws, Vectors};
 use crate::space::Density;
-use crate::{Error, Images};
-
-/// Errors of distant images, as a share of the solver's tolerance.
-const OF_FAR_IMAGES: f64 = 0.03;
 
 /// Fields above this multiple of their mean over an interface are a peak, next to a charge.
 const PEAK: f64 = 10.0;
-
-/// Panels and equations.
-#[derive(Clone)]
-pub struct System {
-    pub(super) panels: Arc<Panels>,
-    pub(super) density: Density,
-    /// Its equations.
-    pub rows: Arc<Rows>,
-    pub(super) images: Images,
-    /// Number of triangles of the mesh.
-    pub(super) triangles: usize,
-    pub(super) conductors: usize,
-    /// Ranks that share the computations, each with its own GPU.
-    pub(super) ranks: Group,
-    pub(super) gpu: usize,
-}
 
 /// The equations: one per panel for means, and for linear densities another one for each linear
 /// mode, in the order (modes, panels).
@@ -78,176 +53,6 @@ pub struct Rows {
     parts: usize,
     pub(super) pieces: Pieces,
     pub(super) gauss: Gauss,
-}
-
-/// Number of panels among the triangles in these media, and whether they include interfaces.
-pub(super) fn panels_in(media: &Media<'_>) -> (usize, bool) {
-    let is_interface = |sides: &[f64; 2]| factor(*sides) != 0.0;
-    let all = || media.conductor.iter().zip(media.permittivity);
-    let interfaces =
-        all().filter(|(conductor, sides)| conductor.is_none() && is_interface(sides)).count();
-    let metal = all().filter(|(conductor, _)| conductor.is_some()).count();
-    (metal + interfaces, interfaces > 0)
-}
-
-/// Checks that media are given for this number of triangles.
-fn check_lengths(media: &Media<'_>, triangles: usize) -> Result<(), Error> {
-    let given = [
-        ("media.conductor", media.conductor.len()),
-        ("media.permittivity", media.permittivity.len()),
-    ];
-    match given.into_iter().find(|&(_, found)| found != triangles) {
-        Some((what, found)) => Err(Error::Length { what, expected: triangles, found }),
-        None => Ok(()),
-    }
-}
-
-impl System {
-    /// The equations of surfaces in media. For solves to a `tolerance` by fast sums, distant images
-    /// in layers are summed separately.
-    pub fn new(
-        mesh: &Mesh,
-        media: Media<'_>,
-        density: Density,
-        tolerance: Option<f64>,
-    ) -> Result<Self, Error> {
-        let _span = tracing::debug_span!("equations").entered();
-        let triangles = mesh.triangles.len();
-        check_lengths(&media, triangles)?;
-        check_conductors(media.conductor, media.conductors)?;
-        let conductor = |t: usize| media.conductor[t];
-        let factor = |t: usize| factor(media.permittivity[t]);
-        let is_interface = |t: usize| conductor(t).is_none() && factor(t) != 0.0;
-        let images = media.images;
-        let panels = Panels::without_parts(mesh, |t| conductor(t).is_some() || is_interface(t));
-        let apart = tolerance.filter(|_| images.has_layers());
-        let panels = panels.with_images(images, apart.map(|tolerance| OF_FAR_IMAGES * tolerance));
-        let of = |i: usize| panels.triangles()[i] as usize;
-        let n = panels.len();
-        let mut panel_of = vec![u32::MAX; triangles];
-        (0..n).for_each(|i| panel_of[of(i)] = i as u32);
-
-        let mut part: Vec<u32> =
-            (0..n).into_par_iter().map(|i| conductor(of(i)).unwrap_or(0)).collect();
-        let mut parts = media.conductors;
-        let with_images;
-        // Layers are reflectors, not parts of a body.
-        let mirrored = images.mirrored();
-        let whole = if mirrored.count() > 1 {
-            with_images = mirrored.mesh(mesh);
-            &with_images
-        } else {
-            mesh
-        };
-        let is_itself = |t: u32| (t as usize) < triangles;
-        let mut closed = Vec::new();
-        let interfaces: Vec<u32> = (0..whole.triangles.len() as u32)
-            .filter(|&t| is_interface(t as usize % triangles))
-            .collect();
-        for (members, region) in regions::parts(whole, &interfaces, media.bodies) {
-            let mut own = members.iter().filter(|&&t| is_itself(t)).peekable();
-            if own.peek().is_none() {
-                continue;
-            }
-            own.for_each(|&t| part[panel_of[t as usize] as usize] = parts as u32);
-            parts += 1;
-            closed.extend(region);
-        }
-        let panels = Arc::new(panels.with_parts(part.clone()));
-        let of = |i: usize| panels.triangles()[i] as usize;
-        let info = |i: usize| PanelInfo {
-            area: panels.areas()[i],
-            permittivity: media.permittivity[of(i)],
-            conductor: conductor(of(i)),
-        };
-        let infos: Vec<PanelInfo> = (0..n).into_par_iter().map(info).collect();
-        let finder = Finder {
-            whole,
-            images: &mirrored,
-            triangles,
-            panel_of: &panel_of,
-            panels: &infos,
-            bodies: media.bodies,
-            places: Places::new(whole),
-        };
-        let mut area = vec![0.0; parts];
-        let mut areas = panels.areas().iter();
-        for own in part.chunk_by(|a, b| a == b) {
-            area[own[0] as usize] += areas.by_ref().take(own.len()).sum::<f64>();
-        }
-        let length: Vec<f64> =
-            part.par_iter().map(|&p| (area[p as usize] / (4.0 * PI)).sqrt()).collect();
-        let gauss = finder.gauss(closed, &length, &panels);
-        let of_panels = || (0..n).into_par_iter();
-        let is_metal = |i: usize| conductor(of(i)).is_some();
-        let kind = |i| if is_metal(i) { RowKind::Single } else { RowKind::Adjoint };
-        let weight = |i: usize| panels.areas()[i] / area[part[i] as usize];
-        let weights: Vec<f64> = of_panels().map(weight).collect();
-        let rows = Arc::new(Rows {
-            kinds: of_panels().map(kind).collect(),
-            conductor: of_panels().map(|i| conductor(of(i))).collect(),
-            permittivity: of_panels().map(|i| media.permittivity[of(i)]).collect(),
-            factor: of_panels().map(|i| if is_metal(i) { 0.0 } else { factor(of(i)) }).collect(),
-            weights: weights.repeat(density.modes()),
-            areas: panels.areas().to_vec(),
-            length,
-            part: part.repeat(density.modes()),
-            parts,
-            pieces: Pieces::new(whole, triangles, panels.triangles(), &infos),
-            gauss,
-        });
-        let (images, conductors) = (images.clone(), media.conductors);
-        let (ranks, gpu) = (comm::alone(), 0);
-        Ok(Self { panels, density, rows, images, triangles, conductors, ranks, gpu })
-    }
-}
-
-impl System {
-    /// Range of the `panels` (or panels and images) that this rank evaluates.
-    pub(super) fn own(&self, panels: usize) -> Range<usize> {
-        let [rank, ranks] = [self.ranks.rank(), self.ranks.size()];
-        panels * rank / ranks..panels * (rank + 1) / ranks
-    }
-
-    /// Sums over all ranks of their results for their own panels. Collective.
-    pub(super) fn of_all_ranks(&self, values: &mut [f64]) -> Result<(), Error> {
-        collective::sum(&*self.ranks, values)
-    }
-
-    /// Replaces the media; false if interfaces would appear or disappear.
-    pub(super) fn set_permittivity(&mut self, permittivity: &[[f64; 2]]) -> bool {
-        let is_interface = |t: usize| permittivity[t][0] != permittivity[t][1];
-        if permittivity.len() != self.triangles {
-            return false;
-        }
-        let of = |i: usize| self.panels.triangles()[i] as usize;
-        let rows = Arc::make_mut(&mut self.rows);
-        let n = self.panels.len();
-        if (0..n).any(|i| rows.conductor[i].is_none() && !is_interface(of(i))) {
-            return false;
-        }
-        // All others belong to conductors or have the same medium on both sides.
-        let mut has_panel = vec![false; self.triangles];
-        (0..n).for_each(|i| has_panel[of(i)] = true);
-        if (0..self.triangles).any(|t| !has_panel[t] && is_interface(t)) {
-            return false;
-        }
-        rows.permittivity = (0..n).map(|i| permittivity[of(i)]).collect();
-        for i in (0..n).filter(|&i| rows.conductor[i].is_none()) {
-            rows.factor[i] = factor(permittivity[of(i)]);
-        }
-        rows.gauss.set_permittivity(&Equations {
-            areas: &rows.areas,
-            lengths: &rows.length,
-            permittivity: &rows.permittivity,
-        });
-        true
-    }
-}
-
-/// f of an interface with this permittivity in front and behind.
-fn factor([front, back]: [f64; 2]) -> f64 {
-    (back - front) / (back + front)
 }
 
 /// Raises actions without digits to the smallest action with digits; false if there is no action.
@@ -278,6 +83,59 @@ pub(super) fn weighted_norm(weights: &[f64], r: &[f64]) -> f64 {
 }
 
 impl Rows {
+    /// The equations of panels in these parts.
+    pub(super) fn new(
+        panels: &Arc<Panels>,
+        density: Density,
+        parts: Parts,
+        finder: &Finder<'_>,
+    ) -> Self {
+        let (infos, part) = (finder.panels, &parts.of_panels);
+        let mut area = vec![0.0; parts.count];
+        let mut areas = panels.areas().iter();
+        for own in part.chunk_by(|a, b| a == b) {
+            area[own[0] as usize] += areas.by_ref().take(own.len()).sum::<f64>();
+        }
+        let length: Vec<f64> =
+            part.par_iter().map(|&p| (area[p as usize] / (4.0 * PI)).sqrt()).collect();
+        let gauss = finder.gauss(parts.closed, &length, panels);
+        let is_metal = |info: &PanelInfo| info.conductor.is_some();
+        let kind =
+            |info: &PanelInfo| if is_metal(info) { RowKind::Single } else { RowKind::Adjoint };
+        let factor =
+            |info: &PanelInfo| if is_metal(info) { 0.0 } else { factor(info.permittivity) };
+        let weight = |i: usize| panels.areas()[i] / area[part[i] as usize];
+        let weights: Vec<f64> = (0..panels.len()).into_par_iter().map(weight).collect();
+        Self {
+            kinds: infos.par_iter().map(kind).collect(),
+            conductor: infos.par_iter().map(|info| info.conductor).collect(),
+            permittivity: infos.par_iter().map(|info| info.permittivity).collect(),
+            factor: infos.par_iter().map(factor).collect(),
+            weights: weights.repeat(density.modes()),
+            areas: panels.areas().to_vec(),
+            length,
+            part: part.repeat(density.modes()),
+            parts: parts.count,
+            pieces: Pieces::new(finder.whole, finder.triangles, panels.triangles(), infos),
+            gauss,
+        }
+    }
+
+    /// Replaces the permittivities of panels, which are of the same interfaces as before.
+    pub(super) fn set_permittivity(&mut self, permittivity: Vec<[f64; 2]>) {
+        for (i, sides) in permittivity.iter().enumerate() {
+            if self.conductor[i].is_none() {
+                self.factor[i] = factor(*sides);
+            }
+        }
+        self.permittivity = permittivity;
+        self.gauss.set_permittivity(&Equations {
+            areas: &self.areas,
+            lengths: &self.length,
+            permittivity: &self.permittivity,
+        });
+    }
+
     /// Converts potentials and normal derivatives of charges into left-hand sides; `None` for
     /// conductors alone, where they are the left-hand sides.
     pub(super) fn completion(&self) -> Option<&dyn Completion> {

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
-use super::rows::{Rows, System};
+use super::rows::Rows;
+use super::system::System;
 use super::{Charges, Excitation, Media, external};
 use crate::constants::{FINE, NO_DIGITS};
 use crate::geometry::panels::Panels;
@@ -17,11 +18,11 @@ use crate::near::accuracy::{Accuracy, IntegralAccuracy};
 use crate::near::modes::ModePairs;
 use crate::near::pairs::{LayerPairs, Scratch};
 use crate::near::{Entry, PairIntegrals};
-use crate::operator::far::{self, SeenFar};
-use crate::operator::points::QuadraturePoints;
 use crate::ordered;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::Rule;
+use crate::sampling::far::{self, SeenFar};
+use crate::sampling::points::QuadraturePoints;
 use crate::space::{Carrier, Density, Dofs};
 use crate::{Error, PairQuadrature};
 use mesh::Mesh;

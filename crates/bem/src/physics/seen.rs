@@ -11,9 +11,9 @@ use crate::geometry::far::{FarImages, Weights};
 use crate::geometry::image::Image;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
-use crate::operator::far::values_at;
 use crate::ordered;
 use crate::quadrature::rule::Rule;
+use crate::sampling::far::values_at;
 
 /// Degree of the rule whose points represent a distant triangle.
 const DEGREE: usize = 4;

@@ -10,7 +10,7 @@ use crate::collective::{agreed, decoded, encoded, lost};
 use crate::{Error, Timings};
 
 /// Range of the `excitations` that this rank solves for: consecutive, as even as possible.
-pub fn own_share(group: &dyn Communicator, excitations: usize) -> Range<usize> {
+pub fn local_excitations(group: &dyn Communicator, excitations: usize) -> Range<usize> {
     let (rank, ranks) = (group.rank(), group.size());
     let (each, more) = (excitations / ranks, excitations % ranks);
     let begin = rank * each + rank.min(more);
@@ -24,7 +24,7 @@ pub fn own_share(group: &dyn Communicator, excitations: usize) -> Range<usize> {
 ///
 /// # Errors
 /// The rank's own error; on other ranks [`fmm::Error::Ranks`] with its message.
-pub fn bring_together<E: From<Error> + ToString>(
+pub fn gather_responses<E: From<Error> + ToString>(
     group: &dyn Communicator,
     own: Result<Option<Electrostatics>, E>,
 ) -> Result<Option<Electrostatics>, E> {

@@ -15,6 +15,7 @@ pub enum Condition {
 
 /// Potentials and charges, charges over 4 pi eps0.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct State {
     /// Potential of each conductor.
     pub potentials: Vec<f64>,

@@ -40,8 +40,8 @@ pub fn warm_up(options: &SolveOptions, interfaces: bool, planes: bool) -> Result
         images: &images,
         bodies: &[],
     };
-    let excitation = Excitation { potentials: vec![1.0], ..Excitation::default() };
+    let excitation = Excitation::default().potentials(vec![1.0]);
     let backend = fmm::Backend::Cuda;
-    let options = SolveOptions { method: Method::Fmm, backend, ..options.clone() };
+    let options = options.clone().method(Method::Fmm).backend(backend);
     electrostatics(&mesh, media, &[excitation], &options, &Quiet).map(drop)
 }

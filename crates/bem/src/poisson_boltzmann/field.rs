@@ -49,7 +49,7 @@ impl Screened {
             .tolerance(self.fmm_tolerance)
             .gradient(with_gradient)
             .dipoles(true)
-            .backend(self.options.backend()?)
+            .backend(self.options.effective_backend()?)
             .gpu(self.options.gpu);
         Ok(Plan::new(&comm::alone(), sources, Some(targets), &options)?)
     }

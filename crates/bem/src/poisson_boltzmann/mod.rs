@@ -223,7 +223,7 @@ impl Screened {
         let near = collective::agreed(&**partition.group(), near)?;
         tracing::debug!(points = self.nodes.len(), entries = near.entries(), "salt");
         let unscreened = |places: &[[f64; 3]]| {
-            let backend = self.options.backend()?;
+            let backend = self.options.effective_backend()?;
             let own = fmm::Options::default().dipoles(true).backend(backend).gpu(self.options.gpu);
             Ok(Plan::new(&comm::alone(), places, None, &own.tolerance(self.fmm_tolerance))?)
         };

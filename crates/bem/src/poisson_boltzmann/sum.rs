@@ -60,7 +60,7 @@ impl Sum {
             .kernel(regions.media[boundary.region].kernel())
             .gradient(true)
             .dipoles(true)
-            .backend(options.backend()?)
+            .backend(options.effective_backend()?)
             .gpu(options.gpu);
         let of = Arc::clone(boundary);
         let group = if is_dense { comm::alone() } else { options.group() };

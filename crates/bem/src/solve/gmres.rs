@@ -32,32 +32,24 @@ pub enum StopReason {
     Nan,
 }
 
-/// Parameters of GMRES.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GmresParams {
-    /// Residual relative to the right-hand side, in the weighted norm.
-    pub tolerance: f64,
-    /// Krylov vectors before a restart.
-    pub restart: usize,
-    /// Iterations after which a column stops unconverged.
-    pub max_iterations: usize,
-    /// Columns that share one product, at most; bounds the memory of their bases.
-    pub group: usize,
-}
-
-impl Default for GmresParams {
-    fn default() -> Self {
-        Self {
-            tolerance: TOLERANCE,
-            restart: RESTART,
-            max_iterations: MAX_ITERATIONS,
-            group: GROUP,
-        }
+options::options! {
+    /// Parameters of GMRES.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct GmresParams {
+        /// Residual relative to the right-hand side, in the weighted norm.
+        tolerance: f64 = TOLERANCE,
+        /// Krylov vectors before a restart.
+        restart: usize = RESTART,
+        /// Iterations after which a column stops unconverged.
+        max_iterations: usize = MAX_ITERATIONS,
+        /// Columns that share one product, at most; bounds the memory of their bases.
+        group: usize = GROUP,
     }
 }
 
 /// Result of one column.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct GmresInfo {
     /// Iterations taken, over all restarts.
     pub iterations: usize,

@@ -11,11 +11,12 @@ use bem::internals::near::{
     Accuracy, Assembly, LayerPairs, Near, Precision, Requirements, RowKind, Selection, Sources,
     smallest_relative_gap,
 };
-use bem::internals::operator::{Layer, Layout, OnHost, QuadraturePoints, Sampling};
+use bem::internals::operator::{Layer, OnHost};
 use bem::internals::precondition::{
     Coarse, Conductors as ConductorPanels, LocalInverse, NEIGHBOURS, TwoLevel,
 };
 use bem::internals::quadrature::Rule;
+use bem::internals::sampling::{Layout, QuadraturePoints, Sampling};
 use bem::internals::solve::completion::complete;
 use bem::internals::solve::{Backend, PlanSchedule};
 use bem::internals::space::Dofs;
@@ -228,12 +229,7 @@ fn a_capacitance_is_the_same_on_both() {
     let of_triangle: Vec<_> = (0..n).map(|i| Some(u32::from(middle(i)))).collect();
     let conductors = Conductors { of_triangle: &of_triangle, count: 2 };
     let answers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
-        let options = SolveOptions {
-            method: Method::Fmm,
-            tolerance: 1e-6,
-            backend,
-            ..SolveOptions::default()
-        };
+        let options = SolveOptions::default().method(Method::Fmm).tolerance(1e-6).backend(backend);
         capacitance(mesh, conductors, &options, &Quiet).unwrap()
     });
     let [cpu, cuda] = &answers;
@@ -432,15 +428,13 @@ fn problems_with_media_planes_and_charges_are_the_same_on_both() {
         return;
     };
     let coated = Coated::new();
-    let unit = Excitation { potentials: vec![1.0], ..Excitation::default() };
-    let charged =
-        Excitation { potentials: vec![0.0], charges: vec![coated.charge], ..Excitation::default() };
+    let unit = Excitation::default().potentials(vec![1.0]);
+    let charged = Excitation::default().potentials(vec![0.0]).charges(vec![coated.charge]);
     let molecule: Vec<Option<u32>> = vec![None; coated.mesh.triangles.len()];
     let none = Images::default();
     let inside = PointCharge { position: [0.1, 1.2, 0.0], charge: 1.0, permittivity: 4.0 };
-    let solvated = Excitation { charges: vec![inside], ..Excitation::default() };
-    let field =
-        Excitation { potentials: vec![0.0], field: [0.0, 1.0, 0.5], ..Excitation::default() };
+    let solvated = Excitation::default().charges(vec![inside]);
+    let field = Excitation::default().potentials(vec![0.0]).field([0.0, 1.0, 0.5]);
     let cases = [
         ("coated", &coated.conductor, &none, vec![unit.clone()]),
         ("field", &coated.conductor, &none, vec![unit.clone(), field]),
@@ -459,12 +453,8 @@ fn problems_with_media_planes_and_charges_are_the_same_on_both() {
         let media =
             Media { conductor, conductors, permittivity: &permittivity, images, bodies: &[] };
         let answers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
-            let options = SolveOptions {
-                method: Method::Fmm,
-                tolerance: 1e-6,
-                backend,
-                ..SolveOptions::default()
-            };
+            let options =
+                SolveOptions::default().method(Method::Fmm).tolerance(1e-6).backend(backend);
             electrostatics(&coated.mesh, media, &excitations, &options, &Quiet).unwrap()
         });
         let [cpu, cuda] = &answers;
@@ -502,7 +492,7 @@ fn films_and_bodies_in_layers_are_the_same_on_both() {
     let permittivity = vec![[1.0; 2]; mesh.triangles.len()];
     let unit = |k: usize| {
         let potentials = (0..2).map(|i| f64::from(u8::from(i == k))).collect();
-        Excitation { potentials, ..Excitation::default() }
+        Excitation::default().potentials(potentials)
     };
     for thickness in [0.1, 3.0] {
         let stack = Stack {
@@ -523,12 +513,8 @@ fn films_and_bodies_in_layers_are_the_same_on_both() {
             bodies: &[],
         };
         let answers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
-            let options = SolveOptions {
-                method: Method::Fmm,
-                tolerance: 1e-6,
-                backend,
-                ..SolveOptions::default()
-            };
+            let options =
+                SolveOptions::default().method(Method::Fmm).tolerance(1e-6).backend(backend);
             electrostatics(&mesh, media, &[unit(0), unit(1)], &options, &Quiet).unwrap()
         });
         let [cpu, cuda] = &answers;

@@ -12,5 +12,6 @@ mod ordered;
 mod physics;
 mod precondition;
 mod quadrature;
+mod sampling;
 mod solve;
 mod testing;

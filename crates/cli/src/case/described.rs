@@ -34,7 +34,7 @@ pub(crate) fn of_list(
     let head = format!("The conductors of FastCap's {}.", printable(&source.to_string_lossy()));
     let origin = Origin { head: &head, title: model.title.as_deref(), source, mesh };
     match overrides.unit {
-        Some(unit) => text(&Description { unit, ..description.clone() }, origin, None, overrides),
+        Some(unit) => text(&description.clone().unit(unit), origin, None, overrides),
         None => text(description, origin, Some("# FastCap's lengths are metres."), overrides),
     }
 }

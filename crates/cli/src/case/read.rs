@@ -79,11 +79,9 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let output: OutputTable = top.table();
 
     let mut places = Places { mesh: surfaces.place.clone(), ..Places::default() };
-    let mut description = Description {
-        unit: surfaces.unit.unwrap_or(LengthUnit::Metre),
-        lenient: surfaces.lenient,
-        ..Description::default()
-    };
+    let mut description = Description::default()
+        .unit(surfaces.unit.unwrap_or(LengthUnit::Metre))
+        .lenient(surfaces.lenient);
     let usual = if top.has_table::<MoleculeTable>() { molecule::WATER } else { 1.0 };
     description.relative_permittivity = medium.relative_permittivity.value.unwrap_or(usual);
     (description.conductors, places.conductors) =

@@ -165,13 +165,13 @@ impl Solving {
 
     /// The choices of a case for a solve here and now.
     pub(super) fn options(&self, case: &Case) -> Result<farad::Options, Failure> {
-        Ok(farad::Options {
-            memory_limit: self.memory_limit.or_else(machine::available_memory),
-            backend: self.on.resolve()?,
-            gpu: self.on.gpu,
-            deterministic: self.on.deterministic,
-            ..case.options.clone()
-        })
+        Ok(case
+            .options
+            .clone()
+            .memory_limit(self.memory_limit.or_else(machine::available_memory))
+            .backend(self.on.resolve()?)
+            .gpu(self.on.gpu)
+            .deterministic(self.on.deterministic))
     }
 
     /// Loads a case with these options and `overrides` over its own, and sets threads and output

@@ -134,9 +134,9 @@ impl Args {
         let wanted = self.backend == Backend::Auto && !self.deterministic && is_large();
         let (interfaces, planes) =
             (!case.description.dielectrics.is_empty(), !case.description.planes.is_empty());
-        let options = bem::SolveOptions { gpu: self.gpu, ..case.options.clone() };
+        let options = case.options.clone().gpu(self.gpu);
         // Without one, the plan says so.
-        let open = move || drop(bem::warm_up(&options, interfaces, planes));
+        let open = move || drop(bem::internals::warm_up(&options, interfaces, planes));
         Opening(wanted.then(|| std::thread::spawn(open)))
     }
 }

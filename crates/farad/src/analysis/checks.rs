@@ -279,7 +279,7 @@ pub fn residual(
     let excitation = |index: usize| problem.excitation_name(index);
     let asked = |index: usize| {
         if excitation(index) == excitations::STATE {
-            tolerance.max(bem::OF_ACTION)
+            tolerance.max(bem::internals::RESIDUAL_PER_FIELD)
         } else {
             tolerance
         }

@@ -45,7 +45,7 @@ pub(crate) fn reaction(
     // Images in grounded planes stand for the charge there.
     let images = &problem.symmetry.images;
     let in_ground = sources.with_images(images, |g| images.is_of_ground(g));
-    let in_ground = bem::Excitation { field: [0.0; 3], ..in_ground };
+    let in_ground = in_ground.field([0.0; 3]);
     Ok(surface.evaluate(&in_ground, &places, false)?.potential)
 }
 

@@ -15,9 +15,8 @@ pub(crate) const STATE: &str = "state";
 /// Each conductor in turn at 1 V, or each of those that are chosen.
 pub(crate) fn units(problem: &Problem) -> Vec<bem::Excitation> {
     let count = problem.conductors.names.len();
-    let unit = |&excited: &usize| bem::Excitation {
-        potentials: (0..count).map(|k| f64::from(k == excited)).collect(),
-        ..bem::Excitation::default()
+    let unit = |&excited: &usize| {
+        bem::Excitation::default().potentials((0..count).map(|k| f64::from(k == excited)).collect())
     };
     problem.excited.iter().map(unit).collect()
 }
@@ -28,18 +27,16 @@ pub(crate) fn along_planes(problem: &Problem) -> Vec<bem::Excitation> {
     let field = |axis: usize| {
         let field = unit_field(axis, problem.conductors.names.len());
         let potentials = field_at_conductors(problem, &field);
-        bem::Excitation { potentials, ..field }
+        field.potentials(potentials)
     };
     along.into_iter().map(field).collect()
 }
 
 /// A field of unit strength along an axis, conductors at 0.
 fn unit_field(axis: usize, conductors: usize) -> bem::Excitation {
-    bem::Excitation {
-        potentials: vec![0.0; conductors],
-        field: std::array::from_fn(|k| f64::from(k == axis)),
-        ..bem::Excitation::default()
-    }
+    bem::Excitation::default()
+        .potentials(vec![0.0; conductors])
+        .field(std::array::from_fn(|k| f64::from(k == axis)))
 }
 
 /// The potential of an excitation's field at the centre of each conductor. At that potential a
@@ -121,14 +118,13 @@ pub(crate) fn sources(problem: &Problem) -> bem::Excitation {
         charge: source.coulomb / units::farads(1.0, unit),
         permittivity: source.relative_permittivity,
     };
-    let excitation = bem::Excitation {
-        potentials: Vec::new(),
-        charges: problem.sources.iter().map(charge).collect(),
-        field: problem.description.field.map(|component| component * unit.metres()),
-        origin: problem.symmetry.origin(),
-    };
+    let excitation = bem::Excitation::default()
+        .potentials(Vec::new())
+        .charges(problem.sources.iter().map(charge).collect())
+        .field(problem.description.field.map(|component| component * unit.metres()))
+        .origin(problem.symmetry.origin());
     let potentials = field_at_conductors(problem, &excitation);
-    bem::Excitation { potentials, ..excitation }
+    excitation.potentials(potentials)
 }
 
 /// The given potential or charge of a conductor.

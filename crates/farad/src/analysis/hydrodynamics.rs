@@ -62,18 +62,16 @@ fn as_one_conductor(problem: &Problem) -> Result<Option<Problem>, Error> {
     let Some(liquid) = liquid else { return Ok(None) };
     let groups = description.dielectrics.iter().flat_map(|d| d.groups.clone()).collect();
     let body = Conductor { name: "body".to_owned(), groups, setting: None };
-    let alone = Description {
-        unit: description.unit,
-        planes: description.planes.clone(),
-        ignore: description.ignore.clone(),
-        conductors: vec![body],
-        lenient: true,
-        diffusion: Some(liquid),
-        polarisability: true,
-        surface_values: false,
-        error_bars: description.error_bars,
-        ..Description::default()
-    };
+    let alone = Description::default()
+        .unit(description.unit)
+        .planes(description.planes.clone())
+        .ignore(description.ignore.clone())
+        .conductors(vec![body])
+        .lenient(true)
+        .diffusion(Some(liquid))
+        .polarisability(true)
+        .surface_values(false)
+        .error_bars(description.error_bars);
     Problem::new(alone, problem.given_mesh().clone()).map(Some)
 }
 

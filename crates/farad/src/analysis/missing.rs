@@ -114,8 +114,7 @@ pub(crate) fn find(
     let Some(state) = answer.state(&excitations::conditions(problem), driven) else {
         return Ok(None);
     };
-    let excitation =
-        bem::Excitation { potentials: state.potentials.clone(), ..excitations::sources(problem) };
+    let excitation = excitations::sources(problem).potentials(state.potentials.clone());
     let images = problem.symmetry.images.of_parts(CHILDREN);
     let children = refine::uniform(&problem.mesh, |_, point| point)
         .map_err(|error| Error::Accuracy(error.to_string()))?;

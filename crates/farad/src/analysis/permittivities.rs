@@ -290,8 +290,7 @@ impl Solves {
         progress: &dyn bem::Progress,
     ) -> Result<Vec<bem::Response>, Error> {
         let density = self.density;
-        let options =
-            bem::SolveOptions { density, tolerance: TOLERANCE, ..bem::SolveOptions::default() };
+        let options = bem::SolveOptions::default().density(density).tolerance(TOLERANCE);
         let kept = self.prepared.take();
         let kept = kept.and_then(|mut kept| kept.set_permittivity(permittivity).then_some(kept));
         let mut prepared = match kept {
@@ -305,10 +304,8 @@ impl Solves {
         let is_alike =
             units.iter().all(|unit| is_linear(unit) == (density == bem::Density::Linear));
         let start = if is_alike { charges(units) } else { Vec::new() };
-        let of_unit = |unit: &bem::Response| bem::Excitation {
-            potentials: unit.potentials.clone(),
-            ..bem::Excitation::default()
-        };
+        let of_unit =
+            |unit: &bem::Response| bem::Excitation::default().potentials(unit.potentials.clone());
         let excitations: Vec<bem::Excitation> = units.iter().map(of_unit).collect();
         let answer = prepared.solve_from(&start, &excitations, progress)?;
         self.prepared = Some(prepared);

@@ -403,8 +403,7 @@ fn by_images(
     let is_charged = |t: usize| units.iter().any(|unit| unit.charge[t] != 0.0);
     let charged: Vec<Option<u32>> = (0..count).map(|t| is_charged(t).then_some(0)).collect();
     let (density, method) = (density_of(units), bem::Method::Fmm);
-    let options =
-        bem::SolveOptions { density, method, tolerance: OF_WORKS, ..bem::SolveOptions::default() };
+    let options = bem::SolveOptions::default().density(density).method(method).tolerance(OF_WORKS);
     let works = |(images, permittivity): &(bem::Images, f64)| -> Result<OfPairs<f64>, bem::Error> {
         let media = bem::Media {
             conductor: &charged,

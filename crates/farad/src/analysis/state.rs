@@ -32,7 +32,7 @@ pub(crate) fn refined(
     let driven = problem.description.has_sources().then_some(problem.conductors.names.len());
     let Some(state) = answer.state(&conditions(problem), driven) else { return Ok(None) };
     let potentials = state.potentials.clone();
-    let excitation = bem::Excitation { potentials, ..sources(problem) };
+    let excitation = sources(problem).potentials(potentials);
     let started = Instant::now();
     let refined = prepared.refine(&excitation, &state, progress)?;
     answer.timings.solve += started.elapsed().as_secs_f64();

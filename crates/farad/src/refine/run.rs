@@ -219,7 +219,7 @@ impl Steps<'_> {
         let expected = self.levels.last().map_or(f64::INFINITY, |level| level.relative);
         let mut tolerance = tolerance_for(self.judge.goal.accuracy, expected);
         loop {
-            let options = SolveOptions { tolerance, ..self.options.clone() };
+            let options = self.options.clone().tolerance(tolerance);
             let solution = self.team.solve(solver, problem, &options, self.progress)?;
             let mut solves = solution.iter().flat_map(|solution| &solution.answer.solves);
             let is_short = solves.any(|solve| solve.reason == bem::StopReason::Stagnation);

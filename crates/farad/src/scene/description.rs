@@ -6,110 +6,84 @@ use mesh::mirror::Plane;
 use crate::scene::requests::{Diffusion, Film, Probe, Reduction, Sensitivity};
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
-/// A problem: its media, what is in them, and the results that are wanted. Groups are named as the
-/// mesh's physical groups are.
-///
-/// [`Description::default`] is a mesh in metres, in vacuum, all of whose groups (or components,
-/// without groups) are conductors.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Description {
-    /// The unit of the mesh's coordinates, and of all coordinates here.
-    pub unit: LengthUnit,
-    /// Relative permittivity of the surrounding medium.
-    pub relative_permittivity: f64,
-    /// Inverse of the screening length of ions in the surrounding medium, per unit of length; 0
-    /// without ions. With ions anywhere the linearised Poisson-Boltzmann equation is solved, for
-    /// charges in dielectrics alone.
-    pub kappa: f64,
-    /// Whether `kappa`, and that of dielectrics, is of a given ionic strength, and changes where a
-    /// permittivity does.
-    pub by_ionic_strength: bool,
-    /// Groups whose triangles are left out.
-    pub ignore: Vec<String>,
-    /// Empty = found in the mesh: its groups, or its components.
-    pub conductors: Vec<Conductor>,
-    /// Bodies of other media.
-    pub dielectrics: Vec<Dielectric>,
-    /// Media by what is on both sides of surfaces; only without dielectrics and charges.
-    pub surfaces: Vec<SurfaceMedia>,
-    /// Planes in which everything is mirrored, no two of them parallel.
-    pub planes: Vec<bem::Mirror>,
-    /// Layers without end that everything lies in; all surfaces in one of them, whose permittivity
-    /// then is that of the surrounding medium.
-    pub stack: Option<bem::Stack>,
-    /// Point charges other than the atoms of dielectrics.
-    pub charges: Vec<Charge>,
-    /// Whether bodies that go through each other, conductors that touch and media that contradict
-    /// each other are notes ([`crate::Note::Allowed`]) instead of faults.
-    pub lenient: bool,
-    /// Uniform external field in V/m.
-    pub field: [f64; 3],
-    /// Where potential and field are wanted.
-    pub probes: Vec<Probe>,
-    /// The liquid for which a diffusion constant is wanted, if it is: that of all conductors as one
-    /// body or, where there are molecules and no conductors, of all of these.
-    pub diffusion: Option<Diffusion>,
-    /// Whether forces and torques are wanted.
-    pub forces: bool,
-    /// Whether the polarisability tensor is wanted.
-    pub polarisability: bool,
-    /// Whether values on each triangle are wanted that nothing else needs:
-    /// [`crate::State::potential`], which takes as long to evaluate on interfaces as some products
-    /// of the solve, and [`crate::Solution::all_charge`].
-    pub surface_values: bool,
-    /// Whether error bars are wanted: [`crate::Solution::bars`], some tenths of the time of the
-    /// solve.
-    pub error_bars: bool,
-    /// The conductors whose columns of the matrix are wanted: names, in which `*` stands for any
-    /// characters. Empty = all.
-    pub nets: Vec<String>,
-    /// Further matrices that are made of the capacitance matrix: [`crate::Solution::reduced`].
-    pub reductions: Vec<Reduction>,
-    /// Derivatives of the capacitance matrix that are wanted: [`crate::Solution::derivatives`].
-    pub sensitivities: Vec<Sensitivity>,
-    /// Films whose shares of the energy are wanted: [`crate::Solution::films`].
-    pub films: Vec<Film>,
-}
-
-impl Default for Description {
-    fn default() -> Self {
-        Self {
-            unit: LengthUnit::Metre,
-            relative_permittivity: 1.0,
-            kappa: 0.0,
-            by_ionic_strength: false,
-            ignore: Vec::new(),
-            conductors: Vec::new(),
-            dielectrics: Vec::new(),
-            surfaces: Vec::new(),
-            planes: Vec::new(),
-            stack: None,
-            charges: Vec::new(),
-            lenient: false,
-            field: [0.0; 3],
-            probes: Vec::new(),
-            diffusion: None,
-            forces: false,
-            polarisability: false,
-            surface_values: true,
-            error_bars: true,
-            nets: Vec::new(),
-            reductions: Vec::new(),
-            sensitivities: Vec::new(),
-            films: Vec::new(),
-        }
+options::options! {
+    /// A problem: its media, what is in them, and the results that are wanted. Groups are named as the
+    /// mesh's physical groups are.
+    ///
+    /// [`Description::default`] is a mesh in metres, in vacuum, all of whose groups (or components,
+    /// without groups) are conductors.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Description {
+        /// The unit of the mesh's coordinates, and of all coordinates here.
+        unit: LengthUnit = LengthUnit::Metre,
+        /// Relative permittivity of the surrounding medium.
+        relative_permittivity: f64 = 1.0,
+        /// Inverse of the screening length of ions in the surrounding medium, per unit of length; 0
+        /// without ions. With ions anywhere the linearised Poisson-Boltzmann equation is solved, for
+        /// charges in dielectrics alone.
+        kappa: f64 = 0.0,
+        /// Whether `kappa`, and that of dielectrics, is of a given ionic strength, and changes where a
+        /// permittivity does.
+        by_ionic_strength: bool = false,
+        /// Groups whose triangles are left out.
+        ignore: Vec<String> = Vec::new(),
+        /// Empty = found in the mesh: its groups, or its components.
+        conductors: Vec<Conductor> = Vec::new(),
+        /// Bodies of other media.
+        dielectrics: Vec<Dielectric> = Vec::new(),
+        /// Media by what is on both sides of surfaces; only without dielectrics and charges.
+        surfaces: Vec<SurfaceMedia> = Vec::new(),
+        /// Planes in which everything is mirrored, no two of them parallel.
+        planes: Vec<bem::Mirror> = Vec::new(),
+        /// Layers without end that everything lies in; all surfaces in one of them, whose permittivity
+        /// then is that of the surrounding medium.
+        stack: Option<bem::Stack> = None,
+        /// Point charges other than the atoms of dielectrics.
+        charges: Vec<Charge> = Vec::new(),
+        /// Whether bodies that go through each other, conductors that touch and media that contradict
+        /// each other are notes ([`crate::Note::Allowed`]) instead of faults.
+        lenient: bool = false,
+        /// Uniform external field in V/m.
+        field: [f64; 3] = [0.0; 3],
+        /// Where potential and field are wanted.
+        probes: Vec<Probe> = Vec::new(),
+        /// The liquid for which a diffusion constant is wanted, if it is: that of all conductors as one
+        /// body or, where there are molecules and no conductors, of all of these.
+        diffusion: Option<Diffusion> = None,
+        /// Whether forces and torques are wanted.
+        forces: bool = false,
+        /// Whether the polarisability tensor is wanted.
+        polarisability: bool = false,
+        /// Whether values on each triangle are wanted that nothing else needs:
+        /// [`crate::State::potential`], which takes as long to evaluate on interfaces as some products
+        /// of the solve, and [`crate::Solution::all_charge`].
+        surface_values: bool = true,
+        /// Whether error bars are wanted: [`crate::Solution::bars`], some tenths of the time of the
+        /// solve.
+        error_bars: bool = true,
+        /// The conductors whose columns of the matrix are wanted: names, in which `*` stands for any
+        /// characters. Empty = all.
+        nets: Vec<String> = Vec::new(),
+        /// Further matrices that are made of the capacitance matrix: [`crate::Solution::reduced`].
+        reductions: Vec<Reduction> = Vec::new(),
+        /// Derivatives of the capacitance matrix that are wanted: [`crate::Solution::derivatives`].
+        sensitivities: Vec<Sensitivity> = Vec::new(),
+        /// Films whose shares of the energy are wanted: [`crate::Solution::films`].
+        films: Vec<Film> = Vec::new(),
     }
 }
 
-/// Metal, all of one potential.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Conductor {
-    /// Its name in results.
-    pub name: String,
-    /// The groups of its surface.
-    pub groups: Vec<String>,
-    /// Its given potential or charge; 0 V if `None`.
-    pub setting: Option<Setting>,
+options::options! {
+    /// Metal, all of one potential.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Conductor {
+        /// Its name in results.
+        name: String = String::new(),
+        /// The groups of its surface.
+        groups: Vec<String> = Vec::new(),
+        /// Its given potential or charge; 0 V if `None`.
+        setting: Option<Setting> = None,
+    }
 }
 
 impl Conductor {
@@ -133,21 +107,23 @@ pub enum Setting {
     Charge(f64),
 }
 
-/// A body of one medium.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Dielectric {
-    /// Its name in results.
-    pub name: String,
-    /// Relative permittivity.
-    pub relative_permittivity: f64,
-    /// Of ions in it, as [`Description::kappa`]; 0 without.
-    pub kappa: f64,
-    /// Whether it is a part of the surrounding medium, and has its permittivity.
-    pub is_of_medium: bool,
-    /// Groups of the closed surface that bounds it.
-    pub groups: Vec<String>,
-    /// Atoms in it, which make it a molecule.
-    pub atoms: Vec<Atom>,
+options::options! {
+    /// A body of one medium.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Dielectric {
+        /// Its name in results.
+        name: String = String::new(),
+        /// Relative permittivity.
+        relative_permittivity: f64 = 0.0,
+        /// Of ions in it, as [`Description::kappa`]; 0 without.
+        kappa: f64 = 0.0,
+        /// Whether it is a part of the surrounding medium, and has its permittivity.
+        is_of_medium: bool = false,
+        /// Groups of the closed surface that bounds it.
+        groups: Vec<String> = Vec::new(),
+        /// Atoms in it, which make it a molecule.
+        atoms: Vec<Atom> = Vec::new(),
+    }
 }
 
 impl Dielectric {

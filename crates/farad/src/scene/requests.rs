@@ -86,22 +86,24 @@ pub struct Diffusion {
     pub viscosity: f64,
 }
 
-/// A matrix made from the capacitance matrix. Names may have `*`, which stands for any characters.
-/// A name without one takes precedence over such patterns.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reduction {
-    /// Its name in results.
-    pub name: String,
-    /// Nets of several conductors at one potential: the name of each, and its conductors. They are
-    /// joined first, so that all else names them as one.
-    pub groups: Vec<(String, Vec<String>)>,
-    /// Nets at 0 V.
-    pub grounded: Vec<String>,
-    /// Nets that float without charge.
-    pub floating: Vec<String>,
-    /// The two nets whose capacitance is wanted while all others float without charge, except for
-    /// those that are grounded.
-    pub between: Option<[String; 2]>,
+options::options! {
+    /// A matrix made from the capacitance matrix. Names may have `*`, which stands for any
+    /// characters. A name without one takes precedence over such patterns.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Reduction {
+        /// Its name in results.
+        name: String = String::new(),
+        /// Nets of several conductors at one potential: the name of each, and its conductors. They are
+        /// joined first, so that all else names them as one.
+        groups: Vec<(String, Vec<String>)> = Vec::new(),
+        /// Nets at 0 V.
+        grounded: Vec<String> = Vec::new(),
+        /// Nets that float without charge.
+        floating: Vec<String> = Vec::new(),
+        /// The two nets whose capacitance is wanted while all others float without charge, except for
+        /// those that are grounded.
+        between: Option<[String; 2]> = None,
+    }
 }
 
 /// A derivative that is wanted.

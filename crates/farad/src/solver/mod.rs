@@ -147,7 +147,7 @@ impl Solver {
         let Context { problem, excitations, options, progress, .. } = context;
         let known = std::mem::take(&mut self.known);
         let start = starts(&known, problem);
-        let own = bem::own_share(&**group, excitations.len());
+        let own = bem::internals::local_excitations(&**group, excitations.len());
         let mut solve = || -> Result<_, Error> {
             check_memory(problem, options)?;
             if own.is_empty() && group.rank() > 0 {
@@ -163,7 +163,7 @@ impl Solver {
             cache = Some(solved.cache);
             Some(solved.answer)
         });
-        let answer = bem::bring_together(&**group, own)?;
+        let answer = bem::internals::gather_responses(&**group, own)?;
         let (Some(mut answer), Some(cache)) = (answer, cache) else { return Ok(None) };
         cache.prepared.complete(excitations, &mut answer);
         Ok(Some(Solved { answer, cache }))
@@ -175,7 +175,7 @@ impl Solver {
         let Context { problem, media, excitations, options, .. } = context;
         let excitations = excitations.len();
         // The memory that is left changes from solve to solve.
-        let choices = SolveOptions { memory_limit: None, ..options.clone() };
+        let choices = options.clone().memory_limit(None);
         let geometry = problem.geometry();
         let mut known = self.cache.take().filter(|kept| {
             (kept.geometry, kept.excitations, &kept.options) == (geometry, excitations, &choices)

@@ -117,7 +117,7 @@ impl<'a> Estimated<'a> {
             self.measured.induced = timed(&mut seconds, || self.induced(refined.as_ref()))?;
             self.seconds.checks = seconds;
         }
-        if let Some(Refined { response, residual }) = refined {
+        if let Some(Refined { response, residual, .. }) = refined {
             self.measured.residuals.push(residual);
             self.answer.responses.push(response);
         }

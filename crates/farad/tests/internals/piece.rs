@@ -7,7 +7,7 @@ use crate::testing;
 fn shells() -> Problem {
     let conductors = vec![Conductor::new("inner")];
     let dielectrics = vec![Dielectric::new("outer", 4.0)];
-    let description = Description { conductors, dielectrics, ..Description::default() };
+    let description = Description::default().conductors(conductors).dielectrics(dielectrics);
     Problem::new(description, testing::shells()).unwrap()
 }
 
@@ -63,7 +63,7 @@ fn every_conductor_is_in_a_piece_and_it_can_be_solved() {
     let mesh = testing::joined::<12>(std::array::from_fn(cube));
     let plane = mesh::mirror::Plane { axis: 2, at: -3.0 };
     let planes = vec![bem::Mirror { plane, odd: true }];
-    let problem = Problem::new(Description { planes, ..Description::default() }, mesh).unwrap();
+    let problem = Problem::new(Description::default().planes(planes), mesh).unwrap();
     let piece = problem.piece(problem.panels() / 4, usize::MAX).unwrap();
     assert!(piece.panels() < problem.panels() / 2, "{}", piece.panels());
     for conductor in 0..12 {
@@ -98,8 +98,10 @@ fn sensitivities_that_need_no_whole_bodies_are_found_of_a_piece() {
     let conductors = vec![Conductor::new("inner")];
     let dielectrics = vec![Dielectric::new("outer", 4.0)];
     let sensitivities = by.into_iter().enumerate().map(named).collect();
-    let description =
-        Description { conductors, dielectrics, sensitivities, ..Description::default() };
+    let description = Description::default()
+        .conductors(conductors)
+        .dielectrics(dielectrics)
+        .sensitivities(sensitivities);
     let problem = Problem::new(description, testing::shells()).unwrap();
     let solution =
         problem.piece(72, usize::MAX).unwrap().solve(&Options::default(), &Quiet).unwrap();
@@ -114,7 +116,7 @@ fn pieces_in_layers_can_be_solved() {
     let (layers, tolerance) = (vec![layer], 1e-6);
     let stack = bem::Stack { axis: 2, at: 0.0, below, layers, above, tolerance };
     let problem = |stack| {
-        let description = Description { stack: Some(stack), ..Description::default() };
+        let description = Description::default().stack(Some(stack));
         Problem::new(description, testing::cube([0.0, 0.0, 2.0])).unwrap()
     };
     let whole = problem(stack);

@@ -9,7 +9,7 @@ fn coordinates_with_too_few_digits_are_noted() {
         let mesh = testing::sphere();
         let mesh = moved(&mesh, |_| true, &Motion::along([distance, 0.7 * distance, 0.0]));
         let conductors = vec![Conductor::new("sphere")];
-        let problem = Problem::new(Description { conductors, ..Description::default() }, mesh);
+        let problem = Problem::new(Description::default().conductors(conductors), mesh);
         problem.unwrap().notes().to_vec()
     };
     for distance in [0.0, 1e3, 1e6] {

@@ -21,11 +21,11 @@ fn stack(below: Beyond, layers: &[(f64, f64)], above: Beyond) -> Stack {
 }
 
 fn in_stack(stack: Stack) -> Description {
-    Description { stack: Some(stack), ..Description::default() }
+    Description::default().stack(Some(stack))
 }
 
 fn options(method: Method, density: Density) -> Options {
-    Options { method, density, tolerance: TOLERANCE, ..Options::default() }
+    Options::default().method(method).density(density).tolerance(TOLERANCE)
 }
 
 fn solved(description: Description, mesh: Mesh, options: &Options) -> Solution {

@@ -78,13 +78,13 @@ fn a_ground_below_is_a_grounded_plane() {
     conductors[1].setting = Some(Setting::Charge(1e-12));
     let points = ProbePoints::Points(vec![[0.9, 0.1, 0.4], [1.6, 0.2, 1.8], [-2.0, 1.0, 0.1]]);
     let probes = vec![Probe { name: "p".into(), place: points }];
-    let with = |planes, stack| Description {
-        conductors: conductors.clone(),
-        probes: probes.clone(),
-        forces: true,
-        planes,
-        stack,
-        ..Description::default()
+    let with = |planes, stack| {
+        Description::default()
+            .conductors(conductors.clone())
+            .probes(probes.clone())
+            .forces(true)
+            .planes(planes)
+            .stack(stack)
     };
     let mirror = Mirror { plane: Plane { axis: 2, at: -0.4 }, odd: true };
     let layers = Stack { at: -0.4, ..stack(Beyond::Ground, &[(0.5, 1.0)], AIR) };
@@ -135,7 +135,7 @@ fn a_body_on_nothing_is_half_of_it_and_its_image() {
     for density in [Density::Constant, Density::Linear] {
         for method in [Method::Dense, Method::Fmm] {
             let options = options(method, density);
-            let symmetric = Description { planes: vec![mirror], ..Description::default() };
+            let symmetric = Description::default().planes(vec![mirror]);
             let symmetric = maxwell(&solved(symmetric, open.clone(), &options));
             let half: Vec<f64> = symmetric.iter().map(|x| 0.5 * x).collect();
             let nothing = stack(Beyond::Dielectric(1e-9), &[], AIR);

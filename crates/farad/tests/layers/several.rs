@@ -21,7 +21,7 @@ fn stack(below: Beyond, layers: &[(f64, f64)], above: Beyond) -> Stack {
 }
 
 fn options(method: Method, density: Density) -> Options {
-    Options { tolerance: TOLERANCE, ..super::options(method, density) }
+    super::options(method, density).tolerance(TOLERANCE)
 }
 
 fn cube(middle: [f64; 3]) -> Mesh {
@@ -79,14 +79,20 @@ fn a_sphere_through_an_interface_is_in_the_mean_of_both_media() {
 #[test]
 fn a_layer_cut_in_two_is_one() {
     let points = vec![[0.4, 0.3, 0.9], [0.4, 0.3, 1.1], [0.1, 0.1, 1.7], [-1.0, 0.4, 0.2]];
-    let described = |stack| Description {
-        conductors: ["cube", "sphere", "plate"]
-            .into_iter()
-            .zip([Setting::Potential(1.0), Setting::Charge(2e-12), Setting::Potential(-0.5)])
-            .map(|(name, setting)| Conductor { setting: Some(setting), ..Conductor::new(name) })
-            .collect(),
-        probes: vec![Probe { name: "p".into(), place: ProbePoints::Points(points.clone()) }],
-        ..in_stack(stack)
+    let described = |stack| {
+        in_stack(stack)
+            .conductors(
+                ["cube", "sphere", "plate"]
+                    .into_iter()
+                    .zip([
+                        Setting::Potential(1.0),
+                        Setting::Charge(2e-12),
+                        Setting::Potential(-0.5),
+                    ])
+                    .map(|(name, setting)| Conductor::new(name).setting(Some(setting)))
+                    .collect(),
+            )
+            .probes(vec![Probe { name: "p".into(), place: ProbePoints::Points(points.clone()) }])
     };
     for (below, above) in [(SILICON, AIR), (Beyond::Ground, AIR), (Beyond::Ground, Beyond::Ground)]
     {
@@ -171,7 +177,7 @@ fn plates_in_two_layers_are_in_series() {
         let mesh = join::joined(vec![("a".into(), at(0.5)), ("b".into(), at(1.5))]);
         let stack = stack(Beyond::Ground, &[(1.0, 4.0), (1.0, 2.0)], Beyond::Ground);
         let stack = Stack { tolerance: 1e-5, ..stack };
-        let options = Options { tolerance: 1e-4, ..options(Method::Fmm, Density::Linear) };
+        let options = options(Method::Fmm, Density::Linear).tolerance(1e-4);
         let solution = solved(in_stack(stack), mesh, &options);
         // Over eps0, in the mesh's unit.
         solution.matrices().maxwell_length.concat().iter().map(|c| 4.0 * PI * c).collect()

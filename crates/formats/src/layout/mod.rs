@@ -182,11 +182,11 @@ fn reductions(nets: &[Net]) -> Vec<Reduction> {
     let mut reductions = Vec::new();
     if is_some(&floating) {
         let name = WITHOUT_FLOATING.to_owned();
-        reductions.push(Reduction { name, floating, ..Reduction::default() });
+        reductions.push(Reduction::default().name(name).floating(floating));
     }
     if is_some(&grounded) {
         let name = WITHOUT_GROUNDED.to_owned();
-        reductions.push(Reduction { name, grounded, ..Reduction::default() });
+        reductions.push(Reduction::default().name(name).grounded(grounded));
     }
     reductions
 }

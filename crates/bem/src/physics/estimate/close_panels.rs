@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use simd::{Real, Simd, Task};
 
-use super::super::rows::System;
+use super::super::system::System;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use nalgebra::{Matrix3, Vector3};
 
-use super::super::rows::System;
+use super::super::system::System;
 use super::local::{CHILDREN, ChildFunctions, children, shared};
 use crate::geometry::triangle::Triangle;
 use crate::integrals::pair::PairQuadrature;

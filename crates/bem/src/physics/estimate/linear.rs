@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use nalgebra::{DMatrix, DVector};
 
-use super::super::rows::System;
+use super::super::system::System;
 use super::local::{CHILDREN, ChildFunctions, children, shared};
 use crate::geometry::triangle::Triangle;
 use crate::integrals::linear_pair::single_layer;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use super::super::rows::System;
+use super::super::system::System;
 use super::products::Products;
 use super::values::Values;
 use crate::geometry::triangle::{Triangle, Vec3};

@@ -2,7 +2,7 @@
 
 use parallel::prelude::*;
 
-use super::super::rows::System;
+use super::super::system::System;
 use super::super::{Charges, Excitation};
 use super::constant::{self, Constants};
 use super::linear::{self, Linears};
@@ -14,6 +14,7 @@ use crate::space::Density;
 /// Charges over 4 pi eps0 on the four children of each triangle, in the order of
 /// [`mesh::refine::uniform`].
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ChildCharges {
     /// One per child.
     pub total: Vec<f64>,

@@ -20,7 +20,7 @@ mod values;
 
 use parallel::prelude::*;
 
-use super::rows::System;
+use super::system::System;
 use super::{Charges, Excitation, Response};
 use crate::Error;
 use crate::space::Density;
@@ -33,6 +33,7 @@ use products::Sums;
 /// Estimated errors of a solution. Energies are products of a charge over 4 pi eps0 and a
 /// potential; entry (i, j) of a matrix is that of excitations i and j.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ErrorEstimate {
     /// Missing energy on conductors: for excitations at 1 V the error of the entry of the
     /// capacitance matrix.

@@ -4,7 +4,7 @@
 use parallel::prelude::*;
 
 use super::super::external;
-use super::super::rows::System;
+use super::super::system::System;
 use super::ChildCharges;
 use super::close_panels::{CURVED, DEGREE, NEAR};
 use crate::Error;
@@ -15,10 +15,10 @@ use crate::geometry::triangle::Vec3;
 use crate::integrals::curved_potentials::{self, Wanted};
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::RowKind;
-use crate::operator::far;
-use crate::operator::points::QuadraturePoints;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::Rule;
+use crate::sampling::far;
+use crate::sampling::points::QuadraturePoints;
 use crate::solve::plan::Plan;
 use crate::space::Density;
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
-use super::super::rows::System;
+use super::super::system::System;
 use super::super::{Excitation, external};
 use super::close_panels::{DEGREE, Evaluation, NEAR, Near, targets};
 use crate::Error;
@@ -13,9 +13,9 @@ use crate::geometry::neighbours::Neighbours;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::Sources;
-use crate::operator::far;
-use crate::operator::points::QuadraturePoints;
 use crate::quadrature::rule::Rule;
+use crate::sampling::far;
+use crate::sampling::points::QuadraturePoints;
 use crate::solve::plan::Plan;
 use crate::space::{Carrier, Density, Dofs};
 

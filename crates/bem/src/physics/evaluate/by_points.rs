@@ -8,7 +8,7 @@ use super::{DIRECT, SurfaceCharge, direct_sums};
 use crate::Error;
 use crate::constants::{COINCIDENT, COINCIDENT_POTENTIALS, DIRECT_SUMS, TOLERANCE};
 use crate::geometry::neighbours::Neighbours;
-use crate::geometry::panels;
+use crate::geometry::order::sorted;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::remainder::Remainder;
@@ -153,7 +153,7 @@ impl SurfaceCharge {
         let reach = self.reach_of_potentials(rule, targets);
         let search = Neighbours::new(&self.panels.centroids()[..self.panels.len()], &reach);
         let places = targets.iter().enumerate().map(|(k, x)| (k as u32, *x)).collect();
-        let order = panels::sorted(places);
+        let order = sorted(places);
         let corrected = |chunk: &[u32]| -> Vec<Option<f64>> {
             let own: Vec<Vec3> = chunk.iter().map(|&k| targets[k as usize]).collect();
             let corrections = self.near_potentials(&own, rule, &reach, &search);

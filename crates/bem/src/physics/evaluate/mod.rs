@@ -20,7 +20,8 @@ use super::{Charges, Excitation, PointCharge};
 use crate::Error;
 use crate::constants::{TIGHTEST, TOLERANCE};
 use crate::geometry::neighbours::Neighbours;
-use crate::geometry::panels::{self, Panels};
+use crate::geometry::order::sorted;
+use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 
 /// Up to this number of pairs of a triangle and a point are evaluated one by one: about a tenth of
@@ -193,7 +194,7 @@ impl SurfaceCharge {
         let reach: Vec<f64> = diameters.collect();
         let centroids = &panels.centroids()[..panels.len()];
         let places = charges.iter().zip(0..).map(|(q, k)| (k, self.scaled(q.position))).collect();
-        let places = panels::sorted(places).into_iter().map(|k| charges[k as usize].position);
+        let places = sorted(places).into_iter().map(|k| charges[k as usize].position);
         let places: Vec<Vec3> = places.map(|x| self.scaled(x)).collect();
         let no_reach = vec![0.0; places.len()];
         let searches = [Neighbours::new(centroids, &reach), Neighbours::new(&places, &no_reach)];

@@ -6,7 +6,7 @@ use bem::internals::operator::fast_sum::{SampledError, is_hopeless, tighter_for,
 
 #[test]
 fn a_sum_gets_tighter_by_what_it_is_off_unless_its_tolerance_was_asked_for() {
-    let options = SolveOptions { tolerance: 1e-6, ..SolveOptions::default() };
+    let options = SolveOptions::default().tolerance(1e-6);
     assert_eq!(tolerance(&options), 0.3 * 1e-6);
     let error = |absolute| Some(SampledError { relative: 0.0, absolute });
     let found = tighter_for(3e-7, error(1e-5), &options).unwrap();
@@ -16,7 +16,7 @@ fn a_sum_gets_tighter_by_what_it_is_off_unless_its_tolerance_was_asked_for() {
     assert_eq!(tighter_for(TIGHTEST, error(1e-5), &options), None);
     assert_eq!(tighter_for(2e-12, error(1e-3), &options), Some(TIGHTEST));
     // The very tolerance that it would have had anyway.
-    let asked = SolveOptions { fmm_tolerance: Some(0.3 * 1e-6), ..options };
+    let asked = options.fmm_tolerance(Some(0.3 * 1e-6));
     assert_eq!(tighter_for(3e-7, error(1e-5), &asked), None);
     assert!(is_hopeless(error(2e-5), 1e-6) && !is_hopeless(error(9e-6), 1e-6));
     assert!(is_hopeless(error(f64::NAN), 1e-6) && !is_hopeless(None, 1e-6));

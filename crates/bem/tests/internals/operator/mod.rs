@@ -2,4 +2,3 @@
 
 mod discretisation;
 mod fast_sum;
-mod points;

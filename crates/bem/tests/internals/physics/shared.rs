@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
+use bem::internals::{gather_responses, local_excitations};
 use bem::{
-    Electrostatics, Error, Group, Method, Ranks, Response, StopReason, Timings, bring_together,
-    own_share,
+    Electrostatics, Error, Excitation, Group, Images, Media, Method, Quiet, Ranks, SolveOptions,
+    StopReason, electrostatics,
 };
+use mesh::generate::{Resolution, Sphere, SphereBase};
 
 const REASONS: [StopReason; 5] = [
     StopReason::Converged,
@@ -15,41 +17,51 @@ const REASONS: [StopReason; 5] = [
     StopReason::Nan,
 ];
 
+/// The answer of a solve of a few triangles, with other numbers in it.
 fn answer(of: Range<usize>) -> Electrostatics {
-    let response = |k: usize| Response {
-        potentials: vec![k as f64, -0.0],
-        charge: vec![f64::NAN, 1.0 / k as f64, 3.0],
-        at_corners: vec![[k as f64, 1.0, 2.0]; k],
-        free_charge: vec![],
-        conductor_charge: vec![1e-300],
-        iterations: k,
-        reason: REASONS[k % REASONS.len()],
-        relative_residual: 1e-7,
-        history: vec![1.0; k],
+    let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(8));
+    let mesh = Sphere { radius: 1.0, base, resolution }.build().unwrap();
+    let media = Media {
+        conductor: &vec![Some(0); mesh.triangles.len()],
+        conductors: 1,
+        permittivity: &vec![[1.0; 2]; mesh.triangles.len()],
+        images: &Images::default(),
+        bodies: &[],
     };
-    Electrostatics {
-        replaced: Vec::new(),
-        unresolved: Vec::new(),
-        method: Method::Dense,
-        tolerance: 1e-6,
-        fmm_tolerance: (of.start > 2).then_some(1e-7),
-        fmm_error_sampled: (of.start < 2).then_some(1e-7),
-        fmm_error_potential: Some(of.start as f64),
-        gauss_defect: 1.0 / (of.start + 1) as f64,
-        fmm: None,
-        timings: Timings { solve: of.start as f64, ..Timings::default() },
-        responses: of.map(response).collect(),
-    }
+    let excitation = Excitation::default().potentials(vec![1.0]);
+    let options = SolveOptions::default().method(Method::Dense);
+    let mut answer = electrostatics(&mesh, media, &[excitation], &options, &Quiet).unwrap();
+    let solved = answer.responses.pop().unwrap();
+    let response = |k: usize| {
+        let mut response = solved.clone();
+        response.potentials = vec![k as f64, -0.0];
+        response.charge = vec![f64::NAN, 1.0 / k as f64, 3.0];
+        response.at_corners = vec![[k as f64, 1.0, 2.0]; k];
+        response.free_charge = vec![];
+        response.conductor_charge = vec![1e-300];
+        response.iterations = k;
+        response.reason = REASONS[k % REASONS.len()];
+        response.relative_residual = 1e-7;
+        response.history = vec![1.0; k];
+        response
+    };
+    answer.fmm_tolerance = (of.start > 2).then_some(1e-7);
+    answer.fmm_error_sampled = (of.start < 2).then_some(1e-7);
+    answer.fmm_error_potential = Some(of.start as f64);
+    answer.gauss_defect = 1.0 / (of.start + 1) as f64;
+    answer.timings.solve = of.start as f64;
+    answer.responses = of.map(response).collect();
+    answer
 }
 
 #[test]
 fn shares_are_even_and_come_together_bit_by_bit() {
     for ranks in 1..=6 {
         let found = comm::run(ranks, |group| {
-            let own = own_share(&**group, 5);
+            let own = local_excitations(&**group, 5);
             assert!(own.len() <= 5_usize.div_ceil(ranks) && own.len() >= 5 / ranks);
             let own = (!own.is_empty()).then(|| answer(own));
-            bring_together::<Error>(&**group, Ok(own)).unwrap()
+            gather_responses::<Error>(&**group, Ok(own)).unwrap()
         });
         let mut found = found.into_iter();
         let all = found.next().flatten().unwrap();
@@ -58,7 +70,7 @@ fn shares_are_even_and_come_together_bit_by_bit() {
         assert_eq!(format!("{:?}", all.responses), format!("{:?}", expected.responses));
         assert_eq!(all.gauss_defect, 1.0);
         assert_eq!(all.fmm_error_sampled, Some(1e-7));
-        let last = comm::run(ranks, |group| own_share(&**group, 5).start.min(4));
+        let last = comm::run(ranks, |group| local_excitations(&**group, 5).start.min(4));
         assert_eq!(all.timings.solve, *last.iter().max().unwrap() as f64);
     }
 }
@@ -67,7 +79,7 @@ fn shares_are_even_and_come_together_bit_by_bit() {
 fn a_rank_that_fails_fails_all() {
     let found = comm::run(3, |group| {
         let own = if group.rank() == 1 { Err(Error::Interrupted) } else { Ok(None) };
-        bring_together(&**group, own).unwrap_err().to_string()
+        gather_responses(&**group, own).unwrap_err().to_string()
     });
     assert_eq!(found[1], "interrupted");
     assert_eq!(found[0], found[2]);

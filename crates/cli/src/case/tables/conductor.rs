@@ -89,7 +89,10 @@ pub(in crate::case) fn read(top: &Section<'_>, ignore: &Names) -> Vec<(Conductor
             }
         }
         let entry = Entry { name: name.span, groups: groups.places, ..Entry::default() };
-        conductors.push((Conductor { name: name.value, groups: groups.items, setting }, entry));
+        conductors.push((
+            Conductor::default().name(name.value).groups(groups.items).setting(setting),
+            entry,
+        ));
     }
     conductors
 }

@@ -74,7 +74,7 @@ pub(in crate::case) fn read(
         let Names { items: groups, places } = table.group.or(Names::default());
         let entry = Entry { name: name.span, groups: places, file, ..Entry::default() };
         let body = Dielectric::new(&name.value, permittivity);
-        dielectrics.push((Dielectric { kappa, groups, ..body }, entry));
+        dielectrics.push((body.kappa(kappa).groups(groups), entry));
     }
     dielectrics
 }

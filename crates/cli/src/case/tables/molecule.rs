@@ -202,7 +202,7 @@ impl MoleculeTable {
         if thickness.is_some() {
             let layer = format!("{} stern layer", name.value);
             let layer = Dielectric::new(&layer, given.surroundings);
-            found.dielectrics.push((Dielectric { is_of_medium: true, ..layer }, of_layer));
+            found.dielectrics.push((layer.is_of_medium(true), of_layer));
         }
     }
 

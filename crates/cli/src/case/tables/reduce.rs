@@ -59,13 +59,12 @@ pub(in crate::case) fn read(top: &Section<'_>) -> Vec<(Reduction, Listing)> {
             floating: floating.places,
             between: between.places,
         };
-        let reduction = Reduction {
-            name: name.value,
-            groups,
-            grounded: grounded.items,
-            floating: floating.items,
-            between: between.items.try_into().ok(),
-        };
+        let reduction = Reduction::default()
+            .name(name.value)
+            .groups(groups)
+            .grounded(grounded.items)
+            .floating(floating.items)
+            .between(between.items.try_into().ok());
         reductions.push((reduction, listing));
     }
     reductions

@@ -80,15 +80,13 @@ impl SolverTable {
             let accuracy = overrides.accuracy.or(self.accuracy.value);
             accuracy.map_or(usual.density, farad::density_for)
         };
-        SolveOptions {
-            tolerance: overrides.tolerance.or(self.tolerance.value).unwrap_or(usual.tolerance),
-            method: overrides.method.or(self.method.value).unwrap_or(bem::Method::Auto),
-            density: overrides.density.or(self.density.value).unwrap_or_else(for_accuracy),
-            restart: self.restart.value.unwrap_or(usual.restart),
-            max_iterations: self.max_iterations.value.unwrap_or(usual.max_iterations),
-            fmm_tolerance: fmm.tolerance.value,
-            ..usual
-        }
+        SolveOptions::default()
+            .tolerance(overrides.tolerance.or(self.tolerance.value).unwrap_or(usual.tolerance))
+            .method(overrides.method.or(self.method.value).unwrap_or(bem::Method::Auto))
+            .density(overrides.density.or(self.density.value).unwrap_or_else(for_accuracy))
+            .restart(self.restart.value.unwrap_or(usual.restart))
+            .max_iterations(self.max_iterations.value.unwrap_or(usual.max_iterations))
+            .fmm_tolerance(fmm.tolerance.value)
     }
 
     /// The table of a case.

@@ -174,11 +174,9 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
     let read_seconds = started.elapsed().as_secs_f64();
 
     let goal = Goal { accuracy: request.accuracy, target: Target::All, max_seconds: None };
-    let options = Options {
-        density: farad::density_for(goal.accuracy),
-        memory_limit: machine::available_memory(),
-        ..Options::default()
-    };
+    let options = Options::default()
+        .density(farad::density_for(goal.accuracy))
+        .memory_limit(machine::available_memory());
     let labels = text::labels(&nets);
     // A reader that has gone is no reason to stop here: the end tells.
     let (mut iterations, mut printed) = (0, Ok(()));

@@ -74,7 +74,7 @@ pub(super) fn lines(
     let (mut refused, mut is_rough) = (None, false);
     for backend in backends(solving.on.backend, &options) {
         let name = backend.word();
-        let options = Options { backend, ..options.clone() };
+        let options = options.clone().backend(backend);
         match of_backend(case, problem, &pieces, &options, output) {
             Ok(found) => {
                 is_rough |= found.is_rough;
@@ -188,7 +188,7 @@ fn of_backend(
         Method::Auto => Method::Fmm,
         method => method,
     };
-    let options = Options { method, ..options.clone() };
+    let options = options.clone().method(method);
     // The first solve also starts threads, and compiles and loads kernels, which depend on sizes.
     took(if on_gpu { larger } else { smaller }, &options)?;
     let took = [took(smaller, &options)?, took(larger, &options)?];
@@ -236,7 +236,7 @@ fn small(
         }
         Err(_) if watch.has_stopped() => {
             let method = if watch.has_plan() { Method::Fmm } else { Method::Dense };
-            let options = Options { method, ..options.clone() };
+            let options = options.clone().method(method);
             let cost = slow::cost(case, problem, &options, watch.beginning(true), output)?;
             Ok(Forecast {
                 seconds: cost.seconds,

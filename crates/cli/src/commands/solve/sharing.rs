@@ -74,7 +74,7 @@ impl Sharing<'_> {
     ) -> Result<Options, Failure> {
         let options = self.ranks.agree(solving.options(case))?;
         tracing::info!(?options, "solving");
-        Ok(Options { ranks: panels, ..options })
+        Ok(options.ranks(panels))
     }
 }
 

@@ -12,11 +12,9 @@ use crate::testing;
 
 #[test]
 fn shares_that_are_negative_or_do_not_add_up_are_reported() {
-    let description = Description {
-        conductors: vec![Conductor::new("inner")],
-        dielectrics: vec![Dielectric::new("outer", 100.0)],
-        ..Description::default()
-    };
+    let description = Description::default()
+        .conductors(vec![Conductor::new("inner")])
+        .dielectrics(vec![Dielectric::new("outer", 100.0)]);
     let problem = Problem::new(description, testing::shells()).unwrap();
     let of = |name: &str, share: f64| Derivative {
         name: name.to_owned(),
@@ -54,18 +52,13 @@ fn what_is_induced_on_shielded_metal_is_known_to_the_tolerance() {
                 let setting = Some(Setting::Potential(potential));
                 let charge = |position| Charge { position, amount: Amount::Coulomb(1e-10) };
                 let coat = Dielectric::new("outer", permittivity);
-                let description = Description {
-                    conductors: vec![Conductor { setting, ..Conductor::new("inner") }],
-                    dielectrics: vec![coat],
-                    charges: vec![charge([5.0, 3.0, 6.0]), charge([-6.0, 1.0, 2.0])],
-                    ..Description::default()
-                };
+                let description = Description::default()
+                    .conductors(vec![Conductor::new("inner").setting(setting)])
+                    .dielectrics(vec![coat])
+                    .charges(vec![charge([5.0, 3.0, 6.0]), charge([-6.0, 1.0, 2.0])]);
                 let problem = Problem::new(description, testing::shells()).unwrap();
-                let options = bem::SolveOptions {
-                    method: bem::Method::Fmm,
-                    tolerance,
-                    ..bem::SolveOptions::default()
-                };
+                let options =
+                    bem::SolveOptions::default().method(bem::Method::Fmm).tolerance(tolerance);
                 let solution = problem.solve(&options, &bem::Quiet).unwrap();
                 assert_eq!(solution.warnings, [], "{tolerance:.0e} {permittivity} {potential}");
             }
@@ -109,13 +102,11 @@ fn warnings_say_what_is_wrong() {
     let found = balance(Balance { force: 0.5, torque: 0.1 }).unwrap();
     let part = "the forces on the bodies add up to 5.0e-1 of their sizes and the torques to 1.0e-1";
     assert!(found.message.contains(part), "{found:?}");
-    let coated = Description {
-        conductors: vec![Conductor::new("inner")],
-        dielectrics: vec![Dielectric::new("outer", 2.0)],
-        ..Description::default()
-    };
+    let coated = Description::default()
+        .conductors(vec![Conductor::new("inner")])
+        .dielectrics(vec![Dielectric::new("outer", 2.0)]);
     let problem = Problem::new(coated, testing::shells()).unwrap();
-    let options = bem::SolveOptions { method: bem::Method::Fmm, ..Default::default() };
+    let options = bem::SolveOptions::default().method(bem::Method::Fmm);
     let mut answer = problem.solve(&options, &bem::Quiet).unwrap().answer;
     let sampled = |conductor| bem::SampledResidual { relative: 0.5, conductor };
     let told = residual(&problem, &answer, &[sampled(Some(0))]).unwrap().message;

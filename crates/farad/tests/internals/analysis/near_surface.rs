@@ -13,13 +13,10 @@ fn charge_at(distance: f64) -> (f64, Vec<Warning>) {
 fn charge_next_to(sphere: Mesh, distance: f64) -> (f64, Vec<Warning>) {
     let direction = [0.48, 0.6, 0.64];
     let position = direction.map(|u| u * (1.0 + distance));
-    let conductor =
-        Conductor { setting: Some(Setting::Potential(0.0)), ..Conductor::new("sphere") };
-    let description = Description {
-        conductors: vec![conductor],
-        charges: vec![Charge { position, amount: Amount::Coulomb(1e-10) }],
-        ..Description::default()
-    };
+    let conductor = Conductor::new("sphere").setting(Some(Setting::Potential(0.0)));
+    let description = Description::default()
+        .conductors(vec![conductor])
+        .charges(vec![Charge { position, amount: Amount::Coulomb(1e-10) }]);
     let problem = Problem::new(description, sphere).unwrap();
     let solution = problem.solve(&bem::SolveOptions::default(), &bem::Quiet).unwrap();
     let energy = solution.state.unwrap().solvation.unwrap().energies.reaction_j;

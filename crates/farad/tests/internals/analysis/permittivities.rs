@@ -9,15 +9,13 @@ use crate::testing;
 /// A sphere of radius 1 in a coat up to 2 of permittivity 4: a fifth of the energy is in it.
 #[test]
 fn charges_give_the_shares_of_a_coat_and_what_is_around() {
-    let description = Description {
-        conductors: vec![Conductor::new("inner")],
-        dielectrics: vec![Dielectric::new("outer", 4.0)],
-        sensitivities: vec![Sensitivity {
+    let description = Description::default()
+        .conductors(vec![Conductor::new("inner")])
+        .dielectrics(vec![Dielectric::new("outer", 4.0)])
+        .sensitivities(vec![Sensitivity {
             name: "coat".to_owned(),
             by: Parameter::Permittivity("outer".to_owned()),
-        }],
-        ..Description::default()
-    };
+        }]);
     let problem = Problem::new(description, testing::shells()).unwrap();
     let solution = problem.solve(&Options::default(), &Quiet).unwrap();
     let units = units(&solution);

@@ -16,15 +16,12 @@ fn groups_are_conductors_unless_they_are_interfaces_or_left_out() {
     let all = Description::default();
     assert_eq!(names(all.clone(), testing::shells()), [expected("inner"), expected("outer")]);
     let ignore = vec!["inner".to_owned()];
-    assert_eq!(
-        names(Description { ignore, ..all.clone() }, testing::shells()),
-        [expected("outer")]
-    );
+    assert_eq!(names(all.clone().ignore(ignore), testing::shells()), [expected("outer")]);
     let dielectrics = vec![Dielectric::new("outer", 2.0)];
-    let coated = Description { dielectrics, ..all.clone() };
+    let coated = all.clone().dielectrics(dielectrics);
     assert_eq!(names(coated, testing::shells()), [expected("inner")]);
-    let conductors = vec![Conductor { name: "both".to_owned(), ..Conductor::new("inner") }];
-    let unclaimed = Description { conductors, ..all };
+    let conductors = vec![Conductor::new("inner").name("both".to_owned())];
+    let unclaimed = all.conductors(conductors);
     let faults = assign(&unclaimed, &testing::shells()).unwrap_err();
     assert!(matches!(
         faults[..],

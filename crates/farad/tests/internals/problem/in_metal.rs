@@ -7,7 +7,7 @@ use crate::testing;
 fn noted(description: Description, distances: &[f64]) -> Vec<(String, usize)> {
     let charge = |&x: &f64| Charge { position: [x, 0.0, 0.0], amount: Amount::Coulomb(1.0) };
     let charges = distances.iter().map(charge).collect();
-    let problem = Problem::new(Description { charges, ..description }, testing::shells());
+    let problem = Problem::new(description.charges(charges), testing::shells());
     let name = |note: &Note| match note {
         Note::InMetal { conductor, charges, .. } => Some((conductor.clone(), *charges)),
         _ => None,
@@ -24,12 +24,12 @@ fn charges_are_noted_where_metal_may_be_solid() {
     assert_eq!(noted(spheres.clone(), &[1.5]), []);
     // One with an inner wall of its own: what is within that is not in metal.
     let groups = vec!["inner".to_owned(), "outer".to_owned()];
-    let conductors = vec![Conductor { groups, ..Conductor::new("shell") }];
-    let shell = Description { conductors, ..Description::default() };
+    let conductors = vec![Conductor::new("shell").groups(groups)];
+    let shell = Description::default().conductors(conductors);
     assert_eq!(noted(shell.clone(), &[0.0]), []);
     assert_eq!(noted(shell, &[1.5]), [("shell".to_owned(), 1)]);
     // A medium in it says that it is hollow.
-    let filled = Description { dielectrics: vec![Dielectric::new("inner", 3.0)], ..spheres };
+    let filled = spheres.dielectrics(vec![Dielectric::new("inner", 3.0)]);
     let conductors = vec![Conductor::new("inner"), Conductor::new("outer")];
-    assert_eq!(noted(Description { conductors, ..filled }, &[0.0]), []);
+    assert_eq!(noted(filled.conductors(conductors), &[0.0]), []);
 }

@@ -38,7 +38,7 @@ fn the_layer_of_the_surfaces_is_found() {
 #[test]
 fn what_has_no_meaning_in_layers_is_reported() {
     let with = |change: &dyn Fn(&mut Description)| -> Vec<String> {
-        let mut description = Description { stack: Some(stack()), ..Description::default() };
+        let mut description = Description::default().stack(Some(stack()));
         change(&mut description);
         description.faults().iter().map(ToString::to_string).collect()
     };

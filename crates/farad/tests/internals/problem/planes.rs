@@ -20,7 +20,7 @@ fn found(description: &Description, metal: bool) -> Result<Symmetry, Vec<PlaneFa
 }
 
 fn with(planes: &[bem::Mirror]) -> Description {
-    Description { planes: planes.to_vec(), ..Description::default() }
+    Description::default().planes(planes.to_vec())
 }
 
 #[test]
@@ -39,23 +39,23 @@ fn what_a_plane_cuts_or_touches_is_reported() {
 fn fields_and_tensors_that_a_plane_does_not_allow_are_reported() {
     let (ground, symmetric) = (with(&[plane(2, -3.0, true)]), with(&[plane(2, -3.0, false)]));
     let field = |description: &Description, field| {
-        found(&Description { field, ..description.clone() }, true).map(|_| ())
+        found(&description.clone().field(field), true).map(|_| ())
     };
     assert_eq!(field(&ground, [0.0, 1.0, 0.0]), Err(vec![PlaneFault::FieldAlong]));
     assert_eq!(field(&ground, [0.0, 0.0, 1.0]), Ok(()));
     assert_eq!(field(&symmetric, [0.0, 0.0, 1.0]), Err(vec![PlaneFault::FieldThrough]));
     assert_eq!(field(&symmetric, [0.0, 1.0, 0.0]), Ok(()));
-    let polarised = Description { polarisability: true, ..ground.clone() };
+    let polarised = ground.clone().polarisability(true);
     assert_eq!(found(&polarised, true).map(|_| ()), Err(vec![PlaneFault::Polarisability]));
     let diffusion = Some(Diffusion { temperature: 300.0, viscosity: 1e-3 });
-    let diffusing = Description { diffusion, ..ground };
+    let diffusing = ground.diffusion(diffusion);
     let told = found(&diffusing, true).map(|_| ());
     assert_eq!(told, Err(vec![PlaneFault::Diffusion]));
     let fault =
         Fault::Plane { plane: 0, name: "the plane".to_owned(), problem: PlaneFault::Diffusion };
     let words = "diffusion applies to a single body, not one over the plane";
     assert_eq!(fault.to_string(), words);
-    let allowed = Description { polarisability: true, diffusion, ..symmetric };
+    let allowed = symmetric.polarisability(true).diffusion(diffusion);
     assert!(found(&allowed, true).is_ok());
 }
 

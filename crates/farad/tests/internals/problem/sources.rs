@@ -11,7 +11,7 @@ use crate::testing;
 fn charges(description: Description, places: &[[f64; 3]]) -> Result<Vec<Source>, Vec<Fault>> {
     let amount = Amount::Elementary(1.0);
     let charges = places.iter().map(|&position| Charge { position, amount }).collect();
-    let description = Description { charges, ..description };
+    let description = description.charges(charges);
     match Problem::new(description, testing::shells()) {
         Ok(problem) => Ok(problem.sources().to_vec()),
         Err(Error::Faults(faults)) => Err(faults),
@@ -21,7 +21,7 @@ fn charges(description: Description, places: &[[f64; 3]]) -> Result<Vec<Source>,
 
 fn coat() -> Description {
     let dielectrics = vec![Dielectric::new("outer", 4.0), Dielectric::new("inner", 9.0)];
-    Description { relative_permittivity: 2.0, dielectrics, ..Description::default() }
+    Description::default().relative_permittivity(2.0).dielectrics(dielectrics)
 }
 
 fn problems(faults: Vec<Fault>) -> Vec<(usize, ChargeFault)> {
@@ -48,7 +48,7 @@ fn charges_on_surfaces_and_planes_are_reported() {
     let faults = charges(Description::default(), &[vertex]).unwrap_err();
     assert!(matches!(problems(faults)[..], [(0, ChargeFault::OnSurface(_))]));
     let planes = vec![bem::Mirror { plane: Plane { axis: 2, at: -3.0 }, odd: true }];
-    let ground = Description { planes, ..Description::default() };
+    let ground = Description::default().planes(planes);
     let faults = charges(ground, &[[0.0, 0.0, -3.0], [0.0, 0.0, 4.0], [0.0, 0.0, -4.0]]);
     let name = "the ground plane z = -3".to_owned();
     let expected = [(0, ChargeFault::InGround(name.clone())), (2, ChargeFault::Beyond(name))];
@@ -73,17 +73,12 @@ fn charges_are_where_curved_triangles_have_them() {
             let amount = Amount::Elementary(1.0);
             let charge = |&r: &f64| Charge { position: toward(r), amount };
             let atom = |&r: &f64| Atom { name: "A".to_owned(), position: toward(r), charge: 1.0 };
-            let dielectric = Dielectric {
-                atoms: atoms.iter().map(atom).collect(),
-                ..Dielectric::new("sphere", 4.0)
-            };
-            let description = Description {
-                unit: LengthUnit::Angstrom,
-                relative_permittivity: 80.0,
-                dielectrics: vec![dielectric],
-                charges: charges.iter().map(charge).collect(),
-                ..Description::default()
-            };
+            let dielectric = Dielectric::new("sphere", 4.0).atoms(atoms.iter().map(atom).collect());
+            let description = Description::default()
+                .unit(LengthUnit::Angstrom)
+                .relative_permittivity(80.0)
+                .dielectrics(vec![dielectric])
+                .charges(charges.iter().map(charge).collect());
             match Problem::new(description, mesh.clone()) {
                 Ok(problem) => Ok(problem.sources().to_vec()),
                 Err(Error::Faults(faults)) => Err(faults),
@@ -117,9 +112,9 @@ fn atoms_belong_into_their_molecule() {
     let atom = |x: f64| Atom { name: format!("A {x}"), position: [x, 0.0, 0.0], charge: -1.0 };
     let molecule = |places: &[f64]| {
         let atoms = places.iter().map(|&x| atom(x)).collect();
-        let dielectrics = vec![Dielectric { atoms, ..Dielectric::new("outer", 4.0) }];
+        let dielectrics = vec![Dielectric::new("outer", 4.0).atoms(atoms)];
         let (unit, ignore) = (LengthUnit::Angstrom, vec!["inner".to_owned()]);
-        charges(Description { unit, ignore, dielectrics, ..Description::default() }, &[])
+        charges(Description::default().unit(unit).ignore(ignore).dielectrics(dielectrics), &[])
     };
     let found = molecule(&[0.5, -1.0]).unwrap();
     assert_eq!((found[1].molecule, found[1].atom.as_str()), (Some(0), "A -1"));

@@ -12,29 +12,25 @@ pub(super) fn solved(error_bars: bool) -> Solution {
     let mesh = joined([("a", cube([0.0; 3])), ("b", cube([2.0, 0.3, 0.0]))]);
     let conductor = |name: &str, group: &str, setting| {
         let groups = vec![group.to_owned()];
-        Conductor { name: name.to_owned(), groups, setting: Some(setting) }
+        Conductor::default().name(name.to_owned()).groups(groups).setting(Some(setting))
     };
     let charge = |position| Charge { position, amount: Amount::Elementary(1.0) };
-    let description = Description {
-        unit: LengthUnit::Nanometre,
-        conductors: vec![
+    let description = Description::default()
+        .unit(LengthUnit::Nanometre)
+        .conductors(vec![
             conductor("a", "cube", Setting::Potential(1.0)),
             conductor("b, c", "b_cube", Setting::Charge(1e-19)),
-        ],
-        charges: vec![charge([1.0, 1.0, 1.5]), charge([1.0, -1.0, 1.5])],
-        forces: true,
-        polarisability: true,
-        error_bars,
-        reductions: vec![
-            Reduction { name: "r".to_owned(), ..Reduction::default() },
-            Reduction {
-                name: "pair".to_owned(),
-                between: Some(["a", "b, c"].map(str::to_owned)),
-                ..Reduction::default()
-            },
-        ],
-        ..Description::default()
-    };
+        ])
+        .charges(vec![charge([1.0, 1.0, 1.5]), charge([1.0, -1.0, 1.5])])
+        .forces(true)
+        .polarisability(true)
+        .error_bars(error_bars)
+        .reductions(vec![
+            Reduction::default().name("r".to_owned()),
+            Reduction::default()
+                .name("pair".to_owned())
+                .between(Some(["a", "b, c"].map(str::to_owned))),
+        ]);
     Problem::new(description, mesh)
         .unwrap()
         .solve(&farad::Options::default(), &farad::Quiet)

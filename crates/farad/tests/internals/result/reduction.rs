@@ -40,7 +40,7 @@ fn assert_near(found: &[Vec<f64>], expected: &DMatrix<f64>) {
 fn floating_nets_leave_the_inverse_of_potential_coefficients() {
     let (names, maxwell, _) = five();
     let floating = named(&["fill_*", "b"]);
-    let reduction = Reduction { floating, ..Reduction::default() };
+    let reduction = Reduction::default().floating(floating);
     let reduced = reduction.over(&names).unwrap().apply(&maxwell, None);
     assert_eq!(reduced.nets, ["a", "c"]);
     let p = dense(&maxwell).try_inverse().unwrap();
@@ -52,11 +52,9 @@ fn floating_nets_leave_the_inverse_of_potential_coefficients() {
 #[test]
 fn groups_are_summed_and_grounded_nets_left_out() {
     let (names, c, bars) = five();
-    let reduction = Reduction {
-        groups: vec![("vdd".to_owned(), named(&["b", "fill_2"]))],
-        grounded: named(&["c"]),
-        ..Reduction::default()
-    };
+    let reduction = Reduction::default()
+        .groups(vec![("vdd".to_owned(), named(&["b", "fill_2"]))])
+        .grounded(named(&["c"]));
     let reduced = reduction.over(&names).unwrap().apply(&c, Some(&bars));
     assert_eq!(reduced.nets, ["a", "vdd", "fill_1"]);
     let sums = |c: &[Vec<f64>]| {
@@ -84,7 +82,7 @@ fn two_nets_have_the_capacitance_of_opposite_charges() {
         };
         let rest: Vec<usize> = (0..5).filter(|&k| !is_grounded(k)).collect();
         let between = Some(["fill_2", "a"].map(str::to_owned));
-        let reduction = Reduction { grounded, between, ..Reduction::default() };
+        let reduction = Reduction::default().grounded(grounded).between(between);
         let reduced = reduction.over(&names).unwrap().apply(&maxwell, None);
         let c = DMatrix::from_fn(rest.len(), rest.len(), |i, j| maxwell[rest[i]][rest[j]]);
         let p = c.try_inverse().unwrap();
@@ -103,8 +101,8 @@ fn bars_are_those_of_the_worst_signs() {
     let groups = vec![("g".to_owned(), named(&["a", "b"]))];
     let floating = named(&["fill_1"]);
     let between = Some(["g", "c"].map(str::to_owned));
-    let matrix = Reduction { groups, floating, ..Reduction::default() };
-    let two = Reduction { floating: Vec::new(), between, ..matrix.clone() };
+    let matrix = Reduction::default().groups(groups).floating(floating);
+    let two = matrix.clone().floating(Vec::new()).between(between);
     // The numbers of both, and their bars.
     let numbers = |maxwell: &[Vec<f64>]| {
         let of =
@@ -137,7 +135,7 @@ fn bars_are_those_of_the_worst_signs() {
 #[test]
 fn potentials_without_values_are_not_numbers() {
     let names = named(&["a", "b"]);
-    let reduction = Reduction { floating: named(&["b"]), ..Reduction::default() };
+    let reduction = Reduction::default().floating(named(&["b"]));
     let reducer = reduction.over(&names).unwrap();
     let reduced = reducer.apply(&[vec![1.0, 0.0], vec![0.0, 0.0]], None);
     assert!(reduced.maxwell[0][0].is_nan());
@@ -150,21 +148,17 @@ fn faults_name_their_places() {
         let faults = reduction.over(&names).unwrap_err();
         faults.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    let unknown = Reduction {
-        groups: vec![("g".to_owned(), named(&["a", "x"]))],
+    let unknown = Reduction::default()
+        .groups(vec![("g".to_owned(), named(&["a", "x"]))])
         // A conductor of a group is no net of its own.
-        grounded: named(&["a"]),
-        floating: named(&["dummy_*"]),
-        ..Reduction::default()
-    };
+        .grounded(named(&["a"]))
+        .floating(named(&["dummy_*"]));
     let expected = ["there is no net \"x\"", "there is no net \"a\"", "no net fits \"dummy_*\""];
     assert_eq!(faults(&unknown), expected);
-    let twice = Reduction {
-        groups: vec![("g".to_owned(), named(&["a"])), ("c".to_owned(), named(&["a", "b"]))],
-        grounded: named(&["fill_*"]),
-        floating: named(&["fill_1", "fill*", "fill_1"]),
-        ..Reduction::default()
-    };
+    let twice = Reduction::default()
+        .groups(vec![("g".to_owned(), named(&["a"])), ("c".to_owned(), named(&["a", "b"]))])
+        .grounded(named(&["fill_*"]))
+        .floating(named(&["fill_1", "fill*", "fill_1"]));
     let expected = [
         "net \"a\" is listed twice",
         "there is a net \"c\" outside of the group of this name",
@@ -182,11 +176,10 @@ fn faults_name_their_places() {
         [Listed::Grounded(0), Listed::Floating(1)],
     ];
     assert_eq!(at.collect::<Vec<_>>(), expected);
-    let nothing =
-        Reduction { grounded: named(&["a", "b"]), floating: named(&["*"]), ..Reduction::default() };
+    let nothing = Reduction::default().grounded(named(&["a", "b"])).floating(named(&["*"]));
     assert_eq!(faults(&nothing), ["no net is left: all are grounded or float"]);
     let between = Some(["a", "a"].map(str::to_owned));
-    let same = Reduction { between, floating: named(&["b"]), ..Reduction::default() };
+    let same = Reduction::default().between(between).floating(named(&["b"]));
     let expected = [
         "net \"a\" is listed twice",
         "floating nets are listed, but all nets float that are neither grounded nor among the two",
@@ -197,7 +190,7 @@ fn faults_name_their_places() {
 /// Four cubes over ground, one of them in a dielectric: what is made of the matrix is what
 /// further solves find.
 fn cubes(conductors: Vec<Conductor>, reductions: Vec<Reduction>) -> Solution {
-    let description = Description { conductors, reductions, ..Description::default() };
+    let description = Description::default().conductors(conductors).reductions(reductions);
     solved(description)
 }
 
@@ -216,12 +209,9 @@ fn solved(description: Description) -> Solution {
     let metal = ["a", "b", "c", "d"].iter().zip(places).map(|(name, at)| cube(name, at, 1.0));
     let mesh = mesh::join::joined(metal.chain([coat]).collect());
     let ground = bem::Mirror { plane: mesh::mirror::Plane { axis: 2, at: -0.5 }, odd: true };
-    let description = Description {
-        dielectrics: vec![Dielectric::new("coat", 3.0)],
-        planes: vec![ground],
-        ..description
-    };
-    let options = bem::SolveOptions { tolerance: 1e-9, ..bem::SolveOptions::default() };
+    let description =
+        description.dielectrics(vec![Dielectric::new("coat", 3.0)]).planes(vec![ground]);
+    let options = bem::SolveOptions::default().tolerance(1e-9);
     Problem::new(description, mesh).unwrap().solve(&options, &bem::Quiet).unwrap()
 }
 
@@ -229,18 +219,12 @@ fn solved(description: Description) -> Solution {
 fn reductions_are_what_floating_and_joined_conductors_are() {
     let conductor = |name: &str| Conductor::new(name);
     let reductions = vec![
-        Reduction { name: "float".to_owned(), floating: named(&["c"]), ..Reduction::default() },
-        Reduction {
-            name: "one".to_owned(),
-            groups: vec![("bd".to_owned(), named(&["b", "d"]))],
-            grounded: named(&["c"]),
-            ..Reduction::default()
-        },
-        Reduction {
-            name: "pair".to_owned(),
-            between: Some(["a", "d"].map(str::to_owned)),
-            ..Reduction::default()
-        },
+        Reduction::default().name("float".to_owned()).floating(named(&["c"])),
+        Reduction::default()
+            .name("one".to_owned())
+            .groups(vec![("bd".to_owned(), named(&["b", "d"]))])
+            .grounded(named(&["c"])),
+        Reduction::default().name("pair".to_owned()).between(Some(["a", "d"].map(str::to_owned))),
     ];
     let all = ["a", "b", "c", "d"];
     let solution = cubes(all.map(conductor).to_vec(), reductions);
@@ -267,7 +251,7 @@ fn reductions_are_what_floating_and_joined_conductors_are() {
         assert!(of_state > 0.1 * bar && of_state < 1.5 * bar, "{bar} {of_state}");
     }
 
-    let groups = |names: &[&str]| Conductor { groups: named(names), ..conductor("bd") };
+    let groups = |names: &[&str]| conductor("bd").groups(named(names));
     let joined = cubes(vec![conductor("a"), conductor("c"), groups(&["b", "d"])], Vec::new());
     let expected = joined.matrices().maxwell_farad;
     for (i, from) in [0, 2].into_iter().enumerate() {
@@ -303,7 +287,7 @@ fn chosen_nets_have_the_columns_of_the_whole_matrix() {
     let conductors = ["a", "b", "c", "d"].map(Conductor::new).to_vec();
     let all = cubes(conductors.clone(), Vec::new());
     let nets = named(&["d", "b*"]);
-    let some = solved(Description { conductors, nets, ..Description::default() });
+    let some = solved(Description::default().conductors(conductors).nets(nets));
     assert_eq!((&all.columns[..], &some.columns[..]), (&[0, 1, 2, 3][..], &[1, 3][..]));
     assert_eq!((some.answer.solves.len(), &some.warnings[..]), (2, &all.warnings[..]));
     let [of_all, of_some] = [&all, &some].map(Solution::matrices);

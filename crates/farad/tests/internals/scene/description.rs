@@ -10,25 +10,25 @@ fn what_has_no_meaning_is_reported() {
     assert_eq!(ok.faults(), []);
     let mirror = |at| bem::Mirror { plane: Plane { axis: 1, at }, odd: false };
     let planes = vec![mirror(0.0), mirror(1.0)];
-    let parallel = Description { planes, ..ok.clone() };
+    let parallel = ok.clone().planes(planes);
     assert_eq!(parallel.faults(), [Fault::ParallelPlanes { planes: [0, 1], axis: "y" }]);
     let surfaces = vec![SurfaceMedia { groups: vec!["a".to_owned()], sides: [1.0, 2.0] }];
     let dielectrics = vec![Dielectric::new("a", 2.0)];
     let charges = vec![Charge { position: [0.0; 3], amount: Amount::Coulomb(1.0) }];
-    let by_surfaces = Description { surfaces, ..ok.clone() };
-    let twice = Description { dielectrics, ..by_surfaces.clone() };
+    let by_surfaces = ok.clone().surfaces(surfaces);
+    let twice = by_surfaces.clone().dielectrics(dielectrics);
     assert_eq!(twice.faults(), [Fault::MediaTwice]);
-    let among = Description { charges, ..by_surfaces.clone() };
+    let among = by_surfaces.clone().charges(charges);
     assert_eq!(among.faults(), [Fault::NoMediumOfCharge]);
     let diffusion = Some(Diffusion { temperature: 300.0, viscosity: 1e-3 });
-    let diffusing = Description { diffusion, ..by_surfaces };
+    let diffusing = by_surfaces.diffusion(diffusion);
     assert_eq!(diffusing.faults(), [Fault::DiffusionOfMedia]);
     let place = ProbePoints::Points(vec![[0.0; 3]]);
     let probes = vec![Probe { name: "p".to_owned(), place }];
-    let probed = Description { probes, ..ok };
+    let probed = ok.probes(probes);
     assert_eq!(probed.faults(), [Fault::NothingToProbe]);
     let held = vec![Conductor::new("a").with(Setting::Potential(0.0))];
-    assert_eq!(Description { conductors: held, ..probed }.faults(), []);
+    assert_eq!(probed.conductors(held).faults(), []);
 }
 
 #[test]
@@ -37,13 +37,13 @@ fn numbers_out_of_range_are_reported_before_anything_is_made_of_them() {
     let charge = |x, q| Charge { position: [0.0, x, 0.0], amount: Amount::Elementary(q) };
     let mirror = bem::Mirror { plane: Plane { axis: 3, at: 0.0 }, odd: true };
     let all = [
-        Description { relative_permittivity: 0.0, ..ok.clone() },
-        Description { dielectrics: vec![Dielectric::new("a", -1.0)], ..ok.clone() },
-        Description { field: [0.0, f64::NAN, 0.0], ..ok.clone() },
-        Description { charges: vec![charge(f64::INFINITY, 1.0)], ..ok.clone() },
-        Description { charges: vec![charge(0.0, f64::NAN)], ..ok.clone() },
-        Description { planes: vec![mirror], ..ok.clone() },
-        Description { conductors: vec![Conductor::new("a").with(Setting::Charge(f64::NAN))], ..ok },
+        ok.clone().relative_permittivity(0.0),
+        ok.clone().dielectrics(vec![Dielectric::new("a", -1.0)]),
+        ok.clone().field([0.0, f64::NAN, 0.0]),
+        ok.clone().charges(vec![charge(f64::INFINITY, 1.0)]),
+        ok.clone().charges(vec![charge(0.0, f64::NAN)]),
+        ok.clone().planes(vec![mirror]),
+        ok.conductors(vec![Conductor::new("a").with(Setting::Charge(f64::NAN))]),
     ];
     for description in all {
         let faults = description.faults();

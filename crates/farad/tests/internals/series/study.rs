@@ -62,5 +62,5 @@ fn gaps_narrower_than_facets_are_found() {
     // A sphere by itself has no gap, but one over ground may.
     assert_eq!(gap(Description::default(), sphere()), None);
     let planes = vec![Mirror { plane: Plane { axis: 2, at: -1.01 }, odd: true }];
-    assert!(gap(Description { planes, ..Description::default() }, sphere()).is_some());
+    assert!(gap(Description::default().planes(planes), sphere()).is_some());
 }

@@ -15,8 +15,8 @@ fn the_last_value_varies_fastest() {
 #[test]
 fn bodies_take_their_atoms_along() {
     let atom = Atom { name: "A".to_owned(), position: [0.5, 0.0, 0.0], charge: 1.0 };
-    let molecule = Dielectric { atoms: vec![atom], ..Dielectric::new("inner", 2.0) };
-    let description = Description { dielectrics: vec![molecule], ..Description::default() };
+    let molecule = Dielectric::new("inner", 2.0).atoms(vec![atom]);
+    let description = Description::default().dielectrics(vec![molecule]);
     let turn = |groups: &[&str]| Change::Turn {
         groups: groups.iter().map(|&group| group.to_owned()).collect(),
         axis: [0.0, 0.0, 3.0],
@@ -49,7 +49,7 @@ fn bodies_take_their_atoms_along() {
 #[test]
 fn permittivities_are_those_of_a_dielectric_or_of_all_around() {
     let dielectrics = vec![Dielectric::new("a", 2.0), Dielectric::new("b", 3.0)];
-    let mut description = Description { dielectrics, ..Description::default() };
+    let mut description = Description::default().dielectrics(dielectrics);
     let change = |dielectric: Option<&str>| Change::Permittivity {
         dielectric: dielectric.map(str::to_owned),
         values: vec![1.0, 7.0],

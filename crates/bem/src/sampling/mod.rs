@@ -1,8 +1,13 @@
 //! Panels, points and unknowns of an operator, of all ranks and of this one.
+//!
+//! - `points`: the quadrature points of panels; `far`: distant images, as seen from panels.
+
+pub(crate) mod far;
+pub(crate) mod points;
 
 use std::sync::Arc;
 
-use super::far::SeenFar;
+use self::far::SeenFar;
 use crate::geometry::panels::Panels;
 use crate::geometry::partition::Partition;
 use crate::near::RowKind;

@@ -1,8 +1,8 @@
 //! Direct sums over quadrature points.
 
 use bem::internals::geometry::Panels;
-use bem::internals::operator::QuadraturePoints;
 use bem::internals::quadrature::Rule;
+use bem::internals::sampling::QuadraturePoints;
 use mesh::generate::{Resolution, Sphere, SphereBase};
 
 #[test]
