@@ -283,7 +283,7 @@ fn the_diffusion_constant_is_that_of_stokes_and_einstein() {
     // k T / (6 pi eta R) with R = 1 nm.
     close(
         found.diffusion,
-        1.380649e-23 * 298.15 / (6.0 * std::f64::consts::PI * 0.89e-3 * 1e-9),
+        1.380649e-23 * 298.15 / (6.0 * PI * 0.89e-3 * 1e-9),
         FACETS,
     );
 }
