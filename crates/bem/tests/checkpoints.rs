@@ -7,11 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bem::{
-    CheckpointStore, Electrostatics, Error, Excitation, Images, Media, Method, PointCharge,
-    Progress, Quiet, Ranks, SolveOptions, Stage, StopReason, electrostatics,
+    Cells, CheckpointStore, Electrostatics, Error, Excitation, FixedCharge, Images, Media, Medium,
+    Method, PointCharge, Progress, Quiet, Ranks, SolveOptions, Stage, StopReason, electrostatics,
 };
 use mesh::Mesh;
-use mesh::generate::{Bus, Resolution};
+use mesh::generate::{Bus, Resolution, Sphere, SphereBase};
 
 /// Keeps answers in memory, and stops a solve after this number of iterations.
 #[derive(Default)]
@@ -206,6 +206,52 @@ fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
                 let rest = iterations(answer);
                 assert!(rest + most as usize <= all + 3, "{rest} after {most} of {all}");
             }
+        }
+    }
+}
+
+/// The third rank stops it; the first has the answer, whatever the number of ranks that go on.
+#[test]
+fn solves_with_ions_go_on_where_they_were_stopped() {
+    let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(320));
+    let mesh = Sphere { radius: 2.0, base, resolution }.build().unwrap();
+    let media =
+        [(80.0, 0.3), (4.0, 0.0)].map(|(permittivity, kappa)| Medium { permittivity, kappa });
+    let sides = vec![[0, 1]; mesh.triangles.len()];
+    let charges = [FixedCharge { position: [0.9, 0.4, -0.2], charge: 1.0, region: 1 }];
+    let solve = |ranks: Ranks, progress: &dyn Progress| {
+        let options = SolveOptions::default().method(Method::Fmm).tolerance(1e-9).ranks(ranks);
+        let cells = Cells { media: &media, sides: &sides };
+        bem::poisson_boltzmann(&mesh, cells, &charges, &options, progress)
+    };
+    let whole = solve(Ranks::default(), &Quiet).unwrap();
+    let stopped = StoredAnswers { most: u64::MAX, ..StoredAnswers::default() };
+    comm::run(3, |group| {
+        let stops = Stops { most: 4, iterations: AtomicU64::new(0) };
+        let progress: &dyn Progress = match group.rank() {
+            0 => &stopped,
+            2 => &stops,
+            _ => &Quiet,
+        };
+        let ended = solve(Ranks(group.clone()), progress);
+        assert!(matches!(ended, Err(Error::Interrupted)));
+    });
+    let answers = stopped.answers.into_inner().unwrap();
+    assert_eq!(answers.len(), 1);
+    for ranks in [1, 2] {
+        let found = comm::run(ranks, |group| {
+            let answers = answers.clone().into();
+            let stored = StoredAnswers { answers, most: u64::MAX, ..StoredAnswers::default() };
+            let progress: &dyn Progress = if group.rank() == 0 { &stored } else { &Quiet };
+            let screened = solve(Ranks(group.clone()), progress).unwrap();
+            assert!(screened.has_converged());
+            (screened.surface_potentials(mesh.triangles.len()), screened.info.iterations)
+        });
+        let expected = whole.surface_potentials(mesh.triangles.len());
+        for (potentials, iterations) in found {
+            assert!(iterations < whole.info.iterations, "{iterations}");
+            let off = potentials.iter().zip(&expected).map(|(a, b)| (a / b - 1.0).abs());
+            assert!(off.fold(0.0, f64::max) < 1e-6);
         }
     }
 }
