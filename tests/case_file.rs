@@ -417,7 +417,7 @@ fn each_mistake_is_reported_in_its_words() {
         ),
         (
             "[medium]\nkappa = 1\n[solver]\naccuracy = 1e-2\n[[dielectric]]\nname = \"d\"\ngroup = \"sphere\"\nrelative_permittivity = 2\n[[charge]]\nposition = [0, 0, 0]\ncharge = 1\nunit = \"e\"",
-            "with ions (kappa, ionic_strength) no accuracy can be asked for",
+            "with ions (kappa, ionic_strength) an accuracy needs surfaces that are made of atoms",
         ),
         ("[solver]\naccuracy = 1e-2\naccuracy_of = \"probe(p)\"", "there is no probe p"),
         (

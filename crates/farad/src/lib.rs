@@ -55,7 +55,7 @@ pub use problem::request_fault::{FilmFault, Listed, ReductionFault, SensitivityF
 pub use problem::sources::Source;
 pub use refine::goal::{FINEST, Goal, TOLERANCE_PER_ACCURACY, density_for};
 pub use refine::level::{Attained, CompletedLevel, Level, Outcome, RefinementObserver};
-pub use refine::run::{Refinement, refine};
+pub use refine::run::{FinerSurfaces, Refinement, refine};
 pub use refine::target::{ParseTargetError, Target};
 pub use result::bars::Bars;
 pub use result::body::{Hydrodynamics, Polarisability, Viscosity};

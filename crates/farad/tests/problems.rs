@@ -16,8 +16,9 @@ use farad::mesh::generate::{
 use farad::mesh::transform::{Motion, moved};
 use farad::units::{ELEMENTARY_CHARGE, farads};
 use farad::{
-    Amount, Charge, Conductor, Description, Dielectric, Error, Fault, LengthUnit, Mirror, Note,
-    Options, Plane, Probe, ProbePoints, Problem, Quiet, Setting, Solution, Solver,
+    Amount, Charge, Conductor, Description, Dielectric, Error, Fault, Goal, LengthUnit, Mirror,
+    Note, Options, Outcome, Plane, Probe, ProbePoints, Problem, Quiet, Refinement, Setting,
+    Solution, Solver, Target,
 };
 
 const BASE: SphereBase = SphereBase::Octahedron;
@@ -281,11 +282,7 @@ fn the_diffusion_constant_is_that_of_stokes_and_einstein() {
     let found = solved(description, sphere()).hydrodynamics.unwrap();
     close(found.capacity, 1.0, FACETS);
     // k T / (6 pi eta R) with R = 1 nm.
-    close(
-        found.diffusion,
-        1.380649e-23 * 298.15 / (6.0 * PI * 0.89e-3 * 1e-9),
-        FACETS,
-    );
+    close(found.diffusion, 1.380649e-23 * 298.15 / (6.0 * PI * 0.89e-3 * 1e-9), FACETS);
 }
 
 /// Born's ion among ions: its energy in joule, and its potential outside.
@@ -387,6 +384,40 @@ fn bars_among_ions_hold_where_triangles_are_split_next_to_charges() {
         assert!(off < bar, "{elements} {far}: {found:e} +- {bar:e}, {exact:e}");
         assert!(bar < 6.0 * off, "{elements} {far}: {found:e} +- {bar:e}, {exact:e}");
     }
+}
+
+/// Spheres that are made again have all of their error in the bar, which an accuracy is asked of.
+#[test]
+fn finer_surfaces_reach_an_accuracy_among_ions() {
+    let (media, kappa, far) = ([4.0, 80.0], 0.4, 0.4);
+    let x = far / 3f64.sqrt();
+    let description = Description::default()
+        .unit(LengthUnit::Angstrom)
+        .relative_permittivity(media[1])
+        .kappa(kappa)
+        .dielectrics(vec![Dielectric::new("sphere", media[0])])
+        .charges(vec![elementary([x, x, x], 1.0)]);
+    let counts = std::cell::RefCell::new(Vec::new());
+    let sphere = |times: f64| {
+        counts.borrow_mut().push(times);
+        let resolution = Resolution::Elements((180.0 * times) as usize);
+        let sphere = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
+        Problem::new(description.clone(), sphere.build().unwrap())
+    };
+    let goal = Goal { accuracy: 1e-2, target: Target::Energy, max_seconds: None };
+    let options = Options::default();
+    let refinement = Refinement::new(&goal, &options).on_finer_surfaces(&sphere);
+    let found = refinement.run(sphere(1.0).unwrap(), &Quiet, &mut Quiet).unwrap().unwrap();
+    assert_eq!(found.outcome, Outcome::Reached);
+    assert!(found.levels.len() == counts.borrow().len() && found.levels.len() <= 4);
+    let solvation = found.solution.state.unwrap().solvation.unwrap();
+    let (energy, bar) = (solvation.energies.reaction_j, solvation.reaction_error_j.unwrap());
+    let charge_over = ELEMENTARY_CHARGE / farads(1.0, LengthUnit::Angstrom);
+    let exact = ELEMENTARY_CHARGE * charge_over * kirkwood(far, media, kappa);
+    assert!((energy - exact).abs() < bar && bar <= 1e-2 * energy.abs(), "{energy:e} {bar:e}");
+    // Triangles that are split stay flat.
+    let split = Refinement::new(&goal, &options).run(sphere(1.0).unwrap(), &Quiet, &mut Quiet);
+    assert!(matches!(split, Err(Error::Accuracy(_))));
 }
 
 /// At scattered points inside and outside of a ball, against the same with many curved triangles.

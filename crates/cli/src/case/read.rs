@@ -104,7 +104,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     (description.surfaces, places.surfaces) = surface::read(top).into_iter().unzip();
     (description.planes, places.planes) = places::split(plane::read(top));
 
-    let options = solver.options(&top.table::<FmmTable>(), overrides);
+    let options = solver.options(&top.table::<FmmTable>(), overrides, description.has_salt());
     let goal = solver.goal(top, overrides);
     // Solves to an accuracy choose tolerances themselves.
     let of_goal = goal.as_ref().map(|goal| farad::TOLERANCE_PER_ACCURACY * goal.accuracy);

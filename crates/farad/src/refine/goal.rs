@@ -34,17 +34,23 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// Whether a refinement of this problem, with these options, can reach it.
-    pub(crate) fn check(&self, problem: &Problem, options: &SolveOptions) -> Result<(), Error> {
+    /// Whether a refinement of this problem, with these options, can reach it; on surfaces that
+    /// are made again, or by splitting triangles.
+    pub(crate) fn check(
+        &self,
+        problem: &Problem,
+        options: &SolveOptions,
+        on_finer_surfaces: bool,
+    ) -> Result<(), Error> {
         if self.accuracy.is_nan() || self.accuracy < FINEST {
             return Err(Error::Accuracy(format!(
                 "an accuracy of {:e} is beyond what double precision supports; ask for {FINEST:e} or more",
                 self.accuracy
             )));
         }
-        if problem.description.has_salt() {
+        if problem.description.has_salt() && !on_finer_surfaces {
             return Err(Error::Accuracy(
-                "with ions (kappa, ionic_strength) no accuracy can be asked for: splitting triangles does not make a surface rounder, which is most of the error; make finer surfaces (density of [[molecule]], farad study) until the bars are short enough"
+                "with ions (kappa, ionic_strength) an accuracy needs surfaces that are made of atoms ([[molecule]] with pqr, without a mesh): to split the triangles of a mesh does not make it rounder, which is most of the error"
                     .to_owned(),
             ));
         }

@@ -21,6 +21,12 @@ use crate::solver::{Solver, conclude};
 /// The factor between tolerances that are tried one after another.
 const LOOSER: f64 = 3.0;
 
+/// Triangles of the next surfaces over those of the last: for a bar this much below what is asked,
+/// within these limits.
+const BELOW: f64 = 1.3;
+const LEAST_GROWTH: f64 = 1.5;
+const MOST_GROWTH: f64 = 4.0;
+
 /// Solves `problem` on ever finer meshes until the bars of what `goal` asks for are as short as it
 /// asks: [`Refinement::run`] by one process, or by the ranks of [`SolveOptions::ranks`], which all
 /// have the result then. `each` is called after every mesh, with what it gave.
@@ -39,21 +45,32 @@ pub fn refine(
     attained.ok_or_else(|| goal.target.nothing())
 }
 
+/// The problem on surfaces with this many times as many triangles as at first.
+pub type FinerSurfaces<'a> = dyn Fn(f64) -> Result<Problem, Error> + 'a;
+
 /// A refinement: each mesh is made from the one before by splitting the sides of triangles along
 /// which the density's error is largest.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Refinement<'a> {
     goal: &'a Goal,
     options: &'a SolveOptions,
     completed: &'a [CompletedLevel],
     excitations: Group,
+    surfaces: Option<&'a FinerSurfaces<'a>>,
 }
 
 impl<'a> Refinement<'a> {
     /// From the problem's own mesh on. With [`SolveOptions::ranks`] all ranks have the meshes and
     /// the solution; the first decides what happens next.
     pub fn new(goal: &'a Goal, options: &'a SolveOptions) -> Self {
-        Self { goal, options, completed: &[], excitations: comm::alone() }
+        Self { goal, options, completed: &[], excitations: comm::alone(), surfaces: None }
+    }
+
+    /// On surfaces that are made again, finer ones each time, instead of split triangles: on
+    /// surfaces of atoms most of the error is that of facets. Problems with ions need it.
+    #[must_use]
+    pub fn on_finer_surfaces(self, surfaces: &'a FinerSurfaces<'a>) -> Self {
+        Self { surfaces: Some(surfaces), ..self }
     }
 
     /// From the mesh on that follows those that an earlier run with the same problem, goal and
@@ -101,7 +118,7 @@ impl<'a> Refinement<'a> {
         progress: &dyn Progress,
         observer: &mut dyn RefinementObserver,
     ) -> Result<Reached, Error> {
-        self.goal.check(&problem, self.options)?;
+        self.goal.check(&problem, self.options, self.surfaces.is_some())?;
         let judge = Judge::new(self.goal);
         let mut steps = Steps {
             team,
@@ -111,6 +128,8 @@ impl<'a> Refinement<'a> {
             levels: Vec::new(),
             before: None,
             start: Vec::new(),
+            surfaces: self.surfaces,
+            times: 1.0,
         };
         let mut problem = steps.first_mesh(problem, self.completed)?;
         loop {
@@ -150,6 +169,10 @@ struct Steps<'a> {
     before: Option<Solved>,
     /// The charges of the mesh before, on the next one.
     start: Vec<Known>,
+    /// How the next mesh is made, if not by splitting triangles, and the triangles of the last one
+    /// over those of the first.
+    surfaces: Option<&'a FinerSurfaces<'a>>,
+    times: f64,
 }
 
 impl Steps<'_> {
@@ -158,6 +181,34 @@ impl Steps<'_> {
         &mut self,
         problem: Problem,
         completed: &[CompletedLevel],
+    ) -> Result<Problem, Error> {
+        let mut current = match self.surfaces {
+            Some(surfaces) => self.surfaces_after(completed, surfaces, problem)?,
+            None => self.split_after(completed, problem)?,
+        };
+        // Nothing else says when it is enough.
+        current.description.error_bars = true;
+        Ok(current)
+    }
+
+    fn surfaces_after(
+        &mut self,
+        completed: &[CompletedLevel],
+        surfaces: &FinerSurfaces<'_>,
+        problem: Problem,
+    ) -> Result<Problem, Error> {
+        for level in completed {
+            self.judge.skip(level);
+            self.levels.push(level.level.clone());
+            self.times = level.share;
+        }
+        if completed.is_empty() { Ok(problem) } else { self.team.agreed(surfaces(self.times)) }
+    }
+
+    fn split_after(
+        &mut self,
+        completed: &[CompletedLevel],
+        problem: Problem,
     ) -> Result<Problem, Error> {
         let finer = self.team.agreed(problem.finer_next_to_surfaces(first_mesh::FIRST))?;
         let mut current = match finer {
@@ -174,8 +225,6 @@ impl Steps<'_> {
             let (next, _) = gains.next_mesh(self.team, &current, self.options.density)?;
             current = Problem::next_to_charges(current.description.clone(), next)?;
         }
-        // Nothing else says when it is enough.
-        current.description.error_bars = true;
         Ok(current)
     }
 
@@ -294,6 +343,9 @@ impl Steps<'_> {
             Ok(Some(next)) => next,
             // No split changes a requested number.
             Ok(None) => return Ok(Step::Break(self.reached(solved, Outcome::Stalled))),
+            Err(Error::Solve(bem::Error::Interrupted)) => {
+                return Err(Error::Solve(bem::Error::Interrupted));
+            }
             Err(error) => {
                 let why = format!("the next mesh cannot be solved on: {error}");
                 return Ok(Step::Break(self.reached(solved, Outcome::Next(why))));
@@ -308,23 +360,16 @@ impl Steps<'_> {
     /// The problem on the next mesh; `None` if no side is split. Collective.
     fn next_problem(
         &mut self,
-        Solved { problem, solution }: &Solved,
+        solved: &Solved,
         known: Vec<Known>,
         observer: &mut dyn RefinementObserver,
     ) -> Result<Option<Problem>, Error> {
-        let gains = self.team.of_first(|| match solution {
-            Some(solution) => Gains::find(problem, solution, &self.judge),
-            None => Err(Target::All.nothing()),
-        })?;
         let elapsed = self.judge.elapsed();
-        let (mesh, descent) = gains.next_mesh(self.team, problem, self.options.density)?;
-        if descent.triangles() == problem.mesh.triangles.len() {
-            return Ok(None);
-        }
-        let known = self.team.known(known)?;
-        self.start = known.iter().map(|known| descent.carry(known)).collect();
-        let next = Problem::next_to_charges(problem.description.clone(), mesh);
-        let next = self.team.agreed(next)?;
+        let next = match self.surfaces {
+            Some(surfaces) => Some(self.on_finer_surfaces(surfaces, &solved.problem)?),
+            None => self.split(solved, known)?,
+        };
+        let Some((next, gains)) = next else { return Ok(None) };
         self.team.check_same(&next)?;
         if let Some(level) = self.levels.last() {
             observer.completed(&CompletedLevel {
@@ -337,6 +382,44 @@ impl Steps<'_> {
             });
         }
         Ok(Some(next))
+    }
+
+    /// With sides split; `None` if none is.
+    fn split(
+        &mut self,
+        Solved { problem, solution }: &Solved,
+        known: Vec<Known>,
+    ) -> Result<Option<(Problem, Gains)>, Error> {
+        let gains = self.team.of_first(|| match solution {
+            Some(solution) => Gains::find(problem, solution, &self.judge),
+            None => Err(Target::All.nothing()),
+        })?;
+        let (mesh, descent) = gains.next_mesh(self.team, problem, self.options.density)?;
+        if descent.triangles() == problem.mesh.triangles.len() {
+            return Ok(None);
+        }
+        let known = self.team.known(known)?;
+        self.start = known.iter().map(|known| descent.carry(known)).collect();
+        let next = Problem::next_to_charges(problem.description.clone(), mesh);
+        Ok(Some((self.team.agreed(next)?, gains)))
+    }
+
+    /// With so many triangles that the bar should be as short as is asked.
+    fn on_finer_surfaces(
+        &mut self,
+        surfaces: &FinerSurfaces<'_>,
+        problem: &Problem,
+    ) -> Result<(Problem, Gains), Error> {
+        // Of flat triangles errors are c / N, of curved ones c / N^(3/2).
+        let order = if problem.mesh.patches.is_some() { 1.5 } else { 1.0 };
+        let relative = self.levels.last().map_or(f64::INFINITY, |level| level.relative);
+        let accuracy = self.judge.goal.accuracy;
+        let growth =
+            (BELOW * relative / accuracy).powf(1.0 / order).clamp(LEAST_GROWTH, MOST_GROWTH);
+        self.times *= self.team.of_first(|| Ok(growth))?;
+        let mut next = self.team.agreed(surfaces(self.times))?;
+        next.description.error_bars = true;
+        Ok((next, Gains { share: self.times, sides: Vec::new() }))
     }
 
     fn reached(&mut self, solved: Solved, outcome: Outcome) -> Reached {

@@ -74,11 +74,17 @@ impl SolverTable {
     }
 
     /// The options of solves, with the command line's over the file's.
-    pub(in crate::case) fn options(&self, fmm: &FmmTable, overrides: &Overrides) -> SolveOptions {
+    pub(in crate::case) fn options(
+        &self,
+        fmm: &FmmTable,
+        overrides: &Overrides,
+        has_ions: bool,
+    ) -> SolveOptions {
         let usual = SolveOptions::default();
         let for_accuracy = || {
             let accuracy = overrides.accuracy.or(self.accuracy.value);
-            accuracy.map_or(usual.density, farad::density_for)
+            // With ions most of the error is that of facets, whatever the density.
+            accuracy.filter(|_| !has_ions).map_or(usual.density, farad::density_for)
         };
         SolveOptions::default()
             .tolerance(overrides.tolerance.or(self.tolerance.value).unwrap_or(usual.tolerance))

@@ -7,7 +7,7 @@ use bem::CheckpointStore;
 use comm::Group;
 use farad::{Attained, Options, Problem, Solution, Solver};
 
-use crate::case::Case;
+use crate::case::{Case, problem};
 use crate::commands::arguments::Solving;
 use crate::commands::passed::Meshes;
 use crate::machine::ranks::Ranks;
@@ -181,16 +181,29 @@ pub(super) fn solve_to_goal<'a>(
     // Several ranks solve again on meshes that were completed, from the charges that are known.
     let kept = sharing.kept.filter(|_| sharing.ranks.size() == 1);
     let (completed, mut meshes) = Meshes::begin(kept, output);
-    let attained = farad::Refinement::new(goal, &options)
-        .after(&completed)
-        .sharing_excitations(&excitations)
-        .run(problem, &bars, &mut meshes)
-        .map_err(|error| case.failed(error))?;
+    let surfaces = |times: f64| finer_surfaces(case, times, output);
+    let mut refinement =
+        farad::Refinement::new(goal, &options).after(&completed).sharing_excitations(&excitations);
+    if case.description.has_salt() && case.mesh.is_none() {
+        refinement = refinement.on_finer_surfaces(&surfaces);
+    }
+    let attained =
+        refinement.run(problem, &bars, &mut meshes).map_err(|error| case.failed(error))?;
     Ok(attained.map(|Attained { problem, solution, levels, outcome }| Solved {
         problem: Arc::new(problem),
         solution,
         refinement: Some(Refinement { goal, levels, ended: outcome }),
     }))
+}
+
+/// The problem with this many times as many triangles on the surfaces of molecules.
+fn finer_surfaces(case: &Case, times: f64, output: &Output) -> Result<Problem, farad::Error> {
+    let mesh = problem::with_molecules(case, None, times, output);
+    let mesh = mesh.map_err(|failure| match failure.exit {
+        Exit::Interrupted => farad::Error::Solve(bem::Error::Interrupted),
+        _ => farad::Error::Accuracy(failure.to_string()),
+    })?;
+    Problem::new(case.description.clone(), mesh)
 }
 
 /// The store of charges, if they are kept.
