@@ -71,6 +71,25 @@ fn molecules_may_be_among_ions() {
     assert!((solvation(&again) / solvation(&found) - 1.0).abs() < 1e-9);
 }
 
+/// Surfaces are made again, finer each time; the last has the accuracy, and its bar covers what it
+/// is off by.
+#[test]
+fn an_accuracy_among_ions_makes_finer_surfaces() {
+    let place = Workplace::new("molecule_salt_accuracy");
+    place.write("ion.pqr", ION);
+    case(&place, "ion.toml", "[[molecule]]\npqr = \"ion.pqr\"\n[medium]\nkappa = 1.0\n");
+    let run = place.must("solve ion.toml --accuracy 5e-3");
+    assert!(run.stdout.contains("how far flat triangles are from the surface"), "{}", run.stdout);
+    let found = place.json("ion.out/results.json");
+    let meshes = found["refinement"]["meshes"].as_array().unwrap();
+    assert_eq!(found["refinement"]["ended"], "reached");
+    assert!((2..5).contains(&meshes.len()), "{meshes:?}");
+    let bar = found["solvation"]["energy_error_kcal_per_mol"].as_f64().unwrap();
+    let expected = born(2.0, 4.0, 78.54) - BORN / 78.54 / (1.0 + 2.0);
+    let off = (solvation(&found) - expected).abs();
+    assert!(off < bar && bar <= 5e-3 * expected.abs(), "{off} {bar} {expected}");
+}
+
 /// Ions are kept away by a layer that the program makes, and energies converge to a limit over
 /// surfaces that are generated again.
 /// Temperatures in degrees Celsius and mmol per litre are as good as numbers go.

@@ -194,10 +194,11 @@ fn bars(run: &Run<'_>, capacitance: &CapacitanceMatrix) -> String {
             refinement.goal.accuracy,
         );
     }
-    let _ = writeln!(
-        text,
-        "Error bars (+-) cover mesh, solver, sums and quadrature, not how far the surface as meshed is from what it stands for"
-    );
+    let surface = match run.case.description.has_salt() {
+        true => "and how far flat triangles are from the surface through their corners",
+        false => "not how far the surface as meshed is from what it stands for",
+    };
+    let _ = writeln!(text, "Error bars (+-) cover mesh, solver, sums and quadrature, {surface}");
     text
 }
 
