@@ -11,7 +11,7 @@ use crate::terminal::exit::{Exit, Failure};
 /// Backends that the user may request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Backend {
-    /// The fastest there is
+    /// The fastest available
     #[default]
     Auto,
     /// CPU cores

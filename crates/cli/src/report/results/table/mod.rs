@@ -196,7 +196,7 @@ fn bars(run: &Run<'_>, capacitance: &CapacitanceMatrix) -> String {
     }
     let _ = writeln!(
         text,
-        "Error bars (+-) cover mesh, solver, sums and quadrature, not how far the surface as meshed is from what it stands for"
+        "Error bars (+-) cover mesh, solver, sums and quadrature, not the difference of the meshed surface from the true one"
     );
     text
 }
