@@ -63,14 +63,14 @@ fn parse_gpus(text: &str) -> Result<Gpus, String> {
 pub(super) struct Solving {
     #[command(flatten)]
     pub(super) on: backend::Args,
-    /// How to solve, over the case's solver.method
+    /// How to solve; overrides solver.method
     #[arg(long, value_parser = words::parser::<bem::Method>(&[
         "Whichever the cost model says is faster",
         "GMRES over the fast multipole method",
         "A dense matrix, factorised",
     ]))]
     method: Option<bem::Method>,
-    /// How charge may vary over a triangle, over the case's solver.density
+    /// How charge may vary over a triangle; overrides solver.density
     #[arg(long, value_parser = words::parser::<bem::Density>(&[
         "The same everywhere on it",
         "Linear: three times the unknowns, far fewer triangles for digits beyond the third",
@@ -79,10 +79,10 @@ pub(super) struct Solving {
     /// Threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     threads: Option<NonZeroUsize>,
-    /// Relative residual to reach, over the case's solver.tolerance
+    /// Relative residual to reach; overrides solver.tolerance
     #[arg(long, value_name = "T", value_parser = parse_tolerance)]
     tolerance: Option<f64>,
-    /// Memory that may be used, in GiB [default: what is available]
+    /// Memory limit in GiB [default: available memory]
     #[arg(long, visible_alias = "max-memory", value_name = "GIB", value_parser = parse_gibibytes)]
     pub(super) memory_limit: Option<u64>,
     /// Write to a folder that holds something else; only files of the same names are replaced
@@ -93,8 +93,8 @@ pub(super) struct Solving {
     quiet: bool,
     #[command(flatten)]
     listed: Listed,
-    /// The file that says what the layers of a GDSII layout are (docs/user-guide.md), over the
-    /// case's mesh.stack
+    /// The file that says what the layers of a GDSII layout are (docs/user-guide.md); overrides
+    /// mesh.stack
     #[arg(long, value_name = "STACK.toml")]
     stack: Option<PathBuf>,
     /// Print the content of results.json, and nothing else, to stdout
@@ -125,7 +125,7 @@ impl Resuming {
 /// How ranks divide the work, in commands of many solves.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Whole {
-    /// What processes that mpirun started, or several GPUs, share
+    /// How processes started by mpirun, or several GPUs, divide the work
     #[arg(long, value_enum, default_value_t)]
     split: SplitWhole,
 }

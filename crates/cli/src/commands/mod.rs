@@ -42,7 +42,7 @@ enum Command {
     Solve(solve::Args),
     /// Solve a case on refinements of its mesh: observed order and extrapolated values
     Study(study::Args),
-    /// Solve a case for every combination of what its [[sweep]] tables vary
+    /// Solve a case for every combination of the values in its [[sweep]] tables
     Sweep(sweep::Args),
     /// Solve one case for each of many molecules, with a table of all
     Batch(batch::Args),
@@ -67,7 +67,7 @@ enum Command {
     /// The fast Gauss transform alone: time it
     #[command(subcommand)]
     Fgt(fgt::Command),
-    /// Show the version, and what of this machine farad uses
+    /// Show the version, and the hardware that farad uses
     Info(info::Args),
     /// Print the JSON schema of case files, for editors that check and complete them
     Schema(schema::Args),

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// The page [default: report.html in the folder]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace a file that lies there and is no page of farad
+    /// Replace an existing file that is no page of farad
     #[arg(long)]
     overwrite: bool,
     /// Print nothing but errors

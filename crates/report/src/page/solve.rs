@@ -58,7 +58,7 @@ pub(super) fn content(folder: &Path, results: &Value) -> io::Result<Content> {
         html.part(&matrix::table(matrix, "capacitance_maxwell.csv"));
         html.raw("<p class=\"note\">Maxwell matrix: the charge on a row's conductor is the sum of its entries times the potentials of the columns'. ");
         html.raw(match matrix.bars {
-            Some(_) => "± are error bars, which cover mesh, solver, sums and quadrature, not how far the surface as meshed is from what it stands for.",
+            Some(_) => "± are error bars, which cover mesh, solver, sums and quadrature, not the difference of the meshed surface from the true one.",
             None => "There are no error bars: the case asks for none, or a solve did not converge.",
         });
         html.raw("</p>\n");

@@ -58,7 +58,7 @@ pub(crate) struct Args {
     /// solved on first: nearly twice the time
     #[arg(long)]
     bars: bool,
-    /// Solve again what is done already
+    /// Solve again molecules that have results
     #[arg(long)]
     again: bool,
     /// Write a script for this program into each molecule's folder; may be repeated

@@ -38,10 +38,10 @@ pub(crate) struct Args {
     /// Dipole moments, shape (n, 3) or (k, n, 3) [default: none]
     #[arg(long, value_name = "D.npy")]
     dipoles: Option<PathBuf>,
-    /// Places where the sum is wanted, shape (m, 3) [default: the points]
+    /// Places where the sum is evaluated, shape (m, 3) [default: the points]
     #[arg(long, value_name = "T.npy")]
     targets: Option<PathBuf>,
-    /// Where the sums go
+    /// The file for the sums
     #[arg(short, long, value_name = "OUT.npy")]
     output: PathBuf,
     /// Replace the output if it exists

@@ -20,11 +20,11 @@ use crate::terminal::interrupt;
 pub(crate) enum Command {
     /// Describe a mesh: counts, groups, closedness, orientation, quality
     Info(info::Args),
-    /// Judge a mesh: defects are written to a VTK file and fail it
+    /// Check a mesh: defects are errors, and written to a VTK file
     Check(check::Args),
     /// Write a mesh of any format as a Gmsh mesh
     Convert(convert::Args),
-    /// Repair a surface that is not quite right, with a list of what was done
+    /// Repair a surface with small defects, and list the changes
     Repair(repair::Args),
     /// Split every triangle into four
     Refine(refine::Args),

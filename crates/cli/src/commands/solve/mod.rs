@@ -41,32 +41,32 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
     /// Refine the mesh until the error bars are this short, relative to the diagonal of the
-    /// capacitance matrix or to the energy; over the case's solver.accuracy
+    /// capacitance matrix or to the energy; overrides solver.accuracy
     #[arg(long, value_name = "A", value_parser = parse_accuracy)]
     accuracy: Option<f64>,
-    /// What --accuracy is asked of: all, energy, polarisability, an entry such as "C(left, right)",
-    /// V(conductor), Q(conductor), F(body), probe(name), field(name)
+    /// The results that --accuracy applies to: all, energy, polarisability, an entry such as
+    /// "C(left, right)", V(conductor), Q(conductor), F(body), probe(name), field(name)
     #[arg(long = "accuracy-of", value_name = "WHAT", value_parser = parse_target)]
     accuracy_target: Option<Target>,
-    /// Seconds that --accuracy may take; what was reached by then is the result
+    /// Time limit for --accuracy in seconds; the results are those reached by then
     #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
     max_time: Option<f64>,
     /// Excite these conductors only, and give their columns of the matrix; * stands for any
-    /// characters; over the case's solver.nets
+    /// characters; overrides solver.nets
     #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
     nets: Vec<String>,
-    /// Write the matrix in this form, too; may be repeated; over the case's output.formats
+    /// Write the matrix in this form, too; may be repeated; overrides output.formats
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Vec<Format>,
     /// Write a script for this program, with what it opens to show molecules and potentials; may be
-    /// repeated; over the case's output.viewers
+    /// repeated; overrides output.viewers
     #[arg(long, value_enum, value_name = "PROGRAM")]
     viewer: Vec<Viewer>,
     /// Write a page for browsers, too: report.html, with the surface to be turned, tables and
     /// charts
     #[arg(long)]
     report: bool,
-    /// What several processes, started by mpirun, share
+    /// How several processes, started by mpirun, divide the work
     #[arg(long, value_enum, default_value_t)]
     split: Split,
     /// Write the surface as one file, where processes that share the triangles would write a piece

@@ -51,7 +51,7 @@ pub(crate) struct Args {
     /// Write a page for browsers, too: report.html
     #[arg(long)]
     report: bool,
-    /// What several processes, started by mpirun, share on each mesh
+    /// How several processes, started by mpirun, divide the work on each mesh
     #[arg(long, value_enum, default_value_t)]
     split: Split,
     #[command(flatten)]

@@ -196,7 +196,7 @@ fn bars(run: &Run<'_>, capacitance: &CapacitanceMatrix) -> String {
     }
     let surface = match run.case.description.has_salt() {
         true => "and how far flat triangles are from the surface through their corners",
-        false => "not how far the surface as meshed is from what it stands for",
+        false => "not the difference of the meshed surface from the true one",
     };
     let _ = writeln!(text, "Error bars (+-) cover mesh, solver, sums and quadrature, {surface}");
     text
