@@ -142,108 +142,119 @@ impl<F: Field> Shape<'_, F> {
         ring.map(places).collect()
     }
 
-    /// Changes the triangles `old` into ones at the places `new`, if no triangles cross then.
-    fn replace(
-        &mut self,
-        old: impl FnOnce(&Self) -> Vec<u32>,
-        new: impl FnOnce(&Self) -> Vec<[Vector; 3]>,
-        change: impl FnOnce(&mut Self),
-    ) -> bool {
-        if self.guard.is_none() {
-            change(self);
-            return true;
-        }
-        let mut old = old(self);
-        if !self.may_replace(&old, &new(self)) {
-            return false;
-        }
-        self.note(&old, false);
-        let before = self.mesh.triangles.len() as u32;
-        change(self);
-        old.extend(before..self.mesh.triangles.len() as u32);
-        self.note(&old, true);
-        true
-    }
-
-    /// The two triangles at an edge.
-    fn at_edge(&self, h: u32) -> Vec<u32> {
-        vec![h / 3, self.mesh.twin(h) / 3]
-    }
-
-    /// The ends of an edge, and the corners opposite of it on its own and on the other side.
-    fn around_edge(&self, h: u32) -> [Vector; 4] {
-        let twin = self.mesh.twin(h);
-        [self.mesh.from(h), self.mesh.to(h), self.mesh.opposite(h), self.mesh.opposite(twin)]
-            .map(|v| self.places[v as usize])
-    }
-
     /// Moves a vertex, if no triangles cross then.
     pub fn checked_move(&mut self, v: u32, new: Vertex) -> bool {
-        let after = |shape: &Self| shape.ring_at(v, new.at, [u32::MAX; 2]);
-        self.replace(|shape| shape.ring(v), after, |shape| shape.put(v, new))
+        if self.guard.is_none() {
+            self.put(v, new);
+            return true;
+        }
+        let ring = self.ring(v);
+        let none = [u32::MAX; 2];
+        if !self.may_replace(&ring, &self.ring_at(v, new.at, none)) {
+            return false;
+        }
+        self.note(&ring, false);
+        self.put(v, new);
+        self.note(&ring, true);
+        true
     }
 
     /// Turns an edge that can be turned, if no triangles cross then.
     pub fn checked_flip(&mut self, h: u32) -> bool {
-        let after = |shape: &Self| {
-            let [a, b, c, d] = shape.around_edge(h);
-            vec![[c, a, d], [d, b, c]]
-        };
-        self.replace(|shape| shape.at_edge(h), after, |shape| shape.mesh.flip(h))
+        if self.guard.is_none() {
+            self.mesh.flip(h);
+            return true;
+        }
+        let twin = self.mesh.twin(h);
+        let old = [h / 3, twin / 3];
+        let ends = [self.mesh.from(h), self.mesh.to(h)];
+        let apexes = [self.mesh.opposite(h), self.mesh.opposite(twin)];
+        let [a, b, c, d] =
+            [ends[0], ends[1], apexes[0], apexes[1]].map(|v| self.places[v as usize]);
+        if !self.may_replace(&old, &[[c, a, d], [d, b, c]]) {
+            return false;
+        }
+        self.note(&old, false);
+        self.mesh.flip(h);
+        self.note(&old, true);
+        true
     }
 
     /// Moves the start of a half-edge into its end, if no triangles cross then.
     pub fn checked_collapse(&mut self, h: u32) -> bool {
-        let [from, to] = [self.mesh.from(h), self.mesh.to(h)];
-        let after = |shape: &Self| {
-            let gone = [h / 3, shape.mesh.twin(h) / 3];
-            shape.ring_at(from, shape.places[to as usize], gone)
-        };
-        self.replace(|shape| shape.ring(from), after, |shape| shape.mesh.collapse(h))
+        if self.guard.is_none() {
+            self.mesh.collapse(h);
+            return true;
+        }
+        let twin = self.mesh.twin(h);
+        let v = self.mesh.from(h);
+        let ring = self.ring(v);
+        let at = self.places[self.mesh.to(h) as usize];
+        if !self.may_replace(&ring, &self.ring_at(v, at, [h / 3, twin / 3])) {
+            return false;
+        }
+        self.note(&ring, false);
+        self.mesh.collapse(h);
+        self.note(&ring, true);
+        true
     }
 
     /// Puts a new vertex into an edge, if no triangles cross then.
     pub fn checked_split(&mut self, h: u32, new: Vertex) -> Option<u32> {
-        let after = |shape: &Self| {
-            let ([a, b, c, d], v) = (shape.around_edge(h), new.at);
-            vec![[a, v, c], [v, b, c], [v, a, d], [b, v, d]]
-        };
-        let mut made = None;
-        self.replace(|shape| shape.at_edge(h), after, |shape| made = Some(shape.split(h, new)));
-        made
+        if self.guard.is_none() {
+            return Some(self.split(h, new));
+        }
+        let twin = self.mesh.twin(h);
+        let old = [h / 3, twin / 3];
+        let [a, b, c, d] =
+            [self.mesh.from(h), self.mesh.to(h), self.mesh.opposite(h), self.mesh.opposite(twin)]
+                .map(|v| self.places[v as usize]);
+        let v = new.at;
+        if !self.may_replace(&old, &[[a, v, c], [v, b, c], [v, a, d], [b, v, d]]) {
+            return None;
+        }
+        self.note(&old, false);
+        let v = self.split(h, new);
+        let count = self.mesh.triangles.len() as u32;
+        self.note(&[old[0], old[1], count - 2, count - 1], true);
+        Some(v)
     }
 
     /// Moves the corner opposite of an edge into it, if no triangles cross then.
     pub fn checked_press(&mut self, h: u32, new: Vertex) -> bool {
         let apex = self.mesh.opposite(h);
         let twin = self.mesh.twin(h);
+        let (ring, none) = (self.ring(apex), u32::MAX);
+        let [start, end] = [self.mesh.from(h), self.mesh.to(h)];
         let beyond = self.mesh.opposite(twin);
         let joins = apex != beyond
             && self.mesh.between(apex, beyond).is_none()
-            && self.mesh.valence(self.mesh.from(h)) > 3
-            && self.mesh.valence(self.mesh.to(h)) > 3;
+            && self.mesh.valence(start) > 3
+            && self.mesh.valence(end) > 3;
         if !joins {
             return false;
         }
-        let old = |shape: &Self| {
-            let mut old = shape.ring(apex);
-            old.push(twin / 3);
-            old
-        };
-        let after = |shape: &Self| {
-            let [a, b, _, d] = shape.around_edge(h);
-            let mut after = shape.ring_at(apex, new.at, [h / 3, u32::MAX]);
+        if self.guard.is_some() {
+            let [a, b, d] = [start, end, beyond].map(|v| self.places[v as usize]);
+            let mut after = self.ring_at(apex, new.at, [h / 3, none]);
             after.extend([[new.at, a, d], [b, new.at, d]]);
-            after
-        };
-        let mut into = None;
-        self.replace(old, after, |shape| {
-            let v = shape.split(h, new);
-            into = shape.mesh.between(apex, v);
-            if let Some(g) = into {
-                shape.mesh.collapse(g);
+            let mut old = ring.clone();
+            old.push(twin / 3);
+            if !self.may_replace(&old, &after) {
+                return false;
             }
-        });
+        }
+        let mut old = ring;
+        old.push(twin / 3);
+        self.note(&old, false);
+        let v = self.split(h, new);
+        let into = self.mesh.between(apex, v);
+        if let Some(g) = into {
+            self.mesh.collapse(g);
+        }
+        let count = self.mesh.triangles.len() as u32;
+        old.extend([count - 2, count - 1]);
+        self.note(&old, true);
         into.is_some()
     }
 }

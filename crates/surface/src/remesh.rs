@@ -194,7 +194,10 @@ impl<F: Field> Shape<'_, F> {
                 let twin = self.mesh.twin(h);
                 if self.checked_split(h, middle).is_some() {
                     let last = self.mesh.triangles.len() as u32;
-                    self.add_sides(&[h / 3, twin / 3, last - 2, last - 1], &mut next_to);
+                    for t in [h / 3, twin / 3, last - 2, last - 1] {
+                        let sides = [3 * t, 3 * t + 1, 3 * t + 2];
+                        next_to.extend(sides.map(|side| side.min(self.mesh.twin(side))));
+                    }
                 }
             }
             if next_to.is_empty() {
@@ -203,14 +206,6 @@ impl<F: Field> Shape<'_, F> {
             next_to.par_sort_unstable();
             next_to.dedup();
             edges = next_to;
-        }
-    }
-
-    /// Adds the edges of some triangles.
-    fn add_sides(&self, triangles: &[u32], edges: &mut Vec<u32>) {
-        for &t in triangles {
-            let sides = [3 * t, 3 * t + 1, 3 * t + 2];
-            edges.extend(sides.map(|side| side.min(self.mesh.twin(side))));
         }
     }
 
@@ -267,9 +262,11 @@ impl<F: Field> Shape<'_, F> {
             for h in chosen {
                 // Others may have left too few triangles at its ends.
                 if self.mesh.can_flip(h) && self.checked_flip(h) {
-                    let changed = [h / 3, self.mesh.twin(h) / 3];
-                    changed.iter().for_each(|&t| qualities[t as usize] = self.quality(t));
-                    self.add_sides(&changed, &mut next_to);
+                    for t in [h / 3, self.mesh.twin(h) / 3] {
+                        qualities[t as usize] = self.quality(t);
+                        let sides = [3 * t, 3 * t + 1, 3 * t + 2];
+                        next_to.extend(sides.map(|side| side.min(self.mesh.twin(side))));
+                    }
                 }
             }
             if next_to.is_empty() {
