@@ -42,13 +42,15 @@ const TOWARDS: f64 = 0.15;
 const RELAXATIONS: usize = 40;
 
 /// Vertices on the surface, and triangles.
-pub(crate) struct FirstMesh {
+pub struct FirstMesh {
+    /// The vertices, on the sides of tetrahedra.
     pub vertices: Vec<Vector>,
     /// The vertices as points of the surface, where that is found next to them.
     pub feet: Vec<Option<Foot>>,
     /// The sides of tetrahedra that the vertices are on: wherever on them they are, no triangles
     /// cross.
     pub sides: Vec<[Vector; 2]>,
+    /// Indices of the corners, outward normals by the right hand.
     pub triangles: Vec<[u32; 3]>,
 }
 
@@ -77,11 +79,7 @@ struct Part {
 }
 
 /// The surface of a field on a lattice with a given constant, moved by a share of it.
-pub(crate) fn first_mesh(
-    field: &impl Field,
-    constant: f64,
-    shift: f64,
-) -> Result<FirstMesh, Error> {
+pub fn first_mesh(field: &impl Field, constant: f64, shift: f64) -> Result<FirstMesh, Error> {
     let [low, high] = field.bounds();
     let origin = low.map(|x| x - (2.0 + shift) * constant);
     let side = BLOCK as f64 * constant;
