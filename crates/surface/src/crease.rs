@@ -43,20 +43,15 @@ impl<F: Field> Shape<'_, F> {
         let cuts: Vec<(u32, Vertex, [Feature; 2])> =
             edges.filter_map(|h| self.crease_between(h)).collect();
         // Triangles with three cut edges, before any of them is split.
-        let mut of_triangle: HashMap<u32, Vec<usize>> = HashMap::new();
+        let mut of_triangle: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (n, (h, ..)) in cuts.iter().enumerate() {
             for side in [*h, self.mesh.twin(*h)] {
                 of_triangle.entry(side / 3).or_default().push(n);
             }
         }
-        let mut triples: Vec<(Vec<usize>, Option<Vector>)> = Vec::new();
-        let mut triangles: Vec<_> = of_triangle.into_iter().collect();
-        triangles.sort_unstable();
-        for (triangle, cut) in triangles {
-            if cut.len() == 3 {
-                triples.push((cut, self.corner_in(triangle)));
-            }
-        }
+        let triples = of_triangle.into_iter().filter(|(_, cut)| cut.len() == 3);
+        let triples: Vec<(Vec<usize>, Option<Vector>)> =
+            triples.map(|(triangle, cut)| (cut, self.corner_in(triangle))).collect();
         let vertices: Vec<Option<u32>> =
             cuts.iter().map(|(h, vertex, _)| self.checked_split(*h, *vertex)).collect();
         for (cut, corner) in triples {

@@ -101,11 +101,6 @@ impl<F: Field> Shape<'_, F> {
         self.compact();
         self.collapse_tiny();
         self.improve(WRONG);
-        self.freeze();
-    }
-
-    /// Keeps the vertices of triangles that do not face as the surface does where they are.
-    pub fn freeze(&mut self) {
         for t in self.mesh.alive() {
             let corners = self.mesh.triangles[t as usize];
             if !self.faces(corners, self.corners(t)) {
@@ -292,7 +287,7 @@ impl<F: Field> Shape<'_, F> {
             }
             for (v, new) in (0..).zip(moves) {
                 if let Some(new) = new {
-                    self.try_move(v, new, ENOUGH);
+                    self.try_move(v, new);
                 }
             }
         }
@@ -360,14 +355,14 @@ impl<F: Field> Shape<'_, F> {
         }
     }
 
-    /// Moves a vertex unless its worst triangle gets worse and worse than `enough`.
-    fn try_move(&mut self, v: u32, new: Vertex, enough: f64) -> bool {
+    /// Moves a vertex unless its worst triangle gets worse and worse than [`ENOUGH`].
+    fn try_move(&mut self, v: u32, new: Vertex) -> bool {
         let old = self.vertex(v);
         let now = self.ring_quality(v);
         let Some(moved) = self.moved_quality(v, new.at, |_| false) else {
             return false;
         };
-        if moved < now && moved < enough {
+        if moved < now && moved < ENOUGH {
             return false;
         }
         if !self.checked_move(v, new) {
