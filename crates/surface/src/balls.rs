@@ -21,6 +21,16 @@ pub struct Ball {
     pub radius: f64,
 }
 
+/// The low and the high end of the box around balls.
+pub(crate) fn bounding_box(balls: impl Iterator<Item = Ball> + Clone) -> [Vector; 2] {
+    [-1.0, 1.0].map(|sign: f64| {
+        std::array::from_fn(|k| {
+            let ends = balls.clone().map(|ball| sign * ball.centre[k] + ball.radius);
+            sign * ends.fold(f64::MIN, f64::max)
+        })
+    })
+}
+
 /// Checks atoms, and gives the balls around them with radii larger by `inflation` that are not
 /// within others.
 pub fn balls(atoms: &[Atom], inflation: f64) -> Result<Vec<Ball>, Error> {

@@ -16,6 +16,7 @@ use crate::lattice::{FirstMesh, first_mesh};
 use crate::offset::Offset;
 use crate::options::{Atom, Kind, Options, Resolution};
 use crate::parts::{Filled, Part, group, parts};
+use crate::remesh::distinct;
 use crate::shape::{Shape, Tag};
 use crate::triangle::{area_normal, quality};
 use crate::union::{Union, union};
@@ -278,8 +279,9 @@ fn repair<F: Field>(shape: &mut Shape<'_, F>, side: f64) -> Result<(), Error> {
         let is_thin = |t: &u32| quality(shape.corners(*t)) < least;
         let thin = alive.par_iter().copied().filter(is_thin).collect::<Vec<u32>>();
         let crossing = crossings.iter().flat_map(|pair| pair.triangles);
-        let bad: Vec<u32> = crossing.map(|t| alive[t as usize]).chain(thin).collect();
-        let bad = [bad, doubled(&mesh).into_iter().map(|t| alive[t as usize]).collect()].concat();
+        let doubled = doubled(&mesh).into_iter().map(|t| alive[t as usize]);
+        let bad: Vec<u32> =
+            crossing.map(|t| alive[t as usize]).chain(thin).chain(doubled).collect();
         let Some(&first) = bad.first() else {
             return Ok(());
         };
@@ -290,11 +292,8 @@ fn repair<F: Field>(shape: &mut Shape<'_, F>, side: f64) -> Result<(), Error> {
             return Err(Error::Quality { side, crossings: crossings.len(), angle, place });
         }
         before = bad.len();
-        let mut corners: Vec<u32> =
-            bad.iter().flat_map(|&t| shape.mesh.triangles[t as usize]).collect();
-        corners.sort_unstable();
-        corners.dedup();
-        for v in corners {
+        let corners = bad.iter().flat_map(|&t| shape.mesh.triangles[t as usize]).collect();
+        for v in distinct(corners) {
             shape.sizes[v as usize] *= FINER;
         }
         shape.grade();
@@ -317,16 +316,14 @@ fn doubled(mesh: &Mesh) -> Vec<u32> {
     pairs.flat_map(|pair| [pair[0].1, pair[1].1]).collect()
 }
 
-/// The flat mesh, and the number of each triangle in the shape.
+/// The flat mesh, and the numbers of its triangles in the shape.
 fn flat<F: Field>(shape: &Shape<'_, F>) -> (Mesh, Vec<u32>) {
     let (triangles, kept) = shape.mesh.compact();
-    let all = 0..shape.mesh.triangles.len() as u32;
-    let alive = all.filter(|&t| shape.mesh.is_alive(3 * t)).collect();
     let vertices = kept.iter().map(|&v| shape.places[v as usize]).collect();
     let membership = vec![0; triangles.len()];
     let mesh =
         Mesh { vertices, triangles, membership, memberships: vec![vec![]], ..Mesh::default() };
-    (mesh, alive)
+    (mesh, shape.mesh.alive())
 }
 
 /// The mesh of a sound shape, with its measures.

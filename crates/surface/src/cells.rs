@@ -1,7 +1,7 @@
 //! Lists of what may be nearest to the points of each cell of a grid.
 
 use crate::arcs::Arc;
-use crate::balls::Ball;
+use crate::balls::{Ball, bounding_box};
 use mesh::vector::{Vector, dot, norm, sub};
 use parallel::prelude::*;
 
@@ -28,8 +28,10 @@ pub(crate) struct Cells {
     depth: Vec<f64>,
     /// Depths of `Near` cells: from minus the margin to the deepest.
     range: [f64; 2],
-    balls: Lists,
-    arcs: Lists,
+    /// Balls in which points of a cell may be deepest.
+    pub balls: Lists,
+    /// Arcs that may be nearest to points of a cell.
+    pub arcs: Lists,
 }
 
 /// What may be nearest to the points of a cell, with what it is at the cell's centre: a depth,
@@ -37,13 +39,15 @@ pub(crate) struct Cells {
 pub(crate) type Member = (u32, f32);
 
 /// A list for each cell, nearest first.
-struct Lists {
+#[derive(Default)]
+pub(crate) struct Lists {
     starts: Vec<u32>,
     members: Vec<Member>,
 }
 
 impl Lists {
-    fn of(&self, cell: usize) -> &[Member] {
+    /// The list of a cell.
+    pub fn list(&self, cell: usize) -> &[Member] {
         &self.members[self.starts[cell] as usize..self.starts[cell + 1] as usize]
     }
 }
@@ -51,13 +55,8 @@ impl Lists {
 impl Cells {
     /// Lists for points at most `margin` outside of the balls and `deepest` inside.
     pub fn new(balls: &[Ball], arcs: &[Arc], side: f64, margin: f64, deepest: f64) -> Self {
-        let reach = |ball: &Ball, k: usize, sign: f64| ball.centre[k] + sign * ball.radius;
-        let low: Vector = std::array::from_fn(|k| {
-            balls.iter().map(|b| reach(b, k, -1.0)).fold(f64::MAX, f64::min) - margin
-        });
-        let high: Vector = std::array::from_fn(|k| {
-            balls.iter().map(|b| reach(b, k, 1.0)).fold(f64::MIN, f64::max) + margin
-        });
+        let [low, high] = bounding_box(balls.iter().copied());
+        let [low, high] = [low.map(|x| x - margin), high.map(|x| x + margin)];
         let extent = sub(high, low);
         let mut side = side;
         while extent.iter().map(|x| (x / side).ceil().max(1.0)).product::<f64>() > MOST {
@@ -72,8 +71,8 @@ impl Cells {
             count,
             depth: Vec::new(),
             range,
-            balls: Lists { starts: vec![], members: vec![] },
-            arcs: Lists { starts: vec![], members: vec![] },
+            balls: Lists::default(),
+            arcs: Lists::default(),
         };
         let layer = count[0] * count[1];
         // By layers: each task has the cells of one.
@@ -234,16 +233,6 @@ impl Cells {
             (index - index.floor() - 0.5).powi(2)
         };
         self.side * (square(0) + square(1) + square(2)).sqrt()
-    }
-
-    /// Balls in which points of a cell may be deepest.
-    pub fn balls(&self, cell: usize) -> &[Member] {
-        self.balls.of(cell)
-    }
-
-    /// Arcs that may be nearest to points of a cell.
-    pub fn arcs(&self, cell: usize) -> &[Member] {
-        self.arcs.of(cell)
     }
 }
 

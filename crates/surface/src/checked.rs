@@ -1,9 +1,10 @@
 //! Changes of triangles that leave a surface free of crossings: those next to a change are looked
 //! up in a grid and compared with the new ones before it is made.
 
+use crate::connectivity::NONE;
 use crate::field::Field;
 use crate::guard::Guard;
-use crate::shape::{Shape, Tag, Vertex};
+use crate::shape::{Shape, Vertex};
 use crate::triangle::{area_normal, quality};
 use mesh::intersect::meet;
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
@@ -40,12 +41,9 @@ fn collide(s: [Vector; 3], t: [Vector; 3]) -> bool {
 impl<F: Field> Shape<'_, F> {
     /// From now on changes that make triangles cross are refused.
     pub fn watch(&mut self, side: f64) {
-        let count = self.mesh.triangles.len();
-        let mut guard = Guard::new(side, count);
-        for t in 0..count as u32 {
-            if self.mesh.is_alive(3 * t) {
-                guard.add(t, self.corners(t));
-            }
+        let mut guard = Guard::new(side, self.mesh.triangles.len());
+        for t in self.mesh.alive() {
+            guard.add(t, self.corners(t));
         }
         self.guard = Some(guard);
     }
@@ -71,10 +69,7 @@ impl<F: Field> Shape<'_, F> {
             if let Some(foot) = self.field.foot(at) {
                 for share in [1.0, 0.5, 0.25] {
                     let place = add(at, scale(share, sub(foot.point, at)));
-                    if self.checked_move(
-                        v,
-                        Vertex { at: place, normal: foot.normal, tag: Tag::Smooth(foot.feature) },
-                    ) {
+                    if self.checked_move(v, Vertex { at: place, ..Vertex::from(foot) }) {
                         break;
                     }
                 }
@@ -97,16 +92,12 @@ impl<F: Field> Shape<'_, F> {
             }
             // Triangles are in the lists of several cells, and compared once.
             let mut near: Vec<u32> = Vec::with_capacity(32);
-            guard.reached(*s, |list| {
-                for &t in guard.listed(list) {
-                    if boxes_meet(&around, &self.corners(t))
-                        && !near.contains(&t)
-                        && !old.contains(&t)
-                    {
-                        near.push(t);
-                    }
+            for &t in guard.reached(*s).flat_map(|list| guard.listed(list)) {
+                if boxes_meet(&around, &self.corners(t)) && !near.contains(&t) && !old.contains(&t)
+                {
+                    near.push(t);
                 }
-            });
+            }
             if near.into_iter().any(|t| collide(*s, self.corners(t))) {
                 return false;
             }
@@ -142,91 +133,66 @@ impl<F: Field> Shape<'_, F> {
         ring.map(places).collect()
     }
 
+    /// Makes a change, unless changes are checked and triangles would cross. `replaced` gives the
+    /// triangles that it takes away and the corners of those that it makes.
+    fn change<R>(
+        &mut self,
+        replaced: impl FnOnce(&Self) -> (Vec<u32>, Vec<[Vector; 3]>),
+        make: impl FnOnce(&mut Self) -> R,
+    ) -> Option<R> {
+        if self.guard.is_none() {
+            return Some(make(self));
+        }
+        let (mut old, new) = replaced(self);
+        if !self.may_replace(&old, &new) {
+            return None;
+        }
+        self.note(&old, false);
+        let before = self.mesh.triangles.len() as u32;
+        let made = make(self);
+        old.extend(before..self.mesh.triangles.len() as u32);
+        self.note(&old, true);
+        Some(made)
+    }
+
     /// Moves a vertex, if no triangles cross then.
     pub fn checked_move(&mut self, v: u32, new: Vertex) -> bool {
-        if self.guard.is_none() {
-            self.put(v, new);
-            return true;
-        }
-        let ring = self.ring(v);
-        let none = [u32::MAX; 2];
-        if !self.may_replace(&ring, &self.ring_at(v, new.at, none)) {
-            return false;
-        }
-        self.note(&ring, false);
-        self.put(v, new);
-        self.note(&ring, true);
-        true
+        let replaced = |shape: &Self| (shape.ring(v), shape.ring_at(v, new.at, [NONE; 2]));
+        self.change(replaced, |shape| shape.put(v, new)).is_some()
     }
 
     /// Turns an edge that can be turned, if no triangles cross then.
     pub fn checked_flip(&mut self, h: u32) -> bool {
-        if self.guard.is_none() {
-            self.mesh.flip(h);
-            return true;
-        }
-        let twin = self.mesh.twin(h);
-        let old = [h / 3, twin / 3];
-        let ends = [self.mesh.from(h), self.mesh.to(h)];
-        let apexes = [self.mesh.opposite(h), self.mesh.opposite(twin)];
-        let [a, b, c, d] =
-            [ends[0], ends[1], apexes[0], apexes[1]].map(|v| self.places[v as usize]);
-        if !self.may_replace(&old, &[[c, a, d], [d, b, c]]) {
-            return false;
-        }
-        self.note(&old, false);
-        self.mesh.flip(h);
-        self.note(&old, true);
-        true
+        let replaced = |shape: &Self| {
+            let [a, b, c, d] = shape.diamond(h);
+            (vec![h / 3, shape.mesh.twin(h) / 3], vec![[c, a, d], [d, b, c]])
+        };
+        self.change(replaced, |shape| shape.mesh.flip(h)).is_some()
     }
 
     /// Moves the start of a half-edge into its end, if no triangles cross then.
     pub fn checked_collapse(&mut self, h: u32) -> bool {
-        if self.guard.is_none() {
-            self.mesh.collapse(h);
-            return true;
-        }
-        let twin = self.mesh.twin(h);
-        let v = self.mesh.from(h);
-        let ring = self.ring(v);
-        let at = self.places[self.mesh.to(h) as usize];
-        if !self.may_replace(&ring, &self.ring_at(v, at, [h / 3, twin / 3])) {
-            return false;
-        }
-        self.note(&ring, false);
-        self.mesh.collapse(h);
-        self.note(&ring, true);
-        true
+        let replaced = |shape: &Self| {
+            let v = shape.mesh.from(h);
+            let at = shape.places[shape.mesh.to(h) as usize];
+            (shape.ring(v), shape.ring_at(v, at, [h / 3, shape.mesh.twin(h) / 3]))
+        };
+        self.change(replaced, |shape| shape.mesh.collapse(h)).is_some()
     }
 
     /// Puts a new vertex into an edge, if no triangles cross then.
     pub fn checked_split(&mut self, h: u32, new: Vertex) -> Option<u32> {
-        if self.guard.is_none() {
-            return Some(self.split(h, new));
-        }
-        let twin = self.mesh.twin(h);
-        let old = [h / 3, twin / 3];
-        let [a, b, c, d] =
-            [self.mesh.from(h), self.mesh.to(h), self.mesh.opposite(h), self.mesh.opposite(twin)]
-                .map(|v| self.places[v as usize]);
-        let v = new.at;
-        if !self.may_replace(&old, &[[a, v, c], [v, b, c], [v, a, d], [b, v, d]]) {
-            return None;
-        }
-        self.note(&old, false);
-        let v = self.split(h, new);
-        let count = self.mesh.triangles.len() as u32;
-        self.note(&[old[0], old[1], count - 2, count - 1], true);
-        Some(v)
+        let replaced = |shape: &Self| {
+            let ([a, b, c, d], v) = (shape.diamond(h), new.at);
+            let new = vec![[a, v, c], [v, b, c], [v, a, d], [b, v, d]];
+            (vec![h / 3, shape.mesh.twin(h) / 3], new)
+        };
+        self.change(replaced, |shape| shape.split(h, new))
     }
 
     /// Moves the corner opposite of an edge into it, if no triangles cross then.
     pub fn checked_press(&mut self, h: u32, new: Vertex) -> bool {
-        let apex = self.mesh.opposite(h);
-        let twin = self.mesh.twin(h);
-        let (ring, none) = (self.ring(apex), u32::MAX);
-        let [start, end] = [self.mesh.from(h), self.mesh.to(h)];
-        let beyond = self.mesh.opposite(twin);
+        let [start, end, apex, beyond] = self.mesh.diamond(h);
         let joins = apex != beyond
             && self.mesh.between(apex, beyond).is_none()
             && self.mesh.valence(start) > 3
@@ -234,27 +200,20 @@ impl<F: Field> Shape<'_, F> {
         if !joins {
             return false;
         }
-        if self.guard.is_some() {
-            let [a, b, d] = [start, end, beyond].map(|v| self.places[v as usize]);
-            let mut after = self.ring_at(apex, new.at, [h / 3, none]);
+        let replaced = |shape: &Self| {
+            let [a, b, _, d] = shape.diamond(h);
+            let mut old = shape.ring(apex);
+            old.push(shape.mesh.twin(h) / 3);
+            let mut after = shape.ring_at(apex, new.at, [h / 3, NONE]);
             after.extend([[new.at, a, d], [b, new.at, d]]);
-            let mut old = ring.clone();
-            old.push(twin / 3);
-            if !self.may_replace(&old, &after) {
-                return false;
-            }
-        }
-        let mut old = ring;
-        old.push(twin / 3);
-        self.note(&old, false);
-        let v = self.split(h, new);
-        let into = self.mesh.between(apex, v);
-        if let Some(g) = into {
-            self.mesh.collapse(g);
-        }
-        let count = self.mesh.triangles.len() as u32;
-        old.extend([count - 2, count - 1]);
-        self.note(&old, true);
-        into.is_some()
+            (old, after)
+        };
+        let into = self.change(replaced, |shape| {
+            let v = shape.split(h, new);
+            let into = shape.mesh.between(apex, v)?;
+            shape.mesh.collapse(into);
+            Some(into)
+        });
+        into.flatten().is_some()
     }
 }

@@ -99,6 +99,11 @@ impl Connectivity {
         self.from(previous(h))
     }
 
+    /// The ends of a half-edge and the corners opposite of it, in its triangle and in its twin's.
+    pub fn diamond(&self, h: u32) -> [u32; 4] {
+        [self.from(h), self.to(h), self.opposite(h), self.opposite(self.twin(h))]
+    }
+
     /// Whether a vertex is still there.
     pub fn is_used(&self, v: u32) -> bool {
         self.outgoing[v as usize] != NONE
@@ -107,6 +112,18 @@ impl Connectivity {
     /// Whether a half-edge's triangle is still there.
     pub fn is_alive(&self, h: u32) -> bool {
         self.triangles[h as usize / 3][0] != NONE
+    }
+
+    /// The triangles that are still there.
+    pub fn alive(&self) -> Vec<u32> {
+        let all = (0..self.triangles.len() as u32).into_par_iter();
+        all.filter(|&t| self.is_alive(3 * t)).collect()
+    }
+
+    /// One half-edge of each edge.
+    pub fn edges(&self) -> Vec<u32> {
+        let all = (0..self.half_edges()).into_par_iter();
+        all.filter(|&h| self.is_alive(h) && h < self.twin(h)).collect()
     }
 
     /// Whether a half-edge is on a crease.
@@ -165,18 +182,16 @@ impl Connectivity {
 
     fn pair(&mut self, h: u32, twin: u32) {
         (self.twins[h as usize], self.twins[twin as usize]) = (twin, h);
-        let creased = self.creased[h as usize] || self.creased[twin as usize];
-        (self.creased[h as usize], self.creased[twin as usize]) = (creased, creased);
+        self.set_creased(h, self.is_creased(h) || self.is_creased(twin));
     }
 
     /// Whether an edge can be turned into the one between its opposite corners.
     pub fn can_flip(&self, h: u32) -> bool {
-        let twin = self.twin(h);
-        let (c, d) = (self.opposite(h), self.opposite(twin));
+        let [a, b, c, d] = self.diamond(h);
         !self.is_creased(h)
             && c != d
-            && self.valence(self.from(h)) > 3
-            && self.valence(self.to(h)) > 3
+            && self.valence(a) > 3
+            && self.valence(b) > 3
             && self.between(c, d).is_none()
     }
 
@@ -184,71 +199,51 @@ impl Connectivity {
     /// keeps its number and runs from d to c.
     pub fn flip(&mut self, h: u32) {
         let twin = self.twin(h);
-        let (a, b) = (self.from(h), self.to(h));
-        let (c, d) = (self.opposite(h), self.opposite(twin));
-        let (bc, ca) = (next(h), previous(h));
-        let (ad, db) = (next(twin), previous(twin));
-        let outer = [bc, ca, ad, db].map(|side| (self.twin(side), self.is_creased(side)));
-        let (t, s) = (h as usize / 3, twin as usize / 3);
-        let (h0, t0) = (h, twin);
-        // Triangle t: d -> c -> a, h from d to c. Triangle s: c -> d -> b, twin from c to d.
-        let set = |this: &mut Self, h: u32, corner: u32| {
-            this.triangles[h as usize / 3][h as usize % 3] = corner;
-        };
-        set(self, h0, d);
-        set(self, next(h0), c);
-        set(self, previous(h0), a);
-        set(self, t0, c);
-        set(self, next(t0), d);
-        set(self, previous(t0), b);
-        for k in 0..3 {
-            self.creased[3 * t + k] = false;
-            self.creased[3 * s + k] = false;
+        let [a, b, c, d] = self.diamond(h);
+        let outer = [next(h), previous(h), next(twin), previous(twin)]
+            .map(|side| (self.twin(side), self.is_creased(side)));
+        self.set_corners(h, [d, c, a]);
+        self.set_corners(twin, [c, d, b]);
+        self.set_creased(h, false);
+        // From b to c, c to a, a to d, and d to b.
+        let sides = [previous(twin), next(h), previous(h), next(twin)];
+        for ((side, (outer, creased)), from) in sides.into_iter().zip(outer).zip([b, c, a, d]) {
+            (self.twins[side as usize], self.twins[outer as usize]) = (outer, side);
+            self.set_creased(side, creased);
+            self.outgoing[from as usize] = side;
         }
-        let sides = [previous(t0), next(h0), previous(h0), next(t0)];
-        for ((side, (twin, creased)), _) in sides.into_iter().zip(outer).zip(0..) {
-            self.twins[side as usize] = twin;
-            self.twins[twin as usize] = side;
-            self.creased[side as usize] = creased;
-            self.creased[twin as usize] = creased;
+    }
+
+    /// Sets the corners of a triangle, from the start of one of its half-edges on.
+    fn set_corners(&mut self, h: u32, corners: [u32; 3]) {
+        for (side, corner) in [h, next(h), previous(h)].into_iter().zip(corners) {
+            self.triangles[side as usize / 3][side as usize % 3] = corner;
         }
-        // b -> c is previous(twin), c -> a is next(h), a -> d is previous(h), d -> b next(twin).
-        self.outgoing[a as usize] = previous(h0);
-        self.outgoing[b as usize] = previous(t0);
-        self.outgoing[c as usize] = next(h0);
-        self.outgoing[d as usize] = next(t0);
     }
 
     /// Puts a vertex into an edge; both halves of a creased edge are creased. Gives the vertex.
     pub fn split(&mut self, h: u32) -> u32 {
         let twin = self.twin(h);
-        let (b, c, d) = (self.to(h), self.opposite(h), self.opposite(twin));
+        let [_, b, c, d] = self.diamond(h);
         let creased = self.is_creased(h);
         let v = self.outgoing.len() as u32;
         let (t, s) = (self.triangles.len() as u32, self.triangles.len() as u32 + 1);
         // (a, b, c) becomes (a, v, c) and (v, b, c); (b, a, d) becomes (v, a, d) and (b, v, d).
         let (bc, db) = (next(h), previous(twin));
-        let outer = [bc, db].map(|side| (self.twin(side), self.is_creased(side)));
-        self.triangles.push([v, b, c]);
-        self.triangles.push([b, v, d]);
+        let [bc_twin, db_twin] = [bc, db].map(|side| self.twin(side));
+        self.triangles.extend([[v, b, c], [b, v, d]]);
         self.twins.extend([NONE; 6]);
         self.creased.extend([false; 6]);
-        self.triangles[next(h) as usize / 3][next(h) as usize % 3] = v;
+        self.triangles[bc as usize / 3][bc as usize % 3] = v;
         self.triangles[twin as usize / 3][twin as usize % 3] = v;
-        let ((bc_twin, bc_creased), (db_twin, db_creased)) = (outer[0], outer[1]);
         self.creased[bc as usize] = false;
         self.creased[db as usize] = false;
         let (vb, new_bc, cv) = (3 * t, 3 * t + 1, 3 * t + 2);
         let (bv, vd, new_db) = (3 * s, 3 * s + 1, 3 * s + 2);
-        self.pair(vb, bv);
-        self.creased[vb as usize] = creased;
-        self.creased[bv as usize] = creased;
-        self.creased[new_bc as usize] = bc_creased;
-        self.creased[new_db as usize] = db_creased;
-        self.pair(new_bc, bc_twin);
-        self.pair(cv, bc);
-        self.pair(new_db, db_twin);
-        self.pair(vd, db);
+        // Outer sides stay on their creases.
+        let pairs = [[vb, bv], [new_bc, bc_twin], [cv, bc], [new_db, db_twin], [vd, db]];
+        pairs.into_iter().for_each(|[side, twin]| self.pair(side, twin));
+        self.set_creased(vb, creased);
         // `h` runs from a to v now, its twin from v to a.
         self.outgoing.push(vb);
         self.outgoing[b as usize] = bv;
@@ -260,9 +255,7 @@ impl Connectivity {
     /// Whether the start of a half-edge can be moved into its end: the two have no neighbours in
     /// common but the corners opposite of the edge, which keep three triangles.
     pub fn can_collapse(&self, h: u32) -> bool {
-        let twin = self.twin(h);
-        let (v, w) = (self.from(h), self.to(h));
-        let (c, d) = (self.opposite(h), self.opposite(twin));
+        let [v, w, c, d] = self.diamond(h);
         if c == d || self.valence(c) <= 3 || self.valence(d) <= 3 {
             return false;
         }
@@ -273,8 +266,7 @@ impl Connectivity {
     /// Moves the start of a half-edge into its end, and removes the two triangles in between.
     pub fn collapse(&mut self, h: u32) {
         let twin = self.twin(h);
-        let (v, w) = (self.from(h), self.to(h));
-        let (c, d) = (self.opposite(h), self.opposite(twin));
+        let [v, w, c, d] = self.diamond(h);
         let ring: Vec<u32> = self.around(v).collect();
         let [wc, cv] = [next(h), previous(h)].map(|side| self.twin(side));
         let [vd, dw] = [next(twin), previous(twin)].map(|side| self.twin(side));
@@ -308,10 +300,7 @@ impl Connectivity {
     /// Leaves removed triangles and vertices out for good, and gives the old numbers of the
     /// vertices, which are in the order of the triangles now.
     pub fn renumber(&mut self) -> Vec<u32> {
-        let alive: Vec<u32> = (0..self.triangles.len() as u32)
-            .into_par_iter()
-            .filter(|&t| self.is_alive(3 * t))
-            .collect();
+        let alive = self.alive();
         let mut new = vec![NONE; self.triangles.len()];
         alive.iter().zip(0..).for_each(|(&t, n)| new[t as usize] = n);
         let mut number = vec![NONE; self.outgoing.len()];

@@ -5,7 +5,6 @@
 //! there; in a triangle with two of them the new vertices have an edge in between, which follows
 //! the crease.
 
-use crate::connectivity::{NONE, previous};
 use crate::field::{Feature, Field, Foot};
 use crate::shape::{Shape, Tag, Vertex};
 use crate::triangle::area_normal;
@@ -40,35 +39,21 @@ impl<F: Field> Shape<'_, F> {
         self.snap_tips();
         let reach = SNAP * self.sizes.iter().copied().fold(0.0, f64::max);
         self.snap_to_creases(reach);
-        let cuts: Vec<(u32, Vector, Foot, [Feature; 2])> = (0..self.mesh.half_edges())
-            .into_par_iter()
-            .filter(|&h| self.mesh.is_alive(h) && h < self.mesh.twin(h))
-            .filter_map(|h| self.crease_between(h).map(|(x, foot, pair)| (h, x, foot, pair)))
-            .collect();
+        let edges = self.mesh.edges().into_par_iter();
+        let cuts: Vec<(u32, Vertex, [Feature; 2])> =
+            edges.filter_map(|h| self.crease_between(h)).collect();
         // Triangles with three cut edges, before any of them is split.
-        let mut of_triangle: HashMap<u32, Vec<usize>> = HashMap::new();
+        let mut of_triangle: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (n, (h, ..)) in cuts.iter().enumerate() {
             for side in [*h, self.mesh.twin(*h)] {
                 of_triangle.entry(side / 3).or_default().push(n);
             }
         }
-        let mut triples: Vec<(Vec<usize>, Option<Vector>)> = Vec::new();
-        let mut triangles: Vec<_> = of_triangle.into_iter().collect();
-        triangles.sort_unstable();
-        for (triangle, cut) in triangles {
-            if cut.len() == 3 {
-                triples.push((cut, self.corner_in(triangle)));
-            }
-        }
-        let vertices: Vec<Option<u32>> = cuts
-            .iter()
-            .map(|(h, place, foot, pair)| {
-                self.checked_split(
-                    *h,
-                    Vertex { at: *place, normal: foot.normal, tag: Tag::Crease(*pair) },
-                )
-            })
-            .collect();
+        let triples = of_triangle.into_iter().filter(|(_, cut)| cut.len() == 3);
+        let triples: Vec<(Vec<usize>, Option<Vector>)> =
+            triples.map(|(triangle, cut)| (cut, self.corner_in(triangle))).collect();
+        let vertices: Vec<Option<u32>> =
+            cuts.iter().map(|(h, vertex, _)| self.checked_split(*h, *vertex)).collect();
         for (cut, corner) in triples {
             let [a, b, c] = [cut[0], cut[1], cut[2]].map(|n| vertices[n]);
             if let (Some(a), Some(b), Some(c)) = (a, b, c) {
@@ -80,13 +65,10 @@ impl<F: Field> Shape<'_, F> {
 
     /// Moves vertices that are close to a crease into it, or into a corner.
     fn snap_to_creases(&mut self, reach: f64) {
-        let pairs: Vec<(u32, [Feature; 2])> = (0..self.mesh.half_edges())
-            .into_par_iter()
-            .filter(|&h| self.mesh.is_alive(h) && h < self.mesh.twin(h))
-            .filter_map(|h| self.crease_between(h).map(|(_, _, pair)| (h, pair)))
-            .collect();
+        let edges = self.mesh.edges().into_par_iter();
+        let cuts: Vec<_> = edges.filter_map(|h| self.crease_between(h)).collect();
         let mut of_vertex: BTreeMap<u32, Vec<[Feature; 2]>> = BTreeMap::new();
-        for (h, pair) in pairs {
+        for (h, _, pair) in cuts {
             for v in [self.mesh.from(h), self.mesh.to(h)] {
                 of_vertex.entry(v).or_default().push(pair);
             }
@@ -150,10 +132,9 @@ impl<F: Field> Shape<'_, F> {
     /// and branches are corners.
     fn mark_creases(&mut self) {
         let is_crease = |h: &u32| {
-            let h = *h;
-            let twin = self.mesh.twin(h);
+            let (h, twin) = (*h, self.mesh.twin(*h));
             let ends = [self.mesh.from(h), self.mesh.to(h)];
-            if !self.mesh.is_alive(h) || h > twin || ends.iter().any(|&v| self.is_smooth(v)) {
+            if ends.iter().any(|&v| self.is_smooth(v)) {
                 return false;
             }
             let side = |h: u32| {
@@ -181,8 +162,7 @@ impl<F: Field> Shape<'_, F> {
                 None => dot(sides[0], sides[1]) < WEAKEST,
             }
         };
-        let creased: Vec<u32> =
-            (0..self.mesh.half_edges()).into_par_iter().filter(is_crease).collect();
+        let creased: Vec<u32> = self.mesh.edges().into_par_iter().filter(is_crease).collect();
         creased.into_iter().for_each(|h| self.mesh.set_creased(h, true));
         for v in 0..self.mesh.vertices() {
             if !self.mesh.is_used(v) {
@@ -198,8 +178,8 @@ impl<F: Field> Shape<'_, F> {
         }
     }
 
-    /// Where a crease goes through an edge.
-    fn crease_between(&self, h: u32) -> Option<(Vector, Foot, [Feature; 2])> {
+    /// Where a crease goes through an edge: the edge, a vertex there, and the crease's features.
+    fn crease_between(&self, h: u32) -> Option<(u32, Vertex, [Feature; 2])> {
         let ends = [self.mesh.from(h), self.mesh.to(h)];
         let foot = |v: u32| match self.tags[v as usize] {
             Tag::Smooth(feature) => {
@@ -237,7 +217,8 @@ impl<F: Field> Shape<'_, F> {
         let place = self.field.meet(&pair, middle)?;
         // At the sharp rim of a thin sheet, or of a gap, it may be far from an edge across it.
         let reach = (INSIDE * length).max(BEYOND * self.wanted(h));
-        (norm(sub(place, middle)) < reach).then_some((place, a, pair))
+        let vertex = Vertex { at: place, normal: a.normal, tag: Tag::Crease(pair) };
+        (norm(sub(place, middle)) < reach).then_some((h, vertex, pair))
     }
 
     /// Where the features of three corners meet, if that is in their triangle.
@@ -259,24 +240,16 @@ impl<F: Field> Shape<'_, F> {
     fn join_three(&mut self, vertices: [u32; 3], corner: Option<Vector>) {
         // Two of the three sides between them exist; the third is made by a flip.
         let [a, b, c] = vertices;
-        let missing = [[a, b], [b, c], [c, a]]
+        let missing = [[a, b, c], [b, c, a], [c, a, b]]
             .into_iter()
-            .find(|pair| self.mesh.between(pair[0], pair[1]).is_none());
-        let Some([p, q]) = missing else {
+            .find(|[p, q, _]| self.mesh.between(*p, *q).is_none());
+        let Some([p, q, centre]) = missing else {
             return;
-        };
-        let centre = if p == a && q == b {
-            c
-        } else if p == b {
-            a
-        } else {
-            b
         };
         // The edge from the centre into the corner of the triangle between p and q.
         let edge = self.mesh.around(centre).find(|&h| {
-            let twin = self.mesh.twin(h);
-            let opposite = [self.mesh.opposite(h), self.mesh.opposite(twin)];
-            opposite == [p, q] || opposite == [q, p]
+            let [.., c, d] = self.mesh.diamond(h);
+            [c, d] == [p, q] || [c, d] == [q, p]
         });
         let Some(edge) = edge.filter(|&h| self.mesh.can_flip(h)) else {
             return;
@@ -316,14 +289,11 @@ impl<F: Field> Shape<'_, F> {
                 continue;
             };
             // Triangles at the tip must stay as they are turned.
-            let ring = self.mesh.around(v).map(|h| {
-                let [b, c] = [self.mesh.to(h), self.mesh.from(previous(h))];
-                self.faces(
-                    [NONE, b, c].map(|v| if v == NONE { b } else { v }),
-                    [tip, self.places[b as usize], self.places[c as usize]],
-                )
-            });
-            if ring.into_iter().all(|faces| faces) {
+            let faces = |h: u32| {
+                let [b, c] = [self.mesh.to(h), self.mesh.opposite(h)];
+                self.faces([b, b, c], [tip, self.places[b as usize], self.places[c as usize]])
+            };
+            if self.mesh.around(v).all(faces) {
                 let normal = self.normals[v as usize];
                 self.checked_move(v, Vertex { at: tip, normal, tag: Tag::Corner });
             }

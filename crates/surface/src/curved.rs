@@ -8,6 +8,7 @@ use parallel::prelude::*;
 
 use crate::connectivity::next;
 use crate::field::Field;
+use crate::remesh::distinct;
 use crate::shape::Shape;
 
 /// Rounds in which sides are made straight where triangles fold or cross.
@@ -47,11 +48,9 @@ pub(crate) fn straighten(mesh: &mut Mesh) {
         if bad.is_empty() {
             return;
         }
-        bad.sort_unstable();
-        bad.dedup();
-        let sides: std::collections::HashSet<[u32; 2]> = bad
-            .iter()
-            .flat_map(|&t| {
+        let sides: std::collections::HashSet<[u32; 2]> = distinct(bad)
+            .into_iter()
+            .flat_map(|t| {
                 let [a, b, c] = mesh.triangles[t as usize];
                 [[a, b], [b, c], [c, a]].map(|[a, b]| [a.min(b), a.max(b)])
             })

@@ -19,6 +19,7 @@ pub enum Feature {
 /// A point on a surface.
 #[derive(Clone, Copy, Debug)]
 pub struct Foot {
+    /// Where it is.
     pub point: Vector,
     /// Outward unit normal.
     pub normal: Vector,
@@ -48,8 +49,10 @@ pub trait Field: Sync {
     fn foot(&self, x: Vector) -> Option<Foot>;
 
     /// Distance from the skeleton that makes a feature (positive inside the solid), and its
-    /// gradient.
-    fn distance(&self, feature: Feature, x: Vector) -> Option<(f64, Vector)>;
+    /// gradient; `None` if there is no skeleton.
+    fn distance(&self, _feature: Feature, _x: Vector) -> Option<(f64, Vector)> {
+        None
+    }
 
     /// The outward normal of a feature's level set through a point.
     fn normal(&self, feature: Feature, x: Vector) -> Option<Vector> {
@@ -57,7 +60,9 @@ pub trait Field: Sync {
     }
 
     /// Where the level sets of two or three features meet, next to `x`.
-    fn meet(&self, features: &[Feature], x: Vector) -> Option<Vector>;
+    fn meet(&self, _features: &[Feature], _x: Vector) -> Option<Vector> {
+        None
+    }
 
     /// The tips of the surface that are single points.
     fn tips(&self) -> Vec<Vector> {

@@ -2,7 +2,7 @@
 //!
 //! ln G over the length of its gradient is the distance to the surface, to first order.
 
-use crate::balls::Ball;
+use crate::balls::{Ball, bounding_box};
 use crate::field::{Feature, Field, Foot};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
 use simd::{COUNTED, Elementary, Level, MAX_LANES, Simd, Task};
@@ -134,11 +134,8 @@ struct Sorted {
 
 impl Sorted {
     fn new(balls: &[Ball], decay: f64, negligible: f64) -> Self {
-        let end = |k: usize, sign: f64| {
-            sign * balls.iter().map(|ball| sign * ball.centre[k]).fold(f64::MIN, f64::max)
-        };
-        let low: Vector = std::array::from_fn(|k| end(k, -1.0));
-        let extent: Vector = std::array::from_fn(|k| end(k, 1.0) - low[k]);
+        let [low, high] = bounding_box(balls.iter().map(|ball| Ball { radius: 0.0, ..*ball }));
+        let extent = sub(high, low);
         let largest = balls.iter().map(|ball| ball.radius).fold(0.0, f64::max);
         let reach = largest * (1.0 - negligible.ln() / decay).sqrt();
         let mut side = reach;
@@ -259,10 +256,19 @@ pub struct Gaussian {
 }
 
 /// The sum at a point, its gradient and second derivatives, over the sum.
+#[derive(Clone, Copy)]
 struct Sum {
     logarithm: f64,
     gradient: Vector,
     second: [Vector; 3],
+}
+
+impl Sum {
+    /// Length of the gradient, and the outward normal, against it; `None` if it vanishes.
+    fn normal(&self) -> Option<(f64, Vector)> {
+        let slope = norm(self.gradient);
+        (slope > 0.0).then(|| (slope, scale(-1.0 / slope, self.gradient)))
+    }
 }
 
 impl Gaussian {
@@ -307,10 +313,7 @@ impl Field for Gaussian {
 
     /// By the balls that matter to any of the points: lattices ask for points next to each other.
     fn values(&self, points: &[Vector], values: &mut Vec<f64>) {
-        let end = |k: usize, sign: f64| {
-            sign * points.iter().map(|x| sign * x[k]).fold(f64::MIN, f64::max)
-        };
-        let [low, high]: [Vector; 2] = [-1.0, 1.0].map(|sign| [0, 1, 2].map(|k| end(k, sign)));
+        let [low, high] = bounding_box(points.iter().map(|&centre| Ball { centre, radius: 0.0 }));
         let (centre, radius) = (scale(0.5, add(low, high)), 0.5 * norm(sub(high, low)));
         let balls = self.rough.near(self.decay, ROUGH, centre, radius);
         values.clear();
@@ -330,11 +333,7 @@ impl Field for Gaussian {
         let mut last = NEXT_TO;
         for _ in 0..STEPS {
             let sum = self.sum(balls, at, false)?;
-            let slope = norm(sum.gradient);
-            if slope.is_nan() || slope <= 0.0 {
-                return None;
-            }
-            let normal = scale(-1.0 / slope, sum.gradient);
+            let (slope, normal) = sum.normal()?;
             let step = (sum.logarithm / slope).clamp(-self.mean, self.mean);
             at = add(at, scale(step, normal));
             if step.abs() <= last * self.mean {
@@ -347,22 +346,11 @@ impl Field for Gaussian {
         None
     }
 
-    fn distance(&self, _feature: Feature, _x: Vector) -> Option<(f64, Vector)> {
-        None
-    }
-
-    fn meet(&self, _features: &[Feature], _x: Vector) -> Option<Vector> {
-        None
-    }
-
     fn bounds(&self) -> [Vector; 2] {
         // Where all atoms together, at one place, reach 1.
         let reach = (1.0 + (self.balls.len() as f64).ln() / self.decay).sqrt();
-        let end = |k: usize, sign: f64| {
-            let of = |ball: &Ball| sign * ball.centre[k] + reach * ball.radius;
-            sign * self.balls.iter().map(of).fold(f64::MIN, f64::max)
-        };
-        [std::array::from_fn(|k| end(k, -1.0)), std::array::from_fn(|k| end(k, 1.0))]
+        let larger = |ball: &Ball| Ball { radius: reach * ball.radius, ..*ball };
+        bounding_box(self.balls.iter().map(larger))
     }
 
     fn detail(&self) -> f64 {
@@ -372,14 +360,10 @@ impl Field for Gaussian {
     /// The length of the second fundamental form: the second derivatives along the surface over the
     /// gradient.
     fn curvature(&self, _feature: Feature, x: Vector) -> f64 {
-        let Some(sum) = self.sum(&self.rough, x, true) else {
+        let sum = self.sum(&self.rough, x, true);
+        let Some((sum, (slope, normal))) = sum.and_then(|sum| Some((sum, sum.normal()?))) else {
             return 0.0;
         };
-        let slope = norm(sum.gradient);
-        if slope.is_nan() || slope <= 0.0 {
-            return 0.0;
-        }
-        let normal = scale(1.0 / slope, sum.gradient);
         let [u, v] = crate::arcs::frame(normal);
         let apply = |x: Vector, y: Vector| {
             let image: Vector = std::array::from_fn(|k| dot(sum.second[k], x));

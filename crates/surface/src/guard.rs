@@ -20,24 +20,23 @@ impl Guard {
         Self { side: CELL * side, lists, floor: 0.0 }
     }
 
-    /// Calls `each` with the list of each cell that the box around some points reaches.
-    pub fn reached(&self, points: [Vector; 3], mut each: impl FnMut(usize)) {
+    /// The lists of the cells that the box around some points reaches.
+    pub fn reached(&self, points: [Vector; 3]) -> impl Iterator<Item = usize> + use<> {
         let end = |k: usize, pick: fn(f64, f64) -> f64| {
             let [a, b, c] = points;
             (pick(pick(a[k], b[k]), c[k]) / self.side).floor() as i64
         };
-        let [low, high] =
-            [f64::min as fn(f64, f64) -> f64, f64::max].map(|pick| [0, 1, 2].map(|k| end(k, pick)));
-        for z in low[2]..=high[2] {
-            for y in low[1]..=high[1] {
-                for x in low[0]..=high[0] {
-                    let hash = (x.wrapping_mul(73_856_093))
-                        ^ (y.wrapping_mul(19_349_663))
-                        ^ (z.wrapping_mul(83_492_791));
-                    each(hash as usize & (self.lists.len() - 1));
-                }
-            }
-        }
+        let [x, y, z] = [0, 1, 2].map(|k| end(k, f64::min)..=end(k, f64::max));
+        let mask = self.lists.len() - 1;
+        let row = move |(y, z): (i64, i64)| {
+            x.clone().map(move |x| {
+                let hash = (x.wrapping_mul(73_856_093))
+                    ^ (y.wrapping_mul(19_349_663))
+                    ^ (z.wrapping_mul(83_492_791));
+                hash as usize & mask
+            })
+        };
+        z.flat_map(move |z| y.clone().map(move |y| (y, z))).flat_map(row)
     }
 
     /// The triangles in a list, some of which may be of other cells.
@@ -47,18 +46,14 @@ impl Guard {
 
     /// Enters a triangle.
     pub fn add(&mut self, t: u32, corners: [Vector; 3]) {
-        let mut lists = Vec::new();
-        self.reached(corners, |list| lists.push(list));
-        for list in lists {
+        for list in self.reached(corners) {
             self.lists[list].push(t);
         }
     }
 
     /// Takes a triangle out, whose corners are where they were when it was entered.
     pub fn remove(&mut self, t: u32, corners: [Vector; 3]) {
-        let mut lists = Vec::new();
-        self.reached(corners, |list| lists.push(list));
-        for list in lists {
+        for list in self.reached(corners) {
             let members = &mut self.lists[list];
             if let Some(at) = members.iter().position(|&member| member == t) {
                 members.swap_remove(at);

@@ -51,9 +51,10 @@ impl<F: Field> Shape<'_, F> {
                 force = true;
                 tried.clear();
             }
-            let mut bad: Vec<(f64, u32)> = (0..self.mesh.triangles.len() as u32)
+            let mut bad: Vec<(f64, u32)> = self
+                .mesh
+                .alive()
                 .into_par_iter()
-                .filter(|&t| self.mesh.is_alive(3 * t))
                 .map(|t| (self.quality(t), t))
                 .filter(|(quality, _)| *quality < goal)
                 .collect();
@@ -180,12 +181,7 @@ impl<F: Field> Shape<'_, F> {
     /// Where a vertex gets to, off its crease if it is forced.
     fn offered(&self, v: u32, to: Vector, force: bool) -> Option<Vertex> {
         if force && !self.is_smooth(v) {
-            let foot = self.field.foot(to)?;
-            return Some(Vertex {
-                at: foot.point,
-                normal: foot.normal,
-                tag: Tag::Smooth(foot.feature),
-            });
+            return self.field.foot(to).map(Vertex::from);
         }
         self.pulled(v, to)
     }
@@ -203,20 +199,17 @@ impl<F: Field> Shape<'_, F> {
 
     /// The triangle left if the corner opposite of an edge moves into it.
     fn press(&self, h: u32, force: bool) -> Option<(f64, Vertex)> {
-        let twin = self.mesh.twin(h);
         let apex = self.mesh.opposite(h);
         if !self.is_smooth(apex) && !force {
             return None;
         }
-        let (a, b) =
-            (self.places[self.mesh.from(h) as usize], self.places[self.mesh.to(h) as usize]);
+        let [a, b, c, d] = self.diamond(h);
         let edge = sub(b, a);
-        let share = dot(sub(self.places[apex as usize], a), edge) / dot(edge, edge);
+        let share = dot(sub(c, a), edge) / dot(edge, edge);
         if !(0.15..=0.85).contains(&share) {
             return None;
         }
         let new = self.point_on(h, share)?;
-        let d = self.places[self.mesh.opposite(twin) as usize];
         let halves = quality([new.at, a, d]).min(quality([b, new.at, d]));
         let around = self.moved_quality(apex, new.at, |g| g / 3 == h / 3)?;
         let old = area_normal([b, a, d]);
@@ -233,17 +226,12 @@ impl<F: Field> Shape<'_, F> {
     /// What a split leaves.
     fn split_quality(&self, h: u32) -> Option<(f64, Vertex)> {
         let twin = self.mesh.twin(h);
-        let longest = |h: u32| {
-            let length = self.length(h);
-            length >= self.length(next(h)) && length >= self.length(previous(h))
-        };
-        if !longest(h) {
+        let length = self.length(h);
+        if length < self.length(next(h)) || length < self.length(previous(h)) {
             return None;
         }
         let new = self.middle(h)?;
-        let [a, b, c, d] =
-            [self.mesh.from(h), self.mesh.to(h), self.mesh.opposite(h), self.mesh.opposite(twin)]
-                .map(|v| self.places[v as usize]);
+        let [a, b, c, d] = self.diamond(h);
         let parts = [[a, new.at, c], [new.at, b, c], [new.at, a, d], [b, new.at, d]];
         let faces = [h, twin].into_iter().all(|h| self.quality(h / 3) > 0.0);
         let kept = faces && self.split_fits(h, new.at);

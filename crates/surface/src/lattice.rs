@@ -42,13 +42,15 @@ const TOWARDS: f64 = 0.15;
 const RELAXATIONS: usize = 40;
 
 /// Vertices on the surface, and triangles.
-pub(crate) struct FirstMesh {
+pub struct FirstMesh {
+    /// The vertices, on the sides of tetrahedra.
     pub vertices: Vec<Vector>,
     /// The vertices as points of the surface, where that is found next to them.
     pub feet: Vec<Option<Foot>>,
     /// The sides of tetrahedra that the vertices are on: wherever on them they are, no triangles
     /// cross.
     pub sides: Vec<[Vector; 2]>,
+    /// Indices of the corners, outward normals by the right hand.
     pub triangles: Vec<[u32; 3]>,
 }
 
@@ -77,11 +79,7 @@ struct Part {
 }
 
 /// The surface of a field on a lattice with a given constant, moved by a share of it.
-pub(crate) fn first_mesh(
-    field: &impl Field,
-    constant: f64,
-    shift: f64,
-) -> Result<FirstMesh, Error> {
+pub fn first_mesh(field: &impl Field, constant: f64, shift: f64) -> Result<FirstMesh, Error> {
     let [low, high] = field.bounds();
     let origin = low.map(|x| x - (2.0 + shift) * constant);
     let side = BLOCK as f64 * constant;
@@ -111,19 +109,28 @@ pub(crate) fn first_mesh(
     let parts: Vec<Part> =
         active.par_iter().map(part).filter(|part| !part.triangles.is_empty()).collect();
     let mut cuts: Vec<Cut> = parts.iter().flat_map(|part| part.cuts.iter().copied()).collect();
-    cuts.par_sort_unstable_by_key(|cut| cut.key);
-    cuts.dedup_by_key(|cut| cut.key);
+    sort_cuts(&mut cuts);
     let roots: Vec<(Vector, Option<Foot>)> =
         cuts.par_iter().map(|cut| lattice.root(field, cut)).collect();
     let (vertices, feet) = roots.into_iter().unzip();
     let sides = cuts.iter().map(|cut| [cut.inner, cut.outer].map(|n| lattice.point(n))).collect();
     let number = |part: &Part| -> Vec<[u32; 3]> {
-        let find = |cut: &Cut| cuts.partition_point(|other| other.key < cut.key) as u32;
-        let numbers: Vec<u32> = part.cuts.iter().map(find).collect();
+        let numbers: Vec<u32> = part.cuts.iter().map(|cut| place_of(cut, &cuts)).collect();
         part.triangles.iter().map(|t| t.map(|v| numbers[v as usize])).collect()
     };
     let triangles: Vec<_> = parts.par_iter().map(number).collect();
     Ok(FirstMesh { vertices, feet, sides, triangles: triangles.concat() })
+}
+
+/// Sorts cuts by their sides, each of which is kept once.
+fn sort_cuts(cuts: &mut Vec<Cut>) {
+    cuts.par_sort_unstable_by_key(|cut| cut.key);
+    cuts.dedup_by_key(|cut| cut.key);
+}
+
+/// The place of a cut among sorted ones.
+fn place_of(cut: &Cut, cuts: &[Cut]) -> u32 {
+    cuts.partition_point(|other| other.key < cut.key) as u32
 }
 
 /// The low corners of the cubes of a size that a larger one is made of.
@@ -232,17 +239,14 @@ impl Lattice {
         };
         // Cubes that the surface may go through; of others the sign is enough.
         let (mut near, mut far) = (Vec::new(), Vec::new());
+        let mut may_be_near = |cube: [i32; 3], size: i32| {
+            let side = self.side(field, first, cube, size);
+            far.extend(side.map(|inside| (cube, size, inside)));
+            side.is_none()
+        };
         for cube in cubes([0; 3], BLOCK as i32, CUBE) {
-            match self.side(field, first, cube, CUBE) {
-                Some(inside) => far.push((cube, CUBE, inside)),
-                None => {
-                    for part in cubes(cube, CUBE, LEAST) {
-                        match self.side(field, first, part, LEAST) {
-                            Some(inside) => far.push((part, LEAST, inside)),
-                            None => near.push(part),
-                        }
-                    }
-                }
+            if may_be_near(cube, CUBE) {
+                near.extend(cubes(cube, CUBE, LEAST).filter(|&part| may_be_near(part, LEAST)));
             }
         }
         let mut part = Part { cuts: Vec::new(), triangles: Vec::new() };
@@ -293,10 +297,9 @@ impl Lattice {
             }
         }
         part.cuts = corners.as_flattened().to_vec();
-        part.cuts.sort_unstable_by_key(|cut| cut.key);
-        part.cuts.dedup_by_key(|cut| cut.key);
-        let find = |cut: &Cut| part.cuts.partition_point(|other| other.key < cut.key) as u32;
-        part.triangles = corners.iter().map(|t| [0, 1, 2].map(|k| find(&t[k]))).collect();
+        sort_cuts(&mut part.cuts);
+        let numbers = |t: &[Cut; 3]| [0, 1, 2].map(|k| place_of(&t[k], &part.cuts));
+        part.triangles = corners.iter().map(numbers).collect();
         part
     }
 

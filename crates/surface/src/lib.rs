@@ -63,10 +63,13 @@ pub mod internals {
         pub use crate::connectivity::Connectivity;
     }
     pub mod field {
-        pub use crate::field::{Feature, Field};
+        pub use crate::field::{Feature, Field, Foot};
     }
     pub mod gaussian {
         pub use crate::gaussian::Gaussian;
+    }
+    pub mod lattice {
+        pub use crate::lattice::{FirstMesh, first_mesh};
     }
     pub mod measure {
         pub use crate::measure::measure;

@@ -8,7 +8,7 @@
 //! x is deepest, or else on an arc of a circle in which two spheres intersect.
 
 use crate::arcs::{Arc, Nearest, TOUCHING, arcs};
-use crate::balls::Ball;
+use crate::balls::{Ball, bounding_box};
 use crate::cells::{Cells, Place};
 use crate::field::{self, Feature, Field, Foot};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
@@ -63,17 +63,17 @@ impl Offset {
     }
 
     /// The ball in which a point is deepest, with the depth.
-    fn deepest(&self, cell: usize, x: Vector) -> (f64, usize) {
+    fn deepest(&self, cell: usize, x: Vector) -> Option<(f64, usize)> {
         let off = self.cells.off_centre(x);
-        let mut best = (f64::MIN, usize::MAX);
-        for &(i, at_centre) in self.cells.balls(cell) {
-            if f64::from(at_centre) + off < best.0 {
+        let mut best: Option<(f64, usize)> = None;
+        for &(i, at_centre) in self.cells.balls.list(cell) {
+            if best.is_some_and(|(best, _)| f64::from(at_centre) + off < best) {
                 break;
             }
             let ball = &self.balls[i as usize];
             let depth = ball.radius - norm(sub(x, ball.centre));
-            if depth > best.0 {
-                best = (depth, i as usize);
+            if best.is_none_or(|(best, _)| depth > best) {
+                best = Some((depth, i as usize));
             }
         }
         best
@@ -84,7 +84,7 @@ impl Offset {
         self.cells.cell(point).is_none_or(|cell| match self.cells.place(cell) {
             Place::Outside => true,
             Place::Deep => false,
-            Place::Near => self.cells.balls(cell).iter().all(|&(i, _)| {
+            Place::Near => self.cells.balls.list(cell).iter().all(|&(i, _)| {
                 let ball = &self.balls[i as usize];
                 let covered = ball.radius - self.touching;
                 let from = sub(point, ball.centre);
@@ -121,7 +121,7 @@ impl Offset {
     fn nearest_arc(&self, cell: usize, x: Vector) -> Option<(Nearest, usize)> {
         let off = self.cells.off_centre(x);
         let mut best: Option<(Nearest, usize)> = None;
-        for &(i, at_centre) in self.cells.arcs(cell) {
+        for &(i, at_centre) in self.cells.arcs.list(cell) {
             if best.is_some_and(|(best, _)| f64::from(at_centre) - off > best.distance) {
                 break;
             }
@@ -136,13 +136,9 @@ impl Offset {
     /// The point where the surface of a ball is next to `x`, and the normal.
     fn on_ball(&self, ball: usize, x: Vector) -> Option<Foot> {
         let Ball { centre, radius } = self.balls[ball];
-        let from = sub(x, centre);
-        let length = norm(from);
-        (length > 0.0).then(|| {
-            let normal = scale(1.0 / length, from);
-            let point = add(centre, scale(radius - self.level, normal));
-            Foot { point, normal, feature: Feature::Sphere(ball as u32) }
-        })
+        let (_, normal) = direction(sub(x, centre))?;
+        let point = add(centre, scale(radius - self.level, normal));
+        Some(Foot { point, normal, feature: Feature::Sphere(ball as u32) })
     }
 
     /// [`Field::foot`] of a union of balls: the ball in which a point is deepest decides.
@@ -150,10 +146,7 @@ impl Offset {
         let mut at = x;
         for _ in 0..STEPS {
             let cell = self.cells.cell(at)?;
-            let (_, ball) = self.deepest(cell, at);
-            if ball == usize::MAX {
-                return None;
-            }
+            let (_, ball) = self.deepest(cell, at)?;
             let foot = self.on_ball(ball, at)?;
             if self.is_accessible(foot.point) {
                 return Some(foot);
@@ -162,11 +155,17 @@ impl Offset {
         }
         // Next to a circle, and on it at last.
         let cell = self.cells.cell(at)?;
-        let (_, ball) = self.deepest(cell, at);
+        let (_, ball) = self.deepest(cell, at)?;
         let (nearest, _) = self.nearest_arc(cell, at)?;
         let foot = self.on_ball(ball, nearest.point)?;
         Some(Foot { point: nearest.point, ..foot })
     }
+}
+
+/// Length and direction of a vector that is not 0.
+fn direction(from: Vector) -> Option<(f64, Vector)> {
+    let length = norm(from);
+    (length > 0.0).then(|| (length, scale(1.0 / length, from)))
 }
 
 impl Field for Offset {
@@ -179,7 +178,9 @@ impl Field for Offset {
             Place::Outside => outside,
             Place::Deep => self.band,
             Place::Near => {
-                let (depth, ball) = self.deepest(cell, x);
+                let Some((depth, ball)) = self.deepest(cell, x) else {
+                    return outside;
+                };
                 if depth <= 0.0 || depth - self.level > self.band {
                     return depth.min(self.level + self.band) - self.level;
                 }
@@ -217,10 +218,7 @@ impl Field for Offset {
             if self.cells.place(cell) != Place::Near {
                 return None;
             }
-            let (depth, ball) = self.deepest(cell, at);
-            if ball == usize::MAX {
-                return None;
-            }
+            let (depth, ball) = self.deepest(cell, at)?;
             if depth <= 0.0 {
                 at = self.on_ball(ball, at)?.point;
                 continue;
@@ -256,25 +254,21 @@ impl Field for Offset {
     }
 
     fn distance(&self, feature: Feature, x: Vector) -> Option<(f64, Vector)> {
-        let along = |from: Vector| {
-            let length = norm(from);
-            (length > 0.0).then(|| (length, scale(1.0 / length, from)))
-        };
         match feature {
             Feature::Sphere(ball) => {
                 let Ball { centre, radius } = self.balls[ball as usize];
-                let (length, out) = along(sub(x, centre))?;
+                let (length, out) = direction(sub(x, centre))?;
                 Some((radius - length, scale(-1.0, out)))
             }
             Feature::Circle(arc) => {
                 let Arc { centre, axis, radius, .. } = self.arcs[arc as usize];
                 let from = sub(x, centre);
                 let flat = sub(from, scale(dot(from, axis), axis));
-                let (_, out) = along(flat)?;
-                along(sub(from, scale(radius, out)))
+                let (_, out) = direction(flat)?;
+                direction(sub(from, scale(radius, out)))
             }
             Feature::Point(arc, end) => {
-                along(sub(x, self.arcs[arc as usize].ends[usize::from(end)]))
+                direction(sub(x, self.arcs[arc as usize].ends[usize::from(end)]))
             }
             Feature::Smooth => None,
         }
@@ -305,11 +299,8 @@ impl Field for Offset {
     }
 
     fn bounds(&self) -> [Vector; 2] {
-        let end = |k: usize, sign: f64| {
-            let of = |ball: &Ball| sign * (ball.centre[k] + sign * (ball.radius - self.level));
-            sign * self.balls.iter().map(of).fold(f64::MIN, f64::max)
-        };
-        [std::array::from_fn(|k| end(k, -1.0)), std::array::from_fn(|k| end(k, 1.0))]
+        let smaller = |ball: &Ball| Ball { radius: ball.radius - self.level, ..*ball };
+        bounding_box(self.balls.iter().map(smaller))
     }
 
     fn detail(&self) -> f64 {

@@ -68,34 +68,26 @@ pub enum Cavities {
 }
 
 /// Fewest triangles that may be asked for.
-const MIN_ELEMENTS: usize = 20;
+const MIN_ELEMENTS: f64 = 20.0;
 
 impl Options {
     /// Refuses what is out of range.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        let refuse = |option, value, allowed| Err(Error::Option { option, value, allowed });
-        let in_range = |x: f64, low: f64, high: f64| (low..=high).contains(&x);
-        if !in_range(self.probe, 0.0, 1e6) {
-            return refuse("probe", self.probe, "0 to 1e6 angstrom");
+        let (density, elements) = match self.resolution {
+            Resolution::Density(density) => (density, f64::INFINITY),
+            Resolution::Elements(elements) => (1.0, elements as f64),
+        };
+        let checks = [
+            ("probe", self.probe, 0.0..=1e6, "0 to 1e6 angstrom"),
+            ("density", density, 1e-12..=1e12, "a positive number of triangles per area"),
+            ("elements", elements, MIN_ELEMENTS..=f64::INFINITY, "at least 20"),
+            ("order", self.order as f64, 1.0..=2.0, "1 or 2"),
+            ("min_cavity", self.min_cavity, 0.0..=f64::MAX, "0 or a volume"),
+            ("decay", self.decay, 0.1..=100.0, "0.1 to 100"),
+        ];
+        match checks.into_iter().find(|(_, value, range, _)| !range.contains(value)) {
+            Some((option, value, _, allowed)) => Err(Error::Option { option, value, allowed }),
+            None => Ok(()),
         }
-        match self.resolution {
-            Resolution::Density(density) if !in_range(density, 1e-12, 1e12) => {
-                return refuse("density", density, "a positive number of triangles per area");
-            }
-            Resolution::Elements(elements) if elements < MIN_ELEMENTS => {
-                return refuse("elements", elements as f64, "at least 20");
-            }
-            _ => {}
-        }
-        if !(1..=2).contains(&self.order) {
-            return refuse("order", self.order as f64, "1 or 2");
-        }
-        if !in_range(self.min_cavity, 0.0, f64::MAX) {
-            return refuse("min_cavity", self.min_cavity, "0 or a volume");
-        }
-        if !in_range(self.decay, 0.1, 100.0) {
-            return refuse("decay", self.decay, "0.1 to 100");
-        }
-        Ok(())
     }
 }

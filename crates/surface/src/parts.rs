@@ -65,16 +65,8 @@ pub(crate) fn parts(
     };
     // What lies in a filled cavity is gone, too.
     let is_gone = |c: usize| {
-        let mut at = Some(c);
-        let mut steps = 0;
-        while let Some(c) = at {
-            if is_filled(c) {
-                return true;
-            }
-            at = within[c].parent.map(|parent| parent as usize).filter(|_| steps < count);
-            steps += 1;
-        }
-        false
+        let parent = |&c: &usize| within[c].parent.map(|parent| parent as usize);
+        std::iter::successors(Some(c), parent).take(count + 1).any(is_filled)
     };
     let gone: Vec<bool> = (0..count).map(is_gone).collect();
     let filled = (0..count).filter(|&c| is_filled(c));
@@ -94,16 +86,12 @@ pub(crate) fn parts(
     let bodies = kept.iter().filter(|&&c| !is_cavity(c)).count();
     let mut number = vec![u32::MAX; count];
     let mut all = Vec::with_capacity(kept.len());
-    let (mut body, mut cavity) = (0, 0);
     for (n, &c) in kept.iter().enumerate() {
         number[c] = n as u32;
-        let (kind, name) = if is_cavity(c) {
-            cavity += 1;
-            (PartKind::Cavity, format!("cavity_{cavity}"))
-        } else {
-            body += 1;
-            let name = if bodies == 1 { "molecule".to_owned() } else { format!("molecule_{body}") };
-            (PartKind::Body, name)
+        let (kind, name) = match bodies {
+            _ if is_cavity(c) => (PartKind::Cavity, format!("cavity_{}", n + 1 - bodies)),
+            1 => (PartKind::Body, "molecule".to_owned()),
+            _ => (PartKind::Body, format!("molecule_{}", n + 1)),
         };
         all.push(Part {
             name,

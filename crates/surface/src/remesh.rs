@@ -101,15 +101,7 @@ impl<F: Field> Shape<'_, F> {
         self.compact();
         self.collapse_tiny();
         self.improve(WRONG);
-        self.freeze();
-    }
-
-    /// Keeps the vertices of triangles that do not face as the surface does where they are.
-    pub fn freeze(&mut self) {
-        for t in 0..self.mesh.triangles.len() as u32 {
-            if !self.mesh.is_alive(3 * t) {
-                continue;
-            }
+        for t in self.mesh.alive() {
             let corners = self.mesh.triangles[t as usize];
             if !self.faces(corners, self.corners(t)) {
                 for v in corners {
@@ -194,19 +186,20 @@ impl<F: Field> Shape<'_, F> {
                 let twin = self.mesh.twin(h);
                 if self.checked_split(h, middle).is_some() {
                     let last = self.mesh.triangles.len() as u32;
-                    for t in [h / 3, twin / 3, last - 2, last - 1] {
-                        let sides = [3 * t, 3 * t + 1, 3 * t + 2];
-                        next_to.extend(sides.map(|side| side.min(self.mesh.twin(side))));
-                    }
+                    next_to.extend(self.sides([h / 3, twin / 3, last - 2, last - 1]));
                 }
             }
-            if next_to.is_empty() {
+            edges = distinct(next_to);
+            if edges.is_empty() {
                 break;
             }
-            next_to.par_sort_unstable();
-            next_to.dedup();
-            edges = next_to;
         }
+    }
+
+    /// The sides of triangles as edges, by the first of their half-edges.
+    fn sides<const N: usize>(&self, triangles: [u32; N]) -> impl Iterator<Item = u32> {
+        let sides = triangles.into_iter().flat_map(|t| 3 * t..3 * t + 3);
+        sides.map(|side| side.min(self.mesh.twin(side)))
     }
 
     /// Collapses edges shorter than a share of the wanted length.
@@ -249,32 +242,25 @@ impl<F: Field> Shape<'_, F> {
     pub fn flip_all(&mut self) {
         let mut qualities = self.qualities();
         let claims = Claims::new(qualities.len());
-        let gain = |shape: &Self, h: u32, qualities: &[f64]| -> Option<Gain> {
-            let is_first = shape.mesh.is_alive(h) && h < shape.mesh.twin(h);
-            let gain = is_first.then(|| shape.gain(h, qualities)).flatten()?;
-            Some((gain as f32, h))
-        };
-        let all = 0..self.mesh.half_edges();
-        let mut gains: Vec<Gain> =
-            all.into_par_iter().filter_map(|h| gain(self, h, &qualities)).collect();
+        let mut edges = self.mesh.edges();
         for _ in 0..TURNS {
+            // Others may have turned: what began an edge may end it.
+            let is_first = |h: &&u32| **h < self.mesh.twin(**h);
+            let gain = |&h: &u32| Some((self.gain(h, &qualities)? as f32, h));
+            let gains: Vec<Gain> = edges.par_iter().filter(is_first).filter_map(gain).collect();
             let (chosen, mut next_to) = claims.choose(gains, |h| [h / 3, self.mesh.twin(h) / 3]);
             for h in chosen {
                 // Others may have left too few triangles at its ends.
                 if self.mesh.can_flip(h) && self.checked_flip(h) {
-                    for t in [h / 3, self.mesh.twin(h) / 3] {
-                        qualities[t as usize] = self.quality(t);
-                        let sides = [3 * t, 3 * t + 1, 3 * t + 2];
-                        next_to.extend(sides.map(|side| side.min(self.mesh.twin(side))));
-                    }
+                    let two = [h / 3, self.mesh.twin(h) / 3];
+                    two.iter().for_each(|&t| qualities[t as usize] = self.quality(t));
+                    next_to.extend(self.sides(two));
                 }
             }
-            if next_to.is_empty() {
+            edges = distinct(next_to);
+            if edges.is_empty() {
                 break;
             }
-            next_to.par_sort_unstable();
-            next_to.dedup();
-            gains = next_to.par_iter().filter_map(|&h| gain(self, h, &qualities)).collect();
         }
     }
 
@@ -301,7 +287,7 @@ impl<F: Field> Shape<'_, F> {
             }
             for (v, new) in (0..).zip(moves) {
                 if let Some(new) = new {
-                    self.try_move(v, new, ENOUGH);
+                    self.try_move(v, new);
                 }
             }
         }
@@ -348,8 +334,7 @@ impl<F: Field> Shape<'_, F> {
             .flat_map_iter(|(corners, _)| corners.iter().copied())
             .collect();
         while !looked_at.is_empty() {
-            looked_at.par_sort_unstable();
-            looked_at.dedup();
+            looked_at = distinct(looked_at);
             let got_worse = |&v: &u32| {
                 moves[v as usize].is_some() && {
                     let left = worst(self, v, &now);
@@ -370,14 +355,14 @@ impl<F: Field> Shape<'_, F> {
         }
     }
 
-    /// Moves a vertex unless its worst triangle gets worse and worse than `enough`.
-    fn try_move(&mut self, v: u32, new: Vertex, enough: f64) -> bool {
+    /// Moves a vertex unless its worst triangle gets worse and worse than [`ENOUGH`].
+    fn try_move(&mut self, v: u32, new: Vertex) -> bool {
         let old = self.vertex(v);
         let now = self.ring_quality(v);
         let Some(moved) = self.moved_quality(v, new.at, |_| false) else {
             return false;
         };
-        if moved < now && moved < enough {
+        if moved < now && moved < ENOUGH {
             return false;
         }
         if !self.checked_move(v, new) {
@@ -433,10 +418,14 @@ impl<F: Field> Shape<'_, F> {
 
     /// The worst quality of all triangles.
     pub fn worst(&self) -> f64 {
-        (0..self.mesh.triangles.len() as u32)
-            .into_par_iter()
-            .filter(|&t| self.mesh.is_alive(3 * t))
-            .map(|t| quality(self.corners(t)))
-            .reduce(|| 1.0, f64::min)
+        let alive = self.mesh.alive().into_par_iter();
+        alive.map(|t| quality(self.corners(t))).reduce(|| 1.0, f64::min)
     }
+}
+
+/// Numbers in order, each of them once.
+pub(crate) fn distinct(mut numbers: Vec<u32>) -> Vec<u32> {
+    numbers.par_sort_unstable();
+    numbers.dedup();
+    numbers
 }

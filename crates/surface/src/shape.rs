@@ -36,6 +36,12 @@ pub(crate) struct Vertex {
     pub tag: Tag,
 }
 
+impl From<Foot> for Vertex {
+    fn from(Foot { point, normal, feature }: Foot) -> Self {
+        Self { at: point, normal, tag: Tag::Smooth(feature) }
+    }
+}
+
 /// A surface that changes.
 pub(crate) struct Shape<'a, F> {
     pub field: &'a F,
@@ -55,6 +61,11 @@ impl<F: Field> Shape<'_, F> {
         self.mesh.triangles[triangle as usize].map(|v| self.places[v as usize])
     }
 
+    /// The places of [`Connectivity::diamond`].
+    pub fn diamond(&self, h: u32) -> [Vector; 4] {
+        self.mesh.diamond(h).map(|v| self.places[v as usize])
+    }
+
     pub fn length(&self, h: u32) -> f64 {
         norm(sub(self.places[self.mesh.to(h) as usize], self.places[self.mesh.from(h) as usize]))
     }
@@ -71,10 +82,10 @@ impl<F: Field> Shape<'_, F> {
     /// Whether a triangle faces the way that the surface does at its smooth corners, which may be
     /// elsewhere than they are.
     pub fn faces(&self, corners: [u32; 3], places: [Vector; 3]) -> bool {
-        self.faces_with(corners, area_normal(places))
+        self.faces_with(&corners, area_normal(places))
     }
 
-    fn faces_with(&self, corners: [u32; 3], normal: Vector) -> bool {
+    fn faces_with(&self, corners: &[u32], normal: Vector) -> bool {
         let length = norm(normal);
         length > 0.0
             && corners.iter().all(|&v| {
@@ -84,17 +95,13 @@ impl<F: Field> Shape<'_, F> {
 
     /// The quality of a triangle, 0 if it faces the wrong way.
     pub fn quality(&self, triangle: u32) -> f64 {
-        self.quality_at(self.mesh.triangles[triangle as usize], self.corners(triangle))
+        let places = self.corners(triangle);
+        self.quality_with(self.mesh.triangles[triangle as usize], places, area_normal(places))
     }
 
-    /// Quality of any triangle.
-    fn quality_at(&self, corners: [u32; 3], places: [Vector; 3]) -> f64 {
-        self.quality_with(corners, places, area_normal(places))
-    }
-
-    /// As [`Self::quality_at`], with the triangle's normal.
+    /// Quality of any triangle, with its normal.
     pub fn quality_with(&self, corners: [u32; 3], places: [Vector; 3], normal: Vector) -> f64 {
-        if self.faces_with(corners, normal) { quality_over(normal, places) } else { 0.0 }
+        if self.faces_with(&corners, normal) { quality_over(normal, places) } else { 0.0 }
     }
 
     /// The worst quality of the triangles around a vertex.
@@ -124,10 +131,7 @@ impl<F: Field> Shape<'_, F> {
             if !corners.iter().any(|&v| self.is_smooth(v)) && turns(before, new) {
                 return None;
             }
-            let agrees = ends.iter().all(|&v| {
-                !self.is_smooth(v) || dot(normal, self.normals[v as usize]) > FACING * length
-            });
-            if !agrees {
+            if !self.faces_with(&ends, normal) {
                 // What faces the wrong way already may do so for another while.
                 if self.faces(corners, before) {
                     return None;
@@ -151,10 +155,7 @@ impl<F: Field> Shape<'_, F> {
                 let point = self.field.meet(&features, to).filter(|&point| near(point))?;
                 Some(Vertex { at: point, ..self.vertex(v) })
             }
-            Tag::Smooth(_) => {
-                let Foot { point, normal, feature } = self.field.foot(to)?;
-                near(point).then_some(Vertex { at: point, normal, tag: Tag::Smooth(feature) })
-            }
+            Tag::Smooth(_) => self.field.foot(to).filter(|foot| near(foot.point)).map(Vertex::from),
         }
     }
 
@@ -210,8 +211,7 @@ impl<F: Field> Shape<'_, F> {
         if ends.iter().all(|&v| self.tags[v as usize] == Tag::Corner) {
             return None;
         }
-        let foot = self.field.foot(between).filter(|foot| near(foot.point))?;
-        Some(Vertex { at: foot.point, normal: foot.normal, tag: Tag::Smooth(foot.feature) })
+        self.field.foot(between).filter(|foot| near(foot.point)).map(Vertex::from)
     }
 
     /// Whether the four triangles of a split would face the way of the two that they replace.
@@ -246,12 +246,11 @@ impl<F: Field> Shape<'_, F> {
             return None;
         }
         let twin = self.mesh.twin(h);
-        let (a, b) = (self.mesh.from(h), self.mesh.to(h));
-        let (c, d) = (self.mesh.opposite(h), self.mesh.opposite(twin));
-        let [pa, pb, pc, pd] = [a, b, c, d].map(|v| self.places[v as usize]);
+        let [a, b, c, d] = self.mesh.diamond(h);
+        let [pa, pb, pc, pd] = self.diamond(h);
         let [s, t] = [area_normal([pc, pa, pd]), area_normal([pd, pb, pc])];
         let after = quality_over(s, [pc, pa, pd]).min(quality_over(t, [pd, pb, pc]));
-        if after <= least || !self.faces_with([c, a, d], s) || !self.faces_with([d, b, c], t) {
+        if after <= least || !self.faces_with(&[c, a, d], s) || !self.faces_with(&[d, b, c], t) {
             return None;
         }
         // No fold between the two, nor against what they replace.
@@ -285,10 +284,8 @@ impl<F: Field> Shape<'_, F> {
     pub fn collapsed_quality(&self, h: u32, longest: f64) -> Option<f64> {
         let (v, w) = (self.mesh.from(h), self.mesh.to(h));
         let at = self.places[w as usize];
-        let too_long = self.mesh.around(v).any(|g| {
-            let to = self.places[self.mesh.to(g) as usize];
-            norm(sub(to, at)) > longest
-        });
+        let far = |g: u32| norm(sub(self.places[self.mesh.to(g) as usize], at)) > longest;
+        let too_long = self.mesh.around(v).any(far);
         if too_long || !self.mesh.can_collapse(h) {
             return None;
         }

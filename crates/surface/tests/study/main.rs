@@ -1,8 +1,11 @@
-//! The study of docs/validation.md, "Molecular surfaces", and the timing of docs/performance.md.
+//! The study of docs/validation.md, "Molecular surfaces" (`clusters`), and the timings of
+//! docs/performance.md (`ten_thousand`, `loop_and`):
 //!
-//!     cargo test --release -p farad-surface --test study -- --ignored --nocapture
+//!     cargo test --release -p farad-surface --test study clusters -- --ignored --nocapture
 
-#![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // Clippy knows only test functions themselves.
+
+mod gauss_transform;
 
 use std::f64::consts::TAU;
 use std::time::Instant;
