@@ -6,6 +6,7 @@ use nalgebra::DMatrix;
 use crate::analysis::excitations;
 use crate::problem::Problem;
 use crate::result::bars::Bars;
+use crate::result::matrices::square;
 use crate::result::solution::Solution;
 use crate::units;
 
@@ -316,5 +317,5 @@ fn bounds(
         let interface = by_interfaces[i][j] * coarse(interfaces);
         SAFETY * (metal + interface) + left(j) * size(i, j)
     };
-    (0..all).map(|i| (0..all).map(|j| bound(i, j)).collect()).collect()
+    square(all, bound)
 }

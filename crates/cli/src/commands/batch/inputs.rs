@@ -1,10 +1,9 @@
 //! The inputs of a batch: PQR files, folders and lists of them, and a template.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
-use crate::case::molecule;
+use crate::case::{molecule, number};
 use crate::files;
 use crate::molecules;
 use crate::terminal::exit::{Exit, Failure};
@@ -27,12 +26,9 @@ pub(super) struct Molecule {
 impl Inputs {
     /// A hash of the content of all files; unreadable ones are reported when they are solved for.
     pub(super) fn hash(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
         let pqrs = self.molecules.iter().map(|molecule| &molecule.pqr);
-        for file in self.template.iter().chain(pqrs) {
-            files::bytes(file).ok().hash(&mut hasher);
-        }
-        hasher.finish()
+        let contents = self.template.iter().chain(pqrs).map(|file| files::bytes(file).ok());
+        number(&contents.collect::<Vec<_>>())
     }
 }
 
