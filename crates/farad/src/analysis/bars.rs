@@ -131,8 +131,7 @@ impl EstimatedBars {
         };
         let mut charges: Vec<f64> = bounds[..count].iter().map(|row| off(row)).collect();
         let mut potentials = vec![0.0; count];
-        let is_floating = |k: &usize| matches!(conditions[*k], bem::Condition::Charge(_));
-        let floating: Vec<usize> = (0..count).filter(is_floating).collect();
+        let floating = excitations::floating(&conditions);
         let capacitance = |i: usize, j: usize| answer.responses[j].conductor_charge[i];
         if !floating.is_empty() {
             let m = floating.len();

@@ -42,7 +42,7 @@ pub(super) fn find(words: &[PathBuf]) -> Result<Inputs, Failure> {
             paths.extend(of_folder(word)?);
         } else if molecules::is_pqr(word) {
             paths.push(word.clone());
-        } else if word.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml")) {
+        } else if molecules::ends_in(word, &["toml"]) {
             if let Some(first) = inputs.template.replace(word.clone()) {
                 let both = format!("{} and {}", first.display(), word.display());
                 return Err(Failure::with_help(
@@ -79,8 +79,7 @@ pub(super) fn find(words: &[PathBuf]) -> Result<Inputs, Failure> {
 
 /// Whether it is a molecule's file of another kind.
 fn is_structure(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    ["pdb", "ent", "cif", "mmcif"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+    molecules::ends_in(path, &["pdb", "ent", "cif", "mmcif"])
 }
 
 fn of_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
