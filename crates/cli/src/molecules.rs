@@ -37,7 +37,8 @@ pub(crate) fn is_pqr(path: &Path) -> bool {
     ends_in(path, &["pqr"])
 }
 
-fn ends_in(path: &Path, endings: &[&str]) -> bool {
+/// Whether the name ends in one of these, whatever their case.
+pub(crate) fn ends_in(path: &Path, endings: &[&str]) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     endings.iter().any(|known| ending.eq_ignore_ascii_case(known))
 }

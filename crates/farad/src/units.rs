@@ -45,45 +45,36 @@ impl LengthUnit {
         Self::Angstrom,
     ];
 
+    /// Its name, that of its cube, and one of it in metres.
+    fn row(self) -> (&'static str, &'static str, f64) {
+        match self {
+            Self::Metre => ("m", "m^3", 1.0),
+            Self::Centimetre => ("cm", "cm^3", 1e-2),
+            Self::Millimetre => ("mm", "mm^3", 1e-3),
+            Self::Micrometre => ("um", "um^3", 1e-6),
+            Self::Nanometre => ("nm", "nm^3", 1e-9),
+            Self::Angstrom => ("angstrom", "angstrom^3", 1e-10),
+        }
+    }
+
     /// Its name: m, cm, mm, um, nm or angstrom.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Metre => "m",
-            Self::Centimetre => "cm",
-            Self::Millimetre => "mm",
-            Self::Micrometre => "um",
-            Self::Nanometre => "nm",
-            Self::Angstrom => "angstrom",
-        }
+        self.row().0
     }
 
     /// The name of its cube.
     pub fn cubed(self) -> &'static str {
-        match self {
-            Self::Metre => "m^3",
-            Self::Centimetre => "cm^3",
-            Self::Millimetre => "mm^3",
-            Self::Micrometre => "um^3",
-            Self::Nanometre => "nm^3",
-            Self::Angstrom => "angstrom^3",
-        }
+        self.row().1
+    }
+
+    /// One of this unit in metres.
+    pub fn metres(self) -> f64 {
+        self.row().2
     }
 
     /// The unit of this [name](Self::name).
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|unit| unit.name() == name)
-    }
-
-    /// One of this unit in metres.
-    pub fn metres(self) -> f64 {
-        match self {
-            Self::Metre => 1.0,
-            Self::Centimetre => 1e-2,
-            Self::Millimetre => 1e-3,
-            Self::Micrometre => 1e-6,
-            Self::Nanometre => 1e-9,
-            Self::Angstrom => 1e-10,
-        }
     }
 }
 

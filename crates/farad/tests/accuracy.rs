@@ -316,12 +316,12 @@ fn what_cannot_be_reached_is_said() {
     };
     let found = to(cube(|x| x));
     assert!(matches!(&found.outcome, Outcome::Next(why) if why.contains("did not converge")));
-    assert!(found.solution.converged() && found.solution.bars().is_some());
+    assert!(found.solution.converged() && found.solution.bars.is_some());
     let resolution = Resolution::Elements(300);
     let fine = Cube { edge: 1.0, grade: 30.0, resolution }.build().unwrap();
     let found = to(fine);
     assert!(found.outcome == Outcome::Unsolved && !found.solution.converged());
-    assert_eq!(found.solution.bars(), None);
+    assert_eq!(found.solution.bars, None);
 }
 
 /// Two films of side 1000 across a gap of 10, in triangles twelve times as high as that: the fringe

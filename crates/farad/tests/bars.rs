@@ -109,7 +109,7 @@ fn of_polyhedra() {
             let problem = Problem::new(metal.clone(), mesh.clone()).unwrap();
             let options = Options::default().method(method).density(Density::Constant);
             let found = problem.solve(&options, &Quiet).unwrap();
-            for (i, row) in found.bars().unwrap().maxwell.iter().enumerate() {
+            for (i, row) in found.bars.as_ref().unwrap().maxwell.iter().enumerate() {
                 for (j, bar) in row.iter().enumerate() {
                     let off = (found.answer.maxwell[i][j] - exact[i][j]).abs();
                     assert!(*bar > 1.2 * off && *bar < 4.0 * off, "{name} {i} {j}: {bar} {off}");

@@ -533,7 +533,7 @@ fn ranks_that_share_excitations_find_what_one_solve_does() {
         let numbers = |solution: &Solution| {
             let polarisability = solution.polarisability.as_ref().unwrap().over_4pi_eps0;
             let own = (0..3).map(|k| polarisability[k][k]);
-            let bars = &solution.bars().unwrap().maxwell;
+            let bars = &solution.bars.as_ref().unwrap().maxwell;
             let all = solution.matrices().maxwell_farad.concat().into_iter();
             all.chain(bars.concat()).chain(own).collect::<Vec<f64>>()
         };

@@ -60,7 +60,7 @@ fn content(bytes: &[u8]) -> u64 {
 }
 
 /// A number that stands for a value.
-pub(super) fn number(of: &impl Hash) -> u64 {
+pub(crate) fn number(of: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     of.hash(&mut hasher);
     hasher.finish()

@@ -29,6 +29,7 @@ pub(crate) use choices::{Format, Viewer};
 pub use choices::{Overrides, VtkMode};
 pub use definition::Case;
 pub(crate) use diagnostics::quoted;
+pub(crate) use known::number;
 pub(crate) use map::file as potential_map;
 pub use tables::SCHEMA;
 pub(crate) use tables::probe::{file as probe_file, map as probe_map, picture as probe_picture};

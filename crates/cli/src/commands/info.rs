@@ -52,10 +52,7 @@ struct Gpu {
 /// Prints version, SIMD level, threads, memory and GPUs.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let info = Info::new();
-    let output = Output { json: args.json, ..Output::default() };
-    // Only maps with strange keys can fail, and there are none here.
-    let json = || serde_json::to_string(&info).unwrap_or_default();
-    output.data(&if args.json { json() } else { info.text() })
+    Output::report(args.json, &info, || info.text())
 }
 
 impl Info {

@@ -76,23 +76,18 @@ enum Command {
 }
 
 impl Command {
-    fn name(&self) -> &'static str {
+    /// The name of a command that runs in one process: it neither shares its work, nor writes
+    /// nothing.
+    fn alone(&self) -> Option<&'static str> {
         match self {
-            Self::Solve(_) => "solve",
-            Self::Study(_) => "study",
-            Self::Sweep(_) => "sweep",
-            Self::Batch(_) => "batch",
-            Self::Report(_) => "report",
-            Self::Import(_) => "import",
-            Self::FasterCap(_) => "fastercap",
-            Self::FastCap(_) => "fastcap",
-            Self::Surface(_) => "surface",
-            Self::Mesh(_) => "mesh",
-            Self::Fmm(_) => "fmm",
-            Self::Fgt(_) => "fgt",
-            Self::Info(_) => "info",
-            Self::Schema(_) => "schema",
-            Self::Completions(_) => "completions",
+            Self::Report(_) => Some("report"),
+            Self::Import(_) => Some("import"),
+            Self::FasterCap(_) => Some("fastercap"),
+            Self::FastCap(_) => Some("fastcap"),
+            Self::Surface(_) => Some("surface"),
+            Self::Mesh(_) => Some("mesh"),
+            Self::Fgt(_) => Some("fgt"),
+            _ => None,
         }
     }
 }
@@ -108,20 +103,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         // No option of these says how many.
         crate::machine::backend::use_threads(None)?;
     }
-    // These share their work, or write nothing.
-    let is_for_ranks = matches!(
-        cli.command,
-        Command::Solve(_)
-            | Command::Study(_)
-            | Command::Sweep(_)
-            | Command::Batch(_)
-            | Command::Fmm(_)
-            | Command::Info(_)
-            | Command::Schema(_)
-            | Command::Completions(_)
-    );
-    if !is_for_ranks {
-        crate::machine::ranks::refuse(cli.command.name())?;
+    if let Some(name) = cli.command.alone() {
+        crate::machine::ranks::refuse(name)?;
     }
     match cli.command {
         Command::Solve(args) => solve::run(&args, cli.verbose > 0),
@@ -140,4 +123,10 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Schema(args) => schema::run(&args),
         Command::Completions(args) => completions::run(&args, Cli::command()),
     }
+}
+
+/// The middle one of measured times, the lower of two.
+fn median(mut seconds: Vec<f64>) -> f64 {
+    seconds.sort_by(f64::total_cmp);
+    seconds[(seconds.len() - 1) / 2]
 }

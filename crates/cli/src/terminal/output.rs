@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::Serialize;
+
 use crate::report::text::{printable, printable_json};
 use crate::terminal::exit::{Exit, Failure};
 
@@ -40,6 +42,17 @@ impl Output {
     /// Text that the command exists to print, on stdout whatever the options.
     pub(crate) fn data(&self, text: &str) -> Result<(), Failure> {
         to_stdout(text)
+    }
+
+    /// What a command found: one JSON object if `as_json`, else a text for people.
+    pub(crate) fn report(
+        as_json: bool,
+        found: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        // Only maps with strange keys cannot be JSON, and there are none.
+        let json = || serde_json::to_string(found).unwrap_or_default();
+        to_stdout(&if as_json { json() } else { printable(&text()).into_owned() })
     }
 
     /// A remark that is no result, on stderr unless `--quiet` was given.

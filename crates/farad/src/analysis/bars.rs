@@ -6,6 +6,7 @@ use nalgebra::DMatrix;
 use crate::analysis::excitations;
 use crate::problem::Problem;
 use crate::result::bars::Bars;
+use crate::result::matrices::square;
 use crate::result::solution::Solution;
 use crate::units;
 
@@ -130,8 +131,7 @@ impl EstimatedBars {
         };
         let mut charges: Vec<f64> = bounds[..count].iter().map(|row| off(row)).collect();
         let mut potentials = vec![0.0; count];
-        let is_floating = |k: &usize| matches!(conditions[*k], bem::Condition::Charge(_));
-        let floating: Vec<usize> = (0..count).filter(is_floating).collect();
+        let floating = excitations::floating(&conditions);
         let capacitance = |i: usize, j: usize| answer.responses[j].conductor_charge[i];
         if !floating.is_empty() {
             let m = floating.len();
@@ -316,5 +316,5 @@ fn bounds(
         let interface = by_interfaces[i][j] * coarse(interfaces);
         SAFETY * (metal + interface) + left(j) * size(i, j)
     };
-    (0..all).map(|i| (0..all).map(|j| bound(i, j)).collect()).collect()
+    square(all, bound)
 }

@@ -145,6 +145,12 @@ pub(crate) fn conditions(problem: &Problem) -> Vec<bem::Condition> {
     problem.conductors.names.iter().map(condition).collect()
 }
 
+/// The conductors whose potential follows from their charge.
+pub(crate) fn floating(conditions: &[bem::Condition]) -> Vec<usize> {
+    let is_floating = |k: &usize| matches!(conditions[*k], bem::Condition::Charge(_));
+    (0..conditions.len()).filter(is_floating).collect()
+}
+
 /// The index of the excitation that the state is built on, if there is one: the refined state, or
 /// else the sources.
 pub(crate) fn driven(problem: &Problem, answer: &bem::Electrostatics) -> Option<usize> {

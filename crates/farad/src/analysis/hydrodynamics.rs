@@ -93,7 +93,8 @@ fn properties(
     let capacity: f64 = solution.answer.maxwell.iter().flatten().sum();
     let hydrodynamic_radius_m = capacity * unit.metres();
     let diffusion = units::diffusion(hydrodynamic_radius_m, liquid.temperature, liquid.viscosity);
-    let capacity_error = solution.bars().map(|bars| bars.maxwell.iter().flatten().sum());
+    let bars = solution.bars.as_ref();
+    let capacity_error = bars.map(|bars| bars.maxwell.iter().flatten().sum());
     let is_whole = problem.conductors.of_triangle.iter().all(Option::is_some);
     let volume = volume(problem.symmetry.whole(&problem.mesh)).filter(|_| is_whole);
     let viscosity =

@@ -175,9 +175,7 @@ fn floating(
     energies: &[Vec<f64>],
 ) -> Vec<(usize, f64)> {
     let count = problem.conductors.names.len();
-    let conditions = excitations::conditions(problem);
-    let is_floating = |k: &usize| matches!(conditions[*k], bem::Condition::Charge(_));
-    let floating: Vec<usize> = (0..count).filter(is_floating).collect();
+    let floating = excitations::floating(&excitations::conditions(problem));
     let sources = problem.description.has_sources().then_some(count);
     let missing = |&i: &usize| -> f64 {
         let had = |k: usize| sources.map_or(0.0, |s| answer.responses[s].potentials[k]);

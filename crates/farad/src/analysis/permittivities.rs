@@ -15,6 +15,7 @@ use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::problem::media::SURROUNDINGS;
 use crate::problem::request_fault::SensitivityFault;
+use crate::result::matrices::square;
 
 /// Shares by charges are good where what they lack of 1 is no more than this part of the wanted
 /// ones.
@@ -154,7 +155,7 @@ fn over_own(units: &[bem::Response], entry: impl Fn(usize, usize) -> f64) -> Mat
     let roots = roots(units);
     let n = roots.len();
     let share = |i: usize, j: usize| entry(i, j) / (roots[i] * roots[j]);
-    (0..n).map(|i| (0..n).map(|j| share(i, j)).collect()).collect()
+    square(n, share)
 }
 
 /// Capacitances, each entry the mean of both halves.
@@ -190,7 +191,7 @@ pub(crate) fn shares(
             let step = OF_STEP * shares[i][j].abs();
             (shares[i][j] - others[i][j]).abs() + step + left + left_of_others
         };
-        let bars = (0..n).map(|i| (0..n).map(|j| bar(i, j)).collect()).collect();
+        let bars = square(n, bar);
         Ok(Shares { shares, bars, are_of_charges: false })
     };
     media.iter().map(of).collect()
@@ -238,7 +239,7 @@ fn by_charges(
         let part = |i: usize| shares[i][i] / sum(i, i);
         let entry = |i: usize, j: usize| shares[i][j] + 0.5 * (part(i) + part(j)) * lacking(i, j);
         Shares {
-            shares: (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect(),
+            shares: square(n, entry),
             bars: vec![vec![most + OF_INTEGRALS; n]; n],
             are_of_charges: true,
         }
@@ -279,7 +280,7 @@ impl Solves {
             0.5 * change / (2.0 * STEP.sinh()) / (own(i) * own(j)).sqrt()
         };
         let left = less.iter().chain(&more).map(|unit| unit.relative_residual).fold(0.0, f64::max);
-        Ok(((0..n).map(|i| (0..n).map(|j| share(i, j)).collect()).collect(), left / STEP.sinh()))
+        Ok((square(n, share), left / STEP.sinh()))
     }
 
     fn solve(

@@ -10,6 +10,7 @@ use crate::problem::fault::{Error, Fault};
 use crate::problem::planes::Seen;
 use crate::problem::request_fault::SensitivityFault;
 use crate::problem::{Problem, layers};
+use crate::result::matrices::square;
 use crate::result::participation::Derivative;
 use crate::result::solution::Solution;
 use crate::scene::description::Description;
@@ -290,8 +291,7 @@ impl Size {
 
     /// A matrix over all conductors.
     fn entries(&self, entry: impl Fn(usize, usize) -> f64) -> Matrix {
-        let n = self.roots.len();
-        (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect()
+        square(self.roots.len(), entry)
     }
 
     /// A derivative by a place or a thickness. It is a form of two charges, each of which may be
@@ -356,9 +356,7 @@ impl Size {
 
 /// Entries of both halves, which differ by errors alone, are their mean.
 fn even(matrix: &OfPairs<f64>, factor: f64) -> Vec<Vec<f64>> {
-    let n = matrix.len();
-    let entry = |i: usize, j: usize| 0.5 * factor * (matrix[i][j] + matrix[j][i]);
-    (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect()
+    square(matrix.len(), |i, j| 0.5 * factor * (matrix[i][j] + matrix[j][i]))
 }
 
 fn by_shifts(
@@ -375,10 +373,8 @@ fn by_shifts(
     // A capacitance over 4 pi eps0 is a length, so this is a number whatever the unit.
     let farad_per_metre = units::farads(1.0, units::LengthUnit::Metre);
     let along = |axis: usize| {
-        let n = units.len();
         let entry = |i: usize, j: usize| found.iter().map(|of| of[i][j][axis]).sum::<f64>();
-        let rows: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect();
-        even(&rows, farad_per_metre)
+        even(&square(units.len(), entry), farad_per_metre)
     };
     Ok([0, 1, 2].map(along).to_vec())
 }

@@ -1,5 +1,7 @@
 //! The numbers that an accuracy is asked of, with their bars, in a solution.
 
+use mesh::vector::norm;
+
 use crate::analysis::excitations;
 use crate::problem::Problem;
 use crate::problem::fault::Error;
@@ -202,7 +204,7 @@ impl OfState<'_> {
         let of_body = self.state.forces.iter().flatten().filter(|force| force.name == name);
         let key = || Key::ForceSize { body: name.to_owned() };
         let number = |force: &Force| {
-            Some(self.number(key(), Unit::Newton, norm(&force.newton), force.newton_error?))
+            Some(self.number(key(), Unit::Newton, norm(force.newton), force.newton_error?))
         };
         of_body.filter_map(number).collect()
     }
@@ -215,7 +217,7 @@ impl OfState<'_> {
 
     fn probe_fields(&self, name: &str) -> Option<Vec<Number>> {
         let (found, bars) = self.probe(name)?;
-        let sizes: Vec<f64> = found.field.iter().map(norm).collect();
+        let sizes: Vec<f64> = found.field.iter().map(|field| norm(*field)).collect();
         let key = |point| Key::ProbeField { probe: name.to_owned(), point };
         Some(self.at_points(&sizes, &bars.field_v_per_m, Unit::VoltPerMetre, key))
     }
@@ -239,8 +241,4 @@ impl OfState<'_> {
             |((&value, &bar), point)| Number { size, ..self.number(key(point), unit, value, bar) };
         numbers.map(number).collect()
     }
-}
-
-fn norm(vector: &[f64; 3]) -> f64 {
-    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
 }

@@ -118,6 +118,11 @@ pub fn mutual(maxwell: &[Vec<f64>]) -> Vec<Vec<f64>> {
     with_sums(maxwell, &all, |c| -c)
 }
 
+/// A square matrix of these entries.
+pub fn square(n: usize, entry: impl Fn(usize, usize) -> f64) -> Vec<Vec<f64>> {
+    (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect()
+}
+
 /// The entries off the diagonal changed, and on the diagonal the sums of rows. Where there are
 /// only some of the columns, those of rows that are not whole are the columns', by symmetry.
 pub(crate) fn with_sums(

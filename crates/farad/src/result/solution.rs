@@ -84,7 +84,7 @@ impl Solution {
 
     /// Bars of the entries of [`Self::matrices`], unless none were wanted.
     pub fn matrix_bars(&self) -> Option<Matrices> {
-        let of = self.matrices_of(&self.bars()?.maxwell, self.relative_permittivity);
+        let of = self.matrices_of(&self.bars.as_ref()?.maxwell, self.relative_permittivity);
         let mutual_farad = with_sums(&of.maxwell_farad, &self.columns, |bar| bar);
         Some(Matrices { mutual_farad, ..of })
     }
@@ -113,11 +113,6 @@ impl Solution {
         let (maxwell, bars) = (self.matrices().maxwell_farad, self.matrix_bars());
         let bars = bars.as_ref().map(|bars| bars.maxwell_farad.as_slice());
         self.reducers.iter().map(|reducer| reducer.apply(&maxwell, bars)).collect()
-    }
-
-    /// The bars of the matrix, unless none were wanted.
-    pub fn bars(&self) -> Option<&Bars> {
-        self.bars.as_ref()
     }
 
     /// Whether every solve met the tolerance.

@@ -24,15 +24,11 @@ table! {
 impl ConductorTable {
     /// The table of a conductor.
     pub(in crate::case) fn of(conductor: &Conductor) -> Self {
-        let setting = conductor.setting;
-        let potential = setting.and_then(|setting| match setting {
-            Setting::Potential(volt) => Some(volt),
-            Setting::Charge(_) => None,
-        });
-        let charge = setting.and_then(|setting| match setting {
-            Setting::Charge(coulomb) => Some(coulomb),
-            Setting::Potential(_) => None,
-        });
+        let (potential, charge) = match conductor.setting {
+            Some(Setting::Potential(volt)) => (Some(volt), None),
+            Some(Setting::Charge(coulomb)) => (None, Some(coulomb)),
+            None => (None, None),
+        };
         Self {
             name: (&conductor.name).into(),
             group: (&conductor.groups).into(),

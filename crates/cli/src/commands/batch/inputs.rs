@@ -1,10 +1,9 @@
 //! The inputs of a batch: PQR files, folders and lists of them, and a template.
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
-use crate::case::molecule;
+use crate::case::{molecule, number};
 use crate::files;
 use crate::molecules;
 use crate::terminal::exit::{Exit, Failure};
@@ -27,12 +26,9 @@ pub(super) struct Molecule {
 impl Inputs {
     /// A hash of the content of all files; unreadable ones are reported when they are solved for.
     pub(super) fn hash(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
         let pqrs = self.molecules.iter().map(|molecule| &molecule.pqr);
-        for file in self.template.iter().chain(pqrs) {
-            files::bytes(file).ok().hash(&mut hasher);
-        }
-        hasher.finish()
+        let contents = self.template.iter().chain(pqrs).map(|file| files::bytes(file).ok());
+        number(&contents.collect::<Vec<_>>())
     }
 }
 
@@ -46,7 +42,7 @@ pub(super) fn find(words: &[PathBuf]) -> Result<Inputs, Failure> {
             paths.extend(of_folder(word)?);
         } else if molecules::is_pqr(word) {
             paths.push(word.clone());
-        } else if word.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml")) {
+        } else if molecules::ends_in(word, &["toml"]) {
             if let Some(first) = inputs.template.replace(word.clone()) {
                 let both = format!("{} and {}", first.display(), word.display());
                 return Err(Failure::with_help(
@@ -83,8 +79,7 @@ pub(super) fn find(words: &[PathBuf]) -> Result<Inputs, Failure> {
 
 /// Whether it is a molecule's file of another kind.
 fn is_structure(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    ["pdb", "ent", "cif", "mmcif"].iter().any(|known| ending.eq_ignore_ascii_case(known))
+    molecules::ends_in(path, &["pdb", "ent", "cif", "mmcif"])
 }
 
 fn of_folder(folder: &Path) -> Result<Vec<PathBuf>, Failure> {

@@ -7,7 +7,6 @@ pub(crate) mod rows;
 mod tables;
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,7 +20,7 @@ use super::arguments::{Several, Solving, Whole};
 use super::opening::NOT_SHARED;
 use super::series::{self, Rows};
 use super::solve::{Job, complete};
-use crate::case::{Case, Overrides, Viewer};
+use crate::case::{Case, Overrides, Viewer, number};
 use crate::machine::deal;
 use crate::machine::ranks::Ranks;
 use crate::paths;
@@ -409,13 +408,11 @@ fn in_a_line(failure: &Failure) -> String {
 
 /// A hash of everything that the results of a case follow from, and of whether they have bars.
 fn fingerprint(case: &Case, bars: bool) -> String {
-    let mut hasher = DefaultHasher::new();
-    env!("CARGO_PKG_VERSION").hash(&mut hasher);
     let surfaces: Vec<_> = case.molecules.iter().map(|molecule| molecule.options).collect();
     let wanted = (&case.formats, &case.viewers, case.map_spacing, case.vtk, case.smooth);
-    format!("{:?} {:?} {:?}", case.description, case.options, case.goal).hash(&mut hasher);
-    format!("{surfaces:?} {wanted:?} {:?} {bars}", case.atoms).hash(&mut hasher);
+    let solved = format!("{:?} {:?} {:?}", case.description, case.options, case.goal);
+    let written = format!("{surfaces:?} {wanted:?} {:?} {bars}", case.atoms);
     // Unreadable files are reported when they are read.
-    case.contents().unwrap_or_default().hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
+    let contents = case.contents().unwrap_or_default();
+    format!("{:016x}", number(&(env!("CARGO_PKG_VERSION"), solved, written, contents)))
 }

@@ -8,6 +8,7 @@ use samples::{Distribution, Random, mixed_charges};
 use serde::Serialize;
 
 use crate::commands::arguments::{distributions, parse_count, parse_number, parse_tolerance};
+use crate::commands::median;
 use crate::machine::{self, backend, memory};
 use crate::report::units;
 use crate::terminal::exit::{Exit, Failure};
@@ -149,12 +150,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         2 => measure::<2>(args, on),
         _ => measure::<3>(args, on),
     }?;
-    let output = Output { json: args.json, ..Output::default() };
-    if output.json {
-        output.data(&serde_json::to_string(&report).unwrap_or_default())?;
-    } else {
-        output.text(&report.text())?;
-    }
+    Output::report(args.json, &report, || report.text())?;
     report.judge()
 }
 
@@ -212,10 +208,6 @@ fn measure<const D: usize>(args: &Args, on: fgt::Backend) -> Result<Report, Fail
     }
     let peak_memory_bytes = machine::peak_memory();
     let first_apply_s = times[0];
-    let median = |mut times: Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        times[(times.len() - 1) / 2]
-    };
     let (apply_s, device_s) = (median(times), median(on_device));
 
     let chosen: Vec<usize> = match m <= args.samples.get() {

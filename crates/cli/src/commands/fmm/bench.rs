@@ -84,15 +84,9 @@ fn on_rank(args: &Args, ranks: &Ranks) -> Result<(), Failure> {
     };
     let mut report = sum::run(&args.sum, &input, ranks)?.report;
     report.distribution = Some(args.distribution.name());
-    ranks.agree(if ranks.is_first() { show(args, &report) } else { Ok(()) })
-}
-
-fn show(args: &Args, report: &sum::Report) -> Result<(), Failure> {
-    let output = Output { json: args.sum.json, ..Output::default() };
-    if output.json {
-        output.data(&report.json())?;
-    } else {
-        output.text(&report.text())?;
-    }
-    report.judge("the sums are wrong")
+    let show = || {
+        Output::report(args.sum.json, &report, || report.text())?;
+        report.judge("the sums are wrong")
+    };
+    ranks.on_first(show).map(|_| ())
 }

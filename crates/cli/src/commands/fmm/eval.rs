@@ -59,8 +59,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// One rank's share.
 fn on_rank(args: &Args, ranks: &Ranks) -> Result<(), Failure> {
     sum::prepare(&args.sum, ranks)?;
-    let read = if ranks.is_first() { Arrays::read(args) } else { Ok(Arrays::none(args)) };
-    let Arrays { points, targets, charges, dipoles } = ranks.agree(read)?;
+    let read = ranks.on_first(|| Arrays::read(args))?;
+    let Arrays { points, targets, charges, dipoles } = read.unwrap_or_else(|| Arrays::none(args));
     let points = points.as_chunks().0;
     let targets = targets.as_deref().map(|targets| targets.as_chunks().0);
     let several = charges.shape.len() == 2;
@@ -80,7 +80,7 @@ fn on_rank(args: &Args, ranks: &Ranks) -> Result<(), Failure> {
     if several {
         shape.insert(0, input.count);
     }
-    ranks.agree(if ranks.is_first() { write(args, sums, shape) } else { Ok(()) })
+    ranks.on_first(|| write(args, sums, shape)).map(|_| ())
 }
 
 /// Writes and reports sums of a shape.
@@ -89,13 +89,10 @@ fn write(args: &Args, sums: Sums, mut shape: Vec<usize>) -> Result<(), Failure> 
     let data = if args.sum.gradient { interleave(sums, &mut shape) } else { sums.potential };
     files::replace(&args.output, |out| npy::write(out, &shape, &data))?;
 
-    let output = Output { json: args.sum.json, ..Output::default() };
-    if output.json {
-        output.data(&report.json())?;
-    } else {
-        output.text(&format!("{}\nWrote {} {shape:?}", report.text(), args.output.display()))?;
-    }
-    report.judge(&format!("{} is written, but do not trust it", args.output.display()))
+    let file = args.output.display();
+    let text = || format!("{}\nWrote {file} {shape:?}", report.text());
+    Output::report(args.sum.json, &report, text)?;
+    report.judge(&format!("{file} is written, but do not trust it"))
 }
 
 /// Contents of the files.

@@ -1,13 +1,12 @@
 //! Solves by one process or by several, which share excitations or space.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use bem::CheckpointStore;
 use comm::Group;
 use farad::{Attained, Options, Problem, Solution, Solver};
 
-use crate::case::{Case, problem};
+use crate::case::{Case, number, problem};
 use crate::commands::arguments::Solving;
 use crate::commands::passed::Meshes;
 use crate::machine::ranks::Ranks;
@@ -110,14 +109,10 @@ pub(crate) fn check_shares(
 
 /// A number for the mesh of a problem.
 pub(crate) fn content(problem: &Problem) -> u64 {
-    let mut hasher = DefaultHasher::new();
     let mesh = problem.mesh();
     let nodes = mesh.patches.iter().flat_map(|patches| patches.nodes.as_flattened());
-    for x in mesh.vertices.as_flattened().iter().chain(nodes) {
-        x.to_bits().hash(&mut hasher);
-    }
-    mesh.triangles.hash(&mut hasher);
-    hasher.finish()
+    let coordinates = mesh.vertices.as_flattened().iter().chain(nodes).map(|x| x.to_bits());
+    number(&(coordinates.collect::<Vec<_>>(), &mesh.triangles))
 }
 
 /// Solves a problem by the case's settings, with the cache of earlier solves of the same geometry,

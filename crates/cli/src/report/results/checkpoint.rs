@@ -18,6 +18,7 @@ use bem::CheckpointStore;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::case::number;
 use crate::files;
 use crate::temporaries::{self, Temporary};
 use crate::terminal::exit::{Exit, Failure};
@@ -41,9 +42,7 @@ pub struct Inputs(pub Vec<(String, u64)>);
 
 impl Inputs {
     fn number(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.0.hash(&mut hasher);
-        hasher.finish()
+        number(&self.0)
     }
 
     /// The names of inputs that differ.

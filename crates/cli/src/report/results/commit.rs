@@ -14,7 +14,6 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::checkpoint::CHECKPOINT;
 use super::index::{INDEX, previous_files};
 use super::lock::LOCK;
+use crate::case::number;
 use crate::files;
 use crate::machine::system;
 use crate::temporaries::{self, Temporary};
@@ -340,9 +340,7 @@ fn attempt<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 /// A number that distinguishes the temporary folders of one output folder from those of others in
 /// the same parent.
 fn owner(real: &Path) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    real.file_name().hash(&mut hasher);
-    hasher.finish()
+    number(&real.file_name())
 }
 
 /// The name of a new folder, which no other folder has at the same time.

@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use mesh::files::{Cause, FormatError};
-use mesh::gmsh::Place;
+use mesh::files::FormatError;
 use mesh::outlines::{self, Polygon};
 use mesh::prisms::Point;
 
 use super::path;
-use super::stream::{Cell, Label, Layer, Library, Reference, Shape};
+use super::stream::{Cell, Label, Layer, Library, Reference, Shape, fault};
 
 /// Cells in cells, at most.
 const DEEPEST: usize = 256;
@@ -162,10 +161,6 @@ enum State {
     New,
     Open,
     Done,
-}
-
-fn fault(at: usize, message: impl Into<String>) -> FormatError {
-    FormatError { place: Place::Byte(at), cause: Cause::Other(message.into()) }
 }
 
 fn too_many(at: usize, most: usize, what: &str) -> FormatError {

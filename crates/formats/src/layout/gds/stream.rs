@@ -129,7 +129,7 @@ impl Library {
         let mut library = Self::default();
         let first = stream.next("the record HEADER")?;
         if first.is != HEADER {
-            return Err(first.fault("this is no GDSII file: it does not begin with HEADER"));
+            return Err(no_gdsii(first.at));
         }
         library.version = first.integers()?.first().map_or(0, |version| *version as u16);
         let mut known: HashMap<String, usize> = HashMap::new();
@@ -169,8 +169,14 @@ impl Library {
     }
 }
 
-fn fault(at: usize, message: impl Into<String>) -> FormatError {
+/// The error at a byte of the file.
+pub(super) fn fault(at: usize, message: impl Into<String>) -> FormatError {
     FormatError { place: Place::Byte(at), cause: Cause::Other(message.into()) }
+}
+
+/// The error of a file of another format.
+fn no_gdsii(at: usize) -> FormatError {
+    fault(at, "this is no GDSII file: it does not begin with HEADER")
 }
 
 /// One record.
@@ -258,22 +264,17 @@ impl<'a> Stream<'a> {
         };
         let length = usize::from(u16::from_be_bytes([high, low]));
         if length < 4 {
-            let message = if at == 0 {
-                "this is no GDSII file: it does not begin with HEADER".to_owned()
-            } else {
-                format!(
-                    "a record says that it is {length} bytes long, but the least is 4: the file is damaged"
-                )
-            };
+            if at == 0 {
+                return Err(no_gdsii(at));
+            }
+            let message = format!(
+                "a record says that it is {length} bytes long, but the least is 4: the file is damaged"
+            );
             return Err(fault(at, message));
         }
         let Some(data) = rest.get(4..length) else {
             let what = format!("{} more bytes of a record", length - rest.len());
-            return Err(if at == 0 {
-                fault(at, "this is no GDSII file: it does not begin with HEADER")
-            } else {
-                truncated(&what)
-            });
+            return Err(if at == 0 { no_gdsii(at) } else { truncated(&what) });
         };
         self.at += length;
         Ok(Record { at, is, data })

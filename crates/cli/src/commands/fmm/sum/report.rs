@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::error::{Errors, worse};
 use super::memory::MemoryTaken;
 use super::ranks::OnRanks;
+use crate::commands::median;
 use crate::machine;
 use crate::machine::backend::of_plan;
 use crate::report::units;
@@ -145,7 +146,7 @@ impl Report {
     ) -> Self {
         let first_apply_s = runs[0].total;
         runs.sort_by(|a, b| a.total.total_cmp(&b.total));
-        let median = runs[(runs.len() - 1) / 2];
+        let middle = runs[(runs.len() - 1) / 2];
         let relative_l2_error = worse(errors.potential, errors.gradient.unwrap_or(0.0));
         Self {
             n: points,
@@ -160,7 +161,7 @@ impl Report {
             fallback: info.fallback.clone(),
             gpu: info.gpu.as_ref().map(|gpu| OnGpu {
                 name: gpu.name.clone(),
-                apply_s: median_of(runs.iter().map(|run| run.device).collect()),
+                apply_s: median(runs.iter().map(|run| run.device).collect()),
                 tree_s: gpu.tree_seconds,
                 m2l_operations: gpu.m2l_operations,
                 close_pairs: gpu.close_pairs,
@@ -175,9 +176,9 @@ impl Report {
             leaf_size: info.leaf_size,
             depth: info.depth,
             setup_s: info.setup_seconds,
-            apply_s: median.total,
+            apply_s: middle.total,
             first_apply_s,
-            stages: median.into(),
+            stages: middle.into(),
             timeline,
             m2l_count: info.m2l_count,
             m2l_per_box: info.m2l_per_box,
@@ -207,12 +208,6 @@ impl Report {
              please report it",
         ))
     }
-
-    /// One line of JSON.
-    pub(crate) fn json(&self) -> String {
-        // Only maps with strange keys can fail, and there are none here.
-        serde_json::to_string(self).unwrap_or_default()
-    }
 }
 
 /// The warnings for sums of this error.
@@ -241,10 +236,4 @@ fn name_of(precision: Option<fmm::Precision>) -> &'static str {
         Some(fmm::Precision::Single) => "single",
         Some(fmm::Precision::Double) | None => "double",
     }
-}
-
-/// The middle one, the lower of two.
-fn median_of(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[(values.len() - 1) / 2]
 }
