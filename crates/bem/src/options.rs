@@ -80,6 +80,7 @@ impl Default for Ranks {
 
 impl Ranks {
     /// Whether there is only one.
+    #[must_use]
     pub fn is_alone(&self) -> bool {
         self.0.size() == 1
     }

@@ -58,11 +58,13 @@ impl LengthUnit {
     }
 
     /// Its name: m, cm, mm, um, nm or angstrom.
+    #[must_use]
     pub fn name(self) -> &'static str {
         self.row().0
     }
 
     /// The name of its cube.
+    #[must_use]
     pub fn cubed(self) -> &'static str {
         self.row().1
     }
@@ -73,23 +75,27 @@ impl LengthUnit {
     }
 
     /// The unit of this [name](Self::name).
+    #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|unit| unit.name() == name)
     }
 }
 
 /// Farads of a capacitance given as the length C/(4 pi eps0).
+#[must_use]
 pub fn farads(length: f64, unit: LengthUnit) -> f64 {
     4.0 * PI * EPSILON_0 * length * unit.metres()
 }
 
 /// An energy in joule as kJ/mol.
+#[must_use]
 pub fn kilojoule_per_mole(joule: f64) -> f64 {
     joule * AVOGADRO * 1e-3
 }
 
 /// The inverse of Debye's screening length in 1/m, of an ionic strength in mol/l in a medium of
 /// this relative permittivity at a temperature in kelvin: kappa^2 = 2 e^2 N_A I / (eps kT).
+#[must_use]
 pub fn screening(ionic_strength: f64, relative_permittivity: f64, temperature: f64) -> f64 {
     let ions = 2.0 * 1e3 * ionic_strength * AVOGADRO;
     let squared = ELEMENTARY_CHARGE.powi(2) * ions
@@ -98,32 +104,38 @@ pub fn screening(ionic_strength: f64, relative_permittivity: f64, temperature: f
 }
 
 /// An energy in joule over kT.
+#[must_use]
 pub fn over_thermal(joule: f64, temperature: f64) -> f64 {
     joule / (BOLTZMANN * temperature)
 }
 
 /// An energy in joule as kcal/mol.
+#[must_use]
 pub fn kilocalorie_per_mole(joule: f64) -> f64 {
     kilojoule_per_mole(joule) / CALORIE
 }
 
 /// Diffusion constant in m^2/s of a body of this hydrodynamic radius in metres, by Stokes and
 /// Einstein: k T / (6 pi eta R), with kelvin and pascal seconds.
+#[must_use]
 pub fn diffusion(radius: f64, temperature: f64, viscosity: f64) -> f64 {
     BOLTZMANN * temperature / friction(radius, viscosity)
 }
 
 /// Friction coefficient in kg/s of a body of this hydrodynamic radius in metres, by Stokes.
+#[must_use]
 pub fn friction(radius: f64, viscosity: f64) -> f64 {
     6.0 * PI * viscosity * radius
 }
 
 /// The shortest text that reads back to the same number.
+#[must_use]
 pub fn shortest(value: f64) -> String {
     if (1e-3..1e6).contains(&value.abs()) { format!("{value:?}") } else { format!("{value:e}") }
 }
 
 /// A count with its digits in groups of three: 1,048,576.
+#[must_use]
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);

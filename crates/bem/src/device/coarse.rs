@@ -17,12 +17,10 @@ use super::near::DeviceNear;
 use super::two_level::DeviceTwoLevel;
 use crate::Error;
 use crate::collective;
-use crate::precondition::clusters::{ClusterLevels, touching_unions};
+use crate::precondition::clusters::Clusters;
 use crate::precondition::entries::Adjacency;
-use crate::precondition::gradients::Gradients;
-use crate::precondition::local_inverse::LocalInverse;
+use crate::precondition::levels::{CoarseLevels, Level, clusters_of};
 use crate::precondition::shared::Conductors;
-use crate::solve::cholesky::Factor;
 
 /// Clusters of panels, or unions of clusters, and the solver for their charges.
 #[derive(Debug)]
@@ -37,7 +35,7 @@ pub(super) struct DeviceCoarse {
     members: Buffer<u32>,
     /// Ranks that have members.
     group: Group,
-    /// [`Gradients`] on the device.
+    /// [`Gradients`](crate::precondition::gradients::Gradients) on the device.
     gradient_starts: Buffer<u32>,
     gradient_neighbours: Buffer<u32>,
     gradient_weights: Buffer<f64>,
@@ -64,57 +62,31 @@ impl DeviceCoarse {
         near: &DeviceNear,
         conductors: &Conductors<'_>,
     ) -> Result<Option<Self>, Error> {
-        let (panels, conductor) = (conductors.panels(), &conductors.owner[..]);
         let group = &**conductors.group();
-        let levels =
-            collective::once(group, || Ok::<_, Error>(ClusterLevels::new(panels, conductor)))?;
+        let levels = clusters_of(conductors)?;
         let Some(levels) = &*levels else { return Ok(None) };
-        let ClusterLevels { groups: clusters, unions, cells, touching } = levels;
-        let cells = Cells::new(near, conductors, cells).map_err(Error::from);
+        let cells = Cells::new(near, conductors, &levels.cells).map_err(Error::from);
         let cells = collective::agreed(group, cells)?;
-        let solved = unions.as_ref().map_or(clusters, |(unions, _)| unions);
-        let matrix = cells.entries(near, solved, None)?;
-        let Some(factor) = Factor::of_columns(solved.len(), matrix) else { return Ok(None) };
-        let close = match &unions {
-            None => None,
-            Some(_) => {
-                let adjacency = Adjacency::close(clusters);
-                let entries = cells.entries(near, clusters, Some(&adjacency))?;
-                Some((adjacency, entries))
-            }
-        };
-        let make = || {
-            let device = &near.geometry.device;
-            let mut inverse = Inverse::Dense(device.upload(factor.columns())?);
-            if let (Some((unions, union_of)), Some((adjacency, entries))) = (unions, &close) {
-                let (shares, centres) = (clusters.shares_of(unions, union_of), &clusters.centres);
-                let touching = touching_unions(touching, union_of);
-                let gradients =
-                    Gradients::new(panels, unions, conductor, &touching, centres, union_of);
-                let coarser =
-                    Self::of_parts(near, unions.len(), union_of, &shares, &gradients, inverse)?;
-                // A thirtieth of the panels: the processor does it, with the code that it has.
-                let local = LocalInverse::of_clusters(panels, clusters, adjacency, entries);
-                let (starts, columns, values) = local.rows();
-                let rows = [device.upload(&starts)?, device.upload(&columns)?];
-                let values = device.upload(&values)?;
-                let levels = DeviceTwoLevel::of_rows(device, &near.value, rows, values)?;
-                inverse = Inverse::Levels(Box::new(levels.over(coarser)));
-            }
-            let (places, of) = (panels.centroids(), &clusters.of);
-            let mut gradients = Gradients::new(panels, clusters, conductor, touching, places, of);
-            let shares = clusters.shares(panels);
-            if conductors.are_whole() {
-                return Self::of_parts(near, clusters.len(), of, &shares, &gradients, inverse);
-            }
-            gradients.choose(&conductors.local);
-            let (of, shares) = (conductors.local_of(of), conductors.local_of(&shares));
-            let owned_shares = Arc::new(device.upload(&conductors.masked(&shares))?);
-            let coarse = Self::of_parts(near, clusters.len(), &of, &shares, &gradients, inverse)?;
-            Ok(Self { owned_shares, group: Group::clone(conductors.group()), ..coarse })
-        };
-        let made: Result<Self, cuda::Error> = make();
-        collective::agreed(group, made.map_err(Error::from)).map(Some)
+        let entries =
+            |clusters: &Clusters, pairs: Option<&Adjacency>| cells.entries(near, clusters, pairs);
+        let levels = CoarseLevels::new(conductors, levels, entries)?;
+        let Some(levels) = levels else { return Ok(None) };
+        let made = Self::of_levels(near, &levels).map_err(Error::from);
+        collective::agreed(group, made).map(Some)
+    }
+
+    fn of_levels(near: &DeviceNear, levels: &CoarseLevels) -> Result<Self, cuda::Error> {
+        let device = &near.geometry.device;
+        let mut inverse = Inverse::Dense(device.upload(levels.factor.columns())?);
+        if let Some((local, level)) = &levels.coarser {
+            // A thirtieth of the panels: the processor makes it, with the code that it has.
+            let (starts, columns, values) = local.rows();
+            let rows = [device.upload(&starts)?, device.upload(&columns)?];
+            let values = device.upload(&values)?;
+            let below = DeviceTwoLevel::of_rows(device, &near.value, rows, values)?;
+            inverse = Inverse::Levels(Box::new(below.over(Self::of_level(near, level, inverse)?)));
+        }
+        Self::of_level(near, &levels.finest, inverse)
     }
 
     /// Means and gradients of `columns` vectors v over the clusters, and what these leave of v.
@@ -165,18 +137,11 @@ impl DeviceCoarse {
         Ok(self.remove.over(self.cluster.len(), columns, remove)?)
     }
 
-    /// From the number of clusters, and the cluster of each panel.
-    fn of_parts(
-        near: &DeviceNear,
-        clusters: usize,
-        of: &[u32],
-        shares: &[f64],
-        gradients: &Gradients,
-        inverse: Inverse,
-    ) -> Result<Self, cuda::Error> {
+    fn of_level(near: &DeviceNear, level: &Level, inverse: Inverse) -> Result<Self, cuda::Error> {
         let device = &near.geometry.device;
         let usual = usual_macros(&near.value);
-        let mut lengths = vec![0; clusters];
+        let Level { clusters, cluster: of, gradients, .. } = level;
+        let mut lengths = vec![0; *clusters];
         of.iter().for_each(|&c| lengths[c as usize] += 1);
         let mut ends = prefix_sums(&lengths).0;
         let mut members = vec![0u32; of.len()];
@@ -186,15 +151,19 @@ impl DeviceCoarse {
         }
         let weights: Vec<f64> =
             gradients.weights.iter().flat_map(|weight| [weight.x, weight.y, weight.z]).collect();
-        let shares = Arc::new(device.upload(shares)?);
+        let shares = Arc::new(device.upload(&level.shares)?);
+        let owned_shares = match Arc::ptr_eq(&level.shares, &level.owned_shares) {
+            true => Arc::clone(&shares),
+            false => Arc::new(device.upload(&level.owned_shares)?),
+        };
         Ok(Self {
-            clusters,
+            clusters: *clusters,
             cluster: device.upload(of)?,
-            owned_shares: Arc::clone(&shares),
             shares,
+            owned_shares,
             starts: device.upload(&prefix_sums(&lengths).0)?,
             members: device.upload(&members)?,
-            group: comm::alone(),
+            group: Group::clone(&level.group),
             gradient_starts: device.upload(&gradients.starts)?,
             gradient_neighbours: device.upload(&gradients.neighbours)?,
             gradient_weights: device.upload(&weights)?,

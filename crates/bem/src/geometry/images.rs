@@ -34,6 +34,7 @@ pub struct Mirror {
 
 /// All images in planes that are perpendicular to each other, and in layers.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[must_use]
 pub struct Images {
     mirrors: Vec<Mirror>,
     layers: Vec<LayerImage>,
@@ -85,12 +86,14 @@ impl Images {
 
     /// Number of regions of layers that contain surfaces; the regions after them are for potentials
     /// only.
+    #[must_use]
     pub fn regions(&self) -> usize {
         let last = self.between.as_ref().and_then(|between| between.1.iter().max());
         last.map_or(1, |last| *last as usize + 1)
     }
 
     /// The region of a triangle.
+    #[must_use]
     pub fn region(&self, triangle: usize) -> usize {
         let known = self.between.as_ref().and_then(|between| between.1.get(triangle));
         known.map_or(0, |region| *region as usize)
@@ -112,21 +115,25 @@ impl Images {
     }
 
     /// Whether a triangle lies in an interface of layers, on its own image.
+    #[must_use]
     pub fn lies_on_image(&self, triangle: usize) -> bool {
         self.lies_on.get(triangle).is_some_and(|&on| on > 0)
     }
 
     /// Whether there are layers.
+    #[must_use]
     pub fn has_layers(&self) -> bool {
         !self.layers.is_empty()
     }
 
     /// The planes.
+    #[must_use]
     pub fn mirrors(&self) -> &[Mirror] {
         &self.mirrors
     }
 
     /// Number of images; the first is the original.
+    #[must_use]
     pub fn count(&self) -> usize {
         (1 + self.layers.len()) << self.mirrors.len()
     }
@@ -172,11 +179,13 @@ impl Images {
     }
 
     /// Factor of charges in image `g` (1 or -1 for mirror images), if surfaces are in one layer.
+    #[must_use]
     pub fn factor(&self, g: usize) -> f64 {
         self.factor_between(g, 0, 0)
     }
 
     /// As [`factor`](Self::factor), for charges in region `from` and potentials in region `to`.
+    #[must_use]
     pub fn factor_between(&self, g: usize, to: usize, from: usize) -> f64 {
         let layer = g >> self.mirrors.len();
         let weight = match (&self.between, layer.checked_sub(1)) {
@@ -188,6 +197,7 @@ impl Images {
     }
 
     /// As [`factor_between`](Self::factor_between), for a triangle, which may lie on its own image.
+    #[must_use]
     pub fn factor_of(&self, g: usize, triangle: usize, to: usize) -> f64 {
         let factor = |g: usize| self.factor_between(g, to, self.region(triangle));
         let planes = self.mirrors.len();
@@ -215,16 +225,19 @@ impl Images {
 
     /// Whether image `g` represents charge on grounded planes or in layers, not another copy of the
     /// original.
+    #[must_use]
     pub fn is_of_ground(&self, g: usize) -> bool {
         self.of(g).any(|mirror| mirror.odd) || self.layer(g).is_some()
     }
 
     /// Number of physical copies; images in grounded planes are not counted.
+    #[must_use]
     pub fn copies(&self) -> usize {
         (0..self.count()).filter(|&g| !self.is_of_ground(g)).count()
     }
 
     /// The position of a point in image `g`.
+    #[must_use]
     pub fn reflect(&self, g: usize, x: [f64; 3]) -> [f64; 3] {
         let mirrored = self.of(g).fold(x, |x, mirror| mirror.plane.reflect(x));
         self.layer(g).map_or(mirrored, |layer| layer.of(mirrored))
@@ -240,11 +253,13 @@ impl Images {
     }
 
     /// Number of mirror images that coincide with the point, because it lies in planes.
+    #[must_use]
     pub fn coincident(&self, x: [f64; 3]) -> usize {
         (0..1 << self.mirrors.len()).filter(|&g| self.reflect(g, x) == x).count()
     }
 
     /// The mesh with its images, image by image.
+    #[must_use]
     pub fn mesh(&self, mesh: &Mesh) -> Mesh {
         let planes: Vec<Plane> = self.mirrors.iter().map(|mirror| mirror.plane).collect();
         let mirrored = mirror::unfolded(mesh, &planes);
@@ -257,6 +272,7 @@ impl Images {
 
     /// Charges of triangles and of their images, image by image, as seen by potentials in region
     /// `to`.
+    #[must_use]
     pub fn charges(&self, charges: &[f64], to: usize) -> Vec<f64> {
         let image =
             |g: usize| charges.iter().enumerate().map(move |(t, q)| self.factor_of(g, t, to) * q);
@@ -264,6 +280,7 @@ impl Images {
     }
 
     /// As [`charges`](Self::charges), for values at corners, which have another order in images.
+    #[must_use]
     pub fn at_corners(&self, values: &[[f64; 3]], to: usize) -> Vec<[f64; 3]> {
         let image = |g: usize| {
             let is_mirrored = self.flips(g).iter().filter(|flip| **flip).count() % 2 == 1;

@@ -71,11 +71,13 @@ pub struct LayerImage {
 
 impl LayerImage {
     /// The reverse image: x is as far from `back().of(y)` as `of(x)` is from y.
+    #[must_use]
     pub fn back(&self) -> Self {
         Self { shift: if self.is_mirrored { self.shift } else { -self.shift }, ..*self }
     }
 
     /// The image of a point.
+    #[must_use]
     pub fn of(&self, x: [f64; 3]) -> [f64; 3] {
         let sign = if self.is_mirrored { -1.0 } else { 1.0 };
         std::array::from_fn(|k| if k == self.axis { sign * x[k] + self.shift } else { x[k] })
@@ -84,6 +86,7 @@ impl LayerImage {
 
 impl Stack {
     /// Heights of the interfaces, starting with the lowest: one more than layers.
+    #[must_use]
     pub fn interfaces(&self) -> Vec<f64> {
         let tops = self.layers.iter().scan(self.at, |height, layer| {
             *height += layer.thickness;
@@ -93,12 +96,14 @@ impl Stack {
     }
 
     /// Height of the highest interface.
+    #[must_use]
     pub fn top(&self) -> f64 {
         self.at + self.layers.iter().map(|layer| layer.thickness).sum::<f64>()
     }
 
     /// Relative permittivity of a region: 0 is below all layers, then the layers, then above all;
     /// `None` for grounds and for regions that do not exist.
+    #[must_use]
     pub fn permittivity(&self, region: usize) -> Option<f64> {
         let of = |beyond| match beyond {
             Beyond::Ground => None,
@@ -112,6 +117,7 @@ impl Stack {
     }
 
     /// Lowest and highest height of a region.
+    #[must_use]
     pub fn bounds(&self, region: usize) -> [f64; 2] {
         let interfaces = self.interfaces();
         let below = region.checked_sub(1).and_then(|k| interfaces.get(k).copied());
@@ -121,11 +127,13 @@ impl Stack {
 
     /// The lowest region, other than a ground, that contains all heights from `low` to `high`;
     /// interfaces belong to the regions on both sides, to within `tolerance`.
+    #[must_use]
     pub fn region(&self, low: f64, high: f64, tolerance: f64) -> Option<usize> {
         self.regions(low, high, tolerance).first().copied()
     }
 
     /// All such regions.
+    #[must_use]
     pub fn regions(&self, low: f64, high: f64, tolerance: f64) -> Vec<usize> {
         let has_all = |region: &usize| {
             let [bottom, top] = self.bounds(*region);
@@ -270,6 +278,7 @@ impl Stack {
 
     /// The layers above or below a region, starting with the nearest.
     #[doc(hidden)]
+    #[must_use]
     pub fn seen(&self, region: usize, up: bool) -> Seen {
         let last = self.layers.len() + 1;
         let regions: Vec<usize> =

@@ -102,6 +102,7 @@ impl Triangle {
     }
 
     /// Area, in the square of the vertices' unit.
+    #[must_use]
     pub fn area(&self) -> f64 {
         self.area
     }
@@ -120,12 +121,14 @@ impl Triangle {
     /// Potential of unit density: int_T dS_y / |x - y|, a length. Valid everywhere, on the triangle
     /// too.
     #[inline]
+    #[must_use]
     pub fn potential(&self, x: [f64; 3]) -> f64 {
         self.potential_at(&Vec3::from(x))
     }
 
     #[inline]
     #[doc(hidden)]
+    #[must_use]
     pub fn potential_at(&self, x: &Vec3) -> f64 {
         let (a, r) = self.seen_from(x);
         let z = self.normal.dot(&a[0]).abs();
@@ -140,6 +143,7 @@ impl Triangle {
     /// Gradient of [`Triangle::potential`] at x: -sum_i m_i L_i - n Omega. In the triangle's plane
     /// the normal part is the principal value 0; on an edge the tangential part is infinite, and
     /// finite but arbitrary here.
+    #[must_use]
     pub fn potential_gradient(&self, x: [f64; 3]) -> [f64; 3] {
         self.gradient_at(&Vec3::from(x)).into()
     }
@@ -196,12 +200,14 @@ impl Triangle {
 
     /// Solid angle that the triangle fills seen from x: int_T n . (x - y) / |x - y|^3 dS_y,
     /// positive on the normal's side and 0 (the principal value) in the plane.
+    #[must_use]
     pub fn solid_angle(&self, x: [f64; 3]) -> f64 {
         self.solid_angle_at(&Vec3::from(x))
     }
 
     #[inline]
     #[doc(hidden)]
+    #[must_use]
     pub fn solid_angle_at(&self, x: &Vec3) -> f64 {
         let (a, r) = self.seen_from(x);
         let z = -self.normal.dot(&a[0]);

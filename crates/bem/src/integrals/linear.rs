@@ -51,6 +51,7 @@ impl Triangle {
 
     /// Barycentric coordinates of a point, extended along the normal.
     #[doc(hidden)]
+    #[must_use]
     pub fn barycentric(&self, x: &Vec3) -> [f64; 3] {
         self.hats().map(|Hat { opposite, per_height, .. }| {
             (self.vertices[opposite] - x).dot(&self.edge_normals[opposite]) * per_height
@@ -59,6 +60,7 @@ impl Triangle {
 
     /// Closed forms for a density that is linear on the triangle, one for each vertex; see
     /// [`LinearPotentials`].
+    #[must_use]
     pub fn linear_potentials(&self, x: [f64; 3]) -> LinearPotentials {
         self.rounded_linear_potentials(x, &[0.0; 3])
     }

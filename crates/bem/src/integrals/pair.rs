@@ -63,6 +63,7 @@ pub struct PairQuadrature {
 impl PairQuadrature {
     /// Integrals to a relative `accuracy` (1e-12 ..= 1e-2), each rule raised by `increment` orders
     /// above that.
+    #[must_use]
     pub fn new(accuracy: f64, increment: usize) -> Self {
         Self { accuracy: accuracy.clamp(LEAST_ACCURACY, 1e-2), increment }
     }
@@ -77,6 +78,7 @@ impl PairQuadrature {
     }
 
     /// int_S int_T dS_x dS_y / |x - y|, the cube of a length; symmetric in the two up to rounding.
+    #[must_use]
     pub fn single_layer(&self, s: &Triangle, t: &Triangle) -> f64 {
         self.single_layer_with(s, t, &mut WeightedPoints::default())
     }

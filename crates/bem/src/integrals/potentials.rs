@@ -51,7 +51,7 @@ impl WeightedPoints {
     pub fn sum_potential(&mut self, source: &Triangle) -> f64 {
         let count = self.x.len();
         self.fill_up(&source.centroid);
-        simd::run(SumPotential { nodes: self, count, source })
+        simd::run(Sum::<false> { nodes: self, count, source })
     }
 
     /// Adds `density` Phi(x_p) to the sum of each node, with Phi as above.
@@ -67,7 +67,7 @@ impl WeightedPoints {
     pub fn sum_solid_angle(&mut self, source: &Triangle) -> f64 {
         let count = self.x.len();
         self.fill_up(&source.centroid);
-        simd::run(SumSolidAngle { nodes: self, count, source })
+        simd::run(Sum::<true> { nodes: self, count, source })
     }
 
     /// Adds sum_p w_p / |x - x_p| at each of `targets`; a point that coincides with a target
@@ -186,14 +186,15 @@ impl Task<f64> for Gradients<'_> {
     }
 }
 
-struct SumPotential<'a> {
+/// The weighted sum over nodes of the potential of a triangle, or of the angle that it fills.
+struct Sum<'a, const IS_ANGLE: bool> {
     nodes: &'a WeightedPoints,
     /// Number of nodes without padding.
     count: usize,
     source: &'a Triangle,
 }
 
-impl Task<f64> for SumPotential<'_> {
+impl<const IS_ANGLE: bool> Task<f64> for Sum<'_, IS_ANGLE> {
     type Output = f64;
 
     #[inline(always)]
@@ -202,7 +203,8 @@ impl Task<f64> for SumPotential<'_> {
         let mut sum = V::zero();
         for at in (0..count).step_by(V::LANES) {
             let x = nodes.at(at);
-            sum = V::load(&nodes.weights[at..]).mul_add(potential(source, x), sum);
+            let value = if IS_ANGLE { solid_angle(source, x) } else { potential(source, x) };
+            sum = V::load(&nodes.weights[at..]).mul_add(value, sum);
         }
         sum.sum()
     }
@@ -227,28 +229,6 @@ impl Task<f64> for AddPotentials<'_> {
             let sum = density.mul_add(potential(source, nodes.at::<V>(at)), V::load(&sums[at..]));
             sum.store(&mut sums[at..]);
         }
-    }
-}
-
-struct SumSolidAngle<'a> {
-    nodes: &'a WeightedPoints,
-    /// Number of nodes without padding.
-    count: usize,
-    source: &'a Triangle,
-}
-
-impl Task<f64> for SumSolidAngle<'_> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(self) -> f64 {
-        let Self { nodes, count, source } = self;
-        let mut sum = V::zero();
-        for at in (0..count).step_by(V::LANES) {
-            let x = nodes.at(at);
-            sum = V::load(&nodes.weights[at..]).mul_add(solid_angle(source, x), sum);
-        }
-        sum.sum()
     }
 }
 

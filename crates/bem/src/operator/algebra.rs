@@ -25,6 +25,7 @@ use crate::{Error, StopReason};
 /// assert!((x[0] + 0.5).abs() < 1e-12 && (x[1] - 4.0).abs() < 1e-12 && info.iterations == 2);
 /// # Ok::<(), bem::Error>(())
 /// ```
+#[must_use]
 pub struct Operator<'a>(Box<dyn LinearOperator + Send + 'a>);
 
 impl<'a> Operator<'a> {

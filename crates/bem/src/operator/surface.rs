@@ -94,6 +94,7 @@ options::options! {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Surface {
     panels: Arc<Panels>,
     /// Areas in the mesh's order and unit.
@@ -131,22 +132,26 @@ impl Surface {
     }
 
     /// Number of triangles.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.areas.len()
     }
 
     /// Whether there are no triangles.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.areas.is_empty()
     }
 
     /// Areas of the triangles.
+    #[must_use]
     pub fn areas(&self) -> &[f64] {
         &self.areas
     }
 
     /// The mesh's vertices that coefficients of [`FunctionSpace::Linear`] belong to: those of
     /// triangles, in the mesh's order.
+    #[must_use]
     pub fn vertices(&self) -> &[u32] {
         &self.vertices
     }
@@ -164,12 +169,14 @@ impl Surface {
     }
 
     /// Number of coefficients of a function of this space.
+    #[must_use]
     pub fn dimension(&self, space: FunctionSpace) -> usize {
         self.map(space).len()
     }
 
     /// Integrals of the functions that are 1 in one coefficient and 0 in the others: the integral
     /// of a function is the sum of its coefficients times these.
+    #[must_use]
     pub fn weights(&self, space: FunctionSpace) -> Vec<f64> {
         let square = self.panels.scale() * self.panels.scale();
         let map = self.map(space);
@@ -240,12 +247,7 @@ impl Surface {
     /// # Errors
     /// [`Error::Fmm`] when the tolerance is out of range.
     pub fn single_layer(&self, options: &OperatorOptions) -> Result<Operator<'static>, Error> {
-        self.between(
-            RowKind::Single,
-            FunctionSpace::Constant.into(),
-            FunctionSpace::Constant,
-            options,
-        )
+        self.single_layer_between(FunctionSpace::Constant, FunctionSpace::Constant, options)
     }
 
     /// K: the potential of a density of dipoles along the normals, its principal value on the
@@ -254,12 +256,7 @@ impl Surface {
     /// # Errors
     /// As [`Surface::single_layer`].
     pub fn double_layer(&self, options: &OperatorOptions) -> Result<Operator<'static>, Error> {
-        self.between(
-            RowKind::Double,
-            FunctionSpace::Constant.into(),
-            FunctionSpace::Constant,
-            options,
-        )
+        self.double_layer_between(FunctionSpace::Constant, FunctionSpace::Constant, options)
     }
 
     /// K': the normal derivative of the potential of a charge density, without its jump of -1/2
@@ -271,12 +268,7 @@ impl Surface {
         &self,
         options: &OperatorOptions,
     ) -> Result<Operator<'static>, Error> {
-        self.between(
-            RowKind::Adjoint,
-            FunctionSpace::Constant.into(),
-            FunctionSpace::Constant,
-            options,
-        )
+        self.adjoint_double_layer_between(FunctionSpace::Constant, FunctionSpace::Constant, options)
     }
 
     /// V as [`Surface::single_layer`] has it, of densities in `trial` and tested with `test`.

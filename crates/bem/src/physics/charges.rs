@@ -42,6 +42,7 @@ impl<'a> From<&'a State> for Charges<'a> {
 impl Charges<'_> {
     /// Charge that a triangle would carry if its density were everywhere that at each of its
     /// corners.
+    #[must_use]
     pub fn corners(&self, triangle: usize) -> [f64; 3] {
         let evenly = || [self.total[triangle]; 3];
         self.at_corners.get(triangle).copied().unwrap_or_else(evenly)

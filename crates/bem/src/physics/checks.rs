@@ -58,6 +58,7 @@ pub struct Finding {
 
 impl Finding {
     /// Value over promise: above 1 the promise is broken.
+    #[must_use]
     pub fn ratio(&self) -> f64 {
         ratio(self.value, self.promise)
     }
@@ -65,6 +66,7 @@ impl Finding {
 
 /// By which factor a promise is broken: infinite where nothing was allowed, or where the value is
 /// NaN.
+#[must_use]
 pub fn ratio(value: f64, promise: f64) -> f64 {
     if value.is_nan() || (promise <= 0.0 && value > promise) {
         f64::INFINITY
@@ -79,6 +81,7 @@ pub fn ratio(value: f64, promise: f64) -> f64 {
 /// returns the laws that are broken by more than the promise. `sums` are the sums of its rows, or
 /// of the rows of the larger matrix that it is part of. `one_medium`: all space has one
 /// permittivity, so the equations are symmetric.
+#[must_use]
 pub fn capacitance_matrix(
     matrix: &[Vec<f64>],
     sums: &[f64],
@@ -116,6 +119,7 @@ pub fn capacitance_matrix(
 /// Checks the entries that were replaced by their transposes: the values from their own rows are
 /// off by the mesh error times the permittivity next to the metal, as the diagonal is, and this
 /// must be a small share of the diagonal.
+#[must_use]
 pub fn replaced_entries(matrix: &[Vec<f64>], replaced: &[Replaced]) -> Vec<Finding> {
     let judge = |&Replaced { at: [i, j], was }: &Replaced| {
         let value = (was - matrix[i][j]).abs();

@@ -73,6 +73,7 @@ pub struct Estimate {
 /// In the asymptotic range the error is the change of the extrapolated value when the order
 /// changes, by as much as three values leave open, or by its change from one triple to the next if
 /// there are more values. Where differences have fallen to noise it is the difference before.
+#[must_use]
 pub fn estimate(values: &[f64], noise: f64) -> Option<Estimate> {
     let [.., a, b, c] = *values else { return None };
     if values.iter().any(|value| !value.is_finite()) {

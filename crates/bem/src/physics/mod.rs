@@ -220,6 +220,7 @@ impl Electrostatics {
     /// and the others at 0, in the form of [`capacitance`](crate::capacitance()) for a medium of
     /// relative permittivity `eps`: `maxwell` and `density` are divided by 4 pi eps and eps,
     /// whatever the media. `areas` are those of the triangles.
+    #[must_use]
     pub fn into_capacitance(self, eps: f64, areas: &[f64]) -> Capacitance {
         let conductors = self.responses.first().map_or(0, |r| r.conductor_charge.len());
         let columns = &self.responses[..conductors.min(self.responses.len())];

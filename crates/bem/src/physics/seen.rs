@@ -45,6 +45,7 @@ impl Far {
 impl SeenImages {
     /// For these images, as seen from these points in region `to`; potentials of unit charges at a
     /// distance of the structure's size have a relative error of `tolerance`.
+    #[must_use]
     pub fn new(
         images: &Images,
         mesh: &Mesh,
@@ -85,6 +86,7 @@ impl SeenImages {
     }
 
     /// The near images: values are those of surfaces with these images, plus [`Self::add_far`].
+    #[must_use]
     pub fn near(&self) -> &Images {
         &self.near
     }

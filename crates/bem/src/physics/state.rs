@@ -37,6 +37,7 @@ impl Electrostatics {
     ///
     /// `None` if there is no such excitation, or if the given charges do not determine the
     /// potentials.
+    #[must_use]
     pub fn state(&self, conditions: &[Condition], sources: Option<usize>) -> Option<State> {
         let count = conditions.len();
         let units = self.responses.get(..count)?;

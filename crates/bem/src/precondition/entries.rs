@@ -13,6 +13,7 @@ use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
 use crate::near::Near;
 use crate::precondition::clusters::{Clusters, of_clouds, variance_of_panel};
+use crate::precondition::shared::Conductors;
 
 /// Clusters farther apart than this multiple of the sum of their radii are points to each other.
 pub(crate) const FAR: f64 = 1.5;
@@ -68,21 +69,41 @@ impl Adjacency {
 /// Rows per search task.
 const ROWS: usize = 256;
 
-/// Known exact entries of pairs of panels.
-pub(crate) trait KnownEntries: Sync {
-    /// The entry of a panel with itself, if it and its row are known.
-    fn diagonal(&self, i: usize) -> Option<f64>;
-    /// Calls `f(j, A_ij)` for the known j > i of such a row.
-    fn later(&self, i: usize, f: impl FnMut(usize, f64));
+/// Exact entries between conductors' panels in the rows that a rank owns, by their positions among
+/// those of all ranks.
+pub(crate) struct KnownEntries<'a> {
+    near: &'a Near,
+    /// Position among the conductors' local panels, `u32::MAX` if another rank owns it.
+    here: Vec<u32>,
+    /// Position among those of all ranks.
+    of_all: &'a [u32],
 }
 
-impl KnownEntries for Near {
-    fn diagonal(&self, i: usize) -> Option<f64> {
-        Some(Near::diagonal(self, i))
+impl<'a> KnownEntries<'a> {
+    /// From the near field of the local panels.
+    pub(crate) fn new(near: &'a Near, conductors: &'a Conductors<'_>) -> Self {
+        let mut here = vec![u32::MAX; conductors.owner.len()];
+        for ((&position, owned), k) in conductors.local.iter().zip(&conductors.is_owned).zip(0..) {
+            if *owned {
+                here[position as usize] = k;
+            }
+        }
+        Self { near, here, of_all: &conductors.local }
     }
 
-    fn later(&self, i: usize, f: impl FnMut(usize, f64)) {
-        Near::later(self, i, f);
+    /// The entry of a panel with itself, if it and its row are known.
+    fn diagonal(&self, i: usize) -> Option<f64> {
+        let here = self.here[i];
+        (here != u32::MAX).then(|| self.near.diagonal(here as usize))
+    }
+
+    /// Calls `f(j, A_ij)` for the known j > i of such a row.
+    fn later(&self, i: usize, mut f: impl FnMut(usize, f64)) {
+        let here = self.here[i];
+        if here != u32::MAX {
+            let of_all = |j: usize| self.of_all[j] as usize;
+            self.near.later(here as usize, |j, entry| f(of_all(j), entry));
+        }
     }
 }
 
@@ -130,7 +151,7 @@ impl<'a> Entries<'a> {
 
     /// Entries of all pairs, corrected by the near field: (c, d) with c <= d in row c, zero
     /// elsewhere. Collective.
-    pub(crate) fn of_all(&self, near: &impl KnownEntries) -> Result<Vec<f64>, Error> {
+    pub(crate) fn of_all(&self, near: &KnownEntries<'_>) -> Result<Vec<f64>, Error> {
         let count = self.clusters.len();
         let mut entries = vec![0.0; count * count];
         entries.par_chunks_mut(count).enumerate().for_each(|(c, row)| {
@@ -145,7 +166,7 @@ impl<'a> Entries<'a> {
     pub(crate) fn of_pairs(
         &self,
         adjacency: &Adjacency,
-        near: &impl KnownEntries,
+        near: &KnownEntries<'_>,
     ) -> Result<Vec<f64>, Error> {
         let row = |c: usize| {
             adjacency.row(c).iter().map(move |&d| {
@@ -172,7 +193,7 @@ impl<'a> Entries<'a> {
     /// `place`.
     fn correct(
         &self,
-        near: &impl KnownEntries,
+        near: &KnownEntries<'_>,
         entries: &mut [f64],
         place: impl Fn(usize, usize) -> Option<usize>,
     ) {
@@ -235,7 +256,7 @@ impl<'a> Entries<'a> {
 
     /// Correction by the near field in the rows of a cluster: on the diagonal, and for each of a
     /// few other clusters the sum over pairs of panels, each counted once.
-    fn of_near(&self, c: usize, near: &impl KnownEntries) -> (f64, Vec<(usize, f64)>) {
+    fn of_near(&self, c: usize, near: &KnownEntries<'_>) -> (f64, Vec<(usize, f64)>) {
         let (clusters, shares) = (self.clusters, &self.shares);
         let (mut own, mut others) = (0.0, Vec::<(usize, f64)>::new());
         for i in clusters.members[c].iter().map(|&i| i as usize) {

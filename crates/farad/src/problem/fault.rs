@@ -259,6 +259,7 @@ pub enum Fault {
 
 impl Fault {
     /// The triangles that it names as examples.
+    #[must_use]
     pub fn triangles(&self) -> Vec<usize> {
         match self {
             Self::Crossing { first, .. } => first.iter().map(|(t, _)| *t as usize).collect(),

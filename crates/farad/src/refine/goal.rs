@@ -62,11 +62,13 @@ impl Goal {
 }
 
 /// The solver's tolerance for an accuracy, where bars of this length are expected next.
+#[must_use]
 pub fn tolerance_for(accuracy: f64, expected: f64) -> f64 {
     (TOLERANCE_PER_BAR * expected).max(TOLERANCE_PER_ACCURACY * accuracy).min(LOOSEST)
 }
 
 /// The density by which an accuracy is reached soonest.
+#[must_use]
 pub fn density_for(accuracy: f64) -> bem::Density {
     if accuracy < LINEAR { bem::Density::Linear } else { bem::Density::Constant }
 }

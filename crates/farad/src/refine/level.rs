@@ -31,11 +31,13 @@ pub struct Level {
 
 impl Level {
     /// The name of the worst number; empty on ranks that do not have the solution.
+    #[must_use]
     pub fn name(&self) -> String {
         self.worst.as_ref().map(|(key, _)| key.to_string()).unwrap_or_default()
     }
 
     /// The text of its unit; empty likewise.
+    #[must_use]
     pub fn unit(&self) -> &'static str {
         self.worst.as_ref().map_or("", |(_, unit)| unit.as_str())
     }

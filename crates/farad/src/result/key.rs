@@ -104,6 +104,7 @@ impl Axis {
     pub const ALL: [Self; 3] = [Self::X, Self::Y, Self::Z];
 
     /// Its place among the three coordinates, counted from 0.
+    #[must_use]
     pub fn index(self) -> usize {
         self as usize
     }

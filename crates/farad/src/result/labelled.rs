@@ -19,17 +19,20 @@ pub struct Labelled<'a> {
 
 impl Labelled<'_> {
     /// The largest absolute value.
+    #[must_use]
     pub fn largest(&self) -> f64 {
         self.values.iter().flatten().fold(0.0, |largest, value| value.abs().max(largest))
     }
 
     /// The bar of an entry, if it is known.
+    #[must_use]
     pub fn bar(&self, row: usize, column: usize) -> Option<f64> {
         let bar = self.bars?.get(row)?.get(column).copied();
         bar.filter(|bar| bar.is_finite())
     }
 
     /// Its bars as a matrix of their own.
+    #[must_use]
     pub fn of_bars(self) -> Option<Self> {
         self.bars.map(|values| Self { values, bars: None, ..self })
     }

@@ -25,6 +25,7 @@ pub struct Matrices {
 impl Matrices {
     /// Converts the solver's C/(4 pi eps), a length in `unit`, for a surrounding medium of this
     /// relative permittivity.
+    #[must_use]
     pub fn new(
         over_4pi_eps: &[Vec<f64>],
         columns: &[usize],
@@ -66,16 +67,19 @@ pub struct CapacitanceMatrix {
 
 impl CapacitanceMatrix {
     /// In farad: Q_i = sum_j C_ij V_j.
+    #[must_use]
     pub fn maxwell(&self) -> Labelled<'_> {
         self.form(Unit::Farad, |matrices| &matrices.maxwell_farad)
     }
 
     /// In farad between conductors, and on the diagonal to infinity.
+    #[must_use]
     pub fn mutual(&self) -> Labelled<'_> {
         self.form(Unit::Farad, |matrices| &matrices.mutual_farad)
     }
 
     /// C/(4 pi eps0) in the problem's unit.
+    #[must_use]
     pub fn length(&self) -> Labelled<'_> {
         self.form(Unit::Length(self.unit), |matrices| &matrices.maxwell_length)
     }
@@ -113,6 +117,7 @@ impl Serialize for CapacitanceMatrix {
 
 /// The SPICE form of a Maxwell matrix: capacitances between conductors, and on the diagonal those
 /// to infinity.
+#[must_use]
 pub fn mutual(maxwell: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let all: Vec<usize> = (0..maxwell.len()).collect();
     with_sums(maxwell, &all, |c| -c)
@@ -144,6 +149,7 @@ pub(crate) fn with_sums(
 
 /// One of each pair of entries that are equal by symmetry, in a matrix of `rows` rows and these
 /// columns: row and place in the row, row by row.
+#[must_use]
 pub fn distinct_entries(rows: usize, columns: &[usize]) -> Vec<(usize, usize)> {
     let mut is_column = vec![false; rows];
     columns.iter().for_each(|&conductor| is_column[conductor] = true);
@@ -157,6 +163,7 @@ pub fn distinct_entries(rows: usize, columns: &[usize]) -> Vec<(usize, usize)> {
 }
 
 /// The largest difference between an entry and its transposed one, over the largest entry.
+#[must_use]
 pub fn relative_asymmetry(matrix: &[Vec<f64>], columns: &[usize]) -> f64 {
     let largest = matrix.iter().flatten().fold(0.0_f64, |largest, value| largest.max(value.abs()));
     let mut difference = 0.0_f64;
@@ -169,6 +176,7 @@ pub fn relative_asymmetry(matrix: &[Vec<f64>], columns: &[usize]) -> f64 {
 }
 
 /// The name of an entry of the capacitance matrix: "C(a, b)", or "C" where there is one conductor.
+#[must_use]
 pub fn entry_name(names: &[String], i: usize, j: usize) -> String {
     MatrixEntry::new(names, i, j).to_string()
 }

@@ -50,6 +50,7 @@ pub struct Reduced {
 
 impl Reduced {
     /// The matrix of a reduction of capacitances in farad.
+    #[must_use]
     pub fn matrix(&self) -> Labelled<'_> {
         let (rows, values, bars) = (&self.nets, &self.maxwell, self.bars.as_deref());
         Labelled { rows, columns: rows, values, bars, unit: Unit::Farad }

@@ -62,6 +62,7 @@ pub struct Solution {
 
 impl Solution {
     /// The capacitance matrix.
+    #[must_use]
     pub fn matrices(&self) -> Matrices {
         self.matrices_of(&self.answer.maxwell, self.relative_permittivity)
     }
@@ -73,6 +74,7 @@ impl Solution {
     /// The capacitance matrix in a surrounding medium of another permittivity, where that is all
     /// that changes: charges at 1 V per permittivity are the same in any one medium. `None` with
     /// dielectrics, layers, a state, a polarisability or reductions.
+    #[must_use]
     pub fn matrices_in(&self, relative_permittivity: f64) -> Option<Matrices> {
         let is_one_medium = self.gauss_defect.is_none() && !self.is_in_layers;
         let alone = is_one_medium
@@ -83,6 +85,7 @@ impl Solution {
     }
 
     /// Bars of the entries of [`Self::matrices`], unless none were wanted.
+    #[must_use]
     pub fn matrix_bars(&self) -> Option<Matrices> {
         let of = self.matrices_of(&self.bars.as_ref()?.maxwell, self.relative_permittivity);
         let mutual_farad = with_sums(&of.maxwell_farad, &self.columns, |bar| bar);
@@ -90,11 +93,13 @@ impl Solution {
     }
 
     /// The conductors of the matrix's columns.
+    #[must_use]
     pub fn column_names(&self) -> Vec<String> {
         self.columns.iter().map(|&conductor| self.conductors[conductor].clone()).collect()
     }
 
     /// The capacitance matrix with its names and bars.
+    #[must_use]
     pub fn capacitance(&self) -> CapacitanceMatrix {
         CapacitanceMatrix {
             conductors: self.conductors.clone(),
@@ -106,6 +111,7 @@ impl Solution {
     }
 
     /// The capacitance matrices after the description's reductions, in farad.
+    #[must_use]
     pub fn reduced(&self) -> Vec<Reduced> {
         if self.reducers.is_empty() {
             return Vec::new();
@@ -116,11 +122,13 @@ impl Solution {
     }
 
     /// Whether every solve met the tolerance.
+    #[must_use]
     pub fn converged(&self) -> bool {
         self.answer.solves.iter().all(|solve| solve.reason == bem::StopReason::Converged)
     }
 
     /// Whether a self-check failed, so that the results are not to be used.
+    #[must_use]
     pub fn failed_checks(&self) -> bool {
         self.warnings.iter().any(|warning| warning.is_error)
     }

@@ -71,6 +71,7 @@ pub struct Energies {
 
 impl Energies {
     /// Both together.
+    #[must_use]
     pub fn total_j(&self) -> f64 {
         self.coulomb_j + self.reaction_j
     }

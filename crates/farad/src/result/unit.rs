@@ -57,6 +57,7 @@ impl Unit {
     }
 
     /// As tables and files have it: F, V, C, J, kcal/mol, N, V/m, m, m^3, ...
+    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Farad => "F",

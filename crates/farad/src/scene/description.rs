@@ -175,6 +175,7 @@ pub enum Amount {
 
 impl Amount {
     /// In coulomb.
+    #[must_use]
     pub fn coulomb(self) -> f64 {
         match self {
             Self::Coulomb(charge) => charge,
@@ -184,6 +185,7 @@ impl Amount {
 }
 
 /// "x", "y" or "z".
+#[must_use]
 pub fn axis_name(axis: usize) -> &'static str {
     ["x", "y", "z"].get(axis).copied().unwrap_or("?")
 }
@@ -197,16 +199,19 @@ pub(crate) fn plane_name(mirror: &bem::Mirror) -> String {
 impl Description {
     /// Whether potentials, charges or a field are set, so that there is a state to solve for in
     /// addition to the capacitance matrix.
+    #[must_use]
     pub fn has_state(&self) -> bool {
         self.has_sources() || self.conductors.iter().any(|c| c.setting.is_some())
     }
 
     /// Whether there are sources other than conductors.
+    #[must_use]
     pub fn has_sources(&self) -> bool {
         self.has_charges() || self.field != [0.0; 3]
     }
 
     /// Whether there are point charges.
+    #[must_use]
     pub fn has_charges(&self) -> bool {
         !self.charges.is_empty() || self.dielectrics.iter().any(|d| !d.atoms.is_empty())
     }
@@ -232,11 +237,13 @@ impl Description {
     }
 
     /// Whether there are ions in any medium.
+    #[must_use]
     pub fn has_salt(&self) -> bool {
         self.kappa > 0.0 || self.dielectrics.iter().any(|dielectric| dielectric.kappa > 0.0)
     }
 
     /// Whether there are other media than the surrounding one.
+    #[must_use]
     pub fn has_media(&self) -> bool {
         !(self.dielectrics.is_empty() && self.surfaces.is_empty())
     }
@@ -266,6 +273,7 @@ impl Description {
     }
 
     /// Points of all probes.
+    #[must_use]
     pub fn probe_points(&self) -> usize {
         self.probes.iter().fold(0, |all, probe| all.saturating_add(probe.place.count()))
     }

@@ -37,6 +37,7 @@ pub enum ProbePoints {
 
 impl ProbePoints {
     /// How many points there are.
+    #[must_use]
     pub fn count(&self) -> usize {
         match self {
             Self::Points(points) => points.len(),
@@ -46,6 +47,7 @@ impl ProbePoints {
     }
 
     /// The distance from point to point along each axis of a grid.
+    #[must_use]
     pub fn spacing(&self) -> [f64; 3] {
         let Self::Grid { low, high, counts } = self else { return [0.0; 3] };
         std::array::from_fn(|k| match counts[k] {
@@ -55,6 +57,7 @@ impl ProbePoints {
     }
 
     /// All points.
+    #[must_use]
     pub fn points(&self) -> Vec<[f64; 3]> {
         match self {
             Self::Points(points) => points.clone(),

@@ -52,6 +52,7 @@ pub struct NoGroup {
 
 impl Change {
     /// The values.
+    #[must_use]
     pub fn values(&self) -> &[f64] {
         match self {
             Self::Permittivity { values, .. }
@@ -61,6 +62,7 @@ impl Change {
     }
 
     /// Whether surfaces go elsewhere.
+    #[must_use]
     pub fn is_of_geometry(&self) -> bool {
         !matches!(self, Self::Permittivity { .. })
     }
@@ -129,6 +131,7 @@ impl Change {
 
 /// All combinations of one index below each count; the last index varies fastest. `None` where
 /// there are more than `most`.
+#[must_use]
 pub fn combinations(lengths: &[usize], most: usize) -> Option<Vec<Vec<usize>>> {
     let count = lengths.iter().try_fold(1usize, |count, length| count.checked_mul(*length));
     let count = count.filter(|count| *count <= most)?;

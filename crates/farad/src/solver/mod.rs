@@ -71,6 +71,7 @@ impl Solver {
     }
 
     /// How often near field and fast sums were set up.
+    #[must_use]
     pub fn times_prepared(&self) -> usize {
         self.times
     }

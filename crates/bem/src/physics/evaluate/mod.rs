@@ -39,6 +39,7 @@ const ROUGHLY: f64 = 1.0;
 ///
 /// Charges are over 4 pi eps0, so that a potential is their sum over distances, in the mesh's unit.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct SurfaceCharge {
     panels: Panels,
     /// Scaled density at the vertices of each panel: charge over the scale and the scaled area.
@@ -129,12 +130,14 @@ impl SurfaceCharge {
     }
 
     /// Potential at `x`, in closed form.
+    #[must_use]
     pub fn potential(&self, x: [f64; 3]) -> f64 {
         self.closed_form(&self.panels.scaled(x), false)[0]
     }
 
     /// Electric field at `x`, minus the gradient of the potential, in closed form. On a triangle
     /// its normal component is the mean of both sides.
+    #[must_use]
     pub fn field(&self, x: [f64; 3]) -> [f64; 3] {
         let [_, gx, gy, gz] = self.closed_form(&self.panels.scaled(x), true);
         [gx, gy, gz].map(|g| -g / self.panels.scale())
@@ -211,6 +214,7 @@ impl SurfaceCharge {
 
     /// The triangles with charges.
     #[doc(hidden)]
+    #[must_use]
     pub fn panels(&self) -> &Panels {
         &self.panels
     }
