@@ -445,7 +445,7 @@ fn bars_of_probes_among_ions_hold() {
         let [turn, up, far] =
             [0.7549, 0.5698, 0.4302].map(|step| (f64::from(k as u32) * step).fract());
         let (turn, up) = (2.0 * PI * turn, 2.0 * up - 1.0);
-        let radius = if k % 2 == 0 { 1.9 * far } else { 2.1 + 4.0 * far };
+        let radius = if k.is_multiple_of(2) { 1.9 * far } else { 2.1 + 4.0 * far };
         let across = radius * (1.0 - up * up).sqrt();
         [across * turn.cos(), across * turn.sin(), radius * up]
     };
