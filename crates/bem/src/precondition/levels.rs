@@ -76,7 +76,7 @@ impl CoarseLevels {
     /// adjacency. `None` if a matrix is not positive definite. Collective.
     ///
     /// # Errors
-    /// Those of `entries`.
+    /// The error of `entries`.
     pub(crate) fn new(
         conductors: &Conductors<'_>,
         levels: &ClusterLevels,

@@ -67,7 +67,7 @@ impl Opening<'_> {
         let (resume, pause) = (resuming.resume, resuming.pause());
         let open = |folder: &Folder| folder.checkpoint(inputs.clone(), resume, pause, output);
         let first = ranks.agree(folder.map(open).transpose())?.flatten();
-        // Those of others are there or gone by now.
+        // Checkpoints of other ranks exist or are removed by now.
         ranks.agree(match first {
             None if self.all_checkpoint => {
                 Checkpoint::join(self.path, inputs, pause, output).map(Some)

@@ -21,7 +21,7 @@ use crate::solver::{Solver, conclude};
 /// The factor between tolerances that are tried one after another.
 const LOOSER: f64 = 3.0;
 
-/// Triangles of the next surfaces over those of the last: for a bar this much below what is asked,
+/// Triangles of the next surfaces over those of the last: for a bar this much shorter than the accuracy,
 /// within these limits.
 const BELOW: f64 = 1.3;
 const LEAST_GROWTH: f64 = 1.5;
@@ -404,7 +404,7 @@ impl Steps<'_> {
         Ok(Some((self.team.agreed(next)?, gains)))
     }
 
-    /// With so many triangles that the bar should be as short as is asked.
+    /// With the number of triangles for which the bar should be short enough.
     fn on_finer_surfaces(
         &mut self,
         surfaces: &FinerSurfaces<'_>,

@@ -19,7 +19,7 @@ use crate::model::Potentials;
 pub(super) struct Prepared(HashMap<Signature, (Kernels, Buffers)>);
 
 impl Prepared {
-    /// Those of `signature`, made at the first request.
+    /// The kernels and buffers of `signature`, made at the first request.
     pub(super) fn get<'a>(
         &'a mut self,
         plan: &'a DevicePlan,
