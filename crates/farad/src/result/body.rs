@@ -18,7 +18,7 @@ pub struct Polarisability {
 }
 
 impl Polarisability {
-    /// Of this tensor over 4 pi eps0 in the cube of `unit`, without bars.
+    /// The polarisability of this tensor over 4 pi eps0, in the cube of `unit`, without bars.
     pub fn new(over_4pi_eps0: [[f64; 3]; 3], unit: LengthUnit) -> Self {
         let to_si = units::farads(unit.metres().powi(2), unit);
         let c_m2_per_v = over_4pi_eps0.map(|row| row.map(|value| value * to_si));

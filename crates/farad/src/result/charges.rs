@@ -5,9 +5,9 @@ use bem::Charges;
 /// Charges of triangles over 4 pi eps0, as in [`Charges`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
-    /// Of each triangle.
+    /// Charge of each triangle.
     pub total: Vec<f64>,
-    /// Of its corners, whose mean is the total; empty where densities are constant.
+    /// Values at its corners, whose mean is the total; empty where densities are constant.
     pub at_corners: Vec<[f64; 3]>,
 }
 
@@ -17,7 +17,7 @@ impl Known {
         self.total.iter().chain(self.at_corners.as_flattened()).copied()
     }
 
-    /// Of these numbers, on this number of triangles.
+    /// The charges of these numbers, on this number of triangles.
     pub fn of_numbers(numbers: &[f64], triangles: usize) -> Self {
         let (total, at_corners) = numbers.split_at(triangles.min(numbers.len()));
         Self { total: total.to_vec(), at_corners: at_corners.as_chunks::<3>().0.to_vec() }

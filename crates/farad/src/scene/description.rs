@@ -140,7 +140,7 @@ pub struct Dielectric {
     pub name: String,
     /// Relative permittivity.
     pub relative_permittivity: f64,
-    /// Of ions in it, as [`Description::kappa`]; 0 without.
+    /// Inverse screening length of ions in it, as [`Description::kappa`]; 0 without ions.
     pub kappa: f64,
     /// Whether it is a part of the surrounding medium, and has its permittivity.
     pub is_of_medium: bool,
