@@ -24,7 +24,7 @@ use crate::surface::Mesh;
 pub(crate) struct Problem {
     /// Without ions.
     description: Description,
-    /// Of one medium one at most.
+    /// Ions, at most one entry per medium.
     salts: Vec<Salt>,
     mesh: Arc<mesh::Mesh>,
 }

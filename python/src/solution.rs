@@ -366,8 +366,8 @@ impl Solution {
         Ok(PyArray1::from_iter(py, density.iter().map(|value| value * factor)))
     }
 
-    /// Of the state in each triangle: charge density in C/m^2, free and bound and free alone, and
-    /// potential in volt; none without a state.
+    /// Values of the state on each triangle: charge density in C/m^2, free and bound and free
+    /// alone, and potential in volt; none without a state.
     #[getter]
     fn state_values<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(state) = &self.solution.state else { return Ok(None) };

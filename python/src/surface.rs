@@ -60,8 +60,9 @@ const NONE: u32 = u32::MAX;
 
 #[pymethods]
 impl Mesh {
-    /// Of arrays of shapes (vertices, 3) and (triangles, 3); for each triangle the index of its
-    /// group's name, 2^32 - 1 for none; `nodes` of shape (6 triangles, 3) of curved triangles.
+    /// A surface from arrays of shapes (vertices, 3) and (triangles, 3); for each triangle the
+    /// index of its group's name, 2^32 - 1 for none; `nodes` of shape (6 triangles, 3) of curved
+    /// triangles.
     #[staticmethod]
     #[pyo3(signature = (points, triangles, group, names, unit, nodes = None))]
     fn from_arrays(
@@ -113,7 +114,7 @@ impl Mesh {
         })
     }
 
-    /// Of what another one is made of.
+    /// A surface from the parts of another one.
     #[staticmethod]
     fn from_parts(py: Python<'_>, parts: Parts<'_>) -> PyResult<Self> {
         let wrong = |what: &str| Failure::input(what).raise(py);
@@ -169,7 +170,7 @@ impl Mesh {
         })
     }
 
-    /// Of the atoms of a PQR file.
+    /// The surface of the atoms of a PQR file.
     #[staticmethod]
     fn molecule(
         py: Python<'_>,

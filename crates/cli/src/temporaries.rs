@@ -146,12 +146,12 @@ pub struct Temporary {
 }
 
 impl Temporary {
-    /// Of a path at which a file or a folder is about to be made; it goes with all that is in it.
+    /// A path at which a file or a folder is about to be made; it is removed with its content.
     pub fn new(path: PathBuf) -> Self {
         Self::known(path, true)
     }
 
-    /// Of a folder that goes only if nothing is in it then.
+    /// A folder that is removed only if it is empty then.
     pub fn if_empty(path: PathBuf) -> Self {
         Self::known(path, false)
     }

@@ -16,7 +16,7 @@ pub struct OnDevice {
 }
 
 impl OnDevice {
-    /// Of these products and this preconditioner.
+    /// The backend of these products and this preconditioner.
     pub fn new(product: DeviceProduct, preconditioner: Option<DevicePreconditioner>) -> Self {
         Self { product, preconditioner }
     }

@@ -33,7 +33,7 @@ pub(super) struct Cells<'a> {
 struct Distributed {
     centroids: Buffer<[f64; 4]>,
     is_owned: Buffer<u32>,
-    /// Of the panels of the near field.
+    /// Variances of the panels of the near field.
     variances: Buffer<f64>,
 }
 

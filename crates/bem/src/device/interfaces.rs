@@ -22,7 +22,7 @@ use crate::solve::linear_operator::LinearOperator;
 pub struct DevicePreconditioner {
     device: Device,
     panels: usize,
-    /// Of the conductors alone, if there are any.
+    /// The part of the conductors alone, if there are any.
     conductors: Option<Conductors>,
     /// `None` where all is metal.
     interfaces: Option<Interfaces>,

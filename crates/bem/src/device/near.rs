@@ -185,8 +185,8 @@ impl DeviceNear {
         Ok(Self { geometry, value, macros, rows, diagonal, multiply_add })
     }
 
-    /// Of some rows the entries off the diagonal in the columns that have an `index`, by which they
-    /// are renamed.
+    /// Off-diagonal entries of some rows, in the columns that have an `index`, by which they are
+    /// renamed.
     pub(super) fn part(
         &self,
         chosen: &Buffer<u32>,

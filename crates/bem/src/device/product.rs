@@ -25,7 +25,7 @@ pub struct DeviceProduct {
     spread: Kernel<vectors::Spread>,
     average: Kernel<vectors::Average>,
     direct: Kernel<vectors::Direct>,
-    /// Of the points and those of images, shape (k, images, points).
+    /// Charges of the points and of their images, shape (k, images, points).
     charges: Buffer<f64>,
     /// At the points, shapes (k, points) and (k, points, 3), as far as rows ask for them.
     potentials: Buffer<f64>,
@@ -35,7 +35,7 @@ pub struct DeviceProduct {
 }
 
 impl DeviceProduct {
-    /// Of a near field that lacks what the points of this rule give.
+    /// The product with a near field that lacks the sums over the points of this rule.
     pub fn new(near: DeviceNear, rule: &'static Rule) -> Result<Self, cuda::Error> {
         let device = near.geometry.device.clone();
         Ok(Self {

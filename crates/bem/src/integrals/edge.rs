@@ -110,9 +110,9 @@ pub(crate) fn solid_angle_over_polygon(
 /// Factors of the terms that are summed along a line.
 #[derive(Clone, Copy)]
 pub struct Terms {
-    /// Of the potential of the other triangle.
+    /// Factor of the potential of the other triangle.
     pub potential: f64,
-    /// Of the integrals of ln(h + |x - y|) over y on its edges, x a height h above its plane.
+    /// Factors of the integrals of ln(h + |x - y|) over y on its edges; x is h above its plane.
     pub logs: [f64; 3],
 }
 

@@ -74,7 +74,7 @@ impl Accuracy {
         Self { rule, selection, pairs, solid_angles, solid_angles_of_rows, precision }
     }
 
-    /// Of integrals of close pairs.
+    /// The accuracy of integrals of close pairs.
     pub fn integrals(&self) -> IntegralAccuracy {
         IntegralAccuracy { pairs: self.pairs, solid_angles: self.solid_angles }
     }

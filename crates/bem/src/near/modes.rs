@@ -37,7 +37,7 @@ impl ModeBlock {
         (0..KEPT).map(move |k| ((k + 1) / MODES, (k + 1) % MODES, kept[k]))
     }
 
-    /// Of this constant-constant entry alone.
+    /// The block with this constant-constant entry alone.
     pub(crate) fn constant(entry: f64) -> Self {
         let mut block = Self::default();
         block.0[0][0] = entry;

@@ -82,7 +82,7 @@ pub(super) struct Finder<'a> {
     pub(super) panels: &'a [PanelInfo],
     /// Bodies, in the mesh with all its images.
     pub(super) bodies: &'a [Region],
-    /// Of that mesh.
+    /// Places of that mesh.
     pub(super) places: Places<'a>,
 }
 

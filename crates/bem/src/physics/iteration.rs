@@ -35,7 +35,7 @@ pub(super) struct Iteration<'a> {
 }
 
 impl<'a> Iteration<'a> {
-    /// For right-hand sides `b` of these excitations; checkpoints are checkpoints separately for each
+    /// For right-hand sides `b` of these excitations; checkpoints are stored separately for each
     /// `purpose`.
     pub(super) fn new(
         rows: &'a Rows,

@@ -60,7 +60,7 @@ impl Mean {
 }
 
 impl Means {
-    /// Of linearly independent surfaces.
+    /// The means over linearly independent surfaces.
     pub(super) fn new(surfaces: &[Closed], equations: &Equations<'_>) -> Self {
         let panels = equations.areas.len();
         let (mut all, mut shares): (Vec<Mean>, Vec<Shares>) = (Vec::new(), Vec::new());

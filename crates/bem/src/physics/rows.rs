@@ -294,7 +294,7 @@ impl Rows {
     /// Kinds of rows that compute the normal derivative where the free charge needs it; `None` if
     /// it is needed nowhere.
     pub(super) fn sheets(&self) -> Option<Vec<RowKind>> {
-        let by_normal_derivative = self.by_normal_derivatives();
+        let by_normal_derivative = self.needs_normal_derivative();
         let kind = |&is_needed: &bool| if is_needed { RowKind::Adjoint } else { RowKind::None };
         by_normal_derivative
             .contains(&true)
@@ -303,7 +303,7 @@ impl Rows {
 
     /// Whether the free charge of each panel is computed from the normal derivatives on its sides:
     /// on conductors between two media, and on [`metal`](super::metal) that several media touch.
-    pub(super) fn by_normal_derivatives(&self) -> Vec<bool> {
+    pub(super) fn needs_normal_derivative(&self) -> Vec<bool> {
         let mut marked: Vec<bool> = (0..self.areas.len()).map(|i| self.is_sheet(i)).collect();
         self.gauss.metal.mark(&mut marked, &self.conductor, &self.permittivity);
         marked
@@ -332,12 +332,12 @@ impl Rows {
     /// Free charge of each conductor's panel: eps x in one medium, else A/(4 pi) (eps_back d_back -
     /// eps_front d_front) with the normal derivatives d of all charge.
     pub(super) fn free_charges(&self, x: &[f64], sides: &[[f64; 2]]) -> Vec<f64> {
-        let by_normal_derivatives = self.by_normal_derivatives();
+        let needs_normal_derivative = self.needs_normal_derivative();
         let free = |i: usize| {
             let ([front, back], [before, behind]) = (self.permittivity[i], sides[i]);
             match self.conductor[i] {
                 None => 0.0,
-                Some(_) if by_normal_derivatives[i] => {
+                Some(_) if needs_normal_derivative[i] => {
                     self.areas[i] / (4.0 * PI) * (back * behind - front * before)
                 }
                 Some(_) => front * x[i],

@@ -31,9 +31,9 @@ const BETWEEN: f64 = 1.1;
 /// Bounds for the differences of two rules on a triangle, by a / d.
 #[derive(Debug)]
 pub struct Remainder {
-    /// Of potentials, times d.
+    /// Bounds of potentials, times d.
     potentials: Vec<f64>,
-    /// Of fields, times d^2.
+    /// Bounds of fields, times d^2.
     fields: Vec<f64>,
     /// Both for the modes of a linear density.
     modes: [Vec<f64>; 2],

@@ -71,7 +71,7 @@ impl Layout {
         Self { partition: Arc::new(partition), all, owned, local }
     }
 
-    /// Of a group of one.
+    /// The layout of a group of one.
     pub fn whole(all: Sampling) -> Self {
         let partition = Partition::whole(all.panels.len());
         Self::new(all, partition)

@@ -29,7 +29,7 @@ type Make = Box<dyn Fn(f64) -> Result<Plan, Error> + Send + Sync>;
 /// Plans over the same points.
 pub struct PlanSchedule {
     tight: Plan,
-    /// Of the tight plan.
+    /// The tolerance of the tight plan.
     tolerance: f64,
     /// With its tolerance; one at a time, for the memory they take.
     looser: Option<(f64, Plan)>,

@@ -145,7 +145,7 @@ fn linear(
 /// Vertices of panels.
 #[derive(Clone, Copy, Debug)]
 pub struct Corners<'a> {
-    /// Of each panel, numbered from 0.
+    /// The corners of each panel, numbered from 0.
     pub of_panels: &'a [[u32; 3]],
     /// Number of vertices of the mesh.
     pub vertices: usize,

@@ -111,7 +111,7 @@ impl Defects {
 /// At most this many defects are shown, and similar names looked up for.
 pub(crate) const MOST_SHOWN: usize = 20;
 
-/// Of lines longer than this only the numbers are shown.
+/// Lines longer than this are not shown, only their numbers.
 const LONGEST_LINE: usize = 500;
 
 /// The first defects of one case file.

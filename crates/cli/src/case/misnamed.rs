@@ -45,7 +45,7 @@ impl Case {
     }
 }
 
-/// Names that the mesh does not have: those of faults that `is_reported` selects, and all of sweeps.
+/// Names that the mesh does not have: in faults that `is_reported` selects, and all of sweeps.
 fn names(case: &Case, mesh: &Mesh, is_reported: impl Fn(&Fault) -> bool) -> Vec<Defect> {
     let found = Problem::misnamed(&case.description, mesh);
     let defect = |(index, fault): (usize, &Fault)| {

@@ -105,8 +105,8 @@ pub(super) struct Solving {
 /// How a run that was cut short is resumed.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct Resuming {
-    /// Resume an earlier run of the same command that was killed or interrupted, from its checkpoint
-    /// in the output folder; start from the beginning if there is none
+    /// Resume an earlier run of the same command that was killed or interrupted, from the
+    /// checkpoint in the output folder; start from the beginning if there is none
     #[arg(long)]
     pub(super) resume: bool,
     /// Seconds between two writes of the checkpoint; more if a write takes longer than a hundredth

@@ -25,7 +25,7 @@ pub(crate) struct Made {
 }
 
 impl Made {
-    /// Of results that are made now, here.
+    /// The origin of results that are made now, here.
     pub(crate) fn now() -> Self {
         Self {
             commit: COMMIT,

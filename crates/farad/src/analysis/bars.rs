@@ -44,7 +44,7 @@ pub(crate) struct EstimatedBars {
     pub(crate) matrix: Bars,
     /// Empty without a state.
     pub(crate) conductors: Vec<ConductorBars>,
-    /// Of the energy that surfaces add to point charges, in joule; `None` without charges.
+    /// Bar of the energy that surfaces add to point charges, in joule; `None` without charges.
     reaction_j: Option<f64>,
     /// Over 4 pi eps0; `None` where it is not wanted, or not known.
     polarisability: Option<[[f64; 3]; 3]>,

@@ -51,7 +51,7 @@ pub(crate) struct Missing {
 /// The far field of a conductor.
 pub(crate) struct Far {
     centre: Vector,
-    /// Of a ball around it.
+    /// Radius of a ball around it.
     radius: f64,
     /// The share of the bar of its charge that counts, over 4 pi eps.
     charge: f64,

@@ -50,7 +50,7 @@ pub struct Summary {
 /// The triangles that names of groups choose in a mesh, by the place of each name in a list.
 pub(crate) struct Chosen<'a> {
     mesh: &'a Mesh,
-    /// Of each group, and last of triangles that are in none; increasing.
+    /// Triangles of each group, and last those that are in none; increasing.
     by: Vec<Vec<u32>>,
 }
 

@@ -21,7 +21,7 @@ pub struct Symmetry {
     in_layers: OnceLock<Mesh>,
     /// How the mesh lies to each plane.
     placed: Vec<Placed>,
-    /// Of layers with surfaces or points.
+    /// Regions of layers with surfaces or points.
     regions: Regions,
 }
 

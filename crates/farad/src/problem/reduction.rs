@@ -111,7 +111,7 @@ fn assigned<'a>(
             is_fitted = true;
             match owners[k] {
                 Some(_) if is_exact[k] => {}
-                // Of many only the first.
+                // Only the first of many.
                 Some(first) if !is_twice => {
                     is_twice = true;
                     let name = name.clone();

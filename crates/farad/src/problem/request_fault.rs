@@ -145,7 +145,7 @@ pub enum FilmFault {
     /// A value without meaning.
     #[error("{what} is {value}, and must be a number above 0")]
     Number {
-        /// Of what.
+        /// The property.
         what: &'static str,
         /// The value.
         value: f64,

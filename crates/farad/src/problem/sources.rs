@@ -24,7 +24,7 @@ pub struct Source {
     pub position: [f64; 3],
     /// Coulomb.
     pub coulomb: f64,
-    /// Of the medium around it.
+    /// Permittivity of the medium around it.
     pub relative_permittivity: f64,
     /// The dielectric whose atom it is, in the order of the description; `None` for a charge that
     /// is no atom.

@@ -15,7 +15,7 @@ pub struct Descent {
 }
 
 impl Descent {
-    /// Of a mesh of this many triangles from itself.
+    /// The descent of a mesh of this many triangles from itself.
     pub fn none(triangles: usize) -> Self {
         Self { ancestor: (0..triangles as u32).collect(), within: vec![CORNERS; triangles] }
     }

@@ -165,7 +165,7 @@ impl<'a> Judge<'a> {
         } else if self.failed > PATIENCE {
             Verdict::Unsolved
         } else if is_stalled(levels, relative, |level| level.relative) {
-            // Of what vanishes bars get shorter, and values with them.
+            // Bars of vanishing values get shorter, and the values with them.
             let is_zero = relative > 1.0 && !is_stalled(levels, bar, |level| level.bar);
             if is_zero { Verdict::Vanishing } else { Verdict::Stalled }
         } else if self.goal.max_seconds.is_some_and(is_late) {

@@ -18,7 +18,7 @@ pub struct Polarisability {
 }
 
 impl Polarisability {
-    /// Of this tensor over 4 pi eps0 in the cube of `unit`, without bars.
+    /// The polarisability of this tensor over 4 pi eps0, in the cube of `unit`, without bars.
     #[must_use]
     pub fn new(over_4pi_eps0: [[f64; 3]; 3], unit: LengthUnit) -> Self {
         let to_si = units::farads(unit.metres().powi(2), unit);

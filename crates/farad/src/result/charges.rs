@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Charges of triangles over 4 pi eps0, as in [`Charges`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Known {
-    /// Of each triangle.
+    /// Charge of each triangle.
     pub total: Vec<f64>,
-    /// Of its corners, whose mean is the total; empty where densities are constant.
+    /// Values at its corners, whose mean is the total; empty where densities are constant.
     pub at_corners: Vec<[f64; 3]>,
 }
 

@@ -56,9 +56,9 @@ pub enum Key {
     /// A component of the polarisability over 4 pi eps0, in the cube of the problem's unit:
     /// "polarisability xy/(4 pi eps0)".
     Polarisability {
-        /// Of the dipole moment along this axis,
+        /// Axis of the dipole moment.
         moment: Axis,
-        /// in a field along this one.
+        /// Axis of the field.
         field: Axis,
     },
     /// An entry of the matrix that a reduction makes, in farad: "r: C(a, b)".
@@ -111,7 +111,7 @@ impl Axis {
 }
 
 impl MatrixEntry {
-    /// Of a matrix over conductors or nets of these names.
+    /// The key of an entry of a matrix over conductors or nets of these names.
     pub(crate) fn new(names: &[String], row: usize, column: usize) -> Self {
         let [row, column] = [row, column].map(|k| names[k].clone());
         Self { row, column, is_only: names.len() == 1 }

@@ -13,7 +13,7 @@ pub struct Labelled<'a> {
     pub values: &'a [Vec<f64>],
     /// Error bars of the values, in their shape; NaN where none is known. `None` without any.
     pub bars: Option<&'a [Vec<f64>]>,
-    /// Of values and bars.
+    /// Unit of values and bars.
     pub unit: Unit,
 }
 

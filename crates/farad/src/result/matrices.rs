@@ -57,7 +57,7 @@ pub struct CapacitanceMatrix {
     pub conductors: Vec<String>,
     /// Those that were excited, one for each column.
     pub columns: Vec<String>,
-    /// Of the lengths among its forms.
+    /// Unit of the lengths among its forms.
     pub unit: LengthUnit,
     /// Its forms.
     pub values: Matrices,

@@ -16,7 +16,7 @@ pub struct Derivative {
     pub by: Parameter,
     /// Permittivity or, in metres, thickness; `None` for shifts.
     pub at: Option<f64>,
-    /// Of the entries: farad for a relative permittivity, farad a metre else.
+    /// Unit of the entries: farad for a relative permittivity, else farad per metre.
     pub unit: Unit,
     /// One matrix, or three for shifts along the axes.
     #[serde(rename = "derivatives")]

@@ -16,7 +16,7 @@ pub struct Measured {
     /// How far the value may be from that of the exact solution on the same surfaces, in `unit`;
     /// `None` where no bar is known.
     pub bar: Option<f64>,
-    /// Of both.
+    /// Unit of both.
     pub unit: Unit,
 }
 

@@ -76,8 +76,8 @@ struct ProbeRecord {
 }
 
 impl Record {
-    /// Of a solution, with its matrices as they are to be written. Energies are also given in kT at
-    /// this temperature, in kelvin; `probe_files` has the name of each probe's file.
+    /// The record of a solution, with its matrices as they will be written. Energies are also given
+    /// in kT at this temperature, in kelvin; `probe_files` has the name of each probe's file.
     #[must_use]
     pub fn new(
         solution: &Solution,

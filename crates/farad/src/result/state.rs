@@ -49,7 +49,7 @@ pub struct Solvation {
     pub reaction_v: Vec<f64>,
     /// Potential of the other point charges at each, in volt.
     pub coulomb_v: Vec<f64>,
-    /// Of all together.
+    /// Energies of all charges together.
     pub energies: Energies,
     /// Bar of the energy that surfaces add.
     pub reaction_error_j: Option<f64>,
@@ -103,7 +103,7 @@ pub struct Probed {
     pub potential: Vec<f64>,
     /// Volt a metre.
     pub field: Vec<[f64; 3]>,
-    /// Of each point.
+    /// Bars at each point.
     pub bars: Option<ProbeBars>,
 }
 
@@ -112,7 +112,7 @@ pub struct Probed {
 pub struct ProbeBars {
     /// Volt.
     pub potential_v: Vec<f64>,
-    /// Of the field in any direction, volt a metre.
+    /// Bar of the field in any direction, volt per metre.
     pub field_v_per_m: Vec<f64>,
 }
 

@@ -115,7 +115,7 @@ options::options! {
         name: String = String::new(),
         /// Relative permittivity.
         relative_permittivity: f64 = 0.0,
-        /// Of ions in it, as [`Description::kappa`]; 0 without.
+        /// Inverse screening length of ions in it, as [`Description::kappa`]; 0 without ions.
         kappa: f64 = 0.0,
         /// Whether it is a part of the surrounding medium, and has its permittivity.
         is_of_medium: bool = false,

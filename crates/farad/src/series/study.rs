@@ -42,7 +42,7 @@ pub struct Entry {
     /// Its key; in results.json the key's text.
     #[serde(rename = "name", serialize_with = "as_text")]
     pub key: Key,
-    /// Of its values, bars and errors.
+    /// Unit of its values, bars and errors.
     pub unit: Unit,
     /// On each mesh.
     pub values: Vec<f64>,

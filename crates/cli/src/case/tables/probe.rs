@@ -149,8 +149,8 @@ impl ProbeTable {
         Some(ProbePoints::Grid { low, high, counts })
     }
 
-    /// The table of a probe whose points, if it names a file of them, are in that of `entry`; for a case
-    /// that lies in `folder`.
+    /// The table of a probe whose points, if it names a file of them, are in that of `entry`; for a
+    /// case that lies in `folder`.
     pub(in crate::case) fn of(probe: &Probe, entry: &Entry, folder: &Path) -> Self {
         let mut table = Self { name: (&probe.name).into(), ..Self::default() };
         match &probe.place {

@@ -67,7 +67,7 @@ pub(crate) struct Args {
     /// Random targets at which the error is measured; all where there are fewer
     #[arg(long, value_name = "M", default_value = "500", value_parser = parse_count)]
     samples: NonZeroUsize,
-    /// Of points, bandwidths and charges
+    /// Seed of random points, bandwidths and charges
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     /// Print one JSON object to stdout, and nothing else

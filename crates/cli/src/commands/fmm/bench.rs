@@ -34,7 +34,7 @@ pub(crate) struct Args {
     /// Densities that go through one sum together
     #[arg(long, value_name = "K", default_value = "1", value_parser = parse_count)]
     densities: NonZeroUsize,
-    /// Of points, charges and dipoles
+    /// Seed of random points, charges and dipoles
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]

@@ -23,7 +23,7 @@ struct Document {
     notes: Vec<String>,
     triangles: usize,
     vertices: usize,
-    /// Of the triangles: 1 where they are flat.
+    /// Order of the triangles: 1 where they are flat.
     order: usize,
     area: f64,
     bounding_box: [[f64; 3]; 2],

@@ -44,7 +44,7 @@ pub(super) struct Row {
 impl series::Row for Row {}
 
 impl Row {
-    /// Of the solution on the mesh that was refined `level` times.
+    /// The entry of the solution on the mesh that was refined `level` times.
     pub(super) fn new(level: usize, problem: &Problem, solution: &Solution) -> Self {
         let solves = solution.answer.solves.iter();
         let mesh = MeshResult {

@@ -33,7 +33,7 @@ pub(super) struct Faces<'a> {
     media: Vec<[Option<u32>; 2]>,
     /// The layer on both sides; none in dielectrics.
     layers: Vec<[Option<usize>; 2]>,
-    /// Of the mesh with its mirror images.
+    /// Creases of the mesh with its mirror images.
     creases: Creases,
     /// The triangles at each of those edges.
     at_edge: HashMap<(u32, u32), Vec<u32>>,

@@ -47,7 +47,7 @@ pub(super) struct Through {
 }
 
 impl Gap {
-    /// Of this plane, for a half-space of this permittivity and a cutoff.
+    /// The gap in this plane, for a half-space of this permittivity and a cutoff.
     pub(super) fn new(problem: &Problem, plane: Plane, half_space: f64, cutoff: f64) -> Self {
         let points = match &problem.description.stack {
             // Between two half-spaces no field goes through the plane there.

@@ -110,7 +110,7 @@ impl View {
 }
 
 impl Rims {
-    /// Of all these.
+    /// The rims of all these edges.
     pub fn new(mut edges: Vec<[Vector; 2]>) -> Self {
         let bound = |k: usize, of: fn(f64, f64) -> f64, start: f64| {
             edges.iter().flatten().map(|x| x[k]).fold(start, of)

@@ -58,7 +58,7 @@ pub(super) fn nearest([a, b]: [Vector; 2], x: Vector) -> Vector {
 pub struct Piece {
     /// Its corners.
     pub corners: [Vector; 3],
-    /// Of these from the edge.
+    /// Distances of the corners from the edge.
     pub distances: [f64; 3],
 }
 
@@ -143,9 +143,9 @@ impl PartialEq for Reached {
 impl Eq for Reached {}
 
 impl<'a> Surface<'a> {
-    /// Of triangles, each with whether the side that its normal points to is meant, and with those
-    /// of its sides, from each corner to the next, that are edges. `areas` are those of all
-    /// triangles of the mesh, curved ones as they are.
+    /// The integrals over triangles, each with whether the side that its normal points to is meant,
+    /// and with those of its sides, from each corner to the next, that are edges. `areas` are those
+    /// of all triangles of the mesh, curved ones as they are.
     pub(super) fn new(
         mesh: &'a Mesh,
         areas: &[f64],

@@ -33,7 +33,7 @@ pub(super) struct OnRanks {
 }
 
 impl OnRanks {
-    /// Of all ranks. Collective.
+    /// The report of all ranks. Collective.
     pub(super) fn of(own: &RankInfo, timeline: &[Span], ranks: &Ranks) -> Result<Self, Failure> {
         let RankInfo { points, halo_sources, halo_multipoles, bytes_sent, .. } = *own;
         let exchange = own.between_gpus.map(|between| match between {

@@ -28,7 +28,7 @@ pub(crate) struct Report {
     pub(crate) distribution: Option<&'static str>,
     pub(super) tolerance: f64,
     pub(super) precision: &'static str,
-    /// Of the near pairs.
+    /// Precision of the near pairs.
     pub(super) near_precision: &'static str,
     pub(super) backend: &'static str,
     /// Instruction set of the sums on a CPU.
@@ -36,7 +36,7 @@ pub(crate) struct Report {
     /// Why `auto` took the CPU although there is enough work for a GPU.
     pub(super) fallback: Option<String>,
     pub(super) gpu: Option<OnGpu>,
-    /// Of each rank.
+    /// Threads of each rank.
     pub(super) threads: usize,
     /// Where several processes share the sum.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,18 +50,18 @@ pub(crate) struct Report {
     pub(super) apply_s: f64,
     /// The first repetition, which is the first to write the plan's and the results' memory.
     pub(super) first_apply_s: f64,
-    /// Of the repetition whose time is the median.
+    /// Times of the stages in the repetition whose time is the median.
     pub(super) stages: Stages,
-    /// Of the last repetition, where processor cores and a GPU share the work.
+    /// Stages of the last repetition, where processor cores and a GPU share the work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) timeline: Vec<StageSpan>,
     pub(super) m2l_count: u64,
     pub(super) m2l_per_box: f64,
-    /// Of a treecode: evaluations of one box at one target.
+    /// Evaluations of one box at one target, in a treecode.
     pub(super) m2p_count: u64,
     pub(super) p2p_pairs: u64,
-    /// Of the potential; with gradients the larger of the two errors. Of several densities the
-    /// worst; NaN (null) where a sum is no finite number.
+    /// Error of the potential; with gradients the larger of the two errors; of several densities
+    /// the worst; NaN (null) where a sum is no finite number.
     pub(super) relative_l2_error: f64,
     pub(super) potential_l2_error: f64,
     pub(super) gradient_l2_error: Option<f64>,
