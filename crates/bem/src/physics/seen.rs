@@ -86,7 +86,6 @@ impl SeenImages {
     }
 
     /// The near images: values are those of surfaces with these images, plus [`Self::add_far`].
-    #[must_use]
     pub fn near(&self) -> &Images {
         &self.near
     }

@@ -46,6 +46,7 @@ impl Level {
 /// What is known of a mesh from which a refinement went on: enough to make the next one again,
 /// without a solve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CompletedLevel {
     /// What it gave.
     pub level: Level,
@@ -100,6 +101,7 @@ pub enum Outcome {
 
 /// The result of a refinement: the last mesh that was solved on, and those before it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Attained {
     /// The problem on that mesh.
     pub problem: Problem,
