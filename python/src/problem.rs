@@ -646,7 +646,7 @@ fn solve(
     };
     let mut each = |level: &farad::Level, _: &farad::Solution| watch.level(level);
     let attained = farad::refine(problem, &goal, &options, watch, &mut each)?;
-    let Attained { problem, solution, levels, outcome } = attained;
+    let Attained { problem, solution, levels, outcome, .. } = attained;
     let ended = match outcome {
         Outcome::Reached => ("reached", String::new()),
         Outcome::Time => ("time", String::new()),

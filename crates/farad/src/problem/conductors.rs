@@ -21,6 +21,7 @@ pub struct Conductors {
 
 /// A conductor's size.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Summary {
     /// Its name.
     pub name: String,

@@ -45,6 +45,7 @@ impl Level {
 
 /// A mesh from which a refinement went on: enough to make the next one again without a solve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct CompletedLevel {
     /// Its results.
     pub level: Level,
@@ -99,6 +100,7 @@ pub enum Outcome {
 
 /// The result of a refinement: the last mesh that was solved on, and those before it.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Attained {
     /// The problem on that mesh.
     pub problem: Problem,

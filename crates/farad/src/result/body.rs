@@ -6,6 +6,7 @@ use crate::units::{self, LengthUnit};
 
 /// Dipole moment of all bodies together over a uniform field, conductors uncharged.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Polarisability {
     /// Over 4 pi eps0, in the cube of the problem's unit: column k is the moment in a field along
     /// axis k.
@@ -30,6 +31,7 @@ impl Polarisability {
 /// Hydrodynamic properties of a body whose surface is all conductors, or that of molecules taken as
 /// one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Hydrodynamics {
     /// C/(4 pi eps0) of the body, in the problem's unit.
     pub capacity: f64,
@@ -49,6 +51,7 @@ pub struct Hydrodynamics {
 
 /// Contribution of a body to the viscosity of a dilute suspension.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Viscosity {
     /// In the cube of the problem's unit, without cavities.
     #[serde(skip)]

@@ -11,6 +11,7 @@ use crate::units::{self, LengthUnit};
 /// The capacitance matrix in the forms that are reported, rows as they were computed: one row for
 /// each conductor, and one column for each or for those that were chosen.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Matrices {
     /// C/(4 pi eps0) in the problem's unit.
     pub maxwell_length: Vec<Vec<f64>>,

@@ -67,6 +67,7 @@ fn unless_empty<T: Serialize, S: Serializer>(all: &[T], serializer: S) -> Result
 
 /// A film's share of the energy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct FilmShare {
     /// The name of the [`Film`](crate::Film).
     pub name: String,

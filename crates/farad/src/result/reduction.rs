@@ -26,6 +26,7 @@ pub(crate) struct Net {
 
 /// A matrix that was made of another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Reduced {
     /// The name of the reduction.
     pub name: String,

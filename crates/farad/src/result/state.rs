@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// The state that the given potentials, charges and field lead to.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct State {
     /// All conductors.
     pub conductors: Vec<ConductorState>,
@@ -26,6 +27,7 @@ pub struct State {
 
 /// One conductor in a state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ConductorState {
     /// Its name.
     #[serde(rename = "conductor")]
@@ -44,6 +46,7 @@ pub struct ConductorState {
 
 /// The effect of the surfaces on the point charges.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Solvation {
     /// Potential of all surface charge at each point charge, in volt.
     pub reaction_v: Vec<f64>,
@@ -60,6 +63,7 @@ pub struct Solvation {
 /// Parts of the electrostatic energy of point charges, without that of each charge in its own
 /// field, in joule.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Energies {
     /// Half the charges times the potentials of the other charges, each over the permittivity of
     /// its own medium.
@@ -79,6 +83,7 @@ impl Energies {
 
 /// A dielectric with atoms in it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Molecule {
     /// Its name.
     pub name: String,
@@ -94,6 +99,7 @@ pub struct Molecule {
 
 /// Values of one probe, in SI units.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Probed {
     /// The name of the [`Probe`](crate::Probe).
     pub name: String,
@@ -109,6 +115,7 @@ pub struct Probed {
 
 /// Bars at the points of one probe.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ProbeBars {
     /// Volt.
     pub potential_v: Vec<f64>,
@@ -118,6 +125,7 @@ pub struct ProbeBars {
 
 /// Force and torque on one body.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Force {
     /// Name of the body.
     #[serde(rename = "body")]

@@ -184,7 +184,7 @@ pub(super) fn solve_to_goal<'a>(
     }
     let attained =
         refinement.run(problem, &bars, &mut meshes).map_err(|error| case.failed(error))?;
-    Ok(attained.map(|Attained { problem, solution, levels, outcome }| Solved {
+    Ok(attained.map(|Attained { problem, solution, levels, outcome, .. }| Solved {
         problem: Arc::new(problem),
         solution,
         refinement: Some(Refinement { goal, levels, ended: outcome }),

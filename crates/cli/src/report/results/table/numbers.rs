@@ -214,7 +214,7 @@ fn molecules(run: &Run<'_>, solvation: &Solvation) -> String {
         return String::new();
     }
     let rows = solvation.molecules.iter().map(|molecule| {
-        let Energies { coulomb_j, reaction_j } = molecule.energies;
+        let Energies { coulomb_j, reaction_j, .. } = molecule.energies;
         let [coulomb, reaction] =
             [coulomb_j, reaction_j].map(|joule| significant(units::kilocalorie_per_mole(joule)));
         vec![
