@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # Tests that use a GPU, of programs that have others.
-ONLY = {"internals": ["gpu::", "device::"]}
+ONLY = {"internals": ["gpu::", "device::", "kernel::", "memory::"]}
 RECORD = ROOT / ".ci/gpu_tests.json"
 
 
