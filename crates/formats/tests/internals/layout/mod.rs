@@ -20,13 +20,13 @@ fn shapes_without_a_surface_are_reported_with_their_place_and_what_to_do() {
     for (fault, words) in [
         (
             coordinate(0),
-            "line 6: this shape of net \"A\" on m1 has a coordinate of 1.000e61 um, which is too large: look at its corners, \
-             and at the heights of its layer",
+            "line 6: this shape of net \"A\" on m1 has a coordinate of 1.000e61 um, which is too large: check its corners, \
+             and the heights of its layer",
         ),
         (
             coordinate(1),
-            "line 5: the body of a dielectric has a coordinate of 1.000e61 um, which is too large: look at the heights and \
-             thicknesses of dielectrics, and at how far the domain goes",
+            "line 5: the body of a dielectric has a coordinate of 1.000e61 um, which is too large: check the heights and \
+             thicknesses of dielectrics, and how far the domain goes",
         ),
         (
             Fault::Crossings { at: [2000.0, 1000.0] },
