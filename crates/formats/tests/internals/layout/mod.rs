@@ -26,7 +26,7 @@ fn shapes_without_a_surface_are_reported_with_their_place_and_what_to_do() {
         (
             coordinate(1),
             "line 5: the body of a dielectric has a coordinate of 1.000e61 um, which is too large: check the heights and \
-             thicknesses of dielectrics, and how far the domain goes",
+             thicknesses of dielectrics, and the size of the domain",
         ),
         (
             Fault::Crossings { at: [2000.0, 1000.0] },
