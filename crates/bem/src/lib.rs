@@ -63,8 +63,8 @@ pub use solve::linear_operator::{Identity, InexactBudget, LinearOperator};
 pub use solve::vectors::{Measure, Metric};
 pub use space::{Density, FunctionSpace, Test};
 
-/// Internals for the crate `farad`, its program and `tests/internals`: not part of the interface, may
-/// change.
+/// Internals for the crate `farad`, its program and `tests/internals`: not part of the interface,
+/// may change.
 #[doc(hidden)]
 pub mod internals {
     pub use crate::constants::RESIDUAL_PER_FIELD;

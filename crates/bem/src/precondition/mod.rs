@@ -3,8 +3,8 @@
 //! `local_inverse` has the local inverses, computed in vector lanes (`local`): `local_panels` of
 //! panels with constant densities, `local_modes` of those with linear ones, `local_clusters` of
 //! clusters. `levels` are those above, over `clusters` with the matrix of `entries` and `gradients`
-//! of smooth potentials; `coarse` solves them. `interfaces` adds interfaces, `shared` distributes all of it
-//! over ranks.
+//! of smooth potentials; `coarse` solves them. `interfaces` adds interfaces, `shared` distributes
+//! all of it over ranks.
 
 pub(crate) mod clusters;
 pub(crate) mod coarse;

@@ -29,8 +29,8 @@ pub(super) struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    /// Opens the output folder, and the checkpoint in it if the run is `resuming` or may be resumed.
-    /// Collective.
+    /// Opens the output folder, and the checkpoint in it if the run is `resuming` or may be
+    /// resumed. Collective.
     ///
     /// # Errors
     /// `Exit::Io` if the folder cannot be written to or has other files, `Exit::BadInput` if the

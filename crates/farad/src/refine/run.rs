@@ -21,8 +21,8 @@ use crate::solver::{Solver, conclude};
 /// The factor between tolerances that are tried one after another.
 const LOOSER: f64 = 3.0;
 
-/// Triangles of the next surfaces over those of the last: for a bar this much shorter than the accuracy,
-/// within these limits.
+/// Triangles of the next surfaces over those of the last: for a bar this much shorter than the
+/// accuracy, within these limits.
 const BELOW: f64 = 1.3;
 const LEAST_GROWTH: f64 = 1.5;
 const MOST_GROWTH: f64 = 4.0;

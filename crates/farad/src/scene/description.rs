@@ -7,8 +7,8 @@ use crate::scene::requests::{Diffusion, Film, Probe, Reduction, Sensitivity};
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
 options::options! {
-    /// A problem: its media, what is in them, and the results that are wanted. Groups are named as the
-    /// mesh's physical groups are.
+    /// A problem: its media, what is in them, and the results that are wanted. Groups are named as
+    /// the mesh's physical groups are.
     ///
     /// [`Description::default`] is a mesh in metres, in vacuum, all of whose groups (or components,
     /// without groups) are conductors.
@@ -19,11 +19,11 @@ options::options! {
         /// Relative permittivity of the surrounding medium.
         relative_permittivity: f64 = 1.0,
         /// Inverse of the screening length of ions in the surrounding medium, per unit of length; 0
-        /// without ions. With ions anywhere the linearised Poisson-Boltzmann equation is solved, for
-        /// charges in dielectrics alone.
+        /// without ions. With ions anywhere the linearised Poisson-Boltzmann equation is solved,
+        /// for charges in dielectrics alone.
         kappa: f64 = 0.0,
-        /// Whether `kappa`, and that of dielectrics, is of a given ionic strength, and changes where a
-        /// permittivity does.
+        /// Whether `kappa`, and that of dielectrics, is of a given ionic strength, and changes
+        /// where a permittivity does.
         by_ionic_strength: bool = false,
         /// Groups whose triangles are left out.
         ignore: Vec<String> = Vec::new(),
@@ -35,34 +35,34 @@ options::options! {
         surfaces: Vec<SurfaceMedia> = Vec::new(),
         /// Planes in which everything is mirrored, no two of them parallel.
         planes: Vec<bem::Mirror> = Vec::new(),
-        /// Layers without end that everything lies in; all surfaces in one of them, whose permittivity
-        /// then is that of the surrounding medium.
+        /// Layers without end that everything lies in; all surfaces in one of them, whose
+        /// permittivity then is that of the surrounding medium.
         stack: Option<bem::Stack> = None,
         /// Point charges other than the atoms of dielectrics.
         charges: Vec<Charge> = Vec::new(),
-        /// Whether bodies that go through each other, conductors that touch and media that contradict
-        /// each other are notes ([`crate::Note::Allowed`]) instead of faults.
+        /// Whether bodies that go through each other, conductors that touch and media that
+        /// contradict each other are notes ([`crate::Note::Allowed`]) instead of faults.
         lenient: bool = false,
         /// Uniform external field in V/m.
         field: [f64; 3] = [0.0; 3],
         /// Where potential and field are wanted.
         probes: Vec<Probe> = Vec::new(),
-        /// The liquid for which a diffusion constant is wanted, if it is: that of all conductors as one
-        /// body or, where there are molecules and no conductors, of all of these.
+        /// The liquid for which a diffusion constant is wanted, if it is: that of all conductors as
+        /// one body or, where there are molecules and no conductors, of all of these.
         diffusion: Option<Diffusion> = None,
         /// Whether forces and torques are wanted.
         forces: bool = false,
         /// Whether the polarisability tensor is wanted.
         polarisability: bool = false,
         /// Whether values on each triangle are wanted that nothing else needs:
-        /// [`crate::State::potential`], which takes as long to evaluate on interfaces as some products
-        /// of the solve, and [`crate::Solution::all_charge`].
+        /// [`crate::State::potential`], which takes as long to evaluate on interfaces as some
+        /// products of the solve, and [`crate::Solution::all_charge`].
         surface_values: bool = true,
         /// Whether error bars are wanted: [`crate::Solution::bars`], some tenths of the time of the
         /// solve.
         error_bars: bool = true,
-        /// The conductors whose columns of the matrix are wanted: names, in which `*` stands for any
-        /// characters. Empty = all.
+        /// The conductors whose columns of the matrix are wanted: names, in which `*` stands for
+        /// any characters. Empty = all.
         nets: Vec<String> = Vec::new(),
         /// Further matrices that are made of the capacitance matrix: [`crate::Solution::reduced`].
         reductions: Vec<Reduction> = Vec::new(),

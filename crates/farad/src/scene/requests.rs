@@ -96,15 +96,15 @@ options::options! {
     pub struct Reduction {
         /// Its name in results.
         name: String = String::new(),
-        /// Nets of several conductors at one potential: the name of each, and its conductors. They are
-        /// joined first, so that all else names them as one.
+        /// Nets of several conductors at one potential: the name of each, and its conductors. They
+        /// are joined first, so that all else names them as one.
         groups: Vec<(String, Vec<String>)> = Vec::new(),
         /// Nets at 0 V.
         grounded: Vec<String> = Vec::new(),
         /// Nets that float without charge.
         floating: Vec<String> = Vec::new(),
-        /// The two nets whose capacitance is wanted while all others float without charge, except for
-        /// those that are grounded.
+        /// The two nets whose capacitance is wanted while all others float without charge, except
+        /// for those that are grounded.
         between: Option<[String; 2]> = None,
     }
 }
