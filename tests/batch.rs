@@ -94,6 +94,14 @@ fn coarser_surfaces_give_bars_to_energies_in_salt() {
     // Molecules solved without these bars are solved again.
     place.must("batch salt.toml ion.pqr --bars --quiet");
     assert_ne!(covers(3.0), own);
+    // Surfaces of an accuracy are finer than those, and have bars.
+    place.write("exact.toml", format!("format = 1\n{water}{molecule}[solver]\naccuracy = 2e-2\n"));
+    let both = place.farad("batch exact.toml ion.pqr --bars --quiet");
+    assert!(both.stderr.contains("--bars compares with coarser surfaces"), "{}", both.stderr);
+    place.must("batch exact.toml ion.pqr --quiet");
+    let row = rows(&place, "exact.batch")[0].clone();
+    let [energy, bar] = ["solvation_kcal_per_mol", key].map(|key| row[key].as_f64().unwrap());
+    assert!((energy - exact).abs() < bar && bar <= 2e-2 * energy.abs(), "{energy} {bar}");
 }
 
 #[test]

@@ -85,10 +85,16 @@ pub(crate) fn solve(
     if let Some(found) = &mut state.solvation {
         found.reaction_error_j = bar;
     }
+    let defects = screened.flux_defects(&charges);
+    let gauss_defect = defects.iter().map(|(_, defect)| defect.abs()).fold(0.0, f64::max);
     if let Some(coarser) = &coarser {
         let surfaces = Locator::new(&problem.mesh);
+        let energy = state.solvation.as_ref().map_or(0.0, |found| found.energies.reaction_j.abs());
+        // Neither solution has these errors in its change.
+        let common = gauss_defect + if energy > 0.0 { left_out / energy } else { 0.0 };
+        let coarser = CoarserAtProbes { coarser, surfaces, common };
         for (probe, probed) in description.probes.iter().zip(&mut state.probes) {
-            probed.bars = Some(coarser.probe_bars(problem, &surfaces, &charges, probe, probed)?);
+            probed.bars = Some(coarser.bars(problem, &charges, probe, probed)?);
         }
     }
     let estimate_seconds = begun.elapsed().as_secs_f64();
@@ -98,8 +104,6 @@ pub(crate) fn solve(
     if let Some(solvation) = &state.solvation {
         warnings.extend(near_surface::judge(problem, &solvation.reaction_v));
     }
-    let defects = screened.flux_defects(&charges);
-    let gauss_defect = defects.iter().map(|(_, defect)| defect.abs()).fold(0.0, f64::max);
     warnings.extend(flux(gauss_defect));
     Ok(Solution {
         unit: description.unit,
@@ -160,6 +164,14 @@ struct Places {
     moved: Vec<[f64; 3]>,
 }
 
+/// Values at them, in volt and per unit of length.
+struct AtPlaces {
+    potential: Vec<f64>,
+    gradient: Vec<[f64; 3]>,
+    /// Potential without that of the charges in the point's own region.
+    reaction: Vec<f64>,
+}
+
 impl Places {
     fn of(problem: &Problem, surfaces: Option<&Locator>, points: Vec<[f64; 3]>) -> Self {
         let regions = regions_of(problem, &points);
@@ -186,12 +198,7 @@ impl Places {
         Self { points, regions, moved }
     }
 
-    /// Potential in volt and its gradient in volt per unit of length.
-    fn values(
-        &self,
-        screened: &Screened,
-        charges: &[FixedCharge],
-    ) -> Result<(Vec<f64>, Vec<[f64; 3]>), bem::Error> {
+    fn values(&self, screened: &Screened, charges: &[FixedCharge]) -> Result<AtPlaces, bem::Error> {
         let values = screened.values(&self.moved, &self.regions, charges, true)?;
         let all = values.reaction.iter().zip(&values.source).zip(&values.gradient);
         let moved = self.points.iter().zip(&self.moved);
@@ -199,7 +206,8 @@ impl Places {
             let back: f64 = (0..3).map(|k| g[k] * (x[k] - place[k])).sum();
             r + s + back
         });
-        Ok((potential.collect(), values.gradient))
+        let potential = potential.collect();
+        Ok(AtPlaces { potential, gradient: values.gradient, reaction: values.reaction })
     }
 }
 
@@ -256,7 +264,7 @@ fn state(
     let surfaces = has_probes.then(|| Locator::new(&problem.mesh));
     let probe = |probe: &Probe| -> Result<Probed, bem::Error> {
         let places = Places::of(problem, surfaces.as_ref(), probe.place.points());
-        let (potential, gradient) = places.values(screened, charges)?;
+        let AtPlaces { potential, gradient, .. } = places.values(screened, charges)?;
         let per_metre = -1.0 / problem.description.unit.metres();
         let field = gradient.iter().map(|g| g.map(|g| g * per_metre)).collect();
         let points = places.points;
@@ -335,33 +343,48 @@ impl Coarser {
         let change = (reaction_j - coarse_j).abs().max(BY_CHANCE * of_each);
         Ok(self.share * change + self.tolerance * reaction_j.abs())
     }
+}
 
+/// Bars at points, from a coarser solution.
+struct CoarserAtProbes<'a> {
+    coarser: &'a Coarser,
+    /// Of the problem's mesh.
+    surfaces: Locator,
+    /// Relative error that both solutions have.
+    common: f64,
+}
+
+impl CoarserAtProbes<'_> {
     /// Of potentials and fields at the points of a probe.
-    fn probe_bars(
+    fn bars(
         &self,
         problem: &Problem,
-        surfaces: &Locator,
         charges: &[FixedCharge],
         probe: &Probe,
         fine: &Probed,
     ) -> Result<ProbeBars, bem::Error> {
+        let Coarser { screened, share, tolerance } = self.coarser;
         let metres = problem.description.unit.metres();
-        let places = Places::of(problem, Some(surfaces), probe.place.points());
-        let (coarse, gradient) = places.values(&self.screened, charges)?;
+        let places = Places::of(problem, Some(&self.surfaces), probe.place.points());
+        let coarse = places.values(screened, charges)?;
         let mut bars = ProbeBars::default();
         for (k, point) in fine.points.iter().enumerate() {
-            let nearest = surfaces.nearest(*point);
+            let nearest = self.surfaces.nearest(*point);
             let distance = nearest.as_ref().map_or(0.0, |near| near.distance);
             let size = nearest.map_or(0.0, |near| problem.areas[near.triangle as usize].sqrt());
             let (volt, field) = (fine.potential[k], fine.field[k].map(|e| e * metres));
-            let change = (volt - coarse[k]).abs();
-            let of_field = norm(add(field, gradient[k]));
+            let change = (volt - coarse.potential[k]).abs();
+            let of_field = norm(add(field, coarse.gradient[k]));
             let around = AROUND * (distance + size);
-            let volt_bar = change + around * of_field;
-            let field_bar = of_field + AROUND * AROUND * change / around.max(f64::MIN_POSITIVE);
-            bars.potential_v.push(self.share * volt_bar + self.tolerance * volt.abs());
-            let field_bar = self.share * field_bar + self.tolerance * norm(field);
-            bars.field_v_per_m.push(field_bar / metres);
+            let of_change = [
+                change + around * of_field,
+                of_field + AROUND * AROUND * change / around.max(f64::MIN_POSITIVE),
+            ];
+            let sizes = [volt.abs().max(coarse.reaction[k].abs()), norm(field)];
+            let [volt, field] =
+                [0, 1].map(|k| share * of_change[k] + (tolerance + self.common) * sizes[k]);
+            bars.potential_v.push(volt);
+            bars.field_v_per_m.push(field / metres);
         }
         Ok(bars)
     }

@@ -21,8 +21,8 @@ table! {
     tolerance: f64 = TOLERANCE, or("1e-6"),
         "relative residual to which each conductor's equations are solved, in the area-scaled norm";
     accuracy: f64 = Spec::within(&ranges::ACCURACY), or("none"),
-        "`farad solve` refines the mesh, with ions the surfaces of molecules, until the error bars are this short; `tolerance` \
-         then follows from it. Other commands take the mesh as it is";
+        "`farad solve` and `farad batch` refine the mesh, with ions the surfaces of molecules, until the error bars are this \
+         short; `tolerance` then follows from it. Other commands take the mesh as it is";
     accuracy_of: String = TARGET, or("`\"all\"`"), "the numbers that must reach the accuracy";
     max_time: f64 = POSITIVE.said("number of seconds"), or("none"),
         "with `accuracy`: no mesh is started that would likely finish later; the last state reached is written, marked \

@@ -278,6 +278,13 @@ impl Batch<'_> {
     fn complete(&self, row: &mut Row, pqr: &Path, started: Instant) -> Result<bool, Failure> {
         let Self { args, output, .. } = self;
         let case = self.case(pqr, &row.name)?;
+        if args.bars && case.goal.is_some() {
+            return Err(Failure::with_help(
+                Exit::Usage,
+                "--bars compares with coarser surfaces, and an accuracy (solver.accuracy of the template) makes finer ones",
+                "leave out --bars: energies that were solved to an accuracy have a bar",
+            ));
+        }
         let folder = self.path.join(&row.name);
         let fingerprint = Some(fingerprint(&case, args.bars));
         let is_done = |known: &&Row| {
