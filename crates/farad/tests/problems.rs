@@ -451,7 +451,7 @@ fn bars_of_probes_among_ions_hold() {
     };
     let points: Vec<[f64; 3]> = (1..61).map(point).collect();
     let exact = solved(sphere(5120, 2), &points);
-    // Found: 3.3, 3.1 and 10. Coarser curved meshes are much worse, so that bars are longer.
+    // Found: 3.3, 3.1 and 11. Coarser curved meshes are much worse, so that bars are longer.
     for (elements, order, longest) in [(180, 1, 5.0), (720, 1, 5.0), (180, 2, 15.0)] {
         let found = solved(sphere(elements, order), &points);
         let bars = found.bars.unwrap();
