@@ -25,7 +25,7 @@ pub(crate) fn aligned_table(
     table.trim_fmt() + "\n"
 }
 
-/// As [`aligned_table`], in several tables one after the other where one would be wider than
+/// As `aligned_table`, in several tables one after the other where one would be wider than
 /// `width`: each has the first column and as many of the others as fit.
 pub fn narrow_tables(header: &[String], rows: &[Vec<String>], width: usize) -> String {
     let cells = |column: usize| {
