@@ -2,7 +2,7 @@
 
 use super::work::StageWork;
 
-/// What a plan on several ranks resolved to, beyond [`Info`]; the same on all ranks but for what is
+/// What a plan on several ranks resolved to, beyond [`Info`](crate::Info); the same on all ranks but for what is
 /// said to be this one's.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
