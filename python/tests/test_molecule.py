@@ -144,7 +144,7 @@ def test_what_is_left_out_is_noted(tmp_path):
         ),
         ("there are: none", lambda: farad.Problem(BALL).salt(0.1, dielectric="x").check()),
         ("are for charges in dielectrics, without conductors", lambda: farad.Problem(BALL).salt(0.1).solve()),
-        ("an accuracy needs error bars", lambda: LARGE.salt(0.1).solve(1e-2)),
+        ("an accuracy needs surfaces that are made of atoms", lambda: LARGE.salt(0.1).solve(1e-2)),
         ("a relative permittivity is 0", lambda: LARGE.medium(0.0).salt(0.1).solve()),
         ("a relative permittivity is NaN", lambda: LARGE.salt(0.1).medium(np.nan).solve()),
         ("the name does not end in .pqr", lambda: farad.Mesh.molecule("protein.pdb")),
