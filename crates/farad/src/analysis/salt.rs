@@ -87,7 +87,7 @@ pub(crate) fn solve(
     }
     let defects = screened.flux_defects(&charges);
     let gauss_defect = defects.iter().map(|(_, defect)| defect.abs()).fold(0.0, f64::max);
-    if let Some(coarser) = &coarser {
+    if let Some(coarser) = coarser.as_ref().filter(|_| !description.probes.is_empty()) {
         let surfaces = Locator::new(&problem.mesh);
         let energy = state.solvation.as_ref().map_or(0.0, |found| found.energies.reaction_j.abs());
         // Neither solution has these errors in its change.

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     pub(crate) several: Several,
     /// How to sum [default: bench fmm, eval auto]
     #[arg(long, value_parser = words::parser::<Mode>(&[
-        "What takes the least time for so many sources and targets",
+        "The fastest for this number of sources and targets",
         "Fast multipole method",
         "Treecode: for targets far fewer than sources",
         "All pairs, in double precision on processors",
