@@ -2,8 +2,8 @@
 
 use super::work::StageWork;
 
-/// What a plan on several ranks resolved to, beyond [`Info`](crate::Info); the same on all ranks but for what is
-/// said to be this one's.
+/// What a plan on several ranks resolved to, beyond [`Info`](crate::Info); the same on all ranks
+/// but for what is said to be this one's.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RankInfo {
