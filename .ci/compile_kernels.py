@@ -37,7 +37,8 @@ VARIANTS = {
     "rotated.cu": BOTH,
     "near.cu": {"GENERAL": [0, 1]},
     "interfaces.cu": {"VALUE": ["float", "double"]},
-    "sparse.cu": {"VALUE": ["float", "double"], "GENERAL": [0, 1]},
+    "screened.cu": {"POINTS ORDER": [(1, 1), (3, 1), (3, 2), (6, 3), (6, 4)]},
+    "sparse.cu": {"VALUE": ["float", "double", "u32"], "GENERAL": [0, 1]},
     "preconditioner.cu": {"VALUE": ["float", "double"], "LEAST MOST LOCAL_WARPS POINTS_OF_PANEL": [(0, 30, 4, 1), (30, 60, 1, 3)]},
     "points.cu": BOTH,
     "pairs.cu": BOTH

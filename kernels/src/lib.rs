@@ -84,6 +84,7 @@ folders! {
         INTERFACES = "interfaces.cu";
         NEAR = "near.cu";
         PRECONDITIONER = "preconditioner.cu";
+        SCREENED = "screened.cu";
         SPARSE = "sparse.cu";
         VECTORS = "vectors.cu";
     }

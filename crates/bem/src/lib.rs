@@ -150,6 +150,9 @@ pub mod internals {
             pub use crate::physics::system::System;
         }
     }
+    pub mod poisson_boltzmann {
+        pub use crate::poisson_boltzmann::near_field_product;
+    }
     pub mod precondition {
         pub use crate::precondition::clusters::ClusterLevels;
         pub use crate::precondition::coarse::{Coarse, TwoLevel};

@@ -4,7 +4,7 @@ use cuda::{Arguments, Buffer, Device, Error, Pointer};
 
 use super::kernels::{self, Kernel, PairRules, THREADS, TriangleRules, count};
 use super::rows::{self, Rows};
-use super::search::Search;
+use super::search::{Search, Searched};
 use crate::geometry::panels::Panels;
 use crate::near::RowKind;
 use crate::near::{REGULAR_ROW, Requirements};
@@ -129,6 +129,12 @@ impl DeviceGeometry {
         Ok(parts.to_vec()?.into_iter().fold(1.0, f64::min))
     }
 
+    /// What its tree is of.
+    pub(super) fn searched(&self) -> Searched<'_> {
+        let Self { device, centroids, order, rows, .. } = self;
+        Searched { device, centroids, order, rows }
+    }
+
     /// A kernel of `kernels/bem/near.cu`.
     pub(super) fn kernel<A: Arguments>(&self) -> Result<Kernel<A>, Error> {
         Kernel::new(&self.device, self.rows.macros(), THREADS)
@@ -136,7 +142,7 @@ impl DeviceGeometry {
 }
 
 impl Rules {
-    fn new(device: &Device) -> Result<Self, Error> {
+    pub(super) fn new(device: &Device) -> Result<Self, Error> {
         let mut first = vec![0];
         let mut triangle = Vec::new();
         for degree in 0..=MAX_TRIANGLE_DEGREE {

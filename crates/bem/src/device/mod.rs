@@ -14,6 +14,7 @@ pub(crate) mod kernels;
 mod near;
 mod product;
 mod rows;
+mod screened;
 mod search;
 mod space;
 mod two_level;
@@ -26,8 +27,26 @@ pub use geometry::DeviceGeometry;
 pub(crate) use interfaces::DevicePreconditioner;
 pub use near::DeviceNear;
 pub use product::DeviceProduct;
+pub(crate) use screened::{Cutting, DeviceScreened, PointPanels};
 pub use two_level::DeviceTwoLevel;
 pub(crate) use warm_up::WarmUp;
+
+/// Number of panels from which a GPU pays.
+const WORTH_A_GPU: usize = 10_000;
+
+/// The GPU for the near field of this many panels, if it is asked for, or there and worth it.
+pub(crate) fn chosen(
+    backend: fmm::Backend,
+    gpu: usize,
+    panels: usize,
+) -> Result<Option<Device>, Error> {
+    match backend {
+        fmm::Backend::Cuda => Ok(Some(open(gpu)?)),
+        // If there is no GPU, the plan reports it.
+        fmm::Backend::Auto if panels >= WORTH_A_GPU => Ok(open(gpu).ok()),
+        _ => Ok(None),
+    }
+}
 
 /// The GPU, once it is warm.
 pub(crate) fn open(ordinal: usize) -> Result<Device, Error> {

@@ -3,7 +3,7 @@
 use cuda::{Buffer, Device, Pointer};
 
 use super::geometry::{DeviceGeometry, ROWS};
-use super::kernels::near::{Candidates, Diagonal, Integrate, Select, Sizes};
+use super::kernels::near::{Diagonal, Integrate, Select, Sizes};
 use super::kernels::{Kernel, Matrix, Pair, Value, count, prefix_sums, shrunk, sparse, vectors};
 use super::kernels::{LANES, THREADS};
 use crate::integrals::pair::PairQuadrature;
@@ -76,12 +76,13 @@ impl DeviceNear {
         let (mut first, mut rows, mut pairs) = (0, ROWS, 0);
         while first < n {
             rows = rows.min(n - first);
-            let (begins, total) = geometry.count_candidates(first, rows)?;
-            if total > CANDIDATES && rows > 1 {
+            let searched = geometry.searched();
+            let found = geometry.search.count(searched, first, rows)?;
+            if found.total > CANDIDATES && rows > 1 {
                 rows /= 2;
                 continue;
             }
-            let candidates = geometry.list_candidates(first, &begins, total as usize)?;
+            let candidates = geometry.search.list(searched, &found)?;
             let part = integrals.of(&geometry, &candidates)?;
             pairs += part.pairs.len();
             check(n + 2 * pairs)?;
@@ -287,49 +288,6 @@ impl DeviceNear {
             std::iter::once((i, diagonal[i])).chain(others).collect()
         };
         Ok((0..self.len()).map(row).collect())
-    }
-}
-
-impl DeviceGeometry {
-    fn candidates(
-        &self,
-        first: usize,
-        counts: &Buffer<u32>,
-        rows: usize,
-        pairs: Pointer<Pair>,
-    ) -> Result<(), cuda::Error> {
-        let candidates = Candidates {
-            centroids: self.centroids.pointer(),
-            order: self.order.pointer(),
-            tree: self.search.tree(),
-            first: count(first),
-            count_of_rows: count(rows),
-            counts: counts.pointer(),
-            pairs,
-            rows: self.rows.pointer(),
-        };
-        self.search.candidates.over(rows, 1, candidates)
-    }
-
-    /// Where the candidates of some rows begin, and how many there are.
-    fn count_candidates(&self, first: usize, rows: usize) -> Result<(Vec<u32>, u64), cuda::Error> {
-        let counts = self.device().buffer::<u32>(rows)?;
-        self.candidates(first, &counts, rows, Pointer::null())?;
-        Ok(prefix_sums(&counts.to_vec()?))
-    }
-
-    fn list_candidates(
-        &self,
-        first: usize,
-        begins: &[u32],
-        total: usize,
-    ) -> Result<Buffer<Pair>, cuda::Error> {
-        // One more, so that there is an address even if there is no pair.
-        let pairs = self.device().buffer(total + 1)?;
-        let rows = begins.len() - 1;
-        let begins = self.device().upload(&begins[..rows])?;
-        self.candidates(first, &begins, rows, pairs.pointer())?;
-        Ok(pairs)
     }
 }
 

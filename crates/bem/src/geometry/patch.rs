@@ -238,6 +238,11 @@ impl Patch {
         &self.coefficients[..node_count(self.order)]
     }
 
+    /// The coefficients of a patch of an order that is at least its own.
+    pub(crate) fn coefficients(&self, order: usize) -> &[Vec3] {
+        &self.coefficients[..node_count(order)]
+    }
+
     /// Whether it coincides with the flat triangle through its corners.
     pub fn is_straight(&self) -> bool {
         let [_, s, t, higher @ ..] = &self.coefficients;

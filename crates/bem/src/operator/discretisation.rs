@@ -30,9 +30,6 @@ use crate::solve::schedule::PlanSchedule;
 use crate::space::{Density, Dofs};
 use crate::{Error, Progress};
 
-/// Number of panels from which a GPU pays.
-const WORTH_A_GPU: usize = 10_000;
-
 /// Where an operator is computed.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -281,11 +278,9 @@ fn geometry(
     if !is_there || panels.len() == 0 && target.group.size() > 1 {
         return Ok(None);
     }
-    let open = || DeviceGeometry::new(&device::open(target.gpu)?, panels, kinds, diameters);
-    match target.backend {
-        fmm::Backend::Cuda => Ok(Some(open()?)),
-        // If there is no GPU, the plan reports it.
-        fmm::Backend::Auto if panels.len() >= WORTH_A_GPU => Ok(open().ok()),
-        _ => Ok(None),
-    }
+    let Some(device) = device::chosen(target.backend, target.gpu, panels.len())? else {
+        return Ok(None);
+    };
+    let geometry = DeviceGeometry::new(&device, panels, kinds, diameters);
+    if target.backend == fmm::Backend::Auto { Ok(geometry.ok()) } else { Ok(Some(geometry?)) }
 }

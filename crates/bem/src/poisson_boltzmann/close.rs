@@ -10,6 +10,7 @@ use simd::{Elementary, Real, Simd, Task};
 
 use super::kernel::{Entries, KERNELS, Term, values};
 use super::nodes::{MOST, Stencil, Target};
+use crate::device::Cutting;
 use crate::geometry::patch::{CORNERS, Parameters, Patch, Tangents, between};
 use crate::geometry::triangle::Vec3;
 use crate::quadrature;
@@ -27,6 +28,25 @@ const CUTS: usize = 12;
 /// For each additional digit of accuracy, this many more points along each side of the parts of a
 /// panel around a point on it.
 const POINTS_PER_DIGIT: f64 = 1.1;
+
+/// How panels are cut for integrals of this relative accuracy.
+pub(super) fn cutting(accuracy: f64) -> Cutting {
+    let [along, across] = points_around(accuracy);
+    Cutting {
+        digits: (BELOW_BOUND / accuracy).ln(),
+        largest_degree: MAX_DEGREE,
+        cuts: CUTS as u32,
+        along: along as u32,
+        across: across as u32,
+    }
+}
+
+/// Points of rules around a point on a panel: along the opposite side, and towards it.
+fn points_around(accuracy: f64) -> [usize; 2] {
+    let digits = -accuracy.log10();
+    let points = |least: f64| (least + POINTS_PER_DIGIT * digits).ceil() as usize;
+    [3.0, 2.0].map(|least| points(least).min(quadrature::MAX_LINE_POINTS))
+}
 
 /// Points of a rule over one panel, padded to whole vectors.
 #[derive(Default)]
@@ -138,12 +158,7 @@ impl<'a> Source<'a> {
 
     /// Points around a point on the panel.
     fn around(&self, at: Parameters, accuracy: f64, scratch: &mut Scratch) {
-        let digits = -accuracy.log10();
-        let along = (3.0 + POINTS_PER_DIGIT * digits).ceil() as usize;
-        let across = (2.0 + POINTS_PER_DIGIT * digits).ceil() as usize;
-        let most = quadrature::MAX_LINE_POINTS;
-        let along = quadrature::line(along.min(most));
-        let outward = quadrature::line(across.min(most));
+        let [along, outward] = points_around(accuracy).map(quadrature::line);
         // Lengths near the point.
         let tangents = [[1e-3, 0.0], [0.0, 1e-3]].map(|[s, t]| {
             let away = [at[0] + s, at[1] + t];

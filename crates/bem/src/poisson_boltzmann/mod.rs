@@ -139,6 +139,26 @@ pub fn poisson_boltzmann(
     Ok(screened)
 }
 
+/// The near field's product with a value for each unknown, potentials and then fluxes of shape
+/// (points of a panel, panels) each; for tests.
+///
+/// # Errors
+/// As [`poisson_boltzmann`].
+pub fn near_field_product(
+    mesh: &Mesh,
+    cells: Cells<'_>,
+    options: &SolveOptions,
+    value: impl Fn(usize) -> f64,
+) -> Result<Vec<f64>, Error> {
+    let screened = Screened::unsolved(mesh, cells, options);
+    let whole = Arc::new(Partition::new(&comm::alone(), &screened.panels, Vec::new)?);
+    let local = screened.local(&whole, &crate::Quiet)?;
+    let x: Vec<f64> = (0..2 * screened.nodes.len()).map(value).collect();
+    let mut y = vec![0.0; x.len()];
+    local.near.multiply_add(&x, &mut y)?;
+    Ok(y)
+}
+
 /// The number that identifies the equations with this right-hand side.
 fn number(right: &[f64], weights: &[f64]) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -219,7 +239,8 @@ impl Screened {
             regions: &partition.local_part(&self.regions, Regions::subset),
             partition,
         };
-        let near = NearField::new(&local, &reach(&panels), self.accuracy, progress);
+        let (reach, options) = (reach(&panels), &self.options);
+        let near = NearField::new(&local, &reach, self.accuracy, options, progress);
         let near = collective::agreed(&**partition.group(), near)?;
         tracing::debug!(points = self.nodes.len(), entries = near.entries(), "salt");
         let unscreened = |places: &[[f64; 3]]| {

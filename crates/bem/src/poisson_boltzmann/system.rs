@@ -7,14 +7,16 @@
 use std::f64::consts::PI;
 use std::sync::Arc;
 
+use cuda::Device;
 use nalgebra::{Matrix2, Vector2};
 use parallel::prelude::*;
 
-use super::close::Source;
+use super::close::{self, Source};
 use super::nodes::{Degree, MOST, Nodes};
 use super::pairs::{PointBlock, PointPairs};
 use super::regions::Regions;
 use super::sum::{self, Layers, Sum};
+use crate::device::{self, DeviceScreened, PointPanels};
 use crate::geometry::panels::Panels;
 use crate::geometry::partition::Partition;
 use crate::geometry::triangle::Vec3;
@@ -23,7 +25,7 @@ use crate::quadrature::rule::Rule;
 use crate::solve::linear_operator::InexactBudget;
 use crate::solve::system::LinearSystem;
 use crate::solve::vectors::{HostVectors, VectorSpace};
-use crate::{Error, Progress};
+use crate::{Error, Progress, SolveOptions};
 
 /// The local panels, with their points and sides.
 pub(super) struct Local<'a> {
@@ -38,15 +40,18 @@ pub(super) enum NearField {
     Constant(Near<PointBlock<1>>),
     Linear(Near<PointBlock<3>>),
     Quadratic(Near<PointBlock<MOST>>),
+    /// Of any degree, on a GPU.
+    OnDevice(DeviceScreened),
 }
 
-/// `$body` with the near field of any degree.
+/// `$body` with the near field of any degree, or `$there` with that on a GPU.
 macro_rules! with {
-    ($near:expr, |$name:ident| $body:expr) => {
+    ($near:expr, |$name:ident| $body:expr, $there:expr) => {
         match $near {
             NearField::Constant($name) => $body,
             NearField::Linear($name) => $body,
             NearField::Quadratic($name) => $body,
+            NearField::OnDevice($name) => $there,
         }
     };
 }
@@ -57,8 +62,19 @@ impl NearField {
         local: &Local<'_>,
         reach: &[f64],
         accuracy: f64,
+        options: &SolveOptions,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
+        let backend = options.effective_backend()?;
+        if let Some(device) = device::chosen(backend, options.gpu, local.panels.len())? {
+            match on_device(&device, local, reach, accuracy, progress) {
+                // The processor has more memory.
+                Err(Error::Gpu(error)) if backend == fmm::Backend::Auto => {
+                    tracing::info!(%error, "near field on processor cores");
+                }
+                near => return near.map(Self::OnDevice),
+            }
+        }
         Ok(match local.nodes.degree {
             Degree::Constant => Self::Constant(assembled(local, reach, accuracy, progress)?),
             Degree::Linear => Self::Linear(assembled(local, reach, accuracy, progress)?),
@@ -67,18 +83,44 @@ impl NearField {
     }
 
     pub(super) fn entries(&self) -> usize {
-        with!(self, |near| near.entries())
+        with!(self, |near| near.entries(), near.entries())
     }
 
     /// Adds products, of shape (2, points of a panel, local panels).
-    fn multiply_add(&self, x: &[f64], y: &mut [f64]) {
-        with!(self, |near| near.multiply_add(x, y));
+    pub(super) fn multiply_add(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
+        with!(self, |near| near.multiply_add(x, y), near.multiply_add(x, y)?);
+        Ok(())
     }
 
     /// V, K, K' and T between a point of a panel and itself.
     fn diagonal(&self, panel: usize, point: usize) -> [f64; 4] {
-        with!(self, |near| near.diagonal(panel).diagonal(point))
+        with!(self, |near| near.diagonal(panel).diagonal(point), near.diagonal(panel, point))
     }
+}
+
+fn on_device(
+    device: &Device,
+    local: &Local<'_>,
+    reach: &[f64],
+    accuracy: f64,
+    progress: &dyn Progress,
+) -> Result<DeviceScreened, Error> {
+    let Nodes { degree, patches, places, normals, weights } = local.nodes;
+    let (stencil, q) = (degree.stencil(), degree.points());
+    let of_point = |k: usize| [&stencil.parameters(k), &stencil.polynomials[k][..q]].concat();
+    let panels = PointPanels {
+        panels: local.panels,
+        reach,
+        patches,
+        places,
+        normals,
+        weights,
+        stencil: (0..q).flat_map(of_point).collect(),
+        sides: &local.regions.sides,
+        media: local.regions.media.iter().map(|of| [of.permittivity, of.kappa]).collect(),
+        cutting: close::cutting(accuracy),
+    };
+    DeviceScreened::new(device, &panels, progress)
 }
 
 fn assembled<const Q: usize>(
@@ -199,7 +241,7 @@ impl Equations<'_> {
         let (q, m) = (self.nodes.degree.points(), partition.local_len().max(1));
         let mut all = vec![0.0; 2 * self.nodes.len()];
         partition.gather(x, &mut all)?;
-        near.multiply_add(&partition.local_of(&all), y);
+        near.multiply_add(&partition.local_of(&all), y)?;
         let (potentials, fluxes) = all.split_at(self.nodes.len());
         let [potentials, fluxes] = [potentials, fluxes].map(|values| by_panels(values, q));
         drop(all);

@@ -1,6 +1,8 @@
 //! Kernels against what processor cores compute. They skip with a printed reason where there is no
 //! GPU, unless FARAD_REQUIRE_GPU=1.
 
+mod screened;
+
 use std::sync::Arc;
 
 use bem::internals::device::{

@@ -12,6 +12,7 @@ mod arguments;
 pub(super) mod interfaces;
 pub(super) mod near;
 pub(super) mod preconditioner;
+pub(super) mod screened;
 pub(super) mod sparse;
 pub(super) mod vectors;
 
@@ -76,6 +77,7 @@ pub fn declared() -> Vec<Declared> {
         near::declared(),
         sparse::declared(),
         preconditioner::declared(),
+        screened::declared(),
         vectors::declared(),
         interfaces::declared(),
     ]
