@@ -65,8 +65,9 @@ impl NearField {
         options: &SolveOptions,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
-        let backend = options.effective_backend()?;
-        if let Some(device) = device::chosen(backend, options.gpu, local.panels.len())? {
+        let (backend, n) = (options.effective_backend()?, local.panels.len());
+        let device = if n > 0 { device::chosen(backend, options.gpu, n)? } else { None };
+        if let Some(device) = device {
             match on_device(&device, local, reach, accuracy, progress) {
                 // The processor has more memory.
                 Err(Error::Gpu(error)) if backend == fmm::Backend::Auto => {
