@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use farad::bem::{Beyond, Method, Stack, StackLayer};
 use farad::{
-    Amount, Attained, Charge, Conductor, Description, Dielectric, Error, Goal, LengthUnit, Mirror,
-    Note, Options, Outcome, Plane, Probe, ProbePoints, Problem, Quiet, Refinement, Setting, Target,
-    refine,
+    Amount, Attained, Charge, CompletedLevel, Conductor, Description, Dielectric, Diffusion, Error,
+    Goal, LengthUnit, Mirror, Note, Options, Outcome, Plane, Probe, ProbePoints, Problem, Quiet,
+    Refinement, RefinementObserver, Setting, Target, refine,
 };
 use mesh::Mesh;
 use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
@@ -322,6 +322,76 @@ fn what_cannot_be_reached_is_said() {
     let found = to(fine);
     assert!(found.outcome == Outcome::Unsolved && !found.solution.converged());
     assert_eq!(found.solution.bars, None);
+}
+
+/// What no number is asked of is said before a solve.
+#[test]
+fn an_accuracy_of_nothing_is_refused_before_a_solve() {
+    let name = || "lid".to_owned();
+    let mesh = mesh::join::with_group(Mesh::default(), "lid", cube(|x| x));
+    for (target, setting, what) in [
+        (Target::Energy, None, "no point charge"),
+        (Target::Entry(name(), "b".to_owned()), None, "no entry C(lid, b)"),
+        (Target::Potential(name()), Some(Setting::Potential(1.0)), "no floating conductor lid"),
+        (Target::Charge(name()), Some(Setting::Charge(1.0)), "no conductor lid with"),
+        (Target::Charge(name()), None, "no conductor lid with"),
+        (Target::Force(name()), Some(Setting::Potential(1.0)), "no force on lid"),
+        (Target::Probe(name()), Some(Setting::Potential(1.0)), "no probe lid"),
+        (Target::Field(name()), Some(Setting::Potential(1.0)), "no probe lid"),
+        (Target::Polarisability, None, "no polarisability"),
+    ] {
+        let metal = Conductor::new("lid");
+        let metal = setting.map_or(metal.clone(), |setting| metal.with(setting));
+        let description = Description::default().conductors(vec![metal]);
+        let problem = Problem::new(description, mesh.clone()).unwrap();
+        let goal = Goal { target, ..goal(1e-2) };
+        let refused = refine(problem, &goal, &Options::default(), &Stopped, &mut |_, _| ());
+        let error = refused.unwrap_err();
+        assert!(matches!(error, Error::Accuracy(_)), "{error}");
+        assert!(error.to_string().contains(what), "{error}");
+    }
+}
+
+/// No solve goes on.
+struct Stopped;
+
+impl bem::Progress for Stopped {
+    fn advance(&self, _: bem::Stage, _: u64, _: u64) -> bool {
+        false
+    }
+}
+
+/// Keeps the last of the meshes that a refinement went on from.
+struct Kept(Option<CompletedLevel>);
+
+impl RefinementObserver for Kept {
+    fn reached(&mut self, _: &farad::Level, _: &farad::Solution) {}
+
+    fn completed(&mut self, level: &CompletedLevel) {
+        self.0 = Some(level.clone());
+    }
+}
+
+/// Where values moved by more than their bars all bars are longer, whatever they are of.
+#[test]
+fn hydrodynamic_bars_are_stretched_as_those_of_the_matrix() {
+    let liquid = Diffusion { temperature: 298.15, viscosity: 8.9e-4 };
+    let description = Description::default().diffusion(Some(liquid));
+    let problem = || Problem::new(description.clone(), cube(|x| x)).unwrap();
+    let (goal, options) = (goal(3e-2), Options::default());
+    let mut kept = Kept(None);
+    let refined = Refinement::new(&goal, &options).run(problem(), &Quiet, &mut kept);
+    let plain = refined.unwrap().unwrap();
+    let mut completed = kept.0.unwrap();
+    completed.stretch = 2.0;
+    let completed = [completed];
+    let refinement = Refinement::new(&goal, &options).after(&completed);
+    let stretched = refinement.run(problem(), &Quiet, &mut Quiet).unwrap().unwrap();
+    for found in [&plain, &stretched] {
+        let bar = found.solution.bars.as_ref().unwrap().maxwell[0][0];
+        let own = found.solution.hydrodynamics.as_ref().unwrap();
+        assert!((own.capacity_error.unwrap() / bar - 1.0).abs() < 1e-12, "{own:?} {bar}");
+    }
 }
 
 /// Two films of side 1000 across a gap of 10, in triangles twelve times as high as that: the fringe
