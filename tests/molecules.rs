@@ -75,6 +75,9 @@ fn a_small_ion_has_its_energy_by_born() {
     let expected = expected - BORN / 78.54 / (1.0 + 0.2);
     let off = (solvation(&found) - expected).abs();
     assert!(off < bar && bar < 0.3 * expected.abs(), "{off} {bar} {expected}");
+    place
+        .farad("solve salt.toml --max-memory 1e-4 --overwrite")
+        .fails(5, &["the solve among ions needs", "KiB", "--memory-limit"]);
     // Finer surfaces have more triangles in spite of the least number.
     let run = place.must("solve salt.toml --accuracy 5e-2 --overwrite");
     let found = place.json("salt.out/results.json");
