@@ -5,8 +5,8 @@
 use std::sync::Mutex;
 
 use bem::{
-    Cells, Density, Error, FixedCharge, Medium, Method, Progress, Quiet, Screened, SolveOptions,
-    Stage, StopReason, poisson_boltzmann,
+    Cells, Density, Error, FixedCharge, Medium, Method, NoProgress, Progress, Screened,
+    SolveOptions, Stage, StopReason, poisson_boltzmann,
 };
 use mesh::generate::{Resolution, Sphere, SphereBase};
 use mesh::patch::{node_count, node_places};
@@ -134,7 +134,7 @@ fn by_layers(
         layers.iter().map(|[_, eps]| without_ions(*eps)).chain([outside]).collect();
     let options = SolveOptions::default().density(density).tolerance(1e-6);
     let cells = Cells { media: &media, sides: &sides };
-    poisson_boltzmann(&all, cells, &fixed(charges), &options, &Quiet).unwrap()
+    poisson_boltzmann(&all, cells, &fixed(charges), &options, &NoProgress).unwrap()
 }
 
 fn fixed(charges: &[([f64; 3], f64)]) -> Vec<FixedCharge> {
@@ -278,7 +278,7 @@ fn nested_surfaces_do_not_spoil_each_other() {
             (0..mesh.triangles.len()).map(|t| if t < count { of_inner } else { [2, 1] }).collect();
         let cells = Cells { media: &media, sides: &sides };
         let (fixed, options) = (fixed(&charges), SolveOptions::default());
-        let screened = poisson_boltzmann(&mesh, cells, &fixed, &options, &Quiet).unwrap();
+        let screened = poisson_boltzmann(&mesh, cells, &fixed, &options, &NoProgress).unwrap();
         energy(&screened, &fixed) / exact - 1.0
     };
     for elements in [320, 1280] {
@@ -303,7 +303,7 @@ fn solutions_move_with_the_mesh() {
         let cells = Cells { media: &media, sides: &sides };
         let charges = [FixedCharge { position: place(charge), charge: 1.0, region: 0 }];
         let options = SolveOptions::default().tolerance(1e-8);
-        let screened = poisson_boltzmann(&mesh, cells, &charges, &options, &Quiet).unwrap();
+        let screened = poisson_boltzmann(&mesh, cells, &charges, &options, &NoProgress).unwrap();
         unit * energy(&screened, &charges)
     };
     let first = solve(&|x| x, 1.0);
