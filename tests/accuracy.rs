@@ -69,6 +69,19 @@ fn accuracies_that_make_no_sense_are_refused() {
         let arguments = format!("solve cube.toml --accuracy 1e-2 --accuracy-of {of}");
         place.farad(&arguments).fails(3, &[what]);
     }
+    // A dry run refuses the same, and neither leaves anything.
+    let probe = "[[probe]]\nname = \"p\"\nfrom = [0, 0, 2]\nto = [0, 0, 3]\ncount = 2\n[[conductor]]\nname = \"cube\"\n\
+                 group = \"cube\"\npotential = 1\n";
+    place.case("probed.toml", "cube.msh", probe);
+    for (of, what) in [("probe(q)", "no probe q"), ("V(cube)", "no floating conductor cube")] {
+        for dry in ["", " --dry-run"] {
+            let of = format!("--accuracy 1e-2 --accuracy-of {of}");
+            place.farad(&format!("solve probed.toml {of}{dry}")).fails(3, &[what]);
+            assert!(!place.path("probed.out").exists(), "{of}{dry}");
+        }
+    }
+    place.must("solve probed.toml --accuracy 1e-1 --accuracy-of probe(p) --dry-run");
+    assert!(!place.path("probed.out").exists());
     // What it is of, of nothing.
     place.farad("solve cube.toml --accuracy-of energy").fails(2, &["--accuracy-of", "--accuracy"]);
     place.case("wrong.toml", "cube.msh", "[solver]\naccuracy_of = \"C(a\"\n");
@@ -94,4 +107,9 @@ fn a_time_that_is_too_short_is_reported() {
     let place = Workplace::small("accuracy_time");
     let ended = place.farad("solve sphere.toml --accuracy 1e-8 --max-time 0.01");
     ended.fails(4, &["a finer mesh would have taken longer than --max-time allows"]);
+    // Bars of a first mesh that are short enough are not believed, which is said.
+    let ended = place.farad("solve sphere.toml --accuracy 1e-1 --max-time 1e-6 --overwrite");
+    let message = "the accuracy of 1.0e-1 is not confirmed by a finer mesh, though the bars are ";
+    ended.fails(4, &[message, "a finer mesh would have taken longer than --max-time allows"]);
+    assert!(!ended.stderr.contains("was not reached"), "{}", ended.stderr);
 }

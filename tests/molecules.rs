@@ -54,6 +54,46 @@ fn an_ion_has_its_energy_by_born() {
     assert!((molecule["least_distance_m"].as_f64().unwrap() / 2.5e-10 - 1.0).abs() < 1e-2);
 }
 
+/// Its area is worth two triangles: there are some 80, which flat ones enclose 12 % less volume
+/// with than the sphere, so that energies are off by a third of that.
+#[test]
+fn a_small_ion_has_its_energy_by_born() {
+    let place = Workplace::new("molecule_small");
+    place.write("ion.pqr", ION.replace("2.0\n", "0.2\n"));
+    let ion = "[[molecule]]\npqr = \"ion.pqr\"\n";
+    case(&place, "flat.toml", ion);
+    case(&place, "curved.toml", &format!("{ion}order = 2\n"));
+    let expected = born(0.2, 4.0, 78.54);
+    for (name, off) in [("flat.toml", 6e-2), ("curved.toml", 3e-3)] {
+        let found = solvation(&place.solve(name));
+        assert!((found / expected - 1.0).abs() < off, "{name}: {found} {expected}");
+    }
+    // Among ions bars are of the sphere, too.
+    case(&place, "salt.toml", &format!("{ion}[medium]\nkappa = 1.0\n"));
+    let found = place.solve("salt.toml");
+    let bar = found["solvation"]["energy_error_kcal_per_mol"].as_f64().unwrap();
+    let expected = expected - BORN / 78.54 / (1.0 + 0.2);
+    let off = (solvation(&found) - expected).abs();
+    assert!(off < bar && bar < 0.3 * expected.abs(), "{off} {bar} {expected}");
+    place
+        .farad("solve salt.toml --max-memory 1e-4 --overwrite")
+        .fails(5, &["the solve among ions needs", "KiB", "--memory-limit"]);
+    // Finer surfaces have more triangles in spite of the least number.
+    let run = place.must("solve salt.toml --accuracy 5e-2 --overwrite");
+    let found = place.json("salt.out/results.json");
+    let meshes = found["refinement"]["meshes"].as_array().unwrap();
+    let triangles: Vec<u64> =
+        meshes.iter().map(|mesh| mesh["triangles"].as_u64().unwrap()).collect();
+    assert!(triangles.windows(2).all(|pair| 2 * pair[1] > 3 * pair[0] - 20), "{triangles:?}");
+    let off = (solvation(&found) - expected).abs();
+    let bar = found["solvation"]["energy_error_kcal_per_mol"].as_f64().unwrap();
+    assert!(off < bar && bar <= 5e-2 * expected.abs(), "{off} {bar} {}", run.stderr);
+    // A number of triangles that are fewer than that is noted.
+    case(&place, "few.toml", &format!("{ion}elements = 20\n"));
+    let ended = place.must("solve few.toml");
+    assert!(ended.stderr.contains(" triangles where 20 were asked for"), "{}", ended.stderr);
+}
+
 /// Debye and Hueckel's atmosphere around the ion of Born.
 #[test]
 fn molecules_may_be_among_ions() {

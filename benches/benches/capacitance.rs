@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bem::{
-    Capacitance, Conductors, Method, PairQuadrature, Quiet, SolveOptions, Triangle, capacitance,
+    Capacitance, Conductors, Method, PairQuadrature, NoProgress, SolveOptions, Triangle, capacitance,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mesh::Mesh;
@@ -25,7 +25,7 @@ fn solve(mesh: &Mesh, method: Method) -> Capacitance {
     let of_triangle = vec![Some(0); mesh.triangles.len()];
     let options = SolveOptions::default().method(method).tolerance(1e-5);
     let conductors = Conductors { of_triangle: &of_triangle, count: 1 };
-    capacitance(mesh, conductors, &options, &Quiet).expect("a sphere can be solved")
+    capacitance(mesh, conductors, &options, &NoProgress).expect("a sphere can be solved")
 }
 
 fn pairs(c: &mut Criterion) {

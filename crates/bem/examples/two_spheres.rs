@@ -6,7 +6,7 @@
 
 use std::error::Error;
 
-use bem::{Conductors, Quiet, SolveOptions, capacitance};
+use bem::{Conductors, NoProgress, SolveOptions, capacitance};
 use mesh::conductors::assign;
 use mesh::generate::{Resolution, SphereBase, TwoSpheres};
 
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let assigned = assign(&mesh, &[], &[]).map_err(|mut errors| errors.remove(0))?;
         let count = assigned.names.len();
         let conductors = Conductors { of_triangle: &assigned.of_triangle, count };
-        let answer = capacitance(&mesh, conductors, &SolveOptions::default(), &Quiet)?;
+        let answer = capacitance(&mesh, conductors, &SolveOptions::default(), &NoProgress)?;
         let off = |place: usize| (answer.maxwell[0][place] / exact()[place] - 1.0).abs();
         println!(
             "{:5} triangles: C_11 {:.6}, C_12 {:.6}, relative errors {:.1e} and {:.1e}",

@@ -45,7 +45,7 @@ pub use mesh;
 pub use operator::algebra::Operator;
 pub use operator::surface::{OperatorOptions, Surface};
 pub use options::{
-    CheckpointStore, Method, Progress, Quiet, Ranks, Solve, SolveOptions, Stage, Timings,
+    CheckpointStore, Method, NoProgress, Progress, Ranks, Solve, SolveOptions, Stage, Timings,
 };
 pub use physics::capacitance::{Capacitance, Conductors, capacitance};
 pub use physics::derivatives;

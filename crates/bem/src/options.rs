@@ -174,9 +174,9 @@ pub trait CheckpointStore: Sync {
 
 /// No progress, never stops.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Quiet;
+pub struct NoProgress;
 
-impl Progress for Quiet {
+impl Progress for NoProgress {
     fn advance(&self, _: Stage, _: u64, _: u64) -> bool {
         true
     }

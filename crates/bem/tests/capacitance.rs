@@ -5,7 +5,7 @@
 use std::sync::Mutex;
 
 use bem::{
-    Capacitance, Conductors, Density, Error, Method, Progress, Quiet, SolveOptions, Stage,
+    Capacitance, Conductors, Density, Error, Method, NoProgress, Progress, SolveOptions, Stage,
     StopReason, capacitance,
 };
 use mesh::Mesh;
@@ -20,7 +20,7 @@ fn solve_with(mesh: &Mesh, options: &SolveOptions) -> Capacitance {
     let group = |&m: &u32| mesh.memberships[m as usize].first().copied();
     let of_triangle: Vec<Option<u32>> = mesh.membership.iter().map(group).collect();
     let conductors = Conductors { of_triangle: &of_triangle, count: mesh.groups.len() };
-    let answer = capacitance(mesh, conductors, options, &Quiet).unwrap();
+    let answer = capacitance(mesh, conductors, options, &NoProgress).unwrap();
     for solve in &answer.solves {
         assert_eq!(solve.reason, StopReason::Converged, "{solve:?}");
         assert!(solve.relative_residual <= options.tolerance);
@@ -144,10 +144,10 @@ fn facing_sheets() {
             (0..2 * triangles).map(|i| Some(u32::from(i >= triangles))).collect();
         let conductors = Conductors { of_triangle: &of_triangle, count: 2 };
         let solve =
-            |method| capacitance(&mesh, conductors, &options(method, 1e-6), &Quiet).unwrap();
+            |method| capacitance(&mesh, conductors, &options(method, 1e-6), &NoProgress).unwrap();
         let (dense, fast) = (solve(Method::Dense), solve(Method::Fmm));
         let finer = options(Method::Dense, 1e-6).quadrature_increment(2);
-        let finer = capacitance(&mesh, conductors, &finer, &Quiet).unwrap();
+        let finer = capacitance(&mesh, conductors, &finer, &NoProgress).unwrap();
         let (fast, finer) =
             (difference(&dense.maxwell, &fast.maxwell), difference(&dense.maxwell, &finer.maxwell));
         // Ten times the fast sum's tolerance, and what the issue asks of quadrature.
@@ -209,7 +209,7 @@ fn density_integrates_to_the_charge_and_ignored_triangles_have_none() {
     let of_triangle: Vec<Option<u32>> =
         mesh.membership.iter().map(group).map(|g| g.filter(|&g| g == 1).map(|_| 0)).collect();
     let conductors = Conductors { of_triangle: &of_triangle, count: 1 };
-    let answer = capacitance(&mesh, conductors, &options(Method::Auto, 1e-8), &Quiet).unwrap();
+    let answer = capacitance(&mesh, conductors, &options(Method::Auto, 1e-8), &NoProgress).unwrap();
     let mut charge = 0.0;
     for (i, triangle) in mesh.triangles.iter().enumerate() {
         let area = bem::Triangle::new(triangle.map(|v| mesh.vertices[v as usize])).area();
@@ -278,11 +278,11 @@ fn it_stops_when_asked_and_says_what_does_not_fit() {
     }
     for method in [Method::Dense, Method::Fmm] {
         let options = options(method, 1e-6).memory_limit(Some(1000));
-        let refused = capacitance(&mesh, conductors, &options, &Quiet);
+        let refused = capacitance(&mesh, conductors, &options, &NoProgress);
         assert!(matches!(refused, Err(Error::Memory { .. })));
     }
     let short = Conductors { of_triangle: &of_triangle[1..], count: 1 };
-    let refused = capacitance(&mesh, short, &SolveOptions::default(), &Quiet);
+    let refused = capacitance(&mesh, short, &SolveOptions::default(), &NoProgress);
     assert!(matches!(refused, Err(Error::Length { .. })));
 }
 
@@ -306,7 +306,9 @@ fn turned_plates_keep_their_capacitance() {
         let conductors = Conductors { of_triangle: &of_triangle, count: 2 };
         for (method, tolerance) in [(Method::Dense, 1e-6), (Method::Fmm, 1e-10)] {
             let solve = |mesh: &Mesh| {
-                capacitance(mesh, conductors, &options(method, tolerance), &Quiet).unwrap().maxwell
+                capacitance(mesh, conductors, &options(method, tolerance), &NoProgress)
+                    .unwrap()
+                    .maxwell
             };
             let straight = solve(&mesh);
             for k in 1..=4 {
@@ -371,7 +373,9 @@ fn small_and_far_conductors_are_as_exact_as_others() {
         let conductors = Conductors { of_triangle: &of_triangle, count };
         for tolerance in [1e-4, 1e-6] {
             let solve = |method| {
-                capacitance(&mesh, conductors, &options(method, tolerance), &Quiet).unwrap().maxwell
+                capacitance(&mesh, conductors, &options(method, tolerance), &NoProgress)
+                    .unwrap()
+                    .maxwell
             };
             let (dense, fast) = (solve(Method::Dense), solve(Method::Fmm));
             for i in 0..count {
@@ -455,7 +459,7 @@ fn a_conductor_that_there_is_not_is_an_error() {
     of_triangle[5] = Some(3);
     for count in [0, 1, 3] {
         let conductors = Conductors { of_triangle: &of_triangle, count };
-        let error = capacitance(&mesh, conductors, &SolveOptions::default(), &Quiet);
+        let error = capacitance(&mesh, conductors, &SolveOptions::default(), &NoProgress);
         let expected = if count == 0 { (0, 0) } else { (5, 3) };
         match error {
             Err(Error::Conductor { triangle, conductor, count: given }) => {

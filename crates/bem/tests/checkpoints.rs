@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bem::{
     Cells, CheckpointStore, Electrostatics, Error, Excitation, FixedCharge, Images, Media, Medium,
-    Method, PointCharge, Progress, Quiet, Ranks, SolveOptions, Stage, StopReason, electrostatics,
+    Method, NoProgress, PointCharge, Progress, Ranks, SolveOptions, Stage, StopReason,
+    electrostatics,
 };
 use mesh::Mesh;
 use mesh::generate::{Bus, Resolution, Sphere, SphereBase};
@@ -106,7 +107,7 @@ fn a_solve_goes_on_where_it_was_stopped() {
     let charge = PointCharge { position: [0.0, 0.0, 40.0], charge: 1.0, permittivity: 1.0 };
     let driven = excitations[0].clone().charges(vec![charge]);
     excitations.push(driven);
-    let whole = solve(&excitations, &Quiet).unwrap();
+    let whole = solve(&excitations, &NoProgress).unwrap();
     let all = iterations(&whole);
     for (most, always) in [(3, false), (all as u64 - 1, false), (3, true)] {
         let stopped = StoredAnswers { most, always, ..StoredAnswers::default() };
@@ -168,7 +169,7 @@ fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
     excitations.truncate(3);
     let charge = PointCharge { position: [0.0, 0.0, 40.0], charge: 1.0, permittivity: 1.0 };
     excitations.push(excitations[0].clone().charges(vec![charge]));
-    let whole = solve(&excitations, &Quiet).unwrap();
+    let whole = solve(&excitations, &NoProgress).unwrap();
     let all = iterations(&whole);
     let most = all as u64 / 2;
     // The first keeps answers, whoever it is that stops.
@@ -182,7 +183,7 @@ fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
             let progress: &dyn Progress = match group.rank() {
                 0 => &stopped,
                 rank if rank == who_stops => &stops,
-                _ => &Quiet,
+                _ => &NoProgress,
             };
             let ended = solve_among(Ranks(group.clone()), &excitations, progress);
             assert!(matches!(ended, Err(Error::Interrupted)));
@@ -198,7 +199,7 @@ fn ranks_that_share_a_solve_go_on_where_they_were_stopped() {
             };
             let found = comm::run(ranks, |group| {
                 let kept = kept();
-                let progress: &dyn Progress = if group.rank() == 0 { &kept } else { &Quiet };
+                let progress: &dyn Progress = if group.rank() == 0 { &kept } else { &NoProgress };
                 solve_among(Ranks(group.clone()), &excitations, progress).unwrap()
             });
             for answer in &found {
@@ -224,14 +225,14 @@ fn solves_with_ions_go_on_where_they_were_stopped() {
         let cells = Cells { media: &media, sides: &sides };
         bem::poisson_boltzmann(&mesh, cells, &charges, &options, progress)
     };
-    let whole = solve(Ranks::default(), &Quiet).unwrap();
+    let whole = solve(Ranks::default(), &NoProgress).unwrap();
     let stopped = StoredAnswers { most: u64::MAX, ..StoredAnswers::default() };
     comm::run(3, |group| {
         let stops = Stops { most: 4, iterations: AtomicU64::new(0) };
         let progress: &dyn Progress = match group.rank() {
             0 => &stopped,
             2 => &stops,
-            _ => &Quiet,
+            _ => &NoProgress,
         };
         let ended = solve(Ranks(group.clone()), progress);
         assert!(matches!(ended, Err(Error::Interrupted)));
@@ -242,7 +243,7 @@ fn solves_with_ions_go_on_where_they_were_stopped() {
         let found = comm::run(ranks, |group| {
             let answers = answers.clone().into();
             let stored = StoredAnswers { answers, most: u64::MAX, ..StoredAnswers::default() };
-            let progress: &dyn Progress = if group.rank() == 0 { &stored } else { &Quiet };
+            let progress: &dyn Progress = if group.rank() == 0 { &stored } else { &NoProgress };
             let screened = solve(Ranks(group.clone()), progress).unwrap();
             assert!(screened.has_converged());
             (screened.surface_potentials(mesh.triangles.len()), screened.info.iterations)

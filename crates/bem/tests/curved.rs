@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use bem::{
-    Conductors, Density, Excitation, Images, Media, Method, PointCharge, Quiet, SolveOptions,
+    Conductors, Density, Excitation, Images, Media, Method, NoProgress, PointCharge, SolveOptions,
 };
 use mesh::generate::{Resolution, Sphere, SphereBase};
 use mesh::patch::{node_count, node_places};
@@ -47,7 +47,7 @@ fn options(density: Density, method: Method, tolerance: f64) -> SolveOptions {
 fn capacity(mesh: &Mesh, options: &SolveOptions) -> f64 {
     let of_triangle = vec![Some(0); mesh.triangles.len()];
     let conductors = Conductors { of_triangle: &of_triangle, count: 1 };
-    let capacitance = bem::capacitance(mesh, conductors, options, &Quiet).unwrap();
+    let capacitance = bem::capacitance(mesh, conductors, options, &NoProgress).unwrap();
     capacitance.maxwell[0][0]
 }
 
@@ -111,7 +111,8 @@ fn a_charge_in_a_dielectric_sphere_has_kirkwoods_energy() {
         for method in [Method::Dense, Method::Fmm] {
             let options = options(Density::Linear, method, 1e-7);
             let excitations = std::slice::from_ref(&excitation);
-            let found = bem::electrostatics(&mesh, media, excitations, &options, &Quiet).unwrap();
+            let found =
+                bem::electrostatics(&mesh, media, excitations, &options, &NoProgress).unwrap();
             let surface = bem::SurfaceCharge::new(&mesh, &found.responses[0]);
             let potential = surface.potential(charge.position);
             errors.push((potential / exact - 1.0).abs());

@@ -5,8 +5,8 @@
 mod exact;
 
 use bem::{
-    Condition, Conductors, Electrostatics, Excitation, Images, Media, Method, PointCharge,
-    Prepared, Quiet, SolveOptions, StopReason, SurfaceCharge, Triangle, capacitance,
+    Condition, Conductors, Electrostatics, Excitation, Images, Media, Method, NoProgress,
+    PointCharge, Prepared, SolveOptions, StopReason, SurfaceCharge, Triangle, capacitance,
     electrostatics,
 };
 use mesh::Mesh;
@@ -39,7 +39,7 @@ fn solve(
         images: &Images::default(),
         bodies: &[],
     };
-    let answer = electrostatics(mesh, media, excitations, options, &Quiet).unwrap();
+    let answer = electrostatics(mesh, media, excitations, options, &NoProgress).unwrap();
     for response in &answer.responses {
         assert_eq!(response.reason, StopReason::Converged, "{:?}", response.history);
     }
@@ -331,12 +331,12 @@ fn charges_may_come_close_to_prepared_metal() {
         charge.potential(close)
     };
     let dense =
-        electrostatics(&mesh, media, &sources(close), &options(Method::Dense, 1e-6), &Quiet);
+        electrostatics(&mesh, media, &sources(close), &options(Method::Dense, 1e-6), &NoProgress);
     let dense = dense.unwrap();
     let fast = options(Method::Fmm, 1e-6);
     let mut prepared = Prepared::new(&mesh, media, 2, &fast).unwrap();
-    prepared.solve(&sources([3.0, 0.0, 0.0]), &Quiet).unwrap();
-    let found = prepared.solve(&sources(close), &Quiet).unwrap();
+    prepared.solve(&sources([3.0, 0.0, 0.0]), &NoProgress).unwrap();
+    let found = prepared.solve(&sources(close), &NoProgress).unwrap();
     let (found_there, exact_there) = (reaction(&found), reaction(&dense));
     assert!((found_there / exact_there - 1.0).abs() < 2e-6, "{found_there} {exact_there}");
     // Next to the charge the metal is at 1 V as well as elsewhere, whose panels are 1e4 times as
@@ -368,7 +368,7 @@ fn solves_start_from_known_charges() {
     for density in [bem::Density::Constant, bem::Density::Linear] {
         let fast = options(Method::Fmm, 1e-8).density(density);
         let mut prepared = Prepared::new(&mesh, media, 2, &fast).unwrap();
-        let cold = prepared.solve(&excitations, &Quiet).unwrap();
+        let cold = prepared.solve(&excitations, &NoProgress).unwrap();
         let steps = |answer: &Electrostatics| answer.responses.iter().map(|r| r.iterations).sum();
         let from = |prepared: &mut Prepared, factor: f64| {
             let off = |values: &[f64]| values.iter().map(|q| factor * q).collect::<Vec<f64>>();
@@ -381,7 +381,7 @@ fn solves_start_from_known_charges() {
                 .iter()
                 .map(|(total, at_corners)| bem::Charges { total, at_corners })
                 .collect();
-            prepared.solve_from(&start, &excitations, &Quiet).unwrap()
+            prepared.solve_from(&start, &excitations, &NoProgress).unwrap()
         };
         let (same, close) = (from(&mut prepared, 1.0), from(&mut prepared, 1.0 + 1e-4));
         let [cold_steps, same_steps, close_steps]: [usize; 3] = [&cold, &same, &close].map(steps);
@@ -395,10 +395,10 @@ fn solves_start_from_known_charges() {
             }
         }
         let one = [bem::Charges::from(&cold.responses[0])];
-        assert!(prepared.solve_from(&one, &excitations, &Quiet).is_err());
+        assert!(prepared.solve_from(&one, &excitations, &NoProgress).is_err());
         let short = [0.0; 7];
         let short = [bem::Charges { total: &short, at_corners: &[] }; 2];
-        assert!(prepared.solve_from(&short, &excitations, &Quiet).is_err());
+        assert!(prepared.solve_from(&short, &excitations, &NoProgress).is_err());
     }
 }
 
@@ -428,7 +428,7 @@ fn tolerances_are_kept_down_to_1e_10() {
     let matrix = |method, tolerance| -> Vec<f64> {
         let conductors = Conductors { of_triangle: &owner, count: 2 };
         let options = options(method, tolerance);
-        capacitance(&spheres, conductors, &options, &Quiet).unwrap().maxwell.concat()
+        capacitance(&spheres, conductors, &options, &NoProgress).unwrap().maxwell.concat()
     };
     let exact = [values(Method::Dense, 1e-12), matrix(Method::Dense, 1e-12)];
     for tolerance in [1e-8, 1e-10] {

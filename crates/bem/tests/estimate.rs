@@ -4,7 +4,8 @@
 
 use bem::{
     Capacitance, ChildCharges, Conductors, Density, Electrostatics, ErrorEstimate, Excitation,
-    Images, Media, Mirror, PointCharge, Prepared, Quiet, SolveOptions, SurfaceCharge, capacitance,
+    Images, Media, Mirror, NoProgress, PointCharge, Prepared, SolveOptions, SurfaceCharge,
+    capacitance,
 };
 use mesh::Mesh;
 use mesh::generate::{Cube, Plate, Resolution, Sphere, SphereBase};
@@ -33,7 +34,7 @@ fn solved(
     let options = SolveOptions::default().tolerance(TOLERANCE);
     let mut prepared = Prepared::new(mesh, media, 1, &options).unwrap();
     let excitations = std::slice::from_ref(excitation);
-    let answer = prepared.solve(excitations, &Quiet).unwrap();
+    let answer = prepared.solve(excitations, &NoProgress).unwrap();
     let estimate = prepared
         .error_estimate(excitations, &answer.responses, &vec![1.0; mesh.triangles.len()], true)
         .unwrap();
@@ -47,7 +48,10 @@ fn metal(mesh: &Mesh, is_estimated: bool) -> [f64; 2] {
         let all = vec![Some(0); mesh.triangles.len()];
         let conductors = Conductors { of_triangle: &all, count: 1 };
         let options = SolveOptions::default().tolerance(TOLERANCE);
-        return [capacitance(mesh, conductors, &options, &Quiet).unwrap().maxwell[0][0], f64::NAN];
+        return [
+            capacitance(mesh, conductors, &options, &NoProgress).unwrap().maxwell[0][0],
+            f64::NAN,
+        ];
     }
     let (answer, estimate) = solved(mesh, Some(0), [1.0; 2], &unit, &Images::default());
     [answer.responses[0].conductor_charge[0], estimate.of_conductors[0][0]]
@@ -217,7 +221,7 @@ fn couplings_have_estimates_of_their_own() {
             };
             let excitations = [unit(0), unit(1)];
             let mut prepared = Prepared::new(mesh, media, 2, &options).unwrap();
-            let answer = prepared.solve(&excitations, &Quiet).unwrap();
+            let answer = prepared.solve(&excitations, &NoProgress).unwrap();
             let weights = vec![1.0; mesh.triangles.len()];
             let estimate = (level < 2).then(|| {
                 prepared.error_estimate(&excitations, &answer.responses, &weights, true).unwrap()
@@ -258,11 +262,11 @@ fn the_charge_that_is_missing_is_that_of_the_energy() {
             let mut prepared = Prepared::new(&mesh, media, 1, &options).unwrap();
             let unit = Excitation::default().potentials(vec![1.0]);
             let one = std::slice::from_ref(&unit);
-            let answer = prepared.solve(one, &Quiet).unwrap();
+            let answer = prepared.solve(one, &NoProgress).unwrap();
             let weights: Vec<f64> = (0..n).map(|t| 1.0 + (t % 3) as f64).collect();
             let estimate = prepared.error_estimate(one, &answer.responses, &weights, true).unwrap();
             let local = prepared.missing(&unit, &answer.responses[0], &weights).unwrap();
-            let induced = prepared.induced_by(&local, &Quiet).unwrap();
+            let induced = prepared.induced_by(&local, &NoProgress).unwrap();
             let size: f64 = local.total.iter().map(|q| q.abs()).sum();
             let charge = |of: &ChildCharges| of.total.iter().sum::<f64>();
             assert!(charge(&local).abs() < 1e-10 * size.max(estimate.of_conductors[0][0]));

@@ -5,7 +5,7 @@
 mod exact;
 
 use bem::{
-    Body, Condition, Electrostatics, Excitation, Images, Media, Method, PointCharge, Quiet,
+    Body, Condition, Electrostatics, Excitation, Images, Media, Method, NoProgress, PointCharge,
     SolveOptions, SurfaceCharge, dipole_moment, electrostatics, forces,
 };
 use mesh::Mesh;
@@ -39,7 +39,7 @@ fn solve(mesh: &Mesh, conductors: usize, sources: Option<Excitation>) -> Electro
     };
     let excitations: Vec<Excitation> = (0..conductors).map(unit).chain(sources).collect();
     let options = SolveOptions::default().method(Method::Fmm);
-    electrostatics(mesh, media, &excitations, &options, &Quiet).unwrap()
+    electrostatics(mesh, media, &excitations, &options, &NoProgress).unwrap()
 }
 
 fn random() -> impl FnMut() -> f64 {
@@ -396,7 +396,7 @@ fn potentials_outside_of_a_molecule_are_as_good_as_its_energy() {
             };
             let options = SolveOptions::default().method(Method::Fmm);
             let excitations = std::slice::from_ref(&excitation);
-            let answer = electrostatics(&mesh, media, excitations, &options, &Quiet).unwrap();
+            let answer = electrostatics(&mesh, media, excitations, &options, &NoProgress).unwrap();
             let surface = SurfaceCharge::recovered(&mesh, &answer.responses[0].charge, |_| None);
             let found = surface.evaluate(&excitation, &points, false).unwrap().potential;
             let (mut error, mut size) = (0.0, 0.0);

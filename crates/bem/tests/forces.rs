@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use bem::{
-    Body, Condition, Excitation, Force, Images, Media, Method, PointCharge, Prepared, Quiet,
+    Body, Condition, Excitation, Force, Images, Media, Method, NoProgress, PointCharge, Prepared,
     SolveOptions, forces, neutral_dipole_moment,
 };
 use mesh::Mesh;
@@ -53,10 +53,10 @@ fn force_on_spheres(distance: f64, second: Second, tolerance: Option<f64>) -> [F
     let conditions = [Condition::Potential(1.0), Condition::Charge(0.0)];
     let conditions = &conditions[..conductors];
     let mut prepared = Prepared::new(&mesh, media, conductors, &options).unwrap();
-    let mut answer = prepared.solve(&units, &Quiet).unwrap();
+    let mut answer = prepared.solve(&units, &NoProgress).unwrap();
     let mut state = answer.state(conditions, None).unwrap();
     let excitation = Excitation::default().potentials(state.potentials.clone());
-    if let Some(refined) = prepared.refine(&excitation, &state.charge, &Quiet).unwrap() {
+    if let Some(refined) = prepared.refine(&excitation, &state.charge, &NoProgress).unwrap() {
         let response = refined.response;
         assert!(response.relative_residual <= tolerance.unwrap(), "{}", response.relative_residual);
         answer.responses.push(response);
@@ -174,9 +174,9 @@ fn what_triangles_take_from_each_other_is_left_exactly_on_weak_bodies() {
     for tolerance in [1e-3, 1e-4, 1e-5] {
         let options = SolveOptions::default().method(Method::Fmm).tolerance(tolerance);
         let mut prepared = Prepared::new(&mesh, media, 1, &options).unwrap();
-        let answer = prepared.solve(std::slice::from_ref(&excitation), &Quiet).unwrap();
+        let answer = prepared.solve(std::slice::from_ref(&excitation), &NoProgress).unwrap();
         let charge = &answer.responses[0].charge;
-        let left = prepared.refine(&excitation, charge, &Quiet).unwrap().unwrap().residual;
+        let left = prepared.refine(&excitation, charge, &NoProgress).unwrap().unwrap().residual;
         println!("{tolerance:.0e}: {:.1e} of what acts", left.relative);
         assert!(left.relative < 3.0 * tolerance, "{tolerance:.0e}: {:.1e}", left.relative);
     }

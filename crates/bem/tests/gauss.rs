@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use bem::{
-    Electrostatics, Excitation, Images, Media, Method, Mirror, PointCharge, Quiet, SolveOptions,
-    StopReason, SurfaceCharge, electrostatics,
+    Electrostatics, Excitation, Images, Media, Method, Mirror, NoProgress, PointCharge,
+    SolveOptions, StopReason, SurfaceCharge, electrostatics,
 };
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
@@ -43,7 +43,7 @@ fn solve_all(
         bodies,
     };
     let options = SolveOptions::default().method(method).tolerance(1e-6);
-    let answer = electrostatics(mesh, media, excitations, &options, &Quiet).unwrap();
+    let answer = electrostatics(mesh, media, excitations, &options, &NoProgress).unwrap();
     for response in &answer.responses {
         assert_eq!(response.reason, StopReason::Converged, "{:?}", response.history);
     }
@@ -395,7 +395,7 @@ fn a_body_on_a_plane_is_half_of_the_whole() {
                     media,
                     std::slice::from_ref(&excitation),
                     &options,
-                    &Quiet,
+                    &NoProgress,
                 )
                 .unwrap();
                 assert_eq!(found.responses[0].reason, StopReason::Converged);
@@ -551,7 +551,7 @@ fn a_distant_conductor_next_to_a_capacitor_of_high_permittivity() {
             })
             .collect();
         let options = SolveOptions::default().tolerance(1e-6);
-        let answer = electrostatics(&mesh, media, &units, &options, &Quiet).unwrap();
+        let answer = electrostatics(&mesh, media, &units, &options, &NoProgress).unwrap();
         let c = |i: usize, j: usize| answer.responses[j].conductor_charge[i];
         println!("{permittivity}: {:?}, {} {}", answer.replaced, c(2, 0), c(2, 1));
         let at: Vec<[usize; 2]> = answer.replaced.iter().map(|entry| entry.at).collect();
@@ -566,7 +566,7 @@ fn a_distant_conductor_next_to_a_capacitor_of_high_permittivity() {
         }
         // Where only some are excited, entries between these are replaced.
         let some = [units[0].clone(), units[2].clone()];
-        let part = electrostatics(&mesh, media, &some, &options, &Quiet).unwrap();
+        let part = electrostatics(&mesh, media, &some, &options, &NoProgress).unwrap();
         let [entry] = part.replaced[..] else { panic!("{:?}", part.replaced) };
         assert_eq!((entry.at, &part.unresolved[..]), ([0, 2], &[[1, 2]][..]));
         assert!(answer.unresolved.is_empty());

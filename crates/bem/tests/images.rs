@@ -5,7 +5,7 @@
 mod exact;
 
 use bem::{
-    Body, Electrostatics, Excitation, Images, Media, Method, Mirror, PointCharge, Quiet,
+    Body, Electrostatics, Excitation, Images, Media, Method, Mirror, NoProgress, PointCharge,
     SolveOptions, StopReason, SurfaceCharge, electrostatics, forces,
 };
 use mesh::Mesh;
@@ -24,7 +24,8 @@ fn solve(
     let media = Media { conductor, conductors, permittivity, images, bodies: &[] };
     let options = SolveOptions::default().method(method).tolerance(1e-8);
     let answer =
-        electrostatics(mesh, media, std::slice::from_ref(excitation), &options, &Quiet).unwrap();
+        electrostatics(mesh, media, std::slice::from_ref(excitation), &options, &NoProgress)
+            .unwrap();
     assert_eq!(answer.responses[0].reason, StopReason::Converged);
     answer
 }
@@ -203,7 +204,7 @@ fn a_plate_close_over_ground() {
         let solve = |method| {
             let options = SolveOptions::default().method(method).tolerance(tolerance);
             let excitations = std::slice::from_ref(&excitation);
-            let answer = electrostatics(&mesh, media, excitations, &options, &Quiet).unwrap();
+            let answer = electrostatics(&mesh, media, excitations, &options, &NoProgress).unwrap();
             assert_eq!(answer.responses[0].reason, StopReason::Converged);
             answer.responses[0].conductor_charge[0]
         };
@@ -237,7 +238,7 @@ fn a_gap_of_too_few_digits_is_no_solution() {
     };
     let excitation = Excitation::default().potentials(vec![1.0]);
     let options = SolveOptions::default().method(Method::Fmm);
-    let answer = electrostatics(&mesh, media, &[excitation], &options, &Quiet).unwrap();
+    let answer = electrostatics(&mesh, media, &[excitation], &options, &NoProgress).unwrap();
     assert_eq!(answer.responses[0].reason, StopReason::Breakdown);
     assert!(answer.fmm_error_potential.unwrap() > 10.0 * options.tolerance);
 }
@@ -270,7 +271,7 @@ fn polarisability_does_not_depend_on_the_place() {
         // The conductor at the potential that the field has in its middle.
         let field = Excitation::default().potentials(vec![-shift]).field([1.0, 0.0, 0.0]);
         let options = SolveOptions::default().method(Method::Fmm).tolerance(tolerance);
-        let answer = electrostatics(&mesh, media, &[unit, field], &options, &Quiet).unwrap();
+        let answer = electrostatics(&mesh, media, &[unit, field], &options, &NoProgress).unwrap();
         let state = answer.state(&[Condition::Charge(0.0)], Some(1)).unwrap();
         // What floats takes the potential there.
         assert!((state.potentials[0] + shift).abs() < 10.0 * tolerance, "{:?}", state.potentials);

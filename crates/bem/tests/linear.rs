@@ -4,8 +4,8 @@
 
 use bem::{
     Capacitance, Charges, Conductors, Density, Electrostatics, Excitation, Images, Media, Method,
-    Mirror, PointCharge, Prepared, Quiet, SolveOptions, StopReason, SurfaceCharge, capacitance,
-    dipole_moment, forces, sampled_residual,
+    Mirror, NoProgress, PointCharge, Prepared, SolveOptions, StopReason, SurfaceCharge,
+    capacitance, dipole_moment, forces, sampled_residual,
 };
 use mesh::Mesh;
 use mesh::generate::{Cube, Plate, Resolution};
@@ -24,7 +24,7 @@ fn cube(n: usize, grade: f64) -> Mesh {
 
 fn alone(mesh: &Mesh, options: &SolveOptions) -> Capacitance {
     let all = vec![Some(0); mesh.triangles.len()];
-    capacitance(mesh, Conductors { of_triangle: &all, count: 1 }, options, &Quiet).unwrap()
+    capacitance(mesh, Conductors { of_triangle: &all, count: 1 }, options, &NoProgress).unwrap()
 }
 
 /// Whatever the tolerance, the sizes of triangles and the gaps between them, fast solves are dense
@@ -63,7 +63,7 @@ fn sheets_that_face_each_other_keep_their_digits() {
         let error = |density| {
             let solve = |method| {
                 let options = options(method, 1e-6, density);
-                capacitance(&both, conductors, &options, &Quiet).unwrap().maxwell
+                capacitance(&both, conductors, &options, &NoProgress).unwrap().maxwell
             };
             let (fast, exact) = (solve(Method::Fmm), solve(Method::Dense));
             let both = fast.iter().flatten().zip(exact.iter().flatten());
@@ -127,7 +127,7 @@ fn everything(images: &Images, n: usize, density: Density, method: Method) -> Fo
     let excitations = [at(0), at(1), sources];
     let options = options(method, 1e-7, density);
     let mut prepared = Prepared::new(&mesh, media, 3, &options).unwrap();
-    let answer = prepared.solve(&excitations, &Quiet).unwrap();
+    let answer = prepared.solve(&excitations, &NoProgress).unwrap();
     for response in &answer.responses {
         assert_eq!(response.reason, StopReason::Converged, "{:?}", response.history);
     }

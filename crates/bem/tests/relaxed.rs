@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use bem::{
-    Conductors, Excitation, Images, Media, Method, PointCharge, Quiet, SolveOptions, StopReason,
-    capacitance, electrostatics,
+    Conductors, Excitation, Images, Media, Method, NoProgress, PointCharge, SolveOptions,
+    StopReason, capacitance, electrostatics,
 };
 use mesh::Mesh;
 use mesh::generate::{Bus, ConcentricSpheres, Molecule, Resolution, SphereBase};
@@ -53,7 +53,7 @@ fn capacitances_of_many_conductors() {
     for tolerance in [1e-6, 1e-8] {
         compare("bus", tolerance, |options| {
             let conductors = Conductors { of_triangle: &of_triangle, count: 10 };
-            let answer = capacitance(&mesh, conductors, options, &Quiet).unwrap();
+            let answer = capacitance(&mesh, conductors, options, &NoProgress).unwrap();
             assert!(answer.solves.iter().all(|s| s.reason == StopReason::Converged));
             // The sampled error is that of the tight sums.
             assert!(answer.fmm_error_sampled.unwrap() < answer.fmm_tolerance.unwrap());
@@ -84,7 +84,7 @@ fn dielectric(
         images: &Images::default(),
         bodies: &[],
     };
-    let answer = electrostatics(mesh, media, excitations, options, &Quiet).unwrap();
+    let answer = electrostatics(mesh, media, excitations, options, &NoProgress).unwrap();
     assert!(answer.responses.iter().all(|r| r.reason == StopReason::Converged));
     assert!(answer.fmm_error_sampled.unwrap() < answer.fmm_tolerance.unwrap());
     let dipole = |charge: &[f64]| -> f64 {

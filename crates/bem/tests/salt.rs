@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
+use std::sync::Mutex;
+
 use bem::{
-    Cells, Density, FixedCharge, Medium, Quiet, Screened, SolveOptions, StopReason,
-    poisson_boltzmann,
+    Cells, Density, Error, FixedCharge, Medium, Method, NoProgress, Progress, Screened,
+    SolveOptions, Stage, StopReason, poisson_boltzmann,
 };
 use mesh::generate::{Resolution, Sphere, SphereBase};
 use mesh::patch::{node_count, node_places};
@@ -132,7 +134,7 @@ fn by_layers(
         layers.iter().map(|[_, eps]| without_ions(*eps)).chain([outside]).collect();
     let options = SolveOptions::default().density(density).tolerance(1e-6);
     let cells = Cells { media: &media, sides: &sides };
-    poisson_boltzmann(&all, cells, &fixed(charges), &options, &Quiet).unwrap()
+    poisson_boltzmann(&all, cells, &fixed(charges), &options, &NoProgress).unwrap()
 }
 
 fn fixed(charges: &[([f64; 3], f64)]) -> Vec<FixedCharge> {
@@ -276,7 +278,7 @@ fn nested_surfaces_do_not_spoil_each_other() {
             (0..mesh.triangles.len()).map(|t| if t < count { of_inner } else { [2, 1] }).collect();
         let cells = Cells { media: &media, sides: &sides };
         let (fixed, options) = (fixed(&charges), SolveOptions::default());
-        let screened = poisson_boltzmann(&mesh, cells, &fixed, &options, &Quiet).unwrap();
+        let screened = poisson_boltzmann(&mesh, cells, &fixed, &options, &NoProgress).unwrap();
         energy(&screened, &fixed) / exact - 1.0
     };
     for elements in [320, 1280] {
@@ -301,7 +303,7 @@ fn solutions_move_with_the_mesh() {
         let cells = Cells { media: &media, sides: &sides };
         let charges = [FixedCharge { position: place(charge), charge: 1.0, region: 0 }];
         let options = SolveOptions::default().tolerance(1e-8);
-        let screened = poisson_boltzmann(&mesh, cells, &charges, &options, &Quiet).unwrap();
+        let screened = poisson_boltzmann(&mesh, cells, &charges, &options, &NoProgress).unwrap();
         unit * energy(&screened, &charges)
     };
     let first = solve(&|x| x, 1.0);
@@ -310,5 +312,57 @@ fn solutions_move_with_the_mesh() {
     for other in [moved, scaled] {
         // Fast sums to a third of 1e-8, and the correction in single precision.
         assert!((other / first - 1.0).abs() < 1e-6, "{first} {other}");
+    }
+}
+
+/// Notes how far a solve came.
+#[derive(Default)]
+struct Stages(Mutex<Vec<Stage>>);
+
+impl Progress for Stages {
+    fn advance(&self, stage: Stage, _: u64, _: u64) -> bool {
+        self.0.lock().unwrap().push(stage);
+        true
+    }
+}
+
+/// Before anything is made where a regular near field does not fit; while it is made where there
+/// are more close pairs, as of two spheres next to each other.
+#[test]
+fn what_does_not_fit_is_refused_before_its_memory_is_taken() {
+    let radii = [20.0, 20.1];
+    let mut mesh = Mesh::default();
+    for radius in radii {
+        mesh = mesh::join::with_group(mesh, "", sphere(radius, 500, 1));
+    }
+    let inner = mesh.triangles.len() / 2;
+    let sides = |t: usize| if t < inner { [1, 0] } else { [2, 1] };
+    let sides: Vec<[u32; 2]> = (0..mesh.triangles.len()).map(sides).collect();
+    let media = [without_ions(4.0), without_ions(80.0), salt_water()];
+    let cells = Cells { media: &media, sides: &sides };
+    for (method, density) in [
+        (Method::Auto, Density::Constant),
+        (Method::Auto, Density::Linear),
+        (Method::Dense, Density::Constant),
+    ] {
+        let mut ends = Vec::new();
+        let mut limit = 1e5;
+        loop {
+            let options = SolveOptions::default().method(method).density(density);
+            let options = options.tolerance(1e-3).memory_limit(Some(limit as u64));
+            let stages = Stages::default();
+            match poisson_boltzmann(&mesh, cells, &[], &options, &stages) {
+                Ok(_) => break,
+                Err(Error::Memory { needed, available, .. }) => {
+                    assert!(needed > available && available == limit as u64);
+                }
+                Err(error) => panic!("{error}"),
+            }
+            ends.push(stages.0.lock().unwrap().last().copied());
+            limit *= 1.1;
+        }
+        let of = |end: Option<Stage>| ends.iter().filter(|found| **found == end).count();
+        let (at_once, later) = (of(None), of(Some(Stage::NearField)));
+        assert!(at_once > 10 && later > 0 && at_once + later == ends.len(), "{ends:?}");
     }
 }

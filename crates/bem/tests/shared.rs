@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use bem::{
     Beyond, Cells, Density, Electrostatics, Excitation, FixedCharge, Images, LayerImage, Media,
-    Medium, Method, Mirror, PointCharge, Prepared, Quiet, Ranks, Screened, SolveOptions, Stack,
-    StackLayer, StopReason,
+    Medium, Method, Mirror, NoProgress, PointCharge, Prepared, Ranks, Screened, SolveOptions,
+    Stack, StackLayer, StopReason,
 };
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
@@ -51,7 +51,7 @@ impl Case {
 
     fn solve(&self, backend: fmm::Backend, ranks: Ranks) -> Electrostatics {
         self.with_prepared(backend, ranks, |mut prepared| {
-            prepared.solve(&self.excitations, &Quiet).unwrap()
+            prepared.solve(&self.excitations, &NoProgress).unwrap()
         })
     }
 
@@ -257,7 +257,7 @@ fn checks_and_estimates_are_those_of_one_process() {
         let weights = vec![1.0; case.mesh.triangles.len()];
         let find = |backend: fmm::Backend, ranks: Ranks| {
             case.with_prepared(backend, ranks, |mut prepared| {
-                let answer = prepared.solve(&case.excitations, &Quiet).unwrap();
+                let answer = prepared.solve(&case.excitations, &NoProgress).unwrap();
                 let of = (&case.excitations[0], bem::Charges::from(&answer.responses[0]));
                 let residual = prepared.sampled_residual(&[of], TOLERANCE).unwrap()[0];
                 let estimate = prepared
@@ -265,9 +265,10 @@ fn checks_and_estimates_are_those_of_one_process() {
                     .unwrap();
                 let missing =
                     prepared.missing(&case.excitations[0], &answer.responses[0], &weights).unwrap();
-                let induced = prepared.induced_by(&missing, &Quiet).unwrap();
-                let refined =
-                    prepared.refine(&case.excitations[0], &answer.responses[0], &Quiet).unwrap();
+                let induced = prepared.induced_by(&missing, &NoProgress).unwrap();
+                let refined = prepared
+                    .refine(&case.excitations[0], &answer.responses[0], &NoProgress)
+                    .unwrap();
                 (residual.relative, estimate, missing, induced, refined.unwrap())
             })
         };
@@ -327,7 +328,7 @@ fn assert_ions_are_shared(elements: usize, density: Density, counts: &[usize]) {
             .density(density)
             .ranks(ranks);
         let cells = Cells { media: &media, sides: &sides };
-        bem::poisson_boltzmann(&mesh, cells, &charges, &options, &Quiet).unwrap()
+        bem::poisson_boltzmann(&mesh, cells, &charges, &options, &NoProgress).unwrap()
     };
     let potentials = |screened: &Screened| screened.surface_potentials(mesh.triangles.len());
     let alone = solve(Ranks::default());

@@ -156,16 +156,25 @@ pub(crate) fn show_notes(name: &str, info: &Info, options: &Options, output: &Ou
     }
 }
 
-/// That there are more triangles than asked for, because the surface is curved.
+/// That there are more triangles than asked for, because the surface is curved or its bodies small.
 pub(crate) fn denser(info: &Info, options: &Options) -> Option<String> {
-    let Resolution::Density(density) = options.resolution else { return None };
     let triangles: usize = info.parts.iter().map(|part| part.triangles).sum();
-    let found = triangles as f64 / measured(info).0;
-    (found > DENSER * density).then(|| {
+    let (times, how_many, asked) = match options.resolution {
+        Resolution::Density(density) => {
+            let found = triangles as f64 / measured(info).0;
+            let how_many = format!("{found:.1} triangles per square angstrom");
+            (found / density, how_many, units::shortest(density))
+        }
+        Resolution::Elements(elements) => {
+            let [found, asked] = [triangles, elements].map(|number| units::count(number as u64));
+            (triangles as f64 / elements as f64, format!("{found} triangles"), asked)
+        }
+    };
+    (times > DENSER).then(|| {
         format!(
-            "{found:.1} triangles per square angstrom where {} were asked for: their sides go with the radii of atoms, probe and \
-             creases, and this surface has no coarser ones",
-            units::shortest(density)
+            "{how_many} where {asked} were asked for: their sides go with the radii of atoms, probe and creases, each body has \
+             about {} at least, and this surface has no coarser ones",
+            options.least
         )
     })
 }

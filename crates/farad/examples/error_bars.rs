@@ -7,14 +7,14 @@
 use std::error::Error;
 
 use farad::mesh::generate::{Resolution, SphereBase, TwoSpheres};
-use farad::{Description, LengthUnit, Options, Problem, Quiet, units};
+use farad::{Description, LengthUnit, NoProgress, Options, Problem, units};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(4000));
     let mesh = TwoSpheres { radius: 1.0, distance: 3.0, base, resolution }.build()?;
     let description =
         Description::default().unit(LengthUnit::Millimetre).relative_permittivity(2.2);
-    let solution = Problem::new(description, mesh)?.solve(&Options::default(), &Quiet)?;
+    let solution = Problem::new(description, mesh)?.solve(&Options::default(), &NoProgress)?;
     let matrix = solution.matrices().maxwell_farad;
     let bars = solution.matrix_bars().ok_or("bars were not wanted")?.maxwell_farad;
 

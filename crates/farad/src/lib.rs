@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use farad::mesh::generate::{ConcentricSpheres, Resolution, SphereBase};
-//! use farad::{Conductor, Description, Dielectric, LengthUnit, Options, Problem, Quiet, Setting};
+//! use farad::{Conductor, Description, Dielectric, LengthUnit, Options, Problem, NoProgress, Setting};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(2000));
@@ -18,7 +18,7 @@
 //!     .unit(LengthUnit::Millimetre)
 //!     .conductors(vec![Conductor::new("inner").with(Setting::Potential(1e3))])
 //!     .dielectrics(vec![Dielectric::new("outer", 4.0)]);
-//! let solution = Problem::new(description, mesh)?.solve(&Options::default(), &Quiet)?;
+//! let solution = Problem::new(description, mesh)?.solve(&Options::default(), &NoProgress)?;
 //! let capacitance = solution.matrices().maxwell_farad[0][0];
 //! println!("C = {capacitance:e} F, energy {:e} J", 0.5 * capacitance * 1e3 * 1e3);
 //!
@@ -43,7 +43,7 @@ mod solver;
 pub mod units;
 
 pub use bem;
-pub use bem::{Method, Mirror, Progress, Quiet, Ranks, SolveOptions as Options};
+pub use bem::{Method, Mirror, NoProgress, Progress, Ranks, SolveOptions as Options};
 pub use mesh;
 pub use mesh::mirror::Plane;
 pub use problem::Problem;

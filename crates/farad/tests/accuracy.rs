@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use farad::bem::{Beyond, Method, Stack, StackLayer};
 use farad::{
-    Amount, Attained, Charge, Conductor, Description, Dielectric, Error, Goal, LengthUnit, Mirror,
-    Note, Options, Outcome, Plane, Probe, ProbePoints, Problem, Quiet, Refinement, Setting, Target,
-    refine,
+    Amount, Attained, Charge, CompletedLevel, Conductor, Description, Dielectric, Diffusion, Error,
+    Goal, LengthUnit, Mirror, NoProgress, Note, Options, Outcome, Plane, Probe, ProbePoints,
+    Problem, Refinement, RefinementObserver, Setting, Target, refine,
 };
 use mesh::Mesh;
 use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
@@ -37,7 +37,7 @@ fn goal(accuracy: f64) -> Goal {
 
 fn attained(description: Description, mesh: Mesh, goal: &Goal) -> Result<Attained, Error> {
     let problem = Problem::new(description, mesh)?;
-    refine(problem, goal, &Options::default(), &Quiet, &mut |_, _| ())
+    refine(problem, goal, &Options::default(), &NoProgress, &mut |_, _| ())
 }
 
 /// Turned, shifted and scaled, the cube takes about as many triangles, and bars hold everywhere on
@@ -60,7 +60,7 @@ fn bars_of_a_cube_hold_on_every_mesh_however_it_lies() {
             // The first mesh, two triangles a face, says the least.
             assert!(level.bar < 5.0 * error, "{level:?}: {error:e}");
         };
-        let found = refine(problem, &goal(2e-3), &Options::default(), &Quiet, &mut check);
+        let found = refine(problem, &goal(2e-3), &Options::default(), &NoProgress, &mut check);
         let found = found.unwrap();
         assert_eq!(found.outcome, Outcome::Reached);
         let bars = found.solution.matrix_bars().unwrap();
@@ -144,7 +144,7 @@ fn bars_of_polarisabilities_hold_against_finer_meshes() {
     let mut found = Vec::new();
     for level in 0..5 {
         let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
-        let solution = problem.solve(&Options::default(), &Quiet).unwrap();
+        let solution = problem.solve(&Options::default(), &NoProgress).unwrap();
         let polarisability = solution.polarisability.unwrap();
         found.push((polarisability.over_4pi_eps0, polarisability.over_4pi_eps0_error.unwrap()));
         if level < 4 {
@@ -302,7 +302,7 @@ fn what_cannot_be_reached_is_said() {
     // Memory for the first meshes, not for the last.
     let problem = Problem::new(Description::default(), cube(|x| x)).unwrap();
     let options = Options::default().memory_limit(Some(3 << 20));
-    let small = refine(problem, &goal(1e-4), &options, &Quiet, &mut |_, _| ()).unwrap();
+    let small = refine(problem, &goal(1e-4), &options, &NoProgress, &mut |_, _| ()).unwrap();
     assert!(matches!(small.outcome, Outcome::Size(_)), "{:?}", small.outcome);
     assert!(small.levels.len() > 2 && small.solution.converged());
     // Bars are computed whether they were wanted or not.
@@ -312,7 +312,7 @@ fn what_cannot_be_reached_is_said() {
     let hasty = Options::default().max_iterations(1).method(Method::Fmm);
     let to = |mesh: Mesh| {
         let problem = Problem::new(Description::default(), mesh).unwrap();
-        refine(problem, &goal(1e-3), &hasty, &Quiet, &mut |_, _| ()).unwrap()
+        refine(problem, &goal(1e-3), &hasty, &NoProgress, &mut |_, _| ()).unwrap()
     };
     let found = to(cube(|x| x));
     assert!(matches!(&found.outcome, Outcome::Next(why) if why.contains("did not converge")));
@@ -322,6 +322,76 @@ fn what_cannot_be_reached_is_said() {
     let found = to(fine);
     assert!(found.outcome == Outcome::Unsolved && !found.solution.converged());
     assert_eq!(found.solution.bars, None);
+}
+
+/// What no number is asked of is said before a solve.
+#[test]
+fn an_accuracy_of_nothing_is_refused_before_a_solve() {
+    let name = || "lid".to_owned();
+    let mesh = mesh::join::with_group(Mesh::default(), "lid", cube(|x| x));
+    for (target, setting, what) in [
+        (Target::Energy, None, "no point charge"),
+        (Target::Entry(name(), "b".to_owned()), None, "no entry C(lid, b)"),
+        (Target::Potential(name()), Some(Setting::Potential(1.0)), "no floating conductor lid"),
+        (Target::Charge(name()), Some(Setting::Charge(1.0)), "no conductor lid with"),
+        (Target::Charge(name()), None, "no conductor lid with"),
+        (Target::Force(name()), Some(Setting::Potential(1.0)), "no force on lid"),
+        (Target::Probe(name()), Some(Setting::Potential(1.0)), "no probe lid"),
+        (Target::Field(name()), Some(Setting::Potential(1.0)), "no probe lid"),
+        (Target::Polarisability, None, "no polarisability"),
+    ] {
+        let metal = Conductor::new("lid");
+        let metal = setting.map_or(metal.clone(), |setting| metal.with(setting));
+        let description = Description::default().conductors(vec![metal]);
+        let problem = Problem::new(description, mesh.clone()).unwrap();
+        let goal = Goal { target, ..goal(1e-2) };
+        let refused = refine(problem, &goal, &Options::default(), &Stopped, &mut |_, _| ());
+        let error = refused.unwrap_err();
+        assert!(matches!(error, Error::Accuracy(_)), "{error}");
+        assert!(error.to_string().contains(what), "{error}");
+    }
+}
+
+/// No solve goes on.
+struct Stopped;
+
+impl bem::Progress for Stopped {
+    fn advance(&self, _: bem::Stage, _: u64, _: u64) -> bool {
+        false
+    }
+}
+
+/// Keeps the last of the meshes that a refinement went on from.
+struct Kept(Option<CompletedLevel>);
+
+impl RefinementObserver for Kept {
+    fn reached(&mut self, _: &farad::Level, _: &farad::Solution) {}
+
+    fn completed(&mut self, level: &CompletedLevel) {
+        self.0 = Some(level.clone());
+    }
+}
+
+/// Where values moved by more than their bars all bars are longer, whatever they are of.
+#[test]
+fn hydrodynamic_bars_are_stretched_as_those_of_the_matrix() {
+    let liquid = Diffusion { temperature: 298.15, viscosity: 8.9e-4 };
+    let description = Description::default().diffusion(Some(liquid));
+    let problem = || Problem::new(description.clone(), cube(|x| x)).unwrap();
+    let (goal, options) = (goal(3e-2), Options::default());
+    let mut kept = Kept(None);
+    let refined = Refinement::new(&goal, &options).run(problem(), &NoProgress, &mut kept);
+    let plain = refined.unwrap().unwrap();
+    let mut completed = kept.0.unwrap();
+    completed.stretch = 2.0;
+    let completed = [completed];
+    let refinement = Refinement::new(&goal, &options).after(&completed);
+    let stretched = refinement.run(problem(), &NoProgress, &mut NoProgress).unwrap().unwrap();
+    for found in [&plain, &stretched] {
+        let bar = found.solution.bars.as_ref().unwrap().maxwell[0][0];
+        let own = found.solution.hydrodynamics.as_ref().unwrap();
+        assert!((own.capacity_error.unwrap() / bar - 1.0).abs() < 1e-12, "{own:?} {bar}");
+    }
 }
 
 /// Two films of side 1000 across a gap of 10, in triangles twelve times as high as that: the fringe
@@ -360,7 +430,7 @@ fn bars_cover_fringes_that_the_mesh_hides() {
         assert!(level.bar / exact < 5.0 * error + 3e-4, "{level:?}: {error:e}");
     };
     let problem = Problem::new(description, mesh).unwrap();
-    let found = refine(problem, &goal(2e-3), &Options::default(), &Quiet, &mut check).unwrap();
+    let found = refine(problem, &goal(2e-3), &Options::default(), &NoProgress, &mut check).unwrap();
     assert_eq!(found.outcome, Outcome::Reached);
     assert!(count > 2);
 }
@@ -403,7 +473,7 @@ fn ranks_refine_as_one_process_does() {
     ] {
         let options = Options::default().method(method).density(density);
         let goal = goal(accuracy);
-        let alone = refine(two_cubes(), &goal, &options, &Quiet, &mut |_, _| ()).unwrap();
+        let alone = refine(two_cubes(), &goal, &options, &NoProgress, &mut |_, _| ()).unwrap();
         assert!(alone.levels.len() > 2, "{:?}", alone.levels);
         let check = |found: &Attained| {
             assert_eq!(found.outcome, alone.outcome);
@@ -424,7 +494,7 @@ fn ranks_refine_as_one_process_does() {
             let options = options.clone().ranks(farad::Ranks(group.clone()));
             let mut meshes = 0;
             let mut each = |_: &farad::Level, _: &farad::Solution| meshes += 1;
-            let found = refine(two_cubes(), &goal, &options, &Quiet, &mut each).unwrap();
+            let found = refine(two_cubes(), &goal, &options, &NoProgress, &mut each).unwrap();
             assert_eq!(meshes, found.levels.len());
             found
         });
@@ -434,7 +504,7 @@ fn ranks_refine_as_one_process_does() {
             let found = comm::run(ranks, |group| {
                 let problem = two_cubes();
                 let shared = Refinement::new(&goal, &options).sharing_excitations(group);
-                shared.run(problem, &Quiet, &mut Quiet).unwrap()
+                shared.run(problem, &NoProgress, &mut NoProgress).unwrap()
             });
             let first = found[0].as_ref().unwrap();
             check(first);
@@ -449,7 +519,7 @@ fn ranks_end_together() {
     let shared = |goal: &Goal| {
         comm::run(3, |group| {
             let options = Options::default().ranks(farad::Ranks(group.clone()));
-            refine(two_cubes(), goal, &options, &Quiet, &mut |_, _| ())
+            refine(two_cubes(), goal, &options, &NoProgress, &mut |_, _| ())
         })
     };
     let nothing = Goal { target: Target::Energy, ..goal(1e-2) };
@@ -507,7 +577,7 @@ fn large_triangles_next_to_small_things_are_seen() {
     assert!(*added == problem.mesh().triangles.len() - mesh.triangles.len());
     let note = problem.notes()[0].to_string();
     assert!(note.contains("many times as large as their distance from another surface"), "{note}");
-    let solution = problem.solve(&Options::default(), &Quiet).unwrap();
+    let solution = problem.solve(&Options::default(), &NoProgress).unwrap();
     let (matrix, bars) = (solution.matrices(), solution.matrix_bars().unwrap());
     let off = (matrix.maxwell_farad[0][0] - 2.690e-15).abs();
     assert!(off < bars.maxwell_farad[0][0], "{off}");
@@ -527,7 +597,7 @@ fn large_triangles_next_to_small_things_are_seen() {
             longest.push(bars[0][0].max(bars[0][1]) / own);
         };
         let problem = Problem::new(description, mesh.clone()).unwrap();
-        let found = refine(problem, &goal(accuracy), &Options::default(), &Quiet, &mut check);
+        let found = refine(problem, &goal(accuracy), &Options::default(), &NoProgress, &mut check);
         assert_eq!(found.unwrap().outcome, Outcome::Reached);
         assert!(longest.last().is_some_and(|&bar| bar < 1.5 * accuracy), "{longest:?}");
     }
@@ -551,7 +621,7 @@ fn a_narrow_gap_between_unlike_triangles_needs_better_integrals() {
     let problem = Problem::new(Description::default(), mesh).unwrap();
     let [dense, fast] = [Method::Dense, Method::Fmm].map(|method| {
         let options = Options::default().method(method).tolerance(1e-4);
-        problem.solve(&options, &Quiet).unwrap().matrices().maxwell_farad[0][0]
+        problem.solve(&options, &NoProgress).unwrap().matrices().maxwell_farad[0][0]
     });
     assert!((fast / dense - 1.0).abs() < 1e-3, "{fast:e} {dense:e}");
 }
@@ -650,7 +720,7 @@ fn balls_over_layers_have_the_capacitance_of_their_images() {
             last = bar / value;
         };
         let problem = Problem::new(description, mesh).unwrap();
-        let found = refine(problem, &goal(accuracy), &Options::default(), &Quiet, &mut check);
+        let found = refine(problem, &goal(accuracy), &Options::default(), &NoProgress, &mut check);
         assert_eq!(found.unwrap().outcome, Outcome::Reached, "{height} {eps} {thickness:?}");
         assert!(last < accuracy, "{height} {eps} {thickness:?}: {last}");
     }

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use farad::{
-    Amount, Charge, Conductor, Description, Dielectric, Goal, LengthUnit, Method, Mirror, Options,
-    Plane, Probe, ProbePoints, Problem, Quiet, Setting, Solution, Target, refine,
+    Amount, Charge, Conductor, Description, Dielectric, Goal, LengthUnit, Method, Mirror,
+    NoProgress, Options, Plane, Probe, ProbePoints, Problem, Setting, Solution, Target, refine,
 };
 use mesh::Mesh;
 use mesh::generate::{Cube, Plate, Resolution, Sphere, SphereBase, TwoSpheres};
@@ -46,7 +46,7 @@ fn description() -> Description {
 fn solved(description: &Description, mesh: &Mesh, density: Density, tolerance: f64) -> Solution {
     let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
     let options = Options::default().tolerance(tolerance).density(density);
-    problem.solve(&options, &Quiet).unwrap()
+    problem.solve(&options, &NoProgress).unwrap()
 }
 
 fn apart(a: [f64; 3], b: [f64; 3]) -> f64 {
@@ -108,7 +108,7 @@ fn of_polyhedra() {
         for method in [Method::Dense, Method::Fmm] {
             let problem = Problem::new(metal.clone(), mesh.clone()).unwrap();
             let options = Options::default().method(method).density(Density::Constant);
-            let found = problem.solve(&options, &Quiet).unwrap();
+            let found = problem.solve(&options, &NoProgress).unwrap();
             for (i, row) in found.bars.as_ref().unwrap().maxwell.iter().enumerate() {
                 for (j, bar) in row.iter().enumerate() {
                     let off = (found.answer.maxwell[i][j] - exact[i][j]).abs();
@@ -174,7 +174,7 @@ fn fields_next_to_refined_edges_are_those_of_the_charges() {
     let mesh = Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(12) }.build();
     let problem = Problem::new(description, mesh.unwrap()).unwrap();
     let goal = Goal { accuracy: 1e-3, target: Target::All, max_seconds: None };
-    let found = refine(problem, &goal, &Options::default(), &Quiet, &mut |_, _| ()).unwrap();
+    let found = refine(problem, &goal, &Options::default(), &NoProgress, &mut |_, _| ()).unwrap();
     let probed = &found.solution.state.as_ref().unwrap().probes[0];
     let bars = probed.bars.as_ref().unwrap();
     let size = |field: [f64; 3]| apart(field, [0.0; 3]);

@@ -7,8 +7,9 @@ use farad::mesh::generate::{ConcentricSpheres, Cube, Plate, Resolution, Sphere, 
 use farad::mesh::transform::{Motion, moved};
 use farad::mesh::{Mesh, PhysicalGroup, join};
 use farad::{
-    Conductor, Derivative, Description, Dielectric, Error, Fault, LengthUnit, Mirror, Options,
-    Parameter, Plane, Problem, Quiet, SURROUNDINGS, Sensitivity, SensitivityFault, Solution, units,
+    Conductor, Derivative, Description, Dielectric, Error, Fault, LengthUnit, Mirror, NoProgress,
+    Options, Parameter, Plane, Problem, SURROUNDINGS, Sensitivity, SensitivityFault, Solution,
+    units,
 };
 
 const TOLERANCE: f64 = 1e-6;
@@ -25,7 +26,7 @@ fn solved(description: &Description, mesh: &Mesh, density: Density) -> Solution 
 fn solved_by(method: Method, description: &Description, mesh: &Mesh, density: Density) -> Solution {
     let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
     let options = Options::default().method(method).density(density).tolerance(TOLERANCE);
-    let solution = problem.solve(&options, &Quiet).unwrap();
+    let solution = problem.solve(&options, &NoProgress).unwrap();
     assert!(solution.converged() && !solution.failed_checks(), "{:?}", solution.warnings);
     solution
 }

@@ -10,7 +10,7 @@ use farad::mesh::transform::{Motion, moved};
 use farad::mesh::{Mesh, join};
 use farad::{
     Conductor, Description, Dielectric, Error, Fault, Film, FilmFault, FilmShare, LengthUnit,
-    Mirror, Options, Place, Plane, Probe, ProbePoints, Problem, Quiet, SURROUNDINGS, Setting,
+    Mirror, NoProgress, Options, Place, Plane, Probe, ProbePoints, Problem, SURROUNDINGS, Setting,
     Toward,
 };
 
@@ -26,7 +26,7 @@ fn film(on: &str, toward: Option<Toward>, cutoff: Option<f64>) -> Film {
 fn shares(description: &Description, mesh: &Mesh, density: Density) -> Vec<FilmShare> {
     let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
     let options = Options::default().density(density);
-    let solution = problem.solve(&options, &Quiet).unwrap();
+    let solution = problem.solve(&options, &NoProgress).unwrap();
     assert!(solution.converged() && !solution.failed_checks(), "{:?}", solution.warnings);
     solution.films
 }
@@ -187,7 +187,7 @@ fn a_film_in_an_interface_over_a_ground() {
         .probes(vec![probe]);
     let problem = Problem::new(description, disk(4000)).unwrap();
     let options = Options::default().density(Density::Linear);
-    let solution = problem.solve(&options, &Quiet).unwrap();
+    let solution = problem.solve(&options, &NoProgress).unwrap();
     let c = solution.matrices().maxwell_length[0][0];
     let probed = &solution.state.as_ref().unwrap().probes[0].field;
     let [mut sum, mut normal] = [0.0; 2];
@@ -302,7 +302,7 @@ fn a_film_that_is_not_thin_is_a_warning() {
         let films = vec![Film { thickness, ..film("sphere", None, None) }];
         let description = Description::default().films(films);
         let problem = Problem::new(description, sphere(320)).unwrap();
-        problem.solve(&Options::default(), &Quiet).unwrap().warnings
+        problem.solve(&Options::default(), &NoProgress).unwrap().warnings
     };
     // Of a sphere of radius 2 the share is an eighth of the thickness.
     assert_eq!(thick(0.7), []);
@@ -321,7 +321,7 @@ fn a_share_that_is_not_known_is_a_warning() {
     let films = vec![Film { place: Place::Interface(1), ..film("disk", None, Some(0.1)) }];
     let description = Description::default().stack(Some(stack)).films(films);
     let problem = Problem::new(description, disk(200)).unwrap();
-    let solution = problem.solve(&Options::default(), &Quiet).unwrap();
+    let solution = problem.solve(&Options::default(), &NoProgress).unwrap();
     let [found] = &solution.films[..] else { panic!() };
     assert!(found.participation[0] >= 0.0 && found.bars[0] > found.participation[0]);
     let [warning] = &solution.warnings[..] else { panic!("{:?}", solution.warnings) };

@@ -17,7 +17,7 @@ use farad::mesh::transform::{Motion, moved};
 use farad::units::{ELEMENTARY_CHARGE, farads};
 use farad::{
     Amount, Charge, Conductor, Description, Dielectric, Error, Fault, Goal, LengthUnit, Mirror,
-    Note, Options, Outcome, Plane, Probe, ProbePoints, Problem, Quiet, Refinement, Setting,
+    NoProgress, Note, Options, Outcome, Plane, Probe, ProbePoints, Problem, Refinement, Setting,
     Solution, Solver, Target,
 };
 
@@ -50,7 +50,7 @@ fn shells_of(elements: usize) -> Mesh {
 
 fn solved(description: Description, mesh: Mesh) -> Solution {
     let problem = Problem::new(description, mesh).unwrap();
-    let solution = problem.solve(&Options::default(), &Quiet).unwrap();
+    let solution = problem.solve(&Options::default(), &NoProgress).unwrap();
     assert!(solution.converged());
     assert!(!solution.failed_checks(), "{:?}", solution.warnings);
     solution
@@ -181,7 +181,7 @@ fn probes_see_the_field_of_a_ball_over_ground() {
     // What does not fit into memory is refused before the solve.
     let problem = Problem::new(description, sphere()).unwrap();
     let options = Options::default().memory_limit(Some(1000));
-    let refused = problem.solve(&options, &Quiet);
+    let refused = problem.solve(&options, &NoProgress);
     assert!(matches!(refused, Err(Error::Probes { points: 6, available: 1000, .. })));
 }
 
@@ -218,8 +218,8 @@ fn solves_of_one_geometry_share_what_is_prepared() {
     let mut solver = Solver::default();
     let mut capacitance = |description: Description, mesh: Mesh, times: usize| {
         let problem = Problem::new(description, mesh).unwrap();
-        let shared = solver.solve(&problem, &options, &Quiet).unwrap();
-        let alone = problem.solve(&options, &Quiet).unwrap();
+        let shared = solver.solve(&problem, &options, &NoProgress).unwrap();
+        let alone = problem.solve(&options, &NoProgress).unwrap();
         assert_eq!(solver.times_prepared(), times);
         let [a, b] = [shared, alone].map(|solution| solution.matrices().maxwell_farad[0][0]);
         close(a, b, 1e-8);
@@ -246,7 +246,7 @@ fn charges_close_to_surfaces_get_smaller_triangles_and_those_at_one_place_a_warn
     assert!(added > 0 && problem.notes() == [Note::Split { added }], "{:?}", problem.notes());
     let far = Problem::new(describe(&[[0.0, 0.0, 3.0], [0.0, 0.0, 3.0]]), given).unwrap();
     assert_eq!(far.added_triangles(), 0);
-    let solution = far.solve(&Options::default(), &Quiet).unwrap();
+    let solution = far.solve(&Options::default(), &NoProgress).unwrap();
     let [warning] = &solution.warnings[..] else { panic!("{:?}", solution.warnings) };
     assert!(warning.check == "coincident_charges" && warning.is_error);
     assert_eq!(warning.what, "charge 1, charge 2");
@@ -306,7 +306,7 @@ fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
         .probes(vec![Probe { name: "p".to_owned(), place }]);
     let options = Options::default().density(Density::Linear);
     let problem = Problem::new(description, mesh).unwrap();
-    let solution = problem.solve(&options, &Quiet).unwrap();
+    let solution = problem.solve(&options, &NoProgress).unwrap();
     assert!(solution.converged() && solution.warnings.is_empty(), "{:?}", solution.warnings);
     let state = solution.state.unwrap();
     let bar = state.solvation.as_ref().unwrap().reaction_error_j.unwrap();
@@ -376,7 +376,7 @@ fn bars_among_ions_hold_where_triangles_are_split_next_to_charges() {
             .dielectrics(vec![Dielectric::new("sphere", media[0])])
             .charges(vec![elementary([x, x, x], 1.0)]);
         let problem = Problem::new(description, mesh.build().unwrap()).unwrap();
-        let solution = problem.solve(&Options::default(), &Quiet).unwrap();
+        let solution = problem.solve(&Options::default(), &NoProgress).unwrap();
         let solvation = solution.state.unwrap().solvation.unwrap();
         let (found, bar) = (solvation.energies.reaction_j, solvation.reaction_error_j.unwrap());
         let exact = ELEMENTARY_CHARGE * charge_over * kirkwood(far, media, kappa);
@@ -407,7 +407,8 @@ fn finer_surfaces_reach_an_accuracy_among_ions() {
     let goal = Goal { accuracy: 1e-2, target: Target::Energy, max_seconds: None };
     let options = Options::default();
     let refinement = Refinement::new(&goal, &options).on_finer_surfaces(&sphere);
-    let found = refinement.run(sphere(1.0).unwrap(), &Quiet, &mut Quiet).unwrap().unwrap();
+    let found =
+        refinement.run(sphere(1.0).unwrap(), &NoProgress, &mut NoProgress).unwrap().unwrap();
     assert_eq!(found.outcome, Outcome::Reached);
     assert!(found.levels.len() == counts.borrow().len() && found.levels.len() <= 4);
     let solvation = found.solution.state.unwrap().solvation.unwrap();
@@ -416,7 +417,8 @@ fn finer_surfaces_reach_an_accuracy_among_ions() {
     let exact = ELEMENTARY_CHARGE * charge_over * kirkwood(far, media, kappa);
     assert!((energy - exact).abs() < bar && bar <= 1e-2 * energy.abs(), "{energy:e} {bar:e}");
     // Triangles that are split stay flat.
-    let split = Refinement::new(&goal, &options).run(sphere(1.0).unwrap(), &Quiet, &mut Quiet);
+    let split =
+        Refinement::new(&goal, &options).run(sphere(1.0).unwrap(), &NoProgress, &mut NoProgress);
     assert!(matches!(split, Err(Error::Accuracy(_))));
 }
 
@@ -433,7 +435,7 @@ fn bars_of_probes_among_ions_hold() {
             .charges(vec![elementary([0.9, 0.5, 0.2], 1.0), elementary([-0.7, 0.2, -0.8], -0.6)])
             .probes(vec![Probe { name: "scattered".to_owned(), place }]);
         let problem = Problem::new(description, mesh).unwrap();
-        let solution = problem.solve(&Options::default(), &Quiet).unwrap();
+        let solution = problem.solve(&Options::default(), &NoProgress).unwrap();
         solution.state.unwrap().probes.remove(0)
     };
     let sphere = |elements: usize, order: usize| {
@@ -487,7 +489,7 @@ fn energies_among_few_ions_are_those_without() {
         let description = description.clone().kappa(kappa);
         let problem = Problem::new(description, two_spheres(2.5)).unwrap();
         let options = Options::default().density(Density::Linear);
-        let solution = problem.solve(&options, &Quiet).unwrap();
+        let solution = problem.solve(&options, &NoProgress).unwrap();
         assert!(solution.converged());
         solution.state.unwrap().solvation.unwrap().energies
     };
@@ -537,7 +539,7 @@ fn ranks_that_share_excitations_find_what_one_solve_does() {
             let all = solution.matrices().maxwell_farad.concat().into_iter();
             all.chain(bars.concat()).chain(own).collect::<Vec<f64>>()
         };
-        let expected = problem.solve(&options, &Quiet).unwrap();
+        let expected = problem.solve(&options, &NoProgress).unwrap();
         for ranks in [2, 7] {
             let mut found = farad_on(ranks, &problem, &options).into_iter();
             let first = found.next().flatten().unwrap();
@@ -550,7 +552,7 @@ fn ranks_that_share_excitations_find_what_one_solve_does() {
         // The same where they share panels, and all have the solution; bars are as good as theirs.
         let shared = comm::run(3, |group| {
             let ranks = farad::Ranks(group.clone());
-            problem.solve(&options.clone().ranks(ranks), &Quiet).unwrap()
+            problem.solve(&options.clone().ranks(ranks), &NoProgress).unwrap()
         });
         for solution in shared {
             assert_eq!(solution.warnings.len(), expected.warnings.len());
@@ -576,7 +578,7 @@ fn groups_of_ranks_share_excitations_and_panels() {
         .polarisability(true);
     let problem = Problem::new(description, shells_of(320)).unwrap();
     let options = Options::default().method(farad::Method::Fmm);
-    let expected = problem.solve(&options, &Quiet).unwrap();
+    let expected = problem.solve(&options, &NoProgress).unwrap();
     let mut panels = [0, 1].map(|_| comm::threads(2).into_iter());
     let mut excitations = [0, 1].map(|_| comm::threads(2).into_iter());
     let found: Vec<Option<Solution>> = std::thread::scope(|scope| {
@@ -589,7 +591,9 @@ fn groups_of_ranks_share_excitations_and_panels() {
                 let options = options.clone().ranks(ranks_of_panels);
                 let problem = &problem;
                 ranks.push(scope.spawn(move || {
-                    Solver::default().solve_on(&excitations, problem, &options, &Quiet).unwrap()
+                    Solver::default()
+                        .solve_on(&excitations, problem, &options, &NoProgress)
+                        .unwrap()
                 }));
             }
         }
@@ -606,5 +610,7 @@ fn groups_of_ranks_share_excitations_and_panels() {
 }
 
 fn farad_on(ranks: usize, problem: &Problem, options: &Options) -> Vec<Option<Solution>> {
-    comm::run(ranks, |group| Solver::default().solve_on(group, problem, options, &Quiet).unwrap())
+    comm::run(ranks, |group| {
+        Solver::default().solve_on(group, problem, options, &NoProgress).unwrap()
+    })
 }

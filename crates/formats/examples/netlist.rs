@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use farad::{Options, Problem, Quiet};
+use farad::{NoProgress, Options, Problem};
 use formats::matrices::{Written, spice};
 use formats::{fastcap, layout::pex25d};
 use mesh::files::load;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         (model.description, model.mesh)
     };
     let names: Vec<String> = description.conductors.iter().map(|net| net.name.clone()).collect();
-    let solution = Problem::new(description, mesh)?.solve(&Options::default(), &Quiet)?;
+    let solution = Problem::new(description, mesh)?.solve(&Options::default(), &NoProgress)?;
     let title = path.file_stem().unwrap_or_default().to_string_lossy();
     let maxwell_farad = &solution.matrices().maxwell_farad;
     let written =

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use farad::{Error, Fault, Method, Note, Options, Problem, Quiet};
+use farad::{Error, Fault, Method, NoProgress, Note, Options, Problem};
 use formats::fastcap::{self, Model};
 use mesh::check::Defects;
 use mesh::files;
@@ -32,7 +32,7 @@ fn solved(model: Model) -> Vec<Vec<f64>> {
     let problem = Problem::new(model.description, model.mesh).unwrap();
     // Dense, so that the same surface has the same digits.
     let options = Options::default().method(Method::Dense);
-    problem.solve(&options, &Quiet).unwrap().matrices().maxwell_farad.clone()
+    problem.solve(&options, &NoProgress).unwrap().matrices().maxwell_farad.clone()
 }
 
 fn matrix(files: &[(&str, String)]) -> Vec<Vec<f64>> {
@@ -493,7 +493,7 @@ fn faults_of_the_geometry_are_allowed_on_request() {
     assert_eq!(found[0].triangles().len(), 2);
     let allowed = faults(&outside, true).unwrap();
     assert_eq!(allowed.notes(), [Note::Allowed(found[0].clone())]);
-    let solution = allowed.solve(&Options::default(), &Quiet).unwrap();
+    let solution = allowed.solve(&Options::default(), &NoProgress).unwrap();
     let warning = solution.warnings.iter().find(|warning| warning.check == "geometry").unwrap();
     assert!(!warning.is_error && warning.value == count as f64, "{warning:?}");
     // Bodies through each other, and conductors that touch.
@@ -506,7 +506,7 @@ fn faults_of_the_geometry_are_allowed_on_request() {
         assert_eq!(matches!(found[..], [Fault::Crossing { .. }]), crossing, "{at}: {found:?}");
         let problem = faults(&model, true).unwrap();
         assert!(problem.notes().contains(&Note::Allowed(found[0].clone())), "{at}");
-        let c = &problem.solve(&Options::default(), &Quiet).unwrap();
+        let c = &problem.solve(&Options::default(), &NoProgress).unwrap();
         let c = &c.matrices().maxwell_farad;
         assert!(c[0][0] > 0.0 && c[0][1] < 0.0, "{c:?}");
     }

@@ -193,7 +193,7 @@ fn of_side<F: Field>(field: &F, side: f64, options: &Options) -> Result<Surface,
         shape.collapse_tiny();
         shape.cut_creases();
         shape.tidy();
-        shape.set_sizes(side);
+        shape.set_sizes(side, options.least);
         shape.remesh();
         match repair(&mut shape, side) {
             Ok(()) => {

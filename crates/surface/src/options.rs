@@ -56,6 +56,8 @@ pub enum Cavities {
         probe: f64 = 1.4,
         /// How fine.
         resolution: Resolution = Resolution::Density(4.0),
+        /// Triangles that each body has at least, about: a ball of 80 has 93 % of its area.
+        least: usize = 80,
         /// Order of the triangles: 1 flat, 2 curved, with middles of sides on the surface.
         order: usize = 1,
         /// Whether cavities are kept.
@@ -81,6 +83,7 @@ impl Options {
             ("probe", self.probe, 0.0..=1e6, "0 to 1e6 angstrom"),
             ("density", density, 1e-12..=1e12, "a positive number of triangles per area"),
             ("elements", elements, MIN_ELEMENTS..=f64::INFINITY, "at least 20"),
+            ("least", self.least as f64, 0.0..=1e12, "0 to 1e12"),
             ("order", self.order as f64, 1.0..=2.0, "1 or 2"),
             ("min_cavity", self.min_cavity, 0.0..=f64::MAX, "0 or a volume"),
             ("decay", self.decay, 0.1..=100.0, "0.1 to 100"),

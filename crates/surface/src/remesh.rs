@@ -6,6 +6,7 @@ use crate::field::Field;
 use crate::independent::{Claims, Gain};
 use crate::shape::{Shape, Tag, Vertex};
 use crate::triangle::{area_normal, quality, turns};
+use mesh::Mesh;
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
 use parallel::prelude::*;
 
@@ -58,8 +59,9 @@ const ROUNDS: usize = 6;
 type Pull = (f64, Vector);
 
 impl<F: Field> Shape<'_, F> {
-    /// Makes the wanted lengths: `side`, less where the surface is strongly curved.
-    pub fn set_sizes(&mut self, side: f64) {
+    /// Makes the wanted lengths: `side`, less where the surface is strongly curved, and on bodies
+    /// that would have fewer triangles than `least`.
+    pub fn set_sizes(&mut self, side: f64, least: usize) {
         let longest = CURVED * (side / (COARSE * self.field.detail())).clamp(1.0, 2.0);
         let size = |v: usize| {
             let curvature = match self.tags[v] {
@@ -73,7 +75,35 @@ impl<F: Field> Shape<'_, F> {
             side.min(longest / curvature).max(SMALLEST * side)
         };
         self.sizes = (0..self.places.len()).into_par_iter().map(size).collect();
+        self.shorten_on_bodies(least);
         self.grade();
+    }
+
+    /// Makes wanted lengths no longer than those with which each body has this number of
+    /// equilateral triangles. Cavities, which hold no charges, may have fewer.
+    fn shorten_on_bodies(&mut self, least: usize) {
+        let alive = self.mesh.alive();
+        let triangles = alive.iter().map(|&t| self.mesh.triangles[t as usize]).collect();
+        let mesh = Mesh { vertices: self.places.clone(), triangles, ..Mesh::default() };
+        let (component_of, count) = mesh::topology::components(&mesh);
+        let (mut areas, mut volumes) = (vec![0.0; count], vec![0.0; count]);
+        let origin = mesh.vertices.first().copied().unwrap_or_default();
+        for (t, &c) in component_of.iter().enumerate() {
+            let corners = mesh.corners(t).map(|x| sub(x, origin));
+            let normal = area_normal(corners);
+            areas[c as usize] += 0.5 * norm(normal);
+            volumes[c as usize] += dot(corners[0], normal);
+        }
+        let longest = |c: usize| (4.0 * areas[c] / (3f64.sqrt() * least as f64)).sqrt();
+        for (corners, &c) in mesh.triangles.iter().zip(&component_of) {
+            let c = c as usize;
+            if volumes[c] > 0.0 {
+                corners.iter().for_each(|&v| {
+                    let size = &mut self.sizes[v as usize];
+                    *size = size.min(longest(c));
+                });
+            }
+        }
     }
 
     /// Makes wanted lengths smaller where they differ too much from those nearby.

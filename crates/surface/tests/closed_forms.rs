@@ -136,6 +136,30 @@ fn one_atom_is_a_sphere() {
     }
 }
 
+/// However few triangles their area is worth, next to a larger ball or alone: inscribed triangles
+/// leave out some 6 / n of the area, n their number.
+#[test]
+fn small_balls_are_balls() {
+    let large = atom([20.0, 0.0, 0.0], 2.0);
+    for kind in [Kind::SolventExcluded, Kind::VanDerWaals, Kind::Gaussian] {
+        for (radius, others) in [(0.93, None), (0.63, Some(large)), (0.4, None), (2e-4, None)] {
+            let atoms: Vec<Atom> =
+                others.into_iter().chain([atom([0.1, 0.2, 0.3], radius)]).collect();
+            let surface = molecular(&atoms, &Options::default().kind(kind)).unwrap();
+            let part = surface.info.parts.last().unwrap();
+            let area = 4.0 * PI * radius.powi(2);
+            compare([part.area, part.volume], [area, area * radius / 3.0], "small ball");
+            let mesh = &surface.mesh;
+            let corners = (0..mesh.triangles.len()).map(|t| mesh.corners(t));
+            let own = corners.filter(|[a, _, _]| norm(*a) < 2.0);
+            let flat: f64 = own.map(|[a, b, c]| 0.5 * norm(cross(sub(b, a), sub(c, a)))).sum();
+            let missing = 1.0 - flat / area;
+            assert!((70..100).contains(&part.triangles), "{kind:?} {radius} {}", part.triangles);
+            assert!(missing > 0.0 && missing < 0.085, "{kind:?} {radius} {missing}");
+        }
+    }
+}
+
 #[test]
 fn pairs_have_their_areas_and_volumes() {
     for (distance, radii) in [(1.5, [1.7, 1.7]), (2.2, [1.9, 1.2]), (1.1, [1.0, 1.6])] {

@@ -15,7 +15,7 @@ use crate::near::RowKind;
 use crate::solve::linear_operator::LinearOperator;
 use crate::solve::schedule::PlanSchedule;
 use crate::space::{self, Corners, Density, DofMap, Dofs, FunctionSpace, Test, TestTrial};
-use crate::{Error, Quiet};
+use crate::{Error, NoProgress};
 
 /// Degree of the rule for means of given functions.
 const MEAN_DEGREE: usize = 6;
@@ -347,7 +347,8 @@ impl Surface {
         if !plan.is_on_gpu() {
             parts.leave_device();
         }
-        let request = NearFieldRequest { requirements: None, check: &|_| Ok(()), progress: &Quiet };
+        let request =
+            NearFieldRequest { requirements: None, check: &|_| Ok(()), progress: &NoProgress };
         let backend = parts.backend(&request, None)?;
         let layer = Layer::new(parts.layout.all, PlanSchedule::fixed(plan), backend);
         Ok(Operator::new(InMeshOrder::new(layer, orders, [of_columns, of_rows])))

@@ -6,7 +6,7 @@ use mesh::mirror::Plane;
 
 use crate::device::WarmUp;
 use crate::physics::electrostatics;
-use crate::{Error, Excitation, Images, Media, Method, Mirror, Quiet, SolveOptions};
+use crate::{Error, Excitation, Images, Media, Method, Mirror, NoProgress, SolveOptions};
 
 /// Triangles of the small problem: enough for a tree of several levels.
 const TRIANGLES: usize = 2000;
@@ -43,5 +43,5 @@ pub fn warm_up(options: &SolveOptions, interfaces: bool, planes: bool) -> Result
     let excitation = Excitation::default().potentials(vec![1.0]);
     let backend = fmm::Backend::Cuda;
     let options = options.clone().method(Method::Fmm).backend(backend);
-    electrostatics(&mesh, media, &[excitation], &options, &Quiet).map(drop)
+    electrostatics(&mesh, media, &[excitation], &options, &NoProgress).map(drop)
 }

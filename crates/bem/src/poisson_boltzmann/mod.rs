@@ -8,13 +8,14 @@
 //!
 //! `nodes` are the points of panels, `regions` the regions on both sides of each, `kernel` the
 //! kernels of the four layers, `close` the integrals over near panels, `pairs` the entries of the
-//! near field, `sum` the fast sum of a region, `gauss` the defect of constant layers, `system` the
-//! equations, and `field` right-hand sides and values at points.
+//! near field, `sum` the fast sum of a region, `memory` what both take, `gauss` the defect of
+//! constant layers, `system` the equations, and `field` right-hand sides and values at points.
 
 mod close;
 pub(crate) mod field;
 mod gauss;
 mod kernel;
+mod memory;
 mod nodes;
 mod pairs;
 mod regions;
@@ -37,7 +38,9 @@ use crate::solve::observer::Checkpoints;
 use crate::solve::plan::Plan;
 use crate::solve::vectors::HostVectors;
 use crate::{Density, Error, Method, Progress, SolveOptions, Stage, Timings};
+use memory::Memory;
 use nodes::{Degree, Nodes};
+use pairs::LAYERS;
 pub use regions::Medium;
 use regions::{Boundary, Regions};
 use sum::Sum;
@@ -107,7 +110,7 @@ const OF_TOLERANCE: f64 = 0.3;
 /// is not an error here: [`Screened::info`] says so.
 ///
 /// # Errors
-/// [`Error::Length`], [`Error::Interrupted`], [`Error::Fmm`].
+/// [`Error::Length`], [`Error::Memory`], [`Error::Interrupted`], [`Error::Fmm`].
 pub fn poisson_boltzmann(
     mesh: &Mesh,
     cells: Cells<'_>,
@@ -122,6 +125,7 @@ pub fn poisson_boltzmann(
     let started = Instant::now();
     let mut screened = Screened::unsolved(mesh, cells, options);
     let group = if screened.is_dense() { comm::alone() } else { options.group() };
+    collective::agreed(&*group, screened.memory(&group).check_regular())?;
     let mut sums = screened.sums(&group, progress)?;
     screened.timings.plan = started.elapsed().as_secs_f64();
     let started = Instant::now();
@@ -152,7 +156,7 @@ pub fn near_field_product(
 ) -> Result<Vec<f64>, Error> {
     let screened = Screened::unsolved(mesh, cells, options);
     let whole = Arc::new(Partition::new(&comm::alone(), &screened.panels, Vec::new)?);
-    let local = screened.local(&whole, &crate::Quiet)?;
+    let local = screened.local(&whole, &crate::NoProgress)?;
     let x: Vec<f64> = (0..2 * screened.nodes.len()).map(value).collect();
     let mut y = vec![0.0; x.len()];
     local.near.multiply_add(&x, &mut y)?;
@@ -212,6 +216,19 @@ impl Screened {
         self.options.method == Method::Dense
     }
 
+    /// What takes memory in the part of one of these ranks.
+    fn memory(&self, group: &Group) -> Memory {
+        let points: usize = self.boundaries.iter().map(|boundary| boundary.nodes.len()).sum();
+        Memory {
+            points: points.div_ceil(group.size()),
+            is_dense: self.is_dense(),
+            tolerance: self.options.tolerance,
+            panels: self.panels.len().div_ceil(group.size()),
+            numbers: LAYERS * self.nodes.degree.points().pow(2),
+            limit: self.options.memory_limit,
+        }
+    }
+
     /// The sums of all regions. Collective.
     fn sums(&self, group: &Group, progress: &dyn Progress) -> Result<Vec<Sum>, Error> {
         let advance = |done: u64| {
@@ -238,6 +255,7 @@ impl Screened {
             nodes: &partition.local_part(&self.nodes, |_, _| Nodes::new(&panels, degree)),
             regions: &partition.local_part(&self.regions, Regions::subset),
             partition,
+            memory: self.memory(partition.group()),
         };
         let (reach, options) = (reach(&panels), &self.options);
         let near = NearField::new(&local, &reach, self.accuracy, options, progress);

@@ -12,7 +12,7 @@ use crate::near::{Coefficient, Entry, PairIntegrals, Selection, Stored, Value, l
 use crate::quadrature::rule::Rule;
 
 /// Number of layers: from fluxes and from potentials, to potentials and to normal derivatives.
-const LAYERS: usize = 4;
+pub(super) const LAYERS: usize = 4;
 
 /// Factors V, K, K' and T from each of the second panel's points to each of the first's, shape
 /// (first, second, layers).

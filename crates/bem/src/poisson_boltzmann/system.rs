@@ -12,6 +12,7 @@ use nalgebra::{Matrix2, Vector2};
 use parallel::prelude::*;
 
 use super::close::{self, Source};
+use super::memory::Memory;
 use super::nodes::{Degree, MOST, Nodes};
 use super::pairs::{PointBlock, PointPairs};
 use super::regions::Regions;
@@ -33,6 +34,7 @@ pub(super) struct Local<'a> {
     pub(super) nodes: &'a Nodes,
     pub(super) regions: &'a Regions,
     pub(super) partition: &'a Arc<Partition>,
+    pub(super) memory: Memory,
 }
 
 /// Exact integrals minus sums over points, between the points of close panels.
@@ -133,7 +135,7 @@ fn assembled<const Q: usize>(
 where
     PointBlock<Q>: Stored,
 {
-    let Local { panels, nodes, regions, partition } = *local;
+    let Local { panels, nodes, regions, partition, memory } = *local;
     let stencil = nodes.degree.stencil();
     let sources: Vec<Source<'_>> =
         nodes.patches.par_iter().map(|patch| Source::new(patch, stencil)).collect();
@@ -146,7 +148,7 @@ where
         partition,
         selection: &selection,
         precision: Precision::Single,
-        check: &|_| Ok(()),
+        check: &|entries| memory.check(entries),
         progress,
     };
     Near::corrections(&assembly, &pairs, rule)

@@ -24,7 +24,7 @@ use bem::internals::solve::{Backend, PlanSchedule};
 use bem::internals::space::Dofs;
 use bem::{
     Beyond, Conductors, Density, Excitation, Images, LinearOperator, Media, Method, Mirror,
-    PointCharge, Quiet, SolveOptions, Stack, StackLayer, capacitance, electrostatics,
+    NoProgress, PointCharge, SolveOptions, Stack, StackLayer, capacitance, electrostatics,
 };
 use cuda::Device;
 use mesh::Mesh;
@@ -70,7 +70,7 @@ fn assembly<'a>(
     selection: &'a Selection,
     precision: Precision,
 ) -> Assembly<'a> {
-    Assembly { panels, partition, selection, precision, check: &|_| Ok(()), progress: &Quiet }
+    Assembly { panels, partition, selection, precision, check: &|_| Ok(()), progress: &NoProgress }
 }
 
 fn wave(n: usize) -> Vec<f64> {
@@ -232,7 +232,7 @@ fn a_capacitance_is_the_same_on_both() {
     let conductors = Conductors { of_triangle: &of_triangle, count: 2 };
     let answers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
         let options = SolveOptions::default().method(Method::Fmm).tolerance(1e-6).backend(backend);
-        capacitance(mesh, conductors, &options, &Quiet).unwrap()
+        capacitance(mesh, conductors, &options, &NoProgress).unwrap()
     });
     let [cpu, cuda] = &answers;
     for (a, b) in cpu.maxwell.iter().flatten().zip(cuda.maxwell.iter().flatten()) {
@@ -457,7 +457,7 @@ fn problems_with_media_planes_and_charges_are_the_same_on_both() {
         let answers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
             let options =
                 SolveOptions::default().method(Method::Fmm).tolerance(1e-6).backend(backend);
-            electrostatics(&coated.mesh, media, &excitations, &options, &Quiet).unwrap()
+            electrostatics(&coated.mesh, media, &excitations, &options, &NoProgress).unwrap()
         });
         let [cpu, cuda] = &answers;
         for (a, b) in cpu.responses.iter().zip(&cuda.responses) {
@@ -517,7 +517,7 @@ fn films_and_bodies_in_layers_are_the_same_on_both() {
         let answers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
             let options =
                 SolveOptions::default().method(Method::Fmm).tolerance(1e-6).backend(backend);
-            electrostatics(&mesh, media, &[unit(0), unit(1)], &options, &Quiet).unwrap()
+            electrostatics(&mesh, media, &[unit(0), unit(1)], &options, &NoProgress).unwrap()
         });
         let [cpu, cuda] = &answers;
         for (a, b) in cpu.responses.iter().zip(&cuda.responses) {

@@ -52,6 +52,11 @@ impl Analysis for HydrodynamicAnalysis {
         };
         Ok(())
     }
+
+    // Its bars are those of the matrix, which a refinement makes longer after the solve.
+    fn is_of_last_mesh(&self) -> bool {
+        true
+    }
 }
 
 /// The molecules of a problem as one conductor, whose properties are theirs; `None` where those of

@@ -4,6 +4,7 @@ use bem::SolveOptions;
 
 use crate::problem::Problem;
 use crate::problem::fault::Error;
+use crate::refine::numbers;
 use crate::refine::target::Target;
 use crate::scene::ranges;
 
@@ -34,9 +35,12 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// Whether a refinement of this problem, with these options, can reach it; on surfaces that
-    /// are made again, or by splitting triangles.
-    pub(crate) fn check(
+    /// Refuses what no refinement of this problem, with these options, can reach; on surfaces that
+    /// are made again, or by splitting triangles. A refinement does this before its first solve.
+    ///
+    /// # Errors
+    /// [`Error::Accuracy`].
+    pub fn check(
         &self,
         problem: &Problem,
         options: &SolveOptions,
@@ -57,7 +61,7 @@ impl Goal {
         if self.max_seconds.is_some() && options.deterministic {
             return Err(Error::Accuracy(BY_THE_CLOCK.to_owned()));
         }
-        Ok(())
+        numbers::check(problem, &self.target)
     }
 }
 

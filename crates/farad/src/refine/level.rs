@@ -1,6 +1,6 @@
 //! Reports of a refinement: its meshes, and how it ended.
 
-use bem::Quiet;
+use bem::NoProgress;
 use serde::{Deserialize, Serialize};
 
 use crate::problem::Problem;
@@ -75,7 +75,7 @@ impl<F: FnMut(&Level, &Solution)> RefinementObserver for F {
     }
 }
 
-impl RefinementObserver for Quiet {
+impl RefinementObserver for NoProgress {
     fn reached(&mut self, _: &Level, _: &Solution) {}
 }
 

@@ -2,7 +2,7 @@
 
 use mesh::vector::norm;
 
-use crate::analysis::excitations;
+use crate::analysis::{excitations, forces};
 use crate::problem::Problem;
 use crate::problem::fault::Error;
 use crate::refine::target::Target;
@@ -11,6 +11,7 @@ use crate::result::key::{Axis, Key, MatrixEntry};
 use crate::result::solution::Solution;
 use crate::result::state::{Force, ProbeBars, Probed, State};
 use crate::result::unit::Unit;
+use crate::scene::description::Setting;
 
 /// One number that is asked for.
 pub(crate) struct Number {
@@ -53,6 +54,46 @@ pub(crate) fn find(
     if numbers.is_empty() { Err(target.nothing()) } else { Ok(numbers) }
 }
 
+/// Refuses a target of which a problem has no numbers, as far as that is known before a solve.
+pub(crate) fn check(problem: &Problem, target: &Target) -> Result<(), Error> {
+    let description = &problem.description;
+    let is_floating = |name: &String| {
+        let is_there = description.has_state() && problem.conductors.names.contains(name);
+        let setting = excitations::setting(problem, name);
+        is_there.then_some(matches!(setting, Some(Setting::Charge(_))))
+    };
+    let has_any = match target {
+        Target::All => !problem.excited.is_empty() || description.has_charges(),
+        Target::Energy => description.has_charges(),
+        Target::Entry(a, b) => entry(problem, a, b).is_some(),
+        Target::Potential(name) => is_floating(name) == Some(true),
+        Target::Charge(name) => is_floating(name) == Some(false),
+        Target::Force(name) => {
+            let is_asked = description.forces && description.has_state();
+            is_asked && forces::bodies(problem).iter().any(|(body, _)| body == name)
+        }
+        Target::Probe(name) | Target::Field(name) => {
+            description.has_state() && description.probes.iter().any(|probe| probe.name == *name)
+        }
+        Target::Polarisability => {
+            description.polarisability && excitations::field_axes(problem).1.is_empty()
+        }
+    };
+    if has_any { Ok(()) } else { Err(target.nothing()) }
+}
+
+/// The excited conductors of these names, by their numbers among them; others have no bars.
+fn entry(problem: &Problem, a: &str, b: &str) -> Option<[usize; 2]> {
+    let names = &problem.conductors.names;
+    let index = |name: &str| problem.excited.iter().position(|&k| names[k] == name);
+    // Names may have commas: whichever split of both is known.
+    let both = format!("{a}, {b}");
+    let mut splits = both.match_indices(',').filter_map(|(comma, _)| {
+        Some([index(both[..comma].trim())?, index(both[comma + 1..].trim())?])
+    });
+    splits.next()
+}
+
 struct Results<'a> {
     problem: &'a Problem,
     solution: &'a Solution,
@@ -89,16 +130,9 @@ impl Results<'_> {
         all
     }
 
-    /// The entry between conductors of these names, if both are excited; others have no bars.
+    /// The entry between conductors of these names, if both are excited.
     fn named_entry(&self, a: &str, b: &str) -> Option<Number> {
-        let names = &self.problem.conductors.names;
-        let index = |name: &str| self.problem.excited.iter().position(|&k| names[k] == name);
-        // Names may have commas: whichever split of both is known.
-        let both = format!("{a}, {b}");
-        let mut splits = both.match_indices(',').filter_map(|(comma, _)| {
-            Some([index(both[..comma].trim())?, index(both[comma + 1..].trim())?])
-        });
-        let [i, j] = splits.next()?;
+        let [i, j] = entry(self.problem, a, b)?;
         Some(self.entry(&self.solution.matrices().maxwell_farad, i, j))
     }
 

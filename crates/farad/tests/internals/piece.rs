@@ -1,5 +1,7 @@
 use farad::internals::piece::LEAST;
-use farad::{Conductor, Description, Dielectric, Options, Parameter, Problem, Quiet, Sensitivity};
+use farad::{
+    Conductor, Description, Dielectric, NoProgress, Options, Parameter, Problem, Sensitivity,
+};
 use mesh::generate::{Resolution, Sphere, SphereBase};
 
 use crate::testing;
@@ -69,7 +71,7 @@ fn every_conductor_is_in_a_piece_and_it_can_be_solved() {
     for conductor in 0..12 {
         assert!(piece.conductors().of_triangle.contains(&Some(conductor)), "{conductor}");
     }
-    let solution = piece.solve(&Options::default(), &Quiet).unwrap();
+    let solution = piece.solve(&Options::default(), &NoProgress).unwrap();
     assert!(solution.converged());
 }
 
@@ -82,7 +84,7 @@ fn a_piece_of_many_conductors_excites_some_and_has_little_of_each() {
     let piece = problem.piece(24, 3).unwrap();
     assert_eq!((piece.excited(), piece.conductors().names.len()), (&[0, 1, 2][..], 12));
     assert!(piece.panels() <= 24 + 12 * 2, "{}", piece.panels());
-    let solution = piece.solve(&Options::default(), &Quiet).unwrap();
+    let solution = piece.solve(&Options::default(), &NoProgress).unwrap();
     assert_eq!(solution.columns, [0, 1, 2]);
     assert!(solution.converged());
 }
@@ -104,7 +106,7 @@ fn sensitivities_that_need_no_whole_bodies_are_found_of_a_piece() {
         .sensitivities(sensitivities);
     let problem = Problem::new(description, testing::shells()).unwrap();
     let solution =
-        problem.piece(72, usize::MAX).unwrap().solve(&Options::default(), &Quiet).unwrap();
+        problem.piece(72, usize::MAX).unwrap().solve(&Options::default(), &NoProgress).unwrap();
     let names: Vec<&str> = solution.derivatives.iter().map(|of| of.name.as_str()).collect();
     assert!(names.contains(&"s2") && !names.contains(&"s1"), "{names:?}");
 }
@@ -122,5 +124,5 @@ fn pieces_in_layers_can_be_solved() {
     let whole = problem(stack);
     let piece = whole.piece(whole.panels() / 2, usize::MAX).unwrap();
     assert_eq!(piece.panels(), whole.panels() / 2);
-    assert!(piece.solve(&Options::default(), &Quiet).unwrap().converged());
+    assert!(piece.solve(&Options::default(), &NoProgress).unwrap().converged());
 }

@@ -7,7 +7,7 @@ mod several;
 
 use farad::bem::{Beyond, Density, Method, Stack, StackLayer};
 use farad::mesh::Mesh;
-use farad::{Description, Options, Problem, Quiet, Solution};
+use farad::{Description, NoProgress, Options, Problem, Solution};
 
 /// The solver's tolerance.
 const TOLERANCE: f64 = 1e-6;
@@ -30,7 +30,7 @@ fn options(method: Method, density: Density) -> Options {
 
 fn solved(description: Description, mesh: Mesh, options: &Options) -> Solution {
     let problem = Problem::new(description, mesh).unwrap();
-    let solution = problem.solve(options, &Quiet).unwrap();
+    let solution = problem.solve(options, &NoProgress).unwrap();
     assert!(solution.converged());
     assert!(!solution.failed_checks(), "{:?}", solution.warnings);
     solution

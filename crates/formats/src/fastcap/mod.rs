@@ -12,7 +12,7 @@
 //! surface whose triangles meet in common edges, in which each place occurs once.
 //!
 //! ```
-//! use farad::{Options, Problem, Quiet};
+//! use farad::{Options, Problem, NoProgress};
 //! use formats::fastcap;
 //! use mesh::files::Error;
 //! use std::path::Path;
@@ -25,7 +25,7 @@
 //!     _ => Err(Error::Io { path: path.to_owned(), source: std::io::ErrorKind::NotFound.into() }),
 //! };
 //! let model = fastcap::read(Path::new("pair.lst"), load)?;
-//! let solution = Problem::new(model.description, model.mesh)?.solve(&Options::default(), &Quiet)?;
+//! let solution = Problem::new(model.description, model.mesh)?.solve(&Options::default(), &NoProgress)?;
 //! assert_eq!(solution.matrices().maxwell_farad.len(), 2);
 //! # Ok(())
 //! # }

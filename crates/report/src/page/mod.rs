@@ -246,7 +246,7 @@ fn notices(results: &Value) -> Html {
         )),
         "accuracy_not_reached" => Some((
             "Accuracy not reached",
-            "The numbers are good to their error bars, which are longer than what was asked for.",
+            "The numbers are good to their error bars, which are longer than what was asked for, or which no finer mesh confirms.",
         )),
         "incomplete" => {
             Some(("Incomplete", "A mesh failed. What was found on the meshes before it is below."))

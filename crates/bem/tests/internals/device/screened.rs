@@ -2,7 +2,7 @@
 
 use bem::internals::poisson_boltzmann::near_field_product;
 use bem::{
-    Cells, Density, FixedCharge, Medium, Quiet, SolveOptions, StopReason, poisson_boltzmann,
+    Cells, Density, FixedCharge, Medium, NoProgress, SolveOptions, StopReason, poisson_boltzmann,
 };
 use mesh::generate::{Resolution, Sphere, SphereBase};
 use mesh::patch::{node_count, node_places};
@@ -92,7 +92,7 @@ fn solutions_among_ions_match_the_processors() {
     let charges = [FixedCharge { position: [0.3, 0.1, -0.2], charge: 1.0, region: 0 }];
     let solved = |backend| {
         let options = SolveOptions::default().tolerance(1e-8).backend(backend);
-        let screened = poisson_boltzmann(&mesh, cells, &charges, &options, &Quiet).unwrap();
+        let screened = poisson_boltzmann(&mesh, cells, &charges, &options, &NoProgress).unwrap();
         assert_eq!(screened.info.reason, StopReason::Converged);
         let triangles = mesh.triangles.len();
         [screened.surface_potentials(triangles), screened.surface_fluxes(triangles)]

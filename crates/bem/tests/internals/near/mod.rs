@@ -11,7 +11,7 @@ use bem::internals::near::{
     Assembly, BLOCK, Choice, LayerPairs, Near, PairIntegrals, Precision, RowKind, Selection,
 };
 use bem::internals::quadrature::Rule;
-use bem::{PairQuadrature, Quiet};
+use bem::{NoProgress, PairQuadrature};
 use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
 
 /// The exact entries of one pair, if it belongs to the near field.
@@ -54,7 +54,7 @@ fn assembly<'a>(
     selection: &'a Selection,
     precision: Precision,
 ) -> Assembly<'a> {
-    Assembly { panels, partition, selection, precision, check: &|_| Ok(()), progress: &Quiet }
+    Assembly { panels, partition, selection, precision, check: &|_| Ok(()), progress: &NoProgress }
 }
 
 fn panels(mesh: &mesh::Mesh) -> Panels {

@@ -7,7 +7,7 @@ use bem::internals::near::RowKind;
 use bem::internals::operator::{Discretisation, Layer, NearFieldRequest, Target};
 use bem::internals::solve::PlanSchedule;
 use bem::internals::space::{Corners, Dofs, TestTrial};
-use bem::{FunctionSpace, Images, LinearOperator, Mirror, Quiet, Test};
+use bem::{FunctionSpace, Images, LinearOperator, Mirror, NoProgress, Test};
 use mesh::Mesh;
 use mesh::generate::{Resolution, Sphere, SphereBase};
 use mesh::mirror::Plane;
@@ -38,7 +38,8 @@ fn rows(mesh: &Mesh, images: &Images, kind: RowKind, test: Test) -> Vec<([f64; 3
     let target = Target { backend: fmm::Backend::Cpu, gpu: 0, group: comm::alone() };
     let mut parts = Discretisation::new(&panels, &kinds, dofs, TOLERANCE, 1, target).unwrap();
     let plan = parts.fast_sum(TOLERANCE, 1).plan(TOLERANCE).unwrap();
-    let request = NearFieldRequest { requirements: None, check: &|_| Ok(()), progress: &Quiet };
+    let request =
+        NearFieldRequest { requirements: None, check: &|_| Ok(()), progress: &NoProgress };
     let backend = parts.backend(&request, None).unwrap();
     let mut layer = Layer::new(parts.layout.all, PlanSchedule::fixed(plan), backend);
     let mut y = vec![0.0; layer.len()];

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use bem::internals::{gather_responses, local_excitations};
 use bem::{
-    Electrostatics, Error, Excitation, Group, Images, Media, Method, Quiet, Ranks, SolveOptions,
-    StopReason, electrostatics,
+    Electrostatics, Error, Excitation, Group, Images, Media, Method, NoProgress, Ranks,
+    SolveOptions, StopReason, electrostatics,
 };
 use mesh::generate::{Resolution, Sphere, SphereBase};
 
@@ -30,7 +30,7 @@ fn answer(of: Range<usize>) -> Electrostatics {
     };
     let excitation = Excitation::default().potentials(vec![1.0]);
     let options = SolveOptions::default().method(Method::Dense);
-    let mut answer = electrostatics(&mesh, media, &[excitation], &options, &Quiet).unwrap();
+    let mut answer = electrostatics(&mesh, media, &[excitation], &options, &NoProgress).unwrap();
     let solved = answer.responses.pop().unwrap();
     let response = |k: usize| {
         let mut response = solved.clone();

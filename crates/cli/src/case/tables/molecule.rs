@@ -40,8 +40,8 @@ table! {
     probe: f64 = Spec::number(0.0, 1e6), or("1.4"),
         "radius of the probe in angstrom, for surfaces of solvent";
     density: f64 = POSITIVE.said("number"), or("4.0; of balls that are all larger than 5 angstrom as many triangles as one of 5 has"),
-        "triangles per square angstrom; where radii of atoms, probe and creases need more, there are more, and a note says \
-         so";
+        "triangles per square angstrom; where radii of atoms, probe and creases need more, or a body would have fewer than 80, \
+         there are more, and a note says so";
     elements: usize = Spec::integer(20, 1 << 30), or("-"),
         "instead of `density`: the number of triangles, about";
     order: usize = Spec::integer(1, 2).said("1 or 2"), or("1"),
@@ -102,10 +102,11 @@ impl Molecule {
     /// The molecule with `times` as many triangles.
     pub(crate) fn refined(&self, times: f64) -> Self {
         let mut refined = self.clone();
+        refined.options.least = (self.options.least as f64 * times) as usize;
         refined.options.resolution = match self.options.resolution {
             Resolution::Density(density) => Resolution::Density(density * times),
             Resolution::Elements(count) => {
-                Resolution::Elements(((count as f64 * times) as usize).max(LEAST))
+                Resolution::Elements(((count as f64 * times) as usize).max(count.min(LEAST)))
             }
         };
         refined

@@ -12,7 +12,7 @@ use crate::terminal::exit::{Exit, Failure};
 
 /// The failure of an accuracy that was not reached, with the reached bars and the reason.
 pub(super) fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure {
-    let last = refinement.levels.last();
+    let (accuracy, last) = (refinement.goal.accuracy, refinement.levels.last());
     let reached = last.map_or(f64::NAN, |level| level.relative);
     let worst = last.map_or_else(String::new, Level::name);
     let (why, help) = match &refinement.ended {
@@ -36,12 +36,18 @@ pub(super) fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure
         ),
         Outcome::Reached | Outcome::Unsolved => (String::new(), ""),
     };
+    // Bars of a first mesh, and longer ones than before, are only believed once the next agrees.
+    let message = match reached <= accuracy {
+        true => format!(
+            "the accuracy of {accuracy:.1e} is not confirmed by a finer mesh, though the bars are {reached:.1e}: {why}"
+        ),
+        false => format!(
+            "the accuracy of {accuracy:.1e} was not reached, the bars are {reached:.1e}: {why}"
+        ),
+    };
     Failure::with_help(
         Exit::NotConverged,
-        format!(
-            "the accuracy of {:.1e} was not reached, the bars are {reached:.1e}: {why}",
-            refinement.goal.accuracy
-        ),
+        message,
         format!("the results in {} are marked accuracy_not_reached; {help}", folder.display()),
     )
 }

@@ -12,7 +12,7 @@ use farad::{Outcome, Problem, Solver, Target};
 pub(super) use self::sharing::{Sharing, Split, agreed, check_shares, content, solve, solve_on};
 
 use self::failures::{checks_failed, not_converged, not_reached};
-use self::sharing::{Solved, solve_to_goal};
+use self::sharing::{Solved, check_reachable, solve_to_goal};
 use super::arguments::{Resuming, Several, Solving, parse_accuracy, parse_positive};
 use super::forecast;
 use super::opening::Opening;
@@ -109,6 +109,7 @@ fn on_rank(args: &Args, ranks: &Ranks, verbose: bool) -> Result<(), Failure> {
             let opening = args.solving.on.open_early(&case);
             let problem = problem::load(&case, &output)?;
             drop(opening);
+            check_reachable(&case, &problem, &args.solving)?;
             let execution = Execution::new(args, ranks);
             let names = execution.file_names(&case, &problem, execution.pieces(&problem));
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -233,6 +234,7 @@ fn execute(
     let early = solving.on.open_early(case);
     let problem = ranks.once(|| problem::load(case, output))?;
     execution.check(&problem, output)?;
+    ranks.conclude(|| check_reachable(case, &problem, solving))?;
     let read_seconds = reading.elapsed().as_secs_f64();
     let pieces = execution.pieces(&problem).filter(|_| case.vtk != VtkMode::None);
     let opening = Opening {

@@ -148,6 +148,22 @@ pub(crate) fn solve_on(
     solution.map_err(|error| case.failed(error))
 }
 
+/// Whether a refinement makes the surfaces of a case again, rather than to split their triangles.
+fn makes_surfaces(case: &Case) -> bool {
+    case.description.has_salt() && case.mesh.is_none()
+}
+
+/// Refuses an accuracy that no refinement of the problem can reach.
+pub(super) fn check_reachable(
+    case: &Case,
+    problem: &Problem,
+    solving: &Solving,
+) -> Result<(), Failure> {
+    let Some(goal) = &case.goal else { return Ok(()) };
+    let checked = goal.check(problem, &solving.options(case)?, makes_surfaces(case));
+    checked.map_err(|error| case.failed(error))
+}
+
 /// A problem, perhaps on a finer mesh, with its solution and how it came about.
 pub(super) struct Solved<'a> {
     pub(super) problem: Arc<Problem>,
@@ -179,7 +195,7 @@ pub(super) fn solve_to_goal<'a>(
     let surfaces = |times: f64| finer_surfaces(case, times, output);
     let mut refinement =
         farad::Refinement::new(goal, &options).after(&completed).sharing_excitations(&excitations);
-    if case.description.has_salt() && case.mesh.is_none() {
+    if makes_surfaces(case) {
         refinement = refinement.on_finer_surfaces(&surfaces);
     }
     let attained =

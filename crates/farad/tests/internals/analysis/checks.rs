@@ -59,7 +59,7 @@ fn what_is_induced_on_shielded_metal_is_known_to_the_tolerance() {
                 let problem = Problem::new(description, testing::shells()).unwrap();
                 let options =
                     bem::SolveOptions::default().method(bem::Method::Fmm).tolerance(tolerance);
-                let solution = problem.solve(&options, &bem::Quiet).unwrap();
+                let solution = problem.solve(&options, &bem::NoProgress).unwrap();
                 assert_eq!(solution.warnings, [], "{tolerance:.0e} {permittivity} {potential}");
             }
         }
@@ -107,7 +107,7 @@ fn warnings_say_what_is_wrong() {
         .dielectrics(vec![Dielectric::new("outer", 2.0)]);
     let problem = Problem::new(coated, testing::shells()).unwrap();
     let options = bem::SolveOptions::default().method(bem::Method::Fmm);
-    let mut answer = problem.solve(&options, &bem::Quiet).unwrap().answer;
+    let mut answer = problem.solve(&options, &bem::NoProgress).unwrap().answer;
     let sampled = |conductor| bem::SampledResidual { relative: 0.5, conductor };
     let told = residual(&problem, &answer, &[sampled(Some(0))]).unwrap().message;
     let part = "do not satisfy the equations on conductor \"inner\": the residual there";

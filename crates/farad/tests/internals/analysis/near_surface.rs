@@ -18,7 +18,7 @@ fn charge_next_to(sphere: Mesh, distance: f64) -> (f64, Vec<Warning>) {
         .conductors(vec![conductor])
         .charges(vec![Charge { position, amount: Amount::Coulomb(1e-10) }]);
     let problem = Problem::new(description, sphere).unwrap();
-    let solution = problem.solve(&bem::SolveOptions::default(), &bem::Quiet).unwrap();
+    let solution = problem.solve(&bem::SolveOptions::default(), &bem::NoProgress).unwrap();
     let energy = solution.state.unwrap().solvation.unwrap().energies.reaction_j;
     let image = 1.0 / ((1.0 + distance).powi(2) - 1.0);
     let exact = -0.5 * 1e-20 * image / units::farads(1.0, LengthUnit::Metre);

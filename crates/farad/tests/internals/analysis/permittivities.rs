@@ -1,6 +1,6 @@
 use farad::internals::permittivities::{Medium, all, units};
 use farad::{
-    Conductor, Description, Dielectric, Options, Parameter, Problem, Quiet, SURROUNDINGS,
+    Conductor, Description, Dielectric, NoProgress, Options, Parameter, Problem, SURROUNDINGS,
     Sensitivity,
 };
 
@@ -17,7 +17,7 @@ fn charges_give_the_shares_of_a_coat_and_what_is_around() {
             by: Parameter::Permittivity("outer".to_owned()),
         }]);
     let problem = Problem::new(description, testing::shells()).unwrap();
-    let solution = problem.solve(&Options::default(), &Quiet).unwrap();
+    let solution = problem.solve(&Options::default(), &NoProgress).unwrap();
     let units = units(&solution);
     let whole = all(units)[0][0];
     for (name, expected) in [("outer", 0.2), (SURROUNDINGS, 0.8)] {

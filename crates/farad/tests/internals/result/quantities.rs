@@ -33,7 +33,7 @@ pub(super) fn solved(error_bars: bool) -> Solution {
         ]);
     Problem::new(description, mesh)
         .unwrap()
-        .solve(&farad::Options::default(), &farad::Quiet)
+        .solve(&farad::Options::default(), &farad::NoProgress)
         .unwrap()
 }
 

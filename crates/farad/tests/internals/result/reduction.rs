@@ -212,7 +212,7 @@ fn solved(description: Description) -> Solution {
     let description =
         description.dielectrics(vec![Dielectric::new("coat", 3.0)]).planes(vec![ground]);
     let options = bem::SolveOptions::default().tolerance(1e-9);
-    Problem::new(description, mesh).unwrap().solve(&options, &bem::Quiet).unwrap()
+    Problem::new(description, mesh).unwrap().solve(&options, &bem::NoProgress).unwrap()
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! has the keys of stack files.
 //!
 //! ```no_run
-//! use farad::{Options, Problem, Quiet};
+//! use farad::{Options, Problem, NoProgress};
 //! use formats::layout::gds;
 //! use mesh::files;
 //! use std::path::Path;
@@ -14,7 +14,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (layout, stack) = (Path::new("inverter.gds"), Path::new("process.toml"));
 //! let model = gds::read(layout, stack, false, files::load)?;
-//! let solution = Problem::new(model.description, model.mesh)?.solve(&Options::default(), &Quiet)?;
+//! let solution = Problem::new(model.description, model.mesh)?.solve(&Options::default(), &NoProgress)?;
 //! println!("{:?}", solution.matrices().maxwell_farad);
 //! # Ok(())
 //! # }

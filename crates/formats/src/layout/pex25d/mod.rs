@@ -1,7 +1,7 @@
 //! The text format PEX25D of KLayout-PEX: records of layers, dielectrics, conductors and shapes.
 //!
 //! ```
-//! use farad::{Options, Problem, Quiet};
+//! use farad::{Options, Problem, NoProgress};
 //! use formats::layout::pex25d;
 //! use std::path::Path;
 //!
@@ -10,7 +10,7 @@
 //!             METAL met1 Z_OFFSETS 1 1.4\nCONDUCTOR a a\n\
 //!             BOX CONDUCTOR a LAYER met1 LL 0 0 UR 4 1\n";
 //! let model = pex25d::read(Path::new("bar.pex25d"), false, |_| Ok(text.into()))?;
-//! let solution = Problem::new(model.description, model.mesh)?.solve(&Options::default(), &Quiet)?;
+//! let solution = Problem::new(model.description, model.mesh)?.solve(&Options::default(), &NoProgress)?;
 //! assert_eq!(solution.matrices().maxwell_farad.len(), 1);
 //! # Ok(())
 //! # }

@@ -60,7 +60,7 @@ fn heading(run: &Run<'_>) -> String {
             "\nNOT CONVERGED: the numbers below are what the solver had when it stopped\n"
         }
         Status::AccuracyNotReached => {
-            "\nACCURACY NOT REACHED: the error bars below are longer than requested\n"
+            "\nACCURACY NOT REACHED: the error bars below are longer than requested, or no finer mesh confirms them\n"
         }
         Status::ChecksFailed => {
             "\nSELF-CHECKS FAILED: do not use the numbers below, see the errors after them\n"
