@@ -11,13 +11,14 @@ use std::f64::consts::PI;
 use std::sync::Arc;
 
 use common::{BASE, close, elementary, sphere, two_spheres};
+use farad::bem::Density;
 use farad::mesh::Mesh;
 use farad::mesh::generate::{ConcentricSpheres, Resolution, with_volumes};
 use farad::mesh::transform::{Motion, moved};
 use farad::units::{ELEMENTARY_CHARGE, farads};
 use farad::{
-    Charge, Conductor, Description, Dielectric, Error, Fault, LengthUnit, Mirror, Note, Options,
-    Plane, Probe, ProbePoints, Problem, Quiet, Setting, Solution, Solver,
+    Conductor, Description, Dielectric, Error, Fault, LengthUnit, Mirror, Note, Options, Plane,
+    Probe, ProbePoints, Problem, Quiet, Setting, Solution, Solver,
 };
 
 /// Five times what is found at most.

@@ -85,7 +85,7 @@ impl Screened {
         Ok(sums.chunks_exact(2).map(|row| [row[0], row[1]]).collect())
     }
 
-    /// Those of a range of panels, shape (chosen panels, points, 2).
+    /// Sums over a range of panels, shape (chosen panels, points, 2).
     fn layers_of<const Q: usize>(&self, own: Range<usize>, chosen: &[usize]) -> Vec<f64> {
         let (panels, nodes, regions) = (&self.panels, &self.nodes, &self.regions);
         let (stencil, reach, centroids) =

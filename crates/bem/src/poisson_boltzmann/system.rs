@@ -136,7 +136,7 @@ pub(super) struct AtPoint {
     pub(super) values: [f64; 2],
     /// Potential and normal derivative of all layers.
     pub(super) layers: [f64; 2],
-    /// That of a constant double layer.
+    /// Defect of a constant double layer.
     pub(super) defect: f64,
 }
 

@@ -2,7 +2,6 @@
 
 use farad::mesh::Mesh;
 use farad::mesh::generate::{Resolution, Sphere, SphereBase, TwoSpheres, with_volumes};
-use farad::units::ELEMENTARY_CHARGE;
 use farad::{Amount, Charge};
 
 pub const BASE: SphereBase = SphereBase::Octahedron;
