@@ -146,7 +146,7 @@ pub mod internals {
             pub use crate::physics::evaluate::sums::direct_sums;
         }
         pub mod sampled {
-            pub use crate::physics::sampled::{by_area_and_charge, chosen, drawn};
+            pub use crate::physics::sampled::chosen;
             pub use crate::physics::system::System;
         }
     }

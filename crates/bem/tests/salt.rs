@@ -115,12 +115,23 @@ fn without_ions(permittivity: f64) -> Medium {
     Medium { permittivity, kappa: 0.0 }
 }
 
-/// Energies of charges in spheres one in the other, by triangles of an order.
+/// Charges in spheres one in the other, by triangles of an order.
 fn by_layers(
     layers: &[[f64; 2]],
     outside: Medium,
     charges: &[([f64; 3], f64)],
     (elements, order, density): (usize, usize, Density),
+) -> Screened {
+    let options = SolveOptions::default().density(density).tolerance(1e-6);
+    solved(layers, outside, charges, (elements, order), &options)
+}
+
+fn solved(
+    layers: &[[f64; 2]],
+    outside: Medium,
+    charges: &[([f64; 3], f64)],
+    (elements, order): (usize, usize),
+    options: &SolveOptions,
 ) -> Screened {
     let mut spheres = Vec::new();
     let mut sides = Vec::new();
@@ -132,9 +143,8 @@ fn by_layers(
     let all = mesh::join::joined(spheres);
     let media: Vec<Medium> =
         layers.iter().map(|[_, eps]| without_ions(*eps)).chain([outside]).collect();
-    let options = SolveOptions::default().density(density).tolerance(1e-6);
     let cells = Cells { media: &media, sides: &sides };
-    poisson_boltzmann(&all, cells, &fixed(charges), &options, &NoProgress).unwrap()
+    poisson_boltzmann(&all, cells, &fixed(charges), options, &NoProgress).unwrap()
 }
 
 fn fixed(charges: &[([f64; 3], f64)]) -> Vec<FixedCharge> {
@@ -365,4 +375,60 @@ fn what_does_not_fit_is_refused_before_its_memory_is_taken() {
         let (at_once, later) = (of(None), of(Some(Stage::NearField)));
         assert!(at_once > 10 && later > 0 && at_once + later == ends.len(), "{ends:?}");
     }
+}
+/// The most that a residual of whole rows may be, in tolerances.
+const PROMISE: f64 = 5.0;
+
+/// Points of every degree, between three regions: whole rows find the solve's own residual, whether
+/// iterations have ended or not.
+#[test]
+fn whole_rows_have_the_residual_of_the_solve() {
+    let charges = [([1.0, 1.0, 1.0], 1.0), ([-2.5, 1.0, 0.3], -0.4)];
+    let layers = [[4.0, 4.0], [6.0, 80.0]];
+    for (order, density) in
+        [(1, Density::Constant), (1, Density::Linear), (2, Density::Linear), (3, Density::Linear)]
+    {
+        for (method, iterations) in [(Method::Fmm, 3), (Method::Fmm, 100), (Method::Dense, 100)] {
+            let options = SolveOptions::default().density(density).tolerance(1e-5);
+            let options = options.method(method).max_iterations(iterations);
+            let screened = solved(&layers, salt_water(), &charges, (80, order), &options);
+            let (own, ends) = (screened.info.relative_residual, iterations > 3);
+            assert_eq!((own < 1e-5, own > 1e-3), (ends, !ends), "{own:.1e}");
+            let found = screened.sampled_residual(&fixed(&charges)).unwrap();
+            // 32 panels stand for 160.
+            let ratio = found / own;
+            assert!((0.5..2.0).contains(&ratio), "{order} {density:?} {method:?}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn whole_rows_show_what_is_wrong() {
+    let charges = [([1.0, 1.0, 1.0], 1.0)];
+    let layers = [[4.0, 4.0]];
+    let tolerance = 1e-6;
+    let promise = PROMISE * tolerance;
+    // Fewer points are summed without expansions.
+    for (how, density) in
+        [((1280, 1), Density::Constant), ((720, 1), Density::Linear), ((320, 3), Density::Linear)]
+    {
+        // The residual, and that with a charge that is larger by this.
+        let of = |options: SolveOptions| {
+            let options = options.density(density);
+            let screened = solved(&layers, salt_water(), &charges, how, &options);
+            assert!(screened.has_converged());
+            [1.0, 1.0 + 1e-4].map(|times| {
+                let charges = fixed(&[(charges[0].0, times)]);
+                screened.sampled_residual(&charges).unwrap()
+            })
+        };
+        let options = SolveOptions::default().tolerance(tolerance).method(Method::Fmm);
+        let [right, scaled] = of(options.clone());
+        assert!(0.0 < right && right < promise, "{right:.1e}");
+        assert!((0.5e-4..2e-4).contains(&scaled), "{scaled:.1e}");
+        let [by_poor_sums, _] = of(options.fmm_tolerance(Some(1e-3)));
+        assert!(by_poor_sums > promise, "{by_poor_sums:.1e}");
+    }
+    let nothing = solved(&layers, salt_water(), &[], (180, 1), &SolveOptions::default());
+    assert_eq!(nothing.sampled_residual(&[]).unwrap(), 0.0);
 }

@@ -331,19 +331,26 @@ fn assert_ions_are_shared(elements: usize, density: Density, counts: &[usize]) {
         bem::poisson_boltzmann(&mesh, cells, &charges, &options, &NoProgress).unwrap()
     };
     let potentials = |screened: &Screened| screened.surface_potentials(mesh.triangles.len());
+    // As solved, and with twice the charge, which leaves half of the right-hand side.
+    let residuals = |screened: &Screened| {
+        let twice = charges.map(|q| FixedCharge { charge: 2.0 * q.charge, ..q });
+        [charges, twice].map(|charges| screened.sampled_residual(&charges).unwrap())
+    };
     let alone = solve(Ranks::default());
-    let expected = potentials(&alone);
+    let (expected, [_, of_twice]) = (potentials(&alone), residuals(&alone));
     let size = expected.iter().map(|u| u.abs()).fold(0.0, f64::max);
     for &ranks in counts {
         let all = comm::run(ranks, |group| {
             let screened = solve(Ranks(group.clone()));
-            (potentials(&screened), screened.info.iterations)
+            (potentials(&screened), screened.info.iterations, residuals(&screened))
         });
-        for (found, iterations) in &all {
+        for (found, iterations, residuals) in &all {
             assert!(iterations.abs_diff(alone.info.iterations) <= 1);
             let off = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(off < 30.0 * TOLERANCE * size, "{density:?} on {ranks} ranks: {off:.1e}");
-            assert_eq!(found, &all[0].0);
+            assert_eq!((found, residuals), (&all[0].0, &all[0].2));
+            assert!(residuals[0] < 5.0 * TOLERANCE, "{residuals:?}");
+            assert!((residuals[1] / of_twice - 1.0).abs() < 10.0 * TOLERANCE, "{residuals:?}");
         }
     }
 }

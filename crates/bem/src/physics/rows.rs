@@ -25,6 +25,7 @@ use crate::Error;
 use crate::constants::NO_DIGITS;
 use crate::geometry::panels::Panels;
 use crate::near::RowKind;
+use crate::sampling::drawn::Surface;
 use crate::solve::backend::mean_squares;
 use crate::solve::completion::{Completion, Laws, Vectors};
 use crate::space::Density;
@@ -262,6 +263,11 @@ impl Rows {
     /// Index of the conductor, or number of conductors plus index of the interface, of panel `i`.
     pub(super) fn part(&self, i: usize) -> usize {
         self.part[i] as usize
+    }
+
+    /// Its panels, in these parts.
+    pub fn surface(&self) -> Surface<'_> {
+        Surface { areas: &self.areas, part: &self.part, parts: self.parts }
     }
 
     /// Number of rows.

@@ -6,7 +6,6 @@ use std::ops::Range;
 
 use parallel::prelude::*;
 
-use super::rows::Rows;
 use super::system::System;
 use super::{Charges, Excitation, Media, external};
 use crate::constants::{FINE, NO_DIGITS};
@@ -27,18 +26,9 @@ use crate::space::{Carrier, Density, Dofs};
 use crate::{Error, PairQuadrature};
 use mesh::Mesh;
 
-/// Entries of all evaluated rows, at most.
-const ENTRIES: usize = 1_000_000;
-
-/// Rows at least and at most, unless there are more parts.
-const ROWS: [usize; 2] = [8, 16];
-
 /// Panels at which the size of right-hand sides is estimated; fewer could miss peaks under charges,
 /// or sides that face a field.
 const SIZED: usize = 1024;
-
-/// Parts sampled at most; with more parts, every n-th is sampled.
-const PARTS: usize = 64;
 
 /// Relative accuracy of the integrals of close pairs, better than in a solve, unless the tolerance
 /// is smaller; for curved panels, whose integrals have no closed forms, a share of the tolerance.
@@ -134,10 +124,9 @@ fn of_system(
     tolerance: f64,
 ) -> Result<Vec<SampledResidual>, Error> {
     let (panels, rows) = (&system.panels, &system.rows);
-    let count = (ENTRIES / panels.total().max(1)).clamp(ROWS[0], ROWS[1]);
     let columns: Vec<&[f64]> = solved.iter().map(|(_, x)| *x).collect();
-    let drawn =
-        drawn(system, &by_area_and_charge(rows, &columns), count.max(rows.parts().min(PARTS)));
+    let surface = rows.surface();
+    let drawn = surface.drawn(&surface.by_area_and_charge(&columns), surface.rows(panels.total()));
     let chosen: Vec<usize> = drawn.iter().map(|&(i, _)| i).collect();
     let sized = self::chosen(system, SIZED.max(chosen.len()));
     let mut kinds = vec![RowKind::None; panels.len()];
@@ -402,51 +391,6 @@ impl Squares {
 
 /// Panels at equal steps of the area of each part.
 pub fn chosen(system: &System, rows: usize) -> Vec<usize> {
-    drawn(system, &system.rows.areas, rows).into_iter().map(|(i, _)| i).collect()
-}
-
-/// Share of each panel in its part: half by area, half by charge, with equal weight for all
-/// `columns`.
-pub fn by_area_and_charge(rows: &Rows, columns: &[&[f64]]) -> Vec<f64> {
-    let n = rows.areas.len();
-    let share = |values: &dyn Fn(usize) -> f64| -> Vec<f64> {
-        let mut sums = vec![0.0; rows.parts()];
-        (0..n).for_each(|i| sums[rows.part(i)] += values(i));
-        // NaN charges leave the choice to areas.
-        let is_known = |sum: f64| sum > 0.0 && sum.is_finite();
-        let share = |i: usize, sum: f64| if is_known(sum) { values(i) / sum } else { 0.0 };
-        (0..n).map(|i| share(i, sums[rows.part(i)])).collect()
-    };
-    let mut density = share(&|i| rows.areas[i]);
-    for x in columns {
-        let of_charge = share(&|i| x[i].abs());
-        density.iter_mut().zip(of_charge).for_each(|(all, one)| *all += one / columns.len() as f64);
-    }
-    density
-}
-
-/// Panels at equal steps of a density over each part, and the number of panels that each
-/// represents.
-pub fn drawn(system: &System, density: &[f64], rows: usize) -> Vec<(usize, f64)> {
-    let count = system.rows.parts();
-    let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
-    (0..system.panels.len()).for_each(|i| parts[system.rows.part(i)].push(i));
-    parts.retain(|part| !part.is_empty());
-    // With more parts than rows, only every n-th part has a row.
-    let step = parts.len().div_ceil(rows.max(1)).max(1);
-    let each = (rows / parts.len().max(1)).max(1) as f64;
-    let mut drawn = Vec::new();
-    for part in parts.iter().step_by(step) {
-        let whole: f64 = part.iter().map(|&i| density[i]).sum();
-        let (mut sum, mut next) = (0.0, 0.5);
-        for &i in part {
-            sum += density[i];
-            if sum * each > next * whole {
-                drawn.push((i, (whole / (each * density[i])).max(1.0)));
-                // The next half step; a panel may be larger than a step.
-                next = (sum / whole * each + 0.5).floor() + 0.5;
-            }
-        }
-    }
-    drawn
+    let surface = system.rows.surface();
+    surface.drawn(surface.areas, rows).into_iter().map(|(i, _)| i).collect()
 }

@@ -89,7 +89,11 @@ impl Screened {
 
     /// Positions, in scaled coordinates, of the charges of a region, and the charges over its
     /// permittivity.
-    fn charges_in(&self, region: usize, charges: &[FixedCharge]) -> (Vec<[f64; 3]>, Vec<f64>) {
+    pub(super) fn charges_in(
+        &self,
+        region: usize,
+        charges: &[FixedCharge],
+    ) -> (Vec<[f64; 3]>, Vec<f64>) {
         let permittivity = self.regions.media[region].permittivity;
         let own = charges.iter().filter(|q| q.region as usize == region && q.charge != 0.0);
         let scaled = |q: &FixedCharge| -> ([f64; 3], f64) {
@@ -165,7 +169,7 @@ impl Screened {
         }
     }
 
-    fn means_over(&self, panel: usize) -> impl Iterator<Item = Point> {
+    pub(super) fn means_over(&self, panel: usize) -> impl Iterator<Item = Point> {
         points(&self.nodes, panel, self.rule_of_means(panel))
     }
 
@@ -395,7 +399,7 @@ impl OnPanel {
 }
 
 /// A quadrature point of a panel.
-struct Point {
+pub(super) struct Point {
     at: Parameters,
     place: Vec3,
     /// Unit normal.
@@ -403,11 +407,11 @@ struct Point {
     /// Its area.
     weight: f64,
     /// Values of the polynomials of the panel's own points at it.
-    shares: [f64; MOST],
+    pub(super) shares: [f64; MOST],
 }
 
 impl Point {
-    fn source(&self) -> QuadraturePoint {
+    pub(super) fn source(&self) -> QuadraturePoint {
         QuadraturePoint { place: self.place, normal: self.normal, weight: self.weight }
     }
 }

@@ -43,6 +43,25 @@ pub(super) fn defects(
     Ok(defects)
 }
 
+/// As [`defects`] at some panels, summed directly over all others.
+pub(super) fn defects_at(
+    panels: &Panels,
+    nodes: &Nodes,
+    regions: &Regions,
+    reach: &[f64],
+    chosen: &[usize],
+) -> Vec<f64> {
+    if nodes.degree != Degree::Constant {
+        return Vec::new();
+    }
+    let surfaces = surfaces(panels, nodes, regions);
+    let of = |&x: &usize| {
+        let own = surfaces.iter().find(|surface| surface.members.contains(&(x as u32, true)));
+        own.map_or(0.0, |surface| surface.defect_at(panels, reach, x))
+    };
+    chosen.par_iter().map(of).collect()
+}
+
 /// A connected part of the boundary of a region.
 struct Closed<'a> {
     nodes: &'a Nodes,
@@ -81,6 +100,29 @@ fn sign(is_behind: bool) -> f64 {
 }
 
 impl Closed<'_> {
+    /// The potential on it of a constant double layer.
+    fn exact(&self) -> f64 {
+        if self.is_outer { -2.0 * PI } else { 2.0 * PI }
+    }
+
+    /// The defect at one point, by a direct sum.
+    fn defect_at(&self, panels: &Panels, reach: &[f64], x: usize) -> f64 {
+        let of = |&(node, is_behind): &(u32, bool)| {
+            let (j, double) = (node as usize, sign(is_behind));
+            let within = reach[x].max(reach[j]);
+            let apart = (panels.centroid(x) - panels.centroid(j)).norm_squared();
+            if j == x {
+                0.0
+            } else if apart < within * within {
+                double * panels.panel(j).solid_angle_at(&self.nodes.place(x))
+            } else {
+                let target = self.nodes.target(x, None);
+                between_points(&[Term::dipoles(double)], &target, self.nodes.source(j)).double
+            }
+        };
+        self.exact() - self.members.iter().map(of).sum::<f64>()
+    }
+
     /// The defect at the points behind which the region lies.
     fn defects(
         &self,
@@ -99,7 +141,7 @@ impl Closed<'_> {
         let layers = Layers { charges: vec![0.0; places.len()], dipoles };
         let mut found = vec![0.0; places.len()];
         apply(&mut plan(&places)?, &layers, &mut found, &mut [])?;
-        let exact = if self.is_outer { -2.0 * PI } else { 2.0 * PI };
+        let exact = self.exact();
         let of_member = |near: &mut Vec<u32>, (&(node, is_behind), sum): (&(u32, bool), &f64)| {
             if !is_behind {
                 return None;

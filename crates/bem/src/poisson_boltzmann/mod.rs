@@ -9,7 +9,8 @@
 //! `nodes` are the points of panels, `regions` the regions on both sides of each, `kernel` the
 //! kernels of the four layers, `close` the integrals over near panels, `pairs` the entries of the
 //! near field, `sum` the fast sum of a region, `memory` what both take, `gauss` the defect of
-//! constant layers, `system` the equations, and `field` right-hand sides and values at points.
+//! constant layers, `system` the equations, `field` right-hand sides and values at points, and
+//! `sampled` checks whole rows.
 
 mod close;
 pub(crate) mod field;
@@ -19,6 +20,7 @@ mod memory;
 mod nodes;
 mod pairs;
 mod regions;
+mod sampled;
 mod sum;
 mod system;
 
@@ -80,6 +82,8 @@ pub struct Screened {
     /// At all points, in scaled coordinates.
     potentials: Vec<f64>,
     fluxes: Vec<f64>,
+    /// Of right-hand sides of potentials and of fluxes, as [`sizes`](Self::sizes) has them.
+    right_sizes: [f64; 2],
     /// How the solve went.
     pub info: GmresInfo,
     /// Plan of the largest region's fast sum.
@@ -202,6 +206,7 @@ impl Screened {
             points: nodes.len(),
             potentials: vec![0.0; nodes.len()],
             fluxes: vec![0.0; nodes.len()],
+            right_sizes: [1.0; 2],
             timings: Timings::default(),
             boundaries: regions.boundaries(&nodes).into_iter().map(Arc::new).collect(),
             panels,
@@ -283,7 +288,8 @@ impl Screened {
         progress: &dyn Progress,
     ) -> Result<(), Error> {
         let right = self.right_hand_side(charges)?;
-        let weights = self.weights(&right);
+        self.right_sizes = self.sizes(&right);
+        let weights = self.weights();
         let [right, weights] = [right, weights].map(|values| self.unknowns(&values));
         let mut solution = vec![0.0; right.len()];
         let params = GmresParams {
@@ -329,16 +335,20 @@ impl Screened {
         self.info.reason == crate::StopReason::Converged
     }
 
-    /// Weights of residuals: areas; fluxes and potentials each relative to their right-hand sides.
-    fn weights(&self, right: &[f64]) -> Vec<f64> {
-        let n = self.nodes.len();
-        let (potentials, fluxes) = right.split_at(n);
-        let size = |of: &[f64]| -> f64 {
+    /// Squares of right-hand sides of potentials and of fluxes, times areas; 1 where there are none.
+    fn sizes(&self, right: &[f64]) -> [f64; 2] {
+        let (potentials, fluxes) = right.split_at(self.nodes.len());
+        [potentials, fluxes].map(|of| {
             let squares = of.iter().zip(&self.nodes.weights).map(|(b, w)| w * b * b);
-            squares.sum()
-        };
-        let factors = [potentials, fluxes].map(size).map(|s| if s > 0.0 { 1.0 / s } else { 1.0 });
-        factors.iter().flat_map(|f| self.nodes.weights.iter().map(move |w| f * w)).collect()
+            let size: f64 = squares.sum();
+            if size > 0.0 { size } else { 1.0 }
+        })
+    }
+
+    /// Weights of residuals: areas; fluxes and potentials each relative to their right-hand sides.
+    fn weights(&self) -> Vec<f64> {
+        let of = |size: f64| self.nodes.weights.iter().map(move |w| w / size);
+        self.right_sizes.into_iter().flat_map(of).collect()
     }
 
     /// Potentials at the centres of the mesh's triangles, by triangle index, in the unit of charges

@@ -21,7 +21,7 @@ pub(crate) struct PointBlock<const Q: usize, T = f64>([[[T; LAYERS]; Q]; Q]);
 
 /// Potential and flux at the points of a panel, or the potential and its normal derivative.
 #[derive(Clone, Copy)]
-pub(crate) struct PointValues<const Q: usize>([[f64; 2]; Q]);
+pub(crate) struct PointValues<const Q: usize>(pub(super) [[f64; 2]; Q]);
 
 impl<const Q: usize, T: Copy + Default> Default for PointBlock<Q, T> {
     fn default() -> Self {
@@ -177,7 +177,7 @@ impl<const Q: usize> PointPairs<'_, Q> {
     }
 
     /// Sums over the points of panel `j` for those of panel `i`.
-    fn sums(&self, i: usize, j: usize) -> PointBlock<Q> {
+    pub(super) fn sums(&self, i: usize, j: usize) -> PointBlock<Q> {
         let mut terms = Vec::new();
         self.regions.terms(i, j, &mut terms);
         let entry = |own: usize, other: usize| {

@@ -175,6 +175,27 @@ fn means(regions: &Regions, panel: usize) -> [f64; 2] {
     [0.5 * (a + b), 0.5 * (1.0 / a + 1.0 / b)]
 }
 
+/// What both equations have at a point.
+pub(super) struct AtPoint {
+    /// Potential and flux.
+    pub(super) values: [f64; 2],
+    /// Potential and normal derivative of all layers.
+    pub(super) layers: [f64; 2],
+    /// Defect of a constant double layer.
+    pub(super) defect: f64,
+}
+
+/// The left-hand sides of both equations at a point of a panel.
+pub(super) fn left_hand_sides(regions: &Regions, panel: usize, point: AtPoint) -> [f64; 2] {
+    let AtPoint { values: [u, flux], layers: [potential, normal], defect } = point;
+    let [mean, inverse] = means(regions, panel);
+    let [front, back] = regions.permittivities(panel);
+    let (behind, over) = (back - front, 1.0 / back - 1.0 / front);
+    let potential = potential - behind * defect * u;
+    let normal = normal + over * defect * flux;
+    [mean * u - potential / (4.0 * PI), inverse * flux - normal / (4.0 * PI)]
+}
+
 /// Values at all points in their order, from the order of unknowns, shape (points of a panel,
 /// panels).
 pub(super) fn by_panels(values: &[f64], points: usize) -> Vec<f64> {
@@ -255,15 +276,13 @@ impl Equations<'_> {
         rows.enumerate().for_each(|(row, (of_potential, of_flux))| {
             let panel = partition.global(row % m);
             let node = panel * q + row / m;
-            let ([u, flux], [potential, normal]) = ([potentials[node], fluxes[node]], sums[node]);
-            let [mean, inverse] = means(regions, panel);
-            let [front, back] = regions.permittivities(panel);
-            let (behind, over) = (back - front, 1.0 / back - 1.0 / front);
-            let defect = defects.get(node).copied().unwrap_or(0.0);
-            let potential = potential + *of_potential - behind * defect * u;
-            let normal = normal + *of_flux + over * defect * flux;
-            *of_potential = mean * u - potential / (4.0 * PI);
-            *of_flux = inverse * flux - normal / (4.0 * PI);
+            let [potential, normal] = sums[node];
+            let point = AtPoint {
+                values: [potentials[node], fluxes[node]],
+                layers: [potential + *of_potential, normal + *of_flux],
+                defect: defects.get(node).copied().unwrap_or(0.0),
+            };
+            [*of_potential, *of_flux] = left_hand_sides(regions, panel, point);
         });
         Ok(())
     }

@@ -1,7 +1,9 @@
 //! Panels, points and unknowns of an operator, of all ranks and of this one.
 //!
-//! - `points`: the quadrature points of panels; `far`: distant images, as seen from panels.
+//! - `points`: the quadrature points of panels; `far`: distant images, as seen from panels;
+//!   `drawn`: panels at which equations are checked.
 
+pub(crate) mod drawn;
 pub(crate) mod far;
 pub(crate) mod points;
 

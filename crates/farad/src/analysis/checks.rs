@@ -300,7 +300,7 @@ pub fn residual(
         _ => Remedy::Sums,
     };
     let message = format!(
-        "the charges for {excitation:?} do not satisfy the equations on {place}: the residual there, from integrals of whole \
+        "the solution for {excitation:?} does not satisfy the equations on {place}: the residual there, from integrals of whole \
          rows, is {:.1e} where {asked:.1e} was asked for",
         worst.relative,
     );

@@ -100,7 +100,10 @@ pub(crate) fn solve(
     let estimate_seconds = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
     let answer = answer(&screened, options);
-    let mut warnings = checks::judge(problem, options, &answer, None, &Measured::default());
+    let relative = screened.sampled_residual(&charges)?;
+    let residuals = vec![bem::SampledResidual { conductor: None, relative }];
+    let measured = Measured { residuals, ..Measured::default() };
+    let mut warnings = checks::judge(problem, options, &answer, None, &measured);
     if let Some(solvation) = &state.solvation {
         warnings.extend(near_surface::judge(problem, &solvation.reaction_v));
     }

@@ -1,6 +1,6 @@
 //! Which panels a sampled residual looks at.
 
-use bem::internals::physics::sampled::{System, by_area_and_charge, chosen, drawn};
+use bem::internals::physics::sampled::{System, chosen};
 use bem::{Density, Images, Media};
 use mesh::generate::{Cube, Plate, Resolution};
 
@@ -19,7 +19,8 @@ fn half_of_the_panels_looked_at_are_where_the_charge_is() {
     let system = System::new(&mesh, media, Density::Constant, None).unwrap();
     let is_charged = |i: usize| (1000..1008).contains(&i);
     let x: Vec<f64> = (0..triangles).map(|i| -f64::from(u8::from(is_charged(i)))).collect();
-    let found = drawn(&system, &by_area_and_charge(&system.rows, &[&x, &x]), 16);
+    let surface = system.rows.surface();
+    let found = surface.drawn(&surface.by_area_and_charge(&[&x, &x]), 16);
     let charged = found.iter().filter(|(i, _)| is_charged(*i)).count();
     assert!((7..=8).contains(&charged), "{charged}");
     // A panel that more than one step falls on counts once.
@@ -27,7 +28,7 @@ fn half_of_the_panels_looked_at_are_where_the_charge_is() {
     assert!((all / triangles as f64 - 1.0).abs() < 0.1, "{all} of {triangles}");
     for broken in [f64::NAN, f64::INFINITY] {
         let x = vec![broken; triangles];
-        let rows = drawn(&system, &by_area_and_charge(&system.rows, &[&x]), 16);
+        let rows = surface.drawn(&surface.by_area_and_charge(&[&x]), 16);
         assert_eq!(rows.len(), 16);
     }
 }

@@ -110,10 +110,10 @@ fn warnings_say_what_is_wrong() {
     let mut answer = problem.solve(&options, &bem::NoProgress).unwrap().answer;
     let sampled = |conductor| bem::SampledResidual { relative: 0.5, conductor };
     let told = residual(&problem, &answer, &[sampled(Some(0))]).unwrap().message;
-    let part = "do not satisfy the equations on conductor \"inner\": the residual there";
+    let part = "does not satisfy the equations on conductor \"inner\": the residual there";
     assert!(told.contains(part), "{told}");
     let told = residual(&problem, &answer, &[sampled(None)]).unwrap().message;
-    assert!(told.contains("do not satisfy the equations on an interface"), "{told}");
+    assert!(told.contains("does not satisfy the equations on an interface"), "{told}");
     let told = gauss(Some(0.5), &answer).unwrap().message;
     assert!(told.contains("Gauss's law on a closed interface was off by 5.0e-1"), "{told}");
     answer.fmm_error_sampled = Some(0.5);
