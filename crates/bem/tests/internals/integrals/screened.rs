@@ -129,14 +129,11 @@ fn worst(name: &str, [s, t]: [&Triangle; 2], kappa: f64) -> f64 {
 }
 
 /// Against radial integrals in closed form and cuts, at lengths of panels from a thousandth of the
-/// screening length to thirty of them, and far beyond (but for needles that are so long).
+/// screening length to thirty of them.
 #[test]
 fn sums_of_blocks_are_those_of_radial_integrals() {
     for (name, s, t) in pairs() {
-        for kappa in [1e-3, 0.1, 1.0, 10.0, 30.0, 1000.0] {
-            if name == "the same needle" && kappa > 30.0 {
-                continue;
-            }
+        for kappa in [1e-3, 0.1, 1.0, 10.0, 30.0] {
             let worst = worst(name, [&s, &t], kappa);
             assert!(worst < 1.0, "{name} {kappa}: {worst}");
         }
