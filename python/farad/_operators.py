@@ -90,14 +90,19 @@ class Surface(Unchanging):
         """Integrals of the functions that are 1 in one coefficient and 0 in the others."""
         return self._surface.weights(_arrays.name("space", space))
 
-    def _operator(self, kind: Kind, test: str, trial: str, columns: int) -> Any:
+    def _operator(self, kind: Kind, spaces: tuple[str, str], columns: int, kappa: float) -> Any:
         _arrays.optional("scipy.sparse.linalg", "a layer operator")
         from ._scipy import LayerOperator
 
-        return LayerOperator(self, kind, test, trial, _arrays.count("columns", columns))
+        columns, kappa = _arrays.count("columns", columns), _arrays.number("kappa", kappa)
+        return LayerOperator(self, kind, spaces, columns, kappa)
 
     def single_layer(
-        self, test: Test = "constant", trial: Space = "constant", columns: int = 1
+        self,
+        test: Test = "constant",
+        trial: Space = "constant",
+        columns: int = 1,
+        kappa: float = 0.0,
     ) -> Any:
         """V: the potential of a charge density.
 
@@ -109,6 +114,9 @@ class Surface(Unchanging):
             Functions of the density.
         columns : int
             Usual number of vectors multiplied together; tunes the plan.
+        kappa : float
+            Inverse of the screening length, in 1/(the mesh's unit), 0 or more: G times
+            exp(-kappa |x - y|), the kernel of the modified Helmholtz equation.
 
         Returns
         -------
@@ -119,29 +127,37 @@ class Surface(Unchanging):
             place if it is of float64 or float32; float32 is widened 32 vectors at a time. Vectors
             in C order are copied, so that each is contiguous.
         """
-        return self._operator("single", test, trial, columns)
+        return self._operator("single", (test, trial), columns, kappa)
 
     def double_layer(
-        self, test: Test = "constant", trial: Space = "constant", columns: int = 1
+        self,
+        test: Test = "constant",
+        trial: Space = "constant",
+        columns: int = 1,
+        kappa: float = 0.0,
     ) -> Any:
         """K: the potential of a density of dipoles along the normals, its principal value.
 
         K 1 = -1/2 on a closed surface with normals out of it. Parameters as of `single_layer`.
         """
-        return self._operator("double", test, trial, columns)
+        return self._operator("double", (test, trial), columns, kappa)
 
     def adjoint_double_layer(
-        self, test: Test = "constant", trial: Space = "constant", columns: int = 1
+        self,
+        test: Test = "constant",
+        trial: Space = "constant",
+        columns: int = 1,
+        kappa: float = 0.0,
     ) -> Any:
         """K': the normal derivative of the potential of a charge density, without its jump.
 
         Parameters as of `single_layer`.
         """
-        return self._operator("adjoint", test, trial, columns)
+        return self._operator("adjoint", (test, trial), columns, kappa)
 
     def mass(self, test: Test = "constant", trial: Space = "constant") -> Any:
         """A function of `trial` tested with `test`: the identity between constants."""
-        return self._operator("mass", test, trial, 1)
+        return self._operator("mass", (test, trial), 1, 0.0)
 
     def __repr__(self) -> str:
         return f"<farad.Surface: {len(self._mesh):,} triangles, tolerance {self._tolerance:g}>"

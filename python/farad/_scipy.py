@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 class LayerOperator(LinearOperator):  # type: ignore[misc]
     """A layer operator of a `Surface`."""
 
-    def __init__(self, surface: Surface, kind: Kind, test: str, trial: str, columns: int) -> None:
-        self._surface, self._kind, self._spaces, self._columns = (
-            surface,
-            kind,
-            (test, trial),
-            columns,
-        )
-        spaces = (name("test", test), name("trial", trial))
+    def __init__(
+        self, surface: Surface, kind: Kind, spaces: tuple[str, str], columns: int, kappa: float
+    ) -> None:
+        self._surface, self._kind, self._spaces = surface, kind, spaces
+        self._columns, self._kappa = columns, kappa
+        test, trial = spaces
+        names = (name("test", test), name("trial", trial))
         choices = {
             "tolerance": surface._tolerance,
             "columns": columns,
+            "kappa": kappa,
             "backend": surface._backend,
             "gpu": surface._gpu,
         }
-        self._operator = surface._surface.operator(kind, spaces, choices)
+        self._operator = surface._surface.operator(kind, names, choices)
         self._transposed: LayerOperator | None = None
         super().__init__(np.dtype(np.float64), self._operator.shape)
 
@@ -67,7 +67,10 @@ class LayerOperator(LinearOperator):  # type: ignore[misc]
             raise InputError("there is no transpose of an operator tested at centroids")
         if self._transposed is None:
             kind = _TRANSPOSED[self._kind]
-            self._transposed = LayerOperator(self._surface, kind, trial, test, self._columns)
+            exchanged = (trial, test)
+            self._transposed = LayerOperator(
+                self._surface, kind, exchanged, self._columns, self._kappa
+            )
         weights = self._surface._surface.weights
         inside = np.divide(np.asarray(X).T, weights(test), order="C").T
         found: npt.NDArray[Any] = weights(trial)[:, None] * self._transposed._product(inside)

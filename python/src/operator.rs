@@ -37,6 +37,7 @@ const FEW: usize = 32;
 struct Choices {
     tolerance: f64,
     columns: usize,
+    kappa: f64,
     backend: String,
     gpu: usize,
 }
@@ -109,11 +110,12 @@ impl Surface {
         let test = test(&spaces.0).map_err(raise)?;
         let trial = space("trial", &spaces.1).map_err(raise)?;
         let backend = backend(&choices.backend).map_err(raise)?;
-        let Choices { tolerance, columns, gpu, .. } = choices;
+        let Choices { tolerance, columns, kappa, gpu, .. } = choices;
         let (columns, stop) = (columns.max(1), Stop::default());
         let options = OperatorOptions::default()
             .tolerance(tolerance)
             .columns(columns)
+            .kernel(fmm::Kernel::Yukawa { kappa })
             .backend(backend)
             .gpu(gpu)
             .stop(Some(stop.clone()));

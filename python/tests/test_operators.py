@@ -54,6 +54,26 @@ def test_potentials_of_a_row_are_sums_over_triangles(surface):
     )
 
 
+@pytest.mark.parametrize("spaces", [("constant", "constant"), ("linear", "linear")])
+def test_screened_layers(surface, spaces):
+    """Potentials of a sphere of density 1: exp(-kappa r) / r has sinh(kappa) exp(-kappa) / kappa."""
+    kappa = 1.5
+    V, K, adjoint = (getattr(surface, kind)(*spaces, kappa=kappa) for kind in KINDS)
+    ones = np.ones(V.shape[0])
+    # Flat triangles are within 1 % of the sphere.
+    exact = np.sinh(kappa) * np.exp(-kappa) / kappa
+    np.testing.assert_allclose(V @ ones, exact, rtol=0.02)
+    exact = 0.5 - (1 + 1 / kappa) * np.sinh(kappa) * np.exp(-kappa)
+    np.testing.assert_allclose(K @ ones, exact, atol=0.02)
+    np.testing.assert_allclose(adjoint @ ones, exact, atol=0.02)
+    random = np.random.default_rng(4)
+    x, y = random.normal(size=(2, V.shape[0]))
+    size = np.linalg.norm(K @ x) * np.linalg.norm(y)
+    assert abs(y @ (K @ x) - K.rmatvec(y) @ x) < 1e-6 * size
+    same = surface.single_layer(*spaces, kappa=0.0) @ x
+    np.testing.assert_array_equal(same, surface.single_layer(*spaces) @ x)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "spaces", [("constant", "constant"), ("linear", "linear"), ("constant", "linear")]
@@ -107,6 +127,8 @@ def test_an_equation_is_solved(surface):
         ),
         ('space is "P2"; it must be "constant" or "linear"', lambda s: s.weights("P2")),
         ("tolerance", lambda s: farad.Surface(s.mesh, tolerance=-1.0).single_layer()),
+        ("kappa = -1 is out of range: 0 or more", lambda s: s.double_layer(kappa=-1.0)),
+        ("kappa is 'one'; it must be a number", lambda s: s.single_layer(kappa="one")),
         ("no transpose", lambda s: s.single_layer("centroids").rmatvec(np.ones(320))),
     ],
 )

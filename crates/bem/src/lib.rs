@@ -97,6 +97,7 @@ pub mod internals {
         pub use crate::integrals::linear_nodes::{Block, Potential};
         pub use crate::integrals::outer::{OuterQuadrature, Touching};
         pub use crate::integrals::potentials::WeightedPoints;
+        pub use crate::integrals::screened::Screening;
         pub use crate::integrals::solid_angle::{far_rule, in_plane_of, solid_angle_over};
         pub use crate::integrals::touching::{Contact, PairNodes};
         pub mod curved {

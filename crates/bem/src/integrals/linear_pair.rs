@@ -37,7 +37,7 @@ use crate::quadrature;
 const FAR_MEETING: f64 = 1e3;
 
 /// Share of a pair's allowed error for each of its nine entries.
-const ENTRY: f64 = 0.25;
+pub(crate) const ENTRY: f64 = 0.25;
 
 /// Exchanges the two indices.
 pub fn transposed(block: Block) -> Block {

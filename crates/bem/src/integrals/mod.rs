@@ -9,5 +9,6 @@ pub(crate) mod linear_pair;
 pub(crate) mod outer;
 pub(crate) mod pair;
 pub(crate) mod potentials;
+pub(crate) mod screened;
 pub(crate) mod solid_angle;
 pub(crate) mod touching;

@@ -15,9 +15,10 @@ use crate::constants::SOLID_ANGLES;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
-use crate::integrals::linear_nodes::Block;
+use crate::integrals::linear_nodes::{Block, Potential};
 use crate::integrals::linear_pair::transposed;
 use crate::integrals::potentials::WeightedPoints;
+use crate::integrals::screened::Screening;
 use crate::quadrature::modes::{between, between_corners};
 use crate::quadrature::rule::Rule;
 use crate::space::{Test, TestTrial};
@@ -34,6 +35,9 @@ pub struct FunctionPairs<'a> {
     pub functions: &'a TestTrial,
     /// Accuracy of integrals and quadrature points.
     pub accuracy: &'a Accuracy,
+    /// Inverse of the screening length of the kernel exp(-kappa r) / r, in scaled coordinates; 0
+    /// without screening.
+    pub kappa: f64,
 }
 
 impl FunctionPairs<'_> {
@@ -51,12 +55,14 @@ impl FunctionPairs<'_> {
     /// The integrals between panels `i` (tested) and `j`.
     fn tested(&self, i: usize, j: usize, points: &mut WeightedPoints) -> Block {
         let (panels, kind) = (self.panels, self.kind(i));
+        // Screened entries are small differences: they need more digits.
+        let share = Screening::share(self.kappa, panels.radius(i).max(panels.radius(j)));
+        let accuracy = IntegralAccuracy {
+            pairs: self.accuracy.pairs.tightened(share),
+            solid_angles: share * SOLID_ANGLES,
+        };
         let block = match (self.functions.test, kind) {
-            (Test::Means(_), _) => {
-                let pairs = self.accuracy.pairs;
-                let accuracy = IntegralAccuracy { pairs, solid_angles: SOLID_ANGLES };
-                modes::integrals(panels, kind, [i, j], &accuracy, points)
-            }
+            (Test::Means(_), _) => modes::integrals(panels, kind, [i, j], &accuracy, points),
             (Test::Centroids, RowKind::Double | RowKind::Adjoint) if i == j => Block::default(),
             (Test::Centroids, RowKind::None) => Block::default(),
             (Test::Centroids, kind) => {
@@ -70,15 +76,63 @@ impl FunctionPairs<'_> {
                 [values.map(|value| value * s.area / 3.0); 3]
             }
         };
-        self.as_own(i, j, block)
+        if self.kappa == 0.0 || kind == RowKind::None || kind != RowKind::Single && i == j {
+            return self.as_own(i, j, block);
+        }
+        let change = self.change_by_screening([i, j], &accuracy, points);
+        self.used(self.as_own(i, j, block.plus(1.0, change)))
+    }
+
+    /// What screening changes in the integrals between panels `i` (tested) and `j`.
+    fn change_by_screening(
+        &self,
+        [i, j]: [usize; 2],
+        accuracy: &IntegralAccuracy,
+        points: &mut WeightedPoints,
+    ) -> Block {
+        let (s, t) = (self.panels.panel(i), self.panels.panel(j));
+        let kind = self.kind(i);
+        let accuracy = match kind {
+            RowKind::Single => accuracy.pairs.accuracy_and_increment().0,
+            _ => accuracy.solid_angles,
+        };
+        let screening = Screening { kappa: self.kappa, accuracy };
+        match (self.functions.test, kind) {
+            (Test::Means(_), RowKind::Single) => {
+                screening.between(&s, &t, Potential::Single, points)
+            }
+            (Test::Means(_), RowKind::Double) => {
+                screening.between(&s, &t, Potential::Double, points)
+            }
+            (Test::Means(_), _) => transposed(screening.between(&t, &s, Potential::Double, points)),
+            (Test::Centroids, kind) => {
+                let normal = match kind {
+                    RowKind::Single => None,
+                    RowKind::Double => Some(t.normal),
+                    _ => Some(-s.normal),
+                };
+                let values = screening.at(&s.centroid, &t, normal, points);
+                [values.map(|value| value * s.area / 3.0); 3]
+            }
+        }
+    }
+
+    /// Of a block between constants its sum, evenly: entries of linear functions, which are not
+    /// used, ask for no pairs.
+    fn used(&self, block: Block) -> Block {
+        if self.functions.rows.width() * self.functions.columns.width() > 1 {
+            return block;
+        }
+        [[block.as_flattened().iter().sum::<f64>() / 9.0; 3]; 3]
     }
 
     /// As [`tested`](Self::tested), by sums over the points of these rules on `i` and `j`.
     fn tested_by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> Block {
         let (panels, rules) = (self.panels, [self.functions.test.rule(outer), inner]);
         let [first, second] = [i, j].map(|k| panels.areas()[k % panels.len()]);
-        let block = modes::by_points(panels, self.kind(i), rules, [i, j]);
-        between_corners(&block).map(|row| row.map(|entry| first * second * entry))
+        let block = modes::by_points(panels, self.kind(i), rules, [i, j], self.kappa);
+        let block = between_corners(&block).map(|row| row.map(|entry| first * second * entry));
+        if self.kappa == 0.0 { block } else { self.used(block) }
     }
 }
 

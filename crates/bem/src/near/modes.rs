@@ -184,12 +184,13 @@ pub(super) fn integrals(
 }
 
 /// Means between modes of flat panels over the points of the first rule on `i` (tested) and of the
-/// second on `j`; coincident points contribute nothing.
+/// second on `j`, screened with kappa; coincident points contribute nothing.
 pub(super) fn by_points(
     panels: &Panels,
     kind: RowKind,
     [outer, inner]: [&Rule; 2],
     [i, j]: [usize; 2],
+    kappa: f64,
 ) -> [[f64; MODES]; MODES] {
     let normal = match kind {
         RowKind::None => return Default::default(),
@@ -199,7 +200,7 @@ pub(super) fn by_points(
     };
     let [s, t] = [i, j].map(|k| panels.vertices(k));
     let mirrored = [i, j].map(|k| panels.is_mirrored(k));
-    modes::run_around(mirrored, sums::between_modes(outer, s, inner, t, normal))
+    modes::run_around(mirrored, sums::between_modes(outer, s, inner, t, normal, kappa))
 }
 
 impl ModePairs<'_> {
@@ -253,7 +254,7 @@ impl ModePairs<'_> {
             let kinds = [kind, RowKind::None];
             return self.of_curved([i, j], curved::by_points(panels, kinds, rules, [i, j]))[0];
         }
-        ModeBlock(by_points(panels, kind, rules, [i, j]))
+        ModeBlock(by_points(panels, kind, rules, [i, j], 0.0))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::device::{
 };
 use crate::geometry::panels::Panels;
 use crate::geometry::partition::Partition;
+use crate::integrals::screened::Screening;
 use crate::near::RowKind;
 use crate::near::accuracy::Accuracy;
 use crate::near::functions::FunctionPairs;
@@ -49,6 +50,8 @@ pub struct Discretisation {
     /// The smallest gap between panels, in units of panel size.
     gap: f64,
     target: Target,
+    /// Inverse of the screening length, in scaled coordinates.
+    kappa: f64,
     /// The panels on a GPU, if the GPU does the whole solve.
     geometry: Option<DeviceGeometry>,
 }
@@ -89,21 +92,29 @@ impl Discretisation {
         let height = near::smallest_relative_height(&local.panels, accuracy.rule);
         let gap = -collective::largest(group, -collective::agreed(group, gap)?.min(height))?;
         let accuracy = accuracy.for_gap(gap);
-        Ok(Self { accuracy, layout, gap, target, geometry })
+        Ok(Self { accuracy, layout, gap, target, kappa: 0.0, geometry })
+    }
+
+    /// The same with the kernel exp(-kappa r) / r, kappa in scaled coordinates. Columns and rows
+    /// must be functions.
+    pub(crate) fn screened(mut self, kappa: f64) -> Self {
+        // The panels' extent is about 1.
+        self.accuracy.selection.error *= Screening::share(kappa, 1.0);
+        Self { kappa, ..self }
     }
 
     /// The discretisation with rows of other kinds, on CPU cores.
     pub(crate) fn with_kinds(&self, kinds: &[RowKind]) -> Self {
         let layout = self.layout.with_kinds(kinds);
         let (accuracy, target) = (self.accuracy.clone(), self.target.clone());
-        Self { accuracy, layout, gap: self.gap, target, geometry: None }
+        Self { accuracy, layout, gap: self.gap, target, kappa: self.kappa, geometry: None }
     }
 
     /// The fast sum for products with this number of columns at once.
     pub fn fast_sum(&self, tolerance: f64, columns: usize) -> FastSum {
         let Target { backend, gpu, .. } = self.target;
-        let (layout, gap) = (self.layout.clone(), self.gap);
-        FastSum { layout, gap, tolerance, columns, backend, gpu, stop: None }
+        let (layout, gap, kappa) = (self.layout.clone(), self.gap, self.kappa);
+        FastSum { layout, gap, tolerance, columns, kappa, backend, gpu, stop: None }
     }
 
     /// The ranks that share the panels.
@@ -172,7 +183,8 @@ impl Discretisation {
         let assembly = Assembly { panels, partition, selection, precision, check, progress };
         let of_functions = Assembly { selection: &functions, ..assembly };
         if let Dofs::Functions(functions) = dofs {
-            let pairs = FunctionPairs { panels, kinds, functions, accuracy: &self.accuracy };
+            let (accuracy, kappa) = (&self.accuracy, self.kappa);
+            let pairs = FunctionPairs { panels, kinds, functions, accuracy, kappa };
             let near = Near::of_functions(&of_functions, &pairs)?;
             return Ok(Box::new(OnHost::new(self.layout.clone(), near, None)));
         }

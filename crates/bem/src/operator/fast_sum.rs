@@ -29,6 +29,8 @@ pub struct FastSum {
     /// The solver's tolerance.
     pub(crate) tolerance: f64,
     pub(crate) columns: usize,
+    /// Inverse of the screening length, in scaled coordinates.
+    pub(crate) kappa: f64,
     pub(crate) backend: fmm::Backend,
     pub(crate) gpu: usize,
     /// Ends sums early.
@@ -43,6 +45,7 @@ impl FastSum {
         let (panels, rules) = (&all.panels, all.rules);
         let options = fmm::Options::default()
             .tolerance(tolerance)
+            .kernel(fmm::Kernel::Yukawa { kappa: self.kappa })
             .densities(self.columns.max(1) * panels.regions())
             .gradient(all.has(RowKind::Adjoint))
             .dipoles(all.has(RowKind::Double))

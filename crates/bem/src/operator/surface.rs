@@ -28,6 +28,8 @@ options::options! {
         tolerance: f64 = TOLERANCE,
         /// Number of vectors usually multiplied together.
         columns: usize = 1,
+        /// 1/r or exp(-kappa r) / r, kappa in the inverse of the mesh's unit.
+        kernel: fmm::Kernel = fmm::Kernel::Laplace,
         /// Where products are computed.
         backend: fmm::Backend = fmm::Backend::default(),
         /// Which GPU, counted from 0.
@@ -44,7 +46,8 @@ options::options! {
 /// test functions: Galerkin's method with each row divided by the integral of its test function.
 /// [`Surface::single_layer`] and similar functions use constants on both sides,
 /// [`Surface::single_layer_between`] and similar ones any spaces, or collocation. With G = 1/(4 pi
-/// |x - y|), n the normals by the right-hand rule, and lengths in the mesh's unit:
+/// |x - y|), or with [`OperatorOptions::kernel`] exp(-kappa |x - y|) times that, n the normals by
+/// the right-hand rule, and lengths in the mesh's unit:
 ///
 /// ```text
 /// (V s)(x) = int G s,    (K s)(x) = int dG/dn_y s,    (K' s)(x) = int dG/dn_x s
@@ -245,13 +248,14 @@ impl Surface {
     /// positive definite.
     ///
     /// # Errors
-    /// [`Error::Fmm`] when the tolerance is out of range.
+    /// [`Error::Fmm`] when the tolerance or kappa is out of range.
     pub fn single_layer(&self, options: &OperatorOptions) -> Result<Operator<'static>, Error> {
         self.single_layer_between(FunctionSpace::Constant, FunctionSpace::Constant, options)
     }
 
     /// K: the potential of a density of dipoles along the normals, its principal value on the
-    /// surface. K 1 = -1/2 on a closed surface with normals out of what it encloses.
+    /// surface. K 1 = -1/2 on a closed surface with normals out of what it encloses,
+    /// without screening.
     ///
     /// # Errors
     /// As [`Surface::single_layer`].
@@ -318,11 +322,15 @@ impl Surface {
         trial: FunctionSpace,
         options: &OperatorOptions,
     ) -> Result<Operator<'static>, Error> {
+        options.kernel.check()?;
         let (panels, functions) = (&self.panels, self.pairing(test, trial));
+        let kappa = options.kernel.kappa() * panels.scale();
         let factor = if kind == RowKind::Single { panels.scale() } else { 1.0 } / (4.0 * PI);
         let constants =
             (test, trial) == (Test::Means(FunctionSpace::Constant), FunctionSpace::Constant);
-        let (of_columns, of_rows) = if constants {
+        // Only sums between functions are screened.
+        let are_charges = constants && kappa == 0.0;
+        let (of_columns, of_rows) = if are_charges {
             (panels.areas().to_vec(), vec![factor; panels.len()])
         } else {
             let weights = functions.rows.weights(panels.areas()).into_iter();
@@ -330,17 +338,19 @@ impl Surface {
         };
         let orders = [&functions.columns, &functions.rows].map(|map| map.order().to_vec());
         // Products of two linear functions need a rule one degree higher than constants do.
-        let (dofs, increment) = if constants {
-            (Dofs::Charges(Density::Constant), 0)
+        let increment = usize::from(!constants);
+        let dofs = if are_charges {
+            Dofs::Charges(Density::Constant)
         } else {
-            (Dofs::Functions(Arc::new(functions)), 1)
+            Dofs::Functions(Arc::new(functions))
         };
         let (target, kinds) = (
             Target { backend: options.backend, gpu: options.gpu, group: comm::alone() },
             vec![kind; panels.len()],
         );
         let mut parts =
-            Discretisation::new(panels, &kinds, dofs, options.tolerance, increment, target)?;
+            Discretisation::new(panels, &kinds, dofs, options.tolerance, increment, target)?
+                .screened(kappa);
         let sum = parts.fast_sum(options.tolerance, options.columns);
         let sum = FastSum { stop: options.stop.clone(), ..sum };
         let plan = sum.plan(options.tolerance)?;

@@ -91,7 +91,8 @@ impl Task<f64> for Field<'_> {
 
 /// sum_pq v_p m_p w_q l_q k(x_p - y_q) over `outer` points on the triangle `s` and `inner` points
 /// on `t`, for all modes m and l of linear functions on the two, shape (modes, modes), with k(r) =
-/// 1/|r|, or normal . r / |r|^3 where a normal is given; coincident points contribute nothing.
+/// 1/|r|, or normal . r / |r|^3 where a normal is given, screened with kappa; coincident points
+/// contribute nothing.
 #[inline]
 pub(crate) fn between_modes(
     outer: &Rule,
@@ -99,24 +100,30 @@ pub(crate) fn between_modes(
     inner: &Rule,
     t: &[Vec3; 3],
     normal: Option<Vec3>,
+    kappa: f64,
 ) -> [[f64; MODES]; MODES] {
-    simd::run(BetweenModes { outer, s, inner, t, normal })
+    if kappa > 0.0 {
+        simd::run(BetweenModes::<true> { outer, s, inner, t, normal, kappa })
+    } else {
+        simd::run(BetweenModes::<false> { outer, s, inner, t, normal, kappa })
+    }
 }
 
-struct BetweenModes<'a> {
+struct BetweenModes<'a, const SCREENED: bool> {
     outer: &'a Rule,
     s: &'a [Vec3; 3],
     inner: &'a Rule,
     t: &'a [Vec3; 3],
     normal: Option<Vec3>,
+    kappa: f64,
 }
 
-impl Task<f64> for BetweenModes<'_> {
+impl<const SCREENED: bool> Task<f64> for BetweenModes<'_, SCREENED> {
     type Output = [[f64; MODES]; MODES];
 
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) -> Self::Output {
-        let Self { outer, s, inner, t, normal } = self;
+        let Self { outer, s, inner, t, normal, kappa } = self;
         let mut total = [[V::zero(); MODES]; MODES];
         for at in (0..inner.len()).step_by(V::LANES) {
             let node = |k: usize| V::load(&inner.barycentric[k][at..]);
@@ -129,7 +136,7 @@ impl Task<f64> for BetweenModes<'_> {
                     (V::splat(x.x).sub(y0), V::splat(x.y).sub(y1), V::splat(x.z).sub(y2));
                 let r2 = dx.mul_add(dx, dy.mul_add(dy, dz.mul(dz)));
                 let inverse = r2.rsqrt_or_zero();
-                let value = match normal {
+                let mut value = match normal {
                     None => inverse,
                     Some(n) => {
                         let along = dx
@@ -139,6 +146,9 @@ impl Task<f64> for BetweenModes<'_> {
                         along.mul(inverse).mul(inverse).mul(inverse)
                     }
                 };
+                if SCREENED {
+                    value = value.mul(decay(kappa, r2.mul(inverse), normal.is_some()));
+                }
                 for (sum, mode) in sums.iter_mut().zip(&outer.modes) {
                     *sum = V::splat(mode[p]).mul_add(value, *sum);
                 }
@@ -151,6 +161,14 @@ impl Task<f64> for BetweenModes<'_> {
         }
         total.map(|row| row.map(|entry| entry.sum()))
     }
+}
+
+/// What screening leaves of 1/r, or of its derivative: exp(-kappa r), times 1 + kappa r.
+#[inline(always)]
+pub(crate) fn decay<V: Elementary>(kappa: f64, r: V, of_derivative: bool) -> V {
+    let x = r.mul(V::splat(kappa));
+    let decay = V::zero().sub(x).exp();
+    if of_derivative { x.mul_add(decay, decay) } else { decay }
 }
 
 /// Coordinate `k` of points on a triangle.

@@ -29,7 +29,10 @@ impl Kernel {
     }
 
     /// Checks the range of kappa.
-    pub(crate) fn check(self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Option`] for a kappa below 0 or not finite.
+    pub fn check(self) -> Result<(), Error> {
         let kappa = self.kappa();
         if kappa.is_finite() && kappa >= 0.0 {
             return Ok(());

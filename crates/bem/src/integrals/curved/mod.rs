@@ -12,8 +12,8 @@
 //! parts' deviation from flat.
 
 mod close;
-mod nodes;
-mod pieces;
+pub(super) mod nodes;
+pub(super) mod pieces;
 
 use std::array;
 use std::f64::consts::PI;
@@ -38,7 +38,7 @@ const OF_FIELDS: f64 = 0.3;
 
 /// Corners closer than this, relative to the size of both panels, coincide: those of parts are
 /// computed in two ways.
-const TOGETHER: f64 = 1e-12;
+pub(super) const TOGETHER: f64 = 1e-12;
 
 /// Cuts after which the remainder is accepted.
 const CUTS: usize = 12;
@@ -151,7 +151,7 @@ impl CurvedPair {
         if let Some(degree) = self.degree_apart(s, t) {
             return self.add_apart(s, t, degree, sum);
         }
-        let (contact, orders) = contact(s, t, together);
+        let (contact, orders) = contact(&s.flat, &t.flat, together);
         let turned = [s.turned(orders[0]), t.turned(orders[1])];
         let [a, b] = &turned;
         if a.is_straight && b.is_straight {

@@ -26,7 +26,7 @@ pub(super) struct Fields<'a, const BACK: bool> {
 
 /// The point of a flat triangle with these parameters.
 #[inline(always)]
-fn on_flat<V: Simd<Scalar = f64>>(v: &[Vec3; 3], s: V, t: V) -> [V; 3] {
+pub(in crate::integrals) fn on_flat<V: Simd<Scalar = f64>>(v: &[Vec3; 3], s: V, t: V) -> [V; 3] {
     let (u, w) = (v[1] - v[0], v[2] - v[0]);
     let mut x = [V::zero(); 3];
     for k in 0..3 {
@@ -36,18 +36,23 @@ fn on_flat<V: Simd<Scalar = f64>>(v: &[Vec3; 3], s: V, t: V) -> [V; 3] {
 }
 
 #[inline(always)]
-fn minus<V: Elementary>(x: [V; 3], y: [V; 3]) -> [V; 3] {
+pub(in crate::integrals) fn minus<V: Elementary>(x: [V; 3], y: [V; 3]) -> [V; 3] {
     [x[0].sub(y[0]), x[1].sub(y[1]), x[2].sub(y[2])]
 }
 
 #[inline(always)]
-fn dot<V: Elementary>(a: [V; 3], b: [V; 3]) -> V {
+pub(in crate::integrals) fn dot<V: Elementary>(a: [V; 3], b: [V; 3]) -> V {
     a[0].mul_add(b[0], a[1].mul_add(b[1], a[2].mul(b[2])))
 }
 
 /// Adds a value at parameters of both pieces to the sums for the functions of their corners.
 #[inline(always)]
-fn add<V: Simd<Scalar = f64>>(sums: &mut [[V; 3]; 3], value: V, hats: [V; 3], others: [V; 3]) {
+pub(in crate::integrals) fn add<V: Simd<Scalar = f64>>(
+    sums: &mut [[V; 3]; 3],
+    value: V,
+    hats: [V; 3],
+    others: [V; 3],
+) {
     for k in 0..3 {
         let value = hats[k].mul(value);
         for l in 0..3 {
@@ -57,12 +62,12 @@ fn add<V: Simd<Scalar = f64>>(sums: &mut [[V; 3]; 3], value: V, hats: [V; 3], ot
 }
 
 #[inline(always)]
-fn hats<V: Simd<Scalar = f64>>(s: V, t: V) -> [V; 3] {
+pub(in crate::integrals) fn hats<V: Simd<Scalar = f64>>(s: V, t: V) -> [V; 3] {
     [V::splat(1.0).sub(s).sub(t), s, t]
 }
 
 #[inline(always)]
-fn total<V: Simd<Scalar = f64>>(sums: [[V; 3]; 3]) -> Block {
+pub(in crate::integrals) fn total<V: Simd<Scalar = f64>>(sums: [[V; 3]; 3]) -> Block {
     let mut block = Block::default();
     for k in 0..3 {
         for l in 0..3 {
@@ -75,7 +80,7 @@ fn total<V: Simd<Scalar = f64>>(sums: [[V; 3]; 3]) -> Block {
 impl PairNodes {
     /// Parameters of the nodes from `at` on, one per lane: of the first panel, of the second.
     #[inline(always)]
-    fn lanes<V: Simd<Scalar = f64>>(&self, at: usize) -> [V; 4] {
+    pub(in crate::integrals) fn lanes<V: Simd<Scalar = f64>>(&self, at: usize) -> [V; 4] {
         let [[s, t], [u, v]] = &self.parameters;
         [V::load(&s[at..]), V::load(&t[at..]), V::load(&u[at..]), V::load(&v[at..])]
     }

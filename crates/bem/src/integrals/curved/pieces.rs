@@ -83,11 +83,15 @@ impl Piece {
     }
 }
 
-/// How the pieces touch, and the corner orders that move the contact to the front.
-pub(super) fn contact(s: &Piece, t: &Piece, together: f64) -> (Contact, [[usize; 3]; 2]) {
+/// How the triangles touch, and the corner orders that move the contact to the front.
+pub(in crate::integrals) fn contact(
+    s: &Triangle,
+    t: &Triangle,
+    together: f64,
+) -> (Contact, [[usize; 3]; 2]) {
     let mut same = Vec::with_capacity(3);
-    for (k, x) in s.flat.vertices.iter().enumerate() {
-        for (l, y) in t.flat.vertices.iter().enumerate() {
+    for (k, x) in s.vertices.iter().enumerate() {
+        for (l, y) in t.vertices.iter().enumerate() {
             if (x - y).norm() <= together {
                 same.push([k, l]);
             }

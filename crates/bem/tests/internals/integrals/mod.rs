@@ -6,5 +6,6 @@ mod linear_nodes;
 mod linear_pair;
 mod pair;
 mod potentials;
+mod screened;
 mod solid_angle;
 mod touching;

@@ -49,6 +49,7 @@ fn errors_are_those_asked_for() {
                 kinds,
                 functions: &functions,
                 accuracy: &accuracy,
+                kappa: 0.0,
             };
             let (rules, selection) = ([accuracy.rule; 2], accuracy.selection.for_functions());
             let reach = selection.reach(&panels);
