@@ -432,3 +432,22 @@ fn whole_rows_show_what_is_wrong() {
     let nothing = solved(&layers, salt_water(), &[], (180, 1), &SolveOptions::default());
     assert_eq!(nothing.sampled_residual(&[]).unwrap(), 0.0);
 }
+
+/// Next to high permittivities the layers of a body nearly cancel, and with them digits of entries.
+#[test]
+fn equations_next_to_high_permittivities_are_solved_to_the_tolerance() {
+    let charges = [([0.5, 0.3, 0.1], 1.0)];
+    let outside = Medium { permittivity: 1.0, kappa: 0.5 };
+    for (permittivity, tolerance) in [(4e3, 1e-8), (1e2, 1e-8), (4e3, 1e-6)] {
+        let layers = [[2.0, 3.0], [4.0, permittivity]];
+        for (density, method) in
+            [(Density::Linear, Method::Dense), (Density::Constant, Method::Fmm)]
+        {
+            let options = SolveOptions::default().density(density).tolerance(tolerance);
+            let screened = solved(&layers, outside, &charges, (80, 1), &options.method(method));
+            assert!(screened.has_converged());
+            let found = screened.sampled_residual(&fixed(&charges)).unwrap();
+            assert!(found < PROMISE * tolerance, "{permittivity} {tolerance}: {found:.1e}");
+        }
+    }
+}

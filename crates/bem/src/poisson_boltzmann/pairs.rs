@@ -91,26 +91,31 @@ where
     }
 }
 
-impl<const Q: usize> Value for PointBlock<Q, f32> {
-    type Entry = PointBlock<Q>;
+macro_rules! values {
+    ($($number:ty),*) => { $(
+        impl<const Q: usize> Value for PointBlock<Q, $number> {
+            type Entry = PointBlock<Q>;
 
-    fn of(entry: PointBlock<Q>) -> Self {
-        entry.map(|value| value as f32)
-    }
+            fn of(entry: PointBlock<Q>) -> Self {
+                entry.map(|value| value as $number)
+            }
 
-    fn entry(self) -> PointBlock<Q> {
-        self.map(f64::from)
-    }
+            fn entry(self) -> PointBlock<Q> {
+                self.map(f64::from)
+            }
 
-    fn transposed(self) -> Self {
-        Self(array::from_fn(|row| array::from_fn(|column| self.0[column][row])))
-    }
+            fn transposed(self) -> Self {
+                Self(array::from_fn(|row| array::from_fn(|column| self.0[column][row])))
+            }
+        }
+    )* };
 }
 
-/// Always in single precision: entries are differences, smaller than what they correct.
+values!(f32, f64);
+
 impl<const Q: usize> Stored for PointBlock<Q> {
     type Single = PointBlock<Q, f32>;
-    type Double = PointBlock<Q, f32>;
+    type Double = PointBlock<Q>;
     const MODES: usize = 2 * Q;
     const NUMBERS: usize = LAYERS * Q * Q;
     const ROWS: usize = 256;

@@ -96,6 +96,12 @@ impl Regions {
         }
     }
 
+    /// The largest permittivity over the smallest.
+    pub(super) fn contrast(&self) -> f64 {
+        let all = || self.media.iter().map(|medium| medium.permittivity);
+        all().fold(0.0, f64::max) / all().fold(f64::INFINITY, f64::min)
+    }
+
     /// Permittivity in front of a panel, and behind it.
     pub(super) fn permittivities(&self, panel: usize) -> [f64; 2] {
         self.sides[panel].map(|side| self.media[side as usize].permittivity)

@@ -65,7 +65,7 @@ fn near_fields_among_ions_match_the_processors() {
     ] {
         let (mesh, sides) = three_surfaces(order);
         let cells = Cells { media: &MEDIA, sides: &sides };
-        for tolerance in [1e-4, 1e-8] {
+        for tolerance in [1e-4, 1e-6] {
             let options = SolveOptions::default().density(density).tolerance(tolerance);
             let value = |k: usize| 1.0 + (0.37 * k as f64).sin();
             let product = |backend| {
@@ -91,7 +91,7 @@ fn solutions_among_ions_match_the_processors() {
     let cells = Cells { media: &MEDIA, sides: &sides };
     let charges = [FixedCharge { position: [0.3, 0.1, -0.2], charge: 1.0, region: 0 }];
     let solved = |backend| {
-        let options = SolveOptions::default().tolerance(1e-8).backend(backend);
+        let options = SolveOptions::default().tolerance(1e-6).backend(backend);
         let screened = poisson_boltzmann(&mesh, cells, &charges, &options, &NoProgress).unwrap();
         assert_eq!(screened.info.reason, StopReason::Converged);
         let triangles = mesh.triangles.len();
@@ -100,7 +100,7 @@ fn solutions_among_ions_match_the_processors() {
     let [found, expected] = [fmm::Backend::Cuda, fmm::Backend::Cpu].map(solved);
     for (found, expected) in found.iter().zip(&expected) {
         let error = relative(found, expected);
-        // Solves and fast sums to 1e-8, entries in single precision.
-        assert!(error < 3e-7, "{error:.1e}");
+        // Each solve has a residual of 1e-6 at most; errors are about ten times as large.
+        assert!(error < 2e-5, "{error:.1e}");
     }
 }
