@@ -4,7 +4,7 @@
 
 use std::f64::consts::PI;
 
-use bem::fmm::Kernel;
+use bem::fmm::{Backend, Kernel};
 use bem::internals::geometry::Panels;
 use bem::internals::integrals::WeightedPoints;
 use bem::internals::near::{Accuracy, FunctionPairs, PairIntegrals, RowKind};
@@ -321,6 +321,27 @@ fn without_screening_it_is_the_kernel_of_laplace() {
             let laplace = apply(operator(&surface, kind, pairing, &OperatorOptions::default()), &x);
             assert_eq!(apply(operator(&surface, kind, pairing, &screened(0.0)), &x), laplace);
         }
+    }
+}
+
+/// Pairs are integrated on the processor, whatever does the sums.
+#[test]
+fn layers_are_the_same_on_a_gpu() {
+    let open = || cuda::Device::open(0);
+    if cuda::testing::device_for("layers_are_the_same_on_a_gpu", open).unwrap().is_none() {
+        return;
+    }
+    let surface = Surface::new(&sphere(1280));
+    for (kind, pairing) in KINDS.into_iter().flat_map(|kind| PAIRINGS.map(|p| (kind, p))) {
+        let x = wave(surface.dimension(pairing.1), 0.4);
+        let [cpu, gpu] = [Backend::Cpu, Backend::Cuda].map(|backend| {
+            apply(operator(&surface, kind, pairing, &screened(1.0).backend(backend)), &x)
+        });
+        let size = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let difference: Vec<f64> = cpu.iter().zip(&gpu).map(|(a, b)| a - b).collect();
+        // Two fast sums of this tolerance.
+        let error = size(&difference) / size(&cpu);
+        assert!(error < 3e-6, "{kind:?} {pairing:?}: {error:.1e}");
     }
 }
 
