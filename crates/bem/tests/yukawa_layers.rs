@@ -259,8 +259,8 @@ fn layers_are_transposed() {
     }
 }
 
-/// The exterior Dirichlet problem for the potential of a screened charge inside: V psi = (K - 1/2) g
-/// and V s = g, psi = (K' - 1/2) s, against the exact normal derivative psi.
+/// The exterior Dirichlet problem for the potential of a screened charge inside: V psi = (K - 1/2)
+/// g and V s = g, psi = (K' - 1/2) s, against the exact normal derivative psi.
 #[test]
 fn exterior_problems_are_solved_at_the_known_order() {
     let kappa = 0.8;
