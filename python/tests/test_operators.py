@@ -56,7 +56,7 @@ def test_potentials_of_a_row_are_sums_over_triangles(surface):
 
 @pytest.mark.parametrize("spaces", [("constant", "constant"), ("linear", "linear")])
 def test_screened_layers(surface, spaces):
-    """Potentials of a sphere of density 1: exp(-kappa r) / r has sinh(kappa) exp(-kappa) / kappa."""
+    """On the unit sphere the density 1 has potentials in closed form."""
     kappa = 1.5
     V, K, adjoint = (getattr(surface, kind)(*spaces, kappa=kappa) for kind in KINDS)
     ones = np.ones(V.shape[0])
