@@ -119,7 +119,7 @@ fn harmonics_have_the_eigenvalues_of_the_sphere() {
         |[x, y, z]| x * y / (x * x + y * y + z * z),
     ];
     let surfaces = [320, 1280].map(|elements| Surface::new(&sphere(elements)));
-    for kappa in [0.0, 0.2, 1.5] {
+    for kappa in [0.0, 1.5] {
         for (kind, pairing) in KINDS.into_iter().flat_map(|kind| PAIRINGS.map(|p| (kind, p))) {
             let (test, trial) = pairing;
             let space = if let Test::Means(space) = test { space } else { P0 };
@@ -207,13 +207,11 @@ fn dense(
 /// much larger than the screening length.
 #[test]
 fn fast_operators_are_those_of_full_matrices() {
-    for (name, mesh, kappas) in [
-        ("sphere", sphere(80), [0.01, 1.0]),
-        ("cube", cube(108), [0.01, 1.0]),
-        ("coarse sphere", sphere(20), [1.0, 10.0]),
-    ] {
+    for (name, mesh, kappa) in
+        [("sphere", sphere(80), 1.0), ("cube", cube(48), 0.01), ("coarse sphere", sphere(20), 10.0)]
+    {
         let surface = Surface::new(&mesh);
-        for (kappa, pairing) in kappas.into_iter().flat_map(|kappa| PAIRINGS.map(|p| (kappa, p))) {
+        for pairing in PAIRINGS {
             for kind in KINDS {
                 let x = wave(surface.dimension(pairing.1), 0.2);
                 let fast = apply(operator(&surface, kind, pairing, &screened(kappa)), &x);
@@ -234,7 +232,7 @@ fn fast_operators_are_those_of_full_matrices() {
 /// V is symmetric and K' the transpose of K.
 #[test]
 fn layers_are_transposed() {
-    let surface = Surface::new(&cube(108));
+    let surface = Surface::new(&cube(48));
     for kappa in [0.3, 8.0] {
         let options = screened(kappa).tolerance(1e-7);
         for (a, b) in [(P0, P0), (P0, P1), (P1, P1)] {
