@@ -156,7 +156,7 @@ fn probes_see_the_field_of_a_ball_over_ground() {
         (0..3).map(|k| (x[k] - place[k]).powi(2)).sum::<f64>().sqrt()
     };
     let points = vec![[3.0, 0.0, 0.0], [0.0, 4.0, -5.0], [0.0, 0.0, -30.0]];
-    let probe = |name: &str, place| Probe { name: name.to_owned(), place };
+    let probe = |name: &str, place| Probe::new(name, place);
     let (from, to) = ([2.0, 0.0, 0.0], [4.0, 0.0, 0.0]);
     let description = Description::default()
         .unit(UNIT)
@@ -303,7 +303,7 @@ fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
         .kappa(kappa)
         .dielectrics(vec![Dielectric::new("sphere", inside)])
         .charges(vec![elementary([0.0; 3], 1.0)])
-        .probes(vec![Probe { name: "p".to_owned(), place }]);
+        .probes(vec![Probe::new("p", place)]);
     let options = Options::default().density(Density::Linear);
     let problem = Problem::new(description, mesh).unwrap();
     let solution = problem.solve(&options, &NoProgress).unwrap();
@@ -433,7 +433,7 @@ fn bars_of_probes_among_ions_hold() {
             .kappa(0.4)
             .dielectrics(vec![Dielectric::new("sphere", 4.0)])
             .charges(vec![elementary([0.9, 0.5, 0.2], 1.0), elementary([-0.7, 0.2, -0.8], -0.6)])
-            .probes(vec![Probe { name: "scattered".to_owned(), place }]);
+            .probes(vec![Probe::new("scattered", place)]);
         let problem = Problem::new(description, mesh).unwrap();
         let solution = problem.solve(&Options::default(), &NoProgress).unwrap();
         solution.state.unwrap().probes.remove(0)
