@@ -408,7 +408,7 @@ fn finer_surfaces_reach_an_accuracy_among_ions() {
     let options = Options::default();
     let refinement = Refinement::new(&goal, &options).on_finer_surfaces(&sphere);
     let found =
-        refinement.run(sphere(1.0).unwrap(), &NoProgress, &mut NoProgress).unwrap().unwrap();
+        refinement.refine(sphere(1.0).unwrap(), &NoProgress, &mut NoProgress).unwrap().unwrap();
     assert_eq!(found.outcome, Outcome::Reached);
     assert!(found.levels.len() == counts.borrow().len() && found.levels.len() <= 4);
     let solvation = found.solution.state.unwrap().solvation.unwrap();
@@ -418,7 +418,7 @@ fn finer_surfaces_reach_an_accuracy_among_ions() {
     assert!((energy - exact).abs() < bar && bar <= 1e-2 * energy.abs(), "{energy:e} {bar:e}");
     // Triangles that are split stay flat.
     let split =
-        Refinement::new(&goal, &options).run(sphere(1.0).unwrap(), &NoProgress, &mut NoProgress);
+        Refinement::new(&goal, &options).refine(sphere(1.0).unwrap(), &NoProgress, &mut NoProgress);
     assert!(matches!(split, Err(Error::Accuracy(_))));
 }
 
