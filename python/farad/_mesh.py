@@ -126,7 +126,7 @@ class Mesh(Unchanging):
         probe : float
             Radius in angstrom of the solvent: 1.4 for water.
         density : float, optional
-            Triangles per square angstrom; 4 without `elements`.
+            Triangles per square angstrom; 4 without `elements`. A body has about 80 at least.
         elements : int, optional
             Triangles in all, about, instead.
         order : int

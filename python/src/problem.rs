@@ -458,7 +458,13 @@ impl Problem {
         let layers = layers.into_iter().map(layer).collect();
         let (below, above) = (beyond(below), beyond(above));
         let tolerance = IMAGES * Options::default().tolerance;
-        let stack = Stack { axis, at, below, layers, above, tolerance };
+        let stack = Stack::default()
+            .axis(axis)
+            .at(at)
+            .below(below)
+            .layers(layers)
+            .above(above)
+            .tolerance(tolerance);
         self.with(|description| description.stack = Some(stack))
     }
 
@@ -474,7 +480,7 @@ impl Problem {
         let points = points.points(py, "points")?;
         numbers(py, "points", points.as_flattened().iter().copied())?;
         let place = ProbePoints::Points(points);
-        Ok(self.with(|description| description.probes.push(Probe { name, place })))
+        Ok(self.with(|description| description.probes.push(Probe::new(name, place))))
     }
 
     fn ignore(&self, groups: Vec<String>) -> Self {
@@ -516,7 +522,12 @@ impl Problem {
             Some(interface) => Place::Interface(interface),
             None => Place::On { names: on, toward },
         };
-        let film = Film { name, place, thickness, relative_permittivity: permittivity, cutoff };
+        let film = Film::default()
+            .name(name)
+            .place(place)
+            .thickness(thickness)
+            .relative_permittivity(permittivity)
+            .cutoff(cutoff);
         Ok(self.with(|description| description.films.push(film)))
     }
 

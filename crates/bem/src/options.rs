@@ -184,6 +184,7 @@ impl Progress for NoProgress {
 
 /// One excitation: conductor `excitation` at potential 1, the others at 0.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Solve {
     /// Index of the conductor at potential 1.
     pub excitation: usize,

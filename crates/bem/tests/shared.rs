@@ -208,14 +208,12 @@ fn planes_are_those_of_one_process() {
 /// Images far away of layers are summed by all ranks, those without panels too.
 #[test]
 fn images_in_layers_are_those_of_one_process() {
-    let stack = Stack {
-        axis: 2,
-        at: -1.7,
-        below: Beyond::Ground,
-        layers: vec![StackLayer { thickness: 0.5, permittivity: 4.0 }],
-        above: Beyond::Dielectric(1.0),
-        tolerance: 0.1 * TOLERANCE,
-    };
+    let stack = Stack::default()
+        .at(-1.7)
+        .below(Beyond::Ground)
+        .layers(vec![StackLayer { thickness: 0.5, permittivity: 4.0 }])
+        .above(Beyond::Dielectric(1.0))
+        .tolerance(0.1 * TOLERANCE);
     let layers = stack.images(2, 2.5).unwrap();
     let mut case = Case::conductors("sphere over layers", sphere(1.0, 320), 1);
     case.layers.clone_from(&layers);

@@ -188,7 +188,7 @@ fn an_accuracy_of_a_result_of_the_state_refines_for_that() {
     let description = Description::default()
         .conductors(vec![conductor.with(Setting::Charge(2e-11))])
         .charges(vec![charge])
-        .probes(vec![Probe { name: "up".to_owned(), place }])
+        .probes(vec![Probe::new("up", place)])
         .forces(true)
         .polarisability(true);
     let mut mesh = cube(|x| x);
@@ -380,13 +380,13 @@ fn hydrodynamic_bars_are_stretched_as_those_of_the_matrix() {
     let problem = || Problem::new(description.clone(), cube(|x| x)).unwrap();
     let (goal, options) = (goal(3e-2), Options::default());
     let mut kept = Kept(None);
-    let refined = Refinement::new(&goal, &options).run(problem(), &NoProgress, &mut kept);
+    let refined = Refinement::new(&goal, &options).refine(problem(), &NoProgress, &mut kept);
     let plain = refined.unwrap().unwrap();
     let mut completed = kept.0.unwrap();
     completed.stretch = 2.0;
     let completed = [completed];
     let refinement = Refinement::new(&goal, &options).after(&completed);
-    let stretched = refinement.run(problem(), &NoProgress, &mut NoProgress).unwrap().unwrap();
+    let stretched = refinement.refine(problem(), &NoProgress, &mut NoProgress).unwrap().unwrap();
     for found in [&plain, &stretched] {
         let bar = found.solution.bars.as_ref().unwrap().maxwell[0][0];
         let own = found.solution.hydrodynamics.as_ref().unwrap();
@@ -504,7 +504,7 @@ fn ranks_refine_as_one_process_does() {
             let found = comm::run(ranks, |group| {
                 let problem = two_cubes();
                 let shared = Refinement::new(&goal, &options).sharing_excitations(group);
-                shared.run(problem, &NoProgress, &mut NoProgress).unwrap()
+                shared.refine(problem, &NoProgress, &mut NoProgress).unwrap()
             });
             let first = found[0].as_ref().unwrap();
             check(first);
@@ -706,7 +706,9 @@ fn balls_over_layers_have_the_capacitance_of_their_images() {
             let below = thickness.map_or(Beyond::Dielectric(eps), |_| Beyond::Ground);
             let layers = thickness.map(layer).into_iter().collect();
             let above = Beyond::Dielectric(1.0);
-            description.stack = Some(Stack { axis: 2, at, below, layers, above, tolerance: 1e-5 });
+            description.stack = Some(
+                Stack::default().at(at).below(below).layers(layers).above(above).tolerance(1e-5),
+            );
         }
         let accuracy = 1e-2;
         let mut last = f64::INFINITY;

@@ -32,7 +32,7 @@ fn cubes() -> Mesh {
 
 fn line(name: &str, from: [f64; 3], to: [f64; 3]) -> Probe {
     let place = ProbePoints::Line { from, to, count: 40 };
-    Probe { name: name.to_owned(), place }
+    Probe::new(name, place)
 }
 
 /// With forces, and probes along the faces and away.

@@ -308,7 +308,7 @@ fn stack(below: Beyond, layers: &[(f64, f64)], above: f64) -> Stack {
     let layer = |&(thickness, permittivity): &(f64, f64)| StackLayer { thickness, permittivity };
     let layers = layers.iter().map(layer).collect();
     let above = Beyond::Dielectric(above);
-    Stack { axis: 2, at: 0.0, below, layers, above, tolerance: 0.1 * TOLERANCE }
+    Stack::default().below(below).layers(layers).above(above).tolerance(0.1 * TOLERANCE)
 }
 
 /// Films between half-spaces have the mean of both permittivities.

@@ -20,7 +20,12 @@ const PERMITTIVITY: f64 = 4.0;
 fn film(on: &str, toward: Option<Toward>, cutoff: Option<f64>) -> Film {
     let place = Place::On { names: vec![on.to_owned()], toward };
     let (thickness, relative_permittivity) = (THICKNESS, PERMITTIVITY);
-    Film { name: "film".to_owned(), place, thickness, relative_permittivity, cutoff }
+    Film::default()
+        .name("film".to_owned())
+        .place(place)
+        .thickness(thickness)
+        .relative_permittivity(relative_permittivity)
+        .cutoff(cutoff)
 }
 
 fn shares(description: &Description, mesh: &Mesh, density: Density) -> Vec<FilmShare> {
@@ -110,7 +115,7 @@ fn disks_are_integrated_up_to_their_rim() {
 fn metal_on_a_substrate_has_a_film_above_and_one_below() {
     let (eps, cutoff) = (11.7, 1e-3);
     let (below, above) = (Beyond::Dielectric(eps), Beyond::Dielectric(1.0));
-    let stack = Stack { axis: 2, at: 0.0, below, layers: vec![], above, tolerance: 1e-6 };
+    let stack = Stack::default().below(below).above(above).tolerance(1e-6);
     let toward = |layer| film("disk", Some(Toward::Layer(layer)), Some(cutoff));
     let films = vec![toward(0), toward(1), film("disk", None, Some(cutoff))];
     let description = Description::default().stack(Some(stack)).films(films);
@@ -130,8 +135,7 @@ fn solid_metal_has_its_foot_in_the_layer_below() {
     let resolution = Resolution::Elements(1200);
     let mesh = Cube { edge: 1.0, grade: 2.0, resolution }.build().unwrap();
     let eps = Beyond::Dielectric(2.0);
-    let stack =
-        Stack { axis: 2, at: -0.5, below: eps, layers: vec![], above: eps, tolerance: 1e-6 };
+    let stack = Stack::default().at(-0.5).below(eps).above(eps).tolerance(1e-6);
     let films = [Some(0), Some(1), None].map(|layer| film("cube", layer.map(Toward::Layer), None));
     let description = Description::default().stack(Some(stack)).films(films.to_vec());
     let found = shares(&description, &mesh, Density::Constant);
@@ -145,9 +149,9 @@ fn solid_metal_has_its_foot_in_the_layer_below() {
 fn a_film_in_the_interface_around_metal() {
     let (eps, cutoff) = (11.7, 1e-3);
     let (below, above) = (Beyond::Dielectric(eps), Beyond::Dielectric(1.0));
-    let stack = Stack { axis: 2, at: 0.0, below, layers: vec![], above, tolerance: 1e-6 };
+    let stack = Stack::default().below(below).above(above).tolerance(1e-6);
     let place = Place::Interface(0);
-    let films = vec![Film { place, ..film("disk", None, Some(cutoff)) }];
+    let films = vec![film("disk", None, Some(cutoff)).place(place)];
     let description = Description::default().stack(Some(stack)).films(films);
     let [found] = &shares(&description, &disk(2000), Density::Linear)[..] else { panic!() };
     let rim: f64 = (1.0 + cutoff).powi(2);
@@ -163,7 +167,8 @@ fn a_film_in_an_interface_over_a_ground() {
     let cutoff = 0.03;
     let layer = StackLayer { thickness: 0.6, permittivity: 3.0 };
     let (below, above) = (Beyond::Ground, Beyond::Dielectric(1.0));
-    let stack = Stack { axis: 2, at: -0.6, below, layers: vec![layer], above, tolerance: 1e-6 };
+    let stack =
+        Stack::default().at(-0.6).below(below).layers(vec![layer]).above(above).tolerance(1e-6);
     // Midpoints, equally spaced in the fourth root of what r is beyond the cutoff.
     let (rings, spokes, far) = (200, 16, 30.0f64);
     let mut points = Vec::new();
@@ -178,8 +183,8 @@ fn a_film_in_an_interface_over_a_ground() {
             areas.push(r * 2.0 * PI / 16.0 * 4.0 * y.powi(3) * step);
         }
     }
-    let probe = Probe { name: "plane".to_owned(), place: ProbePoints::Points(points) };
-    let films = vec![Film { place: Place::Interface(1), ..film("disk", None, Some(cutoff)) }];
+    let probe = Probe::new("plane", ProbePoints::Points(points));
+    let films = vec![film("disk", None, Some(cutoff)).place(Place::Interface(1))];
     let description = Description::default()
         .conductors(vec![Conductor::new("disk").with(Setting::Potential(1.0))])
         .stack(Some(stack))
@@ -286,11 +291,10 @@ fn films_that_cannot_be_are_reported() {
     assert_eq!(with(film("disk", Some(Toward::Layer(1)), cutoff)), FilmFault::NoStack);
     let toward = Some(Toward::Medium("oxide".to_owned()));
     assert!(matches!(with(film("disk", toward, cutoff)), FilmFault::NoMedium { .. }));
-    let thin = Film { thickness: 0.0, ..film("disk", None, cutoff) };
+    let thin = film("disk", None, cutoff).thickness(0.0);
     assert!(matches!(with(thin), FilmFault::Number { what: "its thickness", .. }));
     assert!(matches!(with(film("disk", None, Some(-1.0))), FilmFault::Number { .. }));
-    let nowhere =
-        Film { place: Place::On { names: Vec::new(), toward: None }, ..film("disk", None, cutoff) };
+    let nowhere = film("disk", None, cutoff).place(Place::On { names: Vec::new(), toward: None });
     assert_eq!(with(nowhere), FilmFault::Nothing);
     assert_eq!(with(film("disk", None, Some(1.5))), FilmFault::Within(1.5));
 }
@@ -299,7 +303,7 @@ fn films_that_cannot_be_are_reported() {
 #[test]
 fn a_film_that_is_not_thin_is_a_warning() {
     let thick = |thickness: f64| {
-        let films = vec![Film { thickness, ..film("sphere", None, None) }];
+        let films = vec![film("sphere", None, None).thickness(thickness)];
         let description = Description::default().films(films);
         let problem = Problem::new(description, sphere(320)).unwrap();
         problem.solve(&Options::default(), &NoProgress).unwrap().warnings
@@ -317,8 +321,9 @@ fn a_film_that_is_not_thin_is_a_warning() {
 fn a_share_that_is_not_known_is_a_warning() {
     let layer = StackLayer { thickness: 0.1, permittivity: 3.0 };
     let (below, above) = (Beyond::Ground, Beyond::Dielectric(3.0));
-    let stack = Stack { axis: 2, at: -0.1, below, layers: vec![layer], above, tolerance: 1e-6 };
-    let films = vec![Film { place: Place::Interface(1), ..film("disk", None, Some(0.1)) }];
+    let stack =
+        Stack::default().at(-0.1).below(below).layers(vec![layer]).above(above).tolerance(1e-6);
+    let films = vec![film("disk", None, Some(0.1)).place(Place::Interface(1))];
     let description = Description::default().stack(Some(stack)).films(films);
     let problem = Problem::new(description, disk(200)).unwrap();
     let solution = problem.solve(&Options::default(), &NoProgress).unwrap();
@@ -364,7 +369,7 @@ fn curved_triangles_have_films_on_their_own_areas() {
 fn bars_of_films_are_those_of_meshes() {
     let (eps, gap) = (11.7, 0.3);
     let (below, above) = (Beyond::Dielectric(eps), Beyond::Dielectric(1.0));
-    let stack = Stack { axis: 2, at: 0.0, below, layers: vec![], above, tolerance: 1e-6 };
+    let stack = Stack::default().below(below).above(above).tolerance(1e-6);
     let strips = |grade: f64, elements: usize| {
         let resolution = Resolution::Elements(elements);
         let strip = Plate { width: 2.0, height: 8.0, grade, resolution }.build().unwrap();
@@ -379,7 +384,12 @@ fn bars_of_films_are_those_of_meshes() {
             toward: Some(Toward::Layer(0)),
         };
         let name = format!("ms{cutoff}");
-        Film { name, place, thickness: 2e-5, relative_permittivity: 10.0, cutoff: Some(*cutoff) }
+        Film::default()
+            .name(name)
+            .place(place)
+            .thickness(2e-5)
+            .relative_permittivity(10.0)
+            .cutoff(Some(*cutoff))
     };
     let films = of_cutoffs.iter().map(wanted).collect();
     let description = Description::default().stack(Some(stack)).films(films);
@@ -404,8 +414,8 @@ fn bars_of_films_are_those_of_meshes() {
 fn films_in_gaps_little_wider_than_the_cutoff() {
     let (eps, gap, exact) = (11.7, 0.1, 6.05e-4);
     let (below, above) = (Beyond::Dielectric(eps), Beyond::Dielectric(1.0));
-    let stack = Stack { axis: 2, at: 0.0, below, layers: vec![], above, tolerance: 1e-6 };
-    let films = vec![Film { place: Place::Interface(0), ..film("", None, Some(0.02)) }];
+    let stack = Stack::default().below(below).above(above).tolerance(1e-6);
+    let films = vec![film("", None, Some(0.02)).place(Place::Interface(0))];
     let description = Description::default().stack(Some(stack)).films(films);
     let resolution = Resolution::Elements(250);
     let strip = Plate { width: 1.0, height: 5.0, grade: 2.0, resolution }.build().unwrap();

@@ -34,7 +34,7 @@ fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
         .kappa(kappa)
         .dielectrics(vec![Dielectric::new("sphere", inside)])
         .charges(vec![elementary([0.0; 3], 1.0)])
-        .probes(vec![Probe { name: "p".to_owned(), place }]);
+        .probes(vec![Probe::new("p", place)]);
     let options = Options::default().density(Density::Linear);
     let problem = Problem::new(description, mesh).unwrap();
     let solution = problem.solve(&options, &NoProgress).unwrap();
@@ -139,7 +139,7 @@ fn finer_surfaces_reach_an_accuracy_among_ions() {
     let options = Options::default();
     let refinement = Refinement::new(&goal, &options).on_finer_surfaces(&sphere);
     let found =
-        refinement.run(sphere(1.0).unwrap(), &NoProgress, &mut NoProgress).unwrap().unwrap();
+        refinement.refine(sphere(1.0).unwrap(), &NoProgress, &mut NoProgress).unwrap().unwrap();
     assert_eq!(found.outcome, Outcome::Reached);
     assert!(found.levels.len() == counts.borrow().len() && found.levels.len() <= 4);
     let solvation = found.solution.state.unwrap().solvation.unwrap();
@@ -149,7 +149,7 @@ fn finer_surfaces_reach_an_accuracy_among_ions() {
     assert!((energy - exact).abs() < bar && bar <= 1e-2 * energy.abs(), "{energy:e} {bar:e}");
     // Triangles that are split stay flat.
     let split =
-        Refinement::new(&goal, &options).run(sphere(1.0).unwrap(), &NoProgress, &mut NoProgress);
+        Refinement::new(&goal, &options).refine(sphere(1.0).unwrap(), &NoProgress, &mut NoProgress);
     assert!(matches!(split, Err(Error::Accuracy(_))));
 }
 
@@ -164,7 +164,7 @@ fn bars_of_probes_among_ions_hold() {
             .kappa(0.4)
             .dielectrics(vec![Dielectric::new("sphere", 4.0)])
             .charges(vec![elementary([0.9, 0.5, 0.2], 1.0), elementary([-0.7, 0.2, -0.8], -0.6)])
-            .probes(vec![Probe { name: "scattered".to_owned(), place }]);
+            .probes(vec![Probe::new("scattered", place)]);
         let problem = Problem::new(description, mesh).unwrap();
         let solution = problem.solve(&Options::default(), &NoProgress).unwrap();
         solution.state.unwrap().probes.remove(0)

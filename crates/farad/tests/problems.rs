@@ -136,7 +136,7 @@ fn probes_see_the_field_of_a_ball_over_ground() {
         (0..3).map(|k| (x[k] - place[k]).powi(2)).sum::<f64>().sqrt()
     };
     let points = vec![[3.0, 0.0, 0.0], [0.0, 4.0, -5.0], [0.0, 0.0, -30.0]];
-    let probe = |name: &str, place| Probe { name: name.to_owned(), place };
+    let probe = |name: &str, place| Probe::new(name, place);
     let (from, to) = ([2.0, 0.0, 0.0], [4.0, 0.0, 0.0]);
     let description = Description::default()
         .unit(UNIT)

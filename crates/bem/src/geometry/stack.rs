@@ -18,6 +18,7 @@
 //! along the layers.
 
 use super::exponentials::{Fit, TooCoarse};
+use crate::constants::TOLERANCE;
 
 /// Region above or below all layers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,22 +38,24 @@ pub struct Layer {
     pub permittivity: f64,
 }
 
-/// A stack of layers, infinite along them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Stack {
-    /// 0, 1, 2 for layers perpendicular to x, y, z.
-    pub axis: usize,
-    /// Height of the lowest interface.
-    pub at: f64,
-    /// Below all layers.
-    pub below: Beyond,
-    /// Starting with the lowest.
-    pub layers: Vec<Layer>,
-    /// Above all layers.
-    pub above: Beyond,
-    /// Largest error of the images' potentials, relative to the potential of the charges themselves
-    /// at the same distance, up to the structure's size.
-    pub tolerance: f64,
+options::options! {
+    /// A stack of layers, infinite along them.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Stack {
+        /// 0, 1, 2 for layers perpendicular to x, y, z.
+        axis: usize = 2,
+        /// Height of the lowest interface.
+        at: f64 = 0.0,
+        /// Below all layers.
+        below: Beyond = Beyond::Dielectric(1.0),
+        /// Starting with the lowest.
+        layers: Vec<Layer> = Vec::new(),
+        /// Above all layers.
+        above: Beyond = Beyond::Dielectric(1.0),
+        /// Largest error of the images' potentials, relative to the potential of the charges
+        /// themselves at the same distance, up to the structure's size.
+        tolerance: f64 = 0.1 * TOLERANCE,
+    }
 }
 
 /// An image: height z becomes z + `shift`, or -z + `shift` where it is mirrored, and charges are

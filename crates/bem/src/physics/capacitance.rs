@@ -27,6 +27,7 @@ pub(crate) fn check_conductors(of_triangle: &[Option<u32>], count: usize) -> Res
 
 /// The answer, in the mesh's unit of length.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Capacitance {
     /// Dense or fast, as it was solved.
     pub method: Method,

@@ -39,7 +39,7 @@ use crate::solve::gmres::{self, GmresInfo, GmresParams};
 use crate::solve::observer::Checkpoints;
 use crate::solve::plan::Plan;
 use crate::solve::vectors::HostVectors;
-use crate::{Density, Error, Method, Progress, SolveOptions, Stage, Timings};
+use crate::{Capacitance, Density, Error, Method, Progress, Solve, SolveOptions, Stage, Timings};
 use memory::Memory;
 use nodes::{Degree, Nodes};
 use pairs::LAYERS;
@@ -328,6 +328,31 @@ impl Screened {
     fn unknowns(&self, values: &[f64]) -> Vec<f64> {
         let halves = values.chunks_exact(self.nodes.len().max(1));
         halves.flat_map(|half| system::by_unknowns(half, self.nodes.degree.points())).collect()
+    }
+
+    /// How the solve went, in the form of answers about conductors, of which there are none.
+    pub fn report(&self) -> Capacitance {
+        let (is_dense, info) = (self.is_dense(), &self.info);
+        Capacitance {
+            method: if is_dense { Method::Dense } else { Method::Fmm },
+            maxwell: Vec::new(),
+            replaced: Vec::new(),
+            unresolved: Vec::new(),
+            density: Vec::new(),
+            solves: vec![Solve {
+                excitation: 0,
+                iterations: info.iterations,
+                reason: info.reason,
+                relative_residual: info.relative_residual,
+                history: info.history.clone(),
+            }],
+            tolerance: self.options.tolerance,
+            fmm_tolerance: (!is_dense).then_some(self.fmm_tolerance),
+            fmm_error_sampled: self.fmm_error,
+            fmm_error_potential: None,
+            fmm: self.fmm.clone(),
+            timings: self.timings,
+        }
     }
 
     /// Whether the solve met its tolerance.

@@ -497,14 +497,12 @@ fn films_and_bodies_in_layers_are_the_same_on_both() {
         Excitation::default().potentials(potentials)
     };
     for thickness in [0.1, 3.0] {
-        let stack = Stack {
-            axis: 2,
-            at: -thickness,
-            below: Beyond::Ground,
-            layers: vec![StackLayer { thickness, permittivity: 4.0 }],
-            above: Beyond::Dielectric(1.0),
-            tolerance: 1e-7,
-        };
+        let stack = Stack::default()
+            .at(-thickness)
+            .below(Beyond::Ground)
+            .layers(vec![StackLayer { thickness, permittivity: 4.0 }])
+            .above(Beyond::Dielectric(1.0))
+            .tolerance(1e-7);
         let layers = stack.images(2, 2.5).unwrap();
         let images = Images::default().with_layers(layers, &mesh);
         let media = Media {

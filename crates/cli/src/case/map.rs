@@ -69,7 +69,7 @@ pub(super) fn add(case: &mut Case) -> Result<(), Failure> {
         high: end(1.0),
         counts: steps.map(|steps| steps as usize + 1),
     };
-    case.description.probes.push(Probe { name: NAME.to_owned(), place });
+    case.description.probes.push(Probe::new(NAME, place));
     case.places.probes.push(Entry { is_made: true, ..Entry::default() });
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 use std::time::Instant;
 
 use bem::checks::ratio;
-use bem::{Cells, FixedCharge, Medium, Progress, Screened, Solve, SolveOptions};
+use bem::{Cells, FixedCharge, Medium, Progress, Screened, SolveOptions};
 use mesh::coarsen;
 use mesh::locate::Locator;
 use mesh::regions;
@@ -99,7 +99,7 @@ pub(crate) fn solve(
     }
     let estimate_seconds = begun.elapsed().as_secs_f64();
     let begun = Instant::now();
-    let answer = answer(&screened, options);
+    let answer = screened.report();
     let relative = screened.sampled_residual(&charges)?;
     let residuals = vec![bem::SampledResidual { conductor: None, relative }];
     let measured = Measured { residuals, ..Measured::default() };
@@ -390,30 +390,5 @@ impl CoarserAtProbes<'_> {
             bars.field_v_per_m.push(field / metres);
         }
         Ok(bars)
-    }
-}
-
-fn answer(screened: &Screened, options: &SolveOptions) -> bem::Capacitance {
-    let info = &screened.info;
-    let is_dense = options.method == bem::Method::Dense;
-    bem::Capacitance {
-        method: if is_dense { bem::Method::Dense } else { bem::Method::Fmm },
-        maxwell: Vec::new(),
-        replaced: Vec::new(),
-        unresolved: Vec::new(),
-        density: Vec::new(),
-        solves: vec![Solve {
-            excitation: 0,
-            iterations: info.iterations,
-            reason: info.reason,
-            relative_residual: info.relative_residual,
-            history: info.history.clone(),
-        }],
-        tolerance: options.tolerance,
-        fmm_tolerance: (!is_dense).then_some(screened.fmm_tolerance),
-        fmm_error_sampled: screened.fmm_error,
-        fmm_error_potential: None,
-        fmm: screened.fmm.clone(),
-        timings: screened.timings,
     }
 }

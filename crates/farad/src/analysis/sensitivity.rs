@@ -200,7 +200,7 @@ fn images(problem: &Problem, stack: &bem::Stack) -> Option<(bem::Images, f64)> {
     let region = problem.in_layers.as_ref()?.region()?;
     let finer = TOLERANCES.into_iter().filter(|tolerance| *tolerance < stack.tolerance);
     let found = finer.chain([stack.tolerance]).find_map(|tolerance| {
-        let stack = bem::Stack { tolerance, ..stack.clone() };
+        let stack = stack.clone().tolerance(tolerance);
         stack.images(region, layers::size(&problem.mesh)).ok()
     });
     let all = problem.symmetry.images.mirrored().with_layers(found?, &problem.mesh);

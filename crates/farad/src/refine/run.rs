@@ -28,11 +28,11 @@ const LEAST_GROWTH: f64 = 1.5;
 const MOST_GROWTH: f64 = 4.0;
 
 /// Solves `problem` on ever finer meshes until the bars of what `goal` asks for are as short as it
-/// asks: [`Refinement::run`] by one process, or by the ranks of [`SolveOptions::ranks`], which all
+/// asks: [`Refinement::refine`] by one process, or by the ranks of [`SolveOptions::ranks`], which all
 /// have the result then. `each` is called after every mesh, with what it gave.
 ///
 /// # Errors
-/// As for [`Refinement::run`].
+/// As for [`Refinement::refine`].
 pub fn refine(
     problem: Problem,
     goal: &Goal,
@@ -41,7 +41,7 @@ pub fn refine(
     each: &mut dyn FnMut(&Level, &Solution),
 ) -> Result<Attained, Error> {
     let mut observer = |level: &Level, solution: &Solution| each(level, solution);
-    let attained = Refinement::new(goal, options).run(problem, progress, &mut observer)?;
+    let attained = Refinement::new(goal, options).refine(problem, progress, &mut observer)?;
     attained.ok_or_else(|| goal.target.nothing())
 }
 
@@ -93,7 +93,7 @@ impl<'a> Refinement<'a> {
     /// # Errors
     /// [`Error::Accuracy`] if no requested number is computed, and errors of [`Problem::new`] and
     /// [`Solver::solve`] on the first mesh; later errors end the refinement with the last results.
-    pub fn run(
+    pub fn refine(
         &self,
         problem: Problem,
         progress: &dyn Progress,

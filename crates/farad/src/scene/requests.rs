@@ -3,11 +3,19 @@
 
 /// Points at which potential and field are wanted.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Probe {
     /// Its name in results.
     pub name: String,
     /// Where.
     pub place: ProbePoints,
+}
+
+impl Probe {
+    /// The probe of this name at these points.
+    pub fn new(name: impl Into<String>, place: ProbePoints) -> Self {
+        Self { name: name.into(), place }
+    }
 }
 
 /// Places in the description's unit.
@@ -133,19 +141,21 @@ pub enum Parameter {
     Thickness(usize),
 }
 
-/// A film that is wanted: so thin that it leaves the field as it is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Film {
-    /// Its name in results.
-    pub name: String,
-    /// Where it is.
-    pub place: Place,
-    /// In the problem's unit.
-    pub thickness: f64,
-    /// Relative permittivity of the film.
-    pub relative_permittivity: f64,
-    /// Distance from sharp edges within which the field does not count, in the problem's unit.
-    pub cutoff: Option<f64>,
+options::options! {
+    /// A film that is wanted: so thin that it leaves the field as it is.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Film {
+        /// Its name in results.
+        name: String = String::new(),
+        /// Where it is.
+        place: Place = Place::On { names: Vec::new(), toward: None },
+        /// In the problem's unit.
+        thickness: f64 = 0.0,
+        /// Relative permittivity of the film.
+        relative_permittivity: f64 = 1.0,
+        /// Distance from sharp edges within which the field does not count, in the problem's unit.
+        cutoff: Option<f64> = None,
+    }
 }
 
 /// The surfaces that a film covers.

@@ -116,7 +116,7 @@ fn pieces_in_layers_can_be_solved() {
     let layer = bem::StackLayer { thickness: 4.0, permittivity: 3.9 };
     let (below, above) = (bem::Beyond::Dielectric(11.7), bem::Beyond::Ground);
     let (layers, tolerance) = (vec![layer], 1e-6);
-    let stack = bem::Stack { axis: 2, at: 0.0, below, layers, above, tolerance };
+    let stack = bem::Stack::default().below(below).layers(layers).above(above).tolerance(tolerance);
     let problem = |stack| {
         let description = Description::default().stack(Some(stack));
         Problem::new(description, testing::cube([0.0, 0.0, 2.0])).unwrap()

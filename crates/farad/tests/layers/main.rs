@@ -17,7 +17,7 @@ const AIR: Beyond = Beyond::Dielectric(1.0);
 fn stack(below: Beyond, layers: &[(f64, f64)], above: Beyond) -> Stack {
     let layer = |&(thickness, permittivity): &(f64, f64)| StackLayer { thickness, permittivity };
     let layers = layers.iter().map(layer).collect();
-    Stack { axis: 2, at: 0.0, below, layers, above, tolerance: 0.1 * TOLERANCE }
+    Stack::default().below(below).layers(layers).above(above).tolerance(0.1 * TOLERANCE)
 }
 
 fn in_stack(stack: Stack) -> Description {

@@ -77,7 +77,7 @@ fn a_ground_below_is_a_grounded_plane() {
     conductors[0].setting = Some(Setting::Potential(1.0));
     conductors[1].setting = Some(Setting::Charge(1e-12));
     let points = ProbePoints::Points(vec![[0.9, 0.1, 0.4], [1.6, 0.2, 1.8], [-2.0, 1.0, 0.1]]);
-    let probes = vec![Probe { name: "p".into(), place: points }];
+    let probes = vec![Probe::new("p", points)];
     let with = |planes, stack| {
         Description::default()
             .conductors(conductors.clone())
@@ -87,7 +87,7 @@ fn a_ground_below_is_a_grounded_plane() {
             .stack(stack)
     };
     let mirror = Mirror { plane: Plane { axis: 2, at: -0.4 }, odd: true };
-    let layers = Stack { at: -0.4, ..stack(Beyond::Ground, &[(0.5, 1.0)], AIR) };
+    let layers = stack(Beyond::Ground, &[(0.5, 1.0)], AIR).at(-0.4);
     for density in [Density::Constant, Density::Linear] {
         let options = options(Method::Fmm, density);
         let plane = solved(with(vec![mirror], None), standing(0.2), &options);
@@ -159,7 +159,7 @@ fn axes_and_cuts_make_no_difference() {
     };
     let up = |mesh| moved(&mesh, |_| true, &Motion::along([0.0, 0.0, 0.5]));
     let z = solved(in_stack(on_slab.clone()), up(standing(0.0)), &options);
-    let x = Stack { axis: 0, ..on_slab.clone() };
+    let x = on_slab.clone().axis(0);
     let x = solved(in_stack(x), place(up(standing(0.0)), [2, 0, 1]), &options);
     same(&maxwell(&x), &maxwell(&z), SAME);
     let cut = stack(Beyond::Ground, &[(0.2, 3.9), (0.3, 3.9), (5.0, 1.0)], AIR);

@@ -17,7 +17,7 @@ const SAME: f64 = 5.0 * TOLERANCE;
 const SILICON: Beyond = Beyond::Dielectric(11.7);
 
 fn stack(below: Beyond, layers: &[(f64, f64)], above: Beyond) -> Stack {
-    Stack { tolerance: 0.1 * TOLERANCE, ..super::stack(below, layers, above) }
+    super::stack(below, layers, above).tolerance(0.1 * TOLERANCE)
 }
 
 fn options(method: Method, density: Density) -> Options {
@@ -92,7 +92,7 @@ fn a_layer_cut_in_two_is_one() {
                     .map(|(name, setting)| Conductor::new(name).setting(Some(setting)))
                     .collect(),
             )
-            .probes(vec![Probe { name: "p".into(), place: ProbePoints::Points(points.clone()) }])
+            .probes(vec![Probe::new("p", ProbePoints::Points(points.clone()))])
     };
     for (below, above) in [(SILICON, AIR), (Beyond::Ground, AIR), (Beyond::Ground, Beyond::Ground)]
     {
@@ -147,7 +147,7 @@ fn layers_upside_down_are_the_same() {
     let mut turned = layers;
     turned.reverse();
     let height: f64 = layers.iter().map(|layer| layer.0).sum();
-    let down = Stack { axis: 0, at: -height, ..stack(AIR, &turned, SILICON) };
+    let down = stack(AIR, &turned, SILICON).axis(0).at(-height);
     let mut other = scene();
     for x in &mut other.vertices {
         *x = [-x[2], x[0], x[1]];
@@ -176,7 +176,7 @@ fn plates_in_two_layers_are_in_series() {
         let at = |z: f64| moved(&plate, |_| true, &Motion::along([0.0, 0.0, z]));
         let mesh = join::joined(vec![("a".into(), at(0.5)), ("b".into(), at(1.5))]);
         let stack = stack(Beyond::Ground, &[(1.0, 4.0), (1.0, 2.0)], Beyond::Ground);
-        let stack = Stack { tolerance: 1e-5, ..stack };
+        let stack = stack.tolerance(1e-5);
         let options = options(Method::Fmm, Density::Linear).tolerance(1e-4);
         let solution = solved(in_stack(stack), mesh, &options);
         // Over eps0, in the mesh's unit.

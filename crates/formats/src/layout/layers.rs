@@ -53,14 +53,16 @@ fn stack(scene: &Scene) -> Option<Stack> {
         permittivity: *permittivity,
     });
     let beyond = Beyond::Dielectric(scene.background);
-    Some(Stack {
-        axis: UP,
-        at,
-        below: if scene.ground.is_some() { Beyond::Ground } else { beyond },
-        layers: layers.collect(),
-        above: beyond,
-        tolerance: IMAGES[0],
-    })
+    let below = if scene.ground.is_some() { Beyond::Ground } else { beyond };
+    Some(
+        Stack::default()
+            .axis(UP)
+            .at(at)
+            .below(below)
+            .layers(layers.collect())
+            .above(beyond)
+            .tolerance(IMAGES[0]),
+    )
 }
 
 /// The layers, if images stand for them exactly enough, and no interface is inside of metal.
@@ -79,7 +81,7 @@ fn with_images(stack: Stack, scene: &Scene) -> Option<Stack> {
     };
     regions.sort_unstable();
     regions.dedup();
-    let all = IMAGES.into_iter().map(|tolerance| Stack { tolerance, ..stack.clone() });
+    let all = IMAGES.into_iter().map(|tolerance| stack.clone().tolerance(tolerance));
     all.into_iter().find(|stack| match regions[..] {
         [region] => stack.images(region, size).is_ok(),
         _ => Between::new(stack, &regions, size).is_ok(),

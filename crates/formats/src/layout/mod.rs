@@ -15,7 +15,7 @@ mod layers;
 pub mod pex25d;
 mod scene;
 
-use bem::{Mirror, Stack, StackLayer};
+use bem::{Mirror, Stack};
 use farad::{Description, LengthUnit, Reduction};
 use mesh::Mesh;
 use mesh::files::{Error, Reading};
@@ -155,13 +155,12 @@ fn assign(mesh: &mut Mesh, sides: &[[u32; 2]], bodies: &Bodies, roles: &mut Role
 /// Adds what has no surface: layers or the medium around all, and the ground plane.
 fn surround(description: &mut Description, stack: Option<Stack>, scene: &Scene, scale: Scale) {
     match stack {
-        Some(stack) if !stack.layers.is_empty() => {
-            let layers = stack
-                .layers
-                .into_iter()
-                .map(|layer| StackLayer { thickness: scale.height(layer.thickness), ..layer });
-            let layers = layers.collect();
-            description.stack = Some(Stack { at: scale.height(stack.at), layers, ..stack });
+        Some(mut stack) if !stack.layers.is_empty() => {
+            stack.at = scale.height(stack.at);
+            for layer in &mut stack.layers {
+                layer.thickness = scale.height(layer.thickness);
+            }
+            description.stack = Some(stack);
             return;
         }
         Some(_) => description.relative_permittivity = scene.background,

@@ -14,7 +14,7 @@ fn potential(images: &[LayerImage], from: f64, to: f64, across: f64) -> f64 {
 fn stack(below: Beyond, layers: &[(f64, f64)], above: Beyond, tolerance: f64) -> Stack {
     let layer = |&(thickness, permittivity): &(f64, f64)| StackLayer { thickness, permittivity };
     let layers = layers.iter().map(layer).collect();
-    Stack { axis: 2, at: 0.0, below, layers, above, tolerance }
+    Stack::default().below(below).layers(layers).above(above).tolerance(tolerance)
 }
 
 const AIR: Beyond = Beyond::Dielectric(1.0);
@@ -22,7 +22,7 @@ const AIR: Beyond = Beyond::Dielectric(1.0);
 #[test]
 fn a_half_space_and_a_ground_have_one_image() {
     for (below, weight) in [(Beyond::Dielectric(11.7), -10.7 / 12.7), (Beyond::Ground, -1.0)] {
-        let stack = Stack { at: 0.5, ..stack(below, &[], AIR, 1e-9) };
+        let stack = stack(below, &[], AIR, 1e-9).at(0.5);
         assert_eq!(stack.region(0.5, 2.0, 0.0), Some(1));
         let found = stack.images(1, 3.0).unwrap();
         let expected = LayerImage { axis: 2, is_mirrored: true, shift: 1.0, weight };

@@ -53,7 +53,12 @@ pub(in crate::case) fn read(top: &Section<'_>) -> Vec<(Film, Range<usize>)> {
             top.report(defect.label("again here").first(first.clone()));
         }
         let cutoff = table.cutoff.value;
-        let film = Film { name: name.value, place, thickness, relative_permittivity, cutoff };
+        let film = Film::default()
+            .name(name.value)
+            .place(place)
+            .thickness(thickness)
+            .relative_permittivity(relative_permittivity)
+            .cutoff(cutoff);
         read.push((film, name.span));
     }
     read

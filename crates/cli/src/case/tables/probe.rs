@@ -93,7 +93,7 @@ pub(in crate::case) fn read(top: &Section<'_>, base: &Path) -> Vec<(Probe, Entry
         let first = probes.iter().find(|(probe, _)| probe.name == name.value);
         file_names::check(top, ["probe", "probes"], &name, first.map(|(_, first)| &first.name));
         let entry = Entry { name: name.span, file, ..Entry::default() };
-        probes.push((Probe { name: name.value, place }, entry));
+        probes.push((Probe::new(name.value, place), entry));
     }
     probes
 }

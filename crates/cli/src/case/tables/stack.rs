@@ -47,14 +47,13 @@ pub(in crate::case) fn read(top: &Section<'_>, solver: f64) -> Option<Located<St
         let permittivity = layer.relative_permittivity.value?;
         Some(StackLayer { thickness: layer.thickness.value?, permittivity })
     };
-    let value = Stack {
-        axis: stack.axis.or(AxisIndex(2)).0,
-        at: stack.at.or(0.0),
-        below: stack.below.or(Beyond::Dielectric(1.0)),
-        layers: layers.into_iter().filter_map(layer).collect(),
-        above: stack.above.or(Beyond::Dielectric(1.0)),
-        tolerance: FINER * solver,
-    };
+    let value = Stack::default()
+        .axis(stack.axis.or(AxisIndex(2)).0)
+        .at(stack.at.or(0.0))
+        .below(stack.below.or(Beyond::Dielectric(1.0)))
+        .layers(layers.into_iter().filter_map(layer).collect())
+        .above(stack.above.or(Beyond::Dielectric(1.0)))
+        .tolerance(FINER * solver);
     Some(Located { value, span })
 }
 

@@ -199,7 +199,7 @@ pub(super) fn solve_to_goal<'a>(
         refinement = refinement.on_finer_surfaces(&surfaces);
     }
     let attained =
-        refinement.run(problem, &bars, &mut meshes).map_err(|error| case.failed(error))?;
+        refinement.refine(problem, &bars, &mut meshes).map_err(|error| case.failed(error))?;
     Ok(attained.map(|Attained { problem, solution, levels, outcome, .. }| Solved {
         problem: Arc::new(problem),
         solution,

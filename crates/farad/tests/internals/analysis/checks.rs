@@ -129,7 +129,8 @@ fn warnings_say_what_is_wrong() {
     // In one medium ten tolerances are expected, as shares of the charge.
     let metal = Problem::new(Description::default(), testing::sphere()).unwrap();
     let off = |tolerances: f64| {
-        let answer = bem::Capacitance { tolerance: 1e-4, ..answer.clone() };
+        let mut answer = answer.clone();
+        answer.tolerance = 1e-4;
         let by_potentials = 1.0 + 1e-4 * tolerances;
         let size = answer.maxwell[0][0];
         let (charge, by_potentials) = (size, size * by_potentials);

@@ -6,14 +6,12 @@ use crate::testing;
 
 fn stack() -> bem::Stack {
     let layer = bem::StackLayer { thickness: 4.0, permittivity: 3.0 };
-    bem::Stack {
-        axis: 2,
-        at: -2.0,
-        below: Beyond::Ground,
-        layers: vec![layer],
-        above: Beyond::Dielectric(2.0),
-        tolerance: 1e-6,
-    }
+    bem::Stack::default()
+        .at(-2.0)
+        .below(Beyond::Ground)
+        .layers(vec![layer])
+        .above(Beyond::Dielectric(2.0))
+        .tolerance(1e-6)
 }
 
 fn found(stack: &bem::Stack) -> Result<f64, StackFault> {
@@ -28,7 +26,7 @@ fn found(stack: &bem::Stack) -> Result<f64, StackFault> {
 fn the_layer_of_the_surfaces_is_found() {
     assert_eq!(found(&stack()), Ok(3.0));
     // From -1 to 1, in what is above, through an interface, at and in the ground.
-    let at = |at: f64| bem::Stack { at, ..stack() };
+    let at = |at: f64| stack().at(at);
     assert_eq!(found(&at(-5.0)), Ok(2.0));
     assert!(matches!(found(&at(-4.5)), Err(StackFault::Through { at: -0.5, .. })));
     assert!(matches!(found(&at(-1.0)), Err(StackFault::Shorted { at: -1.0, .. })));

@@ -24,7 +24,7 @@ fn what_has_no_meaning_is_reported() {
     let diffusing = by_surfaces.diffusion(diffusion);
     assert_eq!(diffusing.faults(), [Fault::DiffusionOfMedia]);
     let place = ProbePoints::Points(vec![[0.0; 3]]);
-    let probes = vec![Probe { name: "p".to_owned(), place }];
+    let probes = vec![Probe::new("p", place)];
     let probed = ok.probes(probes);
     assert_eq!(probed.faults(), [Fault::NothingToProbe]);
     let held = vec![Conductor::new("a").with(Setting::Potential(0.0))];
