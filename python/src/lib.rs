@@ -3,6 +3,8 @@
 //! which give these classes their documentation and check what is passed to them.
 
 mod arrays;
+mod choices;
+mod dictionaries;
 mod error;
 mod matrix;
 mod molecule;

@@ -9,8 +9,8 @@ use mesh::files::{in_file, load};
 use pyo3::prelude::*;
 use surface::{Cavities, Kind, Options, Resolution};
 
+use crate::choices::choice;
 use crate::error::Failure;
-use crate::problem::choice;
 
 /// Choices for the surface of a molecule.
 #[derive(Clone, Debug, FromPyObject)]

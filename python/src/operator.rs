@@ -8,8 +8,8 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::arrays::{self, Array1};
+use crate::choices::{backend, check_gpu};
 use crate::error::Failure;
-use crate::problem::{backend, check_gpu};
 use crate::run;
 use crate::surface::Mesh;
 

@@ -14,6 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::dictionaries;
 use crate::error::{Failure, Kind};
 
 /// How often Python looks for signals and hears of progress.
@@ -120,7 +121,7 @@ impl Watch {
         event.set_item("total", status.total)?;
         event.set_item("residual", status.residual)?;
         if let Some(level) = status.level {
-            event.set_item("level", crate::solution::level(py, &level)?)?;
+            event.set_item("level", dictionaries::level(py, &level)?)?;
         }
         callback.call1(py, (event,)).map(|_| ())
     }

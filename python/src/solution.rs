@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{of_points, of_rows};
+use crate::dictionaries::{dictionary, level};
 use crate::surface::Mesh;
 
 /// A matrix and its bars, if they are known.
@@ -39,29 +40,6 @@ impl Solution {
         let areas = self.problem.areas();
         PyArray1::from_iter(py, charges.iter().zip(areas).map(|(q, area)| q / (area * square)))
     }
-}
-
-/// A dictionary of these items.
-macro_rules! dictionary {
-    ($py:ident: $($key:literal => $value:expr),+ $(,)?) => {{
-        let dictionary = PyDict::new($py);
-        $(dictionary.set_item($key, $value)?;)+
-        Ok(dictionary)
-    }};
-}
-
-/// Results on one mesh.
-pub(crate) fn level<'py>(py: Python<'py>, level: &Level) -> PyResult<Bound<'py, PyDict>> {
-    dictionary!(py:
-        "triangles" => level.triangles,
-        "worst" => level.name(),
-        "value" => level.value,
-        "error" => level.bar,
-        "unit" => level.unit(),
-        "relative" => level.relative,
-        "tolerance" => level.tolerance,
-        "seconds" => level.seconds,
-    )
 }
 
 /// The matrices of these rows, each with its rows' number of columns.

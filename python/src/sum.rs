@@ -10,8 +10,8 @@ use pyo3::types::PyDict;
 use rayon::prelude::*;
 
 use crate::arrays::{self, Array1, Points, Values};
+use crate::choices::{backend, check_gpu, choice};
 use crate::error::Failure;
-use crate::problem::{backend, check_gpu, choice};
 use crate::run::{self, locked};
 
 /// Potentials and gradients, those that are wanted, of float64 or float32.
