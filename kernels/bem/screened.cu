@@ -1,6 +1,7 @@
-// The near field between the points of panels: layers with the kernels exp(-kappa r) / r of several regions. POINTS:
-// points of a panel; ORDER: of the polynomials that panels are. CPU twins: crates/bem/src/poisson_boltzmann/close.rs,
-// kernel.rs, pairs.rs, regions.rs; crates/bem/src/geometry/patch.rs.
+// The near field between the points of panels: layers with the kernels exp(-kappa r) / r of several
+// regions. POINTS: points of a panel; ORDER: of the polynomials that panels are. CPU twins:
+// crates/bem/src/poisson_boltzmann/close.rs, kernel.rs, pairs.rs, regions.rs;
+// crates/bem/src/geometry/patch.rs.
 #include "triangle.cuh"
 
 #define TERMS ((ORDER + 1) * (ORDER + 2) / 2)
@@ -9,7 +10,8 @@ struct Pair {
     u32 i, j;
 };
 
-// The layers of one region in the rows of a point: V, K, K' and T, and K' with points and panels exchanged.
+// The layers of one region in the rows of a point: V, K, K' and T, and K' with points and panels
+// exchanged.
 struct Layers {
     double kappa, single_layer, double_layer, adjoint, hypersingular, transposed;
 };
@@ -49,8 +51,8 @@ __device__ __forceinline__ u32 layers_between(const Surfaces& all, u32 i, u32 j,
     return count;
 }
 
-// All kernels for points x with unit normals `normal` and y with its area times its unit normal `stretched`,
-// d = x - y. Zero for coincident points.
+// All kernels for points x with unit normals `normal` and y with its area times its unit normal
+// `stretched`, d = x - y. Zero for coincident points.
 __device__ __forceinline__ Entries kernels_at(const Layers* layers, u32 count, Vec d, Vec normal, Vec stretched) {
     double square = norm2(d), inverse = square > 0.0 ? rsqrt(square) : 0.0;
     double r = square * inverse, inverse2 = inverse * inverse, area = norm(stretched);
@@ -70,7 +72,8 @@ __device__ __forceinline__ Entries kernels_at(const Layers* layers, u32 count, V
     return sums;
 }
 
-// Integrals over one panel times the terms of polynomials, for one point. LANES lanes share the points of its rules.
+// Integrals over one panel times the terms of polynomials, for one point. LANES lanes share the
+// points of its rules.
 struct Integral {
     Vec patch[TERMS];
     const Layers* layers;
@@ -129,8 +132,8 @@ struct Integral {
         }
     }
 
-    // For a point off the panel: this is cut in four until rules are accurate. `path` has the number of a quarter for
-    // each cut, the last one lowest.
+    // For a point off the panel: this is cut in four until rules are accurate. `path` has the
+    // number of a quarter for each cut, the last one lowest.
     __device__ __forceinline__ void off(const Rules& rules, double digits, double largest_degree, u32 cuts) {
         u32 path = 0, level = 0;
         for (;;) {
@@ -164,8 +167,8 @@ struct Integral {
         }
     }
 
-    // For a point on the panel, with these parameters: in polar coordinates about it, in three parts, with `along` points
-    // along the opposite side and `across` towards it.
+    // For a point on the panel, with these parameters: in polar coordinates about it, in three
+    // parts, with `along` points along the opposite side and `across` towards it.
     __device__ __forceinline__ void around(const Rules& rules, double at_s, double at_t, u32 along, u32 across) {
         const double *angles = rules.line + along * (along - 1), *radii = rules.line + across * (across - 1);
         Vec by_s = (at(at_s + 1e-3, at_t) - at(at_s - 1e-3, at_t)) * (1.0 / 2e-3);
@@ -217,8 +220,8 @@ extern "C" __global__ void screened_keep(const Pair* pairs, u32 count, const u32
     if (common) kept[atomicAdd(kept_count, 1u)] = pair;
 }
 
-// Puts pairs into rows, in no order: columns, and where the entries are, those of (i, j) at 2k, of (j, i) at 2k + 1.
-// next: where each row goes on.
+// Puts pairs into rows, in no order: columns, and where the entries are, those of (i, j) at 2k, of
+// (j, i) at 2k + 1. next: where each row goes on.
 extern "C" __global__ void screened_fill(const Pair* pairs, u32 count, u32* next, u32* columns, u32* places) {
     u32 k = blockIdx.x * THREADS + threadIdx.x;
     if (k >= count) return;
@@ -230,9 +233,9 @@ extern "C" __global__ void screened_fill(const Pair* pairs, u32 count, u32* next
     places[b] = 2 * k + 1;
 }
 
-// Integrals minus sums over points: V, K, K' and T. values: [2 pairs + n][POINTS][POINTS][4], those of panels with
-// themselves last. This launch makes `blocks` of them, from `first` on. Between straight panels K' is the transposed K of
-// the other direction.
+// Integrals minus sums over points: V, K, K' and T. values: [2 pairs + n][POINTS][POINTS][4], those
+// of panels with themselves last. This launch makes `blocks` of them, from `first` on. Between
+// straight panels K' is the transposed K of the other direction.
 extern "C" __global__ void screened_integrate(const double* patches, const double* places, const double* normals,
                                               const double* weights, const u32* sides, const double2* media,
                                               const double* stencil, const u32* straight, const double* triangle,
@@ -285,8 +288,8 @@ extern "C" __global__ void screened_integrate(const double* patches, const doubl
     }
 }
 
-// y += A x; LANES lanes share the row of a panel. x, y: [2][POINTS][n], potentials and then fluxes. values: as above, the
-// panels' own from `diagonals` on.
+// y += A x; LANES lanes share the row of a panel. x, y: [2][POINTS][n], potentials and then fluxes.
+// values: as above, the panels' own from `diagonals` on.
 extern "C" __global__ void screened_multiply_add(u32 n, const u32* starts, const u32* columns, const u32* places,
                                                  const float* values, u64 diagonals, const double* x, double* y) {
     u32 thread = blockIdx.x * THREADS + threadIdx.x, row = thread / LANES, lane = thread % LANES;

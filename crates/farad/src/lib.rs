@@ -8,7 +8,8 @@
 //!
 //! ```
 //! use farad::mesh::generate::{ConcentricSpheres, Resolution, SphereBase};
-//! use farad::{Conductor, Description, Dielectric, LengthUnit, Options, Problem, NoProgress, Setting};
+//! use farad::{Conductor, Description, Dielectric, LengthUnit, NoProgress, Options, Problem};
+//! use farad::Setting;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(2000));

@@ -1,4 +1,5 @@
-//! Charges among ions: closed forms, error bars, finer surfaces, and what there can be no ions with.
+//! Charges among ions: closed forms, error bars, finer surfaces, and what there can be no ions
+//! with.
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 

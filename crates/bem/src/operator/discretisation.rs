@@ -95,8 +95,8 @@ impl Discretisation {
         Ok(Self { accuracy, layout, gap, target, kappa: 0.0, geometry })
     }
 
-    /// Makes exp(-kappa r) / r the kernel, with kappa in scaled coordinates. Columns and rows must be
-    /// functions.
+    /// Makes exp(-kappa r) / r the kernel, with kappa in scaled coordinates. Columns and rows must
+    /// be functions.
     pub(crate) fn screened(mut self, kappa: f64) -> Self {
         // The panels' extent is about 1.
         self.accuracy.selection.error *= Screening::share(kappa, 1.0);

@@ -360,7 +360,8 @@ impl Screened {
         self.info.reason == crate::StopReason::Converged
     }
 
-    /// Squares of right-hand sides of potentials and of fluxes, times areas; 1 where there are none.
+    /// Squares of right-hand sides of potentials and of fluxes, times areas; 1 where there are
+    /// none.
     fn sizes(&self, right: &[f64]) -> [f64; 2] {
         let (potentials, fluxes) = right.split_at(self.nodes.len());
         [potentials, fluxes].map(|of| {

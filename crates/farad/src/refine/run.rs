@@ -28,8 +28,8 @@ const LEAST_GROWTH: f64 = 1.5;
 const MOST_GROWTH: f64 = 4.0;
 
 /// Solves `problem` on ever finer meshes until the bars of what `goal` asks for are as short as it
-/// asks: [`Refinement::refine`] by one process, or by the ranks of [`SolveOptions::ranks`], which all
-/// have the result then. `each` is called after every mesh, with what it gave.
+/// asks: [`Refinement::refine`] by one process, or by the ranks of [`SolveOptions::ranks`], which
+/// all have the result then. `each` is called after every mesh, with what it gave.
 ///
 /// # Errors
 /// As for [`Refinement::refine`].

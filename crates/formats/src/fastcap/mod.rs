@@ -25,7 +25,8 @@
 //!     _ => Err(Error::Io { path: path.to_owned(), source: std::io::ErrorKind::NotFound.into() }),
 //! };
 //! let model = fastcap::read(Path::new("pair.lst"), load)?;
-//! let solution = Problem::new(model.description, model.mesh)?.solve(&Options::default(), &NoProgress)?;
+//! let problem = Problem::new(model.description, model.mesh)?;
+//! let solution = problem.solve(&Options::default(), &NoProgress)?;
 //! assert_eq!(solution.matrices().maxwell_farad.len(), 2);
 //! # Ok(())
 //! # }

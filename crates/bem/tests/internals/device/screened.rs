@@ -10,8 +10,8 @@ use mesh::{Mesh, Patches};
 
 use super::{gpu, relative, wave};
 
-/// Two spheres, one in the other and a tenth of its radius apart, and one next to them, all a little
-/// irregular, of triangles of this order.
+/// Two spheres, one in the other and a tenth of its radius apart, and one next to them, all a
+/// little irregular, of triangles of this order.
 fn three_surfaces(order: usize) -> (Mesh, Vec<[u32; 2]>) {
     let resolution = Resolution::Elements(320);
     let (mut surfaces, mut sides) = (Vec::new(), Vec::new());

@@ -14,7 +14,8 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (layout, stack) = (Path::new("inverter.gds"), Path::new("process.toml"));
 //! let model = gds::read(layout, stack, false, files::load)?;
-//! let solution = Problem::new(model.description, model.mesh)?.solve(&Options::default(), &NoProgress)?;
+//! let problem = Problem::new(model.description, model.mesh)?;
+//! let solution = problem.solve(&Options::default(), &NoProgress)?;
 //! println!("{:?}", solution.matrices().maxwell_farad);
 //! # Ok(())
 //! # }

@@ -10,7 +10,8 @@
 //!             METAL met1 Z_OFFSETS 1 1.4\nCONDUCTOR a a\n\
 //!             BOX CONDUCTOR a LAYER met1 LL 0 0 UR 4 1\n";
 //! let model = pex25d::read(Path::new("bar.pex25d"), false, |_| Ok(text.into()))?;
-//! let solution = Problem::new(model.description, model.mesh)?.solve(&Options::default(), &NoProgress)?;
+//! let problem = Problem::new(model.description, model.mesh)?;
+//! let solution = problem.solve(&Options::default(), &NoProgress)?;
 //! assert_eq!(solution.matrices().maxwell_farad.len(), 1);
 //! # Ok(())
 //! # }
