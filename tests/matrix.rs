@@ -20,10 +20,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use convergence::Order;
+use features::List;
 use judge::{Machine, Verdict};
 
 /// The seed of the slice, and of the whole unless it is given another.
 const SEED: u64 = 1;
+
+/// The list of the slice.
+const SLICED: List = List { seed: SEED, with_ions: false };
 
 /// Cases that are done in every run of the tests, each asked in half of the ways: of the first 90
 /// those that have most pairs of levels for the time that they take, so that each level occurs, and
@@ -68,21 +72,21 @@ fn each<T: Sync, U: Send>(things: &[T], at_once: usize, act: impl Fn(&T) -> U + 
     done.into_iter().map(|(_, found)| found).collect()
 }
 
-/// Judges cases of a seed, asked in the first way and in one of `share` of the others. Prints each
+/// Judges cases of a list, asked in the first way and in one of `share` of the others. Prints each
 /// as it ends; folders of those that fail stay.
 #[expect(clippy::print_stdout, reason = "who waits for a thousand cases sees them as they end")]
 fn judged(
-    seed: u64,
+    list: List,
     indices: &[usize],
     share: usize,
     machine: &Machine,
     folder: &Path,
 ) -> Vec<Verdict> {
     let last = indices.iter().max().copied().unwrap_or(0);
-    let features = features::list(seed, last + 1);
+    let features = features::list(list, last + 1);
     each(indices, jobs(), |&index| {
         let begun = std::time::Instant::now();
-        let verdict = judge::judge(seed, index, &features[index], share, machine, folder);
+        let verdict = judge::judge(list, index, &features[index], share, machine, folder);
         let seconds = begun.elapsed().as_secs_f64();
         if verdict.failed() {
             println!("{}", table::text(&verdict));
@@ -123,29 +127,55 @@ fn orders(seed: u64, count: usize, folder: &Path) -> (Vec<Order>, Vec<String>) {
     (all, wrong)
 }
 
-#[test]
-fn features_in_pairs_agree_however_they_are_asked() {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("matrix_slice");
+/// Judges cases of a list, asked in the first way and in one of `share` of the others.
+fn sliced(list: List, indices: &[usize], share: usize, name: &str) -> Vec<Verdict> {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
+    let machine = Machine::of_this();
+    println!("{}", machine.text());
+    let verdicts = judged(list, indices, share, &machine, &folder);
+    let failed: Vec<String> =
+        verdicts.iter().filter(|verdict| verdict.failed()).map(table::text).collect();
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    verdicts
+}
+
+#[test]
+fn features_in_pairs_agree_however_they_are_asked() {
     let last = SLICE.iter().max().copied().unwrap_or(0);
-    let features = features::list(SEED, last + 1);
-    for (factor, (name, levels)) in features::FACTORS.iter().enumerate() {
+    let features = features::list(SLICED, last + 1);
+    for &factor in SLICED.varied() {
+        let (name, levels) = features::FACTORS[factor];
         for (level, of) in levels.iter().enumerate() {
             let occurs = SLICE.iter().any(|&index| features[index].0[factor] == level);
             assert!(occurs, "no case of the slice has {name}={of}");
         }
     }
-    let machine = Machine::of_this();
-    println!("{}", machine.text());
-    let verdicts = judged(SEED, SLICE, SLICE_SHARE, &machine, &folder);
+    let verdicts = sliced(SLICED, SLICE, SLICE_SHARE, "matrix_slice");
     for (index, check) in ONCE_WRONG {
         let verdict = verdicts.iter().find(|verdict| verdict.index == *index).unwrap();
         assert!(verdict.checks.iter().any(|own| own.name == *check), "{index}: no check {check}");
     }
-    let failed: Vec<String> =
-        verdicts.iter().filter(|verdict| verdict.failed()).map(table::text).collect();
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// Cases with ions that are done in every run of the tests: of the first ones those that take least
+/// time, each asked in one way of this many.
+const SLICE_WITH_IONS: &[usize] = &[2, 3, 6];
+const SHARE_WITH_IONS: usize = 3;
+
+/// All ways to say a case occur, each in some case.
+#[test]
+fn cases_with_ions_agree_however_they_are_asked() {
+    let list = List { seed: SEED, with_ions: true };
+    let verdicts = sliced(list, SLICE_WITH_IONS, SHARE_WITH_IONS, "matrix_ions");
+    let checks = verdicts.iter().flat_map(|verdict| &verdict.checks);
+    let asked: Vec<&str> = checks.map(|check| check.name).collect();
+    for name in
+        ["turned", "scaled", "other unit", "shifted", "renumbered", "flipped", "by strength"]
+    {
+        assert!(asked.contains(&name), "{name} is not among {asked:?}");
+    }
 }
 
 #[test]
@@ -161,7 +191,7 @@ fn smooth_bodies_converge_at_second_order() {
 fn operators_are_the_same_however_the_mesh_is_said() {
     let mut random = random::Random::new(SEED);
     let mut done = 0;
-    for features in features::list(SEED, 80) {
+    for features in features::list(SLICED, 80) {
         let Some(scene) = build::scene(&features, &mut random) else { continue };
         // Near sheets ask for more digits than a tolerance of operators says.
         if features.spread() != features::Spread::Even || scene.triangles.len() > 160 {
@@ -192,10 +222,12 @@ fn matrix_whole() {
     std::fs::create_dir_all(&folder).unwrap();
     let machine = Machine::of_this();
     println!("{}", machine.text());
+    let list = List { seed, with_ions: environment("FARAD_MATRIX_IONS").unwrap_or(false) };
     let indices: Vec<usize> =
         only.map_or_else(|| (first..first + count).collect(), |index| vec![index]);
-    let verdicts = judged(seed, &indices, 1, &machine, &folder);
-    let (orders, wrong) = orders(seed, if only.is_some() { 0 } else { count / 25 }, &folder);
+    let verdicts = judged(list, &indices, 1, &machine, &folder);
+    let of_smooth = if only.is_some() || list.with_ions { 0 } else { count / 25 };
+    let (orders, wrong) = orders(seed, of_smooth, &folder);
     let text = table::markdown(seed, &verdicts, &orders, &wrong);
     std::fs::write(folder.join("matrix.md"), &text).unwrap();
     std::fs::write(folder.join("matrix.tsv"), table::lines(&verdicts)).unwrap();

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::features::{
-    Charges, Conductors, Features, Field, Film, Forces, Permittivity, Planes, Polarisability,
-    Probes, Spread, Standing, Tolerance,
+    Charges, Conductors, Density, Features, Field, Film, Forces, Ions, Permittivity, Planes,
+    Polarisability, Probes, Spread, Standing, Tolerance,
 };
 use super::random::Random;
-use super::scene::{Charge, Conductor, Dielectric, Label, Plane, Scene, Setting};
+use super::scene::{self, Charge, Conductor, Dielectric, Label, Plane, Scene, Setting};
 use super::shapes::Body;
 use super::vector::{Point, add, distance, dot, norm, scaled, sub};
 
@@ -207,6 +207,7 @@ impl<'a> Builder<'a> {
             sides: Vec::new(),
             by_sides: false,
             surroundings: 1.0,
+            ions: None,
             conductors: Vec::new(),
             dielectrics: Vec::new(),
             charges: Vec::new(),
@@ -220,6 +221,10 @@ impl<'a> Builder<'a> {
                 Tolerance::E6 => 1e-6,
                 Tolerance::E8 => 1e-8,
             },
+            density: match f.density() {
+                Density::Constant => "constant",
+                Density::Linear => "linear",
+            },
             unit: ("m", 1.0),
             lists_all: self.random.chance(0.5),
         };
@@ -232,6 +237,7 @@ impl<'a> Builder<'a> {
         self.media(&mut scene);
         scene.sides = sides.into_iter().map(|sides| permittivities(&scene, sides)).collect();
         self.charges(&mut scene, typical)?;
+        self.ions(&mut scene, typical);
         if f.field() == Field::Present {
             let ground = (0..3).find(|&k| self.plane[k] == Some(true));
             for k in 0..3 {
@@ -330,6 +336,19 @@ impl<'a> Builder<'a> {
                 Permittivity::Low => self.random.log_between(0.5, 4.0),
             };
         }
+    }
+
+    fn ions(&mut self, scene: &mut Scene, typical: f64) {
+        let kind = self.features.ions();
+        if kind == Ions::Absent {
+            return;
+        }
+        let kappa = |medium: usize| {
+            let has = medium == 0 || kind == Ions::Everywhere && self.random.chance(0.7);
+            if has { self.random.log_between(0.03, 30.0) / typical } else { 0.0 }
+        };
+        let kappa = (0..=scene.dielectrics.len()).map(kappa).collect();
+        scene.ions = Some(scene::Ions { kappa, by_strength: false });
     }
 
     /// Distance from surfaces, in edges of the triangle that is nearest so measured; `x` keeps off

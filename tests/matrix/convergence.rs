@@ -112,6 +112,7 @@ impl Plan {
             sides: Vec::new(),
             by_sides: false,
             surroundings: 1.0,
+            ions: None,
             conductors: Vec::new(),
             dielectrics: Vec::new(),
             charges: Vec::new(),
@@ -121,6 +122,7 @@ impl Plan {
             forces: true,
             polarisability: self.plane.is_none(),
             tolerance: 1e-6,
+            density: "constant",
             unit: ("m", 1.0),
             lists_all: true,
         };

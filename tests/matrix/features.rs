@@ -40,6 +40,28 @@ factors! {
     Forces { Absent, Present }
     Polarisability { Absent, Present }
     Tolerance { E4, E6, E8 }
+    /// Where there are ions: nowhere, around all bodies, or in dielectrics too.
+    Ions { Absent, Around, Everywhere }
+    Density { Constant, Linear }
+}
+
+/// The features that cases without ions differ in, and those of cases with ions. All others are at
+/// their first level.
+const WITHOUT_IONS: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
+const WITH_IONS: &[usize] = &[1, 3, 4, 8, 9, 10, 11, 14, 15, 16];
+
+/// A list of cases.
+#[derive(Clone, Copy, Debug)]
+pub struct List {
+    pub seed: u64,
+    pub with_ions: bool,
+}
+
+impl List {
+    /// The features that its cases differ in.
+    pub fn varied(self) -> &'static [usize] {
+        if self.with_ions { WITH_IONS } else { WITHOUT_IONS }
+    }
 }
 
 /// The level of each feature, in the order of [`FACTORS`].
@@ -70,6 +92,8 @@ getters! {
     12, forces, Forces;
     13, polarisability, Polarisability;
     14, tolerance, Tolerance;
+    15, ions, Ions;
+    16, density, Density;
 }
 
 impl Planes {
@@ -82,8 +106,10 @@ impl Planes {
 }
 
 impl Features {
-    fn random(random: &mut Random) -> Self {
-        Self(FACTORS.iter().map(|(_, levels)| random.below(levels.len())).collect())
+    fn random(varied: &[usize], random: &mut Random) -> Self {
+        let mut levels = vec![0; FACTORS.len()];
+        varied.iter().for_each(|&k| levels[k] = random.below(FACTORS[k].1.len()));
+        Self(levels)
     }
 
     fn may_stand_on_ground(&self) -> bool {
@@ -145,53 +171,60 @@ impl Features {
     }
 }
 
-/// How often each pair of levels has been chosen.
-pub struct Pairs(Vec<Vec<u32>>);
+/// How often each pair of levels of some features has been chosen.
+pub struct Pairs {
+    varied: &'static [usize],
+    counts: Vec<Vec<u32>>,
+}
 
 impl Pairs {
-    pub fn new() -> Self {
-        Self(vec![Vec::new(); FACTORS.len() * FACTORS.len()])
+    pub fn new(varied: &'static [usize]) -> Self {
+        Self { varied, counts: vec![Vec::new(); FACTORS.len() * FACTORS.len()] }
     }
 
-    fn each(features: &Features, mut act: impl FnMut(usize, usize)) {
-        for (a, &i) in features.0.iter().enumerate() {
-            for (b, &j) in features.0.iter().enumerate().skip(a + 1) {
-                act(a * FACTORS.len() + b, i * FACTORS[b].1.len() + j);
+    fn each(&self, features: &Features, mut act: impl FnMut(usize, usize)) {
+        for (place, &a) in self.varied.iter().enumerate() {
+            for &b in &self.varied[place + 1..] {
+                let levels = features.0[a] * FACTORS[b].1.len() + features.0[b];
+                act(a * FACTORS.len() + b, levels);
             }
         }
     }
 
     fn worth(&self, features: &Features) -> f64 {
         let mut worth = 0.0;
-        Self::each(features, |pair, levels| {
-            let times = self.0[pair].get(levels).copied().unwrap_or(0);
+        self.each(features, |pair, levels| {
+            let times = self.counts[pair].get(levels).copied().unwrap_or(0);
             worth += 1.0 / f64::from((1 + times) * (1 + times));
         });
         worth
     }
 
     fn count(&mut self, features: &Features) {
-        let Self(counts) = self;
-        Self::each(features, |pair, levels| {
-            let counts = &mut counts[pair];
+        let mut all = std::mem::take(&mut self.counts);
+        self.each(features, |pair, levels| {
+            let counts = &mut all[pair];
             counts.resize(counts.len().max(levels + 1), 0);
             counts[levels] += 1;
         });
+        self.counts = all;
     }
 }
 
-/// The features of the cases of a seed: of some random ones, each time those whose pairs have been
-/// rarest so far.
-pub fn list(seed: u64, count: usize) -> Vec<Features> {
-    let mut pairs = Pairs::new();
-    let mut random = Random::new(seed);
+/// The features of the first cases of a list: of some random ones, each time those whose pairs have
+/// been rarest so far.
+pub fn list(list: List, count: usize) -> Vec<Features> {
+    let varied = list.varied();
+    let mut pairs = Pairs::new(varied);
+    let mut random = Random::new(list.seed);
     let mut found = Vec::with_capacity(count);
     while found.len() < count {
         let mut best: Option<(f64, Features)> = None;
         let mut tried = 0;
         while tried < 60 {
-            let features = Features::random(&mut random);
-            if !features.is_possible() {
+            let features = Features::random(varied, &mut random);
+            let has_ions = features.ions() != Ions::Absent;
+            if has_ions != list.with_ions || !features.is_possible() {
                 continue;
             }
             tried += 1;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build;
-use super::features::Features;
+use super::features::{Features, List};
 use super::outcome::{self, Ended, Outcome, Quantity, Scales, Way};
 use super::random::Random;
 use super::scene::Scene;
@@ -94,18 +94,18 @@ fn either(random: &mut Random) -> &'static str {
     random.of_these(&["dense", "fmm"])
 }
 
-/// Builds and runs case `index` of a seed, asked in the first and in one of `share` of the other
+/// Builds and runs case `index` of a list, asked in the first and in one of `share` of the other
 /// ways.
 pub fn judge(
-    seed: u64,
+    list: List,
     index: usize,
     features: &Features,
     share: usize,
     machine: &Machine,
     folder: &Path,
 ) -> Verdict {
-    let mut random = Random::of(seed, index as u64);
-    let folder = folder.join(format!("{seed}_{index}"));
+    let mut random = Random::of(list.seed, index as u64);
+    let folder = folder.join(format!("{}_{index}", list.seed));
     let mut verdict = Verdict {
         index,
         features: features.clone(),
@@ -193,6 +193,9 @@ impl Judge {
         if let Some(by_sides) = variants::by_sides(scene) {
             asked.push(ask("by surfaces", "surfaces", by_sides, Way::new(either(random))));
         }
+        if let Some(by_strength) = variants::by_strength(scene) {
+            asked.push(ask("by strength", "strength", by_strength, Way::new(either(random))));
+        }
         for &level in &machine.simd {
             let way = Way { simd: Some(level), ..Way::new("fmm") };
             let name = match level {
@@ -216,7 +219,10 @@ impl Judge {
         match outcome::run(&self.folder, &file, way) {
             Ok(found) => {
                 let found = (variant.back)(&found);
-                let deviations = outcome::deviations(&self.reference, &found, &self.scales);
+                let mesh = |scene: &Scene| (scene.vertices.clone(), scene.triangles.clone());
+                let is_same = mesh(&variant.scene) == mesh(&self.scene);
+                let scales = if is_same { self.scales.clone() } else { self.scales.without_bars() };
+                let deviations = outcome::deviations(&self.reference, &found, &scales);
                 let allowed = BOUND * self.scene.tolerance;
                 let ratios = deviations.into_iter().map(|(q, d)| (q, d / allowed)).collect();
                 Check { name, method: way.method, ratios, message: None }

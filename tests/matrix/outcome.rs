@@ -34,6 +34,8 @@ pub struct Outcome {
     /// Potential and charge of each conductor in the state.
     pub conductors: Vec<(f64, f64)>,
     pub energy: Option<f64>,
+    /// The bar of the energy.
+    pub energy_bar: Option<f64>,
     /// Potential of surfaces at the point charges.
     pub reaction: Vec<f64>,
     /// Force and torque on each body.
@@ -58,6 +60,7 @@ const OF_THE_MESH: &[&str] = &[
     "reciprocity",
     "charge_near_surface",
     "charge_near_curved_surface",
+    "flux",
 ];
 
 /// A run that ended otherwise.
@@ -162,6 +165,7 @@ fn read(folder: &Path) -> Outcome {
         capacitance: list(&results["capacitance"]["maxwell_farad"]).map(row).collect(),
         conductors: list(&results["charges"]).map(charge).collect(),
         energy: results["solvation"]["energy_j"].as_f64(),
+        energy_bar: results["solvation"]["energy_error_j"].as_f64(),
         reaction: reaction(&folder.join("reaction_potential.csv")),
         forces: list(&results["forces"]).map(force).collect(),
         forces_relative_to: list(&results["forces"]).map(relative_to).collect(),
@@ -190,6 +194,7 @@ pub enum Quantity {
     Charge,
     Potential,
     Energy,
+    Bar,
     Reaction,
     Force,
     Torque,
@@ -214,9 +219,16 @@ pub struct Scales {
     energy: f64,
     /// In metres.
     size: f64,
+    /// Whether bars are compared: those among ions, which are made on a coarser mesh.
+    has_bars: bool,
 }
 
 impl Scales {
+    /// The same where the mesh is said otherwise: then a coarser one is another.
+    pub fn without_bars(&self) -> Self {
+        Self { has_bars: false, ..self.clone() }
+    }
+
     /// Of a case whose numbers are these.
     pub fn of(scene: &Scene, reference: &Outcome) -> Self {
         let size = scene.size() * scene.unit.1;
@@ -252,6 +264,7 @@ impl Scales {
                 .map(|(charge, volt)| 0.5 * charge.coulomb.abs() * volt.abs().max(potential))
                 .sum(),
             size,
+            has_bars: scene.ions.is_some(),
         }
     }
 }
@@ -315,6 +328,10 @@ pub fn deviations(reference: &Outcome, other: &Outcome, scales: &Scales) -> Vec<
     }
     if let (Some(a), Some(b)) = (reference.energy, other.energy) {
         note(Quantity::Energy, (a - b).abs() / scales.energy.max(a.abs()));
+    }
+    if scales.has_bars {
+        let [a, b] = [reference, other].map(|of| of.energy_bar.unwrap_or(0.0));
+        note(Quantity::Bar, (a - b).abs() / scales.energy);
     }
     for (name, (force, torque)) in &reference.forces {
         if other.other_bodies.contains(name) {

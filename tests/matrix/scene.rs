@@ -51,6 +51,26 @@ pub struct Charge {
     pub permittivity: f64,
 }
 
+/// Ions of one temperature.
+#[derive(Clone, Debug)]
+pub struct Ions {
+    /// Inverse screening length around all bodies and in each dielectric, per unit of the mesh's
+    /// coordinates.
+    pub kappa: Vec<f64>,
+    /// Whether they are given by their strength.
+    pub by_strength: bool,
+}
+
+/// Kelvin.
+const TEMPERATURE: f64 = 298.15;
+
+/// Ionic strength in mol/l for an inverse screening length in 1/m: kappa^2 = 2 e^2 N_A I / (eps kT).
+fn strength(kappa: f64, permittivity: f64) -> f64 {
+    let thermal = 1.380_649e-23 * TEMPERATURE;
+    let of_charges = 2e3 * 6.022_140_76e23 * 1.602_176_634e-19f64.powi(2);
+    kappa * kappa * 8.854_187_818_8e-12 * permittivity * thermal / of_charges
+}
+
 #[derive(Clone, Debug)]
 pub struct Scene {
     pub vertices: Vec<Point>,
@@ -64,6 +84,7 @@ pub struct Scene {
     /// Whether media are given by these, in place of dielectrics.
     pub by_sides: bool,
     pub surroundings: f64,
+    pub ions: Option<Ions>,
     pub conductors: Vec<Conductor>,
     pub dielectrics: Vec<Dielectric>,
     pub charges: Vec<Charge>,
@@ -73,6 +94,7 @@ pub struct Scene {
     pub forces: bool,
     pub polarisability: bool,
     pub tolerance: f64,
+    pub density: &'static str,
     /// Name of the mesh's unit and its metres.
     pub unit: (&'static str, f64),
     /// Whether dielectrics list all of their patches.
@@ -145,6 +167,18 @@ impl Scene {
         text + "$EndElements\n"
     }
 
+    /// The key of ions in a medium, empty without them.
+    fn ions_of(&self, medium: usize, permittivity: f64) -> String {
+        let Some(ions) = &self.ions else { return String::new() };
+        let kappa = ions.kappa[medium];
+        if ions.by_strength {
+            let strength = strength(kappa / self.unit.1, permittivity);
+            format!("ionic_strength = {strength:e}\n")
+        } else {
+            format!("kappa = {kappa:e}\n")
+        }
+    }
+
     /// Its case file; names of files begin with `name`.
     pub fn case(&self, name: &str) -> String {
         let mut text = format!(
@@ -155,6 +189,10 @@ impl Scene {
             let names: Vec<String> = patches.iter().map(|p| format!("\"p{p}\"")).collect();
             format!("[{}]", names.join(", "))
         };
+        if self.ions.as_ref().is_some_and(|ions| ions.by_strength) {
+            writeln!(text, "temperature = {TEMPERATURE}").unwrap();
+        }
+        text += &self.ions_of(0, self.surroundings);
         for conductor in &self.conductors {
             let Conductor { name, patches, setting } = conductor;
             writeln!(text, "[[conductor]]\nname = \"{name}\"\ngroup = {}", groups(patches))
@@ -170,7 +208,7 @@ impl Scene {
             writeln!(text, "[[surface]]\ngroup = {group}\nfront = {front:e}\nback = {back:e}")
                 .unwrap();
         }
-        for dielectric in self.dielectrics.iter().filter(|_| !self.by_sides) {
+        for (k, dielectric) in self.dielectrics.iter().enumerate().filter(|_| !self.by_sides) {
             let Dielectric { name, permittivity, patches, optional } = dielectric;
             let is_listed = |p: &&usize| self.lists_all || !optional.contains(*p);
             let listed: Vec<usize> = patches.iter().filter(is_listed).copied().collect();
@@ -180,6 +218,7 @@ impl Scene {
                 groups(&listed)
             )
             .unwrap();
+            text += &self.ions_of(k + 1, *permittivity);
         }
         for Charge { position: [x, y, z], coulomb, .. } in &self.charges {
             writeln!(text, "[[charge]]\nposition = [{x:e}, {y:e}, {z:e}]\ncharge = {coulomb:e}")
@@ -198,6 +237,7 @@ impl Scene {
             writeln!(text, "[[probe]]\nname = \"p\"\nfile = \"{name}.csv\"").unwrap();
         }
         writeln!(text, "[solver]\ntolerance = {:e}", self.tolerance).unwrap();
+        writeln!(text, "density = \"{}\"", self.density).unwrap();
         writeln!(text, "[output]\nvtk = \"none\"\nforces = {}", self.forces).unwrap();
         writeln!(text, "polarisability = {}", self.polarisability).unwrap();
         text

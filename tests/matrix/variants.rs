@@ -73,6 +73,8 @@ pub fn scaled_by(scene: &Scene, factor: f64, unit: (&'static str, f64)) -> Varia
     other.planes.iter_mut().for_each(|plane| plane.at *= length);
     other.unit = unit;
     other.field = scaled(scene.field, 1.0 / factor);
+    let kappa = other.ions.iter_mut().flat_map(|ions| &mut ions.kappa);
+    kappa.for_each(|kappa| *kappa /= length);
     other.charges.iter_mut().for_each(|charge| charge.coulomb *= factor);
     for conductor in &mut other.conductors {
         if let Setting::Charge(charge) = &mut conductor.setting {
@@ -84,6 +86,7 @@ pub fn scaled_by(scene: &Scene, factor: f64, unit: (&'static str, f64)) -> Varia
         found.capacitance.iter_mut().flatten().for_each(|c| *c /= factor);
         found.conductors.iter_mut().for_each(|(_, charge)| *charge /= factor);
         found.energy = found.energy.map(|energy| energy / factor);
+        found.energy_bar = found.energy_bar.map(|bar| bar / factor);
         found.forces.values_mut().for_each(|(_, torque)| *torque = scaled(*torque, 1.0 / factor));
         found.probes.iter_mut().for_each(|(_, field)| *field = scaled(*field, factor));
         found.polarisability =
@@ -164,6 +167,13 @@ pub fn by_sides(scene: &Scene) -> Option<Variant> {
     let back =
         move |found: &Outcome| Outcome { other_bodies: dielectrics.clone(), ..found.clone() };
     possible.then(|| Variant { scene: other, back: Box::new(back) })
+}
+
+/// Ions given by their strength, not by what they do.
+pub fn by_strength(scene: &Scene) -> Option<Variant> {
+    let mut other = scene.clone();
+    other.ions.as_mut()?.by_strength = true;
+    Some(Variant { scene: other, back: Box::new(Outcome::clone) })
 }
 
 /// An image: a bit for each plane that it is mirrored in.
