@@ -4,7 +4,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bem::{
-    Capacitance, Conductors, Method, PairQuadrature, NoProgress, SolveOptions, Triangle, capacitance,
+    Capacitance, Conductors, Method, NoProgress, PairQuadrature, SolveOptions, Triangle,
+    capacitance,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mesh::Mesh;
