@@ -64,7 +64,8 @@ pub struct Ions {
 /// Kelvin.
 const TEMPERATURE: f64 = 298.15;
 
-/// Ionic strength in mol/l for an inverse screening length in 1/m: kappa^2 = 2 e^2 N_A I / (eps kT).
+/// Ionic strength in mol/l for an inverse screening length in 1/m: kappa^2 = 2 e^2 N_A I / (eps
+/// kT).
 fn strength(kappa: f64, permittivity: f64) -> f64 {
     let thermal = 1.380_649e-23 * TEMPERATURE;
     let of_charges = 2e3 * 6.022_140_76e23 * 1.602_176_634e-19f64.powi(2);
