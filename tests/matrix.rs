@@ -84,6 +84,7 @@ fn judged(
 ) -> Vec<Verdict> {
     let last = indices.iter().max().copied().unwrap_or(0);
     let features = features::list(list, last + 1);
+    println!("{}", machine.text());
     each(indices, jobs(), |&index| {
         let begun = std::time::Instant::now();
         let verdict = judge::judge(list, index, &features[index], share, machine, folder);
@@ -133,7 +134,6 @@ fn sliced(list: List, indices: &[usize], share: usize, name: &str) -> Vec<Verdic
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     let machine = Machine::of_this();
-    println!("{}", machine.text());
     let verdicts = judged(list, indices, share, &machine, &folder);
     let failed: Vec<String> =
         verdicts.iter().filter(|verdict| verdict.failed()).map(table::text).collect();
@@ -221,7 +221,6 @@ fn matrix_whole() {
         folder.unwrap_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("matrix"));
     std::fs::create_dir_all(&folder).unwrap();
     let machine = Machine::of_this();
-    println!("{}", machine.text());
     let list = List { seed, with_ions: environment("FARAD_MATRIX_IONS").unwrap_or(false) };
     let indices: Vec<usize> =
         only.map_or_else(|| (first..first + count).collect(), |index| vec![index]);
