@@ -409,16 +409,17 @@ class Solution(Unchanging):
             found.append(
                 "\n".join(["the results fail their self-checks; do not use them:", *wrong])
             )
-        if not self.reached and self._found.ended is not None:
+        accuracy = self._accuracy
+        if not self.reached and self._found.ended is not None and accuracy is not None:
             kind, more = self._found.ended
             last = self.levels[-1]["relative"] if self.levels else float("nan")
             missed = (
                 f"is not confirmed by a finer mesh, though the bars are {last:.1e}"
-                if last <= self._accuracy
+                if last <= accuracy
                 else f"was not reached, the bars are {last:.1e}"
             )
             found.append(
-                f"the accuracy of {self._accuracy:.1e} {missed}: {more or _ENDED.get(kind, kind)}"
+                f"the accuracy of {accuracy:.1e} {missed}: {more or _ENDED.get(kind, kind)}"
             )
         return found
 

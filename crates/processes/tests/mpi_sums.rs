@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use comm::{Communicator, Group};
-use fmm::{Kernel, Options};
+use fmm::Kernel;
 use processes::World;
 use samples::{Distribution, Random};
 
