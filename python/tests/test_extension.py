@@ -21,7 +21,7 @@ SUM = {
     "backend": "auto",
     "gpu": 0,
 }
-OPERATOR = {"tolerance": 1e-6, "columns": 1, "backend": "auto", "gpu": 0}
+OPERATOR = {"tolerance": 1e-6, "kappa": 0.0, "columns": 1, "backend": "auto", "gpu": 0}
 SOLVE = {
     "accuracy": None,
     "of": "all",
