@@ -15,8 +15,8 @@ use crate::geometry::partition::Partition;
 use crate::quadrature::rule::Rule;
 use crate::{Error, Progress, Stage};
 
-/// Rows of one block per progress report: some rows take a second, with many images.
-const REPORTED: usize = 32;
+/// Rows of one task, and per progress report: some rows take a second, with many images.
+const TOGETHER: usize = 16;
 
 /// Pairs of panels in a rank's halo are needed, by the local inverses of nearby panels, if the
 /// distance of their centroids is at most this multiple of the sum of their radii.
@@ -155,12 +155,26 @@ impl<'a, I: PairIntegrals> ClosePairs<'a, I> {
         }
     }
 
+    /// The row of panel i, each pair once.
+    fn row(&mut self, i: usize) -> Row<I::Entry> {
+        let (assembly, mut later) = (self.assembly, Vec::new());
+        let is_wanted = |j: usize| j > i && assembly.is_wanted(i, j);
+        self.of_row(i, is_wanted, |j, entries| later.push((j, entries)));
+        Row { diagonal: self.of_diagonal(i), later }
+    }
+
     /// The entry of a panel with itself.
     pub(super) fn of_diagonal(&mut self, i: usize) -> I::Entry {
         let exact = |i, j| self.integrals.exact(i, j, &mut self.scratch);
         let exact = over_images(self.assembly.panels, i, i, exact);
         rest(self.assembly.panels, self.integrals, self.subtracted, [i, i], exact)[0]
     }
+}
+
+/// Entries of a panel with itself, and of its pairs with later panels.
+struct Row<E> {
+    diagonal: E,
+    later: Vec<(usize, [E; 2])>,
 }
 
 /// Entries minus their sums over the points of a rule, if any are subtracted.
@@ -233,27 +247,30 @@ fn blocks<V: Value<Entry: Stored>, I: PairIntegrals<Entry = V::Entry>>(
     let (rows_of_block, numbers) = (V::Entry::ROWS, V::Entry::NUMBERS);
     let part = |first: usize| -> Result<Part<V>, Error> {
         let rows = first..n.min(first + rows_of_block);
+        // Rows are found by tasks of their own: few panels are few blocks.
+        let of_rows = |first: usize| {
+            let rows = first..rows.end.min(first + TOGETHER);
+            let mut pairs = ClosePairs::new(assembly, integrals, subtracted, &search);
+            let found: Vec<Row<V::Entry>> = rows.map(|i| pairs.row(i)).collect();
+            tally.add_rows(found.len())?;
+            Ok(found)
+        };
+        let starts: Vec<usize> = rows.clone().step_by(TOGETHER).collect();
+        let found: Vec<_> = starts.into_par_iter().map(of_rows).collect::<Result<_, Error>>()?;
         let mut block = Builder::new(rows.clone(), integrals.is_symmetric());
         let mut across = Vec::new();
-        let mut pairs = ClosePairs::new(assembly, integrals, subtracted, &search);
-        for i in rows.clone() {
-            // Each pair once.
-            let is_wanted = |j: usize| j > i && assembly.is_wanted(i, j);
-            pairs.of_row(i, is_wanted, |j, entries| {
+        for (i, row) in rows.clone().zip(found.into_iter().flatten()) {
+            for (j, entries) in row.later {
                 if rows.contains(&j) {
                     block.push(j, entries);
                 } else {
                     let entries = entries.map(V::of);
                     across.push(Across { row: i as u32, column: j as u32, entries });
                 }
-            });
-            block.end_row(Some(pairs.of_diagonal(i)));
-            if (i + 1 - first).is_multiple_of(REPORTED) {
-                tally.add_rows(REPORTED)?;
             }
+            block.end_row(Some(row.diagonal));
         }
         tally.add_entries(numbers * (block.entries() + 2 * across.len()))?;
-        tally.add_rows(rows.len() % REPORTED)?;
         Ok(Part { block, across })
     };
     let starts: Vec<usize> = (0..n).step_by(rows_of_block).collect();
