@@ -451,3 +451,21 @@ fn equations_next_to_high_permittivities_are_solved_to_the_tolerance() {
         }
     }
 }
+
+/// Kernels around points of strongly bent panels vary more along these than around those of flat
+/// ones.
+#[test]
+fn equations_on_bent_panels_are_solved_to_the_tolerance() {
+    let charges = [([1.0, 0.5, 0.3], 1.0)];
+    let outside = Medium { permittivity: 1.0, kappa: 0.05 };
+    for (elements, order) in [(20, 2), (20, 3), (20, 4), (80, 3)] {
+        for tolerance in [1e-5, 1e-7] {
+            let options = SolveOptions::default().density(Density::Linear).tolerance(tolerance);
+            let options = options.method(Method::Dense);
+            let screened = solved(&[[4.0, 78.5]], outside, &charges, (elements, order), &options);
+            let found = screened.sampled_residual(&fixed(&charges)).unwrap();
+            println!("{elements} {order} {tolerance:.0e}: {found:.1e}");
+            assert!(found < PROMISE * tolerance, "{elements} {order} {tolerance}: {found:.1e}");
+        }
+    }
+}

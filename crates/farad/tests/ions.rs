@@ -91,22 +91,33 @@ fn kirkwood(far: f64, [inside, outside]: [f64; 2], kappa: f64) -> f64 {
     energy
 }
 
+/// A charge this far from the middle of a ball, with permittivities inside and outside.
+fn charge_in_ball(far: f64, [inside, outside]: [f64; 2], kappa: f64) -> Description {
+    let x = far / 3f64.sqrt();
+    Description::default()
+        .unit(LengthUnit::Angstrom)
+        .relative_permittivity(outside)
+        .kappa(kappa)
+        .dielectrics(vec![Dielectric::new("sphere", inside)])
+        .charges(vec![elementary([x, x, x], 1.0)])
+}
+
 /// Coarse flat triangles under a charge are split, but not rounder: bars have the surface that they
 /// leave out.
 #[test]
 fn bars_among_ions_hold_where_triangles_are_split_next_to_charges() {
-    let (media, kappa) = ([1.0, 80.0], 2.3);
     let charge_over = ELEMENTARY_CHARGE / farads(1.0, LengthUnit::Angstrom);
-    for (elements, far) in [(108, 0.5), (108, 0.7), (200, 0.7), (200, 0.8)] {
+    let (water, ions) = (([1.0, 80.0], 2.3), ([1.0, 1.0], 9.0));
+    for (elements, far, (media, kappa)) in [
+        (108, 0.5, water),
+        (108, 0.7, water),
+        (200, 0.7, water),
+        (200, 0.8, water),
+        (108, 0.82, ions),
+    ] {
         let resolution = Resolution::Elements(elements);
         let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
-        let x = far / 3f64.sqrt();
-        let description = Description::default()
-            .unit(LengthUnit::Angstrom)
-            .relative_permittivity(media[1])
-            .kappa(kappa)
-            .dielectrics(vec![Dielectric::new("sphere", media[0])])
-            .charges(vec![elementary([x, x, x], 1.0)]);
+        let description = charge_in_ball(far, media, kappa);
         let problem = Problem::new(description, mesh.build().unwrap()).unwrap();
         let solution = problem.solve(&Options::default(), &NoProgress).unwrap();
         let solvation = solution.state.unwrap().solvation.unwrap();
@@ -122,13 +133,7 @@ fn bars_among_ions_hold_where_triangles_are_split_next_to_charges() {
 #[test]
 fn finer_surfaces_reach_an_accuracy_among_ions() {
     let (media, kappa, far) = ([4.0, 80.0], 0.4, 0.4);
-    let x = far / 3f64.sqrt();
-    let description = Description::default()
-        .unit(LengthUnit::Angstrom)
-        .relative_permittivity(media[1])
-        .kappa(kappa)
-        .dielectrics(vec![Dielectric::new("sphere", media[0])])
-        .charges(vec![elementary([x, x, x], 1.0)]);
+    let description = charge_in_ball(far, media, kappa);
     let counts = std::cell::RefCell::new(Vec::new());
     let sphere = |times: f64| {
         counts.borrow_mut().push(times);

@@ -20,6 +20,7 @@ use super::sum::{self, Layers, Sum};
 use crate::device::{self, DeviceScreened, PointPanels};
 use crate::geometry::panels::Panels;
 use crate::geometry::partition::Partition;
+use crate::geometry::patch::Patch;
 use crate::geometry::triangle::Vec3;
 use crate::near::{Assembly, Near, Precision, Selection, Stored};
 use crate::quadrature::rule::Rule;
@@ -134,7 +135,7 @@ fn on_device(
         stencil: (0..q).flat_map(of_point).collect(),
         sides: &local.regions.sides,
         media: local.regions.media.iter().map(|of| [of.permittivity, of.kappa]).collect(),
-        cutting: close::cutting(accuracy),
+        cutting: close::cutting(accuracy, patches.iter().all(Patch::is_straight)),
     };
     DeviceScreened::new(device, &panels, progress)
 }

@@ -33,6 +33,16 @@ pub struct Media {
     pub regions: Vec<Region>,
 }
 
+impl Media {
+    /// Whether the media on both sides of a triangle differ, by permittivity or by ions.
+    pub(crate) fn differ_at(&self, triangle: usize) -> bool {
+        let [front, behind] = self.permittivity[triangle];
+        let kappa = |side: Option<u32>| self.summaries[side.map_or(0, |d| d as usize + 1)].kappa;
+        let ions_differ = |&[a, b]: &[Option<u32>; 2]| kappa(a) != kappa(b);
+        front != behind || self.sides.get(triangle).is_some_and(ions_differ)
+    }
+}
+
 /// One medium in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {

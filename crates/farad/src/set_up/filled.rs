@@ -51,10 +51,8 @@ impl Filled {
         } else {
             Some(media::find(description, mesh, whole, &regions, is_conductor, &sources))
         };
-        let bounds = |t: usize| {
-            let sides = media.as_ref().map(|media| media.permittivity[t]);
-            is_conductor(t) || sides.is_some_and(|[a, b]| a != b)
-        };
+        let bounds =
+            |t: usize| is_conductor(t) || media.as_ref().is_some_and(|media| media.differ_at(t));
         let bodies = in_metal::Bodies { mesh, whole, assignment, regions: &regions };
         notes.extend(in_metal::notes(description, &bodies, &sources, bounds));
         let carries_charge = |t: u32| bounds(t as usize);

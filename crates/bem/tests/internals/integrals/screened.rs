@@ -97,7 +97,7 @@ fn pairs() -> Vec<(&'static str, Triangle, Triangle)> {
         ("T junction", s, [[0.3, 0.0, 0.0], [0.9, 0.0, 0.0], [0.5, -0.2, 0.7]]),
         ("facing at a quarter", s, over(s, 0.25)),
         ("facing at 1/50", s, over(s, 0.02)),
-        ("beside at 1/50", s, [[1.0, -0.02, 0.0], [0.0, -0.02, 0.0], [0.6, -0.4, 0.5]]),
+        ("next to it at 1/50", s, [[1.0, -0.02, 0.0], [0.0, -0.02, 0.0], [0.6, -0.4, 0.5]]),
         ("small over large", s.map(|v| v.map(|x| 0.1 * x)), over(s, 0.03)),
         ("needle over", s, over(needle, 0.1)),
         ("next but one", s, [[1.6, 0.2, 0.1], [2.4, 0.0, 0.5], [1.9, 0.9, 0.3]]),
