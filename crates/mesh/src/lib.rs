@@ -28,7 +28,7 @@ pub use geometry::{curved, join, mirror, quality, transform, weld};
 pub use io::{fastcap, files, gmsh, numbering};
 pub use planar::{conform, outlines, overlay, polygon, prisms};
 pub use queries::{contact, intersect, locate, proximity};
-pub use refine::{coarsen, lift, local_refine, spheres, split};
+pub use refine::{coarsen, lift, local_refine, shadows, spheres, split};
 pub use repair::stitch;
 pub use surface::{InvalidMesh, MAX_COORDINATE, Mesh, Patches, PhysicalGroup};
 pub use topology::{creases, disjoint};

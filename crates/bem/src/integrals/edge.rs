@@ -21,6 +21,10 @@ pub(crate) const SMALLEST_PIECE: f64 = 1e-7;
 /// A singularity this near to an end of an interval, relative to the edge, is at that end.
 pub(crate) const AT_END: f64 = 1e-9;
 
+/// Vertices and edges of a triangle, next to the two edges of strips across another one and to
+/// these strips.
+const MOST_SINGULAR: usize = 15;
+
 /// How edges are cut, and the number of points per piece.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EdgeRule {
@@ -202,30 +206,36 @@ fn logs_along_edges<V: Elementary>(t: &Triangle, x: [V; 3], factors: &[f64; 3]) 
 /// Complex singular parameters of a line, the edge being [0, 1]: real part, and imaginary
 /// part >= 0.
 #[derive(Default)]
-struct Singularities {
-    at: [(f64, f64); 6],
+pub(super) struct Singularities {
+    at: [(f64, f64); MOST_SINGULAR],
     count: usize,
 }
 
 impl Singularities {
-    fn push(&mut self, re: f64, im: f64) {
+    pub(super) fn push(&mut self, re: f64, im: f64) {
         self.at[self.count] = (re, im);
         self.count += 1;
     }
 
-    fn iter(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.at[..self.count].iter().copied()
     }
 }
 
 /// An edge x(t) = start + t (end - start).
-struct Line {
+pub(super) struct Line {
     start: Vec3,
     tangent: Vec3,
     length: f64,
 }
 
 impl Line {
+    /// From one point to another one.
+    pub(super) fn between(start: Vec3, end: Vec3) -> Self {
+        let length = (end - start).norm();
+        Self { start, tangent: (end - start) / length, length }
+    }
+
     fn of(triangle: &Triangle, i: usize) -> Self {
         Self {
             start: triangle.vertices[i],
@@ -277,7 +287,7 @@ impl Line {
     }
 
     /// Where the potential of `source` along this line is singular.
-    fn singularities(&self, source: &Triangle) -> Singularities {
+    pub(super) fn singularities(&self, source: &Triangle) -> Singularities {
         let mut singular = Singularities::default();
         for k in 0..3 {
             self.add_vertex(&source.vertices[k], &mut singular);
@@ -287,25 +297,41 @@ impl Line {
     }
 
     /// Calls `f` with the points and weights that integrate over the edge.
-    fn for_nodes(&self, singular: &Singularities, rule: &EdgeRule, mut f: impl FnMut(&Vec3, f64)) {
-        let mut pieces = Vec::new();
-        let mut next = Some((0.0, 1.0));
-        while let Some((a, b)) = next.take().or_else(|| pieces.pop()) {
-            let width = b - a;
-            let (points, map): (usize, Grading) = match plan(a, b, singular, rule) {
-                Piece::Gauss(n) => (n, |u| (u, 1.0)),
-                Piece::GradedToStart(n) => (n, |u| (u * u * u, 3.0 * u * u)),
-                Piece::GradedToEnd(n) => (n, |u| (1.0 - u * u * u, 3.0 * u * u)),
-                Piece::Cut(at) => {
-                    pieces.extend([(at, b), (a, at)]);
-                    continue;
-                }
-            };
-            for node in quadrature::line(points) {
-                let (u, derivative) = map(node.at);
-                let x = self.start + self.tangent * ((a + width * u) * self.length);
-                f(&x, self.length * width * node.weight * derivative);
+    pub(super) fn for_nodes(
+        &self,
+        singular: &Singularities,
+        rule: &EdgeRule,
+        mut f: impl FnMut(&Vec3, f64),
+    ) {
+        for_parameters(singular, rule, |at, weight| {
+            let x = self.start + self.tangent * (at * self.length);
+            f(&x, self.length * weight);
+        });
+    }
+}
+
+/// Calls `f` with parameters and weights that integrate over [0, 1].
+pub(super) fn for_parameters(
+    singular: &Singularities,
+    rule: &EdgeRule,
+    mut f: impl FnMut(f64, f64),
+) {
+    let mut pieces = Vec::new();
+    let mut next = Some((0.0, 1.0));
+    while let Some((a, b)) = next.take().or_else(|| pieces.pop()) {
+        let width = b - a;
+        let (points, map): (usize, Grading) = match plan(a, b, singular, rule) {
+            Piece::Gauss(n) => (n, |u| (u, 1.0)),
+            Piece::GradedToStart(n) => (n, |u| (u * u * u, 3.0 * u * u)),
+            Piece::GradedToEnd(n) => (n, |u| (1.0 - u * u * u, 3.0 * u * u)),
+            Piece::Cut(at) => {
+                pieces.extend([(at, b), (a, at)]);
+                continue;
             }
+        };
+        for node in quadrature::line(points) {
+            let (u, derivative) = map(node.at);
+            f(a + width * u, width * node.weight * derivative);
         }
     }
 }

@@ -30,6 +30,7 @@ use crate::integrals::outer::{OuterQuadrature, Touching};
 use crate::integrals::pair::{Origin, PairQuadrature, distance_to};
 use crate::integrals::potentials::WeightedPoints;
 use crate::integrals::solid_angle::{far_rule, in_plane_of};
+use crate::integrals::strips;
 use crate::quadrature;
 
 /// The common point may be this far away, in units of the triangles' own heights: parts of degree 2
@@ -74,11 +75,12 @@ pub fn single_layer(
     });
     let cancelled = of_s * of_t * of_s.max(of_t);
     if origin.height != 0.0 || cancelled > FAR_MEETING.powi(3) {
-        return square(outer.adaptive(&s.vertices, s.area));
+        strips::set_nodes(s, t, &EdgeRule::new(ENTRY * accuracy, increment), nodes);
+        return nodes.sum_linear(s, t, Potential::Single);
     }
     let rule = EdgeRule::new(accuracy / cancelled, increment);
-    let forth = along_edges(s, t, &origin.at, size, &rule, outer.nodes);
-    let back = transposed(along_edges(t, s, &origin.at, size, &rule, outer.nodes));
+    let forth = along_edges(s, t, &origin.at, size, &rule, nodes);
+    let back = transposed(along_edges(t, s, &origin.at, size, &rule, nodes));
     std::array::from_fn(|k| std::array::from_fn(|l| forth[k][l] + back[k][l]))
 }
 
@@ -124,10 +126,14 @@ pub fn double_layer(
     let allowed = ENTRY * accuracy * 2.0 * PI * s.area.min(t.area);
     let sum = |nodes: &mut WeightedPoints| flat(nodes.sum_linear(s, t, Potential::Double));
     let mut outer = OuterQuadrature { sum, allowed, touching: Touching::Logarithmic, nodes };
-    square(match far_rule(s, t, allowed, 1) {
-        Some(rule) => outer.by_rule(&s.vertices, s.area, rule),
-        None => outer.over(s, t),
-    })
+    if let Some(rule) = far_rule(s, t, allowed, 1) {
+        return square(outer.by_rule(&s.vertices, s.area, rule));
+    }
+    if let Some(values) = outer.about_common(s, t) {
+        return square(values);
+    }
+    strips::set_nodes(s, t, &EdgeRule::new(allowed / (2.0 * PI * s.area), 0), nodes);
+    nodes.sum_linear(s, t, Potential::Double)
 }
 
 /// The nine entries of a block, row by row.

@@ -11,4 +11,5 @@ pub(crate) mod pair;
 pub(crate) mod potentials;
 pub(crate) mod screened;
 pub(crate) mod solid_angle;
+pub(crate) mod strips;
 pub(crate) mod touching;

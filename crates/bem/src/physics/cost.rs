@@ -1,13 +1,32 @@
 //! Cost of a solve, estimated before it starts.
 
+use mesh::Mesh;
+
 use crate::Error;
 use crate::constants::GROUP;
+use crate::geometry::triangle::Vec3;
 use crate::near::Precision;
+use crate::operator::dense::Dense;
 use crate::physics::estimate;
 use crate::precondition::local_panels::NEIGHBOURS;
 
-/// Whether a dense solve of `n` panels, of `images` each, and `k` excitations is faster than the
-/// FMM; with interfaces if `has_gradients`.
+/// Contents of a solve by either method.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Either {
+    /// Unknowns.
+    pub(crate) unknowns: usize,
+    /// Panels with all images, over panels.
+    pub(crate) images: usize,
+    /// Number of excitations.
+    pub(crate) columns: usize,
+    /// Whether there are interfaces.
+    pub(crate) has_gradients: bool,
+}
+
+/// Bytes of a dense solve that is chosen.
+const MOST_DENSE: usize = 1 << 29;
+
+/// Whether a dense solve is faster than the FMM on this mesh.
 ///
 /// Seconds of two cores, measured at the default tolerance on cubes of 432 to 3,072 panels, alone,
 /// over one plane and between three, and on spheres of a dielectric: a pair integral 0.18e-6, one
@@ -15,14 +34,41 @@ use crate::precondition::local_panels::NEIGHBOURS;
 /// 0.06, near field and preconditioner of a panel 30e-6 and of an image 8e-6, a fast sum over its
 /// points 4e-6 and about 10 of them, with gradients twice that. They meet near 1,200 panels, 1,000
 /// and 500, and 1,100.
-pub(crate) fn dense_is_faster(n: usize, images: usize, k: usize, has_gradients: bool) -> bool {
-    let (n, images, k) = (n as f64, images as f64, k as f64);
+///
+/// An entry of a close pair takes 1.6 times what one of a dense matrix does (two bars in films,
+/// 1,457 linear panels of up to 750 widths, 0.8 of all pairs close: 5.3 and 3.2 s).
+pub(crate) fn dense_is_faster(mesh: &Mesh, solve: Either) -> bool {
+    let Either { unknowns, images, columns, has_gradients } = solve;
+    let matrices = if has_gradients { 3 } else { 1 };
+    if matrices * Dense::bytes(unknowns) > MOST_DENSE as u64 {
+        return false;
+    }
+    let (n, images, k) = (unknowns as f64, images as f64, columns as f64);
     // Of conductors alone half the pairs, and half the factor.
     let (entry, factor, sum) =
         if has_gradients { (0.13e-6, 1.0 / 3.0, 8e-6) } else { (0.09e-6, 1.0 / 6.0, 4e-6) };
-    let dense = n * n * (images * entry + n * factor * 3e-11 + 2e-9 * k);
+    let entries = n * n * images * entry;
+    let dense = entries + n * n * (n * factor * 3e-11 + 2e-9 * k);
     let of_panel = 30e-6 + 8e-6 * (images - 1.0) + 10.0 * sum * (1.0 + 0.3 * (k - 1.0));
-    dense < 0.06 + n * of_panel
+    dense < 0.06 + n * of_panel + 1.6 * close_share(mesh) * entries
+}
+
+/// Share of pairs of triangles whose spheres around their centroids overlap, of some triangles with
+/// all others: long narrow triangles are close to most.
+fn close_share(mesh: &Mesh) -> f64 {
+    /// Triangles looked at.
+    const SOME: usize = 64;
+    let n = mesh.triangles.len();
+    let ball = |t: usize| {
+        let corners = mesh.corners(t).map(Vec3::from);
+        let centre = (corners[0] + corners[1] + corners[2]) / 3.0;
+        (centre, corners.iter().map(|x| (x - centre).norm()).fold(0.0, f64::max))
+    };
+    let balls: Vec<(Vec3, f64)> = (0..n).map(ball).collect();
+    let some = || balls.iter().step_by(n.div_ceil(SOME).max(1));
+    let is_close = |(x, a): &(Vec3, f64), (y, b): &(Vec3, f64)| (x - y).norm() < a + b;
+    let close = some().map(|x| balls.iter().filter(|y| is_close(x, y)).count()).sum::<usize>();
+    close as f64 / (some().count() * n).max(1) as f64
 }
 
 /// Contents of a fast solve.

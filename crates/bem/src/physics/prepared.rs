@@ -91,8 +91,13 @@ impl Prepared {
             // Without surfaces there is nothing to solve.
             _ if panels == 0 => true,
             Method::Auto => {
-                let (n, images) = (options.density.modes() * panels, media.images.count());
-                cost::dense_is_faster(n, images, excitations, has_gradients)
+                let solve = cost::Either {
+                    unknowns: options.density.modes() * panels,
+                    images: media.images.count(),
+                    columns: excitations,
+                    has_gradients,
+                };
+                cost::dense_is_faster(mesh, solve)
             }
             Method::Dense => true,
             Method::Fmm => false,

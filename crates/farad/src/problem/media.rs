@@ -37,9 +37,14 @@ impl Media {
     /// Whether the media on both sides of a triangle differ, by permittivity or by ions.
     pub(crate) fn differ_at(&self, triangle: usize) -> bool {
         let [front, behind] = self.permittivity[triangle];
+        let [ions, ions_behind] = self.kappa_at(triangle);
+        front != behind || ions != ions_behind
+    }
+
+    /// The inverse screening length of ions in front of a triangle and behind it.
+    pub(crate) fn kappa_at(&self, triangle: usize) -> [f64; 2] {
         let kappa = |side: Option<u32>| self.summaries[side.map_or(0, |d| d as usize + 1)].kappa;
-        let ions_differ = |&[a, b]: &[Option<u32>; 2]| kappa(a) != kappa(b);
-        front != behind || self.sides.get(triangle).is_some_and(ions_differ)
+        self.sides.get(triangle).map_or([0.0; 2], |sides| sides.map(kappa))
     }
 }
 

@@ -72,6 +72,19 @@ impl<'a> Surfaces<'a> {
         Some(Self { mesh, surface, members, tree, common })
     }
 
+    /// Those of some triangles that are more than `ratio` times as long as their distance from
+    /// another surface: [`Self::long_sides`] are theirs.
+    pub fn near(&self, of: Part<'_>, triangles: &[u32], ratio: f64) -> Vec<u32> {
+        let is_near = |&&t: &&u32| {
+            let (mesh, t) = (of.mesh, t as usize);
+            let Some(own) = of.surface[t] else { return false };
+            let corners = mesh.corners(t);
+            let view = View { surfaces: self, mesh, t, own, touched: self.touched(corners, own) };
+            view.nearest_of_all(longest_side(corners) / ratio).is_some()
+        };
+        triangles.par_iter().filter(is_near).copied().collect()
+    }
+
     /// The sides (pairs of vertices, the lower first, sorted) of some triangles along which the
     /// vector to the nearest other surface changes by more than `ratio` times its least length on
     /// the triangle, and the longest side of triangles with such a place inside them alone.

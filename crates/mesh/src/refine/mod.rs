@@ -3,6 +3,7 @@
 pub mod coarsen;
 pub mod lift;
 pub mod local_refine;
+pub mod shadows;
 pub mod spheres;
 pub mod split;
 

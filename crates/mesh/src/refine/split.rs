@@ -34,17 +34,24 @@ pub struct Split {
     pub within: Vec<[Barycentric; 3]>,
 }
 
+/// Where an edge is cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Place {
+    /// In its middle.
+    Middle,
+    /// At this fraction of its length from its lower vertex, between 0 and 1.
+    FromLower(f64),
+    /// The same from its upper vertex: a coordinate that both ends share is kept exactly.
+    FromUpper(f64),
+}
+
+/// An edge, the lower vertex first, and where it is cut.
+pub type Cut = ((u32, u32), Place);
+
 /// Splits the `marked` edges (pairs of vertices, in any order) of a valid mesh
-/// ([`Mesh::validate`]).
-///
-/// A triangle becomes one more triangle than it has marked sides, of its own orientation and
-/// groups, in its plane; those without marked sides stay as they are. New vertices are in the
-/// middle of their edge, or, where one end of it alone is on a crease, at the fraction of its
-/// length from that end which `grading` gives for the edge (its lower vertex first), between 0
-/// and 1. Parts of a curved triangle are parts of its patch, and new vertices are on its curved
-/// sides, at these fractions of the parameter. Pairs that are no edges of the mesh count for
-/// nothing. The result does not depend on the order of `marked`, and but for the order of triangles
-/// not on that of the mesh's triangles.
+/// ([`Mesh::validate`]), as [`at`] does: in the middle, or, where one end of an edge alone is on a
+/// crease, at the fraction of its length from that end which `grading` gives for the edge (its
+/// lower vertex first), between 0 and 1.
 ///
 /// # Errors
 /// [`Error::TooMany`].
@@ -54,11 +61,33 @@ pub fn edges(
     marked: &[(u32, u32)],
     grading: impl Fn((u32, u32)) -> f64,
 ) -> Result<Split, Error> {
-    let mut marked: Vec<(u32, u32)> = marked.iter().map(|&(p, q)| (p.min(q), p.max(q))).collect();
-    marked.retain(|(p, q)| p != q);
-    marked.par_sort_unstable();
-    marked.dedup();
-    let find = |(p, q): (u32, u32)| marked.binary_search(&(p.min(q), p.max(q))).ok();
+    let place = |(p, q): (u32, u32)| match (creases.is_on(p), creases.is_on(q)) {
+        (true, false) => Place::FromLower(grading((p, q))),
+        (false, true) => Place::FromUpper(grading((p, q))),
+        // A sharp edge, one that leads from crease to crease, or one away from all.
+        _ => Place::Middle,
+    };
+    let sorted = |&(p, q): &(u32, u32)| (p.min(q), p.max(q));
+    at(mesh, marked.iter().map(sorted).map(|edge| (edge, place(edge))).collect())
+}
+
+/// Cuts edges of a valid mesh ([`Mesh::validate`]); of several cuts of an edge the first counts.
+///
+/// A triangle becomes one more triangle than it has cut sides, of its own orientation and groups,
+/// in its plane; those without cut sides stay as they are. Parts of a curved triangle are parts of
+/// its patch, and new vertices are on its curved sides, at these fractions of the parameter. Pairs
+/// that are no edges of the mesh count for nothing. The result does not depend on the order of
+/// different edges, and but for the order of triangles not on that of the mesh's triangles.
+///
+/// # Errors
+/// [`Error::TooMany`].
+pub fn at(mesh: &Mesh, mut marked: Vec<Cut>) -> Result<Split, Error> {
+    marked.retain(|((p, q), _)| p != q);
+    marked.par_sort_by_key(|(edge, _)| *edge);
+    marked.dedup_by_key(|(edge, _)| *edge);
+    let find = |(p, q): (u32, u32)| {
+        marked.binary_search_by_key(&(p.min(q), p.max(q)), |(edge, _)| *edge).ok()
+    };
     let sides = |&[a, b, c]: &[u32; 3]| [(a, b), (b, c), (c, a)].map(find);
     let sides: Vec<[Option<usize>; 3]> = mesh.triangles.par_iter().map(sides).collect();
     let cuts = || sides.iter().flatten().flatten();
@@ -68,15 +97,15 @@ pub fn edges(
     cuts().for_each(|&k| is_edge[k] = true);
     let mut vertices = mesh.vertices.clone();
     let mut vertex_of = vec![0; marked.len()];
-    for (k, &edge) in marked.iter().enumerate().filter(|(k, _)| is_edge[*k]) {
+    for (k, cut) in marked.iter().enumerate().filter(|(k, _)| is_edge[*k]) {
         vertex_of[k] = vertices.len() as u32;
-        vertices.push(place(mesh, creases, edge.into(), grading(edge)));
+        vertices.push(point(mesh, cut));
     }
     if let Some(patches) = &mesh.patches {
         // All triangles at a side have the same place there.
         for (t, sides) in sides.iter().enumerate() {
             for (side, k) in sides.iter().enumerate().filter_map(|(side, k)| Some((side, (*k)?))) {
-                let at = on_side(creases, mesh.triangles[t], side, grading(marked[k]));
+                let at = on_side(mesh.triangles[t], side, marked[k].1);
                 vertices[vertex_of[k] as usize] = curved::point(patches.order, patches.of(t), at);
             }
         }
@@ -94,8 +123,8 @@ pub fn edges(
             Some(corner) => CORNERS[corner],
             None => match on_sides.iter().position(|&vertex| vertex == Some(v)) {
                 Some(side) => {
-                    let (p, q) = (corners[side], corners[(side + 1) % 3]);
-                    on_side(creases, corners, side, grading((p.min(q), p.max(q))))
+                    let place = sides[side].map_or(Place::Middle, |k| marked[k].1);
+                    on_side(corners, side, place)
                 }
                 None => CORNERS[0],
             },
@@ -118,31 +147,30 @@ pub fn edges(
     })
 }
 
-/// As [`place`], in barycentric coordinates: where a side of a triangle is cut.
-fn on_side(creases: &Creases, corners: [u32; 3], side: usize, grading: f64) -> Barycentric {
+/// As [`point`], in barycentric coordinates: where a side of a triangle is cut.
+fn on_side(corners: [u32; 3], side: usize, place: Place) -> Barycentric {
     let (p, q) = (side, (side + 1) % 3);
-    let (of_p, of_q) = match (creases.is_on(corners[p]), creases.is_on(corners[q])) {
-        (true, false) => (1.0 - grading, grading),
-        (false, true) => (grading, 1.0 - grading),
-        _ => (0.5, 0.5),
-    };
+    let (lower, upper) = if corners[p] < corners[q] { (p, q) } else { (q, p) };
     let mut at = [0.0; 3];
-    (at[p], at[q]) = (of_p, of_q);
+    (at[lower], at[upper]) = match place {
+        Place::Middle => (0.5, 0.5),
+        Place::FromLower(fraction) => (1.0 - fraction, fraction),
+        Place::FromUpper(fraction) => (fraction, 1.0 - fraction),
+    };
     at
 }
 
 /// Where an edge is cut. Both ways through an edge have the same place, bit by bit, so that edges
 /// that lie on each other stay so.
-fn place(mesh: &Mesh, creases: &Creases, [p, q]: [u32; 2], grading: f64) -> Vector {
-    let [a, b] = [p, q].map(|v| mesh.vertices[v as usize]);
-    // From the crease, a coordinate that both ends share is kept exactly.
-    let toward =
-        |near: Vector, far: Vector| std::array::from_fn(|i| near[i] + grading * (far[i] - near[i]));
-    match (creases.is_on(p), creases.is_on(q)) {
-        (true, false) => toward(a, b),
-        (false, true) => toward(b, a),
-        // A sharp edge, one that leads from crease to crease, or one away from all.
-        _ => std::array::from_fn(|i| f64::midpoint(a[i], b[i])),
+fn point(mesh: &Mesh, ((p, q), place): &Cut) -> Vector {
+    let [a, b] = [p, q].map(|v| mesh.vertices[*v as usize]);
+    let toward = |near: Vector, far: Vector, fraction: f64| {
+        std::array::from_fn(|i| near[i] + fraction * (far[i] - near[i]))
+    };
+    match *place {
+        Place::Middle => std::array::from_fn(|i| f64::midpoint(a[i], b[i])),
+        Place::FromLower(fraction) => toward(a, b, fraction),
+        Place::FromUpper(fraction) => toward(b, a, fraction),
     }
 }
 

@@ -46,11 +46,13 @@ mod regions;
 mod repair {
     mod cut;
 }
+mod shadows;
 mod sheet;
 mod spheres;
 mod split;
 mod stitch;
 mod surface;
+mod testing;
 mod transform;
 mod weld;
 mod wording;

@@ -97,6 +97,50 @@ fn entries_of_the_single_layer_match_cuts() {
     }
 }
 
+/// Over and under a film or a gap much thinner than triangles are, long, turned and moved at
+/// random: constants have the integrals along edges, and single entries those of cuts.
+#[test]
+fn entries_across_thin_gaps_match_edges_and_cuts() {
+    let mut nodes = WeightedPoints::default();
+    let mut seed = 55u64;
+    let mut random = move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 11) as f64 / (1u64 << 53) as f64
+    };
+    for gap in [0.1, 0.01, 1e-3] {
+        for _ in 0..12 {
+            let mut triangle = |height: f64, length: f64| {
+                let mut at = || 2.0 * random() - 1.0;
+                let tilt = 0.3 * height * at();
+                let corners: [[f64; 3]; 3] = std::array::from_fn(|_| {
+                    let [x, y] = [length * at(), 0.5 * at()];
+                    [x, y, height + tilt * x / length]
+                });
+                Triangle::new(corners)
+            };
+            let (s, t) = (triangle(0.0, 1.0), triangle(gap, 4.0));
+            for (s, t) in [(&s, &t), (&t, &s)] {
+                let unit = 2.0 * PI * s.area().min(t.area());
+                for accuracy in [1e-4, 1e-6, 1e-8] {
+                    let whole = solid_angle_over(s, t, 1e-10, &mut nodes);
+                    let block = double_layer(s, t, accuracy, &mut nodes);
+                    let error = (sum(&block) - whole).abs() / unit;
+                    assert!(error < 4.0 * accuracy, "{gap} {accuracy}: {error:.1e}");
+                    let pair = PairQuadrature::new(accuracy, 0);
+                    let whole = PairQuadrature::new(1e-10, 0).single_layer(s, t);
+                    let error = (sum(&single_layer(s, t, &pair, &mut nodes)) / whole - 1.0).abs();
+                    assert!(error < 2.0 * accuracy, "{gap} {accuracy}: {error:.1e}");
+                }
+                if gap == 0.1 {
+                    let exact = by_cuts(s, t, Potential::Double, &mut nodes);
+                    let error = apart(&double_layer(s, t, 1e-6, &mut nodes), &exact) / unit;
+                    assert!(error < 1.2e-6, "{gap}: {error:.1e}");
+                }
+            }
+        }
+    }
+}
+
 /// Two triangles of each of four layers, which get thinner toward the x axis, around which they
 /// are turned.
 fn layers(thickness: f64, along: f64, fold: f64) -> Vec<Triangle> {
