@@ -553,6 +553,32 @@ fn ranks_end_together() {
     assert!(interrupted(&stopped[1]), "{stopped:?}");
 }
 
+/// Two plates of 70 by 70 um, 0.3 um apart, that overlap by 40 by 40: below the edges of each the
+/// charge of the other steps down within the gap. By a finer mesh 52.84 +- 0.05 and -50.98 +- 0.04.
+#[test]
+fn plates_in_a_thin_gap_are_cut_below_edges() {
+    let of = |[x, y, z]: [f64; 3], height: f64| {
+        cube(|[u, v, w]| [x + (0.5 + u) * 70.0, y + (0.5 + v) * 70.0, z + (0.5 + w) * height])
+    };
+    let plates = [("LOWER", of([0.0; 3], 0.15)), ("UPPER", of([30.0, 30.0, 0.45], 0.35))];
+    let mesh = plates
+        .into_iter()
+        .fold(Mesh::default(), |mesh, (name, part)| mesh::join::with_group(mesh, name, part));
+    let description = Description::default().unit(LengthUnit::Micrometre);
+    let problem = Problem::new(description, mesh).unwrap();
+    let mut check = |_: &farad::Level, solution: &farad::Solution| {
+        let farad = &solution.matrices().maxwell_farad;
+        let bars = solution.matrix_bars().unwrap().maxwell_farad;
+        assert!((farad[0][0] - 52.84e-15).abs() < bars[0][0]);
+        assert!((farad[0][1] + 50.98e-15).abs() < bars[0][1]);
+    };
+    let found = refine(problem, &goal(2e-2), &Options::default(), &NoProgress, &mut check).unwrap();
+    assert_eq!(found.outcome, Outcome::Reached);
+    // Without cuts, 1,050 and more.
+    let triangles = found.levels.last().unwrap().triangles;
+    assert!(found.levels.len() <= 3 && triangles < 900, "{triangles}");
+}
+
 /// Two bars close over a large slab, or metal plate, of two triangles a side. By a finer mesh (and
 /// by images, of the odd mode) the slab's are 2.690 and -1.753 fF; the plate's by Gmsh's mesh 3.72.
 #[test]

@@ -16,20 +16,17 @@ use crate::refine::marking;
 
 /// Sides are no longer than this times the distance of what is near, where that changes along them:
 /// estimates see what they miss.
-pub(crate) const SEEN: f64 = 8.0;
-
-/// The same before a refinement, which would else come to it step by step.
-pub(crate) const FIRST: f64 = 3.0;
+const SEEN: f64 = 8.0;
 
 /// Triangles that the mesh may have, or times as many as before, whichever is more.
 const MOST: usize = 20_000;
 const GROWTH: usize = 8;
 
 impl Problem {
-    /// Its mesh with triangles split that are more than `ratio` times as large as their distance
-    /// from other surfaces; `None` where none is. Flat ones that edges of metal are near to are cut
-    /// along these first.
-    pub(crate) fn finer_next_to_surfaces(&self, ratio: f64) -> Result<Option<Mesh>, Error> {
+    /// Its mesh with triangles split that are many times as large as their distance from other
+    /// surfaces; `None` where none is. Flat ones that edges of metal are near to are cut along
+    /// these first.
+    pub(crate) fn finer_next_to_surfaces(&self) -> Result<Option<Mesh>, Error> {
         let _span = tracing::debug_span!("triangles next to other surfaces").entered();
         // Surfaces that cross are near each other at any size.
         let cross = |note: &Note| matches!(note, Note::ThroughItself { .. } | Note::Allowed(_));
@@ -40,7 +37,7 @@ impl Problem {
         let Some(surfaces) = Surfaces::new(&self.mesh, &of_triangle) else { return Ok(None) };
         let mut finer = Finer::new(&self.mesh, &of_triangle);
         let all = Part { mesh: &self.mesh, surface: &of_triangle };
-        let near = surfaces.near(all, &finer.new, ratio);
+        let near = surfaces.near(all, &finer.new, SEEN);
         if near.is_empty() {
             return Ok(None);
         }
@@ -48,11 +45,11 @@ impl Problem {
             let of_metal = &self.conductors.of_triangle;
             let edges = Edges::new(&self.mesh, of_metal, &edges::of(&self.mesh, of_metal));
             finer.new = near;
-            finer.repeat(|part, new| split_at(part.mesh, edges.cuts(part, new, ratio)))?;
+            finer.repeat(|part, new| split_at(part.mesh, edges.cuts(part, new, SEEN)))?;
             finer.new = (0..finer.surface.len() as u32).collect();
         }
         finer.repeat(|part, new| {
-            let mut marked = surfaces.long_sides(part, new, ratio);
+            let mut marked = surfaces.long_sides(part, new, SEEN);
             if marked.is_empty() {
                 return Ok(None);
             }

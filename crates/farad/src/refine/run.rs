@@ -7,7 +7,6 @@ use bem::{Group, Progress, SolveOptions};
 
 use crate::problem::Problem;
 use crate::problem::fault::Error;
-use crate::refine::first_mesh;
 use crate::refine::gains::Gains;
 use crate::refine::goal::{Goal, LOOSEST, tolerance_for};
 use crate::refine::judge::{Judge, Judgement, Verdict};
@@ -208,24 +207,16 @@ impl Steps<'_> {
     fn split_after(
         &mut self,
         completed: &[CompletedLevel],
-        problem: Problem,
+        mut problem: Problem,
     ) -> Result<Problem, Error> {
-        let finer = self.team.agreed(problem.finer_next_to_surfaces(first_mesh::FIRST))?;
-        let mut current = match finer {
-            Some(mesh) => {
-                let description = problem.description.clone();
-                self.team.agreed(Problem::next_to_charges(description, mesh))?
-            }
-            None => problem,
-        };
         for level in completed {
             self.judge.skip(level);
             self.levels.push(level.level.clone());
             let gains = Gains { share: level.share, sides: level.gains.clone() };
-            let (next, _) = gains.next_mesh(self.team, &current, self.options.density)?;
-            current = Problem::next_to_charges(current.description.clone(), next)?;
+            let (next, _) = gains.next_mesh(self.team, &problem, self.options.density)?;
+            problem = Problem::next_to_charges(problem.description.clone(), next)?;
         }
-        Ok(current)
+        Ok(problem)
     }
 
     /// Solves on a mesh, and makes the next one if that is worth a solve.

@@ -13,7 +13,6 @@ use parallel::prelude::*;
 use crate::analysis::list;
 use crate::problem::fault::{Error, Fault, Note};
 use crate::problem::{Problem, conductors, layers};
-use crate::refine::first_mesh;
 use crate::scene::description::Description;
 use filled::Filled;
 use named::Named;
@@ -50,7 +49,7 @@ impl Problem {
     /// [`Error::Faults`], as many as are found at once.
     pub fn new(description: Description, mesh: Mesh) -> Result<Self, Error> {
         let problem = Self::next_to_charges(description, mesh)?;
-        let finer = problem.finer_next_to_surfaces(first_mesh::SEEN)?;
+        let finer = problem.finer_next_to_surfaces()?;
         problem.on(finer, |added| Note::SplitNextToSurfaces { added })
     }
 
