@@ -107,7 +107,7 @@ fn entries_across_thin_gaps_match_edges_and_cuts() {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 11) as f64 / (1u64 << 53) as f64
     };
-    for gap in [0.1, 0.01, 1e-3] {
+    for gap in [0.1, 0.01, 1e-3, 1e-5, 1e-6] {
         for _ in 0..12 {
             let mut triangle = |height: f64, length: f64| {
                 let mut at = || 2.0 * random() - 1.0;
