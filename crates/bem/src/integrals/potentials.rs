@@ -70,6 +70,14 @@ impl WeightedPoints {
         simd::run(Sum::<true> { nodes: self, count, source })
     }
 
+    /// sum_p w_p n . grad Phi(x_p) with Phi the potential of unit density on `source`; in its plane
+    /// the principal value.
+    pub fn sum_flux(&mut self, source: &Triangle, normal: &Vec3) -> f64 {
+        let count = self.x.len();
+        self.fill_up(&source.centroid);
+        simd::run(SumFlux { nodes: self, count, source, normal })
+    }
+
     /// Adds sum_p w_p / |x - x_p| at each of `targets`; a point that coincides with a target
     /// contributes nothing.
     pub(crate) fn add_inverse_distances(&mut self, targets: &[[f64; 3]], sums: &mut [f64]) {
@@ -210,6 +218,43 @@ impl<const IS_ANGLE: bool> Task<f64> for Sum<'_, IS_ANGLE> {
     }
 }
 
+/// The weighted sum over nodes of the component of a potential's gradient along a normal.
+struct SumFlux<'a> {
+    nodes: &'a WeightedPoints,
+    /// Number of nodes without padding.
+    count: usize,
+    source: &'a Triangle,
+    normal: &'a Vec3,
+}
+
+impl Task<f64> for SumFlux<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) -> f64 {
+        let Self { nodes, count, source, normal } = self;
+        let zero = V::zero();
+        let across = [0, 1, 2].map(|i| V::splat(-normal.dot(&source.edge_normals[i])));
+        let through = V::splat(-normal.dot(&source.normal));
+        let mut sum = zero;
+        for at in (0..count).step_by(V::LANES) {
+            let (a, r) = seen_from(source, nodes.at::<V>(at));
+            let below = along(&a[0], &source.normal);
+            let z2 = below.mul_add(below, V::splat(ON_EDGE));
+            let mut value = through.mul(signed_solid_angle(source, &a, &r, below));
+            for i in 0..3 {
+                let j = (i + 1) % 3;
+                let d = along(&a[i], &source.edge_normals[i]);
+                let (s, t) = (along(&a[i], &source.tangents[i]), along(&a[j], &source.tangents[i]));
+                let rho2 = d.mul_add(d, z2);
+                value = across[i].mul_add(edge_potential([s, t], [r[i], r[j]], rho2), value);
+            }
+            sum = V::load(&nodes.weights[at..]).mul_add(value, sum);
+        }
+        sum.sum()
+    }
+}
+
 struct AddPotentials<'a> {
     nodes: &'a WeightedPoints,
     count: usize,
@@ -271,10 +316,21 @@ pub(crate) fn half_solid_angle<V: Elementary>(
 /// As [`Triangle::solid_angle`].
 #[inline(always)]
 fn solid_angle<V: Elementary>(source: &Triangle, x: [V; 3]) -> V {
-    let zero = V::zero();
     let (a, r) = seen_from(source, x);
     let below = along(&a[0], &source.normal);
-    let twice = V::splat(2.0).mul(half_solid_angle(source, &a, &r, below.abs()));
+    signed_solid_angle(source, &a, &r, below)
+}
+
+/// The same for a point this far below the triangle's plane: positive above it, 0 in it.
+#[inline(always)]
+fn signed_solid_angle<V: Elementary>(
+    source: &Triangle,
+    a: &[[V; 3]; 3],
+    r: &[V; 3],
+    below: V,
+) -> V {
+    let zero = V::zero();
+    let twice = V::splat(2.0).mul(half_solid_angle(source, a, r, below.abs()));
     let behind = zero.sub(twice).zero_unless_above(below, zero);
     zero.where_above(below, twice, behind)
 }

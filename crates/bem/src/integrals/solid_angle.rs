@@ -1,10 +1,10 @@
 //! The mean solid angle of one triangle seen from another: int_S Omega_T(x) dS_x, the double
 //! layer's Galerkin integral.
 //!
-//! The inner integral has a closed form. Far away the outer one uses a rule; about a common vertex
-//! or edge, that of `outer`; elsewhere, as between sheets that overlap at a small distance, where
-//! the solid angle jumps from 0 to 2 pi across the shadow of an edge, the integrals along the
-//! edges.
+//! The inner integral has a closed form. Far away the outer one uses a rule, over either triangle;
+//! about a common vertex or edge, that of `outer`; elsewhere, as between sheets that overlap at a
+//! small distance, where the solid angle jumps from 0 to 2 pi across the shadow of an edge, the
+//! integrals along the edges.
 
 use crate::constants::TOGETHER;
 use crate::geometry::triangle::{Triangle, Vec3};
@@ -35,6 +35,10 @@ pub fn solid_angle_over(
     if let Some(rule) = far_rule(s, t, allowed, 0) {
         let [value] = outer.by_rule(&s.vertices, s.area, rule);
         return value;
+    }
+    if let Some(rule) = flux_rule(s, t, allowed) {
+        nodes.set_rule(&t.vertices, rule);
+        return t.area * nodes.sum_flux(s, &t.normal);
     }
     match outer.about_common(s, t) {
         Some([value]) => value,
@@ -82,6 +86,16 @@ pub fn in_plane_of(s: &Triangle, t: &Triangle) -> bool {
     let size = s.diameter().max(t.diameter());
     let height = |v: &Vec3| (v - t.vertices[0]).dot(&t.normal);
     s.vertices.iter().all(|v| height(v).abs() <= TOGETHER * size)
+}
+
+/// A rule for the same integral over the smaller `t`, of the flux through it of the field of `s`,
+/// if `s` is far enough away for that: next to its edges the field grows as a logarithm.
+fn flux_rule(s: &Triangle, t: &Triangle, allowed: f64) -> Option<&'static [TriangleNode]> {
+    if t.radius >= s.radius {
+        return None;
+    }
+    let near = s.diameter() / distance_to(s, &t.centroid);
+    far_rule(t, s, allowed / near.ln().max(1.0), 0)
 }
 
 /// A rule for the integral of the solid angle over `s`, raised by `more` degrees, if `t` is far

@@ -1,5 +1,7 @@
 //! Solid angles that triangles see of each other.
 
+use std::f64::consts::PI;
+
 use bem::Triangle;
 use bem::internals::geometry::Vec3;
 use bem::internals::integrals::{
@@ -20,7 +22,7 @@ fn double_layer_matches_the_reference() {
         let digits = 10f64.powi(-case["digits"].as_i64().unwrap() as i32);
         for accuracy in [1e-4, 1e-6, 1e-8] {
             let value = solid_angle_over(&s, &t, accuracy, &mut WeightedPoints::default());
-            let allowed = accuracy * 2.0 * std::f64::consts::PI * s.area().min(t.area());
+            let allowed = accuracy * 2.0 * PI * s.area().min(t.area());
             // A part's error is bounded by the last difference, and parts of one level add up.
             assert!((value - exact).abs() < 4.0 * allowed + digits, "{case} {accuracy}: {value}");
         }
@@ -60,7 +62,7 @@ fn overlapping_sheets_are_exact_at_every_distance() {
                 let found = of(&first, &right) + of(&second, &right);
                 let both = found + of(&first, &left) + of(&second, &left);
                 // All of the plane but what lies beyond `far`: 2 pi h / (inner radius).
-                let whole = 2.0 * std::f64::consts::PI * 2.0 * width;
+                let whole = 2.0 * PI * 2.0 * width;
                 let allowed = accuracy * whole + 2.0 * whole * gap / far * 2.0;
                 assert!(
                     (both - whole).abs() < 2.0 * allowed,
@@ -99,7 +101,7 @@ fn neighbours_are_as_exact_as_cuts() {
         if t.area() < 0.05 {
             continue;
         }
-        let smaller = 2.0 * std::f64::consts::PI * s.area().min(t.area());
+        let smaller = 2.0 * PI * s.area().min(t.area());
         let sum = |nodes: &mut WeightedPoints| [nodes.sum_solid_angle(&t)];
         let (allowed, touching) = (1e-8 * smaller, Touching::Smooth);
         let mut cuts = OuterQuadrature { sum, allowed, touching, nodes: &mut nodes };
@@ -139,7 +141,7 @@ fn rules_far_away_are_as_good_as_asked_and_no_better_than_needed() {
             continue;
         }
         for (worst, accuracy) in worst.iter_mut().zip([1e-6, 1e-7, 1e-9]) {
-            let allowed = accuracy * 2.0 * std::f64::consts::PI * s.area().min(t.area());
+            let allowed = accuracy * 2.0 * PI * s.area().min(t.area());
             let rules = [1.0, 1e-4].map(|share| far_rule(&s, &t, share * allowed, 0));
             let sum = |nodes: &mut WeightedPoints| [nodes.sum_solid_angle(&t)];
             let (touching, nodes) = (Touching::Smooth, &mut nodes);
@@ -153,4 +155,38 @@ fn rules_far_away_are_as_good_as_asked_and_no_better_than_needed() {
     }
     // 0.06, 0.05 and 0.015 when this was written.
     assert!(worst.iter().all(|worst| (0.01..0.5).contains(worst)), "{worst:?}");
+}
+
+/// Next to triangles 10 to 1,000 times as large, where a rule over the smaller one takes the flux
+/// of the larger one's field: as exact as asked against integrals over small parts of the larger.
+#[test]
+fn small_triangles_next_to_large_ones_are_as_exact_as_asked() {
+    let mut nodes = WeightedPoints::default();
+    let mut seed = 9u64;
+    let mut random = move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        2.0 * ((seed >> 11) as f64 / (1u64 << 53) as f64) - 1.0
+    };
+    for size in [0.1, 0.01, 1e-3] {
+        for _ in 0..40 {
+            let large = Triangle::of([0; 3].map(|_| Vec3::new(random(), random(), 0.0)));
+            // Next to it, at 2 to 10 sizes from its plane or edge.
+            let place = Vec3::new(random(), random(), size * (6.0 + 4.0 * random()));
+            let small = [0; 3].map(|_| place + Vec3::new(random(), random(), random()) * size);
+            let small = Triangle::of(small);
+            if large.area() < 0.02 || small.area() < 0.1 * size * size {
+                continue;
+            }
+            let unit = 2.0 * PI * small.area();
+            let sum = |nodes: &mut WeightedPoints| [nodes.sum_solid_angle(&small)];
+            let (allowed, touching) = (1e-9 * unit, Touching::Smooth);
+            let mut outer = OuterQuadrature { sum, allowed, touching, nodes: &mut nodes };
+            let [exact] = outer.adaptive(&large.vertices, large.area());
+            for accuracy in [1e-4, 1e-6] {
+                let value = solid_angle_over(&large, &small, accuracy, &mut nodes);
+                let error = (value - exact).abs() / unit;
+                assert!(error < accuracy + 1e-8, "{size} {accuracy}: {error:.1e}");
+            }
+        }
+    }
 }
