@@ -29,12 +29,12 @@ pub struct LayerPairs<'a> {
     requirements: Option<&'a Requirements>,
 }
 
-/// Scratch space of integrals, shared by many pairs: nodes, and the panel that consecutive pairs
-/// share.
+/// Scratch space of integrals, shared by many pairs.
 #[derive(Default)]
 pub struct Scratch {
     nodes: WeightedPoints,
-    last: Option<(usize, Triangle)>,
+    /// The panels of the last pair, of which the next one may share one.
+    last: [Option<(usize, Triangle)>; 2],
 }
 
 /// A panel, and how close points of another come to it.
@@ -90,8 +90,8 @@ impl<'a> LayerPairs<'a> {
                 self.curved([self.kind(i), RowKind::None], i, j, scratch)[0]
             }
             RowKind::Double | RowKind::Adjoint => {
-                let [s, t] = self.triangles(i, j, scratch);
-                self.field(i, [i, j], [&s, &t], scratch)
+                let Scratch { nodes, last } = scratch;
+                self.field(i, [i, j], self.triangles(i, j, last), nodes)
             }
             RowKind::None => 0.0,
         }
@@ -115,13 +115,23 @@ impl<'a> LayerPairs<'a> {
 
     /// The potential's entry, the same for (i, j) and (j, i).
     fn potential(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
-        let (i, j) = self.panels.ordered(i, j);
         if curved::is_pair(self.panels, i, j) {
+            let (i, j) = self.panels.ordered(i, j);
             return self.curved([RowKind::Single; 2], i, j, scratch)[0];
         }
-        let [s, t] = self.triangles(i, j, scratch);
-        let integral = self.accuracy.pairs.single_layer_with(&s, &t, &mut scratch.nodes);
-        integral / (s.area * t.area)
+        let Scratch { nodes, last } = scratch;
+        self.flat_potential([i, j], self.triangles(i, j, last), nodes)
+    }
+
+    /// The same between flat panels.
+    fn flat_potential(
+        &self,
+        [i, j]: [usize; 2],
+        [s, t]: [&Triangle; 2],
+        nodes: &mut WeightedPoints,
+    ) -> f64 {
+        let (s, t) = if self.panels.ordered(i, j) == (i, j) { (s, t) } else { (t, s) };
+        self.accuracy.pairs.single_layer_with(s, t, nodes) / (s.area * t.area)
     }
 
     /// Entries of panels of which one is curved.
@@ -129,16 +139,23 @@ impl<'a> LayerPairs<'a> {
         curved::exact_means(self.panels, kinds, [i, j], &self.accuracy, &mut scratch.nodes)
     }
 
-    /// Both panels; the one that consecutive pairs share is kept for the next pair.
-    fn triangles(&self, i: usize, j: usize, scratch: &mut Scratch) -> [Triangle; 2] {
-        let last = scratch.last.take();
-        let panel = |k: usize| match last {
-            Some((known, triangle)) if known == k => triangle,
-            _ => self.panels.panel(k),
-        };
-        let [s, t] = [i, j].map(panel);
-        scratch.last = last.filter(|&(known, _)| known == j).or(Some((i, s)));
-        [s, t]
+    /// Both panels.
+    fn triangles<'s>(
+        &'s self,
+        i: usize,
+        j: usize,
+        last: &'s mut [Option<(usize, Triangle)>; 2],
+    ) -> [&'s Triangle; 2] {
+        if let Some(shapes) = self.panels.shapes() {
+            return [&shapes[i], &shapes[j]];
+        }
+        let [first, second] = last;
+        [(first, i), (second, j)].map(|(known, k)| {
+            if known.as_ref().is_some_and(|(index, _)| *index != k) {
+                *known = None;
+            }
+            &known.get_or_insert_with(|| (k, self.panels.panel(k))).1
+        })
     }
 
     /// The entry of row `row`, one panel of a pair: the mean over one panel of the solid angle of
@@ -148,7 +165,7 @@ impl<'a> LayerPairs<'a> {
         row: usize,
         pair: [usize; 2],
         [s, t]: [&Triangle; 2],
-        scratch: &mut Scratch,
+        nodes: &mut WeightedPoints,
     ) -> f64 {
         let (own, other) = if row == pair[0] { (s, t) } else { (t, s) };
         let (over, of) = match self.kind(row) {
@@ -157,8 +174,7 @@ impl<'a> LayerPairs<'a> {
             RowKind::Adjoint => (other, own),
             RowKind::Single | RowKind::None => return 0.0,
         };
-        solid_angle_over(over, of, self.accuracy.solid_angles, &mut scratch.nodes)
-            / (s.area * t.area)
+        solid_angle_over(over, of, self.accuracy.solid_angles, nodes) / (s.area * t.area)
     }
 }
 
@@ -179,12 +195,16 @@ impl PairIntegrals for LayerPairs<'_> {
         if curved::is_pair(self.panels, i, j) {
             return self.curved(kinds, i, j, scratch);
         }
-        let triangles = self.triangles(i, j, scratch);
-        let potential =
-            if kinds.contains(&RowKind::Single) { self.potential(i, j, scratch) } else { 0.0 };
+        let Scratch { nodes, last } = scratch;
+        let triangles = self.triangles(i, j, last);
+        let potential = if kinds.contains(&RowKind::Single) {
+            self.flat_potential([i, j], triangles, nodes)
+        } else {
+            0.0
+        };
         let mut entry = |row| match self.kind(row) {
             RowKind::Single => potential,
-            _ => self.field(row, [i, j], triangles.each_ref(), scratch),
+            _ => self.field(row, [i, j], triangles, nodes),
         };
         let forth = entry(i);
         [forth, if i == j { forth } else { entry(j) }]

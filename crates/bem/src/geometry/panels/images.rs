@@ -1,6 +1,6 @@
 //! Images of panels, and factors of their charges between regions of layers.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parallel::prelude::*;
 
@@ -41,6 +41,7 @@ impl Panels {
         }
         tracing::debug!(images = images.count(), near = seen.len(), regions, "images");
         self.images = seen.iter().map(image).collect();
+        self.shapes = OnceLock::new();
         let n = self.len();
         let triangle = &self.triangle;
         self.factors = Vec::with_capacity(regions * seen.len() * n);

@@ -4,7 +4,7 @@
 mod images;
 mod parts;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use mesh::Mesh;
 use parallel::prelude::*;
@@ -15,6 +15,9 @@ use crate::geometry::order::{connected, sorted};
 use crate::geometry::patch::Patch;
 use crate::geometry::triangle::{self, Triangle, Vec3};
 use crate::quadrature::rule::Rule;
+
+/// Panels and images whose shapes are kept (300 bytes each), at most.
+const MOST_SHAPES: usize = 1 << 13;
 
 /// Degree of the rule for areas and centroids of curved panels.
 const OF_AREAS: usize = 13;
@@ -58,6 +61,8 @@ pub struct Panels {
     factors: Vec<f64>,
     /// Distant images, which are not among these.
     far: Option<Arc<FarImages>>,
+    /// Once they were asked for: [`Self::shapes`].
+    shapes: OnceLock<Vec<Triangle>>,
 }
 
 impl Panels {
@@ -129,6 +134,7 @@ impl Panels {
             back: vec![0],
             factors: Vec::new(),
             far: None,
+            shapes: OnceLock::new(),
         };
         panels.with_patches(mesh)
     }
@@ -259,6 +265,7 @@ impl Panels {
                 .chunks_exact(n.max(1))
                 .flat_map(|factors| chosen.iter().map(move |i| factors[of(i)]))
                 .collect(),
+            shapes: OnceLock::new(),
         }
     }
 
@@ -296,6 +303,13 @@ impl Panels {
     /// Panel `i` with its scaled geometry.
     pub(crate) fn panel(&self, i: usize) -> Triangle {
         Triangle::of(self.vertices[i])
+    }
+
+    /// All of them, with images, where these are few: a pair's integral may take no longer than to
+    /// make its panels.
+    pub(crate) fn shapes(&self) -> Option<&[Triangle]> {
+        let all = || self.vertices.iter().map(|v| Triangle::of(*v)).collect();
+        (self.total() <= MOST_SHAPES).then(|| &self.shapes.get_or_init(all)[..])
     }
 
     pub(crate) fn corners(&self, i: usize) -> [Vec3; 3] {
