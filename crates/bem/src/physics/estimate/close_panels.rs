@@ -16,9 +16,10 @@ use crate::space::Density;
 
 /// Degree of the rule whose points represent a panel with a constant density, and number of radii
 /// from its centroid within which the closed form replaces them: at that distance the rule is off
-/// by 1e-4 of the panel's contribution. Linear modes need one degree more.
+/// by some 1e-3 of the panel's contribution, and bars by less than 1e-3 of themselves. Linear modes
+/// need one degree more.
 pub(super) const DEGREE: usize = 4;
-pub(super) const NEAR: f64 = 2.5;
+pub(super) const NEAR: f64 = 1.75;
 
 /// Accuracy of potentials of curved panels.
 pub(super) const CURVED: f64 = 1e-4;

@@ -24,6 +24,8 @@ use super::system::System;
 use super::{Charges, Excitation, Response};
 use crate::Error;
 use crate::space::Density;
+#[doc(hidden)]
+pub use constant::between;
 use constant::Constants;
 use linear::Linears;
 use local::Shares;

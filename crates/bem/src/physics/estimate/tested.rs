@@ -133,6 +133,7 @@ impl Sources {
             .tolerance(TOLERANCE)
             .densities(regions)
             .gradient(with_gradients)
+            .backend(system.backend_of_estimates())
             .gpu(system.gpu);
         let mut potential = vec![0.0; regions * targets.len()];
         let mut gradient = vec![0.0; if with_gradients { 3 * potential.len() } else { 0 }];
