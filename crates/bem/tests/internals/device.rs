@@ -263,8 +263,7 @@ impl Estimated<'_> {
             let options = options.clone().backend(backend);
             Prepared::new(mesh, *media, excitations.len(), &options).unwrap()
         };
-        let answer =
-            prepared(fmm::Backend::Cpu).solve(excitations, &NoProgress).unwrap().responses;
+        let answer = prepared(fmm::Backend::Cpu).solve(excitations, &NoProgress).unwrap().responses;
         let found = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
             let prepared = prepared(backend);
             let estimate = prepared.error_estimate(excitations, &answer, &weights, true).unwrap();

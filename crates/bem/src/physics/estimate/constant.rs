@@ -3,6 +3,7 @@
 use std::f64::consts::PI;
 
 use nalgebra::{Matrix3, Vector3};
+use simd::Real;
 
 use super::super::system::System;
 use super::local::{CHILDREN, ChildFunctions, children, shared};
@@ -150,14 +151,15 @@ fn of_wide(&[a, b, c]: &[Vec3; 3]) -> Option<[[f64; CHILDREN]; CHILDREN]> {
     let corners = [[a, ab, ca], [ab, b, bc], [ca, bc, c]];
     let twice_the_side = [ab + ca, ab + bc, bc + ca];
     let rule = Rule::of_degree(DEGREE);
-    let mut at = WeightedPoints::default();
+    let points = 2 * corners.len() * rule.len();
+    let mut at = WeightedPoints::with_capacity(points);
     for (k, corner) in corners.iter().enumerate() {
         rule.on(corner).for_each(|(x, weight)| at.push(&x, weight));
         // From the next corner, seen from the middle as it is seen from this one.
         let next = &corners[(k + 1) % 3];
         rule.on(next).for_each(|(x, weight)| at.push(&(twice_the_side[k] - x), weight));
     }
-    let mut potentials = Vec::new();
+    let mut potentials = Vec::with_capacity(points.next_multiple_of(f64::MAX_LANES));
     at.add_potentials(&middle, middle.area, &mut potentials);
     let mut pairs = potentials.chunks_exact(rule.len()).zip(at.weights.chunks_exact(rule.len()));
     let mut next = || {

@@ -197,6 +197,7 @@ impl<'a> Sum<'a> {
 
     /// Adds what charges make, near panels included, by a GPU.
     fn add_on_device(self, values: &mut Values) -> Result<(), Error> {
+        let _span = tracing::debug_span!("sums and near parts on the GPU").entered();
         let Self { evaluation: Evaluation { x, .. }, mut plan, children } = self;
         let Some(children) = children else { return Ok(()) };
         let places = values.places;

@@ -32,7 +32,8 @@ fn gains_of_children_are_right_to_a_per_cent() {
         [1.0, 1.0, 1.0, -3.0],
     ];
     for [s, t] in apexes {
-        let turned = |s: f64, t: f64| Vec3::new(1.0 + 0.6 * s, 0.8 * s - 0.5 * t, 0.75_f64.sqrt() * t);
+        let turned =
+            |s: f64, t: f64| Vec3::new(1.0 + 0.6 * s, 0.8 * s - 0.5 * t, 0.75_f64.sqrt() * t);
         let corners = [turned(0.0, 0.0), turned(1.0, 0.0), turned(s, t)];
         for of in densities {
             let [found, exact] = gains(corners, of);
