@@ -19,7 +19,16 @@ use crate::space::Density;
 /// by some 1e-3 of the panel's contribution, and bars by less than 1e-3 of themselves. Linear modes
 /// need one degree more.
 pub(super) const DEGREE: usize = 4;
-pub(super) const NEAR: f64 = 1.75;
+const NEAR: f64 = 1.75;
+const NEAR_LINEAR: f64 = 2.5;
+
+/// Within how many radii panels with this density are near.
+pub(super) fn near(density: Density) -> f64 {
+    match density {
+        Density::Constant => NEAR,
+        Density::Linear => NEAR_LINEAR,
+    }
+}
 
 /// Accuracy of potentials of curved panels.
 pub(super) const CURVED: f64 = 1e-4;
@@ -133,7 +142,7 @@ impl Near<'_> {
             found.into_iter().flat_map(|j| (0..regions).map(move |region| (j as usize, region)));
         for (j, region) in found.filter(|&(j, region)| panels.factor_in(region, j) != 0.0) {
             let Differences { near, chosen, places: at, .. } = &mut room;
-            let reach = NEAR * panels.radius(j);
+            let reach = near(system.density) * panels.radius(j);
             near.clear();
             chosen.clear();
             at.clear();

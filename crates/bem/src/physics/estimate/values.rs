@@ -6,7 +6,7 @@ use parallel::prelude::*;
 
 use super::super::system::System;
 use super::super::{Excitation, external};
-use super::close_panels::{DEGREE, Evaluation, NEAR, Near};
+use super::close_panels::{DEGREE, Evaluation, Near, near};
 use crate::Error;
 use crate::constants::GROUP;
 use crate::device::{ChildValues, DeviceChildren};
@@ -105,10 +105,10 @@ pub(super) fn at(
     let sum = Sum::new(evaluation, &points, tolerance)?;
     let reach: Vec<f64> = match sum.children {
         Some(_) => Vec::new(),
-        None => (0..panels.total()).map(|i| NEAR * panels.radius(i)).collect(),
+        None => (0..panels.total()).map(|i| near(system.density) * panels.radius(i)).collect(),
     };
     let search = (!reach.is_empty()).then(|| Neighbours::new(panels.centroids(), &reach));
-    let near = search.as_ref().map(|search| Near { evaluation, search });
+    let close = search.as_ref().map(|search| Near { evaluation, search });
     let span = tracing::debug_span!("near parts").entered();
     let outside: Vec<Outside> =
         excitations.iter().map(|excitation| Outside::of(system, excitation)).collect();
@@ -118,7 +118,7 @@ pub(super) fn at(
         let first = all.start + block * together;
         let own = first..all.end.min(first + together);
         let points = &points[places * (own.start - all.start)..places * (own.end - all.start)];
-        let corrections = near.as_ref().map(|near| near.corrections(own.clone()));
+        let corrections = close.as_ref().map(|close| close.corrections(own.clone()));
         for (p, outside) in outside.iter().enumerate() {
             let of_outside = outside.at(points, has_interfaces);
             for t in 0..points.len() {
@@ -181,7 +181,7 @@ impl<'a> Sum<'a> {
             let device = if plan.is_on_gpu() { plan.whole()?.device() } else { None };
             let kinds = &system.rows.kinds;
             let on = |device: &cuda::Device| {
-                DeviceChildren::new(device, panels, kinds, rule, barycentric, NEAR)
+                DeviceChildren::new(device, panels, kinds, rule, barycentric, near(system.density))
             };
             Ok(Self { evaluation, plan, children: device.as_ref().map(on).transpose()? })
         };
