@@ -23,7 +23,7 @@ const NEAR: f64 = 1.75;
 const NEAR_LINEAR: f64 = 2.5;
 
 /// Within how many radii panels with this density are near.
-pub(super) fn near(density: Density) -> f64 {
+pub(super) fn near_radii(density: Density) -> f64 {
     match density {
         Density::Constant => NEAR,
         Density::Linear => NEAR_LINEAR,
@@ -142,7 +142,7 @@ impl Near<'_> {
             found.into_iter().flat_map(|j| (0..regions).map(move |region| (j as usize, region)));
         for (j, region) in found.filter(|&(j, region)| panels.factor_in(region, j) != 0.0) {
             let Differences { near, chosen, places: at, .. } = &mut room;
-            let reach = near(system.density) * panels.radius(j);
+            let reach = near_radii(system.density) * panels.radius(j);
             near.clear();
             chosen.clear();
             at.clear();

@@ -6,7 +6,7 @@ use parallel::prelude::*;
 use super::super::external;
 use super::super::system::System;
 use super::ChildCharges;
-use super::close_panels::{CURVED, DEGREE, near};
+use super::close_panels::{CURVED, DEGREE, near_radii};
 use crate::Error;
 use crate::geometry::image::Image;
 use crate::geometry::neighbours::Neighbours;
@@ -186,7 +186,7 @@ impl Means<'_> {
     fn of_panel(&self, i: usize, room: &mut Room) -> [f64; MODES] {
         let Self { system, sources, sums, rule, search } = self;
         let (panels, kind) = (&system.panels, system.rows.kinds[i]);
-        let (centroid, reach) = (panels.centroid(i), near(system.density) * panels.radius(i));
+        let (centroid, reach) = (panels.centroid(i), near_radii(system.density) * panels.radius(i));
         let around = Vec3::repeat(reach);
         room.found.clear();
         search.around_box(&(centroid - around), &(centroid + around), &mut room.found);

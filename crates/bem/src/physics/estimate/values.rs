@@ -6,7 +6,7 @@ use parallel::prelude::*;
 
 use super::super::system::System;
 use super::super::{Excitation, external};
-use super::close_panels::{DEGREE, Evaluation, Near, near};
+use super::close_panels::{DEGREE, Evaluation, Near, near_radii};
 use crate::Error;
 use crate::constants::GROUP;
 use crate::device::{ChildValues, DeviceChildren};
@@ -105,7 +105,9 @@ pub(super) fn at(
     let sum = Sum::new(evaluation, &points, tolerance)?;
     let reach: Vec<f64> = match sum.children {
         Some(_) => Vec::new(),
-        None => (0..panels.total()).map(|i| near(system.density) * panels.radius(i)).collect(),
+        None => {
+            (0..panels.total()).map(|i| near_radii(system.density) * panels.radius(i)).collect()
+        }
     };
     let search = (!reach.is_empty()).then(|| Neighbours::new(panels.centroids(), &reach));
     let close = search.as_ref().map(|search| Near { evaluation, search });
@@ -181,7 +183,14 @@ impl<'a> Sum<'a> {
             let device = if plan.is_on_gpu() { plan.whole()?.device() } else { None };
             let kinds = &system.rows.kinds;
             let on = |device: &cuda::Device| {
-                DeviceChildren::new(device, panels, kinds, rule, barycentric, near(system.density))
+                DeviceChildren::new(
+                    device,
+                    panels,
+                    kinds,
+                    rule,
+                    barycentric,
+                    near_radii(system.density),
+                )
             };
             Ok(Self { evaluation, plan, children: device.as_ref().map(on).transpose()? })
         };
