@@ -35,6 +35,7 @@ VARIANTS = {
     "translate.cu": BOTH,
     "m2l.cu": BOTH,
     "rotated.cu": BOTH,
+    "children.cu": {"GENERAL": [0, 1]},
     "near.cu": {"GENERAL": [0, 1]},
     "interfaces.cu": {"VALUE": ["float", "double"]},
     "screened.cu": {"POINTS ORDER": [(1, 1), (3, 1), (3, 2), (6, 3), (6, 4)]},

@@ -4,12 +4,6 @@
 #include "rows.cuh"
 #include "solid_angle.cuh"
 
-// Box around some panels' centroids; reach: the farthest that any of them looks.
-struct Node {
-    Vec low, high;
-    double reach;
-};
-
 struct Pair {
     u32 i, j;
 };
@@ -81,10 +75,7 @@ extern "C" __global__ void near_candidates(const double* centroids, const u32* o
             u32 k = open[--count];
             Node node = nodes[k];
             double within = fmax(reach, node.reach);
-            Vec outside = {fmax(fmax(node.low.x - x.x, x.x - node.high.x), 0.0),
-                           fmax(fmax(node.low.y - x.y, x.y - node.high.y), 0.0),
-                           fmax(fmax(node.low.z - x.z, x.z - node.high.z), 0.0)};
-            if (norm2(outside) >= within * within) continue;
+            if (outside2(node, x) >= within * within) continue;
             if (k < 1u << depth) {
                 open[count++] = 2 * k + 1;
                 open[count++] = 2 * k;
@@ -128,10 +119,7 @@ extern "C" __global__ void near_closest(const double* vertices, const double* ar
         while (count) {
             u32 k = open[--count];
             Node node = nodes[k];
-            Vec outside = {fmax(fmax(node.low.x - x.x, x.x - node.high.x), 0.0),
-                           fmax(fmax(node.low.y - x.y, x.y - node.high.y), 0.0),
-                           fmax(fmax(node.low.z - x.z, x.z - node.high.z), 0.0)};
-            if (norm2(outside) > 4.0 * width * width) continue;
+            if (outside2(node, x) > 4.0 * width * width) continue;
             if (k < 1u << depth) {
                 open[count++] = 2 * k + 1;
                 open[count++] = 2 * k;

@@ -9,6 +9,18 @@
 #error macro GENERAL (0 or 1) is missing
 #endif
 
+// Node of the tree of panels: box around their centroids, and the farthest that any of them looks.
+struct Node {
+    Vec low, high;
+    double reach;
+};
+
+// How far a place is outside of a node's box, squared.
+__device__ __forceinline__ double outside2(const Node& node, Vec x) {
+    return norm2(Vec{fmax(fmax(node.low.x - x.x, x.x - node.high.x), 0.0), fmax(fmax(node.low.y - x.y, x.y - node.high.y), 0.0),
+                     fmax(fmax(node.low.z - x.z, x.z - node.high.z), 0.0)});
+}
+
 // An image: x_k becomes scale_k x_k + shift_k.
 struct Image {
     double scale[3], shift[3], factor;

@@ -81,6 +81,7 @@ folders! {
     /// Boundary elements: near field, preconditioner, vectors of GMRES.
     bem {
         headers: ["pair.cuh", "rows.cuh", "solid_angle.cuh", "triangle.cuh"];
+        CHILDREN = "children.cu";
         INTERFACES = "interfaces.cu";
         NEAR = "near.cu";
         PRECONDITIONER = "preconditioner.cu";

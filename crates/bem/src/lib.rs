@@ -146,6 +146,9 @@ pub mod internals {
             pub use crate::physics::evaluate::closed_forms::add_point;
             pub use crate::physics::evaluate::sums::direct_sums;
         }
+        pub mod estimate {
+            pub use crate::physics::estimate::between;
+        }
         pub mod sampled {
             pub use crate::physics::sampled::chosen;
             pub use crate::physics::system::System;

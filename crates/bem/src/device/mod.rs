@@ -5,6 +5,7 @@
 //! geometry goes to the device once, and after that a solve moves numbers, not vectors.
 
 mod backend;
+mod children;
 mod coarse;
 mod coarse_entries;
 pub(crate) mod completion;
@@ -23,6 +24,7 @@ mod warm_up;
 use cuda::{Device, Error};
 
 pub use backend::OnDevice;
+pub(crate) use children::{ChildValues, DeviceChildren};
 pub use geometry::DeviceGeometry;
 pub(crate) use interfaces::DevicePreconditioner;
 pub use near::DeviceNear;

@@ -18,6 +18,12 @@ pub struct WeightedPoints {
 }
 
 impl WeightedPoints {
+    /// No points, and room for this number of them, filled up.
+    pub(crate) fn with_capacity(points: usize) -> Self {
+        let room = || Vec::with_capacity(points.next_multiple_of(f64::MAX_LANES));
+        Self { x: room(), y: room(), z: room(), weights: room() }
+    }
+
     /// Removes all points.
     pub fn clear(&mut self) {
         for values in [&mut self.x, &mut self.y, &mut self.z, &mut self.weights] {

@@ -25,7 +25,7 @@ mod cost;
 mod coulomb;
 mod dense;
 pub mod derivatives;
-mod estimate;
+pub(crate) mod estimate;
 pub(crate) mod evaluate;
 mod external;
 mod fast;

@@ -106,7 +106,8 @@ impl Prepared {
         let ranks = options.group();
         let make = || System::new(mesh, media, options.density, tolerance);
         let system = collective::once(&*ranks, make)?;
-        let system = System { ranks, gpu: options.gpu, ..Arc::unwrap_or_clone(system) };
+        let (backend, gpu) = (options.effective_backend()?, options.gpu);
+        let system = System { ranks, backend, gpu, ..Arc::unwrap_or_clone(system) };
         Ok(Self { system, options: options.clone(), is_dense, columns: excitations, work: None })
     }
 
@@ -229,6 +230,13 @@ impl Prepared {
         };
         let response = self.responses(one, found).pop();
         Ok(response.map_or_else(ChildCharges::default, |response| ChildCharges::of(&response)))
+    }
+
+    /// Frees near field, plans and preconditioner: [`error_estimate`](Self::error_estimate) and
+    /// [`missing`](Self::missing) do not use them, [`refine`](Self::refine) and
+    /// [`induced_by`](Self::induced_by) find nothing without, and the next solve makes them again.
+    pub fn give_back(&mut self) {
+        self.work = None;
     }
 
     /// Solves for the charges under each excitation.

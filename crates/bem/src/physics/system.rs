@@ -34,6 +34,8 @@ pub struct System {
     pub(super) conductors: usize,
     /// Ranks that share the computations, each with its own GPU.
     pub(super) ranks: Group,
+    /// Where estimates are summed.
+    pub(super) backend: fmm::Backend,
     pub(super) gpu: usize,
 }
 
@@ -102,14 +104,25 @@ impl System {
         };
         let rows = Arc::new(Rows::new(&panels, density, parts, &finder));
         let (images, conductors) = (media.images.clone(), media.conductors);
-        let (ranks, gpu) = (comm::alone(), 0);
-        Ok(Self { panels, density, rows, images, triangles, conductors, ranks, gpu })
+        let (ranks, backend, gpu) = (comm::alone(), fmm::Backend::Cpu, 0);
+        Ok(Self { panels, density, rows, images, triangles, conductors, ranks, backend, gpu })
     }
 
     /// Range of the `panels` (or panels and images) that this rank evaluates.
     pub(super) fn own(&self, panels: usize) -> Range<usize> {
         let [rank, ranks] = [self.ranks.rank(), self.ranks.size()];
         panels * rank / ranks..panels * (rank + 1) / ranks
+    }
+
+    /// Where an estimate is summed. GPUs know flat panels of constant density without layers, of
+    /// one process.
+    pub(super) fn backend_of_estimates(&self) -> fmm::Backend {
+        let is_known = self.density == Density::Constant
+            && self.panels.regions() == 1
+            && !self.panels.are_curved()
+            && !self.images.has_layers()
+            && self.ranks.size() == 1;
+        if is_known { self.backend } else { fmm::Backend::Cpu }
     }
 
     /// Sums over all ranks of their results for their own panels. Collective.

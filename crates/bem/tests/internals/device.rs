@@ -24,7 +24,8 @@ use bem::internals::solve::{Backend, PlanSchedule};
 use bem::internals::space::Dofs;
 use bem::{
     Beyond, Conductors, Density, Excitation, Images, LinearOperator, Media, Method, Mirror,
-    NoProgress, PointCharge, SolveOptions, Stack, StackLayer, capacitance, electrostatics,
+    NoProgress, PointCharge, Prepared, SolveOptions, Stack, StackLayer, capacitance,
+    electrostatics,
 };
 use cuda::Device;
 use mesh::Mesh;
@@ -242,6 +243,89 @@ fn a_capacitance_is_the_same_on_both() {
     for (a, b) in cpu.solves.iter().zip(&cuda.solves) {
         assert!(a.iterations.abs_diff(b.iterations) <= 1, "{} {}", a.iterations, b.iterations);
     }
+}
+
+/// A surface's conductors, media and excitations, for two estimates of one solve.
+struct Estimated<'a> {
+    mesh: &'a Mesh,
+    media: Media<'a>,
+    excitations: Vec<Excitation>,
+}
+
+impl Estimated<'_> {
+    /// Largest difference of shares on a GPU from those on processors, relative to the largest
+    /// share, and that of the charge which is missing from the last excitation.
+    fn differences(&self) -> [f64; 2] {
+        let Self { mesh, media, excitations } = self;
+        let weights = vec![1.0; mesh.triangles.len()];
+        let options = SolveOptions::default().method(Method::Fmm).tolerance(1e-6);
+        let prepared = |backend| {
+            let options = options.clone().backend(backend);
+            Prepared::new(mesh, *media, excitations.len(), &options).unwrap()
+        };
+        let answer = prepared(fmm::Backend::Cpu).solve(excitations, &NoProgress).unwrap().responses;
+        let found = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
+            let prepared = prepared(backend);
+            let estimate = prepared.error_estimate(excitations, &answer, &weights, true).unwrap();
+            let all = [
+                estimate.of_conductors,
+                estimate.of_conductors_at_most,
+                estimate.of_interfaces,
+                estimate.of_interfaces_at_most,
+            ];
+            let last = (excitations.last().unwrap(), answer.last().unwrap());
+            let missing = prepared.missing(last.0, last.1, &weights).unwrap();
+            [all.concat().concat(), missing.total]
+        });
+        let [cpu, cuda] = &found;
+        std::array::from_fn(|k| {
+            let largest = cpu[k].iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+            assert!(largest > 0.0);
+            let off = cpu[k].iter().zip(&cuda[k]).map(|(a, b)| (a - b).abs());
+            off.fold(0.0, f64::max) / largest
+        })
+    }
+}
+
+#[test]
+fn error_estimates_are_the_same_on_both() {
+    let Some(_) = gpu("error_estimates_are_the_same_on_both") else { return };
+    let bounds = [1e-3, 1e-2];
+    let check = |of: &str, found: [f64; 2]| {
+        println!("{of}: shares off by {:.1e}, missing charges by {:.1e}", found[0], found[1]);
+        for (found, bound) in found.into_iter().zip(bounds) {
+            assert!(found < bound, "{of}: {found:.1e}");
+        }
+    };
+    // More excitations than are summed together.
+    let mesh = &meshes()[2];
+    let n = mesh.triangles.len();
+    let is_below = |t: usize| mesh.triangles[t].iter().all(|&v| mesh.vertices[v as usize][2] < 0.0);
+    let part = |t: usize| Some(u32::from(is_below(t)));
+    let conductor: Vec<_> = (0..n).map(part).collect();
+    let media = Media {
+        conductor: &conductor,
+        conductors: 2,
+        permittivity: &vec![[1.0; 2]; n],
+        images: &Images::default(),
+        bodies: &[],
+    };
+    let of_volts = |k: u32| Excitation::default().potentials(vec![f64::from(k % 3), 1.0]);
+    let excitations: Vec<_> = (0..18).map(of_volts).collect();
+    check("cube", Estimated { mesh, media, excitations }.differences());
+
+    let coated = Coated::new();
+    let media = Media {
+        conductor: &coated.conductor,
+        conductors: 1,
+        permittivity: &coated.permittivity,
+        images: &coated.images,
+        bodies: &[],
+    };
+    let charge = Excitation::default().potentials(vec![0.5]).charges(vec![coated.charge]);
+    let unit = Excitation::default().potentials(vec![1.0]);
+    let excitations = vec![unit, charge];
+    check("coated", Estimated { mesh: &coated.mesh, media, excitations }.differences());
 }
 
 /// A core in a coat that a charge is next to, all mirrored in a grounded plane and one of symmetry.

@@ -14,7 +14,7 @@ use crate::units;
 /// Whether the state is refined until each body's charge is accurate relative to what acts on it.
 /// Forces need that; so do charges and energies with sources, since some conductors may be at
 /// potentials compared with which all that acts on the others is small.
-fn is_refined(problem: &Problem) -> bool {
+pub(crate) fn is_refined(problem: &Problem) -> bool {
     let has_both = problem.description.has_sources() && !problem.conductors.names.is_empty();
     problem.description.has_state() && (problem.description.forces || has_both)
 }

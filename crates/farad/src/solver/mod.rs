@@ -20,6 +20,8 @@ pub struct Solver {
     times: usize,
     /// Whether the gains of sides are wanted, and the charges kept.
     refines: bool,
+    /// Whether nothing is solved after the first problem.
+    is_single: bool,
     /// The last charges of each excitation, from which the next solve starts.
     known: Vec<Known>,
 }
@@ -48,7 +50,7 @@ impl Problem {
         options: &SolveOptions,
         progress: &dyn Progress,
     ) -> Result<Solution, Error> {
-        Solver::default().solve(self, options, progress)
+        Solver::single().solve(self, options, progress)
     }
 
     /// How many excitations ranks can share ([`Solver::solve_on`]): those of conductors, of the
@@ -59,10 +61,16 @@ impl Problem {
 }
 
 impl Solver {
+    /// A solver of one problem, which gives memory back as soon as it is used up.
+    #[must_use]
+    pub fn single() -> Self {
+        Self { is_single: true, ..Self::default() }
+    }
+
     /// A solver whose bars say what each side of triangles has to gain, and which starts from these
     /// charges of the problem's excitations, if there are any.
     pub(crate) fn for_refinement(known: Vec<Known>) -> Self {
-        Self { refines: true, known, ..Self::default() }
+        Self { refines: true, is_single: true, known, ..Self::default() }
     }
 
     /// The charges of its last solution, one set for each excitation.
@@ -126,6 +134,9 @@ impl Solver {
         let Some(Solved { answer, mut cache }) = self.solved(excitations, context)? else {
             return Ok(None);
         };
+        if self.is_single && !results::solves_on(problem) {
+            cache.prepared.give_back();
+        }
         let (prepared, with_sides) = (&mut cache.prepared, self.refines);
         let answered = Answered { context, prepared, answer, with_sides };
         let completed = answered.estimate()?.complete()?;

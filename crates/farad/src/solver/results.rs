@@ -52,6 +52,12 @@ pub(super) struct Answered<'a> {
     pub(super) with_sides: bool,
 }
 
+/// Whether the operators of a problem are used again after its excitations are solved for.
+pub(super) fn solves_on(problem: &Problem) -> bool {
+    let needs = |charge| list::needs(&problem.description, charge);
+    state::is_refined(problem) || needs(ChargeOfBars::State) || needs(ChargeOfBars::Units)
+}
+
 impl<'a> Answered<'a> {
     /// Measures the answers, and estimates their errors where all have converged.
     pub(super) fn estimate(self) -> Result<Estimated<'a>, Error> {

@@ -9,6 +9,7 @@ use cuda::testing::Declared;
 use cuda::{Arguments, Buffer, Device, Error, Grid, Plain};
 
 mod arguments;
+pub(super) mod children;
 pub(super) mod interfaces;
 pub(super) mod near;
 pub(super) mod preconditioner;
@@ -80,5 +81,6 @@ pub fn declared() -> Vec<Declared> {
         screened::declared(),
         vectors::declared(),
         interfaces::declared(),
+        children::declared(),
     ]
 }

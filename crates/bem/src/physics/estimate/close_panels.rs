@@ -16,9 +16,19 @@ use crate::space::Density;
 
 /// Degree of the rule whose points represent a panel with a constant density, and number of radii
 /// from its centroid within which the closed form replaces them: at that distance the rule is off
-/// by 1e-4 of the panel's contribution. Linear modes need one degree more.
+/// by some 1e-3 of the panel's contribution, and bars by less than 1e-3 of themselves. Linear modes
+/// need one degree more.
 pub(super) const DEGREE: usize = 4;
-pub(super) const NEAR: f64 = 2.5;
+const NEAR: f64 = 1.75;
+const NEAR_LINEAR: f64 = 2.5;
+
+/// Within how many radii panels with this density are near.
+pub(super) fn near_radii(density: Density) -> f64 {
+    match density {
+        Density::Constant => NEAR,
+        Density::Linear => NEAR_LINEAR,
+    }
+}
 
 /// Accuracy of potentials of curved panels.
 pub(super) const CURVED: f64 = 1e-4;
@@ -132,7 +142,7 @@ impl Near<'_> {
             found.into_iter().flat_map(|j| (0..regions).map(move |region| (j as usize, region)));
         for (j, region) in found.filter(|&(j, region)| panels.factor_in(region, j) != 0.0) {
             let Differences { near, chosen, places: at, .. } = &mut room;
-            let reach = NEAR * panels.radius(j);
+            let reach = near_radii(system.density) * panels.radius(j);
             near.clear();
             chosen.clear();
             at.clear();

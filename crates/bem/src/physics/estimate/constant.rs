@@ -3,12 +3,14 @@
 use std::f64::consts::PI;
 
 use nalgebra::{Matrix3, Vector3};
+use simd::Real;
 
 use super::super::system::System;
 use super::local::{CHILDREN, ChildFunctions, children, shared};
-use crate::geometry::triangle::Triangle;
+use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
+use crate::quadrature::rule::Rule;
 
 /// Barycentric coordinates of the children's centroids: those at the corners, and the one in the
 /// middle.
@@ -22,6 +24,11 @@ pub(super) const PLACES: [[f64; 3]; CHILDREN] = [
 /// Accuracy of the integrals between children.
 const OF_CHILDREN: f64 = 1e-2;
 
+/// Degree of the rule that reaches it on triangles whose height is at least this share of their
+/// longest side: what added functions gain is right to 0.7 % there.
+const DEGREE: usize = 4;
+const WIDE: f64 = 0.1;
+
 /// Constants on the children of a panel.
 pub(super) struct Constants {
     matrix: [[f64; CHILDREN]; CHILDREN],
@@ -34,7 +41,7 @@ const ADDED: usize = CHILDREN - 1;
 
 impl ChildFunctions<CHILDREN, ADDED> for Constants {
     fn new(system: &System, i: usize, factor: f64) -> Self {
-        let matrix = between(&children(system.panels.vertices(i)));
+        let matrix = between(system.panels.vertices(i));
         let matrix = matrix.map(|row| row.map(|v| factor * v));
         Self { matrix, area: 0.25 * system.panels.areas()[i] }
     }
@@ -123,8 +130,58 @@ fn without_mean(values: [f64; CHILDREN]) -> [f64; CHILDREN] {
     values.map(|value| value - mean)
 }
 
-/// Single-layer integrals between the children of a triangle.
-fn between(children: &[Triangle; CHILDREN]) -> [[f64; CHILDREN]; CHILDREN] {
+/// Single-layer integrals between the children of a triangle with these corners.
+#[doc(hidden)]
+pub fn between(corners: &[Vec3; 3]) -> [[f64; CHILDREN]; CHILDREN] {
+    of_wide(corners).unwrap_or_else(|| along_edges(&children(corners)))
+}
+
+/// These integrals by one rule; `None` of slivers.
+///
+/// All children are alike: the middle one turned by half a turn about the middle of one of its
+/// sides is the child beyond that side, so that its potential is that of all.
+fn of_wide(&[a, b, c]: &[Vec3; 3]) -> Option<[[f64; CHILDREN]; CHILDREN]> {
+    let (ab, bc, ca) = ((a + b) * 0.5, (b + c) * 0.5, (c + a) * 0.5);
+    let middle = Triangle::of([ab, bc, ca]);
+    let longest = middle.lengths.into_iter().fold(0.0, f64::max);
+    let is_wide = 2.0 * middle.area >= WIDE * longest * longest;
+    if !is_wide {
+        return None;
+    }
+    let corners = [[a, ab, ca], [ab, b, bc], [ca, bc, c]];
+    let twice_the_side = [ab + ca, ab + bc, bc + ca];
+    let rule = Rule::of_degree(DEGREE);
+    let points = 2 * corners.len() * rule.len();
+    let mut at = WeightedPoints::with_capacity(points);
+    for (k, corner) in corners.iter().enumerate() {
+        rule.on(corner).for_each(|(x, weight)| at.push(&x, weight));
+        // From the next corner, seen from the middle as it is seen from this one.
+        let next = &corners[(k + 1) % 3];
+        rule.on(next).for_each(|(x, weight)| at.push(&(twice_the_side[k] - x), weight));
+    }
+    let mut potentials = Vec::with_capacity(points.next_multiple_of(f64::MAX_LANES));
+    at.add_potentials(&middle, middle.area, &mut potentials);
+    let mut pairs = potentials.chunks_exact(rule.len()).zip(at.weights.chunks_exact(rule.len()));
+    let mut next = || {
+        let (potentials, weights) = pairs.next().unwrap_or_default();
+        potentials.iter().zip(weights).map(|(value, weight)| value * weight).sum::<f64>()
+    };
+    let own = middle.self_integral();
+    let [mut beside, mut apart] = [[0.0; 3]; 2];
+    for k in 0..3 {
+        (beside[k], apart[k]) = (next(), next());
+    }
+    // All of them are the integral over the whole, eight times a child's: the rule misses some next
+    // to common sides.
+    let sum: f64 = beside.iter().sum();
+    let right = (2.0 * own - apart.iter().sum::<f64>()) / sum;
+    let [p, q, r] = beside.map(|integral| right * integral);
+    let [ab, bc, ca] = apart;
+    Some([[own, ab, ca, p], [ab, own, bc, q], [ca, bc, own, r], [p, q, r, own]])
+}
+
+/// These integrals of triangles of any shape.
+fn along_edges(children: &[Triangle; CHILDREN]) -> [[f64; CHILDREN]; CHILDREN] {
     let rule = PairQuadrature::new(OF_CHILDREN, 0);
     let mut nodes = WeightedPoints::default();
     let mut matrix = [[0.0; CHILDREN]; CHILDREN];

@@ -25,6 +25,8 @@ use super::{Charges, Excitation, Response};
 use crate::Error;
 use crate::space::Density;
 use constant::Constants;
+#[doc(hidden)]
+pub use constant::between;
 use linear::Linears;
 use local::Shares;
 pub use missing::ChildCharges;
@@ -118,6 +120,7 @@ impl System {
             |response: &Response| Charges::from(response).of_modes(&self.panels, self.density);
         let x: Vec<Vec<f64>> = responses.iter().map(of_modes).collect();
         let at = values::at(self, excitations, &x, self.places(), tolerance)?;
+        let _span = tracing::debug_span!("local problems").entered();
         let of_panel = |i: usize| match (self.rows.conductor[i], self.density) {
             (Some(conductor), density) => {
                 let held = |response: &Response| response.potentials[conductor as usize];

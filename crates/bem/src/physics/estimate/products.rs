@@ -19,12 +19,15 @@ impl Products {
         left: impl Iterator<Item = [f64; N]>,
         right: impl ExactSizeIterator<Item = [f64; N]>,
     ) -> Self {
-        let stride = stride(right.len());
+        let excitations = right.len();
+        let stride = stride(excitations);
         let mut rows = vec![0.0; N * stride];
         for (p, vector) in right.enumerate() {
             (0..N).for_each(|k| rows[k * stride + p] = vector[k]);
         }
-        Self { length: N, left: left.flatten().collect(), right: rows }
+        let mut of_left = Vec::with_capacity(N * excitations);
+        left.for_each(|vector| of_left.extend(vector));
+        Self { length: N, left: of_left, right: rows }
     }
 }
 

@@ -6,7 +6,7 @@ use parallel::prelude::*;
 use super::super::external;
 use super::super::system::System;
 use super::ChildCharges;
-use super::close_panels::{CURVED, DEGREE, NEAR};
+use super::close_panels::{CURVED, DEGREE, near_radii};
 use crate::Error;
 use crate::geometry::image::Image;
 use crate::geometry::neighbours::Neighbours;
@@ -133,6 +133,7 @@ impl Sources {
             .tolerance(TOLERANCE)
             .densities(regions)
             .gradient(with_gradients)
+            .backend(system.backend_of_estimates())
             .gpu(system.gpu);
         let mut potential = vec![0.0; regions * targets.len()];
         let mut gradient = vec![0.0; if with_gradients { 3 * potential.len() } else { 0 }];
@@ -185,7 +186,7 @@ impl Means<'_> {
     fn of_panel(&self, i: usize, room: &mut Room) -> [f64; MODES] {
         let Self { system, sources, sums, rule, search } = self;
         let (panels, kind) = (&system.panels, system.rows.kinds[i]);
-        let (centroid, reach) = (panels.centroid(i), NEAR * panels.radius(i));
+        let (centroid, reach) = (panels.centroid(i), near_radii(system.density) * panels.radius(i));
         let around = Vec3::repeat(reach);
         room.found.clear();
         search.around_box(&(centroid - around), &(centroid + around), &mut room.found);

@@ -2,6 +2,7 @@
 
 mod by_points;
 mod checks;
+mod children;
 mod convergence;
 mod sampled;
 mod shared;

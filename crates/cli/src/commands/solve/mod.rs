@@ -249,7 +249,7 @@ fn execute(
     };
     let (mut folder, kept) = opening.open(ranks, execution.resuming, output)?;
     // Its memory is freed at the end: results need not wait for that.
-    let mut solver = Solver::default();
+    let mut solver = Solver::single();
     let sharing = Sharing { ranks, split, kept: kept.as_ref() };
     let solved = solve_to_goal(sharing, &mut solver, case, problem, solving, output);
     let solved = agreed(ranks, kept.as_ref(), solved)?;

@@ -130,7 +130,7 @@ fn solve(
     rows.begin_together(ranks, level)?;
     output.note(&this);
     let sharing = Sharing { ranks, split, kept: checkpoint };
-    let solution = solve_on(sharing, &mut Solver::default(), case, problem, solving, output);
+    let solution = solve_on(sharing, &mut Solver::single(), case, problem, solving, output);
     let solution =
         agreed(ranks, checkpoint, solution)?.map(|solution| match solution.converged() {
             true => Ok(solution),
