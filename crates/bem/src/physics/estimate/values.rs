@@ -28,6 +28,10 @@ const LOOSEST: f64 = 1e-4;
 const TIGHTEST: f64 = 1e-6;
 const SHARE: f64 = 0.03;
 
+/// Of no more targets sums are the tightest: errors of single precision would decide which of
+/// equal sides a refinement splits, and small sums take little of a solve.
+const FEW: usize = 50_000;
+
 /// The closed form subtracts what points near a target add: sums tighter than this need double
 /// precision for that.
 const DOUBLE: f64 = 2e-5;
@@ -170,7 +174,8 @@ impl<'a> Sum<'a> {
         let Evaluation { system, rule, x, barycentric } = evaluation;
         let panels = &system.panels;
         let carriers = QuadraturePoints::new(panels, rule).of_panels(system.own(panels.total()));
-        let tolerance = (SHARE * tolerance.sqrt()).clamp(TIGHTEST, LOOSEST);
+        let loose = (SHARE * tolerance.sqrt()).clamp(TIGHTEST, LOOSEST);
+        let tolerance = if points.len() <= FEW { TIGHTEST } else { loose };
         let options = fmm::Options::default()
             .tolerance(tolerance)
             .precision((tolerance < DOUBLE).then_some(fmm::Precision::Double))
