@@ -10,6 +10,9 @@ use bem::Density;
 /// Error to aim at, as a share of the requested one: a mesh that misses it narrowly costs another.
 const AIM: f64 = 0.9;
 
+/// Share of the error that a step leaves at most: less is not worth a solve.
+const MOST: f64 = 0.7;
+
 /// Splittings before the next solve.
 pub(crate) const LAYERS: usize = 3;
 
@@ -85,7 +88,7 @@ impl Foresight {
     /// triangles than a step may add, steps are of equal size.
     pub fn threshold(&self, share: f64) -> f64 {
         let all: f64 = self.gains.iter().map(|gain| gain.of).sum();
-        let least = AIM * share * all;
+        let least = (AIM * share).min(MOST) * all;
         let threshold = self.highest(|foreseen| foreseen.left <= least);
         let times = self.times(self.at(threshold));
         if times <= GROWTH {

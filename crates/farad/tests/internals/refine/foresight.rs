@@ -41,3 +41,16 @@ fn nothing_to_gain_is_no_reason_to_split() {
     let none = vec![Gain { of: 0.0, ends_at_edge: true }];
     assert!(Foresight::new(none, 10, Density::Constant).threshold(0.5) >= 0.0);
 }
+
+#[test]
+fn a_step_is_worth_a_solve() {
+    // An error that is met already, or missed narrowly.
+    for share in [1.0, 0.9] {
+        let gains: Vec<Gain> =
+            (1..=100).map(|k| Gain { of: f64::from(k), ends_at_edge: false }).collect();
+        let all: f64 = gains.iter().map(|gain| gain.of).sum();
+        let threshold = Foresight::new(gains.clone(), 200, Density::Linear).threshold(share);
+        let split = gains.iter().filter(|gain| gain.of > threshold).map(|gain| gain.of);
+        assert!(split.sum::<f64>() > 0.3 * all);
+    }
+}
