@@ -22,7 +22,8 @@ pub const GROWTH: f64 = 3.0;
 /// Gains that differ by less are alike.
 const ALIKE: f64 = 1e-6;
 
-/// Thresholds are between this share of the largest gain and that gain, found by so many halvings.
+/// Thresholds are between this share of the largest gain and that gain, found by this number of
+/// halvings.
 const SMALLEST: f64 = 1e-12;
 const HALVINGS: usize = 28;
 
@@ -74,7 +75,7 @@ pub struct Foresight {
 }
 
 impl Foresight {
-    /// Of the sides of a mesh with so many triangles.
+    /// Of the sides of a mesh with this number of triangles.
     pub fn new(mut gains: Vec<Gain>, triangles: usize, density: Density) -> Self {
         gains.retain(|gain| gain.of > 0.0);
         // Sums round the same way each time.
