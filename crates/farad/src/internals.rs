@@ -34,6 +34,10 @@ pub mod films {
     }
 }
 
+pub mod foresight {
+    pub use crate::refine::foresight::{Foresight, GROWTH, Gain};
+}
+
 pub mod hydrodynamics {
     pub use crate::analysis::hydrodynamics::{eigenvalues, prefactor, viscosity};
 }

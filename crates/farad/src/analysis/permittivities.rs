@@ -6,7 +6,8 @@
 //! of large parts, and they do not: there, and where not all media are known, the share follows
 //! from the change of capacitances between solves with less and with more permittivity. These
 //! are with linear densities, and once more with constant ones, since their difference shows how
-//! accurate they are.
+//! accurate they are. Capacitances go with all permittivities together: of all media one share, the
+//! largest, is what the others leave.
 
 use bem::derivatives;
 use mesh::regions;
@@ -31,8 +32,11 @@ const OF_INTEGRALS: f64 = 2e-5;
 const STEP: f64 = 0.05;
 const OF_STEP: f64 = 1e-3;
 
-/// Tolerance of these solves: a share of 1e-4 is left with one part in a hundred.
-const TOLERANCE: f64 = 1e-7;
+/// Tolerances of these solves: the second where what the first leaves is more than this part of a
+/// share. A share of 1e-4 is then left with one part in a hundred.
+const TOLERANCE: f64 = 1e-6;
+const TIGHTER: f64 = 1e-7;
+const RESOLVED: f64 = 0.01;
 
 /// Entry (i, j) is of the energy of the fields of conductors i and j, over the mean of their own.
 pub(crate) type Matrix = Vec<Vec<f64>>;
@@ -172,29 +176,137 @@ pub(crate) fn shares(
     with_bars: bool,
     progress: &dyn bem::Progress,
 ) -> Result<Vec<Shares>, Error> {
-    let n = units.len();
     if media.is_empty() {
         return Ok(Vec::new());
     }
     if let Some(found) = by_charges(problem, units, media)? {
         return Ok(found);
     }
-    let mut solves = [bem::Density::Linear, bem::Density::Constant].map(Solves::new);
-    let of = |medium: &&Medium| -> Result<Shares, Error> {
-        let [linear, constant] = &mut solves;
-        let (shares, left) = linear.shares(problem, units, medium, progress)?;
-        if !with_bars {
-            return Ok(Shares { shares, ..Shares::default() });
+    let mut solves = Pair::new(TOLERANCE);
+    let mut of = |medium: &Medium| -> Result<Solved, Error> {
+        let solved = solves.solved(problem, units, medium, with_bars, progress)?;
+        if solved.is_resolved() || solves.tolerance == TIGHTER {
+            return Ok(solved);
         }
-        let (others, left_of_others) = constant.shares(problem, units, medium, progress)?;
+        solves = Pair::new(TIGHTER);
+        solves.solved(problem, units, medium, with_bars, progress)
+    };
+    let Some(largest) = largest_of_all(problem, units, media)? else {
+        return media.iter().map(|medium| Ok(of(medium)?.shares)).collect();
+    };
+    let others = media.iter().enumerate().filter(|(k, _)| *k != largest);
+    let solved: Vec<Solved> = others.map(|(_, medium)| of(medium)).collect::<Result<_, _>>()?;
+    let rest = match rest(units, &solved, with_bars) {
+        Some(rest) => rest,
+        None => of(media[largest])?.shares,
+    };
+    let mut found: Vec<Shares> = solved.into_iter().map(|solved| solved.shares).collect();
+    found.insert(largest, rest);
+    Ok(found)
+}
+
+/// Shares by solves with less and more of a permittivity, the capacitances around which these are,
+/// and how far the shares may be off by what the solver leaves.
+struct Solved {
+    shares: Shares,
+    around: Matrix,
+    left: f64,
+}
+
+impl Solved {
+    fn is_resolved(&self) -> bool {
+        let shares = &self.shares.shares;
+        (0..shares.len()).all(|i| self.left <= RESOLVED * shares[i][i].abs())
+    }
+}
+
+/// Solves with both densities.
+struct Pair {
+    tolerance: f64,
+    linear: Solves,
+    constant: Solves,
+}
+
+impl Pair {
+    fn new(tolerance: f64) -> Self {
+        let [linear, constant] = [bem::Density::Linear, bem::Density::Constant]
+            .map(|density| Solves { density, tolerance, prepared: None });
+        Self { tolerance, linear, constant }
+    }
+
+    fn solved(
+        &mut self,
+        problem: &Problem,
+        units: &[bem::Response],
+        medium: &Medium,
+        with_bars: bool,
+        progress: &dyn bem::Progress,
+    ) -> Result<Solved, Error> {
+        let Changed { shares, around, left } =
+            self.linear.shares(problem, units, medium, progress)?;
+        if !with_bars {
+            return Ok(Solved { shares: Shares { shares, ..Shares::default() }, around, left });
+        }
+        let others = self.constant.shares(problem, units, medium, progress)?;
+        let left = left + others.left;
         let bar = |i: usize, j: usize| {
             let step = OF_STEP * shares[i][j].abs();
-            (shares[i][j] - others[i][j]).abs() + step + left + left_of_others
+            (shares[i][j] - others.shares[i][j]).abs() + step + left
         };
-        let bars = square(n, bar);
-        Ok(Shares { shares, bars, are_of_charges: false })
+        let bars = square(units.len(), bar);
+        Ok(Solved { shares: Shares { shares, bars, are_of_charges: false }, around, left })
+    }
+}
+
+/// The medium of these with the largest share by charges, if they are all media that there are, and
+/// more than one.
+fn largest_of_all(
+    problem: &Problem,
+    units: &[bem::Response],
+    media: &[&Medium],
+) -> Result<Option<usize>, Error> {
+    if problem.description.stack.is_some() || media.len() < 2 {
+        return Ok(None);
+    }
+    let Some(each) = all_media(problem) else { return Ok(None) };
+    let mut wanted: Vec<Option<u32>> = media.iter().map(|medium| medium.of).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    if wanted.len() < media.len() || wanted.len() < each.len() {
+        return Ok(None);
+    }
+    let sum = |medium: &&Medium| -> Result<f64, bem::Error> {
+        let shares = medium.by_charges(problem, units)?;
+        Ok((0..shares.len()).map(|i| shares[i][i]).sum())
     };
-    media.iter().map(of).collect()
+    let sums = media.iter().map(sum).collect::<Result<Vec<f64>, _>>()?;
+    Ok((0..sums.len()).max_by(|&a, &b| sums[a].total_cmp(&sums[b])))
+}
+
+/// What shares of all media but one leave of all energy; `None` if that is not the largest one, of
+/// which little is lost.
+fn rest(units: &[bem::Response], others: &[Solved], with_bars: bool) -> Option<Shares> {
+    let n = units.len();
+    let all = all(units);
+    let sum = |of: fn(&Shares) -> &Matrix, i: usize, j: usize| {
+        others.iter().map(|solved| of(&solved.shares)[i][j]).sum::<f64>()
+    };
+    let shares = square(n, |i, j| all[i][j] - sum(|of| &of.shares, i, j));
+    let is_largest =
+        others.iter().all(|solved| (0..n).all(|i| shares[i][i] >= solved.shares.shares[i][i]));
+    // The capacitances of the solve itself are as exact as it is.
+    let off = |i: usize, j: usize| {
+        let each = others.iter().map(|solved| (all[i][j] - solved.around[i][j]).abs());
+        sum(|of| &of.bars, i, j) + each.fold(0.0, f64::max)
+    };
+    let bars = if with_bars { square(n, off) } else { Matrix::default() };
+    is_largest.then_some(Shares { shares, bars, are_of_charges: false })
+}
+
+/// All dielectrics and the surroundings; `None` where not all of them have shares.
+fn all_media(problem: &Problem) -> Option<Vec<Medium>> {
+    let names = problem.description.dielectrics.iter().map(|body| body.name.as_str());
+    names.chain([SURROUNDINGS]).map(|name| Medium::new(problem, name).ok()).collect()
 }
 
 /// The same by charges alone, where they are good.
@@ -203,19 +315,16 @@ fn by_charges(
     units: &[bem::Response],
     media: &[&Medium],
 ) -> Result<Option<Vec<Shares>>, Error> {
-    let description = &problem.description;
     let n = units.len();
     if problem.media.is_none() {
         let of =
             |_| Shares { shares: all(units), bars: vec![vec![0.0; n]; n], are_of_charges: true };
         return Ok(Some(media.iter().map(of).collect()));
     }
-    if description.stack.is_some() {
+    if problem.description.stack.is_some() {
         return Ok(None);
     }
-    let names = description.dielectrics.iter().map(|body| body.name.as_str());
-    let each = names.chain([SURROUNDINGS]).map(|name| Medium::new(problem, name));
-    let Ok(each) = each.collect::<Result<Vec<Medium>, _>>() else { return Ok(None) };
+    let Some(each) = all_media(problem) else { return Ok(None) };
     let found = each.iter().map(|medium| medium.by_charges(problem, units));
     let found = found.collect::<Result<Vec<Matrix>, _>>()?;
     let sum = |i: usize, j: usize| found.iter().map(|shares| shares[i][j]).sum::<f64>();
@@ -247,51 +356,104 @@ fn by_charges(
     Ok(Some(wanted.into_iter().map(whole).collect()))
 }
 
+/// What a change of one permittivity shows.
+struct Changed {
+    shares: Matrix,
+    /// Capacitances in the middle.
+    around: Matrix,
+    /// How far shares may be off by what the solver leaves.
+    left: f64,
+}
+
+/// Charges from which a solve starts.
+struct Start {
+    total: Vec<f64>,
+    at_corners: Vec<[f64; 3]>,
+}
+
+impl From<&bem::Response> for Start {
+    fn from(of: &bem::Response) -> Self {
+        Self { total: of.charge.clone(), at_corners: of.at_corners.clone() }
+    }
+}
+
+impl Start {
+    /// As far from `middle` as `other`, on the other side.
+    fn beyond(middle: &bem::Response, other: &bem::Response) -> Self {
+        let total = middle.charge.iter().zip(&other.charge).map(|(a, b)| 2.0 * a - b);
+        let corners = middle.at_corners.iter().zip(&other.at_corners);
+        let at_corners = corners.map(|(a, b)| [0, 1, 2].map(|k| 2.0 * a[k] - b[k]));
+        Self { total: total.collect(), at_corners: at_corners.collect() }
+    }
+
+    fn charges(&self) -> bem::Charges<'_> {
+        bem::Charges { total: &self.total, at_corners: &self.at_corners }
+    }
+}
+
 /// Solves with other permittivities on the same surfaces.
 struct Solves {
     density: bem::Density,
+    tolerance: f64,
     prepared: Option<bem::Prepared>,
 }
 
 impl Solves {
-    fn new(density: bem::Density) -> Self {
-        Self { density, prepared: None }
-    }
-
-    /// Shares of a medium, and how far they may be off by what the solver leaves.
+    /// Shares of a medium, by its permittivity.
     fn shares(
         &mut self,
         problem: &Problem,
         units: &[bem::Response],
         medium: &Medium,
         progress: &dyn bem::Progress,
-    ) -> Result<(Matrix, f64), Error> {
+    ) -> Result<Changed, Error> {
+        let [fewer, further] = [(-STEP).exp(), STEP.exp()];
+        let start: Vec<Start> = units.iter().map(Start::from).collect();
         let less =
-            self.solve(problem, units, &medium.permittivity(problem, (-STEP).exp()), progress)?;
-        let more =
-            self.solve(problem, units, &medium.permittivity(problem, STEP.exp()), progress)?;
+            self.solve(problem, start, units, &medium.permittivity(problem, fewer), progress)?;
+        let is_alike = units.iter().all(|unit| self.is_of_density(unit));
+        let start = less.iter().zip(units).map(|(less, unit)| {
+            // As far on the other side.
+            if is_alike { Start::beyond(unit, less) } else { Start::from(less) }
+        });
+        let more = self.solve(
+            problem,
+            start.collect(),
+            units,
+            &medium.permittivity(problem, further),
+            progress,
+        )?;
         let n = units.len();
         let both = [roots(&less), roots(&more)];
-        let entry = |of: &[bem::Response], i: usize, j: usize| of[j].conductor_charge[i];
-        let share = |i: usize, j: usize| {
-            let change =
-                entry(&more, i, j) - entry(&less, i, j) + entry(&more, j, i) - entry(&less, j, i);
-            let own = |k: usize| both[0][k] * both[1][k];
-            0.5 * change / (2.0 * STEP.sinh()) / (own(i) * own(j)).sqrt()
+        let own = |i: usize, j: usize| {
+            let of = |k: usize| both[0][k] * both[1][k];
+            (of(i) * of(j)).sqrt()
         };
+        let even = |of: &[bem::Response], i: usize, j: usize| {
+            0.5 * (of[j].conductor_charge[i] + of[i].conductor_charge[j])
+        };
+        let share = |i: usize, j: usize| {
+            (even(&more, i, j) - even(&less, i, j)) / (2.0 * STEP.sinh() * own(i, j))
+        };
+        let around = |i: usize, j: usize| 0.5 * (even(&more, i, j) + even(&less, i, j)) / own(i, j);
         let left = less.iter().chain(&more).map(|unit| unit.relative_residual).fold(0.0, f64::max);
-        Ok((square(n, share), left / STEP.sinh()))
+        let left = left / STEP.sinh();
+        Ok(Changed { shares: square(n, share), around: square(n, around), left })
+    }
+
+    fn is_of_density(&self, unit: &bem::Response) -> bool {
+        !unit.at_corners.is_empty() == (self.density == bem::Density::Linear)
     }
 
     fn solve(
         &mut self,
         problem: &Problem,
+        start: Vec<Start>,
         units: &[bem::Response],
         permittivity: &[[f64; 2]],
         progress: &dyn bem::Progress,
     ) -> Result<Vec<bem::Response>, Error> {
-        let density = self.density;
-        let options = bem::SolveOptions::default().density(density).tolerance(TOLERANCE);
+        let options = bem::SolveOptions::default().density(self.density).tolerance(self.tolerance);
         let kept = self.prepared.take();
         let kept = kept.and_then(|mut kept| kept.set_permittivity(permittivity).then_some(kept));
         let mut prepared = match kept {
@@ -301,10 +463,7 @@ impl Solves {
                 bem::Prepared::new(&problem.mesh, media, units.len(), &options)?
             }
         };
-        let is_linear = |unit: &bem::Response| !unit.at_corners.is_empty();
-        let is_alike =
-            units.iter().all(|unit| is_linear(unit) == (density == bem::Density::Linear));
-        let start = if is_alike { charges(units) } else { Vec::new() };
+        let start: Vec<bem::Charges<'_>> = start.iter().map(Start::charges).collect();
         let of_unit =
             |unit: &bem::Response| bem::Excitation::default().potentials(unit.potentials.clone());
         let excitations: Vec<bem::Excitation> = units.iter().map(of_unit).collect();

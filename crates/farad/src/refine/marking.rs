@@ -1,9 +1,8 @@
 //! Which sides of triangles to split so that errors get shorter, and how often.
 //!
-//! How a side's gain falls where it is split follows from the order of the density: little of it
-//! remains in the halves, except next to an edge, where densities are singular: there the part
-//! that ends at the edge keeps most. Sides whose expected gain is still too large are split again
-//! before the next solve, so that several layers at a time appear along edges.
+//! Sides whose expected gain is still too large after a split are split again before the next
+//! solve, so that several layers at a time appear along edges; `foresight` says how much is too
+//! large.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,27 +15,14 @@ use mesh::{Mesh, vector};
 use crate::problem::fault::Error;
 use crate::problem::{Problem, edges};
 use crate::refine::descent::Descent;
+use crate::refine::foresight::{Foresight, GROWTH, Gain, LAYERS, Left};
 
 /// Sides that end on an edge are split at this fraction from it: densities are singular there, and
 /// elements should shrink by more than half.
 const GRADING: f64 = 0.3;
 
-/// Share of the error whose sides are split at a time.
-const MARKED: f64 = 0.7;
-
-/// Least share, and what splitting the sides of an error takes away of it, at most.
-const LEAST_MARKED: f64 = 0.2;
-const TAKEN: f64 = 0.6;
-
-/// Error to aim at, as a share of the requested one.
-const AIM: f64 = 0.8;
-
-/// Gains that differ by less are alike.
-const ALIKE: f64 = 1e-6;
-
-/// Splittings before the next solve, and by how much there are more triangles then, at most.
-const LAYERS: usize = 2;
-const GROWTH: f64 = 4.5;
+/// Triangles by which a step adds more than was foreseen, since others are split along.
+const ALONG: f64 = 1.5;
 
 /// Triangles longer than this many times twice their height are cut across, too: integrals over
 /// longer ones lose digits.
@@ -53,21 +39,6 @@ pub const LEAST_STRETCH: f64 = 0.5;
 pub const LONG: f64 = 4.0;
 /// See there.
 pub const MOST_BENT: f64 = 0.1;
-
-/// Share of a side's gain that remains in each of its halves, by density; next to an edge, in the
-/// half that ends there and in the other.
-struct Left {
-    half: f64,
-    next_to_edge: f64,
-    beyond: f64,
-}
-
-fn left(density: Density) -> Left {
-    match density {
-        Density::Constant => Left { half: 0.15, next_to_edge: 0.25, beyond: 0.1 },
-        Density::Linear => Left { half: 0.06, next_to_edge: 0.25, beyond: 0.05 },
-    }
-}
 
 /// A side of triangles, the lower vertex first.
 pub(crate) type Side = (u32, u32);
@@ -89,8 +60,8 @@ impl Marks<'_> {
     /// The mesh on which errors should be `share` of what they are, or closer to that, and where
     /// its triangles are in this one.
     pub(crate) fn next_mesh(&self, share: f64) -> Result<(Mesh, Descent), mesh::refine::Error> {
-        let threshold = self.threshold(((1.0 - AIM * share) / TAKEN).clamp(LEAST_MARKED, MARKED));
-        let most = (GROWTH * self.mesh.triangles.len() as f64) as usize;
+        let threshold = self.foresight().threshold(share);
+        let most = (ALONG * GROWTH * self.mesh.triangles.len() as f64) as usize;
         let mut mesh = self.mesh.clone();
         let mut descent = Descent::none(mesh.triangles.len());
         let (mut gains, mut surfaces) = (self.gains.clone(), self.surfaces.clone());
@@ -117,18 +88,14 @@ impl Marks<'_> {
         Ok((mesh, descent))
     }
 
-    /// The least gain of the sides that have this share of all.
-    fn threshold(&self, share: f64) -> f64 {
-        let mut gains: Vec<f64> = self.gains.values().copied().filter(|gain| *gain > 0.0).collect();
-        gains.sort_unstable_by(|a, b| b.total_cmp(a));
-        let total: f64 = gains.iter().sum();
-        let mut sum = 0.0;
-        let least = gains.iter().find(|gain| {
-            sum += **gain;
-            sum >= share * total
-        });
-        // Those that are alike but for rounding go together.
-        least.map_or(0.0, |gain| gain * (1.0 - ALIKE))
+    fn foresight(&self) -> Foresight {
+        let creases = edges::of(self.mesh, &self.surfaces);
+        let gain = |(&(p, q), &of): (&Side, &f64)| {
+            let ends_at_edge = creases.is_on(p) != creases.is_on(q);
+            Gain { of, ends_at_edge }
+        };
+        let gains = self.gains.iter().map(gain).collect();
+        Foresight::new(gains, self.mesh.triangles.len(), self.density)
     }
 
     /// Expected gains of sides of the new mesh, if those of the `old` one had these gains.
@@ -140,7 +107,7 @@ impl Marks<'_> {
         marked: &[Side],
         Unfolded { split, halved }: &Unfolded,
     ) -> HashMap<Side, f64> {
-        let left = left(self.density);
+        let left = Left::of(self.density);
         let mut after: HashMap<Side, f64> = gains.clone();
         for (&(p, q), v) in marked.iter().zip(old.vertices.len() as u32..) {
             let Some(gain) = after.remove(&(p, q)) else { continue };

@@ -2,6 +2,7 @@
 
 pub(crate) mod descent;
 pub(crate) mod first_mesh;
+pub(crate) mod foresight;
 pub(crate) mod gains;
 pub(crate) mod goal;
 pub(crate) mod judge;

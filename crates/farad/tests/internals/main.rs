@@ -29,6 +29,7 @@ mod problem {
 mod refine {
     mod accuracy;
     mod descent;
+    mod foresight;
     mod marking;
     mod target;
 }
