@@ -58,9 +58,10 @@ fn summary(level: &Level) -> String {
     let has_prefix = matches!(level.worst, Some((_, Unit::Farad)));
     let scale = prefix(if has_prefix { level.value } else { 1.0 });
     format!(
-        "{triangles} triangles: {} = {} {}{}, {:.1e} ({})",
+        "{triangles} triangles: {} = {}{}{}{}, {:.1e} ({})",
         level.name(),
         units::with_bar(level.value / scale.factor, Some(level.bar / scale.factor)),
+        if level.unit().is_empty() { "" } else { " " },
         scale.symbol,
         level.unit(),
         level.relative,
