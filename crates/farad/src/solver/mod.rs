@@ -62,7 +62,8 @@ impl Problem {
 
 impl Solver {
     /// A solver whose bars say what each side of triangles has to gain, and which starts from these
-    /// charges of the problem's excitations, if there are any. `for_films` if it is for their shares.
+    /// charges of the problem's excitations, if there are any; it finds shares of films on each mesh
+    /// if they are what the refinement is for.
     pub(crate) fn for_refinement(known: Vec<Known>, for_films: bool) -> Self {
         Self { refines: true, for_films, known, ..Self::default() }
     }
