@@ -415,7 +415,7 @@ fn films_on_meshes_that_an_accuracy_refines() {
     let stack = Stack::default().below(Beyond::Dielectric(11.45)).tolerance(1e-6);
     let toward = Some(Toward::Layer(0));
     let on_metal = film("", toward.clone(), Some(0.1));
-    let both = Place::On { names: vec!["a".to_owned(), "b".to_owned()], toward };
+    let both = Place::On { names: vec!["plate".to_owned(), "b_plate".to_owned()], toward };
     let films = vec![
         on_metal.clone().name("below".to_owned()).place(both),
         on_metal.name("beside".to_owned()).place(Place::Interface(0)),

@@ -30,7 +30,7 @@ pub enum Target {
     Polarisability,
     /// The shares of all films, each relative to itself.
     Films,
-    /// The same of the films of this name.
+    /// As [`Target::Films`], of the films of this name.
     Film(String),
 }
 

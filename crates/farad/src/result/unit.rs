@@ -31,7 +31,7 @@ pub enum Unit {
     Length(LengthUnit),
     /// The cube of a length, of polarisabilities over 4 pi eps0: m^3, nm^3, ...
     Cubed(LengthUnit),
-    /// None, of shares.
+    /// 1, of shares.
     Ratio,
 }
 
@@ -59,7 +59,7 @@ impl Unit {
         others.into_iter().chain(lengths)
     }
 
-    /// As tables and files have it: F, V, C, J, kcal/mol, N, V/m, m, m^3, ..., nothing for shares.
+    /// As tables and files have it: F, V, C, J, kcal/mol, N, V/m, m, m^3, ..., 1.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -73,7 +73,7 @@ impl Unit {
             Self::VoltPerMetre => "V/m",
             Self::Length(length) => length.name(),
             Self::Cubed(length) => length.cubed(),
-            Self::Ratio => "",
+            Self::Ratio => "1",
         }
     }
 }

@@ -46,6 +46,15 @@ impl Edge {
     }
 }
 
+/// Factor of the density at a place of a triangle next to an edge, due to metal across from it. It
+/// goes on beyond the middle between both, so distances are those from the edge's line.
+fn as_across(edge: Option<&Edge>, x: Vector) -> f64 {
+    edge.map_or(1.0, |edge| {
+        let [a, b] = edge.ends;
+        edge.across.factor(norm(cross(sub(x, a), sub(b, a))) / norm(sub(b, a)))
+    })
+}
+
 impl Ends for Edge {
     fn ends(&self) -> [Vector; 2] {
         self.ends
@@ -124,8 +133,8 @@ pub(super) struct Surface<'a> {
 /// A triangle's part in integrals.
 struct Cell {
     pieces: Vec<Piece>,
-    /// How the density grows next to it.
-    exponent: f64,
+    /// The edge that is nearest to its middle.
+    edge: Option<Edge>,
     /// The integral of the power of the distance, as what lies across changes it, and that times
     /// places relative to the centroid.
     power: f64,
@@ -238,22 +247,18 @@ impl<'a> Surface<'a> {
         self.rims[self.part[k] as usize].nearest_to(x)
     }
 
-    /// Factor of the density at a place of a triangle due to metal across from it.
-    fn as_across(&self, k: usize, x: Vector) -> f64 {
-        self.nearest(k, x).map_or(1.0, |(edge, distance)| edge.across.factor(distance))
-    }
-
     fn cell(&self, k: usize) -> Cell {
         let pieces = self.parts(k);
         let centre = centroid(self.corners(k));
-        let exponent = self.nearest(k, centre).map_or(1.0, |(edge, _)| edge.exponent);
+        let edge = self.nearest(k, centre).map(|(edge, _)| *edge);
+        let exponent = edge.map_or(1.0, |edge| edge.exponent);
         let (mut power, mut times_place) = (0.0, [0.0; 3]);
         for (weight, x) in pieces.iter().flat_map(|piece| nodes(piece, exponent, 0.0)) {
-            let weight = weight * self.as_across(k, x);
+            let weight = weight * as_across(edge.as_ref(), x);
             power += weight;
             times_place = add(times_place, scale(weight, sub(x, centre)));
         }
-        Cell { pieces, exponent, power, times_place }
+        Cell { pieces, edge, power, times_place }
     }
 
     /// The parts of a triangle.
@@ -285,8 +290,9 @@ impl<'a> Surface<'a> {
     }
 
     fn square(&self, k: usize, from: f64) -> Square {
-        let Cell { pieces, exponent, power, .. } = &self.cells[k];
-        let (exponent, power) = (*exponent, *power);
+        let Cell { pieces, edge, power, .. } = &self.cells[k];
+        let (edge, power) = (edge.as_ref(), *power);
+        let exponent = edge.map_or(1.0, |edge| edge.exponent);
         let corners = self.corners(k);
         let frame = Frame::new(corners);
         let around = &self.around[k];
@@ -300,10 +306,10 @@ impl<'a> Surface<'a> {
         let beyond = |power: f64| pieces.iter().flat_map(move |piece| nodes(piece, power, from));
         let mut form = Matrix3::zeros();
         for (weight, x) in beyond(2.0 * exponent - 1.0) {
-            let functions = self.as_across(k, x) * frame.functions(x);
+            let functions = as_across(edge, x) * frame.functions(x);
             form += weight * functions * functions.transpose();
         }
-        let functions = |x: Vector| self.as_across(k, x) * frame.functions(x);
+        let functions = |x: Vector| as_across(edge, x) * frame.functions(x);
         let first: Vector3<f64> = beyond(exponent).map(|(weight, x)| weight * functions(x)).sum();
         let beyond_area: f64 = beyond(1.0).map(|(weight, _)| weight).sum();
         // Densities of curved triangles are smaller than their charges make on flat ones.
