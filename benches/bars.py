@@ -2,10 +2,10 @@
 """Measures how often error bars hold, and what accuracies take.
 
     cargo build --release
-    python3 benches/bars.py [--jobs N] [--into docs/validation.md] [FARAD [bars | sizes | accuracy]]
+    python3 benches/bars.py [--jobs N] [--into docs/validation.md] [FARAD [bars | kinds | sizes | accuracy]]
 
 `bars`: problems of all kinds on their coarsest meshes, each with both densities at several accuracies and without any, against a
-run that is ten times as exact as the most exact of these, N problems at a time. `sizes`: the same of boxes and balls stretched along each axis,
+run that is ten times as exact as the most exact of these, N problems at a time. `kinds`: the same by kind of number. `sizes`: the same of boxes and balls stretched along each axis,
 anew each time. `accuracy`: what it takes to reach an accuracy. `bars` and `accuracy` together take about ten minutes on two cores. Tables go to standard output; with --into they also replace those between the markers of that file.
 """
 
@@ -229,12 +229,25 @@ def numbers(results):
         for key, unit in (("potential", "v"), ("charge", "c")):
             if found[f"{key}_error_{unit}"]:
                 yield f"{key}{k}", found[f"{key}_{unit}"], found[f"{key}_error_{unit}"]
+    if results["polarisability"]:
+        tensor = results["polarisability"]
+        for i, row in enumerate(tensor["over_4pi_eps0"]):
+            for j, value in enumerate(row):
+                yield f"polarisability{i}{j}", value, tensor["over_4pi_eps0_error"][i][j]
+    for film in results["films"] or []:
+        for k, (value, bar) in enumerate(zip(film["participation"], film["participation_error"])):
+            yield f"film {film['name']}{k}", value, bar
     for k, found in enumerate(results["forces"] or []):
         yield f"force{k}", tuple(found["force_n"]), found["force_error_n"]
     for probe in results["probes"] or []:
         for k, row in enumerate(probe["rows"]):
             yield f"volt{k}", row[3], row[7]
             yield f"field{k}", tuple(row[4:7]), row[8]
+
+
+def kind_of(key):
+    """The kind of a number of this name."""
+    return "film" if key.startswith("film ") else key.rstrip("0123456789")
 
 
 def size(value):
@@ -248,7 +261,7 @@ def apart(value, best):
 def worst(results):
     """The longest bar relative to the largest number of its kind."""
     sizes = {}
-    found = [(key.rstrip("0123456789"), size(value), bar) for key, value, bar in numbers(results)]
+    found = [(kind_of(key), size(value), bar) for key, value, bar in numbers(results)]
     # Of what is asked for, but for probes: those have bars of their own at each point.
     found = [number for number in found if number[0] not in ("volt", "field")]
     for kind, value, _ in found:
@@ -266,7 +279,7 @@ def of_problem(program, folder, problem):
     found = []
     for density in DENSITIES:
         count, missed, runs, held = 0, [], 0, 0
-        ratios, triangles, reached = [], [], []
+        ratios, triangles, reached, of_kind = [], [], [], []
         for accuracy in (None, *ACCURACIES):
             results, _ = solve(program, path, folder, accuracy, density=density)
             if worst(results) < 3 * worst(reference):
@@ -281,6 +294,7 @@ def of_problem(program, folder, problem):
                 if error > bar + its_bar:
                     missed.append(f"{key} {value} +- {bar}, {best} +- {its_bar} ({reached[-1]})")
                 ratios.append(bar / max(error, its_bar / 4))
+                of_kind.append((kind_of(key), error <= bar + its_bar, ratios[-1]))
             runs += 1
             held += len(missed) == before
         if ratios:
@@ -290,7 +304,7 @@ def of_problem(program, folder, problem):
                 name, density, f"{triangles[0]:,} to {triangles[-1]:,}", ", ".join(reached), count, count - len(missed),
                 f"{statistics.median(ratios):.1f}", f"{min(ratios):.1f}",
             )  # fmt: skip
-            found.append((row, count, len(missed), ratios, runs, held))
+            found.append((row, count, len(missed), ratios, runs, held, of_kind))
     return found
 
 
@@ -305,6 +319,21 @@ def coverage(program, folder, problems, jobs):
     total, missed, runs, held = (sum(of[k] for of in found) for k in (1, 2, 4, 5))
     ratios = [ratio for of in found for ratio in of[3]]
     table.row(f"all: {held} of {runs} runs", "", "", "", total, total - missed, f"{statistics.median(ratios):.1f}", "")
+    return table
+
+
+def kinds(program, folder, jobs):
+    """How often bars hold, by kind of number"""
+    table = Table("number", "numbers", "covered", "bar over error, median", "least")
+    with ThreadPoolExecutor(jobs) as pool:
+        folders = (folder / str(k) for k in range(len(PROBLEMS)))
+        found = pool.map(lambda of: of_problem(program, *of), zip(folders, PROBLEMS))
+        of_kind = [one for of_one in found for of in of_one for one in of[6]]
+    for kind in sorted({one[0] for one in of_kind}):
+        own = [one for one in of_kind if one[0] == kind]
+        ratios = [ratio for _, _, ratio in own]
+        covered = sum(held for _, held, _ in own)
+        table.row(kind, len(own), covered, f"{statistics.median(ratios):.1f}", f"{min(ratios):.1f}")
     return table
 
 
@@ -352,7 +381,7 @@ def accuracy(program, folder, _):
     return table
 
 
-PARTS = {"bars": bars, "sizes": sizes, "accuracy": accuracy}
+PARTS = {"bars": bars, "kinds": kinds, "sizes": sizes, "accuracy": accuracy}
 
 
 def main(arguments, parts, wanted, usage):

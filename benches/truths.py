@@ -5,7 +5,8 @@ in two dimensions. Needs numpy.
     cargo build --release
     python3 benches/truths.py [--jobs N] [--into docs/validation.md] [FARAD [next_to_layers | ...]]
 
-`next_to_layers`: balls, needles and bars over layers of glass. `films`: strips on a substrate or over a ground. `salt`: charges in balls and globules
+`next_to_layers`: balls, needles and bars over layers of glass. `films`: strips on a substrate or over a ground. `coplanar`: long ones, by
+conformal maps. `salt`: charges in balls and globules
 among ions. Tables go to standard output; with --into they also replace those between the markers of that file.
 """
 
@@ -17,7 +18,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from bars import DENSITIES, box, glass, gmsh, main, plane, solve
+from bars import DENSITIES, box, film, glass, gmsh, main, plane, solve
 from validation import Table, conductor
 
 ACCURACIES = (5e-2, 2e-2, 1e-2, 5e-3)
@@ -530,6 +531,11 @@ def films(program, folder, jobs):
     with ThreadPoolExecutor(jobs) as pool:
         problems = enumerate([*STRIPS, *random_strips(20)])
         found = [of for one in pool.map(lambda of: of_films(program, folder / str(of[0]), of), problems) for of in one]
+    return table_of(rows_of(found), *COLUMNS)
+
+
+def rows_of(found):
+    """A row of each kind of share, from kind, triangles, bar over error, what missed and relative error of each."""
     rows = []
     for kind in sorted({of[0] for of in found}):
         of = [one for one in found if one[0] == kind]
@@ -537,7 +543,67 @@ def films(program, folder, jobs):
         error = statistics.median(one[4] for one in of)
         name = f"{', '.join(kind)} (error {100 * error:.1f} % in the median)"
         rows.append((name, f"{min(counts):,} to {max(counts):,}", [one[2] for one in of], len(of) - len(missed), missed))
-    return table_of(rows, *COLUMNS)
+    return rows
+
+
+def coplanar_alone(near, far, cutoff):
+    """A strip from x = near to far next to a plane x = 0 at 0 V, at 1 V, and of unit permittivities: integrals, per length, of the
+    squares of the field on one side of the strip and next to it in its plane, beyond a cutoff from its edges."""
+    k = near / far
+    # The complete elliptic integral, by the mean of arithmetic and geometric means.
+    a, b = 1.0, math.sqrt(1 - k * k)
+    for _ in range(40):
+        a, b = (a + b) / 2, math.sqrt(a * b)
+    scale = (far * 2 * a / math.pi) ** 2 / (far**2 - near**2)
+
+    def part(x):
+        """Of -1/((x^2 - near^2)(x^2 - far^2)), times far^2 - near^2."""
+        return math.log(abs((x - near) / (x + near))) / (2 * near) + math.log(abs((far + x) / (far - x))) / (2 * far)
+
+    on_metal = part(far - cutoff) - part(near + cutoff)
+    beside = -part(near - cutoff) + part(far + cutoff)
+    return scale * on_metal, scale * beside
+
+
+COPLANAR = ((0.5, 1.5, 11.7, 0.01), (0.1, 1.1, 11.45, 0.002), (1.0, 1.4, 4.0, 0.02), (0.2, 0.6, 9.0, 0.005))
+LENGTHS = (30.0, 60.0)
+
+
+def of_coplanar(program, folder, problem):
+    """A strip next to a grounded plane across a substrate: what is more of a long one than of a short one, against conformal maps."""
+    number, (near, far, eps, cutoff) = problem
+    on_metal, beside = coplanar_alone(near, far, cutoff)
+    # Shares times capacitance over 4 pi eps0.
+    exact = [eps**2 * on_metal / OF_FILM, on_metal / OF_FILM, OF_FILM * beside]
+    exact = [THICKNESS / (4 * np.pi) * one for one in exact]
+    found = []
+    for accuracy in FILM_ACCURACIES:
+        values, bars, count = np.zeros(3), np.zeros(3), 0
+        for length, sign in zip(LENGTHS, (-1, 1)):
+            tables = conductor("a", "a") + "\n" + layers(eps, None, False, 0.0) + plane("x", 0, "ground")
+            for k, place in enumerate(('on = "a"\nlayer = 0', 'on = "a"\nlayer = 1', "interface = 0")):
+                tables += f'[[film]]\nname = "film{k}"\n{place}\nthickness = {THICKNESS}\nrelative_permittivity = {OF_FILM}\ncutoff = {cutoff}\n'
+            where = folder / f"{number}-{length:g}"
+            path = write(program, where, None, {"a": film(near, 0, far - near, length, 0)}, tables)
+            results, _ = solve(program, path, where, accuracy, "films")
+            capacitance = results["capacitance"]["maxwell_over_4pi_eps0"][0][0] / (LENGTHS[1] - LENGTHS[0])
+            for k, one in enumerate(results["films"]):
+                values[k] += sign * capacitance * one["participation"][0]
+                bars[k] += capacitance * one["participation_error"][0]
+            count = results["mesh"]["triangles"]
+        for k, kind in enumerate(("on metal", "on metal", "beside metal")):
+            error = abs(values[k] - exact[k])
+            name = f"strip {near:g} to {far:g}, eps {eps:g}, cutoff {cutoff:g}, {accuracy:g}"
+            missed = [] if error <= bars[k] else [f"{name}: {k}: {values[k]:.5g} +- {bars[k]:.2g}, exact {exact[k]:.5g}"]
+            found.append(((kind, f"{accuracy:g}"), count, bars[k] / max(error, 1e-9 * exact[k]), missed, error / exact[k]))
+    return found
+
+
+def coplanar(program, folder, jobs):
+    """Bars of films on coplanar strips"""
+    with ThreadPoolExecutor(jobs) as pool:
+        found = [of for one in pool.map(lambda of: of_coplanar(program, folder, of), enumerate(COPLANAR)) for of in one]
+    return table_of(rows_of(found), *COLUMNS)
 
 
 def kirkwood(radius, charges, inside, outside, kappa):
@@ -627,7 +693,7 @@ def salt(program, folder, jobs):
     return table_of(rows, *COLUMNS)
 
 
-PARTS = {"next_to_layers": next_to_layers, "films": films, "salt": salt}
+PARTS = {"next_to_layers": next_to_layers, "films": films, "coplanar": coplanar, "salt": salt}
 
 
 if __name__ == "__main__":

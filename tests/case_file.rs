@@ -426,7 +426,7 @@ fn each_mistake_is_reported_in_its_words() {
         ),
         (
             "[solver]\naccuracy = 1e-2\naccuracy_of = \"height\"",
-            "accuracy_of must be all, energy, polarisability, an entry such as C(left, right)",
+            "accuracy_of must be all, energy, polarisability, films, an entry such as C(left, right)",
         ),
     ] {
         place.case("wrong.toml", "sphere.msh", body);

@@ -538,7 +538,8 @@ class Problem(Unchanging):
             or to the energy. Without it the mesh is not changed.
         of : str
             Numbers that must reach `accuracy`: "all", "energy", "polarisability", "C(left, right)",
-            "V(conductor)", "Q(conductor)", "F(body)", "probe(name)", "field(name)".
+            "V(conductor)", "Q(conductor)", "F(body)", "probe(name)", "field(name)", "films",
+            "film(name)".
         max_time : float, optional
             Seconds that `accuracy` may take.
         tolerance : float

@@ -119,7 +119,9 @@ impl Choices {
         }
         let methods =
             [("auto", bem::Method::Auto), ("fmm", bem::Method::Fmm), ("dense", bem::Method::Dense)];
-        let for_accuracy = self.accuracy.map_or(bem::Density::Constant, farad::density_for);
+        let target: Target = self.of.parse().unwrap_or_default();
+        let density = |accuracy: f64| farad::density_for(accuracy, &target);
+        let for_accuracy = self.accuracy.map_or(bem::Density::Constant, density);
         let densities = [
             ("auto", for_accuracy),
             ("constant", bem::Density::Constant),

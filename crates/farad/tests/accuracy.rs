@@ -339,6 +339,8 @@ fn an_accuracy_of_nothing_is_refused_before_a_solve() {
         (Target::Probe(name()), Some(Setting::Potential(1.0)), "no probe lid"),
         (Target::Field(name()), Some(Setting::Potential(1.0)), "no probe lid"),
         (Target::Polarisability, None, "no polarisability"),
+        (Target::Films, None, "there is no film"),
+        (Target::Film(name()), None, "there is no film lid"),
     ] {
         let metal = Conductor::new("lid");
         let metal = setting.map_or(metal.clone(), |setting| metal.with(setting));

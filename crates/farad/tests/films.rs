@@ -9,9 +9,9 @@ use farad::mesh::generate::{ConcentricSpheres, Cube, Disk, Plate, Resolution, Sp
 use farad::mesh::transform::{Motion, moved};
 use farad::mesh::{Mesh, join};
 use farad::{
-    Conductor, Description, Dielectric, Error, Fault, Film, FilmFault, FilmShare, LengthUnit,
-    Mirror, NoProgress, Options, Place, Plane, Probe, ProbePoints, Problem, SURROUNDINGS, Setting,
-    Toward,
+    Conductor, Description, Dielectric, Error, Fault, Film, FilmFault, FilmShare, Goal, LengthUnit,
+    Mirror, NoProgress, Options, Outcome, Place, Plane, Probe, ProbePoints, Problem, SURROUNDINGS,
+    Setting, Target, Toward, refine,
 };
 
 const THICKNESS: f64 = 1e-3;
@@ -403,6 +403,43 @@ fn bars_of_films_are_those_of_meshes() {
                     off < bar + 0.005 * exact && bar < most * share,
                     "{grade} {density:?} {cutoff}: {share:e} +- {bar:e}, {exact:e}"
                 );
+            }
+        }
+    }
+}
+
+/// A qubit's two pads of four triangles: meshes that are refined have long triangles next to short
+/// ones along edges. Exact by a method of moments on rectangles (`benches/truths.py`), to 1 %.
+#[test]
+fn films_on_meshes_that_an_accuracy_refines() {
+    let stack = Stack::default().below(Beyond::Dielectric(11.45)).tolerance(1e-6);
+    let toward = Some(Toward::Layer(0));
+    let on_metal = film("", toward.clone(), Some(0.1));
+    let both = Place::On { names: vec!["plate".to_owned(), "b_plate".to_owned()], toward };
+    let films = vec![
+        on_metal.clone().name("below".to_owned()).place(both),
+        on_metal.name("beside".to_owned()).place(Place::Interface(0)),
+    ];
+    let description = Description::default().stack(Some(stack)).films(films);
+    let pad = |y: f64| {
+        let resolution = Resolution::Elements(2);
+        let pad = Plate { width: 500.0, height: 120.0, grade: 1.0, resolution }.build().unwrap();
+        moved(&pad, |_| true, &Motion::along([0.0, y, 0.0]))
+    };
+    let mesh = join::joined(vec![("a".into(), pad(80.0)), ("b".into(), pad(-80.0))]);
+    let exact = [7.92e-5, 9.69e-6];
+    for (target, accuracy) in [(Target::All, 1e-4), (Target::Films, 6e-2)] {
+        let goal = Goal { accuracy, target: target.clone(), max_seconds: None };
+        let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
+        let options = Options::default().density(Density::Linear);
+        let found = refine(problem, &goal, &options, &NoProgress, &mut |_, _| ()).unwrap();
+        assert_eq!(found.outcome, Outcome::Reached, "{target}");
+        for (film, exact) in found.solution.films.iter().zip(exact) {
+            for (share, bar) in film.participation.iter().zip(&film.bars) {
+                let off = (share - exact).abs();
+                assert!(off < bar + 0.01 * exact, "{target}: {share:e} +- {bar:e}, not {exact:e}");
+                assert!(*bar < 0.1 * exact, "{target}: {share:e} +- {bar:e}");
+                assert!(target == Target::All || *bar <= accuracy * share, "{share:e} +- {bar:e}");
             }
         }
     }

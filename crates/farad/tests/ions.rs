@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 use common::{close, elementary, sphere, two_spheres};
 use farad::bem::{Density, Method};
 use farad::mesh::Mesh;
-use farad::mesh::generate::{Resolution, Sphere, SphereBase};
+use farad::mesh::generate::{Cube, Resolution, Sphere, SphereBase};
 use farad::units::{ELEMENTARY_CHARGE, farads};
 use farad::{
     Conductor, Description, Dielectric, Error, Fault, Goal, LengthUnit, NoProgress, Options,
@@ -209,6 +209,24 @@ fn bars_of_probes_among_ions_hold() {
         assert!(20 * covered >= 19 * ratios.len(), "{elements} {order}: {covered} {ratios:?}");
         assert!(median < longest, "{elements} {order}: {median}");
     }
+}
+
+/// A body that differs from what is around it in ions alone has edges, toward which a mesh is
+/// graded as if permittivities differed.
+#[test]
+fn a_surface_between_media_that_differ_in_ions_alone_has_edges() {
+    let graded = |permittivity: f64, kappa: f64| {
+        let description = Description::default()
+            .unit(LengthUnit::Angstrom)
+            .relative_permittivity(80.0)
+            .kappa(kappa)
+            .dielectrics(vec![Dielectric::new("cube", permittivity)])
+            .charges(vec![elementary([0.4, 0.5, 0.6], 1.0)]);
+        let cube = Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(48) };
+        let problem = Problem::new(description, cube.build().unwrap()).unwrap();
+        problem.refined_toward_edges().unwrap().vertices
+    };
+    assert_eq!(graded(80.0, 0.3), graded(4.0, 0.3));
 }
 
 /// Without ions both equations are the same problem: of two molecules next to each other.

@@ -57,12 +57,15 @@ fn summary(level: &Level) -> String {
     let triangles = units::count(level.triangles as u64);
     let has_prefix = matches!(level.worst, Some((_, Unit::Farad)));
     let scale = prefix(if has_prefix { level.value } else { 1.0 });
+    // Shares have no unit that is written.
+    let unit = match level.worst {
+        Some((_, Unit::Ratio)) => String::new(),
+        _ => format!(" {}{}", scale.symbol, level.unit()),
+    };
     format!(
-        "{triangles} triangles: {} = {} {}{}, {:.1e} ({})",
+        "{triangles} triangles: {} = {}{unit}, {:.1e} ({})",
         level.name(),
         units::with_bar(level.value / scale.factor, Some(level.bar / scale.factor)),
-        scale.symbol,
-        level.unit(),
         level.relative,
         units::duration(level.seconds),
     )

@@ -173,7 +173,7 @@ impl EstimatedBars {
 }
 
 impl Solution {
-    /// Multiplies the bars of matrix, state and polarisability by `factor`.
+    /// Multiplies the bars of matrix, state, polarisability and films by `factor`.
     pub(crate) fn stretch_bars(&mut self, factor: f64) {
         let matrix = self.bars.iter_mut().flat_map(|bars| bars.maxwell.as_mut_slice());
         let mut all: Vec<&mut f64> = matrix.flatten().collect();
@@ -189,6 +189,7 @@ impl Solution {
                 all.extend(force.newton_error.iter_mut().chain(&mut force.newton_metre_error));
             }
         }
+        all.extend(self.films.iter_mut().flat_map(|film| &mut film.bars));
         let tensor = self.polarisability.iter_mut().flat_map(|of| &mut of.over_4pi_eps0_error);
         all.extend(tensor.flatten().flatten());
         all.into_iter().for_each(|bar| *bar *= factor);

@@ -54,7 +54,7 @@ impl Analysis for HydrodynamicAnalysis {
     }
 
     // Its bars are those of the matrix, which a refinement makes longer after the solve.
-    fn is_of_last_mesh(&self) -> bool {
+    fn is_of_last_mesh(&self, _for_films: bool) -> bool {
         true
     }
 }

@@ -92,8 +92,9 @@ pub(crate) trait Analysis: Sync {
         Ok(())
     }
 
-    /// Whether a refinement needs its [`conclude`](Self::conclude) on the last mesh alone.
-    fn is_of_last_mesh(&self) -> bool {
+    /// Whether a refinement for the shares of films, or for other numbers, needs its
+    /// [`conclude`](Self::conclude) on the last mesh alone.
+    fn is_of_last_mesh(&self, _for_films: bool) -> bool {
         false
     }
 }

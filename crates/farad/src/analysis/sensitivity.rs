@@ -69,7 +69,7 @@ impl Analysis for SensitivityAnalysis {
         Ok(())
     }
 
-    fn is_of_last_mesh(&self) -> bool {
+    fn is_of_last_mesh(&self, _for_films: bool) -> bool {
         true
     }
 }

@@ -41,11 +41,8 @@ pub(crate) fn surfaces(problem: &Problem) -> Vec<Option<u32>> {
     let media = problem.media.as_ref();
     let surface = |t: usize| match (owner[t], media) {
         (Some(conductor), _) => Some(conductor),
-        (None, Some(media)) => {
-            let [front, back] = media.permittivity[t];
-            // Interfaces between other media have no edge where they meet but their own.
-            (front != back).then_some(u32::MAX)
-        }
+        // Interfaces between other media have no edge where they meet but their own.
+        (None, Some(media)) => media.differ_at(t).then_some(u32::MAX),
         (None, None) => None,
     };
     (0..owner.len()).map(surface).collect()

@@ -71,8 +71,10 @@ pub fn tolerance_for(accuracy: f64, expected: f64) -> f64 {
     (TOLERANCE_PER_BAR * expected).max(TOLERANCE_PER_ACCURACY * accuracy).min(LOOSEST)
 }
 
-/// The density by which an accuracy is reached soonest.
+/// The density by which an accuracy of these numbers is reached soonest: shares of films are of
+/// the charges of single triangles.
 #[must_use]
-pub fn density_for(accuracy: f64) -> bem::Density {
-    if accuracy < LINEAR { bem::Density::Linear } else { bem::Density::Constant }
+pub fn density_for(accuracy: f64, target: &Target) -> bem::Density {
+    let is_linear = accuracy < LINEAR || target.is_of_films();
+    if is_linear { bem::Density::Linear } else { bem::Density::Constant }
 }

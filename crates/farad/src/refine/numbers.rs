@@ -46,6 +46,8 @@ pub(crate) fn find(
         Target::Entry(a, b) => results.named_entry(a, b).into_iter().collect(),
         Target::Energy => results.energy().into_iter().collect(),
         Target::Polarisability => results.polarisability(),
+        Target::Films => results.films(|_| true),
+        Target::Film(name) => results.films(|film| film == name),
         of_state => match &solution.state {
             Some(state) => OfState { results: &results, state }.find(of_state),
             None => Vec::new(),
@@ -78,6 +80,8 @@ pub(crate) fn check(problem: &Problem, target: &Target) -> Result<(), Error> {
         Target::Polarisability => {
             description.polarisability && excitations::field_axes(problem).1.is_empty()
         }
+        Target::Films => !description.films.is_empty(),
+        Target::Film(name) => description.films.iter().any(|film| film.name == *name),
     };
     if has_any { Ok(()) } else { Err(target.nothing()) }
 }
@@ -163,6 +167,27 @@ impl Results<'_> {
             size: value.abs(),
             shares: self.each([self.problem.conductors.names.len()]),
         })
+    }
+
+    /// The shares of the films of these names.
+    fn films(&self, is_asked: impl Fn(&str) -> bool) -> Vec<Number> {
+        let names = &self.problem.conductors.names;
+        let mut all = Vec::new();
+        for film in self.solution.films.iter().filter(|film| is_asked(&film.name)) {
+            let shares = film.participation.iter().zip(&film.bars).zip(names);
+            for (k, ((&value, &bar), conductor)) in shares.enumerate() {
+                let (film, conductor) = (film.name.clone(), conductor.clone());
+                all.push(Number {
+                    key: Key::Participation { film, conductor },
+                    unit: Unit::Ratio,
+                    value,
+                    bar,
+                    size: value,
+                    shares: self.each([k]),
+                });
+            }
+        }
+        all
     }
 
     fn polarisability(&self) -> Vec<Number> {

@@ -104,7 +104,7 @@ impl<'a> Refinement<'a> {
         let Reached { solved, levels, outcome } = team.agreed(reached)?;
         let Solved { problem, solution: Some(mut solution) } = solved else { return Ok(None) };
         conclude(&problem, self.options, progress, &mut solution, |analysis| {
-            analysis.is_of_last_mesh()
+            analysis.is_of_last_mesh(self.goal.target.is_of_films())
         })?;
         Ok(Some(Attained { problem, solution, levels, outcome }))
     }
@@ -226,7 +226,8 @@ impl Steps<'_> {
         observer: &mut dyn RefinementObserver,
     ) -> Result<Step, Error> {
         let started = Instant::now();
-        let mut solver = Solver::for_refinement(std::mem::take(&mut self.start));
+        let for_films = self.judge.goal.target.is_of_films();
+        let mut solver = Solver::for_refinement(std::mem::take(&mut self.start), for_films);
         let (mut solution, tolerance) = match self.solve(&mut solver, &problem) {
             Ok(solution) => solution,
             Err(error) => return self.not_solved(error).map(Step::Break),

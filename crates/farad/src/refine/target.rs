@@ -28,13 +28,17 @@ pub enum Target {
     Field(String),
     /// All entries of the polarisability, relative to the largest.
     Polarisability,
+    /// The shares of all films, each relative to itself.
+    Films,
+    /// As [`Target::Films`], of the films of this name.
+    Film(String),
 }
 
 /// Words that name nothing an accuracy is asked of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "must be all, energy, polarisability, an entry such as C(left, right), or one of V(conductor), \
-     Q(conductor), F(body), probe(name) and field(name)"
+    "must be all, energy, polarisability, films, an entry such as C(left, right), or one of \
+     V(conductor), Q(conductor), F(body), probe(name), field(name) and film(name)"
 )]
 pub struct ParseTargetError;
 
@@ -47,6 +51,7 @@ impl FromStr for Target {
             "all" | "C" => return Ok(Self::All),
             "energy" => return Ok(Self::Energy),
             "polarisability" => return Ok(Self::Polarisability),
+            "films" => return Ok(Self::Films),
             _ => {}
         }
         let inside = text.strip_suffix(')').and_then(|rest| rest.split_once('('));
@@ -62,6 +67,7 @@ impl FromStr for Target {
             "F" => Ok(Self::Force(name())),
             "probe" => Ok(Self::Probe(name())),
             "field" => Ok(Self::Field(name())),
+            "film" => Ok(Self::Film(name())),
             _ => Err(ParseTargetError),
         }
     }
@@ -79,11 +85,18 @@ impl fmt::Display for Target {
             Self::Force(name) => write!(f, "F({name})"),
             Self::Probe(name) => write!(f, "probe({name})"),
             Self::Field(name) => write!(f, "field({name})"),
+            Self::Films => write!(f, "films"),
+            Self::Film(name) => write!(f, "film({name})"),
         }
     }
 }
 
 impl Target {
+    /// Whether it needs the shares of films on every mesh.
+    pub(crate) fn is_of_films(&self) -> bool {
+        matches!(self, Self::Films | Self::Film(_))
+    }
+
     /// The error that none of its numbers is computed.
     pub(crate) fn nothing(&self) -> Error {
         Error::Accuracy(match self {
@@ -105,6 +118,8 @@ impl Target {
                 "no force on {name} is computed: it needs output.forces = true, and a body of that name with one medium all around it that stands on no ground plane"
             ),
             Self::Probe(name) | Self::Field(name) => format!("there is no probe {name}"),
+            Self::Films => "there is no film".to_owned(),
+            Self::Film(name) => format!("there is no film {name}"),
             Self::Polarisability => {
                 "no polarisability with bars is computed: it needs output.polarisability = true, and no plane of symmetry across a field"
                     .to_owned()

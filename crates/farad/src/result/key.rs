@@ -61,6 +61,13 @@ pub enum Key {
         /// Axis of the field.
         field: Axis,
     },
+    /// The share of the energy in a film with a conductor at a potential: "participation of f, a".
+    Participation {
+        /// The film's name.
+        film: String,
+        /// The conductor's.
+        conductor: String,
+    },
     /// An entry of the matrix that a reduction makes, in farad: "r: C(a, b)".
     Reduced {
         /// The reduction's name.
@@ -154,6 +161,9 @@ impl fmt::Display for Key {
             Self::ProbeField { probe, point } => write!(f, "field at {probe}, point {point}"),
             Self::Polarisability { moment, field } => {
                 write!(f, "polarisability {moment}{field}/(4 pi eps0)")
+            }
+            Self::Participation { film, conductor } => {
+                write!(f, "participation of {film}, {conductor}")
             }
             Self::Reduced { reduction, entry } => write!(f, "{reduction}: {entry}"),
             Self::Between { reduction, nets: [a, b] } => {

@@ -31,6 +31,8 @@ pub enum Unit {
     Length(LengthUnit),
     /// The cube of a length, of polarisabilities over 4 pi eps0: m^3, nm^3, ...
     Cubed(LengthUnit),
+    /// 1, of shares.
+    Ratio,
 }
 
 /// A text that names no [`Unit`].
@@ -50,13 +52,14 @@ impl Unit {
             Self::KilocaloriePerMole,
             Self::Newton,
             Self::VoltPerMetre,
+            Self::Ratio,
         ];
         let lengths =
             LengthUnit::ALL.into_iter().flat_map(|of| [Self::Length(of), Self::Cubed(of)]);
         others.into_iter().chain(lengths)
     }
 
-    /// As tables and files have it: F, V, C, J, kcal/mol, N, V/m, m, m^3, ...
+    /// As tables and files have it: F, V, C, J, kcal/mol, N, V/m, m, m^3, ..., 1.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -70,6 +73,7 @@ impl Unit {
             Self::VoltPerMetre => "V/m",
             Self::Length(length) => length.name(),
             Self::Cubed(length) => length.cubed(),
+            Self::Ratio => "1",
         }
     }
 }

@@ -22,6 +22,8 @@ pub struct Solver {
     refines: bool,
     /// Whether nothing is solved after the first problem.
     is_single: bool,
+    /// Whether it is the shares of films that a refinement is for.
+    for_films: bool,
     /// The last charges of each excitation, from which the next solve starts.
     known: Vec<Known>,
 }
@@ -68,9 +70,10 @@ impl Solver {
     }
 
     /// A solver whose bars say what each side of triangles has to gain, and which starts from these
-    /// charges of the problem's excitations, if there are any.
-    pub(crate) fn for_refinement(known: Vec<Known>) -> Self {
-        Self { refines: true, is_single: true, known, ..Self::default() }
+    /// charges of the problem's excitations, if there are any; it finds shares of films on each
+    /// mesh if they are what the refinement is for.
+    pub(crate) fn for_refinement(known: Vec<Known>, for_films: bool) -> Self {
+        Self { refines: true, is_single: true, for_films, known, ..Self::default() }
     }
 
     /// The charges of its last solution, one set for each excitation.
@@ -146,9 +149,9 @@ impl Solver {
         }
         let mut solution = completed.with_missing_charge()?.solution()?;
         self.cache = Some(cache);
-        let is_last = !self.refines;
+        let (is_last, for_films) = (!self.refines, self.for_films);
         conclude(problem, options, progress, &mut solution, |analysis| {
-            is_last || !analysis.is_of_last_mesh()
+            is_last || !analysis.is_of_last_mesh(for_films)
         })?;
         Ok(Some(solution))
     }

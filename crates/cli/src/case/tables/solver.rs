@@ -84,7 +84,10 @@ impl SolverTable {
         let for_accuracy = || {
             let accuracy = overrides.accuracy.or(self.accuracy.value);
             // With ions most of the error is that of facets, whatever the density.
-            accuracy.filter(|_| !has_ions).map_or(usual.density, farad::density_for)
+            let of_file = || self.accuracy_of.value.as_ref()?.parse().ok();
+            let target = overrides.accuracy_target.clone().or_else(of_file).unwrap_or_default();
+            let density = |accuracy: f64| farad::density_for(accuracy, &target);
+            accuracy.filter(|_| !has_ions).map_or(usual.density, density)
         };
         SolveOptions::default()
             .tolerance(overrides.tolerance.or(self.tolerance.value).unwrap_or(usual.tolerance))

@@ -175,7 +175,7 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
 
     let goal = Goal { accuracy: request.accuracy, target: Target::All, max_seconds: None };
     let options = Options::default()
-        .density(farad::density_for(goal.accuracy))
+        .density(farad::density_for(goal.accuracy, &goal.target))
         .memory_limit(machine::available_memory());
     let labels = text::labels(&nets);
     // A reader that has gone is no reason to stop here: the end tells.

@@ -44,8 +44,8 @@ pub(crate) struct Args {
     /// capacitance matrix or to the energy; overrides solver.accuracy
     #[arg(long, value_name = "A", value_parser = parse_accuracy)]
     accuracy: Option<f64>,
-    /// The results that --accuracy applies to: all, energy, polarisability, an entry such as
-    /// "C(left, right)", V(conductor), Q(conductor), F(body), probe(name), field(name)
+    /// The results that --accuracy applies to: all, energy, polarisability, films, an entry such as
+    /// "C(left, right)", V(conductor), Q(conductor), F(body), probe(name), field(name), film(name)
     #[arg(long = "accuracy-of", value_name = "WHAT", value_parser = parse_target)]
     accuracy_target: Option<Target>,
     /// Time limit for --accuracy in seconds; the results are those reached by then

@@ -66,8 +66,8 @@ impl Analysis for FilmAnalysis {
         Ok(())
     }
 
-    fn is_of_last_mesh(&self) -> bool {
-        true
+    fn is_of_last_mesh(&self, for_films: bool) -> bool {
+        !for_films
     }
 }
 

@@ -37,24 +37,36 @@ impl Across {
     }
 }
 
+/// What ends at two places.
+pub trait Ends {
+    /// The ends.
+    fn ends(&self) -> [Vector; 2];
+}
+
+impl Ends for [Vector; 2] {
+    fn ends(&self) -> Self {
+        *self
+    }
+}
+
 /// Edges in a tree of boxes.
 #[derive(Debug)]
-pub struct Rims {
+pub struct Rims<E = [Vector; 2]> {
     /// The corners of the box.
     pub low: Vector,
     /// See there.
     pub high: Vector,
     /// Its content.
-    pub inner: Inner,
+    pub inner: Inner<E>,
 }
 
 /// The content of a box.
 #[derive(Debug)]
-pub enum Inner {
+pub enum Inner<E> {
     /// A few edges.
-    Edges(Vec<[Vector; 2]>),
+    Edges(Vec<E>),
     /// Two smaller boxes.
-    Halves(Box<[Rims; 2]>),
+    Halves(Box<[Rims<E>; 2]>),
 }
 
 /// Edges of one box, at most.
@@ -89,15 +101,9 @@ impl View {
         }
     }
 
-    /// The square of a box's distance.
-    fn to(&self, of: &Rims) -> f64 {
-        let off = |k: usize| (of.low[k] - self.middle[k]).max(self.middle[k] - of.high[k]).max(0.0);
-        (0..3).map(|k| off(k) * off(k)).sum()
-    }
-
     /// Whether no place of a box has a larger inverse than there is, inward and outward.
     fn is_beyond(&self, of: &Rims) -> bool {
-        let squared = self.to(of);
+        let squared = of.squared_distance(self.middle);
         // The farthest that it goes this way.
         let reach = |sign: f64| -> f64 {
             let ends = |k: usize| [of.low[k], of.high[k]].map(|x| x - self.middle[k]);
@@ -109,11 +115,11 @@ impl View {
     }
 }
 
-impl Rims {
+impl<E: Ends> Rims<E> {
     /// The rims of all these edges.
-    pub fn new(mut edges: Vec<[Vector; 2]>) -> Self {
+    pub fn new(mut edges: Vec<E>) -> Self {
         let bound = |k: usize, of: fn(f64, f64) -> f64, start: f64| {
-            edges.iter().flatten().map(|x| x[k]).fold(start, of)
+            edges.iter().flat_map(Ends::ends).map(|x| x[k]).fold(start, of)
         };
         let low: Vector = std::array::from_fn(|k| bound(k, f64::min, f64::INFINITY));
         let high: Vector = std::array::from_fn(|k| bound(k, f64::max, f64::NEG_INFINITY));
@@ -123,13 +129,56 @@ impl Rims {
         let longer = |a: usize, b: usize| if high[b] - low[b] > high[a] - low[a] { b } else { a };
         let axis = (1..3).fold(0, longer);
         let half = edges.len() / 2;
-        let at = |[a, b]: &[Vector; 2]| a[axis] + b[axis];
+        let at = |edge: &E| {
+            let [a, b] = edge.ends();
+            a[axis] + b[axis]
+        };
         edges.select_nth_unstable_by(half, |a, b| at(a).total_cmp(&at(b)));
         let second = edges.split_off(half);
         let halves = [edges, second].map(Self::new);
         Self { low, high, inner: Inner::Halves(Box::new(halves)) }
     }
 
+    /// The edge that is nearest to a place, and its distance; none of no edges.
+    pub fn nearest_to(&self, x: Vector) -> Option<(&E, f64)> {
+        let mut known = None;
+        self.nearer(x, &mut known);
+        known.map(|(edge, squared)| (edge, squared.sqrt()))
+    }
+
+    /// Takes an edge that is nearer than the known one, whose squared distance is with it.
+    fn nearer<'a>(&'a self, x: Vector, known: &mut Option<(&'a E, f64)>) {
+        let least = |known: &Option<(&E, f64)>| known.map_or(f64::INFINITY, |known| known.1);
+        if self.squared_distance(x) >= least(known) {
+            return;
+        }
+        match &self.inner {
+            Inner::Edges(edges) => {
+                for edge in edges {
+                    let off = sub(x, squares::nearest(edge.ends(), x));
+                    if dot(off, off) < least(known) {
+                        *known = Some((edge, dot(off, off)));
+                    }
+                }
+            }
+            Inner::Halves(halves) => {
+                let [a, b] = &**halves;
+                let [first, second] =
+                    if b.squared_distance(x) < a.squared_distance(x) { [b, a] } else { [a, b] };
+                first.nearer(x, known);
+                second.nearer(x, known);
+            }
+        }
+    }
+
+    /// The square of the box's distance from a place.
+    fn squared_distance(&self, x: Vector) -> f64 {
+        let off = |k: usize| (self.low[k] - x[k]).max(x[k] - self.high[k]).max(0.0);
+        (0..3).map(|k| off(k) * off(k)).sum()
+    }
+}
+
+impl Rims {
     fn nearest(&self, view: &mut View) {
         if view.is_beyond(self) {
             return;
@@ -138,7 +187,12 @@ impl Rims {
             Inner::Edges(edges) => edges.iter().for_each(|edge| view.see(*edge)),
             Inner::Halves(halves) => {
                 let [a, b] = &**halves;
-                let [first, second] = if view.to(b) < view.to(a) { [b, a] } else { [a, b] };
+                let [first, second] =
+                    if b.squared_distance(view.middle) < a.squared_distance(view.middle) {
+                        [b, a]
+                    } else {
+                        [a, b]
+                    };
                 first.nearest(view);
                 second.nearest(view);
             }

@@ -79,12 +79,6 @@ impl<'a> Fields<'a> {
         let mut triangles: Vec<u32> = needing.map(|side| side.triangle).collect();
         triangles.sort_unstable();
         triangles.dedup();
-        let of_gap = |part: &Part| part.gap.as_ref().map_or_else(Vec::new, Gap::points);
-        let in_gaps: Vec<Vec<Vector>> = parts.iter().map(of_gap).collect();
-        if triangles.is_empty() && in_gaps.iter().all(Vec::is_empty) {
-            let gaps = vec![[Through::default(); 2]; parts.len()];
-            return Ok(Self { unit, charge, mean: HashMap::new(), gaps });
-        }
         let roughly = |mesh: &Mesh, charges: bem::Charges<'_>, points: &[Vector]| {
             let surface = bem::SurfaceCharge::new(mesh, charges).roughly();
             surface.evaluate(&bem::Excitation::default(), points, true)
@@ -111,7 +105,8 @@ impl<'a> Fields<'a> {
             places.iter().flat_map(both).collect()
         };
         let both_sides: Vec<Vec<Vector>> = triangles.iter().zip(&places).map(of_triangle).collect();
-        let found = field(&both_sides.concat())?;
+        let both_sides = both_sides.concat();
+        let found = if both_sides.is_empty() { Vec::new() } else { field(&both_sides)? };
         let mut found = found.chunks_exact(2).map(|both| scale(0.5, add(both[0], both[1])));
         let mut mean = HashMap::new();
         for (t, places) in triangles.into_iter().zip(&places) {
@@ -125,13 +120,18 @@ impl<'a> Fields<'a> {
             mean.insert(t, sum);
         }
         let own = problem.description.relative_permittivity;
-        let integral = |(part, points): (&Part, &Vec<Vector>)| {
-            let Some(gap) = part.gap.as_ref().filter(|_| !points.is_empty()) else {
-                return Ok([Through::default(); 2]);
-            };
-            Ok(gap.integral(&field(points)?, own))
+        // No density of the same charge has a smaller square than an even one.
+        let of_metal = || {
+            let (charge, area) = (0..unit.charge.len())
+                .filter(|&t| is_metal(t as u32))
+                .fold((0.0, 0.0), |(q, a), t| (q + unit.charge[t].abs(), a + problem.areas[t]));
+            (2.0 * PI * own * charge).powi(2) / area
         };
-        let gaps = parts.iter().zip(&in_gaps).map(integral).collect::<Result<_, bem::Error>>()?;
+        let integral = |part: &Part| match &part.gap {
+            Some(gap) => gap.integral(problem, own, of_metal(), &field),
+            None => Ok([Through::default(); 2]),
+        };
+        let gaps = parts.iter().map(integral).collect::<Result<_, bem::Error>>()?;
         Ok(Self { unit, charge, mean, gaps })
     }
 }

@@ -6,8 +6,7 @@
 //! function is a constant, by the triangle's charge, or the linear one that fits the charges of the
 //! triangles around it best; and its square is integrated with the power.
 
-use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use mesh::Mesh;
 use mesh::curved::Barycentric;
@@ -16,6 +15,7 @@ use nalgebra::{Matrix3, Vector3};
 use parallel::prelude::*;
 
 use super::across::Across;
+use super::rims::{Ends, Rims};
 
 /// Gauss points across a triangle at an edge, and farther away.
 const ACROSS: usize = 8;
@@ -43,6 +43,21 @@ pub(super) struct Edge {
 impl Edge {
     pub(super) fn distance(&self, x: Vector) -> f64 {
         norm(sub(x, nearest(self.ends, x)))
+    }
+}
+
+/// Factor of the density at a place of a triangle next to an edge, due to metal across from it. It
+/// goes on beyond the middle between both, so distances are those from the edge's line.
+fn as_across(edge: Option<&Edge>, x: Vector) -> f64 {
+    edge.map_or(1.0, |edge| {
+        let [a, b] = edge.ends;
+        edge.across.factor(norm(cross(sub(x, a), sub(b, a))) / norm(sub(b, a)))
+    })
+}
+
+impl Ends for Edge {
+    fn ends(&self) -> [Vector; 2] {
+        self.ends
     }
 }
 
@@ -104,43 +119,27 @@ impl Square {
 pub(super) struct Surface<'a> {
     mesh: &'a Mesh,
     triangles: &'a [(u32, bool)],
-    edges: &'a [[Option<Edge>; 3]],
     /// Areas over those of the flat triangles, on which integrals are computed.
     stretch: Vec<f64>,
-    /// The nearest edge that can be reached without crossing another one.
-    nearest: Vec<Option<Edge>>,
+    /// The edges around each part of the surface, and the part of each triangle.
+    rims: Vec<Rims<Edge>>,
+    part: Vec<u32>,
     /// The triangles that share a corner, and are not beyond an edge.
     around: Vec<Vec<u32>>,
-    /// Their parts.
-    pieces: Vec<Vec<Piece>>,
+    /// What each of them is integrated with.
+    cells: Vec<Cell>,
 }
 
-/// A triangle that may be nearest to an edge.
-struct Reached {
-    distance: f64,
-    triangle: u32,
-    edge: Edge,
+/// A triangle's part in integrals.
+struct Cell {
+    pieces: Vec<Piece>,
+    /// The edge that is nearest to its middle.
+    edge: Option<Edge>,
+    /// The integral of the power of the distance, as what lies across changes it, and that times
+    /// places relative to the centroid.
+    power: f64,
+    times_place: Vector,
 }
-
-impl Ord for Reached {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.distance.total_cmp(&self.distance)
-    }
-}
-
-impl PartialOrd for Reached {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Reached {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Reached {}
 
 impl<'a> Surface<'a> {
     /// The integrals over triangles, each with whether the side that its normal points to is meant,
@@ -172,45 +171,27 @@ impl<'a> Surface<'a> {
             // The other side of the triangle itself is around the edge.
             there.filter(|&other| triangles[other as usize].0 != triangles[k].0).collect()
         };
-        let centre = |k: usize| centroid(mesh.corners(triangles[k].0 as usize));
-        let mut nearest: Vec<Option<Edge>> = vec![None; triangles.len()];
-        let mut waiting = BinaryHeap::new();
-        for (k, edges) in edges.iter().enumerate() {
-            waiting.extend(edges.iter().flatten().map(|edge| Reached {
-                distance: edge.distance(centre(k)),
-                triangle: k as u32,
-                edge: *edge,
-            }));
-        }
-        while let Some(Reached { triangle, edge, .. }) = waiting.pop() {
-            let own = &mut nearest[triangle as usize];
-            if own.is_some() {
-                continue;
-            }
-            *own = Some(edge);
-            for k in across(triangle as usize) {
-                if nearest[k as usize].is_none() {
-                    let distance = edge.distance(centre(k as usize));
-                    waiting.push(Reached { distance, triangle: k, edge });
-                }
-            }
-        }
         let mut part: Vec<u32> = vec![u32::MAX; triangles.len()];
         let mut reached = Vec::new();
+        let mut rims = Vec::new();
         for first in 0..triangles.len() {
             if part[first] != u32::MAX {
                 continue;
             }
-            part[first] = first as u32;
+            let number = rims.len() as u32;
+            part[first] = number;
             reached.push(first);
+            let mut around_it = Vec::new();
             while let Some(k) = reached.pop() {
+                around_it.extend(edges[k].iter().flatten().copied());
                 for next in across(k).into_iter().map(|k| k as usize) {
                     if part[next] == u32::MAX {
-                        part[next] = first as u32;
+                        part[next] = number;
                         reached.push(next);
                     }
                 }
             }
+            rims.push(Rims::new(around_it));
         }
         let mut at_vertex: HashMap<u32, Vec<u32>> = HashMap::new();
         for k in 0..triangles.len() {
@@ -245,9 +226,9 @@ impl<'a> Surface<'a> {
         let around = (0..triangles.len()).into_par_iter().map(wider).collect();
         let stretch = |&(t, _): &(u32, bool)| areas[t as usize] / area(mesh.corners(t as usize));
         let stretch = triangles.iter().map(stretch).collect();
-        let pieces = Vec::new();
-        let mut surface = Self { mesh, triangles, edges, stretch, nearest, around, pieces };
-        surface.pieces = (0..triangles.len()).into_par_iter().map(|k| surface.parts(k)).collect();
+        let cells = Vec::new();
+        let mut surface = Self { mesh, triangles, stretch, rims, part, around, cells };
+        surface.cells = (0..triangles.len()).into_par_iter().map(|k| surface.cell(k)).collect();
         surface
     }
 
@@ -260,27 +241,33 @@ impl<'a> Surface<'a> {
         self.mesh.corners(self.triangles[k].0 as usize)
     }
 
-    /// Edges that may be nearest to places in a triangle.
-    fn near(&self, k: usize) -> Vec<Edge> {
-        let near = || self.around[k].iter().map(|&k| k as usize);
-        let reached = near().filter_map(|k| self.nearest[k]);
-        reached.chain(near().flat_map(|k| self.edges[k].iter().flatten().copied())).collect()
+    /// The nearest edge that can be reached from a triangle without crossing another one, and its
+    /// distance from a place there.
+    fn nearest(&self, k: usize, x: Vector) -> Option<(&Edge, f64)> {
+        self.rims[self.part[k] as usize].nearest_to(x)
     }
 
-    /// Factor of the density at a place of a triangle due to metal across from it.
-    fn as_across(&self, k: usize, x: Vector) -> f64 {
-        self.nearest[k].map_or(1.0, |edge| edge.across.factor(edge.distance(x)))
+    fn cell(&self, k: usize) -> Cell {
+        let pieces = self.parts(k);
+        let centre = centroid(self.corners(k));
+        let edge = self.nearest(k, centre).map(|(edge, _)| *edge);
+        let exponent = edge.map_or(1.0, |edge| edge.exponent);
+        let (mut power, mut times_place) = (0.0, [0.0; 3]);
+        for (weight, x) in pieces.iter().flat_map(|piece| nodes(piece, exponent, 0.0)) {
+            let weight = weight * as_across(edge.as_ref(), x);
+            power += weight;
+            times_place = add(times_place, scale(weight, sub(x, centre)));
+        }
+        Cell { pieces, edge, power, times_place }
     }
 
     /// The parts of a triangle.
     fn parts(&self, k: usize) -> Vec<Piece> {
         let corners = self.corners(k);
-        let edges = self.near(k);
-        if edges.is_empty() {
+        if self.nearest(k, corners[0]).is_none() {
             return vec![Piece { corners, distances: [1.0; 3] }];
         }
-        let distance =
-            |x: Vector| edges.iter().map(|edge| edge.distance(x)).fold(f64::INFINITY, f64::min);
+        let distance = |x: Vector| self.nearest(k, x).map_or(1.0, |(_, distance)| distance);
         let piece = |corners: [Vector; 3]| Piece { corners, distances: corners.map(distance) };
         let whole = piece(corners);
         let middle = centroid(corners);
@@ -303,39 +290,37 @@ impl<'a> Surface<'a> {
     }
 
     fn square(&self, k: usize, from: f64) -> Square {
-        let pieces = &self.pieces;
+        let Cell { pieces, edge, power, .. } = &self.cells[k];
+        let (edge, power) = (edge.as_ref(), *power);
+        let exponent = edge.map_or(1.0, |edge| edge.exponent);
         let corners = self.corners(k);
-        let exponent = self.nearest[k].map_or(1.0, |edge| edge.exponent);
         let frame = Frame::new(corners);
         let around = &self.around[k];
         let moments: Vec<Vector3<f64>> = around
             .iter()
             .map(|&k| {
-                let nodes = pieces[k as usize].iter().flat_map(|piece| nodes(piece, exponent, 0.0));
-                let as_across = |x: Vector| self.as_across(k as usize, x);
-                nodes.map(|(weight, x)| weight * as_across(x) * frame.functions(x)).sum()
+                let Cell { power, times_place, .. } = self.cells[k as usize];
+                frame.moments(centroid(self.corners(k as usize)), power, times_place)
             })
             .collect();
-        let beyond = |power: f64| pieces[k].iter().flat_map(move |piece| nodes(piece, power, from));
+        let beyond = |power: f64| pieces.iter().flat_map(move |piece| nodes(piece, power, from));
         let mut form = Matrix3::zeros();
         for (weight, x) in beyond(2.0 * exponent - 1.0) {
-            let functions = self.as_across(k, x) * frame.functions(x);
+            let functions = as_across(edge, x) * frame.functions(x);
             form += weight * functions * functions.transpose();
         }
-        let functions = |x: Vector| self.as_across(k, x) * frame.functions(x);
+        let functions = |x: Vector| as_across(edge, x) * frame.functions(x);
         let first: Vector3<f64> = beyond(exponent).map(|(weight, x)| weight * functions(x)).sum();
         let beyond_area: f64 = beyond(1.0).map(|(weight, _)| weight).sum();
         // Densities of curved triangles are smaller than their charges make on flat ones.
         let rows = fit(&moments).into_iter().zip(around);
         let fit = rows.map(|(row, &k)| row / self.stretch[k as usize]).collect();
-        let edges = self.near(k);
-        let distance =
-            |x: Vector| edges.iter().map(|edge| edge.distance(x)).fold(f64::INFINITY, f64::min);
-        let powers = points(corners).map(|x| distance(x).powf(exponent - 1.0));
-        let area: f64 = pieces[k].iter().map(|piece| area(piece.corners)).sum();
-        let over_points = match edges.is_empty() {
-            true => 1.0,
-            false => moments[0][0] / area / (powers.iter().sum::<f64>() / 3.0),
+        let distance = |x: Vector| self.nearest(k, x).map(|(_, distance)| distance);
+        let powers = points(corners).map(|x| distance(x).map(|r| r.powf(exponent - 1.0)));
+        let area: f64 = pieces.iter().map(|piece| area(piece.corners)).sum();
+        let over_points = match powers {
+            [Some(a), Some(b), Some(c)] => power / area / ((a + b + c) / 3.0),
+            _ => 1.0,
         };
         let stretch = self.stretch[k];
         Square {
@@ -344,7 +329,7 @@ impl<'a> Surface<'a> {
             form: form * stretch,
             first: stretch * first,
             area: stretch * beyond_area,
-            own: 1.0 / moments[0][0] / stretch,
+            own: 1.0 / power / stretch,
             over_points,
         }
     }
@@ -386,6 +371,14 @@ impl Frame {
     fn functions(&self, x: Vector) -> Vector3<f64> {
         let x = sub(x, self.origin);
         Vector3::new(1.0, dot(self.axes[0], x), dot(self.axes[1], x))
+    }
+
+    /// The integral of these functions with a weight of which the integral is known, and that of it
+    /// times places relative to a centre.
+    fn moments(&self, centre: Vector, weight: f64, times_place: Vector) -> Vector3<f64> {
+        let there = weight * self.functions(centre);
+        let [a, b] = self.axes.map(|axis| dot(axis, times_place));
+        there + Vector3::new(0.0, a, b)
     }
 }
 

@@ -15,6 +15,8 @@ fn an_accuracy_is_of_all_or_of_one_number() {
         ("F(a)", Target::Force("a".to_owned())),
         ("probe(axis)", Target::Probe("axis".to_owned())),
         ("field(axis)", Target::Field("axis".to_owned())),
+        ("films", Target::Films),
+        ("film(oxide)", Target::Film("oxide".to_owned())),
     ] {
         assert_eq!(text.parse(), Ok(target.clone()), "{text}");
         assert_eq!(target.to_string().parse(), Ok(target), "{text}");

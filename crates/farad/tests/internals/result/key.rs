@@ -22,6 +22,10 @@ fn all() -> Vec<(Key, &'static str)> {
         (Key::ProbeField { probe, point: 12 }, "field at up, point 12"),
         (Key::Polarisability { moment: Axis::X, field: Axis::Y }, "polarisability xy/(4 pi eps0)"),
         (
+            Key::Participation { film: "oxide".to_owned(), conductor: a() },
+            "participation of oxide, p (left), x",
+        ),
+        (
             Key::Reduced { reduction: reduction.clone(), entry: entry(false) },
             "r: C(p (left), x, b)",
         ),

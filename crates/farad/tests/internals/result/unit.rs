@@ -5,10 +5,10 @@ use farad::{LengthUnit, Unit, UnknownUnit};
 #[test]
 fn units_are_read_from_their_texts() {
     let texts: Vec<&str> = Unit::all().map(Unit::as_str).collect();
-    assert_eq!(texts[..8], ["F", "F/m", "V", "C", "J", "kcal/mol", "N", "V/m"]);
+    assert_eq!(texts[..9], ["F", "F/m", "V", "C", "J", "kcal/mol", "N", "V/m", "1"]);
     let lengths = ["m", "cm", "mm", "um", "nm", "angstrom"];
-    assert_eq!(texts[8..].len(), 2 * lengths.len());
-    for (length, texts) in lengths.into_iter().zip(texts[8..].chunks(2)) {
+    assert_eq!(texts[9..].len(), 2 * lengths.len());
+    for (length, texts) in lengths.into_iter().zip(texts[9..].chunks(2)) {
         assert_eq!(texts, [length, &format!("{length}^3")]);
     }
     for unit in Unit::all() {
