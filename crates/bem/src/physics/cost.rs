@@ -35,8 +35,9 @@ const MOST_DENSE: usize = 1 << 29;
 /// points 4e-6 and about 10 of them, with gradients twice that. They meet near 1,200 panels, 1,000
 /// and 500, and 1,100.
 ///
-/// An entry of a close pair takes 1.6 times what one of a dense matrix does (two bars in films,
-/// 1,457 linear panels of up to 750 widths, 0.8 of all pairs close: 5.3 and 3.2 s).
+/// Between long narrow panels that are close a pair integral takes five times as long, and in a near
+/// field 1.6 times what it does in a dense matrix (two bars in films, 1,480 panels of up to 750
+/// widths, 0.8 of all pairs close: 3.0 and 1.8 s).
 pub(crate) fn dense_is_faster(mesh: &Mesh, solve: Either) -> bool {
     let Either { unknowns, images, columns, has_gradients } = solve;
     let matrices = if has_gradients { 3 } else { 1 };
@@ -48,9 +49,10 @@ pub(crate) fn dense_is_faster(mesh: &Mesh, solve: Either) -> bool {
     let (entry, factor, sum) =
         if has_gradients { (0.13e-6, 1.0 / 3.0, 8e-6) } else { (0.09e-6, 1.0 / 6.0, 4e-6) };
     let entries = n * n * images * entry;
-    let dense = entries + n * n * (n * factor * 3e-11 + 2e-9 * k);
+    let close = 5.0 * close_share(mesh) * entries;
+    let dense = entries + close + n * n * (n * factor * 3e-11 + 2e-9 * k);
     let of_panel = 30e-6 + 8e-6 * (images - 1.0) + 10.0 * sum * (1.0 + 0.3 * (k - 1.0));
-    dense < 0.06 + n * of_panel + 1.6 * close_share(mesh) * entries
+    dense < 0.06 + n * of_panel + 1.6 * close
 }
 
 /// Share of pairs of triangles whose spheres around their centroids overlap, of some triangles with

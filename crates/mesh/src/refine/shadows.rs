@@ -23,6 +23,9 @@ const PARALLEL: f64 = 1.5;
 /// A corner this much closer to a line than the edge is above it counts as on the line.
 const ON_LINE: f64 = 0.3;
 
+/// Edges above less than this share of the line through the triangle are not worth cutting it.
+const LONG: f64 = 0.2;
+
 /// Planes closer than this share of a triangle's longest side to an edge hold it.
 const IN_PLANE: f64 = 1e-6;
 
@@ -73,8 +76,8 @@ impl Edges {
     }
 
     /// Cuts of sides of some flat triangles along the line below the nearest edge of another
-    /// surface that is parallel to the triangle, above it for more than `ratio` times its height,
-    /// and has corners on both sides of its line that are as far away. Triangles behind others do
+    /// surface that is parallel to the triangle, above a good part of it and for more than `ratio`
+    /// times its height, with corners on both sides of its line that are as far away. Triangles behind others do
     /// not see an edge.
     pub fn cuts(&self, of: Part<'_>, triangles: &[u32], ratio: f64) -> Vec<Cut> {
         let of_triangle = |&t: &u32| {
@@ -138,7 +141,7 @@ impl Edges {
             }
         }
         let [start, end] = [inside[0].max(0.0), inside[1].min(length)];
-        if end - start <= least {
+        if end - start <= least.max(LONG * (inside[1] - inside[0])) {
             return None;
         }
         let middle = f64::midpoint(start, end);
