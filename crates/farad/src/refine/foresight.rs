@@ -10,14 +10,24 @@ use bem::Density;
 /// Error to aim at, as a share of the requested one: a mesh that misses it narrowly costs another.
 const AIM: f64 = 0.9;
 
-/// Share of the error that a step leaves at most: less is not worth a solve. And at least, of
-/// constant densities: what of their errors is where shows step by step (two bars in films take
-/// four times as long with steps of three times the triangles).
+/// Share of the error that a step leaves at most: less is not worth a solve.
 const MOST: f64 = 0.7;
-const LEAST_OF_CONSTANTS: f64 = 0.45;
+
+/// Of constant densities, whose errors show where they are step by step: share of the error whose
+/// sides are split at a time, the least such share, what that takes away of it at most, and the
+/// error to aim at. (With foresight, two bars in films take one and a half to four times as long.)
+const MARKED: f64 = 0.7;
+const LEAST_MARKED: f64 = 0.2;
+const TAKEN: f64 = 0.6;
+const AIM_OF_CONSTANTS: f64 = 0.8;
 
 /// Splittings before the next solve.
-pub(crate) const LAYERS: usize = 3;
+pub(crate) fn layers(density: Density) -> usize {
+    match density {
+        Density::Constant => 2,
+        Density::Linear => 3,
+    }
+}
 
 /// Triangles after these over those before, at most, but for sides that go along with others.
 pub const GROWTH: f64 = 3.0;
@@ -74,9 +84,8 @@ impl Foreseen {
 pub struct Foresight {
     gains: Vec<Gain>,
     triangles: f64,
+    density: Density,
     left: Left,
-    /// Least share of the error that a step leaves.
-    least: f64,
 }
 
 impl Foresight {
@@ -87,18 +96,18 @@ impl Foresight {
         gains.sort_unstable_by(|a, b| {
             b.of.total_cmp(&a.of).then(a.ends_at_edge.cmp(&b.ends_at_edge))
         });
-        let least = match density {
-            Density::Constant => LEAST_OF_CONSTANTS,
-            Density::Linear => 0.0,
-        };
-        Self { gains, triangles: triangles as f64, left: Left::of(density), least }
+        Self { gains, triangles: triangles as f64, density, left: Left::of(density) }
     }
 
     /// The threshold of the next mesh, if `share` of the error shall remain. Where that takes more
     /// triangles than a step may add, steps are of equal size.
     pub fn threshold(&self, share: f64) -> f64 {
         let all: f64 = self.gains.iter().map(|gain| gain.of).sum();
-        let least = (AIM * share).clamp(self.least, MOST) * all;
+        if self.density == Density::Constant {
+            let marked = (1.0 - AIM_OF_CONSTANTS * share) / TAKEN;
+            return self.of_share(marked.clamp(LEAST_MARKED, MARKED) * all);
+        }
+        let least = (AIM * share).min(MOST) * all;
         let threshold = self.highest(|foreseen| foreseen.left <= least);
         let times = self.times(self.at(threshold));
         if times <= GROWTH {
@@ -107,6 +116,16 @@ impl Foresight {
         let steps = (times.ln() / GROWTH.ln()).ceil();
         let enough = times.powf(1.0 / steps);
         self.highest(|foreseen| self.times(foreseen) >= enough)
+    }
+
+    /// The least gain of the largest that have this sum.
+    fn of_share(&self, share: f64) -> f64 {
+        let mut sum = 0.0;
+        let least = self.gains.iter().find(|gain| {
+            sum += gain.of;
+            sum >= share
+        });
+        least.map_or(0.0, |gain| gain.of * (1.0 - ALIKE))
     }
 
     /// Triangles over those of the mesh: each split of a side is one of two triangles.
@@ -128,7 +147,8 @@ impl Foresight {
     }
 
     fn at(&self, threshold: f64) -> Foreseen {
-        let of = |gain: &Gain| self.of_side(*gain, threshold, LAYERS);
+        let layers = layers(self.density);
+        let of = |gain: &Gain| self.of_side(*gain, threshold, layers);
         self.gains.iter().map(of).fold(Foreseen::default(), Foreseen::and)
     }
 

@@ -15,7 +15,7 @@ use mesh::{Mesh, vector};
 use crate::problem::fault::Error;
 use crate::problem::{Problem, edges};
 use crate::refine::descent::Descent;
-use crate::refine::foresight::{Foresight, GROWTH, Gain, LAYERS, Left};
+use crate::refine::foresight::{self, Foresight, GROWTH, Gain, Left};
 
 /// Sides that end on an edge are split at this fraction from it: densities are singular there, and
 /// elements should shrink by more than half.
@@ -65,7 +65,7 @@ impl Marks<'_> {
         let mut mesh = self.mesh.clone();
         let mut descent = Descent::none(mesh.triangles.len());
         let (mut gains, mut surfaces) = (self.gains.clone(), self.surfaces.clone());
-        for layer in 0..LAYERS {
+        for layer in 0..foresight::layers(self.density) {
             let mut marked: Vec<Side> =
                 gains.iter().filter(|g| *g.1 > threshold).map(|g| *g.0).collect();
             if marked.is_empty() {

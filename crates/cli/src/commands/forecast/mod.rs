@@ -229,7 +229,7 @@ fn small(
     output: &Output,
 ) -> Result<Forecast, Failure> {
     let watch = Watch::new(output, Until::Seconds(PATIENCE), options.backend);
-    match Solver::default().solve(problem, options, &watch) {
+    match Solver::single().solve(problem, options, &watch) {
         Ok(_) => {
             let seconds = watch.took().0.seconds;
             Ok(Forecast { seconds, memory: machine::peak_memory(), is_rough: false })
@@ -270,7 +270,7 @@ fn took(
     output: &Output,
 ) -> Result<Took, Failure> {
     let watch = Watch::new(output, Until::End, options.backend);
-    let solved = Solver::default().solve(problem, options, &watch);
+    let solved = Solver::single().solve(problem, options, &watch);
     let (whole, later) = watch.took();
     let solution = solved.map_err(|error| case.failed(error))?;
     tracing::debug!(
@@ -292,7 +292,7 @@ fn beginning(
     output: &Output,
 ) -> Result<Option<Beginning>, Failure> {
     let watch = Watch::new(output, Until::SomeRows, options.backend);
-    match Solver::default().solve(problem, options, &watch) {
+    match Solver::single().solve(problem, options, &watch) {
         Err(_) if watch.has_stopped() => Ok(watch.beginning(false)),
         Err(error) => Err(case.failed(error)),
         Ok(_) => Ok(None),
