@@ -29,7 +29,7 @@ use crate::quadrature::rule::Rule;
 const DEGREES: [[usize; 2]; 4] = [[5, 4], [8, 6], [11, 8], [15, 11]];
 
 /// Two degrees agree if they differ by this share of the allowed error: both may miss as much.
-const AGREE: f64 = 0.3;
+const AGREE: f64 = 0.1;
 
 /// Pieces that deviate from flat ones by more heights are cut first: the flat triangles may lie on
 /// the other side of what is next to them.
