@@ -28,7 +28,8 @@ use crate::quadrature::rule::Rule;
 /// of one is a point of the other where pieces coincide.
 const DEGREES: [[usize; 2]; 4] = [[5, 4], [8, 6], [11, 8], [15, 11]];
 
-/// Two degrees agree if they differ by this share of the allowed error: both may miss as much.
+/// Two degrees agree if they differ by this share of the allowed error: where pieces meet at a
+/// short edge or have all in common, errors are up to ten times as large as differences.
 const AGREE: f64 = 0.1;
 
 /// Pieces that deviate from flat ones by more heights are cut first: the flat triangles may lie on
