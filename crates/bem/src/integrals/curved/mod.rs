@@ -7,7 +7,7 @@
 //! orders agree. Where no order is enough (fields of long panels that curve along each other, parts
 //! that touch without common corners) panels are cut in two, and smaller parts are flatter.
 //! Potentials of long panels take flat triangles that touch them where points are nearest
-//! ([`tangents`]). Other panels that face each other across a gap much smaller than they are have
+//! (`tangents`). Other panels that face each other across a gap much smaller than they are have
 //! no rule at all: they are cut in four until closed forms of flat triangles are enough. These
 //! triangles are the nearest to each part on average, so that gaps are right on average, and errors
 //! are of the second order in the parts' deviation from flat.

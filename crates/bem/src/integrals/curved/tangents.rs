@@ -5,8 +5,8 @@
 //! singularity, however narrow the piece is and however it bends, is in the closed form. What is
 //! left, the difference of both kernels, is bounded, small where the piece turns by a small angle,
 //! and integrated by a rule on the piece. The closed forms of these triangles minus those of the
-//! ones through the corners are smooth enough for a rule on the other piece (docs/math.md, "Curved
-//! panels").
+//! ones through the corners are smooth enough for a rule on the other piece
+//! (docs/math.md, "Curved panels").
 
 use std::array;
 
