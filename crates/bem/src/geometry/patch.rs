@@ -406,15 +406,22 @@ fn lower(mut powers: [usize; 2], derived: usize) -> usize {
 }
 
 impl Tangents {
-    /// x_s cross x_t at points with these parameters, one per lane.
+    /// x_s and x_t at points with these parameters, one per lane.
     #[inline(always)]
-    pub fn normals<V: Simd<Scalar = f64>>(&self, order: usize, s: V, t: V) -> [V; 3] {
+    pub(crate) fn lanes<V: Simd<Scalar = f64>>(&self, order: usize, s: V, t: V) -> [[V; 3]; 2] {
         let powers = powers::<V, DERIVED>(s, t);
         let count = node_count(order - 1);
         // Closures of arrays are compiled to calls here, and vectors do not stay in registers
         // across them.
         let u = polynomial(&self.0[0][..count], &powers);
         let v = polynomial(&self.0[1][..count], &powers);
+        [u, v]
+    }
+
+    /// x_s cross x_t at points with these parameters, one per lane.
+    #[inline(always)]
+    pub fn normals<V: Simd<Scalar = f64>>(&self, order: usize, s: V, t: V) -> [V; 3] {
+        let [u, v] = self.lanes(order, s, t);
         [
             u[1].mul(v[2]).sub(u[2].mul(v[1])),
             u[2].mul(v[0]).sub(u[0].mul(v[2])),

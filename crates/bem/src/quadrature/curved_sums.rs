@@ -48,9 +48,15 @@ impl Points {
         [row(3), row(4), row(5)]
     }
 
+    /// A point in all lanes.
+    #[inline(always)]
+    pub(crate) fn splat<V: Elementary>(&self, at: usize) -> [V; 3] {
+        self.splat_from(at, 0)
+    }
+
     /// Three values of a point in all lanes: its coordinates, or from 3 on those of the normal.
     #[inline(always)]
-    fn splat<V: Elementary>(&self, at: usize, first: usize) -> [V; 3] {
+    fn splat_from<V: Elementary>(&self, at: usize, first: usize) -> [V; 3] {
         let n = self.rule.weights.len();
         let row = |k: usize| V::splat(self.values[(first + k) * n + at]);
         [row(0), row(1), row(2)]
@@ -124,7 +130,7 @@ impl Task<f64> for Potentials<'_> {
             let y = second.lanes::<V>(at);
             let mut sums = [V::zero(); MODES];
             for p in 0..first.rule.len() {
-                let x = first.splat::<V>(p, 0);
+                let x = first.splat::<V>(p);
                 let d = [x[0].sub(y[0]), x[1].sub(y[1]), x[2].sub(y[2])];
                 let value = dot(&d, &d).rsqrt_or_zero();
                 for m in 0..MODES {
@@ -153,7 +159,7 @@ impl Task<f64> for Fields<'_> {
             let (y, of_second) = (second.lanes::<V>(at), second.normals::<V>(at));
             let (mut from, mut to) = ([V::zero(); MODES], [V::zero(); MODES]);
             for p in 0..first.rule.len() {
-                let (x, normal) = (first.splat::<V>(p, 0), first.splat::<V>(p, 3));
+                let (x, normal) = (first.splat::<V>(p), first.splat_from::<V>(p, 3));
                 // From x to y.
                 let d = [y[0].sub(x[0]), y[1].sub(x[1]), y[2].sub(x[2])];
                 let inverse = dot(&d, &d).rsqrt_or_zero();

@@ -4,16 +4,18 @@
 //! Panels far apart use rules on both. Otherwise the integral is that of the flat triangles through
 //! the same corners, in closed form, plus the difference of both kernels by quadrature: on panels
 //! that touch by the transformations of [`touching`](super::touching), with more points until two
-//! orders agree. Where no order is enough (long panels that curve along each other, parts that
-//! touch without common corners) panels are cut in two, and smaller parts are flatter. Panels that
-//! face each other across a gap much smaller than they are have no rule at all: they are cut in
-//! four until closed forms of flat triangles are enough. These triangles are the nearest to each
-//! part on average, so that gaps are right on average, and errors are of the second order in the
-//! parts' deviation from flat.
+//! orders agree. Where no order is enough (fields of long panels that curve along each other, parts
+//! that touch without common corners) panels are cut in two, and smaller parts are flatter.
+//! Potentials of long panels take flat triangles that touch them where points are nearest
+//! (`tangents`). Other panels that face each other across a gap much smaller than they are have
+//! no rule at all: they are cut in four until closed forms of flat triangles are enough. These
+//! triangles are the nearest to each part on average, so that gaps are right on average, and errors
+//! are of the second order in the parts' deviation from flat.
 
 mod close;
 pub(super) mod nodes;
 pub(super) mod pieces;
+mod tangents;
 
 use std::array;
 use std::f64::consts::PI;
@@ -31,7 +33,7 @@ use crate::quadrature::curved_sums::{self, Points};
 use crate::quadrature::modes::{MODES, of_corners};
 use crate::quadrature::rule::Rule;
 use nodes::{Fields, Potentials};
-use pieces::{LONG, Piece, contact, cut, height, longness};
+use pieces::{LONG, Piece, contact, cut, longness};
 
 /// Accuracy of fields as a share of that of potentials, where solid angles need no better accuracy.
 const OF_FIELDS: f64 = 0.3;
@@ -46,10 +48,6 @@ const CUTS: usize = 12;
 /// Cuts in four after which close panels are accepted: each cut divides the error by eight and
 /// multiplies the time by eight.
 const CUTS_OF_CLOSE: usize = 5;
-
-/// Long panels that deviate from flat ones by more than this share of their height are cut first.
-/// For others the difference from flat ones is small.
-const BENT: f64 = 0.05;
 
 /// Entries between the modes of two panels.
 pub type Entries = [[f64; MODES]; MODES];
@@ -158,13 +156,15 @@ impl CurvedPair {
             let blocks = self.flat(a, b, scratch);
             return self.add_blocks(a, b, &blocks, sum);
         }
+        let is_long = longness(a).max(longness(b)) > LONG;
+        if self.kernel == Kernel::Single && is_long {
+            return self.add_narrow(contact, [a, b], limits, scratch, sum);
+        }
         if contact == Contact::Apart && self.are_close(a, b) {
             let flat = self.flat_entries(s, t, scratch);
             return self.add_close([s, t], &flat, limits, scratch, sum);
         }
-        let is_long = longness(a).max(longness(b)) > LONG;
-        let is_bent = |piece: &Piece| piece.patch.bulge() > BENT * height(piece);
-        if cuts > 0 && is_long && (self.kernel != Kernel::Single || is_bent(a) || is_bent(b)) {
+        if cuts > 0 && is_long {
             return self.add_cut(cut(contact, a, b), limits, scratch, sum);
         }
         // The first orders may agree by chance.

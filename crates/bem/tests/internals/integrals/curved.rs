@@ -198,3 +198,114 @@ fn long_panels_and_those_without_common_corners_are_cut() {
     }
     assert!(missed.is_empty(), "{missed:#?}");
 }
+
+/// Rows by rules on halves of the first panel, cut until they agree, over potentials at points.
+fn by_halves(s: &Patch, t: &Patch, allowed: f64) -> Entries {
+    type Part = [[f64; 2]; 3];
+    let over = |part: &Part| {
+        let mut sum = Entries::default();
+        let [a, b, c] = part;
+        let share = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
+        let rule = quadrature::triangle(9);
+        let places: Vec<[f64; 2]> = rule
+            .iter()
+            .map(|node| {
+                let [x, y, z] = node.barycentric;
+                [0, 1].map(|k| x * a[k] + y * b[k] + z * c[k])
+            })
+            .collect();
+        for (node, [u, v]) in rule.iter().zip(places) {
+            let found = curved_potentials::at(t, &s.at([u, v]), Wanted::Potential, 1e-6);
+            let of_modes = modes([1.0 - u - v, u, v]);
+            for l in 0..MODES {
+                for m in 0..MODES {
+                    sum[m][l] += share.abs() * node.weight * of_modes[m] * found.potential[l];
+                }
+            }
+        }
+        sum
+    };
+    let halves = |part: &Part| {
+        let at = |[u, v]: [f64; 2]| s.at([u, v]);
+        let length = |k: usize| (at(part[(k + 1) % 3]) - at(part[k])).norm();
+        let k = (0..3).fold(0, |k, l| if length(l) > length(k) { l } else { k });
+        let [a, b, c] = [0, 1, 2].map(|l| part[(k + l) % 3]);
+        let middle = [0, 1].map(|l| 0.5 * (a[l] + b[l]));
+        [[a, middle, c], [middle, b, c]]
+    };
+    let mut sum = Entries::default();
+    let whole = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]];
+    let mut parts = vec![(whole, over(&whole), 0)];
+    while let Some((part, value, cuts)) = parts.pop() {
+        let both = halves(&part).map(|half| (half, over(&half), cuts + 1));
+        let mut added = both[0].1;
+        let second = both[1].1.as_flattened();
+        added.as_flattened_mut().iter_mut().zip(second).for_each(|(sum, value)| *sum += value);
+        if off(&added, &value) <= allowed || cuts >= 24 {
+            let values = added.as_flattened();
+            sum.as_flattened_mut().iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        } else {
+            parts.extend(both);
+        }
+    }
+    sum
+}
+
+/// Narrow panels of a disk that bend along each other, as layers along its rim have.
+#[test]
+fn narrow_panels_in_a_plane_that_bend_along_each_other_are_integrated() {
+    let (mut scratch, mut missed) = (Scratch::default(), Vec::new());
+    // Corners by angle and distance from the rim.
+    let ring = |corners: [[f64; 2]; 3]| {
+        let node = |place: [usize; 3]| {
+            let at =
+                |k: usize| -> f64 { (0..3).map(|c| corners[c][k] * place[c] as f64 / 4.0).sum() };
+            let r = 1.0 - at(1);
+            Vec3::new(r * at(0).cos(), r * at(0).sin(), 0.0)
+        };
+        Patch::through(4, &node_places(4).into_iter().map(node).collect::<Vec<Vec3>>())
+    };
+    for (angle, height) in [(0.1, 0.01), (0.1, 1e-3), (0.04, 1e-4)] {
+        let s = ring([[0.0, 0.0], [angle, 0.0], [0.0, height]]);
+        let others = [
+            ("itself", s),
+            ("along its long edge", ring([[0.0, height], [angle, 0.0], [angle, height]])),
+            ("beyond its short edge", ring([[0.0, 0.0], [-angle, 0.0], [0.0, height]])),
+            (
+                "at its acute corner",
+                ring([[angle, 0.0], [2.0 * angle, 0.0], [2.0 * angle, height]]),
+            ),
+            (
+                "at its other corner",
+                ring([[0.0, height], [0.5 * angle, height], [0.0, 3.0 * height]]),
+            ),
+            ("across a layer", ring([[0.0, 2.0 * height], [angle, height], [angle, 4.0 * height]])),
+        ];
+        for (name, t) in others {
+            let with = |accuracy: f64, scratch: &mut Scratch| {
+                let quadrature = PairQuadrature::new(accuracy, 0);
+                CurvedPair::new(Kernel::Single, quadrature, accuracy).entries(&s, &t, scratch)[0]
+            };
+            let exact = with(1e-7, &mut scratch);
+            let size = size(&exact);
+            for accuracy in [1e-4, 1e-5] {
+                let started = std::time::Instant::now();
+                let found = off(&with(accuracy, &mut scratch), &exact) / size;
+                let took = started.elapsed();
+                println!("{angle} x {height:e} {name} {accuracy:e}: {found:.1e} {took:?}");
+                if found > accuracy {
+                    missed.push(format!("{angle} x {height:e} {name} {accuracy:e}: {found:.1e}"));
+                }
+            }
+            // By other means, which leave a few times what they allow for a part.
+            if height < 1e-3 {
+                let found = off(&by_halves(&s, &t, 3e-6 * size), &exact) / size;
+                println!("{angle} x {height:e} {name} by halves: {found:.1e}");
+                if found > 4e-5 {
+                    missed.push(format!("{angle} x {height:e} {name} by halves: {found:.1e}"));
+                }
+            }
+        }
+    }
+    assert!(missed.is_empty(), "{missed:#?}");
+}
