@@ -1,5 +1,5 @@
-// Potentials and normal derivatives at places on each panel: closed forms of near panels in place of
-// the points that stand for them in a fast sum. CPU twin:
+// Potentials and normal derivatives at places on each panel: closed forms of near panels in place
+// of the points that stand for them in a fast sum. CPU twin:
 // crates/bem/src/physics/estimate/close_panels.rs.
 #include "rows.cuh"
 
@@ -28,8 +28,8 @@ __device__ __noinline__ Vec potential_gradient(const Triangle& t, Vec x) {
 }
 
 // Adds to sums what closed forms of the panels within `near` radii make beyond their points,
-// [columns][n][place_count]; on interfaces normal becomes the derivative along the panel's normal of
-// the sum, whose gradient is [columns][n][place_count][3], with that. places: barycentric
+// [columns][n][place_count]; on interfaces normal becomes the derivative along the panel's normal
+// of the sum, whose gradient is [columns][n][place_count][3], with that. places: barycentric
 // coordinates; rule: nodes_of_rule nodes.
 extern "C" __global__ void children_correct(const double* vertices, const double* centroids, const Node* nodes, const u32* starts,
                                             u32 depth, u32 n, double near, const double* places, u32 place_count,

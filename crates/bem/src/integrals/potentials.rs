@@ -327,7 +327,7 @@ fn solid_angle<V: Elementary>(source: &Triangle, x: [V; 3]) -> V {
     signed_solid_angle(source, &a, &r, below)
 }
 
-/// The same for a point this far below the triangle's plane: positive above it, 0 in it.
+/// As [`solid_angle`], for a point this far below the triangle's plane: 0 in it.
 #[inline(always)]
 fn signed_solid_angle<V: Elementary>(
     source: &Triangle,

@@ -35,9 +35,9 @@ const MOST_DENSE: usize = 1 << 29;
 /// points 4e-6 and about 10 of them, with gradients twice that. They meet near 1,200 panels, 1,000
 /// and 500, and 1,100.
 ///
-/// Between long narrow panels that are close a pair integral takes five times as long, and in a near
-/// field 1.6 times what it does in a dense matrix (two bars in films, 1,480 panels of up to 750
-/// widths, 0.8 of all pairs close: 3.0 and 1.8 s).
+/// Between long narrow panels that are close a pair integral takes five times as long, and in a
+/// near field 1.6 times what it does in a dense matrix (two bars in films, 1,480 panels of up to
+/// 750 widths, 0.8 of all pairs close: 3.0 and 1.8 s).
 pub(crate) fn dense_is_faster(mesh: &Mesh, solve: Either) -> bool {
     let Either { unknowns, images, columns, has_gradients } = solve;
     let matrices = if has_gradients { 3 } else { 1 };

@@ -442,7 +442,7 @@ impl Solves {
     }
 
     fn is_of_density(&self, unit: &bem::Response) -> bool {
-        !unit.at_corners.is_empty() == (self.density == bem::Density::Linear)
+        unit.at_corners.is_empty() != (self.density == bem::Density::Linear)
     }
 
     fn solve(

@@ -72,8 +72,8 @@ impl<'a> Surfaces<'a> {
         Some(Self { mesh, surface, members, tree, common })
     }
 
-    /// Those of some triangles that are more than `ratio` times as long as their distance from
-    /// another surface: [`Self::long_sides`] are theirs.
+    /// The ones among some triangles that are more than `ratio` times as long as their distance
+    /// from another surface: [`Self::long_sides`] are theirs.
     pub fn near(&self, of: Part<'_>, triangles: &[u32], ratio: f64) -> Vec<u32> {
         let is_near = |&&t: &&u32| {
             let (mesh, t) = (of.mesh, t as usize);

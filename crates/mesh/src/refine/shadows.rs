@@ -55,7 +55,7 @@ struct Above {
 }
 
 impl Edges {
-    /// Those of `creases` that are edges of triangles with a surface.
+    /// The edges among `creases` that belong to triangles with a surface.
     pub fn new(mesh: &Mesh, surface: &[Option<u32>], creases: &Creases) -> Self {
         let (mut edges, mut triangles) = (Vec::new(), Vec::new());
         let mut known = HashSet::new();
@@ -77,8 +77,8 @@ impl Edges {
 
     /// Cuts of sides of some flat triangles along the line below the nearest edge of another
     /// surface that is parallel to the triangle, above a good part of it and for more than `ratio`
-    /// times its height, with corners on both sides of its line that are as far away. Triangles behind others do
-    /// not see an edge.
+    /// times its height, with corners on both sides of its line that are as far away. Triangles
+    /// behind others do not see an edge.
     pub fn cuts(&self, of: Part<'_>, triangles: &[u32], ratio: f64) -> Vec<Cut> {
         let of_triangle = |&t: &u32| {
             let above = self.above(of.mesh.corners(t as usize), of.surface[t as usize]?, ratio)?;

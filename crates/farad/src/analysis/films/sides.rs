@@ -128,7 +128,7 @@ impl<'a> Fields<'a> {
             (2.0 * PI * own * charge).powi(2) / area
         };
         let integral = |part: &Part| match &part.gap {
-            Some(gap) => gap.integral(problem, own, of_metal(), &field),
+            Some(gap) => gap.integral(problem, own, of_metal(), field),
             None => Ok([Through::default(); 2]),
         };
         let gaps = parts.iter().map(integral).collect::<Result<_, bem::Error>>()?;
