@@ -1,5 +1,6 @@
-//! How far splitting sides brings a refinement: which error is left, on how many triangles, where
-//! all sides are split that have more to gain than a threshold, and their parts that still have.
+//! From which gain on a refinement splits sides, and their parts that still have as much. With
+//! constant densities these are the sides with most of the error; with linear ones it is foreseen
+//! which error a threshold leaves, on how many triangles.
 //!
 //! How a side's gain falls where it is split follows from the order of the density: little of it
 //! remains in the halves, except next to an edge, where densities are singular: there the part

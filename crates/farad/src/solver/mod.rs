@@ -71,7 +71,7 @@ impl Solver {
 
     /// A solver whose bars say what each side of triangles has to gain, and which starts from these
     /// charges of the problem's excitations, if there are any; it finds shares of films on each
-    /// mesh if they are what the refinement is for.
+    /// mesh if it refines for these.
     pub(crate) fn for_refinement(known: Vec<Known>, for_films: bool) -> Self {
         Self { refines: true, is_single: true, for_films, known, ..Self::default() }
     }

@@ -2,22 +2,10 @@
 
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 
-use super::across::{Across, More};
-use super::squares::{self, Edge};
+use super::across::Across;
 
 /// Relative error by rounding of what is straight or level.
 const LEVEL: f64 = 1e-9;
-
-/// The excess on metal for a triangle with these edges, next to each of them by its length.
-pub(super) fn more_on_metal(edges: &[Option<Edge>; 3], cutoff: f64) -> More {
-    let length = |edge: &Edge| norm(sub(edge.ends[1], edge.ends[0]));
-    let whole: f64 = edges.iter().flatten().map(length).sum();
-    edges.iter().flatten().fold(More::default(), |sum, edge| {
-        let more = edge.across.more(cutoff);
-        let share = length(edge) / whole;
-        More { found: sum.found + share * more.found, apart: sum.apart + share * more.apart }
-    })
-}
 
 impl Across {
     /// From the middle of an edge of metal with this point in it, to the nearest of all edges by
@@ -90,7 +78,7 @@ impl View {
         let its = sub(other[1], other[0]);
         // Where others stand on this edge, as in corners, none is across.
         let alike = dot(self.along, its).abs() / (length * norm(its));
-        for x in [squares::nearest(other, self.middle), other[0], other[1]] {
+        for x in [nearest(other, self.middle), other[0], other[1]] {
             let away = sub(x, self.middle);
             // Itself has its middle there, but for rounding.
             let is_level = dot(away, self.level).abs() <= LEVEL * norm(away);
@@ -155,7 +143,7 @@ impl<E: Ends> Rims<E> {
         match &self.inner {
             Inner::Edges(edges) => {
                 for edge in edges {
-                    let off = sub(x, squares::nearest(edge.ends(), x));
+                    let off = sub(x, nearest(edge.ends(), x));
                     if dot(off, off) < least(known) {
                         *known = Some((edge, dot(off, off)));
                     }
@@ -198,4 +186,11 @@ impl Rims {
             }
         }
     }
+}
+
+/// The place between two ends that is nearest to another.
+pub(super) fn nearest([a, b]: [Vector; 2], x: Vector) -> Vector {
+    let along = sub(b, a);
+    let share = (dot(along, sub(x, a)) / dot(along, along)).clamp(0.0, 1.0);
+    add(a, scale(share, along))
 }

@@ -12,7 +12,7 @@ use parallel::prelude::*;
 use super::across::{Across, More};
 use super::faces::{Faces, Facing};
 use super::gap::{Gap, Through};
-use super::rims::{self, Rims};
+use super::rims::Rims;
 use super::side::{Flux, Side, normal};
 use super::squares::{self, Edge, Square, Surface};
 use crate::problem::Problem;
@@ -406,7 +406,7 @@ impl Part {
             if !mean_is_zero {
                 to_edges = surface.beyond(NEARER * from, &all);
             }
-            let more = |&k: &usize| rims::more_on_metal(&edges[k], from);
+            let more = |&k: &usize| squares::more_on_metal(&edges[k], from);
             more_on_metal = at_edges.iter().map(more).collect();
         }
         let squares = surface.beyond(from, &all);

@@ -14,8 +14,8 @@ use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 use nalgebra::{Matrix3, Vector3};
 use parallel::prelude::*;
 
-use super::across::Across;
-use super::rims::{Ends, Rims};
+use super::across::{Across, More};
+use super::rims::{self, Ends, Rims};
 
 /// Gauss points across a triangle at an edge, and farther away.
 const ACROSS: usize = 8;
@@ -42,7 +42,7 @@ pub(super) struct Edge {
 
 impl Edge {
     pub(super) fn distance(&self, x: Vector) -> f64 {
-        norm(sub(x, nearest(self.ends, x)))
+        norm(sub(x, rims::nearest(self.ends, x)))
     }
 }
 
@@ -59,13 +59,6 @@ impl Ends for Edge {
     fn ends(&self) -> [Vector; 2] {
         self.ends
     }
-}
-
-/// The place between two ends that is nearest to another.
-pub(super) fn nearest([a, b]: [Vector; 2], x: Vector) -> Vector {
-    let along = sub(b, a);
-    let share = (dot(along, sub(x, a)) / dot(along, along)).clamp(0.0, 1.0);
-    add(a, scale(share, along))
 }
 
 /// A part of a triangle over which the distance from the nearest edge is linear.
@@ -463,4 +456,15 @@ fn gauss(points: usize) -> impl Iterator<Item = (f64, f64)> {
     ];
     let half = if points == ACROSS { &EIGHT[..] } else { &FOUR[..] };
     half.iter().flat_map(|&(x, w)| [(0.5 - 0.5 * x, 0.5 * w), (0.5 + 0.5 * x, 0.5 * w)])
+}
+
+/// The excess on metal for a triangle with these edges, next to each of them by its length.
+pub(super) fn more_on_metal(edges: &[Option<Edge>; 3], cutoff: f64) -> More {
+    let length = |edge: &Edge| norm(sub(edge.ends[1], edge.ends[0]));
+    let whole: f64 = edges.iter().flatten().map(length).sum();
+    edges.iter().flatten().fold(More::default(), |sum, edge| {
+        let more = edge.across.more(cutoff);
+        let share = length(edge) / whole;
+        More { found: sum.found + share * more.found, apart: sum.apart + share * more.apart }
+    })
 }
