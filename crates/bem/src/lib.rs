@@ -90,7 +90,7 @@ pub mod internals {
         pub use crate::geometry::partition::Partition;
         pub use crate::geometry::triangle::Vec3;
         pub mod patch {
-            pub use crate::geometry::patch::{Parameters, Patch, places};
+            pub use crate::geometry::patch::{Parameters, Part, Patch, places};
         }
     }
     pub mod integrals {

@@ -143,27 +143,66 @@ fn to_nearest_flat() -> &'static [[f64; 3]; MAX_NODES] {
     &MATRIX
 }
 
-/// The midpoints of the sides, and the parts between them and the corners: those at the corners,
-/// and the middle one.
-const QUARTERS: [[Parameters; 3]; 4] = {
-    let [a, b, c] = CORNERS;
-    let (ab, bc, ca) = ([0.5, 0.0], [0.5, 0.5], [0.0, 0.5]);
-    [[a, ab, ca], [ab, b, bc], [ca, bc, c], [bc, ca, ab]]
-};
+/// A part of the parameters' triangle.
+pub struct Part {
+    /// Of the part, in the whole.
+    pub(crate) corners: [Parameters; 3],
+    /// Each of [`POWERS`] as a polynomial of the part's own parameters, by the same powers.
+    powers: [[f64; MAX_NODES]; MAX_NODES],
+}
 
-/// Matrices from coefficients of each order to those of each quarter.
-fn to_quarters(order: usize) -> &'static [DMatrix<f64>; 4] {
-    static MATRICES: LazyLock<Vec<[DMatrix<f64>; 4]>> = LazyLock::new(|| {
-        let matrix = |order: usize, corners: &[Parameters; 3]| {
-            let n = node_count(order);
-            let at: Vec<[f64; MAX_NODES]> =
-                places(order).iter().map(|&place| all_powers(between(corners, place))).collect();
-            from_nodes(order) * DMatrix::from_fn(n, n, |node, term| at[node][term])
-        };
-        let of = |order: usize| QUARTERS.each_ref().map(|corners| matrix(order, corners));
-        (0..=MAX_ORDER).map(of).collect()
-    });
-    &MATRICES[order]
+/// Parts that panels are cut into.
+pub(crate) struct Parts {
+    /// Those at the corners between the midpoints of the sides, and the middle one.
+    pub(crate) quarters: [Part; 4],
+    /// Cut through the middle of the side from corner k to the next.
+    pub(crate) halves: [[Part; 2]; 3],
+    /// The whole, from corner k on, with the other two in order or exchanged.
+    pub(crate) turned: [[Part; 2]; 3],
+}
+
+impl Parts {
+    pub(crate) fn all() -> &'static Self {
+        static PARTS: LazyLock<Parts> = LazyLock::new(|| {
+            let [a, b, c] = CORNERS;
+            let middle = |[p, q]: [Parameters; 2]| [0, 1].map(|k| 0.5 * (p[k] + q[k]));
+            let [ab, bc, ca] = [[a, b], [b, c], [c, a]].map(middle);
+            let halves = |k: usize| {
+                let [a, b, c] = [0, 1, 2].map(|l| CORNERS[(k + l) % 3]);
+                let middle = middle([a, b]);
+                [[a, middle, c], [middle, b, c]].map(Part::between)
+            };
+            Parts {
+                quarters: [[a, ab, ca], [ab, b, bc], [ca, bc, c], [bc, ca, ab]].map(Part::between),
+                halves: [0, 1, 2].map(halves),
+                turned: [[[a, b, c], [a, c, b]], [[b, a, c], [b, c, a]], [[c, a, b], [c, b, a]]]
+                    .map(|orders| orders.map(Part::between)),
+            }
+        });
+        &PARTS
+    }
+}
+
+impl Part {
+    /// The part between these corners, which become its own.
+    pub fn between(corners: [Parameters; 3]) -> Self {
+        // s and t as linear functions of the part's parameters.
+        let [a, b, c] = corners;
+        let linear = [0, 1].map(|k| [a[k], b[k] - a[k], c[k] - a[k]]);
+        let mut powers = [[0.0; MAX_NODES]; MAX_NODES];
+        powers[0][0] = 1.0;
+        for at in 1..MAX_NODES {
+            let by = usize::from(POWERS[at][0] == 0);
+            let lower = powers[lower(POWERS[at], by)];
+            for (&[i, j], value) in POWERS.iter().zip(lower).filter(|(_, value)| *value != 0.0) {
+                for (power, factor) in [[i, j], [i + 1, j], [i, j + 1]].into_iter().zip(linear[by])
+                {
+                    powers[at][term(power)] += factor * value;
+                }
+            }
+        }
+        Self { corners, powers }
+    }
 }
 
 /// The parameters of a point of a part.
@@ -309,29 +348,16 @@ impl Patch {
         Tangents(tangents)
     }
 
-    /// The part between three points with these parameters, which become its corners.
-    pub fn part(&self, corners: &[Parameters; 3]) -> Self {
-        let origin = self.seen_from_corner(corners[0]);
-        let at = |&place: &Parameters| self.seen_from_corner(between(corners, place)) - origin;
-        let mut nodes = [Vec3::zeros(); MAX_NODES];
-        let places = places(self.order);
-        nodes.iter_mut().zip(places).for_each(|(node, place)| *node = at(place));
-        Self::through(self.order, &nodes[..places.len()]).moved(&(self.coefficients[0] + origin))
-    }
-
-    /// The four parts between the midpoints of the sides, and the parameters of their corners.
-    pub(crate) fn quarters(&self) -> [(Self, [Parameters; 3]); 4] {
-        array::from_fn(|k| {
-            let matrix = &to_quarters(self.order)[k];
-            let terms = self.terms();
-            let mut part = Self { order: self.order, coefficients: [Vec3::zeros(); MAX_NODES] };
-            for (column, c) in terms.iter().enumerate() {
-                let entries = matrix.column(column);
-                let coefficients = part.coefficients.iter_mut().zip(entries.iter());
-                coefficients.for_each(|(sum, entry)| *sum += c * *entry);
-            }
-            (part, QUARTERS[k])
-        })
+    /// A part of it, whose corners become its corners.
+    pub fn part(&self, part: &Part) -> Self {
+        let mut image = Self { order: self.order, coefficients: [Vec3::zeros(); MAX_NODES] };
+        image.coefficients[0] = self.coefficients[0];
+        let terms = self.terms().iter().zip(&part.powers).zip(&POWERS).skip(1);
+        for ((c, powers), [a, b]) in terms {
+            let below = image.coefficients.iter_mut().zip(powers).take(node_count(a + b));
+            below.for_each(|(sum, power)| *sum += c * *power);
+        }
+        image
     }
 
     /// The corners of the nearest flat triangle: the one with the least mean square distance

@@ -8,7 +8,7 @@ use std::array;
 
 use simd::{Elementary, Simd, Task};
 
-use crate::geometry::patch::{CORNERS, Parameters, Patch, between};
+use crate::geometry::patch::{CORNERS, Parameters, Parts, Patch, between};
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::curved_sums::Points;
@@ -75,7 +75,7 @@ pub(crate) fn at_points(
         of_modes: Default::default(),
     };
     let all: Vec<u32> = (0..points.len() as u32).collect();
-    scan.add(&Part { patch: moved, corners: CORNERS, share: 1.0 }, cuts, &all);
+    scan.add(&Piece { patch: moved, corners: CORNERS, share: 1.0 }, cuts, &all);
     scan.sums.iter().map(of_modes).collect()
 }
 
@@ -95,7 +95,7 @@ fn round(corners: &[Vec3; 3]) -> (Vec3, f64) {
 }
 
 /// A part of a panel.
-struct Part {
+struct Piece {
     patch: Patch,
     corners: [Parameters; 3],
     /// Share of the panel's parameters.
@@ -117,7 +117,7 @@ struct Scan {
 
 impl Scan {
     /// Adds the contribution of a part at some of the points.
-    fn add(&mut self, part: &Part, cuts: usize, points: &[u32]) {
+    fn add(&mut self, part: &Piece, cuts: usize, points: &[u32]) {
         let flat = part.patch.corners();
         let (bulge, (centre, radius)) = (part.patch.bulge(), round(&flat));
         let radius = radius + bulge;
@@ -151,9 +151,10 @@ impl Scan {
         if cuts == 0 || bulge <= self.flat_enough {
             return self.add_flat(part, &flat, bulge, &near);
         }
-        for (patch, corners) in part.patch.quarters() {
-            let corners = corners.map(|corner| between(&part.corners, corner));
-            self.add(&Part { patch, corners, share: 0.25 * part.share }, cuts - 1, &near);
+        for quarter in &Parts::all().quarters {
+            let patch = part.patch.part(quarter);
+            let corners = quarter.corners.map(|corner| between(&part.corners, corner));
+            self.add(&Piece { patch, corners, share: 0.25 * part.share }, cuts - 1, &near);
         }
     }
 
@@ -162,7 +163,7 @@ impl Scan {
         self.apart.iter().position(|&radii| distance > radii * radius)
     }
 
-    fn add_flat(&mut self, part: &Part, flat: &[Vec3; 3], bulge: f64, points: &[u32]) {
+    fn add_flat(&mut self, part: &Piece, flat: &[Vec3; 3], bulge: f64, points: &[u32]) {
         let triangle = Triangle::of(*flat);
         if triangle.area.is_nan() || triangle.area <= 0.0 {
             return;
@@ -195,7 +196,7 @@ impl Scan {
         }
     }
 
-    fn add_flat_potentials(&mut self, part: &Part, triangle: &Triangle, points: &[u32]) {
+    fn add_flat_potentials(&mut self, part: &Piece, triangle: &Triangle, points: &[u32]) {
         self.nodes.clear();
         points.iter().for_each(|&point| self.nodes.push(&self.points[point as usize], 1.0));
         self.of_modes.iter_mut().for_each(Vec::clear);
@@ -215,7 +216,7 @@ impl Scan {
 const CORNER_VALUES: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
 /// Adds values of a part's corners to those of the panel's.
-fn collect(part: &Part, factor: f64, values: &Sums, sums: &mut Sums) {
+fn collect(part: &Piece, factor: f64, values: &Sums, sums: &mut Sums) {
     for ([s, t], values) in part.corners.iter().zip(values) {
         for (sum, at) in sums.iter_mut().zip([1.0 - s - t, *s, *t]) {
             sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * at * value);

@@ -197,10 +197,16 @@ fn split_unfolded(
         };
         let evenness = |patches: &mesh::Patches, t| evenness(patches.order, patches.of(t));
         let mut narrow: Vec<u32> = Vec::new();
-        for (child, &parent) in split.parent.iter().enumerate() {
+        let mut first = 0;
+        for children in split.parent.chunk_by(|a, b| a == b) {
+            let (of, parent) = (first..first + children.len(), children[0]);
+            first = of.end;
+            if of.len() == 1 {
+                continue;
+            }
             // A triangle that is uneven already is not made worse.
             let least = LEAST_STRETCH.min(0.9 * evenness(old, parent as usize));
-            if narrow.last() != Some(&parent) && evenness(new, child) < least {
+            if of.into_iter().any(|child| evenness(new, child) < least) {
                 narrow.push(parent);
             }
         }

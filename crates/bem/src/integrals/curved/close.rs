@@ -30,7 +30,7 @@ impl CurvedPair {
         sum: &mut Both,
     ) {
         // Where both are curved, both are cut: the error of one must not hide that of the other.
-        let bulges = [s, t].map(|piece| piece.patch.bulge());
+        let bulges = [s, t].map(|piece| piece.bulge);
         let most = bulges[0].max(bulges[1]);
         let parts = |piece: &Piece, bulge: f64| {
             if 4.0 * bulge >= most { piece.quarters().to_vec() } else { vec![piece.clone()] }
@@ -81,7 +81,7 @@ impl CurvedPair {
     /// Whether the distance of the pieces is small compared with the larger one.
     pub(super) fn are_close(&self, s: &Piece, t: &Piece) -> bool {
         let share = if self.kernel == Kernel::Single { CLOSE } else { CLOSE_OF_FIELDS };
-        let close = share * s.flat.radius.max(t.flat.radius) + s.patch.bulge() + t.patch.bulge();
+        let close = share * s.flat.radius.max(t.flat.radius) + s.bulge + t.bulge;
         let between = (s.flat.centroid - t.flat.centroid).norm();
         if between > close + s.flat.radius + t.flat.radius {
             return false;

@@ -165,7 +165,7 @@ impl CurvedPair {
             return self.add_close([s, t], &flat, limits, scratch, sum);
         }
         if cuts > 0 && is_long {
-            return self.add_cut(cut(contact, a, b), limits, scratch, sum);
+            return self.add_cut(contact, [a, b], limits, scratch, sum);
         }
         // The first orders may agree by chance.
         let first = ORDERS.start() + usize::from(is_long || contact == Contact::Apart);
@@ -196,7 +196,7 @@ impl CurvedPair {
             }
             last = Some(entries);
         }
-        self.add_cut(cut(contact, a, b), limits, scratch, sum);
+        self.add_cut(contact, [a, b], limits, scratch, sum);
     }
 
     /// Change of the wanted entries.
@@ -213,12 +213,16 @@ impl CurvedPair {
 
     fn add_cut(
         &self,
-        pairs: Vec<(Piece, Piece)>,
+        contact: Contact,
+        [s, t]: [&Piece; 2],
         limits: Limits,
         scratch: &mut Scratch,
         sum: &mut Both,
     ) {
-        let allowed = limits.allowed / (pairs.len() as f64).sqrt();
+        let pairs = cut(contact, s, t);
+        // Both pairs of different halves of one piece have the same error, others independent ones.
+        let variance = if contact == Contact::Same { 6 } else { pairs.len() };
+        let allowed = limits.allowed / (variance as f64).sqrt();
         let limits = Limits { allowed, cuts: limits.cuts.saturating_sub(1), ..limits };
         pairs.iter().for_each(|(s, t)| self.add(s, t, limits, scratch, sum));
     }

@@ -2,7 +2,7 @@
 
 use std::array;
 
-use crate::geometry::patch::{CORNERS, Parameters, Patch, Tangents, between};
+use crate::geometry::patch::{Parameters, Part, Parts, Patch, Tangents, between};
 use crate::geometry::triangle::Triangle;
 use crate::integrals::touching::Contact;
 use crate::quadrature::modes::{AT_CORNERS, MODES};
@@ -17,6 +17,8 @@ pub(super) struct Piece {
     pub(super) patch: Patch,
     pub(super) tangents: Tangents,
     pub(super) flat: Triangle,
+    /// As [`Patch::bulge`].
+    pub(super) bulge: f64,
     pub(super) is_straight: bool,
     /// Parameters of its corners in the panel.
     pub(super) corners: [Parameters; 3],
@@ -29,26 +31,26 @@ impl Piece {
         let [a, b, c] = corners;
         let share = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
         let (tangents, flat) = (patch.tangents(), Triangle::of(patch.corners()));
-        Self { patch, tangents, flat, is_straight, corners, share }
+        let bulge = patch.bulge();
+        Self { patch, tangents, flat, bulge, is_straight, corners, share }
     }
 
-    /// The part with these parameters, relative to this piece.
-    fn part(&self, corners: [Parameters; 3]) -> Self {
-        let in_panel = corners.map(|corner| between(&self.corners, corner));
-        Self::new(self.patch.part(&corners), in_panel, self.is_straight)
+    fn part(&self, part: &Part) -> Self {
+        let in_panel = part.corners.map(|corner| between(&self.corners, corner));
+        Self::new(self.patch.part(part), in_panel, self.is_straight)
     }
 
     /// The same piece with its corners in this order.
     pub(super) fn turned(&self, order: [usize; 3]) -> Self {
-        if order == [0, 1, 2] { self.clone() } else { self.part(order.map(|k| CORNERS[k])) }
+        match order {
+            [0, 1, 2] => self.clone(),
+            [first, a, b] => self.part(&Parts::all().turned[first][usize::from(a > b)]),
+        }
     }
 
     /// Its quarters.
     pub(super) fn quarters(&self) -> [Self; 4] {
-        self.patch.quarters().map(|(patch, corners)| {
-            let in_panel = corners.map(|corner| between(&self.corners, corner));
-            Self::new(patch, in_panel, self.is_straight)
-        })
+        Parts::all().quarters.each_ref().map(|part| self.part(part))
     }
 
     /// The flat triangle that replaces it in sums of which it is a small part.
@@ -58,9 +60,7 @@ impl Piece {
 
     /// Its halves, cut through the middle of the edge from corner k.
     fn halves(&self, k: usize) -> [Self; 2] {
-        let [a, b, c] = [0, 1, 2].map(|l| CORNERS[(k + l) % 3]);
-        let middle = [0, 1].map(|l| 0.5 * (a[l] + b[l]));
-        [self.part([a, middle, c]), self.part([middle, b, c])]
+        Parts::all().halves[k].each_ref().map(|part| self.part(part))
     }
 
     fn longest_edge(&self) -> usize {
@@ -79,7 +79,7 @@ impl Piece {
 
     /// Radius of a ball around the flat triangle's centroid.
     pub(super) fn radius(&self) -> f64 {
-        self.flat.radius + self.patch.bulge()
+        self.flat.radius + self.bulge
     }
 }
 

@@ -13,7 +13,7 @@ use std::array;
 use simd::{Elementary, Simd, Task};
 
 use super::nodes::{dot, hats, minus, on_flat, total};
-use super::pieces::{Piece, cut, height};
+use super::pieces::{Piece, height};
 use super::{Both, CurvedPair, Limits, Scratch};
 use crate::constants::ON_EDGE;
 use crate::geometry::triangle::Triangle;
@@ -47,9 +47,9 @@ impl CurvedPair {
         scratch: &mut Scratch,
         sum: &mut Both,
     ) {
-        let is_bent = |piece: &Piece| piece.patch.bulge() > MOST_BENT * height(piece);
+        let is_bent = |piece: &Piece| piece.bulge > MOST_BENT * height(piece);
         if limits.cuts > 0 && (is_bent(s) || is_bent(t)) {
-            return self.add_cut(cut(contact, s, t), limits, scratch, sum);
+            return self.add_cut(contact, [s, t], limits, scratch, sum);
         }
         let is_turned = s.flat.diameter() > t.flat.diameter();
         let (outer, inner) = if is_turned { (t, s) } else { (s, t) };
@@ -69,7 +69,7 @@ impl CurvedPair {
             }
             last = Some(entries);
         }
-        self.add_cut(cut(contact, s, t), limits, scratch, sum);
+        self.add_cut(contact, [s, t], limits, scratch, sum);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::array;
 
 use bem::internals::geometry::Vec3;
-use bem::internals::geometry::patch::{Parameters, Patch, places};
+use bem::internals::geometry::patch::{Parameters, Part, Patch, places};
 use mesh::patch::MAX_ORDER;
 use simd::{One, Simd};
 
@@ -22,7 +22,7 @@ fn patches_go_through_their_nodes_and_parts_are_parts() {
         let patch = bent(order);
         assert_eq!(patch.is_straight(), order == 1);
         let corners = [[0.1, 0.2], [0.6, 0.1], [0.2, 0.7]];
-        let part = patch.part(&corners);
+        let part = patch.part(&Part::between(corners));
         for [s, t] in [[0.0, 0.0], [0.3, 0.4], [1.0, 0.0], [0.5, 0.5]] {
             let at = array::from_fn(|k| {
                 corners[0][k]

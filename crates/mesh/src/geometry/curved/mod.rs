@@ -96,11 +96,15 @@ pub fn point(order: usize, nodes: &[Vector], at: Barycentric) -> Vector {
 /// Derivatives of the point by the second and the third barycentric coordinate, where the first is
 /// one minus these.
 pub fn tangents(order: usize, nodes: &[Vector], at: Barycentric) -> [Vector; 2] {
-    let shapes = patch::shapes(order, at);
+    tangents_by(nodes, &patch::shapes(order, at))
+}
+
+/// [`tangents`] where the nodes' polynomials are these.
+fn tangents_by(nodes: &[Vector], shapes: &[[f64; 3]]) -> [Vector; 2] {
     [1, 2].map(|k| {
         nodes
             .iter()
-            .zip(&shapes)
+            .zip(shapes)
             .fold([0.0; 3], |sum, (&node, shape)| add(sum, scale(shape[k], sub(node, nodes[0]))))
     })
 }
@@ -202,11 +206,35 @@ pub fn grid(steps: usize) -> impl Iterator<Item = Barycentric> {
     (0..=steps).flat_map(row).map(move |place| place.map(|i| i as f64 / steps as f64))
 }
 
+/// A point at which patches are looked at for folds, with [`patch::shapes`] there.
+struct Place {
+    at: Barycentric,
+    shapes: Vec<[f64; 3]>,
+}
+
+impl Place {
+    /// A grid that is twice as fine as the normal's polynomial, corners and sides included.
+    fn all(order: usize) -> &'static [Self] {
+        static PLACES: OnceLock<Vec<Vec<Place>>> = OnceLock::new();
+        let of = |order: usize| {
+            let places =
+                grid(4 * (order - 1)).map(|at| Self { at, shapes: patch::shapes(order, at) });
+            places.collect()
+        };
+        // None of order 0.
+        &PLACES.get_or_init(|| (1..=MAX_ORDER).map(of).collect())[order - 1]
+    }
+
+    fn area_normal(&self, nodes: &[Vector]) -> Vector {
+        let [u, v] = tangents_by(nodes, &self.shapes);
+        cross(u, v)
+    }
+}
+
 /// Where a patch folds: its normal vanishes, or is at more than a right angle with that of the flat
 /// triangle.
 ///
-/// Looked for at a grid of points that is twice as fine as the normal's polynomial, corners and
-/// sides included.
+/// Looked for at a grid of points.
 pub fn fold(order: usize, nodes: &[Vector]) -> Option<Vector> {
     /// A normal this short, relative to that of the flat triangle, counts as none.
     const VANISHES: f64 = 1e-6;
@@ -219,8 +247,8 @@ pub fn fold(order: usize, nodes: &[Vector]) -> Option<Vector> {
     // Squares of areas overflow where coordinates are large.
     let unit = chord.map(|x| x / size);
     let least = VANISHES * dot(chord, unit);
-    let folds = |at: &Barycentric| dot(area_normal(order, nodes, *at), unit) <= least;
-    grid(4 * (order - 1)).find(folds).map(|at| point(order, nodes, at))
+    let folds = |place: &&Place| dot(place.area_normal(nodes), unit) <= least;
+    Place::all(order).iter().find(folds).map(|place| point(order, nodes, place.at))
 }
 
 /// The least share of the flat triangle's area that a patch is stretched to along the flat normal,
@@ -233,8 +261,8 @@ pub fn least_stretch(order: usize, nodes: &[Vector]) -> f64 {
     }
     let unit = chord.map(|x| x / size);
     let whole = dot(chord, unit);
-    let share = |at: Barycentric| dot(area_normal(order, nodes, at), unit) / whole;
-    grid(4 * (order - 1)).map(share).fold(f64::INFINITY, f64::min)
+    let share = |place: &Place| dot(place.area_normal(nodes), unit) / whole;
+    Place::all(order).iter().map(share).fold(f64::INFINITY, f64::min)
 }
 
 /// How far the nodes of a side are from the straight line between its ends, each from its place
