@@ -4,11 +4,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use farad::bem::{Beyond, Method, Stack, StackLayer};
+use farad::bem::{Beyond, Density, Method, Stack, StackLayer};
 use farad::{
     Amount, Attained, Charge, CompletedLevel, Conductor, Description, Dielectric, Diffusion, Error,
     Goal, LengthUnit, Mirror, NoProgress, Note, Options, Outcome, Plane, Probe, ProbePoints,
-    Problem, Refinement, RefinementObserver, Setting, Target, refine,
+    Problem, Refinement, RefinementObserver, Setting, Target, density_for, refine,
 };
 use mesh::Mesh;
 use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
@@ -177,6 +177,32 @@ fn an_accuracy_of_one_number_refines_for_that() {
     let level = found.levels.last().unwrap();
     assert_eq!((level.name().as_str(), level.unit()), ("solvation energy", "J"));
     assert!(level.bar <= 2e-2 * level.value.abs());
+}
+
+#[test]
+fn polarisabilities_are_reached_by_linear_densities() {
+    let mut mesh = cube(|x| x);
+    mesh.groups = vec![mesh::PhysicalGroup { tag: 1, name: Some("box".to_owned()) }];
+    mesh.memberships.push(vec![0]);
+    mesh.membership = vec![1; 12];
+    let of = |density: Density| {
+        let dielectric = Dielectric::new("box", 4.0).groups(vec!["box".to_owned()]);
+        let description = Description::default().dielectrics(vec![dielectric]).polarisability(true);
+        let goal = Goal { target: Target::Polarisability, ..goal(1e-2) };
+        let problem = Problem::new(description, mesh.clone()).unwrap();
+        let options = Options::default().density(density);
+        let found = refine(problem, &goal, &options, &NoProgress, &mut |_, _| ()).unwrap();
+        assert_eq!(found.outcome, Outcome::Reached, "{density:?}");
+        found.levels.last().unwrap().triangles
+    };
+    let chosen = density_for(1e-2, &Target::Polarisability);
+    let (chosen, other) = match chosen {
+        Density::Linear => (3 * of(chosen), of(Density::Constant)),
+        _ => (of(chosen), 3 * of(Density::Linear)),
+    };
+    assert!(chosen < other, "{chosen} unknowns, {other}");
+    assert_eq!(density_for(1e-2, &Target::All), Density::Constant);
+    assert_eq!(density_for(4e-3, &Target::All), Density::Linear);
 }
 
 /// Results of a state: a metal cube that floats next to a charge.
@@ -469,9 +495,9 @@ fn two_cubes() -> Problem {
 #[test]
 fn ranks_refine_as_one_process_does() {
     for (method, density, accuracy, tolerance) in [
-        (Method::Dense, bem::Density::Constant, 1.5e-2, 1e-9),
-        (Method::Fmm, bem::Density::Constant, 1.5e-2, 1e-4),
-        (Method::Fmm, bem::Density::Linear, 4e-3, 1e-4),
+        (Method::Dense, Density::Constant, 1.5e-2, 1e-9),
+        (Method::Fmm, Density::Constant, 1.5e-2, 1e-4),
+        (Method::Fmm, Density::Linear, 4e-3, 1e-4),
     ] {
         let options = Options::default().method(method).density(density);
         let goal = goal(accuracy);

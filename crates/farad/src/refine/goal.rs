@@ -72,9 +72,12 @@ pub fn tolerance_for(accuracy: f64, expected: f64) -> f64 {
 }
 
 /// The density by which an accuracy of these numbers is reached soonest: shares of films are of
-/// the charges of single triangles.
+/// the charges of single triangles, and forces, fields and polarisabilities are moments of charges,
+/// which constant densities find with larger errors than their sums.
 #[must_use]
 pub fn density_for(accuracy: f64, target: &Target) -> bem::Density {
-    let is_linear = accuracy < LINEAR || target.is_of_films();
+    let is_of_moments =
+        matches!(target, Target::Force(_) | Target::Field(_) | Target::Polarisability);
+    let is_linear = accuracy < LINEAR || is_of_moments || target.is_of_films();
     if is_linear { bem::Density::Linear } else { bem::Density::Constant }
 }

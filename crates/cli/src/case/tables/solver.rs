@@ -34,7 +34,8 @@ table! {
         "whether error bars are computed, for some tenths of the time of a solve";
     method: bem::Method = Spec::choice(bem::Method::WORDS), or("auto"),
         "`fmm`: GMRES over the fast multipole method; `dense`: a full matrix, factorised; `auto`: the faster of both";
-    density: bem::Density = Spec::choice(bem::Density::WORDS), or("constant; linear for an accuracy below 5e-3"),
+    density: bem::Density = Spec::choice(bem::Density::WORDS),
+        or("constant; linear for an accuracy below 5e-3, or of films, forces, fields or polarisabilities"),
         "how charge may vary over a triangle: linear densities take three times the unknowns of a mesh, and far fewer \
          triangles for digits beyond the third ([Linear densities](user-guide.md#linear-densities))";
     restart: usize = Spec::integer(2, 1000), or("60"), "Krylov vectors before GMRES restarts";
