@@ -114,7 +114,7 @@ pub(in crate::integrals) fn contact(
 }
 
 /// Height above the longest edge.
-pub(super) fn height(piece: &Piece) -> f64 {
+fn height(piece: &Piece) -> f64 {
     2.0 * piece.flat.area / piece.flat.diameter()
 }
 

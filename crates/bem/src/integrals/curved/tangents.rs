@@ -13,7 +13,7 @@ use std::array;
 use simd::{Elementary, Simd, Task};
 
 use super::nodes::{dot, hats, minus, on_flat, total};
-use super::pieces::{Piece, height};
+use super::pieces::Piece;
 use super::{Both, CurvedPair, Limits, Scratch};
 use crate::constants::ON_EDGE;
 use crate::geometry::triangle::Triangle;
@@ -32,10 +32,6 @@ const DEGREES: [[usize; 2]; 4] = [[5, 4], [8, 6], [11, 8], [15, 11]];
 /// short edge or have all in common, errors are up to ten times as large as differences.
 const AGREE: f64 = 0.1;
 
-/// Pieces that deviate from flat ones by more heights are cut first: the flat triangles may lie on
-/// the other side of what is next to them.
-const MOST_BENT: f64 = 4.0;
-
 impl CurvedPair {
     /// Adds the potentials of pieces of which at least one is long; `s` and `t` start with what
     /// they have in common.
@@ -47,10 +43,6 @@ impl CurvedPair {
         scratch: &mut Scratch,
         sum: &mut Both,
     ) {
-        let is_bent = |piece: &Piece| piece.bulge > MOST_BENT * height(piece);
-        if limits.cuts > 0 && (is_bent(s) || is_bent(t)) {
-            return self.add_cut(contact, [s, t], limits, scratch, sum);
-        }
         let is_turned = s.flat.diameter() > t.flat.diameter();
         let (outer, inner) = if is_turned { (t, s) } else { (s, t) };
         let mut last: Option<Both> = None;

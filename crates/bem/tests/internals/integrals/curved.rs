@@ -265,7 +265,8 @@ fn narrow_panels_in_a_plane_that_bend_along_each_other_are_integrated() {
         };
         Patch::through(4, &node_places(4).into_iter().map(node).collect::<Vec<Vec3>>())
     };
-    for (angle, height) in [(0.1, 0.01), (0.1, 1e-3), (0.04, 1e-4)] {
+    // The last ones deviate from flat triangles by eleven times their height.
+    for (angle, height) in [(0.1, 0.01), (0.04, 1e-4), (0.3, 1e-3)] {
         let s = ring([[0.0, 0.0], [angle, 0.0], [0.0, height]]);
         let others = [
             ("itself", s),
@@ -286,7 +287,7 @@ fn narrow_panels_in_a_plane_that_bend_along_each_other_are_integrated() {
                 let quadrature = PairQuadrature::new(accuracy, 0);
                 CurvedPair::new(Kernel::Single, quadrature, accuracy).entries(&s, &t, scratch)[0]
             };
-            let exact = with(1e-7, &mut scratch);
+            let exact = with(1e-6, &mut scratch);
             let size = size(&exact);
             for accuracy in [1e-4, 1e-5] {
                 let started = std::time::Instant::now();
