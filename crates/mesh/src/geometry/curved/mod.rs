@@ -96,11 +96,15 @@ pub fn point(order: usize, nodes: &[Vector], at: Barycentric) -> Vector {
 /// Derivatives of the point by the second and the third barycentric coordinate, where the first is
 /// one minus these.
 pub fn tangents(order: usize, nodes: &[Vector], at: Barycentric) -> [Vector; 2] {
-    let shapes = patch::shapes(order, at);
+    tangents_by(&patch::shapes(order, at), nodes)
+}
+
+/// By the polynomials of the nodes there.
+fn tangents_by(shapes: &[[f64; 3]], nodes: &[Vector]) -> [Vector; 2] {
     [1, 2].map(|k| {
         nodes
             .iter()
-            .zip(&shapes)
+            .zip(shapes)
             .fold([0.0; 3], |sum, (&node, shape)| add(sum, scale(shape[k], sub(node, nodes[0]))))
     })
 }
@@ -145,6 +149,20 @@ pub fn part(order: usize, nodes: &[Vector], corners: [Barycentric; 3], to: usize
         part.push(point(order, nodes, std::array::from_fn(at)));
     }
     part
+}
+
+/// The nodes of a triangle that is the part with these corners of a patch of the same order, with
+/// its own corners at `vertices`.
+pub(crate) fn triangle_of(
+    order: usize,
+    nodes: &[Vector],
+    corners: [Barycentric; 3],
+    vertices: [Vector; 3],
+) -> Vec<Vector> {
+    let is_whole = corners == CORNERS;
+    let mut own = if is_whole { nodes.to_vec() } else { part(order, nodes, corners, order) };
+    own[..3].copy_from_slice(&vertices);
+    own
 }
 
 /// The nodes between p and q where they are corners.
@@ -202,6 +220,23 @@ pub fn grid(steps: usize) -> impl Iterator<Item = Barycentric> {
     (0..=steps).flat_map(row).map(move |place| place.map(|i| i as f64 / steps as f64))
 }
 
+/// A point where [`fold`] looks, and the polynomials of the nodes there.
+type Probe = (Barycentric, Vec<[f64; 3]>);
+
+/// All of them, for patches of an order.
+fn probes(order: usize) -> &'static [Probe] {
+    static PROBES: [OnceLock<Vec<Probe>>; MAX_ORDER + 1] =
+        [const { OnceLock::new() }; MAX_ORDER + 1];
+    let probe = |at: Barycentric| (at, patch::shapes(order, at));
+    PROBES[order].get_or_init(|| grid(4 * (order - 1)).map(probe).collect())
+}
+
+/// The normal ([`area_normal`]) along a direction, by the polynomials of the nodes.
+fn along(unit: Vector, shapes: &[[f64; 3]], nodes: &[Vector]) -> f64 {
+    let [u, v] = tangents_by(shapes, nodes);
+    dot(cross(u, v), unit)
+}
+
 /// Where a patch folds: its normal vanishes, or is at more than a right angle with that of the flat
 /// triangle.
 ///
@@ -219,8 +254,8 @@ pub fn fold(order: usize, nodes: &[Vector]) -> Option<Vector> {
     // Squares of areas overflow where coordinates are large.
     let unit = chord.map(|x| x / size);
     let least = VANISHES * dot(chord, unit);
-    let folds = |at: &Barycentric| dot(area_normal(order, nodes, *at), unit) <= least;
-    grid(4 * (order - 1)).find(folds).map(|at| point(order, nodes, at))
+    let folds = |(_, shapes): &&Probe| along(unit, shapes, nodes) <= least;
+    probes(order).iter().find(folds).map(|(at, _)| point(order, nodes, *at))
 }
 
 /// The least share of the flat triangle's area that a patch is stretched to along the flat normal,
@@ -233,8 +268,8 @@ pub fn least_stretch(order: usize, nodes: &[Vector]) -> f64 {
     }
     let unit = chord.map(|x| x / size);
     let whole = dot(chord, unit);
-    let share = |at: Barycentric| dot(area_normal(order, nodes, at), unit) / whole;
-    grid(4 * (order - 1)).map(share).fold(f64::INFINITY, f64::min)
+    let share = |(_, shapes): &Probe| along(unit, shapes, nodes) / whole;
+    probes(order).iter().map(share).fold(f64::INFINITY, f64::min)
 }
 
 /// How far the nodes of a side are from the straight line between its ends, each from its place
@@ -350,13 +385,7 @@ impl Patches {
         corners: [Barycentric; 3],
         vertices: [Vector; 3],
     ) {
-        let first = self.nodes.len();
-        if corners == CORNERS {
-            self.nodes.extend(nodes);
-        } else {
-            self.nodes.extend(part(self.order, nodes, corners, self.order));
-        }
-        self.nodes[first..first + 3].copy_from_slice(&vertices);
+        self.nodes.extend(triangle_of(self.order, nodes, corners, vertices));
     }
 
     /// Puts corners where the mesh has its vertices.
