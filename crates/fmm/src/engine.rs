@@ -22,7 +22,7 @@ use crate::near::p2p::{NearPairs, NearSums};
 use crate::particles::scale::Scale;
 use crate::particles::sums::Sums;
 use crate::particles::{Particles, Strengths};
-use crate::stages::parent_child::JOB_CELLS;
+use crate::stages::parent_child::LEAF_JOB;
 use crate::stages::translations::Translations;
 use crate::stages::{l2p, p2m};
 use crate::tree::lists::Rows;
@@ -275,7 +275,7 @@ impl<T: Real> Engine<T> {
         self.potential.resize(k * m, T::default());
         self.gradients.clear();
         self.gradients.resize(if gradient { 3 * k * m } else { 0 }, T::default());
-        self.translations.resize(k);
+        self.translations.reserve(k);
     }
 
     /// Makes the multipole expansions of k densities.
@@ -305,13 +305,11 @@ impl<T: Real> Engine<T> {
             let begin = tree.levels[level].start;
             let cells = &tree.cells[tree.levels[level].clone()];
             let multipoles = &levels[level];
-            // A treecode's boxes may hold many more sources than others.
-            let job_cells = if geometry.far.is_some() { 16 } else { JOB_CELLS };
-            cells.par_chunks(job_cells).enumerate().for_each(|(i, cells)| {
+            cells.par_chunks(LEAF_JOB).enumerate().for_each(|(i, cells)| {
                 if stop.is_set() {
                     return;
                 }
-                let first = i * job_cells;
+                let first = i * LEAF_JOB;
                 let is_own = |cell: usize| geometry.is_own(begin + first + cell);
                 let job = p2m::P2mJob {
                     tables,
@@ -337,7 +335,7 @@ impl<T: Real> Engine<T> {
         let particles = self.targets.as_ref().unwrap_or(&self.sources);
         let sums = Sums::new(&mut self.potential, &mut self.gradients, self.places.len());
         let sums = &sums;
-        geometry.lists.near.cells.par_chunks(JOB_CELLS).for_each(|cells| {
+        geometry.lists.near.cells.par_chunks(LEAF_JOB).for_each(|cells| {
             if stop.is_set() {
                 return;
             }
@@ -400,24 +398,24 @@ impl<T: Real> Engine<T> {
         let m = places.len();
         let side = self.geometry.root.side;
         if let Some(out) = potentials.potential {
-            let sums = self.potential.chunks(m.max(1)).zip(&self.strengths.scales);
-            for (out, (from, scale)) in out.chunks_mut(m.max(1)).zip(sums) {
+            let sums = self.potential.par_chunks(m.max(1)).zip(&self.strengths.scales);
+            out.par_chunks_mut(m.max(1)).zip(sums).for_each(|(out, (from, scale))| {
                 out.par_iter_mut().with_min_len(4096).zip(places).for_each(|(out, &place)| {
                     *out = scale.undo(from[place as usize].to_f64() / side)
                 });
-            }
+            });
         }
         if let Some(out) = potentials.gradient {
             let length = (3 * m).max(1);
-            let sums = self.gradients.chunks(length).zip(&self.strengths.scales);
-            for (out, (from, scale)) in out.chunks_mut(length).zip(sums) {
+            let sums = self.gradients.par_chunks(length).zip(&self.strengths.scales);
+            out.par_chunks_mut(length).zip(sums).for_each(|(out, (from, scale))| {
                 out.par_chunks_mut(3).with_min_len(4096).zip(places).for_each(|(out, &place)| {
                     for (axis, out) in out.iter_mut().enumerate() {
                         let sum = from[axis * m + place as usize].to_f64();
                         *out = scale.undo(sum / side) / side;
                     }
                 });
-            }
+            });
         }
     }
 

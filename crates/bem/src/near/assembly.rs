@@ -190,17 +190,23 @@ fn rest<I: PairIntegrals>(
     [0, 1].map(|side| exact[side].plus(-1.0, points[side]))
 }
 
-/// A pair of panels in different blocks, and both of its entries.
+/// An entry between panels of different blocks.
 struct Across<V> {
     row: u32,
     column: u32,
-    entries: [V; 2],
+    entry: V,
 }
+
+/// A block under construction, and its entries with panels of later blocks, by rows and columns.
+type Unjoined<V> = (Builder<V>, Vec<Across<V>>);
 
 /// A block under construction, and its pairs with panels of later blocks.
 struct Part<V: Value> {
     block: Builder<V>,
-    across: Vec<Across<V>>,
+    /// Entries in its own rows.
+    later: Vec<Across<V>>,
+    /// Entries in the rows of later blocks, by block, row and column.
+    backward: Vec<(usize, Vec<Across<V>>)>,
 }
 
 impl<E: Stored> Near<E> {
@@ -258,20 +264,29 @@ fn blocks<V: Value<Entry: Stored>, I: PairIntegrals<Entry = V::Entry>>(
         let starts: Vec<usize> = rows.clone().step_by(TOGETHER).collect();
         let found: Vec<_> = starts.into_par_iter().map(of_rows).collect::<Result<_, Error>>()?;
         let mut block = Builder::new(rows.clone(), integrals.is_symmetric());
-        let mut across = Vec::new();
+        let (mut later, mut backward) = (Vec::new(), Vec::new());
         for (i, row) in rows.clone().zip(found.into_iter().flatten()) {
             for (j, entries) in row.later {
                 if rows.contains(&j) {
                     block.push(j, entries);
                 } else {
-                    let entries = entries.map(V::of);
-                    across.push(Across { row: i as u32, column: j as u32, entries });
+                    let ([forth, back], i, j) = (entries.map(V::of), i as u32, j as u32);
+                    later.push(Across { row: i, column: j, entry: forth });
+                    backward.push(Across { row: j, column: i, entry: back });
                 }
             }
             block.end_row(Some(row.diagonal));
         }
-        tally.add_entries(numbers * (block.entries() + 2 * across.len()))?;
-        Ok(Part { block, across })
+        tally.add_entries(numbers * (block.entries() + 2 * later.len()))?;
+        backward.sort_by_key(|entry| entry.row);
+        let block_of = |entry: &Across<V>| entry.row as usize / rows_of_block;
+        let mut all = backward.into_iter().peekable();
+        let mut backward = Vec::new();
+        while let Some(index) = all.peek().map(block_of) {
+            let of_block = std::iter::from_fn(|| all.next_if(|entry| block_of(entry) == index));
+            backward.push((index, of_block.collect()));
+        }
+        Ok(Part { block, later, backward })
     };
     let starts: Vec<usize> = (0..n).step_by(rows_of_block).collect();
     let parts: Vec<_> = starts.into_par_iter().map(part).collect::<Result<_, Error>>()?;
@@ -280,29 +295,29 @@ fn blocks<V: Value<Entry: Stored>, I: PairIntegrals<Entry = V::Entry>>(
 
 /// Blocks in which pairs across blocks are stored in both, in order of rows and columns.
 fn joined<V: Value>(parts: Vec<Part<V>>, n: usize, rows_of_block: usize) -> Vec<Block<V>> {
-    // Where the columns in earlier blocks of each row begin.
-    let mut starts = vec![0usize; n + 1];
-    let all = || parts.iter().flat_map(|part| &part.across);
-    all().for_each(|pair| starts[pair.column as usize + 1] += 1);
-    (0..n).for_each(|i| starts[i + 1] += starts[i]);
-    let mut earlier = vec![(0, V::default()); starts[n]];
-    let mut next = starts.clone();
-    for Across { row, column, entries: [_, back] } in all() {
-        let place = &mut next[*column as usize];
-        earlier[*place] = (*row, *back);
-        *place += 1;
+    let mut earlier: Vec<Vec<Vec<Across<V>>>> = parts.iter().map(|_| Vec::new()).collect();
+    let mut unjoined = Vec::with_capacity(parts.len());
+    for Part { block, later, backward } in parts {
+        backward.into_iter().for_each(|(block, entries)| earlier[block].push(entries));
+        unjoined.push((block, later));
     }
-    let block = |(index, Part { mut block, across }): (usize, Part<V>)| {
-        let mut later = across.into_iter().peekable();
+    let block = |(index, ((mut block, later), earlier)): (usize, (Unjoined<V>, Vec<_>))| {
         let rows = index * rows_of_block..n.min((index + 1) * rows_of_block);
+        let mut earlier: Vec<Across<V>> = earlier.into_iter().flatten().collect();
+        // Columns stay in order.
+        earlier.sort_by_key(|entry| entry.row);
+        let (mut earlier, mut later) =
+            (earlier.into_iter().peekable(), later.into_iter().peekable());
         block.set_outside(rows.map(|i| {
-            let mut row = earlier[starts[i]..starts[i + 1]].to_vec();
-            while let Some(pair) = later.next_if(|pair| pair.row as usize == i) {
-                row.push((pair.column, pair.entries[0]));
+            let mut row = Vec::new();
+            for entries in [&mut earlier, &mut later] {
+                while let Some(entry) = entries.next_if(|entry| entry.row as usize == i) {
+                    row.push((entry.column, entry.entry));
+                }
             }
             row
         }));
         block.finish()
     };
-    parts.into_par_iter().enumerate().map(block).collect()
+    unjoined.into_par_iter().zip(earlier).enumerate().map(block).collect()
 }

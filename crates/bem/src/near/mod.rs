@@ -176,21 +176,22 @@ impl<E: Stored> Near<E> {
     ) {
         let by_points = |i, j| assembly::by_points(panels, integrals, rule, [i, j]);
         with!(&mut self.blocks, |blocks| {
-            blocks.par_iter_mut().for_each(|block| block.subtract(by_points));
+            blocks.par_iter_mut().for_each(|block| block.subtract(&by_points));
         });
     }
 
     /// y += A x for `x` of shape (k, modes, columns) and `y` of shape (k, modes, rows).
     pub fn multiply_add(&self, x: &[f64], y: &mut [f64]) {
         let [columns, rows] = [self.columns, self.rows].map(|count| E::MODES * count.max(1));
-        for (x, y) in x.chunks_exact(columns).zip(y.chunks_exact_mut(rows)) {
+        let vectors = x.par_chunks_exact(columns).zip(y.par_chunks_exact_mut(rows));
+        vectors.for_each(|(x, y)| {
             E::by_panels(x, y, |x, y| {
                 let rows = y.par_chunks_mut(E::ROWS);
                 with!(&self.blocks, |blocks| {
                     blocks.par_iter().zip(rows).for_each(|(block, y)| block.multiply_add(x, y));
                 });
             });
-        }
+        });
     }
 
     /// Number of blocks.

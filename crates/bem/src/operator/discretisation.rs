@@ -182,22 +182,24 @@ impl Discretisation {
         let precision = *precision;
         let assembly = Assembly { panels, partition, selection, precision, check, progress };
         let of_functions = Assembly { selection: &functions, ..assembly };
-        if let Dofs::Functions(functions) = dofs {
-            let (accuracy, kappa) = (&self.accuracy, self.kappa);
-            let pairs = FunctionPairs { panels, kinds, functions, accuracy, kappa };
-            let near = Near::of_functions(&of_functions, &pairs)?;
-            return Ok(Box::new(OnHost::new(self.layout.clone(), near, None)));
-        }
+        let density = match dofs {
+            Dofs::Charges(density) => *density,
+            Dofs::Functions(functions) => {
+                let (accuracy, kappa) = (&self.accuracy, self.kappa);
+                let pairs = FunctionPairs { panels, kinds, functions, accuracy, kappa };
+                let near = Near::of_functions(&of_functions, &pairs)?;
+                return Ok(Box::new(OnHost::new(self.layout.clone(), near, None)));
+            }
+        };
         let requirements =
             request.requirements.map(|all| partition.local_part(all, Requirements::subset));
         let entries = LayerPairs::new(panels, kinds, *pairs).with_solid_angles(*solid_angles);
         let exact = entries.with_requirements(requirements.as_deref());
         let mut near = collective::agreed(group, Near::new(&assembly, &exact))?;
-        let preconditioner =
-            self.distributed(conductor).map(|of| Preconditioner::new(&near, of)).transpose()?;
-        let preconditioner = preconditioner.map(Box::new);
+        let preconditioner = |of| Preconditioner::new(&near, of, density).map(Box::new);
+        let preconditioner = self.distributed(conductor).map(preconditioner).transpose()?;
         near.subtract_points(panels, &exact, rule);
-        if !matches!(dofs, Dofs::Charges(Density::Linear)) {
+        if density == Density::Constant {
             return Ok(Box::new(OnHost::new(self.layout.clone(), near, preconditioner)));
         }
         let integrals = self.accuracy.integrals();
@@ -215,7 +217,8 @@ impl Discretisation {
             Box::new(preconditioner.with_modes(inverse))
         };
         let preconditioner = preconditioner.map(inverse);
-        Ok(Box::new(OnHost::new(self.layout.clone(), near, preconditioner).with_modes(modes)))
+        let (layout, modes) = (self.layout.clone(), Some(modes));
+        Ok(Box::new(OnHost::with_modes(layout, near, modes, preconditioner)))
     }
 
     fn on_device(

@@ -54,8 +54,18 @@ impl Inverses {
 impl OnHost {
     /// From the near-field correction of close pairs.
     pub fn new(layout: Layout, near: Near, preconditioner: Option<Box<Preconditioner>>) -> Self {
+        Self::with_modes(layout, near, None, preconditioner)
+    }
+
+    /// As [`Self::new`], with the near field of the linear modes, if there are any.
+    pub(crate) fn with_modes(
+        layout: Layout,
+        near: Near,
+        modes: Option<Near<ModeBlock>>,
+        preconditioner: Option<Box<Preconditioner>>,
+    ) -> Self {
         let preconditioner = preconditioner.map(Inverses::Host);
-        Self { product: Product::new(layout, NearField::Host(near)), preconditioner }
+        Self { product: Product::new(layout, NearField::Host(near, modes)), preconditioner }
     }
 
     /// As [`Self::new`], with near field and preconditioner on a GPU.
@@ -66,12 +76,6 @@ impl OnHost {
     ) -> Self {
         let preconditioner = preconditioner.map(Box::new).map(Inverses::Device);
         Self { product: Product::new(layout, NearField::Device(Box::new(near))), preconditioner }
-    }
-
-    /// Adds the near field of the linear modes.
-    pub(crate) fn with_modes(mut self, modes: Near<ModeBlock>) -> Self {
-        self.product.modes = Some(modes);
-        self
     }
 }
 

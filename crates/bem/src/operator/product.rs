@@ -11,6 +11,7 @@ use crate::geometry::triangle::Vec3;
 use crate::near::Near;
 use crate::near::RowKind;
 use crate::near::modes::ModeBlock;
+use crate::quadrature::modes::MODES;
 use crate::sampling::far;
 use crate::sampling::points::QuadraturePoints;
 use crate::sampling::{Layout, Sampling};
@@ -25,14 +26,15 @@ const ROWS: usize = 64;
 
 /// Where the near field is.
 pub(super) enum NearField {
-    Host(Near),
+    /// Between constants, and of linear modes if there are any.
+    Host(Near, Option<Near<ModeBlock>>),
     Device(Box<DeviceNear>),
 }
 
 impl NearField {
     fn entries(&self) -> usize {
         match self {
-            Self::Host(near) => near.entries(),
+            Self::Host(near, modes) => near.entries() + modes.as_ref().map_or(0, Near::entries),
             Self::Device(near) => near.entries(),
         }
     }
@@ -40,7 +42,15 @@ impl NearField {
     /// y += A x for each of the consecutive vectors.
     fn multiply_add(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
         match self {
-            Self::Host(near) => near.multiply_add(x, y),
+            Self::Host(near, None) => near.multiply_add(x, y),
+            Self::Host(near, Some(modes)) => {
+                let (n, size) = (near.len(), MODES * near.len().max(1));
+                let vectors = x.par_chunks_exact(size).zip(y.par_chunks_exact_mut(size));
+                vectors.for_each(|(x, y)| {
+                    near.multiply_add(&x[..n], &mut y[..n]);
+                    modes.multiply_add(x, y);
+                });
+            }
             Self::Device(near) => near.multiply_add_on_host(x, y)?,
         }
         Ok(())
@@ -53,8 +63,6 @@ pub(super) struct Product {
     /// At each target of each panel, or one per panel where all are flat.
     normals: Vec<Vec3>,
     near: NearField,
-    /// Near field of the linear modes.
-    pub(super) modes: Option<Near<ModeBlock>>,
     /// Point charges of the last product, if there was one.
     strengths: Vec<f64>,
     potential: Vec<f64>,
@@ -68,26 +76,17 @@ impl Product {
         let Sampling { panels, rules, .. } = &layout.owned;
         let normals = if layout.all.panels.are_curved() {
             let of_panel = |i: usize| panels.normals(rules[1], i);
-            (0..panels.len()).flat_map(of_panel).collect()
+            (0..panels.len()).into_par_iter().flat_map_iter(of_panel).collect()
         } else {
             (0..panels.len()).map(|i| panels.normal(i)).collect()
         };
         let (strengths, potential, gradient) = (Vec::new(), Vec::new(), Vec::new());
-        Self {
-            normals,
-            layout,
-            near,
-            modes: None,
-            strengths,
-            potential,
-            gradient,
-            has_summed: false,
-        }
+        Self { normals, layout, near, strengths, potential, gradient, has_summed: false }
     }
 
     /// Number of entries of the near field.
     pub(super) fn entries(&self) -> usize {
-        self.near.entries() + self.modes.as_ref().map_or(0, Near::entries)
+        self.near.entries()
     }
 
     /// From coefficients to strengths of points, shape (columns, regions of targets, images,
@@ -102,8 +101,8 @@ impl Product {
         self.strengths.resize(columns * regions * panels.total() * width, 0.0);
         let inputs = owned.len()[0];
         let of_density = (panels.total() * width).max(1);
-        let densities = self.strengths.chunks_exact_mut(of_density).enumerate();
-        for (density, all) in densities {
+        let densities = self.strengths.par_chunks_exact_mut(of_density).enumerate();
+        densities.for_each(|(density, all)| {
             let (column, region) = (density / regions, density % regions);
             let x = &x[column * inputs..(column + 1) * inputs];
             all.par_chunks_exact_mut(width).enumerate().with_min_len(ROWS).for_each(|(i, all)| {
@@ -119,7 +118,7 @@ impl Product {
                 let (is_mirrored, area) = (panels.is_mirrored(i), panels.areas()[panel]);
                 dofs.strengths(rule, Carrier { panel, is_mirrored, area }, x, put);
             });
-        }
+        });
     }
 
     /// Sums over the points of all ranks, at this rank's. Collective.
@@ -209,20 +208,8 @@ impl Product {
             self.gather(y);
             far::add(self.layout.owned.seen_far(), &**partition.group(), &owned, y, columns)
         })?;
-        self.near(&x, y)?;
+        self.near.multiply_add(&x, y)?;
         plans.finished();
-        Ok(())
-    }
-
-    /// Adds the near field.
-    fn near(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
-        let Some(modes) = &self.modes else { return self.near.multiply_add(x, y) };
-        let local = &self.layout.local;
-        let (n, size) = (local.panels.len(), local.len()[0].max(1));
-        for (x, y) in x.chunks_exact(size).zip(y.chunks_exact_mut(size)) {
-            self.near.multiply_add(&x[..n], &mut y[..n])?;
-        }
-        modes.multiply_add(x, y);
         Ok(())
     }
 

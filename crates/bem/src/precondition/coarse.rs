@@ -112,8 +112,8 @@ impl Coarse {
             }
         };
         let Level { clusters, cluster, shares, .. } = &self.level;
-        let vectors =
-            x.chunks_exact_mut(cluster.len().max(1)).zip(charges.chunks_exact((*clusters).max(1)));
+        let charges = charges.par_chunks_exact((*clusters).max(1));
+        let vectors = x.par_chunks_exact_mut(cluster.len().max(1)).zip(charges);
         vectors.for_each(|(x, charges)| {
             for ((&c, share), x) in cluster.iter().zip(&**shares).zip(x) {
                 *x += share * charges[c as usize];

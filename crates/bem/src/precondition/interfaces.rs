@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use parallel::prelude::*;
+
 use super::coarse::Coarse;
 use super::coarse::TwoLevel;
 use super::local_inverse::LocalInverse;
@@ -20,6 +22,7 @@ use crate::near::modes::ModeBlock;
 use crate::near::{Near, Stored};
 use crate::quadrature::modes::MODES;
 use crate::solve::linear_operator::LinearOperator;
+use crate::space::Density;
 
 /// Preconditioner for all panels.
 pub struct Preconditioner {
@@ -56,8 +59,13 @@ impl InterfaceRow {
 }
 
 impl Preconditioner {
-    /// From the exact near field of the local panels, for vectors over these. Collective.
-    pub(crate) fn new(near: &Near, panels: Distributed<'_>) -> Result<Self, Error> {
+    /// From the exact near field of the local panels, for vectors over these. Linear densities need
+    /// [`Self::with_modes`], too. Collective.
+    pub(crate) fn new(
+        near: &Near,
+        panels: Distributed<'_>,
+        density: Density,
+    ) -> Result<Self, Error> {
         let everywhere = panels.conductor;
         let conductor = &*panels.local_conductor();
         let n = conductor.len();
@@ -74,7 +82,10 @@ impl Preconditioner {
                 part = (panels.local.subset(&conductors), near.between(&conductors));
                 (&part.0, &part.1)
             };
-            let inverses = LocalInverse::new(near, local, NEIGHBOURS);
+            let inverses = match density {
+                Density::Constant => LocalInverse::new(near, local, NEIGHBOURS),
+                Density::Linear => LocalInverse::none(),
+            };
             let coarse = Coarse::new(&panels.conductors(&conductors, local), near)?;
             two_level = Some(TwoLevel::new(inverses, coarse));
         }
@@ -98,46 +109,64 @@ impl Preconditioner {
         Ok(Self { conductors, two_level, interfaces, modes, has_interfaces, len: n, partition })
     }
 
-    /// For linear densities, with local inverses over all modes on conductors, if there are any;
-    /// they replace those of means.
+    /// For linear densities, with local inverses over all modes on conductors, if there are any.
     pub(crate) fn with_modes(self, inverse: ModeInverse) -> Self {
         Self { modes: Some(inverse), ..self }
     }
 
-    /// All modes, for `x` and `y` of shape (modes, panels).
-    fn apply_modes(&mut self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
+    /// All modes, for `x` and `y` of shape (columns, modes, panels).
+    fn apply_modes(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
         let Self { conductors, two_level, interfaces, modes, partition, has_interfaces, len: n } =
             self;
+        let (n, count) = (*n, conductors.len());
+        let size = (MODES * n).max(1);
         let mut coarse = two_level.as_mut().and_then(TwoLevel::coarse);
-        let of_conductors =
-            |x: &[f64]| -> Vec<f64> { conductors.iter().map(|&i| x[i as usize]).collect() };
-        let mut rest = x.to_vec();
-        let mut smooth = None;
+        let of_conductors = |x: &[f64]| -> Vec<f64> {
+            let of_column = |x: &[f64]| conductors.iter().map(|&i| x[i as usize]).collect();
+            let columns: Vec<Vec<f64>> = x.par_chunks_exact(size).map(of_column).collect();
+            columns.concat()
+        };
+        let (mut means, mut smooth) = (Vec::new(), Vec::new());
+        if let Some(coarse) = &coarse {
+            means = of_conductors(x);
+            smooth = coarse.means(&means, columns)?;
+        }
+        let of_each = smooth.len() / columns.max(1);
+        y.par_chunks_exact_mut(size).enumerate().for_each(|(column, y)| {
+            let mut rest = x[column * size..(column + 1) * size].to_vec();
+            if let Some(coarse) = &coarse {
+                let mut means = means[column * count..(column + 1) * count].to_vec();
+                coarse.remove_smooth(&smooth[column * of_each..(column + 1) * of_each], &mut means);
+                conductors.iter().zip(&means).for_each(|(&i, left)| rest[i as usize] = *left);
+            }
+            y.fill(0.0);
+            if let Some(inverse) = modes.as_ref().and_then(Option::as_ref) {
+                ModeBlock::by_panels(&rest, y, |x, y| inverse.add_product(x, y));
+            }
+        });
+        let mut charges = of_conductors(y);
         if let Some(coarse) = &mut coarse {
-            let mut of_means = of_conductors(x);
-            let means = coarse.means(&of_means, 1)?;
-            coarse.remove_smooth(&means, &mut of_means);
-            conductors.iter().zip(&of_means).for_each(|(&i, rest_of)| rest[i as usize] = *rest_of);
-            smooth = Some(means);
+            coarse.add_solutions(smooth, &mut charges, columns)?;
         }
-        y.fill(0.0);
-        if let Some(inverse) = modes.as_ref().and_then(Option::as_ref) {
-            ModeBlock::by_panels(&rest, y, |x, y| inverse.add_product(x, y));
+        let charges = charges.par_chunks_exact(count.max(1));
+        y.par_chunks_exact_mut(size).zip(charges).for_each(|(y, charges)| {
+            conductors.iter().zip(charges).for_each(|(&i, q)| y[i as usize] = *q);
+        });
+        if !*has_interfaces {
+            return Ok(());
         }
-        if let (Some(coarse), Some(smooth)) = (coarse, smooth) {
-            let mut charges = of_conductors(y);
-            coarse.add_solutions(smooth, &mut charges, 1)?;
-            conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
-        }
-        if *has_interfaces {
+        // Collective, on ranks without panels too.
+        for column in 0..columns {
+            let of_column = column * MODES * n..(column + 1) * MODES * n;
+            let (x, y) = (&x[of_column.clone()], &mut y[of_column]);
             // The values next to interfaces.
             partition.refresh(&mut y[..partition.local_len()])?;
-        }
-        let charges = of_conductors(y);
-        for row in interfaces {
-            let i = row.panel as usize;
-            y[i] = row.solve(x, &charges);
-            (1..MODES).for_each(|m| y[m * *n + i] = x[m * *n + i] / row.diagonal);
+            let charges = of_conductors(y);
+            for row in &*interfaces {
+                let i = row.panel as usize;
+                y[i] = row.solve(x, &charges);
+                (1..MODES).for_each(|m| y[m * n + i] = x[m * n + i] / row.diagonal);
+            }
         }
         Ok(())
     }
@@ -158,12 +187,7 @@ impl LinearOperator for Preconditioner {
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
         if self.modes.is_some() {
-            // Collective: once for each column, on ranks without panels too.
-            let size = self.len();
-            let vector = |column: usize| column * size..(column + 1) * size;
-            return (0..columns)
-                .map(vector)
-                .try_for_each(|at| self.apply_modes(&x[at.clone()], &mut y[at]));
+            return self.apply_modes(x, y, columns);
         }
         let Self { conductors, two_level, interfaces, has_interfaces, len, partition, .. } = self;
         if let Some(two_level) = two_level.as_mut().filter(|_| !*has_interfaces) {

@@ -7,7 +7,7 @@ use super::local::BatchedLdl;
 use super::local_inverse::{LocalInverse, Neighbourhoods, Rows};
 use crate::constants::PARALLEL;
 use crate::geometry::panels::Panels;
-use crate::near::{self, FullRows, Near};
+use crate::near::{FullRows, Near};
 
 /// Panels per neighbourhood, including itself.
 pub const NEIGHBOURS: usize = 30;
@@ -27,16 +27,28 @@ pub(crate) const OUT_OF_PLANE: f64 = 1e-3;
 /// cancel, and so must their errors.
 pub(crate) const POINTS: usize = 3;
 
+/// Rows per task.
+const ROWS: usize = 128;
+
 impl LocalInverse {
     /// From exact entries of close pairs; panels of a missing pair are treated as points.
     pub fn new(near: &Near, panels: &Panels, neighbours: usize) -> Self {
-        let part = |block: usize| {
-            let (full, faces) = (near.full_rows(block), Vec::new());
-            let rows = full.rows.clone();
-            Rows::new(rows, PanelNeighbourhoods { near, panels, full, neighbours, faces })
+        let of_block = |block: usize| -> Vec<Rows<f32>> {
+            let full = &near.full_rows(block);
+            let part = |first: usize| {
+                let (rows, faces) = (first..full.rows.end.min(first + ROWS), Vec::new());
+                Rows::new(rows, PanelNeighbourhoods { near, panels, full, neighbours, faces })
+            };
+            let starts: Vec<usize> = full.rows.clone().step_by(ROWS).collect();
+            starts.into_par_iter().map(part).collect()
         };
-        let parts = (0..near.blocks()).into_par_iter().map(part).collect();
-        Self::of_parts(near.len(), near::BLOCK, parts)
+        let parts: Vec<Vec<_>> = (0..near.blocks()).into_par_iter().map(of_block).collect();
+        Self::of_parts(near.len(), ROWS, parts.into_iter().flatten().collect())
+    }
+
+    /// Without rows: where others replace them.
+    pub(super) fn none() -> Self {
+        Self::of_parts(0, ROWS, Vec::new())
     }
 }
 
@@ -44,7 +56,7 @@ impl LocalInverse {
 struct PanelNeighbourhoods<'a> {
     near: &'a Near,
     panels: &'a Panels,
-    full: FullRows,
+    full: &'a FullRows,
     neighbours: usize,
     /// Whether the panel of each lane faces another.
     faces: Vec<bool>,

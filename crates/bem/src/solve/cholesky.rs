@@ -243,7 +243,12 @@ fn factorise(matrix: &mut DMatrix<f64>) -> bool {
         // L21 = A21 L11^-T, also stored transposed: both operands of the update are then plain
         // matrices.
         let mut transposed = columns.rows(below, n - below).transpose();
-        if !factor.solve_lower_triangular_mut(&mut transposed) {
+        let chunks = transposed.as_mut_slice().par_chunks_mut(ROWS * width);
+        let solve = |chunk: &mut [f64]| {
+            let count = chunk.len() / width;
+            factor.solve_lower_triangular_mut(&mut DMatrixViewMut::from_slice(chunk, width, count))
+        };
+        if !chunks.all(solve) {
             return false;
         }
         let panel = transposed.transpose();

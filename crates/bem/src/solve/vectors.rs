@@ -65,7 +65,8 @@ pub(crate) trait VectorSpace<V> {
         bases: &[(usize, &[V])],
         vectors: &mut [V],
     ) -> Result<Vec<Orthogonalised>, Error> {
-        modified_gram_schmidt(self, bases, vectors)
+        let columns = bases.iter().zip(vectors);
+        columns.map(|((column, basis), w)| modified_gram_schmidt(self, *column, basis, w)).collect()
     }
 }
 
@@ -81,22 +82,20 @@ pub(crate) struct Orthogonalised {
 /// Modified Gram-Schmidt, twice.
 fn modified_gram_schmidt<V, S: VectorSpace<V> + ?Sized>(
     space: &S,
-    bases: &[(usize, &[V])],
-    vectors: &mut [V],
-) -> Result<Vec<Orthogonalised>, Error> {
-    let one = |(&(column, basis), w): (&(usize, &[V]), &mut V)| {
-        let size = space.norm(column, w)?;
-        let mut overlaps = vec![0.0; basis.len()];
-        for _ in 0..2 {
-            for (total, v) in overlaps.iter_mut().zip(basis) {
-                let overlap = space.dot(column, v, w)?;
-                space.add(-overlap, v, w)?;
-                *total += overlap;
-            }
+    column: usize,
+    basis: &[V],
+    w: &mut V,
+) -> Result<Orthogonalised, Error> {
+    let size = space.norm(column, w)?;
+    let mut overlaps = vec![0.0; basis.len()];
+    for _ in 0..2 {
+        for (total, v) in overlaps.iter_mut().zip(basis) {
+            let overlap = space.dot(column, v, w)?;
+            space.add(-overlap, v, w)?;
+            *total += overlap;
         }
-        Ok(Orthogonalised { overlaps, size, left: space.norm(column, w)? })
-    };
-    bases.iter().zip(vectors).map(one).collect()
+    }
+    Ok(Orthogonalised { overlaps, size, left: space.norm(column, w)? })
 }
 
 /// Vectors in host memory, with values on the local panels.
@@ -180,7 +179,10 @@ impl VectorSpace<Vec<f64>> for HostVectors<'_> {
         vectors: &mut [Vec<f64>],
     ) -> Result<Vec<Orthogonalised>, Error> {
         if self.partition.is_whole() {
-            return modified_gram_schmidt(self, bases, vectors);
+            let one = |((column, basis), w): (&(usize, &[Vec<f64>]), &mut Vec<f64>)| {
+                modified_gram_schmidt(self, *column, basis, w)
+            };
+            return bases.par_iter().zip(vectors).map(one).collect();
         }
         let none = |(_, basis): &(usize, &[Vec<f64>])| Orthogonalised {
             overlaps: vec![0.0; basis.len()],

@@ -153,7 +153,7 @@ impl Drop for Opening {
 /// Sets the number of threads: the given one, or that of the environment, but no more than the
 /// machine has. To be called once, before any work. Returns a note for the user.
 pub(crate) fn use_threads(asked: Option<NonZeroUsize>) -> Result<Option<String>, Failure> {
-    use_threads_among(1, asked)
+    use_threads_among(1, asked, true)
 }
 
 /// As [`use_threads`] on a rank. Ranks that are threads have all processors in common: the first
@@ -164,16 +164,18 @@ pub(crate) fn use_threads_of(
 ) -> Result<Option<String>, Failure> {
     match ranks.are_threads() {
         true if !ranks.is_first() => Ok(None),
-        true => use_threads(asked),
-        false => use_threads_among(ranks.here()[1], asked),
+        true => use_threads_among(1, asked, false),
+        false => use_threads_among(ranks.here()[1], asked, true),
     }
 }
 
 /// As [`use_threads`], where this many processes share the machine: each has its part, unless it
-/// was given processors of its own.
+/// was given processors of its own. If the calling thread `takes_part`, it is one of these threads
+/// where there are others: its loops begin at once, without waking and waiting for another thread.
 fn use_threads_among(
     processes: usize,
     asked: Option<NonZeroUsize>,
+    takes_part: bool,
 ) -> Result<Option<String>, Failure> {
     let available = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let is_bound = system::processors().is_some_and(|all| available < all);
@@ -181,7 +183,10 @@ fn use_threads_among(
     let environment = || std::env::var("RAYON_NUM_THREADS").ok()?.parse::<NonZeroUsize>().ok();
     let wanted = asked.or_else(environment).map_or(most, NonZeroUsize::get);
     let count = wanted.min(most);
-    rayon::ThreadPoolBuilder::new().num_threads(count).build_global().map_err(|error| {
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(count);
+    // Alone, it would serve no other thread that has a loop to run.
+    let threads = if takes_part && count > 1 { threads.use_current_thread() } else { threads };
+    threads.build_global().map_err(|error| {
         Failure::with_help(
             Exit::Memory,
             format!("cannot start {count} threads: {error}"),

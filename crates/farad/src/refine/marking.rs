@@ -11,6 +11,7 @@ use mesh::creases::Creases;
 use mesh::curved;
 use mesh::split::{self, Split};
 use mesh::{Mesh, vector};
+use parallel::prelude::*;
 
 use crate::problem::fault::Error;
 use crate::problem::{Problem, edges};
@@ -189,24 +190,21 @@ fn split_unfolded(
 ) -> Result<Unfolded, mesh::refine::Error> {
     let mut halved: HashSet<Side> = HashSet::new();
     let mut whole: HashSet<Side> = HashSet::new();
+    let all_evenness = |mesh: &Mesh| -> Vec<f64> {
+        let Some(patches) = &mesh.patches else { return Vec::new() };
+        let of = |t: usize| evenness(patches.order, patches.of(t));
+        (0..mesh.triangles.len()).into_par_iter().map(of).collect()
+    };
+    let was = all_evenness(mesh);
     loop {
         let grading = |side: Side| if halved.contains(&side) { 0.5 } else { GRADING };
         let split = split::edges(mesh, creases, marked, grading)?;
-        let (Some(old), Some(new)) = (&mesh.patches, &split.mesh.patches) else {
-            return Ok(Unfolded { split, halved });
-        };
-        let evenness = |patches: &mesh::Patches, t| evenness(patches.order, patches.of(t));
+        let Some(old) = &mesh.patches else { return Ok(Unfolded { split, halved }) };
         let mut narrow: Vec<u32> = Vec::new();
-        let mut first = 0;
-        for children in split.parent.chunk_by(|a, b| a == b) {
-            let (of, parent) = (first..first + children.len(), children[0]);
-            first = of.end;
-            if of.len() == 1 {
-                continue;
-            }
+        for (of_child, &parent) in all_evenness(&split.mesh).into_iter().zip(&split.parent) {
             // A triangle that is uneven already is not made worse.
-            let least = LEAST_STRETCH.min(0.9 * evenness(old, parent as usize));
-            if of.into_iter().any(|child| evenness(new, child) < least) {
+            let least = LEAST_STRETCH.min(0.9 * was[parent as usize]);
+            if narrow.last() != Some(&parent) && of_child < least {
                 narrow.push(parent);
             }
         }

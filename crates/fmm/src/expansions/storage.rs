@@ -38,14 +38,13 @@ impl<T: Real> Expansions<T> {
     }
 
     /// Makes room for k densities; the values are arbitrary.
-    pub(crate) fn resize(&mut self, k: usize) {
+    pub(crate) fn reserve(&mut self, k: usize) {
         for (level, &(p, cells)) in self.levels.iter_mut().zip(&self.shapes) {
             let length = k * cells * stride::<T>(p);
             if length > level.len() {
                 // Pages are committed at first touch: by all threads, in the first sum.
                 *level = vec![T::default(); length];
             }
-            level.truncate(length);
         }
     }
 
@@ -68,14 +67,15 @@ impl<T: Real> Expansions<T> {
 
     /// Makes the coefficients of k densities zero, of a run of boxes of each level.
     pub(crate) fn clear(&mut self, k: usize, boxes: &[Range<usize>]) {
-        for ((level, &(p, cells)), boxes) in self.levels.iter_mut().zip(&self.shapes).zip(boxes) {
+        let levels = self.levels.par_iter_mut().zip(&self.shapes).zip(boxes);
+        levels.for_each(|((level, &(p, cells)), boxes)| {
             let stride = stride::<T>(p);
-            for density in 0..k {
-                let first = density * cells;
-                let run = &mut level[(first + boxes.start) * stride..(first + boxes.end) * stride];
+            let (step, levels) = (cells * stride, &mut level[..k * cells * stride]);
+            levels.par_chunks_mut(step.max(1)).for_each(|level| {
+                let run = &mut level[boxes.start * stride..boxes.end * stride];
                 run.par_iter_mut().with_min_len(1 << 16).for_each(|l| *l = T::default());
-            }
-        }
+            });
+        });
     }
 
     /// The levels for reading and writing by jobs, those below the tree empty.
@@ -121,10 +121,10 @@ impl<T: Real> Expansions<T> {
     /// them in turn.
     pub(crate) fn load(&mut self, mut load: impl FnMut(&mut [T], Range<usize>)) {
         let mut begin = 0;
-        for level in &mut self.levels {
-            let end = begin + level.len();
-            load(level, begin..end);
-            begin = end;
+        for (level, &(p, cells)) in self.levels.iter_mut().zip(&self.shapes) {
+            let length = cells * stride::<T>(p);
+            load(&mut level[..length], begin..begin + length);
+            begin += length;
         }
     }
 
@@ -132,10 +132,10 @@ impl<T: Real> Expansions<T> {
     /// holds them in turn.
     pub(crate) fn store(&self, mut store: impl FnMut(&[T], Range<usize>)) {
         let mut begin = 0;
-        for level in &self.levels {
-            let end = begin + level.len();
-            store(level, begin..end);
-            begin = end;
+        for (level, &(p, cells)) in self.levels.iter().zip(&self.shapes) {
+            let length = cells * stride::<T>(p);
+            store(&level[..length], begin..begin + length);
+            begin += length;
         }
     }
 

@@ -23,8 +23,8 @@ use crate::tree::lists::Rows;
 use crate::tree::{Cell, MortonOrder, Tree};
 use simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 
-/// Target leaves of one P2P job.
-pub(crate) const P2P_LEAVES: usize = 64;
+/// Target leaves of one P2P job: few, so that small sums are work for many threads.
+pub(crate) const P2P_LEAVES: usize = 8;
 
 /// A pair that the vector loop leaves out.
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +108,7 @@ fn bounds<T: Real>(
         }
         bounds
     };
-    tree.cells.par_iter().with_min_len(P2P_LEAVES).map(of).collect()
+    tree.cells.par_iter().with_min_len(64).map(of).collect()
 }
 
 struct CloseJob<'a, N, T> {

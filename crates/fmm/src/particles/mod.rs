@@ -203,22 +203,21 @@ impl<T: Real> Strengths<T> {
         side: f64,
     ) {
         let (n, k) = (order.index.len(), scales.len());
-        self.scales = scales;
         self.charges.resize_with(charges.map_or(0, |_| k), Vec::new);
-        for (density, to) in self.charges.iter_mut().enumerate() {
+        self.charges.par_iter_mut().enumerate().for_each(|(density, to)| {
             let from = charges.map_or(&[][..], |q| &q[density * n..(density + 1) * n]);
-            let scale = self.scales[density];
+            let scale = scales[density];
             to.resize(n + PADDING, T::default());
             to[..n]
                 .par_iter_mut()
                 .with_min_len(4096)
                 .zip(&order.index)
                 .for_each(|(to, &i)| *to = T::of(scale.apply(from[i as usize])));
-        }
+        });
         self.dipoles.resize_with(dipoles.map_or(0, |_| k), Default::default);
         for (density, to) in self.dipoles.iter_mut().enumerate() {
             let from = dipoles.map_or(&[][..], |d| &d[density * 3 * n..(density + 1) * 3 * n]);
-            let scale = self.scales[density];
+            let scale = scales[density];
             for (axis, to) in to.iter_mut().enumerate() {
                 to.resize(n + PADDING, T::default());
                 to[..n].par_iter_mut().with_min_len(4096).zip(&order.index).for_each(|(to, &i)| {
@@ -226,5 +225,6 @@ impl<T: Real> Strengths<T> {
                 });
             }
         }
+        self.scales = scales;
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn is_mixed(block: &TargetBlock) -> bool {
 /// vectors.
 ///
 /// # Safety
-/// No other job has part in the block's boxes.
+/// No other job has part in the block's boxes for these densities.
 pub(crate) unsafe fn m2l<T: Real>(
     simd: simd::Level,
     block: &TargetBlock,

@@ -11,8 +11,13 @@ use crate::tree::Cell;
 use parallel::DisjointSlice;
 use simd::Real;
 
-/// Boxes whose expansions one job owns.
-pub(crate) const JOB_CELLS: usize = 256;
+/// Boxes whose expansions one job of P2M or L2P owns.
+pub(crate) const LEAF_JOB: usize = 16;
+
+/// Boxes whose expansions one job of M2M or L2L owns: at most, and at least if threads are many.
+/// Fewer boxes fill fewer lanes.
+const MOST_CELLS: usize = 256;
+const LEAST_CELLS: usize = 64;
 
 /// Parents and children of a run of boxes, by octant of the child.
 #[derive(Clone, Debug)]
@@ -28,11 +33,13 @@ pub(crate) fn batches(
     level: &Range<usize>,
     fill: impl Fn(Range<usize>, &mut [Vec<[u32; 2]>; 8]),
 ) -> Vec<ParentChildBatch> {
+    let share = level.len().div_ceil(2 * rayon::current_num_threads());
+    let size = share.clamp(LEAST_CELLS, MOST_CELLS);
     level
         .clone()
-        .step_by(JOB_CELLS)
+        .step_by(size)
         .map(|start| {
-            let cells = start..(start + JOB_CELLS).min(level.end);
+            let cells = start..(start + size).min(level.end);
             let mut octants: [Vec<[u32; 2]>; 8] = Default::default();
             fill(cells.clone(), &mut octants);
             ParentChildBatch { cells, octants }
@@ -72,7 +79,9 @@ pub(crate) fn translate_batches<T: Real>(
         return;
     }
     let ParentChildJob { tables, level, order_in, order_out, k, first, stop } = job;
-    batches.par_iter().for_each(|own| {
+    // Of one density after the other, since each fits the cache.
+    (0..k * batches.len()).into_par_iter().for_each(|i| {
+        let (density, own) = (i / batches.len(), &batches[i % batches.len()]);
         if stop.is_set() {
             return;
         }
@@ -82,7 +91,7 @@ pub(crate) fn translate_batches<T: Real>(
             sources: from,
         };
         let job = TranslateJob {
-            densities: 0..k,
+            densities: density..density + 1,
             batches: 8,
             batch: &batch,
             targets: to,
@@ -90,8 +99,8 @@ pub(crate) fn translate_batches<T: Real>(
             order: order_in.max(order_out),
             mixed: false,
         };
-        // SAFETY: a box has one parent and one child an octant, and batches are runs of boxes that
-        // do not overlap.
+        // SAFETY: a box has one parent and one child an octant, batches are runs of boxes that do
+        // not overlap, and each job has a density of its own.
         unsafe { job.run(simd) };
     });
 }

@@ -1,8 +1,8 @@
 //! M2M, M2L and L2L of one plan, with the expansions that they translate.
 //!
 //! M2M goes level by level upward, M2L over blocks of target boxes, L2L level by level downward.
-//! Each parallel job owns a contiguous run of boxes of one level, so no two jobs write the same
-//! memory.
+//! Each parallel job owns a contiguous run of boxes of one level, for some of the densities, so no
+//! two jobs write the same memory.
 
 use std::ops::Range;
 
@@ -76,14 +76,14 @@ impl<T: Real> Translations<T> {
             multipoles: Expansions::new(tree, &numbers.multipole),
             locals: Expansions::new(tree, &numbers.local),
         };
-        translations.resize(1);
+        translations.reserve(1);
         translations
     }
 
     /// Makes room for the expansions of k densities; the values are arbitrary.
-    pub(crate) fn resize(&mut self, k: usize) {
-        self.multipoles.resize(k);
-        self.locals.resize(k);
+    pub(crate) fn reserve(&mut self, k: usize) {
+        self.multipoles.reserve(k);
+        self.locals.reserve(k);
     }
 
     /// Makes the multipole expansions of k densities from those of the leaves.
@@ -110,21 +110,25 @@ impl<T: Real> Translations<T> {
         let Self { simd, m2l, receiving, multipoles, locals, .. } = self;
         locals.clear(k, receiving);
         let levels = locals.share();
-        let run = |densities: Range<usize>, mixed: bool| {
-            lists.target_blocks.par_iter().with_max_len(1).for_each(|block| {
-                if m2l::is_mixed(block) == mixed && !stop.is_set() {
-                    let level = block.level as usize;
-                    let (locals, begin) = (&levels[level], tree.levels[level].start);
-                    let densities = densities.clone();
-                    // SAFETY: blocks are runs of boxes that do not overlap.
-                    unsafe { m2l::m2l(*simd, block, densities, m2l, multipoles, locals, begin) };
-                }
-            });
-        };
-        run(0..k, true);
-        for density in 0..k {
-            run(density..density + 1, false);
-        }
+        let blocks = &lists.target_blocks;
+        // Few blocks are work for all threads where each takes some of the densities.
+        let parts = 2 * rayon::current_num_threads() / blocks.len().max(1);
+        let together = k.div_ceil(parts.max(1)).max(1);
+        (0..k * blocks.len()).into_par_iter().with_max_len(1).for_each(|i| {
+            let (density, block) = (i / blocks.len(), &blocks[i % blocks.len()]);
+            let densities = match m2l::is_mixed(block) {
+                true if density % together > 0 => return,
+                true => density..k.min(density + together),
+                false => density..density + 1,
+            };
+            if !stop.is_set() {
+                let level = block.level as usize;
+                let (locals, begin) = (&levels[level], tree.levels[level].start);
+                // SAFETY: blocks are runs of boxes that do not overlap, and no two jobs of a block
+                // have a density in common.
+                unsafe { m2l::m2l(*simd, block, densities, m2l, multipoles, locals, begin) };
+            }
+        });
     }
 
     /// Adds the parents' local expansions.

@@ -115,7 +115,6 @@ pub fn at(mesh: &Mesh, mut marked: Vec<Cut>) -> Result<Split, Error> {
     let mut membership = Vec::with_capacity(count);
     let mut parent = Vec::with_capacity(count);
     let mut within = Vec::with_capacity(count);
-    let mut patches = mesh.patches.as_ref().map(|patches| Patches::new(patches.order));
     for (t, (&corners, sides)) in mesh.triangles.iter().zip(sides).enumerate() {
         let on_sides = sides.map(|k| k.map(|k| vertex_of[k]));
         cut(&vertices, corners, on_sides, &mut triangles);
@@ -131,14 +130,17 @@ pub fn at(mesh: &Mesh, mut marked: Vec<Cut>) -> Result<Split, Error> {
         };
         let parts = &triangles[parent.len()..];
         within.extend(parts.iter().map(|part: &[u32; 3]| part.map(at)));
-        if let (Some(from), Some(to)) = (&mesh.patches, &mut patches) {
-            for (part, at) in parts.iter().zip(&within[parent.len()..]) {
-                to.push_part(from.of(t), *at, part.map(|v| vertices[v as usize]));
-            }
-        }
         membership.resize(triangles.len(), mesh.membership[t]);
         parent.resize(triangles.len(), t as u32);
     }
+    let patches = mesh.patches.as_ref().map(|from| {
+        let nodes = |t: usize| {
+            let (of, own) = (parent[t] as usize, triangles[t].map(|v| vertices[v as usize]));
+            curved::triangle_of(from.order, from.of(of), within[t], own)
+        };
+        let nodes = (0..triangles.len()).into_par_iter().flat_map_iter(nodes).collect();
+        Patches { order: from.order, nodes }
+    });
     let (groups, memberships) = (mesh.groups.clone(), mesh.memberships.clone());
     Ok(Split {
         mesh: Mesh { vertices, triangles, groups, membership, memberships, patches },

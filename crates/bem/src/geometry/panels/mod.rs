@@ -151,7 +151,7 @@ impl Panels {
         if !is_curved.contains(&true) {
             return self;
         }
-        for (i, patch) in patches.iter().enumerate().filter(|(i, _)| is_curved[*i]) {
+        let size = |patch: &Patch| {
             let (mut area, mut moment) = (0.0, Vec3::zeros());
             for node in Rule::of_degree(OF_AREAS).nodes() {
                 let [_, s, t] = node.barycentric;
@@ -159,9 +159,16 @@ impl Panels {
                 area += weight;
                 moment += patch.at([s, t]) * weight;
             }
-            (self.areas[i], self.centroids[i]) = (area, moment / area);
-            let radii = patch.nodes().map(|node| (node - self.centroids[i]).norm());
-            self.radii[i] = radii.fold(0.0, f64::max);
+            let centroid = moment / area;
+            let radii = patch.nodes().map(|node| (node - centroid).norm());
+            (area, centroid, radii.fold(0.0, f64::max))
+        };
+        let sizes = |i: usize| is_curved[i].then(|| size(&patches[i]));
+        let sizes: Vec<_> = (0..patches.len()).into_par_iter().map(sizes).collect();
+        for (i, (area, centroid, radius)) in
+            sizes.into_iter().enumerate().filter_map(|(i, size)| Some((i, size?)))
+        {
+            (self.areas[i], self.centroids[i], self.radii[i]) = (area, centroid, radius);
         }
         Self { patches, is_curved, ..self }
     }

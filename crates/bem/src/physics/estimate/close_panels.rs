@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use parallel::prelude::*;
 use simd::{Real, Simd, Task};
 
 use super::super::system::System;
@@ -108,12 +109,22 @@ pub(super) struct Near<'a> {
 struct Differences {
     near: WeightedPoints,
     points: WeightedPoints,
-    chosen: Vec<usize>,
     places: Vec<[f64; 3]>,
     /// Contributions of a curved panel.
     of_curved: Vec<OfModes>,
     of_modes: [Vec<f64>; MODES],
     by_points: Vec<f64>,
+}
+
+/// A panel, or image, near some positions.
+struct NearPanel {
+    j: usize,
+    /// Region of the positions.
+    region: usize,
+    /// The positions.
+    chosen: Vec<usize>,
+    /// What the panel contributes there, if it is curved.
+    of_curved: Vec<OfModes>,
 }
 
 impl Near<'_> {
@@ -140,35 +151,39 @@ impl Near<'_> {
         let regions = panels.regions();
         let found =
             found.into_iter().flat_map(|j| (0..regions).map(move |region| (j as usize, region)));
-        for (j, region) in found.filter(|&(j, region)| panels.factor_in(region, j) != 0.0) {
-            let Differences { near, chosen, places: at, .. } = &mut room;
+        let near = |(j, region): (usize, usize)| {
             let reach = near_radii(system.density) * panels.radius(j);
-            near.clear();
-            chosen.clear();
-            at.clear();
-            for (t, x) in targets.iter().enumerate() {
+            let is_near = |t: &usize| {
                 let is_there = regions == 1 || panels.region(own.start + t / places) == region;
-                if is_there && (x - panels.centroid(j)).norm_squared() < reach * reach {
-                    near.push(x, 1.0);
-                    chosen.push(t);
-                    at.push(<[f64; 3]>::from(*x));
+                is_there && (targets[*t] - panels.centroid(j)).norm_squared() < reach * reach
+            };
+            let chosen: Vec<usize> = (0..targets.len()).filter(is_near).collect();
+            NearPanel { j, region, chosen, of_curved: Vec::new() }
+        };
+        let found = found.filter(|&(j, region)| panels.factor_in(region, j) != 0.0).map(near);
+        let mut found: Vec<NearPanel> = found.filter(|near| !near.chosen.is_empty()).collect();
+        // Integrals over curved panels take long, some of them much longer than others.
+        if panels.are_curved() {
+            let wanted = if has_interfaces { Wanted::Gradient } else { Wanted::Potential };
+            found.par_iter_mut().for_each(|NearPanel { j, chosen, of_curved, .. }| {
+                if let Some(patch) = panels.curved(*j) {
+                    let at: Vec<Vec3> = chosen.iter().map(|&t| targets[t]).collect();
+                    *of_curved = curved_potentials::at_points(patch, &at, wanted, CURVED);
                 }
-            }
-            if chosen.is_empty() {
-                continue;
-            }
+            });
+        }
+        for NearPanel { j, region, chosen, of_curved } in found {
+            room.near.clear();
+            chosen.iter().for_each(|&t| room.near.push(&targets[t], 1.0));
+            room.places.clear();
+            room.places.extend(chosen.iter().map(|&t| <[f64; 3]>::from(targets[t])));
+            room.of_curved = of_curved;
             for (p, x) in x.iter().enumerate() {
                 let of_modes = self.amplitudes(j, panels.factor_in(region, j), x);
                 (0..modes).for_each(|m| amplitudes[m * stride + p] = of_modes[m]);
             }
-            room.of_curved.clear();
-            if let Some(patch) = panels.curved(j) {
-                let wanted = if has_interfaces { Wanted::Gradient } else { Wanted::Potential };
-                let at: Vec<Vec3> = room.chosen.iter().map(|&t| targets[t]).collect();
-                room.of_curved = curved_potentials::at_points(patch, &at, wanted, CURVED);
-            }
             self.potentials(j, &mut room);
-            for (k, &t) in room.chosen.iter().enumerate() {
+            for (k, &t) in chosen.iter().enumerate() {
                 let of_modes = room.of_modes.each_ref().map(|values| values[k]);
                 simd::run(AddModes {
                     values: &of_modes[..modes],
@@ -179,7 +194,7 @@ impl Near<'_> {
             if !has_interfaces {
                 continue;
             }
-            for (k, &t) in room.chosen.iter().enumerate() {
+            for (k, &t) in chosen.iter().enumerate() {
                 let i = own.start + t / places;
                 if rows.conductor[i].is_some() {
                     continue;

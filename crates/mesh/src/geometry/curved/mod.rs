@@ -151,6 +151,20 @@ pub fn part(order: usize, nodes: &[Vector], corners: [Barycentric; 3], to: usize
     part
 }
 
+/// The nodes of a triangle that is the part with these corners of a patch of the same order, with
+/// its own corners at `vertices`.
+pub(crate) fn triangle_of(
+    order: usize,
+    nodes: &[Vector],
+    corners: [Barycentric; 3],
+    vertices: [Vector; 3],
+) -> Vec<Vector> {
+    let is_whole = corners == CORNERS;
+    let mut own = if is_whole { nodes.to_vec() } else { part(order, nodes, corners, order) };
+    own[..3].copy_from_slice(&vertices);
+    own
+}
+
 /// The nodes between p and q where they are corners.
 fn whole_side(order: usize, p: Barycentric, q: Barycentric) -> Option<impl Iterator<Item = usize>> {
     let corner = |at: Barycentric| CORNERS.iter().position(|&corner| corner == at);
@@ -378,13 +392,7 @@ impl Patches {
         corners: [Barycentric; 3],
         vertices: [Vector; 3],
     ) {
-        let first = self.nodes.len();
-        if corners == CORNERS {
-            self.nodes.extend(nodes);
-        } else {
-            self.nodes.extend(part(self.order, nodes, corners, self.order));
-        }
-        self.nodes[first..first + 3].copy_from_slice(&vertices);
+        self.nodes.extend(triangle_of(self.order, nodes, corners, vertices));
     }
 
     /// Puts corners where the mesh has its vertices.
