@@ -58,6 +58,16 @@ impl OnHost {
         Self { product: Product::new(layout, NearField::Host(near)), preconditioner }
     }
 
+    /// As [`Self::new`], for linear densities.
+    pub(crate) fn of_modes(
+        layout: Layout,
+        near: Near<ModeBlock>,
+        preconditioner: Option<Box<Preconditioner>>,
+    ) -> Self {
+        let preconditioner = preconditioner.map(Inverses::Host);
+        Self { product: Product::new(layout, NearField::Modes(near)), preconditioner }
+    }
+
     /// As [`Self::new`], with near field and preconditioner on a GPU.
     pub(crate) fn with_device(
         layout: Layout,
@@ -66,12 +76,6 @@ impl OnHost {
     ) -> Self {
         let preconditioner = preconditioner.map(Box::new).map(Inverses::Device);
         Self { product: Product::new(layout, NearField::Device(Box::new(near))), preconditioner }
-    }
-
-    /// Adds the near field of the linear modes.
-    pub(crate) fn with_modes(mut self, modes: Near<ModeBlock>) -> Self {
-        self.product.modes = Some(modes);
-        self
     }
 }
 

@@ -26,6 +26,8 @@ const ROWS: usize = 64;
 /// Where the near field is.
 pub(super) enum NearField {
     Host(Near),
+    /// Of linear densities.
+    Modes(Near<ModeBlock>),
     Device(Box<DeviceNear>),
 }
 
@@ -33,6 +35,7 @@ impl NearField {
     fn entries(&self) -> usize {
         match self {
             Self::Host(near) => near.entries(),
+            Self::Modes(near) => near.entries(),
             Self::Device(near) => near.entries(),
         }
     }
@@ -41,6 +44,7 @@ impl NearField {
     fn multiply_add(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
         match self {
             Self::Host(near) => near.multiply_add(x, y),
+            Self::Modes(near) => near.multiply_add(x, y),
             Self::Device(near) => near.multiply_add_on_host(x, y)?,
         }
         Ok(())
@@ -53,8 +57,6 @@ pub(super) struct Product {
     /// At each target of each panel, or one per panel where all are flat.
     normals: Vec<Vec3>,
     near: NearField,
-    /// Near field of the linear modes.
-    pub(super) modes: Option<Near<ModeBlock>>,
     /// Point charges of the last product, if there was one.
     strengths: Vec<f64>,
     potential: Vec<f64>,
@@ -73,21 +75,12 @@ impl Product {
             (0..panels.len()).map(|i| panels.normal(i)).collect()
         };
         let (strengths, potential, gradient) = (Vec::new(), Vec::new(), Vec::new());
-        Self {
-            normals,
-            layout,
-            near,
-            modes: None,
-            strengths,
-            potential,
-            gradient,
-            has_summed: false,
-        }
+        Self { normals, layout, near, strengths, potential, gradient, has_summed: false }
     }
 
     /// Number of entries of the near field.
     pub(super) fn entries(&self) -> usize {
-        self.near.entries() + self.modes.as_ref().map_or(0, Near::entries)
+        self.near.entries()
     }
 
     /// From coefficients to strengths of points, shape (columns, regions of targets, images,
@@ -209,20 +202,8 @@ impl Product {
             self.gather(y);
             far::add(self.layout.owned.seen_far(), &**partition.group(), &owned, y, columns)
         })?;
-        self.near(&x, y)?;
+        self.near.multiply_add(&x, y)?;
         plans.finished();
-        Ok(())
-    }
-
-    /// Adds the near field.
-    fn near(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
-        let Some(modes) = &self.modes else { return self.near.multiply_add(x, y) };
-        let local = &self.layout.local;
-        let (n, size) = (local.panels.len(), local.len()[0].max(1));
-        for (x, y) in x.chunks_exact(size).zip(y.chunks_exact_mut(size)) {
-            self.near.multiply_add(&x[..n], &mut y[..n])?;
-        }
-        modes.multiply_add(x, y);
         Ok(())
     }
 

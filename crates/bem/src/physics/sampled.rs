@@ -230,38 +230,33 @@ impl<'a> WholeRows<'a> {
         let degree = |degree| degree + usize::from(is_linear);
         let rules = far.map(|(radii, of_rule)| (radii, Rule::of_degree(degree(of_rule))));
         let (far, plain) = rules[0];
-        let correction = |(scratch, nodes): &mut (Scratch, WeightedPoints), i: usize, j: usize| {
+        let correction = |scratch: &mut Scratch, i: usize, j: usize| {
             let radius = panels.radius(i).max(panels.radius(j));
             let distance = (panels.centroid(i) - panels.centroid(j)).norm();
             (distance <= far * radius).then(|| {
                 let rule = rules.iter().find(|(radii, _)| distance > radii * radius);
-                let mut entries = [0.0; MODES];
-                let mut even = None;
                 if is_linear {
                     let of_modes = match rule {
                         Some((_, rule)) => linear.entries_by_points([rule, rule], i, j),
-                        None => linear.entries(i, j, nodes),
+                        None => linear.entries(i, j, scratch),
                     };
-                    even = linear.has_even(i, j).then(|| of_modes.even());
                     let plain = linear.entries_by_points([plain, plain], i, j);
-                    let left = of_modes.plus(-1.0, plain);
-                    let of_row = left.linear().filter(|(m, ..)| *m == 0);
-                    of_row.for_each(|(_, l, value)| entries[l] = value);
+                    return (j, of_modes.plus(-1.0, plain).entries()[0]);
                 }
-                let even = even.unwrap_or_else(|| match rule {
+                let even = match rule {
                     Some((_, rule)) => pairs.by_points([rule, rule], i, j)[0],
                     None => pairs.entry(i, j, scratch),
-                });
+                };
+                let mut entries = [0.0; MODES];
                 entries[0] = even - pairs.by_points([plain, plain], i, j)[0];
                 (j, entries)
             })
         };
-        let row = |scratch: &mut (Scratch, WeightedPoints), &i: &usize| {
+        let row = |scratch: &mut Scratch, &i: &usize| {
             let all = system.own(panels.total()).filter(|&j| panels.factor(i, j) != 0.0);
             all.filter_map(|j| correction(scratch, i, j)).collect()
         };
-        let scratch = || (Scratch::default(), WeightedPoints::default());
-        let corrections = chosen.par_iter().map_init(scratch, row).collect();
+        let corrections = chosen.par_iter().map_init(Scratch::default, row).collect();
         let points = QuadraturePoints::new(panels, plain);
         let dofs = Dofs::Charges(density);
         Self { system, panels, kinds, chosen, points, dofs, corrections }

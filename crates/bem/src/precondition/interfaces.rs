@@ -15,6 +15,7 @@ use super::local_modes::ModeInverseBlock;
 use super::local_panels::NEIGHBOURS;
 use super::shared::Distributed;
 use crate::Error;
+use crate::geometry::panels::Panels;
 use crate::geometry::partition::Partition;
 use crate::near::modes::ModeBlock;
 use crate::near::{Near, Stored};
@@ -58,6 +59,26 @@ impl InterfaceRow {
 impl Preconditioner {
     /// From the exact near field of the local panels, for vectors over these. Collective.
     pub(crate) fn new(near: &Near, panels: Distributed<'_>) -> Result<Self, Error> {
+        Self::below_coarse(near, panels, |near, local| LocalInverse::new(near, local, NEIGHBOURS))
+    }
+
+    /// For linear densities: from entries between constants, and local inverses over all modes on
+    /// conductors, if there are any. Collective.
+    pub(crate) fn of_modes(
+        constants: &Near,
+        panels: Distributed<'_>,
+        inverse: ModeInverse,
+    ) -> Result<Self, Error> {
+        let none = |near: &Near, _: &Panels| LocalInverse::none(near.len());
+        Ok(Self { modes: Some(inverse), ..Self::below_coarse(constants, panels, none)? })
+    }
+
+    /// With these local inverses over the conductors' panels.
+    fn below_coarse(
+        near: &Near,
+        panels: Distributed<'_>,
+        inverses: impl FnOnce(&Near, &Panels) -> LocalInverse,
+    ) -> Result<Self, Error> {
         let everywhere = panels.conductor;
         let conductor = &*panels.local_conductor();
         let n = conductor.len();
@@ -74,7 +95,7 @@ impl Preconditioner {
                 part = (panels.local.subset(&conductors), near.between(&conductors));
                 (&part.0, &part.1)
             };
-            let inverses = LocalInverse::new(near, local, NEIGHBOURS);
+            let inverses = inverses(near, local);
             let coarse = Coarse::new(&panels.conductors(&conductors, local), near)?;
             two_level = Some(TwoLevel::new(inverses, coarse));
         }
@@ -96,12 +117,6 @@ impl Preconditioner {
         let partition = Arc::clone(panels.partition);
         let modes = None;
         Ok(Self { conductors, two_level, interfaces, modes, has_interfaces, len: n, partition })
-    }
-
-    /// For linear densities, with local inverses over all modes on conductors, if there are any;
-    /// they replace those of means.
-    pub(crate) fn with_modes(self, inverse: ModeInverse) -> Self {
-        Self { modes: Some(inverse), ..self }
     }
 
     /// All modes, for `x` and `y` of shape (modes, panels).
