@@ -37,9 +37,6 @@ use crate::quadrature;
 /// cancel by the cube of that.
 const FAR_MEETING: f64 = 1e3;
 
-/// Degrees beyond this cost more than integrals along the edges of both triangles.
-const MAX_SMOOTH_DEGREE: f64 = 16.0;
-
 /// Share of a pair's allowed error for each of its nine entries.
 pub(crate) const ENTRY: f64 = 0.25;
 
@@ -64,8 +61,7 @@ pub fn single_layer(
     let size = s.area * t.potential_at(&s.centroid);
     let (allowed, touching) = (ENTRY * accuracy * size, Touching::Logarithmic);
     let mut outer = OuterQuadrature { sum, allowed, touching, nodes };
-    let distance = distance_to(t, &s.centroid);
-    if let Some(degree) = quadrature.degree_up_to(MAX_SMOOTH_DEGREE, s.radius, distance) {
+    if let Some(degree) = quadrature.degree(s.radius, distance_to(t, &s.centroid)) {
         // The linear function needs one degree more.
         let rule = quadrature::triangle(degree + 1);
         return square(outer.by_rule(&s.vertices, s.area, rule));

@@ -130,16 +130,11 @@ impl PairQuadrature {
     /// polynomial of degree k up to (a / d)^(k + 1) in the worst case. Means over a triangle of a
     /// potential fall short of that bound by [`BELOW_BOUND`] (measured on random pairs).
     pub(crate) fn degree(&self, radius: f64, distance: f64) -> Option<usize> {
-        self.degree_up_to(MAX_SMOOTH_DEGREE, radius, distance)
-    }
-
-    /// As [`degree`](Self::degree), if integrals along edges are cheaper beyond degree `most`.
-    pub(crate) fn degree_up_to(&self, most: f64, radius: f64, distance: f64) -> Option<usize> {
         if distance <= 1.2 * radius {
             return None;
         }
         let needed = (BELOW_BOUND / self.accuracy).ln() / (distance / radius).ln() - 1.0;
-        (needed <= most).then(|| needed.max(2.0).ceil() as usize + self.increment)
+        (needed <= MAX_SMOOTH_DEGREE).then(|| needed.max(2.0).ceil() as usize + self.increment)
     }
 
     /// Integrals along the edges; valid for every pair, meant for touching and close ones.

@@ -235,7 +235,7 @@ fn entries_of_random_pairs_keep_their_accuracy() {
         let away = s.edge_normals[0] * fold.cos() + s.normal * fold.sin();
         let size = [0.1, 0.5, 2.0][k / 4 % 3];
         let gap = if k % 4 == 3 { 0.2 * size * random() } else { 0.0 };
-        let mut at = |from: f64, out: f64| {
+        let at = |from: f64, out: f64| {
             s.vertices[0] + s.tangents[0] * from * s.lengths[0] + away * (size * out + gap)
         };
         let apex = at(2.0 * random() - 0.5, 0.1 + random());
