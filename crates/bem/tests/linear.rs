@@ -48,6 +48,35 @@ fn fast_solves_are_dense_ones_to_the_tolerance() {
     }
 }
 
+/// Three sheets over each other, as close as a thousandth of a triangle and not aligned: nearly as
+/// few iterations as constant densities take.
+#[test]
+fn stacks_of_sheets_converge() {
+    let resolution = Resolution::Elements(200);
+    let plate = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap();
+    for gap in [1e-3, 1e-4] {
+        let sheet = |k: u8| {
+            let (mut moved, k) = (plate.clone(), f64::from(k));
+            let offsets = [0.013 * k, -0.007 * k, gap * k];
+            moved.vertices.iter_mut().for_each(|v| *v = std::array::from_fn(|i| v[i] + offsets[i]));
+            moved
+        };
+        let sheets = (0..3).map(|k| (k.to_string(), sheet(k))).collect();
+        let stack = mesh::join::joined(sheets);
+        let owner: Vec<Option<u32>> =
+            (0..stack.triangles.len()).map(|t| Some(stack.groups_of(t)[0])).collect();
+        let conductors = Conductors { of_triangle: &owner, count: 3 };
+        let iterations = |density| {
+            let options = options(Method::Fmm, 1e-6, density);
+            let solves = capacitance(&stack, conductors, &options, &NoProgress).unwrap().solves;
+            assert!(solves.iter().all(|solve| solve.reason == StopReason::Converged), "{solves:?}");
+            solves.iter().map(|solve| solve.iterations).max().unwrap()
+        };
+        let [constant, linear] = [Density::Constant, Density::Linear].map(iterations);
+        assert!(linear <= 3 * constant / 2, "gap {gap}: {linear} iterations, {constant}");
+    }
+}
+
 /// A plate over another one, at gaps of down to a hundredth of a triangle: as constant densities.
 #[test]
 fn sheets_that_face_each_other_keep_their_digits() {

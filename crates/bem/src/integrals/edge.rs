@@ -203,8 +203,8 @@ fn logs_along_edges<V: Elementary>(t: &Triangle, x: [V; 3], factors: &[f64; 3]) 
     sum
 }
 
-/// Complex singular parameters of a line, the edge being [0, 1]: real part, and imaginary
-/// part >= 0.
+/// Complex singular parameters of a line, the edge being [0, 1]: real part, and square of the
+/// imaginary part.
 #[derive(Default)]
 pub(super) struct Singularities {
     at: [(f64, f64); MOST_SINGULAR],
@@ -212,8 +212,8 @@ pub(super) struct Singularities {
 }
 
 impl Singularities {
-    pub(super) fn push(&mut self, re: f64, im: f64) {
-        self.at[self.count] = (re, im);
+    pub(super) fn push(&mut self, re: f64, im2: f64) {
+        self.at[self.count] = (re, im2);
         self.count += 1;
     }
 
@@ -262,8 +262,9 @@ impl Line {
     fn add_vertex(&self, v: &Vec3, singular: &mut Singularities) {
         let a = v - self.start;
         let foot = a.dot(&self.tangent);
-        let off = (a - self.tangent * foot).norm();
-        singular.push(foot / self.length, off / self.length);
+        let off2 = (a - self.tangent * foot).norm_squared();
+        let per_length = 1.0 / self.length;
+        singular.push(foot * per_length, off2 * per_length * per_length);
     }
 
     /// The point where the line's distance to the line of the source's edge k vanishes, if it is
@@ -282,7 +283,8 @@ impl Line {
         let nearest = across + step * t;
         let along = u.dot(e) + t * cosine;
         if along > 0.0 && along < source.lengths[k] {
-            singular.push(t / self.length, nearest.norm() / (step2.sqrt() * self.length));
+            let length2 = self.length * self.length;
+            singular.push(t / self.length, nearest.norm_squared() / (step2 * length2));
         }
     }
 
@@ -364,18 +366,19 @@ fn plan(a: f64, b: f64, singular: &Singularities, rule: &EdgeRule) -> Piece {
     let width = b - a;
     let most = MOST_POINTS.max((rule.digits / 2.0) as usize) + rule.increment;
     let (mut at_start, mut at_end) = (false, false);
+    // The square of the smallest sum of distances from the ends.
     let mut worst = (f64::INFINITY, 0.0);
-    for (re, im) in singular.iter() {
-        let distance = |end: f64| ((re - end) * (re - end) + im * im).sqrt();
-        let (to_start, to_end) = (distance(a), distance(b));
-        if to_start < AT_END {
+    for (re, im2) in singular.iter() {
+        let square = |end: f64| (re - end) * (re - end) + im2;
+        let (to_start, to_end) = (square(a), square(b));
+        if to_start < AT_END * AT_END {
             at_start = true;
-        } else if to_end < AT_END {
+        } else if to_end < AT_END * AT_END {
             at_end = true;
-        } else {
-            let ratio = (to_start + to_end) / width;
-            if ratio < worst.0 {
-                worst = (ratio, re);
+        } else if to_start + to_end < worst.0 {
+            let sum = to_start + to_end + 2.0 * (to_start * to_end).sqrt();
+            if sum < worst.0 {
+                worst = (sum, re);
             }
         }
     }
@@ -384,7 +387,7 @@ fn plan(a: f64, b: f64, singular: &Singularities, rule: &EdgeRule) -> Piece {
     }
     // rho = exp(acosh ratio); a graded piece sees the singularity through a cube root, and must sum
     // x ln x.
-    let rate = worst.0.max(1.0 + 1e-12).acosh();
+    let rate = (worst.0.sqrt() / width).max(1.0 + 1e-12).acosh();
     let points = |rate: f64| (rule.digits / (2.0 * rate)).ceil().max(2.0) as usize;
     let (needed, grade) = if at_start || at_end {
         (points(rate * 0.5) + rule.digits as usize / 8, true)

@@ -3,7 +3,7 @@
 
 use simd::{Elementary, Simd, Task};
 
-use crate::constants::ON_EDGE;
+use crate::constants::{ON_EDGE, TOGETHER};
 use crate::geometry::triangle::Triangle;
 use crate::integrals::linear::Hat;
 use crate::integrals::potentials::{self, WeightedPoints};
@@ -144,7 +144,12 @@ fn linear<V: Elementary>(
         length[i] = rho2.mul_add(edge[i], ends).mul(V::splat(0.5));
         uniform = d.mul_add(edge[i], uniform);
     }
-    let angle = potentials::half_solid_angle(source, &a, &r, z).mul(V::splat(2.0));
+    let is_in_plane = z.sum() <= TOGETHER * source.radius;
+    let angle = if is_in_plane && potential == Potential::Single {
+        zero // as between the panels of a flat face
+    } else {
+        potentials::half_solid_angle(source, &a, &r, z).mul(V::splat(2.0))
+    };
     // In the plane the solid angle is its principal value.
     let signed = below.where_above(zero, zero.sub(angle), angle);
     let signed = signed.zero_unless_above(z, zero);

@@ -25,7 +25,7 @@ pub fn set_nodes(of: &Triangle, source: &Triangle, rule: &EdgeRule, nodes: &mut 
         Line::between(from, c)
             .singularities(source)
             .iter()
-            .for_each(|(re, im)| across.push(re, im));
+            .for_each(|(re, im2)| across.push(re, im2));
     }
     for vertex in &source.vertices {
         let at = (vertex - a).dot(&inwards) / height;
@@ -35,7 +35,7 @@ pub fn set_nodes(of: &Triangle, source: &Triangle, rule: &EdgeRule, nodes: &mut 
         let along = (vertex - start).dot(&of.tangents[longest]);
         let beyond = (-along).max(along - (end - start).norm()).max(0.0);
         let above = (vertex - a).dot(&of.normal);
-        across.push(at, beyond.hypot(above) / height);
+        across.push(at, (beyond * beyond + above * above) / (height * height));
     }
     for_parameters(&across, rule, |at, weight| {
         let [start, end] = [a, b].map(|from| from + (c - from) * at);

@@ -39,11 +39,9 @@ impl Entry for f64 {
 
 /// The largest magnitude of some numbers; NaN is kept.
 pub(crate) fn largest(values: impl IntoIterator<Item = f64>) -> f64 {
-    let larger = |most: f64, value: f64| {
-        let is_kept = most.is_nan() || value.abs() <= most;
-        if is_kept { most } else { value.abs() }
-    };
-    values.into_iter().fold(0.0, larger)
+    // Bits of magnitudes are in order, those of NaN last.
+    let bits = values.into_iter().map(|value| value.abs().to_bits());
+    f64::from_bits(bits.fold(0, u64::max))
 }
 
 /// Entries of an operator between two panels, the second of which may be an image; a near field is
@@ -74,8 +72,14 @@ pub trait PairIntegrals: Sync {
         panels.weights(i, j)
     }
 
-    /// Upper bounds of [`Self::errors`] of a pair (i, j), where known without points.
-    fn largest_errors(&self, _rules: [&Rule; 2], _i: usize, _j: usize) -> [f64; 2] {
+    /// Upper bounds of [`Self::errors`] of a pair (i, j), where known without sums: from the
+    /// circles around the panels, or, closer, from the points on them.
+    fn largest_errors(
+        &self,
+        _rules: [&Rule; 2],
+        _pair: [usize; 2],
+        _from_points: bool,
+    ) -> [f64; 2] {
         [f64::INFINITY; 2]
     }
 

@@ -62,7 +62,10 @@ impl FunctionPairs<'_> {
             solid_angles: share * SOLID_ANGLES,
         };
         let block = match (self.functions.test, kind) {
-            (Test::Means(_), _) => modes::integrals(panels, kind, [i, j], &accuracy, points),
+            (Test::Means(_), _) => {
+                let (s, t) = (panels.panel(i), panels.panel(j));
+                modes::integrals(panels, kind, [i, j], [&s, &t], &accuracy, points)
+            }
             (Test::Centroids, RowKind::Double | RowKind::Adjoint) if i == j => Block::default(),
             (Test::Centroids, RowKind::None) => Block::default(),
             (Test::Centroids, kind) => {

@@ -8,14 +8,12 @@
 //! mirror images, an entry is the sum over those of the second panel.
 //!
 //! `select` decides which pairs are close enough, `accuracy` with which rules, `requirements` what
-//! point charges require. `pairs` has the entries between constants, `modes` those of the linear
-//! modes, `functions` those between functions of a space, `curved` all of curved panels. `assembly`
-//! finds the pairs, `block` stores their entries.
+//! point charges require. `pairs` has the entries between constants, `modes` those between modes
+//! of linear densities, `functions` those between functions of a space, `curved` all of curved
+//! panels. `assembly` finds the pairs, `block` stores their entries.
 //!
-//! Linear densities have two matrices, not one with blocks of 3 x 3: preconditioners need the exact
-//! entries between constants before sums over points are subtracted, and pairs of modes are close
-//! up to a larger distance. Between functions of a space, sums over all panels at a vertex are
-//! stored: ten times fewer numbers than one block per pair of panels.
+//! Between functions of a space, sums over all panels at a vertex are stored: ten times fewer
+//! numbers than one block per pair of panels, as linear densities have.
 
 pub(crate) mod accuracy;
 mod assembly;

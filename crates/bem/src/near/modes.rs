@@ -1,26 +1,28 @@
 //! Near-field blocks of the linear modes.
 //!
-//! Over the [`modes`] of linear functions each pair of panels has nine entries. The
-//! constant-constant entry is in the near field between constants, the other eight are stored here.
+//! Over the [`modes`] of linear functions each pair of panels has nine entries, from one integral.
 
 use nalgebra::Vector3;
+use parallel::prelude::*;
 
 use super::accuracy::{Accuracy, IntegralAccuracy};
-use super::block::{Coefficient, Value};
+use super::block::{Builder, Coefficient, Value};
 use super::entry::{RowKind, changes, largest};
-use super::pairs::LayerPairs;
-use super::{Entry, PairIntegrals, Stored, curved};
+use super::pairs::{LayerPairs, Scratch};
+use super::{BLOCK, Blocks, Entry, Near, PairIntegrals, Stored, curved};
 use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Triangle;
 use crate::integrals::linear_nodes::Block;
 use crate::integrals::linear_pair::{double_layer, single_layer, transposed};
 use crate::integrals::potentials::WeightedPoints;
+use crate::quadrature::errors;
 use crate::quadrature::modes::{self, MODES};
 use crate::quadrature::remainder::Remainder;
 use crate::quadrature::rule::Rule;
 use crate::quadrature::sums;
 
-/// Entries stored per pair: all but the constant-constant one.
-const KEPT: usize = MODES * MODES - 1;
+/// Entries per pair.
+const ENTRIES: usize = MODES * MODES;
 
 /// Rows per block: integrals of modes take long, so that few panels are enough work for a thread.
 const ROWS: usize = 128;
@@ -30,32 +32,14 @@ const ROWS: usize = 128;
 pub struct ModeBlock([[f64; MODES]; MODES]);
 
 impl ModeBlock {
-    /// Modes of the row and of the column, and the entry, for all entries that involve a linear
-    /// mode.
-    pub(crate) fn linear(&self) -> impl Iterator<Item = (usize, usize, f64)> {
-        let kept = self.kept();
-        (0..KEPT).map(move |k| ((k + 1) / MODES, (k + 1) % MODES, kept[k]))
-    }
-
-    /// The block with this constant-constant entry alone.
-    pub(crate) fn constant(entry: f64) -> Self {
-        let mut block = Self::default();
-        block.0[0][0] = entry;
-        block
-    }
-
     /// The constant-constant entry.
     pub(crate) fn even(&self) -> f64 {
         self.0[0][0]
     }
 
-    /// All entries, that between constants included.
+    /// All entries, shape (modes of the row, modes of the column).
     pub fn entries(&self) -> &[[f64; MODES]; MODES] {
         &self.0
-    }
-
-    fn kept(&self) -> [f64; KEPT] {
-        std::array::from_fn(|k| self.0[(k + 1) / MODES][(k + 1) % MODES])
     }
 
     /// Exchanges rows and columns.
@@ -70,7 +54,7 @@ impl Entry for ModeBlock {
     }
 
     fn size(&self) -> f64 {
-        largest(self.kept())
+        largest(self.0.into_iter().flatten())
     }
 }
 
@@ -78,15 +62,17 @@ impl Coefficient for ModeBlock {
     type Values = Vector3<f64>;
 
     fn add_product(self, x: Vector3<f64>, sum: &mut Vector3<f64>) {
-        self.kept().add_product(x, sum);
+        for (sum, row) in sum.iter_mut().zip(self.0) {
+            *sum += (0..MODES).map(|l| row[l] * x[l]).sum::<f64>();
+        }
     }
 }
 
 impl Stored for ModeBlock {
-    type Single = [f32; KEPT];
-    type Double = [f64; KEPT];
+    type Single = [f32; ENTRIES];
+    type Double = [f64; ENTRIES];
     const MODES: usize = MODES;
-    const NUMBERS: usize = KEPT;
+    const NUMBERS: usize = ENTRIES;
     const ROWS: usize = ROWS;
 
     fn by_panels(
@@ -104,33 +90,33 @@ impl Stored for ModeBlock {
     }
 }
 
-macro_rules! kept {
+macro_rules! entries {
     ($($number:ty),*) => {$(
-        impl Coefficient for [$number; KEPT] {
+        impl Coefficient for [$number; ENTRIES] {
             type Values = Vector3<f64>;
 
             fn add_product(self, x: Vector3<f64>, sum: &mut Vector3<f64>) {
                 for (k, entry) in self.into_iter().enumerate() {
-                    sum[(k + 1) / MODES] += f64::from(entry) * x[(k + 1) % MODES];
+                    sum[k / MODES] += f64::from(entry) * x[k % MODES];
                 }
             }
         }
 
-        impl Value for [$number; KEPT] {
+        impl Value for [$number; ENTRIES] {
             type Entry = ModeBlock;
 
             fn of(entry: ModeBlock) -> Self {
-                entry.kept().map(|value| value as $number)
+                std::array::from_fn(|k| entry.0[k / MODES][k % MODES] as $number)
             }
 
             fn entry(self) -> ModeBlock {
-                let [a, b, c, d, e, f, g, h] = self.map(f64::from);
-                ModeBlock([[0.0, a, b], [c, d, e], [f, g, h]])
+                let [a, b, c, d, e, f, g, h, i] = self.map(f64::from);
+                ModeBlock([[a, b, c], [d, e, f], [g, h, i]])
             }
 
             fn transposed(self) -> Self {
-                let [a, b, c, d, e, f, g, h] = self;
-                [c, f, a, d, g, b, e, h]
+                let [a, b, c, d, e, f, g, h, i] = self;
+                [a, d, g, b, e, h, c, f, i]
             }
 
             /// Rounded as all others.
@@ -141,16 +127,17 @@ macro_rules! kept {
     )*};
 }
 
-kept!(f32, f64);
+entries!(f32, f64);
 
 /// Pairs farther apart than this multiple of the larger radius: points of this degree give all
 /// digits.
 const FAR_AWAY: f64 = 30.0;
 const OF_FAR_AWAY: usize = 7;
 
-/// Entries between modes of linear densities; [`LayerPairs`] has the constant-constant ones.
+/// Entries between modes of linear densities.
 pub struct ModePairs<'a> {
-    /// Entries between constants.
+    /// Entries between constants: kinds of rows, weights, and solid angles, which have integrals
+    /// along edges there.
     pub even: &'a LayerPairs<'a>,
     /// Points of panels, and close pairs.
     pub accuracy: &'a Accuracy,
@@ -158,28 +145,26 @@ pub struct ModePairs<'a> {
     pub integrals: IntegralAccuracy,
 }
 
-/// Integrals between the linear functions on panels `i` (tested) and `j`; either may be an image.
-/// Functions are numbered by the corners of [`Panels::panel`].
+/// Integrals between the linear functions on panels `i` (tested) and `j`, the triangles `s` and
+/// `t`; either may be an image. Functions are numbered by the corners of [`Panels::panel`].
 pub(super) fn integrals(
     panels: &Panels,
     kind: RowKind,
     [i, j]: [usize; 2],
+    [s, t]: [&Triangle; 2],
     accuracy: &IntegralAccuracy,
     points: &mut WeightedPoints,
 ) -> Block {
-    if kind == RowKind::None || kind != RowKind::Single && i == j {
-        return Block::default();
-    }
-    // Single layers in the mesh's order, so that entries (i, j) and (j, i) are the same.
-    let (first, second) = if kind == RowKind::Single { panels.ordered(i, j) } else { (i, j) };
-    let (s, t) = (panels.panel(first), panels.panel(second));
     match kind {
-        RowKind::Single => {
-            let block = single_layer(&s, &t, &accuracy.pairs, points);
-            if first == i { block } else { transposed(block) }
+        // In the mesh's order, so that entries (i, j) and (j, i) are the same.
+        RowKind::Single if panels.ordered(i, j) == (i, j) => {
+            single_layer(s, t, &accuracy.pairs, points)
         }
-        RowKind::Double => double_layer(&s, &t, accuracy.solid_angles, points),
-        _ => transposed(double_layer(&t, &s, accuracy.solid_angles, points)),
+        RowKind::Single => transposed(single_layer(t, s, &accuracy.pairs, points)),
+        RowKind::None => Block::default(),
+        RowKind::Double | RowKind::Adjoint if i == j => Block::default(),
+        RowKind::Double => double_layer(s, t, accuracy.solid_angles, points),
+        RowKind::Adjoint => transposed(double_layer(t, s, accuracy.solid_angles, points)),
     }
 }
 
@@ -203,6 +188,29 @@ pub(super) fn by_points(
     modes::run_around(mirrored, sums::between_modes(outer, s, inner, t, normal, kappa))
 }
 
+impl Near<ModeBlock> {
+    /// The entries between constants, for a preconditioner: rows in full, not for products.
+    pub(crate) fn constants(&self) -> Near {
+        let block = |first: usize| {
+            let rows = first..self.rows.min(first + BLOCK);
+            let mut block = Builder::plain(rows.clone());
+            for full in (first / ROWS..rows.end.div_ceil(ROWS)).map(|k| self.full_rows(k)) {
+                for i in full.rows.clone() {
+                    let others = full.row(i).iter().filter(|(j, _)| *j as usize != i);
+                    let mut row: Vec<(u32, f64)> = others.map(|(j, of)| (*j, of.even())).collect();
+                    row.sort_unstable_by_key(|entry| entry.0);
+                    row.iter().for_each(|&(j, even)| block.push(j as usize, [even, 0.0]));
+                    block.end_row(Some(self.diagonal(i).even()));
+                }
+            }
+            block.finish()
+        };
+        let starts: Vec<usize> = (0..self.rows).step_by(BLOCK).collect();
+        let blocks = Blocks::Double(starts.into_par_iter().map(block).collect());
+        Near { rows: self.rows, columns: self.rows, blocks }
+    }
+}
+
 impl ModePairs<'_> {
     pub(crate) fn panels(&self) -> &Panels {
         self.even.panels
@@ -220,26 +228,27 @@ impl ModePairs<'_> {
         [forth, modes::run_around([second, first], back)].map(ModeBlock)
     }
 
-    /// Whether the constant-constant entry, too, is that of the pair.
-    pub(crate) fn has_even(&self, i: usize, j: usize) -> bool {
-        curved::is_pair(self.panels(), i, j)
-    }
-
     /// Entries of panel `i` (tested) with the density on panel `j`; either may be an image.
-    pub(crate) fn entries(&self, i: usize, j: usize, points: &mut WeightedPoints) -> ModeBlock {
+    pub(crate) fn entries(&self, i: usize, j: usize, scratch: &mut Scratch) -> ModeBlock {
         let (panels, kind) = (self.panels(), self.even.kind(i));
         if curved::is_pair(panels, i, j) {
             let kinds = [kind, RowKind::None];
-            let both = curved::exact(panels, kinds, [i, j], &self.integrals, points);
+            let both = curved::exact(panels, kinds, [i, j], &self.integrals, &mut scratch.nodes);
             return self.of_curved([i, j], both)[0];
         }
-        let block = integrals(panels, kind, [i, j], &self.integrals, points);
+        let Scratch { nodes, last } = scratch;
+        let triangles = self.even.triangles(i, j, last);
+        let block = integrals(panels, kind, [i, j], triangles, &self.integrals, nodes);
         // In the panels' own vertex order, for areas of 1.
         let n = panels.len();
         let areas = panels.areas()[i % n] * panels.areas()[j % n];
         let mirrored = [i, j].map(|k| panels.is_mirrored(k));
         let block = modes::run_around(mirrored, modes::between(&block));
-        ModeBlock(block.map(|row| row.map(|entry| entry / areas)))
+        let mut block = block.map(|row| row.map(|entry| entry / areas));
+        if kind != RowKind::Single {
+            block[0][0] = self.even.entry(i, j, scratch);
+        }
+        ModeBlock(block)
     }
 
     /// As [`entries`](Self::entries), by sums over the points of these rules on `i` and `j`.
@@ -260,16 +269,17 @@ impl ModePairs<'_> {
 
 impl PairIntegrals for ModePairs<'_> {
     type Entry = ModeBlock;
-    type Scratch = WeightedPoints;
+    type Scratch = Scratch;
 
     fn is_symmetric(&self) -> bool {
         self.even.is_symmetric()
     }
 
-    fn exact(&self, i: usize, j: usize, points: &mut WeightedPoints) -> [ModeBlock; 2] {
+    fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [ModeBlock; 2] {
         let (panels, kinds) = (self.panels(), self.kinds(i, j));
         if curved::is_pair(panels, i, j) {
-            let both = curved::exact(panels, kinds, [i, j], &self.integrals, points);
+            let nodes = &mut scratch.nodes;
+            let both = curved::exact(panels, kinds, [i, j], &self.integrals, nodes);
             return self.of_curved([i, j], both);
         }
         // Closed forms cancel where images are far away.
@@ -277,11 +287,11 @@ impl PairIntegrals for ModePairs<'_> {
         if distance > FAR_AWAY * panels.radius(i).max(panels.radius(j)) {
             return self.by_points([Rule::of_degree(OF_FAR_AWAY); 2], i, j);
         }
-        let forth = self.entries(i, j, points);
+        let forth = self.entries(i, j, scratch);
         if kinds == [RowKind::Single; 2] {
             return [forth, forth.transposed()];
         }
-        [forth, self.entries(j, i, points)]
+        [forth, self.entries(j, i, scratch)]
     }
 
     fn by_points(&self, [outer, inner]: [&'static Rule; 2], i: usize, j: usize) -> [ModeBlock; 2] {
@@ -302,6 +312,11 @@ impl PairIntegrals for ModePairs<'_> {
     }
 
     fn errors(&self, rules: [&'static Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+        if self.is_symmetric() && !self.panels().are_curved() {
+            let mut changes = Vec::with_capacity(pairs.len());
+            errors::of_modes(rules, self.panels().all_vertices(), pairs, &mut changes);
+            return errors.extend(changes.into_iter().map(|change| [change; 2]));
+        }
         errors.extend(pairs.iter().map(|&[i, j]| {
             if !curved::is_pair(self.panels(), i, j) {
                 return changes(self, rules, [i, j]);
@@ -311,11 +326,12 @@ impl PairIntegrals for ModePairs<'_> {
         }));
     }
 
-    fn largest_errors(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+    fn largest_errors(&self, rules: [&Rule; 2], [i, j]: [usize; 2], from_points: bool) -> [f64; 2] {
         if curved::is_pair(self.panels(), i, j) {
             return [f64::INFINITY; 2];
         }
-        let (remainder, both) = (Remainder::between(rules), self.even.separations(rules[0], i, j));
+        let remainder = Remainder::between(rules);
+        let both = self.even.separations(from_points.then_some(rules[0]), i, j);
         // The mean magnitude of a mode is at most 1.
         type Bound = fn(&Remainder, f64, f64) -> f64;
         let sum = |even: Bound, linear: Bound| {

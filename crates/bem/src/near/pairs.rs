@@ -32,9 +32,9 @@ pub struct LayerPairs<'a> {
 /// Scratch space of integrals, shared by many pairs.
 #[derive(Default)]
 pub struct Scratch {
-    nodes: WeightedPoints,
+    pub(super) nodes: WeightedPoints,
     /// The panels of the last pair, of which the next one may share one.
-    last: [Option<(usize, Triangle)>; 2],
+    pub(super) last: [Option<(usize, Triangle)>; 2],
 }
 
 /// A panel, and how close points of another come to it.
@@ -97,19 +97,20 @@ impl<'a> LayerPairs<'a> {
         }
     }
 
-    /// For each panel of a pair how close points of `rule` on the other come to it.
-    pub(super) fn separations(&self, rule: &Rule, i: usize, j: usize) -> [Separation; 2] {
+    /// For each panel of a pair how close the other, or points of a rule on it, come to it.
+    pub(super) fn separations(&self, rule: Option<&Rule>, i: usize, j: usize) -> [Separation; 2] {
         let panels = self.panels;
         let apart = (panels.centroid(i) - panels.centroid(j)).norm();
         [[i, j], [j, i]].map(|[own, other]| {
-            let to_points = |(x, _): (Vec3, f64)| (x - panels.centroid(own)).norm();
-            let radius = panels.radius(own);
-            let distance = if panels.radius(other) > radius {
-                rule.on(panels.vertices(other)).map(to_points).fold(f64::INFINITY, f64::min)
-            } else {
-                apart - panels.radius(other)
+            let Some(rule) = rule else {
+                let distance = apart - panels.radius(other);
+                return Separation { radius: panels.radius(own), distance };
             };
-            Separation { radius, distance }
+            let centroid = panels.centroid(own);
+            let to_points = |(x, _): (Vec3, f64)| (x - centroid).norm_squared();
+            let points = rule.on(panels.vertices(other));
+            let nearest = points.map(to_points).fold(f64::INFINITY, f64::min);
+            Separation { radius: panels.radius(own), distance: nearest.sqrt() }
         })
     }
 
@@ -140,7 +141,7 @@ impl<'a> LayerPairs<'a> {
     }
 
     /// Both panels.
-    fn triangles<'s>(
+    pub(super) fn triangles<'s>(
         &'s self,
         i: usize,
         j: usize,
@@ -227,12 +228,13 @@ impl PairIntegrals for LayerPairs<'_> {
         weights
     }
 
-    fn largest_errors(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+    fn largest_errors(&self, rules: [&Rule; 2], [i, j]: [usize; 2], from_points: bool) -> [f64; 2] {
         if curved::is_pair(self.panels, i, j) {
             // The bounds hold for polynomials in space.
             return [f64::INFINITY; 2];
         }
-        let (remainder, both) = (Remainder::between(rules), self.separations(rules[0], i, j));
+        let remainder = Remainder::between(rules);
+        let both = self.separations(from_points.then_some(rules[0]), i, j);
         let sum = |bound: fn(&Remainder, f64, f64) -> f64| {
             both.iter().map(|separation| separation.bound(remainder, bound)).sum::<f64>()
         };

@@ -59,10 +59,13 @@ impl Selection {
         choice.apart.clear();
         choice.how.clear();
         for [i, j] in pairs.iter().flat_map(|&pair| images(pair)) {
+            let may_be_large = |from_points: bool| {
+                large([i, j], integrals.largest_errors(self.rules, [i, j], from_points))
+            };
             let distance = (panels.centroid(i) - panels.centroid(j)).norm();
             let how = if distance < panels.radius(i) + panels.radius(j) {
                 How::Integral
-            } else if large([i, j], integrals.largest_errors(self.rules, i, j)) {
+            } else if may_be_large(false) && may_be_large(true) {
                 choice.apart.push([i, j]);
                 How::Rules
             } else {

@@ -23,7 +23,6 @@ use crate::near::pairs::LayerPairs;
 use crate::near::{self, Assembly, Near, Requirements};
 use crate::precondition::interfaces::Preconditioner;
 use crate::precondition::local_inverse::LocalInverse;
-use crate::precondition::local_modes::Corrections;
 use crate::precondition::shared::Distributed;
 use crate::sampling::{Layout, Sampling};
 use crate::solve::backend::Backend;
@@ -182,43 +181,35 @@ impl Discretisation {
         let precision = *precision;
         let assembly = Assembly { panels, partition, selection, precision, check, progress };
         let of_functions = Assembly { selection: &functions, ..assembly };
-        let density = match dofs {
-            Dofs::Charges(density) => *density,
-            Dofs::Functions(functions) => {
-                let (accuracy, kappa) = (&self.accuracy, self.kappa);
-                let pairs = FunctionPairs { panels, kinds, functions, accuracy, kappa };
-                let near = Near::of_functions(&of_functions, &pairs)?;
-                return Ok(Box::new(OnHost::new(self.layout.clone(), near, None)));
-            }
-        };
+        if let Dofs::Functions(functions) = dofs {
+            let (accuracy, kappa) = (&self.accuracy, self.kappa);
+            let pairs = FunctionPairs { panels, kinds, functions, accuracy, kappa };
+            let near = Near::of_functions(&of_functions, &pairs)?;
+            return Ok(Box::new(OnHost::new(self.layout.clone(), near, None)));
+        }
         let requirements =
             request.requirements.map(|all| partition.local_part(all, Requirements::subset));
         let entries = LayerPairs::new(panels, kinds, *pairs).with_solid_angles(*solid_angles);
         let exact = entries.with_requirements(requirements.as_deref());
-        let mut near = collective::agreed(group, Near::new(&assembly, &exact))?;
-        let preconditioner = |of| Preconditioner::new(&near, of, density).map(Box::new);
-        let preconditioner = self.distributed(conductor).map(preconditioner).transpose()?;
-        near.subtract_points(panels, &exact, rule);
-        if density == Density::Constant {
-            return Ok(Box::new(OnHost::new(self.layout.clone(), near, preconditioner)));
+        if matches!(dofs, Dofs::Charges(Density::Linear)) {
+            let integrals = self.accuracy.integrals();
+            let pairs = ModePairs { even: &exact, accuracy: &self.accuracy, integrals };
+            let mut near = collective::agreed(group, Near::new(&of_functions, &pairs))?;
+            let inverse = || {
+                let is_conductor = |i: usize| kinds[i] == RowKind::Single;
+                let has_conductors = all.has(RowKind::Single);
+                has_conductors.then(|| LocalInverse::of_modes(&near, &pairs, &is_conductor))
+            };
+            let of = |panels| Preconditioner::of_modes(&near.constants(), panels, inverse());
+            let preconditioner = self.distributed(conductor).map(of).transpose()?.map(Box::new);
+            near.subtract_points(panels, &pairs, rule);
+            return Ok(Box::new(OnHost::of_modes(self.layout.clone(), near, preconditioner)));
         }
-        let integrals = self.accuracy.integrals();
-        let pairs = ModePairs { even: &exact, accuracy: &self.accuracy, integrals };
-        let known = near.entries();
-        let check = |entries| check(known + entries);
-        let of_modes = Assembly { check: &check, ..of_functions };
-        let modes = collective::agreed(group, Near::corrections(&of_modes, &pairs, rule))?;
-        let inverse = |preconditioner: Box<Preconditioner>| {
-            let corrections = Corrections { pairs: &pairs, constants: &near, modes: &modes };
-            let is_conductor = |i: usize| kinds[i] == RowKind::Single;
-            let has_conductors = all.has(RowKind::Single);
-            let inverse =
-                has_conductors.then(|| LocalInverse::of_modes(corrections, &is_conductor));
-            Box::new(preconditioner.with_modes(inverse))
-        };
-        let preconditioner = preconditioner.map(inverse);
-        let (layout, modes) = (self.layout.clone(), Some(modes));
-        Ok(Box::new(OnHost::with_modes(layout, near, modes, preconditioner)))
+        let mut near = collective::agreed(group, Near::new(&assembly, &exact))?;
+        let of = |panels| Preconditioner::new(&near, panels);
+        let preconditioner = self.distributed(conductor).map(of).transpose()?.map(Box::new);
+        near.subtract_points(panels, &exact, rule);
+        Ok(Box::new(OnHost::new(self.layout.clone(), near, preconditioner)))
     }
 
     fn on_device(

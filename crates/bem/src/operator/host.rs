@@ -54,18 +54,18 @@ impl Inverses {
 impl OnHost {
     /// From the near-field correction of close pairs.
     pub fn new(layout: Layout, near: Near, preconditioner: Option<Box<Preconditioner>>) -> Self {
-        Self::with_modes(layout, near, None, preconditioner)
+        let preconditioner = preconditioner.map(Inverses::Host);
+        Self { product: Product::new(layout, NearField::Host(near)), preconditioner }
     }
 
-    /// As [`Self::new`], with the near field of the linear modes, if there are any.
-    pub(crate) fn with_modes(
+    /// As [`Self::new`], for linear densities.
+    pub(crate) fn of_modes(
         layout: Layout,
-        near: Near,
-        modes: Option<Near<ModeBlock>>,
+        near: Near<ModeBlock>,
         preconditioner: Option<Box<Preconditioner>>,
     ) -> Self {
         let preconditioner = preconditioner.map(Inverses::Host);
-        Self { product: Product::new(layout, NearField::Host(near, modes)), preconditioner }
+        Self { product: Product::new(layout, NearField::Modes(near)), preconditioner }
     }
 
     /// As [`Self::new`], with near field and preconditioner on a GPU.

@@ -11,7 +11,6 @@ use crate::geometry::triangle::Vec3;
 use crate::near::Near;
 use crate::near::RowKind;
 use crate::near::modes::ModeBlock;
-use crate::quadrature::modes::MODES;
 use crate::sampling::far;
 use crate::sampling::points::QuadraturePoints;
 use crate::sampling::{Layout, Sampling};
@@ -26,15 +25,17 @@ const ROWS: usize = 64;
 
 /// Where the near field is.
 pub(super) enum NearField {
-    /// Between constants, and of linear modes if there are any.
-    Host(Near, Option<Near<ModeBlock>>),
+    Host(Near),
+    /// Of linear densities.
+    Modes(Near<ModeBlock>),
     Device(Box<DeviceNear>),
 }
 
 impl NearField {
     fn entries(&self) -> usize {
         match self {
-            Self::Host(near, modes) => near.entries() + modes.as_ref().map_or(0, Near::entries),
+            Self::Host(near) => near.entries(),
+            Self::Modes(near) => near.entries(),
             Self::Device(near) => near.entries(),
         }
     }
@@ -42,15 +43,8 @@ impl NearField {
     /// y += A x for each of the consecutive vectors.
     fn multiply_add(&self, x: &[f64], y: &mut [f64]) -> Result<(), Error> {
         match self {
-            Self::Host(near, None) => near.multiply_add(x, y),
-            Self::Host(near, Some(modes)) => {
-                let (n, size) = (near.len(), MODES * near.len().max(1));
-                let vectors = x.par_chunks_exact(size).zip(y.par_chunks_exact_mut(size));
-                vectors.for_each(|(x, y)| {
-                    near.multiply_add(&x[..n], &mut y[..n]);
-                    modes.multiply_add(x, y);
-                });
-            }
+            Self::Host(near) => near.multiply_add(x, y),
+            Self::Modes(near) => near.multiply_add(x, y),
             Self::Device(near) => near.multiply_add_on_host(x, y)?,
         }
         Ok(())

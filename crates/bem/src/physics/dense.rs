@@ -9,7 +9,6 @@ use parallel::prelude::*;
 use super::found::{Found, accuracy};
 use super::system::System;
 use crate::geometry::panels::Panels;
-use crate::integrals::potentials::WeightedPoints;
 use crate::near::RowKind;
 use crate::near::accuracy::{Accuracy, IntegralAccuracy};
 use crate::near::modes::{ModeBlock, ModePairs};
@@ -200,7 +199,7 @@ fn entries(
     let panels = &system.panels;
     let solid_angles = accuracy.solid_angles_of_rows;
     let pairs = LayerPairs::new(panels, kinds, accuracy.pairs).with_solid_angles(solid_angles);
-    let even = |[i, j]: [usize; 2], (scratch, _): &mut Room| {
+    let even = |[i, j]: [usize; 2], scratch: &mut Scratch| {
         over_images(panels, i, j, |i, j| pairs.exact(i, j, scratch))
     };
     let n = panels.len();
@@ -211,29 +210,22 @@ fn entries(
     }
     let integrals = IntegralAccuracy { pairs: accuracy.pairs, solid_angles };
     let linear = ModePairs { even: &pairs, accuracy, integrals };
-    let of_modes = |[i, j]: [usize; 2], room: &mut Room| {
-        let modes = over_images(panels, i, j, |i, j| linear.exact(i, j, &mut room.1));
-        // For curved panels all entries come from the same integral.
-        let own = if linear.has_even(i, j) { modes.map(|m| m.even()) } else { even([i, j], room) };
-        [(own[0], modes[0]), (own[1], modes[1])]
+    let of_modes = |[i, j]: [usize; 2], scratch: &mut Scratch| {
+        over_images(panels, i, j, |i, j| linear.exact(i, j, scratch))
     };
     let mut matrix = DMatrix::zeros(MODES * n, MODES * n);
-    for_each_pair(panels, of_modes, progress, |[i, j], (even, modes): (f64, ModeBlock)| {
-        matrix[(i, j)] = even;
-        for (m, l, value) in modes.linear() {
-            matrix[(m * n + i, l * n + j)] = value;
+    for_each_pair(panels, of_modes, progress, |[i, j], block: ModeBlock| {
+        for (m, row) in block.entries().iter().enumerate() {
+            row.iter().enumerate().for_each(|(l, value)| matrix[(m * n + i, l * n + j)] = *value);
         }
     })?;
     Ok(matrix)
 }
 
-/// Scratch space for integrals of pairs.
-type Room = (Scratch, WeightedPoints);
-
 /// Stores the entries of all pairs, each pair computed once for both rows, in the mesh's order.
 fn for_each_pair<E: Copy + Send>(
     panels: &Panels,
-    entries: impl Fn([usize; 2], &mut Room) -> [E; 2] + Sync,
+    entries: impl Fn([usize; 2], &mut Scratch) -> [E; 2] + Sync,
     progress: &dyn Progress,
     mut put: impl FnMut([usize; 2], E),
 ) -> Result<(), Error> {
@@ -241,10 +233,10 @@ fn for_each_pair<E: Copy + Send>(
     let done = AtomicU64::new(0);
     for first in (0..n).step_by(COLUMNS) {
         let column = |j: usize| -> Option<Vec<[E; 2]>> {
-            let mut room = Room::default();
+            let mut scratch = Scratch::default();
             let of = |i: usize| {
                 let (first, second) = panels.ordered(i, j);
-                let [forth, back] = entries([first, second], &mut room);
+                let [forth, back] = entries([first, second], &mut scratch);
                 if first == i { [forth, back] } else { [back, forth] }
             };
             let column = (0..=j).map(of).collect();

@@ -232,35 +232,31 @@ impl<'a> WholeRows<'a> {
         let (far, plain) = rules[0];
         let radius = |i: usize, j: usize| panels.radius(i).max(panels.radius(j));
         let distance = |i: usize, j: usize| (panels.centroid(i) - panels.centroid(j)).norm();
-        let correction = |(scratch, nodes): &mut (Scratch, WeightedPoints), i: usize, j: usize| {
+        let correction = |scratch: &mut Scratch, i: usize, j: usize| {
             let (radius, distance) = (radius(i, j), distance(i, j));
             let rule = rules.iter().find(|(radii, _)| distance > radii * radius);
-            let mut entries = [0.0; MODES];
-            let mut even = None;
             if is_linear {
                 let of_modes = match rule {
                     Some((_, rule)) => linear.entries_by_points([rule, rule], i, j),
-                    None => linear.entries(i, j, nodes),
+                    None => linear.entries(i, j, scratch),
                 };
-                even = linear.has_even(i, j).then(|| of_modes.even());
                 let plain = linear.entries_by_points([plain, plain], i, j);
-                let left = of_modes.plus(-1.0, plain);
-                let of_row = left.linear().filter(|(m, ..)| *m == 0);
-                of_row.for_each(|(_, l, value)| entries[l] = value);
+                return (j, of_modes.plus(-1.0, plain).entries()[0]);
             }
-            let even = even.unwrap_or_else(|| match rule {
+            let even = match rule {
                 Some((_, rule)) => pairs.by_points([rule, rule], i, j)[0],
                 None => pairs.entry(i, j, scratch),
-            });
+            };
+            let mut entries = [0.0; MODES];
             entries[0] = even - pairs.by_points([plain, plain], i, j)[0];
             (j, entries)
         };
-        let scratch = || (Scratch::default(), WeightedPoints::default());
         // Pairs are tasks, too: the rows are few, and some take much longer than others.
         let row = |&i: &usize| {
             let all = system.own(panels.total()).filter(|&j| panels.factor(i, j) != 0.0);
             let close: Vec<usize> = all.filter(|&j| distance(i, j) <= far * radius(i, j)).collect();
-            close.into_par_iter().map_init(scratch, |s, j| correction(s, i, j)).collect()
+            let pairs = close.into_par_iter();
+            pairs.map_init(Scratch::default, |scratch, j| correction(scratch, i, j)).collect()
         };
         let corrections = chosen.par_iter().map(row).collect();
         let points = QuadraturePoints::new(panels, plain);

@@ -17,12 +17,12 @@ use super::local_modes::ModeInverseBlock;
 use super::local_panels::NEIGHBOURS;
 use super::shared::Distributed;
 use crate::Error;
+use crate::geometry::panels::Panels;
 use crate::geometry::partition::Partition;
 use crate::near::modes::ModeBlock;
 use crate::near::{Near, Stored};
 use crate::quadrature::modes::MODES;
 use crate::solve::linear_operator::LinearOperator;
-use crate::space::Density;
 
 /// Preconditioner for all panels.
 pub struct Preconditioner {
@@ -59,12 +59,27 @@ impl InterfaceRow {
 }
 
 impl Preconditioner {
-    /// From the exact near field of the local panels, for vectors over these. Linear densities need
-    /// [`Self::with_modes`], too. Collective.
-    pub(crate) fn new(
+    /// From the exact near field of the local panels, for vectors over these. Collective.
+    pub(crate) fn new(near: &Near, panels: Distributed<'_>) -> Result<Self, Error> {
+        Self::below_coarse(near, panels, |near, local| LocalInverse::new(near, local, NEIGHBOURS))
+    }
+
+    /// For linear densities: from entries between constants, and local inverses over all modes on
+    /// conductors, if there are any. Collective.
+    pub(crate) fn of_modes(
+        constants: &Near,
+        panels: Distributed<'_>,
+        inverse: ModeInverse,
+    ) -> Result<Self, Error> {
+        let none = |near: &Near, _: &Panels| LocalInverse::none(near.len());
+        Ok(Self { modes: Some(inverse), ..Self::below_coarse(constants, panels, none)? })
+    }
+
+    /// With these local inverses over the conductors' panels.
+    fn below_coarse(
         near: &Near,
         panels: Distributed<'_>,
-        density: Density,
+        inverses: impl FnOnce(&Near, &Panels) -> LocalInverse,
     ) -> Result<Self, Error> {
         let everywhere = panels.conductor;
         let conductor = &*panels.local_conductor();
@@ -82,10 +97,7 @@ impl Preconditioner {
                 part = (panels.local.subset(&conductors), near.between(&conductors));
                 (&part.0, &part.1)
             };
-            let inverses = match density {
-                Density::Constant => LocalInverse::new(near, local, NEIGHBOURS),
-                Density::Linear => LocalInverse::none(),
-            };
+            let inverses = inverses(near, local);
             let coarse = Coarse::new(&panels.conductors(&conductors, local), near)?;
             two_level = Some(TwoLevel::new(inverses, coarse));
         }
@@ -107,11 +119,6 @@ impl Preconditioner {
         let partition = Arc::clone(panels.partition);
         let modes = None;
         Ok(Self { conductors, two_level, interfaces, modes, has_interfaces, len: n, partition })
-    }
-
-    /// For linear densities, with local inverses over all modes on conductors, if there are any.
-    pub(crate) fn with_modes(self, inverse: ModeInverse) -> Self {
-        Self { modes: Some(inverse), ..self }
     }
 
     /// All modes, for `x` and `y` of shape (columns, modes, panels).

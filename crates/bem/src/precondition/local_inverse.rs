@@ -71,6 +71,11 @@ impl<B: InverseBlock> LocalInverse<B> {
 }
 
 impl LocalInverse {
+    /// No entries.
+    pub(super) fn none(len: usize) -> Self {
+        Self::of_parts(len, 1, Vec::new())
+    }
+
     /// Where each row begins and ends, its columns and values.
     pub(crate) fn rows(&self) -> (Vec<u32>, Vec<u32>, Vec<f32>) {
         let mut starts = vec![0];

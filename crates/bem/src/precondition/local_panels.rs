@@ -45,11 +45,6 @@ impl LocalInverse {
         let parts: Vec<Vec<_>> = (0..near.blocks()).into_par_iter().map(of_block).collect();
         Self::of_parts(near.len(), ROWS, parts.into_iter().flatten().collect())
     }
-
-    /// Without rows: where others replace them.
-    pub(super) fn none() -> Self {
-        Self::of_parts(0, ROWS, Vec::new())
-    }
 }
 
 /// Panels of a block of the near field.
@@ -109,6 +104,13 @@ impl Neighbourhoods for PanelNeighbourhoods<'_> {
     }
 }
 
+/// Whether two panels are parallel and off each other's plane.
+pub(super) fn are_on_two_sheets(panels: &Panels, i: usize, j: usize) -> bool {
+    let (normal, apart) = (panels.normal(i), panels.centroid(j) - panels.centroid(i));
+    normal.dot(&panels.normal(j)).abs() > PARALLEL
+        && normal.dot(&apart).abs() > OUT_OF_PLANE * apart.norm()
+}
+
 impl PanelNeighbourhoods<'_> {
     /// Points on the chosen panels of each lane; none where a lane has fewer panels, and centroids
     /// where a panel faces no other.
@@ -141,15 +143,12 @@ impl PanelNeighbourhoods<'_> {
         if others < self.neighbours {
             return false;
         }
-        let (panels, own) = (self.panels, self.near.diagonal(i).sqrt());
+        let own = self.near.diagonal(i).sqrt();
         self.full.row(i).iter().any(|&(j, entry)| {
             let j = j as usize;
-            if j == i || entry <= FACING * own * self.near.diagonal(j).sqrt() {
-                return false;
-            }
-            let (normal, apart) = (panels.normal(i), panels.centroid(j) - panels.centroid(i));
-            normal.dot(&panels.normal(j)).abs() > PARALLEL
-                && normal.dot(&apart).abs() > OUT_OF_PLANE * apart.norm()
+            j != i
+                && entry > FACING * own * self.near.diagonal(j).sqrt()
+                && are_on_two_sheets(self.panels, i, j)
         })
     }
 

@@ -3,6 +3,7 @@
 use simd::{Elementary, Real, Simd, Task};
 
 use crate::geometry::triangle::Vec3;
+use crate::quadrature::modes::MODES;
 use crate::quadrature::rule::{BLOCK, Rule};
 
 /// For each of `pairs` of triangles with these vertices |L - P| + |R - P|, with P the mean of
@@ -46,6 +47,58 @@ impl Task<f64> for OfPotentials<'_> {
                 left = V::splat(node.weight).mul_add(mean, left);
             }
             let error = left.sub(plain).abs().add(right.sub(plain).abs());
+            errors.extend_from_slice(&error.lanes()[..pairs.len()]);
+        }
+    }
+}
+
+/// As [`of_potentials`], for the means of products of 1/|x - y| and modes of linear functions on
+/// both: the largest |L - P| plus the largest |R - P| of all modes.
+pub fn of_modes(
+    rules: [&Rule; 2],
+    vertices: &[[Vec3; 3]],
+    pairs: &[[usize; 2]],
+    errors: &mut Vec<f64>,
+) {
+    simd::run(OfModes { rules, vertices, pairs, errors });
+}
+
+struct OfModes<'a> {
+    rules: [&'a Rule; 2],
+    vertices: &'a [[Vec3; 3]],
+    pairs: &'a [[usize; 2]],
+    errors: &'a mut Vec<f64>,
+}
+
+impl Task<f64> for OfModes<'_> {
+    type Output = ();
+
+    /// One pair per lane.
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        let Self { rules, vertices, pairs, errors } = self;
+        let [rule, finer] = rules;
+        let mut points = PointsOfPairs::new(rules);
+        for pairs in pairs.chunks(V::LANES) {
+            let [xs, ys] = points.of(vertices, pairs);
+            let zero = [[V::zero(); MODES]; MODES];
+            let (mut plain, mut left, mut right) = (zero, zero, zero);
+            for (p, x) in xs[0][..rule.len()].iter().enumerate() {
+                add_means_with_modes(x, [rule, rule], p, ys[0], &mut plain);
+                add_means_with_modes(x, [rule, finer], p, ys[1], &mut right);
+            }
+            for (p, x) in xs[1][..finer.len()].iter().enumerate() {
+                add_means_with_modes(x, [finer, rule], p, ys[0], &mut left);
+            }
+            // From an entry on, which is NaN if any is.
+            let mut largest = [left, right].map(|of| of[0][0].sub(plain[0][0]).abs());
+            for m in 0..MODES {
+                for l in 0..MODES {
+                    largest[0] = largest[0].max(left[m][l].sub(plain[m][l]).abs());
+                    largest[1] = largest[1].max(right[m][l].sub(plain[m][l]).abs());
+                }
+            }
+            let error = largest[0].add(largest[1]);
             errors.extend_from_slice(&error.lanes()[..pairs.len()]);
         }
     }
@@ -215,6 +268,40 @@ fn mean_inverse_distance<V: Elementary>(x: &[V; 3], rule: &Rule, ys: &[[V; 3]]) 
         }
     }
     sum
+}
+
+/// Adds w_p m_p sum_q w_q l_q / |x - y_q| for all modes m and l, with x the point `p` of the first
+/// rule and y_q those of the second, padded to whole blocks.
+#[inline(always)]
+fn add_means_with_modes<V: Elementary>(
+    x: &[V; 3],
+    [outer, inner]: [&Rule; 2],
+    p: usize,
+    ys: &[[V; 3]],
+    means: &mut [[V; MODES]; MODES],
+) {
+    let mut sums = [V::zero(); MODES];
+    let (blocks, _) = ys.as_chunks::<BLOCK>();
+    for (first, ys) in (0..).step_by(BLOCK).zip(blocks) {
+        let mut r2 = [V::zero(); BLOCK];
+        for axis in 0..3 {
+            for b in 0..BLOCK {
+                let d = ys[b][axis].sub(x[axis]);
+                r2[b] = d.mul_add(d, r2[b]);
+            }
+        }
+        let inverse = V::rsqrts_or_zero(r2);
+        for b in 0..BLOCK {
+            for l in 0..MODES {
+                sums[l] = V::splat(inner.modes[l][first + b]).mul_add(inverse[b], sums[l]);
+            }
+        }
+    }
+    for m in 0..MODES {
+        for l in 0..MODES {
+            means[m][l] = V::splat(outer.modes[m][p]).mul_add(sums[l], means[m][l]);
+        }
+    }
 }
 
 /// Adds `weight` times sum_q w_q (x - y_q) / |x - y_q|^3 over the points of `rule`, padded to whole

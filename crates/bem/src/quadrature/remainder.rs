@@ -110,7 +110,13 @@ impl Remainder {
 
 fn at(table: &[f64], ratio: f64) -> f64 {
     // NaN, and points not outside the triangle's circle, have no bound.
-    if ratio < 1.0 { table[(ratio * STEPS as f64).ceil() as usize] } else { f64::INFINITY }
+    if ratio < 1.0 {
+        // `ceil` may be a call.
+        let (steps, below) = (ratio * STEPS as f64, (ratio * STEPS as f64) as usize);
+        table[below + usize::from((below as f64) < steps)]
+    } else {
+        f64::INFINITY
+    }
 }
 
 /// For each degree the largest difference of two rules' means of l^k, and of any mode times l^k.

@@ -15,7 +15,8 @@ pub struct Rule {
     nodes: &'static [TriangleNode],
     pub(super) barycentric: [Vec<f64>; 3],
     pub(super) weights: Vec<f64>,
-    /// Values of the modes of linear functions, times the weights.
+    /// Values of the modes of linear functions, times the weights; padded to whole vectors and
+    /// blocks.
     pub(super) modes: [Vec<f64>; MODES],
     /// The points, padded to whole blocks of [`BLOCK`].
     pub(super) blocks: Vec<TriangleNode>,
@@ -41,13 +42,13 @@ impl Rule {
         let mut rule = Self {
             degree,
             nodes,
-            blocks,
             barycentric: std::array::from_fn(|_| vec![1.0 / 3.0; length]),
             weights: vec![0.0; length],
             modes: modes::weighted(nodes).map(|mut values| {
-                values.resize(length, 0.0);
+                values.resize(length.max(blocks.len()), 0.0);
                 values
             }),
+            blocks,
         };
         for (p, node) in nodes.iter().enumerate() {
             rule.weights[p] = node.weight;

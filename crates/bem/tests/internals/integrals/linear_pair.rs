@@ -216,3 +216,47 @@ fn entries_of_the_double_layer_add_up_between_sheets() {
         assert!(error < 9.0 * 0.25e-6, "{gap}: {error:.1e}");
     }
 }
+
+/// Pairs drawn at random that share an edge, a vertex, a point of an edge or nothing, in one plane
+/// or folded along an edge, of unlike sizes: all keep the accuracy asked for.
+#[test]
+fn entries_of_random_pairs_keep_their_accuracy() {
+    let mut nodes = WeightedPoints::default();
+    let mut seed = 7u64;
+    let mut random = move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut worst = [0.0f64; 4];
+    for k in 0..1200 {
+        let mut corner = || Vec3::new(random(), random(), random());
+        let s = Triangle::of([corner(), corner(), corner()]);
+        let fold: f64 = if k % 3 == 0 { 0.0 } else { 5.0 * random() - 2.5 };
+        let away = s.edge_normals[0] * fold.cos() + s.normal * fold.sin();
+        let size = [0.1, 0.5, 2.0][k / 4 % 3];
+        let gap = if k % 4 == 3 { 0.2 * size * random() } else { 0.0 };
+        let at = |from: f64, out: f64| {
+            s.vertices[0] + s.tangents[0] * from * s.lengths[0] + away * (size * out + gap)
+        };
+        let apex = at(2.0 * random() - 0.5, 0.1 + random());
+        let t = Triangle::of(match k % 4 {
+            0 => [s.vertices[1], s.vertices[0], apex],
+            1 => [s.vertices[0], at(-size * random(), 0.0), apex],
+            2 => [at(random(), 0.0), at(1.0 + size * random(), random()), apex],
+            _ => [at(random(), 0.0), at(random(), random()), apex],
+        });
+        let is_sliver = |t: &Triangle| t.area() < 0.05 * t.radius * t.radius;
+        if is_sliver(&s) || is_sliver(&t) {
+            continue;
+        }
+        let mut of =
+            |accuracy: f64| single_layer(&s, &t, &PairQuadrature::new(accuracy, 0), &mut nodes);
+        let exact = of(1e-11);
+        for (worst, accuracy) in worst.iter_mut().zip([1e-4, 1e-5, 1e-6, 1e-7]) {
+            let error = apart(&of(accuracy), &exact) / sum(&exact) / accuracy;
+            *worst = worst.max(error);
+        }
+    }
+    println!("{worst:.2?}");
+    assert!(worst.iter().all(|worst| *worst < 1.0), "{worst:.2?}");
+}

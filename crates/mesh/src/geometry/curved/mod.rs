@@ -220,7 +220,7 @@ pub fn grid(steps: usize) -> impl Iterator<Item = Barycentric> {
     (0..=steps).flat_map(row).map(move |place| place.map(|i| i as f64 / steps as f64))
 }
 
-/// A point at which patches are looked at for folds, with [`patch::shapes`] there.
+/// A point at which patches are examined for folds, with [`patch::shapes`] there.
 struct Place {
     at: Barycentric,
     shapes: Vec<[f64; 3]>,
