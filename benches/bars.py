@@ -2,11 +2,12 @@
 """Measures how often error bars hold, and what accuracies take.
 
     cargo build --release
-    python3 benches/bars.py [--jobs N] [--into docs/validation.md] [FARAD [bars | kinds | sizes | accuracy]]
+    python3 benches/bars.py [--jobs N] [--into docs/validation.md] [FARAD [bars | sizes | accuracy]]
 
 `bars`: problems of all kinds on their coarsest meshes, each with both densities at several accuracies and without any, against a
-run that is ten times as exact as the most exact of these, N problems at a time. `kinds`: the same by kind of number. `sizes`: the same of boxes and balls stretched along each axis,
-anew each time. `accuracy`: what it takes to reach an accuracy. `bars` and `accuracy` together take about ten minutes on two cores. Tables go to standard output; with --into they also replace those between the markers of that file.
+run that is ten times as exact as the most exact of these, N problems at a time. `sizes`: the same of boxes and balls stretched along
+each axis, anew each time. `accuracy`: what it takes to reach an accuracy. `bars` and `accuracy` together take about ten minutes on two
+cores. Tables go to standard output; with --into they also replace those between the markers of that file. By kind of number: kinds.py.
 """
 
 import csv
@@ -199,9 +200,9 @@ def case(program, folder, surfaces, tables):
 DENSITIES = ("constant", "linear")
 
 
-def solve(program, path, folder, accuracy=None, of=None, density=None):
+def solve(program, path, folder, accuracy=None, of=None, density=None, limit=LIMIT):
     """Results and seconds; what is not reached in time is partial."""
-    options = [] if accuracy is None else ["--accuracy", str(accuracy), "--max-time", str(LIMIT)]
+    options = [] if accuracy is None else ["--accuracy", str(accuracy), "--max-time", str(limit)]
     options += [] if of is None else ["--accuracy-of", of]
     options += [] if density is None else ["--density", density]
     begun = time.monotonic()
@@ -218,7 +219,7 @@ def solve(program, path, folder, accuracy=None, of=None, density=None):
 
 
 def numbers(results):
-    """Name, value and bar of every number that has one."""
+    """Name, value and bar of every number that has one, or should have."""
     capacitance = results["capacitance"]
     for i, row in enumerate(capacitance["maxwell_farad"]):
         for j, value in enumerate(row):
@@ -227,7 +228,8 @@ def numbers(results):
         yield "energy", results["solvation"]["energy_j"], results["solvation"]["energy_error_j"]
     for k, found in enumerate(results["charges"] or []):
         for key, unit in (("potential", "v"), ("charge", "c")):
-            if found[f"{key}_error_{unit}"]:
+            # What is given has none.
+            if found[f"{key}_error_{unit}"] != 0:
                 yield f"{key}{k}", found[f"{key}_{unit}"], found[f"{key}_error_{unit}"]
     if results["polarisability"]:
         tensor = results["polarisability"]
@@ -239,6 +241,7 @@ def numbers(results):
             yield f"film {film['name']}{k}", value, bar
     for k, found in enumerate(results["forces"] or []):
         yield f"force{k}", tuple(found["force_n"]), found["force_error_n"]
+        yield f"torque{k}", tuple(found["torque_nm"]), found["torque_error_nm"]
     for probe in results["probes"] or []:
         for k, row in enumerate(probe["rows"]):
             yield f"volt{k}", row[3], row[7]
@@ -279,7 +282,7 @@ def of_problem(program, folder, problem):
     found = []
     for density in DENSITIES:
         count, missed, runs, held = 0, [], 0, 0
-        ratios, triangles, reached, of_kind = [], [], [], []
+        ratios, triangles, reached = [], [], []
         for accuracy in (None, *ACCURACIES):
             results, _ = solve(program, path, folder, accuracy, density=density)
             if worst(results) < 3 * worst(reference):
@@ -294,7 +297,6 @@ def of_problem(program, folder, problem):
                 if error > bar + its_bar:
                     missed.append(f"{key} {value} +- {bar}, {best} +- {its_bar} ({reached[-1]})")
                 ratios.append(bar / max(error, its_bar / 4))
-                of_kind.append((kind_of(key), error <= bar + its_bar, ratios[-1]))
             runs += 1
             held += len(missed) == before
         if ratios:
@@ -304,7 +306,7 @@ def of_problem(program, folder, problem):
                 name, density, f"{triangles[0]:,} to {triangles[-1]:,}", ", ".join(reached), count, count - len(missed),
                 f"{statistics.median(ratios):.1f}", f"{min(ratios):.1f}",
             )  # fmt: skip
-            found.append((row, count, len(missed), ratios, runs, held, of_kind))
+            found.append((row, count, len(missed), ratios, runs, held))
     return found
 
 
@@ -319,21 +321,6 @@ def coverage(program, folder, problems, jobs):
     total, missed, runs, held = (sum(of[k] for of in found) for k in (1, 2, 4, 5))
     ratios = [ratio for of in found for ratio in of[3]]
     table.row(f"all: {held} of {runs} runs", "", "", "", total, total - missed, f"{statistics.median(ratios):.1f}", "")
-    return table
-
-
-def kinds(program, folder, jobs):
-    """How often bars hold, by kind of number"""
-    table = Table("number", "numbers", "covered", "bar over error, median", "least")
-    with ThreadPoolExecutor(jobs) as pool:
-        folders = (folder / str(k) for k in range(len(PROBLEMS)))
-        found = pool.map(lambda of: of_problem(program, *of), zip(folders, PROBLEMS))
-        of_kind = [one for of_one in found for of in of_one for one in of[6]]
-    for kind in sorted({one[0] for one in of_kind}):
-        own = [one for one in of_kind if one[0] == kind]
-        ratios = [ratio for _, _, ratio in own]
-        covered = sum(held for _, held, _ in own)
-        table.row(kind, len(own), covered, f"{statistics.median(ratios):.1f}", f"{min(ratios):.1f}")
     return table
 
 
@@ -381,7 +368,7 @@ def accuracy(program, folder, _):
     return table
 
 
-PARTS = {"bars": bars, "kinds": kinds, "sizes": sizes, "accuracy": accuracy}
+PARTS = {"bars": bars, "sizes": sizes, "accuracy": accuracy}
 
 
 def main(arguments, parts, wanted, usage):

@@ -510,7 +510,7 @@ def of_films(program, folder, problem):
         for accuracy in (None, *FILM_ACCURACIES):
             results, _ = solve(program, path, folder, accuracy, density=density)
             for k, film in enumerate(results["films"]):
-                kind = ("on metal" if k < 2 else "beside metal") + (", over a ground" if ground else "")
+                kind = ("on metal" if k < 2 else "next to metal") + (", over a ground" if ground else "")
                 for i, (value, bar) in enumerate(zip(film["participation"], film["participation_error"])):
                     truth = OF_TRUTH * exact[k][i]
                     error = abs(value - exact[k][i])
@@ -591,7 +591,7 @@ def of_coplanar(program, folder, problem):
                 values[k] += sign * capacitance * one["participation"][0]
                 bars[k] += capacitance * one["participation_error"][0]
             count = results["mesh"]["triangles"]
-        for k, kind in enumerate(("on metal", "on metal", "beside metal")):
+        for k, kind in enumerate(("on metal", "on metal", "next to metal")):
             error = abs(values[k] - exact[k])
             name = f"strip {near:g} to {far:g}, eps {eps:g}, cutoff {cutoff:g}, {accuracy:g}"
             missed = [] if error <= bars[k] else [f"{name}: {k}: {values[k]:.5g} +- {bars[k]:.2g}, exact {exact[k]:.5g}"]

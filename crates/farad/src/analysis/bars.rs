@@ -11,14 +11,14 @@ use crate::result::solution::Solution;
 use crate::units;
 
 /// Estimates are multiplied by this beyond what [`crate::problem::edges::weights`] are.
-const SAFETY: f64 = 1.5;
+pub(crate) const SAFETY: f64 = 1.5;
 
 /// Meshes of this many triangles hide as much again from the estimate: edges, which need it most,
 /// are next to every triangle.
 const COARSE: f64 = 40.0;
 
 /// This part of two states' own errors counts where errors with their signs cancel.
-const BY_CHANCE: f64 = 0.1;
+const BY_CHANCE: f64 = 0.05;
 
 /// Safety factor of estimates on this problem's mesh, as its coarsest surface needs.
 pub(crate) fn factor(problem: &Problem) -> f64 {
@@ -80,7 +80,7 @@ impl EstimatedBars {
             matrix: Bars { maxwell, sides: estimate.sides },
             conductors: Vec::new(),
             reaction_j: None,
-            polarisability: polarisability(problem, answer, &bounds),
+            polarisability: polarisability(problem, answer, &bounds, &signed),
         }
         .with_state(problem, answer, &bounds, &signed)
     }
@@ -129,7 +129,17 @@ impl EstimatedBars {
             let of_units: f64 = row.iter().zip(&added).map(|(bar, v)| bar * v).sum();
             of_units + sources.map_or(0.0, |s| row[s])
         };
-        let mut charges: Vec<f64> = bounds[..count].iter().map(|row| off(row)).collect();
+        let at_most: Vec<f64> = bounds[..count].iter().map(|row| off(row)).collect();
+        // The state, as shares of excitations.
+        let mut all = vec![0.0; bounds.len()];
+        (0..count).for_each(|k| all[k] = state.potentials[k] - had(k));
+        sources.into_iter().for_each(|s| all[s] = 1.0);
+        let charge = |k: usize| {
+            let mut own = vec![0.0; bounds.len()];
+            own[k] = 1.0;
+            signed.of(&own, &all).min(at_most[k])
+        };
+        let mut charges: Vec<f64> = (0..count).map(charge).collect();
         let mut potentials = vec![0.0; count];
         let floating = excitations::floating(&conditions);
         let capacitance = |i: usize, j: usize| answer.responses[j].conductor_charge[i];
@@ -141,10 +151,7 @@ impl EstimatedBars {
                     // The potentials that a charge on this conductor alone makes.
                     let mut alone = vec![0.0; bounds.len()];
                     floating.iter().enumerate().for_each(|(b, &i)| alone[i] = inverse[(a, b)]);
-                    let mut all = vec![0.0; bounds.len()];
-                    (0..count).for_each(|k| all[k] = state.potentials[k] - had(k));
-                    sources.into_iter().for_each(|s| all[s] = 1.0);
-                    let at_most: f64 = floating.iter().map(|&i| alone[i].abs() * charges[i]).sum();
+                    let at_most: f64 = floating.iter().map(|&i| alone[i].abs() * at_most[i]).sum();
                     potentials[k] = signed.of(&alone, &all).min(at_most);
                 }
             }
@@ -242,6 +249,7 @@ fn polarisability(
     problem: &Problem,
     answer: &bem::Electrostatics,
     bounds: &[Vec<f64>],
+    signed: &Signed,
 ) -> Option<[[f64; 3]; 3]> {
     let (along, across) = excitations::field_axes(problem);
     if !problem.description.polarisability || !across.is_empty() {
@@ -256,15 +264,16 @@ fn polarisability(
         let state = answer.state(&uncharged, Some(first + index))?;
         let mut shares = vec![0.0; bounds.len()];
         for (k, share) in shares.iter_mut().take(count).enumerate() {
-            *share = (state.potentials[k] - field.potentials[k]).abs();
+            *share = state.potentials[k] - field.potentials[k];
         }
         *shares.get_mut(first + index)? = 1.0;
         Some(shares)
     };
     let shares: Vec<Vec<f64>> = (0..along.len()).map(shares).collect::<Option<_>>()?;
     let product = |a: &[f64], b: &[f64]| -> f64 {
-        let row = |row: &Vec<f64>| row.iter().zip(b).map(|(bound, b)| bound * b).sum::<f64>();
-        bounds.iter().zip(a).map(|(bounds, a)| a * row(bounds)).sum()
+        let row = |row: &Vec<f64>| row.iter().zip(b).map(|(bound, b)| bound * b.abs()).sum::<f64>();
+        let at_most = bounds.iter().zip(a).map(|(bounds, a)| a.abs() * row(bounds)).sum::<f64>();
+        signed.of(a, b).min(at_most)
     };
     let mut bars = [[0.0; 3]; 3];
     for (a, &i) in along.iter().enumerate() {

@@ -178,6 +178,7 @@ fn forces(driven: &Driven<'_>) -> Result<(Vec<Force>, Option<Balance>), bem::Err
             newton_error: None,
             newton_metre_error: None,
             known_to: known_to(force, is_part) * newton,
+            on_parts: force.size * newton,
             about: body.about,
         })
     };

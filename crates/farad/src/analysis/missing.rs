@@ -23,7 +23,7 @@ const OF_INTERFACES: f64 = 2.0;
 
 /// Errors of charges may cancel in what is missing, though not in fact: this share of the
 /// conductors' own bars counts at a distance.
-const OF_CHARGES: f64 = 0.1;
+const OF_CHARGES: f64 = 0.05;
 
 /// The estimated errors of the answers to all excitations.
 pub(crate) struct Estimate {

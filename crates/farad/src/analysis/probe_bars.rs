@@ -5,6 +5,7 @@ use mesh::Mesh;
 use mesh::locate::Locator;
 use mesh::vector::norm;
 
+use crate::analysis::bars::SAFETY;
 use crate::analysis::excitations;
 use crate::analysis::interface::MissingInState;
 use crate::problem::Problem;
@@ -145,7 +146,7 @@ impl AtPoints<'_> {
         let to_surface = distance * norm(values.field) / per_metre;
         let of_conductor = nearest.filter(|_| distance < size).and_then(|t| self.held(problem, t));
         let seen = of_conductor.map_or(0.0, |held| (values.potential - held).abs());
-        let volt = volt.max(missing.factor * around[0]).max(seen - BY_FIELD * to_surface);
+        let volt = volt.max(SAFETY * around[0]).max(seen - BY_FIELD * to_surface);
         let field = field.max(missing.factor * around[1]) * per_metre;
         [volt + moved[0] + left[0], field + moved[1] + left[1]]
     }

@@ -13,6 +13,10 @@ use crate::result::state::{Force, ProbeBars, Probed, State};
 use crate::result::unit::Unit;
 use crate::scene::description::Setting;
 
+/// A force is asked for relative to this share of the forces on a body's parts, if they cancel to
+/// less than that.
+const OF_PARTS: f64 = 0.1;
+
 /// One number that is asked for.
 pub(crate) struct Number {
     pub(crate) key: Key,
@@ -263,7 +267,9 @@ impl OfState<'_> {
         let of_body = self.state.forces.iter().flatten().filter(|force| force.name == name);
         let key = || Key::ForceSize { body: name.to_owned() };
         let number = |force: &Force| {
-            Some(self.number(key(), Unit::Newton, norm(force.newton), force.newton_error?))
+            let value = norm(force.newton);
+            let number = self.number(key(), Unit::Newton, value, force.newton_error?);
+            Some(Number { size: value.max(OF_PARTS * force.on_parts), ..number })
         };
         of_body.filter_map(number).collect()
     }

@@ -20,6 +20,10 @@ use crate::solver::{Solver, conclude};
 /// The factor between tolerances that are tried one after another.
 const LOOSER: f64 = 3.0;
 
+/// Films are made of the charges of single triangles, and these of thin ones at edges are a small
+/// part of all: with them the tolerance is this share of what it is otherwise.
+const OF_TRIANGLES: f64 = 0.01;
+
 /// Triangles of the next surfaces over those of the last: for a bar this much shorter than the
 /// accuracy, within these limits.
 const BELOW: f64 = 1.3;
@@ -259,6 +263,9 @@ impl Steps<'_> {
     ) -> Result<(Option<Solution>, f64), Error> {
         let expected = self.levels.last().map_or(f64::INFINITY, |level| level.relative);
         let mut tolerance = tolerance_for(self.judge.goal.accuracy, expected);
+        if !problem.description.films.is_empty() {
+            tolerance *= OF_TRIANGLES;
+        }
         loop {
             let options = self.options.clone().tolerance(tolerance);
             let solution = self.team.solve(solver, problem, &options, self.progress)?;

@@ -20,7 +20,8 @@ pub enum Target {
     Potential(String),
     /// The charge of a conductor that is held at a potential, relative to itself.
     Charge(String),
-    /// The force on a body, relative to its size.
+    /// The force on a body, relative to its size, or to a tenth of the sizes of forces on its
+    /// triangles where they cancel to less.
     Force(String),
     /// The potential at all points of a probe, relative to the largest there.
     Probe(String),

@@ -78,8 +78,7 @@ pub struct FilmShare {
     pub relative_permittivity: f64,
     /// The share with each conductor in turn at a potential, the others at 0 V.
     pub participation: Vec<f64>,
-    /// By how much these may be off, as two ways of integrating differ, and, where error bars
-    /// were wanted, by what charges miss.
-    #[serde(rename = "participation_error")]
+    /// By how much these may be off; none where no bars were wanted.
+    #[serde(rename = "participation_error", serialize_with = "unless_empty")]
     pub bars: Vec<f64>,
 }

@@ -145,6 +145,9 @@ pub struct Force {
     /// Estimated error of the force that does not come from the mesh, in newton.
     #[serde(rename = "known_to_n")]
     pub known_to: f64,
+    /// Sum of the sizes of the forces on its triangles and charges, in newton.
+    #[serde(skip)]
+    pub on_parts: f64,
     /// The point that the torque is about, in the mesh's unit.
     pub about: [f64; 3],
 }

@@ -31,6 +31,10 @@ const ROUGHLY: f64 = 1e-5;
 /// The singular part of the square is that so near to edges, as a share of the cutoff.
 const NEARER: f64 = 1e-6;
 
+/// What lies across from a long edge is not everywhere what it is from its middle: this share of
+/// its effect counts as uncertain.
+const OF_ACROSS: f64 = 0.25;
+
 /// Exponents of edges without thickness are no more than this.
 const OF_SHEETS: f64 = 0.5 + 1e-6;
 
@@ -176,36 +180,35 @@ impl Part {
     }
 
     /// The integral of the square of these densities.
-    pub(super) fn square(&self, [charges, even]: [&[f64]; 2]) -> Ways {
-        sums(&self.squares, [charges, even])
+    pub(super) fn square(&self, [charges, even]: [&[f64]; 2]) -> Integral {
+        sum(&self.squares, [charges, even])
     }
 
     /// Integral of the square within the cutoff on metal minus that off it, in an interface of
     /// layers.
-    pub(super) fn more_on_metal(&self, [charges, even]: [&[f64]; 2]) -> Ways {
+    pub(super) fn more_on_metal(&self, [charges, even]: [&[f64]; 2]) -> Integral {
         let none = vec![0.0; charges.len()];
         let [all, farther] = &self.near;
         let of = |(k, more): (usize, &More)| {
             let [all, farther] = [all, farther].map(|squares| squares[k].of(charges, &none));
-            let singular = [0, 1].map(|way| (all[way] - farther[way]) / 10f64.ln());
-            let found = singular.map(|singular| singular * more.found);
-            Ways { found, cut: (singular[OWN] * more.apart).abs() }
+            let singular = (all - farther) / 10f64.ln();
+            let cut = more.apart.abs() + OF_ACROSS * more.found.abs();
+            [singular * more.found, (singular * cut).abs()]
         };
-        let each: Vec<Ways> = self.more_on_metal.par_iter().enumerate().map(of).collect();
-        let sum = each.into_iter().fold(Ways::default(), |sum, of| sum.and(1.0, of));
+        let each: Vec<[f64; 2]> = self.more_on_metal.par_iter().enumerate().map(of).collect();
+        let add = |sum: [f64; 2], of: &[f64; 2]| [sum[0] + of[0], sum[1] + of[1]];
+        let [found, cut] = each.iter().fold([0.0; 2], add);
         // The even field adds to it on metal, also by its product with the other; off the metal
         // that product is no part of the tension.
         let added = |squares: &[Square]| {
-            sums(squares, [charges, even]).and(-1.0, sums(squares, [charges, &none])).found
+            sum(squares, [charges, even]).found - sum(squares, [charges, &none]).found
         };
-        let [to_edges, beyond] = [&self.to_edges, &self.squares].map(|squares| added(squares));
         let of_even = match self.to_edges.is_empty() {
-            true => [0.0; 2],
-            false => [0, 1].map(|way| to_edges[way] - beyond[way]),
+            true => 0.0,
+            false => added(&self.to_edges) - added(&self.squares),
         };
         // Where what is even changes within the cutoff, there is as much more of it, or less.
-        let cut = sum.cut + of_even[OWN].abs();
-        Ways { found: [0, 1].map(|way| sum.found[way] + of_even[way]), cut }
+        Integral { found: found + of_even, each: Vec::new(), cut: cut + of_even.abs() }
     }
 
     /// Whether there is a field along any of the surfaces.
@@ -214,30 +217,30 @@ impl Part {
     }
 }
 
-/// The place in [`Ways::found`] of that by each triangle's own charge.
-pub(super) const OWN: usize = 1;
-
-/// An integral found in both ways of [`Square::of`].
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ways {
-    pub(super) found: [f64; 2],
+/// An integral over the sides that a film is on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Integral {
+    pub(super) found: f64,
+    /// The part of each side that its own charge makes.
+    pub(super) each: Vec<f64>,
     /// Uncertainty of the part within a cutoff.
     pub(super) cut: f64,
 }
 
-impl Ways {
+impl Integral {
     /// `self + factor * other`.
-    pub(super) fn and(self, factor: f64, other: Self) -> Self {
-        let found = [0, 1].map(|way| self.found[way] + factor * other.found[way]);
-        Self { found, cut: self.cut + factor * other.cut }
+    pub(super) fn and(mut self, factor: f64, other: &Self) -> Self {
+        self.each.resize(self.each.len().max(other.each.len()), 0.0);
+        self.each.iter_mut().zip(&other.each).for_each(|(sum, of)| *sum += factor * of);
+        let (found, cut) = (self.found + factor * other.found, self.cut + factor * other.cut);
+        Self { found, each: self.each, cut }
     }
 }
 
-fn sums(squares: &[Square], [charges, even]: [&[f64]; 2]) -> Ways {
-    let of = |square: &Square| Ways { found: square.of(charges, even), cut: 0.0 };
+fn sum(squares: &[Square], [charges, even]: [&[f64]; 2]) -> Integral {
+    let each: Vec<f64> = squares.par_iter().map(|square| square.of(charges, even)).collect();
     // In their order: the same sums on any number of threads.
-    let each: Vec<Ways> = squares.par_iter().map(of).collect();
-    each.into_iter().fold(Ways::default(), |sum, of| sum.and(1.0, of))
+    Integral { found: each.iter().sum(), each, cut: 0.0 }
 }
 
 /// A point of a triangle, and the normal there.

@@ -2,16 +2,14 @@
 //! grow toward edges (docs/math.md, "Films").
 //!
 //! A density is r^(exponent - 1), r the distance from the edge, times what lies across from it
-//! makes of that (`across`), times a function that is smooth up to the edge. On each triangle that
-//! function is a constant, by the triangle's charge, or the linear one that fits the charges of the
-//! triangles around it best; and its square is integrated with the power.
+//! makes of that (`across`), times a constant on each triangle, by the triangle's charge; and its
+//! square is integrated with the power.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use mesh::Mesh;
 use mesh::curved::Barycentric;
-use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
-use nalgebra::{Matrix3, Vector3};
+use mesh::vector::{Vector, add, cross, norm, scale, sub};
 use parallel::prelude::*;
 
 use super::across::{Across, More};
@@ -24,12 +22,6 @@ const AWAY: usize = 4;
 /// Where distances of the middles of a triangle and its sides are off by this share from what they
 /// are on a linear function, it is cut into pieces.
 const BENT: f64 = 0.05;
-
-/// So many triangles determine a linear function.
-const LINEAR: usize = 6;
-
-/// Rings of triangles around one at an edge that determine its function.
-const RINGS: usize = 3;
 
 /// An edge toward which densities grow as r^(exponent - 1).
 #[derive(Clone, Copy, Debug)]
@@ -70,19 +62,18 @@ pub struct Piece {
     pub distances: [f64; 3],
 }
 
-/// Factors of charges in the integral over a triangle.
+/// The integral over a triangle, for any charge on it.
 #[derive(Debug)]
 pub(super) struct Square {
-    /// Places in the list of triangles, the triangle's own first.
-    around: Vec<u32>,
-    /// Rows that make the coefficients of the function next to the triangle of these charges.
-    fit: Vec<Vector3<f64>>,
-    /// The integrals of the square of the density of these coefficients, of the density, and of 1.
-    form: Matrix3<f64>,
-    first: Vector3<f64>,
+    /// The triangle's place in the list.
+    place: usize,
+    /// The integrals of the square of the density that a constant of 1 makes, of that density, and
+    /// of 1.
+    square: f64,
+    first: f64,
     area: f64,
-    /// The coefficient that the triangle's own charge makes.
-    own: f64,
+    /// The constant that a charge of 1 makes.
+    of_charge: f64,
     /// The mean of the power of the distance over that at [`POINTS`].
     over_points: f64,
 }
@@ -94,17 +85,10 @@ impl Square {
     }
 
     /// The integral, of `charges` of the list of triangles and a density next to them that is even
-    /// on each, in two ways: by the fit, and by the triangle's own charge.
-    pub(super) fn of(&self, charges: &[f64], even: &[f64]) -> [f64; 2] {
-        let own = self.around.first().map_or(0, |&k| k as usize);
-        let even = even[own];
-        let square = |fitted: Vector3<f64>| {
-            let mixed = 2.0 * even * fitted.dot(&self.first);
-            fitted.dot(&(self.form * fitted)) + mixed + even * even * self.area
-        };
-        let pairs = self.around.iter().zip(&self.fit);
-        let fitted = pairs.map(|(&k, row)| row * charges[k as usize]).sum();
-        [fitted, Vector3::new(charges[own] * self.own, 0.0, 0.0)].map(square)
+    /// on each.
+    pub(super) fn of(&self, charges: &[f64], even: &[f64]) -> f64 {
+        let (own, even) = (charges[self.place] * self.of_charge, even[self.place]);
+        own * own * self.square + 2.0 * even * own * self.first + even * even * self.area
     }
 }
 
@@ -117,8 +101,6 @@ pub(super) struct Surface<'a> {
     /// The edges around each part of the surface, and the part of each triangle.
     rims: Vec<Rims<Edge>>,
     part: Vec<u32>,
-    /// The triangles that share a corner, and are not beyond an edge.
-    around: Vec<Vec<u32>>,
     /// What each of them is integrated with.
     cells: Vec<Cell>,
 }
@@ -128,10 +110,8 @@ struct Cell {
     pieces: Vec<Piece>,
     /// The edge that is nearest to its middle.
     edge: Option<Edge>,
-    /// The integral of the power of the distance, as what lies across changes it, and that times
-    /// places relative to the centroid.
+    /// The integral of the power of the distance, as what lies across changes it.
     power: f64,
-    times_place: Vector,
 }
 
 impl<'a> Surface<'a> {
@@ -186,41 +166,10 @@ impl<'a> Surface<'a> {
             }
             rims.push(Rims::new(around_it));
         }
-        let mut at_vertex: HashMap<u32, Vec<u32>> = HashMap::new();
-        for k in 0..triangles.len() {
-            corners(k).iter().for_each(|&v| at_vertex.entry(v).or_default().push(k as u32));
-        }
-        let around = |k: usize| {
-            let mut all = vec![k as u32];
-            for other in corners(k).iter().filter_map(|v| at_vertex.get(v)).flatten() {
-                if part[*other as usize] == part[k] && !all.contains(other) {
-                    all.push(*other);
-                }
-            }
-            all
-        };
-        let near: Vec<Vec<u32>> = (0..triangles.len()).into_par_iter().map(around).collect();
-        let has_edge = |k: u32| edges[k as usize].iter().any(Option::is_some);
-        let wider = |k: usize| {
-            let mut all = near[k].clone();
-            if all.iter().any(|&k| has_edge(k)) {
-                let mut known: HashSet<u32> = all.iter().copied().collect();
-                let mut done = 0;
-                for _ in 1..RINGS {
-                    let ring = done..all.len();
-                    done = all.len();
-                    let next: Vec<u32> =
-                        all[ring].iter().flat_map(|&k| &near[k as usize]).copied().collect();
-                    all.extend(next.into_iter().filter(|&k| known.insert(k)));
-                }
-            }
-            all
-        };
-        let around = (0..triangles.len()).into_par_iter().map(wider).collect();
         let stretch = |&(t, _): &(u32, bool)| areas[t as usize] / area(mesh.corners(t as usize));
         let stretch = triangles.iter().map(stretch).collect();
         let cells = Vec::new();
-        let mut surface = Self { mesh, triangles, stretch, rims, part, around, cells };
+        let mut surface = Self { mesh, triangles, stretch, rims, part, cells };
         surface.cells = (0..triangles.len()).into_par_iter().map(|k| surface.cell(k)).collect();
         surface
     }
@@ -245,13 +194,9 @@ impl<'a> Surface<'a> {
         let centre = centroid(self.corners(k));
         let edge = self.nearest(k, centre).map(|(edge, _)| *edge);
         let exponent = edge.map_or(1.0, |edge| edge.exponent);
-        let (mut power, mut times_place) = (0.0, [0.0; 3]);
-        for (weight, x) in pieces.iter().flat_map(|piece| nodes(piece, exponent, 0.0)) {
-            let weight = weight * as_across(edge.as_ref(), x);
-            power += weight;
-            times_place = add(times_place, scale(weight, sub(x, centre)));
-        }
-        Cell { pieces, edge, power, times_place }
+        let nodes = pieces.iter().flat_map(|piece| nodes(piece, exponent, 0.0));
+        let power = nodes.map(|(weight, x)| weight * as_across(edge.as_ref(), x)).sum();
+        Cell { pieces, edge, power }
     }
 
     /// The parts of a triangle.
@@ -287,27 +232,10 @@ impl<'a> Surface<'a> {
         let (edge, power) = (edge.as_ref(), *power);
         let exponent = edge.map_or(1.0, |edge| edge.exponent);
         let corners = self.corners(k);
-        let frame = Frame::new(corners);
-        let around = &self.around[k];
-        let moments: Vec<Vector3<f64>> = around
-            .iter()
-            .map(|&k| {
-                let Cell { power, times_place, .. } = self.cells[k as usize];
-                frame.moments(centroid(self.corners(k as usize)), power, times_place)
-            })
-            .collect();
         let beyond = |power: f64| pieces.iter().flat_map(move |piece| nodes(piece, power, from));
-        let mut form = Matrix3::zeros();
-        for (weight, x) in beyond(2.0 * exponent - 1.0) {
-            let functions = as_across(edge, x) * frame.functions(x);
-            form += weight * functions * functions.transpose();
-        }
-        let functions = |x: Vector| as_across(edge, x) * frame.functions(x);
-        let first: Vector3<f64> = beyond(exponent).map(|(weight, x)| weight * functions(x)).sum();
-        let beyond_area: f64 = beyond(1.0).map(|(weight, _)| weight).sum();
-        // Densities of curved triangles are smaller than their charges make on flat ones.
-        let rows = fit(&moments).into_iter().zip(around);
-        let fit = rows.map(|(row, &k)| row / self.stretch[k as usize]).collect();
+        let of = |power: f64, factor: fn(f64) -> f64| -> f64 {
+            beyond(power).map(|(weight, x)| weight * factor(as_across(edge, x))).sum()
+        };
         let distance = |x: Vector| self.nearest(k, x).map(|(_, distance)| distance);
         let powers = points(corners).map(|x| distance(x).map(|r| r.powf(exponent - 1.0)));
         let area: f64 = pieces.iter().map(|piece| area(piece.corners)).sum();
@@ -317,61 +245,14 @@ impl<'a> Surface<'a> {
         };
         let stretch = self.stretch[k];
         Square {
-            around: around.clone(),
-            fit,
-            form: form * stretch,
-            first: stretch * first,
-            area: stretch * beyond_area,
-            own: 1.0 / power / stretch,
+            place: k,
+            // Densities of curved triangles are smaller than their charges make on flat ones.
+            square: stretch * of(2.0 * exponent - 1.0, |across| across * across),
+            first: stretch * of(exponent, |across| across),
+            area: stretch * of(1.0, |_| 1.0),
+            of_charge: 1.0 / power / stretch,
             over_points,
         }
-    }
-}
-
-/// Rows that make of charges the coefficients whose moments are next to them in the mean, each
-/// triangle weighted by its charge where the function is 1.
-fn fit(moments: &[Vector3<f64>]) -> Vec<Vector3<f64>> {
-    let mean = || {
-        let total: f64 = moments.iter().map(|m| m[0]).sum();
-        vec![Vector3::new(1.0 / total, 0.0, 0.0); moments.len()]
-    };
-    if moments.len() < LINEAR {
-        return mean();
-    }
-    let mut normal = Matrix3::zeros();
-    moments.iter().for_each(|m| normal += m * m.transpose() / m[0]);
-    match normal.cholesky() {
-        Some(factors) => moments.iter().map(|m| factors.solve(m) / m[0]).collect(),
-        None => mean(),
-    }
-}
-
-/// Coordinates in a triangle's plane, about 1 at its corners.
-struct Frame {
-    origin: Vector,
-    axes: [Vector; 2],
-}
-
-impl Frame {
-    fn new([a, b, c]: [Vector; 3]) -> Self {
-        let (first, normal) = (sub(b, a), cross(sub(b, a), sub(c, a)));
-        let second = cross(normal, first);
-        let size = norm(first).max(norm(sub(c, a)));
-        let unit = |v: Vector| scale(1.0 / (norm(v) * size), v);
-        Self { origin: centroid([a, b, c]), axes: [unit(first), unit(second)] }
-    }
-
-    fn functions(&self, x: Vector) -> Vector3<f64> {
-        let x = sub(x, self.origin);
-        Vector3::new(1.0, dot(self.axes[0], x), dot(self.axes[1], x))
-    }
-
-    /// The integral of these functions with a weight of which the integral is known, and that of it
-    /// times places relative to a centre.
-    fn moments(&self, centre: Vector, weight: f64, times_place: Vector) -> Vector3<f64> {
-        let there = weight * self.functions(centre);
-        let [a, b] = self.axes.map(|axis| dot(axis, times_place));
-        there + Vector3::new(0.0, a, b)
     }
 }
 

@@ -148,7 +148,8 @@ pub(super) fn films(run: &Run<'_>) -> String {
         return String::new();
     }
     let row = |(k, name): (usize, &String)| {
-        let shares = films.iter().map(|film| with_bar(film.participation[k], Some(film.bars[k])));
+        let shares =
+            films.iter().map(|film| with_bar(film.participation[k], film.bars.get(k).copied()));
         std::iter::once(name.clone()).chain(shares).collect()
     };
     let header = ["participation of"].into_iter().chain(films.iter().map(|film| &*film.name));
