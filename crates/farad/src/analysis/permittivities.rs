@@ -179,7 +179,8 @@ pub(crate) fn shares(
     if media.is_empty() {
         return Ok(Vec::new());
     }
-    if let Some(found) = by_charges(problem, units, media)? {
+    let known = OfAll::by_charges(problem, units)?;
+    if let Some(found) = by_charges(problem, units, media, known.as_ref()) {
         return Ok(found);
     }
     let mut solves = Pair::new(TOLERANCE);
@@ -191,7 +192,7 @@ pub(crate) fn shares(
         solves = Pair::new(TIGHTER);
         solves.solved(problem, units, medium, with_bars, progress)
     };
-    let Some(largest) = largest_of_all(problem, units, media)? else {
+    let Some(largest) = known.and_then(|known| known.largest(media)) else {
         return media.iter().map(|medium| Ok(of(medium)?.shares)).collect();
     };
     let others = media.iter().enumerate().filter(|(k, _)| *k != largest);
@@ -258,29 +259,44 @@ impl Pair {
     }
 }
 
-/// The medium of these with the largest share by charges, if they are all media that there are, and
-/// more than one.
-fn largest_of_all(
-    problem: &Problem,
-    units: &[bem::Response],
-    media: &[&Medium],
-) -> Result<Option<usize>, Error> {
-    if problem.description.stack.is_some() || media.len() < 2 {
-        return Ok(None);
+/// The shares of all dielectrics and of the surroundings by charges.
+struct OfAll {
+    media: Vec<Medium>,
+    shares: Vec<Matrix>,
+}
+
+impl OfAll {
+    /// `None` where not all media have shares, or there is one only.
+    fn by_charges(problem: &Problem, units: &[bem::Response]) -> Result<Option<Self>, Error> {
+        if problem.description.stack.is_some() || problem.media.is_none() {
+            return Ok(None);
+        }
+        let Some(media) = all_media(problem) else { return Ok(None) };
+        let shares = media.iter().map(|medium| medium.by_charges(problem, units));
+        let shares = shares.collect::<Result<Vec<Matrix>, _>>()?;
+        Ok(Some(Self { media, shares }))
     }
-    let Some(each) = all_media(problem) else { return Ok(None) };
-    let mut wanted: Vec<Option<u32>> = media.iter().map(|medium| medium.of).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
-    if wanted.len() < media.len() || wanted.len() < each.len() {
-        return Ok(None);
+
+    fn of(&self, medium: &Medium) -> Option<&Matrix> {
+        let place = self.media.iter().position(|known| known.of == medium.of)?;
+        Some(&self.shares[place])
     }
-    let sum = |medium: &&Medium| -> Result<f64, bem::Error> {
-        let shares = medium.by_charges(problem, units)?;
-        Ok((0..shares.len()).map(|i| shares[i][i]).sum())
-    };
-    let sums = media.iter().map(sum).collect::<Result<Vec<f64>, _>>()?;
-    Ok((0..sums.len()).max_by(|&a, &b| sums[a].total_cmp(&sums[b])))
+
+    /// Which of these has the largest shares, if they are all media, and more than one.
+    fn largest(&self, media: &[&Medium]) -> Option<usize> {
+        let mut wanted: Vec<Option<u32>> = media.iter().map(|medium| medium.of).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        if media.len() < 2 || wanted.len() < media.len() || wanted.len() < self.media.len() {
+            return None;
+        }
+        let sum = |medium: &&Medium| -> Option<f64> {
+            let shares = self.of(medium)?;
+            Some((0..shares.len()).map(|i| shares[i][i]).sum())
+        };
+        let sums = media.iter().map(sum).collect::<Option<Vec<f64>>>()?;
+        (0..sums.len()).max_by(|&a, &b| sums[a].total_cmp(&sums[b]))
+    }
 }
 
 /// What shares of all media but one leave of all energy; `None` if that is not the largest one, of
@@ -314,34 +330,26 @@ fn by_charges(
     problem: &Problem,
     units: &[bem::Response],
     media: &[&Medium],
-) -> Result<Option<Vec<Shares>>, Error> {
+    known: Option<&OfAll>,
+) -> Option<Vec<Shares>> {
     let n = units.len();
     if problem.media.is_none() {
         let of =
             |_| Shares { shares: all(units), bars: vec![vec![0.0; n]; n], are_of_charges: true };
-        return Ok(Some(media.iter().map(of).collect()));
+        return Some(media.iter().map(of).collect());
     }
-    if problem.description.stack.is_some() {
-        return Ok(None);
-    }
-    let Some(each) = all_media(problem) else { return Ok(None) };
-    let found = each.iter().map(|medium| medium.by_charges(problem, units));
-    let found = found.collect::<Result<Vec<Matrix>, _>>()?;
-    let sum = |i: usize, j: usize| found.iter().map(|shares| shares[i][j]).sum::<f64>();
+    let known = known?;
+    let sum = |i: usize, j: usize| known.shares.iter().map(|shares| shares[i][j]).sum::<f64>();
     let all = all(units);
     let lacking = |i: usize, j: usize| all[i][j] - sum(i, j);
     let most = (0..n).map(|i| lacking(i, i).abs()).fold(0.0, f64::max);
-    let wanted = media.iter().filter_map(|medium| {
-        let place = each.iter().position(|known| known.of == medium.of)?;
-        Some(&found[place])
-    });
-    let wanted: Vec<&Matrix> = wanted.collect();
+    let wanted: Vec<&Matrix> = media.iter().filter_map(|medium| known.of(medium)).collect();
     let is_good = |shares: &&Matrix| {
         let own = || (0..n).map(|i| shares[i][i]);
         own().all(|share| share > 0.0) && most + OF_INTEGRALS <= LACKING * own().fold(0.0, f64::max)
     };
     if !wanted.iter().all(is_good) {
-        return Ok(None);
+        return None;
     }
     let whole = |shares: &Matrix| {
         // The missing part belongs to media by their shares.
@@ -353,7 +361,7 @@ fn by_charges(
             are_of_charges: true,
         }
     };
-    Ok(Some(wanted.into_iter().map(whole).collect()))
+    Some(wanted.into_iter().map(whole).collect())
 }
 
 /// What a change of one permittivity shows.
